@@ -1,0 +1,32 @@
+import { defineConfig } from 'vitest/config';
+
+// In-process tests read the sources of the sibling packages, so that no stale build can hide a
+// mistake. Tests over real processes start the built command, and say so by their name.
+const alias = [
+  { find: /^@goshawk\/([a-z]+)$/, replacement: `${import.meta.dirname}/packages/$1/src/index.ts` },
+];
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        resolve: { alias },
+        test: {
+          name: 'unit',
+          include: ['packages/*/src/**/*.test.ts', 'test/src/**/*.test.ts', 'bench/src/**/*.test.ts'],
+          exclude: ['**/*.process.test.ts'],
+        },
+      },
+      {
+        resolve: { alias },
+        test: {
+          name: 'processes',
+          include: ['packages/*/src/**/*.process.test.ts', 'test/src/**/*.process.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});
