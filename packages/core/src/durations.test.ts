@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { formatDuration, parseDuration } from './durations.js';
+import { InputError } from './errors.js';
+
+test.each([
+  ['100ms', 100],
+  ['2s', 2_000],
+  ['1.5m', 90_000],
+  ['1h30m', 5_400_000],
+  ['250us', 0.25],
+  ['0s', 0],
+  ['7d', 604_800_000],
+])('%s is %d ms', (text, ms) => {
+  expect(parseDuration(text, '--for')).toBe(ms);
+});
+
+test.each(['', '5', '5x', 's', '-1s', '1s 2', '1e3s'])('%j is refused with what to write instead', (text) => {
+  expect(() => parseDuration(text, '--for')).toThrow(InputError);
+});
+
+test.each([
+  [0.4321, '0.432 ms'],
+  [12_340, '12.3 s'],
+  [83_000, '1 min 23 s'],
+  [7_500_000, '2 h 5 min'],
+])('%d ms reads %s', (ms, text) => {
+  expect(formatDuration(ms)).toBe(text);
+});

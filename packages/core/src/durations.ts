@@ -1,0 +1,43 @@
+import { InputError } from './errors.js';
+import type { Millis } from './ids.js';
+
+const UNIT_MS: Readonly<Record<string, number>> = {
+  us: 0.001,
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  min: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/**
+ * `100ms`, `2s`, `1.5m`, `1h30m`, `7d` as milliseconds.
+ *
+ * @param what names the setting in the error, e.g. `--sleep`
+ * @throws InputError when the text is no duration; a bare number is refused, since its unit would be a guess
+ */
+export function parseDuration(text: string, what: string): Millis {
+  const parts = [...text.trim().matchAll(/(\d+(?:\.\d+)?)\s*(us|ms|min|s|m|h|d)/gy)];
+  const length = parts.reduce((sum, part) => sum + part[0].length, 0);
+  if (parts.length === 0 || length !== text.trim().length) {
+    throw new InputError(
+      'bad-duration',
+      `${what}: ${JSON.stringify(text)} is not a duration`,
+      'write a number with a unit, such as 100ms, 2s, 1.5m or 1h',
+    );
+  }
+  return parts.reduce((sum, part) => sum + Number(part[1]) * UNIT_MS[part[2]!]!, 0);
+}
+
+/** Three significant digits and the unit that suits: `0.43 ms`, `12.3 s`, `1 h 20 min`. */
+export function formatDuration(ms: Millis): string {
+  const sign = ms < 0 ? '-' : '';
+  const abs = Math.abs(ms);
+  if (abs < 999.5) return `${sign}${Number(abs.toPrecision(3))} ms`;
+  if (abs < 59_950) return `${sign}${Number((abs / 1_000).toPrecision(3))} s`;
+  const seconds = Math.round(abs / 1_000);
+  if (seconds < 3_600) return `${sign}${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  const minutes = Math.round(abs / 60_000);
+  return `${sign}${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}

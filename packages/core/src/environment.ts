@@ -1,0 +1,31 @@
+import type { Address, Millis } from './ids.js';
+import type { Message } from './messages/table.js';
+
+/**
+ * What a machine may do to the world: a sink of effects that return nothing, and the random numbers that
+ * it was given. Real time, virtual time and tests implement it; a machine never learns which.
+ */
+export interface Environment<Timer extends string = string> {
+  /** The next number of this machine's own seeded stream, uniform in [0, 1). */
+  random(): number;
+  /** Hands a message to the network. It may arrive late, twice, or never; order holds per receiver. */
+  send(to: Address, message: Message): void;
+  /**
+   * Wakes the machine at `at` (ms, same clock as `now`) with `wake(timer, key)`. A timer is named by
+   * (timer, key); setting it again moves it. Machines treat an early or a doubled wake-up as harmless.
+   */
+  setTimer(timer: Timer, key: number, at: Millis): void;
+  clearTimer(timer: Timer, key: number): void;
+  /** The full name behind an address, for the lines people read. */
+  nameOf(address: Address): string;
+}
+
+/** The doors of every machine: synchronous, values only, run to completion. */
+export interface Machine<Timer extends string = string> {
+  /** Called once, before anything else. */
+  start(now: Millis): void;
+  receive(from: Address, message: Message, now: Millis): void;
+  wake(timer: Timer, key: number, now: Millis): void;
+  /** Throws `InvariantError` when the machine contradicts itself. Called by tests after every step. */
+  checkInvariants(): void;
+}

@@ -1,0 +1,25 @@
+/**
+ * What went wrong outside: one line that says what, and a hint that says what to do about it. The code is
+ * stable and meant for programs; it becomes `code` of `goshawk.error/1`.
+ */
+export class GoshawkError extends Error {
+  override name = 'GoshawkError';
+  readonly code: string;
+  readonly hint: string;
+
+  constructor(code: string, message: string, hint = '', options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+    this.hint = hint;
+  }
+}
+
+/** Wrong usage or input: exit code 2. */
+export class InputError extends GoshawkError {
+  override name = 'InputError';
+}
+
+/** The cluster, or the part of it that is needed, does not answer: exit code 3. */
+export class UnreachableError extends GoshawkError {
+  override name = 'UnreachableError';
+}

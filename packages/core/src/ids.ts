@@ -1,0 +1,26 @@
+/**
+ * How machines name things.
+ *
+ * Inside a process every name is a small integer, so that a machine can index an array or a Map with it
+ * and a simulator can run millions of messages a second. Drivers translate at the door: a driver gives
+ * out addresses, machines only store them, compare them and send to them.
+ */
+
+/**
+ * A handle for one *incarnation* of one party (worker, scheduler, central or client), given out by the
+ * driver. A process that restarts gets new addresses, so whatever still names the old one can be told
+ * from what names the new one by comparing two integers.
+ */
+export type Address = number & { readonly brand: 'Address' };
+
+/** Nobody. Drivers never give it out. */
+export const NOBODY = -1 as Address;
+
+/** A job, as its owner numbers it. Only meaningful together with the owner's address. */
+export type JobNumber = number;
+
+/** A task of a job: 0 … tasks − 1, counted through all stages. */
+export type TaskIndex = number;
+
+/** Milliseconds: a duration, or a reading of a clock that only ever goes forward. */
+export type Millis = number;

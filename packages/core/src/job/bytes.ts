@@ -1,0 +1,40 @@
+import { InputError } from '../errors.js';
+
+const UNITS: Readonly<Record<string, number>> = {
+  '': 1,
+  b: 1,
+  k: 1e3,
+  kb: 1e3,
+  m: 1e6,
+  mb: 1e6,
+  g: 1e9,
+  gb: 1e9,
+  t: 1e12,
+  tb: 1e12,
+  ki: 1024,
+  kib: 1024,
+  mi: 1024 ** 2,
+  mib: 1024 ** 2,
+  gi: 1024 ** 3,
+  gib: 1024 ** 3,
+  ti: 1024 ** 4,
+  tib: 1024 ** 4,
+};
+
+/**
+ * `1GiB`, `512M`, `2e9` or `1024` as a number of bytes (or of plain units: `4` cores are 4).
+ *
+ * @throws InputError when the text is no amount
+ */
+export function parseBytes(text: string, what: string): number {
+  const match = /^\s*(\d+(?:\.\d+)?(?:e\d+)?)\s*([a-z]*)\s*$/i.exec(text);
+  const unit = match === null ? undefined : UNITS[match[2]!.toLowerCase()];
+  if (match === null || unit === undefined) {
+    throw new InputError(
+      'bad-amount',
+      `${what}: ${JSON.stringify(text)} is not an amount`,
+      'write a number, with a unit for memory, such as 512MiB or 1GiB',
+    );
+  }
+  return Number(match[1]) * unit;
+}

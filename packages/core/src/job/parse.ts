@@ -1,0 +1,130 @@
+import type { z } from 'zod';
+import { InputError } from '../errors.js';
+import { LIMITS } from '../limits.js';
+import { NO_RESOURCES, type Resources } from '../resources.js';
+import { type JobSpec, jobSpecSchema, type ParsedJob, type StageSpec, type TaskList } from './spec.js';
+
+/**
+ * Checks what somebody wrote as a job and puts its stages into an order in which they can run.
+ *
+ * @param source names where it came from, for the error: a file name, or `job`
+ * @throws InputError with one line that names the field
+ */
+export function parseJobSpec(input: unknown, source = 'job'): JobSpec {
+  const result = jobSpecSchema.safeParse(input);
+  if (!result.success) throw new InputError('bad-job', `${source}: ${describeIssue(result.error)}`);
+  const job = result.data;
+  const stages = orderStages(job, source);
+  const total = stages.reduce((sum, stage) => sum + countTasks(stage.tasks), 0);
+  if (total > LIMITS.tasksPerJobMax) {
+    throw new InputError(
+      'bad-job',
+      `${source}: ${total} tasks are more than a job may have (${LIMITS.tasksPerJobMax})`,
+      'split it into several jobs',
+    );
+  }
+  return {
+    name: job.name,
+    user: job.user,
+    stages,
+    estimateMs: job.estimate,
+    retries: job.retries,
+    timeoutMs: job.timeout,
+    maxRunning: job.maxRunning,
+    deadlineMs: job.deadline,
+    weight: job.weight,
+  };
+}
+
+export function countTasks(tasks: TaskList): number {
+  return 'each' in tasks ? tasks.each.length : tasks.count;
+}
+
+/** The first problem, with the path to it: `stages[1].tasks[0]: unknown field "slep"`. */
+export function describeIssue(error: z.ZodError): string {
+  let issue = error.issues[0]!;
+  const path = [...issue.path];
+  // A union reports every branch; the one that came furthest is the one that was meant.
+  while (issue.code === 'invalid_union' && issue.errors.length > 0) {
+    const branches = issue.errors.filter((branch) => branch.length > 0);
+    if (branches.length === 0) break;
+    const deepest = branches.reduce((a, b) => (branchDepth(b) > branchDepth(a) ? b : a));
+    if (branchDepth(deepest) === 0) break;
+    issue = deepest[0]!;
+    path.push(...issue.path);
+  }
+  const where = path.reduce<string>(
+    (text, part) =>
+      typeof part === 'number' ? `${text}[${part}]` : text === '' ? String(part) : `${text}.${String(part)}`,
+    '',
+  );
+  const what =
+    issue.code === 'unrecognized_keys'
+      ? `unknown field ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}`
+      : issue.message.replace(/^Invalid input: /, '');
+  return where === '' ? what : `${where}: ${what}`;
+}
+
+/** How far a branch of a union got: a wrong type at its top is 0, a problem within its fields more. */
+function branchDepth(branch: readonly z.core.$ZodIssue[]): number {
+  const issue = branch[0]!;
+  if (issue.code === 'unrecognized_keys') return branch.length === 1 ? 2 : 0.5;
+  if (issue.path.length === 0) return 0;
+  const missing = branch.some((other) => other.code === 'invalid_type' && other.path.length === 1);
+  return missing && issue.path.length === 1 ? 0 : issue.path.length + 1;
+}
+
+function orderStages(job: ParsedJob, source: string): StageSpec[] {
+  const written = job.stages ?? [{ name: 'tasks', after: [], tasks: job.tasks!, demand: undefined }];
+  const byName = new Map<string, number>();
+  written.forEach((stage, i) => {
+    if (byName.has(stage.name))
+      throw new InputError('bad-job', `${source}: two stages are called "${stage.name}"`);
+    byName.set(stage.name, i);
+  });
+  const defaultDemand = toResources(job.demand);
+  const order: number[] = [];
+  const placeOf = new Map<number, number>();
+  const underway = new Set<number>();
+  const visit = (index: number, trail: readonly string[]): void => {
+    if (placeOf.has(index)) return;
+    const stage = written[index]!;
+    if (underway.has(index)) {
+      throw new InputError(
+        'bad-job',
+        `${source}: stages wait for each other in a circle: ${[...trail, stage.name].join(' → ')}`,
+      );
+    }
+    underway.add(index);
+    for (const before of stage.after) {
+      const beforeIndex = byName.get(before);
+      if (beforeIndex === undefined) {
+        throw new InputError(
+          'bad-job',
+          `${source}: stage "${stage.name}" comes after "${before}", which is no stage of the job`,
+        );
+      }
+      visit(beforeIndex, [...trail, stage.name]);
+    }
+    placeOf.set(index, order.length);
+    order.push(index);
+  };
+  written.forEach((_, i) => {
+    visit(i, []);
+  });
+  return order.map((index) => {
+    const stage = written[index]!;
+    return {
+      name: stage.name,
+      after: [...new Set(stage.after)].map((before) => placeOf.get(byName.get(before)!)!),
+      tasks: Array.isArray(stage.tasks) ? { each: stage.tasks } : stage.tasks,
+      demand: stage.demand === undefined ? defaultDemand : toResources(stage.demand),
+    };
+  });
+}
+
+function toResources(demand: Record<string, number> | undefined): Resources {
+  if (demand === undefined) return NO_RESOURCES;
+  const wanted = Object.entries(demand).filter(([, amount]) => amount > 0);
+  return wanted.length === 0 ? NO_RESOURCES : Object.fromEntries(wanted);
+}

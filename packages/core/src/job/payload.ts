@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { LIMITS } from '../limits.js';
+
+const argument = z
+  .string()
+  .max(LIMITS.argumentLengthMax)
+  .refine((text) => !text.includes('\0'), 'a NUL byte cannot be passed to a process');
+const environment = z.record(z.string().min(1).max(LIMITS.nameLengthMax), argument);
+
+/** Sleep for so many milliseconds: the workload of replays. */
+const sleepPayload = z.strictObject({ sleep: z.number().nonnegative().finite() });
+
+/** Run a command: an argument vector, no shell unless asked for. */
+const execPayload = z.strictObject({
+  exec: z.array(argument).min(1).max(LIMITS.argumentsMax),
+  /** The first element of `exec` is a line for `/bin/sh -c`. */
+  shell: z.boolean().optional(),
+  env: environment.optional(),
+  cwd: argument.min(1).optional(),
+  /** Given to the process byte for byte. */
+  stdin: z.union([z.string(), z.instanceof(Uint8Array)]).optional(),
+});
+
+/** Call an exported function of an ES module with a JSON-like input; its result is the task's value. */
+const modulePayload = z.strictObject({
+  module: argument.min(1),
+  export: z.string().min(1).max(LIMITS.nameLengthMax).optional(),
+  input: z.unknown().optional(),
+});
+
+export const payloadSchema = z.union([sleepPayload, execPayload, modulePayload]);
+
+/** What a task does. Machines carry it and never look inside. */
+export type Payload = z.infer<typeof payloadSchema>;
+export type SleepPayload = z.infer<typeof sleepPayload>;
+export type ExecPayload = z.infer<typeof execPayload>;
+export type ModulePayload = z.infer<typeof modulePayload>;

@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import { parseDuration } from '../durations.js';
+import { LIMITS } from '../limits.js';
+import type { Resources } from '../resources.js';
+import { parseBytes } from './bytes.js';
+import { type Payload, payloadSchema } from './payload.js';
+
+/**
+ * The job model as people write it (job files, SDK) and as it travels. Durations are milliseconds or text
+ * with a unit, amounts of memory bytes or text with a unit; `parseJobSpec` makes numbers of both.
+ */
+
+const name = z.string().min(1).max(LIMITS.nameLengthMax);
+const wholeNumber = z.number().int().nonnegative();
+
+function withUnit(what: string, parse: (text: string, what: string) => number) {
+  return z.union([z.number().nonnegative().finite(), z.string()]).transform((given, context) => {
+    if (typeof given === 'number') return given;
+    try {
+      return parse(given, what);
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: (error as Error).message.replace(`${what}: `, '') });
+      return z.NEVER;
+    }
+  });
+}
+
+const demand = z
+  .record(name, withUnit('demand', parseBytes))
+  .refine(
+    (amounts) => Object.keys(amounts).length <= LIMITS.resourcesMax,
+    `at most ${LIMITS.resourcesMax} resources`,
+  );
+
+const tasks = z.union(
+  [
+    z.array(payloadSchema).min(1).max(LIMITS.tasksPerJobMax),
+    z.strictObject({ count: wholeNumber.min(1).max(LIMITS.tasksPerJobMax), run: payloadSchema }),
+  ],
+  { error: () => 'expected a list of tasks, or {count, run}, each task one of {sleep}, {exec}, {module}' },
+);
+
+const stage = z.strictObject({
+  name,
+  /** Names of the stages that must have completed before this one starts. */
+  after: z.array(name).default([]),
+  tasks,
+  /** What each task of this stage needs beside a slot; overrides the job's. */
+  demand: demand.optional(),
+});
+
+const jobSpecSchema = z
+  .strictObject({
+    name: name.default('job'),
+    user: name.optional(),
+    /** A job of one stage. Either this or `stages`. */
+    tasks: tasks.optional(),
+    stages: z.array(stage).min(1).max(LIMITS.stagesPerJobMax).optional(),
+    /** Mean run time of the job's tasks, as the submitter believes it. */
+    estimate: withUnit('estimate', parseDuration).optional(),
+    /** Runs of a task that may fail before the task has failed, less one. */
+    retries: wholeNumber.max(LIMITS.retriesMax).default(0),
+    /** A task that runs longer is killed and has failed. Counted from the task's start. */
+    timeout: withUnit('timeout', parseDuration).optional(),
+    demand: demand.optional(),
+    /** At most so many tasks of the job run at a time. */
+    maxRunning: wholeNumber.min(1).optional(),
+    /** From submission. Carried for policies that plan by it. */
+    deadline: withUnit('deadline', parseDuration).optional(),
+    /** Share relative to other jobs. Carried for policies that share by it. */
+    weight: z.number().positive().finite().default(1),
+  })
+  .refine(
+    (job) => (job.tasks === undefined) !== (job.stages === undefined),
+    'give either "tasks" or "stages"',
+  );
+
+export interface StageSpec {
+  readonly name: string;
+  /** Indices of the stages that come before; always smaller than this stage's own index. */
+  readonly after: readonly number[];
+  readonly tasks: TaskList;
+  readonly demand: Resources;
+}
+
+/** Many alike are a count, so that a job of 100,000 equal tasks is one object. */
+export type TaskList =
+  | { readonly count: number; readonly run: Payload }
+  | { readonly each: readonly Payload[] };
+
+/** A validated job: stages in an order in which they can run, numbers in ms and bytes, defaults filled in. */
+export interface JobSpec {
+  readonly name: string;
+  readonly user: string | undefined;
+  readonly stages: readonly StageSpec[];
+  readonly estimateMs: number | undefined;
+  readonly retries: number;
+  readonly timeoutMs: number | undefined;
+  readonly maxRunning: number | undefined;
+  readonly deadlineMs: number | undefined;
+  readonly weight: number;
+}
+
+export type JobInput = z.input<typeof jobSpecSchema>;
+export type ParsedJob = z.output<typeof jobSpecSchema>;
+
+export { jobSpecSchema };

@@ -1,0 +1,84 @@
+import type { Millis } from '../ids.js';
+import type { OutcomeKind } from '../messages/table.js';
+import type { JobClass } from '../policy/presets.js';
+
+/**
+ * What an owner tells about its jobs: the values inside `answer` and `event`. Clients and the command print
+ * these; times are ms since the job was accepted, by the owner's clock, beside one wall-clock reading.
+ */
+
+/** `waiting`: nothing has started; `running`: something has; the rest is final. */
+export type JobState = 'waiting' | 'running' | 'completed' | 'failed' | 'cancelled';
+
+export interface TaskCounts {
+  readonly total: number;
+  readonly waiting: number;
+  readonly running: number;
+  readonly completed: number;
+  readonly failed: number;
+  readonly cancelled: number;
+}
+
+export interface TaskFailure {
+  readonly task: number;
+  readonly attempts: number;
+  readonly kind: OutcomeKind;
+  readonly code: string;
+  readonly message: string;
+  readonly exitCode?: number | undefined;
+  readonly signal?: string | undefined;
+  readonly worker: string;
+}
+
+export interface JobSummary {
+  readonly id: string;
+  readonly name: string;
+  readonly user: string | undefined;
+  readonly class: JobClass;
+  readonly classifiedBy: string;
+  readonly estimateMs: number | undefined;
+  readonly state: JobState;
+  readonly tasks: TaskCounts;
+  /** Wall clock, ms since 1970. */
+  readonly submittedAt: number;
+  readonly startedMs: Millis | undefined;
+  readonly endedMs: Millis | undefined;
+}
+
+export interface JobDetail extends JobSummary {
+  readonly stages: readonly { readonly name: string; readonly state: string; readonly tasks: number }[];
+  /** Runs in all, and those that failed or were lost. */
+  readonly attempts: { readonly total: number; readonly failed: number; readonly lost: number };
+  /** The first of them, with the first failure's error. */
+  readonly failures: readonly TaskFailure[];
+  readonly failuresTruncated: boolean;
+  /** Mean run time of the tasks that completed. */
+  readonly meanRunMs: number | undefined;
+  /** Run time of attempts that failed or were lost. */
+  readonly wastedMs: Millis;
+  readonly firstStartMs: Millis | undefined;
+  readonly running: readonly {
+    readonly task: number;
+    readonly attempt: number;
+    readonly worker: string;
+    readonly elapsedMs: Millis;
+  }[];
+  readonly spec?: unknown;
+}
+
+/** What a watcher hears: progress now and then, and the end once. */
+export type JobEvent =
+  | { readonly kind: 'progress'; readonly job: JobSummary }
+  | {
+      readonly kind: 'ended';
+      readonly job: JobDetail;
+      /** Task values by task index, where tasks returned something. */
+      readonly values: readonly (readonly [task: number, value: unknown])[];
+      /** With `detail`: per task, start (ms since acceptance) and run time of the attempt that counted. */
+      readonly starts?: readonly number[] | undefined;
+      readonly runs?: readonly number[] | undefined;
+    };
+
+export function isFinal(state: JobState): boolean {
+  return state === 'completed' || state === 'failed' || state === 'cancelled';
+}

@@ -1,0 +1,29 @@
+/**
+ * Every limit on what comes from outside, in one place. Reaching one is answered with a clear line; none
+ * of them is a target.
+ */
+export const LIMITS = {
+  /** Tasks of one job, all stages together. */
+  tasksPerJobMax: 1_000_000,
+  stagesPerJobMax: 1_000,
+  /** Names of jobs, stages, users, workers, keys. In characters. */
+  nameLengthMax: 256,
+  /** One argument or environment value. In characters. */
+  argumentLengthMax: 128 * 1024,
+  argumentsMax: 4_096,
+  environmentMax: 1_024,
+  retriesMax: 1_000,
+  /** Distinct resource names in a demand or a capacity. */
+  resourcesMax: 32,
+  slotsMax: 4_096,
+  /** Runs of one task that ended because its worker was lost, before the task is given up. */
+  lossesPerTaskMax: 8,
+  /** Captured output of one task, both streams together. In bytes. */
+  outputBytesMax: 1024 * 1024,
+  /** A task's return value, encoded. In bytes. */
+  resultBytesMax: 256 * 1024,
+  /** Parties in one membership message. */
+  membersMax: 200_000,
+  /** One frame between two processes, before it is refused at the door. In bytes. */
+  frameBytesMax: 64 * 1024 * 1024,
+} as const;

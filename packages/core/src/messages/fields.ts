@@ -1,0 +1,74 @@
+/**
+ * The vocabulary in which messages are declared. A field is plain data that says what may stand there; the
+ * codec makes an encoder and a validating decoder of it, and TypeScript infers the message's type from it,
+ * so that what is declared, what is sent and what is checked cannot drift apart.
+ */
+import type { Address } from '../ids.js';
+import type { Resources } from '../resources.js';
+
+export type FieldKind =
+  | { readonly kind: 'count' }
+  | { readonly kind: 'integer' }
+  | { readonly kind: 'number' }
+  | { readonly kind: 'flag' }
+  | { readonly kind: 'text'; readonly lengthMax: number }
+  | { readonly kind: 'bytes'; readonly lengthMax: number }
+  | { readonly kind: 'address' }
+  | { readonly kind: 'resources' }
+  | { readonly kind: 'choice'; readonly of: readonly string[] }
+  | { readonly kind: 'optional'; readonly of: FieldKind }
+  | { readonly kind: 'list'; readonly of: FieldKind; readonly lengthMax: number }
+  | { readonly kind: 'record'; readonly fields: Fields }
+  /** Anything JSON-like (and byte arrays); whoever reads it checks it. */
+  | { readonly kind: 'open' }
+  /** Travels like `open`; `parse` throws when it is not what it should be. */
+  | { readonly kind: 'parsed'; readonly parse: (value: unknown) => unknown };
+
+export type Fields = { readonly [name: string]: FieldKind };
+
+/** Carries the TypeScript type of a field alongside its description. */
+export type Field<T> = FieldKind & { readonly infer?: T };
+
+/** A whole number from 0 to 2^53 − 1. */
+export const count: Field<number> = { kind: 'count' };
+/** A whole number of either sign. */
+export const integer: Field<number> = { kind: 'integer' };
+/** Any finite number. Milliseconds, unless the name says otherwise. */
+export const number: Field<number> = { kind: 'number' };
+export const flag: Field<boolean> = { kind: 'flag' };
+/** One incarnation of a party; travels as its full name. */
+export const address: Field<Address> = { kind: 'address' };
+export const resources: Field<Resources> = { kind: 'resources' };
+export const open: Field<unknown> = { kind: 'open' };
+
+export function text(lengthMax: number): Field<string> {
+  return { kind: 'text', lengthMax };
+}
+
+export function bytes(lengthMax: number): Field<Uint8Array> {
+  return { kind: 'bytes', lengthMax };
+}
+
+export function choice<const T extends readonly string[]>(...of: T): Field<T[number]> {
+  return { kind: 'choice', of };
+}
+
+export function optional<T>(of: Field<T>): Field<T | undefined> {
+  return { kind: 'optional', of };
+}
+
+export function list<T>(of: Field<T>, lengthMax: number): Field<readonly T[]> {
+  return { kind: 'list', of, lengthMax };
+}
+
+export function record<const F extends Record<string, Field<unknown>>>(fields: F): Field<Infer<F>> {
+  return { kind: 'record', fields };
+}
+
+export function parsed<T>(parse: (value: unknown) => T): Field<T> {
+  return { kind: 'parsed', parse };
+}
+
+export type Infer<F extends Record<string, Field<unknown>>> = {
+  readonly [N in keyof F]: F[N] extends Field<infer T> ? T : never;
+};

@@ -1,0 +1,442 @@
+/**
+ * Every message of the protocol: who sends it to whom, its fields with their units, and what happens when
+ * it is lost, doubled or late. Order holds between two parties while their connection lives; nothing else
+ * is assumed of the network.
+ *
+ * The order of the table and of the fields is the wire format. Add at the end; raise PROTOCOL_VERSION for
+ * any other change.
+ */
+import type { Millis } from '../ids.js';
+import { LIMITS } from '../limits.js';
+import { parseClusterSettings } from '../policy/settings.js';
+import {
+  address,
+  bytes,
+  choice,
+  count,
+  type Field,
+  flag,
+  type Infer,
+  integer,
+  list,
+  number,
+  open,
+  optional,
+  parsed,
+  record,
+  resources,
+  text,
+} from './fields.js';
+
+export const PROTOCOL_VERSION = 1;
+
+export type Role = 'client' | 'scheduler' | 'central' | 'worker';
+
+interface Declaration<F> {
+  readonly from: readonly Role[];
+  readonly to: readonly Role[];
+  /** What happens when it is lost, doubled or late. */
+  readonly faults: string;
+  readonly fields: F;
+}
+
+function message<const F extends Record<string, Field<unknown>>>(
+  from: Role | readonly Role[],
+  to: Role | readonly Role[],
+  faults: string,
+  fields: F,
+): Declaration<F> {
+  return {
+    from: typeof from === 'string' ? [from] : from,
+    to: typeof to === 'string' ? [to] : to,
+    faults,
+    fields,
+  };
+}
+
+const name = text(LIMITS.nameLengthMax);
+const line = text(4_096);
+const job = count;
+const stage = count;
+const task = count;
+const attempt = count;
+const request = count;
+const ms: Field<Millis> = number;
+
+/** Which queue of a worker an entry goes to; served in this order. */
+export const LANES = ['express', 'normal', 'opportunistic'] as const;
+export type Lane = (typeof LANES)[number];
+const lane = choice(...LANES);
+
+/** Why a run ended. `lost` is said by owners of a worker that is gone; workers never send it. */
+export const OUTCOMES = ['completed', 'failed', 'timeout', 'cancelled', 'lost'] as const;
+export type OutcomeKind = (typeof OUTCOMES)[number];
+
+const outcome = record({
+  kind: choice(...OUTCOMES),
+  /** What the task returned (`module` tasks). */
+  value: open,
+  /** Stable, for programs; empty when it completed. */
+  errorCode: text(64),
+  /** One line for people; empty when it completed. */
+  errorMessage: line,
+  exitCode: optional(integer),
+  signal: optional(text(32)),
+});
+/** How a run ended. */
+export type Outcome = NonNullable<(typeof outcome)['infer']>;
+
+const outputChunk = record({ stream: choice('stdout', 'stderr'), bytes: bytes(LIMITS.outputBytesMax) });
+export type OutputChunk = NonNullable<(typeof outputChunk)['infer']>;
+
+const probe = record({ owner: address, job, stage, long: flag, lane, demand: resources });
+/** A promise that some task of a batch may run at a worker. The owner decides which when it is asked. */
+export type Probe = NonNullable<(typeof probe)['infer']>;
+
+const heldTask = record({
+  owner: address,
+  job,
+  task,
+  attempt,
+  long: flag,
+  estimateMs: ms,
+  running: flag,
+  elapsedMs: ms,
+});
+/** What a worker still holds of the tasks that central placed, told when it registers again. */
+export type HeldTask = NonNullable<(typeof heldTask)['infer']>;
+
+const member = record({
+  address,
+  name,
+  slots: count,
+  capacity: resources,
+  partition: choice('general', 'short'),
+  /** Takes no new work. */
+  draining: flag,
+});
+/** A worker, as central tells it to schedulers. */
+export type Member = NonNullable<(typeof member)['infer']>;
+
+const taskAttempt = record({ task, attempt });
+export type TaskAttempt = NonNullable<(typeof taskAttempt)['infer']>;
+
+const settings = parsed(parseClusterSettings);
+
+export const MESSAGES = {
+  // ---- joining and staying: everybody ↔ central
+  register: message('worker', 'central', 'Sent again until welcomed. Doubled: the second changes nothing.', {
+    name,
+    slots: count,
+    capacity: resources,
+    draining: flag,
+    held: list(heldTask, 100_000),
+  }),
+  enlist: message('scheduler', 'central', 'Sent again until welcomed. Doubled: the second changes nothing.', {
+    name,
+    /** Prefix of the ids of this scheduler's jobs. */
+    tag: text(32),
+    /** Where clients reach it. */
+    endpoint: text(512),
+  }),
+  welcome: message(
+    'central',
+    ['worker', 'scheduler'],
+    'Lost: the other side asks again. Doubled: harmless.',
+    {
+      settings,
+    },
+  ),
+  heartbeat: message(['worker', 'scheduler'], 'central', 'Several lost in a row end the lease.', {
+    /** Slots in use (workers), jobs that have not ended (schedulers). */
+    busy: count,
+    /** Entries in the queue (workers), tasks that wait (schedulers). */
+    queued: count,
+  }),
+  heartbeatAck: message(
+    'central',
+    ['worker', 'scheduler'],
+    'Several lost in a row: the party registers anew.',
+    {
+      /** Of the membership; whoever has another asks with `resync`. */
+      version: count,
+    },
+  ),
+  strangerTold: message(
+    'central',
+    ['worker', 'scheduler'],
+    'Lost: the next heartbeat is answered the same way.',
+    {},
+  ),
+  leave: message(['worker', 'scheduler'], 'central', 'Lost: the lease ends instead.', {}),
+  resync: message(['worker', 'scheduler'], 'central', 'Lost: asked again after the next heartbeat.', {}),
+  peers: message('central', 'worker', 'Lost: the version differs from the next acknowledgement’s; resync.', {
+    version: count,
+    /** The version that this one changes; 0: `joined` is the whole list. */
+    since: count,
+    /** General workers, from whom probes may be stolen (Hawk §3.6). */
+    joined: list(address, LIMITS.membersMax),
+    left: list(address, LIMITS.membersMax),
+    /** Schedulers that are gone: what they own ends here. */
+    ownersLost: list(address, LIMITS.membersMax),
+  }),
+  members: message(
+    'central',
+    'scheduler',
+    'Lost: the version differs from the next acknowledgement’s; resync.',
+    {
+      version: count,
+      since: count,
+      /** New workers, and those of which something changed. */
+      changed: list(member, LIMITS.membersMax),
+      left: list(address, LIMITS.membersMax),
+    },
+  ),
+  drain: message('central', 'worker', 'Lost: told again with the next heartbeat’s answer.', { on: flag }),
+  drained: message('worker', 'central', 'Lost: the worker shows as draining until it says so again.', {}),
+  usage: message('scheduler', 'central', 'Lost: the share of short work is off by one report.', {
+    /** Run time of tasks that ended since the last report. */
+    shortMs: ms,
+    longMs: ms,
+  }),
+
+  // ---- long jobs: owner → central → worker → owner
+  place: message(
+    'scheduler',
+    'central',
+    'Sent again while a task is neither placed nor withdrawn; central knows it.',
+    {
+      job,
+      stage,
+      long: flag,
+      tasks: list(taskAttempt, LIMITS.tasksPerJobMax),
+      estimateMs: ms,
+      demand: resources,
+    },
+  ),
+  assign: message(
+    'central',
+    'worker',
+    'Lost: the owner asks where its task is. Doubled: the worker has it already.',
+    {
+      owner: address,
+      job,
+      stage,
+      task,
+      attempt,
+      long: flag,
+      estimateMs: ms,
+      demand: resources,
+    },
+  ),
+  placed: message('central', 'scheduler', 'Lost: `place` comes again and is answered again.', {
+    job,
+    at: list(record({ task, attempt, worker: address }), LIMITS.tasksPerJobMax),
+  }),
+  withdraw: message('scheduler', 'central', 'Lost: the task is refused when its worker asks for it.', {
+    job,
+  }),
+  placementStarted: message('worker', 'central', 'Lost: its waiting time is off until the task ends.', {
+    owner: address,
+    job,
+    task,
+    attempt,
+  }),
+  placementEnded: message(
+    'worker',
+    'central',
+    'Lost: the worker’s waiting time is too high until it registers again.',
+    {
+      owner: address,
+      job,
+      task,
+      attempt,
+    },
+  ),
+
+  // ---- short jobs, and the start of every task: owner ↔ worker
+  probe: message(
+    'scheduler',
+    'worker',
+    'Lost: the owner probes again. Doubled: one more chance, refused when not needed.',
+    {
+      job,
+      stage,
+      long: flag,
+      lane,
+      demand: resources,
+    },
+  ),
+  cancelProbes: message('scheduler', 'worker', 'Lost: the probe finds out when it is served.', {
+    job,
+    stage,
+  }),
+  ask: message(
+    'worker',
+    'scheduler',
+    'Sent again without an answer, marked as such; the owner answers the same.',
+    {
+      /** Names the question; unique at the worker. */
+      ask: count,
+      again: flag,
+      job,
+      stage,
+      /** Which task, when central has placed it here; otherwise the owner chooses. */
+      placed: optional(taskAttempt),
+    },
+  ),
+  bind: message(
+    'scheduler',
+    'worker',
+    'Lost: asked again. Late: declined. Doubled: the second is recognised.',
+    {
+      ask: count,
+      job,
+      task,
+      attempt,
+      payload: open,
+      /** `GOSHAWK_*` variables that tell the task who it is. */
+      identity: open,
+      long: flag,
+      timeoutMs: optional(ms),
+    },
+  ),
+  none: message('scheduler', 'worker', 'Lost: asked again.', { ask: count }),
+  ended: message(
+    'worker',
+    'scheduler',
+    'Sent again until confirmed. Doubled: confirmed again, counted once.',
+    {
+      /** Names the report; unique at the worker. */
+      report: count,
+      job,
+      task,
+      attempt,
+      outcome,
+      runMs: ms,
+      /** What was captured and not yet sent. */
+      output: list(outputChunk, 64),
+      /** All that was captured, the above included. */
+      outputBytes: count,
+    },
+  ),
+  confirm: message('scheduler', 'worker', 'Lost: the report comes again.', { report: count }),
+  output: message('worker', 'scheduler', 'Lost: the gap shows in the task’s log.', {
+    job,
+    task,
+    attempt,
+    /** Bytes that went before, of both streams. */
+    offset: count,
+    chunk: outputChunk,
+  }),
+  cancelTask: message('scheduler', 'worker', 'Sent again until the task has ended.', { job, task, attempt }),
+  declined: message('worker', 'scheduler', 'Lost: the owner makes up for it with its next look at the job.', {
+    job,
+    stage,
+    /** So many probes will not be served here… */
+    probes: count,
+    /** …or this task, placed or bound, will not run here. */
+    placed: optional(taskAttempt),
+  }),
+
+  // ---- stealing: worker ↔ worker, and what the victim tells the owners
+  steal: message('worker', 'worker', 'Lost: the thief asks the next victim after a while.', { round: count }),
+  stolen: message(
+    'worker',
+    'worker',
+    'Late: the probes are queued all the same. Lost: the owner makes up for them.',
+    {
+      round: count,
+      probes: list(probe, 100_000),
+    },
+  ),
+  moved: message('worker', 'scheduler', 'Lost: the owner looks for the probes in the wrong place.', {
+    job,
+    stage,
+    to: address,
+    probes: count,
+  }),
+
+  // ---- what clients ask, and the three kinds of answers
+  submit: message('client', 'scheduler', 'Sent again until answered; the key makes it one job.', {
+    request,
+    /** Chosen by the client; the same key is the same job. */
+    key: name,
+    /** As people write it; the owner checks it. */
+    spec: open,
+  }),
+  watchJob: message('client', 'scheduler', 'Sent again as a sign of life; a watch that falls silent ends.', {
+    request,
+    id: name,
+    /** With each task's start and run time in the final event. */
+    detail: flag,
+  }),
+  unwatch: message('client', 'scheduler', 'Lost: the watch ends by itself.', { request }),
+  describeJob: message('client', 'scheduler', 'Sent again until answered.', {
+    request,
+    id: name,
+    spec: flag,
+  }),
+  listJobs: message('client', 'scheduler', 'Sent again until answered.', {
+    request,
+    states: list(name, 16),
+    user: optional(name),
+    /** Ended jobs to include, newest first. */
+    endedMax: count,
+    jobsMax: count,
+  }),
+  readLogs: message('client', 'scheduler', 'Sent again until answered.', {
+    request,
+    id: name,
+    task: optional(count),
+    failedOnly: flag,
+    /** Where to go on: what the last answer gave as `next`. */
+    cursor: open,
+  }),
+  cancelJob: message('client', 'scheduler', 'Sent again until answered; cancelling twice is once.', {
+    request,
+    id: name,
+  }),
+  retryJob: message('client', 'scheduler', 'Sent again until answered; the key makes it one job.', {
+    request,
+    key: name,
+    id: name,
+  }),
+  describeCluster: message('client', ['central', 'scheduler'], 'Sent again until answered.', { request }),
+  drainWorker: message('client', 'central', 'Sent again until answered; draining twice is once.', {
+    request,
+    worker: name,
+    on: flag,
+  }),
+  readCounters: message('client', ['central', 'scheduler', 'worker'], 'Sent again until answered.', {
+    request,
+  }),
+  answer: message(['central', 'scheduler', 'worker'], 'client', 'Lost: the request comes again.', {
+    request,
+    value: open,
+  }),
+  refused: message(['central', 'scheduler', 'worker'], 'client', 'Lost: the request comes again.', {
+    request,
+    code: text(64),
+    message: line,
+    hint: line,
+  }),
+  event: message(
+    ['central', 'scheduler'],
+    'client',
+    'Lost: the watch is renewed and answered with the state.',
+    {
+      request,
+      value: open,
+    },
+  ),
+} as const;
+
+export type MessageType = keyof typeof MESSAGES;
+
+/** One message, with its fields as declared above. */
+export type MessageOf<T extends MessageType> = { readonly type: T } & Infer<(typeof MESSAGES)[T]['fields']>;
+
+export type Message = { [T in MessageType]: MessageOf<T> }[MessageType];
+
+export const MESSAGE_TYPES = Object.keys(MESSAGES) as MessageType[];

@@ -1,0 +1,101 @@
+import { InputError } from '../errors.js';
+
+/**
+ * Scheduling policies as data. A machine asks what a job's class says, never what the policy is called, so
+ * a new policy of known parts is one entry here.
+ */
+
+export const CLASSES = ['short', 'long'] as const;
+/** Short or long, by the estimate of a job's mean task run time against the cutoff (Hawk §3.3). */
+export type JobClass = (typeof CLASSES)[number];
+
+export const SCOPES = ['all', 'general', 'short'] as const;
+/** The workers that a class may use: all, or one of the two partitions (Hawk §3.4). */
+export type Scope = (typeof SCOPES)[number];
+
+/** How the tasks of a class find their workers, and among which. */
+export interface Route {
+  /** `probing`: batch probing by the job's owner (Hawk §3.5). `central`: the waiting-time queue (Hawk §3.7). */
+  readonly by: 'probing' | 'central';
+  readonly over: Scope;
+}
+
+export interface Preset {
+  readonly title: string;
+  readonly short: Route;
+  readonly long: Route;
+  /** Keep a part of the cluster free of long tasks (Hawk §3.4). */
+  readonly partition: boolean;
+  /** Idle workers steal short probes from behind long tasks (Hawk §3.6). */
+  readonly stealing: boolean;
+}
+
+export const PRESETS = {
+  hawk: {
+    title: 'Hawk: short jobs probed over the whole cluster, long jobs placed by central, stealing',
+    short: { by: 'probing', over: 'all' },
+    long: { by: 'central', over: 'general' },
+    partition: true,
+    stealing: true,
+  },
+  sparrow: {
+    title: 'Sparrow: every job probed over the whole cluster',
+    short: { by: 'probing', over: 'all' },
+    long: { by: 'probing', over: 'all' },
+    partition: false,
+    stealing: false,
+  },
+  central: {
+    title: 'Every job placed by central with the waiting-time queue',
+    short: { by: 'central', over: 'all' },
+    long: { by: 'central', over: 'all' },
+    partition: false,
+    stealing: false,
+  },
+  split: {
+    title: 'Two clusters: short jobs probed in one, long jobs placed by central in the other',
+    short: { by: 'probing', over: 'short' },
+    long: { by: 'central', over: 'general' },
+    partition: true,
+    stealing: false,
+  },
+} as const satisfies Record<string, Preset>;
+
+export type PolicyName = keyof typeof PRESETS;
+export const POLICY_NAMES = Object.keys(PRESETS) as PolicyName[];
+
+/** Hawk's ablations (§4.4): what is left of a preset when one of its parts is taken away. */
+export interface Ablations {
+  readonly central: boolean;
+  readonly partition: boolean;
+  readonly stealing: boolean;
+}
+
+export const NOTHING_ABLATED: Ablations = { central: true, partition: true, stealing: true };
+
+/**
+ * A preset without the parts that are switched off: without central its classes are probed over the same
+ * workers; without the partition every worker is general; without stealing nobody steals.
+ */
+export function ablate(preset: Preset, keep: Ablations): Preset {
+  const route = (of: Route): Route => (keep.central ? of : { by: 'probing', over: of.over });
+  return {
+    ...preset,
+    short: route(preset.short),
+    long: route(preset.long),
+    partition: preset.partition && keep.partition,
+    stealing: preset.stealing && keep.stealing,
+  };
+}
+
+/** @throws InputError that names the policies there are */
+export function presetNamed(name: string): Preset {
+  if (!Object.hasOwn(PRESETS, name)) {
+    throw new InputError(
+      'unknown-policy',
+      `unknown policy "${name}"`,
+      `known policies: ${POLICY_NAMES.join(', ')}`,
+    );
+  }
+  return PRESETS[name as PolicyName];
+}

@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import { InputError } from '../errors.js';
+import { describeIssue } from '../job/parse.js';
+import { LIMITS } from '../limits.js';
+import { PRESETS, type Preset, SCOPES } from './presets.js';
+
+const route = z.strictObject({ by: z.enum(['probing', 'central']), over: z.enum(SCOPES) });
+const fraction = z.number().min(0).max(1);
+const ms = z.number().nonnegative();
+
+/**
+ * How a cluster schedules. Central holds them and hands them to every worker and scheduler that joins, so
+ * that one cluster never runs two policies at once.
+ */
+export const policySettingsSchema = z.strictObject({
+  policy: z.string().max(LIMITS.nameLengthMax),
+  preset: z.strictObject({
+    title: z.string(),
+    short: route,
+    long: route,
+    partition: z.boolean(),
+    stealing: z.boolean(),
+  }),
+  /** A job whose estimated mean task run time reaches this is long. ms. */
+  cutoffMs: ms,
+  /** Fraction of the workers that long tasks never use, or `auto`: the share of task seconds that short jobs had. */
+  shortPartition: z.union([fraction, z.literal('auto')]),
+  /** Probes per task (Sparrow and Hawk §4.1: 2). */
+  probeRatio: z.number().min(1).max(100),
+  /** Workers that an idle worker contacts in one round of stealing (Hawk §4.1: 10). */
+  stealCap: z.number().int().min(1).max(100_000),
+  /** Probes taken at one steal at most. */
+  stealLimit: z.number().int().min(1).nullable(),
+  /** `never`: the next round starts when a slot becomes free again (Hawk). `backoff`: also after a while. */
+  stealRetry: z.enum(['never', 'backoff']),
+  /** First and longest pause between rounds that found nothing; each pause doubles, with jitter. ms. */
+  stealBackoffMs: ms,
+  stealBackoffMaxMs: ms,
+  /** When all tasks of a batch are bound: `proactive` cancels its other probes, `lazy` lets them find out. */
+  cancel: z.enum(['proactive', 'lazy']),
+});
+
+export type PolicySettings = z.infer<typeof policySettingsSchema>;
+
+/**
+ * Heartbeats, leases and the safety nets for lost messages. 0 switches one off, which only a driver with a
+ * network that loses nothing may do.
+ */
+export const timingsSchema = z.strictObject({
+  heartbeatMs: ms,
+  /** A party that was not heard of for so long is taken for lost. */
+  leaseMs: ms,
+  /** A question without an answer is asked again after this. */
+  retryMs: ms,
+  /** A question asked so often without an answer is given up. */
+  retriesMax: z.number().int().min(1),
+  /** Changes of membership gather for so long before they are told. */
+  publishMs: ms,
+  /** How often those who watch a job hear of its progress. */
+  progressMs: ms,
+});
+
+export type Timings = z.infer<typeof timingsSchema>;
+
+export const clusterSettingsSchema = z.strictObject({ policy: policySettingsSchema, timings: timingsSchema });
+
+/** What central tells everybody who joins. */
+export type ClusterSettings = z.infer<typeof clusterSettingsSchema>;
+
+export const LIVE_TIMINGS: Timings = {
+  heartbeatMs: 1_000,
+  leaseMs: 5_000,
+  retryMs: 1_000,
+  retriesMax: 5,
+  publishMs: 20,
+  progressMs: 200,
+};
+
+/** For a network that neither loses nor doubles anything. */
+export const RELIABLE_TIMINGS: Timings = {
+  heartbeatMs: 0,
+  leaseMs: 0,
+  retryMs: 0,
+  retriesMax: 1,
+  publishMs: 0,
+  progressMs: 0,
+};
+
+/** Hawk §4.1; the short partition is the share of task seconds that the Google trace's short jobs have. */
+export const DEFAULT_POLICY: PolicySettings = {
+  policy: 'hawk',
+  preset: { ...PRESETS.hawk },
+  cutoffMs: 10_000,
+  shortPartition: 0.17,
+  probeRatio: 2,
+  stealCap: 10,
+  stealLimit: null,
+  stealRetry: 'backoff',
+  stealBackoffMs: 20,
+  stealBackoffMaxMs: 2_000,
+  cancel: 'proactive',
+};
+
+/** @throws InputError with one line that names the setting */
+export function parseClusterSettings(value: unknown): ClusterSettings {
+  const result = clusterSettingsSchema.safeParse(value);
+  if (!result.success) throw new InputError('bad-settings', `settings: ${describeIssue(result.error)}`);
+  return result.data;
+}
+
+/** The scope's name in a cluster without partitions is `all`, whatever the route says. */
+export function effectiveScope(preset: Preset, scope: (typeof SCOPES)[number]): (typeof SCOPES)[number] {
+  return preset.partition ? scope : 'all';
+}

@@ -1,0 +1,42 @@
+/**
+ * What a task needs and a worker has, apart from a slot: amounts by resource name. `cpu` is in cores,
+ * `memory` in bytes; any other name is the operator's own (`gpu`, `licence-x`). A name that is missing
+ * counts as 0.
+ */
+export type Resources = Readonly<Record<string, number>>;
+
+/** Needs nothing but a slot. One shared object, so that the common case can be told by identity. */
+export const NO_RESOURCES: Resources = Object.freeze({});
+
+export function fits(demand: Resources, free: Resources): boolean {
+  if (demand === NO_RESOURCES) return true;
+  for (const name in demand) {
+    if (demand[name]! > (free[name] ?? 0)) return false;
+  }
+  return true;
+}
+
+/** `amounts += sign · demand`, in place. */
+export function addTo(amounts: Record<string, number>, demand: Resources, sign: 1 | -1): void {
+  if (demand === NO_RESOURCES) return;
+  for (const name in demand) amounts[name] = (amounts[name] ?? 0) + sign * demand[name]!;
+}
+
+/** `cpu 2, memory 1 GiB`: for the lines people read. */
+export function formatResources(resources: Resources): string {
+  const parts = Object.entries(resources).map(([name, amount]) =>
+    name === 'memory' ? `memory ${formatBytes(amount)}` : `${name} ${amount}`,
+  );
+  return parts.length === 0 ? 'nothing' : parts.join(', ');
+}
+
+export function formatBytes(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+  let amount = bytes;
+  let unit = 0;
+  while (amount >= 1024 && unit < units.length - 1) {
+    amount /= 1024;
+    unit++;
+  }
+  return `${Number(amount.toPrecision(4))} ${units[unit]}`;
+}
