@@ -1,0 +1,84 @@
+/**
+ * Messages ↔ what stands on the wire: `[code, field, field, …]`, where the code is the message's place in
+ * the table and the fields come in the order of their declaration. Everything here is made of the table;
+ * nothing is learnt from a peer.
+ */
+import {
+  type Fields,
+  invariant,
+  MESSAGE_TYPES,
+  MESSAGES,
+  type Message,
+  type MessageType,
+  type Role,
+} from '@goshawk/core';
+import { DecodeError, EncodeError, Misfit } from './errors.js';
+import { type AddressNames, compileLayout, decodeInto, encodeInto, type Layout } from './fields.js';
+import { roleProblem } from './roles.js';
+
+/** A message as the mailbox carries it: plain values, to be packed. */
+export type Body = readonly unknown[];
+
+interface MessageCodec {
+  readonly type: MessageType;
+  readonly code: number;
+  readonly layout: Layout;
+}
+
+export class Codec {
+  readonly #byCode: readonly MessageCodec[];
+  readonly #byType: ReadonlyMap<string, MessageCodec>;
+
+  constructor(names: AddressNames) {
+    this.#byCode = MESSAGE_TYPES.map((type, code) => {
+      const fields: Fields = MESSAGES[type].fields;
+      invariant(!Object.hasOwn(fields, 'type'), `message ${type} declares a field called "type"`);
+      return { type, code, layout: compileLayout(fields, names) };
+    });
+    this.#byType = new Map(this.#byCode.map((codec) => [codec.type, codec]));
+  }
+
+  /**
+   * @param from who sends it and `to` to whom, where that is known
+   * @throws EncodeError when the message is not what the table declares
+   */
+  encode(message: Message, from?: Role, to?: Role): Body {
+    const codec = this.#byType.get(message.type);
+    if (codec === undefined) throw new EncodeError(String(message.type), 'no message is called so');
+    const forbidden = roleProblem(codec.code, from, to);
+    if (forbidden !== undefined) throw new EncodeError(codec.type, forbidden);
+    const body: unknown[] = [codec.code];
+    try {
+      encodeInto(body, codec.layout, message);
+    } catch (error) {
+      if (error instanceof Misfit) throw new EncodeError(codec.type + error.path, error.problem);
+      throw error;
+    }
+    return body;
+  }
+
+  /**
+   * The message in a body that somebody sent, of which nothing is believed. It has all of its fields, in the
+   * declared order after `type`, and shares no memory with the frame; the body is used up.
+   *
+   * @param from who sent it and `to` to whom, where that is known
+   * @throws DecodeError and nothing else, whatever the body is
+   */
+  decode(body: unknown, from?: Role, to?: Role): Message {
+    if (!Array.isArray(body)) throw new DecodeError('message', 'expected a list');
+    const code: unknown = body[0];
+    const codec = typeof code === 'number' ? this.#byCode[code] : undefined;
+    if (codec === undefined) {
+      const got = typeof code === 'number' ? `${code}` : typeof code;
+      throw new DecodeError('message', `expected a code from 0 to ${this.#byCode.length - 1}, got ${got}`);
+    }
+    const forbidden = roleProblem(codec.code, from, to);
+    if (forbidden !== undefined) throw new DecodeError(codec.type, forbidden);
+    try {
+      return decodeInto({ type: codec.type }, codec.layout, body, 1) as unknown as Message;
+    } catch (error) {
+      if (error instanceof Misfit) throw new DecodeError(codec.type + error.path, error.problem);
+      throw error;
+    }
+  }
+}

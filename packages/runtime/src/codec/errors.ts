@@ -1,0 +1,70 @@
+/**
+ * A message that is not what its declaration says. There are two, because they accuse different people: a
+ * `DecodeError` the peer that sent it, an `EncodeError` ourselves.
+ */
+class MessageError extends Error {
+  /** Where in the message, e.g. `probe.demand.memory` or `members.changed[3].slots`. */
+  readonly path: string;
+  /** What is wrong there. Never repeats text or bytes of the message, which may be long or secret. */
+  readonly problem: string;
+
+  constructor(path: string, problem: string) {
+    super(`${path}: ${problem}`);
+    this.path = path;
+    this.problem = problem;
+  }
+}
+
+/** What a peer sent is no message, or not one that it may send. */
+export class DecodeError extends MessageError {
+  override name = 'DecodeError';
+}
+
+/** What a machine of ours wants to send is not what it declared. */
+export class EncodeError extends MessageError {
+  override name = 'EncodeError';
+}
+
+/**
+ * How a problem travels from the field that found it out to the door, gathering its path on the way. Not an
+ * `Error`: a peer that sends nonsense must not cost us a stack trace for each field of it.
+ */
+export class Misfit {
+  readonly problem: string;
+  /** Innermost first. */
+  readonly #segments: string[] = [];
+
+  constructor(problem: string) {
+    this.problem = problem;
+  }
+
+  under(segment: string): this {
+    this.#segments.push(segment);
+    return this;
+  }
+
+  get path(): string {
+    return this.#segments.toReversed().join('');
+  }
+}
+
+/** @throws Misfit always: `expected a number, got text` */
+export function misfit(expected: string, value: unknown): never {
+  throw new Misfit(`expected ${expected}, got ${describe(value)}`);
+}
+
+/** Passes on what was thrown while `segment` was looked at. */
+export function rethrowUnder(segment: string, thrown: unknown): never {
+  throw thrown instanceof Misfit ? thrown.under(segment) : thrown;
+}
+
+/** What kind of thing it is, never its contents: numbers excepted, which are short and telling. */
+function describe(value: unknown): string {
+  if (value === undefined || value === null) return 'nothing';
+  if (typeof value === 'number') return String(value);
+  if (typeof value === 'string') return 'text';
+  if (typeof value === 'boolean') return 'a flag';
+  if (value instanceof Uint8Array) return 'bytes';
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}

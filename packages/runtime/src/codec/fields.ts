@@ -1,0 +1,307 @@
+import {
+  type Address,
+  type FieldKind,
+  type Fields,
+  LIMITS,
+  NO_RESOURCES,
+  type Resources,
+} from '@goshawk/core';
+import { Misfit, misfit, rethrowUnder } from './errors.js';
+import { checkOpen, takeOpen } from './open.js';
+
+/** Names of parties ↔ the handles that machines know them by. */
+export interface AddressNames {
+  /** The handle of the party of this name, the same each time. */
+  intern(name: string): number;
+  nameOf(address: number): string;
+}
+
+/**
+ * How one field stands on the wire. Both directions check: `decode` because a peer is never trusted, `encode`
+ * so that a message that nobody would accept is noticed where it was made.
+ */
+export interface FieldCodec {
+  /** @throws Misfit */
+  encode(value: unknown): unknown;
+  /** @throws Misfit */
+  decode(wire: unknown): unknown;
+}
+
+/** Makes the two closures of a field, once; nothing of the description is looked at again later. */
+export function compileField(field: FieldKind, names: AddressNames): FieldCodec {
+  switch (field.kind) {
+    case 'count':
+      return sameOnTheWire(checkCount);
+    case 'integer':
+      return sameOnTheWire(checkInteger);
+    case 'number':
+      return sameOnTheWire(checkNumber);
+    case 'flag':
+      return sameOnTheWire(checkFlag);
+    case 'text':
+      return sameOnTheWire(textCheck(field.lengthMax));
+    case 'bytes':
+      return compileBytes(field.lengthMax);
+    case 'address':
+      return compileAddress(names);
+    case 'resources':
+      return { encode: encodeResources, decode: decodeResources };
+    case 'choice':
+      return compileChoice(field.of);
+    case 'optional':
+      return compileOptional(compileField(field.of, names));
+    case 'list':
+      return compileList(compileField(field.of, names), field.lengthMax);
+    case 'record':
+      return compileRecord(field.fields, names);
+    case 'open':
+      return { encode: encodeOpen, decode: decodeOpen };
+    case 'parsed':
+      return { encode: encodeOpen, decode: parsing(field.parse) };
+  }
+}
+
+function sameOnTheWire(check: (value: unknown) => unknown): FieldCodec {
+  return { encode: check, decode: check };
+}
+
+function checkCount(value: unknown): unknown {
+  if (!Number.isSafeInteger(value) || (value as number) < 0) misfit('a whole number of at least 0', value);
+  return value;
+}
+
+function checkInteger(value: unknown): unknown {
+  if (!Number.isSafeInteger(value)) misfit('a whole number', value);
+  return value;
+}
+
+function checkNumber(value: unknown): unknown {
+  if (!Number.isFinite(value)) misfit('a number', value);
+  return value;
+}
+
+function checkFlag(value: unknown): unknown {
+  if (typeof value !== 'boolean') misfit('a flag', value);
+  return value;
+}
+
+function textCheck(lengthMax: number): (value: unknown) => unknown {
+  return (value) => {
+    if (typeof value !== 'string') misfit('text', value);
+    if (value.length > lengthMax) {
+      throw new Misfit(`${value.length} characters are more than ${lengthMax}`);
+    }
+    return value;
+  };
+}
+
+function compileBytes(lengthMax: number): FieldCodec {
+  const check = (value: unknown): Uint8Array => {
+    if (!(value instanceof Uint8Array)) misfit('bytes', value);
+    if (value.length > lengthMax) throw new Misfit(`${value.length} bytes are more than ${lengthMax}`);
+    return value;
+  };
+  // A copy, since what was received is a view of a whole frame, which it would keep alive.
+  return { encode: check, decode: (wire) => new Uint8Array(check(wire)) };
+}
+
+function compileAddress(names: AddressNames): FieldCodec {
+  return {
+    encode: (value) => {
+      checkCount(value);
+      return names.nameOf(value as Address);
+    },
+    decode: (wire) => {
+      if (typeof wire !== 'string') misfit('the name of a party', wire);
+      if (wire.length === 0 || wire.length > PARTY_NAME_LENGTH_MAX) {
+        throw new Misfit(
+          `the name of a party has 1 to ${PARTY_NAME_LENGTH_MAX} characters, not ${wire.length}`,
+        );
+      }
+      return names.intern(wire);
+    },
+  };
+}
+
+const PARTY_NAME_LENGTH_MAX = LIMITS.nameLengthMax;
+
+function compileChoice(of: readonly string[]): FieldCodec {
+  return {
+    encode: (value) => {
+      const index = of.indexOf(value as string);
+      if (index < 0) misfit(`one of ${of.join(', ')}`, value);
+      return index;
+    },
+    decode: (wire) => {
+      const chosen = typeof wire === 'number' ? of[wire] : undefined;
+      if (chosen === undefined) misfit(`one of ${of.length} choices`, wire);
+      return chosen;
+    },
+  };
+}
+
+/** Absent is nil; older peers leave it out at the end of a message altogether. */
+function compileOptional(of: FieldCodec): FieldCodec {
+  return {
+    encode: (value) => (value === undefined ? null : of.encode(value)),
+    decode: (wire) => (wire === null || wire === undefined ? undefined : of.decode(wire)),
+  };
+}
+
+function compileList(of: FieldCodec, lengthMax: number): FieldCodec {
+  const every =
+    (each: (value: unknown) => unknown) =>
+    (value: unknown): unknown[] => {
+      if (!Array.isArray(value)) misfit('a list', value);
+      if (value.length > lengthMax) throw new Misfit(`${value.length} entries are more than ${lengthMax}`);
+      const result: unknown[] = [];
+      try {
+        for (let i = 0; i < value.length; i++) result.push(each(value[i]));
+      } catch (error) {
+        rethrowUnder(`[${result.length}]`, error);
+      }
+      return result;
+    };
+  return { encode: every(of.encode), decode: every(of.decode) };
+}
+
+function compileRecord(fields: Fields, names: AddressNames): FieldCodec {
+  const layout = compileLayout(fields, names);
+  return {
+    encode: (value) => {
+      if (typeof value !== 'object' || value === null) misfit('a record', value);
+      const wire: unknown[] = [];
+      encodeInto(wire, layout, value as Record<string, unknown>);
+      return wire;
+    },
+    decode: (wire) => {
+      if (!Array.isArray(wire)) misfit('a record', wire);
+      return decodeInto({}, layout, wire, 0);
+    },
+  };
+}
+
+/** Fields in the order in which they are declared, which is the order on the wire. */
+export interface Layout {
+  readonly names: readonly string[];
+  readonly codecs: readonly FieldCodec[];
+}
+
+export function compileLayout(fields: Fields, names: AddressNames): Layout {
+  return {
+    names: Object.keys(fields),
+    codecs: Object.values(fields).map((field) => compileField(field, names)),
+  };
+}
+
+/** Appends the fields of `from` to a body. @throws Misfit */
+export function encodeInto(wire: unknown[], layout: Layout, from: Readonly<Record<string, unknown>>): void {
+  const { names, codecs } = layout;
+  let i = 0;
+  try {
+    for (; i < codecs.length; i++) wire.push(codecs[i]!.encode(from[names[i]!]));
+  } catch (error) {
+    rethrowUnder(`.${names[i]}`, error);
+  }
+}
+
+/**
+ * Reads the fields of a body from place `at` on and sets them on `into`, always all of them and in the
+ * declared order, so that every message of a type has one shape for the machines that read it.
+ *
+ * Fields may be added at the end of a declaration without a new version of the protocol: what an older peer
+ * does not send is absent (and refused unless it is optional), what a newer one sends beyond ours is not
+ * looked at.
+ *
+ * @throws Misfit
+ */
+export function decodeInto<T extends Record<string, unknown>>(
+  into: T,
+  layout: Layout,
+  wire: readonly unknown[],
+  at: number,
+): T {
+  const { names, codecs } = layout;
+  const target = into as Record<string, unknown>;
+  let i = 0;
+  try {
+    for (; i < codecs.length; i++) target[names[i]!] = codecs[i]!.decode(wire[at + i]);
+  } catch (error) {
+    rethrowUnder(`.${names[i]}`, error);
+  }
+  return into;
+}
+
+/** `[name, amount, name, amount, …]`; most tasks need nothing, and then it is nil. */
+function encodeResources(value: unknown): unknown {
+  if (value === NO_RESOURCES) return null;
+  if (typeof value !== 'object' || value === null) misfit('resources', value);
+  const wire: unknown[] = [];
+  for (const name of Object.keys(value)) {
+    checkResource(name, (value as Resources)[name]);
+    wire.push(name, (value as Resources)[name]);
+  }
+  checkResourceCount(wire.length / 2);
+  return wire.length === 0 ? null : wire;
+}
+
+/** Gives `NO_RESOURCES` itself for none, since machines tell it by identity. */
+function decodeResources(wire: unknown): Resources {
+  if (wire === null || wire === undefined) return NO_RESOURCES;
+  if (!Array.isArray(wire) || wire.length % 2 !== 0) misfit('pairs of names and amounts', wire);
+  checkResourceCount(wire.length / 2);
+  if (wire.length === 0) return NO_RESOURCES;
+  const resources: Record<string, number> = {};
+  for (let i = 0; i < wire.length; i += 2) {
+    const name: unknown = wire[i];
+    if (typeof name !== 'string') misfit('the name of a resource', name);
+    checkResource(name, wire[i + 1]);
+    if (Object.hasOwn(resources, name)) throw new Misfit('is there twice').under(`.${name}`);
+    resources[name] = wire[i + 1];
+  }
+  return resources;
+}
+
+function checkResourceCount(count: number): void {
+  if (count > LIMITS.resourcesMax) {
+    throw new Misfit(`${count} resources are more than ${LIMITS.resourcesMax}`);
+  }
+}
+
+function checkResource(name: string, amount: unknown): void {
+  if (name.length === 0 || name.length > LIMITS.nameLengthMax) {
+    throw new Misfit(
+      `the name of a resource has 1 to ${LIMITS.nameLengthMax} characters, not ${name.length}`,
+    );
+  }
+  if (name === '__proto__') throw new Misfit('"__proto__" cannot name a resource');
+  try {
+    checkNumber(amount);
+    if ((amount as number) < 0) misfit('an amount of at least 0', amount);
+  } catch (error) {
+    rethrowUnder(`.${name}`, error);
+  }
+}
+
+/** `[value]`, or nil for `undefined`, which is something else than `null`: a task may return either. */
+function encodeOpen(value: unknown): unknown {
+  return value === undefined ? null : [checkOpen(value)];
+}
+
+function decodeOpen(wire: unknown): unknown {
+  if (wire === null || wire === undefined) return undefined;
+  if (!Array.isArray(wire) || wire.length !== 1) misfit('a list of one value', wire);
+  return takeOpen(wire[0]);
+}
+
+/** @param parse from the declaration; it throws one line for people */
+function parsing(parse: (value: unknown) => unknown): (wire: unknown) => unknown {
+  return (wire) => {
+    const value = decodeOpen(wire);
+    try {
+      return parse(value);
+    } catch (error) {
+      throw new Misfit(error instanceof Error ? error.message : String(error));
+    }
+  };
+}

@@ -1,0 +1,28 @@
+import { describe, expect, test } from 'vitest';
+import { openProblem } from './open.js';
+
+describe('what may travel without being declared', () => {
+  test('what JSON can say, nothing at all, and bytes', () => {
+    const value = { a: [1, 'x', null, true, undefined], b: new Uint8Array(2), c: Object.create(null) };
+    expect(openProblem(value)).toBeUndefined();
+    expect(openProblem(undefined)).toBeUndefined();
+  });
+
+  test('anything else is told with the place where it is', () => {
+    expect(openProblem({ rows: [{ at: new Date(0) }] })).toBe(
+      'rows[0].at: expected a JSON-like value, got an object',
+    );
+    expect(openProblem(1n)).toBe('expected a JSON-like value, got a bigint');
+    expect(openProblem([Symbol('s')])).toBe('[0]: expected a JSON-like value, got a symbol');
+    expect(openProblem({ [`k${'e'.repeat(100)}y`]: () => 1 })).toBe(
+      `k${'e'.repeat(38)}…: expected a JSON-like value, got a function`,
+    );
+  });
+
+  test('a check changes nothing', () => {
+    const bytes = new Uint8Array([1]);
+    const value = [bytes];
+    expect(openProblem(value)).toBeUndefined();
+    expect(value[0]).toBe(bytes);
+  });
+});

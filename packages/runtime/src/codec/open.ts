@@ -1,0 +1,101 @@
+/**
+ * Values that the protocol carries without knowing them: payloads, results, answers. They may hold what JSON
+ * can say and byte arrays, and nothing else: no dates, maps, class instances or functions, which would not
+ * arrive as what they were, and no key that JavaScript gives a meaning of its own. `undefined` goes the way
+ * that it goes in JSON: left out of an object, `null` in a list.
+ */
+import { Misfit, misfit, rethrowUnder } from './errors.js';
+
+/** Lists and objects inside each other. Also what ends a value that contains itself. */
+export const OPEN_DEPTH_MAX = 64;
+/** Values inside one open value; a job of a million tasks that are all written out has five million or so. */
+export const OPEN_NODES_MAX = 10_000_000;
+
+/** Why a value cannot travel, and where in it; `undefined` when it can. */
+export function openProblem(value: unknown): string | undefined {
+  try {
+    checkOpen(value);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof Misfit)) throw error;
+    const path = error.path.replace(/^\./, '');
+    return path === '' ? error.problem : `${path}: ${error.problem}`;
+  }
+}
+
+/** @throws Misfit */
+export function checkOpen(value: unknown): unknown {
+  walk(value, 0, { nodes: 0, ownBytes: false });
+  return value;
+}
+
+/**
+ * Checks what came off the wire and makes it our own: byte arrays are views of the frame that they arrived
+ * in, and keeping ten bytes of it would keep it all. Changes `value` in place.
+ *
+ * @throws Misfit
+ */
+export function takeOpen(value: unknown): unknown {
+  return walk(value, 0, { nodes: 0, ownBytes: true });
+}
+
+interface Walk {
+  nodes: number;
+  readonly ownBytes: boolean;
+}
+
+function walk(value: unknown, depth: number, state: Walk): unknown {
+  if (++state.nodes > OPEN_NODES_MAX) throw new Misfit(`more than ${OPEN_NODES_MAX} values`);
+  switch (typeof value) {
+    case 'string':
+    case 'number':
+    case 'boolean':
+    case 'undefined':
+      return value;
+    case 'object':
+      break;
+    default:
+      misfit('a JSON-like value', value);
+  }
+  if (value === null) return value;
+  if (value instanceof Uint8Array) return state.ownBytes ? new Uint8Array(value) : value;
+  if (depth === OPEN_DEPTH_MAX) throw new Misfit(`more than ${OPEN_DEPTH_MAX} levels deep`);
+  if (Array.isArray(value)) return walkList(value, depth, state);
+  const prototype = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) misfit('a JSON-like value', value);
+  return walkObject(value as Record<string, unknown>, depth, state);
+}
+
+function walkList(list: unknown[], depth: number, state: Walk): unknown[] {
+  let i = 0;
+  try {
+    for (; i < list.length; i++) {
+      const before = list[i];
+      const after = walk(before, depth + 1, state);
+      if (after !== before) list[i] = after;
+    }
+  } catch (error) {
+    rethrowUnder(`[${i}]`, error);
+  }
+  return list;
+}
+
+function walkObject(object: Record<string, unknown>, depth: number, state: Walk): Record<string, unknown> {
+  let key = '';
+  try {
+    for (key of Object.keys(object)) {
+      if (key === '__proto__') throw new Misfit('this key is not allowed');
+      const before = object[key];
+      const after = walk(before, depth + 1, state);
+      if (after !== before) object[key] = after;
+    }
+  } catch (error) {
+    rethrowUnder(`.${shorten(key)}`, error);
+  }
+  return object;
+}
+
+/** Keys are the sender's own text. */
+function shorten(key: string): string {
+  return key.length <= 40 ? key : `${key.slice(0, 39)}…`;
+}

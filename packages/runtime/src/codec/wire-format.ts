@@ -1,0 +1,35 @@
+import { type FieldKind, type Fields, MESSAGE_TYPES, MESSAGES } from '@goshawk/core';
+
+/**
+ * The wire format as text, a line a message: `13 place(job:count,…)`. A test keeps a copy of it, so that
+ * nobody changes what older processes understand without noticing.
+ */
+export function wireFormat(): string {
+  return MESSAGE_TYPES.map(
+    (type, code) => `${code} ${type}(${describeFields(MESSAGES[type].fields)})\n`,
+  ).join('');
+}
+
+function describeFields(fields: Fields): string {
+  return Object.entries(fields)
+    .map(([name, field]) => `${name}:${describeField(field)}`)
+    .join(',');
+}
+
+function describeField(field: FieldKind): string {
+  switch (field.kind) {
+    case 'text':
+    case 'bytes':
+      return `${field.kind}(${field.lengthMax})`;
+    case 'choice':
+      return `choice(${field.of.join('|')})`;
+    case 'optional':
+      return `${describeField(field.of)}?`;
+    case 'list':
+      return `list(${describeField(field.of)},${field.lengthMax})`;
+    case 'record':
+      return `record(${describeFields(field.fields)})`;
+    default:
+      return field.kind;
+  }
+}
