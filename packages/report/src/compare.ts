@@ -1,0 +1,107 @@
+import {
+  type ByClass,
+  type Cluster,
+  COMPARISON_SCHEMA,
+  type Comparison,
+  type JobClass,
+  type Ratio,
+  type RatioStatistics,
+  type Run,
+  type Workload,
+} from './comparison.js';
+import { ComparisonError } from './errors.js';
+import { type PolicySummary, summarisePolicies } from './summary.js';
+
+type Statistic = keyof RatioStatistics<unknown>;
+
+/**
+ * Sets finished runs of one workload on one cluster side by side. The policy of the first run is the one
+ * in question: `ratios` holds it against each other policy, in the order in which they first appear.
+ *
+ * @throws ComparisonError without runs, when a policy ran twice under one seed, or when runs were given
+ * different numbers of jobs.
+ */
+export function buildComparison(parts: {
+  workload: Workload;
+  cluster: Cluster;
+  runs: readonly Run[];
+}): Comparison {
+  const { workload, cluster, runs } = parts;
+  assertComparable(runs);
+  return { schema: COMPARISON_SCHEMA, workload, cluster, runs, ratios: compareWithFirst(runs) };
+}
+
+function assertComparable(runs: readonly Run[]): void {
+  const first = runs[0];
+  if (first === undefined) throw new ComparisonError('a comparison needs at least one run');
+  const seen = new Set<string>();
+  for (const { policy, seed, jobs } of runs) {
+    const key = JSON.stringify([policy, seed]);
+    if (seen.has(key)) {
+      throw new ComparisonError(
+        `${policy} ran twice under seed ${seed}: give each policy once, or another seed`,
+      );
+    }
+    seen.add(key);
+    if (jobs.submitted !== first.jobs.submitted) {
+      throw new ComparisonError(
+        `${policy} was given ${jobs.submitted} jobs and ${first.policy} ${first.jobs.submitted}: ` +
+          'compare runs of the whole workload only',
+      );
+    }
+  }
+}
+
+/**
+ * The first policy against each other one. With several seeds a ratio is that of the means over the
+ * seeds, and the spread is over the seeds that both policies ran.
+ */
+function compareWithFirst(runs: readonly Run[]): Ratio[] {
+  const [first, ...others] = summarisePolicies({ runs });
+  if (first === undefined) return [];
+  return others.map((other) => {
+    const ratio = {
+      policy: first.policy,
+      baseline: other.policy,
+      ...byClassAndStatistic((of, statistic) =>
+        quotient(first.runtimeSeconds[of][statistic], other.runtimeSeconds[of][statistic]),
+      ),
+    };
+    const paired = pairBySeed(first, other);
+    if (paired.length < 2) return ratio;
+    return { ...ratio, spread: byClassAndStatistic((of, statistic) => spread(paired, of, statistic)) };
+  });
+}
+
+function pairBySeed(first: PolicySummary, other: PolicySummary): (readonly [Run, Run])[] {
+  return first.runs.flatMap((run) => {
+    const twin = other.runs.find(({ seed }) => seed === run.seed);
+    return twin === undefined ? [] : [[run, twin] as const];
+  });
+}
+
+function spread(
+  paired: readonly (readonly [Run, Run])[],
+  of: JobClass,
+  statistic: Statistic,
+): [least: number, greatest: number] | null {
+  const values = paired
+    .map(([run, twin]) => quotient(run.runtimeSeconds[of][statistic], twin.runtimeSeconds[of][statistic]))
+    .filter((value) => value !== null);
+  return values.length === 0 ? null : [Math.min(...values), Math.max(...values)];
+}
+
+function quotient(value: number | null, baseline: number | null): number | null {
+  return value === null || baseline === null || baseline === 0 ? null : value / baseline;
+}
+
+function byClassAndStatistic<T>(
+  value: (of: JobClass, statistic: Statistic) => T,
+): ByClass<RatioStatistics<T>> {
+  const statistics = (of: JobClass) => ({
+    p50: value(of, 'p50'),
+    p90: value(of, 'p90'),
+    mean: value(of, 'mean'),
+  });
+  return { short: statistics('short'), long: statistics('long') };
+}

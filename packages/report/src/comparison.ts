@@ -1,0 +1,131 @@
+import type { Distribution } from './distribution.js';
+
+export const COMPARISON_SCHEMA = 'goshawk.comparison/1';
+
+/** By the true mean task runtime of the job against the cutoff, whatever a predictor believed. */
+export type JobClass = 'short' | 'long';
+
+export type OptionValue = string | number | boolean | null | readonly OptionValue[] | OptionValues;
+/** Every setting that shaped a run, by the names of the command's flags. */
+export interface OptionValues {
+  readonly [name: string]: OptionValue;
+}
+
+export interface ByClass<T> {
+  readonly short: T;
+  readonly long: T;
+}
+
+export interface ByClassAndAll<T> extends ByClass<T> {
+  readonly all: T;
+}
+
+export interface Workload {
+  readonly name: string;
+  readonly sha256: string;
+  readonly jobs: number;
+  readonly tasks: number;
+  readonly taskSeconds: number;
+  /** From the first submission to the last. */
+  readonly spanSeconds: number;
+}
+
+export interface Cluster {
+  readonly workers: number;
+  /** Of each worker. */
+  readonly slots: number;
+  readonly schedulers: number;
+  readonly mode: 'simulated' | 'live';
+}
+
+/**
+ * The share of slots that are busy, from 0 to 1, over snapshots; `mean` is the mean of the snapshots too.
+ * Nulls where the run ended before the first snapshot.
+ */
+export interface Utilisation {
+  readonly mean: number | null;
+  readonly p50: number | null;
+  readonly max: number | null;
+  readonly snapshots: number;
+  /** In the run's own time: a live run whose durations are divided by 1,000 is looked at 1,000 times as often. */
+  readonly intervalSeconds: number;
+}
+
+/**
+ * Where the run time of the jobs of a class went, in mean seconds a job, along each job's last task: the
+ * one that ended last and so decided the run time. `queueing` is from the job's submission to that task's
+ * start, `running` its run, `reporting` what was left until the client knew. They add up to the mean run time.
+ */
+export interface TimeParts {
+  readonly queueing: number;
+  /** The part of the wait that is the round trip between a free slot and its task, where it was measured. */
+  readonly binding?: number;
+  readonly running: number;
+  readonly reporting?: number;
+}
+
+export interface PredictorAccuracy {
+  readonly jobsSampled: number;
+  readonly pilotTasks: number;
+  readonly meanAbsoluteErrorPercent: number | null;
+  readonly misclassifiedPercent: number | null;
+}
+
+export interface Messages {
+  readonly total: number;
+  readonly byType: Readonly<Record<string, number>>;
+}
+
+export interface Steals {
+  readonly attempts: number;
+  readonly successes: number;
+  readonly probesMoved: number;
+}
+
+/** What one policy did with the workload under one seed. */
+export interface Run {
+  readonly policy: string;
+  readonly seed: number;
+  readonly options: OptionValues;
+  readonly jobs: { readonly submitted: number; readonly completed: number; readonly failed: number };
+  readonly tasks: { readonly submitted: number; readonly completed: number; readonly attempts: number };
+  /** Submission to the end of the last task, of the jobs that completed. */
+  readonly runtimeSeconds: ByClassAndAll<Distribution>;
+  /** Task start − job submission, per task that started. */
+  readonly queueingSeconds: ByClassAndAll<Distribution>;
+  readonly utilisation: Utilisation;
+  readonly timeParts: ByClass<TimeParts | null>;
+  readonly messages: Messages;
+  readonly steals: Steals;
+  readonly predictor: PredictorAccuracy | null;
+  /** Events handled by the simulator; null in a live run. */
+  readonly events: number | null;
+  readonly wallSeconds: number;
+  readonly eventsPerSecond: number | null;
+  readonly peakRssBytes: number | null;
+}
+
+export interface RatioStatistics<T> {
+  readonly p50: T;
+  readonly p90: T;
+  readonly mean: T;
+}
+
+/**
+ * Job run times of one policy over those of another: below 1, `policy` is the faster. Null where either
+ * has no jobs of the class or the baseline's value is 0.
+ */
+export interface Ratio extends ByClass<RatioStatistics<number | null>> {
+  readonly policy: string;
+  readonly baseline: string;
+  /** Least and greatest ratio over seeds that both ran, where there are several. */
+  readonly spread?: ByClass<RatioStatistics<readonly [least: number, greatest: number] | null>>;
+}
+
+export interface Comparison {
+  readonly schema: typeof COMPARISON_SCHEMA;
+  readonly workload: Workload;
+  readonly cluster: Cluster;
+  readonly runs: readonly Run[];
+  readonly ratios: readonly Ratio[];
+}

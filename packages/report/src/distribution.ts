@@ -1,0 +1,58 @@
+/**
+ * A sample in six numbers. An empty sample has `count` 0 and nulls: JSON has no NaN, and a zero would
+ * read as a very good result.
+ */
+export interface Distribution {
+  readonly count: number;
+  readonly mean: number | null;
+  readonly p50: number | null;
+  readonly p90: number | null;
+  readonly p99: number | null;
+  readonly max: number | null;
+}
+
+/**
+ * Nearest-rank percentile of an ascending sample: the smallest value that at least `percent` % of the
+ * sample do not exceed, so always a value that was measured.
+ *
+ * `percent` is in 0–100 rather than a fraction because 7 × 100 / 100 is exactly 7 in floating point and
+ * 0.07 × 100 is not, which would move the rank by one.
+ */
+export function percentileOfSorted(ascending: ArrayLike<number>, percent: number): number | null {
+  if (ascending.length === 0) return null;
+  const rank = Math.ceil((percent * ascending.length) / 100);
+  return ascending[Math.min(Math.max(rank, 1), ascending.length) - 1] ?? null;
+}
+
+/** An ascending copy of the values, numerically. */
+export function sortedCopy(values: Iterable<number>): Float64Array {
+  return Float64Array.from(values).sort();
+}
+
+/** The distribution of an ascending sample; see `summarise`. */
+export function summariseSorted(ascending: ArrayLike<number>): Distribution {
+  const count = ascending.length;
+  if (count === 0) return { count, mean: null, p50: null, p90: null, p99: null, max: null };
+  // Summed in ascending order, so that the mean does not depend on the order in which jobs ended.
+  let sum = 0;
+  for (let index = 0; index < count; index += 1) sum += ascending[index]!;
+  return {
+    count,
+    mean: sum / count,
+    p50: percentileOfSorted(ascending, 50),
+    p90: percentileOfSorted(ascending, 90),
+    p99: percentileOfSorted(ascending, 99),
+    max: ascending[count - 1]!,
+  };
+}
+
+/** The distribution of any sample of finite numbers, in the unit of its values; percentiles by nearest rank. */
+export function summarise(values: Iterable<number>): Distribution {
+  return summariseSorted(sortedCopy(values));
+}
+
+/** Arithmetic mean of the numbers among the values; null when there is none. */
+export function meanOfPresent(values: readonly (number | null)[]): number | null {
+  const present = values.filter((value) => value !== null);
+  return present.length === 0 ? null : present.reduce((sum, value) => sum + value, 0) / present.length;
+}

@@ -1,0 +1,48 @@
+/** Text that is markup already. Only `html` and `trusted` make it, so a string is never taken for it. */
+export class Markup {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  toString(): string {
+    return this.text;
+  }
+}
+
+export type Content = string | number | Markup | null | readonly Content[];
+
+/** A template whose values are escaped for element content and quoted attributes, unless they are markup. */
+export function html(strings: TemplateStringsArray, ...values: readonly Content[]): Markup {
+  return new Markup(String.raw({ raw: strings }, ...values.map(render)));
+}
+
+/** Declares a string to be markup: for what this package wrote itself, or a renderer that escapes. */
+export function trusted(text: string): Markup {
+  return new Markup(text);
+}
+
+function render(content: Content): string {
+  if (content === null) return '';
+  if (content instanceof Markup) return content.text;
+  if (typeof content === 'object') return content.map(render).join('');
+  return escapeText(String(content));
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+function escapeText(text: string): string {
+  return visible(text).replaceAll(/[&<>"']/g, (character) => ENTITIES[character]!);
+}
+
+/** Control characters, which HTML does not allow even as references, and lone surrogates become U+FFFD. */
+export function visible(text: string): string {
+  return text.replaceAll(/\p{Cs}|[^\P{Cc}\n\t]/gu, '\uFFFD');
+}

@@ -1,0 +1,74 @@
+import type { Comparison } from '../comparison.js';
+import { span, whole } from '../numbers.js';
+import type { RunSeries } from '../run.js';
+import { html, type Markup, trusted } from './markup.js';
+import type { PageMeta } from './page-meta.js';
+import { type PolicyView, viewPolicies } from './policy.js';
+import { provenanceSection } from './provenance.js';
+import { ratioSection } from './ratio-bars.js';
+import { runtimeSection } from './runtime-cdf.js';
+import { STYLESHEET } from './stylesheet.js';
+import { costSection, headlineCards, predictorTable, runtimeTables } from './summary-tables.js';
+import { timePartsSection } from './time-parts.js';
+import { timelineSection } from './timelines.js';
+
+/** The page is all in one file and asks nobody for anything; the policy makes browsers hold it to that. */
+const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'";
+
+const NAMED_IN_TITLE_MAX = 3;
+
+/**
+ * A comparison as one HTML file without scripts and without network: tables, charts, and at the foot what
+ * it takes to make it again. The same input gives the same bytes. Charts for which `series` has nothing
+ * are left out, so that a page can be made from the JSON of a comparison alone.
+ *
+ * @throws ComparisonError when a series is of a policy that the comparison does not have.
+ */
+export function renderHtml(comparison: Comparison, series: readonly RunSeries[], meta: PageMeta): string {
+  const policies = viewPolicies(comparison, series);
+  const title = meta.title ?? defaultTitle(policies);
+  const page = html`<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${CONTENT_POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} · Goshawk</title>
+<style>${trusted(STYLESHEET)}</style>
+</head>
+<body>
+<main>
+<header><h1>${title}</h1>
+${introduction(comparison)}${meta.note === undefined ? null : html`<p>${meta.note}</p>`}
+${headlineCards(policies, comparison.ratios)}</header>
+${runtimeTables(policies, comparison.ratios)}${runtimeSection(policies)}${ratioSection(policies)}${timePartsSection(
+  policies,
+)}${timelineSection(policies)}${costSection(policies)}${predictorTable(comparison)}${provenanceSection(comparison, meta)}
+</main>
+</body>
+</html>
+`;
+  return page.text;
+}
+
+function defaultTitle(policies: readonly PolicyView[]): string {
+  const [first, ...others] = policies.map(({ policy }) => policy);
+  if (others.length === 0) return first!;
+  if (others.length > NAMED_IN_TITLE_MAX) return `${first} against ${others.length} other policies`;
+  return `${first} against ${new Intl.ListFormat('en', { type: 'conjunction' }).format(others)}`;
+}
+
+function introduction({ workload, cluster, runs }: Comparison): Markup {
+  const seeds = new Set(runs.map(({ seed }) => seed)).size;
+  const slots = cluster.slots === 1 ? 'one slot' : `${cluster.slots} slots`;
+  const schedulers = cluster.schedulers === 1 ? 'one scheduler' : `${whole(cluster.schedulers)} schedulers`;
+  return html`<p>${workload.name}: ${whole(workload.jobs)} jobs with ${whole(workload.tasks)} tasks,
+${unbroken(span(workload.taskSeconds))} of work submitted over ${unbroken(span(workload.spanSeconds))}, on
+${whole(cluster.workers)} workers of ${slots} with ${schedulers}, ${cluster.mode === 'live' ? 'run live' : 'simulated'}${
+    seeds > 1 ? `; numbers are means over ${seeds} seeds` : ''
+  }.</p>`;
+}
+
+function unbroken(text: string): string {
+  return text.replaceAll(' ', '\u00a0');
+}

@@ -1,0 +1,88 @@
+/**
+ * Colours by role, once for a light page and once for a dark one. Charts are drawn on the server, before
+ * anybody knows which it will be: there each role stands as a sentinel colour, which `toVariables` turns
+ * into a reference to the page's CSS variable.
+ */
+interface Shade {
+  readonly light: string;
+  readonly dark: string;
+}
+
+/**
+ * Okabe and Ito's colours, which people of all kinds of colour vision tell apart. Some are darkened on
+ * white and lightened on dark until each has a contrast of 3 : 1 there, which WCAG asks of graphics.
+ */
+const SERIES: readonly Shade[] = [
+  { light: '#0072b2', dark: '#56b4e9' },
+  { light: '#d55e00', dark: '#f28e4b' },
+  { light: '#00875f', dark: '#2fc79a' },
+  { light: '#b65f92', dark: '#dd9dc0' },
+  { light: '#a87400', dark: '#f0c24b' },
+  { light: '#2a2f36', dark: '#dfe3e8' },
+  { light: '#3d8fc4', dark: '#8ecbf0' },
+  { light: '#8c7a00', dark: '#f0e442' },
+];
+
+const ROLES = {
+  page: { light: '#ffffff', dark: '#14181d' },
+  raised: { light: '#f6f7f9', dark: '#1c2127' },
+  text: { light: '#1a1f26', dark: '#e7eaee' },
+  muted: { light: '#566070', dark: '#a3adba' },
+  rule: { light: '#dfe3e8', dark: '#323a44' },
+  grid: { light: '#e9ecf0', dark: '#272e36' },
+  accent: { light: '#0072b2', dark: '#56b4e9' },
+  warning: { light: '#a03d00', dark: '#f5a672' },
+  queueing: { light: '#e0a526', dark: '#d99a1c' },
+  binding: { light: '#cc79a7', dark: '#c476a1' },
+  running: { light: '#8fa3b8', dark: '#8298ae' },
+  reporting: { light: '#c9d1da', dark: '#566373' },
+  // Numbers on the four above, which are bright on either page.
+  ink: { light: '#14181d', dark: '#14181d' },
+} as const satisfies Record<string, Shade>;
+
+export type Role = keyof typeof ROLES | `series-${number}`;
+
+export const PALETTE: Readonly<Record<string, Shade>> = {
+  ...ROLES,
+  ...Object.fromEntries(SERIES.map((shade, index) => [`series-${index}`, shade])),
+};
+
+const NAMES = Object.keys(PALETTE);
+const SENTINEL = /="#fe01([0-9a-f]{2})"/g;
+
+/** The colour to give to the chart library where the page is to put the colour of a role. */
+export function sentinel(role: Role): string {
+  return `#fe01${NAMES.indexOf(role).toString(16).padStart(2, '0')}`;
+}
+
+/** Replaces sentinel colours, in attribute values only, by the page's variables. */
+export function toVariables(svg: string): string {
+  return svg.replaceAll(SENTINEL, (_, index: string) => `="var(--${NAMES[Number.parseInt(index, 16)]})"`);
+}
+
+/** The variables of one kind of page, as CSS declarations. */
+export function declarations(kind: keyof Shade): string {
+  return NAMES.map((name) => `--${name}:${PALETTE[name]![kind]}`).join(';');
+}
+
+export type MarkerShape = 'circle' | 'rect' | 'triangle' | 'diamond';
+
+/** How the line of a policy looks: three properties, so that any one of them suffices to tell it apart. */
+export interface LineLook {
+  readonly color: Role;
+  /** Lengths of dashes and gaps; solid when empty. */
+  readonly dash: readonly number[];
+  readonly marker: MarkerShape;
+}
+
+const DASHES: readonly (readonly number[])[] = [[], [7, 4], [2, 3], [9, 3, 2, 3], [4, 2], [12, 4]];
+const MARKERS: readonly MarkerShape[] = ['circle', 'rect', 'triangle', 'diamond'];
+
+/** The look of the n-th policy. The three properties repeat at 8, 6 and 4, so the first 24 differ. */
+export function lineLook(index: number): LineLook {
+  return {
+    color: `series-${index % SERIES.length}`,
+    dash: DASHES[index % DASHES.length]!,
+    marker: MARKERS[index % MARKERS.length]!,
+  };
+}

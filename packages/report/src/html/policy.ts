@@ -1,0 +1,53 @@
+import type { ByClass, Comparison, TimeParts } from '../comparison.js';
+import { ComparisonError } from '../errors.js';
+import type { RunSeries } from '../run.js';
+import { type PolicySummary, summarisePolicies } from '../summary.js';
+import type { Point } from './lines.js';
+import { type LineLook, lineLook } from './palette.js';
+
+/** All that the page shows of one policy. */
+export interface PolicyView extends PolicySummary {
+  readonly look: LineLook;
+  /** Ascending run times in seconds, of all seeds together; empty where no series was given. */
+  readonly ascending: ByClass<Float64Array>;
+  /** Over time, of the policy's first series. */
+  readonly utilisationOverTime: readonly Point[];
+  readonly queuedOverTime: readonly Point[];
+  readonly breakdown: ByClass<TimeParts | null>;
+}
+
+/** @throws ComparisonError when a series is of a policy that the comparison does not have. */
+export function viewPolicies(comparison: Comparison, series: readonly RunSeries[]): PolicyView[] {
+  const summaries = summarisePolicies(comparison);
+  const known = new Set(summaries.map(({ policy }) => policy));
+  const stranger = series.find(({ policy }) => !known.has(policy));
+  if (stranger !== undefined) {
+    throw new ComparisonError(
+      `a series of ${stranger.policy} does not belong to this comparison of ${[...known].join(', ')}`,
+    );
+  }
+  return summaries.map((summary, index) => {
+    const own = series.filter(({ policy }) => policy === summary.policy);
+    return {
+      ...summary,
+      look: lineLook(index),
+      ascending: {
+        short: pooled(own.map(({ shortRuntimes }) => shortRuntimes)),
+        long: pooled(own.map(({ longRuntimes }) => longRuntimes)),
+      },
+      utilisationOverTime: own[0]?.utilisation ?? [],
+      queuedOverTime: own[0]?.queued ?? [],
+      breakdown: own[0]?.breakdown ?? summary.timeParts,
+    };
+  });
+}
+
+function pooled(samples: readonly (readonly number[] | Float64Array)[]): Float64Array {
+  const all = new Float64Array(samples.reduce((length, sample) => length + sample.length, 0));
+  let at = 0;
+  for (const sample of samples) {
+    all.set(sample, at);
+    at += sample.length;
+  }
+  return all.sort();
+}

@@ -1,0 +1,64 @@
+import type { Comparison, OptionValue, Run } from '../comparison.js';
+import { section, table } from './elements.js';
+import { html, type Markup } from './markup.js';
+import type { PageMeta } from './page-meta.js';
+import { runsTable } from './summary-tables.js';
+
+/** Options that the page shows elsewhere for every run. */
+const OWN_PLACE = new Set(['policy', 'seed']);
+
+/** All that it takes to make the page again: workload, hash, cluster, seeds, options, command. */
+export function provenanceSection(comparison: Comparison, meta: PageMeta): Markup {
+  const { workload, cluster, runs } = comparison;
+  const seeds = [...new Set(runs.map(({ seed }) => seed))];
+  return section(
+    'How this was made',
+    html`<dl><dt>Workload</dt><dd>${workload.name}</dd>
+<dt>SHA-256 of the workload</dt><dd><code>${workload.sha256}</code></dd>
+<dt>Cluster</dt><dd>${cluster.mode}: ${cluster.workers} workers × ${cluster.slots}, ${cluster.schedulers} schedulers</dd>
+<dt>${seeds.length === 1 ? 'Seed' : 'Seeds'}</dt><dd>${seeds.join(', ')}</dd>
+${meta.generator === undefined ? null : html`<dt>Made by</dt><dd>${meta.generator}</dd>`}
+<dt>To make it again</dt><dd><pre><code>${meta.command}</code></pre></dd></dl>`,
+    html`<h3>Options</h3>`,
+    options(comparison),
+    html`<h3>Runs</h3>`,
+    runsTable(comparison),
+  );
+}
+
+/** What all policies shared as a list, and what set them apart as a table of a column a policy. */
+function options({ runs }: Comparison): Markup {
+  const policies = [...new Set(runs.map(({ policy }) => policy))];
+  const names = [...new Set(runs.flatMap((run) => Object.keys(run.options)))].filter(
+    (name) => !OWN_PLACE.has(name),
+  );
+  const rows = names.map((name) => ({
+    name,
+    values: policies.map((policy) =>
+      valuesOf(
+        name,
+        runs.filter((run) => run.policy === policy),
+      ),
+    ),
+  }));
+  const shared = rows.filter(({ values }) => new Set(values).size === 1);
+  const apart = rows.filter(({ values }) => new Set(values).size > 1);
+  return html`${shared.length === 0 ? null : html`<ul class="options">${shared.map(({ name, values }) => html`<li>${name} <b>${values[0]!}</b></li>`)}</ul>`}${
+    apart.length === 0
+      ? null
+      : table(
+          'differ in',
+          policies.map((title) => ({ title })),
+          apart.map(({ name, values }) => ({ head: name, cells: values })),
+        )
+  }`;
+}
+
+function valuesOf(name: string, runs: readonly Run[]): string {
+  return [...new Set(runs.map((run) => optionText(run.options[name])))].join(', ');
+}
+
+function optionText(value: OptionValue | undefined): string {
+  if (value === undefined || value === null) return '–';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}

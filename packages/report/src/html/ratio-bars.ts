@@ -1,0 +1,108 @@
+import type { JobClass } from '../comparison.js';
+import { percentileOfSorted } from '../distribution.js';
+import { factor } from '../numbers.js';
+import { categoryAxis, FONT_SIZE, renderChart, valueAxis } from './chart.js';
+import { figure, legend, section, table } from './elements.js';
+import { html, type Markup } from './markup.js';
+import { sentinel } from './palette.js';
+import type { PolicyView } from './policy.js';
+import { ratioScale, type Scale } from './ticks.js';
+
+const PERCENTS = [10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99];
+/** With several baselines the bars of eleven percentiles would be hairs. */
+const FEWER_PERCENTS = [10, 25, 50, 75, 90, 99];
+const BARS_WITH_LABELS = 12;
+
+interface Bars {
+  readonly baseline: PolicyView;
+  readonly ratios: readonly (number | null)[];
+}
+
+/** The first policy's run times over those of each other one, percentile by percentile. */
+export function ratioSection(policies: readonly PolicyView[]): Markup | null {
+  const [first, ...others] = policies;
+  const figures = (['short', 'long'] as const).map((of) => ratioFigure(first!, others, of));
+  if (figures.every((each) => each === null)) return null;
+  return section(
+    `${first!.policy} against ${others.length === 1 ? others[0]!.policy : 'the others'}, by percentile`,
+    html`<p>A percentile of ${first!.policy}’s run times divided by the same percentile of the other policy’s: below 1×,
+${first!.policy} is faster. The axis is logarithmic, so that half and double are equally far from 1×.</p>`,
+    others.length > 1 ? legend(others) : null,
+    html`<div class="pair">${figures}</div>`,
+  );
+}
+
+function ratioFigure(first: PolicyView, others: readonly PolicyView[], of: JobClass): Markup | null {
+  const percents = others.length > 1 ? FEWER_PERCENTS : PERCENTS;
+  const bars = others.map(
+    (baseline): Bars => ({ baseline, ratios: percents.map((each) => ratioAt(first, baseline, of, each)) }),
+  );
+  const finite = bars.flatMap(({ ratios }) => ratios.filter((ratio) => ratio !== null && ratio > 0));
+  if (finite.length === 0) return null;
+  const names = percents.map((percent) => `p${percent}`);
+  const scale = ratioScale(finite as number[]);
+  const labelled = bars.length * percents.length <= BARS_WITH_LABELS;
+  const chart = renderChart({
+    id: `ratio-${of}`,
+    label: `Run times of ${of} jobs under ${first.policy} divided by those under the others. ${bars
+      .map(
+        ({ baseline, ratios }) =>
+          `Against ${baseline.policy}: ${names.map((name, at) => `${name} ${factor(ratios[at]!)}`).join(', ')}`,
+      )
+      .join('. ')}.`,
+    option: {
+      grid: { left: 62, right: 14, top: 16, bottom: 34 },
+      xAxis: { ...categoryAxis(names), axisLine: { onZero: false, lineStyle: { color: sentinel('rule') } } },
+      yAxis: valueAxis({ scale, format: (value) => tickFactor(10 ** value), name: 'ratio', nameGap: 46 }),
+      series: bars.map((each, index) => barSeries(each, labelled, index === 0 ? scale : null)),
+    },
+  });
+  const numbers = table(
+    'against',
+    names.map((title) => ({ title })),
+    bars.map(({ baseline, ratios }) => ({ head: baseline.policy, cells: ratios.map(factor) })),
+  );
+  return figure(`${of === 'short' ? 'Short' : 'Long'} jobs`, chart, numbers);
+}
+
+function ratioAt(first: PolicyView, baseline: PolicyView, of: JobClass, percent: number): number | null {
+  const ours = percentileOfSorted(first.ascending[of], percent);
+  const theirs = percentileOfSorted(baseline.ascending[of], percent);
+  return ours === null || theirs === null || theirs === 0 ? null : ours / theirs;
+}
+
+function barSeries({ baseline, ratios }: Bars, labelled: boolean, scale: Scale | null) {
+  return {
+    type: 'bar',
+    barGap: '12%',
+    barCategoryGap: '28%',
+    itemStyle: { color: sentinel(baseline.look.color) },
+    data: ratios.map((ratio) => {
+      if (ratio === null || ratio <= 0) return '-';
+      return { value: Math.log10(ratio), label: { position: ratio < 1 ? 'bottom' : 'top' } };
+    }),
+    label: {
+      show: labelled,
+      distance: 3,
+      fontSize: FONT_SIZE - 2,
+      color: sentinel('muted'),
+      formatter: ({ value }: { value: number }) => factor(10 ** value).replace('×', ''),
+    },
+    // Bars hang from 1×, and the line says so.
+    ...(scale === null
+      ? {}
+      : {
+          markLine: {
+            silent: true,
+            symbol: 'none',
+            label: { show: false },
+            lineStyle: { color: sentinel('muted'), type: 'solid', width: 1 },
+            data: [{ yAxis: 0 }],
+          },
+        }),
+  } as const;
+}
+
+function tickFactor(ratio: number): string {
+  return `${Number(ratio.toPrecision(3))}×`;
+}

@@ -1,0 +1,97 @@
+import type { JobClass } from '../comparison.js';
+import { percentileOfSorted } from '../distribution.js';
+import { duration, tickDuration, whole } from '../numbers.js';
+import { renderChart, valueAxis } from './chart.js';
+import { figure, legend, section, table } from './elements.js';
+import { lineSeries, type Point } from './lines.js';
+import { html, type Markup } from './markup.js';
+import type { PolicyView } from './policy.js';
+import { logScale } from './ticks.js';
+
+const POINTS_MAX = 240;
+const TABLE_PERCENTS = [1, 10, 25, 50, 75, 90, 95, 99, 100];
+const REFERENCE_SHARES = { min: 0, max: 1, ticks: [0, 0.25, 0.5, 0.75, 0.9, 1] };
+
+/** Cumulative distributions of job run times, short and long apart, a line a policy. */
+export function runtimeSection(policies: readonly PolicyView[]): Markup | null {
+  const charts = (['short', 'long'] as const).map((of) => runtimeFigure(policies, of));
+  if (charts.every((chart) => chart === null)) return null;
+  return section(
+    'Distribution of run times',
+    html`<p>The share of jobs that ended within a time, submission to end of the last task. Further left is faster; the
+time axis is logarithmic.</p>`,
+    legend(policies),
+    html`<div class="pair">${charts}</div>`,
+  );
+}
+
+function runtimeFigure(policies: readonly PolicyView[], of: JobClass): Markup | null {
+  const present = policies.filter(({ ascending }) => ascending[of].length > 0);
+  const positive = present.flatMap(({ ascending }) => {
+    const least = ascending[of].find((value) => value > 0);
+    return least === undefined ? [] : [least, ascending[of].at(-1)!];
+  });
+  if (positive.length === 0) return null;
+  const least = Math.min(...positive);
+  const medians = present.map(
+    ({ policy, ascending }) =>
+      `${policy}: half within ${duration(percentileOfSorted(ascending[of], 50))}, 90% within ${duration(percentileOfSorted(ascending[of], 90))}`,
+  );
+  const chart = renderChart({
+    id: `cdf-${of}`,
+    label: `Cumulative distribution of the run times of ${of} jobs. ${medians.join('; ')}.`,
+    option: {
+      grid: { left: 58, right: 18, top: 12, bottom: 50 },
+      xAxis: valueAxis({
+        scale: logScale(least, Math.max(...positive)),
+        format: (value) => tickDuration(10 ** value),
+        name: 'run time',
+        nameGap: 30,
+      }),
+      yAxis: valueAxis({
+        scale: REFERENCE_SHARES,
+        format: (value) => `${Math.round(value * 100)}%`,
+        name: 'jobs',
+        nameGap: 44,
+      }),
+      series: policies.flatMap(({ ascending, look }, index) =>
+        ascending[of].length === 0 ? [] : [lineSeries(logCdf(ascending[of], least), look, index)],
+      ),
+    },
+  });
+  const numbers = table(
+    `${of} jobs`,
+    TABLE_PERCENTS.map((percent) => ({ title: percent === 100 ? 'max' : `p${percent}` })),
+    present.map(({ policy, ascending }) => ({
+      head: policy,
+      cells: TABLE_PERCENTS.map((percent) => duration(percentileOfSorted(ascending[of], percent))),
+    })),
+  );
+  const count = whole(present[0]!.runtimeSeconds[of].count);
+  return figure(`Run times of ${of} jobs (${count})`, chart, numbers);
+}
+
+/**
+ * The distribution as at most a few hundred points [log10 of the value, share of the sample up to it]:
+ * even steps of the share, and closer ones over the last twentieth, where the tail is.
+ * Values below `least` are drawn at it, since a logarithm has no zero.
+ */
+export function logCdf(ascending: Float64Array, least: number): Point[] {
+  const x = (value: number) => Math.log10(Math.max(value, least));
+  const points: Point[] = [[x(ascending[0]!), 0]];
+  for (const rank of ranks(ascending.length)) {
+    points.push([x(ascending[rank - 1]!), rank / ascending.length]);
+  }
+  return points;
+}
+
+function ranks(count: number): number[] {
+  if (count <= POINTS_MAX) return Array.from({ length: count }, (_, index) => index + 1);
+  const tail = POINTS_MAX / 4;
+  const body = POINTS_MAX - tail;
+  const shares = [
+    ...Array.from({ length: body }, (_, index) => (0.95 * (index + 1)) / body),
+    ...Array.from({ length: tail }, (_, index) => 0.95 + (0.05 * (index + 1)) / tail),
+  ];
+  return [...new Set(shares.map((share) => Math.max(1, Math.min(count, Math.round(share * count)))))];
+}

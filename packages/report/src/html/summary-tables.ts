@@ -1,0 +1,209 @@
+import type { Comparison, JobClass, Ratio } from '../comparison.js';
+import {
+  bytes,
+  compact,
+  duration,
+  factor,
+  factorRange,
+  inUnit,
+  percent,
+  span,
+  threeDigits,
+  unitFor,
+  whole,
+} from '../numbers.js';
+import { type Column, type Row, section, swatch, table } from './elements.js';
+import { html, type Markup } from './markup.js';
+import type { PolicyView } from './policy.js';
+
+const CLASSES: readonly JobClass[] = ['short', 'long'];
+const STATISTICS = ['p50', 'p90', 'p99', 'mean', 'max'] as const;
+/** Within this of 1 two policies are called equal: seeds and a busy machine do as much. */
+const NOTABLE_RATIO = 0.05;
+
+/** Columns of more policies than these take the page's whole width. */
+const SIDE_BY_SIDE_MAX = 3;
+
+/** The four numbers that most readers came for: the first policy against the first baseline. */
+export function headlineCards(policies: readonly PolicyView[], ratios: readonly Ratio[]): Markup | null {
+  const [first, baseline] = policies;
+  const ratio = ratios[0];
+  if (first === undefined || baseline === undefined || ratio === undefined) return null;
+  const cards = CLASSES.flatMap((of) =>
+    (['p50', 'p90'] as const).map((statistic) => {
+      const ours = duration(first.runtimeSeconds[of][statistic]);
+      const theirs = duration(baseline.runtimeSeconds[of][statistic]);
+      return html`<div class="card"><h3>${of} jobs, ${statistic}</h3><p class="big">${factor(ratio[of][statistic])}</p>
+<p class="words">${inWords(ratio[of][statistic])}</p><p>${first.policy} ${ours}<br>${baseline.policy} ${theirs}</p></div>`;
+    }),
+  );
+  return html`<div class="cards">${cards}</div>`;
+}
+
+/** A ratio of run times as a person would say it. */
+export function inWords(ratio: number | null): string {
+  if (ratio === null) return 'no jobs to compare';
+  if (Math.abs(ratio - 1) <= NOTABLE_RATIO) return 'about equal';
+  if (ratio > 1)
+    return ratio < 2 ? `${Math.round((ratio - 1) * 100)}% slower` : `${threeDigits(ratio)} times as slow`;
+  return ratio > 0.5
+    ? `${Math.round((1 - ratio) * 100)}% less time`
+    : `${threeDigits(1 / ratio)} times as fast`;
+}
+
+/** Run times by policy, and the first policy's as ratios to those of the others. */
+export function runtimeTables(policies: readonly PolicyView[], ratios: readonly Ratio[]): Markup {
+  const units = new Map(
+    CLASSES.map((of) => [
+      of,
+      unitFor(policies.flatMap((each) => STATISTICS.map((name) => each.runtimeSeconds[of][name]))),
+    ]),
+  );
+  return section(
+    'Run times',
+    table(
+      'policy',
+      CLASSES.flatMap((of) =>
+        STATISTICS.map((title): Column => ({ title, group: `${of} jobs, ${units.get(of)!.symbol}` })),
+      ),
+      policies.map((policy) => ({
+        head: named(policy),
+        cells: CLASSES.flatMap((of) =>
+          STATISTICS.map((name) => inUnit(policy.runtimeSeconds[of][name], units.get(of)!)),
+        ),
+      })),
+    ),
+    html`<p class="note">Submission to the end of the last task. Percentiles by nearest rank. Short and long by a job’s true mean
+task run time against the cutoff, whatever a predictor believed.</p>`,
+    failures(policies),
+    ratioTable(ratios),
+  );
+}
+
+function failures(policies: readonly PolicyView[]): Markup[] {
+  return policies
+    .filter(({ jobs }) => jobs.failed > 0)
+    .map(
+      ({
+        policy,
+        jobs,
+      }) => html`<p class="warning">${policy}: ${threeDigits(jobs.failed)} of ${whole(jobs.submitted)} jobs failed; run
+times are those of the others.</p>`,
+    );
+}
+
+function ratioTable(ratios: readonly Ratio[]): Markup | null {
+  const [first] = ratios;
+  if (first === undefined) return null;
+  const statistics = ['p50', 'p90', 'mean'] as const;
+  const cell = (ratio: Ratio, of: JobClass, statistic: (typeof statistics)[number]) => {
+    const spread = ratio.spread?.[of][statistic];
+    const range = spread ? html`<br><small>${factorRange(...spread)}</small>` : null;
+    return html`${factor(ratio[of][statistic])}${range}`;
+  };
+  const spreadNote = ratios.some(({ spread }) => spread !== undefined)
+    ? ' In small print the least and the greatest over the seeds.'
+    : '';
+  return html`<h3>${first.policy} over ${ratios.length === 1 ? first.baseline : 'the others'}</h3>${table(
+    'against',
+    CLASSES.flatMap((of) => statistics.map((title): Column => ({ title, group: `${of} jobs` }))),
+    ratios.map((ratio) => ({
+      head: ratio.baseline,
+      cells: CLASSES.flatMap((of) => statistics.map((statistic) => cell(ratio, of, statistic))),
+    })),
+  )}<p class="note">Below 1×, ${first.policy} is faster.${spreadNote}</p>`;
+}
+
+/** What each policy cost: slots, steals, messages. */
+export function costSection(policies: readonly PolicyView[]): Markup {
+  const byPolicy = policies.map((policy): Column => ({ title: named(policy) }));
+  const rows = (entries: readonly (readonly [string, (policy: PolicyView) => string])[]): Row[] =>
+    entries.map(([head, cell]) => ({ head, cells: policies.map(cell) }));
+  const types = [...new Set(policies.flatMap(({ messages }) => Object.keys(messages.byType)))];
+  const work = rows([
+    ['busy slots, median', ({ utilisation }) => percent(utilisation.p50)],
+    ['busy slots, mean', ({ utilisation }) => percent(utilisation.mean)],
+    ['busy slots, max', ({ utilisation }) => percent(utilisation.max)],
+    ['wait of a short task, p50', ({ queueingSeconds }) => duration(queueingSeconds.short.p50)],
+    ['wait of a short task, p90', ({ queueingSeconds }) => duration(queueingSeconds.short.p90)],
+    ['wait of a long task, p50', ({ queueingSeconds }) => duration(queueingSeconds.long.p50)],
+    ['wait of a long task, p90', ({ queueingSeconds }) => duration(queueingSeconds.long.p90)],
+    ['steal attempts', ({ steals }) => whole(steals.attempts)],
+    ['steals that succeeded', ({ steals }) => whole(steals.successes)],
+    ['probes moved by steals', ({ steals }) => whole(steals.probesMoved)],
+  ]);
+  const messages = rows([
+    ['all', ({ messages }) => whole(messages.total)],
+    ['a task', ({ messagesPerTask }) => threeDigits(messagesPerTask)],
+    ...types.map((type) => [type, (policy: PolicyView) => whole(policy.messages.byType[type] ?? 0)] as const),
+  ]);
+  return section(
+    'Slots, steals and messages',
+    html`<div class="${policies.length > SIDE_BY_SIDE_MAX ? 'stack' : 'pair'}">${[
+      table('', byPolicy, work),
+      table('messages', byPolicy, messages),
+    ]}</div>`,
+  );
+}
+
+/** What the predictor knew, where one was asked. */
+export function predictorTable({ runs }: Comparison): Markup | null {
+  const asked = runs.flatMap(({ policy, seed, predictor }) =>
+    predictor === null ? [] : [{ policy, seed, predictor }],
+  );
+  if (asked.length === 0) return null;
+  return section(
+    'Predictor',
+    table(
+      'run',
+      ['jobs sampled', 'pilot tasks', 'mean absolute error', 'misclassified'].map((title) => ({ title })),
+      asked.map(({ policy, seed, predictor }) => ({
+        head: `${policy}, seed ${seed}`,
+        cells: [
+          whole(predictor.jobsSampled),
+          whole(predictor.pilotTasks),
+          ofHundred(predictor.meanAbsoluteErrorPercent),
+          ofHundred(predictor.misclassifiedPercent),
+        ],
+      })),
+    ),
+  );
+}
+
+/** Every run by itself: seed, outcome, and what it took to make. */
+export function runsTable({ runs }: Comparison): Markup {
+  return table(
+    'run',
+    [
+      'seed',
+      'jobs completed',
+      'failed',
+      'task attempts',
+      'wall time',
+      'events',
+      'events/s',
+      'peak memory',
+    ].map((title) => ({ title })),
+    runs.map((run) => ({
+      head: run.policy,
+      cells: [
+        String(run.seed),
+        whole(run.jobs.completed),
+        whole(run.jobs.failed),
+        whole(run.tasks.attempts),
+        span(run.wallSeconds),
+        whole(run.events),
+        compact(run.eventsPerSecond),
+        bytes(run.peakRssBytes),
+      ],
+    })),
+  );
+}
+
+function named({ policy, look }: PolicyView): Markup {
+  return html`${swatch(look)}${policy}`;
+}
+
+function ofHundred(value: number | null): string {
+  return value === null ? '–' : percent(value / 100);
+}

@@ -1,0 +1,114 @@
+import type { JobClass, TimeParts } from '../comparison.js';
+import { duration, durationTicks } from '../numbers.js';
+import { categoryAxis, FONT_SIZE, renderChart, valueAxis } from './chart.js';
+import { figure, section, table } from './elements.js';
+import { html, type Markup } from './markup.js';
+import { sentinel } from './palette.js';
+import type { PolicyView } from './policy.js';
+import { linearScale } from './ticks.js';
+
+const PARTS = ['queueing', 'binding', 'running', 'reporting'] as const;
+const ROW_HEIGHT = 38;
+const LABEL_WIDTH_MAX = 170;
+/** Pixels of a letter at the charts' font size, roughly; only the room for names depends on it. */
+const LETTER_WIDTH = 7.2;
+/** A bar narrower than its number goes without it. */
+const LABELLED_SHARE = 0.18;
+const ROOM_FOR_TOTAL = 1.12;
+
+interface Bar {
+  readonly policy: PolicyView;
+  readonly parts: TimeParts;
+}
+
+/** Queueing and running along each job's last task, in mean seconds a job. */
+export function timePartsSection(policies: readonly PolicyView[]): Markup | null {
+  const figures = (['short', 'long'] as const).map((of) => timePartsFigure(policies, of));
+  if (figures.every((each) => each === null)) return null;
+  const present = presentParts(policies.flatMap(({ breakdown }) => [breakdown.short, breakdown.long]));
+  return section(
+    'Where a job’s time goes',
+    html`<p>The mean run time of a job, split along the task that ended last and so decided it: waiting in queues until that
+task started, its run${present.includes('reporting') ? ', and the report back to the client' : ''}.</p>`,
+    html`<ul class="legend">${present.map((part) => html`<li><span class="box ${part}"></span>${part}</li>`)}</ul>`,
+    html`<div class="pair">${figures}</div>`,
+  );
+}
+
+function timePartsFigure(policies: readonly PolicyView[], of: JobClass): Markup | null {
+  const bars = policies.flatMap((policy): Bar[] => {
+    const parts = policy.breakdown[of];
+    return parts === null ? [] : [{ policy, parts }];
+  });
+  const present = presentParts(bars.map(({ parts }) => parts));
+  if (present.length === 0) return null;
+  const longest = Math.max(...bars.map(({ parts }) => total(parts)));
+  const names = bars.map(({ policy }) => policy.policy);
+  const labelWidth = Math.min(LABEL_WIDTH_MAX, Math.max(...names.map((name) => name.length)) * LETTER_WIDTH);
+  const chart = renderChart({
+    id: `parts-${of}`,
+    height: bars.length * ROW_HEIGHT + 64,
+    label: `Mean run time of ${of} jobs by part. ${bars
+      .map(
+        ({ policy, parts }) =>
+          `${policy.policy}: ${present.map((part) => `${part} ${duration(parts[part] ?? 0)}`).join(', ')}`,
+      )
+      .join('; ')}.`,
+    option: {
+      grid: { left: labelWidth + 16, right: 24, top: 4, bottom: 50 },
+      yAxis: { ...categoryAxis(names, labelWidth), inverse: true },
+      xAxis: valueAxis({
+        scale: linearScale(longest * ROOM_FOR_TOTAL),
+        format: durationTicks(longest * ROOM_FOR_TOTAL),
+        name: 'mean time a job',
+        nameGap: 30,
+      }),
+      series: [...present.map((part) => partSeries(bars, part, longest)), totalSeries(bars)],
+    },
+  });
+  const numbers = table(
+    'policy',
+    [...present.map((title) => ({ title })), { title: 'in all' }],
+    bars.map(({ policy, parts }) => ({
+      head: policy.policy,
+      cells: [...present.map((part) => duration(parts[part] ?? 0)), duration(total(parts))],
+    })),
+  );
+  return figure(`${of === 'short' ? 'Short' : 'Long'} jobs`, chart, numbers);
+}
+
+function partSeries(bars: readonly Bar[], part: keyof TimeParts, longest: number) {
+  return {
+    type: 'bar',
+    stack: 'parts',
+    barWidth: 22,
+    itemStyle: { color: sentinel(part) },
+    label: { color: sentinel('ink'), fontSize: FONT_SIZE - 1, position: 'inside' },
+    data: bars.map(({ parts }) => {
+      const seconds = parts[part] ?? 0;
+      return {
+        value: seconds,
+        label: { show: seconds > LABELLED_SHARE * longest, formatter: () => duration(seconds) },
+      };
+    }),
+  } as const;
+}
+
+/** Nothing on top of each bar, which carries the bar's total beside it. */
+function totalSeries(bars: readonly Bar[]) {
+  return {
+    type: 'bar',
+    stack: 'parts',
+    label: { show: true, color: sentinel('text'), fontSize: FONT_SIZE - 1, position: 'right' },
+    data: bars.map(({ parts }) => ({ value: 0, label: { formatter: () => duration(total(parts)) } })),
+  } as const;
+}
+
+/** Parts that anything was measured of; a simulation without message costs reports in no time. */
+function presentParts(all: readonly (TimeParts | null)[]): (keyof TimeParts)[] {
+  return PARTS.filter((part) => all.some((parts) => (parts?.[part] ?? 0) > 0));
+}
+
+function total(parts: TimeParts): number {
+  return PARTS.reduce((sum, part) => sum + (parts[part] ?? 0), 0);
+}

@@ -1,0 +1,89 @@
+import type { ByClass, Comparison, Messages, Run, Steals, TimeParts, Utilisation } from './comparison.js';
+import { type Distribution, meanOfPresent } from './distribution.js';
+
+/** What a reader sees of one policy: its runs, each number the mean over their seeds. */
+export interface PolicySummary {
+  readonly policy: string;
+  readonly runs: readonly Run[];
+  readonly jobs: Run['jobs'];
+  readonly runtimeSeconds: ByClass<Distribution>;
+  readonly queueingSeconds: ByClass<Distribution>;
+  readonly utilisation: Pick<Utilisation, 'mean' | 'p50' | 'max'>;
+  readonly timeParts: ByClass<TimeParts | null>;
+  readonly messages: Messages;
+  readonly messagesPerTask: number | null;
+  readonly steals: Steals;
+}
+
+/** One summary a policy, in the order of the runs. */
+export function summarisePolicies(comparison: Pick<Comparison, 'runs'>): PolicySummary[] {
+  const policies = [...new Set(comparison.runs.map((run) => run.policy))];
+  return policies.map((policy) => {
+    const runs = comparison.runs.filter((run) => run.policy === policy);
+    const distribution = (of: (run: Run) => Distribution) => meanDistribution(runs.map(of));
+    return {
+      policy,
+      runs,
+      jobs: meanFields(runs.map((run) => run.jobs)),
+      runtimeSeconds: {
+        short: distribution((run) => run.runtimeSeconds.short),
+        long: distribution((run) => run.runtimeSeconds.long),
+      },
+      queueingSeconds: {
+        short: distribution((run) => run.queueingSeconds.short),
+        long: distribution((run) => run.queueingSeconds.long),
+      },
+      utilisation: {
+        mean: meanOfPresent(runs.map((run) => run.utilisation.mean)),
+        p50: meanOfPresent(runs.map((run) => run.utilisation.p50)),
+        max: meanOfPresent(runs.map((run) => run.utilisation.max)),
+      },
+      timeParts: {
+        short: meanParts(runs.map((run) => run.timeParts.short)),
+        long: meanParts(runs.map((run) => run.timeParts.long)),
+      },
+      messages: {
+        total: meanOfPresent(runs.map((run) => run.messages.total)) ?? 0,
+        byType: meanByType(runs.map((run) => run.messages.byType)),
+      },
+      messagesPerTask: meanOfPresent(
+        runs.map(({ messages, tasks }) => (tasks.submitted === 0 ? null : messages.total / tasks.submitted)),
+      ),
+      steals: meanFields(runs.map((run) => run.steals)),
+    };
+  });
+}
+
+function meanDistribution(distributions: readonly Distribution[]): Distribution {
+  const mean = (of: keyof Distribution) => meanOfPresent(distributions.map((each) => each[of]));
+  return {
+    count: mean('count') ?? 0,
+    mean: mean('mean'),
+    p50: mean('p50'),
+    p90: mean('p90'),
+    p99: mean('p99'),
+    max: mean('max'),
+  };
+}
+
+function meanParts(parts: readonly (TimeParts | null)[]): TimeParts | null {
+  const present = parts.filter((part) => part !== null);
+  if (present.length === 0) return null;
+  const mean = (of: keyof TimeParts) =>
+    present.reduce((sum, part) => sum + (part[of] ?? 0), 0) / present.length;
+  const means = { queueing: mean('queueing'), running: mean('running'), reporting: mean('reporting') };
+  return present.some((part) => part.binding !== undefined) ? { ...means, binding: mean('binding') } : means;
+}
+
+function meanFields<T extends Readonly<Record<keyof T, number>>>(records: readonly T[]): T {
+  const names = Object.keys(records[0]!) as (keyof T)[];
+  const entries = names.map((name) => [name, meanOfPresent(records.map((each) => each[name]))]);
+  return Object.fromEntries(entries) as T;
+}
+
+function meanByType(records: readonly Readonly<Record<string, number>>[]): Record<string, number> {
+  const types = [...new Set(records.flatMap((record) => Object.keys(record)))];
+  return Object.fromEntries(
+    types.map((type) => [type, meanOfPresent(records.map((record) => record[type] ?? 0)) ?? 0]),
+  );
+}
