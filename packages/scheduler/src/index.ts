@@ -1,1 +1,3 @@
-export {};
+export * from './contract.js';
+export { Job, TASK_STATE_NAMES, TaskState } from './job.js';
+export { Scheduler } from './scheduler.js';

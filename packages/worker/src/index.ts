@@ -1,1 +1,3 @@
-export {};
+export * from './contract.js';
+export { type Entry, WorkerQueue } from './queue.js';
+export { Worker } from './worker.js';

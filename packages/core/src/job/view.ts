@@ -72,12 +72,33 @@ export type JobEvent =
   | {
       readonly kind: 'ended';
       readonly job: JobDetail;
-      /** Task values by task index, where tasks returned something. */
-      readonly values: readonly (readonly [task: number, value: unknown])[];
       /** With `detail`: per task, start (ms since acceptance) and run time of the attempt that counted. */
       readonly starts?: readonly number[] | undefined;
       readonly runs?: readonly number[] | undefined;
     };
+
+/** The answer to `readResults`: values by task, where tasks returned something. */
+export interface ResultPage {
+  readonly values: readonly (readonly [task: number, value: unknown])[];
+  /** Where to go on, or undefined at the end. */
+  readonly next: number | undefined;
+}
+
+/** The answer to `readLogs`: what tasks printed, in the order in which it arrived. */
+export interface LogPage {
+  readonly chunks: readonly {
+    readonly task: number;
+    readonly attempt: number;
+    readonly stream: 'stdout' | 'stderr';
+    readonly bytes: Uint8Array;
+  }[];
+  /** Give it back as `cursor` to go on. */
+  readonly next: number;
+  /** Nothing will follow `next`: the job has ended and all is read. */
+  readonly done: boolean;
+  /** Older output was dropped to stay within the owner's memory. */
+  readonly dropped: boolean;
+}
 
 export function isFinal(state: JobState): boolean {
   return state === 'completed' || state === 'failed' || state === 'cancelled';

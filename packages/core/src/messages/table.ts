@@ -68,7 +68,10 @@ export const LANES = ['express', 'normal', 'opportunistic'] as const;
 export type Lane = (typeof LANES)[number];
 const lane = choice(...LANES);
 
-/** Why a run ended. `lost` is said by owners of a worker that is gone; workers never send it. */
+/**
+ * Why a run ended. `lost`: cut short by no fault of its own, because its worker is gone or was stopped; it may
+ * run again and costs no retry.
+ */
 export const OUTCOMES = ['completed', 'failed', 'timeout', 'cancelled', 'lost'] as const;
 export type OutcomeKind = (typeof OUTCOMES)[number];
 
@@ -392,6 +395,12 @@ export const MESSAGES = {
     failedOnly: flag,
     /** Where to go on: what the last answer gave as `next`. */
     cursor: open,
+  }),
+  readResults: message('client', 'scheduler', 'Sent again until answered.', {
+    request,
+    id: name,
+    /** First task whose value is wanted; where to go on is in the answer. */
+    from: count,
   }),
   cancelJob: message('client', 'scheduler', 'Sent again until answered; cancelling twice is once.', {
     request,

@@ -1,0 +1,484 @@
+import {
+  type Address,
+  effectiveScope,
+  invariant,
+  type Machine,
+  type Message,
+  type MessageOf,
+  type Millis,
+  type Preset,
+  type Scope,
+} from '@goshawk/core';
+import type { CentralConfig, CentralCounters, CentralEnvironment, CentralTimer } from './contract.js';
+import { relabel, shortPartitionSize } from './partition.js';
+import { Publisher } from './publisher.js';
+import { Registry, type WorkerRecord } from './registry.js';
+import { type PlacedTask, WaitingTimeQueue } from './waiting-time-queue.js';
+import { WorkShare } from './work-share.js';
+
+/** The Google trace's (Hawk §4.1), until `auto` has seen work of its own. */
+const SHARE_BEFORE_ANY_WORK = 0.17;
+
+/**
+ * The central scheduler: keeps the membership, splits the cluster into its partitions, and places the tasks
+ * of long jobs. It owns no job, and all that it knows can be told to it again.
+ */
+export class Central implements Machine<CentralTimer> {
+  readonly counters: CentralCounters = {
+    tasksPlaced: 0,
+    workersJoined: 0,
+    workersLost: 0,
+    schedulersLost: 0,
+  };
+
+  readonly #config: CentralConfig;
+  readonly #env: CentralEnvironment;
+  readonly #registry = new Registry();
+  readonly #publisher: Publisher;
+  readonly #queue = new WaitingTimeQueue();
+  readonly #share = new WorkShare();
+  /** Tasks that no worker can take at present, in order of arrival. */
+  #pending: PlacedTask[] = [];
+  #shortCount = 0;
+  #publishArmed = false;
+  #leaseDueAt: Millis = 0;
+
+  constructor(config: CentralConfig, env: CentralEnvironment) {
+    this.#config = config;
+    this.#env = env;
+    this.#publisher = new Publisher(env, this.#registry);
+  }
+
+  // ---- doors
+
+  start(now: Millis): void {
+    this.#armLease(now);
+  }
+
+  receive(from: Address, message: Message, now: Millis): void {
+    switch (message.type) {
+      case 'heartbeat':
+        return this.#heartbeat(from, message, now);
+      case 'placementStarted':
+        return this.#queue.started(message.owner, message.job, message.task, message.attempt, now);
+      case 'placementEnded':
+        return this.#placementEnded(message, now);
+      case 'place':
+        return this.#place(from, message, now);
+      case 'withdraw':
+        this.#pending = this.#pending.filter((task) => task.owner !== from || task.job !== message.job);
+        return;
+      case 'register':
+        return this.#register(from, message, now);
+      case 'enlist':
+        return this.#enlist(from, message, now);
+      case 'leave':
+        return this.#partyLeft(from, now);
+      case 'drained':
+        return this.#drained(from);
+      case 'usage':
+        this.#share.add(message.shortMs, message.longMs, now);
+        return this.#relabel(now);
+      case 'resync':
+        return this.#resync(from, now);
+      case 'describeCluster':
+        return this.#env.send(from, { type: 'answer', request: message.request, value: this.#describe(now) });
+      case 'drainWorker':
+        return this.#drainWorker(from, message, now);
+      case 'readCounters':
+        return this.#env.send(from, {
+          type: 'answer',
+          request: message.request,
+          value: { name: this.#config.name, ...this.counters, pending: this.#pending.length },
+        });
+      default:
+        // Meant for another role: nothing here waits for it.
+        return;
+    }
+  }
+
+  wake(timer: CentralTimer, _key: number, now: Millis): void {
+    switch (timer) {
+      case 'lease':
+        return this.#endLeases(now);
+      case 'publish':
+        this.#publishArmed = false;
+        return this.#publisher.publish();
+    }
+  }
+
+  checkInvariants(now: Millis = 0): void {
+    this.#queue.checkInvariants(now);
+    let short = 0;
+    for (const worker of this.#registry.workers.values()) {
+      if (worker.partition !== 'short') continue;
+      short++;
+      invariant(
+        this.#placementScope !== 'general' || !this.#queue.isBusy(worker.address),
+        () => `${worker.name} is in the short partition and holds long tasks`,
+      );
+    }
+    invariant(short === this.#shortCount, () => `${short} workers are short, counted ${this.#shortCount}`);
+  }
+
+  get workerCount(): number {
+    return this.#registry.workers.size;
+  }
+
+  get schedulerCount(): number {
+    return this.#registry.schedulers.size;
+  }
+
+  // ---- placing
+
+  get #preset(): Preset {
+    return this.#config.settings.policy.preset;
+  }
+
+  /** The workers that central may use: those of whichever class it places. */
+  get #placementScope(): Scope {
+    const { long, short } = this.#preset;
+    return effectiveScope(this.#preset, long.by === 'central' ? long.over : short.over);
+  }
+
+  #place(owner: Address, message: MessageOf<'place'>, now: Millis): void {
+    const { job, stage, long, estimateMs, demand } = message;
+    const at: MessageOf<'placed'>['at'][number][] = [];
+    for (const { task, attempt } of message.tasks) {
+      const known = this.#queue.find(owner, job, task);
+      if (known !== undefined && known.task.attempt >= attempt) {
+        if (known.task.attempt === attempt) {
+          at.push({ task, attempt, worker: known.worker });
+          // The owner asks because it heard nothing; maybe the worker has not either.
+          this.#assign(known.task, known.worker);
+        }
+        continue;
+      }
+      if (known !== undefined) this.#queue.ended(owner, job, task, known.task.attempt, now);
+      const wanted: PlacedTask = { owner, job, stage, task, attempt, long, estimateMs, demand };
+      const worker = this.#tryToPlace(wanted, now);
+      if (worker !== undefined) at.push({ task, attempt, worker });
+    }
+    if (at.length > 0) this.#env.send(owner, { type: 'placed', job, at });
+  }
+
+  /** Places the task, or keeps it until a worker comes that can take it. */
+  #tryToPlace(task: PlacedTask, now: Millis): Address | undefined {
+    const worker = this.#queue.place(task, now);
+    if (worker === undefined) {
+      const waiting = this.#pending.findIndex(
+        (other) => other.owner === task.owner && other.job === task.job && other.task === task.task,
+      );
+      if (waiting >= 0) this.#pending[waiting] = task;
+      else this.#pending.push(task);
+      return undefined;
+    }
+    this.counters.tasksPlaced++;
+    this.#assign(task, worker);
+    return worker;
+  }
+
+  #assign(task: PlacedTask, worker: Address): void {
+    const { owner, job, stage, attempt, long, estimateMs, demand } = task;
+    this.#env.send(worker, {
+      type: 'assign',
+      owner,
+      job,
+      stage,
+      task: task.task,
+      attempt,
+      long,
+      estimateMs,
+      demand,
+    });
+  }
+
+  #placePending(now: Millis): void {
+    if (this.#pending.length === 0) return;
+    const waiting = this.#pending;
+    this.#pending = [];
+    for (const task of waiting) {
+      const worker = this.#tryToPlace(task, now);
+      if (worker === undefined) continue;
+      this.#env.send(task.owner, {
+        type: 'placed',
+        job: task.job,
+        at: [{ task: task.task, attempt: task.attempt, worker }],
+      });
+    }
+  }
+
+  #placementEnded(message: MessageOf<'placementEnded'>, now: Millis): void {
+    this.#queue.ended(message.owner, message.job, message.task, message.attempt, now);
+    if (this.#shortCount !== this.#shortWanted) this.#relabel(now);
+  }
+
+  // ---- partitions
+
+  get #shortWanted(): number {
+    if (!this.#preset.partition) return 0;
+    const { shortPartition } = this.#config.settings.policy;
+    const fraction =
+      shortPartition === 'auto' ? this.#share.shareOfShort(SHARE_BEFORE_ANY_WORK) : shortPartition;
+    return shortPartitionSize(fraction, this.#registry.workers.size);
+  }
+
+  #relabel(now: Millis): void {
+    const wanted = this.#shortWanted;
+    if (wanted === this.#shortCount) return;
+    const workers = [...this.#registry.workers.values()];
+    const labelled = workers.map((worker) => ({
+      short: worker.partition === 'short',
+      freeOfLong: !this.#queue.isBusy(worker.address),
+    }));
+    for (const index of relabel(labelled, wanted)) {
+      const worker = workers[index]!;
+      worker.partition = worker.partition === 'short' ? 'general' : 'short';
+      this.#shortCount += worker.partition === 'short' ? 1 : -1;
+      this.#changed(worker, now);
+    }
+    this.#placePending(now);
+  }
+
+  // ---- membership
+
+  #register(from: Address, message: MessageOf<'register'>, now: Millis): void {
+    const same = this.#registry.workerNamed(message.name);
+    // A worker that was started again: what its former self ran is lost, and that is known at once.
+    if (same !== undefined && same.address !== from) this.#workerLost(same, now);
+    let worker = this.#registry.workers.get(from);
+    if (worker === undefined) {
+      worker = this.#admit(from, message, now);
+      this.#publisher.newcomer(from);
+    }
+    worker.heardAt = now;
+    if (worker.draining !== message.draining) {
+      worker.draining = message.draining;
+      if (!message.draining) worker.drained = false;
+      this.#changed(worker, now);
+    }
+    this.#queue.restore(from, message.held.map(heldBy), now);
+    this.#env.send(from, { type: 'welcome', settings: this.#config.settings });
+    this.#publishSoon(now);
+    this.#placePending(now);
+  }
+
+  #admit(from: Address, message: MessageOf<'register'>, now: Millis): WorkerRecord {
+    this.counters.workersJoined++;
+    const worker: WorkerRecord = {
+      address: from,
+      name: message.name,
+      slots: message.slots,
+      capacity: message.capacity,
+      partition: 'general',
+      draining: message.draining,
+      drained: false,
+      drainWanted: false,
+      heardAt: now,
+      busy: 0,
+      queued: 0,
+    };
+    this.#registry.workers.set(from, worker);
+    this.#queue.addWorker(from, message.slots, message.capacity);
+    const holdsLong = message.held.length > 0;
+    if (!holdsLong && this.#shortCount < this.#shortWanted) {
+      worker.partition = 'short';
+      this.#shortCount++;
+    }
+    this.#changed(worker, now);
+    return worker;
+  }
+
+  /** Something that others are told of the worker is new. */
+  #changed(worker: WorkerRecord, now: Millis): void {
+    const { address, partition } = worker;
+    const inScope = this.#placementScope === 'all' || this.#placementScope === partition;
+    this.#queue.setOpen(address, inScope && !worker.draining && !worker.drainWanted, now);
+    this.#publisher.changed(address);
+    this.#publishSoon(now);
+  }
+
+  #enlist(from: Address, message: MessageOf<'enlist'>, now: Millis): void {
+    const same = this.#registry.schedulerNamed(message.name);
+    if (same !== undefined && same.address !== from) this.#schedulerLost(same.address, now);
+    const { name, tag, endpoint } = message;
+    this.#registry.schedulers.set(from, {
+      address: from,
+      name,
+      tag,
+      endpoint,
+      heardAt: now,
+      jobs: 0,
+      waiting: 0,
+    });
+    this.#env.send(from, { type: 'welcome', settings: this.#config.settings });
+    this.#publisher.newcomer(from);
+    this.#publishSoon(now);
+  }
+
+  #heartbeat(from: Address, { busy, queued }: MessageOf<'heartbeat'>, now: Millis): void {
+    const worker = this.#registry.workers.get(from);
+    const scheduler = this.#registry.schedulers.get(from);
+    if (worker !== undefined) {
+      worker.heardAt = now;
+      worker.busy = busy;
+      worker.queued = queued;
+      if (worker.drainWanted && !worker.draining) this.#env.send(from, { type: 'drain', on: true });
+    } else if (scheduler !== undefined) {
+      scheduler.heardAt = now;
+      scheduler.jobs = busy;
+      scheduler.waiting = queued;
+    } else {
+      return this.#env.send(from, { type: 'strangerTold' });
+    }
+    // What is about to be published has not been missed.
+    if (!this.#publisher.hasNews)
+      this.#env.send(from, { type: 'heartbeatAck', version: this.#publisher.version });
+  }
+
+  #resync(from: Address, now: Millis): void {
+    if (!this.#registry.workers.has(from) && !this.#registry.schedulers.has(from)) {
+      return this.#env.send(from, { type: 'strangerTold' });
+    }
+    this.#publisher.newcomer(from);
+    this.#publishSoon(now);
+  }
+
+  #partyLeft(from: Address, now: Millis): void {
+    const worker = this.#registry.workers.get(from);
+    if (worker !== undefined) this.#removeWorker(worker, now);
+    if (this.#registry.schedulers.has(from)) this.#removeScheduler(from, now);
+  }
+
+  #workerLost(worker: WorkerRecord, now: Millis): void {
+    this.counters.workersLost++;
+    this.#removeWorker(worker, now);
+  }
+
+  #removeWorker(worker: WorkerRecord, now: Millis): void {
+    this.#registry.workers.delete(worker.address);
+    this.#queue.removeWorker(worker.address);
+    if (worker.partition === 'short') this.#shortCount--;
+    this.#publisher.left(worker.address);
+    this.#relabel(now);
+    this.#publishSoon(now);
+  }
+
+  #schedulerLost(address: Address, now: Millis): void {
+    this.counters.schedulersLost++;
+    this.#removeScheduler(address, now);
+  }
+
+  #removeScheduler(address: Address, now: Millis): void {
+    this.#registry.schedulers.delete(address);
+    this.#pending = this.#pending.filter((task) => task.owner !== address);
+    this.#publisher.ownerLost(address);
+    this.#publishSoon(now);
+  }
+
+  #publishSoon(now: Millis): void {
+    if (this.#publishArmed) return;
+    this.#publishArmed = true;
+    this.#env.setTimer('publish', 0, now + this.#config.settings.timings.publishMs);
+  }
+
+  // ---- leases
+
+  #armLease(now: Millis): void {
+    const { heartbeatMs } = this.#config.settings.timings;
+    if (heartbeatMs === 0) return;
+    this.#leaseDueAt = now + heartbeatMs;
+    this.#env.setTimer('lease', 0, this.#leaseDueAt);
+  }
+
+  #endLeases(now: Millis): void {
+    const { leaseMs } = this.#config.settings.timings;
+    if (leaseMs === 0) return;
+    const overslept = now - this.#leaseDueAt > leaseMs / 2;
+    for (const worker of [...this.#registry.workers.values()]) {
+      // Central was away itself, and what the others said meanwhile may still wait at its door.
+      if (overslept) worker.heardAt = now;
+      else if (now - worker.heardAt > leaseMs) this.#workerLost(worker, now);
+    }
+    for (const scheduler of [...this.#registry.schedulers.values()]) {
+      if (overslept) scheduler.heardAt = now;
+      else if (now - scheduler.heardAt > leaseMs) this.#schedulerLost(scheduler.address, now);
+    }
+    this.#armLease(now);
+  }
+
+  // ---- operators
+
+  #drainWorker(from: Address, message: MessageOf<'drainWorker'>, now: Millis): void {
+    const worker = this.#registry.workerNamed(message.worker);
+    if (worker === undefined) {
+      return this.#env.send(from, {
+        type: 'refused',
+        request: message.request,
+        code: 'unknown-worker',
+        message: `there is no worker ${message.worker}`,
+        hint: '`goshawk workers` lists those there are',
+      });
+    }
+    worker.drainWanted = message.on;
+    if (!message.on) worker.drained = false;
+    this.#env.send(worker.address, { type: 'drain', on: message.on });
+    this.#changed(worker, now);
+    this.#placePending(now);
+    this.#env.send(from, {
+      type: 'answer',
+      request: message.request,
+      value: { worker: worker.name, state: stateOf(worker), running: worker.busy },
+    });
+  }
+
+  #drained(from: Address): void {
+    const worker = this.#registry.workers.get(from);
+    if (worker !== undefined) worker.drained = true;
+  }
+
+  #describe(now: Millis): unknown {
+    return {
+      role: 'central',
+      name: this.#config.name,
+      settings: this.#config.settings,
+      pendingTasks: this.#pending.length,
+      workers: [...this.#registry.workers.values()].map((worker) => ({
+        name: worker.name,
+        address: this.#env.nameOf(worker.address),
+        slots: worker.slots,
+        capacity: worker.capacity,
+        partition: worker.partition,
+        state: stateOf(worker),
+        busy: worker.busy,
+        queued: worker.queued,
+        heardMsAgo: now - worker.heardAt,
+      })),
+      schedulers: [...this.#registry.schedulers.values()].map((scheduler) => ({
+        name: scheduler.name,
+        address: this.#env.nameOf(scheduler.address),
+        tag: scheduler.tag,
+        endpoint: scheduler.endpoint,
+        jobs: scheduler.jobs,
+        waiting: scheduler.waiting,
+        heardMsAgo: now - scheduler.heardAt,
+      })),
+    };
+  }
+}
+
+function stateOf(worker: WorkerRecord): 'active' | 'draining' | 'drained' {
+  if (!worker.draining && !worker.drainWanted) return 'active';
+  return worker.drained ? 'drained' : 'draining';
+}
+
+function heldBy(held: MessageOf<'register'>['held'][number]): {
+  task: PlacedTask;
+  elapsedMs: Millis | undefined;
+} {
+  const { owner, job, task, attempt, long, estimateMs, running, elapsedMs } = held;
+  return {
+    task: { owner, job, stage: 0, task, attempt, long, estimateMs, demand: {} },
+    elapsedMs: running ? elapsedMs : undefined,
+  };
+}

@@ -1,0 +1,40 @@
+/**
+ * How many of so many workers are kept free of long tasks (Hawk §3.4).
+ *
+ * @param fraction of the workers, in [0, 1]
+ * @returns the nearest whole number, but never all of them, since long jobs must have somewhere to go
+ */
+export function shortPartitionSize(fraction: number, workers: number): number {
+  return Math.max(0, Math.min(Math.round(fraction * workers), workers - 1));
+}
+
+export interface Labelled {
+  /** In the short partition. */
+  readonly short: boolean;
+  /** Free of long tasks, so that it may become short at once. */
+  readonly freeOfLong: boolean;
+}
+
+/**
+ * Which workers change sides so that the short partition has its size again: as few as possible, those that
+ * joined last first. A worker becomes short only while no long task is there; it can become general at any
+ * time, because short tasks run anywhere. So the partition may be too small for a while, never too large.
+ *
+ * @param workers in the order in which they joined
+ * @returns indices of the workers to relabel
+ */
+export function relabel(workers: readonly Labelled[], size: number): number[] {
+  let excess = workers.reduce((count, worker) => count + (worker.short ? 1 : 0), 0) - size;
+  const changes: number[] = [];
+  for (let i = workers.length - 1; i >= 0 && excess !== 0; i--) {
+    const worker = workers[i]!;
+    if (excess > 0 && worker.short) {
+      changes.push(i);
+      excess--;
+    } else if (excess < 0 && !worker.short && worker.freeOfLong) {
+      changes.push(i);
+      excess++;
+    }
+  }
+  return changes;
+}

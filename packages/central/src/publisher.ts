@@ -1,0 +1,108 @@
+import type { Address, Environment, Message, MessageOf } from '@goshawk/core';
+import { memberOf, type Registry } from './registry.js';
+
+/**
+ * Tells workers and schedulers who is in the cluster. Changes gather and go out together as one numbered
+ * step from the last version; whoever is new, or has missed a step, gets the whole list.
+ */
+export class Publisher {
+  readonly #env: Environment;
+  readonly #registry: Registry;
+  #version = 1;
+  readonly #changed = new Set<Address>();
+  readonly #left = new Set<Address>();
+  readonly #ownersLost = new Set<Address>();
+  readonly #newcomers = new Set<Address>();
+
+  constructor(env: Environment, registry: Registry) {
+    this.#env = env;
+    this.#registry = registry;
+  }
+
+  get version(): number {
+    return this.#version;
+  }
+
+  get hasNews(): boolean {
+    return this.#changed.size + this.#left.size + this.#ownersLost.size + this.#newcomers.size > 0;
+  }
+
+  changed(worker: Address): void {
+    this.#changed.add(worker);
+  }
+
+  left(worker: Address): void {
+    this.#changed.delete(worker);
+    this.#newcomers.delete(worker);
+    this.#left.add(worker);
+  }
+
+  ownerLost(scheduler: Address): void {
+    this.#newcomers.delete(scheduler);
+    this.#ownersLost.add(scheduler);
+  }
+
+  newcomer(party: Address): void {
+    this.#newcomers.add(party);
+  }
+
+  publish(): void {
+    const since = this.#version;
+    if (this.#changed.size + this.#left.size + this.#ownersLost.size > 0) this.#version++;
+    const members = this.#members(since);
+    const peers = this.#peers(since);
+    const snapshots = this.#newcomers.size > 0 ? this.#snapshots() : undefined;
+    for (const scheduler of this.#registry.schedulers.keys()) {
+      const message: Message = this.#newcomers.has(scheduler) ? snapshots!.members : members;
+      if (this.#newcomers.has(scheduler) || this.#version !== since) this.#env.send(scheduler, message);
+    }
+    for (const worker of this.#registry.workers.keys()) {
+      const message: Message = this.#newcomers.has(worker) ? snapshots!.peers : peers;
+      if (this.#newcomers.has(worker) || this.#version !== since) this.#env.send(worker, message);
+    }
+    this.#changed.clear();
+    this.#left.clear();
+    this.#ownersLost.clear();
+    this.#newcomers.clear();
+  }
+
+  #members(since: number): MessageOf<'members'> {
+    const changed = [...this.#changed].flatMap((address) => {
+      const worker = this.#registry.workers.get(address);
+      return worker === undefined ? [] : [memberOf(worker)];
+    });
+    return { type: 'members', version: this.#version, since, changed, left: [...this.#left] };
+  }
+
+  #peers(since: number): MessageOf<'peers'> {
+    const joined: Address[] = [];
+    const left = [...this.#left];
+    for (const address of this.#changed) {
+      const worker = this.#registry.workers.get(address);
+      if (worker === undefined) continue;
+      if (worker.partition === 'general') joined.push(address);
+      else left.push(address);
+    }
+    return { type: 'peers', version: this.#version, since, joined, left, ownersLost: [...this.#ownersLost] };
+  }
+
+  /** The whole list, one object for all that are new: receivers do not change what they receive. */
+  #snapshots(): { members: MessageOf<'members'>; peers: MessageOf<'peers'> } {
+    const workers = [...this.#registry.workers.values()];
+    const version = this.#version;
+    const general = workers
+      .filter((worker) => worker.partition === 'general')
+      .map((worker) => worker.address);
+    return {
+      members: { type: 'members', version, since: 0, changed: workers.map(memberOf), left: [] },
+      peers: {
+        type: 'peers',
+        version,
+        since: 0,
+        joined: general,
+        left: [],
+        ownersLost: [...this.#ownersLost],
+      },
+    };
+  }
+}

@@ -1,0 +1,331 @@
+import {
+  type Address,
+  fits,
+  IndexedHeap,
+  invariant,
+  type Millis,
+  NO_RESOURCES,
+  type Resources,
+} from '@goshawk/core';
+
+/** A task that central has placed, or is to place. */
+export interface PlacedTask {
+  readonly owner: Address;
+  readonly job: number;
+  readonly stage: number;
+  readonly task: number;
+  readonly attempt: number;
+  readonly long: boolean;
+  readonly estimateMs: Millis;
+  readonly demand: Resources;
+}
+
+/** One slot of a worker, treated like a server of its own queue (Hawk §4.1). */
+interface Server {
+  readonly id: number;
+  readonly worker: Address;
+  readonly capacity: Resources;
+  /** Placed here and not started, in the order of placement. */
+  readonly queued: PlacedTask[];
+  queuedMs: Millis;
+  running: PlacedTask | undefined;
+  startedAt: Millis;
+  /** New tasks may be placed here. */
+  open: boolean;
+}
+
+/** More tasks than any job has, so that (job, task) makes one number. */
+const TASKS_FACTOR = 2 ** 20;
+
+/**
+ * Central's priority queue of ⟨server, waiting time⟩ (Hawk §3.7). The waiting time of a server is the sum of
+ * the estimates of the tasks queued there, plus what remains of the one that runs: max(0, estimate −
+ * elapsed). Each task goes to the server of least waiting time, counting what was just placed.
+ *
+ * Servers without any unfinished task come before all others, also before one whose running task is overdue
+ * and has nothing behind it: remaining 0 is not free. Among them the lowest number comes first, so that long
+ * tasks keep to the same servers.
+ *
+ * Time passing does not reorder a heap here. While the running task is within its estimate a server's key is
+ * the time at which it is believed to be free, which does not move; from then on, and while nothing runs, it
+ * is the constant sum of its queued estimates. So there are three sets, and a fourth heap that says which
+ * server is the next to go from the second to the third.
+ */
+export class WaitingTimeQueue {
+  readonly #servers: (Server | undefined)[] = [];
+  readonly #serversOf = new Map<Address, Server[]>();
+  /** By owner, then by (job, task). */
+  readonly #places = new Map<Address, Map<number, { task: PlacedTask; server: Server }>>();
+
+  readonly #empty = new IndexedHeap();
+  /** Key: the time at which the server is believed to be free. */
+  readonly #onTime = new IndexedHeap();
+  /** The same servers; key: the time at which the running task's estimate is used up. */
+  readonly #dueAt = new IndexedHeap();
+  /** Overdue, or nothing has started. Key: the sum of the queued estimates. */
+  readonly #constant = new IndexedHeap();
+
+  addWorker(worker: Address, slots: number, capacity: Resources): void {
+    invariant(!this.#serversOf.has(worker), `worker ${worker} was added twice`);
+    const servers: Server[] = [];
+    for (let i = 0; i < slots; i++) {
+      const server: Server = {
+        id: this.#servers.length,
+        worker,
+        capacity,
+        queued: [],
+        queuedMs: 0,
+        running: undefined,
+        startedAt: 0,
+        open: false,
+      };
+      this.#servers.push(server);
+      servers.push(server);
+    }
+    this.#serversOf.set(worker, servers);
+  }
+
+  hasWorker(worker: Address): boolean {
+    return this.#serversOf.has(worker);
+  }
+
+  /** Forgets the worker and all that was placed there. */
+  removeWorker(worker: Address): void {
+    for (const server of this.#serversOf.get(worker) ?? []) {
+      this.#clear(server);
+      this.#servers[server.id] = undefined;
+      this.#unlist(server.id);
+    }
+    this.#serversOf.delete(worker);
+  }
+
+  /** Whether new tasks may go to the worker: not while it drains, nor in a partition that the policy forbids. */
+  setOpen(worker: Address, open: boolean, now: Millis): void {
+    for (const server of this.#serversOf.get(worker) ?? []) {
+      if (server.open === open) continue;
+      server.open = open;
+      this.#relist(server, now);
+    }
+  }
+
+  /** Whether anything that central placed is there, started or not. */
+  isBusy(worker: Address): boolean {
+    return (this.#serversOf.get(worker) ?? []).some((s) => s.running !== undefined || s.queued.length > 0);
+  }
+
+  /** @returns where the task is, when this attempt or a later one was placed before */
+  find(owner: Address, job: number, task: number): { task: PlacedTask; worker: Address } | undefined {
+    const place = this.#places.get(owner)?.get(job * TASKS_FACTOR + task);
+    return place === undefined ? undefined : { task: place.task, worker: place.server.worker };
+  }
+
+  /** Places the task on the server of least waiting time; undefined when no open server can ever hold it. */
+  place(task: PlacedTask, now: Millis): Address | undefined {
+    const server = this.#least(task.demand, now);
+    if (server === undefined) return undefined;
+    this.#put(task, server);
+    server.queued.push(task);
+    server.queuedMs += task.estimateMs;
+    this.#relist(server, now);
+    return server.worker;
+  }
+
+  started(owner: Address, job: number, task: number, attempt: number, now: Millis): void {
+    const place = this.#places.get(owner)?.get(job * TASKS_FACTOR + task);
+    if (place === undefined || place.task.attempt !== attempt || place.server.running === place.task) return;
+    const from = place.server;
+    this.#dequeue(from, place.task);
+    // With several slots the worker may have started it elsewhere than where it was counted.
+    const siblings = this.#serversOf.get(from.worker)!;
+    const server =
+      from.running === undefined ? from : (siblings.find((s) => s.running === undefined) ?? from);
+    place.server = server;
+    server.running = place.task;
+    server.startedAt = now;
+    if (server !== from) this.#level(siblings);
+    for (const sibling of siblings) this.#relist(sibling, now);
+  }
+
+  ended(owner: Address, job: number, task: number, attempt: number, now: Millis): boolean {
+    const tasks = this.#places.get(owner);
+    const place = tasks?.get(job * TASKS_FACTOR + task);
+    if (tasks === undefined || place === undefined || place.task.attempt !== attempt) return false;
+    const { server } = place;
+    tasks.delete(job * TASKS_FACTOR + task);
+    if (tasks.size === 0) this.#places.delete(owner);
+    if (server.running === place.task) server.running = undefined;
+    else this.#dequeue(server, place.task);
+    const siblings = this.#serversOf.get(server.worker)!;
+    if (siblings.length > 1) this.#level(siblings);
+    for (const sibling of siblings) this.#relist(sibling, now);
+    return true;
+  }
+
+  /** Replaces what is believed to be at the worker by what it says itself. */
+  restore(
+    worker: Address,
+    held: readonly { task: PlacedTask; elapsedMs: Millis | undefined }[],
+    now: Millis,
+  ): void {
+    const servers = this.#serversOf.get(worker);
+    if (servers === undefined) return;
+    for (const server of servers) this.#clear(server);
+    for (const { task, elapsedMs } of held) {
+      const known = this.#places.get(task.owner)?.get(task.job * TASKS_FACTOR + task.task);
+      if (known !== undefined) continue;
+      const idle = servers.find((s) => s.running === undefined);
+      if (elapsedMs !== undefined && idle !== undefined) {
+        idle.running = task;
+        idle.startedAt = now - elapsedMs;
+        this.#put(task, idle);
+      } else {
+        const server = servers.reduce((a, b) => (this.#waitingMs(b, now) < this.#waitingMs(a, now) ? b : a));
+        server.queued.push(task);
+        server.queuedMs += task.estimateMs;
+        this.#put(task, server);
+      }
+    }
+    for (const server of servers) this.#relist(server, now);
+  }
+
+  /** The waiting time that a task placed now would see, by worker. For `workers` and tests. ms */
+  waitingMs(worker: Address, now: Millis): Millis {
+    const servers = this.#serversOf.get(worker) ?? [];
+    return Math.min(...servers.map((server) => this.#waitingMs(server, now)));
+  }
+
+  checkInvariants(now: Millis): void {
+    for (const server of this.#servers) {
+      if (server === undefined) continue;
+      const sum = server.queued.reduce((total, task) => total + task.estimateMs, 0);
+      invariant(
+        Math.abs(sum - server.queuedMs) <= 1e-6 * Math.max(1, sum),
+        () => `server ${server.id} has ${sum} ms queued, counted ${server.queuedMs}`,
+      );
+      const lists = [this.#empty, this.#onTime, this.#constant].filter((heap) => heap.has(server.id)).length;
+      invariant(
+        lists === (server.open ? 1 : 0),
+        () => `server ${server.id}, open ${server.open}, stands in ${lists} lists`,
+      );
+    }
+    let placed = 0;
+    for (const tasks of this.#places.values()) placed += tasks.size;
+    let there = 0;
+    for (const s of this.#servers)
+      if (s !== undefined) there += s.queued.length + (s.running === undefined ? 0 : 1);
+    invariant(placed === there, () => `${placed} tasks are placed, ${there} are at servers at ${now}`);
+  }
+
+  // ---- the order
+
+  #least(demand: Resources, now: Millis): Server | undefined {
+    if (demand !== NO_RESOURCES && Object.keys(demand).length > 0) return this.#leastThatFits(demand, now);
+    this.#moveOverdue(now);
+    let id = this.#empty.top();
+    if (id < 0) {
+      const onTime = this.#onTime.topKey() - now;
+      const constant = this.#constant.topKey();
+      if (onTime === Number.POSITIVE_INFINITY && constant === Number.POSITIVE_INFINITY) return undefined;
+      id = onTime < constant ? this.#onTime.top() : this.#constant.top();
+    }
+    return this.#servers[id];
+  }
+
+  /** Tasks with demands are few: look at every server, in the same order as the heaps have. */
+  #leastThatFits(demand: Resources, now: Millis): Server | undefined {
+    let best: Server | undefined;
+    let least = Number.POSITIVE_INFINITY;
+    for (const server of this.#servers) {
+      if (server === undefined || !server.open || !fits(demand, server.capacity)) continue;
+      const waiting =
+        server.running === undefined && server.queued.length === 0 ? -1 : this.#waitingMs(server, now);
+      if (waiting < least) {
+        least = waiting;
+        best = server;
+      }
+    }
+    return best;
+  }
+
+  #waitingMs(server: Server, now: Millis): Millis {
+    if (server.running === undefined) return server.queuedMs;
+    return server.queuedMs + Math.max(0, server.startedAt + server.running.estimateMs - now);
+  }
+
+  #moveOverdue(now: Millis): void {
+    while (this.#dueAt.topKey() <= now) this.#relist(this.#servers[this.#dueAt.top()]!, now);
+  }
+
+  #relist(server: Server, now: Millis): void {
+    const { id } = server;
+    const dueAt = server.running === undefined ? now : server.startedAt + server.running.estimateMs;
+    if (!server.open) {
+      this.#unlist(id);
+    } else if (server.running === undefined && server.queued.length === 0) {
+      this.#onTime.delete(id);
+      this.#dueAt.delete(id);
+      this.#constant.delete(id);
+      this.#empty.set(id, 0);
+    } else if (dueAt > now) {
+      this.#empty.delete(id);
+      this.#constant.delete(id);
+      this.#onTime.set(id, dueAt + server.queuedMs);
+      this.#dueAt.set(id, dueAt);
+    } else {
+      this.#empty.delete(id);
+      this.#onTime.delete(id);
+      this.#dueAt.delete(id);
+      this.#constant.set(id, server.queuedMs);
+    }
+  }
+
+  #unlist(id: number): void {
+    this.#empty.delete(id);
+    this.#onTime.delete(id);
+    this.#dueAt.delete(id);
+    this.#constant.delete(id);
+  }
+
+  // ---- bookkeeping
+
+  #put(task: PlacedTask, server: Server): void {
+    let tasks = this.#places.get(task.owner);
+    if (tasks === undefined) {
+      tasks = new Map();
+      this.#places.set(task.owner, tasks);
+    }
+    tasks.set(task.job * TASKS_FACTOR + task.task, { task, server });
+  }
+
+  #dequeue(server: Server, task: PlacedTask): void {
+    server.queued.splice(server.queued.indexOf(task), 1);
+    // Sums of floating-point numbers drift; an empty queue is 0 again.
+    server.queuedMs = server.queued.length === 0 ? 0 : server.queuedMs - task.estimateMs;
+  }
+
+  #clear(server: Server): void {
+    const tasks = server.running === undefined ? server.queued : [server.running, ...server.queued];
+    for (const { owner, job, task } of tasks) {
+      const places = this.#places.get(owner);
+      places?.delete(job * TASKS_FACTOR + task);
+      if (places?.size === 0) this.#places.delete(owner);
+    }
+    server.queued.length = 0;
+    server.queuedMs = 0;
+    server.running = undefined;
+  }
+
+  /** A worker's slots share one queue: what waits at one of them is counted where nothing is. */
+  #level(servers: readonly Server[]): void {
+    for (;;) {
+      const idle = servers.find((s) => s.running === undefined && s.queued.length === 0);
+      const loaded = servers.find((s) => s.queued.length > (s.running === undefined ? 1 : 0));
+      if (idle === undefined || loaded === undefined) return;
+      const task = loaded.queued[0]!;
+      this.#dequeue(loaded, task);
+      idle.queued.push(task);
+      idle.queuedMs += task.estimateMs;
+      this.#places.get(task.owner)!.get(task.job * TASKS_FACTOR + task.task)!.server = idle;
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import type { Address, Environment, Millis } from '@goshawk/core';
+import type { Job } from './job.js';
+
+export type SchedulerTimer =
+  /** Enlist, or renew the lease. */
+  | 'heartbeat'
+  /** Look for placements, cancellations and probes that nobody answered. */
+  | 'sweep'
+  /** Tell watchers how their jobs come along. */
+  | 'progress'
+  /** Tell central how much short and long work has been done. */
+  | 'usage';
+
+export interface SchedulerEnvironment extends Environment<SchedulerTimer> {
+  /** A job has reached its end; its record is complete and will not change. */
+  jobEnded(job: Job): void;
+  /** The scheduler drains and holds no job that has not ended. */
+  drained(): void;
+}
+
+export interface SchedulerConfig {
+  readonly name: string;
+  readonly self: Address;
+  /** Prefix of its jobs' ids; no other scheduler of the cluster has it. */
+  readonly tag: string;
+  /** Where clients reach it. */
+  readonly endpoint: string;
+  readonly central: Address;
+  /** Between attempts to enlist. ms; 0: never again. */
+  readonly enlistRetryMs: number;
+  /** Wall clock minus the machine's clock. ms */
+  readonly wallOffsetMs: Millis;
+  /** Jobs kept after their end. */
+  readonly endedJobsMax: number;
+  /** Bytes of task output kept, over all jobs. */
+  readonly logBytesMax: number;
+}
+
+/** Counted since the start. */
+export interface SchedulerCounters {
+  jobsAccepted: number;
+  jobsEnded: number;
+  tasksBound: number;
+  tasksCompleted: number;
+  tasksFailed: number;
+  /** Attempts that failed and were tried again. */
+  retries: number;
+  /** Attempts that were cut short with their worker. */
+  lost: number;
+  probesSent: number;
+  /** Probes that were answered "none left". */
+  asksRefused: number;
+  /** Reports of attempts that no longer count. */
+  staleReports: number;
+}

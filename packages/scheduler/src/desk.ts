@@ -1,0 +1,330 @@
+import {
+  type Address,
+  InputError,
+  isFinal,
+  type JobEvent,
+  type JobSpec,
+  type Message,
+  type MessageOf,
+  type Millis,
+  type Payload,
+  parseJobSpec,
+} from '@goshawk/core';
+import type { SchedulerConfig, SchedulerCounters, SchedulerEnvironment } from './contract.js';
+import { type Job, TaskState } from './job.js';
+import type { JobStore } from './job-store.js';
+import { detail, resultPage, summarise } from './job-views.js';
+import type { Members } from './members.js';
+
+/** What the desk asks of the scheduler behind it. */
+interface Office {
+  readonly counters: SchedulerCounters;
+  readonly isReady: boolean;
+  readonly isDraining: boolean;
+  readonly settings: { readonly timings: { readonly progressMs: Millis } } | undefined;
+  submit(spec: JobSpec, key: string | undefined, now: Millis): Job;
+  cancel(job: Job, now: Millis): void;
+  whyImpossible(spec: JobSpec): string | undefined;
+}
+
+interface Watch {
+  readonly client: Address;
+  readonly request: number;
+  readonly detail: boolean;
+  readonly job: Job;
+  heardAt: Millis;
+}
+
+/** A watcher that has not said anything for so long is gone. ms */
+const WATCH_SILENCE_MS = 60_000;
+
+/**
+ * Where clients are served: requests in, answers out, and news of the jobs they watch. Everything may be
+ * asked twice; the answer is the same.
+ */
+export class ClientDesk {
+  readonly #office: Office;
+  readonly #jobs: JobStore;
+  readonly #members: Members;
+  readonly #env: SchedulerEnvironment;
+  readonly #config: SchedulerConfig;
+  readonly #watches = new Map<number, Watch[]>();
+  readonly #changed = new Set<Job>();
+  #progressArmed = false;
+
+  constructor(
+    office: Office,
+    jobs: JobStore,
+    members: Members,
+    env: SchedulerEnvironment,
+    config: SchedulerConfig,
+  ) {
+    this.#office = office;
+    this.#jobs = jobs;
+    this.#members = members;
+    this.#env = env;
+    this.#config = config;
+  }
+
+  receive(from: Address, message: Message, now: Millis): void {
+    switch (message.type) {
+      case 'submit':
+        return this.#submit(from, message, now);
+      case 'watchJob':
+        return this.#withJob(from, message, (job) => this.#watch(from, message, job, now));
+      case 'unwatch':
+        return this.#unwatch(from, message.request);
+      case 'describeJob':
+        return this.#withJob(from, message, (job) =>
+          this.#answer(from, message.request, this.#detail(job, now, message.spec)),
+        );
+      case 'listJobs':
+        return this.#list(from, message);
+      case 'readLogs':
+        return this.#withJob(from, message, (job) => this.#readLogs(from, message, job));
+      case 'readResults':
+        return this.#withJob(from, message, (job) =>
+          this.#answer(from, message.request, resultPage(job, message.from)),
+        );
+      case 'cancelJob':
+        return this.#withJob(from, message, (job) => {
+          this.#office.cancel(job, now);
+          this.#answer(from, message.request, summarise(job, this.#config.wallOffsetMs));
+        });
+      case 'retryJob':
+        return this.#withJob(from, message, (job) => this.#retry(from, message, job, now));
+      case 'describeCluster':
+        return this.#answer(from, message.request, {
+          role: 'scheduler',
+          name: this.#config.name,
+          tag: this.#config.tag,
+          central: this.#env.nameOf(this.#config.central),
+          workers: this.#members.size,
+        });
+      case 'readCounters':
+        return this.#answer(from, message.request, { name: this.#config.name, ...this.#office.counters });
+      default:
+        // Meant for another role: nothing here waits for it.
+        return;
+    }
+  }
+
+  /** Something about the job is new; those who watch it hear of it before long. */
+  changed(job: Job, now: Millis): void {
+    if (this.#watches.size === 0 || !this.#watches.has(job.number)) return;
+    this.#changed.add(job);
+    const progressMs = this.#office.settings?.timings.progressMs ?? 0;
+    if (this.#progressArmed || progressMs === 0) return;
+    this.#progressArmed = true;
+    this.#env.setTimer('progress', 0, now + progressMs);
+  }
+
+  tellProgress(now: Millis): void {
+    this.#progressArmed = false;
+    for (const job of this.#changed) {
+      if (job.hasEnded) continue;
+      const value: JobEvent = { kind: 'progress', job: summarise(job, this.#config.wallOffsetMs) };
+      const watches = this.#watches.get(job.number) ?? [];
+      const alive = watches.filter((watch) => now - watch.heardAt < WATCH_SILENCE_MS);
+      if (alive.length === 0) this.#watches.delete(job.number);
+      else if (alive.length < watches.length) this.#watches.set(job.number, alive);
+      for (const watch of alive) this.#tell(watch, value);
+    }
+    this.#changed.clear();
+  }
+
+  ended(job: Job, now: Millis): void {
+    const watches = this.#watches.get(job.number);
+    if (watches === undefined) return;
+    this.#watches.delete(job.number);
+    this.#changed.delete(job);
+    for (const watch of watches) this.#tell(watch, this.#endOf(job, watch.detail, now));
+  }
+
+  // ---- requests
+
+  #submit(from: Address, message: MessageOf<'submit'>, now: Millis): void {
+    if (!this.#office.isReady) {
+      return this.#refuse(
+        from,
+        message.request,
+        'not-ready',
+        'this scheduler has not joined its cluster yet',
+        RETRY,
+      );
+    }
+    const known = this.#jobs.byKey(message.key);
+    if (known !== undefined) return this.#accepted(from, message.request, known);
+    if (this.#office.isDraining) {
+      return this.#refuse(
+        from,
+        message.request,
+        'draining',
+        'this scheduler is shutting down',
+        'submit to another one',
+      );
+    }
+    let spec: JobSpec;
+    try {
+      spec = parseJobSpec(message.spec);
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      return this.#refuse(from, message.request, error.code, error.message, error.hint);
+    }
+    const impossible = this.#office.whyImpossible(spec);
+    if (impossible !== undefined) {
+      return this.#refuse(
+        from,
+        message.request,
+        'impossible-demand',
+        impossible,
+        'ask for less, or add a larger worker',
+      );
+    }
+    this.#accepted(from, message.request, this.#office.submit(spec, message.key, now));
+  }
+
+  #accepted(from: Address, request: number, job: Job): void {
+    this.#answer(from, request, { job: job.id, state: job.state });
+  }
+
+  #watch(from: Address, message: MessageOf<'watchJob'>, job: Job, now: Millis): void {
+    if (job.hasEnded) {
+      return this.#env.send(from, {
+        type: 'event',
+        request: message.request,
+        value: this.#endOf(job, message.detail, now),
+      });
+    }
+    const watches = this.#watches.get(job.number) ?? [];
+    const known = watches.find((watch) => watch.client === from && watch.request === message.request);
+    if (known !== undefined) {
+      known.heardAt = now;
+    } else {
+      watches.push({ client: from, request: message.request, detail: message.detail, job, heardAt: now });
+      this.#watches.set(job.number, watches);
+    }
+    const value: JobEvent = { kind: 'progress', job: summarise(job, this.#config.wallOffsetMs) };
+    this.#env.send(from, { type: 'event', request: message.request, value });
+  }
+
+  #unwatch(from: Address, request: number): void {
+    for (const [job, watches] of this.#watches) {
+      const left = watches.filter((watch) => watch.client !== from || watch.request !== request);
+      if (left.length === watches.length) continue;
+      if (left.length === 0) this.#watches.delete(job);
+      else this.#watches.set(job, left);
+    }
+  }
+
+  /** Active jobs, oldest first, then ended ones, newest first. Filters come before limits. */
+  #list(from: Address, message: MessageOf<'listJobs'>): void {
+    const wanted = (job: Job) =>
+      (message.states.length === 0 || message.states.includes(job.state)) &&
+      (message.user === undefined || job.spec.user === message.user);
+    const active = [...this.#jobs.active()].filter(wanted);
+    const ended = [...this.#jobs.endedNewestFirst()].filter(wanted);
+    const shown = [...active, ...ended.slice(0, message.endedMax)].slice(0, message.jobsMax);
+    this.#answer(from, message.request, {
+      jobs: shown.map((job) => summarise(job, this.#config.wallOffsetMs)),
+      total: active.length + ended.length,
+    });
+  }
+
+  #readLogs(from: Address, message: MessageOf<'readLogs'>, job: Job): void {
+    const { task, failedOnly } = message;
+    const cursor = typeof message.cursor === 'number' ? message.cursor : 0;
+    const wanted = (of: number) =>
+      (task === undefined || of === task) && (!failedOnly || job.stateOf(of) === TaskState.failed);
+    this.#answer(from, message.request, this.#jobs.logs.read(job.number, cursor, wanted, job.hasEnded));
+  }
+
+  /** A new job of the tasks that failed or were cancelled, with everything else as it was. */
+  #retry(from: Address, message: MessageOf<'retryJob'>, job: Job, now: Millis): void {
+    const known = this.#jobs.byKey(message.key);
+    if (known !== undefined) return this.#accepted(from, message.request, known);
+    if (!isFinal(job.state)) {
+      return this.#refuse(
+        from,
+        message.request,
+        'not-ended',
+        `${job.id} is still ${job.state}`,
+        'wait for its end, or cancel it',
+      );
+    }
+    const spec = failedPart(job);
+    if (spec === undefined) {
+      return this.#refuse(from, message.request, 'nothing-failed', `no task of ${job.id} failed`, '');
+    }
+    this.#accepted(from, message.request, this.#office.submit(spec, message.key, now));
+  }
+
+  // ---- answers
+
+  #withJob(from: Address, message: { request: number; id: string }, serve: (job: Job) => void): void {
+    const job = this.#jobs.byId(message.id);
+    if (job !== undefined) return serve(job);
+    this.#refuse(
+      from,
+      message.request,
+      'unknown-job',
+      `there is no job ${message.id}`,
+      '`goshawk jobs --all` lists those there are',
+    );
+  }
+
+  #detail(job: Job, now: Millis, withSpec: boolean) {
+    return detail(
+      job,
+      this.#config.wallOffsetMs,
+      now,
+      (worker) => this.#members.nameOf(worker as Address) ?? this.#env.nameOf(worker as Address),
+      withSpec,
+    );
+  }
+
+  #endOf(job: Job, withTasks: boolean, now: Millis): JobEvent {
+    return {
+      kind: 'ended',
+      job: this.#detail(job, now, false),
+      starts: withTasks ? Array.from(job.startedAt, (at) => at - job.acceptedAt) : undefined,
+      runs: withTasks ? Array.from(job.runMs) : undefined,
+    };
+  }
+
+  #tell(watch: Watch, value: JobEvent): void {
+    this.#env.send(watch.client, { type: 'event', request: watch.request, value });
+  }
+
+  #answer(to: Address, request: number, value: unknown): void {
+    this.#env.send(to, { type: 'answer', request, value });
+  }
+
+  #refuse(to: Address, request: number, code: string, message: string, hint: string): void {
+    this.#env.send(to, { type: 'refused', request, code, message, hint });
+  }
+}
+
+const RETRY = 'try again in a moment';
+
+/** The same job with only its tasks that did not complete; undefined when all did. */
+function failedPart(job: Job): JobSpec | undefined {
+  const kept = job.stages.map((stage) => {
+    const each: Payload[] = [];
+    for (let task = stage.first; task < stage.first + stage.count; task++) {
+      if (job.stateOf(task) !== TaskState.completed) each.push(job.payloadOf(task));
+    }
+    return each;
+  });
+  const place = new Map<number, number>();
+  kept.forEach((each, index) => {
+    if (each.length > 0) place.set(index, place.size);
+  });
+  if (place.size === 0) return undefined;
+  const stages = [...place.keys()].map((index) => {
+    const { spec } = job.stages[index]!;
+    const after = spec.after.flatMap((before) => place.get(before) ?? []);
+    return { ...spec, after, tasks: { each: kept[index]! } };
+  });
+  return { ...job.spec, stages };
+}

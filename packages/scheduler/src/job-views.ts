@@ -1,0 +1,96 @@
+import type { JobDetail, JobSummary, Millis, ResultPage, TaskFailure } from '@goshawk/core';
+import { type Job, TaskState } from './job.js';
+
+/** Failures and running tasks that a detail lists at most. */
+const LISTED_MAX = 100;
+/** Bytes of one page of results, about. */
+const RESULT_PAGE_BYTES = 1024 * 1024;
+
+export function summarise(job: Job, wallOffsetMs: Millis): JobSummary {
+  return {
+    id: job.id,
+    name: job.spec.name,
+    user: job.spec.user,
+    class: job.class,
+    classifiedBy: job.classifiedBy,
+    estimateMs: job.spec.estimateMs,
+    state: job.state,
+    tasks: job.counts,
+    submittedAt: job.acceptedAt + wallOffsetMs,
+    startedMs: job.firstStartAt === undefined ? undefined : job.firstStartAt - job.acceptedAt,
+    endedMs: job.endedAt === undefined ? undefined : job.endedAt - job.acceptedAt,
+  };
+}
+
+export function detail(
+  job: Job,
+  wallOffsetMs: Millis,
+  now: Millis,
+  nameOf: (worker: number) => string,
+  withSpec: boolean,
+): JobDetail {
+  let completed = 0;
+  let runMs = 0;
+  const failures: TaskFailure[] = [];
+  const running: JobDetail['running'][number][] = [];
+  let failed = 0;
+  for (let task = 0; task < job.taskCount; task++) {
+    const state = job.stateOf(task);
+    if (state === TaskState.completed) {
+      completed++;
+      runMs += job.runMs[task]!;
+    } else if (state === TaskState.running && running.length < LISTED_MAX) {
+      running.push({
+        task,
+        attempt: job.attempts[task]!,
+        worker: nameOf(job.workers[task]!),
+        elapsedMs: now - job.startedAt[task]!,
+      });
+    } else if (state === TaskState.failed && ++failed <= LISTED_MAX) {
+      failures.push(describeFailure(job, task));
+    }
+  }
+  return {
+    ...summarise(job, wallOffsetMs),
+    stages: job.stages.map((stage) => ({
+      name: stage.spec.name,
+      state: stage.unfinished === 0 ? 'ended' : stage.blockers > 0 ? 'blocked' : 'started',
+      tasks: stage.count,
+    })),
+    attempts: { total: job.attemptsTotal, failed: job.attemptsFailed, lost: job.attemptsLost },
+    failures,
+    failuresTruncated: failed > LISTED_MAX,
+    meanRunMs: completed === 0 ? undefined : runMs / completed,
+    wastedMs: job.wastedMs,
+    firstStartMs: job.firstStartAt === undefined ? undefined : job.firstStartAt - job.acceptedAt,
+    running,
+    spec: withSpec ? job.spec : undefined,
+  };
+}
+
+export function resultPage(job: Job, from: number): ResultPage {
+  const values: [number, unknown][] = [];
+  let bytes = 0;
+  for (let task = from; task < job.taskCount; task++) {
+    if (bytes > RESULT_PAGE_BYTES) return { values, next: task };
+    if (!job.values.has(task)) continue;
+    const value = job.values.get(task);
+    bytes += JSON.stringify(value)?.length ?? 0;
+    values.push([task, value]);
+  }
+  return { values, next: undefined };
+}
+
+function describeFailure(job: Job, task: number): TaskFailure {
+  const error = job.errors.get(task);
+  return {
+    task,
+    attempts: job.attempts[task]!,
+    kind: error?.outcome.kind ?? 'failed',
+    code: error?.outcome.errorCode ?? '',
+    message: error?.outcome.errorMessage ?? '',
+    exitCode: error?.outcome.exitCode,
+    signal: error?.outcome.signal,
+    worker: error?.worker ?? '',
+  };
+}

@@ -1,0 +1,308 @@
+import {
+  type Address,
+  countTasks,
+  invariant,
+  type JobClass,
+  type JobSpec,
+  type JobState,
+  type Millis,
+  NOBODY,
+  type Outcome,
+  type Payload,
+  type Route,
+  type StageSpec,
+  type TaskCounts,
+} from '@goshawk/core';
+
+/**
+ * Where a task is. Every task is in exactly one of these states:
+ *
+ *     blocked → waiting → running → completed
+ *                 ↓  ↑       ↓
+ *               placing → placed → running …      (placed by central)
+ *     and from any of them to failed or cancelled
+ */
+export const TaskState = {
+  /** Its stage waits for another stage. */
+  blocked: 0,
+  /** May start; no worker has it. */
+  waiting: 1,
+  /** Central has been asked for a worker. */
+  placing: 2,
+  /** In the queue of a worker that central has chosen. */
+  placed: 3,
+  running: 4,
+  completed: 5,
+  failed: 6,
+  cancelled: 7,
+} as const;
+export type TaskState = (typeof TaskState)[keyof typeof TaskState];
+
+export const TASK_STATE_NAMES = Object.keys(TaskState) as (keyof typeof TaskState)[];
+
+/** A stage is the batch of batch probing (Sparrow): its tasks are alike to the scheduler. */
+export interface Stage {
+  readonly index: number;
+  readonly spec: StageSpec;
+  /** Its tasks are first … first + count − 1. */
+  readonly first: number;
+  readonly count: number;
+  /** Stages before it that have not completed. */
+  blockers: number;
+  /** Tasks that are neither completed, failed nor cancelled. */
+  unfinished: number;
+  /** Tasks in state `waiting`. */
+  waiting: number;
+  /** The first task that was never taken from `waiting`; those before it that wait again are in `returned`. */
+  nextFresh: number;
+  returned: number[];
+  /** Probes that no worker has served, by the worker that they are believed to be at. */
+  readonly probes: Map<Address, number>;
+  probesOut: number;
+}
+
+/** Everything an owner knows of one job. Tasks are columns of numbers, so that many of them cost little. */
+export class Job {
+  readonly number: number;
+  readonly id: string;
+  readonly spec: JobSpec;
+  readonly class: JobClass;
+  readonly classifiedBy: string;
+  readonly route: Route;
+  readonly acceptedAt: Millis;
+  readonly stages: readonly Stage[];
+  readonly taskCount: number;
+
+  readonly states: Uint8Array;
+  /** The number of the current attempt; 0 before the first. */
+  readonly attempts: Uint32Array;
+  readonly workers: Int32Array;
+  readonly asks: Float64Array;
+  /** When the current attempt was bound, then when the attempt that counted started. Clock of the owner. */
+  readonly startedAt: Float64Array;
+  readonly runMs: Float64Array;
+  /** Attempts that failed by their own fault. */
+  readonly failures: Uint16Array;
+  /** Attempts that were cut short with their worker. */
+  readonly losses: Uint8Array;
+
+  readonly values = new Map<number, unknown>();
+  /** The last failure of tasks that failed at least once. */
+  readonly errors = new Map<number, { outcome: Outcome; worker: string }>();
+
+  cancelling = false;
+  endedAt: Millis | undefined;
+  firstStartAt: Millis | undefined;
+  /** Tasks in states placing, placed and running: nothing else can change by itself. */
+  #counts: number[] = new Array<number>(TASK_STATE_NAMES.length).fill(0);
+  attemptsTotal = 0;
+  attemptsFailed = 0;
+  attemptsLost = 0;
+  wastedMs = 0;
+  /** Last time that all unplaced tasks were sent to central. */
+  placeSentAt: Millis = 0;
+
+  constructor(fields: {
+    number: number;
+    id: string;
+    spec: JobSpec;
+    class: JobClass;
+    classifiedBy: string;
+    route: Route;
+    acceptedAt: Millis;
+  }) {
+    this.number = fields.number;
+    this.id = fields.id;
+    this.spec = fields.spec;
+    this.class = fields.class;
+    this.classifiedBy = fields.classifiedBy;
+    this.route = fields.route;
+    this.acceptedAt = fields.acceptedAt;
+    let first = 0;
+    this.stages = fields.spec.stages.map((spec, index) => {
+      const count = countTasks(spec.tasks);
+      const stage: Stage = {
+        index,
+        spec,
+        first,
+        count,
+        blockers: spec.after.length,
+        unfinished: count,
+        waiting: 0,
+        nextFresh: first,
+        returned: [],
+        probes: new Map(),
+        probesOut: 0,
+      };
+      first += count;
+      return stage;
+    });
+    const total = first;
+    this.taskCount = total;
+    this.states = new Uint8Array(total);
+    this.attempts = new Uint32Array(total);
+    this.workers = new Int32Array(total).fill(NOBODY);
+    this.asks = new Float64Array(total);
+    this.startedAt = new Float64Array(total);
+    this.runMs = new Float64Array(total);
+    this.failures = new Uint16Array(total);
+    this.losses = new Uint8Array(total);
+    this.#counts[TaskState.blocked] = total;
+  }
+
+  countOf(state: TaskState): number {
+    return this.#counts[state]!;
+  }
+
+  get runningCount(): number {
+    return this.#counts[TaskState.running]!;
+  }
+
+  get hasEnded(): boolean {
+    return this.endedAt !== undefined;
+  }
+
+  get unfinished(): number {
+    const counts = this.#counts;
+    return (
+      this.taskCount - counts[TaskState.completed]! - counts[TaskState.failed]! - counts[TaskState.cancelled]!
+    );
+  }
+
+  /** Tasks that may start before the job's own limit on running tasks is reached. */
+  get headroom(): number {
+    const limit = this.spec.maxRunning;
+    return limit === undefined ? Number.POSITIVE_INFINITY : Math.max(0, limit - this.runningCount);
+  }
+
+  get state(): JobState {
+    if (this.endedAt === undefined) return this.firstStartAt === undefined ? 'waiting' : 'running';
+    if (this.#counts[TaskState.failed]! > 0) return this.cancelling ? 'cancelled' : 'failed';
+    return this.#counts[TaskState.cancelled]! > 0 ? 'cancelled' : 'completed';
+  }
+
+  get counts(): TaskCounts {
+    const c = this.#counts;
+    return {
+      total: this.taskCount,
+      waiting: c[TaskState.blocked]! + c[TaskState.waiting]! + c[TaskState.placing]! + c[TaskState.placed]!,
+      running: c[TaskState.running]!,
+      completed: c[TaskState.completed]!,
+      failed: c[TaskState.failed]!,
+      cancelled: c[TaskState.cancelled]!,
+    };
+  }
+
+  stateOf(task: number): TaskState {
+    return this.states[task] as TaskState;
+  }
+
+  workerOf(task: number): Address {
+    return this.workers[task] as Address;
+  }
+
+  isFinal(task: number): boolean {
+    return this.states[task]! >= TaskState.completed;
+  }
+
+  stageOf(task: number): Stage {
+    let low = 0;
+    let high = this.stages.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.stages[middle]!.first <= task) low = middle;
+      else high = middle - 1;
+    }
+    return this.stages[low]!;
+  }
+
+  payloadOf(task: number): Payload {
+    const stage = this.stageOf(task);
+    const { tasks } = stage.spec;
+    return 'each' in tasks ? tasks.each[task - stage.first]! : tasks.run;
+  }
+
+  /** The one place where a task changes state; keeps every count in step. */
+  set(task: number, state: TaskState): void {
+    const before = this.states[task]!;
+    if (before === state) return;
+    const stage = this.stages.length === 1 ? this.stages[0]! : this.stageOf(task);
+    invariant(
+      before < TaskState.completed,
+      () => `task ${task} of ${this.id} left the final state ${TASK_STATE_NAMES[before]}`,
+    );
+    this.#counts[before]!--;
+    this.#counts[state]!++;
+    if (before === TaskState.waiting) stage.waiting--;
+    if (state === TaskState.waiting) stage.waiting++;
+    if (state >= TaskState.completed) stage.unfinished--;
+    this.states[task] = state;
+  }
+
+  /** All tasks of the stage may start from now on. */
+  release(stage: Stage): void {
+    for (let task = stage.first; task < stage.first + stage.count; task++) {
+      if (this.states[task] === TaskState.blocked) this.set(task, TaskState.waiting);
+    }
+  }
+
+  /** The task waits again after an attempt; it goes before those that never ran. */
+  putBack(task: number): void {
+    const stage = this.stageOf(task);
+    this.set(task, TaskState.waiting);
+    this.workers[task] = NOBODY;
+    stage.returned.push(task);
+  }
+
+  /** The next waiting task of the stage, in task order, or −1. The caller takes it out of `waiting`. */
+  takeWaiting(stage: Stage): number {
+    for (;;) {
+      const task = stage.returned.shift();
+      if (task === undefined) break;
+      if (this.states[task] === TaskState.waiting) return task;
+    }
+    const end = stage.first + stage.count;
+    while (stage.nextFresh < end) {
+      const task = stage.nextFresh++;
+      if (this.states[task] === TaskState.waiting) return task;
+    }
+    return -1;
+  }
+
+  checkInvariants(): void {
+    const counts = new Array<number>(TASK_STATE_NAMES.length).fill(0);
+    for (const state of this.states) counts[state]!++;
+    counts.forEach((count, state) => {
+      invariant(
+        count === this.#counts[state],
+        () => `${this.id}: ${count} tasks are ${TASK_STATE_NAMES[state]}, counted ${this.#counts[state]}`,
+      );
+    });
+    for (const stage of this.stages) {
+      let waiting = 0;
+      let unfinished = 0;
+      for (let task = stage.first; task < stage.first + stage.count; task++) {
+        if (this.states[task] === TaskState.waiting) waiting++;
+        if (!this.isFinal(task)) unfinished++;
+      }
+      invariant(
+        waiting === stage.waiting,
+        () => `${this.id}: ${waiting} tasks wait, counted ${stage.waiting}`,
+      );
+      invariant(
+        unfinished === stage.unfinished,
+        () => `${this.id}: ${unfinished} unfinished, counted ${stage.unfinished}`,
+      );
+      let out = 0;
+      for (const probes of stage.probes.values()) out += probes;
+      invariant(
+        out === stage.probesOut,
+        () => `${this.id}: ${out} probes are out, counted ${stage.probesOut}`,
+      );
+    }
+    invariant(
+      this.hasEnded === (this.unfinished === 0),
+      () => `${this.id}: ended ${this.hasEnded}, ${this.unfinished} left`,
+    );
+  }
+}

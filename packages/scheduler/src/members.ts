@@ -1,0 +1,142 @@
+import {
+  type Address,
+  drawIndex,
+  fits,
+  formatResources,
+  type Member,
+  type MessageOf,
+  NO_RESOURCES,
+  type Resources,
+  type Scope,
+} from '@goshawk/core';
+
+/**
+ * The workers, as central has told them, and the drawing of random ones. A worker of several slots stands
+ * in the draw once for each: every slot is treated like a machine of its own (Hawk §4.1).
+ */
+export class Members {
+  readonly #members = new Map<Address, Member>();
+  /** Per scope, one element a slot; kept shuffled in place, so that a draw of k costs k. */
+  readonly #pools = new Map<Scope, Address[]>();
+  #version = 0;
+
+  get version(): number {
+    return this.#version;
+  }
+
+  get size(): number {
+    return this.#members.size;
+  }
+
+  get(address: Address): Member | undefined {
+    return this.#members.get(address);
+  }
+
+  nameOf(address: Address): string | undefined {
+    return this.#members.get(address)?.name;
+  }
+
+  /** A new central starts to count anew. */
+  forgetVersion(): void {
+    this.#version = 0;
+  }
+
+  /**
+   * @returns the workers that are gone, or undefined when the change does not follow what is known here, so
+   *   that all must be asked for again
+   */
+  apply(message: MessageOf<'members'>): readonly Address[] | undefined {
+    let gone = message.left;
+    if (message.since === 0) {
+      const present = new Set(message.changed.map((member) => member.address));
+      gone = [...this.#members.keys()].filter((address) => !present.has(address));
+    } else if (message.since !== this.#version) {
+      return message.version <= this.#version ? [] : undefined;
+    }
+    for (const address of gone) this.#members.delete(address);
+    for (const member of message.changed) this.#members.set(member.address, member);
+    this.#version = message.version;
+    this.#pools.clear();
+    return gone;
+  }
+
+  /**
+   * Draws `count` places for probes at random among the slots of a scope that can hold the demand: without
+   * replacement, and going round again when there are more probes than slots, so that every slot gets
+   * ⌊count ÷ slots⌋ or one more.
+   */
+  draw(
+    scope: Scope,
+    demand: Resources,
+    count: number,
+    random: () => number,
+    visit: (to: Address) => void,
+  ): void {
+    const pool = this.#pool(scope, demand);
+    if (pool.length === 0) return;
+    let left = count;
+    for (; left >= pool.length; left -= pool.length) for (const address of pool) visit(address);
+    // The first steps of a Fisher–Yates shuffle. The pool stays shuffled, which the next draw does not mind.
+    for (let i = 0; i < left; i++) {
+      const j = i + drawIndex(random, pool.length - i);
+      const drawn = pool[j]!;
+      pool[j] = pool[i]!;
+      pool[i] = drawn;
+      visit(drawn);
+    }
+  }
+
+  /** Whether a worker of the scope has that much in all; one that drains may come back. */
+  couldFit(scope: Scope, demand: Resources): boolean {
+    for (const member of this.#members.values()) {
+      if ((scope === 'all' || member.partition === scope) && fits(demand, member.capacity)) return true;
+    }
+    return false;
+  }
+
+  /**
+   * Why no worker could ever run this, naming the one that comes closest; undefined when one could, or when
+   * no worker is known yet.
+   */
+  whyImpossible(demand: Resources): string | undefined {
+    if (demand === NO_RESOURCES || this.#members.size === 0) return undefined;
+    let closest: Member | undefined;
+    let least = Number.POSITIVE_INFINITY;
+    for (const member of this.#members.values()) {
+      const shortage = shortageOf(demand, member.capacity);
+      if (shortage <= 1) return undefined;
+      if (shortage < least) {
+        least = shortage;
+        closest = member;
+      }
+    }
+    if (closest === undefined) {
+      const names = Object.keys(demand).filter(
+        (name) => ![...this.#members.values()].some((m) => m.capacity[name]),
+      );
+      return `no worker has any ${names.join(', ')}`;
+    }
+    return `no worker has ${formatResources(demand)}; the closest is ${closest.name} with ${formatResources(closest.capacity)}`;
+  }
+
+  #pool(scope: Scope, demand: Resources): Address[] {
+    let pool = this.#pools.get(scope);
+    if (pool === undefined) {
+      pool = [];
+      for (const member of this.#members.values()) {
+        if (member.draining || (scope !== 'all' && member.partition !== scope)) continue;
+        for (let slot = 0; slot < member.slots; slot++) pool.push(member.address);
+      }
+      this.#pools.set(scope, pool);
+    }
+    if (demand === NO_RESOURCES) return pool;
+    return pool.filter((address) => fits(demand, this.#members.get(address)!.capacity));
+  }
+}
+
+/** The largest ratio of what is wanted to what there is; at most 1 when it fits. */
+function shortageOf(demand: Resources, capacity: Resources): number {
+  let worst = 0;
+  for (const name in demand) worst = Math.max(worst, demand[name]! / (capacity[name] ?? 0));
+  return worst;
+}

@@ -1,0 +1,57 @@
+import { type Address, type Environment, type Millis, NOBODY, type TaskAttempt } from '@goshawk/core';
+import { type Job, type Stage, TaskState } from './job.js';
+
+/**
+ * The owner's half of central placement (Hawk §3.7): hands waiting tasks to central, learns where they were
+ * put, and asks again for those of which it heard nothing.
+ */
+export class Placer {
+  readonly #env: Environment;
+
+  constructor(env: Environment) {
+    this.#env = env;
+  }
+
+  /** Hands all waiting tasks of the stage to central, as new attempts. */
+  place(job: Job, stage: Stage, central: Address, now: Millis): void {
+    const tasks: TaskAttempt[] = [];
+    for (let task = job.takeWaiting(stage); task >= 0; task = job.takeWaiting(stage)) {
+      job.attempts[task]!++;
+      job.set(task, TaskState.placing);
+      tasks.push({ task, attempt: job.attempts[task]! });
+    }
+    job.placeSentAt = now;
+    this.#send(job, stage, tasks, central);
+  }
+
+  /** Sends again what central has not placed; central knows what it has seen by job, task and attempt. */
+  placeAgain(job: Job, central: Address, now: Millis): void {
+    job.placeSentAt = now;
+    for (const stage of job.stages) {
+      const tasks: TaskAttempt[] = [];
+      for (let task = stage.first; task < stage.first + stage.count; task++) {
+        if (job.states[task] === TaskState.placing) tasks.push({ task, attempt: job.attempts[task]! });
+      }
+      this.#send(job, stage, tasks, central);
+    }
+  }
+
+  placed(job: Job, task: number, attempt: number, worker: Address): void {
+    if (job.states[task] !== TaskState.placing || job.attempts[task] !== attempt) return;
+    job.workers[task] = worker;
+    job.set(task, TaskState.placed);
+  }
+
+  #send(job: Job, stage: Stage, tasks: readonly TaskAttempt[], central: Address): void {
+    if (tasks.length === 0 || central === NOBODY) return;
+    this.#env.send(central, {
+      type: 'place',
+      job: job.number,
+      stage: stage.index,
+      long: job.class === 'long',
+      tasks,
+      estimateMs: job.spec.estimateMs ?? 0,
+      demand: stage.spec.demand,
+    });
+  }
+}

@@ -1,0 +1,99 @@
+import {
+  type Address,
+  type Environment,
+  effectiveScope,
+  type Lane,
+  type MessageOf,
+  type PolicySettings,
+  type Scope,
+} from '@goshawk/core';
+import type { SchedulerCounters } from './contract.js';
+import type { Job, Stage } from './job.js';
+import type { Members } from './members.js';
+
+/**
+ * Batch probing (Sparrow; Hawk §3.5): a batch of t tasks sends `probeRatio`·t probes to random workers, and
+ * whichever worker comes to serve one first gets the next task. The prober keeps count of where a batch's
+ * probes are, so that those on a lost worker can be made up for.
+ */
+export class Prober {
+  readonly #env: Environment;
+  readonly #members: Members;
+  readonly #counters: SchedulerCounters;
+  readonly #random: () => number;
+
+  constructor(env: Environment, members: Members, counters: SchedulerCounters) {
+    this.#env = env;
+    this.#members = members;
+    this.#counters = counters;
+    this.#random = () => env.random();
+  }
+
+  /**
+   * Sees to it that a batch has probes out for every task that could start. Sends the whole batch's probes at
+   * first, and later only what has been used up or lost on the way.
+   */
+  topUp(job: Job, stage: Stage, policy: PolicySettings): void {
+    const wanted = Math.min(stage.waiting, job.headroom);
+    const missing = wanted - stage.probesOut;
+    if (missing <= 0) return;
+    const probes = Math.max(missing, Math.ceil(policy.probeRatio * missing));
+    const scope: Scope = effectiveScope(policy.preset, job.route.over);
+    const message: MessageOf<'probe'> = {
+      type: 'probe',
+      job: job.number,
+      stage: stage.index,
+      long: job.class === 'long',
+      lane: LANE,
+      demand: stage.spec.demand,
+    };
+    this.#members.draw(scope, stage.spec.demand, probes, this.#random, (to) => {
+      this.#counters.probesSent++;
+      add(stage, to, 1);
+      this.#env.send(to, message);
+    });
+  }
+
+  /** A probe was served, or given back: it is out no more. */
+  used(stage: Stage, worker: Address, probes: number): void {
+    add(stage, worker, -probes);
+  }
+
+  moved(stage: Stage, from: Address, to: Address, probes: number): void {
+    add(stage, from, -probes);
+    // A thief that is gone has taken them along.
+    if (this.#members.get(to) !== undefined) add(stage, to, probes);
+  }
+
+  workerLost(stage: Stage, worker: Address): void {
+    add(stage, worker, -(stage.probes.get(worker) ?? 0));
+  }
+
+  /** No task of the batch is left: its probes find out by themselves (`lazy`), or are told (`proactive`). */
+  batchIsBound(job: Job, stage: Stage, policy: PolicySettings): void {
+    if (policy.cancel === 'lazy' || stage.probesOut === 0) return;
+    this.recall(job, stage);
+  }
+
+  /** Takes all probes of the batch back. */
+  recall(job: Job, stage: Stage): void {
+    for (const worker of stage.probes.keys()) {
+      this.#env.send(worker, { type: 'cancelProbes', job: job.number, stage: stage.index });
+    }
+    stage.probes.clear();
+    stage.probesOut = 0;
+  }
+}
+
+const LANE: Lane = 'normal';
+
+/**
+ * The news that a probe has moved and the question of the worker that it moved to come from two senders, in
+ * any order, so a worker may be counted below 0 for a while; the sum is right all along.
+ */
+function add(stage: Stage, worker: Address, probes: number): void {
+  const there = (stage.probes.get(worker) ?? 0) + probes;
+  if (there === 0) stage.probes.delete(worker);
+  else stage.probes.set(worker, there);
+  stage.probesOut += probes;
+}

@@ -1,0 +1,641 @@
+import {
+  type Address,
+  type ClusterSettings,
+  effectiveScope,
+  invariant,
+  type JobSpec,
+  LIMITS,
+  type Machine,
+  type Message,
+  type MessageOf,
+  type Millis,
+  NOBODY,
+  type Outcome,
+  type PolicySettings,
+  RELIABLE_TIMINGS,
+  type Timings,
+} from '@goshawk/core';
+import { classify } from './classify.js';
+import type { SchedulerConfig, SchedulerCounters, SchedulerEnvironment, SchedulerTimer } from './contract.js';
+import { ClientDesk } from './desk.js';
+import { Job, type Stage, TaskState } from './job.js';
+import { JobStore } from './job-store.js';
+import { Members } from './members.js';
+import { Placer } from './placing.js';
+import { Prober } from './probing.js';
+
+/**
+ * The scheduler: owns jobs from submission to result. A batch of short tasks is probed and bound late, one
+ * of long tasks is handed to central; either way a worker that is about to start a task asks here first, and
+ * only here is it known which attempt of a task counts.
+ */
+export class Scheduler implements Machine<SchedulerTimer> {
+  readonly counters: SchedulerCounters = {
+    jobsAccepted: 0,
+    jobsEnded: 0,
+    tasksBound: 0,
+    tasksCompleted: 0,
+    tasksFailed: 0,
+    retries: 0,
+    lost: 0,
+    probesSent: 0,
+    asksRefused: 0,
+    staleReports: 0,
+  };
+
+  readonly #config: SchedulerConfig;
+  readonly #env: SchedulerEnvironment;
+  readonly #members = new Members();
+  readonly #prober: Prober;
+  readonly #placer: Placer;
+  readonly #jobs: JobStore;
+  readonly #desk: ClientDesk;
+  #central: Address = NOBODY;
+  #settings: ClusterSettings | undefined;
+  #heardAt: Millis = 0;
+  #sweepArmed = false;
+  #draining = false;
+  #shortMs = 0;
+  #longMs = 0;
+
+  constructor(config: SchedulerConfig, env: SchedulerEnvironment) {
+    this.#config = config;
+    this.#env = env;
+    this.#prober = new Prober(env, this.#members, this.counters);
+    this.#placer = new Placer(env);
+    this.#jobs = new JobStore(config.tag, config.endedJobsMax, config.logBytesMax);
+    this.#desk = new ClientDesk(this, this.#jobs, this.#members, env, config);
+  }
+
+  // ---- doors
+
+  start(now: Millis): void {
+    this.#enlist(now);
+  }
+
+  receive(from: Address, message: Message, now: Millis): void {
+    switch (message.type) {
+      case 'ask':
+        return this.#answerAsk(from, message, now);
+      case 'ended':
+        return this.#ended(from, message, now);
+      case 'moved':
+        return this.#moved(from, message);
+      case 'declined':
+        return this.#declined(from, message, now);
+      case 'output':
+        return this.#output(from, message);
+      case 'placed':
+        return this.#placed(message);
+      case 'members':
+        return this.#membersChanged(from, message, now);
+      case 'welcome':
+        return this.#welcomed(from, message, now);
+      case 'heartbeatAck':
+        return this.#acknowledged(from, message.version, now);
+      case 'strangerTold':
+        if (from === this.#central) this.#enlistAnew(now);
+        return;
+      default:
+        return this.#desk.receive(from, message, now);
+    }
+  }
+
+  wake(timer: SchedulerTimer, _key: number, now: Millis): void {
+    switch (timer) {
+      case 'heartbeat':
+        return this.#beat(now);
+      case 'sweep':
+        return this.#sweep(now);
+      case 'progress':
+        return this.#desk.tellProgress(now);
+      case 'usage':
+        return this.#tellUsage(now);
+    }
+  }
+
+  /**
+   * Accepts a job and starts to schedule it.
+   *
+   * @param key chosen by the client; a key that is known gives the job that has it
+   */
+  submit(spec: JobSpec, key: string | undefined, now: Millis): Job {
+    invariant(this.#settings !== undefined, 'a job came before the scheduler belonged to a cluster');
+    const known = key === undefined ? undefined : this.#jobs.byKey(key);
+    if (known !== undefined) return known;
+    const { policy } = this.#settings;
+    const { class: jobClass, by } = classify(spec, policy);
+    const { number, id } = this.#jobs.nextName();
+    const job = new Job({
+      number,
+      id,
+      spec,
+      class: jobClass,
+      classifiedBy: by,
+      route: policy.preset[jobClass],
+      acceptedAt: now,
+    });
+    this.#jobs.add(job, key);
+    this.counters.jobsAccepted++;
+    for (const stage of job.stages) if (stage.blockers === 0) this.#startStage(job, stage, now);
+    return job;
+  }
+
+  /** Ends what has not ended: what waits at once, what runs as soon as its worker has killed it. */
+  cancel(job: Job, now: Millis): void {
+    if (job.hasEnded || job.cancelling) return;
+    job.cancelling = true;
+    if (job.route.by === 'central' && this.#central !== NOBODY) {
+      this.#env.send(this.#central, { type: 'withdraw', job: job.number });
+    }
+    for (const stage of job.stages) if (stage.probesOut > 0) this.#prober.recall(job, stage);
+    for (let task = 0; task < job.taskCount; task++) {
+      const state = job.stateOf(task);
+      if (state === TaskState.running || state === TaskState.placed) this.#sendCancel(job, task);
+      if (state < TaskState.running) job.set(task, TaskState.cancelled);
+    }
+    this.#armSweep(now);
+    this.#endIfDone(job, now);
+  }
+
+  /** Takes no more jobs; `env.drained()` follows when those it has are done. */
+  drain(): void {
+    this.#draining = true;
+    if (this.#jobs.activeCount === 0) this.#env.drained();
+  }
+
+  /** Says goodbye, so that nobody has to wait for the lease to end. */
+  leave(): void {
+    if (this.#central !== NOBODY) this.#env.send(this.#central, { type: 'leave' });
+  }
+
+  get isDraining(): boolean {
+    return this.#draining;
+  }
+
+  /** It can take jobs: central has welcomed it once. */
+  get isReady(): boolean {
+    return this.#settings !== undefined;
+  }
+
+  get settings(): ClusterSettings | undefined {
+    return this.#settings;
+  }
+
+  get activeJobs(): number {
+    return this.#jobs.activeCount;
+  }
+
+  checkInvariants(): void {
+    for (const job of this.#jobs.active()) {
+      job.checkInvariants();
+      for (let task = 0; task < job.taskCount; task++) {
+        const bound = job.states[task] === TaskState.running || job.states[task] === TaskState.placed;
+        invariant(!bound || job.workers[task] !== NOBODY, () => `task ${task} of ${job.id} runs nowhere`);
+      }
+    }
+  }
+
+  // ---- stages
+
+  get #policy(): PolicySettings {
+    invariant(this.#settings !== undefined, 'a job is scheduled before the scheduler belongs to a cluster');
+    return this.#settings.policy;
+  }
+
+  get #timings(): Timings {
+    return this.#settings?.timings ?? RELIABLE_TIMINGS;
+  }
+
+  #startStage(job: Job, stage: Stage, now: Millis): void {
+    job.release(stage);
+    this.#find(job, stage, now);
+  }
+
+  /** Looks for workers for what waits in this stage, by the job's route. */
+  #find(job: Job, stage: Stage, now: Millis): void {
+    if (stage.waiting === 0 || job.cancelling) return;
+    if (job.route.by === 'central') {
+      this.#placer.place(job, stage, this.#central, now);
+      this.#armSweep(now);
+    } else {
+      this.#prober.topUp(job, stage, this.#policy);
+    }
+  }
+
+  #finishStage(job: Job, stage: Stage, now: Millis): void {
+    if (stage.probesOut > 0) this.#prober.batchIsBound(job, stage, this.#policy);
+    let completed = true;
+    for (let task = stage.first; task < stage.first + stage.count; task++) {
+      if (job.states[task] !== TaskState.completed) completed = false;
+    }
+    for (const next of job.stages) {
+      if (!next.spec.after.includes(stage.index)) continue;
+      if (completed) {
+        if (--next.blockers === 0 && !job.cancelling) this.#startStage(job, next, now);
+      } else if (next.unfinished > 0) {
+        // What comes after a stage that failed cannot run.
+        for (let task = next.first; task < next.first + next.count; task++) {
+          if (!job.isFinal(task)) job.set(task, TaskState.cancelled);
+        }
+        this.#finishStage(job, next, now);
+      }
+    }
+  }
+
+  // ---- binding
+
+  #answerAsk(from: Address, message: MessageOf<'ask'>, now: Millis): void {
+    const job = this.#jobs.byNumber(message.job);
+    const stage = job?.stages[message.stage];
+    if (job === undefined || stage === undefined || job.hasEnded) {
+      this.counters.asksRefused++;
+      return this.#env.send(from, { type: 'none', ask: message.ask });
+    }
+    if (message.again && this.#bindAgain(job, from, message)) return;
+    const task =
+      message.placed === undefined
+        ? this.#nextFor(job, stage, from, message.again)
+        : this.#placedTask(job, from, message.placed.task, message.placed.attempt);
+    if (task < 0) {
+      this.counters.asksRefused++;
+      this.#env.send(from, { type: 'none', ask: message.ask });
+    } else {
+      job.asks[task] = message.ask;
+      this.#bind(job, task, from, now);
+    }
+    if (message.placed === undefined) this.#afterProbe(job, stage, now);
+  }
+
+  /** The task for a probe that is served, or −1. */
+  #nextFor(job: Job, stage: Stage, from: Address, again: boolean): number {
+    if (!again) this.#prober.used(stage, from, 1);
+    if (job.cancelling || job.headroom === 0) return -1;
+    const task = job.takeWaiting(stage);
+    if (task >= 0) job.attempts[task]!++;
+    return task;
+  }
+
+  /** The placed task that asks, or −1 when it is not the attempt that counts, or runs elsewhere. */
+  #placedTask(job: Job, from: Address, task: number, attempt: number): number {
+    if (task >= job.taskCount || job.attempts[task] !== attempt || job.cancelling) return -1;
+    const state = job.stateOf(task);
+    // Its worker may ask before central's answer is here.
+    if (state === TaskState.placing) return task;
+    return state === TaskState.placed && job.workers[task] === from ? task : -1;
+  }
+
+  #afterProbe(job: Job, stage: Stage, now: Millis): void {
+    if (stage.waiting === 0) this.#prober.batchIsBound(job, stage, this.#policy);
+    else if (stage.probesOut < stage.waiting) this.#find(job, stage, now);
+  }
+
+  /** The answer to this question was lost: give the same one. */
+  #bindAgain(job: Job, from: Address, message: MessageOf<'ask'>): boolean {
+    for (let task = 0; task < job.taskCount; task++) {
+      if (
+        job.states[task] === TaskState.running &&
+        job.asks[task] === message.ask &&
+        job.workers[task] === from
+      ) {
+        this.#sendBind(job, task, from);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  #bind(job: Job, task: number, worker: Address, now: Millis): void {
+    this.counters.tasksBound++;
+    job.attemptsTotal++;
+    job.workers[task] = worker;
+    job.startedAt[task] = now;
+    job.firstStartAt ??= now;
+    job.set(task, TaskState.running);
+    this.#sendBind(job, task, worker);
+    this.#desk.changed(job, now);
+  }
+
+  #sendBind(job: Job, task: number, worker: Address): void {
+    const attempt = job.attempts[task]!;
+    this.#env.send(worker, {
+      type: 'bind',
+      ask: job.asks[task]!,
+      job: job.number,
+      task,
+      attempt,
+      payload: job.payloadOf(task),
+      identity: { GOSHAWK_JOB: job.id, GOSHAWK_TASK: `${task}`, GOSHAWK_ATTEMPT: `${attempt}` },
+      long: job.class === 'long',
+      timeoutMs: job.spec.timeoutMs,
+    });
+  }
+
+  // ---- ends of attempts
+
+  #ended(from: Address, message: MessageOf<'ended'>, now: Millis): void {
+    if (this.#timings.retryMs > 0) this.#env.send(from, { type: 'confirm', report: message.report });
+    const job = this.#jobs.byNumber(message.job);
+    const { task } = message;
+    if (job === undefined || !this.#isCurrent(job, task, message.attempt, from)) {
+      this.counters.staleReports++;
+      return;
+    }
+    for (const chunk of message.output) this.#jobs.logs.append(job.number, task, message.attempt, chunk);
+    const stage = job.stageOf(task);
+    const { outcome, runMs } = message;
+    if (outcome.kind === 'completed') {
+      this.counters.tasksCompleted++;
+      job.startedAt[task] = now - runMs;
+      job.runMs[task] = runMs;
+      if (outcome.value !== undefined && outcome.value !== null) job.values.set(task, outcome.value);
+      if (job.class === 'short') this.#shortMs += runMs;
+      else this.#longMs += runMs;
+      job.set(task, TaskState.completed);
+      this.#afterEnd(job, stage, now);
+    } else if (outcome.kind === 'lost') {
+      this.#attemptLost(job, task, runMs, now);
+    } else if (outcome.kind === 'cancelled' && job.cancelling) {
+      job.runMs[task] = runMs;
+      job.set(task, TaskState.cancelled);
+      this.#afterEnd(job, stage, now);
+    } else {
+      this.#attemptFailed(job, task, outcome, from, runMs, now);
+    }
+  }
+
+  #isCurrent(job: Job, task: number, attempt: number, from: Address): boolean {
+    return (
+      !job.hasEnded &&
+      task < job.taskCount &&
+      job.states[task] === TaskState.running &&
+      job.attempts[task] === attempt &&
+      job.workers[task] === from
+    );
+  }
+
+  #attemptFailed(
+    job: Job,
+    task: number,
+    outcome: Outcome,
+    worker: Address,
+    runMs: Millis,
+    now: Millis,
+  ): void {
+    job.attemptsFailed++;
+    job.wastedMs += runMs;
+    job.failures[task]!++;
+    job.errors.set(task, { outcome, worker: this.#members.nameOf(worker) ?? this.#env.nameOf(worker) });
+    if (job.failures[task]! <= job.spec.retries && !job.cancelling) {
+      this.counters.retries++;
+      return this.#tryAgain(job, task, now);
+    }
+    this.counters.tasksFailed++;
+    job.startedAt[task] = now - runMs;
+    job.runMs[task] = runMs;
+    job.set(task, TaskState.failed);
+    this.#afterEnd(job, job.stageOf(task), now);
+  }
+
+  /** Its worker is gone or was stopped. That costs no retry, but a task that goes through too many ends. */
+  #attemptLost(job: Job, task: number, runMs: Millis, now: Millis): void {
+    this.counters.lost++;
+    job.attemptsLost++;
+    job.wastedMs += runMs;
+    job.losses[task]!++;
+    const worker = this.#members.nameOf(job.workerOf(task)) ?? this.#env.nameOf(job.workerOf(task));
+    if (job.cancelling) {
+      job.set(task, TaskState.cancelled);
+      return this.#afterEnd(job, job.stageOf(task), now);
+    }
+    if (job.losses[task]! < LIMITS.lossesPerTaskMax) return this.#tryAgain(job, task, now);
+    const message = `lost its worker ${job.losses[task]} times and was given up`;
+    job.errors.set(task, { outcome: { ...LOST, errorMessage: message }, worker });
+    this.counters.tasksFailed++;
+    job.set(task, TaskState.failed);
+    this.#afterEnd(job, job.stageOf(task), now);
+  }
+
+  #tryAgain(job: Job, task: number, now: Millis): void {
+    job.putBack(task);
+    this.#find(job, job.stageOf(task), now);
+    this.#desk.changed(job, now);
+  }
+
+  /** A task has come to its end: what waited for that may go on. */
+  #afterEnd(job: Job, stage: Stage, now: Millis): void {
+    if (stage.unfinished === 0) this.#finishStage(job, stage, now);
+    else if (job.spec.maxRunning !== undefined) {
+      for (const other of job.stages) if (other.waiting > 0) this.#find(job, other, now);
+    }
+    this.#endIfDone(job, now);
+    this.#desk.changed(job, now);
+  }
+
+  #endIfDone(job: Job, now: Millis): void {
+    if (job.hasEnded || job.unfinished > 0) return;
+    job.endedAt = now;
+    this.counters.jobsEnded++;
+    for (const stage of job.stages)
+      if (stage.probesOut > 0) this.#prober.batchIsBound(job, stage, this.#policy);
+    this.#jobs.ended(job);
+    this.#env.jobEnded(job);
+    this.#desk.ended(job, now);
+    if (this.#draining && this.#jobs.activeCount === 0) this.#env.drained();
+  }
+
+  // ---- what workers and central tell
+
+  #moved(from: Address, { job: number, stage: index, to, probes }: MessageOf<'moved'>): void {
+    const job = this.#jobs.byNumber(number);
+    const stage = job?.stages[index];
+    if (job === undefined || stage === undefined || job.hasEnded) return;
+    this.#prober.moved(stage, from, to, probes);
+    if (stage.probesOut < stage.waiting) this.#prober.topUp(job, stage, this.#policy);
+  }
+
+  #declined(from: Address, message: MessageOf<'declined'>, now: Millis): void {
+    const job = this.#jobs.byNumber(message.job);
+    if (job === undefined || job.hasEnded) return;
+    if (message.placed === undefined) {
+      const stage = job.stages[message.stage];
+      if (stage === undefined) return;
+      this.#prober.used(stage, from, message.probes);
+      return this.#find(job, stage, now);
+    }
+    const { task, attempt } = message.placed;
+    if (task >= job.taskCount || job.attempts[task] !== attempt || job.isFinal(task)) return;
+    const state = job.stateOf(task);
+    if (state !== TaskState.placing && job.workers[task] !== from) return;
+    if (state === TaskState.waiting) return;
+    if (job.cancelling) {
+      job.set(task, TaskState.cancelled);
+      return this.#afterEnd(job, job.stageOf(task), now);
+    }
+    this.#tryAgain(job, task, now);
+  }
+
+  #output(from: Address, message: MessageOf<'output'>): void {
+    const job = this.#jobs.byNumber(message.job);
+    if (job === undefined || !this.#isCurrent(job, message.task, message.attempt, from)) return;
+    this.#jobs.logs.append(job.number, message.task, message.attempt, message.chunk);
+  }
+
+  #placed(message: MessageOf<'placed'>): void {
+    const job = this.#jobs.byNumber(message.job);
+    if (job === undefined || job.hasEnded) return;
+    for (const { task, attempt, worker } of message.at) {
+      if (task >= job.taskCount) continue;
+      this.#placer.placed(job, task, attempt, worker);
+      if (job.cancelling && job.states[task] === TaskState.cancelled) this.#sendCancelTo(worker, job, task);
+    }
+  }
+
+  // ---- workers come and go
+
+  #membersChanged(from: Address, message: MessageOf<'members'>, now: Millis): void {
+    if (from !== this.#central) return;
+    const gone = this.#members.apply(message);
+    if (gone === undefined) return this.#env.send(from, { type: 'resync' });
+    if (gone.length > 0) this.#workersLost(new Set(gone), now);
+    // Those that came may be what a batch has waited for.
+    if (message.changed.length > 0) this.#lookAgain(now);
+  }
+
+  #workersLost(gone: ReadonlySet<Address>, now: Millis): void {
+    for (const job of [...this.#jobs.active()]) {
+      for (const stage of job.stages) for (const worker of gone) this.#prober.workerLost(stage, worker);
+      for (let task = 0; task < job.taskCount && !job.hasEnded; task++) {
+        if (!gone.has(job.workerOf(task))) continue;
+        const state = job.stateOf(task);
+        if (state === TaskState.running) this.#attemptLost(job, task, now - job.startedAt[task]!, now);
+        else if (state === TaskState.placed) this.#tryAgain(job, task, now);
+      }
+      for (const stage of job.stages) this.#find(job, stage, now);
+    }
+  }
+
+  #lookAgain(now: Millis): void {
+    for (const job of this.#jobs.active()) {
+      if (job.route.by === 'central') continue;
+      for (const stage of job.stages) if (stage.waiting > 0) this.#find(job, stage, now);
+    }
+  }
+
+  // ---- belonging to a cluster
+
+  #enlist(now: Millis): void {
+    const { name, tag, endpoint, enlistRetryMs } = this.#config;
+    const central = this.#central === NOBODY ? this.#config.central : this.#central;
+    this.#env.send(central, { type: 'enlist', name, tag, endpoint });
+    if (enlistRetryMs > 0) this.#env.setTimer('heartbeat', 0, now + enlistRetryMs);
+  }
+
+  #enlistAnew(now: Millis): void {
+    this.#central = NOBODY;
+    this.#members.forgetVersion();
+    this.#enlist(now);
+  }
+
+  #welcomed(from: Address, { settings }: MessageOf<'welcome'>, now: Millis): void {
+    const isNew = this.#central !== from;
+    this.#central = from;
+    this.#settings = settings;
+    this.#heardAt = now;
+    if (settings.timings.heartbeatMs > 0)
+      this.#env.setTimer('heartbeat', 0, now + settings.timings.heartbeatMs);
+    else this.#env.clearTimer('heartbeat', 0);
+    if (isNew && settings.policy.shortPartition === 'auto') this.#env.setTimer('usage', 0, now + USAGE_MS);
+    if (!isNew) return;
+    for (const job of this.#jobs.active())
+      if (job.route.by === 'central') this.#placer.placeAgain(job, from, now);
+  }
+
+  #beat(now: Millis): void {
+    if (this.#central === NOBODY) return this.#enlist(now);
+    const { heartbeatMs, leaseMs } = this.#timings;
+    if (leaseMs > 0 && now - this.#heardAt > leaseMs) return this.#enlistAnew(now);
+    let waiting = 0;
+    for (const job of this.#jobs.active()) waiting += job.counts.waiting;
+    this.#env.send(this.#central, { type: 'heartbeat', busy: this.#jobs.activeCount, queued: waiting });
+    if (heartbeatMs > 0) this.#env.setTimer('heartbeat', 0, now + heartbeatMs);
+  }
+
+  #acknowledged(from: Address, version: number, now: Millis): void {
+    if (from !== this.#central) return;
+    this.#heardAt = now;
+    if (version !== this.#members.version) this.#env.send(from, { type: 'resync' });
+  }
+
+  #tellUsage(now: Millis): void {
+    if (this.#central !== NOBODY && this.#shortMs + this.#longMs > 0) {
+      this.#env.send(this.#central, { type: 'usage', shortMs: this.#shortMs, longMs: this.#longMs });
+      this.#shortMs = 0;
+      this.#longMs = 0;
+    }
+    this.#env.setTimer('usage', 0, now + USAGE_MS);
+  }
+
+  // ---- safety nets
+
+  #armSweep(now: Millis): void {
+    if (this.#sweepArmed || this.#timings.retryMs === 0) return;
+    this.#sweepArmed = true;
+    this.#env.setTimer('sweep', 0, now + this.#timings.retryMs);
+  }
+
+  #sweep(now: Millis): void {
+    this.#sweepArmed = false;
+    const { retryMs } = this.#timings;
+    let open = false;
+    for (const job of this.#jobs.active()) {
+      if (job.countOf(TaskState.placing) > 0) {
+        open = true;
+        if (now - job.placeSentAt >= 2 * retryMs) this.#placer.placeAgain(job, this.#central, now);
+      }
+      if (!job.cancelling) continue;
+      open = true;
+      for (let task = 0; task < job.taskCount; task++) {
+        if (job.states[task] === TaskState.running) this.#sendCancel(job, task);
+      }
+    }
+    if (open) this.#armSweep(now);
+  }
+
+  #sendCancel(job: Job, task: number): void {
+    this.#sendCancelTo(job.workerOf(task), job, task);
+  }
+
+  #sendCancelTo(worker: Address, job: Job, task: number): void {
+    if (worker === NOBODY) return;
+    this.#env.send(worker, { type: 'cancelTask', job: job.number, task, attempt: job.attempts[task]! });
+  }
+
+  /** Why no worker could ever run a stage of this job; undefined when some could. */
+  whyImpossible(spec: JobSpec): string | undefined {
+    for (const stage of spec.stages) {
+      const why = this.#members.whyImpossible(stage.demand);
+      if (why !== undefined) return why;
+    }
+    const { policy } = this.#settings!;
+    const scope = effectiveScope(policy.preset, policy.preset[classify(spec, policy).class].over);
+    for (const stage of spec.stages) {
+      if (this.#members.size > 0 && scope !== 'all' && !this.#members.couldFit(scope, stage.demand)) {
+        return `no worker that ${classify(spec, policy).class} jobs may use has room for it (${scope} partition)`;
+      }
+    }
+    return undefined;
+  }
+}
+
+/** Between two reports of how much short and long work was done. ms */
+const USAGE_MS = 10_000;
+
+const LOST: Outcome = {
+  kind: 'lost',
+  value: undefined,
+  errorCode: 'worker-lost',
+  errorMessage: '',
+  exitCode: undefined,
+  signal: undefined,
+};

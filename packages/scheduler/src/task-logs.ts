@@ -1,0 +1,84 @@
+import type { LogPage, OutputChunk } from '@goshawk/core';
+
+interface Logged {
+  readonly task: number;
+  readonly attempt: number;
+  readonly stream: 'stdout' | 'stderr';
+  readonly bytes: Uint8Array;
+}
+
+interface JobLog {
+  readonly chunks: Logged[];
+  /** Chunks that were dropped from the front. */
+  dropped: number;
+  bytes: number;
+}
+
+/** Bytes of one answer. */
+const PAGE_BYTES = 1024 * 1024;
+
+/**
+ * What tasks printed, by job, within a bound over all jobs: the oldest jobs' output goes first, and of a
+ * single job that fills the bound its oldest chunks.
+ */
+export class TaskLogs {
+  readonly #logs = new Map<number, JobLog>();
+  readonly #bytesMax: number;
+  #bytes = 0;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  append(job: number, task: number, attempt: number, chunk: OutputChunk): void {
+    let log = this.#logs.get(job);
+    if (log === undefined) {
+      log = { chunks: [], dropped: 0, bytes: 0 };
+      this.#logs.set(job, log);
+    }
+    log.chunks.push({ task, attempt, stream: chunk.stream, bytes: chunk.bytes });
+    log.bytes += chunk.bytes.length;
+    this.#bytes += chunk.bytes.length;
+    if (this.#bytes > this.#bytesMax) this.#makeRoom();
+  }
+
+  forget(job: number): void {
+    const log = this.#logs.get(job);
+    if (log === undefined) return;
+    this.#bytes -= log.bytes;
+    this.#logs.delete(job);
+  }
+
+  /** @param wanted says of which tasks */
+  read(job: number, cursor: number, wanted: (task: number) => boolean, ended: boolean): LogPage {
+    const log = this.#logs.get(job);
+    if (log === undefined) return { chunks: [], next: cursor, done: ended, dropped: false };
+    const chunks: Logged[] = [];
+    let next = Math.max(cursor, log.dropped);
+    let bytes = 0;
+    while (next - log.dropped < log.chunks.length && bytes < PAGE_BYTES) {
+      const chunk = log.chunks[next - log.dropped]!;
+      next++;
+      if (!wanted(chunk.task)) continue;
+      chunks.push(chunk);
+      bytes += chunk.bytes.length;
+    }
+    const atEnd = next - log.dropped >= log.chunks.length;
+    return { chunks, next, done: ended && atEnd, dropped: cursor < log.dropped };
+  }
+
+  #makeRoom(): void {
+    for (const [job, log] of this.#logs) {
+      while (this.#bytes > this.#bytesMax * 0.9 && log.chunks.length > 0) {
+        const half = Math.max(1, log.chunks.length >> 1);
+        for (const { bytes } of log.chunks.splice(0, half)) {
+          log.bytes -= bytes.length;
+          this.#bytes -= bytes.length;
+        }
+        log.dropped += half;
+      }
+      if (log.chunks.length > 0) return;
+      this.#logs.delete(job);
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import type { Address, Environment, Resources } from '@goshawk/core';
+
+export type WorkerTimer =
+  /** Register, or renew the lease. */
+  | 'heartbeat'
+  /** Look for questions and reports that nobody answered. */
+  | 'sweep'
+  /** Try to steal again. */
+  | 'steal'
+  /** The task in slot `key` has run for as long as it may. */
+  | 'taskTimeout'
+  /** Send what the task in slot `key` has printed. */
+  | 'output';
+
+export type KillReason = 'cancelled' | 'timeout' | 'shutdown';
+
+/** What an executor needs to run a task. */
+export interface TaskOrder {
+  readonly payload: unknown;
+  /** `GOSHAWK_*` variables that tell the task who it is. */
+  readonly identity: unknown;
+}
+
+export interface WorkerEnvironment extends Environment<WorkerTimer> {
+  /** Starts a task in a slot; `taskStarted`, `taskOutput` and `taskEnded` come back through the worker's doors. */
+  execute(slot: number, order: TaskOrder): void;
+  /** Ends the task in a slot; `taskEnded` follows. */
+  kill(slot: number, reason: KillReason): void;
+  /** The worker drains and holds nothing any more: neither tasks nor reports. */
+  drained(): void;
+}
+
+export interface WorkerConfig {
+  readonly name: string;
+  /** Its own address, as others see it. */
+  readonly self: Address;
+  /** Tasks that run at a time. */
+  readonly slots: number;
+  /** What tasks may use together, beside slots. */
+  readonly capacity: Resources;
+  /** Where to register. */
+  readonly central: Address;
+  /** Between attempts to register, before the cluster's own timings are known. ms; 0: never again. */
+  readonly registerRetryMs: number;
+}
+
+/** Counted since the start. */
+export interface WorkerCounters {
+  tasksStarted: number;
+  tasksEnded: number;
+  /** Victims asked, as a thief. */
+  stealAttempts: number;
+  /** …of which so many gave something. */
+  stealSuccesses: number;
+  /** Probes taken from others. */
+  probesMoved: number;
+  /** Entries that were given back unserved. */
+  declined: number;
+}

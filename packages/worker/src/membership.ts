@@ -1,0 +1,59 @@
+import { type Address, type ClusterSettings, type MessageOf, type Millis, NOBODY } from '@goshawk/core';
+
+/**
+ * What a worker knows of the cluster: the central scheduler that has welcomed it, the settings it was given
+ * there, and the general workers. All of it is soft and can be asked for again.
+ */
+export class Membership {
+  /** Who has welcomed this worker; NOBODY while it does not belong to a cluster. */
+  central: Address = NOBODY;
+  settings: ClusterSettings | undefined;
+  #version = 0;
+  #general: readonly Address[] = [];
+  #heardAt: Millis = 0;
+
+  get general(): readonly Address[] {
+    return this.#general;
+  }
+
+  get version(): number {
+    return this.#version;
+  }
+
+  welcome(central: Address, settings: ClusterSettings, now: Millis): void {
+    this.central = central;
+    this.settings = settings;
+    this.#heardAt = now;
+  }
+
+  heard(now: Millis): void {
+    this.#heardAt = now;
+  }
+
+  /** Central is silent for so long that its lease on this worker has ended, or it is gone. */
+  isSilent(now: Millis): boolean {
+    const leaseMs = this.settings?.timings.leaseMs ?? 0;
+    return leaseMs > 0 && now - this.#heardAt > leaseMs;
+  }
+
+  forget(): void {
+    this.central = NOBODY;
+    this.#version = 0;
+  }
+
+  /** @returns false when the change does not follow what is known here, so that all must be asked for again */
+  apply(message: MessageOf<'peers'>): boolean {
+    if (message.since === 0) {
+      // Shared with whoever sent it: never changed in place.
+      this.#general = message.joined;
+    } else {
+      if (message.since !== this.#version) return message.version <= this.#version;
+      if (message.joined.length > 0 || message.left.length > 0) {
+        const gone = new Set([...message.left, ...message.joined]);
+        this.#general = [...this.#general.filter((peer) => !gone.has(peer)), ...message.joined];
+      }
+    }
+    this.#version = message.version;
+    return true;
+  }
+}

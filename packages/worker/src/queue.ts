@@ -1,0 +1,161 @@
+import { type Address, Deque, type Lane, type Probe, type Resources, type TaskAttempt } from '@goshawk/core';
+
+/** Something that waits at a worker: a probe, or a task that central has placed here. */
+export interface Entry {
+  readonly owner: Address;
+  readonly job: number;
+  readonly stage: number;
+  readonly long: boolean;
+  readonly lane: Lane;
+  readonly demand: Resources;
+  /** The task, when central has placed it; a probe learns its task when it is served. */
+  readonly placed: TaskAttempt | undefined;
+  /** The owner's belief of the task's run time; 0 for probes, of which nobody asks. ms */
+  readonly estimateMs: number;
+}
+
+/**
+ * The queue of a worker: three lanes, each FIFO, served in order (express, normal, opportunistic). Hawk's
+ * worker has the normal lane only (§3.1); the others exist for pilot tasks and for work that may run where
+ * nothing else waits.
+ */
+export class WorkerQueue {
+  readonly #express = new Deque<Entry>();
+  readonly #normal = new Deque<Entry>();
+  readonly #opportunistic = new Deque<Entry>();
+  /** Long entries in the normal lane: without any, a victim need not look for what lies behind one. */
+  #longEntries = 0;
+
+  get length(): number {
+    return this.#express.length + this.#normal.length + this.#opportunistic.length;
+  }
+
+  push(entry: Entry): void {
+    this.#lane(entry.lane).push(entry);
+    if (entry.long && entry.lane === 'normal') this.#longEntries++;
+  }
+
+  /** What is served next. */
+  head(): Entry | undefined {
+    return this.#express.at(0) ?? this.#normal.at(0) ?? this.#opportunistic.at(0);
+  }
+
+  shift(): Entry | undefined {
+    const fromExpress = this.#express.shift();
+    if (fromExpress !== undefined) return fromExpress;
+    const fromNormal = this.#normal.shift();
+    if (fromNormal === undefined) return this.#opportunistic.shift();
+    if (fromNormal.long) this.#longEntries--;
+    return fromNormal;
+  }
+
+  /**
+   * Takes out what a thief may have (Hawk §3.6, Figure 3): the first run of consecutive short probes that
+   * comes after a long task. While a long task runs, that is the run behind it; while a short one runs, the
+   * run behind the first long entry. Only this one run, so that what is rescued belongs to few jobs. When
+   * the normal lane has none, opportunistic probes are given.
+   *
+   * @param executingLong whether what runs here is long, and so what waits first is stuck behind it
+   * @param limit probes at most
+   */
+  takeStealable(executingLong: boolean, limit: number): Entry[] {
+    if (executingLong || this.#longEntries > 0) {
+      const run = this.#cutStealableRun(executingLong, limit);
+      if (run.length > 0) return run;
+    }
+    return this.#opportunistic.length === 0 ? NO_ENTRIES : this.#opportunistic.cut(0, limit);
+  }
+
+  removeProbes(owner: Address, job: number, stage: number): Entry[] {
+    return this.#removeWhere(
+      (e) => e.placed === undefined && e.job === job && e.owner === owner && e.stage === stage,
+    );
+  }
+
+  removePlaced(owner: Address, job: number, task: number, attempt: number): Entry | undefined {
+    return this.#removeWhere(
+      (e) => e.placed?.task === task && e.placed.attempt === attempt && e.job === job && e.owner === owner,
+    )[0];
+  }
+
+  removeOwner(owner: Address): Entry[] {
+    return this.#removeWhere((entry) => entry.owner === owner);
+  }
+
+  removeAll(): Entry[] {
+    return this.#removeWhere(() => true);
+  }
+
+  has(owner: Address, job: number, task: number, attempt: number): boolean {
+    for (const e of this) {
+      if (e.placed?.task === task && e.placed.attempt === attempt && e.job === job && e.owner === owner)
+        return true;
+    }
+    return false;
+  }
+
+  get longEntries(): number {
+    return this.#longEntries;
+  }
+
+  *[Symbol.iterator](): Iterator<Entry> {
+    yield* this.#express;
+    yield* this.#normal;
+    yield* this.#opportunistic;
+  }
+
+  #cutStealableRun(executingLong: boolean, limit: number): Entry[] {
+    const lane = this.#normal;
+    let start = 0;
+    if (!executingLong) while (start < lane.length && !lane.at(start)!.long) start++;
+    while (start < lane.length && lane.at(start)!.long) start++;
+    let end = start;
+    while (end < lane.length && end - start < limit && isStealable(lane.at(end)!)) end++;
+    return end === start ? NO_ENTRIES : lane.cut(start, end - start);
+  }
+
+  #removeWhere(matches: (entry: Entry) => boolean): Entry[] {
+    const fromNormal = this.#normal.removeWhere(matches);
+    for (const entry of fromNormal) if (entry.long) this.#longEntries--;
+    return [
+      ...this.#express.removeWhere(matches),
+      ...fromNormal,
+      ...this.#opportunistic.removeWhere(matches),
+    ];
+  }
+
+  #lane(lane: Lane): Deque<Entry> {
+    if (lane === 'normal') return this.#normal;
+    return lane === 'express' ? this.#express : this.#opportunistic;
+  }
+}
+
+const NO_ENTRIES: Entry[] = [];
+
+function isStealable(entry: Entry): boolean {
+  return !entry.long && entry.placed === undefined;
+}
+
+export function entryOfProbe(probe: Probe): Entry {
+  return {
+    owner: probe.owner,
+    job: probe.job,
+    stage: probe.stage,
+    long: probe.long,
+    lane: probe.lane,
+    demand: probe.demand,
+    placed: undefined,
+    estimateMs: 0,
+  };
+}
+
+export function probeOfEntry(entry: Entry): Probe {
+  return {
+    owner: entry.owner,
+    job: entry.job,
+    stage: entry.stage,
+    long: entry.long,
+    lane: entry.lane,
+    demand: entry.demand,
+  };
+}

@@ -1,0 +1,51 @@
+import type { Address, MessageOf, Millis } from '@goshawk/core';
+
+interface Unconfirmed {
+  readonly owner: Address;
+  readonly message: MessageOf<'ended'>;
+  sentAt: Millis;
+}
+
+/** Ends of tasks that their owners have not confirmed. Each is sent again until they have. */
+export class Reports {
+  readonly #unconfirmed = new Map<number, Unconfirmed>();
+  #next = 1;
+
+  get size(): number {
+    return this.#unconfirmed.size;
+  }
+
+  nextNumber(): number {
+    return this.#next++;
+  }
+
+  keep(owner: Address, message: MessageOf<'ended'>, now: Millis): void {
+    this.#unconfirmed.set(message.report, { owner, message, sentAt: now });
+  }
+
+  confirm(owner: Address, report: number): void {
+    if (this.#unconfirmed.get(report)?.owner === owner) this.#unconfirmed.delete(report);
+  }
+
+  has(owner: Address, job: number, task: number, attempt: number): boolean {
+    for (const { owner: of, message } of this.#unconfirmed.values()) {
+      if (of === owner && message.job === job && message.task === task && message.attempt === attempt)
+        return true;
+    }
+    return false;
+  }
+
+  dropOwner(owner: Address): void {
+    for (const [report, { owner: of }] of this.#unconfirmed)
+      if (of === owner) this.#unconfirmed.delete(report);
+  }
+
+  /** Calls back for each that was last sent `retryMs` ago or longer, and counts it as sent now. */
+  resend(retryMs: number, now: Millis, send: (to: Address, message: MessageOf<'ended'>) => void): void {
+    for (const report of this.#unconfirmed.values()) {
+      if (now - report.sentAt < retryMs) continue;
+      report.sentAt = now;
+      send(report.owner, report.message);
+    }
+  }
+}

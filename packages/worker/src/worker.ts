@@ -1,0 +1,672 @@
+import {
+  type Address,
+  type HeldTask,
+  invariant,
+  type Machine,
+  type Message,
+  type MessageOf,
+  type Millis,
+  NOBODY,
+  type Outcome,
+  type PolicySettings,
+  type Timings,
+} from '@goshawk/core';
+import type { KillReason, WorkerConfig, WorkerCounters, WorkerEnvironment, WorkerTimer } from './contract.js';
+import { Membership } from './membership.js';
+import { OutputBuffer } from './output-buffer.js';
+import { type Entry, entryOfProbe, probeOfEntry, WorkerQueue } from './queue.js';
+import { Reports } from './reports.js';
+import { type Running, Slots } from './slots.js';
+import { Thief } from './stealing.js';
+
+/**
+ * The worker: entries wait in its queue, a free slot serves the head by asking its owner for the task (late
+ * binding, Hawk §3.5), and when a slot is free and nothing waits the worker steals (§3.6). A task that
+ * central has placed asks in the same way, naming itself, so that its owner has the last word on whether
+ * it still runs here.
+ */
+export class Worker implements Machine<WorkerTimer> {
+  readonly counters: WorkerCounters = {
+    tasksStarted: 0,
+    tasksEnded: 0,
+    stealAttempts: 0,
+    stealSuccesses: 0,
+    probesMoved: 0,
+    declined: 0,
+  };
+
+  readonly #config: WorkerConfig;
+  readonly #env: WorkerEnvironment;
+  readonly #queue = new WorkerQueue();
+  readonly #slots: Slots;
+  readonly #thief: Thief;
+  readonly #reports = new Reports();
+  readonly #membership = new Membership();
+  #nextAsk = 1;
+  #sweepArmed = false;
+  #draining = false;
+  #saidDrained = false;
+
+  constructor(config: WorkerConfig, env: WorkerEnvironment) {
+    this.#config = config;
+    this.#env = env;
+    this.#slots = new Slots(config.slots, config.capacity);
+    this.#thief = new Thief(config.self, () => env.random());
+  }
+
+  // ---- doors
+
+  start(now: Millis): void {
+    this.#register(now);
+  }
+
+  receive(from: Address, message: Message, now: Millis): void {
+    switch (message.type) {
+      case 'probe':
+        return this.#enqueue(
+          {
+            owner: from,
+            job: message.job,
+            stage: message.stage,
+            long: message.long,
+            lane: message.lane,
+            demand: message.demand,
+            placed: undefined,
+            estimateMs: 0,
+          },
+          now,
+        );
+      case 'bind':
+        return this.#bound(from, message, now);
+      case 'none':
+        return this.#refused(message.ask, now);
+      case 'steal':
+        return this.#giveTo(from, message.round);
+      case 'stolen':
+        return this.#takeStolen(from, message, now);
+      case 'confirm':
+        this.#reports.confirm(from, message.report);
+        return this.#sayIfDrained();
+      case 'cancelProbes':
+        this.#queue.removeProbes(from, message.job, message.stage);
+        return this.#serve(now);
+      case 'cancelTask':
+        return this.#cancelTask(from, message);
+      case 'assign':
+        return this.#assigned(message, now);
+      case 'welcome':
+        return this.#welcomed(from, message, now);
+      case 'heartbeatAck':
+        return this.#acknowledged(from, message.version, now);
+      case 'strangerTold':
+        if (from === this.#membership.central) this.#registerAnew(now);
+        return;
+      case 'peers':
+        return this.#peersChanged(from, message, now);
+      case 'drain':
+        return from === this.#membership.central ? this.#setDraining(message.on, now) : undefined;
+      case 'readCounters':
+        return this.#env.send(from, {
+          type: 'answer',
+          request: message.request,
+          value: {
+            name: this.#config.name,
+            ...this.counters,
+            busy: this.#slots.busyCount,
+            queued: this.#queue.length,
+          },
+        });
+      default:
+        // Meant for another role: nothing here waits for it.
+        return;
+    }
+  }
+
+  wake(timer: WorkerTimer, key: number, now: Millis): void {
+    switch (timer) {
+      case 'heartbeat':
+        return this.#beat(now);
+      case 'sweep':
+        return this.#sweep(now);
+      case 'steal':
+        return this.#stealIfIdle(now);
+      case 'taskTimeout':
+        return this.#timeOut(key, now);
+      case 'output':
+        return this.#flushOutput(key);
+    }
+  }
+
+  /** The task in the slot has really started: its time limit counts from here. */
+  taskStarted(slot: number, now: Millis): void {
+    const running = this.#slots.at(slot);
+    if (running.kind !== 'running') return;
+    running.startedAt = now;
+    if (running.timeoutMs !== undefined) this.#env.setTimer('taskTimeout', slot, now + running.timeoutMs);
+  }
+
+  taskOutput(slot: number, stream: 'stdout' | 'stderr', bytes: Uint8Array, now: Millis): void {
+    const running = this.#slots.at(slot);
+    if (running.kind !== 'running') return;
+    running.output ??= new OutputBuffer();
+    if (running.output.isEmpty) this.#env.setTimer('output', slot, now + this.#timings.progressMs);
+    running.output.append(stream, bytes);
+    if (running.output.isFull) this.#flushOutput(slot);
+  }
+
+  /** @param runMs as the executor measured it */
+  taskEnded(slot: number, outcome: Outcome, runMs: Millis, now: Millis): void {
+    const running = this.#slots.at(slot);
+    invariant(
+      running.kind === 'running',
+      () => `the task of slot ${slot} ended while the slot was ${running.kind}`,
+    );
+    this.counters.tasksEnded++;
+    if (running.timeoutMs !== undefined) this.#env.clearTimer('taskTimeout', slot);
+    if (running.output !== undefined) this.#env.clearTimer('output', slot);
+    this.#report(running, outcome, runMs, now);
+    if (running.placedByCentral) this.#tellCentral('placementEnded', running);
+    this.#slots.release(slot);
+    this.#serve(now);
+    this.#stealIfIdle(now);
+    this.#sayIfDrained();
+  }
+
+  /** Stops taking work: gives back what waits, lets what runs end, then `env.drained()`. */
+  drain(now: Millis): void {
+    this.#setDraining(true, now);
+  }
+
+  /** Kills what runs; the owners hear that it was cut short and may run it elsewhere. */
+  killAll(reason: KillReason): void {
+    for (const [slot, running] of this.#slots.running()) {
+      running.ending ??= reason;
+      this.#env.kill(slot, reason);
+    }
+  }
+
+  /** Says goodbye, so that nobody has to wait for the lease to end. */
+  leave(): void {
+    if (this.#membership.central !== NOBODY) this.#env.send(this.#membership.central, { type: 'leave' });
+  }
+
+  get isMember(): boolean {
+    return this.#membership.central !== NOBODY;
+  }
+
+  get isIdle(): boolean {
+    return this.#slots.busyCount === 0 && this.#queue.length === 0 && this.#reports.size === 0;
+  }
+
+  checkInvariants(): void {
+    this.#slots.checkInvariants();
+    const long = [...this.#queue].filter((entry) => entry.long && entry.lane === 'normal').length;
+    invariant(
+      long === this.#queue.longEntries,
+      () => `${long} long entries wait, counted ${this.#queue.longEntries}`,
+    );
+    const head = this.#queue.head();
+    invariant(
+      head === undefined || this.#slots.idleCount === 0 || !this.#slots.fits(head.demand),
+      'a slot is idle and the head of the queue would fit',
+    );
+    invariant(!this.#draining || this.#queue.length === 0, 'a draining worker holds entries');
+  }
+
+  // ---- serving the queue
+
+  get #policy(): PolicySettings | undefined {
+    return this.#membership.settings?.policy;
+  }
+
+  get #timings(): Timings {
+    return this.#membership.settings?.timings ?? NO_TIMINGS;
+  }
+
+  #enqueue(entry: Entry, now: Millis): void {
+    if (this.#draining) return this.#decline(entry, 1);
+    this.#queue.push(entry);
+    this.#serve(now);
+  }
+
+  /**
+   * While the head of the queue fits into what is free it is served. A head that does not fit waits, and all
+   * behind it: so a task that needs much is not overtaken for ever by those that need little.
+   */
+  #serve(now: Millis): void {
+    while (this.#slots.idleCount > 0) {
+      const head = this.#queue.head();
+      if (head === undefined || !this.#slots.fits(head.demand)) return;
+      this.#queue.shift();
+      const ask = this.#nextAsk++;
+      this.#slots.ask(head, ask, now);
+      this.#sendAsk(head, ask, false);
+      this.#armSweep(now);
+    }
+  }
+
+  #sendAsk(entry: Entry, ask: number, again: boolean): void {
+    this.#env.send(entry.owner, {
+      type: 'ask',
+      ask,
+      again,
+      job: entry.job,
+      stage: entry.stage,
+      placed: entry.placed,
+    });
+  }
+
+  #bound(from: Address, message: MessageOf<'bind'>, now: Millis): void {
+    const slot = this.#slots.indexOfAsk(message.ask);
+    const asking = slot < 0 ? undefined : this.#slots.at(slot);
+    if (asking?.kind !== 'asking' || asking.entry.owner !== from) {
+      // Doubled: it runs here or has ended here. Late: the question was given up, and the task must not wait.
+      const { job, task, attempt } = message;
+      if (this.#slots.indexOfTask(from, job, task, attempt) >= 0) return;
+      if (this.#reports.has(from, job, task, attempt)) return;
+      return this.#declineTask(from, job, 0, task, attempt);
+    }
+    if (this.#draining) {
+      this.#declineTask(from, message.job, asking.entry.stage, message.task, message.attempt);
+      if (asking.entry.placed !== undefined) this.#placementOver(asking.entry);
+      this.#slots.release(slot);
+      return this.#sayIfDrained();
+    }
+    this.#run(slot, asking.entry, from, message, now);
+  }
+
+  #run(slot: number, entry: Entry, owner: Address, message: MessageOf<'bind'>, now: Millis): void {
+    this.counters.tasksStarted++;
+    const running: Running = {
+      kind: 'running',
+      owner,
+      job: message.job,
+      task: message.task,
+      attempt: message.attempt,
+      long: message.long,
+      demand: entry.demand,
+      placedByCentral: entry.placed !== undefined,
+      estimateMs: entry.estimateMs,
+      timeoutMs: message.timeoutMs,
+      startedAt: now,
+      ending: undefined,
+      output: undefined,
+    };
+    this.#slots.run(slot, running);
+    this.#thief.resetPause();
+    if (running.placedByCentral) this.#tellCentral('placementStarted', running);
+    this.#env.execute(slot, { payload: message.payload, identity: message.identity });
+  }
+
+  /** The owner has no task for this probe (left): the slot goes on to the next entry. */
+  #refused(ask: number, now: Millis): void {
+    const slot = this.#slots.indexOfAsk(ask);
+    if (slot < 0) return;
+    const asking = this.#slots.at(slot);
+    if (asking.kind === 'asking' && asking.entry.placed !== undefined) this.#placementOver(asking.entry);
+    this.#slots.release(slot);
+    this.#serve(now);
+    this.#stealIfIdle(now);
+    this.#sayIfDrained();
+  }
+
+  #cancelTask(from: Address, { job, task, attempt }: MessageOf<'cancelTask'>): void {
+    const slot = this.#slots.indexOfTask(from, job, task, attempt);
+    if (slot >= 0) {
+      const running = this.#slots.at(slot) as Running;
+      running.ending ??= 'cancelled';
+      return this.#env.kill(slot, 'cancelled');
+    }
+    if (this.#reports.has(from, job, task, attempt)) return;
+    const waiting = this.#queue.removePlaced(from, job, task, attempt);
+    if (waiting !== undefined) this.#placementOver(waiting);
+    // Said also when it was never here: the owner asks until it knows.
+    this.#declineTask(from, job, waiting?.stage ?? 0, task, attempt);
+  }
+
+  #timeOut(slot: number, now: Millis): void {
+    const running = this.#slots.at(slot);
+    if (running.kind !== 'running' || running.timeoutMs === undefined) return;
+    if (now < running.startedAt + running.timeoutMs) return;
+    running.ending ??= 'timeout';
+    this.#env.kill(slot, 'timeout');
+  }
+
+  #flushOutput(slot: number): void {
+    const running = this.#slots.at(slot);
+    if (running.kind !== 'running' || running.output === undefined || running.output.isEmpty) return;
+    let offset = running.output.sentBytes;
+    for (const chunk of running.output.take()) {
+      const { job, task, attempt } = running;
+      this.#env.send(running.owner, { type: 'output', job, task, attempt, offset, chunk });
+      offset += chunk.bytes.length;
+    }
+    this.#env.clearTimer('output', slot);
+  }
+
+  #report(running: Running, outcome: Outcome, runMs: Millis, now: Millis): void {
+    const output = running.output?.take() ?? NO_OUTPUT;
+    const message: MessageOf<'ended'> = {
+      type: 'ended',
+      report: this.#reports.nextNumber(),
+      job: running.job,
+      task: running.task,
+      attempt: running.attempt,
+      outcome,
+      runMs,
+      output,
+      outputBytes: running.output?.sentBytes ?? 0,
+    };
+    this.#env.send(running.owner, message);
+    if (this.#timings.retryMs > 0) {
+      this.#reports.keep(running.owner, message, now);
+      this.#armSweep(now);
+    }
+  }
+
+  // ---- placed by central
+
+  #assigned(message: MessageOf<'assign'>, now: Millis): void {
+    const { owner, job, task, attempt } = message;
+    if (this.#slots.indexOfTask(owner, job, task, attempt) >= 0 || this.#queue.has(owner, job, task, attempt))
+      return;
+    for (const [, { entry }] of this.#slots.asking()) {
+      if (
+        entry.owner === owner &&
+        entry.job === job &&
+        entry.placed?.task === task &&
+        entry.placed.attempt === attempt
+      ) {
+        return;
+      }
+    }
+    const entry: Entry = {
+      owner,
+      job,
+      stage: message.stage,
+      long: message.long,
+      lane: 'normal',
+      demand: message.demand,
+      placed: { task, attempt },
+      estimateMs: message.estimateMs,
+    };
+    if (this.#draining) this.#placementOver(entry);
+    this.#enqueue(entry, now);
+  }
+
+  #tellCentral(type: 'placementStarted' | 'placementEnded', of: Running): void {
+    if (this.#membership.central === NOBODY) return;
+    const { owner, job, task, attempt } = of;
+    this.#env.send(this.#membership.central, { type, owner, job, task, attempt });
+  }
+
+  /** A placed task will not run here: central takes it out of this worker's waiting time. */
+  #placementOver(entry: Entry): void {
+    if (this.#membership.central === NOBODY || entry.placed === undefined) return;
+    const { owner, job, placed } = entry;
+    this.#env.send(this.#membership.central, { type: 'placementEnded', owner, job, ...placed });
+  }
+
+  // ---- stealing
+
+  #stealIfIdle(now: Millis): void {
+    const policy = this.#policy;
+    if (policy === undefined || !policy.preset.stealing) return;
+    if (!this.#wantsWork || this.#thief.inRound) return;
+    this.#askVictim(this.#thief.begin(policy.stealCap, now), policy, now);
+  }
+
+  get #wantsWork(): boolean {
+    return !this.#draining && this.#slots.idleCount > 0 && this.#queue.length === 0;
+  }
+
+  #askVictim(victim: Address, policy: PolicySettings, now: Millis): void {
+    if (victim === NOBODY) {
+      this.#thief.end();
+      if (policy.stealRetry === 'backoff')
+        this.#env.setTimer('steal', 0, now + this.#thief.nextPause(policy));
+      return;
+    }
+    this.counters.stealAttempts++;
+    this.#env.send(victim, { type: 'steal', round: this.#thief.round });
+    this.#armSweep(now);
+  }
+
+  #giveTo(thief: Address, round: number): void {
+    const limit = this.#policy?.stealLimit ?? Number.POSITIVE_INFINITY;
+    const entries = this.#queue.takeStealable(this.#slots.executesLong, limit);
+    this.#env.send(thief, {
+      type: 'stolen',
+      round,
+      probes: entries.length === 0 ? NO_PROBES : entries.map(probeOfEntry),
+    });
+    if (entries.length > 0) this.#tellOwners(entries, thief);
+  }
+
+  /** One message for each batch: neighbours in a queue often belong together. */
+  #tellOwners(entries: readonly Entry[], thief: Address): void {
+    let start = 0;
+    for (let i = 1; i <= entries.length; i++) {
+      const first = entries[start]!;
+      const entry = entries[i];
+      if (entry?.owner === first.owner && entry.job === first.job && entry.stage === first.stage) continue;
+      const { job, stage } = first;
+      this.#env.send(first.owner, { type: 'moved', job, stage, to: thief, probes: i - start });
+      start = i;
+    }
+  }
+
+  #takeStolen(from: Address, { round, probes }: MessageOf<'stolen'>, now: Millis): void {
+    const current = this.#thief.isAnswerToThisRound(from, round);
+    if (probes.length > 0) {
+      if (current) this.#thief.end();
+      this.counters.stealSuccesses++;
+      this.counters.probesMoved += probes.length;
+      this.#thief.resetPause();
+      for (const probe of probes) {
+        if (this.#draining) this.#decline(entryOfProbe(probe), 1);
+        else this.#queue.push(entryOfProbe(probe));
+      }
+      return this.#serve(now);
+    }
+    if (!current) return;
+    const policy = this.#policy;
+    if (policy === undefined || !this.#wantsWork) return this.#thief.end();
+    this.#askVictim(this.#thief.next(policy.stealCap, now), policy, now);
+  }
+
+  // ---- draining and giving back
+
+  #setDraining(on: boolean, now: Millis): void {
+    if (on === this.#draining) return this.#sayIfDrained();
+    this.#draining = on;
+    this.#saidDrained = false;
+    if (on) {
+      this.#declineAll(this.#queue.removeAll());
+      this.#thief.end();
+    }
+    // Central hears of it by the same message that says everything else about this worker.
+    this.#register(now);
+    this.#sayIfDrained();
+    if (!on) this.#stealIfIdle(now);
+  }
+
+  #sayIfDrained(): void {
+    if (!this.#draining || this.#saidDrained || !this.isIdle) return;
+    this.#saidDrained = true;
+    if (this.#membership.central !== NOBODY) this.#env.send(this.#membership.central, { type: 'drained' });
+    this.#env.drained();
+  }
+
+  #declineAll(entries: readonly Entry[]): void {
+    const batches = new Map<string, { entry: Entry; probes: number }>();
+    for (const entry of entries) {
+      if (entry.placed !== undefined) {
+        this.#placementOver(entry);
+        this.#decline(entry, 0);
+        continue;
+      }
+      const key = `${entry.owner}/${entry.job}/${entry.stage}`;
+      const batch = batches.get(key);
+      if (batch === undefined) batches.set(key, { entry, probes: 1 });
+      else batch.probes++;
+    }
+    for (const { entry, probes } of batches.values()) this.#decline(entry, probes);
+  }
+
+  #decline(entry: Entry, probes: number): void {
+    this.counters.declined++;
+    const { job, stage, placed } = entry;
+    this.#env.send(entry.owner, {
+      type: 'declined',
+      job,
+      stage,
+      probes: placed === undefined ? probes : 0,
+      placed,
+    });
+  }
+
+  #declineTask(owner: Address, job: number, stage: number, task: number, attempt: number): void {
+    this.counters.declined++;
+    this.#env.send(owner, { type: 'declined', job, stage, probes: 0, placed: { task, attempt } });
+  }
+
+  // ---- belonging to a cluster
+
+  #register(now: Millis): void {
+    const held: HeldTask[] = [];
+    for (const [, r] of this.#slots.running()) {
+      if (!r.placedByCentral) continue;
+      const { owner, job, task, attempt, long, estimateMs } = r;
+      held.push({ owner, job, task, attempt, long, estimateMs, running: true, elapsedMs: now - r.startedAt });
+    }
+    const waiting = [...[...this.#slots.asking()].map(([, asking]) => asking.entry), ...this.#queue];
+    for (const { owner, job, long, estimateMs, placed } of waiting) {
+      if (placed !== undefined)
+        held.push({ owner, job, ...placed, long, estimateMs, running: false, elapsedMs: 0 });
+    }
+    const central = this.#membership.central === NOBODY ? this.#config.central : this.#membership.central;
+    const { name, slots, capacity } = this.#config;
+    this.#env.send(central, { type: 'register', name, slots, capacity, draining: this.#draining, held });
+    const retryMs =
+      this.#membership.central === NOBODY ? this.#config.registerRetryMs : this.#timings.heartbeatMs;
+    if (retryMs > 0) this.#env.setTimer('heartbeat', 0, now + retryMs);
+  }
+
+  #registerAnew(now: Millis): void {
+    this.#membership.forget();
+    this.#register(now);
+  }
+
+  #welcomed(from: Address, { settings }: MessageOf<'welcome'>, now: Millis): void {
+    const first = this.#membership.central === NOBODY;
+    this.#membership.welcome(from, settings, now);
+    if (settings.timings.heartbeatMs > 0) {
+      if (first)
+        this.#env.setTimer(
+          'heartbeat',
+          0,
+          now + settings.timings.heartbeatMs * (0.5 + this.#env.random() / 2),
+        );
+    } else {
+      this.#env.clearTimer('heartbeat', 0);
+    }
+  }
+
+  #beat(now: Millis): void {
+    if (this.#membership.central === NOBODY) return this.#register(now);
+    if (this.#membership.isSilent(now)) return this.#registerAnew(now);
+    this.#env.send(this.#membership.central, {
+      type: 'heartbeat',
+      busy: this.#slots.busyCount,
+      queued: this.#queue.length,
+    });
+    if (this.#draining && this.isIdle) this.#env.send(this.#membership.central, { type: 'drained' });
+    if (this.#timings.heartbeatMs > 0) this.#env.setTimer('heartbeat', 0, now + this.#timings.heartbeatMs);
+  }
+
+  #acknowledged(from: Address, version: number, now: Millis): void {
+    if (from !== this.#membership.central) return;
+    this.#membership.heard(now);
+    if (version !== this.#membership.version) this.#env.send(from, { type: 'resync' });
+  }
+
+  #peersChanged(from: Address, message: MessageOf<'peers'>, now: Millis): void {
+    if (from !== this.#membership.central) return;
+    if (!this.#membership.apply(message)) return this.#env.send(from, { type: 'resync' });
+    this.#thief.setVictims(this.#membership.general);
+    for (const owner of message.ownersLost) this.#ownerLost(owner, now);
+    if (this.#policy?.stealRetry === 'backoff' && this.#wantsWork && !this.#thief.inRound) {
+      this.#env.setTimer('steal', 0, now + this.#thief.nextPause(this.#policy));
+    }
+  }
+
+  /** What a scheduler that is gone owned ends here: nobody would take its results. */
+  #ownerLost(owner: Address, now: Millis): void {
+    for (const entry of this.#queue.removeOwner(owner)) this.#placementOver(entry);
+    this.#reports.dropOwner(owner);
+    for (const [slot, running] of this.#slots.running()) {
+      if (running.owner !== owner) continue;
+      running.ending ??= 'cancelled';
+      this.#env.kill(slot, 'cancelled');
+    }
+    for (const [slot, { entry }] of [...this.#slots.asking()]) {
+      if (entry.owner !== owner) continue;
+      this.#placementOver(entry);
+      this.#slots.release(slot);
+    }
+    this.#serve(now);
+    this.#sayIfDrained();
+  }
+
+  // ---- safety nets
+
+  /** Something waits for an answer: look at it after a while. */
+  #armSweep(now: Millis): void {
+    if (this.#sweepArmed || this.#timings.retryMs === 0) return;
+    this.#sweepArmed = true;
+    this.#env.setTimer('sweep', 0, now + this.#timings.retryMs);
+  }
+
+  #sweep(now: Millis): void {
+    this.#sweepArmed = false;
+    const { retryMs, retriesMax } = this.#timings;
+    if (retryMs === 0) return;
+    for (const [slot, asking] of [...this.#slots.asking()]) {
+      if (now - asking.sentAt < retryMs) continue;
+      if (asking.tries >= retriesMax) {
+        // The owner is away or gone. A probe is a promise that can be given back; so can a placed task.
+        this.#placementOver(asking.entry);
+        this.#decline(asking.entry, 1);
+        this.#slots.release(slot);
+        continue;
+      }
+      asking.tries++;
+      asking.sentAt = now;
+      this.#sendAsk(asking.entry, asking.ask, true);
+    }
+    this.#reports.resend(retryMs, now, (to, message) => this.#env.send(to, message));
+    const policy = this.#policy;
+    if (this.#thief.inRound && policy !== undefined && now - this.#thief.askedAt >= retryMs) {
+      if (this.#wantsWork) this.#askVictim(this.#thief.next(policy.stealCap, now), policy, now);
+      else this.#thief.end();
+    }
+    this.#serve(now);
+    if (this.#thief.inRound || this.#reports.size > 0 || [...this.#slots.asking()].length > 0)
+      this.#armSweep(now);
+    this.#sayIfDrained();
+  }
+}
+
+const NO_PROBES: MessageOf<'stolen'>['probes'] = [];
+const NO_OUTPUT: MessageOf<'ended'>['output'] = [];
+
+/** Before a cluster has told its own. */
+const NO_TIMINGS: Timings = {
+  heartbeatMs: 0,
+  leaseMs: 0,
+  retryMs: 0,
+  retriesMax: 1,
+  publishMs: 0,
+  progressMs: 0,
+};
