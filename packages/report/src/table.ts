@@ -17,7 +17,7 @@ import { type PolicySummary, summarisePolicies } from './summary.js';
 export interface TableStyle {
   /** Escape sequences for colour; leave them out where NO_COLOR is set or nobody looks. */
   readonly color: boolean;
-  /** Width of the terminal. Lines keep to it down to 60; 100 by default. */
+  /** Width of the terminal. Lines keep to it down to 70; 100 by default. */
   readonly columns?: number;
 }
 

@@ -99,6 +99,7 @@ function totalSeries(bars: readonly Bar[]) {
   return {
     type: 'bar',
     stack: 'parts',
+    itemStyle: { color: 'none' },
     label: { show: true, color: sentinel('text'), fontSize: FONT_SIZE - 1, position: 'right' },
     data: bars.map(({ parts }) => ({ value: 0, label: { formatter: () => duration(total(parts)) } })),
   } as const;

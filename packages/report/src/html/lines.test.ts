@@ -1,0 +1,64 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { lineSeries, type Point, thinned } from './lines.js';
+import { lineLook } from './palette.js';
+
+const points = fc
+  .array(fc.double({ min: 0, max: 1e6, noNaN: true }), { maxLength: 500 })
+  .map((values) => values.map((value, index): Point => [index, value]));
+
+describe('thinning a series over time', () => {
+  test('leaves a short one alone', () => {
+    expect(
+      thinned(
+        [
+          [0, 3],
+          [1, 4],
+        ],
+        2,
+        'mean',
+      ),
+    ).toEqual([
+      [0, 3],
+      [1, 4],
+    ]);
+  });
+
+  test('lets a point stand for a stretch with its mean or its maximum', () => {
+    const series: Point[] = [
+      [0, 1],
+      [1, 3],
+      [2, 10],
+      [3, 20],
+    ];
+    expect(thinned(series, 2, 'mean')).toEqual([
+      [1, 2],
+      [3, 15],
+    ]);
+    expect(thinned(series, 2, 'max')).toEqual([
+      [1, 3],
+      [3, 20],
+    ]);
+  });
+
+  test('keeps times ascending, the peak, and no more points than asked for', () => {
+    fc.assert(
+      fc.property(points, fc.integer({ min: 1, max: 50 }), (series, count) => {
+        const thin = thinned(series, count, 'max');
+        expect(thin.length).toBe(Math.min(count, series.length));
+        expect(Math.max(...thin.map(([, value]) => value))).toBe(
+          Math.max(...series.map(([, value]) => value)),
+        );
+        for (const [at, [seconds]] of thin.slice(1).entries()) expect(seconds).toBeGreaterThan(thin[at]![0]);
+      }),
+    );
+  });
+});
+
+test('lines that coincide carry their markers at different points', () => {
+  const line = Array.from({ length: 100 }, (_, index): Point => [index, index]);
+  const marked = (index: number) =>
+    lineSeries(line, lineLook(index), index).data.flatMap((point, at) => (Array.isArray(point) ? [] : [at]));
+  expect(marked(0)).toHaveLength(5);
+  expect(marked(1).filter((at) => marked(0).includes(at))).toEqual([]);
+});

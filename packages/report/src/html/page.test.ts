@@ -1,0 +1,207 @@
+import { describe, expect, test } from 'vitest';
+import type { Comparison } from '../comparison.js';
+import { ComparisonError } from '../errors.js';
+import { buildRun } from '../run.js';
+import { job, measurements, sample } from '../sample-runs.fixture.js';
+import { renderHtml } from './page.js';
+
+const META = {
+  command: 'goshawk replay google-like:jobs=120 --seed 1 --report out.html',
+  generator: 'goshawk 0.1.0',
+};
+const SEVEN = {
+  hawk: 1,
+  sparrow: 8,
+  central: 2,
+  split: 1.2,
+  'no-central': 1,
+  'no-partition': 3,
+  'no-stealing': 4,
+};
+
+const all = (page: string, pattern: RegExp) =>
+  [...page.matchAll(pattern)].map((match) => match[1] ?? match[0]);
+
+describe('the page of a comparison', () => {
+  const { comparison, series } = sample();
+  const page = renderHtml(comparison, series, META);
+
+  test('asks nobody for anything: no scripts, no links, no addresses', () => {
+    expect(page).not.toMatch(/<script|<link|<img|<iframe|@import|https?:|javascript:| on\w+=|url\((?!#)/i);
+    expect(page).toContain('content="default-src &#39;none&#39;; style-src');
+  });
+
+  test('has its sections in order', () => {
+    expect(all(page, /<h2>(.*?)<\/h2>/g)).toEqual([
+      'Run times',
+      'Distribution of run times',
+      'hawk against sparrow, by percentile',
+      'Where a job’s time goes',
+      'The cluster over time',
+      'Slots, steals and messages',
+      'How this was made',
+    ]);
+  });
+
+  test('draws a pair of charts for each, labelled, with their numbers as a table', () => {
+    const charts = all(page, /<svg viewBox="0 0 500 \d+" role="img" aria-label="([^"]+)"/g);
+    expect(charts).toHaveLength(8);
+    expect(charts[0]).toMatch(/short jobs\. hawk: half within \d+ ms, 90% within \d+ ms; sparrow:/);
+    expect(all(page, /<details>/g)).toHaveLength(8);
+  });
+
+  test('says how to make it again', () => {
+    expect(page).toContain(`<code>${META.command}</code>`);
+    expect(page).toContain(comparison.workload.sha256);
+    expect(page).toMatch(/<dt>Seed<\/dt><dd>1<\/dd>/);
+    expect(page).toContain('<li>cutoff <b>p90</b></li>');
+    expect(page).toMatch(/steal-cap<\/th><td>10<\/td><td>0<\/td>/);
+  });
+
+  test('takes every colour of its charts from the page, for light, dark and print', () => {
+    const charts = all(page, /<svg viewBox="0 0 500[\s\S]*?<\/svg>/g).join('');
+    const colors = new Set(all(charts, /(?:fill|stroke)="([^"]+)"/g));
+    expect([...colors].filter((color) => !/^(none|var\(--[\w-]+\)|#000)$/.test(color))).toEqual([]);
+    // Black fills clip paths only, where the colour is never seen.
+    expect(charts.replaceAll(/<clipPath[\s\S]*?<\/clipPath>/g, '')).not.toContain('#000');
+    const defined = new Set(all(page, /(--[\w-]+):/g));
+    expect(all(page, /var\((--[\w-]+)\)/g).filter((name) => !defined.has(name))).toEqual([]);
+    expect(page).toContain('prefers-color-scheme:dark');
+    expect(page).toContain('@media print');
+  });
+
+  test('has each id once, and every reference leads to one', () => {
+    const ids = all(page, / id="([^"]+)"/g);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(all(page, /url\(#([^)]+)\)/g).filter((id) => !ids.includes(id))).toEqual([]);
+  });
+
+  test('is the same for the same input, however many pages were made before', () => {
+    expect(renderHtml(comparison, series, META)).toBe(page);
+  });
+
+  test('closes what it opens', () => {
+    for (const tag of ['section', 'div', 'table', 'tr', 'svg', 'g', 'figure', 'details', 'ul', 'dl', 'p']) {
+      expect(all(page, new RegExp(`</${tag}>`, 'g')).length).toBe(
+        all(page, new RegExp(`<${tag}[ >]`, 'g')).length,
+      );
+    }
+  });
+});
+
+describe('what a page is made of', () => {
+  test('from the JSON alone it has tables, and the charts that need no series', () => {
+    const { comparison } = sample();
+    const page = renderHtml(JSON.parse(JSON.stringify(comparison)) as Comparison, [], META);
+    expect(all(page, /<h2>(.*?)<\/h2>/g)).toEqual([
+      'Run times',
+      'Where a job’s time goes',
+      'Slots, steals and messages',
+      'How this was made',
+    ]);
+  });
+
+  test('several baselines get a legend and a title of their own', () => {
+    const { comparison, series } = sample(SEVEN, [1, 2]);
+    const page = renderHtml(comparison, series, META);
+    expect(page).toContain('<h1>hawk against 6 other policies</h1>');
+    expect(page).toContain('hawk against the others, by percentile');
+    expect(page).toContain('numbers are means over 2 seeds');
+    expect(page).toContain('least and the greatest over the seeds');
+  });
+
+  test('one policy alone is shown without ratios', () => {
+    const { comparison, series } = sample({ hawk: 1 });
+    const page = renderHtml(comparison, series, { ...META, title: 'A title of one’s own' });
+    expect(page).toContain('<h1>A title of one’s own</h1>');
+    expect(page).not.toContain('by percentile');
+  });
+
+  test('a measured breakdown replaces that of the run', () => {
+    const { comparison, series } = sample({ hawk: 1 });
+    const breakdown = { short: { queueing: 1, binding: 0.25, running: 2 }, long: null };
+    const page = renderHtml(comparison, [{ ...series[0]!, breakdown }], META);
+    expect(page).toContain('queueing 1.00 s, binding 250 ms, running 2.00 s');
+  });
+
+  test('failed jobs and a predictor are shown where there are any', () => {
+    const { comparison } = sample({ hawk: 1 });
+    const predictor = {
+      jobsSampled: 7,
+      pilotTasks: 21,
+      meanAbsoluteErrorPercent: 12.3,
+      misclassifiedPercent: null,
+    };
+    const { run } = buildRun(
+      measurements([job({ id: 'a' }), job({ id: 'b', outcome: 'failed' })], { predictor }),
+    );
+    const page = renderHtml({ ...comparison, runs: [run] }, [], META);
+    expect(page).toMatch(/hawk: 1(\.00)? of 2 jobs failed/);
+    expect(page).toContain('<td>21</td><td>12.3%</td><td>–</td>');
+  });
+
+  test('a series of a policy that is not compared is an error', () => {
+    const { comparison, series } = sample();
+    expect(() => renderHtml(comparison, [{ ...series[0]!, policy: 'eagle' }], META)).toThrow(ComparisonError);
+  });
+});
+
+describe('odd numbers', () => {
+  const { comparison } = sample({ hawk: 1 });
+  const pageOf = (seconds: readonly number[]) => {
+    const jobs = seconds.map((runSeconds, index) => job({ id: String(index), waitSeconds: 0, runSeconds }));
+    const { run, series } = buildRun(measurements(jobs, { snapshotIntervalSeconds: 1e7 }));
+    const twin = { ...run, policy: 'sparrow' };
+    const runs = [run, twin];
+    return renderHtml({ ...comparison, runs }, [series, { ...series, policy: 'sparrow' }], META);
+  };
+
+  test.each([
+    ['one job', [1]],
+    ['all the same', [2, 2, 2]],
+    ['all of no length', [0, 0]],
+    ['some of no length', [0, 1e-6, 3]],
+    ['from microseconds to weeks', [1e-6, 1, 1e6]],
+    ['hardly apart', [1, 1.0000001]],
+  ])('%s', (_, seconds) => {
+    expect(pageOf(seconds)).not.toMatch(/NaN|Infinity|undefined|\[object/);
+  });
+});
+
+test('names from outside are text wherever they appear', () => {
+  const hostile = `</title><script>alert("1")</script><img src=x onerror='alert(2)'>{a|b}&`;
+  const { comparison, series } = sample({ [hostile]: 1, [`${hostile}2`]: 3 });
+  const page = renderHtml(
+    {
+      ...comparison,
+      workload: { ...comparison.workload, name: hostile, sha256: hostile },
+      runs: comparison.runs.map((run) => ({
+        ...run,
+        options: { ...run.options, [hostile]: [hostile] },
+        messages: { total: 1, byType: { [hostile]: 1 } },
+      })),
+    },
+    series,
+    { command: hostile, title: hostile, generator: hostile, note: hostile },
+  );
+  expect(page).not.toMatch(/<script|<img/);
+  expect(all(page, /<\/title>/g)).toHaveLength(1);
+  expect(page).toContain('<h1>&lt;/title&gt;&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;');
+  // No quote of a name ends the attribute that it stands in.
+  const labels = all(page, /aria-label="([^"]*)"/g).join();
+  expect(labels).toContain('onerror=&#39;alert(2)&#39;');
+});
+
+test('half a million jobs under seven policies make a page of less than 400 kB', () => {
+  const { comparison, series } = sample(SEVEN);
+  const runtimes = Float64Array.from({ length: 500_000 }, (_, index) => 1 + ((index * 7919) % 500_000) / 100);
+  const overTime = Array.from({ length: 20_000 }, (_, index) => [index * 100, (index % 97) / 97] as const);
+  const large = series.map((each) => ({
+    ...each,
+    shortRuntimes: runtimes,
+    longRuntimes: runtimes,
+    utilisation: overTime,
+    queued: overTime,
+  }));
+  expect(Buffer.byteLength(renderHtml(comparison, large, META))).toBeLessThan(400_000);
+});

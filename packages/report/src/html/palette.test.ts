@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest';
+import { declarations, lineLook, PALETTE, type Role, sentinel, toVariables } from './palette.js';
+
+/** WCAG 2.2: contrast ratio of two colours by relative luminance. */
+function contrast(one: string, other: string): number {
+  const luminance = (color: string) => {
+    const [red, green, blue] = [1, 3, 5].map((at) => {
+      const channel = Number.parseInt(color.slice(at, at + 2), 16) / 255;
+      return channel <= 0.04045 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * red! + 0.7152 * green! + 0.0722 * blue!;
+  };
+  const [darker, lighter] = [luminance(one), luminance(other)].toSorted((a, b) => a - b);
+  return (lighter! + 0.05) / (darker! + 0.05);
+}
+
+describe.each(['light', 'dark'] as const)('on a %s page', (kind) => {
+  const color = (role: Role) => PALETTE[role]![kind];
+  const series = Object.keys(PALETTE).filter((name) => name.startsWith('series-')) as Role[];
+
+  test.each(series)('the line %s has a contrast of 3 : 1', (role) => {
+    expect(contrast(color(role), color('page'))).toBeGreaterThanOrEqual(3);
+  });
+
+  test.each(['text', 'muted', 'warning'] as const)('%s can be read: 4.5 : 1', (role) => {
+    expect(contrast(color(role), color('page'))).toBeGreaterThanOrEqual(4.5);
+    expect(contrast(color(role), color('raised'))).toBeGreaterThanOrEqual(4.5);
+  });
+
+  test.each(['queueing', 'binding', 'running'] as const)('numbers on the bar of %s can be read', (role) => {
+    expect(contrast(color('ink'), color(role))).toBeGreaterThanOrEqual(4.5);
+  });
+});
+
+test('24 policies have 24 looks, and neighbours differ in colour, dash and marker', () => {
+  const looks = Array.from({ length: 24 }, (_, index) => lineLook(index));
+  expect(new Set(looks.map((look) => JSON.stringify(look))).size).toBe(24);
+  for (const [index, look] of looks.slice(1).entries()) {
+    expect(look.color).not.toBe(looks[index]!.color);
+    expect(look.dash).not.toEqual(looks[index]!.dash);
+    expect(look.marker).not.toBe(looks[index]!.marker);
+  }
+});
+
+test('a sentinel becomes its variable in attributes, and stays in text', () => {
+  const grid = sentinel('grid');
+  expect(toVariables(`<path stroke="${grid}"/><text>${grid}</text>`)).toBe(
+    `<path stroke="var(--grid)"/><text>${grid}</text>`,
+  );
+  expect(declarations('dark')).toContain('--grid:#');
+});

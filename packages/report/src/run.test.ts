@@ -1,0 +1,235 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { MeasurementError, UnfinishedRunError } from './errors.js';
+import { buildRun, type JobResult } from './run.js';
+import { job, measurements } from './sample-runs.fixture.js';
+
+const build = (jobs: JobResult[], fields = {}) => buildRun(measurements(jobs, fields));
+
+// Two tasks on 0–4 and 1–3 for a long job, one on 2–3 for a short one that came at 0.5.
+const LONG = job({
+  id: 'long',
+  class: 'long',
+  runtimeSeconds: 4.5,
+  taskCount: 2,
+  taskStartsSeconds: [0, 1],
+  taskRunSeconds: [4, 2],
+});
+const SHORT = job({
+  id: 'short',
+  submitSeconds: 0.5,
+  runtimeSeconds: 2.5,
+  taskStartsSeconds: [2],
+  taskRunSeconds: [1],
+});
+
+describe('a run worked out by hand', () => {
+  const { run, series } = build([LONG, SHORT]);
+
+  test('counts jobs, tasks and attempts', () => {
+    expect(run.jobs).toEqual({ submitted: 2, completed: 2, failed: 0 });
+    expect(run.tasks).toEqual({ submitted: 3, completed: 3, attempts: 3 });
+  });
+
+  test('run times are the client’s, by class and in all', () => {
+    expect(run.runtimeSeconds.short).toEqual({ count: 1, mean: 2.5, p50: 2.5, p90: 2.5, p99: 2.5, max: 2.5 });
+    expect(run.runtimeSeconds.long.max).toBe(4.5);
+    expect(run.runtimeSeconds.all).toMatchObject({ count: 2, mean: 3.5, p50: 2.5, p90: 4.5 });
+  });
+
+  test('queueing is task start less job submission, a value a task', () => {
+    expect(run.queueingSeconds.short).toMatchObject({ count: 1, max: 1.5 });
+    expect(run.queueingSeconds.long).toMatchObject({ count: 2, mean: 0.5, max: 1 });
+    expect(run.queueingSeconds.all.count).toBe(3);
+  });
+
+  test('utilisation is the share of slots that are busy at 1, 2, 3 and 4 s', () => {
+    expect(series.utilisation).toEqual([
+      [1, 0.5],
+      [2, 0.75],
+      [3, 0.25],
+      [4, 0],
+    ]);
+    expect(run.utilisation).toEqual({ mean: 0.375, p50: 0.25, max: 0.75, snapshots: 4, intervalSeconds: 1 });
+  });
+
+  test('tasks wait from submission to start', () => {
+    expect(series.queued?.map(([, tasks]) => tasks)).toEqual([1, 0, 0, 0]);
+  });
+
+  test('time goes where the task that ended last spent it', () => {
+    expect(run.timeParts.long).toEqual({ queueing: 0, running: 4, reporting: 0.5 });
+    expect(run.timeParts.short).toEqual({ queueing: 1.5, running: 1, reporting: 0 });
+  });
+});
+
+describe('what counts and what does not', () => {
+  test('an unfinished job makes the whole run an error that names it', () => {
+    const jobs = [job({ id: 'a' }), ...['b', 'c', 'd', 'e'].map((id) => job({ id, outcome: 'unfinished' }))];
+    expect(() => build(jobs)).toThrow(UnfinishedRunError);
+    expect(() => build(jobs)).toThrow('4 of 5 jobs neither completed nor failed (b, c, d, …)');
+  });
+
+  test('a failed job is counted, and its run time is not', () => {
+    const failed = job({
+      id: 'failed',
+      outcome: 'failed',
+      runtimeSeconds: 5,
+      taskCount: 3,
+      tasksCompleted: 1,
+      taskStartsSeconds: [1, 2],
+      taskRunSeconds: [1, 1],
+    });
+    const { run, series } = build([failed, job({ id: 'good', runSeconds: 6 })]);
+    expect(run.jobs).toEqual({ submitted: 2, completed: 1, failed: 1 });
+    expect(run.tasks).toEqual({ submitted: 4, completed: 2, attempts: 3 });
+    expect(run.runtimeSeconds.all.count).toBe(1);
+    expect(run.queueingSeconds.all.count).toBe(3);
+    // The task that never started waits until the job is given up at 5 s.
+    expect(series.queued?.map(([, tasks]) => tasks)).toEqual([2, 1, 1, 1, 0, 0, 0]);
+  });
+
+  test('retries hold slots and decide the end, but the wait is that for the first attempt', () => {
+    const retried = job({
+      runtimeSeconds: 7,
+      taskStartsSeconds: [1],
+      taskRunSeconds: [1],
+      furtherAttempts: [{ startSeconds: 4, runSeconds: 3 }],
+    });
+    const { run, series } = build([retried]);
+    expect(run.tasks).toEqual({ submitted: 1, completed: 1, attempts: 2 });
+    expect(run.queueingSeconds.short.max).toBe(1);
+    expect(series.utilisation?.map(([, share]) => share * 4)).toEqual([1, 0, 0, 1, 1, 1, 0]);
+    expect(run.timeParts.short).toEqual({ queueing: 4, running: 3, reporting: 0 });
+  });
+
+  test('a class without jobs has empty distributions and no parts', () => {
+    const { run } = build([job()]);
+    expect(run.runtimeSeconds.long).toMatchObject({ count: 0, p50: null });
+    expect(run.timeParts.long).toBeNull();
+  });
+
+  test('a run that ends before the first snapshot has no utilisation rather than one of 0', () => {
+    const { run } = build([job()], { snapshotIntervalSeconds: 100 });
+    expect(run.utilisation).toMatchObject({ mean: null, p50: null, max: null, snapshots: 0 });
+  });
+
+  test('the start may be anywhere on the clock', () => {
+    const at = (origin: number) =>
+      build([job({ submitSeconds: origin, waitSeconds: 1, runSeconds: 4 })], { startSeconds: origin }).series
+        .utilisation;
+    expect(at(5000)).toEqual(at(0));
+  });
+
+  test('events a second are events over wall time, where there are events', () => {
+    expect(build([job()], { events: 500, wallSeconds: 2 }).run.eventsPerSecond).toBe(250);
+    expect(build([job()]).run).toMatchObject({ events: null, eventsPerSecond: null, predictor: null });
+  });
+});
+
+describe('contradictory measurements are refused in one line', () => {
+  const cases: [string, JobResult, RegExp][] = [
+    ['a run time that is not a number', job({ runtimeSeconds: Number.NaN }), /run time of NaN/],
+    ['a negative run time', job({ runtimeSeconds: -1 }), /run time of -1/],
+    [
+      'a start before the submission',
+      job({ submitSeconds: 5, taskStartsSeconds: [4.9] }),
+      /before the job's submission/,
+    ],
+    ['a task of negative length', job({ taskRunSeconds: [-2] }), /ran for -2 s/],
+    [
+      'a completed job with too few starts',
+      job({ taskCount: 2, taskStartsSeconds: [1], taskRunSeconds: [1] }),
+      /1 of its 2 tasks/,
+    ],
+    ['starts without run times', job({ taskRunSeconds: [] }), /1 starts and 0 run times/],
+    ['a submission before the run began', job({ submitSeconds: -1 }), /before the run began/],
+  ];
+  test.each(cases)('%s', (_, bad, message) => {
+    expect(() => build([bad])).toThrow(MeasurementError);
+    expect(() => build([bad])).toThrow(message);
+  });
+
+  test('clocks that differ within the tolerance count as no wait', () => {
+    const skewed = job({ submitSeconds: 5, taskStartsSeconds: [4.99], runtimeSeconds: 2 });
+    const { run } = build([skewed], { clockToleranceSeconds: 0.02 });
+    expect(run.queueingSeconds.short.max).toBe(0);
+    expect(run.timeParts.short).toMatchObject({ queueing: 0, running: 2 });
+  });
+
+  test('a cluster without slots', () => {
+    expect(() => build([job()], { totalSlots: 0 })).toThrow(MeasurementError);
+  });
+});
+
+describe('conservation', () => {
+  const whole = fc.integer({ min: 0, max: 40 });
+  const jobs = fc.array(
+    fc.record({
+      class: fc.constantFrom('short' as const, 'long' as const),
+      submitSeconds: whole,
+      waits: fc.array(fc.tuple(fc.integer({ min: 1, max: 40 }), whole), { minLength: 1, maxLength: 5 }),
+      report: whole,
+    }),
+    { minLength: 1, maxLength: 30 },
+  );
+  const results = jobs.map((drawn) =>
+    drawn.map(({ class: of, submitSeconds, waits, report }, index) =>
+      job({
+        id: String(index),
+        class: of,
+        submitSeconds,
+        taskCount: waits.length,
+        taskStartsSeconds: waits.map(([wait]) => submitSeconds + wait),
+        taskRunSeconds: waits.map(([, run]) => run),
+        runtimeSeconds: Math.max(...waits.map(([wait, run]) => wait + run)) + report,
+      }),
+    ),
+  );
+
+  test('busy slots at whole seconds add up to the task seconds, waiting tasks to the queueing', () => {
+    fc.assert(
+      fc.property(results, (all) => {
+        const { run, series } = build(all);
+        const busy = series.utilisation!.reduce((sum, [, share]) => sum + share * 4, 0);
+        const taskSeconds = all
+          .flatMap((each) => [...(each.taskRunSeconds as number[])])
+          .reduce((sum, each) => sum + each, 0);
+        expect(busy).toBeCloseTo(taskSeconds, 6);
+        const { count, mean } = run.queueingSeconds.all;
+        // The instant 0 is not a snapshot, and is where tasks submitted at 0 begin to wait.
+        const atZero = all
+          .filter(({ submitSeconds }) => submitSeconds === 0)
+          .reduce((sum, each) => sum + each.taskCount, 0);
+        const waiting = series.queued!.reduce((sum, [, tasks]) => sum + tasks, 0);
+        expect(waiting + atZero).toBeCloseTo(count * mean!, 6);
+      }),
+    );
+  });
+
+  test('the parts of a job’s time add up to the mean run time of its class', () => {
+    fc.assert(
+      fc.property(results, (all) => {
+        const { run } = build(all);
+        for (const of of ['short', 'long'] as const) {
+          const parts = run.timeParts[of];
+          if (parts === null) continue;
+          expect(parts.queueing + parts.running + parts.reporting!).toBeCloseTo(
+            run.runtimeSeconds[of].mean!,
+            6,
+          );
+        }
+      }),
+    );
+  });
+
+  test('the order in which jobs are reported changes nothing', () => {
+    fc.assert(
+      fc.property(results, (all) => {
+        const forwards = build(all).run;
+        const backwards = build(all.toReversed()).run;
+        expect({ ...backwards, timeParts: null }).toEqual({ ...forwards, timeParts: null });
+      }),
+    );
+  });
+});

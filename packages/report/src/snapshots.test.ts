@@ -1,0 +1,63 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { MeasurementError } from './errors.js';
+import { Snapshots } from './snapshots.js';
+
+// Quarters are exact in binary, so that a brute-force count agrees at the edges too.
+const intervals = fc.array(
+  fc
+    .tuple(fc.integer({ min: 0, max: 400 }), fc.integer({ min: 0, max: 100 }))
+    .map(([from, length]) => ({ from: from / 4, to: (from + length) / 4 })),
+  { maxLength: 60 },
+);
+
+describe('snapshots', () => {
+  test('count what is open at each instant, the start included and the end not', () => {
+    const snapshots = new Snapshots(10, 1);
+    snapshots.add(11, 13);
+    snapshots.add(11.5, 12.5);
+    expect(snapshots.until(14)).toEqual([
+      [1, 1],
+      [2, 2],
+      [3, 0],
+      [4, 0],
+    ]);
+  });
+
+  test('do not see what begins and ends between two instants', () => {
+    const snapshots = new Snapshots(0, 100);
+    snapshots.add(101, 199);
+    expect(snapshots.until(300).map(([, open]) => open)).toEqual([0, 0, 0]);
+  });
+
+  test('agree with counting the intervals one by one', () => {
+    fc.assert(
+      fc.property(intervals, fc.constantFrom(0.5, 1, 3), (all, intervalSeconds) => {
+        const snapshots = new Snapshots(0, intervalSeconds);
+        for (const { from, to } of all) snapshots.add(from, to);
+        for (const [seconds, open] of snapshots.until(130)) {
+          expect(open).toBe(all.filter(({ from, to }) => from <= seconds && seconds < to).length);
+        }
+      }),
+    );
+  });
+
+  test('conserve time: over intervals that end on instants, counts add up to their lengths', () => {
+    const aligned = intervals.map((all) =>
+      all.map(({ from, to }) => ({ from: from * 4 + 1, to: to * 4 + 1 })),
+    );
+    fc.assert(
+      fc.property(aligned, (all) => {
+        const snapshots = new Snapshots(0, 1);
+        for (const { from, to } of all) snapshots.add(from, to);
+        const seen = snapshots.until(600).reduce((sum, [, open]) => sum + open, 0);
+        expect(seen).toBe(all.reduce((sum, { from, to }) => sum + to - from, 0));
+      }),
+    );
+  });
+
+  test('refuse an interval of 0, and more instants than any run needs', () => {
+    expect(() => new Snapshots(0, 0)).toThrow(MeasurementError);
+    expect(() => new Snapshots(0, 0.1).add(1.7e9, 1.7e9 + 1)).toThrow(/startSeconds is on the clock/);
+  });
+});

@@ -1,0 +1,100 @@
+import { stripVTControlCharacters } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { buildRun } from './run.js';
+import { job, measurements, sample } from './sample-runs.fixture.js';
+import { renderTable } from './table.js';
+
+const ESCAPE = '\u001b[';
+const ABLATIONS = {
+  hawk: 1,
+  sparrow: 8,
+  central: 2,
+  split: 1.2,
+  'hawk --no-partition': 1,
+  'hawk --no-stealing': 3,
+};
+
+const lines = (text: string) => stripVTControlCharacters(text).split('\n');
+const width = (text: string) => Math.max(...lines(text).map((line) => line.length));
+
+describe('the table of a comparison', () => {
+  const text = renderTable(sample().comparison, { color: false, columns: 100 });
+
+  test('has a row a policy with p50, p90, p99 and mean of both classes', () => {
+    const { short, long } = sample().comparison.runs[1]!.runtimeSeconds;
+    const row = lines(text).find((line) => line.startsWith('sparrow'))!;
+    const expected = [short, long]
+      .flatMap(({ p50, p90, p99, mean }) => [p50, p90, p99, mean])
+      .map((seconds) => Number((seconds! * 1000).toPrecision(3)).toLocaleString('en-US'));
+    expect(row.split(/ +/).slice(1)).toEqual(expected);
+    expect(text).toMatch(/run time of short jobs, ms +run time of long jobs, ms/);
+  });
+
+  test('says in words what the first policy gains over the other', () => {
+    expect(text).toMatch(/hawk against sparrow:\s+short p50 0\.\d+×, p90 0\.\d+×, mean 0\.\d+×/);
+    expect(text).toContain('below 1×: hawk is faster');
+  });
+
+  test('names workload and cluster, messages a task, steals and utilisation', () => {
+    expect(text).toContain('google-like:jobs=120');
+    expect(lines(text)).toContainEqual(
+      expect.stringMatching(/^policy +busy slots p50 .*messages\/task +steals/),
+    );
+  });
+
+  test('has no escape sequences unless colour is asked for', () => {
+    expect(text).not.toContain(ESCAPE);
+    const coloured = renderTable(sample().comparison, { color: true, columns: 100 });
+    expect(coloured).toContain(ESCAPE);
+    expect(stripVTControlCharacters(coloured)).toBe(text);
+  });
+
+  test('ends no line in a space', () => {
+    expect(lines(text).filter((line) => line.endsWith(' '))).toEqual([]);
+  });
+});
+
+describe('narrow terminals', () => {
+  test.each([100, 80, 70])('many policies and seeds fit in %i columns', (columns) => {
+    const { comparison } = sample(ABLATIONS, [1, 2, 3]);
+    expect(width(renderTable(comparison, { color: true, columns }))).toBeLessThanOrEqual(columns);
+  });
+
+  test('nothing is left out where the classes stand one under the other', () => {
+    const numbers = (columns: number) =>
+      renderTable(sample(ABLATIONS).comparison, { color: false, columns })
+        .match(/[\d.,]+/g)!
+        .toSorted();
+    expect(numbers(60)).toEqual(numbers(200));
+  });
+});
+
+test('several seeds show the spread of the ratios', () => {
+  const text = renderTable(sample(undefined, [1, 2]).comparison, { color: false });
+  expect(text).toContain('means of 2 seeds');
+  expect(text).toMatch(/p50 0\.\d+× \(0\.\d+–0\.\d+×\)/);
+});
+
+test('failed jobs are pointed out', () => {
+  const { comparison } = sample();
+  const failed = job({ id: 'f', outcome: 'failed' });
+  const { run } = buildRun(measurements([job(), failed]));
+  const text = renderTable({ ...comparison, runs: [run], ratios: [] }, { color: false });
+  expect(text).toContain('hawk: 1 of 2 jobs failed; run times are those of the others');
+});
+
+test('a single policy has no ratios, and an empty class shows dashes', () => {
+  const { comparison } = sample();
+  const { run } = buildRun(measurements([job()]));
+  const text = renderTable({ ...comparison, runs: [run], ratios: [] }, { color: false });
+  expect(text).not.toContain('against');
+  expect(text).toMatch(/hawk +3,000 +3,000 +3,000 +3,000 +– +– +– +–/);
+});
+
+test('names from outside cannot move the cursor or change colours', () => {
+  const { comparison } = sample();
+  const hostile = { ...comparison.workload, name: '\u001b[2J\u001b]0;title\u0007trace\r\n\b' };
+  const text = renderTable({ ...comparison, workload: hostile }, { color: false });
+  expect(text).toContain('trace');
+  expect([...text].filter((character) => /\p{Cc}/u.test(character) && character !== '\n')).toEqual([]);
+});
