@@ -56,7 +56,8 @@ function inlined(svg: string, id: string): string {
 const AXIS_COMMON = {
   nameLocation: 'middle',
   nameTextStyle: { color: sentinel('muted'), fontSize: FONT_SIZE },
-  axisLine: { show: true, lineStyle: { color: sentinel('rule') } },
+  // At the edge also where 0 lies inside, as the logarithm of 1 often does.
+  axisLine: { show: true, onZero: false, lineStyle: { color: sentinel('rule') } },
 } as const;
 
 export interface Axis {
@@ -90,8 +91,8 @@ export function valueAxis(axis: Axis) {
   } as const;
 }
 
-/** An axis of names. */
-export function categoryAxis(names: readonly string[], labelWidth?: number) {
+/** An axis of names; those wider than `labelWidthMax` are cut. */
+export function categoryAxis(names: readonly string[], labelWidthMax = CHART_WIDTH) {
   return {
     ...AXIS_COMMON,
     type: 'category',
@@ -101,7 +102,8 @@ export function categoryAxis(names: readonly string[], labelWidth?: number) {
       color: sentinel('text'),
       fontSize: FONT_SIZE,
       interval: 0,
-      ...(labelWidth === undefined ? {} : { width: labelWidth, overflow: 'truncate' }),
+      width: labelWidthMax,
+      overflow: 'truncate',
     },
     splitLine: { show: false },
   } as const;

@@ -52,7 +52,7 @@ function ratioFigure(first: PolicyView, others: readonly PolicyView[], of: JobCl
       .join('. ')}.`,
     option: {
       grid: { left: 62, right: 14, top: 16, bottom: 34 },
-      xAxis: { ...categoryAxis(names), axisLine: { onZero: false, lineStyle: { color: sentinel('rule') } } },
+      xAxis: categoryAxis(names),
       yAxis: valueAxis({ scale, format: (value) => tickFactor(10 ** value), name: 'ratio', nameGap: 46 }),
       series: bars.map((each, index) => barSeries(each, labelled, index === 0 ? scale : null)),
     },

@@ -11,7 +11,7 @@ const PARTS = ['queueing', 'binding', 'running', 'reporting'] as const;
 const ROW_HEIGHT = 38;
 const LABEL_WIDTH_MAX = 170;
 /** Pixels of a letter at the charts' font size, roughly; only the room for names depends on it. */
-const LETTER_WIDTH = 7.2;
+const LETTER_WIDTH = 7.6;
 /** A bar narrower than its number goes without it. */
 const LABELLED_SHARE = 0.18;
 const ROOM_FOR_TOTAL = 1.12;
@@ -56,7 +56,7 @@ function timePartsFigure(policies: readonly PolicyView[], of: JobClass): Markup 
       .join('; ')}.`,
     option: {
       grid: { left: labelWidth + 16, right: 24, top: 4, bottom: 50 },
-      yAxis: { ...categoryAxis(names, labelWidth), inverse: true },
+      yAxis: { ...categoryAxis(names, LABEL_WIDTH_MAX), inverse: true },
       xAxis: valueAxis({
         scale: linearScale(longest * ROOM_FOR_TOTAL),
         format: durationTicks(longest * ROOM_FOR_TOTAL),
