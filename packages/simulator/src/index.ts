@@ -1,1 +1,2 @@
-export {};
+export { EventHeap } from './event-heap.js';
+export { VirtualCluster, type VirtualClusterOptions } from './virtual-cluster.js';

@@ -19,6 +19,8 @@ export interface TaskOrder {
   readonly payload: unknown;
   /** `GOSHAWK_*` variables that tell the task who it is. */
   readonly identity: unknown;
+  /** The worker kills the task when it has run for so long, counted from `taskStarted`. */
+  readonly timeoutMs: number | undefined;
 }
 
 export interface WorkerEnvironment extends Environment<WorkerTimer> {

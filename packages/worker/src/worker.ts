@@ -9,6 +9,7 @@ import {
   NOBODY,
   type Outcome,
   type PolicySettings,
+  RELIABLE_TIMINGS,
   type Timings,
 } from '@goshawk/core';
 import type { KillReason, WorkerConfig, WorkerCounters, WorkerEnvironment, WorkerTimer } from './contract.js';
@@ -220,7 +221,7 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   get #timings(): Timings {
-    return this.#membership.settings?.timings ?? NO_TIMINGS;
+    return this.#membership.settings?.timings ?? RELIABLE_TIMINGS;
   }
 
   #enqueue(entry: Entry, now: Millis): void {
@@ -295,7 +296,8 @@ export class Worker implements Machine<WorkerTimer> {
     this.#slots.run(slot, running);
     this.#thief.resetPause();
     if (running.placedByCentral) this.#tellCentral('placementStarted', running);
-    this.#env.execute(slot, { payload: message.payload, identity: message.identity });
+    const { payload, identity, timeoutMs } = message;
+    this.#env.execute(slot, { payload, identity, timeoutMs });
   }
 
   /** The owner has no task for this probe (left): the slot goes on to the next entry. */
@@ -660,13 +662,3 @@ export class Worker implements Machine<WorkerTimer> {
 
 const NO_PROBES: MessageOf<'stolen'>['probes'] = [];
 const NO_OUTPUT: MessageOf<'ended'>['output'] = [];
-
-/** Before a cluster has told its own. */
-const NO_TIMINGS: Timings = {
-  heartbeatMs: 0,
-  leaseMs: 0,
-  retryMs: 0,
-  retriesMax: 1,
-  publishMs: 0,
-  progressMs: 0,
-};

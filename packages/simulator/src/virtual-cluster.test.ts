@@ -1,0 +1,338 @@
+import {
+  type Address,
+  ablate,
+  type ClusterSettings,
+  DEFAULT_POLICY,
+  LIVE_TIMINGS,
+  type Message,
+  NOTHING_ABLATED,
+  POLICY_NAMES,
+  type PolicySettings,
+  PRESETS,
+  parseJobSpec,
+  Random,
+  RELIABLE_TIMINGS,
+  type Timings,
+} from '@goshawk/core';
+import { type Job, TaskState } from '@goshawk/scheduler';
+import { describe, expect, test } from 'vitest';
+import { VirtualCluster, type VirtualClusterOptions } from './virtual-cluster.js';
+
+const CUTOFF_MS = 1_000;
+
+function settingsOf(
+  policy: Partial<PolicySettings> = {},
+  timings: Timings = RELIABLE_TIMINGS,
+): ClusterSettings {
+  return { policy: { ...DEFAULT_POLICY, cutoffMs: CUTOFF_MS, stealRetry: 'never', ...policy }, timings };
+}
+
+function sleeps(durations: readonly number[]) {
+  const estimate = durations.reduce((sum, ms) => sum + ms, 0) / durations.length;
+  return parseJobSpec({ tasks: durations.map((sleep) => ({ sleep })), estimate });
+}
+
+/** Jobs of 1 to 12 tasks, a tenth of them long: 90% load on 20 slots. */
+function workload(cluster: VirtualCluster, jobs: number, seed: string, schedulers: number): number {
+  const random = Random.seeded(seed);
+  let tasks = 0;
+  let arrival = 10;
+  for (let i = 0; i < jobs; i++) {
+    arrival += 426 * random.next();
+    const long = random.next() < 0.1;
+    const count = 1 + Math.floor(random.next() * 12);
+    const mean = long ? 5_000 : 100;
+    cluster.submitAt(
+      arrival,
+      i % schedulers,
+      sleeps(Array.from({ length: count }, () => mean * (0.5 + random.next()))),
+    );
+    tasks += count;
+  }
+  return tasks;
+}
+
+interface Observed {
+  readonly cluster: VirtualCluster;
+  readonly ended: Job[];
+  readonly starts: { worker: Address; at: number }[];
+  readonly hash: number;
+}
+
+function observe(
+  options: Partial<VirtualClusterOptions> & { settings: ClusterSettings },
+  jobs: number,
+  seed: string,
+): Observed {
+  const ended: Job[] = [];
+  const starts: { worker: Address; at: number }[] = [];
+  let hash = 0;
+  const schedulers = options.schedulers ?? 3;
+  const cluster = new VirtualCluster({
+    workers: 20,
+    schedulers,
+    seed,
+    checked: true,
+    onJobEnd: (job) => ended.push(job),
+    onTaskStart: (worker, _slot, at) => starts.push({ worker, at }),
+    onSend: (from, to, message, now) => {
+      for (const part of [from, to, message.type.length, now * 1_000])
+        hash = (Math.imul(hash, 31) + part) | 0;
+    },
+    ...options,
+  });
+  const tasks = workload(cluster, jobs, seed, schedulers);
+  cluster.run();
+  expect(ended.length, `seed ${seed}`).toBe(jobs);
+  expect(ended.every((job) => job.state === 'completed')).toBe(true);
+  expect(starts.length).toBe(tasks);
+  return { cluster, ended, starts, hash };
+}
+
+describe.each(POLICY_NAMES)('under %s', (policy) => {
+  test('every job of a busy cluster completes, every task runs once', () => {
+    for (const seed of ['a', 'b', 'c']) {
+      observe({ settings: settingsOf({ policy, preset: { ...PRESETS[policy] } }) }, 150, `${policy}-${seed}`);
+    }
+  });
+
+  test('the same with several slots a worker and with lazy cancellation', () => {
+    const settings = settingsOf({ policy, preset: { ...PRESETS[policy] }, cancel: 'lazy' });
+    observe({ settings, slots: 3, workers: 7 }, 150, `${policy}-slots`);
+  });
+
+  test('the same seed gives the same messages, another seed others', () => {
+    const settings = settingsOf({ policy, preset: { ...PRESETS[policy] } });
+    const { hash } = observe({ settings }, 60, 'one');
+    expect(observe({ settings }, 60, 'one').hash).toBe(hash);
+    expect(observe({ settings }, 60, 'two').hash).not.toBe(hash);
+  });
+});
+
+test.each([
+  ['central', { ...NOTHING_ABLATED, central: false }],
+  ['partition', { ...NOTHING_ABLATED, partition: false }],
+  ['stealing', { ...NOTHING_ABLATED, stealing: false }],
+])('Hawk without %s still completes every job', (_part, keep) => {
+  observe({ settings: settingsOf({ preset: ablate(PRESETS.hawk, keep) }) }, 150, 'ablation');
+});
+
+test('no long task runs in the short partition, and short ones run everywhere', () => {
+  const shortWorkers = new Set<Address>();
+  const { ended } = observe(
+    {
+      settings: settingsOf(),
+      onSend: (_from, _to, message: Message) => {
+        if (message.type !== 'members') return;
+        for (const member of message.changed)
+          if (member.partition === 'short') shortWorkers.add(member.address);
+      },
+    },
+    300,
+    'partition',
+  );
+  expect(shortWorkers.size).toBe(3); // 17% of 20 workers
+  const usedBy = (jobClass: string) =>
+    new Set(ended.filter((job) => job.class === jobClass).flatMap((job) => [...job.workers] as Address[]));
+  expect([...usedBy('long')].filter((worker) => shortWorkers.has(worker))).toEqual([]);
+  expect(usedBy('short').size).toBe(20);
+});
+
+test('idle workers steal the short probes that are stuck behind long tasks', () => {
+  const run = (stealing: boolean) => {
+    const settings = settingsOf({ preset: ablate(PRESETS.hawk, { ...NOTHING_ABLATED, stealing }) });
+    const { ended, cluster } = observe({ settings }, 300, 'steal');
+    const runtimes = ended.filter((job) => job.class === 'short').map((job) => job.endedAt! - job.acceptedAt);
+    return { mean: runtimes.reduce((a, b) => a + b, 0) / runtimes.length, cluster };
+  };
+  const withStealing = run(true);
+  const moved = withStealing.cluster.workers.reduce((sum, worker) => sum + worker.counters.probesMoved, 0);
+  expect(moved).toBeGreaterThan(50);
+  expect(withStealing.mean).toBeLessThan(run(false).mean * 0.8);
+});
+
+test('stages run in order, each when those before it have completed', () => {
+  const ended: Job[] = [];
+  const cluster = new VirtualCluster({
+    workers: 10,
+    schedulers: 1,
+    settings: settingsOf(),
+    seed: 'stages',
+    checked: true,
+    onJobEnd: (job) => ended.push(job),
+  });
+  cluster.submitAt(
+    5,
+    0,
+    parseJobSpec({
+      stages: [
+        { name: 'load', tasks: { count: 4, run: { sleep: 50 } } },
+        { name: 'left', after: ['load'], tasks: { count: 3, run: { sleep: 20 } } },
+        { name: 'right', after: ['load'], tasks: { count: 30, run: { sleep: 10 } } },
+        { name: 'join', after: ['left', 'right'], tasks: [{ sleep: 5 }] },
+      ],
+    }),
+  );
+  cluster.run();
+  const job = ended[0]!;
+  expect(job.state).toBe('completed');
+  const start = (task: number) => job.startedAt[task]!;
+  const end = (task: number) => start(task) + job.runMs[task]!;
+  const tasksOf = (stage: number) =>
+    Array.from({ length: job.stages[stage]!.count }, (_, i) => job.stages[stage]!.first + i);
+  for (const [before, after] of [
+    [0, 1],
+    [0, 2],
+    [1, 3],
+    [2, 3],
+  ] as const) {
+    expect(Math.max(...tasksOf(before).map(end))).toBeLessThanOrEqual(Math.min(...tasksOf(after).map(start)));
+  }
+});
+
+test('a job never runs more tasks at a time than it allows itself', () => {
+  const ended: Job[] = [];
+  const cluster = new VirtualCluster({
+    workers: 20,
+    schedulers: 1,
+    settings: settingsOf(),
+    seed: 'limit',
+    checked: true,
+    onJobEnd: (job) => ended.push(job),
+  });
+  cluster.submitAt(5, 0, parseJobSpec({ tasks: { count: 40, run: { sleep: 10 } }, maxRunning: 3 }));
+  cluster.run();
+  const job = ended[0]!;
+  expect(job.state).toBe('completed');
+  for (let task = 0; task < job.taskCount; task++) {
+    const at = job.startedAt[task]!;
+    let together = 0;
+    for (let other = 0; other < job.taskCount; other++) {
+      if (job.startedAt[other]! <= at && at < job.startedAt[other]! + job.runMs[other]!) together++;
+    }
+    expect(together).toBeLessThanOrEqual(3);
+  }
+});
+
+test('tasks run only where what they need is free', () => {
+  const running = new Map<Address, number>();
+  const ended: Job[] = [];
+  const cluster = new VirtualCluster({
+    workers: 5,
+    slots: 4,
+    schedulers: 2,
+    capacity: { memory: 10 },
+    settings: settingsOf({ policy: 'sparrow', preset: { ...PRESETS.sparrow } }),
+    seed: 'demand',
+    checked: true, // Slots.checkInvariants: what is used never exceeds the capacity
+    onTaskStart: (worker) => running.set(worker, (running.get(worker) ?? 0) + 1),
+    onJobEnd: (job) => ended.push(job),
+  });
+  const random = Random.seeded('demand');
+  for (let i = 0; i < 60; i++) {
+    const memory = 1 + Math.floor(random.next() * 10);
+    cluster.submitAt(
+      5 + i,
+      i % 2,
+      parseJobSpec({ tasks: { count: 5, run: { sleep: 20 } }, demand: { memory } }),
+    );
+  }
+  cluster.run();
+  expect(ended.filter((job) => job.state === 'completed').length).toBe(60);
+  expect(running.size).toBe(5);
+});
+
+describe('with leases and safety nets', () => {
+  const settings = settingsOf({}, LIVE_TIMINGS);
+
+  test('what ran or waited on a worker that dies is run again elsewhere', () => {
+    for (const seed of ['1', '2', '3']) {
+      const ended: Job[] = [];
+      const cluster = new VirtualCluster({
+        workers: 20,
+        schedulers: 3,
+        settings,
+        seed,
+        checked: true,
+        onJobEnd: (job) => ended.push(job),
+      });
+      workload(cluster, 200, seed, 3);
+      for (let i = 0; i < 5; i++)
+        cluster.at(1_000 + 700 * i, () => cluster.kill(cluster.workerAddresses[i * 3]!));
+      cluster.run(120_000);
+      expect(ended.length, `seed ${seed}`).toBe(200);
+      expect(ended.every((job) => job.state === 'completed')).toBe(true);
+      expect(ended.some((job) => job.attemptsLost > 0)).toBe(true);
+    }
+  });
+
+  test('a cancelled job ends at once where it waits, and its running tasks are killed', () => {
+    const ended: Job[] = [];
+    const cluster = new VirtualCluster({
+      workers: 4,
+      schedulers: 1,
+      settings,
+      seed: 'cancel',
+      checked: true,
+      onJobEnd: (job) => ended.push(job),
+    });
+    cluster.at(500, (now) => {
+      const short = cluster.schedulers[0]!.submit(sleeps(new Array<number>(10).fill(900)), 'short', now);
+      const long = cluster.schedulers[0]!.submit(sleeps(new Array<number>(10).fill(5_000)), 'long', now);
+      cluster.at(1_000, (later) => {
+        cluster.schedulers[0]!.cancel(short, later);
+        cluster.schedulers[0]!.cancel(long, later);
+      });
+    });
+    cluster.run(1_010);
+    expect(ended.map((job) => job.state)).toEqual(['cancelled', 'cancelled']);
+    expect(ended.every((job) => job.states.every((state) => state === TaskState.cancelled))).toBe(true);
+    // The workers are free again: another job runs at once.
+    cluster.submitAt(2_000, 0, sleeps([10, 10, 10, 10]));
+    cluster.run(2_050);
+    expect(ended.length).toBe(3);
+  });
+
+  test('a worker that drains gives back what waits and ends what runs', () => {
+    const ended: Job[] = [];
+    const cluster = new VirtualCluster({
+      workers: 6,
+      schedulers: 2,
+      settings,
+      seed: 'drain',
+      checked: true,
+      onJobEnd: (job) => ended.push(job),
+    });
+    workload(cluster, 100, 'drain', 2);
+    cluster.at(600, (now) => cluster.workers[2]!.drain(now));
+    cluster.at(900, (now) => cluster.workers[4]!.drain(now));
+    cluster.run(200_000);
+    expect(ended.length).toBe(100);
+    expect(ended.every((job) => job.state === 'completed' && job.attemptsLost === 0)).toBe(true);
+    expect(cluster.workers[2]!.isIdle && cluster.workers[4]!.isIdle).toBe(true);
+  });
+
+  test('a task that runs too long is killed and tried again as often as the job allows', () => {
+    const ended: Job[] = [];
+    const cluster = new VirtualCluster({
+      workers: 4,
+      schedulers: 1,
+      settings,
+      seed: 'timeout',
+      checked: true,
+      onJobEnd: (job) => ended.push(job),
+    });
+    cluster.submitAt(
+      500,
+      0,
+      parseJobSpec({ tasks: [{ sleep: 50 }, { sleep: 5_000 }], timeout: 200, retries: 2 }),
+    );
+    cluster.run(5_000);
+    const job = ended[0]!;
+    expect(job.state).toBe('failed');
+    expect([...job.states]).toEqual([TaskState.completed, TaskState.failed]);
+    expect([...job.attempts]).toEqual([1, 3]);
+    expect(job.errors.get(1)?.outcome.kind).toBe('timeout');
+    expect(job.endedAt! - job.acceptedAt).toBeLessThan(700);
+  });
+});
