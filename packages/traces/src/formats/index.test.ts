@@ -1,0 +1,67 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WorkloadError } from '../errors.js';
+import { jobOf } from '../job.js';
+import { detectFormat, FORMATS } from './index.js';
+import { writeTrace } from './write.js';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'goshawk-formats-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+async function detect(content: string | Buffer) {
+  const file = join(folder, 'somefile');
+  await writeFile(file, content);
+  return (await detectFormat(file)).name;
+}
+
+describe('detectFormat', () => {
+  it('tells `.tr` by its content, compressed or not, faulty further on or not', async () => {
+    expect(await detect('\n\n0 1 5 5\n')).toBe('tr');
+    expect(await detect(gzipSync('0 1 5 5\n'))).toBe('tr');
+    expect(await detect('0 1\n')).toBe('tr');
+  });
+
+  it('says what an unknown file begins with and which formats are known', async () => {
+    await expect(detect('\njob,submit\n1,2\n')).rejects.toThrow(
+      /somefile:2: not a known trace format: it begins with 'job,submit'; known is tr \(/,
+    );
+    await expect(detect(Buffer.from([0, 1, 2, 3, 0]))).rejects.toThrow('it is not text');
+    await expect(detect('')).rejects.toThrow('the trace is empty');
+  });
+});
+
+describe('writeTrace', () => {
+  const jobs = [jobOf(0, Float64Array.of(1, 2, 3)), jobOf(1.5, Float64Array.of(0.25))];
+  const text = '0 3 2 1 2 3\n1.5 1 0.25 0.25\n';
+
+  it('writes text, and gzip where the name asks for it', async () => {
+    await writeTrace(join(folder, 'out.tr'), FORMATS.tr!, jobs);
+    expect(await readFile(join(folder, 'out.tr'), 'utf8')).toBe(text);
+    await writeTrace(join(folder, 'out.tr.gz'), FORMATS.tr!, jobs);
+    expect(gunzipSync(await readFile(join(folder, 'out.tr.gz'))).toString()).toBe(text);
+  });
+
+  it('leaves nothing half-written, and what was there before, when the jobs fail', async () => {
+    const file = join(folder, 'kept.tr');
+    await writeFile(file, 'before');
+    const failing = (function* () {
+      yield jobs[0]!;
+      throw new WorkloadError('line 2 is wrong', 'mend it');
+    })();
+    await expect(writeTrace(file, FORMATS.tr!, failing)).rejects.toThrow('line 2 is wrong; mend it');
+    expect(await readFile(file, 'utf8')).toBe('before');
+    expect((await readdir(folder)).filter((name) => name.includes('partial'))).toEqual([]);
+  });
+
+  it('says in one line that it cannot write', async () => {
+    await expect(writeTrace(join(folder, 'no', 'such', 'x.tr'), FORMATS.tr!, jobs)).rejects.toThrow(
+      /x\.tr: cannot be written \(ENOENT.*\); check the folder/,
+    );
+  });
+});

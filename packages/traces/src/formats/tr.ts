@@ -1,0 +1,174 @@
+import { WorkloadError } from '../errors.js';
+import type { Jobs, TraceJob } from '../job.js';
+import { readLineBatches } from './lines.js';
+
+/**
+ * The `.tr` format of the Sparrow, Hawk and Eagle simulations: one job a line,
+ * `submit_s n_tasks mean_task_s d1 d2 … dn`, fields separated by one or more blanks. Numbers may be
+ * floats, lines need not be in order of time, and blank lines are skipped.
+ */
+export const TR_LAYOUT = '`submit_s tasks mean_s d1 d2 … dn`, separated by blanks';
+
+/** Whether a line looks like `.tr`: it begins with a number that is followed by a blank or nothing. */
+export function looksLikeTr(line: string): boolean {
+  const [first] = line.trim().split(/\s/, 1);
+  return first !== undefined && /^[-+]?(\d*\.?\d+(e[-+]?\d+)?|nan|inf(inity)?)$/i.test(first);
+}
+
+/**
+ * Jobs of a `.tr` file (gzip'd or not) in file order, streamed.
+ * @throws WorkloadError with file and line at the first line that is wrong, or when there is no job
+ */
+export async function* readTr(file: string): AsyncGenerator<TraceJob> {
+  let line = 0;
+  let jobs = 0;
+  for await (const batch of readLineBatches(file)) {
+    for (const text of batch) {
+      line++;
+      const job = parseTrLine(text, file, line);
+      if (job === undefined) continue;
+      jobs++;
+      yield job;
+    }
+  }
+  if (jobs === 0) throw emptyTrace(file);
+}
+
+export function emptyTrace(file: string): WorkloadError {
+  return new WorkloadError('the trace is empty', `each line is a job: ${TR_LAYOUT}`, { file });
+}
+
+/** One line as a job, or undefined when it is blank. */
+export function parseTrLine(text: string, file: string, line: number): TraceJob | undefined {
+  const fields = new Fields(text);
+  if (!fields.next()) return undefined;
+  const wrong = (problem: string, advice: string) => new WorkloadError(problem, advice, { file, line });
+
+  const submitSeconds = fields.number();
+  if (!(submitSeconds >= 0 && submitSeconds < Infinity)) {
+    throw wrong(`the submission time is ${quote(fields.token())}`, 'it is a number of seconds, zero or more');
+  }
+  const tasks = fields.next() ? fields.number() : undefined;
+  const tasksToken = fields.token();
+  const mean = fields.next() ? fields.number() : undefined;
+  if (tasks === undefined || mean === undefined) {
+    throw wrong(`the line has only ${tasks === undefined ? 1 : 2} of its fields`, `a line is ${TR_LAYOUT}`);
+  }
+  if (!Number.isSafeInteger(tasks) || tasks < 1) {
+    throw wrong(`the number of tasks is ${quote(tasksToken)}`, 'it is a whole number, one or more');
+  }
+  if (!(mean >= 0 && mean < Infinity)) {
+    throw wrong(
+      `the mean task duration is ${quote(fields.token())}`,
+      'it is a number of seconds, zero or more',
+    );
+  }
+  const durationsSeconds = readDurations(fields, tasks, text.length, wrong);
+  return { submitSeconds, durationsSeconds, meanSeconds: mean };
+}
+
+function readDurations(
+  fields: Fields,
+  tasks: number,
+  lineLength: number,
+  wrong: (problem: string, advice: string) => WorkloadError,
+): Float64Array {
+  // A line of n durations has 2n characters at least: a count that cannot be true allocates nothing.
+  const durations = new Float64Array(Math.min(tasks, lineLength));
+  let count = 0;
+  while (fields.next()) {
+    count++;
+    if (count > tasks) continue;
+    const duration = fields.number();
+    if (!(duration >= 0 && duration < Infinity)) {
+      throw wrong(
+        `duration ${count} of ${tasks} is ${quote(fields.token())}`,
+        'it is a number of seconds, zero or more',
+      );
+    }
+    durations[count - 1] = duration;
+  }
+  if (count < tasks) {
+    throw wrong(
+      `${tasks - count} of ${tasks} task durations ${tasks - count === 1 ? 'is' : 'are'} missing`,
+      'give one duration for each task, or correct the number of tasks',
+    );
+  }
+  if (count > tasks) {
+    throw wrong(
+      `the line has ${count} durations for ${tasks} ${tasks === 1 ? 'task' : 'tasks'}`,
+      'give one duration for each task, or correct the number of tasks',
+    );
+  }
+  return durations;
+}
+
+/** Walks over the fields of a line without making an array of them: lines can have 50,000. */
+class Fields {
+  readonly #text: string;
+  #start = 0;
+  #end = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** Moves to the next field; false when there is none. */
+  next(): boolean {
+    const text = this.#text;
+    let at = this.#end;
+    while (at < text.length && text.charCodeAt(at) <= 32) at++;
+    this.#start = at;
+    while (at < text.length && text.charCodeAt(at) > 32) at++;
+    this.#end = at;
+    return this.#end > this.#start;
+  }
+
+  token(): string {
+    return this.#text.slice(this.#start, this.#end);
+  }
+
+  /** The field as a decimal number, NaN when it is none. */
+  number(): number {
+    // Decimal digits that make an integer below 2^53, divided by a power of ten that is exact itself,
+    // give the correctly rounded value: one division in place of a substring and a general parser.
+    const text = this.#text;
+    let digits = 0;
+    let fraction = -1;
+    for (let i = this.#start; i < this.#end; i++) {
+      const code = text.charCodeAt(i);
+      if (code >= 48 && code <= 57) {
+        digits = digits * 10 + (code - 48);
+        if (fraction >= 0) fraction++;
+      } else if (code === 46 && fraction < 0) {
+        fraction = 0;
+      } else {
+        return this.#generalNumber();
+      }
+    }
+    const onlyPoint = fraction === 0 && this.#end - this.#start === 1;
+    if (digits > Number.MAX_SAFE_INTEGER || fraction >= POWERS_OF_TEN.length || onlyPoint) {
+      return this.#generalNumber();
+    }
+    return fraction <= 0 ? digits : digits / POWERS_OF_TEN[fraction]!;
+  }
+
+  #generalNumber(): number {
+    const token = this.token();
+    return /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(token) ? Number(token) : Number.NaN;
+  }
+}
+
+const POWERS_OF_TEN = Float64Array.from({ length: 23 }, (_, exponent) => Number(`1e${exponent}`));
+
+function quote(token: string): string {
+  return `'${token.length > 40 ? `${token.slice(0, 40)}…` : token}'`;
+}
+
+/** Lines of the `.tr` format, each with its line end. Numbers are written so that they read back exactly. */
+export async function* trLines(jobs: Jobs): AsyncGenerator<string> {
+  for await (const job of jobs) {
+    const { submitSeconds, durationsSeconds, meanSeconds } = job;
+    yield `${submitSeconds} ${durationsSeconds.length} ${meanSeconds} ${durationsSeconds.join(' ')}\n`;
+  }
+}

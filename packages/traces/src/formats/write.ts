@@ -1,0 +1,30 @@
+import { createWriteStream } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { WorkloadError } from '../errors.js';
+import type { Jobs } from '../job.js';
+import type { TraceFormat } from './index.js';
+
+/**
+ * Writes jobs to a file, gzip'd when its name ends in `.gz`. The file appears whole or not at all: a
+ * reader's or generator's error half-way leaves what was there before.
+ */
+export async function writeTrace(file: string, format: TraceFormat, jobs: Jobs): Promise<void> {
+  const partial = `${file}.partial-${process.pid}`;
+  const text = Readable.from(format.write(jobs));
+  const target = createWriteStream(partial);
+  try {
+    await (file.endsWith('.gz') ? pipeline(text, createGzip(), target) : pipeline(text, target));
+    await rename(partial, file);
+  } catch (cause) {
+    await rm(partial, { force: true });
+    if (cause instanceof WorkloadError || (cause as NodeJS.ErrnoException).syscall === undefined) throw cause;
+    throw new WorkloadError(
+      `cannot be written (${(cause as Error).message})`,
+      'check the folder and the free space',
+      { file, cause },
+    );
+  }
+}

@@ -1,0 +1,166 @@
+import { jobOf, sum, type TraceJob } from '../job.js';
+import { Random } from '../random.js';
+import { StratifiedUniform } from '../stratified.js';
+import { microseconds, poissonArrivals, urn } from './draws.js';
+import { defineGenerator } from './generator.js';
+import { LONG_JOBS, MEAN_QUANTILES, SHORT_JOBS, type SizeBand, SPREAD_QUANTILES } from './google-tables.js';
+import { count, positive, seed } from './options.js';
+
+/** Hawk takes the tenth of the jobs with the longest mean task duration as long (§2.3, §4.1). */
+const LONG_SHARE = 0.1;
+/** Sizes: fine enough for the 1 in 1,000 jobs with thousands of tasks. */
+const SIZE_STRATA = 1024;
+/** Mean durations, for each class and band of sizes: of 64 of the most extreme jobs, two or three. */
+const MEAN_STRATA = 64;
+
+/**
+ * Jobs whose statistics match those of the 2011 Google trace: a class, a size in tasks, a mean task
+ * duration given both, and a spread within the job given both, from the tables; durations are
+ * log-normal around the mean. docs/WORKLOADS.md compares the result with the trace.
+ */
+export const googleLike = defineGenerator({
+  name: 'google-like',
+  description:
+    'jobs like those of the 2011 Google trace: 10% long jobs with 28% of the tasks and 84% of the task seconds',
+  options: {
+    jobs: count(10_000, 'number of jobs'),
+    load: positive(0.9, 'task seconds submitted a second, over the workers'),
+    workers: count(15_000, 'single-slot workers that `load` refers to'),
+    seed: seed(),
+  },
+  generate: ({ jobs, load, workers, seed }) =>
+    googleLikeJobs({
+      jobs,
+      longJobs: Math.floor(LONG_SHARE * jobs),
+      meanInterarrivalSeconds: meanTaskSecondsPerJob() / (load * workers),
+      seed,
+    }),
+});
+
+/** The jobs themselves, of which exactly `longJobs` are long, at random places. */
+export function* googleLikeJobs(options: {
+  readonly jobs: number;
+  readonly longJobs: number;
+  readonly meanInterarrivalSeconds: number;
+  readonly seed: number;
+}): Generator<TraceJob> {
+  const random = new Random(options.seed).fork('google-like');
+  const nextSubmission = poissonArrivals(random.fork('arrivals'), options.meanInterarrivalSeconds);
+  const isLong = urn(random.fork('classes'), options.jobs, options.longJobs);
+  const short = new JobClass(SHORT_JOBS, random.fork('short'));
+  const long = new JobClass(LONG_JOBS, random.fork('long'));
+  for (let i = 0; i < options.jobs; i++) {
+    yield jobOf(nextSubmission(), (isLong() ? long : short).drawDurations());
+  }
+}
+
+/** Expected task seconds of a job, from the tables: what the arrival rate for a given load follows from. */
+export function meanTaskSecondsPerJob(): number {
+  return LONG_SHARE * meanTaskSeconds(LONG_JOBS) + (1 - LONG_SHARE) * meanTaskSeconds(SHORT_JOBS);
+}
+
+function meanTaskSeconds(bands: readonly SizeBand[]): number {
+  let total = 0;
+  let smallest = 1;
+  let shareBelow = 0;
+  for (const band of bands) {
+    const meanSeconds = logLinearMean(MEAN_QUANTILES, band.meanSeconds);
+    for (const [largest, cumulativeShare] of band.sizes) {
+      total += (cumulativeShare - shareBelow) * ((smallest + largest) / 2) * meanSeconds;
+      smallest = largest + 1;
+      shareBelow = cumulativeShare;
+    }
+  }
+  return total;
+}
+
+/** One class of jobs, with its streams of random numbers. */
+class JobClass {
+  readonly #bands: readonly SizeBand[];
+  readonly #sizes: StratifiedUniform;
+  readonly #means: readonly StratifiedUniform[];
+  readonly #spreads: Random;
+  readonly #tasks: Random;
+
+  constructor(bands: readonly SizeBand[], random: Random) {
+    this.#bands = bands;
+    this.#sizes = new StratifiedUniform(random.fork('sizes'), SIZE_STRATA);
+    this.#means = bands.map((_, i) => new StratifiedUniform(random.fork(`means ${i}`), MEAN_STRATA));
+    this.#spreads = random.fork('spreads');
+    this.#tasks = random.fork('tasks');
+  }
+
+  /** Task durations of one job in seconds. */
+  drawDurations(): Float64Array {
+    const { tasks, bandIndex } = this.#drawSize();
+    const band = this.#bands[bandIndex]!;
+    const meanSeconds = quantile(MEAN_QUANTILES, band.meanSeconds, this.#means[bandIndex]!.draw());
+    if (band.spread === undefined || tasks === 1) {
+      return new Float64Array(tasks).fill(microseconds(meanSeconds));
+    }
+    const spread = quantile(SPREAD_QUANTILES, band.spread, this.#spreads.uniform());
+    return logNormalDurations(tasks, meanSeconds, spread, this.#tasks);
+  }
+
+  #drawSize(): { tasks: number; bandIndex: number } {
+    const share = this.#sizes.draw();
+    let smallest = 1;
+    let shareBelow = 0;
+    for (const [bandIndex, band] of this.#bands.entries()) {
+      for (const [largest, cumulativeShare] of band.sizes) {
+        if (share < cumulativeShare) {
+          const within = (share - shareBelow) / (cumulativeShare - shareBelow);
+          return { tasks: smallest + Math.floor(within * (largest + 1 - smallest)), bandIndex };
+        }
+        smallest = largest + 1;
+        shareBelow = cumulativeShare;
+      }
+    }
+    throw new Error(`the size table ends at ${shareBelow}, below ${share}`);
+  }
+}
+
+/**
+ * `tasks` log-normal durations with exactly the given mean and nearly the given spread (standard
+ * deviation over mean): the normal draws are standardised first, else jobs of few tasks, of which
+ * there are many, would spread less than asked for. Log-normal because it gives back the percentiles
+ * of the trace's task durations when only each job's size, mean and spread are kept.
+ */
+function logNormalDurations(
+  tasks: number,
+  meanSeconds: number,
+  spread: number,
+  random: Random,
+): Float64Array {
+  const values = new Float64Array(tasks);
+  for (let i = 0; i < tasks; i++) values[i] = random.normal();
+  const centre = sum(values) / tasks;
+  let squares = 0;
+  for (let i = 0; i < tasks; i++) squares += (values[i]! - centre) ** 2;
+  const scale = Math.sqrt(Math.log1p(spread * spread) / (squares / tasks || 1));
+  for (let i = 0; i < tasks; i++) values[i] = Math.exp(scale * (values[i]! - centre));
+  const factor = meanSeconds / (sum(values) / tasks);
+  for (let i = 0; i < tasks; i++) values[i] = microseconds(values[i]! * factor);
+  return values;
+}
+
+/** Value at quantile `at` of a table, log-linear between its entries. */
+function quantile(quantiles: readonly number[], values: readonly number[], at: number): number {
+  let i = 1;
+  while (quantiles[i]! < at) i++;
+  const low = values[i - 1]!;
+  const within = (at - quantiles[i - 1]!) / (quantiles[i]! - quantiles[i - 1]!);
+  return low * (values[i]! / low) ** within;
+}
+
+/** Mean of the distribution that `quantile` draws from: the integral of each exponential piece. */
+function logLinearMean(quantiles: readonly number[], values: readonly number[]): number {
+  let mean = 0;
+  for (let i = 1; i < values.length; i++) {
+    const low = values[i - 1]!;
+    const high = values[i]!;
+    const pieceMean = high === low ? low : (high - low) / Math.log(high / low);
+    mean += (quantiles[i]! - quantiles[i - 1]!) * pieceMean;
+  }
+  return mean;
+}

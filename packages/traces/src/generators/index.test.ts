@@ -1,0 +1,170 @@
+import { describe, expect, it } from 'vitest';
+import type { TraceJob } from '../job.js';
+import { sum } from '../job.js';
+import { nearestRank } from '../percentiles.js';
+import { Random } from '../random.js';
+import { urn } from './draws.js';
+import { configureGenerator, GENERATORS } from './index.js';
+
+function jobsOf(spec: string): TraceJob[] {
+  return [...configureGenerator(spec).generate()];
+}
+
+function percentile(values: readonly number[], percent: number): number {
+  return nearestRank(Float64Array.from(values).sort(), percent);
+}
+
+describe.each(Object.keys(GENERATORS))('generator %s', (name) => {
+  const spec = `${name}:jobs=200,seed=3`;
+
+  it('gives as many jobs as asked for, in order of submission, with tasks that take time', () => {
+    const jobs = jobsOf(spec);
+    expect(jobs.length).toBe(200);
+    expect(configureGenerator(spec).jobCount).toBe(200);
+    let latest = 0;
+    for (const { submitSeconds, durationsSeconds, meanSeconds } of jobs) {
+      expect(submitSeconds).toBeGreaterThanOrEqual(latest);
+      latest = submitSeconds;
+      expect(durationsSeconds.length).toBeGreaterThanOrEqual(1);
+      expect(durationsSeconds.every((seconds) => seconds >= 0 && seconds < Infinity)).toBe(true);
+      expect(meanSeconds).toBeCloseTo(sum(durationsSeconds) / durationsSeconds.length, 3);
+    }
+  });
+
+  it('gives the same jobs for the same options, and others for another seed', () => {
+    expect(jobsOf(spec)).toEqual(jobsOf(spec));
+    expect(jobsOf(`${name}:jobs=200,seed=4`)).not.toEqual(jobsOf(spec));
+  });
+
+  it('spells out all of its options', () => {
+    const { canonical } = configureGenerator(spec);
+    expect(canonical.startsWith(`${name}:jobs=200,`)).toBe(true);
+    expect(configureGenerator(canonical).canonical).toBe(canonical);
+  });
+});
+
+describe('a specification', () => {
+  it.each([
+    ['hawk:jobs=1', /^unknown generator 'hawk'; known ones are google-like, prototype, motivation, /],
+    ['motivation:task=3', /^motivation has no option 'task'; its options are jobs, interarrival, seed$/],
+    ['motivation:toString=3', /^motivation has no option 'toString'/],
+    ['motivation:jobs', /^motivation: option jobs has no value; write jobs=VALUE with a whole number/],
+    [
+      'motivation:jobs=0',
+      /^motivation: jobs is '0'; write jobs=VALUE with a whole number, one or more \(default 1000\)$/,
+    ],
+    ['motivation:jobs=1.5', /jobs is '1.5'/],
+    ['motivation:jobs=many', /jobs is 'many'/],
+    ['motivation:jobs=', /jobs is ''/],
+    ['motivation:interarrival=-5', /interarrival is '-5'; .* a number above zero/],
+    ['motivation:seed=-1', /seed is '-1'; .* a whole number, zero or more/],
+    ['motivation:jobs=1,jobs=2', /option jobs is given twice/],
+    ['yahoo:deviation=some', /deviation is 'some'; write deviation=VALUE with twice-mean or root/],
+  ])('`%s` is refused', (spec, message) => {
+    expect(() => configureGenerator(spec)).toThrow(message);
+  });
+
+  it('takes blanks around its parts, and no options at all', () => {
+    expect(configureGenerator('motivation: jobs = 5 , seed=2 ').canonical).toBe(
+      'motivation:jobs=5,interarrival=50,seed=2',
+    );
+    expect(configureGenerator('motivation').jobCount).toBe(1000);
+  });
+});
+
+describe('motivation', () => {
+  it('is the scenario of Hawk §2.3', () => {
+    const jobs = jobsOf('motivation');
+    const short = jobs.filter((job) => job.meanSeconds === 100);
+    const long = jobs.filter((job) => job.meanSeconds === 20_000);
+    expect([short.length, long.length]).toEqual([950, 50]);
+    expect(short.every((job) => job.durationsSeconds.length === 100)).toBe(true);
+    expect(long.every((job) => job.durationsSeconds.length === 1000)).toBe(true);
+    const meanGap = jobs.at(-1)!.submitSeconds / (jobs.length - 1);
+    expect(meanGap).toBeGreaterThan(45);
+    expect(meanGap).toBeLessThan(55);
+  });
+});
+
+describe('google-like', () => {
+  it('has exactly a tenth of long jobs, and Google-like percentiles in a small sample already', () => {
+    const jobs = jobsOf('google-like:jobs=9939');
+    const means = jobs.map((job) => job.meanSeconds);
+    expect(means.filter((mean) => mean >= 919)).toHaveLength(993);
+    expect(percentile(means, 50)).toBeCloseTo(97.9, -1);
+    const tasks = jobs.map((job) => job.durationsSeconds.length);
+    expect(percentile(tasks, 50)).toBe(1);
+    expect(percentile(tasks, 90)).toBeCloseTo(21.5, -1);
+    expect(percentile(tasks, 99)).toBeGreaterThan(900);
+  });
+
+  it('offers the load that is asked for', () => {
+    const jobs = jobsOf('google-like:jobs=50000,load=0.5,workers=1000');
+    const taskSeconds = jobs.reduce((total, job) => total + sum(job.durationsSeconds), 0);
+    expect(taskSeconds / jobs.at(-1)!.submitSeconds / 1000).toBeCloseTo(0.5, 1);
+  });
+});
+
+describe('prototype', () => {
+  it('has 3,300 jobs of at most as many tasks as workers, at the given load', () => {
+    const jobs = jobsOf('prototype');
+    expect(jobs).toHaveLength(3300);
+    expect(Math.max(...jobs.map((job) => job.durationsSeconds.length))).toBe(100);
+    const taskSeconds = jobs.reduce((total, job) => total + sum(job.durationsSeconds), 0);
+    expect(taskSeconds / jobs.at(-1)!.submitSeconds / 100).toBeCloseTo(0.9, 1);
+  });
+});
+
+describe.each([
+  ['cloudera', 0.0502],
+  ['facebook', 0.0201],
+  ['yahoo', 0.094],
+])('%s', (name, longShare) => {
+  it('offers the load that is asked for, from short jobs and few long ones', () => {
+    const jobs = jobsOf(`${name}:jobs=20000,load=0.8`);
+    const workers = GENERATORS[name]!.options.workers!.default as number;
+    const taskSeconds = jobs.reduce((total, job) => total + sum(job.durationsSeconds), 0);
+    const load = taskSeconds / jobs.at(-1)!.submitSeconds / workers;
+    // Rare jobs hold much of the work: the load of a sample scatters.
+    expect(load).toBeGreaterThan(0.5);
+    expect(load).toBeLessThan(1.2);
+    const cutoff = percentile(
+      jobs.map((job) => job.meanSeconds),
+      100 * (1 - longShare),
+    );
+    const long = jobs.filter((job) => job.meanSeconds > cutoff);
+    const longTaskSeconds = long.reduce((total, job) => total + sum(job.durationsSeconds), 0);
+    expect(longTaskSeconds / taskSeconds).toBeGreaterThan(0.6);
+  });
+});
+
+describe('yahoo', () => {
+  it('with deviation=root has the percentiles of the Yahoo trace of the Hawk simulations', () => {
+    const jobs = jobsOf('yahoo:deviation=root');
+    const tasks = jobs.map((job) => job.durationsSeconds.length);
+    const means = jobs.map((job) => job.meanSeconds);
+    // yahoo-sub.tr: 15 and 57 tasks; 15.6 and 81.5 s.
+    expect(percentile(tasks, 50)).toBe(15);
+    expect(percentile(tasks, 90) / 57).toBeCloseTo(1, 0);
+    expect(percentile(means, 50) / 15.6).toBeCloseTo(1, 1);
+    expect(percentile(means, 90) / 81.5).toBeCloseTo(1, 1);
+  });
+});
+
+describe('poisson', () => {
+  it('draws exponential durations, or takes constant ones', () => {
+    const all = jobsOf('poisson:jobs=2000,mean=8').flatMap((job) => [...job.durationsSeconds]);
+    expect(sum(all) / all.length / 8).toBeCloseTo(1, 1);
+    expect(percentile(all, 50) / 8).toBeCloseTo(Math.LN2, 1);
+    const constant = jobsOf('poisson:jobs=5,tasks=2,mean=8,durations=constant');
+    expect(constant.map((job) => [...job.durationsSeconds])).toEqual(Array(5).fill([8, 8]));
+  });
+});
+
+it('an urn gives exactly what is in it', () => {
+  for (let seed = 0; seed < 20; seed++) {
+    const draw = urn(new Random(seed), 50, 7);
+    const drawn = Array.from({ length: 50 }, draw);
+    expect(drawn.filter(Boolean)).toHaveLength(7);
+  }
+});

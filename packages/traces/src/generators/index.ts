@@ -1,0 +1,34 @@
+import { WorkloadError } from '../errors.js';
+import type { ConfiguredGenerator, WorkloadGenerator } from './generator.js';
+import { googleLike } from './google-like.js';
+import { cloudera, facebook, yahoo } from './mapreduce.js';
+import { motivation } from './motivation.js';
+import { poisson } from './poisson.js';
+import { prototype } from './prototype.js';
+
+/** All generators by name: what help texts, errors and `trace generate` read. */
+export const GENERATORS: Readonly<Record<string, WorkloadGenerator>> = Object.fromEntries(
+  [googleLike, prototype, motivation, cloudera, facebook, yahoo, poisson].map((each) => [each.name, each]),
+);
+
+/** The generator that a specification `name` or `name:key=value,…` names, or undefined when it names none. */
+export function findGenerator(spec: string): { generator: WorkloadGenerator; options: string } | undefined {
+  const [, name = '', options = ''] = /^([^:]*)(?::(.*))?$/s.exec(spec) ?? [];
+  const generator = Object.hasOwn(GENERATORS, name) ? GENERATORS[name] : undefined;
+  return generator && { generator, options };
+}
+
+/**
+ * A configured generator from its specification.
+ * @throws WorkloadError for an unknown generator or option, naming the known ones
+ */
+export function configureGenerator(spec: string): ConfiguredGenerator {
+  const found = findGenerator(spec);
+  if (found === undefined) {
+    throw new WorkloadError(
+      `unknown generator '${spec.split(':', 1)[0]}'`,
+      `known ones are ${Object.keys(GENERATORS).join(', ')}`,
+    );
+  }
+  return found.generator.configure(found.options);
+}

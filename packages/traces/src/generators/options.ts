@@ -1,0 +1,110 @@
+import { WorkloadError } from '../errors.js';
+
+/** One option of a generator: its default, what it means, and how its text is read. */
+export interface OptionSpec<T extends number | string> {
+  readonly default: T;
+  readonly description: string;
+  /** What a value may be, in words, for help texts and errors. */
+  readonly accepts: string;
+  /** The value, or undefined when the text is no such value. */
+  readonly parse: (text: string) => T | undefined;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: an option of any type; `unknown` would not take the parsers
+export type OptionSpecs = Readonly<Record<string, OptionSpec<any>>>;
+
+export type OptionValues<O extends OptionSpecs> = {
+  readonly [K in keyof O]: O[K] extends OptionSpec<infer T> ? T : never;
+};
+
+/** A whole number, one or more. */
+export function count(fallback: number, description: string): OptionSpec<number> {
+  return wholeNumber(fallback, description, 1);
+}
+
+/** A whole number, zero or more. */
+export function seed(): OptionSpec<number> {
+  return wholeNumber(1, 'the same seed gives the same jobs', 0);
+}
+
+function wholeNumber(fallback: number, description: string, least: number): OptionSpec<number> {
+  return {
+    default: fallback,
+    description,
+    accepts: `a whole number, ${least === 0 ? 'zero' : 'one'} or more`,
+    parse: (text) => {
+      const value = decimal(text);
+      return Number.isSafeInteger(value) && value >= least ? value : undefined;
+    },
+  };
+}
+
+/** A number above zero. */
+export function positive(fallback: number, description: string): OptionSpec<number> {
+  return {
+    default: fallback,
+    description,
+    accepts: 'a number above zero',
+    parse: (text) => {
+      const value = decimal(text);
+      return value > 0 && value < Infinity ? value : undefined;
+    },
+  };
+}
+
+/** One word of a list; the first is the default. */
+export function choice<const T extends string>(
+  words: readonly [T, ...T[]],
+  description: string,
+): OptionSpec<T> {
+  return {
+    default: words[0],
+    description,
+    accepts: words.join(' or '),
+    parse: (text) => words.find((word) => word === text),
+  };
+}
+
+function decimal(text: string): number {
+  return /^\d+(\.\d+)?(e\d+)?$/i.test(text) ? Number(text) : Number.NaN;
+}
+
+/**
+ * Reads `key=value,key=value` against the options of a generator; what is not named has its default.
+ * @throws WorkloadError for an unknown, repeated or malformed option
+ */
+export function parseOptions<O extends OptionSpecs>(
+  generator: string,
+  text: string,
+  specs: O,
+): OptionValues<O> {
+  const values: Record<string, number | string> = {};
+  for (const part of text.split(',')) {
+    if (part.trim() === '') continue;
+    const equals = part.indexOf('=');
+    const name = (equals < 0 ? part : part.slice(0, equals)).trim();
+    const value = equals < 0 ? undefined : part.slice(equals + 1).trim();
+    const spec = Object.hasOwn(specs, name) ? specs[name] : undefined;
+    if (spec === undefined) {
+      throw new WorkloadError(
+        `${generator} has no option '${name}'`,
+        `its options are ${Object.keys(specs).join(', ')}`,
+      );
+    }
+    if (name in values) {
+      throw new WorkloadError(`${generator}: option ${name} is given twice`, 'give it once');
+    }
+    const parsed = value === undefined ? undefined : spec.parse(value);
+    if (parsed === undefined) {
+      throw new WorkloadError(
+        value === undefined
+          ? `${generator}: option ${name} has no value`
+          : `${generator}: ${name} is '${value}'`,
+        `write ${name}=VALUE with ${spec.accepts} (default ${spec.default})`,
+      );
+    }
+    values[name] = parsed;
+  }
+  for (const [name, spec] of Object.entries(specs)) values[name] ??= spec.default;
+  return values as OptionValues<O>;
+}

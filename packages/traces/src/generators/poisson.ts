@@ -1,0 +1,32 @@
+import { jobOf, type TraceJob } from '../job.js';
+import { Random } from '../random.js';
+import { microseconds, poissonArrivals } from './draws.js';
+import { defineGenerator } from './generator.js';
+import { choice, count, positive, seed } from './options.js';
+
+/** Equal jobs at random times: the plainest queueing model, for checks against theory. */
+export const poisson = defineGenerator({
+  name: 'poisson',
+  description: 'jobs of equal size with Poisson arrivals at a given load',
+  options: {
+    jobs: count(1000, 'number of jobs'),
+    tasks: count(10, 'tasks of each job'),
+    mean: positive(100, 'mean task duration in seconds'),
+    durations: choice(['exponential', 'constant'], 'distribution of the task durations'),
+    load: positive(0.9, 'task seconds submitted a second, over the workers'),
+    workers: count(100, 'single-slot workers that `load` refers to'),
+    seed: seed(),
+  },
+  generate: function* ({ jobs, tasks, mean, durations, load, workers, seed }): Generator<TraceJob> {
+    const random = new Random(seed).fork('poisson');
+    const nextSubmission = poissonArrivals(random.fork('arrivals'), (tasks * mean) / (load * workers));
+    const draws = random.fork('durations');
+    for (let i = 0; i < jobs; i++) {
+      const durationsSeconds = new Float64Array(tasks);
+      for (let task = 0; task < tasks; task++) {
+        durationsSeconds[task] = durations === 'constant' ? mean : microseconds(draws.exponential(mean));
+      }
+      yield jobOf(nextSubmission(), durationsSeconds);
+    }
+  },
+});

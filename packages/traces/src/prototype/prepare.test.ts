@@ -1,0 +1,208 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { WorkloadError } from '../errors.js';
+import { configureGenerator } from '../generators/index.js';
+import { jobOf, sum, type TraceJob } from '../job.js';
+import { Random } from '../random.js';
+import { drawArrivals } from './arrivals.js';
+import { fifoMakespan } from './makespan.js';
+import { preparePrototype } from './prepare.js';
+import { sampleJobs } from './sample.js';
+import { scaleTasks, scaleToCluster } from './scale.js';
+
+const durations = fc
+  .array(fc.double({ min: 0.001, max: 1e6, noNaN: true }), { minLength: 1, maxLength: 300 })
+  .map((list) => Float64Array.from(list));
+
+describe('sampleJobs', () => {
+  const jobs = Array.from({ length: 100 }, (_, i) => jobOf(i % 10, Float64Array.of(i)));
+
+  it('draws without replacement and keeps the order of submission', async () => {
+    const { sample, total } = await sampleJobs(jobs, 30, new Random(1));
+    expect(total).toBe(100);
+    expect(sample).toHaveLength(30);
+    expect(new Set(sample).size).toBe(30);
+    const submits = sample.map((job) => job.submitSeconds);
+    expect(submits).toEqual(submits.toSorted((a, b) => a - b));
+  });
+
+  it('takes every job when there are no more than wanted', async () => {
+    const { sample } = await sampleJobs(jobs, 100, new Random(1));
+    expect(new Set(sample)).toEqual(new Set(jobs));
+  });
+
+  it('takes each job equally often', async () => {
+    const taken = new Map<TraceJob, number>();
+    for (let seed = 0; seed < 2000; seed++) {
+      const { sample } = await sampleJobs(jobs, 10, new Random(seed));
+      for (const job of sample) taken.set(job, (taken.get(job) ?? 0) + 1);
+    }
+    // 200 expected each, with a deviation of 13.
+    expect(Math.min(...taken.values())).toBeGreaterThan(140);
+    expect(Math.max(...taken.values())).toBeLessThan(260);
+  });
+});
+
+describe('scaleTasks', () => {
+  it('keeps the task seconds and one task at least', () => {
+    fc.assert(
+      fc.property(durations, fc.double({ min: 0.001, max: 1, noNaN: true }), (before, factor) => {
+        const scaled = scaleTasks(jobOf(3, before), factor, new Random(1));
+        expect(scaled.durationsSeconds.length).toBe(Math.max(1, Math.round(before.length * factor)));
+        expect(sum(scaled.durationsSeconds) / sum(before)).toBeCloseTo(1, 9);
+        expect(scaled.meanSeconds * scaled.durationsSeconds.length).toBeCloseTo(sum(before), 3);
+        expect(scaled.submitSeconds).toBe(3);
+      }),
+    );
+  });
+
+  it('keeps the spread of the durations within the job', () => {
+    const random = new Random(4);
+    const before = Float64Array.from({ length: 1000 }, () => random.exponential(10));
+    const { durationsSeconds } = scaleTasks(jobOf(0, before), 0.05, random);
+    const spread = (values: Float64Array) => {
+      const mean = sum(values) / values.length;
+      return Math.sqrt(sum(values.map((value) => (value - mean) ** 2)) / values.length) / mean;
+    };
+    expect(durationsSeconds.length).toBe(50);
+    expect(spread(durationsSeconds) / spread(before)).toBeCloseTo(1, 0);
+    expect(durationsSeconds).not.toEqual(durationsSeconds.toSorted());
+  });
+
+  it('copes with durations of 0 s', () => {
+    const before = Float64Array.of(0, 0, 0, 0, 8);
+    expect([...scaleTasks(jobOf(0, before), 0.4, new Random(1)).durationsSeconds].sort()).toEqual([4, 4]);
+  });
+
+  it('leaves a workload alone whose largest job fits the cluster', () => {
+    const jobs = [jobOf(0, new Float64Array(10).fill(1)), jobOf(1, new Float64Array(3).fill(1))];
+    expect(scaleToCluster(jobs, 10, new Random(1))).toEqual({ jobs, taskFactor: 1 });
+    expect(scaleToCluster(jobs, 5, new Random(1)).jobs.map((job) => job.durationsSeconds.length)).toEqual([
+      5, 2,
+    ]);
+  });
+});
+
+it('drawArrivals spreads the jobs over the span, in order', () => {
+  const jobs = Array.from({ length: 1000 }, () => jobOf(0, Float64Array.of(1)));
+  const submits = drawArrivals(jobs, 500, new Random(1)).map((job) => job.submitSeconds);
+  expect(submits).toEqual(submits.toSorted((a, b) => a - b));
+  expect(submits[0]).toBeGreaterThan(0);
+  expect(submits.at(-1)).toBeLessThan(500);
+  expect(submits[499]! / 250).toBeCloseTo(1, 0);
+});
+
+describe('fifoMakespan', () => {
+  it('gives each task the slot that is free first', () => {
+    const jobs = [
+      jobOf(0, Float64Array.of(4, 1)),
+      jobOf(0.5, Float64Array.of(2)),
+      jobOf(10, Float64Array.of(1)),
+    ];
+    expect(fifoMakespan(jobs, 1)).toBe(11);
+    expect(fifoMakespan(jobs.slice(0, 2), 1)).toBe(7);
+    expect(fifoMakespan(jobs.slice(0, 2), 2)).toBe(4);
+    expect(fifoMakespan(jobs.slice(0, 2), 3)).toBe(4);
+  });
+
+  it('lies between the work over the slots and the work itself', () => {
+    fc.assert(
+      fc.property(
+        fc.array(durations, { minLength: 1, maxLength: 5 }),
+        fc.integer({ min: 1, max: 20 }),
+        (all, slots) => {
+          const makespan = fifoMakespan(
+            all.map((each) => jobOf(0, each)),
+            slots,
+          );
+          const work = sum(all.map(sum));
+          const longest = Math.max(...all.map((each) => Math.max(...each)));
+          expect(makespan).toBeGreaterThanOrEqual(Math.max(work / slots, longest) * (1 - 1e-12));
+          expect(makespan).toBeLessThanOrEqual((work / slots + longest) * (1 + 1e-12));
+        },
+      ),
+    );
+  });
+});
+
+describe('preparePrototype', () => {
+  const google = () => configureGenerator('google-like:jobs=2000,seed=5').generate();
+
+  it('fits the workload to the cluster and keeps its work', async () => {
+    const prepared = await preparePrototype(google(), { workers: 50, slots: 2, jobs: 1500, scale: 1000 });
+    expect(prepared.jobs).toHaveLength(1500);
+    expect(prepared.workloadJobs).toBe(2000);
+    expect(Math.max(...prepared.jobs.map((job) => job.durationsMs.length))).toBe(100);
+    expect(prepared.taskFactor).toBeLessThan(1);
+    const total = sum(prepared.jobs.map((job) => sum(job.durationsMs)));
+    expect(total / prepared.taskMs).toBeCloseTo(1, 9);
+    const original = sum(prepared.jobs.map((job) => job.original.tasks * job.original.meanSeconds));
+    expect(total / original).toBeCloseTo(1, 6);
+    expect(prepared.divisor).toBe(1000);
+  });
+
+  it('submits the load that is asked for over its span', async () => {
+    const prepared = await preparePrototype(google(), { workers: 100, load: 0.7 });
+    expect(prepared.offeredLoad).toBe(0.7);
+    expect(prepared.taskMs / prepared.spanMs / 100).toBeCloseTo(0.7, 9);
+    expect(prepared.jobs.at(-1)!.submitMs).toBeLessThan(prepared.spanMs);
+    expect(prepared.meanInterarrivalMs).toBeCloseTo(prepared.spanMs / 2000, 9);
+  });
+
+  it('chooses the divisor for the run time, or for the time of submissions', async () => {
+    const whole = await preparePrototype(google(), { workers: 100, forSeconds: 30 });
+    expect(whole.estimatedRunMs).toBeCloseTo(30_000, 6);
+    expect(whole.spanMs).toBeLessThan(30_000);
+    const asTrace = whole.jobs.map((job) => jobOf(job.submitMs, Float64Array.from(job.durationsMs)));
+    expect(fifoMakespan(asTrace, 100)).toBeCloseTo(30_000, 6);
+
+    const span = await preparePrototype(google(), { workers: 100, spanSeconds: 30 });
+    expect(span.spanMs).toBeCloseTo(30_000, 6);
+    expect(span.divisor).toBeCloseTo((span.taskMs * span.divisor) / (30_000 * 100 * 0.9), 3);
+
+    const usual = await preparePrototype(google(), { workers: 100 });
+    expect(usual.estimatedRunMs).toBeCloseTo(60_000, 6);
+  });
+
+  it("tells the 90th percentile of the jobs' means, before and after", async () => {
+    const jobs = Array.from({ length: 10 }, (_, i) => jobOf(i, Float64Array.of(i + 1)));
+    const prepared = await preparePrototype(jobs, { workers: 4, scale: 10 });
+    expect(prepared.originalJobMeanSeconds.p90).toBe(9);
+    expect(prepared.jobMeanMs.p90).toBeCloseTo(900, 9);
+  });
+
+  it('is the same for the same seed and another for another', async () => {
+    const submits = async (seed: number) =>
+      (await preparePrototype(google(), { workers: 100, jobs: 100, seed })).jobs.map((job) => job.submitMs);
+    expect(await submits(1)).toEqual(await submits(1));
+    expect(await submits(1)).not.toEqual(await submits(2));
+  });
+
+  it('keeps what a job is called and who owns it', async () => {
+    const job = { ...jobOf(0, Float64Array.of(1)), name: 'n', user: 'u', logicalName: 'l' };
+    const { jobs } = await preparePrototype([job], { workers: 1 });
+    expect(jobs[0]).toMatchObject({
+      name: 'n',
+      user: 'u',
+      logicalName: 'l',
+      original: { tasks: 1, meanSeconds: 1 },
+    });
+  });
+
+  it.each([
+    [{ workers: 0 }, 'workers is 0; give a whole number, one or more'],
+    [{ workers: 1, slots: 1.5 }, 'slots is 1.5'],
+    [{ workers: 1, jobs: 0 }, 'jobs is 0'],
+    [{ workers: 1, load: 0 }, 'load is 0; give a number above zero'],
+    [{ workers: 1, scale: Number.NaN }, 'scale is NaN'],
+    [{ workers: 1, scale: 1, forSeconds: 1 }, 'both a scale and a run time are given'],
+  ])('refuses %j', async (options, message) => {
+    await expect(preparePrototype([jobOf(0, Float64Array.of(1))], options)).rejects.toThrow(message);
+  });
+
+  it('refuses a workload without jobs or without work', async () => {
+    await expect(preparePrototype([], { workers: 1 })).rejects.toThrow('the workload has no jobs');
+    const idle = preparePrototype([jobOf(0, Float64Array.of(0))], { workers: 1 });
+    await expect(idle).rejects.toThrow(WorkloadError);
+  });
+});

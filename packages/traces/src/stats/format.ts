@@ -1,0 +1,82 @@
+import type { Distribution } from '../percentiles.js';
+import type { TraceStats } from './stats.js';
+
+const COLUMNS = ['mean', 'p50', 'p90', 'p99', 'max'] as const;
+
+/** Statistics as text for a terminal: lines with a line end each. */
+export function formatStats(stats: TraceStats): string {
+  const { arrivals, longestTenth: longest } = stats;
+  const lines = [
+    `${number(stats.jobs)} jobs, ${number(stats.tasks)} tasks, ${number(stats.taskSeconds)} task seconds`,
+    stats.spanSeconds > 0
+      ? `submitted over ${number(stats.spanSeconds)} s, one each ${number(arrivals.meanInterarrivalSeconds!)} s (spread ${number(arrivals.interarrivalSpread!)}; Poisson has 1)`
+      : 'all submitted at once',
+    '',
+    ...table([
+      ['', ...COLUMNS],
+      distributionRow('tasks per job', stats.tasksPerJob),
+      distributionRow('task duration, s', stats.taskDurationSeconds),
+      distributionRow("jobs' mean duration, s", stats.jobMeanDurationSeconds),
+      distributionRow("jobs' task seconds", stats.jobTaskSeconds),
+      ...(stats.spreadWithinJobs === null
+        ? []
+        : [distributionRow('spread within jobs (std/mean)', stats.spreadWithinJobs)]),
+    ]),
+    '',
+    `longest 10% of jobs (mean task duration from ${number(longest.cutoffSeconds)} s): ${percent(longest.taskSecondsShare)} of task seconds, ${percent(longest.tasksShare)} of tasks`,
+    ...durationRatios(stats),
+  ];
+  if (stats.taskSecondsPerSecond !== null) {
+    const loads = stats.offeredLoad.map(({ workers, load }) => `${number(workers)}: ${percent(load)}`);
+    lines.push(`${number(stats.taskSecondsPerSecond)} task seconds a second; load offered to workers`);
+    lines.push(`  ${loads.join('  ')}`);
+  }
+  if (stats.users !== null) lines.push('', ...userLines(stats.users));
+  return `${lines.join('\n')}\n`;
+}
+
+function durationRatios(stats: TraceStats): string[] {
+  const { durationRatioByTask, durationRatioByJob } = stats.longestTenth;
+  if (durationRatioByTask === null || durationRatioByJob === null) return [];
+  return [
+    `  their durations are ${number(durationRatioByTask)} times the others' by task, ${number(durationRatioByJob)} times by job`,
+  ];
+}
+
+function userLines(users: NonNullable<TraceStats['users']>): string[] {
+  const rows = users.heaviest.map((user) => [
+    user.user,
+    number(user.jobs),
+    number(user.tasks),
+    percent(user.taskSecondsShare),
+  ]);
+  return [
+    `${number(users.count)} users; the heaviest`,
+    ...table([['user', 'jobs', 'tasks', 'task seconds'], ...rows]),
+  ];
+}
+
+function distributionRow(label: string, distribution: Distribution): string[] {
+  return [label, ...COLUMNS.map((column) => number(distribution[column]))];
+}
+
+/** Rows with their first cell flush left and the others flush right. */
+function table(rows: readonly (readonly string[])[]): string[] {
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  return rows.map((row) =>
+    row
+      .map((cell, column) => (column === 0 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!)))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+/** Whole numbers in full; others with three digits or, above 100, none after the point. */
+function number(value: number): string {
+  if (Number.isInteger(value) || Math.abs(value) >= 100) return Math.round(value).toLocaleString('en-US');
+  return value === 0 ? '0' : String(Number(value.toPrecision(3)));
+}
+
+function percent(fraction: number): string {
+  return `${(fraction * 100).toFixed(1)}%`;
+}

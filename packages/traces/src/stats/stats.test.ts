@@ -1,0 +1,136 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { jobOf } from '../job.js';
+import { distributionOf, nearestRank } from '../percentiles.js';
+import { Column } from './column.js';
+import { formatStats } from './format.js';
+import { meanDurationPercentile, traceStats } from './stats.js';
+
+/** Ten jobs, one each 10 s: nine of one task of 1 s … 9 s, one of three tasks of 50, 100 and 150 s. */
+const JOBS = [
+  ...Array.from({ length: 9 }, (_, i) => ({
+    ...jobOf(100 + 10 * i, Float64Array.of(i + 1)),
+    user: i < 5 ? 'ann' : 'bob',
+  })),
+  { ...jobOf(190, Float64Array.of(50, 100, 150)), user: 'eve' },
+];
+
+describe('traceStats', () => {
+  it('counts, and summarises by nearest rank', async () => {
+    const stats = await traceStats(JOBS, { workers: [1, 10] });
+    expect(stats).toMatchObject({
+      schema: 'goshawk.trace-stats/1',
+      jobs: 10,
+      tasks: 12,
+      taskSeconds: 345,
+      firstSubmitSeconds: 100,
+      spanSeconds: 90,
+      arrivals: { jobsPerSecond: 10 / 90, meanInterarrivalSeconds: 10, interarrivalSpread: 0 },
+      taskSecondsPerSecond: 345 / 90,
+      offeredLoad: [
+        { workers: 1, load: 345 / 90 },
+        { workers: 10, load: 34.5 / 90 },
+      ],
+      tasksPerJob: { count: 10, mean: 1.2, p50: 1, p90: 1, p99: 3, max: 3 },
+      taskDurationSeconds: { count: 12, p50: 6, p90: 100, max: 150 },
+      jobMeanDurationSeconds: { p50: 5, p90: 9, p99: 100, max: 100 },
+      spreadWithinJobs: { count: 1, p50: Math.sqrt(5000 / 3) / 100 },
+      longestTenth: {
+        jobs: 1,
+        cutoffSeconds: 100,
+        taskSecondsShare: 300 / 345,
+        tasksShare: 0.25,
+        durationRatioByTask: 20,
+        durationRatioByJob: 20,
+      },
+    });
+    expect(stats.users?.count).toBe(3);
+    expect(stats.users?.heaviest.map(({ user, jobs, taskSeconds }) => [user, jobs, taskSeconds])).toEqual([
+      ['eve', 1, 300],
+      ['bob', 4, 30],
+      ['ann', 5, 15],
+    ]);
+  });
+
+  it('does not care for the order of the jobs', async () => {
+    expect(await traceStats(JOBS.toReversed())).toEqual(await traceStats(JOBS));
+  });
+
+  it('is null where there is nothing to say', async () => {
+    const stats = await traceStats([jobOf(5, Float64Array.of(2))]);
+    expect(stats).toMatchObject({
+      taskSecondsPerSecond: null,
+      offeredLoad: [],
+      spreadWithinJobs: null,
+      users: null,
+    });
+    expect(stats.arrivals.meanInterarrivalSeconds).toBeNull();
+    expect(stats.longestTenth).toMatchObject({ taskSecondsShare: 1, durationRatioByTask: null });
+    expect(JSON.parse(JSON.stringify(stats))).toEqual(stats);
+    expect(formatStats(stats)).toContain('all submitted at once');
+  });
+
+  it('refuses a workload without jobs', async () => {
+    await expect(traceStats([])).rejects.toThrow('the workload has no jobs');
+  });
+});
+
+describe('formatStats', () => {
+  it('is a table that people can read', async () => {
+    expect(formatStats(await traceStats(JOBS, { workers: [10] }))).toMatchInlineSnapshot(`
+      "10 jobs, 12 tasks, 345 task seconds
+      submitted over 90 s, one each 10 s (spread 0; Poisson has 1)
+
+                                      mean    p50    p90    p99    max
+      tasks per job                    1.2      1      1      3      3
+      task duration, s                28.8      6    100    150    150
+      jobs' mean duration, s          14.5      5      9    100    100
+      jobs' task seconds              34.5      5      9    300    300
+      spread within jobs (std/mean)  0.408  0.408  0.408  0.408  0.408
+
+      longest 10% of jobs (mean task duration from 100 s): 87.0% of task seconds, 25.0% of tasks
+        their durations are 20 times the others' by task, 20 times by job
+      3.83 task seconds a second; load offered to workers
+        10: 38.3%
+
+      3 users; the heaviest
+      user  jobs  tasks  task seconds
+      eve      1      3         87.0%
+      bob      4      4          8.7%
+      ann      5      5          4.3%
+      "
+    `);
+  });
+});
+
+describe('percentiles', () => {
+  it('are the least value that so many do not exceed', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer(), { minLength: 1 }).map((list) => Float64Array.from(list).sort()),
+        fc.integer({ min: 1, max: 100 }),
+        (sorted, percent) => {
+          const value = nearestRank(sorted, percent);
+          const needed = (percent * sorted.length) / 100;
+          expect(sorted.filter((each) => each <= value).length).toBeGreaterThanOrEqual(needed);
+          expect(sorted.filter((each) => each < value).length).toBeLessThan(needed);
+        },
+      ),
+    );
+  });
+
+  it('give the cutoff for p90', () => {
+    expect(meanDurationPercentile(JOBS, 90)).toBe(9);
+  });
+
+  it('of nothing are not defined', () => {
+    expect(distributionOf(new Float64Array(0))).toBeUndefined();
+  });
+});
+
+it('a column holds what was pushed, over many blocks', () => {
+  const column = new Column();
+  for (let i = 0; i < 200_000; i++) column.push(i);
+  expect(column.length).toBe(200_000);
+  expect(column.toArray()).toEqual(Float64Array.from({ length: 200_000 }, (_, i) => i));
+});

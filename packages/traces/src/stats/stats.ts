@@ -1,0 +1,212 @@
+import { WorkloadError } from '../errors.js';
+import { type Jobs, sum, type TraceJob } from '../job.js';
+import { type Distribution, distributionOf, nearestRank } from '../percentiles.js';
+import { Column } from './column.js';
+
+export const TRACE_STATS_SCHEMA = 'goshawk.trace-stats/1';
+const HEAVIEST_USERS = 10;
+/** Clusters for which the load is worked out unless others are asked for: the sizes of Hawk's Figure 5. */
+export const DEFAULT_WORKERS: readonly number[] = [10_000, 15_000, 20_000, 25_000, 30_000, 40_000, 50_000];
+
+/**
+ * Statistics of a workload, as printed by `trace stats --json`. Times are in seconds, shares are
+ * fractions of 1, a value that is not defined (no job of two tasks, no time between submissions, no
+ * users in the trace) is null.
+ */
+export interface TraceStats {
+  readonly schema: typeof TRACE_STATS_SCHEMA;
+  readonly jobs: number;
+  readonly tasks: number;
+  /** Sum of all task durations. */
+  readonly taskSeconds: number;
+  readonly firstSubmitSeconds: number;
+  /** From the first submission to the last. */
+  readonly spanSeconds: number;
+  readonly arrivals: {
+    readonly jobsPerSecond: number | null;
+    readonly meanInterarrivalSeconds: number | null;
+    /** Deviation of the times between submissions over their mean: 1 for a Poisson process. */
+    readonly interarrivalSpread: number | null;
+  };
+  /** Work submitted a second: the number of slots that it would keep busy for ever. */
+  readonly taskSecondsPerSecond: number | null;
+  /** Load offered to clusters of so many single-slot workers, 1 being all that they can do. */
+  readonly offeredLoad: readonly { readonly workers: number; readonly load: number }[];
+  readonly tasksPerJob: Distribution;
+  /** Over all tasks. */
+  readonly taskDurationSeconds: Distribution;
+  /** Over jobs: what an estimator would say of each. Its p90 is the default cutoff. */
+  readonly jobMeanDurationSeconds: Distribution;
+  readonly jobTaskSeconds: Distribution;
+  /** Standard deviation over mean of the durations within a job, over jobs of two tasks or more. */
+  readonly spreadWithinJobs: Distribution | null;
+  readonly longestTenth: LongestTenth;
+  /** By task seconds, for traces that name users. */
+  readonly users: {
+    readonly count: number;
+    readonly heaviest: readonly {
+      readonly user: string;
+      readonly jobs: number;
+      readonly tasks: number;
+      readonly taskSeconds: number;
+      readonly taskSecondsShare: number;
+    }[];
+  } | null;
+}
+
+/** The tenth of the jobs (rounded down, one at least) with the longest mean task duration (Hawk §2.3). */
+export interface LongestTenth {
+  readonly jobs: number;
+  /** The least mean task duration among them. */
+  readonly cutoffSeconds: number;
+  readonly taskSecondsShare: number;
+  readonly tasksShare: number;
+  /**
+   * Their mean task duration over that of the other jobs: of all tasks pooled, and of the jobs' means.
+   * Null where the others take no time at all or there are none.
+   */
+  readonly durationRatioByTask: number | null;
+  readonly durationRatioByJob: number | null;
+}
+
+/**
+ * Statistics of jobs in any order, in one pass. Memory: 8 bytes a task and some 40 a job.
+ * @param options.workers cluster sizes for `offeredLoad`
+ * @throws WorkloadError when there are no jobs, and what the jobs' reader throws
+ */
+export async function traceStats(
+  jobs: Jobs,
+  options: { readonly workers?: readonly number[] } = {},
+): Promise<TraceStats> {
+  const columns = new Columns();
+  for await (const job of jobs) columns.add(job);
+  if (columns.means.length === 0) {
+    throw new WorkloadError('the workload has no jobs', 'name a workload with one at least');
+  }
+  return columns.summarise(options.workers ?? DEFAULT_WORKERS);
+}
+
+class Columns {
+  readonly submits = new Column();
+  readonly tasks = new Column();
+  readonly means = new Column();
+  readonly taskSeconds = new Column();
+  readonly durations = new Column();
+  readonly spreads = new Column();
+  readonly users = new Map<string, { jobs: number; tasks: number; taskSeconds: number }>();
+
+  add(job: TraceJob): void {
+    const { durationsSeconds } = job;
+    const taskSeconds = sum(durationsSeconds);
+    this.submits.push(job.submitSeconds);
+    this.tasks.push(durationsSeconds.length);
+    this.means.push(job.meanSeconds);
+    this.taskSeconds.push(taskSeconds);
+    for (let i = 0; i < durationsSeconds.length; i++) this.durations.push(durationsSeconds[i]!);
+    if (durationsSeconds.length > 1) this.spreads.push(spread(durationsSeconds));
+    if (job.user === undefined) return;
+    const user = this.users.get(job.user) ?? { jobs: 0, tasks: 0, taskSeconds: 0 };
+    user.jobs++;
+    user.tasks += durationsSeconds.length;
+    user.taskSeconds += taskSeconds;
+    this.users.set(job.user, user);
+  }
+
+  summarise(workers: readonly number[]): TraceStats {
+    const tasks = this.tasks.toArray();
+    const means = this.means.toArray();
+    const taskSecondsOfJobs = this.taskSeconds.toArray();
+    const taskSeconds = sum(taskSecondsOfJobs);
+    // Before the columns are sorted, each for itself, for their percentiles.
+    const longest = longestTenth(means, tasks, taskSecondsOfJobs);
+    const submits = this.submits.toArray().sort();
+    const spanSeconds = submits[submits.length - 1]! - submits[0]!;
+    const perSecond = spanSeconds > 0 ? taskSeconds / spanSeconds : null;
+    return {
+      schema: TRACE_STATS_SCHEMA,
+      jobs: means.length,
+      tasks: this.durations.length,
+      taskSeconds,
+      firstSubmitSeconds: submits[0]!,
+      spanSeconds,
+      arrivals: arrivalsOf(submits, spanSeconds),
+      taskSecondsPerSecond: perSecond,
+      offeredLoad: perSecond === null ? [] : workers.map((n) => ({ workers: n, load: perSecond / n })),
+      tasksPerJob: distributionOf(tasks)!,
+      taskDurationSeconds: distributionOf(this.durations.toArray())!,
+      jobMeanDurationSeconds: distributionOf(means)!,
+      jobTaskSeconds: distributionOf(taskSecondsOfJobs)!,
+      spreadWithinJobs: distributionOf(this.spreads.toArray()) ?? null,
+      longestTenth: longest,
+      users: this.#usersOf(taskSeconds),
+    };
+  }
+
+  #usersOf(taskSeconds: number): TraceStats['users'] {
+    if (this.users.size === 0) return null;
+    const heaviest = [...this.users]
+      .map(([user, total]) => ({ user, ...total, taskSecondsShare: share(total.taskSeconds, taskSeconds) }))
+      .sort((a, b) => b.taskSeconds - a.taskSeconds || (a.user < b.user ? -1 : 1))
+      .slice(0, HEAVIEST_USERS);
+    return { count: this.users.size, heaviest };
+  }
+}
+
+/** The cutoff that `--cutoff p90` means: the nearest-rank percentile of the jobs' mean task durations. */
+export function meanDurationPercentile(jobs: readonly TraceJob[], percent: number): number {
+  return nearestRank(Float64Array.from(jobs, (job) => job.meanSeconds).sort(), percent);
+}
+
+function arrivalsOf(sortedSubmits: Float64Array, spanSeconds: number): TraceStats['arrivals'] {
+  const gaps = sortedSubmits.length - 1;
+  if (!(spanSeconds > 0)) {
+    return { jobsPerSecond: null, meanInterarrivalSeconds: null, interarrivalSpread: null };
+  }
+  const mean = spanSeconds / gaps;
+  let squares = 0;
+  for (let i = 1; i <= gaps; i++) squares += (sortedSubmits[i]! - sortedSubmits[i - 1]! - mean) ** 2;
+  return {
+    jobsPerSecond: sortedSubmits.length / spanSeconds,
+    meanInterarrivalSeconds: mean,
+    interarrivalSpread: Math.sqrt(squares / gaps) / mean,
+  };
+}
+
+function longestTenth(means: Float64Array, tasks: Float64Array, taskSeconds: Float64Array): LongestTenth {
+  const order = Uint32Array.from(means, (_, i) => i).sort((a, b) => means[b]! - means[a]! || a - b);
+  const jobs = Math.max(1, Math.floor(means.length / 10));
+  const inside = { means: 0, tasks: 0, taskSeconds: 0 };
+  const outside = { means: 0, tasks: 0, taskSeconds: 0 };
+  order.forEach((job, rank) => {
+    const side = rank < jobs ? inside : outside;
+    side.means += means[job]!;
+    side.tasks += tasks[job]!;
+    side.taskSeconds += taskSeconds[job]!;
+  });
+  const others = means.length - jobs;
+  return {
+    jobs,
+    cutoffSeconds: means[order[jobs - 1]!]!,
+    taskSecondsShare: share(inside.taskSeconds, inside.taskSeconds + outside.taskSeconds),
+    tasksShare: share(inside.tasks, inside.tasks + outside.tasks),
+    durationRatioByTask: ratio(inside.taskSeconds / inside.tasks, outside.taskSeconds / outside.tasks),
+    durationRatioByJob: ratio(inside.means / jobs, outside.means / others),
+  };
+}
+
+function share(part: number, whole: number): number {
+  return whole > 0 ? part / whole : 0;
+}
+
+function ratio(above: number, below: number): number | null {
+  return below > 0 ? above / below : null;
+}
+
+/** Standard deviation (of the whole, not of a sample) over mean; 0 when all take no time. */
+function spread(durations: Float64Array): number {
+  const mean = sum(durations) / durations.length;
+  if (mean === 0) return 0;
+  let squares = 0;
+  for (let i = 0; i < durations.length; i++) squares += (durations[i]! - mean) ** 2;
+  return Math.sqrt(squares / durations.length) / mean;
+}
