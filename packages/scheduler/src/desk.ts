@@ -21,7 +21,7 @@ interface Office {
   readonly counters: SchedulerCounters;
   readonly isReady: boolean;
   readonly isDraining: boolean;
-  readonly settings: { readonly timings: { readonly progressMs: Millis } } | undefined;
+  readonly progressMs: Millis;
   submit(spec: JobSpec, key: string | undefined, now: Millis): Job;
   cancel(job: Job, now: Millis): void;
   whyImpossible(spec: JobSpec): string | undefined;
@@ -113,7 +113,7 @@ export class ClientDesk {
   changed(job: Job, now: Millis): void {
     if (this.#watches.size === 0 || !this.#watches.has(job.number)) return;
     this.#changed.add(job);
-    const progressMs = this.#office.settings?.timings.progressMs ?? 0;
+    const { progressMs } = this.#office;
     if (this.#progressArmed || progressMs === 0) return;
     this.#progressArmed = true;
     this.#env.setTimer('progress', 0, now + progressMs);
@@ -301,8 +301,13 @@ export class ClientDesk {
   }
 
   #refuse(to: Address, request: number, code: string, message: string, hint: string): void {
-    this.#env.send(to, { type: 'refused', request, code, message, hint });
+    this.#env.send(to, { type: 'refused', request, code, message: clip(message), hint: clip(hint) });
   }
+}
+
+/** Lines have a longest length on the wire; what a submitter wrote may be quoted in one. */
+function clip(line: string): string {
+  return line.length <= 2_000 ? line : `${line.slice(0, 2_000)}…`;
 }
 
 const RETRY = 'try again in a moment';

@@ -1,7 +1,5 @@
 import {
   type Address,
-  type ClusterSettings,
-  effectiveScope,
   invariant,
   type JobSpec,
   LIMITS,
@@ -12,12 +10,12 @@ import {
   NOBODY,
   type Outcome,
   type PolicySettings,
-  RELIABLE_TIMINGS,
-  type Timings,
 } from '@goshawk/core';
+import { whyImpossible } from './admission.js';
 import { classify } from './classify.js';
 import type { SchedulerConfig, SchedulerCounters, SchedulerEnvironment, SchedulerTimer } from './contract.js';
 import { ClientDesk } from './desk.js';
+import { Enlistment } from './enlistment.js';
 import { Job, type Stage, TaskState } from './job.js';
 import { JobStore } from './job-store.js';
 import { Members } from './members.js';
@@ -42,25 +40,19 @@ export class Scheduler implements Machine<SchedulerTimer> {
     asksRefused: 0,
     staleReports: 0,
   };
-
-  readonly #config: SchedulerConfig;
   readonly #env: SchedulerEnvironment;
   readonly #members = new Members();
   readonly #prober: Prober;
   readonly #placer: Placer;
   readonly #jobs: JobStore;
   readonly #desk: ClientDesk;
-  #central: Address = NOBODY;
-  #settings: ClusterSettings | undefined;
-  #heardAt: Millis = 0;
+  readonly #enlistment: Enlistment;
   #sweepArmed = false;
   #draining = false;
-  #shortMs = 0;
-  #longMs = 0;
 
   constructor(config: SchedulerConfig, env: SchedulerEnvironment) {
-    this.#config = config;
     this.#env = env;
+    this.#enlistment = new Enlistment(config, env, this.#members);
     this.#prober = new Prober(env, this.#members, this.counters);
     this.#placer = new Placer(env);
     this.#jobs = new JobStore(config.tag, config.endedJobsMax, config.logBytesMax);
@@ -70,7 +62,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   // ---- doors
 
   start(now: Millis): void {
-    this.#enlist(now);
+    this.#enlistment.enlist(now);
   }
 
   receive(from: Address, message: Message, now: Millis): void {
@@ -92,10 +84,9 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'welcome':
         return this.#welcomed(from, message, now);
       case 'heartbeatAck':
-        return this.#acknowledged(from, message.version, now);
+        return this.#enlistment.acknowledged(from, message.version, now);
       case 'strangerTold':
-        if (from === this.#central) this.#enlistAnew(now);
-        return;
+        return this.#enlistment.strangerTold(from, now);
       default:
         return this.#desk.receive(from, message, now);
     }
@@ -104,13 +95,13 @@ export class Scheduler implements Machine<SchedulerTimer> {
   wake(timer: SchedulerTimer, _key: number, now: Millis): void {
     switch (timer) {
       case 'heartbeat':
-        return this.#beat(now);
+        return this.#enlistment.beat(this.#jobs.activeCount, () => this.#waitingTasks(), now);
       case 'sweep':
         return this.#sweep(now);
       case 'progress':
         return this.#desk.tellProgress(now);
       case 'usage':
-        return this.#tellUsage(now);
+        return this.#enlistment.tellUsage(now);
     }
   }
 
@@ -120,10 +111,9 @@ export class Scheduler implements Machine<SchedulerTimer> {
    * @param key chosen by the client; a key that is known gives the job that has it
    */
   submit(spec: JobSpec, key: string | undefined, now: Millis): Job {
-    invariant(this.#settings !== undefined, 'a job came before the scheduler belonged to a cluster');
+    const { policy } = this;
     const known = key === undefined ? undefined : this.#jobs.byKey(key);
     if (known !== undefined) return known;
-    const { policy } = this.#settings;
     const { class: jobClass, by } = classify(spec, policy);
     const { number, id } = this.#jobs.nextName();
     const job = new Job({
@@ -145,8 +135,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
   cancel(job: Job, now: Millis): void {
     if (job.hasEnded || job.cancelling) return;
     job.cancelling = true;
-    if (job.route.by === 'central' && this.#central !== NOBODY) {
-      this.#env.send(this.#central, { type: 'withdraw', job: job.number });
+    if (job.route.by === 'central' && this.#enlistment.central !== NOBODY) {
+      this.#env.send(this.#enlistment.central, { type: 'withdraw', job: job.number });
     }
     for (const stage of job.stages) if (stage.probesOut > 0) this.#prober.recall(job, stage);
     for (let task = 0; task < job.taskCount; task++) {
@@ -166,7 +156,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   /** Says goodbye, so that nobody has to wait for the lease to end. */
   leave(): void {
-    if (this.#central !== NOBODY) this.#env.send(this.#central, { type: 'leave' });
+    this.#enlistment.leave();
   }
 
   get isDraining(): boolean {
@@ -175,11 +165,19 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   /** It can take jobs: central has welcomed it once. */
   get isReady(): boolean {
-    return this.#settings !== undefined;
+    return this.#enlistment.settings !== undefined;
   }
 
-  get settings(): ClusterSettings | undefined {
-    return this.#settings;
+  /** How often watchers hear of their jobs. ms */
+  get progressMs(): Millis {
+    return this.#enlistment.timings.progressMs;
+  }
+
+  /** The cluster's; there is none before central has welcomed this scheduler. */
+  get policy(): PolicySettings {
+    const { settings } = this.#enlistment;
+    invariant(settings !== undefined, 'a job came before the scheduler belonged to a cluster');
+    return settings.policy;
   }
 
   get activeJobs(): number {
@@ -198,15 +196,6 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   // ---- stages
 
-  get #policy(): PolicySettings {
-    invariant(this.#settings !== undefined, 'a job is scheduled before the scheduler belongs to a cluster');
-    return this.#settings.policy;
-  }
-
-  get #timings(): Timings {
-    return this.#settings?.timings ?? RELIABLE_TIMINGS;
-  }
-
   #startStage(job: Job, stage: Stage, now: Millis): void {
     job.release(stage);
     this.#find(job, stage, now);
@@ -216,15 +205,15 @@ export class Scheduler implements Machine<SchedulerTimer> {
   #find(job: Job, stage: Stage, now: Millis): void {
     if (stage.waiting === 0 || job.cancelling) return;
     if (job.route.by === 'central') {
-      this.#placer.place(job, stage, this.#central, now);
+      this.#placer.place(job, stage, this.#enlistment.central, now);
       this.#armSweep(now);
     } else {
-      this.#prober.topUp(job, stage, this.#policy);
+      this.#prober.topUp(job, stage, this.policy);
     }
   }
 
   #finishStage(job: Job, stage: Stage, now: Millis): void {
-    if (stage.probesOut > 0) this.#prober.batchIsBound(job, stage, this.#policy);
+    if (stage.probesOut > 0) this.#prober.batchIsBound(job, stage, this.policy);
     let completed = true;
     for (let task = stage.first; task < stage.first + stage.count; task++) {
       if (job.states[task] !== TaskState.completed) completed = false;
@@ -286,7 +275,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   }
 
   #afterProbe(job: Job, stage: Stage, now: Millis): void {
-    if (stage.waiting === 0) this.#prober.batchIsBound(job, stage, this.#policy);
+    if (stage.waiting === 0) this.#prober.batchIsBound(job, stage, this.policy);
     else if (stage.probesOut < stage.waiting) this.#find(job, stage, now);
   }
 
@@ -334,7 +323,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
   // ---- ends of attempts
 
   #ended(from: Address, message: MessageOf<'ended'>, now: Millis): void {
-    if (this.#timings.retryMs > 0) this.#env.send(from, { type: 'confirm', report: message.report });
+    if (this.#enlistment.timings.retryMs > 0)
+      this.#env.send(from, { type: 'confirm', report: message.report });
     const job = this.#jobs.byNumber(message.job);
     const { task } = message;
     if (job === undefined || !this.#isCurrent(job, task, message.attempt, from)) {
@@ -349,8 +339,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       job.startedAt[task] = now - runMs;
       job.runMs[task] = runMs;
       if (outcome.value !== undefined && outcome.value !== null) job.values.set(task, outcome.value);
-      if (job.class === 'short') this.#shortMs += runMs;
-      else this.#longMs += runMs;
+      this.#enlistment.worked(job.class === 'long', runMs);
       job.set(task, TaskState.completed);
       this.#afterEnd(job, stage, now);
     } else if (outcome.kind === 'lost') {
@@ -437,7 +426,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     job.endedAt = now;
     this.counters.jobsEnded++;
     for (const stage of job.stages)
-      if (stage.probesOut > 0) this.#prober.batchIsBound(job, stage, this.#policy);
+      if (stage.probesOut > 0) this.#prober.batchIsBound(job, stage, this.policy);
     this.#jobs.ended(job);
     this.#env.jobEnded(job);
     this.#desk.ended(job, now);
@@ -451,7 +440,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     const stage = job?.stages[index];
     if (job === undefined || stage === undefined || job.hasEnded) return;
     this.#prober.moved(stage, from, to, probes);
-    if (stage.probesOut < stage.waiting) this.#prober.topUp(job, stage, this.#policy);
+    if (stage.probesOut < stage.waiting) this.#prober.topUp(job, stage, this.policy);
   }
 
   #declined(from: Address, message: MessageOf<'declined'>, now: Millis): void {
@@ -494,7 +483,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   // ---- workers come and go
 
   #membersChanged(from: Address, message: MessageOf<'members'>, now: Millis): void {
-    if (from !== this.#central) return;
+    if (from !== this.#enlistment.central) return;
     const gone = this.#members.apply(message);
     if (gone === undefined) return this.#env.send(from, { type: 'resync' });
     if (gone.length > 0) this.#workersLost(new Set(gone), now);
@@ -524,74 +513,34 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   // ---- belonging to a cluster
 
-  #enlist(now: Millis): void {
-    const { name, tag, endpoint, enlistRetryMs } = this.#config;
-    const central = this.#central === NOBODY ? this.#config.central : this.#central;
-    this.#env.send(central, { type: 'enlist', name, tag, endpoint });
-    if (enlistRetryMs > 0) this.#env.setTimer('heartbeat', 0, now + enlistRetryMs);
-  }
-
-  #enlistAnew(now: Millis): void {
-    this.#central = NOBODY;
-    this.#members.forgetVersion();
-    this.#enlist(now);
-  }
-
-  #welcomed(from: Address, { settings }: MessageOf<'welcome'>, now: Millis): void {
-    const isNew = this.#central !== from;
-    this.#central = from;
-    this.#settings = settings;
-    this.#heardAt = now;
-    if (settings.timings.heartbeatMs > 0)
-      this.#env.setTimer('heartbeat', 0, now + settings.timings.heartbeatMs);
-    else this.#env.clearTimer('heartbeat', 0);
-    if (isNew && settings.policy.shortPartition === 'auto') this.#env.setTimer('usage', 0, now + USAGE_MS);
-    if (!isNew) return;
+  #welcomed(from: Address, message: MessageOf<'welcome'>, now: Millis): void {
+    if (!this.#enlistment.welcomed(from, message, now)) return;
     for (const job of this.#jobs.active())
       if (job.route.by === 'central') this.#placer.placeAgain(job, from, now);
   }
 
-  #beat(now: Millis): void {
-    if (this.#central === NOBODY) return this.#enlist(now);
-    const { heartbeatMs, leaseMs } = this.#timings;
-    if (leaseMs > 0 && now - this.#heardAt > leaseMs) return this.#enlistAnew(now);
+  #waitingTasks(): number {
     let waiting = 0;
     for (const job of this.#jobs.active()) waiting += job.counts.waiting;
-    this.#env.send(this.#central, { type: 'heartbeat', busy: this.#jobs.activeCount, queued: waiting });
-    if (heartbeatMs > 0) this.#env.setTimer('heartbeat', 0, now + heartbeatMs);
-  }
-
-  #acknowledged(from: Address, version: number, now: Millis): void {
-    if (from !== this.#central) return;
-    this.#heardAt = now;
-    if (version !== this.#members.version) this.#env.send(from, { type: 'resync' });
-  }
-
-  #tellUsage(now: Millis): void {
-    if (this.#central !== NOBODY && this.#shortMs + this.#longMs > 0) {
-      this.#env.send(this.#central, { type: 'usage', shortMs: this.#shortMs, longMs: this.#longMs });
-      this.#shortMs = 0;
-      this.#longMs = 0;
-    }
-    this.#env.setTimer('usage', 0, now + USAGE_MS);
+    return waiting;
   }
 
   // ---- safety nets
 
   #armSweep(now: Millis): void {
-    if (this.#sweepArmed || this.#timings.retryMs === 0) return;
+    if (this.#sweepArmed || this.#enlistment.timings.retryMs === 0) return;
     this.#sweepArmed = true;
-    this.#env.setTimer('sweep', 0, now + this.#timings.retryMs);
+    this.#env.setTimer('sweep', 0, now + this.#enlistment.timings.retryMs);
   }
 
   #sweep(now: Millis): void {
     this.#sweepArmed = false;
-    const { retryMs } = this.#timings;
+    const { retryMs } = this.#enlistment.timings;
     let open = false;
     for (const job of this.#jobs.active()) {
       if (job.countOf(TaskState.placing) > 0) {
         open = true;
-        if (now - job.placeSentAt >= 2 * retryMs) this.#placer.placeAgain(job, this.#central, now);
+        if (now - job.placeSentAt >= 2 * retryMs) this.#placer.placeAgain(job, this.#enlistment.central, now);
       }
       if (!job.cancelling) continue;
       open = true;
@@ -613,23 +562,9 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   /** Why no worker could ever run a stage of this job; undefined when some could. */
   whyImpossible(spec: JobSpec): string | undefined {
-    for (const stage of spec.stages) {
-      const why = this.#members.whyImpossible(stage.demand);
-      if (why !== undefined) return why;
-    }
-    const { policy } = this.#settings!;
-    const scope = effectiveScope(policy.preset, policy.preset[classify(spec, policy).class].over);
-    for (const stage of spec.stages) {
-      if (this.#members.size > 0 && scope !== 'all' && !this.#members.couldFit(scope, stage.demand)) {
-        return `no worker that ${classify(spec, policy).class} jobs may use has room for it (${scope} partition)`;
-      }
-    }
-    return undefined;
+    return whyImpossible(spec, this.policy, this.#members);
   }
 }
-
-/** Between two reports of how much short and long work was done. ms */
-const USAGE_MS = 10_000;
 
 const LOST: Outcome = {
   kind: 'lost',

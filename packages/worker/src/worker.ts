@@ -8,17 +8,17 @@ import {
   type Millis,
   NOBODY,
   type Outcome,
-  type PolicySettings,
   RELIABLE_TIMINGS,
   type Timings,
 } from '@goshawk/core';
 import type { KillReason, WorkerConfig, WorkerCounters, WorkerEnvironment, WorkerTimer } from './contract.js';
+import { GivingBack } from './giving-back.js';
 import { Membership } from './membership.js';
 import { OutputBuffer } from './output-buffer.js';
-import { type Entry, entryOfProbe, probeOfEntry, WorkerQueue } from './queue.js';
+import { type Entry, entryOfProbe, WorkerQueue } from './queue.js';
 import { Reports } from './reports.js';
 import { type Running, Slots } from './slots.js';
-import { Thief } from './stealing.js';
+import { Stealing } from './stealing.js';
 
 /**
  * The worker: entries wait in its queue, a free slot serves the head by asking its owner for the task (late
@@ -40,7 +40,8 @@ export class Worker implements Machine<WorkerTimer> {
   readonly #env: WorkerEnvironment;
   readonly #queue = new WorkerQueue();
   readonly #slots: Slots;
-  readonly #thief: Thief;
+  readonly #stealing: Stealing;
+  readonly #giveBack: GivingBack;
   readonly #reports = new Reports();
   readonly #membership = new Membership();
   #nextAsk = 1;
@@ -52,7 +53,15 @@ export class Worker implements Machine<WorkerTimer> {
     this.#config = config;
     this.#env = env;
     this.#slots = new Slots(config.slots, config.capacity);
-    this.#thief = new Thief(config.self, () => env.random());
+    this.#giveBack = new GivingBack(env, this.counters, () => this.#membership.central);
+    this.#stealing = new Stealing(config.self, env, {
+      queue: this.#queue,
+      slots: this.#slots,
+      counters: this.counters,
+      wantsWork: () => !this.#draining && this.#slots.idleCount > 0 && this.#queue.length === 0,
+      policy: () => this.#membership.settings?.policy,
+      askedVictim: (now) => this.#armSweep(now),
+    });
   }
 
   // ---- doors
@@ -82,7 +91,7 @@ export class Worker implements Machine<WorkerTimer> {
       case 'none':
         return this.#refused(message.ask, now);
       case 'steal':
-        return this.#giveTo(from, message.round);
+        return this.#stealing.give(from, message.round);
       case 'stolen':
         return this.#takeStolen(from, message, now);
       case 'confirm':
@@ -130,7 +139,7 @@ export class Worker implements Machine<WorkerTimer> {
       case 'sweep':
         return this.#sweep(now);
       case 'steal':
-        return this.#stealIfIdle(now);
+        return this.#stealing.begin(now);
       case 'taskTimeout':
         return this.#timeOut(key, now);
       case 'output':
@@ -169,7 +178,7 @@ export class Worker implements Machine<WorkerTimer> {
     if (running.placedByCentral) this.#tellCentral('placementEnded', running);
     this.#slots.release(slot);
     this.#serve(now);
-    this.#stealIfIdle(now);
+    this.#stealing.begin(now);
     this.#sayIfDrained();
   }
 
@@ -216,16 +225,12 @@ export class Worker implements Machine<WorkerTimer> {
 
   // ---- serving the queue
 
-  get #policy(): PolicySettings | undefined {
-    return this.#membership.settings?.policy;
-  }
-
   get #timings(): Timings {
     return this.#membership.settings?.timings ?? RELIABLE_TIMINGS;
   }
 
   #enqueue(entry: Entry, now: Millis): void {
-    if (this.#draining) return this.#decline(entry, 1);
+    if (this.#draining) return this.#giveBack.entry(entry);
     this.#queue.push(entry);
     this.#serve(now);
   }
@@ -265,11 +270,11 @@ export class Worker implements Machine<WorkerTimer> {
       const { job, task, attempt } = message;
       if (this.#slots.indexOfTask(from, job, task, attempt) >= 0) return;
       if (this.#reports.has(from, job, task, attempt)) return;
-      return this.#declineTask(from, job, 0, task, attempt);
+      return this.#giveBack.task(from, job, 0, task, attempt);
     }
     if (this.#draining) {
-      this.#declineTask(from, message.job, asking.entry.stage, message.task, message.attempt);
-      if (asking.entry.placed !== undefined) this.#placementOver(asking.entry);
+      this.#giveBack.task(from, message.job, asking.entry.stage, message.task, message.attempt);
+      this.#giveBack.placementOver(asking.entry);
       this.#slots.release(slot);
       return this.#sayIfDrained();
     }
@@ -294,7 +299,7 @@ export class Worker implements Machine<WorkerTimer> {
       output: undefined,
     };
     this.#slots.run(slot, running);
-    this.#thief.resetPause();
+    this.#stealing.foundWork();
     if (running.placedByCentral) this.#tellCentral('placementStarted', running);
     const { payload, identity, timeoutMs } = message;
     this.#env.execute(slot, { payload, identity, timeoutMs });
@@ -305,10 +310,10 @@ export class Worker implements Machine<WorkerTimer> {
     const slot = this.#slots.indexOfAsk(ask);
     if (slot < 0) return;
     const asking = this.#slots.at(slot);
-    if (asking.kind === 'asking' && asking.entry.placed !== undefined) this.#placementOver(asking.entry);
+    if (asking.kind === 'asking') this.#giveBack.placementOver(asking.entry);
     this.#slots.release(slot);
     this.#serve(now);
-    this.#stealIfIdle(now);
+    this.#stealing.begin(now);
     this.#sayIfDrained();
   }
 
@@ -321,9 +326,9 @@ export class Worker implements Machine<WorkerTimer> {
     }
     if (this.#reports.has(from, job, task, attempt)) return;
     const waiting = this.#queue.removePlaced(from, job, task, attempt);
-    if (waiting !== undefined) this.#placementOver(waiting);
+    if (waiting !== undefined) this.#giveBack.placementOver(waiting);
     // Said also when it was never here: the owner asks until it knows.
-    this.#declineTask(from, job, waiting?.stage ?? 0, task, attempt);
+    this.#giveBack.task(from, job, waiting?.stage ?? 0, task, attempt);
   }
 
   #timeOut(slot: number, now: Millis): void {
@@ -392,7 +397,6 @@ export class Worker implements Machine<WorkerTimer> {
       placed: { task, attempt },
       estimateMs: message.estimateMs,
     };
-    if (this.#draining) this.#placementOver(entry);
     this.#enqueue(entry, now);
   }
 
@@ -402,95 +406,31 @@ export class Worker implements Machine<WorkerTimer> {
     this.#env.send(this.#membership.central, { type, owner, job, task, attempt });
   }
 
-  /** A placed task will not run here: central takes it out of this worker's waiting time. */
-  #placementOver(entry: Entry): void {
-    if (this.#membership.central === NOBODY || entry.placed === undefined) return;
-    const { owner, job, placed } = entry;
-    this.#env.send(this.#membership.central, { type: 'placementEnded', owner, job, ...placed });
-  }
-
   // ---- stealing
 
-  #stealIfIdle(now: Millis): void {
-    const policy = this.#policy;
-    if (policy === undefined || !policy.preset.stealing) return;
-    if (!this.#wantsWork || this.#thief.inRound) return;
-    this.#askVictim(this.#thief.begin(policy.stealCap, now), policy, now);
-  }
-
-  get #wantsWork(): boolean {
-    return !this.#draining && this.#slots.idleCount > 0 && this.#queue.length === 0;
-  }
-
-  #askVictim(victim: Address, policy: PolicySettings, now: Millis): void {
-    if (victim === NOBODY) {
-      this.#thief.end();
-      if (policy.stealRetry === 'backoff')
-        this.#env.setTimer('steal', 0, now + this.#thief.nextPause(policy));
-      return;
+  #takeStolen(from: Address, message: MessageOf<'stolen'>, now: Millis): void {
+    for (const probe of this.#stealing.answered(from, message, now)) {
+      const entry = entryOfProbe(probe);
+      if (this.#draining) this.#giveBack.entry(entry);
+      else this.#queue.push(entry);
     }
-    this.counters.stealAttempts++;
-    this.#env.send(victim, { type: 'steal', round: this.#thief.round });
-    this.#armSweep(now);
+    if (message.probes.length > 0) this.#serve(now);
   }
 
-  #giveTo(thief: Address, round: number): void {
-    const limit = this.#policy?.stealLimit ?? Number.POSITIVE_INFINITY;
-    const entries = this.#queue.takeStealable(this.#slots.executesLong, limit);
-    this.#env.send(thief, {
-      type: 'stolen',
-      round,
-      probes: entries.length === 0 ? NO_PROBES : entries.map(probeOfEntry),
-    });
-    if (entries.length > 0) this.#tellOwners(entries, thief);
-  }
-
-  /** One message for each batch: neighbours in a queue often belong together. */
-  #tellOwners(entries: readonly Entry[], thief: Address): void {
-    let start = 0;
-    for (let i = 1; i <= entries.length; i++) {
-      const first = entries[start]!;
-      const entry = entries[i];
-      if (entry?.owner === first.owner && entry.job === first.job && entry.stage === first.stage) continue;
-      const { job, stage } = first;
-      this.#env.send(first.owner, { type: 'moved', job, stage, to: thief, probes: i - start });
-      start = i;
-    }
-  }
-
-  #takeStolen(from: Address, { round, probes }: MessageOf<'stolen'>, now: Millis): void {
-    const current = this.#thief.isAnswerToThisRound(from, round);
-    if (probes.length > 0) {
-      if (current) this.#thief.end();
-      this.counters.stealSuccesses++;
-      this.counters.probesMoved += probes.length;
-      this.#thief.resetPause();
-      for (const probe of probes) {
-        if (this.#draining) this.#decline(entryOfProbe(probe), 1);
-        else this.#queue.push(entryOfProbe(probe));
-      }
-      return this.#serve(now);
-    }
-    if (!current) return;
-    const policy = this.#policy;
-    if (policy === undefined || !this.#wantsWork) return this.#thief.end();
-    this.#askVictim(this.#thief.next(policy.stealCap, now), policy, now);
-  }
-
-  // ---- draining and giving back
+  // ---- draining
 
   #setDraining(on: boolean, now: Millis): void {
     if (on === this.#draining) return this.#sayIfDrained();
     this.#draining = on;
     this.#saidDrained = false;
     if (on) {
-      this.#declineAll(this.#queue.removeAll());
-      this.#thief.end();
+      this.#giveBack.all(this.#queue.removeAll());
+      this.#stealing.end();
     }
     // Central hears of it by the same message that says everything else about this worker.
     this.#register(now);
     this.#sayIfDrained();
-    if (!on) this.#stealIfIdle(now);
+    if (!on) this.#stealing.begin(now);
   }
 
   #sayIfDrained(): void {
@@ -498,39 +438,6 @@ export class Worker implements Machine<WorkerTimer> {
     this.#saidDrained = true;
     if (this.#membership.central !== NOBODY) this.#env.send(this.#membership.central, { type: 'drained' });
     this.#env.drained();
-  }
-
-  #declineAll(entries: readonly Entry[]): void {
-    const batches = new Map<string, { entry: Entry; probes: number }>();
-    for (const entry of entries) {
-      if (entry.placed !== undefined) {
-        this.#placementOver(entry);
-        this.#decline(entry, 0);
-        continue;
-      }
-      const key = `${entry.owner}/${entry.job}/${entry.stage}`;
-      const batch = batches.get(key);
-      if (batch === undefined) batches.set(key, { entry, probes: 1 });
-      else batch.probes++;
-    }
-    for (const { entry, probes } of batches.values()) this.#decline(entry, probes);
-  }
-
-  #decline(entry: Entry, probes: number): void {
-    this.counters.declined++;
-    const { job, stage, placed } = entry;
-    this.#env.send(entry.owner, {
-      type: 'declined',
-      job,
-      stage,
-      probes: placed === undefined ? probes : 0,
-      placed,
-    });
-  }
-
-  #declineTask(owner: Address, job: number, stage: number, task: number, attempt: number): void {
-    this.counters.declined++;
-    this.#env.send(owner, { type: 'declined', job, stage, probes: 0, placed: { task, attempt } });
   }
 
   // ---- belonging to a cluster
@@ -596,16 +503,13 @@ export class Worker implements Machine<WorkerTimer> {
   #peersChanged(from: Address, message: MessageOf<'peers'>, now: Millis): void {
     if (from !== this.#membership.central) return;
     if (!this.#membership.apply(message)) return this.#env.send(from, { type: 'resync' });
-    this.#thief.setVictims(this.#membership.general);
+    this.#stealing.setVictims(this.#membership.general, now);
     for (const owner of message.ownersLost) this.#ownerLost(owner, now);
-    if (this.#policy?.stealRetry === 'backoff' && this.#wantsWork && !this.#thief.inRound) {
-      this.#env.setTimer('steal', 0, now + this.#thief.nextPause(this.#policy));
-    }
   }
 
   /** What a scheduler that is gone owned ends here: nobody would take its results. */
   #ownerLost(owner: Address, now: Millis): void {
-    for (const entry of this.#queue.removeOwner(owner)) this.#placementOver(entry);
+    for (const entry of this.#queue.removeOwner(owner)) this.#giveBack.placementOver(entry);
     this.#reports.dropOwner(owner);
     for (const [slot, running] of this.#slots.running()) {
       if (running.owner !== owner) continue;
@@ -614,7 +518,7 @@ export class Worker implements Machine<WorkerTimer> {
     }
     for (const [slot, { entry }] of [...this.#slots.asking()]) {
       if (entry.owner !== owner) continue;
-      this.#placementOver(entry);
+      this.#giveBack.placementOver(entry);
       this.#slots.release(slot);
     }
     this.#serve(now);
@@ -638,8 +542,7 @@ export class Worker implements Machine<WorkerTimer> {
       if (now - asking.sentAt < retryMs) continue;
       if (asking.tries >= retriesMax) {
         // The owner is away or gone. A probe is a promise that can be given back; so can a placed task.
-        this.#placementOver(asking.entry);
-        this.#decline(asking.entry, 1);
+        this.#giveBack.entry(asking.entry);
         this.#slots.release(slot);
         continue;
       }
@@ -648,17 +551,12 @@ export class Worker implements Machine<WorkerTimer> {
       this.#sendAsk(asking.entry, asking.ask, true);
     }
     this.#reports.resend(retryMs, now, (to, message) => this.#env.send(to, message));
-    const policy = this.#policy;
-    if (this.#thief.inRound && policy !== undefined && now - this.#thief.askedAt >= retryMs) {
-      if (this.#wantsWork) this.#askVictim(this.#thief.next(policy.stealCap, now), policy, now);
-      else this.#thief.end();
-    }
+    this.#stealing.sweep(retryMs, now);
     this.#serve(now);
-    if (this.#thief.inRound || this.#reports.size > 0 || [...this.#slots.asking()].length > 0)
+    if (this.#stealing.inRound || this.#reports.size > 0 || [...this.#slots.asking()].length > 0)
       this.#armSweep(now);
     this.#sayIfDrained();
   }
 }
 
-const NO_PROBES: MessageOf<'stolen'>['probes'] = [];
 const NO_OUTPUT: MessageOf<'ended'>['output'] = [];

@@ -1,0 +1,114 @@
+import {
+  type Address,
+  type ClusterSettings,
+  type MessageOf,
+  type Millis,
+  NOBODY,
+  RELIABLE_TIMINGS,
+  type Timings,
+} from '@goshawk/core';
+import type { SchedulerConfig, SchedulerEnvironment } from './contract.js';
+import type { Members } from './members.js';
+
+/** Between two reports of how much short and long work was done. ms */
+const USAGE_MS = 10_000;
+
+/**
+ * A scheduler's place in the cluster: it enlists with central until it is welcomed, gets the settings there,
+ * renews its lease, and enlists anew when central has forgotten it or is silent. Without central it goes on
+ * with what it knows.
+ */
+export class Enlistment {
+  readonly #config: SchedulerConfig;
+  readonly #env: SchedulerEnvironment;
+  readonly #members: Members;
+  #central: Address = NOBODY;
+  #settings: ClusterSettings | undefined;
+  #heardAt: Millis = 0;
+  #shortMs = 0;
+  #longMs = 0;
+
+  constructor(config: SchedulerConfig, env: SchedulerEnvironment, members: Members) {
+    this.#config = config;
+    this.#env = env;
+    this.#members = members;
+  }
+
+  /** NOBODY while it is not enlisted. */
+  get central(): Address {
+    return this.#central;
+  }
+
+  /** Undefined until central has welcomed this scheduler for the first time. */
+  get settings(): ClusterSettings | undefined {
+    return this.#settings;
+  }
+
+  get timings(): Timings {
+    return this.#settings?.timings ?? RELIABLE_TIMINGS;
+  }
+
+  enlist(now: Millis): void {
+    const { name, tag, endpoint, enlistRetryMs } = this.#config;
+    const central = this.#central === NOBODY ? this.#config.central : this.#central;
+    this.#env.send(central, { type: 'enlist', name, tag, endpoint });
+    if (enlistRetryMs > 0) this.#env.setTimer('heartbeat', 0, now + enlistRetryMs);
+  }
+
+  enlistAnew(now: Millis): void {
+    this.#central = NOBODY;
+    this.#members.forgetVersion();
+    this.enlist(now);
+  }
+
+  /** @returns whether this is another central than before */
+  welcomed(from: Address, { settings }: MessageOf<'welcome'>, now: Millis): boolean {
+    const isNew = this.#central !== from;
+    this.#central = from;
+    this.#settings = settings;
+    this.#heardAt = now;
+    if (settings.timings.heartbeatMs > 0)
+      this.#env.setTimer('heartbeat', 0, now + settings.timings.heartbeatMs);
+    else this.#env.clearTimer('heartbeat', 0);
+    if (isNew && settings.policy.shortPartition === 'auto') this.#env.setTimer('usage', 0, now + USAGE_MS);
+    return isNew;
+  }
+
+  strangerTold(from: Address, now: Millis): void {
+    if (from === this.#central) this.enlistAnew(now);
+  }
+
+  acknowledged(from: Address, version: number, now: Millis): void {
+    if (from !== this.#central) return;
+    this.#heardAt = now;
+    if (version !== this.#members.version) this.#env.send(from, { type: 'resync' });
+  }
+
+  beat(activeJobs: number, waitingTasks: () => number, now: Millis): void {
+    const { heartbeatMs, leaseMs } = this.timings;
+    if (this.#central === NOBODY) return this.enlist(now);
+    if (leaseMs > 0 && now - this.#heardAt > leaseMs) return this.enlistAnew(now);
+    this.#env.send(this.#central, { type: 'heartbeat', busy: activeJobs, queued: waitingTasks() });
+    if (heartbeatMs > 0) this.#env.setTimer('heartbeat', 0, now + heartbeatMs);
+  }
+
+  /** Run time of a task that completed, for central's share of short work. */
+  worked(long: boolean, runMs: Millis): void {
+    if (long) this.#longMs += runMs;
+    else this.#shortMs += runMs;
+  }
+
+  tellUsage(now: Millis): void {
+    if (this.#central !== NOBODY && this.#shortMs + this.#longMs > 0) {
+      this.#env.send(this.#central, { type: 'usage', shortMs: this.#shortMs, longMs: this.#longMs });
+      this.#shortMs = 0;
+      this.#longMs = 0;
+    }
+    this.#env.setTimer('usage', 0, now + USAGE_MS);
+  }
+
+  /** Says goodbye, so that nobody has to wait for the lease to end. */
+  leave(): void {
+    if (this.#central !== NOBODY) this.#env.send(this.#central, { type: 'leave' });
+  }
+}
