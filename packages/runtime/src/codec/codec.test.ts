@@ -1,4 +1,5 @@
 import {
+  type Address,
   fits,
   MESSAGE_TYPES,
   MESSAGES,
@@ -6,31 +7,29 @@ import {
   type MessageOf,
   type MessageType,
   NO_RESOURCES,
+  NOBODY,
 } from '@goshawk/core';
 import fc from 'fast-check';
-import { Packr } from 'msgpackr';
 import { describe, expect, test } from 'vitest';
+import { Directory } from '../mailbox/directory.js';
+import { FrameWriter, frameReader, openFrame } from '../mailbox/frame.js';
+import { DEFAULT_LIMITS } from '../mailbox/limits.js';
 import { messageOfType } from './arbitraries.js';
 import { Codec } from './codec.js';
 import { DecodeError, EncodeError } from './errors.js';
-import { OPEN_DEPTH_MAX } from './open.js';
+import { OPEN_DEPTH_MAX, OPEN_NODES_MAX } from './open.js';
 
-const PARTIES = ['alpha/0', 'alpha/1', 'beta/0', 'größe/7'];
-const names = {
-  intern(name: string): number {
-    const known = PARTIES.indexOf(name);
-    return known >= 0 ? known : PARTIES.push(name) - 1;
-  },
-  nameOf(address: number): string {
-    return PARTIES[address]!;
-  },
-};
-const addresses = PARTIES.map((_, address) => address);
-const codec = new Codec(names);
-const packr = new Packr({ useRecords: false });
+const PROCESS = 'tcp://127.0.0.1:7000!V1StGXR8_Z5jdHi6B-myT';
+const directory = new Directory();
+const addresses = [0, 1, 2].map((index) => directory.intern(`${PROCESS}/${index}`));
+const codec = new Codec(directory);
+const reader = frameReader(DEFAULT_LIMITS);
 
 function overTheWire(body: unknown): unknown[] {
-  return packr.unpack(packr.pack(body)) as unknown[];
+  const frame = new FrameWriter(null, DEFAULT_LIMITS);
+  frame.begin('*');
+  frame.add(0, 1, body);
+  return openFrame(frame.finish().bytes, reader).mail[2] as unknown[];
 }
 
 function bodyOf(message: Message): unknown[] {
@@ -92,10 +91,10 @@ describe('what was encoded is decoded to the same', () => {
       type: 'moved',
       job: 1,
       stage: 0,
-      to: names.intern('beta/0') as never,
+      to: addresses[1] as Address,
       probes: 3,
     };
-    expect(codec.encode(moved)).toEqual([codeOf('moved'), 1, 0, 'beta/0', 3]);
+    expect(codec.encode(moved)).toEqual([codeOf('moved'), 1, 0, `${PROCESS}/1`, 3]);
   });
 
   test('no resources are the one object that machines compare with', () => {
@@ -122,6 +121,33 @@ describe('what was encoded is decoded to the same', () => {
     const stdin = new Uint8Array([7]);
     const within = bodyOf({ ...bind, payload: { exec: ['cat'], stdin } });
     expect((codec.decode(within) as MessageOf<'bind'>).payload).toStrictEqual({ exec: ['cat'], stdin });
+  });
+});
+
+describe('whatever the codec lets through fits into a frame', () => {
+  /** The open value that lies deepest in its message. */
+  const endedWith = (value: unknown): Message => ({
+    type: 'ended',
+    report: 1,
+    job: 1,
+    task: 0,
+    attempt: 0,
+    outcome: { kind: 'completed', value, errorCode: '', errorMessage: '', exitCode: 0, signal: undefined },
+    runMs: 1,
+    output: [],
+    outputBytes: 0,
+  });
+
+  test('the deepest value', () => {
+    let nested: unknown = {};
+    for (let i = 1; i < OPEN_DEPTH_MAX; i++) nested = { nested };
+    expect(codec.decode(bodyOf(endedWith(nested)))).toEqual(endedWith(nested));
+  });
+
+  test('the value of most parts', () => {
+    const parts = Object.fromEntries(Array.from({ length: OPEN_NODES_MAX / 2 - 1 }, (_, i) => [i, 0]));
+    const decoded = codec.decode(bodyOf(endedWith(parts))) as MessageOf<'ended'>;
+    expect(Object.keys(decoded.outcome.value as object)).toHaveLength(OPEN_NODES_MAX / 2 - 1);
   });
 });
 
@@ -239,11 +265,7 @@ describe('what a peer may not send', () => {
       endedWith('output', new Array(65).fill([0, new Uint8Array()])),
       'ended.output: 65 entries are more than 64',
     ],
-    [
-      'a party without a name',
-      [codeOf('moved'), 1, 0, '', 3],
-      'moved.to: the name of a party has 1 to 256 characters, not 0',
-    ],
+    ['a party without a name', [codeOf('moved'), 1, 0, '', 3], 'moved.to: this is no name of a party'],
     [
       'a date',
       [codeOf('event'), 1, [{ at: [new Date(0)] }]],
@@ -279,6 +301,11 @@ describe('what a peer may not send', () => {
     const circle: unknown[] = [];
     circle.push(circle);
     expect(() => codec.decode([codeOf('event'), 1, [circle]])).toThrow(DecodeError);
+  });
+
+  test('a value of more parts than a frame may have', () => {
+    const flat = new Array(OPEN_NODES_MAX).fill(0);
+    expect(() => codec.decode([codeOf('event'), 1, [flat]])).toThrow(`more than ${OPEN_NODES_MAX} values`);
   });
 
   test('anything at all is either understood or a DecodeError', () => {
@@ -324,7 +351,7 @@ function expectUnderstoodOrRefused(body: unknown): void {
     expect(error).toBeInstanceOf(DecodeError);
     return;
   }
-  expect(codec.decode(bodyOf(message))).toEqual(message);
+  expect(() => bodyOf(message)).not.toThrow();
 }
 
 /** Changes one of the lists in a body, wherever it lies. */
@@ -377,8 +404,8 @@ describe('what a machine of ours may not send', () => {
     ],
     [
       'nobody',
-      { type: 'moved', job: 1, stage: 0, to: -1 as never, probes: 1 },
-      'moved.to: expected a whole number of at least 0, got -1',
+      { type: 'moved', job: 1, stage: 0, to: NOBODY, probes: 1 },
+      'moved.to: expected a party that is known here, got -1',
     ],
     [
       'a function',

@@ -11,9 +11,14 @@ import { checkOpen, takeOpen } from './open.js';
 
 /** Names of parties ↔ the handles that machines know them by. */
 export interface AddressNames {
-  /** The handle of the party of this name, the same each time. */
+  /**
+   * The handle of the party of this name, the same each time.
+   *
+   * @throws when it is no name of a party
+   */
   intern(name: string): number;
-  nameOf(address: number): string;
+  /** Undefined for a handle that names nobody, or nobody any more. */
+  nameOf(address: number): string | undefined;
 }
 
 /**
@@ -108,22 +113,20 @@ function compileBytes(lengthMax: number): FieldCodec {
 function compileAddress(names: AddressNames): FieldCodec {
   return {
     encode: (value) => {
-      checkCount(value);
-      return names.nameOf(value as Address);
+      const name = names.nameOf(value as Address);
+      if (name === undefined) misfit('a party that is known here', value);
+      return name;
     },
     decode: (wire) => {
       if (typeof wire !== 'string') misfit('the name of a party', wire);
-      if (wire.length === 0 || wire.length > PARTY_NAME_LENGTH_MAX) {
-        throw new Misfit(
-          `the name of a party has 1 to ${PARTY_NAME_LENGTH_MAX} characters, not ${wire.length}`,
-        );
+      try {
+        return names.intern(wire);
+      } catch {
+        throw new Misfit('this is no name of a party');
       }
-      return names.intern(wire);
     },
   };
 }
-
-const PARTY_NAME_LENGTH_MAX = LIMITS.nameLengthMax;
 
 function compileChoice(of: readonly string[]): FieldCodec {
   return {

@@ -6,10 +6,13 @@
  */
 import { Misfit, misfit, rethrowUnder } from './errors.js';
 
-/** Lists and objects inside each other. Also what ends a value that contains itself. */
-export const OPEN_DEPTH_MAX = 64;
-/** Values inside one open value; a job of a million tasks that are all written out has five million or so. */
-export const OPEN_NODES_MAX = 10_000_000;
+/**
+ * Lists and objects inside each other; also what ends a value that contains itself. With the message around
+ * it, such a value stays within what the mailbox takes.
+ */
+export const OPEN_DEPTH_MAX = 24;
+/** Values and keys inside one open value: within the mailbox's limit for a frame, too. */
+export const OPEN_NODES_MAX = 900_000;
 
 /** Why a value cannot travel, and where in it; `undefined` when it can. */
 export function openProblem(value: unknown): string | undefined {
@@ -45,7 +48,7 @@ interface Walk {
 }
 
 function walk(value: unknown, depth: number, state: Walk): unknown {
-  if (++state.nodes > OPEN_NODES_MAX) throw new Misfit(`more than ${OPEN_NODES_MAX} values`);
+  countNode(state);
   switch (typeof value) {
     case 'string':
     case 'number':
@@ -84,6 +87,7 @@ function walkObject(object: Record<string, unknown>, depth: number, state: Walk)
   let key = '';
   try {
     for (key of Object.keys(object)) {
+      countNode(state);
       if (key === '__proto__') throw new Misfit('this key is not allowed');
       const before = object[key];
       const after = walk(before, depth + 1, state);
@@ -93,6 +97,10 @@ function walkObject(object: Record<string, unknown>, depth: number, state: Walk)
     rethrowUnder(`.${shorten(key)}`, error);
   }
   return object;
+}
+
+function countNode(state: Walk): void {
+  if (++state.nodes > OPEN_NODES_MAX) throw new Misfit(`more than ${OPEN_NODES_MAX} values`);
 }
 
 /** Keys are the sender's own text. */

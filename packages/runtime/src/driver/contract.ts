@@ -1,0 +1,30 @@
+import type { Environment, Machine, Millis, Role } from '@goshawk/core';
+import type { Body } from '../codec/index.js';
+
+/** What a host needs of a mailbox. */
+export interface Post {
+  /** Calls back with everything that arrives for the party of this index. */
+  register(index: number, deliver: (from: number, body: unknown) => void): void;
+  /** Never waits, and never throws for what the network does; order holds between two parties. */
+  send(fromIndex: number, to: number, body: Body): void;
+}
+
+export interface PartyOptions {
+  /** Its index in this process, and with that its address. */
+  readonly index: number;
+  /** In logs and counters, and for its random numbers. */
+  readonly name: string;
+  readonly role: Role;
+}
+
+/** Lets something happen to a machine through a door that only its kind has. `event` is for the log. */
+export type Enter<M> = (event: string, door: (machine: M, now: Millis) => void) => void;
+
+/** Makes a machine; `enter` may be used as soon as it is made. */
+export type BuildMachine<M extends Machine<never>> = (environment: Environment, enter: Enter<M>) => M;
+
+/** A machine of this process, and the way to its other doors. */
+export interface Hosted<M> {
+  readonly machine: M;
+  readonly enter: Enter<M>;
+}

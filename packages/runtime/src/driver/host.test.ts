@@ -1,0 +1,340 @@
+import {
+  type Address,
+  type Environment,
+  InvariantError,
+  invariant,
+  type Machine,
+  type Message,
+  type Role,
+} from '@goshawk/core';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { Codec } from '../codec/index.js';
+import { Directory } from '../mailbox/directory.js';
+import type { Post } from './contract.js';
+import { Host, type HostOptions } from './host.js';
+import { type Logger, SILENT_LOGGER } from './logger.js';
+
+const names = new Directory();
+const PEER = names.intern('tcp://127.0.0.1:7001!there/0') as Address;
+const codec = new Codec(names);
+
+/** A mailbox that keeps what was sent, and delivers what the test says. */
+class TestPost implements Post {
+  readonly sent: { from: number; to: number; message: Message }[] = [];
+  readonly #deliver = new Map<number, (from: number, body: unknown) => void>();
+
+  register(index: number, deliver: (from: number, body: unknown) => void): void {
+    this.#deliver.set(index, deliver);
+  }
+
+  send(from: number, to: number, body: readonly unknown[]): void {
+    this.sent.push({ from, to, message: codec.decode(body) });
+  }
+
+  arrive(index: number, message: Message, from: number = PEER): void {
+    this.arriveRaw(index, codec.encode(message), from);
+  }
+
+  arriveRaw(index: number, body: unknown, from: number = PEER): void {
+    this.#deliver.get(index)?.(from, body);
+  }
+}
+
+/** Writes down all that happens to it, and does what the test wants then. */
+class Recorder implements Machine {
+  readonly seen: string[] = [];
+  readonly environment: Environment;
+  on: (what: string, now: number) => void = () => {};
+
+  constructor(environment: Environment) {
+    this.environment = environment;
+  }
+
+  start(now: number): void {
+    this.#note('start', now);
+  }
+
+  receive(from: Address, message: Message, now: number): void {
+    this.#note(`${message.type} from ${this.environment.nameOf(from)}`, now);
+  }
+
+  wake(timer: string, key: number, now: number): void {
+    this.#note(`${timer}/${key}`, now);
+  }
+
+  poked(now: number): void {
+    this.#note('poked', now);
+  }
+
+  checkInvariants(): void {}
+
+  #note(what: string, now: number): void {
+    this.seen.push(`${now} ${what}`);
+    this.on(what, now);
+    this.seen.push(`${what} done`);
+  }
+}
+
+function setUp(options: Partial<HostOptions> = {}) {
+  let now = 0;
+  const post = new TestPost();
+  const fatal: InvariantError[] = [];
+  const warnings: { fields: object; message: string }[] = [];
+  const logger: Logger = {
+    ...SILENT_LOGGER,
+    warn: (fields, message) => warnings.push({ fields, message }),
+  };
+  const host = new Host({
+    mailbox: post,
+    names,
+    seed: 7,
+    logger,
+    clock: () => now,
+    onFatal: (error) => fatal.push(error),
+    ...options,
+  });
+  const add = (name: string, index = 0, role: Role = 'central') =>
+    host.add({ index, name, role }, (environment) => new Recorder(environment));
+  const setNow = (value: number) => {
+    now = value;
+  };
+  return { host, post, fatal, warnings, add, setNow };
+}
+
+const HEARTBEAT: Message = { type: 'heartbeat', busy: 1, queued: 2 };
+const ACK: Message = { type: 'heartbeatAck', version: 1 };
+const HEARTBEAT_CODE = codec.encode(HEARTBEAT)[0];
+const PEER_NAME = names.nameOf(PEER);
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('what happens to a machine', () => {
+  test('it is started, gets its messages, and says what it wants to', () => {
+    const { post, add, setNow } = setUp();
+    const { machine } = add('central');
+    machine.on = () => machine.environment.send(PEER, ACK);
+    setNow(5);
+    post.arrive(0, HEARTBEAT);
+    expect(machine.seen).toEqual([
+      '0 start',
+      'start done',
+      `5 heartbeat from ${PEER_NAME}`,
+      `heartbeat from ${PEER_NAME} done`,
+    ]);
+    expect(post.sent).toEqual([{ from: 0, to: PEER, message: ACK }]);
+  });
+
+  test('it is woken by its own timers, at a time that has come', () => {
+    const { host, add } = setUp({ clock: () => performance.now() });
+    const start = host.now();
+    const one = add('one', 1).machine;
+    const two = add('two', 2).machine;
+    one.environment.setTimer('sweep', 3, start + 1_000);
+    two.environment.setTimer('sweep', 3, start + 2_000);
+    two.environment.setTimer('sweep', 4, start + 3_000);
+    two.environment.clearTimer('sweep', 4);
+    vi.advanceTimersByTime(10_000);
+    expect(one.seen.slice(2)).toEqual([`${start + 1_000} sweep/3`, 'sweep/3 done']);
+    expect(two.seen.slice(2)).toEqual([`${start + 2_000} sweep/3`, 'sweep/3 done']);
+  });
+
+  test('other doors are entered in the same way', () => {
+    const { add, setNow } = setUp();
+    const { machine, enter } = add('central');
+    setNow(3);
+    enter('poke', (recorder, now) => recorder.poked(now));
+    expect(machine.seen.slice(2)).toEqual(['3 poked', 'poked done']);
+  });
+
+  test('one thing at a time: what comes while a machine is at work waits, in order', () => {
+    const { post, add } = setUp();
+    const other = add('other', 1);
+    const { machine, enter } = add('central', 0);
+    machine.on = (what) => {
+      if (what !== 'poked') return;
+      post.arrive(0, HEARTBEAT);
+      other.enter('poke', (recorder, now) => recorder.poked(now));
+      expect(other.machine.seen).toHaveLength(2);
+    };
+    enter('poke', (recorder, now) => recorder.poked(now));
+    const heartbeat = `heartbeat from ${PEER_NAME}`;
+    expect(machine.seen.slice(2)).toEqual(['0 poked', 'poked done', `0 ${heartbeat}`, `${heartbeat} done`]);
+    expect(other.machine.seen.slice(2)).toEqual(['0 poked', 'poked done']);
+  });
+
+  test('its random numbers follow from the seed and its name', () => {
+    const draw = (seed: number, name: string) => {
+      const { random } = setUp({ seed }).add(name).machine.environment;
+      return [random(), random()];
+    };
+    expect(draw(7, 'worker-1')).toEqual(draw(7, 'worker-1'));
+    expect(draw(7, 'worker-1')).not.toEqual(draw(7, 'worker-2'));
+    expect(draw(7, 'worker-1')).not.toEqual(draw(8, 'worker-1'));
+  });
+
+  test('nothing, after its host was closed', () => {
+    const { host, post, add } = setUp({ clock: () => performance.now() });
+    const { machine, enter } = add('central');
+    machine.environment.setTimer('sweep', 0, 10);
+    host.close();
+    machine.environment.setTimer('sweep', 1, 10);
+    post.arrive(0, HEARTBEAT);
+    enter('poke', (recorder, now) => recorder.poked(now));
+    vi.advanceTimersByTime(1_000);
+    expect(machine.seen).toHaveLength(2);
+  });
+});
+
+describe('what a peer sends and is no message', () => {
+  test('is counted and dropped, and what comes after it arrives', () => {
+    const { host, post, add } = setUp();
+    const { machine } = add('central');
+    post.arriveRaw(0, 'nonsense');
+    post.arriveRaw(0, [HEARTBEAT_CODE, -1, 0]);
+    post.arrive(0, HEARTBEAT);
+    expect(machine.seen.slice(2)).toHaveLength(2);
+    expect(host.counters().central).toMatchObject({ refused: 2, received: { heartbeat: 1 } });
+  });
+
+  test('is logged once in a while for each peer, with the field that is wrong', () => {
+    const { post, add, warnings } = setUp({ refusalLogIntervalMs: 1_000 });
+    add('central');
+    const other = names.intern('tcp://127.0.0.1:7002!other/0');
+    for (let i = 0; i < 100; i++) post.arriveRaw(0, [HEARTBEAT_CODE, 'many', 0]);
+    post.arriveRaw(0, [HEARTBEAT_CODE, 'many', 0], other);
+    expect(warnings.map(({ fields }) => fields)).toMatchObject([
+      {
+        peer: PEER_NAME,
+        party: 'central',
+        problem: 'heartbeat.busy: expected a whole number of at least 0, got text',
+        heldBack: 0,
+      },
+      { peer: names.nameOf(other), heldBack: 0 },
+    ]);
+    vi.advanceTimersByTime(1_000);
+    post.arriveRaw(0, [HEARTBEAT_CODE, 'many', 0]);
+    expect(warnings[2]?.fields).toMatchObject({ peer: PEER_NAME, heldBack: 99 });
+  });
+
+  test('is also what its sender may not send, where the sender is known, or not to this receiver', () => {
+    const { host, post, add, warnings } = setUp({
+      roleOf: (party) => (party === PEER ? 'client' : undefined),
+    });
+    const { machine } = add('central');
+    const stranger = names.intern('tcp://127.0.0.1:7003!stranger/0');
+    post.arrive(0, HEARTBEAT);
+    post.arrive(0, ACK, stranger);
+    expect(machine.seen).toHaveLength(2);
+    expect(host.counters().central).toMatchObject({ refused: 2, received: {} });
+    expect(warnings.map(({ fields }) => fields)).toMatchObject([
+      { problem: 'heartbeat: a client may not send it, only a worker or a scheduler' },
+      { problem: 'heartbeatAck: a central may not be sent it, only a worker or a scheduler' },
+    ]);
+    post.arrive(0, HEARTBEAT, stranger);
+    expect(machine.seen).toHaveLength(4);
+  });
+});
+
+describe('what a machine sends and is no message', () => {
+  test('is counted, logged and dropped; the machine goes on', () => {
+    const { host, post, add, fatal, warnings } = setUp();
+    const { machine, enter } = add('central');
+    machine.on = () => {
+      machine.environment.send(PEER, {
+        type: 'refused',
+        request: 1,
+        code: 'x',
+        message: 'm'.repeat(5_000),
+        hint: '',
+      });
+      machine.environment.send(PEER, HEARTBEAT);
+      machine.environment.send(PEER, ACK);
+    };
+    enter('poke', (recorder, now) => recorder.poked(now));
+    expect(post.sent.map(({ message }) => message)).toEqual([ACK]);
+    expect(fatal).toEqual([]);
+    expect(host.counters().central).toMatchObject({ unsendable: 2, sent: { heartbeatAck: 1 } });
+    expect(warnings[0]?.fields).toMatchObject({
+      party: 'central',
+      problem: 'refused.message: 5000 characters are more than 4096',
+    });
+  });
+});
+
+describe('a machine that contradicts itself', () => {
+  test('ends the process: it is logged with its input, and nothing in the host moves any more', () => {
+    const lines: object[] = [];
+    const logger: Logger = { ...SILENT_LOGGER, fatal: (fields) => lines.push(fields) };
+    const { host, post, add, fatal } = setUp({ logger, clock: () => performance.now() });
+    const other = add('other', 1).machine;
+    const { machine } = add('central', 0);
+    other.environment.setTimer('sweep', 0, host.now() + 10);
+    machine.on = () => invariant(false, 'two slots run one task');
+    post.arrive(0, HEARTBEAT);
+    const input = `heartbeat{busy: 1, queued: 2} from ${PEER_NAME}`;
+    expect(lines).toMatchObject([
+      { party: 'central', role: 'central', input, err: { name: 'InvariantError' } },
+    ]);
+    expect(fatal).toHaveLength(1);
+    expect(fatal[0]).toBeInstanceOf(InvariantError);
+    expect(fatal[0]?.message).toBe(`central: ${input}: two slots run one task`);
+
+    post.arrive(0, HEARTBEAT);
+    post.arrive(1, HEARTBEAT);
+    vi.advanceTimersByTime(1_000);
+    expect(other.seen).toHaveLength(2);
+    expect(fatal).toHaveLength(1);
+  });
+
+  test('any error is one, from whichever door', () => {
+    const { add, fatal } = setUp();
+    const { enter } = add('central');
+    enter('taskEnded in slot 3', () => {
+      (undefined as never as { x: number }).x++;
+    });
+    expect(fatal[0]?.message).toMatch(/^central: taskEnded in slot 3: Cannot read properties of undefined/);
+    expect(fatal[0]?.cause).toBeInstanceOf(TypeError);
+  });
+
+  test('so is a timer that is set to no time', () => {
+    const { add, fatal } = setUp();
+    const { machine, enter } = add('central');
+    enter('poke', () => machine.environment.setTimer('sweep', 0, Number.NaN));
+    expect(fatal[0]?.message).toBe('central: poke: timer sweep/0 was set to no time');
+  });
+});
+
+describe('what is read from outside', () => {
+  test('counters of each machine, by type, as plain objects', () => {
+    const { host, post, add } = setUp();
+    const { machine } = add('central', 0);
+    add('idle', 1);
+    machine.on = () => machine.environment.send(PEER, ACK);
+    post.arrive(0, HEARTBEAT);
+    post.arrive(0, HEARTBEAT);
+    const nothing = { sent: {}, received: {}, refused: 0, unsendable: 0, wakes: 0 };
+    expect(JSON.parse(JSON.stringify(host.counters()))).toEqual({
+      central: { ...nothing, sent: { heartbeatAck: 2 }, received: { heartbeat: 2 } },
+      idle: nothing,
+    });
+  });
+
+  test('names of parties, also of those that were forgotten', () => {
+    const { environment } = setUp().add('central').machine;
+    expect(environment.nameOf(PEER)).toBe(PEER_NAME);
+    expect(environment.nameOf(999 as Address)).toBe('forgotten party 999');
+  });
+
+  test('a pino logger is a logger', () => {
+    const lines: string[] = [];
+    const logger: Logger = pino({ base: null, timestamp: false }, { write: (line) => lines.push(line) });
+    logger.child({ party: 'central' }).warn({ peer: 1 }, 'hello');
+    expect(lines).toEqual(['{"level":40,"party":"central","peer":1,"msg":"hello"}\n']);
+  });
+});

@@ -1,0 +1,160 @@
+import {
+  type Address,
+  Deque,
+  InvariantError,
+  type Machine,
+  type Millis,
+  Random,
+  type Role,
+} from '@goshawk/core';
+import { type AddressNames, Codec } from '../codec/index.js';
+import { ThrottledLog } from '../mailbox/log.js';
+import type { BuildMachine, Enter, Hosted, PartyOptions, Post } from './contract.js';
+import { type Door, describeInput, type Input } from './input.js';
+import type { Logger } from './logger.js';
+import type { MachineCounters } from './message-counters.js';
+import { Party } from './party.js';
+import { TimerQueue } from './timers.js';
+
+export interface HostOptions {
+  readonly mailbox: Post;
+  readonly names: AddressNames;
+  /** All random numbers of this process's machines follow from it and from their names. */
+  readonly seed: number | string;
+  readonly logger: Logger;
+  /**
+   * A machine has thrown. Called once, after the line in the log; from then on nothing moves in this host. To
+   * end the process with a code that is not 0.
+   */
+  readonly onFatal: (error: InvariantError) => void;
+  /** What a party is, where that is known: messages that it may not send, or not be sent, are refused. */
+  readonly roleOf?: (party: Address) => Role | undefined;
+  /** Monotonic, ms. */
+  readonly clock?: () => Millis;
+  /** A peer that sends what is no message is logged once in so long. */
+  readonly refusalLogIntervalMs?: Millis;
+}
+
+const REFUSAL_LOG_INTERVAL_MS = 10_000;
+
+/**
+ * The real-time driver: the machines of one process, with its mailbox, its clock and its timers. What a
+ * machine sees of the world is what the simulator shows it, and nothing here knows what a machine is for.
+ *
+ * Every message, timer and event of a task is one call of one door, with the time at which it happens, and
+ * runs to completion before the next: what comes meanwhile (from an executor that answers at once, say)
+ * waits its turn.
+ *
+ * A machine that throws has contradicted itself, and nothing that it says from then on is worth anything.
+ * So the host stops and asks for the end of the process; leases run out, and others do its work again.
+ * It takes the other machines of the process with it: they may have been told the same nonsense, and
+ * a process that is half dead is harder on its peers than one that is gone.
+ */
+export class Host {
+  readonly #options: HostOptions;
+  readonly #codec: Codec;
+  readonly #clock: () => Millis;
+  readonly #random: Random;
+  readonly #timers: TimerQueue;
+  readonly #complaints: ThrottledLog;
+  readonly #parties: Party[] = [];
+  /** Inputs that came while a machine was at work. */
+  readonly #waiting = new Deque<readonly [Party, Input]>();
+  #working = false;
+  #ended = false;
+
+  constructor(options: HostOptions) {
+    this.#options = options;
+    this.#codec = new Codec(options.names);
+    this.#clock = options.clock ?? (() => performance.now());
+    this.#random = Random.seeded(options.seed);
+    this.#timers = new TimerQueue(this.#clock);
+    this.#complaints = new ThrottledLog(
+      options.logger,
+      options.refusalLogIntervalMs ?? REFUSAL_LOG_INTERVAL_MS,
+    );
+  }
+
+  now(): Millis {
+    return this.#clock();
+  }
+
+  /**
+   * Builds a machine, gives it the mail of its index, and starts it.
+   *
+   * @param build gets the machine's environment, and the way to doors that the host does not know
+   */
+  add<M extends Machine<never>>(options: PartyOptions, build: BuildMachine<M>): Hosted<M> {
+    const enter: Enter<M> = (event, door) => this.#take(party, { kind: 'event', event, door: door as Door });
+    const party = new Party(
+      options,
+      {
+        codec: this.#codec,
+        mailbox: this.#options.mailbox,
+        nameOf: (address) => this.#nameOf(address),
+        roleOf: this.#options.roleOf ?? (() => undefined),
+        random: this.#random.fork(options.name),
+        complaints: this.#complaints,
+        timers: this.#timers.forMachine((timer, key) => this.#take(party, { kind: 'timer', timer, key })),
+      },
+      (environment) => build(environment, enter) as Machine,
+    );
+    this.#parties.push(party);
+    this.#options.mailbox.register(options.index, (from, body) => {
+      const message = party.open(from as Address, body);
+      if (message !== undefined) this.#take(party, { kind: 'message', from: from as Address, message });
+    });
+    this.#take(party, { kind: 'start' });
+    return { machine: party.machine as M & Machine, enter };
+  }
+
+  /** What each machine has done, by its name. */
+  counters(): Record<string, MachineCounters> {
+    return Object.fromEntries(this.#parties.map((party) => [party.name, party.counters.read()]));
+  }
+
+  /** Nothing reaches a machine any more. The mailbox is its owner's to close. */
+  close(): void {
+    this.#ended = true;
+    this.#timers.close();
+  }
+
+  #take(party: Party, input: Input): void {
+    if (this.#ended) return;
+    if (this.#working) {
+      this.#waiting.push([party, input]);
+      return;
+    }
+    this.#working = true;
+    this.#step(party, input);
+    for (let next = this.#waiting.shift(); next !== undefined && !this.#ended; next = this.#waiting.shift()) {
+      this.#step(...next);
+    }
+    this.#working = false;
+  }
+
+  #step(party: Party, input: Input): void {
+    try {
+      party.step(input, this.#clock());
+    } catch (thrown) {
+      this.close();
+      this.#fail(party, input, thrown);
+    }
+  }
+
+  #fail(party: Party, input: Input, thrown: unknown): void {
+    const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+    const described = describeInput(input, (address) => this.#nameOf(address));
+    this.#options.logger.fatal(
+      { party: party.name, role: party.role, input: described, err: error },
+      'a machine contradicted itself: a bug in goshawk; this process ends',
+    );
+    this.#options.onFatal(
+      new InvariantError(`${party.name}: ${described}: ${error.message}`, { cause: error }),
+    );
+  }
+
+  #nameOf(address: Address): string {
+    return this.#options.names.nameOf(address) ?? `forgotten party ${address}`;
+  }
+}

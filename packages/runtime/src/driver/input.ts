@@ -1,0 +1,79 @@
+import {
+  type Address,
+  type FieldKind,
+  type Fields,
+  type Machine,
+  MESSAGES,
+  type Message,
+  type Millis,
+} from '@goshawk/core';
+
+/** One of the doors that only some kind of machine has. */
+export type Door = (machine: Machine, now: Millis) => void;
+
+/** What may happen to a machine: each is one call of one of its doors. */
+export type Input =
+  | { readonly kind: 'start' }
+  | { readonly kind: 'message'; readonly from: Address; readonly message: Message }
+  | { readonly kind: 'timer'; readonly timer: string; readonly key: number }
+  | { readonly kind: 'event'; readonly event: string; readonly door: Door };
+
+/** Characters of a text field that are shown. */
+const TEXT_SHOWN_MAX = 80;
+
+/**
+ * One line that tells an input from others, for the log. Payloads, results and output are left out: they are
+ * the users' own, may be long, and may hold what nobody should read in a log.
+ */
+export function describeInput(input: Input, nameOf: (address: Address) => string): string {
+  switch (input.kind) {
+    case 'start':
+      return 'start';
+    case 'message':
+      return `${describeMessage(input.message, nameOf)} from ${nameOf(input.from)}`;
+    case 'timer':
+      return `timer ${input.timer}/${input.key}`;
+    case 'event':
+      return input.event;
+  }
+}
+
+/** `probe{job: 1, stage: 0, long: false, lane: normal, demand: cpu 2}` */
+export function describeMessage(message: Message, nameOf: (address: Address) => string): string {
+  return message.type + describeFields(MESSAGES[message.type].fields, message, nameOf);
+}
+
+type NameOf = (address: Address) => string;
+
+function describeFields(fields: Fields, of: object, nameOf: NameOf): string {
+  const parts = Object.entries(fields).map(
+    ([name, field]) => `${name}: ${describeValue(field, (of as Record<string, unknown>)[name], nameOf)}`,
+  );
+  return `{${parts.join(', ')}}`;
+}
+
+function describeValue(field: FieldKind, value: unknown, nameOf: NameOf): string {
+  switch (field.kind) {
+    case 'text': {
+      const text = value as string;
+      return JSON.stringify(text.length <= TEXT_SHOWN_MAX ? text : `${text.slice(0, TEXT_SHOWN_MAX - 1)}…`);
+    }
+    case 'bytes':
+      return `${(value as Uint8Array).length} bytes`;
+    case 'address':
+      return nameOf(value as Address);
+    case 'resources':
+      return JSON.stringify(value);
+    case 'optional':
+      return value === undefined ? 'none' : describeValue(field.of, value, nameOf);
+    case 'list':
+      return `${(value as readonly unknown[]).length} entries`;
+    case 'record':
+      return describeFields(field.fields, value as object, nameOf);
+    case 'open':
+    case 'parsed':
+      return '…';
+    default:
+      return String(value);
+  }
+}

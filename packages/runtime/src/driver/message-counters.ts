@@ -1,0 +1,54 @@
+import { MESSAGE_TYPES, type MessageType } from '@goshawk/core';
+
+/** Messages by type; types without any are left out. */
+export type MessageCounts = { readonly [T in MessageType]?: number };
+
+/** What one machine has done since it was added. */
+export interface MachineCounters {
+  /** Handed to the mailbox, which counts by itself what it cannot deliver. */
+  readonly sent: MessageCounts;
+  /** Given to the machine. */
+  readonly received: MessageCounts;
+  /** Arrived for it, but were no messages, or none that their sender may send. */
+  readonly refused: number;
+  /** It wanted to send them, but they were not as declared. */
+  readonly unsendable: number;
+  /** Timers that fired. */
+  readonly wakes: number;
+}
+
+type Counts = Record<MessageType, number>;
+
+export class MessageCounters {
+  refused = 0;
+  unsendable = 0;
+  wakes = 0;
+  readonly #sent = zeroes();
+  readonly #received = zeroes();
+
+  sent(type: MessageType): void {
+    this.#sent[type]++;
+  }
+
+  received(type: MessageType): void {
+    this.#received[type]++;
+  }
+
+  read(): MachineCounters {
+    return {
+      sent: withoutZeroes(this.#sent),
+      received: withoutZeroes(this.#received),
+      refused: this.refused,
+      unsendable: this.unsendable,
+      wakes: this.wakes,
+    };
+  }
+}
+
+function zeroes(): Counts {
+  return Object.fromEntries(MESSAGE_TYPES.map((type) => [type, 0])) as Counts;
+}
+
+function withoutZeroes(counts: Counts): MessageCounts {
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
+}

@@ -1,0 +1,104 @@
+import type { Address, Environment, Machine, Message, Millis, Random, Role } from '@goshawk/core';
+import { type Body, type Codec, DecodeError, EncodeError } from '../codec/index.js';
+import type { ThrottledLog } from '../mailbox/log.js';
+import type { PartyOptions, Post } from './contract.js';
+import type { Input } from './input.js';
+import { MessageCounters } from './message-counters.js';
+import type { NamedTimers } from './timers.js';
+
+/** What a party takes from its host. */
+export interface Surroundings {
+  readonly codec: Codec;
+  readonly mailbox: Post;
+  readonly timers: NamedTimers;
+  readonly random: Random;
+  readonly complaints: ThrottledLog;
+  readonly nameOf: (address: Address) => string;
+  readonly roleOf: (address: Address) => Role | undefined;
+}
+
+/**
+ * One machine with its side of the world: its environment, and its mail in both directions.
+ *
+ * What a peer sends and is no message is counted, logged now and then, and dropped. What the machine itself
+ * wants to send and is not as declared is a bug of ours, but goes the same way, as if the network had lost
+ * it, which machines must survive anyway: one line that is too long in one job must not cost this process
+ * all the others.
+ */
+export class Party {
+  readonly name: string;
+  readonly role: Role;
+  readonly machine: Machine;
+  readonly counters = new MessageCounters();
+  readonly #index: number;
+  readonly #around: Surroundings;
+
+  constructor(
+    { index, name, role }: PartyOptions,
+    around: Surroundings,
+    build: (environment: Environment) => Machine,
+  ) {
+    this.name = name;
+    this.role = role;
+    this.#index = index;
+    this.#around = around;
+    this.machine = build({
+      random: () => around.random.next(),
+      send: (to, message) => this.#send(to, message),
+      setTimer: (timer, key, at) => around.timers.set(timer, key, at),
+      clearTimer: (timer, key) => around.timers.clear(timer, key),
+      nameOf: (address) => around.nameOf(address),
+    });
+  }
+
+  /** Calls the door that an input is for. Throws what the machine throws. */
+  step(input: Input, now: Millis): void {
+    switch (input.kind) {
+      case 'start':
+        return this.machine.start(now);
+      case 'message':
+        return this.machine.receive(input.from, input.message, now);
+      case 'timer':
+        this.counters.wakes++;
+        return this.machine.wake(input.timer, input.key, now);
+      case 'event':
+        return input.door(this.machine, now);
+    }
+  }
+
+  /** The message in a body that arrived; nothing when it is none, or none that its sender may send. */
+  open(from: Address, body: unknown): Message | undefined {
+    const { codec, roleOf, nameOf, complaints } = this.#around;
+    try {
+      const message = codec.decode(body, roleOf(from), this.role);
+      this.counters.received(message.type);
+      return message;
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      this.counters.refused++;
+      complaints.warn(nameOf(from), 'badMessage', 'dropped what is no message for this party', {
+        party: this.name,
+        problem: error.message,
+      });
+      return undefined;
+    }
+  }
+
+  #send(to: Address, message: Message): void {
+    const { codec, mailbox, roleOf, nameOf, complaints } = this.#around;
+    let body: Body;
+    try {
+      body = codec.encode(message, this.role, roleOf(to));
+    } catch (error) {
+      if (!(error instanceof EncodeError)) throw error;
+      this.counters.unsendable++;
+      complaints.warn(nameOf(to), 'unsendable', 'did not send what is no message: a bug in goshawk', {
+        party: this.name,
+        problem: error.message,
+      });
+      return;
+    }
+    this.counters.sent(message.type);
+    mailbox.send(this.#index, to, body);
+  }
+}

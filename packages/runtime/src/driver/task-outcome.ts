@@ -1,0 +1,78 @@
+import type { Outcome } from '@goshawk/core';
+import { openProblem } from '../codec/index.js';
+import type { FailureCode, Outcome as RunOutcome } from '../executors/contract.js';
+
+/** As the message `ended` declares them. */
+const ERROR_CODE_LENGTH_MAX = 64;
+const ERROR_MESSAGE_LENGTH_MAX = 4_096;
+const SIGNAL_LENGTH_MAX = 32;
+
+/** Failures that say nothing of the task: what should have run it was gone, or was going. */
+const NOT_THE_TASKS_FAULT: ReadonlySet<FailureCode> = new Set([
+  'executor-closed',
+  'spawner-failed',
+  'spawner-lost',
+]);
+
+/**
+ * How an executor's run ended, in the words of the protocol. Whatever it is, it can be sent: text is cut to
+ * what a message may carry, and a value that cannot travel makes the task a failed one that says why.
+ */
+export function taskOutcome(outcome: RunOutcome): Outcome {
+  switch (outcome.kind) {
+    case 'completed':
+      return completed(outcome.value, outcome.exitCode);
+    case 'failed': {
+      const { code, message } = outcome.error;
+      const kind = NOT_THE_TASKS_FAULT.has(code) ? 'lost' : 'failed';
+      return unsuccessful(kind, code, message, outcome.exitCode, outcome.signal);
+    }
+    case 'killed':
+      return killed(outcome.reason);
+  }
+}
+
+function completed(value: unknown, exitCode: number | undefined): Outcome {
+  const problem = openProblem(value);
+  if (problem !== undefined) {
+    return failedOutcome('result-not-serialisable', `the task's value cannot be sent: ${problem}`);
+  }
+  return { kind: 'completed', value, errorCode: '', errorMessage: '', exitCode, signal: undefined };
+}
+
+function killed(reason: 'cancelled' | 'timeout' | 'shutdown'): Outcome {
+  switch (reason) {
+    case 'cancelled':
+      return unsuccessful('cancelled', 'cancelled', 'cancelled while it ran');
+    case 'timeout':
+      return unsuccessful('timeout', 'timeout', 'ran for longer than its timeout');
+    case 'shutdown':
+      return unsuccessful('lost', 'worker-stopped', 'its worker was stopped while it ran');
+  }
+}
+
+/** @param code stable, for programs; `message` for people */
+export function failedOutcome(code: string, message: string): Outcome {
+  return unsuccessful('failed', code, message);
+}
+
+function unsuccessful(
+  kind: Outcome['kind'],
+  code: string,
+  message: string,
+  exitCode?: number,
+  signal?: string,
+): Outcome {
+  return {
+    kind,
+    value: undefined,
+    errorCode: cut(code, ERROR_CODE_LENGTH_MAX),
+    errorMessage: cut(message, ERROR_MESSAGE_LENGTH_MAX),
+    exitCode,
+    signal: signal === undefined ? undefined : cut(signal, SIGNAL_LENGTH_MAX),
+  };
+}
+
+function cut(text: string, lengthMax: number): string {
+  return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1)}…`;
+}

@@ -1,0 +1,170 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { TimerQueue } from './timers.js';
+
+const DAY_MS = 86_400_000;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function setUp() {
+  const clock = () => performance.now();
+  const queue = new TimerQueue(clock);
+  const fired: string[] = [];
+  const start = clock();
+  const timers = queue.forMachine((timer, key) => fired.push(`${timer}/${key} at ${clock() - start}`));
+  return { queue, timers, fired, start };
+}
+
+describe('timers of machines', () => {
+  test('fire in the order of their times, once', () => {
+    const { timers, fired, start } = setUp();
+    timers.set('b', 0, start + 20);
+    timers.set('a', 7, start + 10);
+    timers.set('a', 8, start + 30);
+    vi.advanceTimersByTime(1_000);
+    expect(fired).toEqual(['a/7 at 10', 'b/0 at 20', 'a/8 at 30']);
+  });
+
+  test('are moved when they are set again, to later and to earlier', () => {
+    const { timers, fired, start } = setUp();
+    timers.set('later', 0, start + 10);
+    timers.set('earlier', 0, start + 40);
+    timers.set('later', 0, start + 30);
+    timers.set('earlier', 0, start + 20);
+    vi.advanceTimersByTime(1_000);
+    expect(fired).toEqual(['earlier/0 at 20', 'later/0 at 30']);
+  });
+
+  test('do not fire when they were cleared, nor does clearing what is not set do harm', () => {
+    const { queue, timers, fired, start } = setUp();
+    timers.set('a', 0, start + 10);
+    timers.clear('a', 0);
+    timers.clear('a', 0);
+    timers.clear('b', 1);
+    vi.advanceTimersByTime(1_000);
+    expect(fired).toEqual([]);
+    expect(queue.size).toBe(0);
+  });
+
+  test('of two machines are two, though they are named the same', () => {
+    const { queue, timers, fired, start } = setUp();
+    const others: string[] = [];
+    const other = queue.forMachine((timer, key) => others.push(`${timer}/${key}`));
+    timers.set('a', 0, start + 10);
+    other.set('a', 0, start + 10);
+    timers.clear('a', 0);
+    vi.advanceTimersByTime(1_000);
+    expect(fired).toEqual([]);
+    expect(others).toEqual(['a/0']);
+  });
+
+  test('are never early, though Node’s may be', () => {
+    const { timers, fired, start } = setUp();
+    timers.set('a', 0, start + 10.4);
+    const early = vi.spyOn(performance, 'now').mockReturnValue(start + 10.3);
+    vi.advanceTimersByTime(11);
+    expect(fired).toEqual([]);
+    early.mockRestore();
+    vi.advanceTimersByTime(1);
+    expect(fired).toEqual(['a/0 at 12']);
+  });
+
+  test('wait for longer than Node can count', () => {
+    const { timers, fired, start } = setUp();
+    timers.set('a', 0, start + 60 * DAY_MS);
+    timers.set('never', 0, Number.POSITIVE_INFINITY);
+    vi.advanceTimersByTime(60 * DAY_MS - 1);
+    expect(fired).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(fired).toEqual([`a/0 at ${60 * DAY_MS}`]);
+  });
+
+  test('that are set for the past fire at the next turn, not at once', () => {
+    const { timers, fired, start } = setUp();
+    timers.set('a', 0, start - 5);
+    expect(fired).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(fired).toEqual(['a/0 at 1']);
+  });
+
+  test('that are set for now from within one leave room for other work', () => {
+    const queue = new TimerQueue(() => performance.now());
+    let wakes = 0;
+    const timers = queue.forMachine((timer, key) => {
+      wakes++;
+      timers.set(timer, key, performance.now());
+    });
+    timers.set('a', 0, 0);
+    vi.advanceTimersToNextTimer();
+    expect(wakes).toBe(1);
+    vi.advanceTimersToNextTimer();
+    expect(wakes).toBe(2);
+    queue.close();
+  });
+
+  test('may be set and cleared from within one', () => {
+    const queue = new TimerQueue(() => performance.now());
+    const fired: string[] = [];
+    const start = performance.now();
+    const timers = queue.forMachine((timer) => {
+      fired.push(timer);
+      timers.clear('cleared', 0);
+      if (timer === 'first') timers.set('set', 0, start + 5);
+    });
+    timers.set('first', 0, start + 10);
+    timers.set('cleared', 0, start + 10);
+    timers.set('last', 0, start + 11);
+    vi.advanceTimersByTime(1_000);
+    expect(fired).toEqual(['first', 'set', 'last']);
+  });
+
+  test('need one timer of Node’s, however many they are', () => {
+    const { queue, timers, start } = setUp();
+    for (let key = 0; key < 10_000; key++) timers.set('a', key, start + 1_000 + key);
+    expect(queue.size).toBe(10_000);
+    expect(vi.getTimerCount()).toBe(1);
+    queue.close();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('of no time are a bug of the machine', () => {
+    const { timers } = setUp();
+    expect(() => timers.set('a', 3, Number.NaN)).toThrow('timer a/3 was set to no time');
+  });
+
+  test('fire as a list sorted by time says, whatever is set, moved and cleared', () => {
+    const action = fc.record({
+      key: fc.nat(9),
+      at: fc.option(fc.integer({ min: 1, max: 50 }), { nil: undefined }),
+    });
+    fc.assert(
+      fc.property(fc.array(action, { maxLength: 60 }), (actions) => {
+        const { queue, timers, fired, start } = setUp();
+        const model = new Map<number, number>();
+        for (const { key, at } of actions) {
+          if (at === undefined) {
+            timers.clear('t', key);
+            model.delete(key);
+          } else {
+            timers.set('t', key, start + at);
+            model.set(key, at);
+          }
+        }
+        vi.advanceTimersByTime(100);
+        const expected = [...model].map(([key, at]) => `t/${key} at ${at}`);
+        expect(fired.toSorted()).toEqual(expected.toSorted());
+        expect(fired.map(timeOf)).toEqual(fired.map(timeOf).toSorted((a, b) => a - b));
+        queue.close();
+      }),
+    );
+  });
+});
+
+function timeOf(line: string): number {
+  return Number(line.slice(line.lastIndexOf(' ') + 1));
+}

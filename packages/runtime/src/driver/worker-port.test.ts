@@ -1,0 +1,232 @@
+import { type Address, type InvariantError, type Message, NO_RESOURCES, type Outcome } from '@goshawk/core';
+import { type KillReason, Worker, type WorkerEnvironment } from '@goshawk/worker';
+import { describe, expect, test } from 'vitest';
+import { Codec } from '../codec/index.js';
+import type { Executor, Run, RunOrder, RunSink } from '../executors/contract.js';
+import { Directory } from '../mailbox/directory.js';
+import type { Post } from './contract.js';
+import { Host } from './host.js';
+import { SILENT_LOGGER } from './logger.js';
+import { addWorker, type WorkerDoors } from './worker-port.js';
+
+class TestRun implements Run {
+  readonly order: RunOrder;
+  readonly sink: RunSink;
+  readonly kills: KillReason[] = [];
+
+  constructor(order: RunOrder, sink: RunSink) {
+    this.order = order;
+    this.sink = sink;
+  }
+
+  kill(reason: KillReason): void {
+    this.kills.push(reason);
+  }
+}
+
+/** Does what the test says, when it says so. */
+class TestExecutor implements Executor {
+  readonly runs: TestRun[] = [];
+
+  start(order: RunOrder, sink: RunSink): Run {
+    const run = new TestRun(order, sink);
+    this.runs.push(run);
+    return run;
+  }
+
+  async close(): Promise<void> {}
+}
+
+/** Writes down what it hears of its tasks. */
+class Recorder implements WorkerDoors {
+  readonly heard: string[] = [];
+  readonly outcomes: Outcome[] = [];
+  onEnded: (slot: number) => void = () => {};
+
+  taskStarted(slot: number, now: number): void {
+    this.heard.push(`${now} started ${slot}`);
+  }
+
+  taskOutput(slot: number, stream: 'stdout' | 'stderr', bytes: Uint8Array, now: number): void {
+    this.heard.push(`${now} ${stream} ${slot} ${new TextDecoder().decode(bytes)}`);
+  }
+
+  taskEnded(slot: number, outcome: Outcome, runMs: number, now: number): void {
+    this.heard.push(`${now} ${outcome.kind} ${slot} after ${runMs}`);
+    this.outcomes.push(outcome);
+    this.onEnded(slot);
+  }
+
+  start(): void {}
+  receive(): void {}
+  wake(): void {}
+  checkInvariants(): void {}
+}
+
+const names = new Directory();
+const codec = new Codec(names);
+const silent: Post = { register: () => {}, send: () => {} };
+const IDENTITY = { GOSHAWK_JOB: 'a-1', GOSHAWK_TASK: '0' };
+const order = (payload: unknown, identity: unknown = {}) => ({ payload, identity, timeoutMs: undefined });
+const text = (line: string) => new TextEncoder().encode(line);
+
+function setUp<M extends WorkerDoors>(build: (environment: WorkerEnvironment) => M, mailbox: Post = silent) {
+  let now = 0;
+  const executor = new TestExecutor();
+  const fatal: InvariantError[] = [];
+  const host = new Host({
+    mailbox,
+    names,
+    seed: 1,
+    logger: SILENT_LOGGER,
+    clock: () => now,
+    onFatal: (error) => fatal.push(error),
+  });
+  let environment!: WorkerEnvironment;
+  let drained = 0;
+  const options = { index: 0, name: 'worker-0', executor, onDrained: () => drained++ };
+  const { machine } = addWorker(host, options, (given) => {
+    environment = given;
+    return build(given);
+  });
+  const setNow = (value: number) => {
+    now = value;
+  };
+  return { machine, environment, executor, fatal, setNow, drained: () => drained };
+}
+
+describe('a task in a slot', () => {
+  test('is run, and the machine hears of its start, its output and its end', () => {
+    const { machine, environment, executor, setNow } = setUp(() => new Recorder());
+    environment.execute(2, order({ sleep: 50 }, IDENTITY));
+    expect(executor.runs.map(({ order }) => order)).toMatchObject([
+      { payload: { sleep: 50 }, env: IDENTITY },
+    ]);
+    const { sink } = executor.runs[0]!;
+    sink.started?.();
+    setNow(10);
+    sink.output({ stream: 'stderr', bytes: text('hello') });
+    setNow(50);
+    sink.ended({ kind: 'completed' }, 49.5);
+    expect(machine.heard).toEqual(['0 started 2', '10 stderr 2 hello', '50 completed 2 after 49.5']);
+  });
+
+  test('is killed for the reason that the machine gives', () => {
+    const { environment, executor } = setUp(() => new Recorder());
+    environment.execute(0, order({ sleep: 1 }));
+    environment.execute(1, order({ sleep: 1 }));
+    environment.kill(1, 'timeout');
+    environment.kill(7, 'cancelled');
+    expect(executor.runs.map(({ kills }) => kills)).toEqual([[], ['timeout']]);
+  });
+
+  test('is heard no more when its slot was given to another', () => {
+    const { machine, environment, executor } = setUp(() => new Recorder());
+    environment.execute(0, order({ sleep: 1 }));
+    environment.execute(0, order({ sleep: 2 }));
+    const [first, second] = executor.runs as [TestRun, TestRun];
+    expect(first.kills).toEqual(['cancelled']);
+    first.sink.output({ stream: 'stdout', bytes: text('late') });
+    first.sink.ended({ kind: 'completed' }, 1);
+    expect(machine.heard).toEqual([]);
+    second.sink.ended({ kind: 'completed' }, 2);
+    second.sink.output({ stream: 'stdout', bytes: text('late') });
+    expect(machine.heard).toEqual(['0 completed 0 after 2']);
+    environment.kill(0, 'cancelled');
+    expect(second.kills).toEqual([]);
+  });
+
+  test('may be followed at once by the next one, from within its end', () => {
+    const { machine, environment, executor } = setUp(() => new Recorder());
+    machine.onEnded = (slot) => {
+      if (executor.runs.length < 2) environment.execute(slot, order({ sleep: 2 }));
+    };
+    environment.execute(0, order({ sleep: 1 }));
+    executor.runs[0]!.sink.ended({ kind: 'completed' }, 1);
+    expect(executor.runs[0]!.kills).toEqual([]);
+    executor.runs[1]!.sink.ended({ kind: 'completed' }, 2);
+    expect(machine.heard).toEqual(['0 completed 0 after 1', '0 completed 0 after 2']);
+  });
+});
+
+describe('an order that makes no sense', () => {
+  test.each<[string, unknown, unknown, string]>([
+    ['no payload', undefined, IDENTITY, 'not a task, which is one of {sleep}, {exec}, {module}'],
+    ['a field that there is not', { sleep: 1, often: 2 }, IDENTITY, 'unknown field "often"'],
+    ['a wrong value', { sleep: -1 }, IDENTITY, 'sleep: '],
+    [
+      'variables that are no text',
+      { sleep: 1 },
+      { GOSHAWK_JOB: 7 },
+      'the variables that tell the task who it is',
+    ],
+  ])('is a failed task, never an executor’s: %s', (_, payload, identity, problem) => {
+    const { machine, environment, executor } = setUp(() => new Recorder());
+    environment.execute(0, order(payload, identity));
+    expect(executor.runs).toEqual([]);
+    expect(machine.heard).toEqual(['0 failed 0 after 0']);
+    expect(machine.outcomes[0]).toMatchObject({ kind: 'failed', errorCode: 'bad-payload' });
+    expect(machine.outcomes[0]?.errorMessage).toContain(problem);
+  });
+});
+
+test('the machine says when it is drained', () => {
+  const { environment, drained } = setUp(() => new Recorder());
+  environment.drained();
+  expect(drained()).toBe(1);
+});
+
+test('the worker machine runs a task through it, and reports its end to the owner', () => {
+  const owner = names.intern('tcp://127.0.0.1:7001!owner/0');
+  const sent: Message[] = [];
+  let deliver: (from: number, body: unknown) => void = () => {};
+  const { executor, fatal } = setUp(
+    (environment) =>
+      new Worker(
+        {
+          name: 'worker-0',
+          self: names.intern('tcp://127.0.0.1:7000!here/0') as Address,
+          slots: 1,
+          capacity: NO_RESOURCES,
+          central: names.intern('tcp://127.0.0.1:7002!*/0') as Address,
+          registerRetryMs: 0,
+        },
+        environment,
+      ),
+    {
+      register: (_, callback) => {
+        deliver = callback;
+      },
+      send: (_, to, body) => {
+        if (to === owner) sent.push(codec.decode(body));
+      },
+    },
+  );
+  const arrive = (message: Message) => deliver(owner, codec.encode(message));
+  arrive({ type: 'probe', job: 1, stage: 0, long: false, lane: 'normal', demand: NO_RESOURCES });
+  const [ask] = sent;
+  expect(ask).toMatchObject({ type: 'ask', job: 1 });
+  arrive({
+    type: 'bind',
+    ask: ask?.type === 'ask' ? ask.ask : -1,
+    job: 1,
+    task: 4,
+    attempt: 0,
+    payload: { exec: ['true'] },
+    identity: IDENTITY,
+    long: false,
+    timeoutMs: undefined,
+  });
+  const { sink } = executor.runs[0]!;
+  sink.started?.();
+  sink.output({ stream: 'stdout', bytes: text('done') });
+  sink.ended({ kind: 'completed', exitCode: 0 }, 12);
+  expect(fatal).toEqual([]);
+  expect(sent.at(-1)).toMatchObject({
+    type: 'ended',
+    task: 4,
+    runMs: 12,
+    outcome: { kind: 'completed', exitCode: 0 },
+    output: [{ stream: 'stdout', bytes: text('done') }],
+  });
+});

@@ -1,0 +1,117 @@
+import { describeIssue, LIMITS, type Machine, type Outcome, payloadSchema } from '@goshawk/core';
+import type { KillReason, TaskOrder, Worker, WorkerEnvironment } from '@goshawk/worker';
+import type { Executor, Payload, Run, RunOrder } from '../executors/contract.js';
+import type { Enter, Hosted, PartyOptions } from './contract.js';
+import type { Host } from './host.js';
+import { failedOutcome, taskOutcome } from './task-outcome.js';
+
+/** A machine with the doors through which a worker hears of its tasks. */
+export type WorkerDoors = Machine<never> & Pick<Worker, 'taskStarted' | 'taskOutput' | 'taskEnded'>;
+
+export interface WorkerOptions extends Omit<PartyOptions, 'role'> {
+  /** May be shared by all workers of the process. Closing it is its owner's. */
+  readonly executor: Executor;
+  /** The worker was told to drain, and holds nothing any more. */
+  readonly onDrained: () => void;
+}
+
+/** Adds a worker to a host, with the executor as its hands. */
+export function addWorker<M extends WorkerDoors>(
+  host: Host,
+  { index, name, executor, onDrained }: WorkerOptions,
+  build: (environment: WorkerEnvironment) => M,
+): Hosted<M> {
+  return host.add<M>({ index, name, role: 'worker' }, (environment, enter) => {
+    const port = new WorkerPort(executor, enter);
+    return build({
+      ...environment,
+      execute: (slot, order) => port.execute(slot, order),
+      kill: (slot, reason) => port.kill(slot, reason),
+      drained: onDrained,
+    });
+  });
+}
+
+/** One for each run, and told apart by being another object. */
+interface CurrentRun {
+  /** Undefined for an order that could not even be started. */
+  run: Run | undefined;
+}
+
+/**
+ * Between a worker's slots and an executor's runs. The machine knows slots; a slot is used again as soon as
+ * its task has ended, and what an old run still says must not be taken for the new one's. So a run is heard
+ * only while it is its slot's current one.
+ */
+class WorkerPort {
+  readonly #executor: Executor;
+  readonly #enter: Enter<WorkerDoors>;
+  readonly #bySlot = new Map<number, CurrentRun>();
+
+  constructor(executor: Executor, enter: Enter<WorkerDoors>) {
+    this.#executor = executor;
+    this.#enter = enter;
+  }
+
+  execute(slot: number, order: TaskOrder): void {
+    // The machine gives a slot away only when its task has ended; if not, nobody waits for that task.
+    this.#bySlot.get(slot)?.run?.kill('cancelled');
+    const current: CurrentRun = { run: undefined };
+    this.#bySlot.set(slot, current);
+    const checked = runOrder(order);
+    if ('problem' in checked) {
+      this.#ended(slot, current, failedOutcome('bad-payload', checked.problem), 0);
+      return;
+    }
+    current.run = this.#executor.start(checked, {
+      started: () =>
+        this.#report(slot, current, 'taskStarted', (worker, now) => worker.taskStarted(slot, now)),
+      output: ({ stream, bytes }) =>
+        this.#report(slot, current, 'taskOutput', (worker, now) =>
+          worker.taskOutput(slot, stream, bytes, now),
+        ),
+      ended: (outcome, runMs) => this.#ended(slot, current, taskOutcome(outcome), runMs),
+    });
+  }
+
+  kill(slot: number, reason: KillReason): void {
+    this.#bySlot.get(slot)?.run?.kill(reason);
+  }
+
+  #ended(slot: number, current: CurrentRun, outcome: Outcome, runMs: number): void {
+    this.#report(slot, current, 'taskEnded', (worker, now) => {
+      // Before the machine hears of it, since it may give the slot its next task at once.
+      this.#bySlot.delete(slot);
+      worker.taskEnded(slot, outcome, runMs, now);
+    });
+  }
+
+  /** Asked when the machine is about to hear of it, not when it happened: it may have to wait its turn. */
+  #report(
+    slot: number,
+    current: CurrentRun,
+    event: string,
+    door: (worker: WorkerDoors, now: number) => void,
+  ): void {
+    this.#enter(`${event} in slot ${slot}`, (worker, now) => {
+      if (this.#bySlot.get(slot) === current) door(worker, now);
+    });
+  }
+}
+
+/** What the executor is told. The payload comes from whoever submitted the job; nobody has looked at it yet. */
+function runOrder({ payload, identity }: TaskOrder): RunOrder | { readonly problem: string } {
+  const parsed = payloadSchema.safeParse(payload);
+  if (!parsed.success) {
+    return {
+      problem: `not a task, which is one of {sleep}, {exec}, {module}: ${describeIssue(parsed.error)}`,
+    };
+  }
+  if (!isTextByName(identity)) return { problem: 'the variables that tell the task who it is are no text' };
+  return { payload: parsed.data as Payload, env: identity, outputBytesMax: LIMITS.outputBytesMax };
+}
+
+function isTextByName(value: unknown): value is Record<string, string> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return Object.values(value).every((text) => typeof text === 'string');
+}
