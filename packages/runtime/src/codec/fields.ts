@@ -1,13 +1,8 @@
-import {
-  type Address,
-  type FieldKind,
-  type Fields,
-  LIMITS,
-  NO_RESOURCES,
-  type Resources,
-} from '@goshawk/core';
+import type { Address, FieldKind, Fields } from '@goshawk/core';
 import { Misfit, misfit, rethrowUnder } from './errors.js';
 import { checkOpen, takeOpen } from './open.js';
+import { decodeResources, encodeResources } from './resources.js';
+import { checkCount, checkFlag, checkInteger, checkNumber, textCheck } from './scalars.js';
 
 /** Names of parties ↔ the handles that machines know them by. */
 export interface AddressNames {
@@ -68,36 +63,6 @@ export function compileField(field: FieldKind, names: AddressNames): FieldCodec 
 
 function sameOnTheWire(check: (value: unknown) => unknown): FieldCodec {
   return { encode: check, decode: check };
-}
-
-function checkCount(value: unknown): unknown {
-  if (!Number.isSafeInteger(value) || (value as number) < 0) misfit('a whole number of at least 0', value);
-  return value;
-}
-
-function checkInteger(value: unknown): unknown {
-  if (!Number.isSafeInteger(value)) misfit('a whole number', value);
-  return value;
-}
-
-function checkNumber(value: unknown): unknown {
-  if (!Number.isFinite(value)) misfit('a number', value);
-  return value;
-}
-
-function checkFlag(value: unknown): unknown {
-  if (typeof value !== 'boolean') misfit('a flag', value);
-  return value;
-}
-
-function textCheck(lengthMax: number): (value: unknown) => unknown {
-  return (value) => {
-    if (typeof value !== 'string') misfit('text', value);
-    if (value.length > lengthMax) {
-      throw new Misfit(`${value.length} characters are more than ${lengthMax}`);
-    }
-    return value;
-  };
 }
 
 function compileBytes(lengthMax: number): FieldCodec {
@@ -233,57 +198,6 @@ export function decodeInto<T extends Record<string, unknown>>(
     rethrowUnder(`.${names[i]}`, error);
   }
   return into;
-}
-
-/** `[name, amount, name, amount, …]`; most tasks need nothing, and then it is nil. */
-function encodeResources(value: unknown): unknown {
-  if (value === NO_RESOURCES) return null;
-  if (typeof value !== 'object' || value === null) misfit('resources', value);
-  const wire: unknown[] = [];
-  for (const name of Object.keys(value)) {
-    checkResource(name, (value as Resources)[name]);
-    wire.push(name, (value as Resources)[name]);
-  }
-  checkResourceCount(wire.length / 2);
-  return wire.length === 0 ? null : wire;
-}
-
-/** Gives `NO_RESOURCES` itself for none, since machines tell it by identity. */
-function decodeResources(wire: unknown): Resources {
-  if (wire === null || wire === undefined) return NO_RESOURCES;
-  if (!Array.isArray(wire) || wire.length % 2 !== 0) misfit('pairs of names and amounts', wire);
-  checkResourceCount(wire.length / 2);
-  if (wire.length === 0) return NO_RESOURCES;
-  const resources: Record<string, number> = {};
-  for (let i = 0; i < wire.length; i += 2) {
-    const name: unknown = wire[i];
-    if (typeof name !== 'string') misfit('the name of a resource', name);
-    checkResource(name, wire[i + 1]);
-    if (Object.hasOwn(resources, name)) throw new Misfit('is there twice').under(`.${name}`);
-    resources[name] = wire[i + 1];
-  }
-  return resources;
-}
-
-function checkResourceCount(count: number): void {
-  if (count > LIMITS.resourcesMax) {
-    throw new Misfit(`${count} resources are more than ${LIMITS.resourcesMax}`);
-  }
-}
-
-function checkResource(name: string, amount: unknown): void {
-  if (name.length === 0 || name.length > LIMITS.nameLengthMax) {
-    throw new Misfit(
-      `the name of a resource has 1 to ${LIMITS.nameLengthMax} characters, not ${name.length}`,
-    );
-  }
-  if (name === '__proto__') throw new Misfit('"__proto__" cannot name a resource');
-  try {
-    checkNumber(amount);
-    if ((amount as number) < 0) misfit('an amount of at least 0', amount);
-  } catch (error) {
-    rethrowUnder(`.${name}`, error);
-  }
 }
 
 /** `[value]`, or nil for `undefined`, which is something else than `null`: a task may return either. */

@@ -1,0 +1,54 @@
+import { LIMITS, NO_RESOURCES, type Resources } from '@goshawk/core';
+import { Misfit, misfit, rethrowUnder } from './errors.js';
+import { checkNumber } from './scalars.js';
+
+/** `[name, amount, name, amount, …]`; most tasks need nothing, and then it is nil. */
+export function encodeResources(value: unknown): unknown {
+  if (value === NO_RESOURCES) return null;
+  if (typeof value !== 'object' || value === null) misfit('resources', value);
+  const wire: unknown[] = [];
+  for (const name of Object.keys(value)) {
+    checkResource(name, (value as Resources)[name]);
+    wire.push(name, (value as Resources)[name]);
+  }
+  checkResourceCount(wire.length / 2);
+  return wire.length === 0 ? null : wire;
+}
+
+/** Gives `NO_RESOURCES` itself for none, since machines tell it by identity. */
+export function decodeResources(wire: unknown): Resources {
+  if (wire === null || wire === undefined) return NO_RESOURCES;
+  if (!Array.isArray(wire) || wire.length % 2 !== 0) misfit('pairs of names and amounts', wire);
+  checkResourceCount(wire.length / 2);
+  if (wire.length === 0) return NO_RESOURCES;
+  const resources: Record<string, number> = {};
+  for (let i = 0; i < wire.length; i += 2) {
+    const name: unknown = wire[i];
+    if (typeof name !== 'string') misfit('the name of a resource', name);
+    checkResource(name, wire[i + 1]);
+    if (Object.hasOwn(resources, name)) throw new Misfit('is there twice').under(`.${name}`);
+    resources[name] = wire[i + 1];
+  }
+  return resources;
+}
+
+function checkResourceCount(count: number): void {
+  if (count > LIMITS.resourcesMax) {
+    throw new Misfit(`${count} resources are more than ${LIMITS.resourcesMax}`);
+  }
+}
+
+function checkResource(name: string, amount: unknown): void {
+  if (name.length === 0 || name.length > LIMITS.nameLengthMax) {
+    throw new Misfit(
+      `the name of a resource has 1 to ${LIMITS.nameLengthMax} characters, not ${name.length}`,
+    );
+  }
+  if (name === '__proto__') throw new Misfit('"__proto__" cannot name a resource');
+  try {
+    checkNumber(amount);
+    if ((amount as number) < 0) misfit('an amount of at least 0', amount);
+  } catch (error) {
+    rethrowUnder(`.${name}`, error);
+  }
+}

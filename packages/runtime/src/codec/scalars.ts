@@ -1,0 +1,32 @@
+/** Values that stand on the wire as they are: what they must be, in either direction. Each throws a Misfit. */
+import { Misfit, misfit } from './errors.js';
+
+export function checkCount(value: unknown): unknown {
+  if (!Number.isSafeInteger(value) || (value as number) < 0) misfit('a whole number of at least 0', value);
+  return value;
+}
+
+export function checkInteger(value: unknown): unknown {
+  if (!Number.isSafeInteger(value)) misfit('a whole number', value);
+  return value;
+}
+
+export function checkNumber(value: unknown): unknown {
+  if (!Number.isFinite(value)) misfit('a number', value);
+  return value;
+}
+
+export function checkFlag(value: unknown): unknown {
+  if (typeof value !== 'boolean') misfit('a flag', value);
+  return value;
+}
+
+export function textCheck(lengthMax: number): (value: unknown) => unknown {
+  return (value) => {
+    if (typeof value !== 'string') misfit('text', value);
+    if (value.length > lengthMax) {
+      throw new Misfit(`${value.length} characters are more than ${lengthMax}`);
+    }
+    return value;
+  };
+}
