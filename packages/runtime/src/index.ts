@@ -1,1 +1,4 @@
-export {};
+export { Codec, DecodeError, EncodeError, wireFormat } from './codec/index.js';
+export * from './daemons/index.js';
+export { Host, type HostOptions, type Logger, SILENT_LOGGER } from './driver/index.js';
+export * from './mailbox/index.js';

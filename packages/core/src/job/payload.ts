@@ -26,6 +26,8 @@ const modulePayload = z.strictObject({
   module: argument.min(1),
   export: z.string().min(1).max(LIMITS.nameLengthMax).optional(),
   input: z.unknown().optional(),
+  /** What a relative path is relative to. */
+  cwd: argument.min(1).optional(),
 });
 
 export const payloadSchema = z.union([sleepPayload, execPayload, modulePayload]);

@@ -1,0 +1,24 @@
+import { InputError } from '@goshawk/core';
+import pino from 'pino';
+import pretty from 'pino-pretty';
+
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+/**
+ * The logger of a daemon: JSON lines on stderr, or lines for people when that is a terminal.
+ *
+ * @throws InputError for a level that there is not
+ */
+export function createLogger(level: string, fields: Record<string, unknown> = {}): pino.Logger {
+  if (!LOG_LEVELS.includes(level as (typeof LOG_LEVELS)[number])) {
+    throw new InputError(
+      'bad-log-level',
+      `--log-level: there is no level "${level}"`,
+      `levels: ${LOG_LEVELS.join(', ')}`,
+    );
+  }
+  const options = { level, base: fields, timestamp: pino.stdTimeFunctions.isoTime };
+  if (!process.stderr.isTTY) return pino(options, pino.destination({ dest: 2, sync: true }));
+  const stream = pretty({ destination: 2, sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l' });
+  return pino(options, stream);
+}

@@ -1,0 +1,126 @@
+import { type Address, InputError, type InvariantError } from '@goshawk/core';
+import { nanoid } from 'nanoid';
+import { Host, type Logger } from '../driver/index.js';
+import { Directory, Mailbox, MailboxError } from '../mailbox/index.js';
+import type { MailboxOptions } from '../mailbox/mailbox.js';
+
+export interface ProcessOptions {
+  /** `tcp://HOST:PORT`; port 0 for any. */
+  readonly bind: string;
+  /** Where others reach it, when that is not where it listens. */
+  readonly advertise?: string | undefined;
+  /** Listen beyond loopback without encryption and authentication. */
+  readonly insecure?: boolean | undefined;
+  readonly logger: Logger;
+}
+
+/** Why a daemon ended: it was asked to, or a machine contradicted itself. */
+export type CloseReason =
+  | { readonly kind: 'closed' }
+  | { readonly kind: 'failed'; readonly error: InvariantError };
+
+/** What every daemon stands on: one mailbox, and one host that drives its machines. */
+export interface DaemonProcess {
+  readonly mailbox: Mailbox;
+  readonly host: Host;
+  readonly ended: Promise<CloseReason>;
+  /** The address of a party of this process. */
+  addressOf(index: number): Address;
+  /** The address of whoever is at an endpoint now. */
+  addressAt(endpoint: string): Address;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the mailbox and the host of this process.
+ *
+ * @throws InputError when the endpoint cannot be listened at, or should not be without keys
+ */
+export async function openProcess(options: ProcessOptions): Promise<DaemonProcess> {
+  refuseToBeOpenToAll(options);
+  const incarnation = nanoid();
+  const directory = new Directory();
+  const mailbox = await openMailbox({
+    bind: options.bind,
+    ...(options.advertise === undefined ? {} : { advertise: options.advertise }),
+    incarnation,
+    directory,
+    logger: options.logger,
+  });
+  let end: (reason: CloseReason) => void = () => {};
+  const ended = new Promise<CloseReason>((resolve) => {
+    end = resolve;
+  });
+  const close = async (reason: CloseReason): Promise<void> => {
+    host.close();
+    await mailbox.close();
+    end(reason);
+  };
+  const host = new Host({
+    mailbox: {
+      register: (index, deliver) => mailbox.register(index, deliver),
+      send: (fromIndex, to, body) => void mailbox.send(fromIndex, to, body),
+    },
+    names: directory,
+    seed: incarnation,
+    logger: options.logger,
+    onFatal: (error) => void close({ kind: 'failed', error }),
+  });
+  return {
+    mailbox,
+    host,
+    ended,
+    // The mailbox counts its handles in plain numbers; to machines they are addresses.
+    addressOf: (index) => mailbox.addressOf(index) as Address,
+    addressAt: (endpoint) => directory.intern(`${checkEndpoint(endpoint)}!*/0`) as Address,
+    close: () => close({ kind: 'closed' }),
+  };
+}
+
+async function openMailbox(options: MailboxOptions): Promise<Mailbox> {
+  try {
+    return await Mailbox.open(options);
+  } catch (error) {
+    if (!(error instanceof MailboxError)) throw error;
+    throw new InputError(error.code.toLowerCase().replaceAll('_', '-'), error.message, '', { cause: error });
+  }
+}
+
+function refuseToBeOpenToAll({ bind, insecure }: ProcessOptions): void {
+  if (insecure || isLoopback(bind)) return;
+  throw new InputError(
+    'insecure-bind',
+    `${bind} can be reached from other machines, and messages are neither encrypted nor authenticated`,
+    'bind to 127.0.0.1, or give --insecure on a network that you trust',
+  );
+}
+
+export function isLoopback(endpoint: string): boolean {
+  const host = /^tcp:\/\/(?:\[([^\]]+)\]|([^:]+)):/.exec(endpoint);
+  if (host === null) return endpoint.startsWith('ipc://') || endpoint.startsWith('inproc://');
+  const name = host[1] ?? host[2]!;
+  return name === 'localhost' || name === '::1' || name.startsWith('127.');
+}
+
+function checkEndpoint(endpoint: string): string {
+  if (/^(tcp|ipc|inproc):\/\/.+/.test(endpoint)) return endpoint;
+  throw new InputError('bad-endpoint', `${JSON.stringify(endpoint)} is no endpoint`, 'write tcp://HOST:PORT');
+}
+
+/** Party 0 of a process: central, a scheduler, or its first worker. */
+export const FIRST_PARTY = 0;
+
+/** Resolves when `isJoined` says so; machines are asked, since they call nobody. */
+export function whenJoined(isJoined: () => boolean, ended: Promise<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setInterval(() => {
+      if (!isJoined()) return;
+      clearInterval(timer);
+      resolve();
+    }, JOINED_POLL_MS);
+    timer.unref();
+    void ended.then(() => clearInterval(timer));
+  });
+}
+
+const JOINED_POLL_MS = 20;
