@@ -1,0 +1,41 @@
+import type { Context } from './context.js';
+import type { OptionSpec, OptionSpecs, Resolved } from './options.js';
+
+/** What follows the command's name, and what is after `--`. */
+export interface Positionals {
+  readonly words: readonly string[];
+  /** Undefined when there is no `--`. */
+  readonly afterDashes: readonly string[] | undefined;
+}
+
+export interface Command<S extends OptionSpecs = OptionSpecs> {
+  readonly name: string;
+  /** How its words are written, for help: `[FILE.json | -- CMD ARG…]`. */
+  readonly words: string;
+  readonly wordsMin: number;
+  readonly wordsMax: number;
+  readonly describe: string;
+  /** Lines for help, each a command that works. */
+  readonly examples: readonly (readonly [command: string, does: string])[];
+  readonly options: S;
+  /** @returns the exit code */
+  run(context: Context, options: Resolved<S>, positionals: Positionals): Promise<number>;
+}
+
+/** Keeps the option types that `run` gets. */
+export function defineCommand<const S extends Record<string, OptionSpec>>(
+  command: Partial<Pick<Command<S>, 'words' | 'wordsMin' | 'wordsMax' | 'examples'>> &
+    Pick<Command<S>, 'name' | 'describe' | 'options' | 'run'>,
+): Command<S> {
+  return { words: '', wordsMin: 0, wordsMax: 0, examples: [], ...command };
+}
+
+export const ExitCode = {
+  done: 0,
+  /** The work failed: a task of a job, a comparison that missed its bound. */
+  failed: 1,
+  usage: 2,
+  unreachable: 3,
+  waitTimedOut: 124,
+  interrupted: 130,
+} as const;

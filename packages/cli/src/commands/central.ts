@@ -1,0 +1,48 @@
+import { InputError, type PolicySettings, policySettingsSchema } from '@goshawk/core';
+import { createLogger, startCentral } from '@goshawk/runtime';
+import { defineCommand } from '../command.js';
+import { clusterSettings, POLICY_OPTIONS, policyNames, policySettings } from '../settings.js';
+import { CENTRAL_PORT, DAEMON_OPTIONS, keep } from './daemon-options.js';
+
+export const centralCommand = defineCommand({
+  name: 'central',
+  describe: 'run the central scheduler of a cluster',
+  examples: [
+    ['goshawk central --bind tcp://127.0.0.1:7070 --policy hawk', 'a central scheduler for this machine'],
+  ],
+  options: {
+    bind: { type: 'text', default: `tcp://127.0.0.1:${CENTRAL_PORT}`, describe: 'where to listen' },
+    ...DAEMON_OPTIONS,
+    ...POLICY_OPTIONS,
+    settings: {
+      type: 'text',
+      flagOnly: true,
+      describe: 'all policy settings as JSON, in place of the options above',
+    },
+  },
+  async run(context, options) {
+    const policy =
+      options.settings === undefined
+        ? policySettings(options, onePolicy(options.policy))
+        : parseSettings(options.settings);
+    const logger = createLogger(options.logLevel, { role: 'central' });
+    const daemon = await startCentral({ ...options, settings: clusterSettings(policy), logger });
+    return keep(daemon, context, options.withParent);
+  },
+});
+
+/** A cluster runs one policy; only a comparison takes several. */
+export function onePolicy(text: string): string {
+  const [policy, ...others] = policyNames(text);
+  if (others.length > 0)
+    throw new InputError('bad-option', `--policy: a cluster runs one policy, not ${text}`);
+  return policy!;
+}
+
+function parseSettings(text: string): PolicySettings {
+  try {
+    return policySettingsSchema.parse(JSON.parse(text));
+  } catch (error) {
+    throw new InputError('bad-option', '--settings: these are no policy settings', '', { cause: error });
+  }
+}

@@ -1,0 +1,47 @@
+import { type Daemon, LOG_LEVELS } from '@goshawk/runtime';
+import { ExitCode } from '../command.js';
+import type { Context } from '../context.js';
+import type { DaemonIsUp } from '../local/child.js';
+import type { OptionSpecs } from '../options.js';
+
+/** Options of every daemon. */
+export const DAEMON_OPTIONS = {
+  advertise: { type: 'text', describe: 'where others reach it, when that is not where it listens' },
+  insecure: { type: 'flag', describe: 'listen beyond loopback without keys' },
+  logLevel: { type: 'text', default: 'info', choices: LOG_LEVELS, describe: 'how much the log says' },
+  withParent: {
+    type: 'flag',
+    flagOnly: true,
+    describe: 'end when stdin is closed: for whoever starts it as a child',
+  },
+} as const satisfies OptionSpecs;
+
+export const CENTRAL_PORT = 7070;
+
+/**
+ * Keeps a daemon until it ends. The first SIGTERM or Ctrl-C drains it, the second stops it at once.
+ *
+ * @returns the exit code
+ */
+export async function keep(daemon: Daemon, context: Context, withParent: boolean): Promise<number> {
+  if (context.global.json) {
+    const { role, endpoint } = daemon;
+    context.json({ schema: 'goshawk.daemon/1', role, endpoint } satisfies DaemonIsUp);
+  }
+  const asked = new Promise<'drain'>((resolve) => {
+    if (context.interrupted.aborted) resolve('drain');
+    context.interrupted.addEventListener('abort', () => resolve('drain'));
+  });
+  const orphaned = new Promise<'stop'>((resolve) => {
+    if (!withParent) return;
+    process.stdin.on('end', () => resolve('stop')).on('error', () => resolve('stop'));
+    process.stdin.resume();
+  });
+  const first = await Promise.race([asked, orphaned, daemon.ended]);
+  if (first === 'drain') await Promise.race([daemon.drain(), orphaned.then(() => daemon.stop())]);
+  else if (first === 'stop') await daemon.stop();
+  const reason = await daemon.ended;
+  // What is still open here (a signal handler, a pipe) must not keep a daemon that has ended.
+  process.stdin.destroy();
+  return reason.kind === 'failed' ? ExitCode.failed : ExitCode.done;
+}

@@ -1,0 +1,69 @@
+import { join } from 'node:path';
+import { LIMITS } from '@goshawk/core';
+import { LOG_LEVELS } from '@goshawk/runtime';
+import { defineCommand, ExitCode } from '../command.js';
+import type { Context } from '../context.js';
+import { LocalCluster } from '../local/cluster.js';
+import { leaveWord, takeWordBack } from '../local/whereabouts.js';
+import { POLICY_OPTIONS, policySettings } from '../settings.js';
+import { onePolicy } from './central.js';
+
+export const upCommand = defineCommand({
+  name: 'up',
+  describe: 'run a cluster on this machine, in the foreground: real processes over loopback',
+  examples: [
+    ['goshawk up --workers 20', 'then, in another terminal: goshawk submit --tasks 200 --sleep 50ms --wait'],
+  ],
+  options: {
+    workers: { type: 'count', default: 100, min: 1, max: 10_000, describe: 'workers' },
+    schedulers: { type: 'count', default: 10, min: 1, max: 1_000, describe: 'schedulers' },
+    slots: {
+      type: 'count',
+      default: 1,
+      min: 1,
+      max: LIMITS.slotsMax,
+      describe: 'tasks that a worker runs at a time',
+    },
+    resources: {
+      type: 'text',
+      describe: 'what the tasks of one worker may use together: cpu=4,memory=8GiB,gpu=1',
+    },
+    bind: { type: 'text', default: 'tcp://127.0.0.1:0', describe: 'where central listens; port 0 for any' },
+    dataFolder: { type: 'text', default: '.goshawk', describe: 'logs, and what outlives the processes' },
+    logLevel: { type: 'text', default: 'info', choices: LOG_LEVELS, describe: 'how much the logs say' },
+    ...POLICY_OPTIONS,
+  },
+  async run(context, options) {
+    const policy = policySettings(options, onePolicy(options.policy));
+    const dataFolder = join(context.cwd, options.dataFolder);
+    context.note(`starting central, ${options.schedulers} schedulers and ${options.workers} workers …`);
+    const cluster = await LocalCluster.start(
+      { ...options, policy, dataFolder, note: (line) => context.note(line) },
+      context.interrupted,
+    );
+    leaveWord(cluster.url, context.environment);
+    try {
+      if (context.global.json) context.json({ schema: 'goshawk.up/1', cluster: cluster.url, dataFolder });
+      announce(context, cluster.url, options.policy, dataFolder);
+      await interrupted(context.interrupted);
+      context.note('draining: no new jobs, what runs is finished (Ctrl-C again stops at once)');
+      await cluster.drain();
+    } finally {
+      takeWordBack(context.environment);
+    }
+    return ExitCode.done;
+  },
+});
+
+function announce(context: Context, url: string, policy: string, dataFolder: string): void {
+  context.note(`the cluster is up at ${url} under ${policy}; logs are in ${join(dataFolder, 'logs')}`);
+  context.note('in another terminal: goshawk submit --tasks 200 --sleep 50ms --wait');
+  context.note('Ctrl-C drains and stops it');
+}
+
+function interrupted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve());
+  });
+}

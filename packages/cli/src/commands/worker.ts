@@ -1,0 +1,88 @@
+import { hostname, tmpdir, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { InputError, LIMITS, parseBytes, type Resources } from '@goshawk/core';
+import { createLogger, startWorkers } from '@goshawk/runtime';
+import { defineCommand } from '../command.js';
+import { CENTRAL_PORT, DAEMON_OPTIONS, keep } from './daemon-options.js';
+
+export const workerCommand = defineCommand({
+  name: 'worker',
+  describe: 'run one or more workers: they run the tasks',
+  examples: [
+    [
+      'goshawk worker --central-url tcp://127.0.0.1:7070 --slots 4',
+      'a worker that runs four tasks at a time',
+    ],
+    ['goshawk worker --workers 25 --resources memory=8GiB,gpu=1', 'twenty-five of them in one process'],
+  ],
+  options: {
+    bind: { type: 'text', default: 'tcp://127.0.0.1:0', describe: 'where to listen; port 0 for any' },
+    centralUrl: { type: 'text', default: `tcp://127.0.0.1:${CENTRAL_PORT}`, describe: 'where central is' },
+    name: { type: 'text', describe: 'what others call it; several are numbered (default: host and process)' },
+    workers: { type: 'count', default: 1, min: 1, max: 10_000, describe: 'workers in this process' },
+    numbered: { type: 'flag', describe: 'put a number behind the name, also when there is one only' },
+    firstNumber: { type: 'count', default: 0, describe: 'number of the first, when there are several' },
+    slots: {
+      type: 'count',
+      default: 1,
+      min: 1,
+      max: LIMITS.slotsMax,
+      describe: 'tasks that a worker runs at a time',
+    },
+    resources: {
+      type: 'text',
+      describe:
+        'what the tasks of one worker may use together: cpu=4,memory=8GiB,gpu=1 (default: a cpu a slot, and an even share of memory)',
+    },
+    memoryShares: {
+      type: 'count',
+      min: 1,
+      describe: 'workers on this machine, which share its memory evenly (default: those of this process)',
+    },
+    dataFolder: {
+      type: 'text',
+      describe: 'for records that outlive the process (default: in the temporary folder)',
+    },
+    exec: { type: 'flag', default: true, describe: 'run commands (--no-exec)' },
+    module: { type: 'flag', default: true, describe: 'run functions of modules (--no-module)' },
+    ...DAEMON_OPTIONS,
+  },
+  async run(context, options) {
+    const name = options.name ?? `worker-${hostname()}-${process.pid}`;
+    const names =
+      options.workers === 1 && !options.numbered
+        ? [name]
+        : Array.from({ length: options.workers }, (_, i) => `${name}${options.firstNumber + i}`);
+    const memory = Math.floor(totalmem() / (options.memoryShares ?? options.workers));
+    const capacity = { cpu: options.slots, memory, ...parseResources(options.resources) };
+    const logger = createLogger(options.logLevel, { role: 'worker', name });
+    const daemon = await startWorkers({
+      ...options,
+      names,
+      capacity,
+      central: options.centralUrl,
+      dataFolder: options.dataFolder ?? join(tmpdir(), `goshawk-${process.getuid?.() ?? 0}`, names[0]!),
+      executors: { allow: { exec: options.exec, module: options.module } },
+      logger,
+    });
+    return keep(daemon, context, options.withParent);
+  },
+});
+
+/** @throws InputError when it is not NAME=AMOUNT,… */
+export function parseResources(text: string | undefined): Resources {
+  if (text === undefined) return {};
+  return Object.fromEntries(
+    text.split(',').map((part) => {
+      const [name, amount, ...rest] = part.split('=');
+      if (name === undefined || name.trim() === '' || amount === undefined || rest.length > 0) {
+        throw new InputError(
+          'bad-option',
+          `--resources: "${part}" is not NAME=AMOUNT`,
+          'write them as cpu=4,memory=8GiB',
+        );
+      }
+      return [name.trim(), parseBytes(amount, '--resources')];
+    }),
+  );
+}

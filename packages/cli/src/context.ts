@@ -1,0 +1,42 @@
+import type { OptionSpecs, Resolved } from './options.js';
+
+/** Options that every command takes. */
+export const GLOBAL_OPTIONS = {
+  json: { type: 'flag', describe: 'machine output on stdout, and nothing else there' },
+  quiet: { type: 'flag', alias: 'q', describe: 'no progress and no hints' },
+  verbose: { type: 'flag', alias: 'v', describe: 'say more; show the causes of errors' },
+  config: { type: 'text', describe: 'a JSON file of settings' },
+  color: { type: 'flag', default: true, describe: 'colours on a terminal (--no-color, NO_COLOR)' },
+  cluster: {
+    type: 'text',
+    describe:
+      'where the cluster is: tcp://HOST:PORT of central or of a scheduler (default: the one that `goshawk up` started here)',
+  },
+  progress: {
+    type: 'text',
+    default: 'auto',
+    choices: ['auto', 'bar', 'plain', 'none'],
+    describe: 'how progress is shown on stderr',
+  },
+} as const satisfies OptionSpecs;
+
+export type GlobalOptions = Resolved<typeof GLOBAL_OPTIONS>;
+
+/** Everything a command has to do with the world outside; tests hand in another one. */
+export interface Context {
+  readonly global: GlobalOptions;
+  /** Colours on stdout. */
+  readonly color: boolean;
+  /** Width of the terminal that stdout is, or a width to print for. */
+  readonly columns: number;
+  /** Results. */
+  out(text: string): void;
+  /** The machine output: one JSON value, on a line. */
+  json(value: unknown): void;
+  /** For people, beside the result: goes to stderr, and nowhere with --quiet. */
+  note(text: string): void;
+  /** Aborted by the first Ctrl-C, or SIGTERM. */
+  readonly interrupted: AbortSignal;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+}

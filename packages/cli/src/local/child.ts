@@ -1,0 +1,86 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createWriteStream, mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { GoshawkError } from '@goshawk/core';
+
+/** The command itself, which is also every daemon. */
+const GOSHAWK = fileURLToPath(new URL('../../bin/goshawk.js', import.meta.url));
+
+/** What a daemon says on stdout, with --json, when it is up. */
+export interface DaemonIsUp {
+  readonly schema: 'goshawk.daemon/1';
+  readonly role: string;
+  readonly endpoint: string;
+}
+
+export interface Child {
+  readonly name: string;
+  readonly pid: number;
+  readonly endpoint: string;
+  readonly process: ChildProcess;
+  /** Resolves with how it ended: an exit code, or the signal that ended it. */
+  readonly ended: Promise<number | NodeJS.Signals>;
+}
+
+/**
+ * Starts a daemon as a process of its own and waits until it is up. It ends when this process does, however
+ * this one ends: it watches the pipe that is its stdin. It has a process group of its own, so that a Ctrl-C
+ * at the terminal comes to this process alone.
+ *
+ * @param args of the command, such as `['scheduler', '--name', 's0']`
+ * @param logFile gets its log, and whatever else it writes to stderr
+ * @throws GoshawkError when it ends before it is up, with the last line of its log
+ */
+export async function startChild(name: string, args: readonly string[], logFile: string): Promise<Child> {
+  mkdirSync(dirname(logFile), { recursive: true });
+  const child = spawn(process.execPath, [GOSHAWK, ...args, '--json', '--with-parent'], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
+    env: withoutSettings(process.env),
+  });
+  const ended = new Promise<number | NodeJS.Signals>((resolve) => {
+    child.on('exit', (code, signal) => resolve(signal ?? code ?? 1));
+  });
+  child.stdin!.on('error', () => {});
+  let lastLine = '';
+  const log = createWriteStream(logFile, { flags: 'a' });
+  child.stderr!.on('data', (bytes: Buffer) => {
+    log.write(bytes);
+    lastLine = bytes.toString().trim().split('\n').at(-1) || lastLine;
+  });
+  const up = new Promise<DaemonIsUp>((resolve, reject) => {
+    const lines = createInterface({ input: child.stdout! });
+    lines.once('line', (line) => resolve(JSON.parse(line) as DaemonIsUp));
+    child.once('error', (error) =>
+      reject(new GoshawkError('start-failed', `cannot start ${name}: ${error.message}`)),
+    );
+    void ended.then((how) => {
+      reject(
+        new GoshawkError(
+          'start-failed',
+          `${name} did not start (${how}): ${readable(lastLine)}`,
+          `see ${logFile}`,
+        ),
+      );
+    });
+  });
+  const { endpoint } = await up;
+  return { name, pid: child.pid!, endpoint, process: child, ended };
+}
+
+/** Settings of this command are passed on as flags; its environment must not set them a second time. */
+function withoutSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('GOSHAWK_')));
+}
+
+/** The message of a line that may be an error in JSON, or a line of the log. */
+function readable(line: string): string {
+  try {
+    const { message, msg } = JSON.parse(line) as { message?: string; msg?: string };
+    return message ?? msg ?? line;
+  } catch {
+    return line;
+  }
+}

@@ -1,0 +1,181 @@
+import { join } from 'node:path';
+import { connect } from '@goshawk/client';
+import { GoshawkError, type PolicySettings } from '@goshawk/core';
+import { type Child, startChild } from './child.js';
+
+export interface LocalClusterOptions {
+  readonly workers: number;
+  readonly slots: number;
+  readonly schedulers: number;
+  readonly policy: PolicySettings;
+  /** Where central listens; port 0 for any. */
+  readonly bind: string;
+  readonly resources?: string | undefined;
+  /** Logs, and what outlives the processes. */
+  readonly dataFolder: string;
+  readonly logLevel: string;
+  /** Told what happens to the processes, in lines for people. */
+  readonly note: (line: string) => void;
+}
+
+/** Workers in one process: enough of them to keep processes few, few enough to use both cores. */
+const WORKERS_PER_PROCESS = 25;
+/** Until every process has joined. ms */
+const JOIN_TIMEOUT_MS = 60_000;
+const JOIN_POLL_MS = 50;
+/** A process that ends by itself is started again after this. ms */
+const RESTART_PAUSE_MS = 500;
+
+/**
+ * A cluster on this machine: central, schedulers and workers as real processes over loopback. A process that
+ * ends by itself is started again at the same place, and those around it carry on meanwhile.
+ */
+export class LocalCluster {
+  readonly #options: LocalClusterOptions;
+  readonly #children = new Map<string, Child>();
+  #stopping = false;
+
+  private constructor(options: LocalClusterOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Starts the processes and waits until all have joined.
+   *
+   * @throws GoshawkError when a process does not start; those that did are stopped
+   */
+  static async start(options: LocalClusterOptions, signal?: AbortSignal): Promise<LocalCluster> {
+    const cluster = new LocalCluster(options);
+    try {
+      await cluster.#startAll(signal);
+    } catch (error) {
+      await cluster.stop();
+      throw error;
+    }
+    return cluster;
+  }
+
+  /** Central's endpoint: the cluster's URL. */
+  get url(): string {
+    return this.#children.get('central')!.endpoint;
+  }
+
+  /** The processes, by name, as they are now. */
+  get processes(): ReadonlyMap<string, Child> {
+    return this.#children;
+  }
+
+  /** Lets what runs end, in the order in which work flows: no new jobs, then no workers, then no central. */
+  async drain(): Promise<void> {
+    this.#stopping = true;
+    for (const role of ['s', 'workers', 'central']) {
+      const children = [...this.#children.values()].filter(({ name }) => roleOf(name) === role);
+      for (const child of children) child.process.kill('SIGTERM');
+      await Promise.all(children.map((child) => child.ended));
+    }
+  }
+
+  /** Ends all processes now, and what they run. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    const children = [...this.#children.values()];
+    for (const child of children) {
+      child.process.kill('SIGTERM');
+      child.process.kill('SIGINT');
+    }
+    const patience = setTimeout(() => {
+      for (const child of children) child.process.kill('SIGKILL');
+    }, STOP_PATIENCE_MS);
+    await Promise.all(children.map((child) => child.ended));
+    clearTimeout(patience);
+  }
+
+  async #startAll(signal?: AbortSignal): Promise<void> {
+    const { schedulers } = this.#options;
+    await this.#start('central', this.#centralArgs(this.#options.bind));
+    const starts: Promise<void>[] = [];
+    for (let i = 0; i < schedulers; i++) starts.push(this.#start(`s${i}`, this.#schedulerArgs(`s${i}`)));
+    for (const [name, args] of this.#workerProcesses()) starts.push(this.#start(name, args));
+    await Promise.all(starts);
+    await this.#allJoined(signal);
+  }
+
+  #centralArgs(bind: string): string[] {
+    const { policy, logLevel } = this.#options;
+    return ['central', '--bind', bind, '--log-level', logLevel, '--settings', JSON.stringify(policy)];
+  }
+
+  #schedulerArgs(name: string): string[] {
+    return ['scheduler', '--name', name, '--central-url', this.url, '--log-level', this.#options.logLevel];
+  }
+
+  #workerProcesses(): [name: string, args: string[]][] {
+    const { workers, slots, resources, dataFolder, logLevel } = this.#options;
+    const processes = Math.max(1, Math.ceil(workers / WORKERS_PER_PROCESS));
+    return Array.from({ length: processes }, (_, i) => {
+      const first = Math.floor((i * workers) / processes);
+      const count = Math.floor(((i + 1) * workers) / processes) - first;
+      const name = `workers${i}`;
+      const args = [
+        'worker',
+        '--name',
+        'w',
+        '--numbered',
+        '--workers',
+        `${count}`,
+        '--first-number',
+        `${first}`,
+      ];
+      args.push('--slots', `${slots}`, '--central-url', this.url, '--log-level', logLevel);
+      args.push('--data-folder', join(dataFolder, name), '--memory-shares', `${workers}`);
+      if (resources !== undefined) args.push('--resources', resources);
+      return [name, args];
+    });
+  }
+
+  async #start(name: string, args: string[]): Promise<void> {
+    const child = await startChild(name, args, join(this.#options.dataFolder, 'logs', `${name}.log`));
+    this.#children.set(name, child);
+    void child.ended.then((how) => this.#childEnded(child, args, how));
+  }
+
+  #childEnded(child: Child, args: string[], how: number | NodeJS.Signals): void {
+    if (this.#stopping) return;
+    this.#options.note(`${child.name} ended (${how}) and is started again`);
+    // At the same place: others look for it there.
+    const again = child.name === 'central' ? this.#centralArgs(child.endpoint) : args;
+    setTimeout(() => {
+      if (this.#stopping) return;
+      this.#start(child.name, again).catch((error: Error) => {
+        if (!this.#stopping) this.#options.note(error.message);
+      });
+    }, RESTART_PAUSE_MS);
+  }
+
+  async #allJoined(signal?: AbortSignal): Promise<void> {
+    const { workers, schedulers } = this.#options;
+    const giveUpAt = performance.now() + JOIN_TIMEOUT_MS;
+    await using client = await connect(this.url, signal === undefined ? {} : { signal });
+    for (;;) {
+      const seen = await client.describe();
+      if (seen.workers.length >= workers && seen.schedulers.length >= schedulers) return;
+      signal?.throwIfAborted();
+      if (performance.now() > giveUpAt) {
+        const missing = `${seen.workers.length} of ${workers} workers and ${seen.schedulers.length} of ${schedulers} schedulers`;
+        throw new GoshawkError(
+          'start-failed',
+          `only ${missing} have joined`,
+          `see ${join(this.#options.dataFolder, 'logs')}`,
+        );
+      }
+      await new Promise((resolve) => setTimeout(resolve, JOIN_POLL_MS));
+    }
+  }
+}
+
+const STOP_PATIENCE_MS = 10_000;
+
+function roleOf(name: string): 'central' | 'workers' | 's' {
+  if (name === 'central') return 'central';
+  return name.startsWith('workers') ? 'workers' : 's';
+}

@@ -1,0 +1,195 @@
+import { readFileSync } from 'node:fs';
+import { InputError, parseDuration } from '@goshawk/core';
+
+/**
+ * Options, declared once as data: help, parsing, `GOSHAWK_*` variables, configuration files and completion
+ * all read the same declaration. A flag wins over a variable, that over the file, that over the default.
+ */
+interface SpecBase {
+  readonly describe: string;
+  /** One letter. */
+  readonly alias?: string;
+  /** Only as a flag: it says what to do this once, and has no place in a file or the environment. */
+  readonly flagOnly?: boolean;
+}
+
+export type OptionSpec =
+  | (SpecBase & { readonly type: 'text'; readonly default?: string; readonly choices?: readonly string[] })
+  | (SpecBase & { readonly type: 'texts' })
+  | (SpecBase & { readonly type: 'flag'; readonly default?: boolean })
+  /** A whole number. */
+  | (SpecBase & {
+      readonly type: 'count';
+      readonly default?: number;
+      readonly min?: number;
+      readonly max?: number;
+    })
+  | (SpecBase & {
+      readonly type: 'number';
+      readonly default?: number;
+      readonly min?: number;
+      readonly max?: number;
+    })
+  /** In ms once resolved; written with a unit. */
+  | (SpecBase & { readonly type: 'duration'; readonly default?: string });
+
+export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
+
+type ValueOf<S> = S extends { type: 'text' }
+  ? string
+  : S extends { type: 'texts' }
+    ? readonly string[]
+    : S extends { type: 'flag' }
+      ? boolean
+      : number;
+
+/** Options with a default are always there; flags are false and lists empty unless given. */
+export type Resolved<S extends OptionSpecs> = {
+  readonly [N in keyof S]: S[N] extends { default: unknown } | { type: 'flag' } | { type: 'texts' }
+    ? ValueOf<S[N]>
+    : ValueOf<S[N]> | undefined;
+};
+
+export type Origin = 'flag' | 'environment' | 'file' | 'default' | 'not set';
+
+export interface Resolution<S extends OptionSpecs> {
+  readonly values: Resolved<S>;
+  readonly origins: Readonly<Record<string, Origin>>;
+}
+
+export interface Sources {
+  /** By option name (camel case), as the command line gave them; undefined where it did not. */
+  readonly flags: Readonly<Record<string, unknown>>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** By option name, camel or kebab case. */
+  readonly file: Readonly<Record<string, unknown>>;
+  /** For errors. */
+  readonly fileName: string;
+}
+
+/** @throws InputError that names the option, where it came from, and what would do */
+export function resolveOptions<S extends OptionSpecs>(specs: S, sources: Sources): Resolution<S> {
+  const values: Record<string, unknown> = {};
+  const origins: Record<string, Origin> = {};
+  for (const [name, spec] of Object.entries(specs)) {
+    const variable = variableOf(name);
+    const candidates: [Origin, unknown, string][] = [['flag', sources.flags[name], flagOf(name)]];
+    if (!spec.flagOnly) {
+      candidates.push(['environment', sources.environment[variable] || undefined, variable]);
+      candidates.push([
+        'file',
+        sources.file[name] ?? sources.file[kebab(name)],
+        `${sources.fileName}: ${kebab(name)}`,
+      ]);
+    }
+    const found = candidates.find(([, value]) => value !== undefined);
+    if (found !== undefined) {
+      values[name] = convert(spec, found[1], found[2]);
+      origins[name] = found[0];
+    } else {
+      values[name] = defaultOf(spec);
+      origins[name] = values[name] === undefined ? 'not set' : 'default';
+    }
+  }
+  return { values: values as Resolved<S>, origins };
+}
+
+/** @throws InputError when it cannot be read or is not an object of settings */
+export function readConfigFile(path: string): Record<string, unknown> {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new InputError('bad-config', `--config: cannot read ${path}: ${(error as Error).message}`, '', {
+      cause: error,
+    });
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new InputError('bad-config', `${path}: not JSON: ${(error as Error).message}`, '', {
+      cause: error,
+    });
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new InputError(
+      'bad-config',
+      `${path}: expected an object of settings`,
+      'such as {"workers": 20, "policy": "hawk"}',
+    );
+  }
+  return value as Record<string, unknown>;
+}
+
+/** `stealCap` → `--steal-cap`. */
+export function flagOf(name: string): string {
+  return `--${kebab(name)}`;
+}
+
+/** `stealCap` → `GOSHAWK_STEAL_CAP`. */
+export function variableOf(name: string): string {
+  return `GOSHAWK_${kebab(name).replaceAll('-', '_').toUpperCase()}`;
+}
+
+export function kebab(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+/** As a file writes it; durations stay text. */
+export function defaultOf(spec: OptionSpec): unknown {
+  if (spec.type === 'flag') return spec.default ?? false;
+  if (spec.type === 'texts') return [];
+  if (spec.type === 'duration')
+    return spec.default === undefined ? undefined : parseDuration(spec.default, 'default');
+  return spec.default;
+}
+
+function convert(spec: OptionSpec, value: unknown, what: string): unknown {
+  switch (spec.type) {
+    case 'text':
+      return toText(spec, value, what);
+    case 'texts':
+      return (Array.isArray(value) ? value : [value]).map(String);
+    case 'flag':
+      return toFlag(value, what);
+    case 'duration':
+      return parseDuration(String(value), what);
+    default:
+      return toNumber(spec, value, what);
+  }
+}
+
+function toText(spec: OptionSpec & { type: 'text' }, value: unknown, what: string): string {
+  if (Array.isArray(value)) throw new InputError('bad-option', `${what} was given twice`, 'give it once');
+  const text = String(value);
+  if (text === '') throw new InputError('bad-option', `${what} needs a value`);
+  if (spec.choices !== undefined && !spec.choices.includes(text)) {
+    throw new InputError('bad-option', `${what}: "${text}" is not one of ${spec.choices.join(', ')}`);
+  }
+  return text;
+}
+
+function toFlag(value: unknown, what: string): boolean {
+  if (typeof value === 'boolean') return value;
+  if (value === 'true' || value === '1') return true;
+  if (value === 'false' || value === '0') return false;
+  throw new InputError('bad-option', `${what}: "${String(value)}" is neither true nor false`);
+}
+
+function toNumber(spec: OptionSpec & { type: 'count' | 'number' }, value: unknown, what: string): number {
+  if (Array.isArray(value)) throw new InputError('bad-option', `${what} was given twice`, 'give it once');
+  const text = String(value).trim();
+  const number = text === '' ? Number.NaN : Number(text);
+  const min = spec.min ?? 0;
+  const max = spec.max ?? Number.MAX_SAFE_INTEGER;
+  const kind = spec.type === 'count' ? 'a whole number' : 'a number';
+  if (!Number.isFinite(number) || (spec.type === 'count' && !Number.isInteger(number))) {
+    throw new InputError('bad-option', `${what}: "${text}" is not ${kind}`);
+  }
+  if (number < min || number > max) {
+    const range = spec.max === undefined ? `at least ${min}` : `from ${min} to ${max}`;
+    throw new InputError('bad-option', `${what}: ${text} is out of range; it must be ${range}`);
+  }
+  return number;
+}

@@ -1,0 +1,207 @@
+import { InputError } from '@goshawk/core';
+import yargs, { type Argv } from 'yargs';
+import type { Command, Positionals } from './command.js';
+import { ExitCode } from './command.js';
+import { COMMANDS } from './commands/index.js';
+import { type Context, GLOBAL_OPTIONS, type GlobalOptions } from './context.js';
+import { describeFailure, failureLine } from './failure.js';
+import {
+  flagOf,
+  kebab,
+  type OptionSpec,
+  type OptionSpecs,
+  readConfigFile,
+  resolveOptions,
+} from './options.js';
+
+/** Where a command's words go; the real one is the process. */
+export interface Terminal {
+  readonly stdout: { write(text: string): unknown; readonly isTTY?: boolean; readonly columns?: number };
+  readonly stderr: { write(text: string): unknown };
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly interrupted: AbortSignal;
+}
+
+/**
+ * Runs one command line.
+ *
+ * @param argv without node and the script
+ * @returns the exit code
+ */
+export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
+  // Known before anything is parsed, so that a usage error, too, comes as it was asked for.
+  const asked = { json: argv.includes('--json'), verbose: argv.includes('--verbose') || argv.includes('-v') };
+  try {
+    return await dispatch(argv, terminal);
+  } catch (error) {
+    const failure = describeFailure(error);
+    if (asked.json) {
+      const { code, message, hint } = failure;
+      terminal.stderr.write(`${JSON.stringify({ schema: 'goshawk.error/1', code, message, hint })}\n`);
+    } else {
+      terminal.stderr.write(`${failureLine(failure)}\n`);
+      if (asked.verbose) terminal.stderr.write(`${causesOf(error)}\n`);
+    }
+    return failure.exitCode;
+  }
+}
+
+async function dispatch(argv: readonly string[], terminal: Terminal): Promise<number> {
+  const dashes = argv.indexOf('--');
+  const before = dashes < 0 ? argv : argv.slice(0, dashes);
+  const afterDashes = dashes < 0 ? undefined : argv.slice(dashes + 1);
+  let exitCode: number = ExitCode.done;
+  let printed = '';
+  const parser = buildParser(async (command, parsed) => {
+    const words = [...((parsed.words as string[] | undefined) ?? [])].map(String);
+    checkWords(command, words);
+    exitCode = await runCommand(command, parsed, { words, afterDashes }, terminal);
+  });
+  const isHelp =
+    before.length === 0 || before.some((word) => word === '--help' || word === '-h' || word === '--version');
+  await parser.parseAsync(before.length === 0 ? ['--help'] : [...before], {}, (error, _argv, output) => {
+    printed = output;
+    if (error !== undefined && error !== null) throw error;
+  });
+  if (isHelp && printed !== '') terminal.stdout.write(`${printed}\n`);
+  return exitCode;
+}
+
+function buildParser(handle: (command: Command, parsed: Record<string, unknown>) => Promise<void>): Argv {
+  let parser: Argv = yargs()
+    .scriptName('goshawk')
+    .usage(
+      '$0 COMMAND [OPTIONS]\n\nA hybrid cluster scheduler: long jobs placed centrally, short ones probed and stolen.',
+    )
+    .parserConfiguration({
+      'camel-case-expansion': true,
+      'strip-dashed': true,
+      'boolean-negation': true,
+      'parse-numbers': false,
+      'parse-positional-numbers': false,
+      'dot-notation': false,
+      'duplicate-arguments-array': true,
+    })
+    .strict()
+    .demandCommand(1, 'which command? `goshawk --help` lists them')
+    .recommendCommands()
+    .help('help')
+    .alias('help', 'h')
+    .version()
+    .completion('completion', 'print a completion script for this shell (bash or zsh)')
+    .wrap(100)
+    .fail((message, error) => {
+      throw error ?? new InputError('usage', usageLine(message), '`goshawk --help` shows how');
+    });
+  for (const command of COMMANDS) {
+    parser = parser.command(
+      `${command.name}${command.wordsMax > 0 ? ' [words..]' : ''}`,
+      command.describe,
+      (builder) => describeCommand(builder, command),
+      (parsed) => handle(command, parsed as Record<string, unknown>),
+    );
+  }
+  return parser;
+}
+
+function describeCommand(builder: Argv, command: Command): Argv {
+  let described = builder.usage(`goshawk ${command.name} ${command.words}\n\n${command.describe}`);
+  for (const [name, spec] of Object.entries(command.options))
+    described = declare(described, name, spec, 'Options:');
+  for (const [name, spec] of Object.entries(GLOBAL_OPTIONS))
+    described = declare(described, name, spec, 'Everywhere:');
+  for (const [example, does] of command.examples) described = described.example(example, does);
+  return described;
+}
+
+function declare(parser: Argv, name: string, spec: OptionSpec, group: string): Argv {
+  const shown =
+    'default' in spec && spec.default !== undefined && spec.type !== 'flag' ? ` [${spec.default}]` : '';
+  const choices = spec.type === 'text' && spec.choices !== undefined ? ` (${spec.choices.join(', ')})` : '';
+  return parser.option(kebab(name), {
+    // No default here: what is not given must stay visible as such, for variables and files to fill in.
+    type: spec.type === 'flag' ? 'boolean' : spec.type === 'texts' ? 'array' : 'string',
+    describe: `${spec.describe}${choices}${shown}`,
+    group,
+    requiresArg: spec.type !== 'flag',
+    ...(spec.alias === undefined ? {} : { alias: spec.alias }),
+    ...(spec.type === 'texts' ? { nargs: 1 } : {}),
+  });
+}
+
+async function runCommand(
+  command: Command,
+  parsed: Record<string, unknown>,
+  positionals: Positionals,
+  terminal: Terminal,
+): Promise<number> {
+  const { environment } = terminal;
+  const fileName = (parsed.config as string | undefined) ?? environment.GOSHAWK_CONFIG;
+  const file = fileName === undefined ? {} : readConfigFile(fileName);
+  const sources = { flags: parsed, environment, file, fileName: fileName ?? '' };
+  checkFile(file, sources.fileName);
+  const global = resolveOptions(GLOBAL_OPTIONS, sources).values;
+  const { values } = resolveOptions(command.options, sources);
+  return command.run(contextOf(global, terminal), values, positionals);
+}
+
+function contextOf(global: GlobalOptions, terminal: Terminal): Context {
+  const { stdout, stderr, environment } = terminal;
+  return {
+    global,
+    color: global.color && !environment.NO_COLOR && stdout.isTTY === true && !global.json,
+    columns: stdout.columns ?? 100,
+    out: (text) => void stdout.write(`${text}\n`),
+    json: (value) => void stdout.write(`${JSON.stringify(value)}\n`),
+    note: (text) => {
+      if (!global.quiet) stderr.write(`${text}\n`);
+    },
+    interrupted: terminal.interrupted,
+    environment,
+    cwd: terminal.cwd,
+  };
+}
+
+/** A setting that no command knows is a mistake, wherever it stands. */
+function checkFile(file: Record<string, unknown>, fileName: string): void {
+  const known = new Set<string>();
+  for (const specs of [GLOBAL_OPTIONS, ...COMMANDS.map((command) => command.options)] as OptionSpecs[]) {
+    for (const name of Object.keys(specs)) known.add(name).add(kebab(name));
+  }
+  for (const name of Object.keys(file)) {
+    if (!known.has(name)) throw new InputError('bad-config', `${fileName}: there is no setting "${name}"`);
+  }
+}
+
+function checkWords(command: Command, words: readonly string[]): void {
+  const { name, wordsMin, wordsMax } = command;
+  if (words.length < wordsMin) {
+    throw new InputError('usage', `${name} needs ${command.words}`, `\`goshawk ${name} --help\` shows how`);
+  }
+  if (words.length > wordsMax) {
+    throw new InputError(
+      'usage',
+      `${name}: "${words[wordsMax]}" is one word too many`,
+      `\`goshawk ${name} --help\` shows how`,
+    );
+  }
+}
+
+/** yargs writes sentences; ours begin in lower case and name options as they are typed. */
+function usageLine(message: string): string {
+  const unknown = /^Unknown arguments?: (.*)$/.exec(message);
+  if (unknown !== null) {
+    const names = [...new Set(unknown[1]!.split(', ').map(kebab))];
+    return `unknown ${names.length > 1 ? 'options' : 'option or command'}: ${names.map((name) => (name.length > 1 ? flagOf(name) : `-${name}`)).join(', ')}`;
+  }
+  const line = message.trim().split('\n')[0] ?? 'wrong usage';
+  return line.charAt(0).toLowerCase() + line.slice(1);
+}
+
+function causesOf(error: unknown): string {
+  const lines: string[] = [];
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause)
+    lines.push(cause.stack ?? cause.message);
+  return lines.join('\ncaused by: ');
+}

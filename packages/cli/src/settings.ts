@@ -1,0 +1,142 @@
+import {
+  ablate,
+  type ClusterSettings,
+  clusterSettingsSchema,
+  DEFAULT_POLICY,
+  InputError,
+  LIVE_TIMINGS,
+  NOTHING_ABLATED,
+  POLICY_NAMES,
+  type PolicySettings,
+  presetNamed,
+  type Timings,
+} from '@goshawk/core';
+import type { OptionSpecs, Resolved } from './options.js';
+
+/** The settings that shape a run: the same names for `up`, `replay`, `simulate`, `central` and in files. */
+export const POLICY_OPTIONS = {
+  policy: { type: 'text', default: 'hawk', describe: `how jobs are scheduled: ${POLICY_NAMES.join(', ')}` },
+  cutoff: {
+    type: 'text',
+    describe: 'a job of this mean task run time or more is long: seconds, or p90 of the jobs of a workload',
+  },
+  shortPartition: {
+    type: 'text',
+    describe: 'fraction of the workers that long tasks never use; auto: the share of short work; none',
+  },
+  probeRatio: { type: 'number', default: 2, min: 1, max: 100, describe: 'probes a task' },
+  stealCap: { type: 'count', default: 10, min: 1, describe: 'workers that an idle worker asks in one round' },
+  stealLimit: { type: 'count', min: 1, describe: 'probes taken at one steal at most' },
+  stealRetry: {
+    type: 'text',
+    default: 'backoff',
+    choices: ['never', 'backoff'],
+    describe: 'whether an idle worker tries again before it has had work',
+  },
+  cancel: {
+    type: 'text',
+    default: 'proactive',
+    choices: ['lazy', 'proactive'],
+    describe: 'what happens to probes that are not needed any more',
+  },
+  central: { type: 'flag', default: true, describe: 'place long jobs centrally (--no-central)' },
+  partition: { type: 'flag', default: true, describe: 'keep a short partition (--no-partition)' },
+  stealing: { type: 'flag', default: true, describe: 'let idle workers steal (--no-stealing)' },
+} as const satisfies OptionSpecs;
+
+export type PolicyOptions = Resolved<typeof POLICY_OPTIONS>;
+
+/** What a workload says that settings may depend on. */
+export interface WorkloadFacts {
+  /** The 90th percentile of the jobs' mean task run times. ms */
+  readonly meanP90Ms: number;
+  /** The share of task seconds in jobs below a cutoff. */
+  shareBelow(cutoffMs: number): number;
+}
+
+/** A cluster that nobody described a workload for: 10 s divide short from long. */
+const DEFAULT_CUTOFF_MS = DEFAULT_POLICY.cutoffMs;
+
+/**
+ * The policy settings that the options ask for, for one of the policies named.
+ *
+ * @param facts of the workload, when there is one; without it `p90` has no meaning
+ * @throws InputError for a policy that there is not, and for values that make no sense
+ */
+export function policySettings(
+  options: PolicyOptions,
+  policy: string,
+  facts?: WorkloadFacts,
+): PolicySettings {
+  const keep = {
+    ...NOTHING_ABLATED,
+    central: options.central,
+    partition: options.partition,
+    stealing: options.stealing,
+  };
+  const preset = ablate(presetNamed(policy), keep);
+  const cutoffMs = cutoffOf(options.cutoff, facts);
+  return {
+    ...DEFAULT_POLICY,
+    policy,
+    preset: { ...preset, partition: preset.partition && options.shortPartition !== 'none' },
+    cutoffMs,
+    shortPartition: shortPartitionOf(options.shortPartition, cutoffMs, facts),
+    probeRatio: options.probeRatio,
+    stealCap: options.stealCap,
+    stealLimit: options.stealLimit ?? null,
+    stealRetry: options.stealRetry as PolicySettings['stealRetry'],
+    cancel: options.cancel as PolicySettings['cancel'],
+  };
+}
+
+/** @throws InputError when some combination is refused by the settings' own schema */
+export function clusterSettings(policy: PolicySettings, timings: Timings = LIVE_TIMINGS): ClusterSettings {
+  return clusterSettingsSchema.parse({ policy, timings });
+}
+
+/** `hawk,sparrow` as names that exist, each once. */
+export function policyNames(text: string): string[] {
+  const names = text.split(',').map((name) => name.trim());
+  for (const name of names) presetNamed(name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new InputError('bad-option', `--policy names ${twice} twice`);
+  return names;
+}
+
+function cutoffOf(text: string | undefined, facts: WorkloadFacts | undefined): number {
+  if (text === undefined) return facts?.meanP90Ms ?? DEFAULT_CUTOFF_MS;
+  if (text === 'p90') {
+    if (facts !== undefined) return facts.meanP90Ms;
+    throw new InputError(
+      'bad-option',
+      '--cutoff p90 needs a workload to take the percentile of',
+      'give seconds',
+    );
+  }
+  const seconds = text.trim() === '' ? Number.NaN : Number(text);
+  if (!Number.isFinite(seconds) || seconds < 0) {
+    throw new InputError('bad-option', `--cutoff: "${text}" is neither a number of seconds nor p90`);
+  }
+  return seconds * 1_000;
+}
+
+function shortPartitionOf(
+  text: string | undefined,
+  cutoffMs: number,
+  facts: WorkloadFacts | undefined,
+): PolicySettings['shortPartition'] {
+  // Hawk §3.4 sizes the partition by the share of task seconds; where the workload is known, so is that.
+  if (text === undefined)
+    return facts === undefined ? DEFAULT_POLICY.shortPartition : facts.shareBelow(cutoffMs);
+  if (text === 'auto') return facts === undefined ? 'auto' : facts.shareBelow(cutoffMs);
+  if (text === 'none') return 0;
+  const fraction = text.trim() === '' ? Number.NaN : Number(text);
+  if (!(fraction >= 0 && fraction < 1)) {
+    throw new InputError(
+      'bad-option',
+      `--short-partition: "${text}" is neither a fraction from 0 to 1, nor auto, nor none`,
+    );
+  }
+  return fraction;
+}
