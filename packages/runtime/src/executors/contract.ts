@@ -1,0 +1,139 @@
+/**
+ * What an executor is: something that starts a task's payload, reports what it does, and can kill it.
+ * The worker's driver knows executors only by these types.
+ */
+
+/** Waits `sleep` milliseconds, never less. */
+export interface SleepPayload {
+  readonly sleep: number;
+}
+
+/**
+ * A command. `exec` is its argument vector, and no shell reads it. With `shell`, `exec[0]` is a script
+ * for `/bin/sh -c` and the rest are its positional parameters (`$1`, `$2`, …), so that arguments are
+ * never parsed as code. `cwd` is an absolute path; without it the command runs in the worker's folder.
+ */
+export interface ExecPayload {
+  readonly exec: readonly string[];
+  readonly shell?: boolean;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  readonly stdin?: string | Uint8Array;
+}
+
+/**
+ * An exported function of an ES module, called as `f(input)` in a thread. `module` is an absolute path
+ * or a `file:` URL; a relative path needs `cwd`. `export` is `default` unless given.
+ */
+export interface ModulePayload {
+  readonly module: string;
+  readonly export?: string;
+  readonly input?: unknown;
+  readonly cwd?: string;
+}
+
+export type Payload = SleepPayload | ExecPayload | ModulePayload;
+
+export interface RunOrder {
+  readonly payload: Payload;
+  /** `GOSHAWK_JOB`, `GOSHAWK_TASK`, `GOSHAWK_ATTEMPT` and the like. They win over the payload's `env`. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Bytes of stdout and stderr together that are kept; the rest is dropped, with one line saying so. */
+  readonly outputBytesMax: number;
+}
+
+export type KillReason = 'cancelled' | 'timeout' | 'shutdown';
+
+/** Why a run failed: a closed list, for programs. The message beside it is for people. */
+export type FailureCode =
+  // The order
+  | 'bad-payload' // what was asked for makes no sense; the message says which field
+  | 'not-allowed' // this worker does not run such payloads
+  | 'executor-closed' // the worker is stopping
+  // exec: the command did not start
+  | 'command-not-found'
+  | 'no-such-folder' // cwd is missing or not a folder
+  | 'permission-denied'
+  | 'arguments-too-long' // arguments and environment exceed what the system takes
+  | 'process-limit' // the system refuses another process
+  | 'too-many-files' // the system refuses another open file
+  | 'spawn-failed' // anything else; the message has the system's word
+  // exec: the command ended
+  | 'exit-code' // not 0
+  | 'signal' // ended by a signal that this worker did not send
+  | 'spawner-failed' // the process that starts commands did not start
+  | 'spawner-lost' // the process that starts commands died, and the run with it
+  // module
+  | 'no-such-module'
+  | 'no-such-export' // or not a function
+  | 'module-load-failed' // a syntax error, a missing dependency, a throw at its top level
+  | 'module-threw'
+  | 'input-not-serialisable'
+  | 'result-not-serialisable'
+  | 'result-too-large'
+  | 'out-of-memory'
+  | 'thread-failed'; // the thread ended under the run: process.exit(), an error in a stray callback
+
+export interface Failure {
+  readonly code: FailureCode;
+  readonly message: string;
+}
+
+export interface FailedOutcome {
+  readonly kind: 'failed';
+  readonly error: Failure;
+  /** Of a command that ended by itself. */
+  readonly exitCode?: number;
+  /** Of a command that a signal ended, such as `SIGSEGV`. */
+  readonly signal?: string;
+}
+
+export type Outcome =
+  | { readonly kind: 'completed'; readonly value?: unknown; readonly exitCode?: 0 }
+  | FailedOutcome
+  /** By this run's own `kill`. */
+  | { readonly kind: 'killed'; readonly reason: KillReason };
+
+export type OutputStream = 'stdout' | 'stderr';
+
+export interface OutputChunk {
+  readonly stream: OutputStream;
+  /** The sink's to keep. A chunk ends anywhere, also within a character. */
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * Receives what a run does. Nothing is called before `start` has returned; `ended` is called exactly
+ * once, and nothing after it.
+ */
+export interface RunSink {
+  /**
+   * The run has really begun; waiting for a process or a thread to be had is over. Timeouts count from
+   * here. Not called when the run never began (it could not start, or was killed before).
+   */
+  started?(): void;
+  output(chunk: OutputChunk): void;
+  /** `runMs`: from the beginning of the run to its end, 0 when it never began. */
+  ended(outcome: Outcome, runMs: number): void;
+}
+
+export interface Run {
+  /**
+   * Ends the run: a command's whole process group by SIGTERM, and by SIGKILL after the grace time; a
+   * module's thread at once. `ended` tells when it is over. The first reason counts; killing what has
+   * ended does nothing.
+   */
+  kill(reason: KillReason): void;
+}
+
+export interface Executor {
+  /** Never throws: an impossible order ends as a failed run. */
+  start(order: RunOrder, sink: RunSink): Run;
+  /** Kills what runs (`shutdown`), waits for its end, and gives back processes and threads. */
+  close(): Promise<void>;
+}
+
+/** The failed outcome for a code and one line that says what is wrong and what to do. */
+export function failed(code: FailureCode, message: string): FailedOutcome {
+  return { kind: 'failed', error: { code, message } };
+}

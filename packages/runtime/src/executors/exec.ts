@@ -1,0 +1,42 @@
+import type { ExecPayload, Executor, Run, RunOrder, RunSink } from './contract.js';
+import { checkExec } from './payload.js';
+import { SpawnerLink, type SpawnerLinkOptions } from './spawner-link.js';
+import type { SpawnOrder } from './spawner-protocol.js';
+
+const SHELL = '/bin/sh';
+
+/** Commands, started by a spawner process (see spawner.ts). */
+export class ExecExecutor implements Executor {
+  readonly #link: SpawnerLink;
+
+  constructor(options: SpawnerLinkOptions) {
+    this.#link = new SpawnerLink(options);
+  }
+
+  start(order: RunOrder, sink: RunSink): Run {
+    const payload = order.payload as ExecPayload;
+    checkExec(payload);
+    const stdin = typeof payload.stdin === 'string' ? Buffer.from(payload.stdin) : payload.stdin;
+    const run = this.#link.start(spawnOrder(order, payload), stdin, sink);
+    return { kill: (reason) => this.#link.kill(run, reason) };
+  }
+
+  async close(): Promise<void> {
+    await this.#link.close();
+  }
+}
+
+/** What the spawner is told: shell and environment resolved. The order's variables win over the payload's. */
+export function spawnOrder(order: RunOrder, payload: ExecPayload): SpawnOrder {
+  const [command, ...args] = payload.exec;
+  return {
+    // $0 is the shell's name, as in a script run by it.
+    ...(payload.shell === true
+      ? { command: SHELL, args: ['-c', command!, SHELL, ...args] }
+      : { command: command!, args }),
+    env: { ...payload.env, ...order.env },
+    ...(payload.cwd === undefined ? {} : { cwd: payload.cwd }),
+    outputBytesMax: order.outputBytesMax,
+    hasStdin: payload.stdin !== undefined,
+  };
+}

@@ -1,0 +1,170 @@
+import { availableParallelism } from 'node:os';
+import {
+  type Executor,
+  type FailedOutcome,
+  failed,
+  type KillReason,
+  type Run,
+  type RunOrder,
+  type RunSink,
+} from './contract.js';
+import { INHERITED_NAMES, inheritedEnvironment } from './environment.js';
+import { ExecExecutor } from './exec.js';
+import { endLeftovers } from './leftovers.js';
+import { CLOSE_MARGIN_MS, GRACE_MS, MODULE_HEAP_MIB_MAX, VALUE_BYTES_MAX } from './limits.js';
+import { ModuleExecutor } from './module.js';
+import { BadPayload, checkEnvironment, type PayloadKind, payloadKind } from './payload.js';
+import { SleepExecutor } from './sleep.js';
+
+export interface ExecutorOptions {
+  /** A folder of this machine that outlives the process; records of process groups are kept in it. */
+  readonly dataFolder: string;
+  /** Between SIGTERM and SIGKILL when a command is killed. Default 2,000. */
+  readonly graceMs?: number;
+  /** Modules that run at once. Default: one for each processor. */
+  readonly moduleThreads?: number;
+  /** Heap of one module's thread, in MiB. Default 1,024. */
+  readonly moduleHeapMiBMax?: number;
+  /** Bytes of JSON that a module's value may take. Default 1 MiB. */
+  readonly valueBytesMax?: number;
+  /** What this worker runs besides sleeps. Default: both. */
+  readonly allow?: { readonly exec?: boolean; readonly module?: boolean };
+  /** Names of the worker's environment that tasks see, `LC_*` for a prefix. Default: `INHERITED_NAMES`. */
+  readonly inherit?: readonly string[];
+  /** The worker's environment. Default: `process.env`. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** Told of what is no task's fault, in one line: for the log. */
+  readonly warn?: (message: string) => void;
+}
+
+/** One executor for all payloads, and what a worker does before its first task. */
+export interface Executors extends Executor {
+  /**
+   * Ends the commands that workers before this one, which died with their spawners, have left running.
+   * To be awaited before the first start.
+   *
+   * @returns how many process groups were found running.
+   */
+  endLeftovers(): Promise<number>;
+}
+
+/** The executors of one worker process, which all the workers that it hosts share. */
+export function createExecutors(options: ExecutorOptions): Executors {
+  return new AllExecutors(options);
+}
+
+/** The longest that there is; the timer does nothing. */
+const HOLD_INTERVAL_MS = 2 ** 31 - 1;
+
+class AllExecutors implements Executors {
+  readonly #dataFolder: string;
+  readonly #executors: Readonly<Record<PayloadKind, Executor>>;
+  readonly #allowed: Readonly<Record<PayloadKind, boolean>>;
+  readonly #closeWaitMs: number;
+  readonly #live = new Set<Run>();
+  /** Holds the process's event loop while anything runs; threads, pipes and processes do not, when idle. */
+  readonly #hold = setInterval(() => {}, HOLD_INTERVAL_MS).unref();
+  #closing: Promise<void> | undefined;
+  #onIdle: (() => void) | undefined;
+
+  constructor(options: ExecutorOptions) {
+    const environment = inheritedEnvironment(
+      options.environment ?? process.env,
+      options.inherit ?? INHERITED_NAMES,
+    );
+    const graceMs = options.graceMs ?? GRACE_MS;
+    this.#dataFolder = options.dataFolder;
+    this.#closeWaitMs = graceMs + CLOSE_MARGIN_MS;
+    this.#allowed = {
+      sleep: true,
+      exec: options.allow?.exec ?? true,
+      module: options.allow?.module ?? true,
+    };
+    this.#executors = {
+      sleep: new SleepExecutor(),
+      exec: new ExecExecutor({
+        dataFolder: options.dataFolder,
+        graceMs,
+        environment,
+        warn: options.warn ?? (() => {}),
+      }),
+      module: new ModuleExecutor({
+        threads: options.moduleThreads ?? availableParallelism(),
+        heapMiBMax: options.moduleHeapMiBMax ?? MODULE_HEAP_MIB_MAX,
+        valueBytesMax: options.valueBytesMax ?? VALUE_BYTES_MAX,
+        environment,
+      }),
+    };
+  }
+
+  start(order: RunOrder, sink: RunSink): Run {
+    if (this.#closing !== undefined) {
+      return new RefusedRun(failed('executor-closed', 'this worker is stopping and starts nothing'), sink);
+    }
+    try {
+      checkOrder(order);
+      const kind = payloadKind(order.payload);
+      if (!this.#allowed[kind]) {
+        return new RefusedRun(failed('not-allowed', `this worker does not run ${kind} tasks`), sink);
+      }
+      return this.#track(this.#executors[kind], order, sink);
+    } catch (error) {
+      if (!(error instanceof BadPayload)) throw error;
+      return new RefusedRun(failed('bad-payload', error.message), sink);
+    }
+  }
+
+  endLeftovers(): Promise<number> {
+    return endLeftovers(this.#dataFolder);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    for (const run of this.#live) run.kill('shutdown');
+    if (this.#live.size > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onIdle = resolve;
+        setTimeout(resolve, this.#closeWaitMs).unref();
+      });
+    }
+    clearInterval(this.#hold);
+    await Promise.all(Object.values(this.#executors).map((executor) => executor.close()));
+  }
+
+  #track(executor: Executor, order: RunOrder, sink: RunSink): Run {
+    const run = executor.start(order, {
+      started: () => sink.started?.(),
+      output: (chunk) => sink.output(chunk),
+      ended: (outcome, runMs) => {
+        this.#live.delete(run);
+        sink.ended(outcome, runMs);
+        if (this.#live.size > 0) return;
+        this.#hold.unref();
+        this.#onIdle?.();
+      },
+    });
+    if (this.#live.size === 0) this.#hold.ref();
+    this.#live.add(run);
+    return run;
+  }
+}
+
+function checkOrder(order: RunOrder): void {
+  if (!(order.outputBytesMax >= 0)) {
+    throw new BadPayload(`outputBytesMax is a number of bytes, not ${order.outputBytesMax}`);
+  }
+  checkEnvironment(order.env);
+}
+
+/** A run that failed before it began. */
+class RefusedRun implements Run {
+  constructor(outcome: FailedOutcome, sink: RunSink) {
+    queueMicrotask(() => sink.ended(outcome, 0));
+  }
+
+  kill(_reason: KillReason): void {}
+}

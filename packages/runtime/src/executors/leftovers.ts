@@ -1,0 +1,87 @@
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { GROUP_POLL_MS, LEFTOVERS_WAIT_MS } from './limits.js';
+import { type GroupRecordContents, parseRecord, RECORD_VARIABLE, recordFolder } from './process-groups.js';
+import { bootId, isAlive, signal } from './process-identity.js';
+
+/**
+ * Ends the commands of workers that died together with their spawners, so that none of them runs beside
+ * its own next attempt. Records of workers that are alive (other processes that share the folder, this
+ * one too) are left alone.
+ *
+ * @returns how many process groups were found running and ended.
+ */
+export async function endLeftovers(dataFolder: string): Promise<number> {
+  let ended = 0;
+  for (const name of await recordNames(dataFolder)) {
+    const file = join(recordFolder(dataFolder), name);
+    const record = parseRecord(await readFile(file, 'latin1').catch(() => ''));
+    if (record !== undefined && isAlive(record.worker) && record.boot === bootId()) continue;
+    ended += await endRecorded(file);
+  }
+  return ended;
+}
+
+/**
+ * Ends everything that a dead spawner has left running, then removes its record.
+ *
+ * @returns how many process groups were found running.
+ */
+export async function endRecorded(file: string): Promise<number> {
+  const record = parseRecord(await readFile(file, 'latin1').catch(() => ''));
+  let groups = 0;
+  // After a boot, the numbers in the record are other processes.
+  if (record !== undefined && record.boot === bootId()) {
+    // A spawner whose worker is dead ends by itself, but perhaps not yet; it must start nothing more.
+    if (isAlive(record.spawner)) signal(record.spawner.pid, 'SIGKILL');
+    groups = record.groups.filter(isVerifiablyAlive).length;
+    await endUntilGone(record, recordIdOf(file));
+  }
+  await rm(file, { force: true });
+  return groups;
+}
+
+/**
+ * Kills again until nothing is found, since a process may fork between being listed and being killed.
+ * Two ways of finding: the recorded leaders' groups; and, by their environment, processes that left
+ * their group, that outlived its leader, or that were started in the instant before the spawner died.
+ */
+async function endUntilGone(record: GroupRecordContents, recordId: string): Promise<void> {
+  const deadline = performance.now() + LEFTOVERS_WAIT_MS;
+  for (;;) {
+    const groups = record.groups.filter(isVerifiablyAlive);
+    for (const { pid } of groups) signal(-pid, 'SIGKILL');
+    const marked = await processesOfRecord(recordId);
+    for (const pid of marked) signal(pid, 'SIGKILL');
+    if ((groups.length === 0 && marked.length === 0) || performance.now() > deadline) return;
+    await delay(GROUP_POLL_MS);
+  }
+}
+
+/** Without a start time (no /proc) the number may be anybody's by now, and nothing is killed. */
+function isVerifiablyAlive(leader: { pid: number; start: number }): boolean {
+  return leader.start !== 0 && isAlive(leader);
+}
+
+async function processesOfRecord(recordId: string): Promise<number[]> {
+  const entries = await readdir('/proc').catch(() => []);
+  const marker = `${RECORD_VARIABLE}=${recordId}\0`;
+  const found: number[] = [];
+  for (const entry of entries) {
+    if (!/^\d+$/.test(entry)) continue;
+    // Unreadable: another user's, or gone by now. A process that has ended has no environment.
+    const environment = await readFile(`/proc/${entry}/environ`, 'latin1').catch(() => '');
+    if (environment.startsWith(marker) || environment.includes(`\0${marker}`)) found.push(Number(entry));
+  }
+  return found;
+}
+
+async function recordNames(dataFolder: string): Promise<string[]> {
+  const names = await readdir(recordFolder(dataFolder)).catch(() => []);
+  return names.filter((name) => name.endsWith('.txt'));
+}
+
+function recordIdOf(file: string): string {
+  return file.slice(file.lastIndexOf('/') + 1, -'.txt'.length);
+}

@@ -1,0 +1,51 @@
+/**
+ * Every limit of the executors, in one place. Those that a worker's settings may change are the
+ * defaults of `ExecutorOptions`; the others follow from how the system works and are explained here.
+ */
+
+/** Between SIGTERM and SIGKILL, when a run is killed. */
+export const GRACE_MS = 2_000;
+
+/** Bytes of JSON that the value of a module task may take. */
+export const VALUE_BYTES_MAX = 1024 * 1024;
+
+/** Old-space heap of one module thread; a module that needs more fails, and its thread with it. */
+export const MODULE_HEAP_MIB_MAX = 1_024;
+
+/** An idle module thread is ended after this time; starting one takes some 40 ms. */
+export const MODULE_THREAD_IDLE_MS = 30_000;
+
+/** Nesting of a module's value. Recursive encoders further on would overflow their stack far deeper. */
+export const VALUE_DEPTH_MAX = 500;
+
+/** Characters of a thrown error's message that are kept. */
+export const ERROR_MESSAGE_LENGTH_MAX = 2_000;
+
+/**
+ * Starts sent to the spawner that it has not answered yet. Enough that it never waits for the worker
+ * (one spawn takes about 1 ms), few enough that a queue of 10,000 starts does not make it grow:
+ * the time that a spawn takes grows with the memory of the process that forks.
+ */
+export const UNANSWERED_STARTS_MAX = 32;
+
+/** Bytes waiting to be read by the worker above which the spawner stops reading tasks' output. */
+export const LINK_QUEUED_BYTES_MAX = 4 * 1024 * 1024;
+
+/**
+ * Bytes read from a pipe after its task's process has ended. What the process wrote itself is in the
+ * pipe's kernel buffer, which is far smaller (208 KiB by default on Linux); what comes beyond that was
+ * written later, by somebody else who holds the pipe.
+ */
+export const BYTES_AFTER_EXIT_MAX = 1024 * 1024;
+
+/** How often a killed group whose leader has ended is looked at, until it is empty or its grace is over. */
+export const GROUP_POLL_MS = 10;
+
+/**
+ * How long closing waits, beyond the grace, for runs that were killed, and then for the spawner. Longer
+ * only takes what the kernel cannot kill (a process in an uninterruptible wait), or a stopped spawner.
+ */
+export const CLOSE_MARGIN_MS = 1_000;
+
+/** How long the ending of leftovers waits for the kernel to be done with what it killed. */
+export const LEFTOVERS_WAIT_MS = 1_000;

@@ -1,0 +1,112 @@
+import { closeSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { bootId, type ProcessIdentity, processIdentity } from './process-identity.js';
+
+/**
+ * The record of the process groups that a spawner has started and not ended: a text file of lines of
+ * fixed width, so that it never grows beyond the most that ran at once and an entry is one write. It is
+ * not synced to the disk: it is for the death of processes, and a reboot ends the groups anyway.
+ *
+ *     goshawk-process-groups/1 BOOT WORKER-PID:START SPAWNER-PID:START
+ *     PID START        a group's leader, and so the group's number
+ *                      (blank: free)
+ */
+const FORMAT = 'goshawk-process-groups/1';
+const HEADER_BYTES = 128;
+const ENTRY_BYTES = 32;
+const BLANK_ENTRY = `${' '.repeat(ENTRY_BYTES - 1)}\n`;
+
+/** Every task sees it in its environment, its children too: whose they are, whatever group they moved to. */
+export const RECORD_VARIABLE = 'GOSHAWK_PROCESS_RECORD';
+
+export interface GroupRecordHeader {
+  readonly boot: string;
+  readonly worker: ProcessIdentity;
+  readonly spawner: ProcessIdentity;
+}
+
+export interface GroupRecordContents extends GroupRecordHeader {
+  readonly groups: readonly ProcessIdentity[];
+}
+
+/** Where records are in a worker's data folder. */
+export function recordFolder(dataFolder: string): string {
+  return join(dataFolder, 'process-groups');
+}
+
+export function recordFile(dataFolder: string, recordId: string): string {
+  return join(recordFolder(dataFolder), `${recordId}.txt`);
+}
+
+/** Makes an empty record. @throws Error of the file system. */
+export function createRecord(file: string, worker: ProcessIdentity, spawner: ProcessIdentity): void {
+  const header = `${FORMAT} ${bootId() || '-'} ${worker.pid}:${worker.start} ${spawner.pid}:${spawner.start}`;
+  mkdirSync(join(file, '..'), { recursive: true });
+  writeFileSync(file, `${header.padEnd(HEADER_BYTES - 1)}\n`);
+}
+
+/** undefined when the text is not a record, or only the beginning of one. */
+export function parseRecord(text: string): GroupRecordContents | undefined {
+  const [header = '', ...entries] = text.split('\n');
+  const match = /^(\S+) (\S+) (\d+):(\d+) (\d+):(\d+) *$/.exec(header);
+  if (match === null || match[1] !== FORMAT) return undefined;
+  const identity = (at: number): ProcessIdentity => ({
+    pid: Number(match[at]),
+    start: Number(match[at + 1]),
+  });
+  const groups: ProcessIdentity[] = [];
+  for (const entry of entries) {
+    const [, pid, start] = /^(\d+) (\d+) *$/.exec(entry) ?? [];
+    // Group 1 and 0 are not tasks, whatever a damaged file says: kill(-1) would be everything.
+    if (pid !== undefined && Number(pid) > 1) groups.push({ pid: Number(pid), start: Number(start) });
+  }
+  return { boot: match[2] === '-' ? '' : match[2]!, worker: identity(3), spawner: identity(5), groups };
+}
+
+/**
+ * The spawner's hand on its record. When the disk is full the commands go on without it: it matters only
+ * if the worker and its spawner die at the same time.
+ */
+export class GroupRecord {
+  readonly #file: string;
+  readonly #onFirstError: (error: Error) => void;
+  #descriptor: number | undefined;
+  #failed = false;
+  readonly #freeSlots: number[] = [];
+  #slots = 0;
+
+  constructor(file: string, onFirstError: (error: Error) => void) {
+    this.#file = file;
+    this.#onFirstError = onFirstError;
+  }
+
+  /** Records a group by its leader. @returns the slot to give back when the group is ended. */
+  add(pid: number): number {
+    const start = processIdentity(pid)?.start ?? 0;
+    const slot = this.#freeSlots.pop() ?? this.#slots++;
+    this.#write(slot, `${`${pid} ${start}`.padEnd(ENTRY_BYTES - 1)}\n`);
+    return slot;
+  }
+
+  remove(slot: number): void {
+    this.#write(slot, BLANK_ENTRY);
+    this.#freeSlots.push(slot);
+  }
+
+  /** Nothing is left to end: takes the file away. */
+  delete(): void {
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
+    this.#descriptor = undefined;
+    rmSync(this.#file, { force: true });
+  }
+
+  #write(slot: number, entry: string): void {
+    try {
+      this.#descriptor ??= openSync(this.#file, 'r+');
+      writeSync(this.#descriptor, entry, HEADER_BYTES + slot * ENTRY_BYTES, 'latin1');
+    } catch (error) {
+      if (!this.#failed) this.#onFirstError(error as Error);
+      this.#failed = true;
+    }
+  }
+}

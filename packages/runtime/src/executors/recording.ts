@@ -1,0 +1,71 @@
+import type { Executor, Outcome, OutputStream, Payload, Run, RunSink } from './contract.js';
+
+/** A sink that keeps what it is told, for tests of executors. */
+export class RecordingSink implements RunSink {
+  /** Names of the calls, in order; output in a row once. */
+  readonly calls: string[] = [];
+  readonly #output: Record<OutputStream, Uint8Array[]> = { stdout: [], stderr: [] };
+  readonly isStarted: Promise<void>;
+  readonly end: Promise<{ outcome: Outcome; runMs: number }>;
+  #onStarted!: () => void;
+  #onEnded!: (end: { outcome: Outcome; runMs: number }) => void;
+
+  constructor() {
+    this.isStarted = new Promise((resolve) => {
+      this.#onStarted = resolve;
+    });
+    this.end = new Promise((resolve) => {
+      this.#onEnded = resolve;
+    });
+  }
+
+  started(): void {
+    this.calls.push('started');
+    this.#onStarted();
+  }
+
+  output({ stream, bytes }: { stream: OutputStream; bytes: Uint8Array }): void {
+    if (this.calls.at(-1) !== 'output') this.calls.push('output');
+    this.#output[stream].push(bytes);
+  }
+
+  ended(outcome: Outcome, runMs: number): void {
+    this.calls.push('ended');
+    this.#onEnded({ outcome, runMs });
+  }
+
+  bytes(stream: OutputStream): Buffer {
+    return Buffer.concat(this.#output[stream]);
+  }
+
+  text(stream: OutputStream = 'stdout'): string {
+    return this.bytes(stream).toString('utf8');
+  }
+}
+
+export interface Recorded {
+  readonly run: Run;
+  readonly sink: RecordingSink;
+}
+
+export interface RecordOptions {
+  readonly env?: Record<string, string>;
+  readonly outputBytesMax?: number;
+}
+
+/** Starts a payload with a recording sink. */
+export function record(executor: Executor, payload: Payload, options: RecordOptions = {}): Recorded {
+  const sink = new RecordingSink();
+  const order = { payload, env: options.env ?? {}, outputBytesMax: options.outputBytesMax ?? 1_000_000 };
+  return { run: executor.start(order, sink), sink };
+}
+
+/** Runs a payload to its end. */
+export async function outcomeOf(
+  executor: Executor,
+  payload: Payload,
+  options: RecordOptions = {},
+): Promise<{ outcome: Outcome; runMs: number; sink: RecordingSink }> {
+  const { sink } = record(executor, payload, options);
+  return { ...(await sink.end), sink };
+}

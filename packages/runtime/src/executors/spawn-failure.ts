@@ -1,0 +1,91 @@
+import { accessSync, constants, type Stats, statSync } from 'node:fs';
+import { delimiter, resolve } from 'node:path';
+import { type FailureCode, failed, type Outcome } from './contract.js';
+
+interface Attempt {
+  readonly command: string;
+  readonly cwd?: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** What a command's start failed of, in the words of who submitted it. */
+export function spawnFailure(error: NodeJS.ErrnoException, attempt: Attempt): Outcome {
+  const [code, message] = explain(error, attempt);
+  return failed(code, message);
+}
+
+function explain(error: NodeJS.ErrnoException, attempt: Attempt): [FailureCode, string] {
+  switch (error.code) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+    case 'EACCES':
+      return explainPath(error.code, attempt);
+    case 'E2BIG':
+      return [
+        'arguments-too-long',
+        'the arguments and environment are longer than the system takes: pass them by stdin or a file',
+      ];
+    case 'EAGAIN':
+      return [
+        'process-limit',
+        'the system refuses another process: raise its limit (ulimit -u, pids.max) or lower the slots',
+      ];
+    case 'ENOMEM':
+      return ['out-of-memory', `there is no memory to start "${attempt.command}"`];
+    case 'EMFILE':
+    case 'ENFILE':
+      return [
+        'too-many-files',
+        'the system refuses another open file: raise its limit (ulimit -n) or lower the slots',
+      ];
+    default:
+      return ['spawn-failed', `"${attempt.command}" did not start: ${error.code ?? error.message}`];
+  }
+}
+
+/** The system says ENOENT for a missing folder, command and interpreter alike: look which it is. */
+function explainPath(errorCode: string, { command, cwd, env }: Attempt): [FailureCode, string] {
+  if (cwd !== undefined) {
+    const folder = statOf(cwd);
+    if (folder === undefined) return ['no-such-folder', `the folder "${cwd}" does not exist on this worker`];
+    if (!folder.isDirectory()) return ['no-such-folder', `"${cwd}" is not a folder on this worker`];
+    if (!mayEnter(cwd)) return ['permission-denied', `the folder "${cwd}" may not be entered`];
+  }
+  const file = findCommand(command, cwd, env.PATH);
+  if (file === undefined) {
+    const where = command.includes('/') ? 'does not exist on this worker' : "is not in this worker's PATH";
+    return ['command-not-found', `the command "${command}" ${where}`];
+  }
+  if (errorCode === 'ENOENT') {
+    return ['command-not-found', `the interpreter that "${file}" names in its first line does not exist`];
+  }
+  return ['permission-denied', `"${file}" may not be executed`];
+}
+
+function findCommand(command: string, cwd: string | undefined, path = '/usr/bin:/bin'): string | undefined {
+  const base = cwd ?? '.';
+  if (command.includes('/')) {
+    const file = resolve(base, command);
+    return statOf(file) && file;
+  }
+  const candidates = path.split(delimiter).map((folder) => resolve(base, folder, command));
+  return candidates.find((file) => statOf(file)?.isFile());
+}
+
+/** undefined as well when a folder on the way may not be entered. */
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function mayEnter(folder: string): boolean {
+  try {
+    accessSync(folder, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

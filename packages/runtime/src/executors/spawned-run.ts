@@ -1,0 +1,190 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import type { Readable } from 'node:stream';
+import { failed, type KillReason, type Outcome, type OutputStream } from './contract.js';
+import type { GroupWatch } from './group-watch.js';
+import { BYTES_AFTER_EXIT_MAX, GROUP_POLL_MS } from './limits.js';
+import { OutputLimit } from './output-limit.js';
+import { signal } from './process-identity.js';
+import { spawnFailure } from './spawn-failure.js';
+import type { SpawnOrder } from './spawner-protocol.js';
+
+export interface SpawnedRunSink {
+  started(pid: number): void;
+  output(stream: OutputStream, bytes: Uint8Array): void;
+  ended(outcome: Outcome, runMs: number): void;
+}
+
+/**
+ * Turns of the event loop without a byte after which a pipe held by somebody else counts as read. The
+ * first may be the rest of the turn in which the end was seen; each further one polls every pipe.
+ */
+const QUIET_TURNS = 3;
+
+/**
+ * One command, from its start to its end, inside the spawner.
+ *
+ *     starting ──▶ running ──process ends──▶ [killed: its group may use the grace time] ──▶ draining ──▶ ended
+ *
+ * The run ends with its own process. What is left of its group is killed then; what still holds the
+ * output pipe (a process that moved to a session of its own) is not waited for: what the pipe holds is
+ * read, and the pipe closed.
+ */
+export class SpawnedRun {
+  readonly #sink: SpawnedRunSink;
+  readonly #limit: OutputLimit;
+  readonly #graceMs: number;
+  readonly #watch: GroupWatch;
+  readonly #startedAt = performance.now();
+  #child: ChildProcess | undefined;
+  #pid = 0;
+  #killReason: KillReason | undefined;
+  #killedAt = 0;
+  #graceTimer: NodeJS.Timeout | undefined;
+  #graceOver = false;
+  #exit: { code: number | null; signal: NodeJS.Signals | null; runMs: number } | undefined;
+  #bytesRead = 0;
+  #pipesClosed = false;
+  #ended = false;
+
+  constructor(order: SpawnOrder, graceMs: number, watch: GroupWatch, sink: SpawnedRunSink) {
+    this.#sink = sink;
+    this.#limit = new OutputLimit(order.outputBytesMax);
+    this.#graceMs = graceMs;
+    this.#watch = watch;
+  }
+
+  /** Forks, which blocks for about a millisecond. `environment` is the command's whole environment. */
+  start(order: SpawnOrder, stdin: Buffer, environment: Record<string, string | undefined>): void {
+    const fail = (error: NodeJS.ErrnoException): void => {
+      this.#ended = true;
+      this.#sink.ended(spawnFailure(error, { ...order, env: environment }), 0);
+    };
+    let child: ChildProcess;
+    try {
+      child = spawn(order.command, order.args, {
+        ...(order.cwd === undefined ? {} : { cwd: order.cwd }),
+        env: environment,
+        detached: true, // a session, so a process group, of its own
+        stdio: [order.hasStdin ? 'pipe' : 'ignore', 'pipe', 'pipe'],
+      });
+    } catch (error) {
+      // Some errors of the system come by throwing (E2BIG), the others by the event below.
+      fail(error as NodeJS.ErrnoException);
+      return;
+    }
+    if (child.pid === undefined) {
+      child.once('error', fail);
+      return;
+    }
+    this.#child = child;
+    this.#pid = child.pid;
+    this.#sink.started(child.pid);
+    this.#follow(child);
+    // A command that does not read its input, or ends before the end of it, is in its right (EPIPE).
+    child.stdin?.on('error', () => {});
+    child.stdin?.end(stdin);
+  }
+
+  kill(reason: KillReason): void {
+    if (this.#exit !== undefined || this.#killReason !== undefined || this.#pid === 0) return;
+    this.#killReason = reason;
+    this.#killedAt = performance.now();
+    signal(-this.#pid, 'SIGTERM');
+    signal(-this.#pid, 'SIGCONT'); // one that is stopped can only then act on the other
+    this.#graceTimer = setTimeout(() => {
+      this.#graceOver = true;
+      this.#endGroup();
+    }, this.#graceMs);
+  }
+
+  /** Ends the group at once and without a report: there is nobody left to report to. */
+  abandon(): void {
+    if (this.#pid !== 0) this.#endGroup();
+  }
+
+  pauseOutput(): void {
+    if (this.#exit !== undefined) return;
+    this.#child?.stdout?.pause();
+    this.#child?.stderr?.pause();
+  }
+
+  resumeOutput(): void {
+    this.#child?.stdout?.resume();
+    this.#child?.stderr?.resume();
+  }
+
+  #follow(child: ChildProcess): void {
+    this.#read('stdout', child.stdout);
+    this.#read('stderr', child.stderr);
+    child.on('error', () => {}); // only ever of child.kill(), which is not used
+    child.once('exit', (code, signalName) => {
+      this.#exit = { code, signal: signalName, runMs: performance.now() - this.#startedAt };
+      this.#afterExit();
+    });
+    child.once('close', () => {
+      this.#pipesClosed = true;
+    });
+  }
+
+  #read(name: OutputStream, pipe: Readable | null): void {
+    pipe?.on('data', (bytes: Buffer) => {
+      this.#bytesRead += bytes.length;
+      for (const chunk of this.#limit.keep(name, bytes)) this.#sink.output(chunk.stream, chunk.bytes);
+    });
+    pipe?.on('error', () => {});
+  }
+
+  /** A killed group whose leader is gone keeps its grace: a shell dies at once, its child may be saving its work. */
+  #afterExit(): void {
+    if (
+      this.#killReason !== undefined &&
+      !this.#graceOver &&
+      this.#watch.hasMembers(this.#pid, this.#killedAt)
+    ) {
+      setTimeout(() => this.#afterExit(), GROUP_POLL_MS);
+      return;
+    }
+    clearTimeout(this.#graceTimer);
+    this.#endGroup();
+    this.resumeOutput();
+    this.#drain(0, this.#bytesRead);
+  }
+
+  #drain(quietTurns: number, bytesAtExit: number): void {
+    const readAfterExit = this.#bytesRead - bytesAtExit;
+    if (this.#pipesClosed || quietTurns === QUIET_TURNS || readAfterExit > BYTES_AFTER_EXIT_MAX) {
+      this.#end();
+      return;
+    }
+    const bytesRead = this.#bytesRead;
+    setImmediate(() => this.#drain(this.#bytesRead === bytesRead ? quietTurns + 1 : 0, bytesAtExit));
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#child?.stdout?.destroy();
+    this.#child?.stderr?.destroy();
+    const { code, signal: signalName, runMs } = this.#exit!;
+    this.#sink.ended(this.#outcome(code, signalName), runMs);
+  }
+
+  #outcome(code: number | null, signalName: NodeJS.Signals | null): Outcome {
+    if (this.#killReason !== undefined) return { kind: 'killed', reason: this.#killReason };
+    if (code === 0) return { kind: 'completed', exitCode: 0 };
+    if (code !== null) {
+      return { ...failed('exit-code', `the command ended with exit code ${code}`), exitCode: code };
+    }
+    return { ...failed('signal', signalMessage(signalName!)), signal: signalName! };
+  }
+
+  #endGroup(): void {
+    signal(-this.#pid, 'SIGKILL');
+  }
+}
+
+function signalMessage(name: NodeJS.Signals): string {
+  const hint = name === 'SIGKILL' ? ", which is also the system's way when memory is short" : '';
+  return `the command was ended by ${name} (signal ${constants.signals[name]})${hint}`;
+}

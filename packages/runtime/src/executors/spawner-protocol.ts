@@ -1,0 +1,87 @@
+import type { KillReason, Outcome, OutputStream } from './contract.js';
+
+/**
+ * What the worker and its spawner say to each other, in frames (see framing.ts). Every body but output
+ * is JSON; bytes that belong to a task (stdin, output) are never re-encoded.
+ *
+ * | frame   | from    | body                                              | when                                  |
+ * |---------|---------|---------------------------------------------------|---------------------------------------|
+ * | Ready   | spawner |                                                   | once, when it can take starts         |
+ * | Start   | worker  | u32 length of JSON, JSON of SpawnOrder, stdin     | a run is to begin                     |
+ * | Kill    | worker  | reason                                            | at any time, also before Started      |
+ * | Started | spawner |                                                   | the process exists and is recorded    |
+ * | Output  | spawner | u8 stream (1 stdout, 2 stderr), bytes             | between Started and Ended             |
+ * | Ended   | spawner | JSON of EndReport                                 | once for each Start                   |
+ *
+ * No frame is acknowledged: when the stream breaks, one of the two is dead, and the other one ends
+ * what ran.
+ */
+export const FrameKind = { Ready: 1, Start: 2, Kill: 3, Started: 4, Output: 5, Ended: 6 } as const;
+
+export interface SpawnOrder {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Added to the spawner's own environment, which holds only what tasks may see. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  readonly outputBytesMax: number;
+  /** Without it the command's stdin is /dev/null, which also saves a pipe. */
+  readonly hasStdin: boolean;
+}
+
+export interface EndReport {
+  readonly outcome: Outcome;
+  readonly runMs: number;
+}
+
+/** The spawner's command line, as JSON in its one argument. */
+export interface SpawnerSettings {
+  readonly recordFile: string;
+  readonly recordId: string;
+  readonly graceMs: number;
+}
+
+/** The descriptor on which the spawner finds its end of the stream. */
+export const LINK_DESCRIPTOR = 3;
+
+const NO_BYTES = new Uint8Array(0);
+
+export function startBody(order: SpawnOrder, stdin: Uint8Array | undefined): Uint8Array[] {
+  const json = Buffer.from(JSON.stringify(order));
+  const length = Buffer.allocUnsafe(4);
+  length.writeUInt32LE(json.length);
+  return [length, json, stdin ?? NO_BYTES];
+}
+
+export function readStartBody(body: Buffer): { order: SpawnOrder; stdin: Buffer } {
+  const jsonEnd = 4 + body.readUInt32LE(0);
+  const order = JSON.parse(body.toString('utf8', 4, jsonEnd)) as SpawnOrder;
+  return { order, stdin: body.subarray(jsonEnd) };
+}
+
+export function killBody(reason: KillReason): Uint8Array {
+  return Buffer.from(reason);
+}
+
+export function readKillBody(body: Buffer): KillReason {
+  return body.toString('utf8') as KillReason;
+}
+
+const STREAM_NUMBER = { stdout: Uint8Array.of(1), stderr: Uint8Array.of(2) } as const;
+
+export function outputBody(stream: OutputStream, bytes: Uint8Array): Uint8Array[] {
+  return [STREAM_NUMBER[stream], bytes];
+}
+
+/** `bytes` is a copy: a view would keep the whole buffer that was read, often 64 KiB, for a few bytes. */
+export function readOutputBody(body: Buffer): { stream: OutputStream; bytes: Uint8Array } {
+  return { stream: body[0] === 1 ? 'stdout' : 'stderr', bytes: new Uint8Array(body.subarray(1)) };
+}
+
+export function endedBody(report: EndReport): Uint8Array {
+  return Buffer.from(JSON.stringify(report));
+}
+
+export function readEndedBody(body: Buffer): EndReport {
+  return JSON.parse(body.toString('utf8')) as EndReport;
+}

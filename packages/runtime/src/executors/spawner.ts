@@ -1,0 +1,135 @@
+/**
+ * The spawner: a small process that starts the commands of one worker process. To fork takes time in
+ * proportion to the memory of the process that forks (1 ms at 50 MB, 10 ms at 200 MB), and blocks it;
+ * so a worker, which is large and busy, has this process do it. Keep it small: it imports nothing but
+ * the files beside it.
+ *
+ * It lives as long as its link to the worker. When the link closes, whoever closed it and how, it ends
+ * every process group that it has started, and itself.
+ */
+import { Socket } from 'node:net';
+import { FrameReader, FrameWriter } from './framing.js';
+import { GroupWatch } from './group-watch.js';
+import { LINK_QUEUED_BYTES_MAX } from './limits.js';
+import { GroupRecord, RECORD_VARIABLE } from './process-groups.js';
+import { SpawnedRun } from './spawned-run.js';
+import {
+  endedBody,
+  FrameKind,
+  LINK_DESCRIPTOR,
+  outputBody,
+  readKillBody,
+  readStartBody,
+  type SpawnerSettings,
+  type SpawnOrder,
+} from './spawner-protocol.js';
+
+const settings = JSON.parse(process.argv[2]!) as SpawnerSettings;
+const link = new Socket({ fd: LINK_DESCRIPTOR, readable: true, writable: true });
+const writer = new FrameWriter(link);
+const record = new GroupRecord(settings.recordFile, (error) => {
+  console.error(`goshawk: the record of process groups cannot be written: ${error.message}`);
+});
+/** This process was given only what tasks may see. */
+const inherited = { ...process.env };
+
+const watch = new GroupWatch();
+
+/** Starts that wait for their turn, in order. */
+const waiting = new Map<number, Buffer>();
+const live = new Map<number, SpawnedRun>();
+let pumping = false;
+let outputPaused = false;
+
+/**
+ * One fork a turn of the event loop: the ends and the output of running commands are seen in between,
+ * and each start is reported when it has happened rather than with the last of a batch.
+ */
+function pump(): void {
+  writer.flush();
+  const [next] = waiting;
+  if (next === undefined) {
+    pumping = false;
+    return;
+  }
+  waiting.delete(next[0]);
+  begin(next[0], next[1]);
+  writer.flush();
+  setImmediate(pump);
+}
+
+function begin(run: number, body: Buffer): void {
+  const { order, stdin } = readStartBody(body);
+  let slot: number | undefined;
+  const spawned = new SpawnedRun(order, settings.graceMs, watch, {
+    started(pid) {
+      slot = record.add(pid);
+      writer.send(FrameKind.Started, run);
+    },
+    output(stream, bytes) {
+      writer.send(FrameKind.Output, run, ...outputBody(stream, bytes));
+      if (link.writableLength + writer.queuedBytes > LINK_QUEUED_BYTES_MAX) pauseOutput();
+    },
+    ended(outcome, runMs) {
+      live.delete(run);
+      if (slot !== undefined) record.remove(slot);
+      writer.send(FrameKind.Ended, run, endedBody({ outcome, runMs }));
+    },
+  });
+  live.set(run, spawned);
+  spawned.start(order, stdin, environmentOf(order));
+  if (outputPaused) spawned.pauseOutput();
+}
+
+function environmentOf(order: SpawnOrder): Record<string, string | undefined> {
+  return { ...inherited, ...order.env, [RECORD_VARIABLE]: settings.recordId };
+}
+
+/** The worker does not keep up with what the tasks print: let them wait, as any slow reader would. */
+function pauseOutput(): void {
+  if (outputPaused) return;
+  outputPaused = true;
+  writer.flush();
+  for (const run of live.values()) run.pauseOutput();
+}
+
+function resumeOutput(): void {
+  outputPaused = false;
+  for (const run of live.values()) run.resumeOutput();
+}
+
+function kill(run: number, body: Buffer): void {
+  const reason = readKillBody(body);
+  if (waiting.delete(run)) {
+    writer.send(FrameKind.Ended, run, endedBody({ outcome: { kind: 'killed', reason }, runMs: 0 }));
+  }
+  live.get(run)?.kill(reason);
+}
+
+const reader = new FrameReader(({ kind, run, body }) => {
+  if (kind === FrameKind.Start) {
+    waiting.set(run, body);
+    if (!pumping) {
+      pumping = true;
+      setImmediate(pump);
+    }
+  } else if (kind === FrameKind.Kill) {
+    kill(run, body);
+  }
+});
+
+function endAll(): never {
+  for (const run of live.values()) run.abandon();
+  record.delete();
+  process.exit(0);
+}
+
+process.title = 'goshawk-spawner';
+// Signals to a whole service or terminal are for the worker, which drains while its tasks go on.
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => {});
+link.on('data', (bytes) => reader.push(bytes));
+link.on('drain', resumeOutput);
+link.on('error', () => {});
+link.on('close', endAll);
+link.on('end', endAll);
+writer.send(FrameKind.Ready, 0);

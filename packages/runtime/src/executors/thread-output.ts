@@ -1,0 +1,39 @@
+import type { OutputStream } from './contract.js';
+import { OutputLimit } from './output-limit.js';
+
+type Post = (stream: OutputStream, bytes: Uint8Array) => void;
+
+/**
+ * Takes what a module prints (console, process.stdout, process.stderr) away from the worker's own
+ * output. The limit is kept here in the thread, so that a flood is dropped before it is copied.
+ */
+export class ThreadOutput {
+  #limit: OutputLimit | undefined;
+  #post: Post | undefined;
+
+  constructor() {
+    process.stdout.write = this.#writeOf('stdout');
+    process.stderr.write = this.#writeOf('stderr');
+  }
+
+  /** From now on output belongs to one run. What its callbacks print after its end goes to the next. */
+  begin(bytesMax: number, post: Post): void {
+    this.#limit = new OutputLimit(bytesMax);
+    this.#post = post;
+  }
+
+  #writeOf(stream: OutputStream): NodeJS.WriteStream['write'] {
+    return (
+      text: string | Uint8Array,
+      encoding?: BufferEncoding | ((error?: Error | null) => void),
+      done?: (error?: Error | null) => void,
+    ) => {
+      const bytes =
+        typeof text === 'string' ? Buffer.from(text, typeof encoding === 'string' ? encoding : 'utf8') : text;
+      for (const chunk of this.#limit?.keep(stream, bytes) ?? []) this.#post?.(chunk.stream, chunk.bytes);
+      const callback = typeof encoding === 'function' ? encoding : done;
+      if (callback !== undefined) process.nextTick(callback);
+      return true;
+    };
+  }
+}
