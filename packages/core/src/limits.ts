@@ -24,6 +24,6 @@ export const LIMITS = {
   resultBytesMax: 256 * 1024,
   /** Parties in one membership message. */
   membersMax: 200_000,
-  /** One frame between two processes, before it is refused at the door. In bytes. */
-  frameBytesMax: 64 * 1024 * 1024,
+  /** Tasks in one message between an owner and central; more of them go in several. */
+  tasksPerMessageMax: 10_000,
 } as const;

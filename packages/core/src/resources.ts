@@ -11,15 +11,20 @@ export const NO_RESOURCES: Resources = Object.freeze({});
 export function fits(demand: Resources, free: Resources): boolean {
   if (demand === NO_RESOURCES) return true;
   for (const name in demand) {
-    if (demand[name]! > (free[name] ?? 0)) return false;
+    if (demand[name]! > amountOf(free, name)) return false;
   }
   return true;
+}
+
+/** Names are the operator's, `constructor` included: only what is really there counts. */
+export function amountOf(resources: Resources, name: string): number {
+  return Object.hasOwn(resources, name) ? resources[name]! : 0;
 }
 
 /** `amounts += sign · demand`, in place. */
 export function addTo(amounts: Record<string, number>, demand: Resources, sign: 1 | -1): void {
   if (demand === NO_RESOURCES) return;
-  for (const name in demand) amounts[name] = (amounts[name] ?? 0) + sign * demand[name]!;
+  for (const name in demand) amounts[name] = amountOf(amounts, name) + sign * demand[name]!;
 }
 
 /** `cpu 2, memory 1 GiB`: for the lines people read. */

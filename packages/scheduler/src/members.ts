@@ -1,5 +1,6 @@
 import {
   type Address,
+  amountOf,
   drawIndex,
   fits,
   formatResources,
@@ -110,13 +111,7 @@ export class Members {
         closest = member;
       }
     }
-    if (closest === undefined) {
-      const names = Object.keys(demand).filter(
-        (name) => ![...this.#members.values()].some((m) => m.capacity[name]),
-      );
-      return `no worker has any ${names.join(', ')}`;
-    }
-    return `no worker has ${formatResources(demand)}; the closest is ${closest.name} with ${formatResources(closest.capacity)}`;
+    return `no worker has ${formatResources(demand)}; the closest is ${closest!.name} with ${formatResources(closest!.capacity)}`;
   }
 
   #pool(scope: Scope, demand: Resources): Address[] {
@@ -134,9 +129,17 @@ export class Members {
   }
 }
 
-/** The largest ratio of what is wanted to what there is; at most 1 when it fits. */
+/**
+ * The largest ratio of what is wanted to what there is; at most 1 when it fits. A resource that is not there
+ * at all outweighs every ratio.
+ */
 function shortageOf(demand: Resources, capacity: Resources): number {
   let worst = 0;
-  for (const name in demand) worst = Math.max(worst, demand[name]! / (capacity[name] ?? 0));
-  return worst;
+  let missing = 0;
+  for (const name in demand) {
+    const amount = amountOf(capacity, name);
+    if (amount > 0) worst = Math.max(worst, demand[name]! / amount);
+    else missing++;
+  }
+  return worst + missing * Number.MAX_SAFE_INTEGER;
 }

@@ -1,4 +1,4 @@
-import { type Address, type Environment, type Millis, NOBODY, type TaskAttempt } from '@goshawk/core';
+import { type Address, type Environment, LIMITS, type Millis, NOBODY, type TaskAttempt } from '@goshawk/core';
 import { type Job, type Stage, TaskState } from './job.js';
 
 /**
@@ -43,15 +43,17 @@ export class Placer {
   }
 
   #send(job: Job, stage: Stage, tasks: readonly TaskAttempt[], central: Address): void {
-    if (tasks.length === 0 || central === NOBODY) return;
-    this.#env.send(central, {
-      type: 'place',
-      job: job.number,
-      stage: stage.index,
-      long: job.class === 'long',
-      tasks,
-      estimateMs: job.spec.estimateMs ?? 0,
-      demand: stage.spec.demand,
-    });
+    if (central === NOBODY) return;
+    for (let from = 0; from < tasks.length; from += LIMITS.tasksPerMessageMax) {
+      this.#env.send(central, {
+        type: 'place',
+        job: job.number,
+        stage: stage.index,
+        long: job.class === 'long',
+        tasks: tasks.slice(from, from + LIMITS.tasksPerMessageMax),
+        estimateMs: job.spec.estimateMs ?? 0,
+        demand: stage.spec.demand,
+      });
+    }
   }
 }

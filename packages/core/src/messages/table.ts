@@ -212,7 +212,7 @@ export const MESSAGES = {
       job,
       stage,
       long: flag,
-      tasks: list(taskAttempt, LIMITS.tasksPerJobMax),
+      tasks: list(taskAttempt, LIMITS.tasksPerMessageMax),
       estimateMs: ms,
       demand: resources,
     },
@@ -234,7 +234,7 @@ export const MESSAGES = {
   ),
   placed: message('central', 'scheduler', 'Lost: `place` comes again and is answered again.', {
     job,
-    at: list(record({ task, attempt, worker: address }), LIMITS.tasksPerJobMax),
+    at: list(record({ task, attempt, worker: address }), LIMITS.tasksPerMessageMax),
   }),
   withdraw: message('scheduler', 'central', 'Lost: the task is refused when its worker asks for it.', {
     job,

@@ -1,4 +1,4 @@
-import type { Resources } from '@goshawk/core';
+import { LIMITS, type Resources } from '@goshawk/core';
 import { Worker } from '@goshawk/worker';
 import { addWorker, type Hosted } from '../driver/index.js';
 import { createExecutors, type ExecutorOptions } from '../executors/index.js';
@@ -31,6 +31,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
   const executor = createExecutors({
     ...options.executors,
     dataFolder: options.dataFolder,
+    valueBytesMax: LIMITS.resultBytesMax,
     warn: (message) => logger.warn({}, message),
   });
   const leftovers = await executor.endLeftovers();
