@@ -22,6 +22,13 @@ export const GLOBAL_OPTIONS = {
 
 export type GlobalOptions = Resolved<typeof GLOBAL_OPTIONS>;
 
+/** Where progress is drawn. */
+export interface ErrorStream {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
 /** Everything a command has to do with the world outside; tests hand in another one. */
 export interface Context {
   readonly global: GlobalOptions;
@@ -35,6 +42,8 @@ export interface Context {
   json(value: unknown): void;
   /** For people, beside the result: goes to stderr, and nowhere with --quiet. */
   note(text: string): void;
+  /** For what is drawn there; words go through `note`. */
+  readonly stderr: ErrorStream;
   /** Aborted by the first Ctrl-C, or SIGTERM. */
   readonly interrupted: AbortSignal;
   readonly environment: Readonly<Record<string, string | undefined>>;

@@ -3,7 +3,7 @@ import yargs, { type Argv } from 'yargs';
 import type { Command, Positionals } from './command.js';
 import { ExitCode } from './command.js';
 import { COMMANDS } from './commands/index.js';
-import { type Context, GLOBAL_OPTIONS, type GlobalOptions } from './context.js';
+import { type Context, type ErrorStream, GLOBAL_OPTIONS, type GlobalOptions } from './context.js';
 import { describeFailure, failureLine } from './failure.js';
 import {
   flagOf,
@@ -17,7 +17,7 @@ import {
 /** Where a command's words go; the real one is the process. */
 export interface Terminal {
   readonly stdout: { write(text: string): unknown; readonly isTTY?: boolean; readonly columns?: number };
-  readonly stderr: { write(text: string): unknown };
+  readonly stderr: ErrorStream;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly interrupted: AbortSignal;
@@ -157,6 +157,7 @@ function contextOf(global: GlobalOptions, terminal: Terminal): Context {
     note: (text) => {
       if (!global.quiet) stderr.write(`${text}\n`);
     },
+    stderr,
     interrupted: terminal.interrupted,
     environment,
     cwd: terminal.cwd,

@@ -1,0 +1,100 @@
+import { stripVTControlCharacters } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Context, ErrorStream } from '../context.js';
+import { startProgress } from './progress.js';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout', 'performance'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A context whose stderr is kept. */
+function contextWith(global: { progress?: string; quiet?: boolean }, isTTY: boolean) {
+  let written = '';
+  const stderr: ErrorStream = {
+    write: (text) => {
+      written += text;
+    },
+    isTTY,
+    columns: 80,
+  };
+  const context = {
+    global: { progress: 'auto', quiet: false, ...global },
+    stderr,
+    note: (text: string) => {
+      if (!global.quiet) stderr.write(`${text}\n`);
+    },
+  } as unknown as Context;
+  return { context, written: () => stripVTControlCharacters(written) };
+}
+
+describe('where stderr is no terminal', () => {
+  it.each(['auto', 'bar', 'plain'])('--progress %s says a line every few seconds', (progress) => {
+    const { context, written } = contextWith({ progress }, false);
+    const shown = startProgress(context, 'jobs', 2_000);
+    shown.update(500);
+    expect(written()).toBe('');
+    vi.advanceTimersByTime(5_000);
+    expect(written()).toBe('jobs: 500 of 2,000 (25%), 15 s left\n');
+    shown.update(2_000, 'all ended');
+    shown.stop();
+    shown.stop();
+    expect(written().split('\n').slice(1)).toEqual(['jobs: 2,000 of 2,000 (100%), all ended', '']);
+    vi.advanceTimersByTime(60_000);
+    expect(written().split('\n')).toHaveLength(3);
+  });
+
+  it('counts without a percentage when nobody knows the total', () => {
+    const { context, written } = contextWith({}, false);
+    const shown = startProgress(context, 'read', 0);
+    shown.update(1_234);
+    shown.stop();
+    expect(written()).toBe('read: 1,234\n');
+  });
+
+  it('speaks also from work that lets no timer run', () => {
+    const { context, written } = contextWith({}, false);
+    const shown = startProgress(context, 'read', 100);
+    const start = performance.now();
+    vi.spyOn(performance, 'now').mockImplementation(() => start + 11_000);
+    shown.update(50);
+    vi.mocked(performance.now).mockRestore();
+    expect(written()).toBe('read: 50 of 100 (50%), 11 s left\n');
+    shown.stop();
+  });
+});
+
+describe('on a terminal', () => {
+  it.each(['auto', 'bar'])('--progress %s draws a bar, and lines go above it', (progress) => {
+    const { context, written } = contextWith({ progress }, true);
+    const shown = startProgress(context, 'jobs', 2_000);
+    shown.update(1_000, 'half');
+    vi.advanceTimersByTime(1_000);
+    expect(written()).toContain('50%  1,000/2,000  half');
+    shown.say('a worker was lost');
+    expect(written()).toContain('a worker was lost\n');
+    shown.stop();
+    shown.stop();
+  });
+
+  it('--progress plain draws none', () => {
+    const { context, written } = contextWith({ progress: 'plain' }, true);
+    startProgress(context, 'jobs', 10).stop();
+    expect(written()).toBe('jobs: 0 of 10 (0%)\n');
+  });
+});
+
+it.each([
+  [{ progress: 'none' }, 'a line\n'],
+  [{ quiet: true }, ''],
+])('%j shows nothing', (global, said) => {
+  const { context, written } = contextWith(global, true);
+  const shown = startProgress(context, 'jobs', 10);
+  shown.update(5);
+  vi.advanceTimersByTime(60_000);
+  shown.say('a line');
+  shown.stop();
+  expect(written()).toBe(said);
+});
