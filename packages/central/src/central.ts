@@ -129,6 +129,16 @@ export class Central implements Machine<CentralTimer> {
     return this.#registry.schedulers.size;
   }
 
+  /** Tasks that wait here for a worker. */
+  get pendingTasks(): number {
+    return this.#pending.length;
+  }
+
+  /** Tasks that were placed and are not known to have ended. */
+  get placedTasks(): number {
+    return this.#queue.size;
+  }
+
   // ---- placing
 
   get #preset(): Preset {

@@ -85,6 +85,13 @@ export class WaitingTimeQueue {
     this.#serversOf.set(worker, servers);
   }
 
+  /** Tasks that were placed and have not ended. */
+  get size(): number {
+    let size = 0;
+    for (const tasks of this.#places.values()) size += tasks.size;
+    return size;
+  }
+
   hasWorker(worker: Address): boolean {
     return this.#serversOf.has(worker);
   }
@@ -208,8 +215,7 @@ export class WaitingTimeQueue {
         () => `server ${server.id}, open ${server.open}, stands in ${lists} lists`,
       );
     }
-    let placed = 0;
-    for (const tasks of this.#places.values()) placed += tasks.size;
+    const placed = this.size;
     let there = 0;
     for (const s of this.#servers)
       if (s !== undefined) there += s.queued.length + (s.running === undefined ? 0 : 1);
