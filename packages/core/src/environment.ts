@@ -18,6 +18,11 @@ export interface Environment<Timer extends string = string> {
   clearTimer(timer: Timer, key: number): void;
   /** The full name behind an address, for the lines people read. */
   nameOf(address: Address): string;
+  /**
+   * What the driver has counted for this machine, in groups by name: part of its answer to `readCounters`. A
+   * driver that keeps its counts itself has none.
+   */
+  counted?(): Readonly<Record<string, unknown>>;
 }
 
 /** The doors of every machine: synchronous, values only, run to completion. */

@@ -102,7 +102,11 @@ export class ClientDesk {
           workers: this.#members.size,
         });
       case 'readCounters':
-        return this.#answer(from, message.request, { name: this.#config.name, ...this.#office.counters });
+        return this.#answer(from, message.request, {
+          name: this.#config.name,
+          ...this.#office.counters,
+          ...this.#env.counted?.(),
+        });
       default:
         // Meant for another role: nothing here waits for it.
         return;

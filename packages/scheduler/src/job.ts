@@ -219,7 +219,8 @@ export class Job {
   payloadOf(task: number): Payload {
     const stage = this.stageOf(task);
     const { tasks } = stage.spec;
-    return 'each' in tasks ? tasks.each[task - stage.first]! : tasks.run;
+    if ('count' in tasks) return tasks.run;
+    return 'each' in tasks ? tasks.each[task - stage.first]! : { sleep: tasks.sleepsMs[task - stage.first]! };
   }
 
   /** The one place where a task changes state; keeps every count in step. */

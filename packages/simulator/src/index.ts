@@ -1,2 +1,3 @@
 export { EventHeap } from './event-heap.js';
+export { type SimulatedEnd, type SimulatedJob, Simulation, type SimulationOptions } from './simulation.js';
 export { VirtualCluster, type VirtualClusterOptions } from './virtual-cluster.js';

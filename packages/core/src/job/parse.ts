@@ -37,7 +37,8 @@ export function parseJobSpec(input: unknown, source = 'job'): JobSpec {
 }
 
 export function countTasks(tasks: TaskList): number {
-  return 'each' in tasks ? tasks.each.length : tasks.count;
+  if ('count' in tasks) return tasks.count;
+  return 'each' in tasks ? tasks.each.length : tasks.sleepsMs.length;
 }
 
 /** The first problem, with the path to it: `stages[1].tasks[0]: unknown field "slep"`. */

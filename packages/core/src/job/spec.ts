@@ -83,10 +83,14 @@ export interface StageSpec {
   readonly demand: Resources;
 }
 
-/** Many alike are a count, so that a job of 100,000 equal tasks is one object. */
+/**
+ * Many alike are a count, so that a job of 100,000 equal tasks is one object; and tasks that only sleep, as in
+ * simulations, are a column of durations (ms).
+ */
 export type TaskList =
   | { readonly count: number; readonly run: Payload }
-  | { readonly each: readonly Payload[] };
+  | { readonly each: readonly Payload[] }
+  | { readonly sleepsMs: ArrayLike<number> };
 
 /** A validated job: stages in an order in which they can run, numbers in ms and bytes, defaults filled in. */
 export interface JobSpec {
