@@ -89,7 +89,12 @@ export class Central implements Machine<CentralTimer> {
         return this.#env.send(from, {
           type: 'answer',
           request: message.request,
-          value: { name: this.#config.name, ...this.counters, pending: this.#pending.length },
+          value: {
+            name: this.#config.name,
+            ...this.counters,
+            pending: this.#pending.length,
+            ...this.#env.counted?.(),
+          },
         });
       default:
         // Meant for another role: nothing here waits for it.

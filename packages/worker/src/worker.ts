@@ -124,6 +124,7 @@ export class Worker implements Machine<WorkerTimer> {
             ...this.counters,
             busy: this.#slots.busyCount,
             queued: this.#queue.length,
+            ...this.#env.counted?.(),
           },
         });
       default:

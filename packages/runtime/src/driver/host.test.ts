@@ -323,6 +323,8 @@ describe('what is read from outside', () => {
       central: { ...nothing, sent: { heartbeatAck: 2 }, received: { heartbeat: 2 } },
       idle: nothing,
     });
+    // The machine is told its own: it answers who asks for them.
+    expect(machine.environment.counted?.()).toEqual({ messages: host.counters().central });
   });
 
   test('names of parties, also of those that were forgotten', () => {

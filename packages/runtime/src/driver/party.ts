@@ -48,6 +48,7 @@ export class Party {
       setTimer: (timer, key, at) => around.timers.set(timer, key, at),
       clearTimer: (timer, key) => around.timers.clear(timer, key),
       nameOf: (address) => around.nameOf(address),
+      counted: () => ({ messages: this.counters.read() }),
     });
   }
 
