@@ -22,9 +22,9 @@ export const GLOBAL_OPTIONS = {
 
 export type GlobalOptions = Resolved<typeof GLOBAL_OPTIONS>;
 
-/** Where progress is drawn. */
-export interface ErrorStream {
-  write(text: string): unknown;
+/** stdout or stderr. */
+export interface OutputStream {
+  write(text: string | Uint8Array): unknown;
   readonly isTTY?: boolean;
   readonly columns?: number;
 }
@@ -42,8 +42,14 @@ export interface Context {
   json(value: unknown): void;
   /** For people, beside the result: goes to stderr, and nowhere with --quiet. */
   note(text: string): void;
+  /** For bytes of others, as they are; words go through `out`. */
+  readonly stdout: OutputStream;
   /** For what is drawn there; words go through `note`. */
-  readonly stderr: ErrorStream;
+  readonly stderr: OutputStream;
+  /** Colours on stderr. */
+  readonly errorColor: boolean;
+  /** All of stdin. */
+  readInput(): Promise<Uint8Array>;
   /** Aborted by the first Ctrl-C, or SIGTERM. */
   readonly interrupted: AbortSignal;
   readonly environment: Readonly<Record<string, string | undefined>>;

@@ -19,6 +19,10 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 process.exitCode = await run(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
+  // Opened by whoever reads it.
+  get stdin() {
+    return process.stdin;
+  },
   environment: process.env,
   cwd: process.cwd(),
   interrupted: interrupt.signal,

@@ -3,7 +3,7 @@ import yargs, { type Argv } from 'yargs';
 import type { Command, Positionals } from './command.js';
 import { ExitCode } from './command.js';
 import { COMMANDS } from './commands/index.js';
-import { type Context, type ErrorStream, GLOBAL_OPTIONS, type GlobalOptions } from './context.js';
+import { type Context, GLOBAL_OPTIONS, type GlobalOptions, type OutputStream } from './context.js';
 import { describeFailure, failureLine } from './failure.js';
 import {
   flagOf,
@@ -16,8 +16,9 @@ import {
 
 /** Where a command's words go; the real one is the process. */
 export interface Terminal {
-  readonly stdout: { write(text: string): unknown; readonly isTTY?: boolean; readonly columns?: number };
-  readonly stderr: ErrorStream;
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  readonly stdin: AsyncIterable<Uint8Array>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly interrupted: AbortSignal;
@@ -31,10 +32,13 @@ export interface Terminal {
  */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
   // Known before anything is parsed, so that a usage error, too, comes as it was asked for.
-  const asked = { json: argv.includes('--json'), verbose: argv.includes('--verbose') || argv.includes('-v') };
+  const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
+  const asked = { json: own.includes('--json'), verbose: own.includes('--verbose') || own.includes('-v') };
   try {
     return await dispatch(argv, terminal);
   } catch (error) {
+    // Who pressed Ctrl-C knows why it ended.
+    if (terminal.interrupted.aborted && error === terminal.interrupted.reason) return ExitCode.interrupted;
     const failure = describeFailure(error);
     if (asked.json) {
       const { code, message, hint } = failure;
@@ -148,20 +152,30 @@ async function runCommand(
 
 function contextOf(global: GlobalOptions, terminal: Terminal): Context {
   const { stdout, stderr, environment } = terminal;
+  const wantsColor = global.color && !environment.NO_COLOR;
   return {
     global,
-    color: global.color && !environment.NO_COLOR && stdout.isTTY === true && !global.json,
+    color: wantsColor && stdout.isTTY === true && !global.json,
+    errorColor: wantsColor && stderr.isTTY === true,
     columns: stdout.columns ?? 100,
     out: (text) => void stdout.write(`${text}\n`),
     json: (value) => void stdout.write(`${JSON.stringify(value)}\n`),
     note: (text) => {
       if (!global.quiet) stderr.write(`${text}\n`);
     },
+    stdout,
     stderr,
+    readInput: () => readAll(terminal.stdin),
     interrupted: terminal.interrupted,
     environment,
     cwd: terminal.cwd,
   };
+}
+
+async function readAll(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  for await (const part of stream) parts.push(part);
+  return Buffer.concat(parts);
 }
 
 /** A setting that no command knows is a mistake, wherever it stands. */

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Context, ErrorStream } from '../context.js';
+import type { Context, OutputStream } from '../context.js';
 import { startProgress } from './progress.js';
 
 beforeEach(() => {
@@ -13,7 +13,7 @@ afterEach(() => {
 /** A context whose stderr is kept. */
 function contextWith(global: { progress?: string; quiet?: boolean }, isTTY: boolean) {
   let written = '';
-  const stderr: ErrorStream = {
+  const stderr: OutputStream = {
     write: (text) => {
       written += text;
     },

@@ -1,6 +1,6 @@
 import { formatDuration, type Millis } from '@goshawk/core';
 import { SingleBar } from 'cli-progress';
-import type { Context, ErrorStream } from '../context.js';
+import type { Context, OutputStream } from '../context.js';
 
 /** How far something has come, shown on stderr while it lasts. */
 export interface Progress {
@@ -38,11 +38,11 @@ function silence(context: Context): Progress {
 }
 
 class Bar implements Progress {
-  readonly #stderr: ErrorStream;
+  readonly #stderr: OutputStream;
   readonly #bar: SingleBar;
   readonly #pace: Pace;
 
-  constructor(stderr: ErrorStream, label: string, total: number) {
+  constructor(stderr: OutputStream, label: string, total: number) {
     this.#stderr = stderr;
     this.#pace = new Pace(total);
     this.#bar = new SingleBar({
@@ -82,7 +82,7 @@ class Bar implements Progress {
 }
 
 class Lines implements Progress {
-  readonly #stderr: ErrorStream;
+  readonly #stderr: OutputStream;
   readonly #label: string;
   readonly #total: number;
   readonly #pace: Pace;
@@ -92,7 +92,7 @@ class Lines implements Progress {
   #saidAt = performance.now();
   #isOver = false;
 
-  constructor(stderr: ErrorStream, label: string, total: number) {
+  constructor(stderr: OutputStream, label: string, total: number) {
     this.#stderr = stderr;
     this.#label = label;
     this.#total = total;
