@@ -1,0 +1,61 @@
+import type { Address, Message, Millis } from '@goshawk/core';
+
+export interface Envelope {
+  readonly from: Address;
+  readonly to: Address;
+  readonly message: Message;
+  /** Numbers what was sent, in the order of sending. */
+  readonly sequence: number;
+  readonly sentAt: Millis;
+}
+
+/**
+ * Messages on their way. Order holds from one party to another, as the transport promises; between different
+ * pairs any message may come first, and whoever steps the cluster says which.
+ */
+export class Network {
+  readonly #channels = new Map<string, Envelope[]>();
+  #sequence = 0;
+
+  send(from: Address, to: Address, message: Message, now: Millis): void {
+    const key = `${from} ${to}`;
+    const envelope: Envelope = { from, to, message, sequence: this.#sequence++, sentAt: now };
+    const channel = this.#channels.get(key);
+    if (channel === undefined) this.#channels.set(key, [envelope]);
+    else channel.push(envelope);
+  }
+
+  /** Takes the next message of a pair. */
+  take(from: Address, to: Address): Envelope | undefined {
+    const key = `${from} ${to}`;
+    const channel = this.#channels.get(key);
+    const envelope = channel?.shift();
+    if (channel?.length === 0) this.#channels.delete(key);
+    return envelope;
+  }
+
+  /** The next message of every pair that has one, oldest first. */
+  heads(): Envelope[] {
+    return [...this.#channels.values()]
+      .map((channel) => channel[0]!)
+      .sort((one, other) => one.sequence - other.sequence);
+  }
+
+  /** Everything on its way, oldest first. */
+  all(): Envelope[] {
+    return [...this.#channels.values()].flat().sort((one, other) => one.sequence - other.sequence);
+  }
+
+  get isQuiet(): boolean {
+    return this.#channels.size === 0;
+  }
+
+  /** What is on its way to or from a party never arrives. */
+  forget(matches: (envelope: Envelope) => boolean): void {
+    for (const [key, channel] of this.#channels) {
+      const left = channel.filter((envelope) => !matches(envelope));
+      if (left.length === 0) this.#channels.delete(key);
+      else this.#channels.set(key, left);
+    }
+  }
+}

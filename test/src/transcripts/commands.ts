@@ -1,0 +1,233 @@
+import {
+  type ClusterSettings,
+  DEFAULT_POLICY,
+  type JobInput,
+  LIVE_TIMINGS,
+  OUTCOMES,
+  type OutcomeKind,
+  type PolicySettings,
+  type PRESETS,
+  parseJobSpec,
+  presetNamed,
+  type Resources,
+} from '@goshawk/core';
+import { outcomeOf } from '../stepped/executor.js';
+import type { Party } from '../stepped/stepped-cluster.js';
+import type { Command } from './script.js';
+import type { Stage } from './stage.js';
+
+/** Until everybody has joined. ms */
+const JOINING_MS = 500;
+
+/** The settings of a `cluster` command: Hawk's, with live timings, no jitter, and what the options say. */
+export function settingsOf({ options }: Command): ClusterSettings {
+  const policy = options.get('policy') ?? 'hawk';
+  const choices: Partial<PolicySettings> = {
+    policy,
+    preset: { ...(presetNamed(policy) as (typeof PRESETS)['hawk']) },
+    cutoffMs: 1_000,
+    shortPartition: numberOf(options, 'short', 0),
+    probeRatio: numberOf(options, 'ratio', 2),
+    stealLimit: options.has('stealLimit') ? numberOf(options, 'stealLimit', 1) : null,
+    stealRetry: options.get('stealRetry') === 'backoff' ? 'backoff' : 'never',
+    cancel: options.get('cancel') === 'lazy' ? 'lazy' : 'proactive',
+  };
+  return { policy: { ...DEFAULT_POLICY, ...choices }, timings: LIVE_TIMINGS };
+}
+
+type Run = (stage: Stage, command: Command) => void;
+
+/** What a transcript can do, by the first word of the line. */
+export const COMMANDS: Readonly<Record<string, Run>> = {
+  /** cluster workers=2 schedulers=1 [policy= slots= memory= short= ratio= cancel= stealRetry= …]: all have joined */
+  cluster(stage, { options }) {
+    stage.cluster.addCentral();
+    for (let i = 1; i <= numberOf(options, 'schedulers', 1); i++) stage.cluster.addScheduler(`s${i}`);
+    for (let i = 1; i <= numberOf(options, 'workers', 1); i++) {
+      stage.cluster.addWorker(`w${i}`, numberOf(options, 'slots', 1), resourcesOf(options));
+    }
+    stage.advance(JOINING_MS, true);
+    stage.forgetLines();
+  },
+
+  /** settings …: as `cluster`, but nobody is there yet */
+  settings() {},
+
+  central(stage) {
+    stage.cluster.addCentral();
+  },
+
+  scheduler(stage, { words }) {
+    stage.cluster.addScheduler(words[0]!);
+  },
+
+  /** worker w3 [slots= memory=] */
+  worker(stage, { words, options }) {
+    stage.cluster.addWorker(words[0]!, numberOf(options, 'slots', 1), resourcesOf(options));
+  },
+
+  /** restart w1: as the next incarnation, w1/2 */
+  restart(stage, { words }) {
+    const party = stage.named(words[0]!);
+    stage.cluster.kill(party);
+    const [plain, number = '1'] = party.name.split('/');
+    const name = `${plain}/${Number(number) + 1}`;
+    if (party.role === 'central') stage.cluster.addCentral(name);
+    else if (party.role === 'scheduler') stage.cluster.addScheduler(name);
+    else stage.cluster.addWorker(name);
+  },
+
+  /** kill w1: as by SIGKILL */
+  kill(stage, { words }) {
+    stage.cluster.kill(stage.named(words[0]!));
+  },
+
+  /** submit s1 A tasks=2 [sleep= estimate= retries= timeout= max= memory= stages=1,2,1] */
+  submit(stage, { words, options }) {
+    const [ownerName, label = '?'] = words;
+    const owner = stage.named(ownerName!);
+    const scheduler = stage.cluster.schedulerOf(owner);
+    stage.expectJob(label, owner);
+    stage.cluster.step(owner, () => {
+      stage.addJob(label, owner, scheduler.submit(parseJobSpec(jobOf(options)), label, stage.cluster.now));
+    });
+  },
+
+  /** cancel s1 A */
+  cancel(stage, { words }) {
+    const owner = stage.named(words[0]!);
+    const job = stage.job(words[1]!);
+    stage.cluster.step(owner, () => stage.cluster.schedulerOf(owner).cancel(job, stage.cluster.now));
+  },
+
+  /** end w1 failed [slot=0]: the running task ends so */
+  end(stage, { words, options }) {
+    const [name, kind] = words;
+    if (!OUTCOMES.includes(kind as OutcomeKind)) throw new Error(`no task ends ${kind}`);
+    const { executor } = stage.named(name!);
+    const { now } = stage.cluster;
+    if (!executor!.endNow(numberOf(options, 'slot', 0), outcomeOf(kind as OutcomeKind), now)) {
+      throw new Error(`no task runs in that slot of ${name}`);
+    }
+    stage.advance(0, false);
+  },
+
+  /** drain w1, undrain w1: the operator asks central */
+  drain: (stage, { words }) => operate(stage, words[0]!, true),
+  undrain: (stage, { words }) => operate(stage, words[0]!, false),
+
+  /** terminate w1: SIGTERM */
+  terminate(stage, { words }) {
+    const worker = stage.named(words[0]!);
+    stage.cluster.step(worker, () => stage.cluster.workerOf(worker).drain(stage.cluster.now));
+  },
+
+  /** leave w1: says goodbye and is gone */
+  leave(stage, { words }) {
+    const worker = stage.named(words[0]!);
+    stage.cluster.step(worker, () => stage.cluster.workerOf(worker).leave());
+    stage.cluster.kill(worker);
+  },
+
+  /** deliver s1 w1 [probe]: the next message from one to the other, which must be of that type */
+  deliver(stage, { words }) {
+    const [from, to] = pair(stage, words);
+    expectNext(stage, from, to, words[2]);
+    stage.cluster.deliver(from.address, to.address);
+    stage.passHeartbeats();
+  },
+
+  /** lose s1 w1 [probe]: the network loses it */
+  lose(stage, { words }) {
+    const [from, to] = pair(stage, words);
+    expectNext(stage, from, to, words[2]);
+    stage.cluster.network.take(from.address, to.address);
+  },
+
+  /** double s1 w1 [probe]: the network delivers it, and will deliver it again */
+  double(stage, { words }) {
+    const [from, to] = pair(stage, words);
+    expectNext(stage, from, to, words[2]);
+    const envelope = stage.cluster.deliver(from.address, to.address)!;
+    stage.cluster.network.send(from.address, to.address, envelope.message, stage.cluster.now);
+  },
+
+  /** hold s1 w1: what is sent from the one to the other stays on its way */
+  hold: (stage, { words }) => stage.hold(...pair(stage, words)),
+  release: (stage, { words }) => stage.release(...pair(stage, words)),
+
+  /** settle: everything that is not held is delivered, with what follows from it; no time passes */
+  settle: (stage) => stage.settle(),
+
+  /** advance 100: the clock goes on, timers go off and tasks end; nothing is delivered */
+  advance: (stage, { words }) => stage.advance(Number(words[0]), false),
+
+  /** run 100: the clock goes on, and messages take no time */
+  run: (stage, { words }) => stage.advance(Number(words[0]), true),
+
+  /** show A, show central */
+  show(stage, { words }) {
+    const what = words[0]!;
+    if (what !== 'central') return stage.say(stage.describeJob(what));
+    const { placedTasks, pendingTasks } = stage.cluster.central;
+    stage.say(`central: ${placedTasks} placed, ${pendingTasks} waiting for a worker`);
+  },
+};
+
+function operate(stage: Stage, worker: string, on: boolean): void {
+  const operator = [...stage.cluster.parties.values()].find(({ role }) => role === 'client');
+  stage.cluster.sendAs(operator ?? stage.cluster.addClient('operator'), stage.cluster.centralParty, {
+    type: 'drainWorker',
+    request: 1,
+    worker,
+    on,
+  });
+}
+
+function pair(stage: Stage, words: readonly string[]): [Party, Party] {
+  return [stage.named(words[0]!), stage.named(words[1]!)];
+}
+
+function expectNext(stage: Stage, from: Party, to: Party, type: string | undefined): void {
+  const next = stage.cluster.network
+    .heads()
+    .find((head) => head.from === from.address && head.to === to.address);
+  if (next === undefined) throw new Error(`nothing is on its way from ${from.name} to ${to.name}`);
+  if (type !== undefined && next.message.type !== type) {
+    throw new Error(`next from ${from.name} to ${to.name} is ${next.message.type}, not ${type}`);
+  }
+}
+
+function numberOf(options: Command['options'], name: string, otherwise: number): number {
+  const text = options.get(name);
+  return text === undefined ? otherwise : Number(text);
+}
+
+function resourcesOf(options: Command['options']): Resources {
+  return options.has('memory') ? { memory: numberOf(options, 'memory', 0) } : {};
+}
+
+/** `stages=2,1` are two stages, the second after the first. */
+function jobOf(options: Command['options']): JobInput {
+  const sleep = numberOf(options, 'sleep', 100);
+  const tasks = (count: number) => ({ count, run: { sleep } });
+  const stages = options.get('stages')?.split(',').map(Number);
+  const timeout = options.get('timeout');
+  const max = options.get('max');
+  return {
+    estimate: numberOf(options, 'estimate', sleep),
+    retries: numberOf(options, 'retries', 0),
+    demand: { ...resourcesOf(options) },
+    ...(timeout === undefined ? {} : { timeout: Number(timeout) }),
+    ...(max === undefined ? {} : { maxRunning: Number(max) }),
+    ...(stages === undefined
+      ? { tasks: tasks(numberOf(options, 'tasks', 1)) }
+      : {
+          stages: stages.map((count, i) => ({
+            name: `${i}`,
+            after: i === 0 ? [] : [`${i - 1}`],
+            tasks: tasks(count),
+          })),
+        }),
+  };
+}

@@ -1,0 +1,38 @@
+import { COMMANDS, settingsOf } from './commands.js';
+import { INDENT, NOTHING_ELSE, parseCommand, writtenLines } from './script.js';
+import { Stage } from './stage.js';
+
+/** Commands that say what cluster it is; one of them comes first. */
+const OPENING = ['cluster', 'settings'];
+
+/**
+ * Plays a transcript on real machines.
+ *
+ * @returns it, with what the machines do below each command
+ * @throws Error that names the file and line of a command that cannot be carried out
+ */
+export function play(transcript: string, name: string): string {
+  const lines: string[] = [];
+  let stage: Stage | undefined;
+  writtenLines(transcript).forEach((line, index) => {
+    lines.push(line);
+    const command = parseCommand(line);
+    if (command === undefined) return;
+    try {
+      const run = COMMANDS[command.name];
+      if (run === undefined) throw new Error(`there is no command ${command.name}`);
+      if (OPENING.includes(command.name)) stage = new Stage(settingsOf(command), name);
+      if (stage === undefined) throw new Error(`begin with ${OPENING.join(' or ')}`);
+      run(stage, command);
+      lines.push(...stage.takeLines().map((did) => INDENT + did));
+    } catch (error) {
+      throw new Error(`${name}, ${line} (written line ${index + 1}): ${(error as Error).message}`, {
+        cause: error,
+      });
+    }
+  });
+  const left = stage?.onTheWay() ?? [];
+  lines.push(...left.map((message) => `${INDENT}still on its way: ${message}`));
+  if (left.length === 0) lines.push('', NOTHING_ELSE);
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,149 @@
+import {
+  type Address,
+  formatResources,
+  type Message,
+  type MessageOf,
+  type MessageType,
+  type Resources,
+} from '@goshawk/core';
+
+/** What a renderer has to know of the cluster: how people call what the messages number. */
+export interface Names {
+  party(address: Address): string;
+  /** By its owner and number. */
+  job(owner: Address, job: number): string;
+}
+
+/** A message as a line, with the two between whom it travels. */
+interface Context {
+  readonly from: Address;
+  readonly to: Address;
+  readonly names: Names;
+}
+
+type Renderers = { [T in MessageType]?: (message: MessageOf<T>, context: Context) => string };
+
+const RENDERERS: Renderers = {
+  register: ({ slots, capacity, draining, held }, { names }) => {
+    const parts = [plural(slots, 'slot')];
+    if (!isEmpty(capacity)) parts.push(formatResources(capacity));
+    if (draining) parts.push('draining');
+    for (const task of held) {
+      const what = taskName(names, task.owner, task.job, task.task, task.attempt);
+      parts.push(`holds ${what}${task.running ? ` for ${task.elapsedMs} ms` : ', waiting'}`);
+    }
+    return `register: ${parts.join(', ')}`;
+  },
+  enlist: ({ name }) => `enlist as ${name}`,
+  welcome: () => 'welcome',
+  heartbeat: ({ busy, queued }) => `heartbeat: ${busy} busy, ${queued} queued`,
+  heartbeatAck: ({ version }) => `heartbeat heard, v${version}`,
+  strangerTold: () => 'I do not know you',
+  leave: () => 'leave',
+  resync: () => 'resync',
+  peers: ({ version, since, joined, left, ownersLost }, { names }) => {
+    const parts =
+      since === 0
+        ? [`general: ${list(joined.map(names.party))}`]
+        : [
+            ...joined.map((address) => `+${names.party(address)}`),
+            ...left.map((address) => `−${names.party(address)}`),
+          ];
+    for (const owner of ownersLost) parts.push(`owner ${names.party(owner)} is lost`);
+    return `peers v${version}${since === 0 ? '' : ` after v${since}`}: ${parts.join(', ')}`;
+  },
+  members: ({ version, since, changed, left }, { names }) => {
+    const parts = changed.map(
+      ({ address, partition, draining }) =>
+        `${since === 0 ? '' : '+'}${names.party(address)} ${partition}${draining ? ' draining' : ''}`,
+    );
+    for (const address of left) parts.push(`−${names.party(address)}`);
+    return `members v${version}${since === 0 ? '' : ` after v${since}`}: ${list(parts, ', ')}`;
+  },
+  drain: ({ on }) => (on ? 'drain' : 'drain no more'),
+  drained: () => 'drained',
+  place: ({ job, tasks, estimateMs, demand, long }, { from, names }) => {
+    const which = tasks.map(({ task, attempt }) => taskName(names, from, job, task, attempt)).join(' ');
+    return `place ${which} (${long ? 'long' : 'short'}, ${estimateMs} ms${needs(demand)})`;
+  },
+  assign: ({ owner, job, task, attempt, demand }, { names }) =>
+    `assign ${taskName(names, owner, job, task, attempt)}${needs(demand)}`,
+  placed: ({ job, at }, { to, names }) => {
+    const which = at.map(
+      ({ task, attempt, worker }) => `${taskName(names, to, job, task, attempt)} at ${names.party(worker)}`,
+    );
+    return `placed ${which.join(', ')}`;
+  },
+  withdraw: ({ job }, { from, names }) => `withdraw ${names.job(from, job)}`,
+  placementStarted: ({ owner, job, task, attempt }, { names }) =>
+    `placement started: ${taskName(names, owner, job, task, attempt)}`,
+  placementEnded: ({ owner, job, task, attempt }, { names }) =>
+    `placement over: ${taskName(names, owner, job, task, attempt)}`,
+  probe: ({ job, stage, long, lane, demand }, { from, names }) =>
+    `probe ${batchName(names, from, job, stage)}${long ? ' (long)' : ''}` +
+    `${lane === 'normal' ? '' : ` in the ${lane} lane`}${needs(demand)}`,
+  cancelProbes: ({ job, stage }, { from, names }) => `cancel probes of ${batchName(names, from, job, stage)}`,
+  ask: ({ ask, again, job, stage, placed }, { to, names }) =>
+    `ask #${ask}${again ? ' again' : ''}: ` +
+    (placed === undefined
+      ? batchName(names, to, job, stage)
+      : `${taskName(names, to, job, placed.task, placed.attempt)}, placed here`),
+  bind: ({ ask, job, task, attempt }, { from, names }) =>
+    `bind #${ask}: ${taskName(names, from, job, task, attempt)}`,
+  none: ({ ask }) => `none #${ask}`,
+  ended: ({ report, job, task, attempt, outcome, runMs }, { to, names }) =>
+    `report ${report}: ${taskName(names, to, job, task, attempt)} ${outcome.kind} after ${runMs} ms`,
+  confirm: ({ report }) => `confirm report ${report}`,
+  output: ({ job, task, attempt, offset, chunk }, { to, names }) =>
+    `output of ${taskName(names, to, job, task, attempt)}: ${chunk.bytes.length} bytes from ${offset}`,
+  cancelTask: ({ job, task, attempt }, { from, names }) =>
+    `cancel ${taskName(names, from, job, task, attempt)}`,
+  declined: ({ job, stage, probes, placed }, { to, names }) =>
+    placed === undefined
+      ? `declined: ${plural(probes, 'probe')} of ${batchName(names, to, job, stage)}`
+      : `declined: ${taskName(names, to, job, placed.task, placed.attempt)}`,
+  steal: ({ round }) => `steal, round ${round}`,
+  stolen: ({ round, probes }, { names }) =>
+    `stolen, round ${round}: ${list(probes.map(({ owner, job, stage }) => batchName(names, owner, job, stage)))}`,
+  moved: ({ job, stage, to: thief, probes }, { to, names }) =>
+    `moved ${plural(probes, 'probe')} of ${batchName(names, to, job, stage)} to ${names.party(thief)}`,
+};
+
+/** `w1 → s1  ask #1: A`, for any message. */
+export function renderMessage(from: Address, to: Address, message: Message, names: Names): string {
+  const render = RENDERERS[message.type] as ((message: Message, context: Context) => string) | undefined;
+  const text = render?.(message, { from, to, names }) ?? renderPlainly(message);
+  return `${names.party(from)} → ${names.party(to)}  ${text}`;
+}
+
+export function taskName(names: Names, owner: Address, job: number, task: number, attempt: number): string {
+  return `${names.job(owner, job)}.${task}${attempt === 1 ? '' : ` (attempt ${attempt})`}`;
+}
+
+function batchName(names: Names, owner: Address, job: number, stage: number): string {
+  return `${names.job(owner, job)}${stage === 0 ? '' : ` stage ${stage}`}`;
+}
+
+/** Clients' messages: their fields as they are. */
+function renderPlainly({ type, ...fields }: Message): string {
+  const parts = Object.entries(fields)
+    .filter(([name, value]) => name !== 'request' && value !== undefined && value !== '')
+    .map(([name, value]) => `${name} ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`);
+  return [type, ...parts].join(', ');
+}
+
+function list(items: readonly string[], separator = ' '): string {
+  return items.length === 0 ? 'nothing' : items.join(separator);
+}
+
+function plural(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
+}
+
+function needs(demand: Resources): string {
+  return isEmpty(demand) ? '' : `, needs ${formatResources(demand)}`;
+}
+
+function isEmpty(resources: Resources): boolean {
+  return Object.keys(resources).length === 0;
+}

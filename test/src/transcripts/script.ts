@@ -1,0 +1,40 @@
+/** A line of a transcript that does something: `> submit s1 A tasks=2 sleep=100`. */
+export interface Command {
+  readonly name: string;
+  /** What stands without `=`, in order. */
+  readonly words: readonly string[];
+  readonly options: ReadonlyMap<string, string>;
+}
+
+export const PROMPT = '> ';
+/** What the machines did, below the command that let them. */
+export const INDENT = '  ';
+
+/** The last line of a transcript in which everything that was sent has arrived. */
+export const NOTHING_ELSE = 'and nothing else';
+
+/**
+ * The lines that a person wrote: prose and commands. What stands indented below a command, and the last
+ * line, was written by the runner.
+ */
+export function writtenLines(transcript: string): string[] {
+  const lines = transcript.split('\n').filter((line) => !line.startsWith(INDENT));
+  while (lines.length > 0 && ['', NOTHING_ELSE].includes(lines.at(-1)!)) lines.pop();
+  return lines;
+}
+
+/** @returns undefined for a line of prose */
+export function parseCommand(line: string): Command | undefined {
+  if (!line.startsWith(PROMPT)) return undefined;
+  const [name = '', ...rest] = line.slice(PROMPT.length).trim().split(/\s+/);
+  const words = rest.filter((part) => !part.includes('='));
+  const options = new Map(
+    rest
+      .filter((part) => part.includes('='))
+      .map((part) => {
+        const at = part.indexOf('=');
+        return [part.slice(0, at), part.slice(at + 1)] as const;
+      }),
+  );
+  return { name, words, options };
+}

@@ -1,0 +1,184 @@
+import { type Address, type ClusterSettings, type Message, type Millis, NOBODY } from '@goshawk/core';
+import { type Job, TASK_STATE_NAMES } from '@goshawk/scheduler';
+import type { Envelope } from '../stepped/network.js';
+import { type Party, SteppedCluster } from '../stepped/stepped-cluster.js';
+import { type Names, renderMessage } from './render.js';
+
+/**
+ * The cluster of a transcript, and the lines of what its machines do. Heartbeats and their answers are
+ * delivered by themselves and not shown.
+ */
+export class Stage {
+  readonly cluster: SteppedCluster;
+  readonly #names: Names;
+  /** What was done since it was last asked for. */
+  #lines: string[] = [];
+  readonly #jobs = new Map<string, Job>();
+  readonly #labels = new Map<string, string>();
+  /** Pairs whose messages stay where they are until they are released. */
+  readonly #held = new Set<string>();
+  /** When the command began that lets the clock run; undefined while it stands. */
+  #clockFrom: Millis | undefined;
+  #saidAt: Millis = 0;
+
+  constructor(settings: ClusterSettings, seed: string) {
+    this.#names = {
+      party: (address) => this.cluster.parties.get(address)?.name ?? `nobody ${address}`,
+      job: (owner, job) => this.#labels.get(`${owner} ${job}`) ?? `job ${job}`,
+    };
+    this.cluster = new SteppedCluster({
+      settings,
+      seed,
+      observer: {
+        sent: (from, to, message) => this.#sent(from, to, message),
+        executed: (worker, _, { identity }) => this.#say(`${worker.name} runs ${this.#taskOf(identity)}`),
+        killed: (worker, slot, reason) => this.#say(`${worker.name} kills slot ${slot}: ${reason}`),
+        jobEnded: (owner, job) =>
+          this.#say(`${owner.name}: ${this.#names.job(owner.address, job.number)} ${job.state}`),
+        drained: (party) => this.#say(`${party.name} holds nothing any more`),
+      },
+    });
+  }
+
+  takeLines(): string[] {
+    const lines = this.#lines;
+    this.#lines = [];
+    return lines;
+  }
+
+  /** What happened so far is of no interest. */
+  forgetLines(): void {
+    this.#lines = [];
+  }
+
+  say(line: string): void {
+    this.#lines.push(line);
+  }
+
+  named(name: string): Party {
+    const found = [...this.cluster.parties.values()].find((party) => party.name === name);
+    if (found === undefined) throw new Error(`nobody is called ${name}`);
+    return found;
+  }
+
+  // ---- jobs
+
+  addJob(label: string, owner: Party, job: Job): void {
+    this.#jobs.set(label, job);
+    this.#labels.set(`${owner.address} ${job.number}`, label);
+  }
+
+  /** So that what is sent while the job is submitted already has its name. */
+  expectJob(label: string, owner: Party): void {
+    const number = this.cluster.schedulerOf(owner).counters.jobsAccepted + 1;
+    this.#labels.set(`${owner.address} ${number}`, label);
+  }
+
+  job(label: string): Job {
+    const job = this.#jobs.get(label);
+    if (job === undefined) throw new Error(`no job is called ${label}`);
+    return job;
+  }
+
+  describeJob(label: string): string {
+    const job = this.job(label);
+    const tasks = [...job.states].map((state, task) => {
+      const attempt = job.attempts[task]!;
+      const worker = job.workerOf(task);
+      const where = worker === NOBODY ? '' : ` at ${this.#names.party(worker)}`;
+      return `${label}.${task} ${TASK_STATE_NAMES[state]}${where}${attempt > 1 ? ` (attempt ${attempt})` : ''}`;
+    });
+    return `${label} ${job.state}: ${tasks.join(', ')}`;
+  }
+
+  // ---- the network
+
+  hold(from: Party, to: Party): void {
+    this.#held.add(`${from.address} ${to.address}`);
+  }
+
+  release(from: Party, to: Party): void {
+    this.#held.delete(`${from.address} ${to.address}`);
+  }
+
+  /** Delivers what is on its way, and what follows from it, until nothing is but what is held. */
+  settle(): void {
+    for (let next = this.#firstFree(); next !== undefined; next = this.#firstFree()) {
+      this.cluster.deliver(next.from, next.to);
+    }
+  }
+
+  /** Heartbeats that are next in their channel. */
+  passHeartbeats(): void {
+    for (;;) {
+      const next = this.cluster.network
+        .heads()
+        .find((head) => isHeartbeat(head.message) && this.#isFree(head));
+      if (next === undefined) return;
+      this.cluster.deliver(next.from, next.to);
+    }
+  }
+
+  isOnItsWay(from: Party, to: Party): boolean {
+    return this.cluster.network.heads().some((head) => head.from === from.address && head.to === to.address);
+  }
+
+  /** What was sent and has not arrived, as lines. */
+  onTheWay(): string[] {
+    return this.cluster.network
+      .all()
+      .filter(({ message, to }) => !isHeartbeat(message) && this.cluster.party(to).alive)
+      .map(({ from, to, message }) => renderMessage(from, to, message, this.#names));
+  }
+
+  #firstFree(): Envelope | undefined {
+    return this.cluster.network.heads().find((head) => this.#isFree(head));
+  }
+
+  #isFree({ from, to }: Envelope): boolean {
+    return !this.#held.has(`${from} ${to}`);
+  }
+
+  // ---- time
+
+  /** Lets the clock go on; with `delivering`, messages take no time, otherwise they stay on their way. */
+  advance(byMs: Millis, delivering: boolean): void {
+    const { cluster } = this;
+    const until = cluster.now + byMs;
+    this.#clockFrom = cluster.now;
+    this.#saidAt = cluster.now;
+    if (delivering) this.settle();
+    while (cluster.nextEventAt() <= until) {
+      cluster.happenNext();
+      if (delivering) this.settle();
+      else this.passHeartbeats();
+    }
+    cluster.now = until;
+    this.#clockFrom = undefined;
+  }
+
+  // ---- what the machines do
+
+  #sent(from: Party, to: Address, message: Message): void {
+    if (!isHeartbeat(message)) this.#say(renderMessage(from.address, to, message, this.#names));
+  }
+
+  #say(line: string): void {
+    const { now } = this.cluster;
+    if (this.#clockFrom !== undefined && now !== this.#saidAt) {
+      this.#saidAt = now;
+      this.#lines.push(`after ${Number((now - this.#clockFrom).toFixed(3))} ms:`);
+    }
+    this.#lines.push(line);
+  }
+
+  #taskOf(identity: unknown): string {
+    const { GOSHAWK_JOB, GOSHAWK_TASK, GOSHAWK_ATTEMPT } = identity as Record<string, string>;
+    const label = [...this.#jobs].find(([, job]) => job.id === GOSHAWK_JOB)?.[0] ?? GOSHAWK_JOB;
+    return `${label}.${GOSHAWK_TASK}${GOSHAWK_ATTEMPT === '1' ? '' : ` (attempt ${GOSHAWK_ATTEMPT})`}`;
+  }
+}
+
+function isHeartbeat({ type }: Message): boolean {
+  return type === 'heartbeat' || type === 'heartbeatAck';
+}
