@@ -4,12 +4,8 @@ export { type Distribution, percentileOfSorted, summarise } from './distribution
 export { ComparisonError, MeasurementError, UnfinishedRunError } from './errors.js';
 export { renderHtml } from './html/page.js';
 export type { PageMeta } from './html/page-meta.js';
-export {
-  buildRun,
-  type JobResult,
-  type RunMeasurements,
-  type RunSeries,
-  UTILISATION_SNAPSHOT_SECONDS,
-} from './run.js';
+export { type JobResult, type RunSetup, UTILISATION_SNAPSHOT_SECONDS } from './job-result.js';
+export { buildRun, finishRun, type RunFacts, type RunMeasurements, type RunSeries } from './run.js';
 export { type PolicySummary, summarisePolicies } from './summary.js';
 export { renderTable, type TableStyle } from './table.js';
+export { RunTally } from './tally.js';

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { MeasurementError, UnfinishedRunError } from './errors.js';
-import { buildRun, type JobResult } from './run.js';
+import type { JobResult } from './job-result.js';
+import { buildRun } from './run.js';
 import { job, measurements } from './sample-runs.fixture.js';
 
 const build = (jobs: JobResult[], fields = {}) => buildRun(measurements(jobs, fields));

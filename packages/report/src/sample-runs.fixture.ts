@@ -1,6 +1,7 @@
 import { buildComparison } from './compare.js';
 import type { Comparison } from './comparison.js';
-import { buildRun, type JobResult, type RunMeasurements, type RunSeries } from './run.js';
+import type { JobResult } from './job-result.js';
+import { buildRun, type RunMeasurements, type RunSeries } from './run.js';
 
 /** A job whose tasks all start at once; times in seconds. */
 export function job(
