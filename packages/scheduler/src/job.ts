@@ -59,6 +59,8 @@ export interface Stage {
   /** Probes that no worker has served, by the worker that they are believed to be at. */
   readonly probes: Map<Address, number>;
   probesOut: number;
+  /** All probes were taken back; news of them that was on its way says nothing about probes that are out. */
+  recalled: boolean;
 }
 
 /** Everything an owner knows of one job. Tasks are columns of numbers, so that many of them cost little. */
@@ -133,6 +135,7 @@ export class Job {
         returned: [],
         probes: new Map(),
         probesOut: 0,
+        recalled: false,
       };
       first += count;
       return stage;

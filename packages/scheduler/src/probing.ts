@@ -47,6 +47,7 @@ export class Prober {
       lane: LANE,
       demand: stage.spec.demand,
     };
+    stage.recalled = false;
     this.#members.draw(scope, stage.spec.demand, probes, this.#random, (to) => {
       this.#counters.probesSent++;
       add(stage, to, 1);
@@ -56,10 +57,12 @@ export class Prober {
 
   /** A probe was served, or given back: it is out no more. */
   used(stage: Stage, worker: Address, probes: number): void {
+    if (stage.recalled) return;
     add(stage, worker, -probes);
   }
 
   moved(stage: Stage, from: Address, to: Address, probes: number): void {
+    if (stage.recalled) return;
     add(stage, from, -probes);
     // A thief that is gone has taken them along.
     if (this.#members.get(to) !== undefined) add(stage, to, probes);
@@ -82,6 +85,7 @@ export class Prober {
     }
     stage.probes.clear();
     stage.probesOut = 0;
+    stage.recalled = true;
   }
 }
 
