@@ -1,1 +1,23 @@
-export {};
+export {
+  GoshawkError,
+  InputError,
+  type JobDetail,
+  type JobEvent,
+  type JobInput,
+  type JobState,
+  type JobSummary,
+  type TaskCounts,
+  type TaskFailure,
+  UnreachableError,
+} from '@goshawk/core';
+export type { ClusterView, DrainAnswer, SchedulerView, WorkerState, WorkerView } from './answers.js';
+export { Cluster } from './cluster.js';
+export { connect } from './connect.js';
+export { type ClusterCounters, type Counters, sumCounters } from './counters.js';
+export { JobCancelled, JobFailed, WaitTimeout } from './errors.js';
+export { type EndedJob, type EndedJobWithTasks, JobHandle, type WaitOptions } from './job-handle.js';
+export type { Jobs, JobsOptions } from './job-listing.js';
+export type { LogChunk, LogOptions, TaskOutput } from './job-logs.js';
+export { type CallOptions, type ClientTimings, type ConnectOptions, DEFAULT_TIMINGS } from './options.js';
+export { rendezvous } from './rendezvous.js';
+export type { JobSubmission } from './submission.js';

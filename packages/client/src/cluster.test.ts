@@ -1,0 +1,141 @@
+import { describe, expect, test } from 'vitest';
+import { sumCounters } from './counters.js';
+import { FakeCluster, summary } from './fake-cluster.fixture.js';
+import type { Script } from './scripted-peer.fixture.js';
+
+const listing =
+  (jobs: object[], total = jobs.length): Script =>
+  (message, { answer }) => {
+    if (message.type === 'listJobs') answer({ jobs, total });
+  };
+
+describe('the jobs of a cluster', () => {
+  test('are those of all schedulers: the active ones by age, then the ended ones, the last one first', async () => {
+    const lists = [
+      [
+        summary('t0-2', 'running', { submittedAt: 30 }),
+        summary('t0-1', 'failed', { submittedAt: 1, endedMs: 9 }),
+      ],
+      [
+        summary('t1-2', 'waiting', { submittedAt: 20 }),
+        summary('t1-1', 'completed', { submittedAt: 5, endedMs: 15 }),
+      ],
+    ];
+    await using fake = await FakeCluster.start(2, (index) => listing(lists[index]!));
+    await using cluster = await fake.connect();
+    const { jobs, total, truncated, silent } = await cluster.jobs();
+    expect(jobs.map(({ id }) => id)).toEqual(['t1-2', 't0-2', 't1-1', 't0-1']);
+    expect({ total, truncated, silent }).toEqual({ total: 4, truncated: false, silent: [] });
+  });
+
+  test('are cut to the limit after the filters, and the total tells', async () => {
+    const active = (tag: string) =>
+      [1, 2, 3].map((n) => summary(`${tag}-${n}`, 'running', { submittedAt: n }));
+    await using fake = await FakeCluster.start(2, (index) => listing(active(`t${index}`), 50));
+    await using cluster = await fake.connect();
+    const { jobs, total, truncated } = await cluster.jobs({ states: ['running'], user: 'ada', limit: 4 });
+    expect([jobs.length, total, truncated]).toEqual([4, 100, true]);
+    expect(fake.schedulers[0]!.of('listJobs')).toMatchObject([
+      { states: ['running'], user: 'ada', jobsMax: 4, endedMax: 10 },
+    ]);
+    await expect(cluster.jobs({ limit: 0 })).rejects.toMatchObject({ name: 'InputError', code: 'bad-limit' });
+  });
+
+  test('show the last ten of all that ended, unless all are asked for', async () => {
+    const ended = (tag: string) =>
+      Array.from({ length: 8 }, (_, n) =>
+        summary(`${tag}-${n}`, 'completed', { submittedAt: n, endedMs: 1 }),
+      );
+    await using fake = await FakeCluster.start(2, (index) => listing(ended(`t${index}`)));
+    await using cluster = await fake.connect();
+    expect(await cluster.jobs()).toMatchObject({ jobs: { length: 10 }, total: 16, truncated: true });
+    expect(await cluster.jobs({ all: true })).toMatchObject({ jobs: { length: 16 }, truncated: false });
+  });
+
+  test('miss those of a scheduler that is silent, and say so', async () => {
+    const lists: Script[] = [listing([summary('t0-1')]), () => {}];
+    await using fake = await FakeCluster.start(2, (index) => lists[index]!);
+    await using cluster = await fake.connect();
+    const { jobs, silent } = await cluster.jobs();
+    expect(jobs.map(({ id }) => id)).toEqual(['t0-1']);
+    expect(silent).toEqual([`scheduler s1 at ${fake.schedulers[1]!.endpoint}`]);
+  });
+
+  test('are an error when no scheduler answers', async () => {
+    await using fake = await FakeCluster.start(1, () => () => {});
+    await using cluster = await fake.connect();
+    await expect(cluster.jobs()).rejects.toMatchObject({ name: 'UnreachableError' });
+  });
+});
+
+describe('the cluster', () => {
+  test('drains a worker by its name', async () => {
+    await using fake = await FakeCluster.start(0);
+    await using cluster = await fake.connect();
+    fake.central.script = (message, { answer, refuse }) => {
+      if (message.type !== 'drainWorker') return;
+      if (message.worker === 'w1')
+        answer({ worker: 'w1', state: message.on ? 'draining' : 'active', running: 2 });
+      else refuse('unknown-worker', `there is no worker ${message.worker}`);
+    };
+    expect(await cluster.drain('w1')).toEqual({ worker: 'w1', state: 'draining', running: 2 });
+    expect(await cluster.drain('w1', false)).toMatchObject({ state: 'active' });
+    await expect(cluster.drain('w2')).rejects.toMatchObject({ name: 'InputError', code: 'unknown-worker' });
+  });
+
+  test('counts what everybody has counted, and sums it', async () => {
+    const counting =
+      (name: string, tasks: number): Script =>
+      (message, { answer }) => {
+        if (message.type === 'readCounters') answer({ name, tasks, sent: { probe: tasks } });
+      };
+    await using fake = await FakeCluster.start(3, (index) =>
+      index < 2 ? counting(`s${index}`, index + 1) : () => {},
+    );
+    const view = fake.view();
+    const worker = { name: 'w', address: fake.schedulers[0]!.party };
+    fake.central.script = (message, { answer }) => {
+      if (message.type === 'describeCluster') answer({ ...view, workers: [worker] });
+      if (message.type === 'readCounters') answer({ name: 'central', placed: 7 });
+    };
+    await using cluster = await fake.connect();
+    expect(await cluster.counters()).toEqual({
+      central: { placed: 7 },
+      schedulers: { s0: { tasks: 1, sent: { probe: 1 } }, s1: { tasks: 2, sent: { probe: 2 } } },
+      workers: { w: { tasks: 1, sent: { probe: 1 } } },
+      totals: {
+        schedulers: { tasks: 3, sent: { probe: 3 } },
+        workers: { tasks: 1, sent: { probe: 1 } },
+      },
+      silent: [`scheduler s2 at ${fake.schedulers[2]!.endpoint}`],
+    });
+  });
+
+  test('that is closed answers nothing any more, however often it is closed', async () => {
+    await using fake = await FakeCluster.start(1);
+    const cluster = await fake.connect();
+    await cluster.close();
+    await cluster.close();
+    await expect(cluster.describe()).rejects.toMatchObject({ code: 'closed' });
+    await expect(cluster.job('t0-1').wait()).rejects.toMatchObject({ code: 'closed' });
+  });
+
+  test('whose central was restarted is the same cluster', async () => {
+    await using fake = await FakeCluster.start(1);
+    await using cluster = await fake.connect();
+    await fake.central.close();
+    const { ScriptedPeer } = await import('./scripted-peer.fixture.js');
+    await using central = await ScriptedPeer.start((message, { answer }) => {
+      if (message.type === 'describeCluster') answer({ ...fake.view(), name: 'again' });
+    }, fake.central.endpoint);
+    expect((await cluster.describe()).name).toBe('again');
+    expect(central.heard).not.toEqual([]);
+  });
+});
+
+test('sums add what has the same name, in groups too', () => {
+  expect(sumCounters([{ a: 1, b: { c: 2 } }, { a: 2, b: { c: 3, d: 1 } }, {}])).toEqual({
+    a: 3,
+    b: { c: 5, d: 1 },
+  });
+});

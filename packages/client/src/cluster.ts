@@ -1,0 +1,76 @@
+import { type ClusterView, type DrainAnswer, readDrainAnswer } from './answers.js';
+import { type ClusterCounters, readClusterCounters } from './counters.js';
+import { JobHandle } from './job-handle.js';
+import { type Jobs, type JobsOptions, listJobs } from './job-listing.js';
+import type { CallOptions } from './options.js';
+import type { Session } from './session.js';
+import { type JobSubmission, submit } from './submission.js';
+
+/** A connection to a cluster. Keeps the process alive until it is closed, which `await using` does. */
+export class Cluster implements AsyncDisposable {
+  readonly #session: Session;
+
+  /** Use `connect`. */
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  /**
+   * Submits a job and returns as soon as a scheduler has accepted it.
+   *
+   * @typeParam Value what its tasks return
+   * @throws InputError `bad-job` when it is none, `job-too-large`, or `impossible-demand` when no worker will
+   * ever have room for it; UnreachableError
+   */
+  async submit<Value = unknown>(job: JobSubmission, options: CallOptions = {}): Promise<JobHandle<Value>> {
+    const { id, sentAtMs } = await submit(this.#session, job, options);
+    return new JobHandle<Value>(this.#session, id, sentAtMs);
+  }
+
+  /** A handle of a job by its id. Asks nobody: the first call of the handle finds out whether there is one. */
+  job<Value = unknown>(id: string): JobHandle<Value> {
+    return new JobHandle<Value>(this.#session, id);
+  }
+
+  /** The jobs of all schedulers. */
+  jobs(options: JobsOptions = {}): Promise<Jobs> {
+    return listJobs(this.#session, options);
+  }
+
+  /** Workers, schedulers and settings, as central sees them. @throws UnreachableError when central is away */
+  describe(options: CallOptions = {}): Promise<ClusterView> {
+    return this.#session.roster.describe(options);
+  }
+
+  /**
+   * Tells a worker to take nothing new, or (`on` false) to take work again. What it holds goes elsewhere or
+   * is finished; the answer does not wait for that.
+   *
+   * @throws InputError `unknown-worker`; UnreachableError when central is away
+   */
+  async drain(worker: string, on = true, options: CallOptions = {}): Promise<DrainAnswer> {
+    const answer = await this.#session.requests.ask({
+      what: `to drain ${worker}`,
+      build: (request) => ({ type: 'drainWorker', request, worker, on }),
+      to: () => this.#session.roster.central,
+      signal: options.signal,
+    });
+    return readDrainAnswer(answer.value, answer.whom);
+  }
+
+  /** What everybody in the cluster has counted since it was started. */
+  counters(options: CallOptions = {}): Promise<ClusterCounters> {
+    return readClusterCounters(this.#session, options);
+  }
+
+  /** Ends the connection; all that is waited for fails. Jobs go on. */
+  async close(): Promise<void> {
+    const closed = this.#session.connection.close();
+    this.#session.alarms.close();
+    await closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}

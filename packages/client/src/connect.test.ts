@@ -1,0 +1,94 @@
+import { InputError, UnreachableError } from '@goshawk/core';
+import { describe, expect, test } from 'vitest';
+import { connect } from './connect.js';
+import { FAST, FakeCluster } from './fake-cluster.fixture.js';
+import { ScriptedPeer } from './scripted-peer.fixture.js';
+
+/** Listens to nobody, and its endpoint was free a moment ago. */
+async function nobody(): Promise<string> {
+  const peer = await ScriptedPeer.start();
+  await peer.close();
+  return peer.endpoint;
+}
+
+/** A scheduler that knows who central is. */
+function introducing(central: string) {
+  return (tag: string) =>
+    ScriptedPeer.start((message, { answer }) => {
+      if (message.type === 'describeCluster') {
+        answer({ role: 'scheduler', name: 'alone', tag, central, workers: 0 });
+      } else if (message.type === 'submit') answer({ job: `${tag}-1`, state: 'waiting' });
+    });
+}
+
+describe('connect', () => {
+  test('to where nobody is fails with one line and a hint', async () => {
+    const endpoint = await nobody();
+    const error = await connect(endpoint, FAST).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(UnreachableError);
+    expect(error).toMatchObject({
+      message: `no answer from ${endpoint}; is the cluster running?`,
+      hint: '`goshawk up` starts one on this machine',
+    });
+  });
+
+  test.each([
+    '',
+    ' , ',
+    'localhost:7000',
+    'http://localhost:7000',
+    'tcp://localhost',
+    'tcp://localhost:70000',
+  ])('refuses %j as a URL', async (url) => {
+    const error = await connect(url, FAST).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(InputError);
+    expect(error).toMatchObject({ code: 'bad-url' });
+  });
+
+  test('names a host that there is not', async () => {
+    await expect(connect('tcp://no-such-host.invalid:7000', FAST)).rejects.toMatchObject({
+      name: 'UnreachableError',
+      message: expect.stringContaining('no-such-host.invalid') as string,
+    });
+  });
+
+  test('needs one of several endpoints', async () => {
+    await using fake = await FakeCluster.start(1);
+    await using cluster = await connect(`${await nobody()}, ${fake.central.endpoint}`, FAST);
+    expect((await cluster.submit({ tasks: [{ sleep: 1 }] })).id).toBe('t0-1');
+  });
+
+  test('to a scheduler finds central, and with it all others', async () => {
+    await using fake = await FakeCluster.start(5);
+    await using scheduler = await introducing(`${fake.central.endpoint}!*/0`)('t9');
+    await using cluster = await connect(scheduler.endpoint, FAST);
+    expect((await cluster.describe()).schedulers).toHaveLength(5);
+  });
+
+  test('to a scheduler works while central is away', async () => {
+    await using scheduler = await introducing(`${await nobody()}!*/0`)('t9');
+    await using cluster = await connect(scheduler.endpoint, FAST);
+    expect((await cluster.submit({ tasks: [{ sleep: 1 }] })).id).toBe('t9-1');
+    await expect(cluster.describe()).rejects.toThrow(
+      /^no answer from central at tcp:.* to describe the cluster$/,
+    );
+  });
+
+  test('to something else that answers says so', async () => {
+    await using peer = await ScriptedPeer.start((_message, { answer }) => answer({ hello: 'world' }));
+    await expect(connect(peer.endpoint, FAST)).rejects.toMatchObject({ code: 'bad-answer' });
+  });
+
+  test('ends with the reason of its signal', async () => {
+    await using peer = await ScriptedPeer.start();
+    const abort = new AbortController();
+    const connecting = connect(peer.endpoint, { ...FAST, signal: abort.signal });
+    await peer.hears('describeCluster');
+    abort.abort(new Error('enough'));
+    await expect(connecting).rejects.toThrow('enough');
+  });
+
+  test('refuses a timing that is none', async () => {
+    await expect(connect('tcp://127.0.0.1:1', { requestTimeoutMs: 0 })).rejects.toThrow(RangeError);
+  });
+});

@@ -1,0 +1,69 @@
+import { userInfo } from 'node:os';
+import { InputError, UnreachableError } from '@goshawk/core';
+import { MailboxError, resolveEndpoint, SILENT_LOGGER, UnresolvableHostError } from '@goshawk/runtime';
+import { Alarms } from './alarms.js';
+import { Cluster } from './cluster.js';
+import { Connection } from './connection.js';
+import { type ConnectOptions, completeTimings } from './options.js';
+import { Requests } from './requests.js';
+import { Roster } from './roster.js';
+import { Watches } from './watches.js';
+
+/**
+ * Connects to a cluster.
+ *
+ * @param url `tcp://HOST:PORT` of central or of any scheduler; several, separated by commas, to be able to
+ * connect while one of them is away
+ * @throws InputError `bad-url`; UnreachableError when nobody answers there
+ */
+export async function connect(url: string, options: ConnectOptions = {}): Promise<Cluster> {
+  const timings = completeTimings(options);
+  options.signal?.throwIfAborted();
+  const seeds = await checkUrl(url);
+  const connection = await Connection.open(options.logger ?? SILENT_LOGGER);
+  const alarms = new Alarms();
+  const requests = new Requests(connection, alarms, timings);
+  const watches = new Watches(connection, alarms, timings);
+  const roster = new Roster(requests, timings, seeds);
+  const user = options.user ?? systemUser();
+  const cluster = new Cluster({ connection, alarms, requests, watches, roster, timings, user });
+  try {
+    await roster.join(options.signal);
+    return cluster;
+  } catch (error) {
+    await cluster.close();
+    throw error;
+  }
+}
+
+async function checkUrl(url: string): Promise<string[]> {
+  const seeds = url
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+  if (seeds.length === 0) throw badUrl(`${JSON.stringify(url)} names no endpoint`);
+  const checks = await Promise.allSettled(seeds.map((seed) => resolveEndpoint(seed)));
+  const problems = checks.flatMap((check) => (check.status === 'rejected' ? [check.reason as unknown] : []));
+  for (const problem of problems) {
+    if (problem instanceof UnresolvableHostError) continue;
+    throw problem instanceof MailboxError ? badUrl(problem.message) : problem;
+  }
+  // A host that is unknown today counts as one that does not answer, as long as there is another.
+  if (problems.length === seeds.length) {
+    throw new UnreachableError('unreachable', (problems[0] as Error).message, '', { cause: problems[0] });
+  }
+  return seeds;
+}
+
+function badUrl(message: string): InputError {
+  return new InputError('bad-url', message, 'write tcp://HOST:PORT of central or of a scheduler');
+}
+
+/** A container may run as a user that its system has no name for. */
+function systemUser(): string | undefined {
+  try {
+    return userInfo().username;
+  } catch {
+    return undefined;
+  }
+}

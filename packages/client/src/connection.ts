@@ -1,0 +1,147 @@
+import { type Address, InputError, type Message, type MessageOf, type Millis } from '@goshawk/core';
+import {
+  Codec,
+  DEFAULT_LIMITS,
+  DecodeError,
+  Directory,
+  EncodeError,
+  type Logger,
+  Mailbox,
+  type SendResult,
+} from '@goshawk/runtime';
+import { nanoid } from 'nanoid';
+
+/** What comes back for a request: the number tells for which. */
+export type Reply = MessageOf<'answer'> | MessageOf<'refused'> | MessageOf<'event'>;
+
+export interface Listener {
+  /**
+   * @param from full name of the party that sent it
+   * @param at when it arrived, by `performance.now()`
+   */
+  reply(reply: Reply, from: string, at: Millis): void;
+  /** Nothing will come any more. */
+  closed(): void;
+}
+
+/** A client is one party. */
+const PARTY = 0;
+
+const LARGEST_JOB = `a job takes at most ${DEFAULT_LIMITS.frameBytesMax >> 20} MiB; split it, put large input into files, or write tasks that are alike as {count, run}`;
+
+/** Long enough for what is still to be sent, short enough that nobody waits for a peer that is gone. ms */
+const CLOSE_FLUSH_MS = 250;
+
+/**
+ * A client's way to the cluster: one mailbox that binds nothing, and the numbers by which replies find those
+ * who wait for them.
+ */
+export class Connection {
+  /** Frames that were no message. */
+  badMessages = 0;
+  readonly #mailbox: Mailbox;
+  readonly #codec: Codec;
+  readonly #logger: Logger;
+  readonly #listeners = new Map<number, Listener>();
+  #nextNumber = 1;
+  #isClosed = false;
+
+  static async open(logger: Logger): Promise<Connection> {
+    const directory = new Directory();
+    const mailbox = await Mailbox.open({
+      incarnation: nanoid(),
+      directory,
+      logger,
+      limits: { closeFlushMs: CLOSE_FLUSH_MS },
+    });
+    return new Connection(mailbox, logger);
+  }
+
+  private constructor(mailbox: Mailbox, logger: Logger) {
+    this.#mailbox = mailbox;
+    this.#codec = new Codec(mailbox.directory);
+    this.#logger = logger;
+    mailbox.register(PARTY, (from, body) => this.#receive(from as Address, body));
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** @returns the number under which it hears replies until `forget` */
+  listen(listener: Listener): number {
+    const number = this.#nextNumber++;
+    this.#listeners.set(number, listener);
+    return number;
+  }
+
+  forget(number: number): void {
+    this.#listeners.delete(number);
+  }
+
+  /**
+   * @param to full name of a party; the incarnation `*` is whoever is there
+   * @throws InputError when the message holds what cannot be sent
+   */
+  send(to: string, message: Message): SendResult {
+    const result = this.#mailbox.send(PARTY, this.#mailbox.directory.intern(to), this.#encode(message));
+    if (result === 'tooLarge' || result === 'unencodable') {
+      throw new InputError('job-too-large', `${message.type}: more than one message can carry`, LARGEST_JOB);
+    }
+    return result;
+  }
+
+  /** Ends all that is waited for. */
+  async close(): Promise<void> {
+    if (!this.#isClosed) {
+      const listeners = [...this.#listeners.values()];
+      // Those who watch say goodbye now, as long as the mailbox takes it.
+      for (const listener of listeners) listener.closed();
+      this.#isClosed = true;
+      this.#listeners.clear();
+    }
+    await this.#mailbox.close();
+  }
+
+  #encode(message: Message): readonly unknown[] {
+    try {
+      return this.#codec.encode(message, 'client');
+    } catch (error) {
+      if (!(error instanceof EncodeError)) throw error;
+      const isJob = message.type === 'submit' && error.path.startsWith('submit.spec');
+      const where = error.path.replace(isJob ? /^submit\.spec\.?/ : /^\w+\.?/, isJob ? 'job: ' : '');
+      throw new InputError(
+        isJob ? 'bad-job' : 'bad-request',
+        `${where.replace(/: $/, '')}: ${error.problem}`,
+        isJob ? `a job holds what JSON can say, and byte arrays; ${LARGEST_JOB}` : '',
+        { cause: error },
+      );
+    }
+  }
+
+  #receive(from: Address, body: unknown): void {
+    const at = performance.now();
+    let message: Message;
+    try {
+      message = this.#codec.decode(body, undefined, 'client');
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      this.#complain(from, error);
+      return;
+    }
+    if (message.type !== 'answer' && message.type !== 'refused' && message.type !== 'event') return;
+    const listener = this.#listeners.get(message.request);
+    // Answers to what was sent twice come twice.
+    listener?.reply(message, this.#mailbox.directory.nameOf(from) ?? '', at);
+  }
+
+  /** At the 1st, 2nd, 4th, 8th …: nonsense must not fill a disk. */
+  #complain(from: Address, error: DecodeError): void {
+    const count = ++this.badMessages;
+    if ((count & (count - 1)) !== 0) return;
+    this.#logger.warn(
+      { peer: this.#mailbox.directory.nameOf(from), problem: error.message, count },
+      'dropped what is no message',
+    );
+  }
+}

@@ -1,0 +1,91 @@
+import type { CallOptions } from './options.js';
+import { poll } from './poll.js';
+import type { Destination } from './requests.js';
+import type { Session } from './session.js';
+
+/** Counted since the start of the party; groups hold counts of their own. */
+export interface Counters {
+  readonly [name: string]: number | Counters;
+}
+
+export interface ClusterCounters {
+  /** Undefined when it did not answer. */
+  readonly central: Counters | undefined;
+  /** By name. */
+  readonly schedulers: Readonly<Record<string, Counters>>;
+  readonly workers: Readonly<Record<string, Counters>>;
+  /** All parties of a kind together. */
+  readonly totals: { readonly schedulers: Counters; readonly workers: Counters };
+  /** Who did not answer, and is missing in all of the above. */
+  readonly silent: readonly string[];
+}
+
+type Kind = 'central' | 'scheduler' | 'worker';
+
+interface Party extends Destination {
+  readonly kind: Kind;
+  readonly name: string;
+}
+
+/** Asks everybody in the cluster what they have counted. */
+export async function readClusterCounters(session: Session, options: CallOptions): Promise<ClusterCounters> {
+  const { roster, requests, timings } = session;
+  const view = await roster.describe(options);
+  const parties: Party[] = [
+    { kind: 'central', name: view.name, ...roster.central! },
+    ...roster.schedulers.map((scheduler) => ({ kind: 'scheduler' as const, ...scheduler })),
+    ...view.workers.map(({ name, address }) => ({
+      kind: 'worker' as const,
+      name,
+      party: address,
+      title: `worker ${name}`,
+    })),
+  ];
+  const { answered, silent } = await poll(
+    requests,
+    parties,
+    {
+      what: 'for its counters',
+      timeoutMs: timings.pollTimeoutMs,
+      build: (request) => ({ type: 'readCounters', request }),
+      read: ({ value }, { kind, name }) => ({ kind, name, counters: onlyCounts(value) }),
+    },
+    options,
+  );
+  const of = (wanted: Kind) => answered.filter(({ kind }) => kind === wanted);
+  const byName = (wanted: Kind) =>
+    Object.fromEntries(of(wanted).map(({ name, counters }) => [name, counters]));
+  const total = (wanted: Kind) => sumCounters(of(wanted).map(({ counters }) => counters));
+  return {
+    central: of('central')[0]?.counters,
+    schedulers: byName('scheduler'),
+    workers: byName('worker'),
+    totals: { schedulers: total('scheduler'), workers: total('worker') },
+    silent,
+  };
+}
+
+/** Adds what has the same name, in groups too. */
+export function sumCounters(all: readonly Counters[]): Counters {
+  const sum: Record<string, number | Counters> = {};
+  for (const counters of all) {
+    for (const [name, count] of Object.entries(counters)) {
+      const before = sum[name];
+      if (typeof count === 'number') sum[name] = (typeof before === 'number' ? before : 0) + count;
+      else sum[name] = sumCounters(typeof before === 'object' ? [before, count] : [count]);
+    }
+  }
+  return sum;
+}
+
+/** What is neither a number nor a group is a name or a label, and cannot be added. */
+function onlyCounts(value: unknown): Counters {
+  const counts: Record<string, number | Counters> = {};
+  if (typeof value !== 'object' || value === null) return counts;
+  for (const [name, count] of Object.entries(value)) {
+    if (typeof count === 'number') counts[name] = count;
+    else if (typeof count === 'object' && count !== null && !Array.isArray(count))
+      counts[name] = onlyCounts(count);
+  }
+  return counts;
+}

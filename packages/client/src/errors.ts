@@ -1,0 +1,113 @@
+import {
+  formatDuration,
+  GoshawkError,
+  InputError,
+  type JobDetail,
+  type MessageOf,
+  type Millis,
+  type TaskFailure,
+  UnreachableError,
+} from '@goshawk/core';
+
+/** A job has ended, and not all of its tasks completed. Exit code 1. */
+export class JobFailed extends GoshawkError {
+  override name = 'JobFailed';
+  readonly job: JobDetail;
+  /** The first hundred of them, in task order; `job.failuresTruncated` tells whether there are more. */
+  readonly failures: readonly TaskFailure[];
+
+  constructor(job: JobDetail) {
+    super('job-failed', describeEnd(job), `\`goshawk logs ${job.id} --failed\` shows what they printed`);
+    this.job = job;
+    this.failures = job.failures;
+  }
+}
+
+/** A job was cancelled before all of its tasks had completed. Exit code 1. */
+export class JobCancelled extends GoshawkError {
+  override name = 'JobCancelled';
+  readonly job: JobDetail;
+
+  constructor(job: JobDetail) {
+    const { completed, total } = job.tasks;
+    super('job-cancelled', `${job.id} was cancelled; ${completed} of its ${total} tasks had completed`);
+    this.job = job;
+  }
+}
+
+/** A job has not ended within the time that the caller gave it; it goes on. Exit code 124. */
+export class WaitTimeout extends GoshawkError {
+  override name = 'WaitTimeout';
+
+  constructor(id: string, timeoutMs: Millis) {
+    super(
+      'wait-timeout',
+      `${id} has not ended within ${formatDuration(timeoutMs)}; it goes on`,
+      `\`goshawk wait ${id}\` waits again`,
+    );
+  }
+}
+
+function describeEnd(job: JobDetail): string {
+  const { failed, total } = job.tasks;
+  const first = job.failures[0];
+  const count = `${job.id} failed: ${failed} of ${total} ${total === 1 ? 'task' : 'tasks'}`;
+  return first === undefined ? count : `${count}; task ${first.task}: ${first.message || first.kind}`;
+}
+
+/** Refusals that are the caller's to put right. */
+const INPUT_CODES: ReadonlySet<string> = new Set([
+  'bad-job',
+  'impossible-demand',
+  'unknown-job',
+  'unknown-worker',
+  'not-ended',
+  'nothing-failed',
+]);
+
+/** Refusals of somebody who cannot serve now; another one may, or the same one later. */
+const UNAVAILABLE_CODES: ReadonlySet<string> = new Set(['not-ready', 'draining']);
+
+export function refusal({ code, message, hint }: MessageOf<'refused'>): GoshawkError {
+  if (INPUT_CODES.has(code)) return new InputError(code, message, hint);
+  if (UNAVAILABLE_CODES.has(code)) return new UnreachableError(code, message, hint);
+  return new GoshawkError(code, message, hint);
+}
+
+/** @param what that was asked for, as in "asked to submit a job" */
+export function noAnswer(whom: string, what: string, silentMs: Millis): UnreachableError {
+  return new UnreachableError(
+    'unreachable',
+    `no answer from ${whom} for ${formatDuration(silentMs)}, asked ${what}`,
+    'is the cluster running?',
+  );
+}
+
+export function ownerGone(id: string, whom: string, silentMs: Millis): UnreachableError {
+  return new UnreachableError(
+    'owner-gone',
+    `no news of ${id}: no answer from ${whom}, which owns it, for ${formatDuration(silentMs)}`,
+    'if the scheduler comes back, wait again; otherwise submit the job again',
+  );
+}
+
+export function unknownJob(id: string): InputError {
+  return new InputError(
+    'unknown-job',
+    `no scheduler of this cluster knows ${JSON.stringify(id)}`,
+    'the scheduler that owned it is gone, or the id is mistyped; `goshawk jobs --all` lists those there are',
+  );
+}
+
+export function connectionClosed(): GoshawkError {
+  return new GoshawkError('closed', 'the connection to the cluster was closed', 'call connect again');
+}
+
+/** Somebody answered, but not what was asked for. */
+export function badAnswer(whom: string, expected: string): GoshawkError {
+  return new GoshawkError(
+    'bad-answer',
+    `${whom} answered something else than ${expected}`,
+    'are client and cluster of the same version of Goshawk?',
+  );
+}

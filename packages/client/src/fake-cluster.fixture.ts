@@ -1,0 +1,103 @@
+import type { JobDetail, JobState } from '@goshawk/core';
+import type { Cluster } from './cluster.js';
+import { connect } from './connect.js';
+import type { ConnectOptions } from './options.js';
+import { type Script, ScriptedPeer } from './scripted-peer.fixture.js';
+
+/** Short enough that a test which waits for them is over soon. */
+export const FAST: ConnectOptions = {
+  connectTimeoutMs: 400,
+  requestTimeoutMs: 400,
+  pollTimeoutMs: 150,
+  retryMs: 20,
+  retryMaxMs: 40,
+  renewMs: 50,
+  rosterPauseMs: 1,
+  logPollMs: 5,
+  logPollMaxMs: 10,
+  user: 'ada',
+};
+
+export function summary(id: string, state: JobState = 'running', more: object = {}) {
+  return {
+    id,
+    name: 'job',
+    class: 'short',
+    classifiedBy: 'estimate',
+    state,
+    tasks: { total: 3, waiting: 0, running: 0, completed: 3, failed: 0, cancelled: 0 },
+    submittedAt: 0,
+    ...more,
+  };
+}
+
+export function detail(id: string, state: JobState = 'completed', more: object = {}): JobDetail {
+  const extra = {
+    attempts: { total: 3, failed: 0, lost: 0 },
+    failures: [],
+    failuresTruncated: false,
+    stages: [],
+  };
+  return { ...summary(id, state), ...extra, wastedMs: 0, running: [], ...more } as unknown as JobDetail;
+}
+
+/** A scheduler that takes every job, as `<tag>-1`, `<tag>-2`, … by key, and tells at once that it has ended. */
+export function obligingScheduler(tag: string, more: Script = () => {}): Script {
+  const keys: string[] = [];
+  return (message, replies, times) => {
+    if (message.type === 'submit') {
+      if (!keys.includes(message.key)) keys.push(message.key);
+      replies.answer({ job: `${tag}-${keys.indexOf(message.key) + 1}`, state: 'waiting' });
+    } else if (message.type === 'watchJob') {
+      replies.event({ kind: 'ended', job: detail(message.id), starts: [1, 2, 3], runs: [4, 5, 6] });
+    } else more(message, replies, times);
+  };
+}
+
+/** Central and schedulers s0, s1, … with tags t0, t1, …; who is listed and what they do is the test's to say. */
+export class FakeCluster implements AsyncDisposable {
+  readonly central: ScriptedPeer;
+  readonly schedulers: ScriptedPeer[];
+  /** Indices of those that central lists. */
+  listed: number[];
+
+  static async start(count: number, script = (index: number) => obligingScheduler(`t${index}`)) {
+    const schedulers = await Promise.all(
+      Array.from({ length: count }, (_, index) => ScriptedPeer.start(script(index))),
+    );
+    return new FakeCluster(await ScriptedPeer.start(), schedulers);
+  }
+
+  private constructor(central: ScriptedPeer, schedulers: ScriptedPeer[]) {
+    this.central = central;
+    this.schedulers = schedulers;
+    this.listed = schedulers.map((_, index) => index);
+    central.script = (message, replies) => {
+      if (message.type === 'describeCluster') replies.answer(this.view());
+    };
+  }
+
+  view() {
+    return {
+      role: 'central',
+      name: 'central',
+      settings: {},
+      pendingTasks: 0,
+      workers: [] as object[],
+      schedulers: this.listed.map((index) => ({
+        name: `s${index}`,
+        tag: `t${index}`,
+        endpoint: this.schedulers[index]!.endpoint,
+        address: this.schedulers[index]!.party,
+      })),
+    };
+  }
+
+  connect(options: ConnectOptions = {}): Promise<Cluster> {
+    return connect(this.central.endpoint, { ...FAST, ...options });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([this.central, ...this.schedulers].map((peer) => peer.close()));
+  }
+}

@@ -1,0 +1,61 @@
+import type { GoshawkError, JobEvent } from '@goshawk/core';
+import { onAbort } from './abort.js';
+import type { Watches, WatchOrder } from './watches.js';
+
+/**
+ * What happens to a job, until its end. A reader that is slower than the news misses progress, of which only
+ * the latest is kept, and never the end.
+ */
+export async function* jobEvents(
+  watches: Watches,
+  order: WatchOrder,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<JobEvent, void, undefined> {
+  signal?.throwIfAborted();
+  const news = new LatestNews();
+  const ignoreSignal = onAbort(signal, (reason) => news.fail(reason));
+  const stop = watches.open(order, {
+    progress: (job) => news.put({ kind: 'progress', job }),
+    ended: (event) => news.put(event),
+    failed: (error: GoshawkError) => news.fail(error),
+  });
+  try {
+    for (;;) {
+      const event = await news.take();
+      yield event;
+      if (event.kind === 'ended') return;
+    }
+  } finally {
+    ignoreSignal();
+    stop();
+  }
+}
+
+/** Room for one event, and one reader. */
+class LatestNews {
+  #event: JobEvent | undefined;
+  #failure: { readonly reason: unknown } | undefined;
+  #wake: (() => void) | undefined;
+
+  put(event: JobEvent): void {
+    this.#event = event;
+    this.#wake?.();
+  }
+
+  fail(reason: unknown): void {
+    this.#failure ??= { reason };
+    this.#wake?.();
+  }
+
+  async take(): Promise<JobEvent> {
+    if (this.#event === undefined && this.#failure === undefined) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    if (this.#failure !== undefined) throw this.#failure.reason;
+    const event = this.#event!;
+    this.#event = undefined;
+    return event;
+  }
+}

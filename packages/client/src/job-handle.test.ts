@@ -1,0 +1,281 @@
+import type { JobEvent } from '@goshawk/core';
+import { describe, expect, test } from 'vitest';
+import { JobCancelled, JobFailed, WaitTimeout } from './errors.js';
+import { detail, FakeCluster, summary } from './fake-cluster.fixture.js';
+import type { Script } from './scripted-peer.fixture.js';
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const text = (of: Uint8Array) => new TextDecoder().decode(of);
+
+async function withOwner(script: Script): Promise<FakeCluster> {
+  return FakeCluster.start(1, () => script);
+}
+
+const ending =
+  (job: object, more: object = {}): Script =>
+  (message, { event }) => {
+    if (message.type === 'watchJob') event({ kind: 'ended', job, ...more });
+  };
+
+describe('waiting for a job', () => {
+  test('gives how it ended and when that was heard', async () => {
+    await using fake = await withOwner(ending(detail('t0-1', 'failed')));
+    await using cluster = await fake.connect();
+    const before = performance.now();
+    const ended = await cluster.job('t0-1').wait();
+    expect(ended).toMatchObject({ id: 't0-1', state: 'failed' });
+    expect(ended.endedAtMs).toBeGreaterThanOrEqual(before);
+    expect(ended.endedAtMs).toBeLessThanOrEqual(performance.now());
+    expect(fake.schedulers[0]!.of('watchJob')).toMatchObject([{ id: 't0-1', detail: false }]);
+  });
+
+  test('in detail gives start and run time of each task', async () => {
+    await using fake = await FakeCluster.start(1);
+    await using cluster = await fake.connect();
+    const ended = await cluster.job('t0-1').wait({ detail: true });
+    expect(ended.starts).toEqual([1, 2, 3]);
+    expect(ended.runs).toEqual([4, 5, 6]);
+    expect(fake.schedulers[0]!.of('watchJob')).toMatchObject([{ detail: true }]);
+  });
+
+  test('gives up after a while if told so, and the job goes on', async () => {
+    await using fake = await withOwner((message, { event }) => {
+      if (message.type === 'watchJob') event({ kind: 'progress', job: summary('t0-1') });
+    });
+    await using cluster = await fake.connect();
+    const error = await cluster
+      .job('t0-1')
+      .wait({ timeoutMs: 30 })
+      .catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(WaitTimeout);
+    expect(error).toMatchObject({
+      code: 'wait-timeout',
+      message: 't0-1 has not ended within 30 ms; it goes on',
+    });
+    await fake.schedulers[0]!.hears('unwatch');
+    expect(fake.schedulers[0]!.of('cancelJob')).toEqual([]);
+  });
+
+  test('ends with the reason of its signal, and says goodbye', async () => {
+    await using fake = await withOwner(() => {});
+    await using cluster = await fake.connect();
+    const abort = new AbortController();
+    const waiting = cluster.job('t0-1').wait({ signal: abort.signal });
+    await fake.schedulers[0]!.hears('watchJob');
+    abort.abort(new Error('enough'));
+    await expect(waiting).rejects.toThrow('enough');
+    await fake.schedulers[0]!.hears('unwatch');
+  });
+
+  test('fails when its owner dies, with or without central', async () => {
+    await using fake = await withOwner((message, { event }) => {
+      if (message.type === 'watchJob') event({ kind: 'progress', job: summary('t0-1') });
+    });
+    await using cluster = await fake.connect({ requestTimeoutMs: 200 });
+    const waiting = cluster.job('t0-1').wait();
+    await fake.schedulers[0]!.hears('watchJob');
+    await fake.schedulers[0]!.close();
+    fake.listed = [];
+    await expect(waiting).rejects.toMatchObject({ name: 'UnreachableError', code: 'owner-gone' });
+    await expect(cluster.job('t0-1').wait()).rejects.toMatchObject({
+      name: 'InputError',
+      code: 'unknown-job',
+    });
+  });
+
+  test('asks central again for a scheduler that it has not heard of', async () => {
+    await using fake = await FakeCluster.start(2);
+    fake.listed = [0];
+    await using cluster = await fake.connect();
+    fake.listed = [0, 1];
+    expect((await cluster.job('t1-1').wait()).id).toBe('t1-1');
+  });
+
+  test.each(['t7-1', 't7', '-1', ''])('of %j says that nobody knows it', async (id) => {
+    await using fake = await FakeCluster.start(1);
+    await using cluster = await fake.connect();
+    await expect(cluster.job(id).wait()).rejects.toMatchObject({
+      name: 'InputError',
+      code: 'unknown-job',
+      message: `no scheduler of this cluster knows "${id}"`,
+    });
+  });
+
+  test('of a thousand jobs at once costs one timer', async () => {
+    await using fake = await withOwner((message, { event }) => {
+      if (message.type === 'watchJob') event({ kind: 'progress', job: summary(message.id) });
+    });
+    await using cluster = await fake.connect({ renewMs: 60_000, retryMs: 60_000, requestTimeoutMs: 60_000 });
+    const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+    const before = timers();
+    const waits = Array.from({ length: 1_000 }, (_, index) =>
+      cluster
+        .job(`t0-${index}`)
+        .wait()
+        .catch((thrown: unknown) => thrown),
+    );
+    await fake.schedulers[0]!.hears('watchJob', 1_000);
+    expect(timers() - before).toBeLessThanOrEqual(1);
+    await cluster.close();
+    expect(new Set((await Promise.all(waits)).map((error) => (error as { code: string }).code))).toEqual(
+      new Set(['closed']),
+    );
+  });
+});
+
+describe('the result of a job', () => {
+  test('is the value of each task, over as many pages as it takes', async () => {
+    await using fake = await withOwner((message, { answer, event }) => {
+      if (message.type === 'watchJob') event({ kind: 'ended', job: detail('t0-1') });
+      if (message.type !== 'readResults') return;
+      if (message.from === 0) answer({ values: [[0, { a: 1 }]], next: 2 });
+      else answer({ values: [[2, 'two']], next: undefined });
+    });
+    await using cluster = await fake.connect();
+    expect(await cluster.job('t0-1').result()).toEqual([{ a: 1 }, undefined, 'two']);
+  });
+
+  test('of a failed job is an error with the failures of its tasks', async () => {
+    const failures = [
+      { task: 1, attempts: 2, kind: 'failed', code: 'exit', message: 'exited with 3', worker: 'w1' },
+    ];
+    const tasks = { total: 3, waiting: 0, running: 0, completed: 2, failed: 1, cancelled: 0 };
+    await using fake = await withOwner(ending(detail('t0-1', 'failed', { failures, tasks })));
+    await using cluster = await fake.connect();
+    const error = await cluster
+      .job('t0-1')
+      .result()
+      .catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(JobFailed);
+    expect(error).toMatchObject({
+      code: 'job-failed',
+      message: 't0-1 failed: 1 of 3 tasks; task 1: exited with 3',
+      failures,
+      job: { state: 'failed' },
+    });
+  });
+
+  test('of a cancelled job is an error of its own', async () => {
+    await using fake = await withOwner(ending(detail('t0-1', 'cancelled')));
+    await using cluster = await fake.connect();
+    await expect(cluster.job('t0-1').result()).rejects.toThrow(JobCancelled);
+  });
+
+  test('that never ends is an error, not an endless loop', async () => {
+    await using fake = await withOwner((message, { answer, event }) => {
+      if (message.type === 'watchJob') event({ kind: 'ended', job: detail('t0-1') });
+      if (message.type === 'readResults') answer({ values: [], next: message.from });
+    });
+    await using cluster = await fake.connect();
+    await expect(cluster.job('t0-1').result()).rejects.toMatchObject({ code: 'bad-answer' });
+  });
+});
+
+describe('the events of a job', () => {
+  test('are progress and the end; a slow reader misses progress and never the end', async () => {
+    await using fake = await withOwner((message, { event }) => {
+      if (message.type !== 'watchJob') return;
+      for (let done = 0; done < 10; done++)
+        event({ kind: 'progress', job: summary('t0-1', 'running', { done }) });
+      event({ kind: 'ended', job: detail('t0-1') });
+    });
+    await using cluster = await fake.connect();
+    const events: JobEvent[] = [];
+    for await (const event of cluster.job('t0-1').events()) events.push(event);
+    expect(events.at(-1)).toMatchObject({ kind: 'ended' });
+    expect(events.length).toBeLessThanOrEqual(2);
+  });
+
+  test('stop when the reader leaves', async () => {
+    await using fake = await withOwner((message, { event }) => {
+      if (message.type === 'watchJob') event({ kind: 'progress', job: summary('t0-1') });
+    });
+    await using cluster = await fake.connect();
+    for await (const event of cluster.job('t0-1').events()) {
+      expect(event.kind).toBe('progress');
+      break;
+    }
+    await fake.schedulers[0]!.hears('unwatch');
+  });
+
+  test('throw the reason of their signal', async () => {
+    await using fake = await withOwner(() => {});
+    await using cluster = await fake.connect();
+    const abort = new AbortController();
+    const next = cluster.job('t0-1').events({ signal: abort.signal }).next();
+    await fake.schedulers[0]!.hears('watchJob');
+    abort.abort(new Error('enough'));
+    await expect(next).rejects.toThrow('enough');
+  });
+});
+
+describe('the output of a job', () => {
+  const chunk = (task: number, what: string, attempt = 1, stream = 'stdout') => ({
+    task,
+    attempt,
+    stream,
+    bytes: bytes(what),
+  });
+
+  test('is read page by page until there is nothing new', async () => {
+    await using fake = await withOwner((message, { answer }) => {
+      if (message.type !== 'readLogs') return;
+      if (message.cursor === 0)
+        answer({ chunks: [chunk(0, 'a'), chunk(1, 'b')], next: 2, done: false, dropped: false });
+      // A page of which nothing was asked for still leads further.
+      else if (message.cursor === 2) answer({ chunks: [], next: 5, done: false, dropped: false });
+      else answer({ chunks: [], next: 5, done: false, dropped: false });
+    });
+    await using cluster = await fake.connect();
+    const read: string[] = [];
+    for await (const { task, bytes: of } of cluster.job('t0-1').logs()) read.push(`${task}${text(of)}`);
+    expect(read).toEqual(['0a', '1b']);
+    expect(fake.schedulers[0]!.of('readLogs').map(({ cursor }) => cursor)).toEqual([0, 2, 5]);
+  });
+
+  test('is followed until the job has ended, with what was asked for', async () => {
+    await using fake = await withOwner((message, { answer }, times) => {
+      if (message.type !== 'readLogs') return;
+      if (times < 4) answer({ chunks: [], next: 0, done: false, dropped: false });
+      else answer({ chunks: [chunk(2, 'end')], next: 1, done: true, dropped: true });
+    });
+    await using cluster = await fake.connect();
+    const read: string[] = [];
+    let gaps = 0;
+    const options = { follow: true, task: 2, failed: true, onDropped: () => gaps++ };
+    for await (const { bytes: of } of cluster.job('t0-1').logs(options)) read.push(text(of));
+    expect(read).toEqual(['end']);
+    expect(gaps).toBe(1);
+    expect(fake.schedulers[0]!.of('readLogs')[0]).toMatchObject({ task: 2, failedOnly: true });
+  });
+
+  test('of one task is what its last attempt printed, by stream', async () => {
+    const chunks = [chunk(0, 'old'), chunk(0, 'ne', 2), chunk(0, 'oops', 2, 'stderr'), chunk(0, 'w', 2)];
+    await using fake = await withOwner((message, { answer }) => {
+      if (message.type === 'readLogs') answer({ chunks, next: 4, done: true, dropped: false });
+    });
+    await using cluster = await fake.connect();
+    const { stdout, stderr, isTruncated } = await cluster.job('t0-1').output(0);
+    expect([text(stdout), text(stderr), isTruncated]).toEqual(['new', 'oops', false]);
+  });
+});
+
+describe('a handle', () => {
+  test('describes, cancels and retries its job', async () => {
+    await using fake = await withOwner((message, { answer }) => {
+      if (message.type === 'describeJob')
+        answer(detail(message.id, 'completed', { spec: message.spec ? {} : null }));
+      if (message.type === 'cancelJob') answer(summary(message.id, 'cancelled'));
+      if (message.type === 'retryJob') answer({ job: 't0-2', state: 'waiting' });
+    });
+    await using cluster = await fake.connect();
+    const job = cluster.job('t0-1');
+    expect(job.sentAtMs).toBeUndefined();
+    expect(await job.describe({ spec: true })).toMatchObject({ id: 't0-1', spec: {} });
+    expect(await job.cancel()).toMatchObject({ state: 'cancelled' });
+    const retried = await job.retryFailed({ key: 'again' });
+    expect(retried.id).toBe('t0-2');
+    expect(retried.sentAtMs).toBeGreaterThan(0);
+    expect(fake.schedulers[0]!.of('retryJob')).toMatchObject([{ id: 't0-1', key: 'again' }]);
+  });
+});

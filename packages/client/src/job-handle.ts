@@ -1,0 +1,197 @@
+import type { JobDetail, JobEvent, JobSummary, Millis } from '@goshawk/core';
+import { nanoid } from 'nanoid';
+import { onAbort } from './abort.js';
+import { type EndedEvent, readDetail, readResultPage, readSubmitted, readSummary } from './answers.js';
+import { badAnswer, JobCancelled, JobFailed, WaitTimeout } from './errors.js';
+import { jobEvents } from './job-events.js';
+import { jobLogs, type LogChunk, type LogOptions, type TaskOutput, taskOutput } from './job-logs.js';
+import type { CallOptions } from './options.js';
+import type { Order } from './requests.js';
+import { askOwner, type Session } from './session.js';
+import type { WatchOrder } from './watches.js';
+
+export interface EndedJob extends JobDetail {
+  /** When the news of the end arrived here, by `performance.now()` of this process. */
+  readonly endedAtMs: Millis;
+}
+
+/** With columns by task: both empty where the owner did not send them. */
+export interface EndedJobWithTasks extends EndedJob {
+  /** When the attempt that counted started, in ms since the owner accepted the job. */
+  readonly starts: readonly Millis[];
+  /** For how long it ran. */
+  readonly runs: readonly Millis[];
+}
+
+export interface WaitOptions extends CallOptions {
+  /** Gives up after so long; the job goes on. */
+  readonly timeoutMs?: Millis | undefined;
+}
+
+/**
+ * A job of the cluster, wherever it was submitted. All calls ask the scheduler that owns it; they throw
+ * InputError `unknown-job` when there is no such job, and UnreachableError when its owner does not answer.
+ *
+ * @typeParam Value what its tasks return; nobody checks that they do
+ */
+export class JobHandle<Value = unknown> {
+  readonly id: string;
+  /** When its submission was sent first, by `performance.now()`; undefined when it was not submitted here. */
+  readonly sentAtMs: Millis | undefined;
+  readonly #session: Session;
+
+  constructor(session: Session, id: string, sentAtMs?: Millis) {
+    this.#session = session;
+    this.id = id;
+    this.sentAtMs = sentAtMs;
+  }
+
+  /**
+   * Waits for the end, whatever it is: `state` tells.
+   *
+   * @throws WaitTimeout; UnreachableError `owner-gone` when the job's scheduler has fallen silent
+   */
+  async wait(options: WaitOptions & { readonly detail: true }): Promise<EndedJobWithTasks>;
+  async wait(options?: WaitOptions & { readonly detail?: boolean }): Promise<EndedJob>;
+  async wait(options: WaitOptions & { readonly detail?: boolean } = {}): Promise<EndedJob> {
+    const { detail = false, timeoutMs, signal } = options;
+    const beganAt = performance.now();
+    const order = await this.#watchOrder(detail, signal);
+    return new Promise<EndedJob>((resolve, reject) => {
+      signal?.throwIfAborted();
+      const alarm = this.#session.alarms.add(() => giveUp(new WaitTimeout(this.id, timeoutMs ?? 0)));
+      const ignoreSignal = onAbort(signal, (reason) => giveUp(reason));
+      const settle = (): void => {
+        alarm.clear();
+        ignoreSignal();
+      };
+      const stop = this.#session.watches.open(order, {
+        ended: (event, at) => {
+          settle();
+          resolve(detail ? withTasks(event, at) : { ...event.job, endedAtMs: at });
+        },
+        failed: (error) => {
+          settle();
+          reject(error);
+        },
+      });
+      const giveUp = (reason: unknown): void => {
+        settle();
+        stop();
+        reject(reason);
+      };
+      if (timeoutMs !== undefined) alarm.set(beganAt + timeoutMs);
+    });
+  }
+
+  /**
+   * The values that the tasks returned, by task; undefined where a task returned nothing (or null), as
+   * commands and sleeps do.
+   *
+   * @throws JobFailed, JobCancelled, and what `wait` throws
+   */
+  async result(options: WaitOptions = {}): Promise<(Value | undefined)[]> {
+    const job = await this.wait(options);
+    if (job.state === 'failed') throw new JobFailed(job);
+    if (job.state === 'cancelled') throw new JobCancelled(job);
+    const values = new Array<Value | undefined>(job.tasks.total).fill(undefined);
+    for (let from: number | undefined = 0; from !== undefined; ) {
+      const first: number = from;
+      const answer = await this.#ask(
+        {
+          what: 'for the results of a job',
+          build: (request) => ({ type: 'readResults', request, id: this.id, from: first }),
+        },
+        options,
+      );
+      const page = readResultPage(answer.value, answer.whom);
+      for (const [task, value] of page.values) values[task] = value as Value;
+      if (page.next !== undefined && page.next <= first) throw badAnswer(answer.whom, 'further results');
+      from = page.next;
+    }
+    return values;
+  }
+
+  /**
+   * Progress now and then, and the end, once and last. Leaving the loop stops watching. A reader that is
+   * slower than the news gets the latest of it.
+   */
+  async *events(options: CallOptions = {}): AsyncGenerator<JobEvent, void, undefined> {
+    const order = await this.#watchOrder(false, options.signal);
+    yield* jobEvents(this.#session.watches, order, options.signal);
+  }
+
+  /** @param options `spec`: with the job as it was submitted */
+  async describe(options: CallOptions & { readonly spec?: boolean } = {}): Promise<JobDetail> {
+    const { spec = false } = options;
+    const answer = await this.#ask(
+      {
+        what: 'to describe a job',
+        build: (request) => ({ type: 'describeJob', request, id: this.id, spec }),
+      },
+      options,
+    );
+    return readDetail(answer.value, answer.whom);
+  }
+
+  /** Cancels what has not ended. Tasks that run are killed, and the job ends when they have. */
+  async cancel(options: CallOptions = {}): Promise<JobSummary> {
+    const answer = await this.#ask(
+      { what: 'to cancel a job', build: (request) => ({ type: 'cancelJob', request, id: this.id }) },
+      options,
+    );
+    return readSummary(answer.value, answer.whom);
+  }
+
+  /**
+   * A new job of the tasks that did not complete, with everything else as it was.
+   *
+   * @throws InputError `not-ended` while this job goes on, `nothing-failed` when all tasks completed
+   */
+  async retryFailed(options: CallOptions & { readonly key?: string } = {}): Promise<JobHandle<Value>> {
+    const { key = nanoid() } = options;
+    let sentAtMs: Millis | undefined;
+    const answer = await this.#ask(
+      {
+        what: 'to retry a job',
+        build: (request) => {
+          sentAtMs ??= performance.now();
+          return { type: 'retryJob', request, key, id: this.id };
+        },
+      },
+      options,
+    );
+    return new JobHandle<Value>(this.#session, readSubmitted(answer.value, answer.whom).job, sentAtMs);
+  }
+
+  /** What the tasks printed, all streams and attempts in the order in which it arrived at the owner. */
+  logs(options: LogOptions = {}): AsyncGenerator<LogChunk, void, undefined> {
+    return jobLogs(this.#session, this.id, options);
+  }
+
+  /** All that the last attempt of one task has printed so far. */
+  output(task: number, options: CallOptions = {}): Promise<TaskOutput> {
+    return taskOutput(this.#session, this.id, task, options);
+  }
+
+  async #watchOrder(detail: boolean, signal: AbortSignal | undefined): Promise<WatchOrder> {
+    const { id } = this;
+    const { roster } = this.#session;
+    signal?.throwIfAborted();
+    const owner = await roster.findOwner(id, signal);
+    return {
+      id,
+      detail,
+      to: () => roster.ownerOf(id) ?? owner,
+      onSilence: () => roster.refreshSoon(),
+    };
+  }
+
+  #ask(order: Pick<Order, 'what' | 'build'>, options: CallOptions) {
+    return askOwner(this.#session, this.id, order, options);
+  }
+}
+
+function withTasks({ job, starts = [], runs = [] }: EndedEvent, endedAtMs: Millis): EndedJobWithTasks {
+  return { ...job, endedAtMs, starts, runs };
+}

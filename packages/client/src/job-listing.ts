@@ -1,0 +1,68 @@
+import { InputError, isFinal, type JobState, type JobSummary } from '@goshawk/core';
+import { readJobList } from './answers.js';
+import type { CallOptions } from './options.js';
+import { poll } from './poll.js';
+import { type Session, someSchedulers } from './session.js';
+
+/** Ended jobs that are listed unless all are asked for. */
+const ENDED_SHOWN = 10;
+const LIMIT_DEFAULT = 1_000;
+/** So many summaries of one scheduler fit into one answer. */
+const LIMIT_MAX = 10_000;
+
+export interface JobsOptions extends CallOptions {
+  /** Only these. Default: all states. */
+  readonly states?: readonly JobState[] | undefined;
+  readonly user?: string | undefined;
+  /** All ended jobs that the schedulers still know, rather than the last ten. */
+  readonly all?: boolean | undefined;
+  /** At most so many, 10,000 at most. Default: 1,000. */
+  readonly limit?: number | undefined;
+}
+
+export interface Jobs {
+  /** Those that go on, oldest first; then those that ended, the last one first. */
+  readonly jobs: readonly JobSummary[];
+  /** That match the filters, listed or not. */
+  readonly total: number;
+  readonly truncated: boolean;
+  /** Schedulers that did not answer, and whose jobs are missing. */
+  readonly silent: readonly string[];
+}
+
+/** The jobs of all schedulers. Filters come before limits. */
+export async function listJobs(session: Session, options: JobsOptions): Promise<Jobs> {
+  const { states = [], user, all = false, limit = LIMIT_DEFAULT } = options;
+  if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
+    throw new InputError('bad-limit', `limit: expected a whole number from 1 to ${LIMIT_MAX}, got ${limit}`);
+  }
+  const endedMax = all ? LIMIT_MAX : ENDED_SHOWN;
+  const schedulers = await someSchedulers(session, options);
+  const { answered, silent } = await poll(
+    session.requests,
+    schedulers,
+    {
+      what: 'for its jobs',
+      timeoutMs: session.timings.pollTimeoutMs,
+      build: (request) => ({ type: 'listJobs', request, states, user, endedMax, jobsMax: limit }),
+      read: ({ value, whom }) => readJobList(value, whom),
+    },
+    options,
+  );
+  const listed = answered.flatMap((list) => list.jobs);
+  const total = answered.reduce((sum, list) => sum + list.total, 0);
+  const jobs = inOrder(listed, endedMax).slice(0, limit);
+  return { jobs, total, truncated: jobs.length < total, silent };
+}
+
+function inOrder(jobs: readonly JobSummary[], endedMax: number): JobSummary[] {
+  const active = jobs.filter((job) => !isFinal(job.state));
+  const ended = jobs.filter((job) => isFinal(job.state));
+  active.sort((a, b) => a.submittedAt - b.submittedAt);
+  ended.sort((a, b) => endOf(b) - endOf(a));
+  return [...active, ...ended.slice(0, endedMax)];
+}
+
+function endOf(job: JobSummary): number {
+  return job.submittedAt + (job.endedMs ?? 0);
+}

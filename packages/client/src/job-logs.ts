@@ -1,0 +1,92 @@
+import type { LogPage } from '@goshawk/core';
+import { pause } from './abort.js';
+import { readLogPage } from './answers.js';
+import { badAnswer } from './errors.js';
+import type { CallOptions } from './options.js';
+import { askOwner, type Session } from './session.js';
+
+export type LogChunk = LogPage['chunks'][number];
+
+export interface LogOptions extends CallOptions {
+  /** Of this task only. */
+  readonly task?: number | undefined;
+  /** Of tasks that failed only. */
+  readonly failed?: boolean | undefined;
+  /** Goes on until the job has ended. Default: ends with what there is now. */
+  readonly follow?: boolean | undefined;
+  /** Called when output that was asked for is no longer there; what follows comes after the gap. */
+  readonly onDropped?: (() => void) | undefined;
+}
+
+export interface TaskOutput {
+  readonly stdout: Uint8Array;
+  readonly stderr: Uint8Array;
+  /** The scheduler no longer has all of it. */
+  readonly isTruncated: boolean;
+}
+
+/** What tasks printed, in the order in which it arrived at the owner. */
+export async function* jobLogs(
+  session: Session,
+  id: string,
+  options: LogOptions,
+): AsyncGenerator<LogChunk, void, undefined> {
+  const { logPollMs, logPollMaxMs } = session.timings;
+  let cursor = 0;
+  let pauseMs = logPollMs;
+  for (;;) {
+    const page = await readPage(session, id, cursor, options);
+    if (page.dropped) options.onDropped?.();
+    yield* page.chunks;
+    const isNew = page.next > cursor;
+    cursor = page.next;
+    if (page.done || (!isNew && !options.follow)) return;
+    if (isNew) {
+      pauseMs = logPollMs;
+      continue;
+    }
+    await pause(pauseMs, options.signal);
+    pauseMs = Math.min(logPollMaxMs, pauseMs * 2);
+  }
+}
+
+/** All that the last attempt of one task printed, as far as it was captured. */
+export async function taskOutput(
+  session: Session,
+  id: string,
+  task: number,
+  options: CallOptions,
+): Promise<TaskOutput> {
+  let isTruncated = false;
+  const chunks: LogChunk[] = [];
+  const onDropped = (): void => {
+    isTruncated = true;
+  };
+  for await (const chunk of jobLogs(session, id, { ...options, task, onDropped })) chunks.push(chunk);
+  const last = Math.max(0, ...chunks.map(({ attempt }) => attempt));
+  const printed = (stream: LogChunk['stream']): Uint8Array =>
+    Buffer.concat(
+      chunks.filter((chunk) => chunk.attempt === last && chunk.stream === stream).map(({ bytes }) => bytes),
+    );
+  return { stdout: printed('stdout'), stderr: printed('stderr'), isTruncated };
+}
+
+async function readPage(
+  session: Session,
+  id: string,
+  cursor: number,
+  { task, failed = false, signal }: LogOptions,
+): Promise<LogPage> {
+  const answer = await askOwner(
+    session,
+    id,
+    {
+      what: 'for the output of a job',
+      build: (request) => ({ type: 'readLogs', request, id, task, failedOnly: failed, cursor }),
+    },
+    { signal },
+  );
+  const page = readLogPage(answer.value, answer.whom);
+  if (page.next < cursor) throw badAnswer(answer.whom, 'output further on');
+  return page;
+}

@@ -1,0 +1,51 @@
+import { resolve } from 'node:path';
+import type { JobInput } from '@goshawk/core';
+
+/**
+ * A job as it is sent: with the paths of its tasks made absolute, since workers run elsewhere and the folder
+ * that a relative path starts from is known only here, and with its owner's name.
+ *
+ * Whether it is a good job is for the scheduler to say; what is not what it should be goes through as it is.
+ *
+ * @param folder that relative paths start from
+ */
+export function prepareJob(job: JobInput, folder: string, user: string | undefined): JobInput {
+  if (!isObject(job)) return job;
+  const { tasks, stages, ...rest } = job;
+  return {
+    ...(user === undefined ? {} : { user }),
+    ...rest,
+    ...(tasks === undefined ? {} : { tasks: absoluteTasks(tasks, folder) }),
+    ...(stages === undefined ? {} : { stages: each(stages, (stage) => absoluteStage(stage, folder)) }),
+  };
+}
+
+type Tasks = NonNullable<JobInput['tasks']>;
+type Stage = NonNullable<JobInput['stages']>[number];
+type Task = Extract<Tasks, readonly unknown[]>[number];
+
+function absoluteStage(stage: Stage, folder: string): Stage {
+  return isObject(stage) ? { ...stage, tasks: absoluteTasks(stage.tasks, folder) } : stage;
+}
+
+function absoluteTasks(tasks: Tasks, folder: string): Tasks {
+  if (Array.isArray(tasks)) return each(tasks, (task) => absoluteTask(task, folder));
+  return isObject(tasks) ? { ...tasks, run: absoluteTask(tasks.run, folder) } : tasks;
+}
+
+function absoluteTask(task: Task, folder: string): Task {
+  if (!isObject(task)) return task;
+  if ('module' in task && typeof task.module === 'string' && !task.module.startsWith('file:')) {
+    return { ...task, module: resolve(folder, task.module) };
+  }
+  if ('exec' in task && typeof task.cwd === 'string') return { ...task, cwd: resolve(folder, task.cwd) };
+  return task;
+}
+
+function each<T>(list: readonly T[], change: (one: T) => T): T[] {
+  return Array.isArray(list) ? list.map(change) : (list as T[]);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,159 @@
+import { GoshawkError, InputError, UnreachableError } from '@goshawk/core';
+import { SILENT_LOGGER } from '@goshawk/runtime';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Alarms } from './alarms.js';
+import { Connection } from './connection.js';
+import { FAST } from './fake-cluster.fixture.js';
+import { completeTimings } from './options.js';
+import { type Order, Requests } from './requests.js';
+import { ScriptedPeer } from './scripted-peer.fixture.js';
+
+let connection: Connection;
+let alarms: Alarms;
+let requests: Requests;
+let peer: ScriptedPeer;
+
+beforeEach(async () => {
+  connection = await Connection.open(SILENT_LOGGER);
+  alarms = new Alarms();
+  requests = new Requests(connection, alarms, completeTimings(FAST));
+  peer = await ScriptedPeer.start();
+});
+
+afterEach(async () => {
+  await connection.close();
+  alarms.close();
+  await peer.close();
+});
+
+function order(more: Partial<Order> = {}): Order {
+  return {
+    what: 'to cancel a job',
+    build: (request) => ({ type: 'cancelJob', request, id: 't-1' }),
+    to: () => ({ party: peer.party, title: `scheduler s at ${peer.endpoint}` }),
+    ...more,
+  };
+}
+
+describe('a request', () => {
+  test('brings the value and the full name of whoever answered', async () => {
+    peer.script = (_message, { answer }) => answer({ state: 'cancelled' });
+    const to = { party: `${peer.endpoint}!*/0`, title: 'central' };
+    expect(await requests.ask(order({ to: () => to }))).toEqual({
+      value: { state: 'cancelled' },
+      from: peer.party,
+      whom: 'central',
+    });
+  });
+
+  test('is sent again under its number until it is answered', async () => {
+    peer.script = (_message, { answer }, times) => {
+      if (times === 3) answer('done');
+    };
+    expect((await requests.ask(order())).value).toBe('done');
+    expect(new Set(peer.of('cancelJob').map(({ request }) => request)).size).toBe(1);
+  });
+
+  test('takes the first of two answers', async () => {
+    peer.script = (_message, { answer }) => {
+      answer(1);
+      answer(2);
+    };
+    const [a, b] = await Promise.all([requests.ask(order()), requests.ask(order())]);
+    expect([a.value, b.value]).toEqual([1, 1]);
+  });
+
+  test('that nobody answers fails, and says who was asked for what', async () => {
+    const asked = requests.ask(order());
+    await expect(asked).rejects.toThrow(UnreachableError);
+    await expect(asked).rejects.toThrow(
+      new RegExp(`^no answer from scheduler s at ${peer.endpoint} for [\\d.]+ ms, asked to cancel a job$`),
+    );
+    expect(peer.heard.length).toBeGreaterThan(3);
+  });
+
+  test('waits for a peer that comes to its endpoint later', async () => {
+    await peer.close();
+    const asked = requests.ask(order({ to: () => ({ party: `${peer.endpoint}!*/0`, title: 'central' }) }));
+    const later = await ScriptedPeer.start((_message, { answer }) => answer('late'), peer.endpoint);
+    expect((await asked).value).toBe('late');
+    await later.close();
+  });
+
+  test('goes to whoever can serve when it is sent again', async () => {
+    const other = await ScriptedPeer.start((_message, { answer }) => answer('other'));
+    let silences = 0;
+    const answer = await requests.ask(
+      order({
+        to: () => ({ party: (silences < 2 ? peer : other).party, title: 'a scheduler' }),
+        onSilence: () => {
+          silences++;
+        },
+      }),
+    );
+    expect(answer.value).toBe('other');
+    expect(peer.heard).toHaveLength(2);
+    await other.close();
+  });
+
+  test('is asked again while the peer is not ready, and tells that when it never is', async () => {
+    peer.script = (_message, { answer, refuse }, times) => {
+      if (times < 3) refuse('not-ready', 'has not joined its cluster yet');
+      else answer('joined');
+    };
+    expect((await requests.ask(order())).value).toBe('joined');
+    peer.script = (_message, { refuse }) => refuse('not-ready', 'has not joined its cluster yet');
+    await expect(requests.ask(order())).rejects.toMatchObject({
+      name: 'UnreachableError',
+      code: 'not-ready',
+      message: `scheduler s at ${peer.endpoint}: has not joined its cluster yet`,
+    });
+  });
+
+  test.each([
+    ['unknown-job', InputError],
+    ['impossible-demand', InputError],
+    ['draining', UnreachableError],
+    ['something-new', GoshawkError],
+  ])('that is refused as %s throws what the peer said', async (code, type) => {
+    peer.script = (_message, { refuse }) => refuse(code, 'no', 'do this');
+    const error = await requests.ask(order()).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(type);
+    expect(error).toMatchObject({ code, message: 'no', hint: 'do this' });
+    expect(peer.heard).toHaveLength(1);
+  });
+
+  test('ends with the reason of its signal, before or after it was sent', async () => {
+    const abort = new AbortController();
+    const asked = requests.ask(order({ signal: abort.signal }));
+    await peer.hears('cancelJob');
+    abort.abort(new Error('enough'));
+    await expect(asked).rejects.toThrow('enough');
+    await expect(requests.ask(order({ signal: abort.signal }))).rejects.toThrow('enough');
+  });
+
+  test('ends with its connection', async () => {
+    const asked = requests.ask(order());
+    await peer.hears('cancelJob');
+    await Promise.all([expect(asked).rejects.toMatchObject({ code: 'closed' }), connection.close()]);
+    await expect(requests.ask(order())).rejects.toMatchObject({ code: 'closed' });
+  });
+
+  test('with what cannot be sent is refused here, with the place', async () => {
+    const spec = { tasks: [{ module: '/m.js', input: { at: new Date(0) } }] };
+    const build = (request: number) => ({ type: 'submit', request, key: 'k', spec }) as const;
+    await expect(requests.ask(order({ build }))).rejects.toMatchObject({
+      name: 'InputError',
+      code: 'bad-job',
+      message: 'job: tasks[0].input.at: expected a JSON-like value, got an object',
+    });
+    const long = (request: number) => ({ type: 'cancelJob', request, id: 'x'.repeat(300) }) as const;
+    await expect(requests.ask(order({ build: long }))).rejects.toMatchObject({
+      code: 'bad-request',
+      message: 'id: 300 characters are more than 256',
+    });
+    const large = { tasks: [{ exec: ['cat'], stdin: 'x'.repeat(17 * 1024 * 1024) }] };
+    const submit = (request: number) => ({ type: 'submit', request, key: 'k', spec: large }) as const;
+    await expect(requests.ask(order({ build: submit }))).rejects.toMatchObject({ code: 'job-too-large' });
+  });
+});

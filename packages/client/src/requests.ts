@@ -1,0 +1,166 @@
+import { type Message, type MessageOf, type Millis, UnreachableError } from '@goshawk/core';
+import { onAbort } from './abort.js';
+import type { Alarm, Alarms } from './alarms.js';
+import type { Connection, Listener, Reply } from './connection.js';
+import { connectionClosed, noAnswer, refusal } from './errors.js';
+import type { ClientTimings } from './options.js';
+
+/** Who is asked. */
+export interface Destination {
+  /** Full name of the party; the incarnation `*` is whoever is there. */
+  readonly party: string;
+  /** For people: `scheduler s3 at tcp://10.0.0.7:7003`. */
+  readonly title: string;
+}
+
+export interface Order {
+  /** What is asked for, as in "asked to submit a job". */
+  readonly what: string;
+  build(request: number): Message;
+  /** Looked up for each attempt, since who can serve may change meanwhile; undefined: nobody, at present. */
+  to(): Destination | undefined;
+  /** There was no answer in time, and it will be asked again. */
+  onSilence?: () => void;
+  readonly timeoutMs?: Millis | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Answer {
+  readonly value: unknown;
+  /** Full name of the party that answered, its incarnation included. */
+  readonly from: string;
+  /** For people. */
+  readonly whom: string;
+}
+
+/**
+ * Questions with one answer. Each is asked again until it is answered, with growing pauses: every request of
+ * the protocol may be asked twice.
+ */
+export class Requests {
+  readonly #connection: Connection;
+  readonly #alarms: Alarms;
+  readonly #timings: ClientTimings;
+
+  constructor(connection: Connection, alarms: Alarms, timings: ClientTimings) {
+    this.#connection = connection;
+    this.#alarms = alarms;
+    this.#timings = timings;
+  }
+
+  /**
+   * @throws UnreachableError when nobody has answered in time, or who answered was not ready all that time;
+   * what a refusal says as InputError, UnreachableError or GoshawkError by its code; the signal's reason.
+   */
+  ask(order: Order): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      order.signal?.throwIfAborted();
+      if (this.#connection.isClosed) throw connectionClosed();
+      new Request(order, this.#connection, this.#alarms, this.#timings, { resolve, reject }).begin();
+    });
+  }
+}
+
+interface Settle {
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+class Request implements Listener {
+  readonly #order: Order;
+  readonly #connection: Connection;
+  readonly #timings: ClientTimings;
+  readonly #settle: Settle;
+  readonly #number: number;
+  readonly #alarm: Alarm;
+  readonly #ignoreSignal: () => void;
+  readonly #beganAt = performance.now();
+  readonly #deadline: Millis;
+  #attempts = 0;
+  /** Who was asked last. */
+  #whom = 'the cluster';
+  /** The last answer was that it cannot be answered yet. */
+  #notReady: MessageOf<'refused'> | undefined;
+
+  constructor(order: Order, connection: Connection, alarms: Alarms, timings: ClientTimings, settle: Settle) {
+    this.#order = order;
+    this.#connection = connection;
+    this.#timings = timings;
+    this.#settle = settle;
+    this.#deadline = this.#beganAt + (order.timeoutMs ?? timings.requestTimeoutMs);
+    this.#number = connection.listen(this);
+    this.#alarm = alarms.add((now) => this.#ring(now));
+    this.#ignoreSignal = onAbort(order.signal, (reason) => this.#fail(reason));
+  }
+
+  begin(): void {
+    this.#attempt(this.#beganAt);
+  }
+
+  reply(reply: Reply, from: string): void {
+    switch (reply.type) {
+      case 'answer':
+        this.#end();
+        this.#settle.resolve({ value: reply.value, from, whom: this.#whom });
+        return;
+      case 'refused':
+        if (reply.code === 'not-ready') this.#notReady = reply;
+        else this.#fail(refusal(reply));
+        return;
+      case 'event':
+        return;
+    }
+  }
+
+  closed(): void {
+    this.#fail(connectionClosed());
+  }
+
+  #ring(now: Millis): void {
+    if (now >= this.#deadline) return this.#fail(this.#timeout(now));
+    this.#order.onSilence?.();
+    this.#attempt(now);
+  }
+
+  #attempt(now: Millis): void {
+    const to = this.#order.to();
+    try {
+      if (to !== undefined) {
+        if (to.title !== this.#whom) this.#notReady = undefined;
+        this.#whom = to.title;
+        this.#connection.send(to.party, this.#order.build(this.#number));
+      }
+    } catch (error) {
+      return this.#fail(error);
+    }
+    this.#alarm.set(Math.min(this.#deadline, now + nextPause(this.#timings, this.#attempts++)));
+  }
+
+  #timeout(now: Millis): UnreachableError {
+    if (this.#notReady !== undefined) {
+      const { code, message, hint } = this.#notReady;
+      return new UnreachableError(code, `${this.#whom}: ${message}`, hint);
+    }
+    return noAnswer(this.#whom, this.#order.what, Math.round(now - this.#beganAt));
+  }
+
+  #fail(error: unknown): void {
+    this.#end();
+    this.#settle.reject(error);
+  }
+
+  #end(): void {
+    this.#connection.forget(this.#number);
+    this.#alarm.clear();
+    this.#ignoreSignal();
+  }
+}
+
+/**
+ * How long to wait after an attempt, the first being 0. A fifth of it is drawn, so that the thousands who ask
+ * one scheduler that came back do not do it all at once.
+ */
+export function nextPause({ retryMs, retryMaxMs }: ClientTimings, attempt: number): Millis {
+  const pause = Math.min(retryMaxMs, retryMs * 2 ** Math.min(attempt, 30));
+  return pause * (0.9 + 0.2 * Math.random());
+}

@@ -1,0 +1,232 @@
+import { type Millis, UnreachableError } from '@goshawk/core';
+import { parsePartyName } from '@goshawk/runtime';
+import { abortable } from './abort.js';
+import {
+  type ClusterView,
+  readClusterView,
+  readIntroduction,
+  type SchedulerIntroduction,
+} from './answers.js';
+import { unknownJob } from './errors.js';
+import type { ClientTimings } from './options.js';
+import { rendezvous } from './rendezvous.js';
+import type { Answer, Destination, Requests } from './requests.js';
+
+/** A scheduler of the cluster, and how to address it. */
+export interface KnownScheduler extends Destination {
+  readonly name: string;
+  readonly tag: string;
+}
+
+interface AskOptions {
+  readonly timeoutMs?: Millis | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Which schedulers the cluster has, as far as we were told: central knows. What was told last serves until
+ * something newer comes, so jobs can be submitted and followed while central is away.
+ */
+export class Roster {
+  readonly #requests: Requests;
+  readonly #timings: ClientTimings;
+  /** Endpoints that the caller gave: of central, or of any scheduler. */
+  readonly #seeds: readonly string[];
+  #central: Destination | undefined;
+  #schedulers: readonly KnownScheduler[] = [];
+  #toldAt: Millis = Number.NEGATIVE_INFINITY;
+  #askedAt: Millis = Number.NEGATIVE_INFINITY;
+  #refreshing: Promise<void> | undefined;
+
+  constructor(requests: Requests, timings: ClientTimings, seeds: readonly string[]) {
+    this.#requests = requests;
+    this.#timings = timings;
+    this.#seeds = seeds;
+  }
+
+  get schedulers(): readonly KnownScheduler[] {
+    return this.#schedulers;
+  }
+
+  /** Where central is, or who was asked for it. */
+  get central(): Destination | undefined {
+    return this.#central;
+  }
+
+  /** @throws UnreachableError when none of the endpoints that were given answers */
+  async join(signal: AbortSignal | undefined): Promise<void> {
+    const timeoutMs = this.#timings.connectTimeoutMs;
+    // Those that are not the first may still tell of schedulers while central is away.
+    const introductions = this.#seeds.map((seed) => this.#introduce(seed, { timeoutMs, signal }));
+    try {
+      await Promise.any(introductions);
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw nobodyThere(this.#seeds, (error as AggregateError).errors);
+    }
+  }
+
+  /** The scheduler that a key belongs to, those excluded by name left out. */
+  forKey(key: string, excluded?: ReadonlySet<string>): KnownScheduler | undefined {
+    return rendezvous(key, this.#schedulers, excluded);
+  }
+
+  /** The scheduler that owns a job, as far as it is known. */
+  ownerOf(id: string): KnownScheduler | undefined {
+    const tag = id.slice(0, Math.max(id.lastIndexOf('-'), 0));
+    return tag === '' ? undefined : this.#schedulers.find((scheduler) => scheduler.tag === tag);
+  }
+
+  /**
+   * The scheduler that owns a job, after another look at who is there if need be.
+   *
+   * @throws InputError `unknown-job` when there is none; UnreachableError when nobody can tell
+   */
+  async findOwner(id: string, signal?: AbortSignal): Promise<KnownScheduler> {
+    const known = this.ownerOf(id);
+    if (known !== undefined) return known;
+    if (id.lastIndexOf('-') <= 0) throw unknownJob(id);
+    await this.refresh(signal);
+    const found = this.ownerOf(id);
+    if (found === undefined) throw unknownJob(id);
+    return found;
+  }
+
+  /** Asks anew; all who want that at the same time share one question. @throws UnreachableError */
+  refresh(signal?: AbortSignal): Promise<void> {
+    if (this.#refreshing === undefined) {
+      this.#refreshing = this.#ask().finally(() => {
+        this.#refreshing = undefined;
+      });
+      // It may fail when all who wanted it have given up.
+      this.#refreshing.catch(() => {});
+    }
+    return abortable(this.#refreshing, signal);
+  }
+
+  /** Asks anew in the background, unless that was done a moment ago. */
+  refreshSoon(): void {
+    if (performance.now() - this.#askedAt < this.#timings.rosterPauseMs) return;
+    // Nobody waits for it: what is known goes on serving.
+    this.refresh().catch(() => {});
+  }
+
+  /** Asks anew in the background if what is known is old. */
+  keepFresh(): void {
+    if (performance.now() - this.#toldAt > this.#timings.rosterAgeMaxMs) this.refreshSoon();
+  }
+
+  /** Central's own view, which also brings the list up to date. @throws UnreachableError */
+  async describe(options: AskOptions = {}): Promise<ClusterView> {
+    const central = this.#central;
+    if (central === undefined) throw centralUnknown(this.#seeds);
+    const answer = await this.#describe(central, options);
+    return this.#take(readClusterView(answer.value, answer.whom));
+  }
+
+  async #ask(): Promise<void> {
+    this.#askedAt = performance.now();
+    if (this.#central !== undefined) {
+      await this.describe();
+      return;
+    }
+    try {
+      await Promise.any(this.#seeds.map((seed) => this.#introduce(seed, {})));
+    } catch (error) {
+      throw nobodyThere(this.#seeds, (error as AggregateError).errors);
+    }
+  }
+
+  async #introduce(seed: string, options: AskOptions): Promise<void> {
+    const answer = await this.#describe({ party: `${seed}!*/0`, title: seed }, options);
+    const who = readIntroduction(answer.value, seed);
+    if (who.role === 'central') {
+      this.#central = centralAt(seed, 0);
+      this.#take(who);
+      return;
+    }
+    this.#meet(seed, answer, who);
+    // What this scheduler says serves for a while if central is away.
+    if (this.#central === undefined) return;
+    await this.describe({ ...options, timeoutMs: this.#timings.pollTimeoutMs }).catch(() => {});
+    options.signal?.throwIfAborted();
+  }
+
+  #describe(to: Destination, { timeoutMs, signal }: AskOptions): Promise<Answer> {
+    return this.#requests.ask({
+      what: 'to describe the cluster',
+      build: (request) => ({ type: 'describeCluster', request }),
+      to: () => to,
+      timeoutMs,
+      signal,
+    });
+  }
+
+  #meet(endpoint: string, { from }: Answer, { name, tag, central }: SchedulerIntroduction): void {
+    this.#central ??= centralNamed(central);
+    if (this.#schedulers.some((known) => known.tag === tag)) return;
+    this.#schedulers = [...this.#schedulers, ...knownScheduler(name, tag, endpoint, from)];
+  }
+
+  #take(view: ClusterView): ClusterView {
+    this.#toldAt = performance.now();
+    this.#schedulers = view.schedulers.flatMap(({ name, tag, endpoint, address }) =>
+      knownScheduler(name, tag, endpoint, address),
+    );
+    return view;
+  }
+}
+
+/**
+ * A job belongs to one incarnation of a scheduler, and so do requests about it. Its endpoint is the one for
+ * clients, which need not be the one that others know it by.
+ *
+ * @returns nothing for a scheduler that central itself no longer knows the address of
+ */
+function knownScheduler(name: string, tag: string, endpoint: string, address: string): KnownScheduler[] {
+  const party = parseParty(address);
+  if (party === undefined) return [];
+  const { incarnation, index } = party;
+  return [
+    { name, tag, party: `${endpoint}!${incarnation}/${index}`, title: `scheduler ${name} at ${endpoint}` },
+  ];
+}
+
+/** Central may be restarted, and is still central: whoever is there. */
+function centralAt(endpoint: string, index: number): Destination {
+  return { party: `${endpoint}!*/${index}`, title: `central at ${endpoint}` };
+}
+
+function centralNamed(name: string): Destination | undefined {
+  const party = parseParty(name);
+  return party && centralAt(party.endpoint, party.index);
+}
+
+function parseParty(name: string): { endpoint: string; incarnation: string; index: number } | undefined {
+  try {
+    const { process, index } = parsePartyName(name);
+    const mark = process.lastIndexOf('!');
+    return { endpoint: process.slice(0, mark), incarnation: process.slice(mark + 1), index };
+  } catch {
+    return undefined;
+  }
+}
+
+function nobodyThere(seeds: readonly string[], causes: readonly unknown[]): unknown {
+  const other = causes.find((cause) => !(cause instanceof UnreachableError));
+  if (other !== undefined) return other;
+  return new UnreachableError(
+    'unreachable',
+    `no answer from ${seeds.join(' or ')}; is the cluster running?`,
+    '`goshawk up` starts one on this machine',
+    { cause: causes[0] },
+  );
+}
+
+function centralUnknown(seeds: readonly string[]): UnreachableError {
+  return new UnreachableError(
+    'unreachable',
+    `${seeds.join(', ')} does not know where central is`,
+    'give the endpoint of central itself',
+  );
+}

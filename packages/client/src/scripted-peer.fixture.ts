@@ -1,0 +1,81 @@
+import type { Message, MessageOf, MessageType } from '@goshawk/core';
+import { Codec, Directory, Mailbox, SILENT_LOGGER } from '@goshawk/runtime';
+import { nanoid } from 'nanoid';
+
+export interface Replies {
+  answer(value: unknown): void;
+  refuse(code: string, message?: string, hint?: string): void;
+  event(value: unknown): void;
+}
+
+/** What a peer does with a message; `times`: how many of its type it has heard, this one included. */
+export type Script = (message: Message, replies: Replies, times: number) => void;
+
+/** The other side of a client's requests: a real mailbox that listens, with a script instead of a machine. */
+export class ScriptedPeer implements AsyncDisposable {
+  readonly endpoint: string;
+  /** Full name of its party. */
+  readonly party: string;
+  readonly heard: Message[] = [];
+  script: Script;
+  readonly #mailbox: Mailbox;
+  readonly #waiting: { type: MessageType; count: number; resolve: () => void }[] = [];
+
+  static async start(script: Script = () => {}, bind = 'tcp://127.0.0.1:0'): Promise<ScriptedPeer> {
+    const directory = new Directory();
+    const mailbox = await Mailbox.open({ bind, incarnation: nanoid(), directory, logger: SILENT_LOGGER });
+    return new ScriptedPeer(mailbox, script);
+  }
+
+  private constructor(mailbox: Mailbox, script: Script) {
+    this.#mailbox = mailbox;
+    this.script = script;
+    this.endpoint = mailbox.endpoint;
+    this.party = `${mailbox.process}/0`;
+    const codec = new Codec(mailbox.directory);
+    mailbox.register(0, (from, body) => {
+      const message = codec.decode(body, 'client');
+      const reply = (content: Message): void => {
+        mailbox.send(0, from, codec.encode(content));
+      };
+      this.#hear(message, reply);
+    });
+  }
+
+  of<T extends MessageType>(type: T): MessageOf<T>[] {
+    return this.heard.filter((message) => message.type === type) as unknown as MessageOf<T>[];
+  }
+
+  /** Resolves when it has heard so many messages of a type. */
+  async hears<T extends MessageType>(type: T, count = 1): Promise<MessageOf<T>> {
+    if (this.of(type).length < count) {
+      await new Promise<void>((resolve) => {
+        this.#waiting.push({ type, count, resolve });
+      });
+    }
+    return this.of(type)[count - 1]!;
+  }
+
+  close(): Promise<void> {
+    return this.#mailbox.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #hear(message: Message, reply: (content: Message) => void): void {
+    this.heard.push(message);
+    const { request } = message as MessageOf<'answer'>;
+    const replies: Replies = {
+      answer: (value) => reply({ type: 'answer', request, value }),
+      refuse: (code, text = '', hint = '') => reply({ type: 'refused', request, code, message: text, hint }),
+      event: (value) => reply({ type: 'event', request, value }),
+    };
+    this.script(message, replies, this.of(message.type).length);
+    for (const waiting of this.#waiting.splice(0)) {
+      if (this.of(waiting.type).length >= waiting.count) waiting.resolve();
+      else this.#waiting.push(waiting);
+    }
+  }
+}

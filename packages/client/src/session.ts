@@ -1,0 +1,63 @@
+import { type Millis, UnreachableError } from '@goshawk/core';
+import { pause } from './abort.js';
+import type { Alarms } from './alarms.js';
+import type { Connection } from './connection.js';
+import type { CallOptions, ClientTimings } from './options.js';
+import type { Answer, Order, Requests } from './requests.js';
+import type { KnownScheduler, Roster } from './roster.js';
+import type { Watches } from './watches.js';
+
+/** What a cluster and the handles of its jobs share. */
+export interface Session {
+  readonly connection: Connection;
+  readonly alarms: Alarms;
+  readonly requests: Requests;
+  readonly watches: Watches;
+  readonly roster: Roster;
+  readonly timings: ClientTimings;
+  /** Whose jobs these are, where a job does not say. */
+  readonly user: string | undefined;
+}
+
+/** Asks the scheduler that owns a job, which is looked up again whenever it is silent. */
+export async function askOwner(
+  session: Session,
+  id: string,
+  order: Pick<Order, 'what' | 'build'>,
+  { signal }: CallOptions,
+): Promise<Answer> {
+  const { roster, requests } = session;
+  const owner = await roster.findOwner(id, signal);
+  return requests.ask({
+    ...order,
+    to: () => roster.ownerOf(id) ?? owner,
+    onSilence: () => roster.refreshSoon(),
+    signal,
+  });
+}
+
+/**
+ * The schedulers of the cluster: a cluster that is just starting may have none for a moment.
+ *
+ * @throws UnreachableError when there is none within the time for a request
+ */
+export async function someSchedulers(
+  { roster, timings }: Session,
+  { signal }: CallOptions,
+): Promise<readonly KnownScheduler[]> {
+  roster.keepFresh();
+  const giveUpAt: Millis = performance.now() + timings.requestTimeoutMs;
+  while (roster.schedulers.length === 0) {
+    await roster.refresh(signal);
+    if (roster.schedulers.length > 0) break;
+    if (performance.now() >= giveUpAt) {
+      throw new UnreachableError(
+        'no-schedulers',
+        'the cluster has no scheduler that takes jobs',
+        'start one with `goshawk scheduler`',
+      );
+    }
+    await pause(timings.retryMs, signal);
+  }
+  return roster.schedulers;
+}

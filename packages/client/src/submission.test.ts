@@ -1,0 +1,152 @@
+import { describe, expect, test } from 'vitest';
+import { FakeCluster, obligingScheduler } from './fake-cluster.fixture.js';
+import { rendezvous } from './rendezvous.js';
+import type { Script } from './scripted-peer.fixture.js';
+
+const job = { name: 'j', tasks: [{ sleep: 1 }] };
+
+function namesOf(fake: FakeCluster) {
+  return fake.listed.map((index) => ({ name: `s${index}`, index }));
+}
+
+/** The scheduler that a key belongs to. */
+function ownerOf(fake: FakeCluster, key: string): number {
+  return rendezvous(key, namesOf(fake))!.index;
+}
+
+const drainingScheduler: Script = (message, { refuse }) => {
+  if (message.type === 'submit') refuse('draining', 'this scheduler is shutting down');
+};
+
+describe('submitting', () => {
+  test('sends the job with its key and user, and gives its id and when it was sent', async () => {
+    await using fake = await FakeCluster.start(1);
+    await using cluster = await fake.connect();
+    const before = performance.now();
+    const handle = await cluster.submit({ ...job, key: 'mine' });
+    expect(handle.id).toBe('t0-1');
+    expect(handle.sentAtMs).toBeGreaterThanOrEqual(before);
+    expect(handle.sentAtMs).toBeLessThanOrEqual(performance.now());
+    expect(fake.schedulers[0]!.of('submit')).toMatchObject([{ key: 'mine', spec: { ...job, user: 'ada' } }]);
+  });
+
+  test('spreads jobs over all schedulers, and brings one key to one scheduler from any client', async () => {
+    await using fake = await FakeCluster.start(4);
+    await using one = await fake.connect();
+    await using other = await fake.connect();
+    const keys = Array.from({ length: 100 }, (_, index) => `key-${index}`);
+    const ids = (cluster: typeof one) =>
+      Promise.all(keys.map(async (key) => (await cluster.submit({ ...job, key })).id));
+    expect(await ids(one)).toEqual(await ids(other));
+    for (const scheduler of fake.schedulers) {
+      const heard = scheduler.of('submit');
+      expect(heard.length).toBeGreaterThan(20);
+      expect(new Set(heard.map(({ key }) => key)).size).toBe(heard.length / 2);
+    }
+  });
+
+  test('goes to the next scheduler when the first one is shutting down', async () => {
+    await using fake = await FakeCluster.start(3);
+    await using cluster = await fake.connect();
+    const first = ownerOf(fake, 'k');
+    const second = rendezvous('k', namesOf(fake), new Set([`s${first}`]))!.index;
+    fake.schedulers[first]!.script = drainingScheduler;
+    expect((await cluster.submit({ ...job, key: 'k' })).id).toBe(`t${second}-1`);
+  });
+
+  test('fails when all are shutting down', async () => {
+    await using fake = await FakeCluster.start(2, () => drainingScheduler);
+    await using cluster = await fake.connect();
+    await expect(cluster.submit(job)).rejects.toMatchObject({
+      name: 'UnreachableError',
+      code: 'draining',
+      message: 'all schedulers of the cluster are shutting down',
+    });
+  });
+
+  test('goes elsewhere when its scheduler is silent and central no longer lists it', async () => {
+    await using fake = await FakeCluster.start(3);
+    await using cluster = await fake.connect();
+    const first = ownerOf(fake, 'k');
+    fake.schedulers[first]!.script = () => {};
+    const submitted = cluster.submit({ ...job, key: 'k' });
+    await fake.schedulers[first]!.hears('submit', 2);
+    fake.listed = fake.listed.filter((index) => index !== first);
+    expect((await submitted).id).toBe(`t${ownerOf(fake, 'k')}-1`);
+  });
+
+  test('stays with its scheduler when one comes that the key would belong to', async () => {
+    await using fake = await FakeCluster.start(3);
+    const last = ownerOf(fake, 'k');
+    fake.listed = fake.listed.filter((index) => index !== last);
+    const first = ownerOf(fake, 'k');
+    await using cluster = await fake.connect();
+    const oblige = fake.schedulers[first]!.script;
+    fake.schedulers[first]!.script = () => {};
+    const submitted = cluster.submit({ ...job, key: 'k' });
+    await fake.schedulers[first]!.hears('submit');
+    fake.listed = [0, 1, 2];
+    // Asked twice more: by then the new list is known.
+    await fake.central.hears('describeCluster', 3);
+    fake.schedulers[first]!.script = oblige;
+    expect((await submitted).id).toBe(`t${first}-1`);
+  });
+
+  test('waits for a scheduler in a cluster that has none yet', async () => {
+    await using fake = await FakeCluster.start(1);
+    fake.listed = [];
+    await using cluster = await fake.connect();
+    const submitted = cluster.submit(job);
+    await fake.central.hears('describeCluster', 3);
+    fake.listed = [0];
+    expect((await submitted).id).toBe('t0-1');
+    fake.listed = [];
+  });
+
+  test('fails when there is none for too long', async () => {
+    await using fake = await FakeCluster.start(0);
+    await using cluster = await fake.connect({ requestTimeoutMs: 60 });
+    await expect(cluster.submit(job)).rejects.toMatchObject({
+      name: 'UnreachableError',
+      code: 'no-schedulers',
+    });
+  });
+
+  test('goes on while central is away', async () => {
+    await using fake = await FakeCluster.start(2);
+    await using cluster = await fake.connect({ rosterAgeMaxMs: 1 });
+    await fake.central.close();
+    const handle = await cluster.submit(job);
+    expect((await handle.wait()).state).toBe('completed');
+  });
+
+  test('learns of new schedulers as time goes by', async () => {
+    await using fake = await FakeCluster.start(2);
+    fake.listed = [0];
+    await using cluster = await fake.connect({ rosterAgeMaxMs: 1 });
+    fake.listed = [0, 1];
+    for (let i = 0; fake.schedulers[1]!.heard.length === 0; i++)
+      await cluster.submit({ ...job, key: `key-${i}` });
+    expect(fake.schedulers[1]!.of('submit')).toHaveLength(1);
+  });
+
+  test('tells what the scheduler has against the job', async () => {
+    await using fake = await FakeCluster.start(1, () => (_message, { refuse }) => {
+      refuse('impossible-demand', 'no worker has 64 cpus; the closest, w3, has 8', 'ask for less');
+    });
+    await using cluster = await fake.connect();
+    await expect(cluster.submit(job)).rejects.toMatchObject({
+      name: 'InputError',
+      code: 'impossible-demand',
+      hint: 'ask for less',
+    });
+  });
+
+  test('of hundreds at once needs one message each', async () => {
+    await using fake = await FakeCluster.start(3, (index) => obligingScheduler(`t${index}`));
+    await using cluster = await fake.connect({ retryMs: 5_000, requestTimeoutMs: 20_000 });
+    const handles = await Promise.all(Array.from({ length: 500 }, () => cluster.submit(job)));
+    expect(new Set(handles.map(({ id }) => id)).size).toBe(500);
+    expect(fake.schedulers.reduce((sum, { heard }) => sum + heard.length, 0)).toBe(500);
+  });
+});

@@ -1,0 +1,101 @@
+import { GoshawkError, type JobInput, type Millis, UnreachableError } from '@goshawk/core';
+import { nanoid } from 'nanoid';
+import { readSubmitted } from './answers.js';
+import type { CallOptions } from './options.js';
+import { prepareJob } from './prepare-job.js';
+import type { KnownScheduler } from './roster.js';
+import { type Session, someSchedulers } from './session.js';
+
+/** A job as people write it; see the job model of `@goshawk/core`. */
+export type JobSubmission = JobInput & {
+  /**
+   * Names the submission: the same key is the same job, however often it is submitted. At most 256
+   * characters. Default: a new one.
+   */
+  readonly key?: string | undefined;
+};
+
+export interface Accepted {
+  readonly id: string;
+  /** When it was sent first, by `performance.now()`. */
+  readonly sentAtMs: Millis;
+}
+
+/**
+ * Hands a job to the scheduler that its key belongs to, and to the next one if that is shutting down.
+ *
+ * @throws InputError for a job that is none or can never run; UnreachableError
+ */
+export async function submit(
+  session: Session,
+  submission: JobSubmission,
+  options: CallOptions,
+): Promise<Accepted> {
+  const { key = nanoid(), ...job } = submission;
+  const spec = prepareJob(job, process.cwd(), session.user);
+  const draining = new Set<string>();
+  let sentAtMs: Millis | undefined;
+  const note = (): void => {
+    sentAtMs ??= performance.now();
+  };
+  for (;;) {
+    await someSchedulers(session, options);
+    const choice = new Choice(session, key, draining);
+    try {
+      const answer = await session.requests.ask({
+        what: 'to take a job',
+        build: (request) => {
+          note();
+          return { type: 'submit', request, key, spec };
+        },
+        to: () => choice.current(),
+        onSilence: () => session.roster.refreshSoon(),
+        signal: options.signal,
+      });
+      const { job: id } = readSubmitted(answer.value, answer.whom);
+      return { id, sentAtMs: sentAtMs ?? performance.now() };
+    } catch (error) {
+      if (!(error instanceof GoshawkError) || error.code !== 'draining') throw error;
+      draining.add(choice.name);
+      session.roster.refreshSoon();
+      if (session.roster.forKey(key, draining) === undefined) throw allDraining(error);
+    }
+  }
+}
+
+/**
+ * The scheduler that one submission goes to. It stays the same while central lists it, even if another one
+ * comes that the key would belong to: it may have taken the job already, with its answer lost or late.
+ */
+class Choice {
+  readonly #session: Session;
+  readonly #key: string;
+  readonly #excluded: ReadonlySet<string>;
+  #chosen: KnownScheduler | undefined;
+
+  constructor(session: Session, key: string, excluded: ReadonlySet<string>) {
+    this.#session = session;
+    this.#key = key;
+    this.#excluded = excluded;
+  }
+
+  get name(): string {
+    return this.#chosen?.name ?? '';
+  }
+
+  current(): KnownScheduler | undefined {
+    const { roster } = this.#session;
+    const isListed = roster.schedulers.some(({ party }) => party === this.#chosen?.party);
+    if (!isListed) this.#chosen = roster.forKey(this.#key, this.#excluded) ?? this.#chosen;
+    return this.#chosen;
+  }
+}
+
+function allDraining(cause: GoshawkError): UnreachableError {
+  return new UnreachableError(
+    'draining',
+    'all schedulers of the cluster are shutting down',
+    'start one with `goshawk scheduler`, or try again later',
+    { cause },
+  );
+}

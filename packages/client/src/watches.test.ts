@@ -1,0 +1,148 @@
+import type { GoshawkError, JobSummary } from '@goshawk/core';
+import { SILENT_LOGGER } from '@goshawk/runtime';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Alarms } from './alarms.js';
+import type { EndedEvent } from './answers.js';
+import { Connection } from './connection.js';
+import { detail, FAST, summary } from './fake-cluster.fixture.js';
+import { completeTimings } from './options.js';
+import { ScriptedPeer } from './scripted-peer.fixture.js';
+import { Watches } from './watches.js';
+
+let connection: Connection;
+let alarms: Alarms;
+let peer: ScriptedPeer;
+
+beforeEach(async () => {
+  connection = await Connection.open(SILENT_LOGGER);
+  alarms = new Alarms();
+  peer = await ScriptedPeer.start();
+});
+
+afterEach(async () => {
+  await connection.close();
+  alarms.close();
+  await peer.close();
+});
+
+const progress = { kind: 'progress', job: summary('t-1') };
+const ended = { kind: 'ended', job: detail('t-1') };
+
+/** Watches job t-1 and records what is told. */
+function watch(options: { onSilence?: () => void } = {}) {
+  const told = { progress: [] as JobSummary[], ended: [] as EndedEvent[], failed: [] as GoshawkError[] };
+  let stop = (): void => {};
+  const over = new Promise<void>((resolve) => {
+    stop = new Watches(connection, alarms, completeTimings(FAST)).open(
+      {
+        id: 't-1',
+        detail: false,
+        to: () => ({ party: peer.party, title: 'scheduler s' }),
+        onSilence: options.onSilence ?? (() => {}),
+      },
+      {
+        progress: (job) => told.progress.push(job),
+        ended: (event) => {
+          told.ended.push(event);
+          resolve();
+        },
+        failed: (error) => {
+          told.failed.push(error);
+          resolve();
+        },
+      },
+    );
+  });
+  return { told, over, stop: () => stop() };
+}
+
+describe('a watch', () => {
+  test('hears progress, then the end, once, however often it is told', async () => {
+    // All of it arrives in one frame, so that what comes after the end has come when the end is told.
+    peer.script = (_message, { event }) => {
+      event(progress);
+      event(progress);
+      event(ended);
+      event(ended);
+      event(progress);
+    };
+    const { told, over } = watch();
+    await over;
+    expect(told).toMatchObject({ progress: [{}, {}], ended: [{ kind: 'ended' }], failed: [] });
+  });
+
+  test('asks again until it hears something', async () => {
+    peer.script = (_message, { event }, times) => {
+      if (times === 3) event(ended);
+    };
+    let silences = 0;
+    const { over, told } = watch({ onSilence: () => silences++ });
+    await over;
+    expect(told.ended).toHaveLength(1);
+    expect(silences).toBe(2);
+  });
+
+  test('shows signs of life under one number, and hears by them of an end that was lost', async () => {
+    peer.script = (_message, { event }, times) => event(times < 4 ? progress : ended);
+    const { over, told } = watch();
+    await over;
+    expect(told.progress).toHaveLength(3);
+    expect(new Set(peer.of('watchJob').map(({ request }) => request)).size).toBe(1);
+  });
+
+  test('outlives an owner that is silent for a while', async () => {
+    peer.script = (_message, { event }, times) => {
+      if (times === 1) event(progress);
+      if (times === 5) event(ended);
+    };
+    const { over, told } = watch();
+    await over;
+    expect(told).toMatchObject({ ended: [{}], failed: [] });
+  });
+
+  test('of an owner that is silent for too long fails, and says so', async () => {
+    peer.script = (_message, { event }, times) => {
+      if (times === 1) event(progress);
+    };
+    const { over, told } = watch();
+    await over;
+    expect(told.failed[0]).toMatchObject({ name: 'UnreachableError', code: 'owner-gone' });
+    expect(told.failed[0]!.message).toMatch(
+      /^no news of t-1: no answer from scheduler s, which owns it, for /,
+    );
+  });
+
+  test('fails when there is no such job', async () => {
+    peer.script = (_message, { refuse }) => refuse('unknown-job', 'there is no job t-1');
+    const { over, told } = watch();
+    await over;
+    expect(told.failed).toMatchObject([{ code: 'unknown-job', message: 'there is no job t-1' }]);
+  });
+
+  test('fails when what it hears is no news', async () => {
+    peer.script = (_message, { event }) => event({ kind: 'ended' });
+    const { over, told } = watch();
+    await over;
+    expect(told.failed).toMatchObject([{ code: 'bad-answer' }]);
+  });
+
+  test('that is stopped says so to the owner, and hears nothing more', async () => {
+    peer.script = (_message, { event }) => event(progress);
+    const { told, stop } = watch();
+    const { request } = await peer.hears('watchJob');
+    stop();
+    stop();
+    expect((await peer.hears('unwatch')).request).toBe(request);
+    expect(told.ended).toEqual([]);
+    expect(peer.of('unwatch')).toHaveLength(1);
+  });
+
+  test('says goodbye when its connection is closed', async () => {
+    const { over, told } = watch();
+    await peer.hears('watchJob');
+    await connection.close();
+    await over;
+    expect(told.failed).toMatchObject([{ code: 'closed' }]);
+    await peer.hears('unwatch');
+  });
+});

@@ -1,0 +1,161 @@
+import type { GoshawkError, JobEvent, JobSummary, Millis } from '@goshawk/core';
+import type { Alarm, Alarms } from './alarms.js';
+import { type EndedEvent, readJobEvent } from './answers.js';
+import type { Connection, Listener, Reply } from './connection.js';
+import { connectionClosed, ownerGone, refusal } from './errors.js';
+import type { ClientTimings } from './options.js';
+import { type Destination, nextPause } from './requests.js';
+
+export interface Watcher {
+  /** Now and then, and at once when the watch begins. */
+  progress?: (job: JobSummary) => void;
+  /** Once, and nothing after it. `at`: when the news arrived, by `performance.now()`. */
+  ended: (event: EndedEvent, at: Millis) => void;
+  /** Once, and nothing after it. */
+  failed: (error: GoshawkError) => void;
+}
+
+export interface WatchOrder {
+  readonly id: string;
+  /** The end comes with each task's start and run time. */
+  readonly detail: boolean;
+  /** Who owns the job; looked up for each sign of life. */
+  to(): Destination | undefined;
+  onSilence: () => void;
+}
+
+/**
+ * Jobs whose end is waited for. The owner tells what happens by itself; the watch asks again now and then,
+ * which shows it that somebody still listens and us that it is still there, and which brings an end that got
+ * lost: asked about a job that has ended, the owner tells the end again.
+ */
+export class Watches {
+  readonly #connection: Connection;
+  readonly #alarms: Alarms;
+  readonly #timings: ClientTimings;
+
+  constructor(connection: Connection, alarms: Alarms, timings: ClientTimings) {
+    this.#connection = connection;
+    this.#alarms = alarms;
+    this.#timings = timings;
+  }
+
+  /** @returns stops watching; nothing is told afterwards */
+  open(order: WatchOrder, watcher: Watcher): () => void {
+    if (this.#connection.isClosed) throw connectionClosed();
+    const watch = new Watch(order, watcher, this.#connection, this.#alarms, this.#timings);
+    watch.begin();
+    return () => watch.stop();
+  }
+}
+
+class Watch implements Listener {
+  readonly #order: WatchOrder;
+  readonly #watcher: Watcher;
+  readonly #connection: Connection;
+  readonly #timings: ClientTimings;
+  readonly #number: number;
+  readonly #alarm: Alarm;
+  /** When the first question was asked that nothing has come after; undefined while all is well. */
+  #silentSince: Millis | undefined;
+  #attempts = 0;
+  #whom = 'the scheduler';
+  #isOver = false;
+
+  constructor(
+    order: WatchOrder,
+    watcher: Watcher,
+    connection: Connection,
+    alarms: Alarms,
+    timings: ClientTimings,
+  ) {
+    this.#order = order;
+    this.#watcher = watcher;
+    this.#connection = connection;
+    this.#timings = timings;
+    this.#number = connection.listen(this);
+    this.#alarm = alarms.add((now) => this.#ring(now));
+  }
+
+  begin(): void {
+    this.#ask(performance.now());
+  }
+
+  stop(): void {
+    if (this.#isOver) return;
+    this.#end();
+    const to = this.#order.to();
+    if (to !== undefined) this.#connection.send(to.party, { type: 'unwatch', request: this.#number });
+  }
+
+  closed(): void {
+    this.stop();
+    this.#watcher.failed(connectionClosed());
+  }
+
+  reply(reply: Reply, _from: string, at: Millis): void {
+    if (this.#isOver) return;
+    if (reply.type === 'event') return this.#hear(reply.value, at);
+    // It is there, but does not know yet: the next question may find it ready.
+    if (reply.type === 'answer' || reply.code === 'not-ready') return;
+    this.#end();
+    this.#watcher.failed(refusal(reply));
+  }
+
+  #hear(value: unknown, at: Millis): void {
+    let event: JobEvent;
+    try {
+      event = readJobEvent(value, this.#whom);
+    } catch (error) {
+      this.#end();
+      return this.#watcher.failed(error as GoshawkError);
+    }
+    if (event.kind === 'ended') {
+      this.#end();
+      return this.#watcher.ended(event, at);
+    }
+    if (this.#silentSince !== undefined) {
+      this.#silentSince = undefined;
+      this.#attempts = 0;
+      // Spread, so that jobs that were submitted together are not asked after together for ever.
+      this.#alarm.set(at + this.#timings.renewMs * (0.8 + 0.2 * Math.random()));
+    }
+    this.#watcher.progress?.(event.job);
+  }
+
+  #ring(now: Millis): void {
+    const { requestTimeoutMs } = this.#timings;
+    if (this.#silentSince !== undefined) {
+      const silentMs = now - this.#silentSince;
+      if (silentMs >= requestTimeoutMs) {
+        this.#end();
+        return this.#watcher.failed(ownerGone(this.#order.id, this.#whom, Math.round(silentMs)));
+      }
+      this.#order.onSilence();
+    }
+    this.#ask(now);
+  }
+
+  #ask(now: Millis): void {
+    this.#silentSince ??= now;
+    const { id, detail, to: owner } = this.#order;
+    const to = owner();
+    try {
+      if (to !== undefined) {
+        this.#whom = to.title;
+        this.#connection.send(to.party, { type: 'watchJob', request: this.#number, id, detail });
+      }
+    } catch (error) {
+      this.#end();
+      return this.#watcher.failed(error as GoshawkError);
+    }
+    const giveUpAt = this.#silentSince + this.#timings.requestTimeoutMs;
+    this.#alarm.set(Math.min(giveUpAt, now + nextPause(this.#timings, this.#attempts++)));
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    this.#connection.forget(this.#number);
+    this.#alarm.clear();
+  }
+}
