@@ -91,7 +91,8 @@ export class Worker implements Machine<WorkerTimer> {
       case 'none':
         return this.#refused(message.ask, now);
       case 'steal':
-        return this.#stealing.give(from, message.round);
+        this.#stealing.give(from, message.round);
+        return this.#serve(now);
       case 'stolen':
         return this.#takeStolen(from, message, now);
       case 'confirm':
@@ -101,7 +102,8 @@ export class Worker implements Machine<WorkerTimer> {
         this.#queue.removeProbes(from, message.job, message.stage);
         return this.#serve(now);
       case 'cancelTask':
-        return this.#cancelTask(from, message);
+        this.#cancelTask(from, message);
+        return this.#serve(now);
       case 'assign':
         return this.#assigned(message, now);
       case 'welcome':

@@ -9,12 +9,12 @@ const OPENING = ['cluster', 'settings'];
  * Plays a transcript on real machines.
  *
  * @returns it, with what the machines do below each command
- * @throws Error that names the file and line of a command that cannot be carried out
+ * @throws Error that names the file and the command that cannot be carried out
  */
 export function play(transcript: string, name: string): string {
   const lines: string[] = [];
   let stage: Stage | undefined;
-  writtenLines(transcript).forEach((line, index) => {
+  writtenLines(transcript).forEach((line) => {
     lines.push(line);
     const command = parseCommand(line);
     if (command === undefined) return;
@@ -26,7 +26,7 @@ export function play(transcript: string, name: string): string {
       run(stage, command);
       lines.push(...stage.takeLines().map((did) => INDENT + did));
     } catch (error) {
-      throw new Error(`${name}, ${line} (written line ${index + 1}): ${(error as Error).message}`, {
+      throw new Error(`${name}, ${line}: ${(error as Error).message}`, {
         cause: error,
       });
     }
