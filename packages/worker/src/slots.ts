@@ -24,8 +24,8 @@ export interface Running {
   readonly estimateMs: number;
   readonly timeoutMs: number | undefined;
   startedAt: Millis;
-  /** Why it was told to end, when it was. */
-  ending: 'cancelled' | 'timeout' | 'shutdown' | undefined;
+  /** Its owner is gone: it was told to end, and nobody wants to hear of that. */
+  orphaned: boolean;
   /** Created with the first byte that the task prints. */
   output: OutputBuffer | undefined;
 }

@@ -177,7 +177,7 @@ export class Worker implements Machine<WorkerTimer> {
     this.counters.tasksEnded++;
     if (running.timeoutMs !== undefined) this.#env.clearTimer('taskTimeout', slot);
     if (running.output !== undefined) this.#env.clearTimer('output', slot);
-    this.#report(running, outcome, runMs, now);
+    if (!running.orphaned) this.#report(running, outcome, runMs, now);
     if (running.placedByCentral) this.#tellCentral('placementEnded', running);
     this.#slots.release(slot);
     this.#serve(now);
@@ -192,10 +192,7 @@ export class Worker implements Machine<WorkerTimer> {
 
   /** Kills what runs; the owners hear that it was cut short and may run it elsewhere. */
   killAll(reason: KillReason): void {
-    for (const [slot, running] of this.#slots.running()) {
-      running.ending ??= reason;
-      this.#env.kill(slot, reason);
-    }
+    for (const [slot] of this.#slots.running()) this.#env.kill(slot, reason);
   }
 
   /** Says goodbye, so that nobody has to wait for the lease to end. */
@@ -298,7 +295,7 @@ export class Worker implements Machine<WorkerTimer> {
       estimateMs: entry.estimateMs,
       timeoutMs: message.timeoutMs,
       startedAt: now,
-      ending: undefined,
+      orphaned: false,
       output: undefined,
     };
     this.#slots.run(slot, running);
@@ -323,8 +320,6 @@ export class Worker implements Machine<WorkerTimer> {
   #cancelTask(from: Address, { job, task, attempt }: MessageOf<'cancelTask'>): void {
     const slot = this.#slots.indexOfTask(from, job, task, attempt);
     if (slot >= 0) {
-      const running = this.#slots.at(slot) as Running;
-      running.ending ??= 'cancelled';
       return this.#env.kill(slot, 'cancelled');
     }
     if (this.#reports.has(from, job, task, attempt)) return;
@@ -338,7 +333,6 @@ export class Worker implements Machine<WorkerTimer> {
     const running = this.#slots.at(slot);
     if (running.kind !== 'running' || running.timeoutMs === undefined) return;
     if (now < running.startedAt + running.timeoutMs) return;
-    running.ending ??= 'timeout';
     this.#env.kill(slot, 'timeout');
   }
 
@@ -516,7 +510,7 @@ export class Worker implements Machine<WorkerTimer> {
     this.#reports.dropOwner(owner);
     for (const [slot, running] of this.#slots.running()) {
       if (running.owner !== owner) continue;
-      running.ending ??= 'cancelled';
+      running.orphaned = true;
       this.#env.kill(slot, 'cancelled');
     }
     for (const [slot, { entry }] of [...this.#slots.asking()]) {

@@ -92,8 +92,8 @@ const RENDERERS: Renderers = {
     `bind #${ask}: ${taskName(names, from, job, task, attempt)}`,
   none: ({ ask }) => `none #${ask}`,
   ended: ({ report, job, task, attempt, outcome, runMs }, { to, names }) =>
-    `report ${report}: ${taskName(names, to, job, task, attempt)} ${outcome.kind} after ${runMs} ms`,
-  confirm: ({ report }) => `confirm report ${report}`,
+    `ended #${report}: ${taskName(names, to, job, task, attempt)} ${outcome.kind} after ${runMs} ms`,
+  confirm: ({ report }) => `confirm #${report}`,
   output: ({ job, task, attempt, offset, chunk }, { to, names }) =>
     `output of ${taskName(names, to, job, task, attempt)}: ${chunk.bytes.length} bytes from ${offset}`,
   cancelTask: ({ job, task, attempt }, { from, names }) =>

@@ -101,10 +101,14 @@ export class Stage {
     this.#held.delete(`${from.address} ${to.address}`);
   }
 
-  /** Delivers what is on its way, and what follows from it, until nothing is but what is held. */
+  /** Delivers what is on its way, and what follows from it, until nothing is but what is held; no time passes. */
   settle(): void {
-    for (let next = this.#firstFree(); next !== undefined; next = this.#firstFree()) {
-      this.cluster.deliver(next.from, next.to);
+    const { cluster } = this;
+    for (;;) {
+      const next = this.#firstFree();
+      if (next !== undefined) cluster.deliver(next.from, next.to);
+      else if (cluster.nextEventAt() <= cluster.now) cluster.happenNext();
+      else return;
     }
   }
 
