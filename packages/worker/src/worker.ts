@@ -47,6 +47,8 @@ export class Worker implements Machine<WorkerTimer> {
   #nextAsk = 1;
   #sweepArmed = false;
   #draining = false;
+  /** Whoever started this worker wants it to end. */
+  #stopping = false;
   #saidDrained = false;
 
   constructor(config: WorkerConfig, env: WorkerEnvironment) {
@@ -116,7 +118,8 @@ export class Worker implements Machine<WorkerTimer> {
       case 'peers':
         return this.#peersChanged(from, message, now);
       case 'drain':
-        return from === this.#membership.central ? this.#setDraining(message.on, now) : undefined;
+        if (from === this.#membership.central && !this.#stopping) this.#setDraining(message.on, now);
+        return;
       case 'readCounters':
         return this.#env.send(from, {
           type: 'answer',
@@ -185,8 +188,13 @@ export class Worker implements Machine<WorkerTimer> {
     this.#sayIfDrained();
   }
 
-  /** Stops taking work: gives back what waits, lets what runs end, then `env.drained()`. */
+  /**
+   * Stops taking work for good: gives back what waits, lets what runs end, then `env.drained()`. The operator
+   * cannot take it back.
+   */
   drain(now: Millis): void {
+    this.#stopping = true;
+    this.#saidDrained = false;
     this.#setDraining(true, now);
   }
 
