@@ -63,6 +63,7 @@ describe('a command', () => {
     );
     expect(sink.text()).not.toContain('secret');
     expect(sink.text()).not.toContain('forged');
+    expect(sink.text()).not.toContain('MALLOC');
   });
 
   it('runs in its folder', async () => {

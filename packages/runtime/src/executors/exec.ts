@@ -13,6 +13,7 @@ export class ExecExecutor implements Executor {
     this.#link = new SpawnerLink(options);
   }
 
+  /** @throws BadPayload, of which the dispatcher (executors.ts) makes a failed run. */
   start(order: RunOrder, sink: RunSink): Run {
     const payload = order.payload as ExecPayload;
     checkExec(payload);

@@ -40,6 +40,7 @@ export class ModuleExecutor implements Executor {
     this.#options = options;
   }
 
+  /** @throws BadPayload, of which the dispatcher (executors.ts) makes a failed run. */
   start(order: RunOrder, sink: RunSink): Run {
     const payload = order.payload as ModulePayload;
     const run = new ModuleRun(

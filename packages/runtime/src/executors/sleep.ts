@@ -16,6 +16,7 @@ const TURN_BELOW_MS = 0.25;
 export class SleepExecutor implements Executor {
   readonly #runs = new Set<SleepRun>();
 
+  /** @throws BadPayload, of which the dispatcher (executors.ts) makes a failed run. */
   start(order: RunOrder, sink: RunSink): Run {
     const sleepMs = checkSleep((order.payload as SleepPayload).sleep);
     const run = new SleepRun(sleepMs, sink, () => this.#runs.delete(run));

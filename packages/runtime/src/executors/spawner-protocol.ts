@@ -1,8 +1,8 @@
 import type { KillReason, Outcome, OutputStream } from './contract.js';
 
 /**
- * What the worker and its spawner say to each other, in frames (see framing.ts). Every body but output
- * is JSON; bytes that belong to a task (stdin, output) are never re-encoded.
+ * What the worker and its spawner say to each other, in frames (see framing.ts). What is small is JSON;
+ * bytes that belong to a task (stdin, output) go as they are.
  *
  * | frame   | from    | body                                              | when                                  |
  * |---------|---------|---------------------------------------------------|---------------------------------------|
@@ -43,6 +43,16 @@ export interface SpawnerSettings {
 
 /** The descriptor on which the spawner finds its end of the stream. */
 export const LINK_DESCRIPTOR = 3;
+
+/**
+ * Makes glibc's allocator return large blocks to the system when they are freed, rather than keep them
+ * for later. For the spawner alone; its commands do not get it.
+ */
+export const MALLOC_ENVIRONMENT: Readonly<Record<string, string>> = {
+  MALLOC_ARENA_MAX: '1',
+  MALLOC_MMAP_THRESHOLD_: '32768',
+  MALLOC_TRIM_THRESHOLD_: '65536',
+};
 
 const NO_BYTES = new Uint8Array(0);
 

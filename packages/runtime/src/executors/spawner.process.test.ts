@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { compiledFile } from './compiled.js';
 import { createExecutors, type Executors } from './executors.js';
+import { UNANSWERED_STARTS_MAX } from './limits.js';
 import { createRecord, parseRecord, recordFile, recordFolder } from './process-groups.js';
 import { isAlive, type ProcessIdentity, processIdentity } from './process-identity.js';
 import { outcomeOf, record } from './recording.js';
@@ -172,8 +173,8 @@ describe('when the spawner dies', () => {
     process.kill(spawner.pid, 'SIGKILL');
     const outcomes = await Promise.all(runs.map(({ sink }) => sink.end));
     const kinds = outcomes.map(({ outcome }) => outcome.kind);
-    expect(new Set(kinds.slice(0, 32))).toEqual(new Set(['failed']));
-    expect(new Set(kinds.slice(32))).toEqual(new Set(['completed']));
+    expect(new Set(kinds.slice(0, UNANSWERED_STARTS_MAX))).toEqual(new Set(['failed']));
+    expect(new Set(kinds.slice(UNANSWERED_STARTS_MAX))).toEqual(new Set(['completed']));
   });
 });
 

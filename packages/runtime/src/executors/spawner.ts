@@ -17,6 +17,7 @@ import {
   endedBody,
   FrameKind,
   LINK_DESCRIPTOR,
+  MALLOC_ENVIRONMENT,
   outputBody,
   readKillBody,
   readStartBody,
@@ -30,8 +31,10 @@ const writer = new FrameWriter(link);
 const record = new GroupRecord(settings.recordFile, (error) => {
   console.error(`goshawk: the record of process groups cannot be written: ${error.message}`);
 });
-/** This process was given only what tasks may see. */
-const inherited = { ...process.env };
+/** What commands see of this process's own environment: all that it was given but its own settings. */
+const inherited = Object.fromEntries(
+  Object.entries(process.env).filter(([name, value]) => MALLOC_ENVIRONMENT[name] !== value),
+);
 
 const watch = new GroupWatch();
 
