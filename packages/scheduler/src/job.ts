@@ -172,10 +172,13 @@ export class Job {
     );
   }
 
-  /** Tasks that may start before the job's own limit on running tasks is reached. */
+  /** Tasks that may go to a worker before the job's own limit on running tasks is reached. */
   get headroom(): number {
     const limit = this.spec.maxRunning;
-    return limit === undefined ? Number.POSITIVE_INFINITY : Math.max(0, limit - this.runningCount);
+    if (limit === undefined) return Number.POSITIVE_INFINITY;
+    const placing = this.#counts[TaskState.placing]!;
+    const placed = this.#counts[TaskState.placed]!;
+    return Math.max(0, limit - this.runningCount - placing - placed);
   }
 
   get state(): JobState {

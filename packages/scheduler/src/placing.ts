@@ -12,10 +12,12 @@ export class Placer {
     this.#env = env;
   }
 
-  /** Hands all waiting tasks of the stage to central, as new attempts. */
+  /** Hands the waiting tasks of the stage to central, as new attempts: as many as the job may run at a time. */
   place(job: Job, stage: Stage, central: Address, now: Millis): void {
     const tasks: TaskAttempt[] = [];
-    for (let task = job.takeWaiting(stage); task >= 0; task = job.takeWaiting(stage)) {
+    for (let left = job.headroom; left > 0; left--) {
+      const task = job.takeWaiting(stage);
+      if (task < 0) break;
       job.attempts[task]!++;
       job.set(task, TaskState.placing);
       tasks.push({ task, attempt: job.attempts[task]! });

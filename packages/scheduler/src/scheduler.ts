@@ -414,7 +414,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   /** A task has come to its end: what waited for that may go on. */
   #afterEnd(job: Job, stage: Stage, now: Millis): void {
     if (stage.unfinished === 0) this.#finishStage(job, stage, now);
-    else if (job.spec.maxRunning !== undefined) {
+    if (job.spec.maxRunning !== undefined) {
       for (const other of job.stages) if (other.waiting > 0) this.#find(job, other, now);
     }
     this.#endIfDone(job, now);

@@ -207,11 +207,16 @@ function resourcesOf(options: Command['options']): Resources {
   return options.has('memory') ? { memory: numberOf(options, 'memory', 0) } : {};
 }
 
-/** `stages=2,1` are two stages, the second after the first. */
+/** `stages=2,1` are two stages, the second after the first; `stages=2|1` do not wait for each other. */
 function jobOf(options: Command['options']): JobInput {
   const sleep = numberOf(options, 'sleep', 100);
   const tasks = (count: number) => ({ count, run: { sleep } });
-  const stages = options.get('stages')?.split(',').map(Number);
+  const inOrder = options.get('stages')?.includes(',');
+  const after = (stage: number) => (inOrder && stage > 0 ? [`${stage - 1}`] : []);
+  const stages = options
+    .get('stages')
+    ?.split(/[,|]/)
+    .map((count, i) => ({ name: `${i}`, after: after(i), tasks: tasks(Number(count)) }));
   const timeout = options.get('timeout');
   const max = options.get('max');
   return {
@@ -220,14 +225,6 @@ function jobOf(options: Command['options']): JobInput {
     demand: { ...resourcesOf(options) },
     ...(timeout === undefined ? {} : { timeout: Number(timeout) }),
     ...(max === undefined ? {} : { maxRunning: Number(max) }),
-    ...(stages === undefined
-      ? { tasks: tasks(numberOf(options, 'tasks', 1)) }
-      : {
-          stages: stages.map((count, i) => ({
-            name: `${i}`,
-            after: i === 0 ? [] : [`${i - 1}`],
-            tasks: tasks(count),
-          })),
-        }),
+    ...(stages === undefined ? { tasks: tasks(numberOf(options, 'tasks', 1)) } : { stages }),
   };
 }
