@@ -18,7 +18,8 @@ export const POLICY_OPTIONS = {
   policy: { type: 'text', default: 'hawk', describe: `how jobs are scheduled: ${POLICY_NAMES.join(', ')}` },
   cutoff: {
     type: 'text',
-    describe: 'a job of this mean task run time or more is long: seconds, or p90 of the jobs of a workload',
+    describe:
+      'a job of this mean task run time or more is long: seconds of the workload, or p90 of its jobs as they are run',
   },
   shortPartition: {
     type: 'text',
@@ -48,6 +49,8 @@ export type PolicyOptions = Resolved<typeof POLICY_OPTIONS>;
 
 /** What a workload says that settings may depend on. */
 export interface WorkloadFacts {
+  /** Durations of the workload are divided by this in the run; 1 where they are as they were. */
+  readonly divisor: number;
   /** The 90th percentile of the jobs' mean task run times. ms */
   readonly meanP90Ms: number;
   /** The share of task seconds in jobs below a cutoff. */
@@ -118,7 +121,7 @@ function cutoffOf(text: string | undefined, facts: WorkloadFacts | undefined): n
   if (!Number.isFinite(seconds) || seconds < 0) {
     throw new InputError('bad-option', `--cutoff: "${text}" is neither a number of seconds nor p90`);
   }
-  return seconds * 1_000;
+  return (seconds * 1_000) / (facts?.divisor ?? 1);
 }
 
 function shortPartitionOf(

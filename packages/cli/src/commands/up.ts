@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { LIMITS } from '@goshawk/core';
 import { LOG_LEVELS } from '@goshawk/runtime';
 import { defineCommand, ExitCode } from '../command.js';
@@ -35,7 +35,7 @@ export const upCommand = defineCommand({
   },
   async run(context, options) {
     const policy = policySettings(options, onePolicy(options.policy));
-    const dataFolder = join(context.cwd, options.dataFolder);
+    const dataFolder = resolve(context.cwd, options.dataFolder);
     context.note(`starting central, ${options.schedulers} schedulers and ${options.workers} workers …`);
     const cluster = await LocalCluster.start(
       { ...options, policy, dataFolder, note: (line) => context.note(line) },

@@ -30,7 +30,12 @@ describe('a job as people write it', () => {
   });
 
   test.each([
-    [{ tasks: [{ slep: 1 }] }, /tasks\[0\].*|expected a list of tasks/],
+    [{ tasks: [{ slep: 1 }] }, /tasks\[0\]: unknown field "slep"; a task is one of/],
+    [{ tasks: { count: 1, run: { slep: 1 } } }, /tasks\.run: unknown field "slep"/],
+    [{ tasks: [{ env: {} }] }, /tasks\[0\]: a task is one of/],
+    [{ tasks: [{ exec: 'true' }] }, /tasks\[0\]\.exec: expected array, received string/],
+    [{ tasks: [{ sleep: '1s' }] }, /tasks\[0\]\.sleep: expected number, received string/],
+    [{ tasks: [{ exec: ['true'], cwd: 5 }] }, /tasks\[0\]\.cwd: expected string, received number/],
     [{ tasks: [sleep], prioirty: 3 }, /unknown field "prioirty"/],
     [{ tasks: [{ exec: ['true'], envv: {} }] }, /tasks\[0\]: unknown field "envv"/],
     [{ tasks: [] }, /tasks: /],

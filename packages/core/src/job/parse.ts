@@ -71,8 +71,14 @@ function branchDepth(branch: readonly z.core.$ZodIssue[]): number {
   const issue = branch[0]!;
   if (issue.code === 'unrecognized_keys') return branch.length === 1 ? 2 : 0.5;
   if (issue.path.length === 0) return 0;
-  const missing = branch.some((other) => other.code === 'invalid_type' && other.path.length === 1);
-  return missing && issue.path.length === 1 ? 0 : issue.path.length + 1;
+  return branch.some(isMissing) ? 0 : issue.path.length + 1;
+}
+
+/** A field of the branch itself that is not there, so that another branch was meant. */
+function isMissing(issue: z.core.$ZodIssue): boolean {
+  return (
+    issue.code === 'invalid_type' && issue.path.length === 1 && issue.message.endsWith('received undefined')
+  );
 }
 
 function orderStages(job: ParsedJob, source: string): StageSpec[] {

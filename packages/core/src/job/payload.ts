@@ -7,6 +7,9 @@ const argument = z
   .refine((text) => !text.includes('\0'), 'a NUL byte cannot be passed to a process');
 const environment = z.record(z.string().min(1).max(LIMITS.nameLengthMax), argument);
 
+/** Over any memory, as Node's own buffers are; `z.instanceof` would want an ArrayBuffer below. */
+const bytes = z.custom<Uint8Array>((value) => value instanceof Uint8Array, 'expected text or bytes');
+
 /** Sleep for so many milliseconds: the workload of replays. */
 const sleepPayload = z.strictObject({ sleep: z.number().nonnegative().finite() });
 
@@ -18,7 +21,7 @@ const execPayload = z.strictObject({
   env: environment.optional(),
   cwd: argument.min(1).optional(),
   /** Given to the process byte for byte. */
-  stdin: z.union([z.string(), z.instanceof(Uint8Array)]).optional(),
+  stdin: z.union([z.string(), bytes]).optional(),
 });
 
 /** Call an exported function of an ES module with a JSON-like input; its result is the task's value. */
@@ -30,10 +33,24 @@ const modulePayload = z.strictObject({
   cwd: argument.min(1).optional(),
 });
 
-export const payloadSchema = z.union([sleepPayload, execPayload, modulePayload]);
+export const payloadSchema = z.union([sleepPayload, execPayload, modulePayload], {
+  error: ({ input }) => describeNoPayload(input),
+});
 
 /** What a task does. Machines carry it and never look inside. */
 export type Payload = z.infer<typeof payloadSchema>;
 export type SleepPayload = z.infer<typeof sleepPayload>;
 export type ExecPayload = z.infer<typeof execPayload>;
 export type ModulePayload = z.infer<typeof modulePayload>;
+
+const PAYLOAD_FIELDS = new Set(
+  [sleepPayload, execPayload, modulePayload].flatMap(({ shape }) => Object.keys(shape)),
+);
+
+/** For what is none of the three, so that no single one of them can say what is missing. */
+function describeNoPayload(input: unknown): string {
+  const kinds = 'a task is one of {"sleep": ms}, {"exec": [command, …]}, {"module": path}';
+  const fields = typeof input === 'object' && input !== null ? Object.keys(input) : [];
+  const unknown = fields.find((field) => !PAYLOAD_FIELDS.has(field));
+  return unknown === undefined ? kinds : `unknown field ${JSON.stringify(unknown)}; ${kinds}`;
+}

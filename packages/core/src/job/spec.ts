@@ -34,7 +34,7 @@ const demand = z
 
 const tasks = z.union(
   [
-    z.array(payloadSchema).min(1).max(LIMITS.tasksPerJobMax),
+    z.array(payloadSchema).min(1, 'a job has a task at least').max(LIMITS.tasksPerJobMax),
     z.strictObject({ count: wholeNumber.min(1).max(LIMITS.tasksPerJobMax), run: payloadSchema }),
   ],
   { error: () => 'expected a list of tasks, or {count, run}, each task one of {sleep}, {exec}, {module}' },

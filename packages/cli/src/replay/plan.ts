@@ -1,0 +1,107 @@
+import { type JobInput, type Millis, nearestRank, Random } from '@goshawk/core';
+import type { Workload as WorkloadRecord } from '@goshawk/report';
+import { type PreparedPrototype, preparePrototype, type ReplayJob, type Workload } from '@goshawk/traces';
+import type { WorkloadFacts } from '../settings.js';
+import { type Estimator, estimateOf } from './estimates.js';
+
+/** A job of a replay, ready to be sent. */
+export interface PlannedJob {
+  /** Counted from the first instant of the replay. */
+  readonly submitMs: Millis;
+  readonly tasks: number;
+  /** Sum of the run times of its tasks. */
+  readonly taskMs: Millis;
+  readonly trueMeanMs: Millis;
+  readonly estimateMs: Millis;
+  readonly input: JobInput;
+}
+
+export interface PlanOptions {
+  readonly workers: number;
+  readonly slots: number;
+  /** Jobs drawn from the workload. */
+  readonly jobs: number;
+  readonly load: number;
+  readonly seed: number;
+  /** Divides all durations; exclusive of `forMs`. */
+  readonly scale: number | undefined;
+  /** The run is to take about so long. */
+  readonly forMs: Millis | undefined;
+  readonly estimator: Estimator;
+}
+
+/** A workload fitted to a cluster: the same jobs at the same times for each policy. */
+export interface ReplayPlan {
+  /** As it is run. */
+  readonly workload: WorkloadRecord;
+  readonly jobs: readonly PlannedJob[];
+  readonly facts: WorkloadFacts;
+  readonly fit: Omit<PreparedPrototype, 'jobs'>;
+}
+
+/**
+ * Draws, scales and times the jobs as Hawk does for its prototype (§4.10), and writes them as sleeps.
+ *
+ * @throws WorkloadError when there is nothing to run in it
+ */
+export async function planReplay(
+  workload: Workload,
+  jobs: ReturnType<Workload['jobs']>,
+  options: PlanOptions,
+): Promise<ReplayPlan> {
+  const { workers, slots, load, seed, scale, forMs, estimator } = options;
+  const { jobs: replayed, ...fit } = await preparePrototype(jobs, {
+    workers,
+    slots,
+    jobs: options.jobs,
+    load,
+    seed,
+    scale,
+    forSeconds: forMs === undefined ? undefined : forMs / 1_000,
+  });
+  const random = Random.seeded(seed).fork('estimates');
+  const planned = replayed.map((job, index) => planJob(job, index, estimator, random));
+  return {
+    workload: {
+      name: workload.name,
+      sha256: await workload.sha256(),
+      jobs: planned.length,
+      tasks: fit.tasks,
+      taskSeconds: fit.taskMs / 1_000,
+      spanSeconds: (planned.at(-1)!.submitMs - planned[0]!.submitMs) / 1_000,
+    },
+    jobs: planned,
+    facts: factsOf(planned, fit.divisor),
+    fit,
+  };
+}
+
+function planJob(job: ReplayJob, index: number, estimator: Estimator, random: Random): PlannedJob {
+  const taskMs = job.durationsMs.reduce((sum, ms) => sum + ms, 0);
+  const trueMeanMs = taskMs / job.durationsMs.length;
+  const estimateMs = estimateOf(estimator, { trueMeanMs, statedMeanMs: job.meanMs }, random);
+  return {
+    submitMs: job.submitMs,
+    tasks: job.durationsMs.length,
+    taskMs,
+    trueMeanMs,
+    estimateMs,
+    input: {
+      name: job.name ?? `replay ${index + 1}`,
+      tasks: job.durationsMs.map((sleep) => ({ sleep })),
+      estimate: estimateMs,
+    },
+  };
+}
+
+/** What settings take from the jobs as they are run: the percentile, and how the work is shared. */
+export function factsOf(jobs: readonly PlannedJob[], divisor: number): WorkloadFacts {
+  const means = Float64Array.from(jobs, (job) => job.trueMeanMs).sort();
+  const taskMs = jobs.reduce((sum, job) => sum + job.taskMs, 0);
+  return {
+    divisor,
+    meanP90Ms: nearestRank(means, 90),
+    shareBelow: (cutoffMs) =>
+      jobs.reduce((sum, job) => sum + (job.trueMeanMs < cutoffMs ? job.taskMs : 0), 0) / taskMs,
+  };
+}

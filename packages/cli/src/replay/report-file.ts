@@ -1,0 +1,44 @@
+import { access, constants, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { GoshawkError, InputError } from '@goshawk/core';
+
+/**
+ * Found out before a run rather than after it.
+ *
+ * @throws InputError when no file can be written there
+ */
+export async function checkReportFile(file: string): Promise<void> {
+  const folder = dirname(file);
+  try {
+    await access(folder, constants.W_OK);
+  } catch (error) {
+    throw new InputError(
+      'bad-option',
+      `--report: cannot write to ${folder}: ${(error as Error).message}`,
+      'name a file in a folder that is there',
+      { cause: error },
+    );
+  }
+  const there = await stat(file).catch(() => undefined);
+  if (there?.isDirectory()) {
+    throw new InputError('bad-option', `--report: ${file} is a folder`, 'name a file');
+  }
+}
+
+/**
+ * The file appears whole or not at all.
+ *
+ * @throws GoshawkError when it cannot be written
+ */
+export async function writeReportFile(file: string, text: string): Promise<void> {
+  const partial = `${file}.partial-${process.pid}`;
+  try {
+    await writeFile(partial, text);
+    await rename(partial, file);
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw new GoshawkError('report-failed', `cannot write ${file}: ${(error as Error).message}`, '', {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,89 @@
+import type { Millis } from '@goshawk/core';
+import type { JobResult, PredictorAccuracy } from '@goshawk/report';
+import type { EndedReplayJob } from './submitter.js';
+
+/** What was measured of the jobs of one run, as reports take it: in seconds since its first instant. */
+export function jobResults(jobs: readonly EndedReplayJob[], cutoffMs: Millis): JobResult[] {
+  return jobs.map((job) => jobResult(job, cutoffMs));
+}
+
+function jobResult(job: EndedReplayJob, cutoffMs: Millis): JobResult {
+  const { planned, submittedMs, endedMs, ended } = job;
+  const acceptedMs = acceptanceOf(job);
+  const isCompleted = ended.state === 'completed';
+  const starts: number[] = [];
+  const runs: number[] = [];
+  ended.starts.forEach((startMs, task) => {
+    // Where a task never started, its start stands before the job's.
+    if (startMs < 0) return;
+    starts.push((acceptedMs + startMs) / 1_000);
+    runs.push((ended.runs[task] ?? 0) / 1_000);
+  });
+  return {
+    id: ended.id,
+    class: planned.trueMeanMs < cutoffMs ? 'short' : 'long',
+    outcome: isCompleted ? 'completed' : 'failed',
+    submitSeconds: submittedMs / 1_000,
+    runtimeSeconds: (endedMs - submittedMs) / 1_000,
+    taskCount: planned.tasks,
+    tasksCompleted: ended.tasks.completed,
+    taskStartsSeconds: starts,
+    taskRunSeconds: runs,
+  };
+}
+
+/**
+ * When the owner accepted a job, by our clock. It says what happened in ms since then, by its own: so it was
+ * after the submission left, and so long before the news of the end came that the job's whole life fits
+ * between. The middle of the two is off by half a round trip at most, whatever the clocks say.
+ */
+export function acceptanceOf({ submittedMs, endedMs, ended }: EndedReplayJob): Millis {
+  const latestMs = endedMs - (ended.endedMs ?? 0);
+  return Math.max(submittedMs, (submittedMs + latestMs) / 2);
+}
+
+/** Attempts of all tasks, those that failed or were lost with their worker included. */
+export function attemptsOf(jobs: readonly EndedReplayJob[]): number {
+  return jobs.reduce((sum, { ended }) => sum + ended.attempts.total, 0);
+}
+
+/**
+ * Task time that the cluster really had to serve, over its slots, while jobs were submitted: by the measured
+ * run times, which are a little longer than the sleeps that were asked for.
+ *
+ * @param of `spanMs`: the time over which the plan submits jobs
+ */
+export function offeredLoad(
+  jobs: readonly EndedReplayJob[],
+  { spanMs, totalSlots }: { readonly spanMs: Millis; readonly totalSlots: number },
+): number {
+  let runMs = 0;
+  let lateMs = 0;
+  for (const { planned, submittedMs, ended } of jobs) {
+    for (const ms of ended.runs) runMs += ms;
+    lateMs = Math.max(lateMs, submittedMs - planned.submitMs);
+  }
+  return runMs / (totalSlots * (spanMs + lateMs));
+}
+
+/** How late the jobs left, against the plan. ms */
+export function latenessMs(jobs: readonly EndedReplayJob[]): Float64Array {
+  return Float64Array.from(jobs, ({ planned, submittedMs }) => submittedMs - planned.submitMs).sort();
+}
+
+/** How far the estimates were off, and how many jobs the cluster therefore took for the other class. */
+export function accuracyOf(jobs: readonly EndedReplayJob[], cutoffMs: Millis): PredictorAccuracy {
+  let errors = 0;
+  let misclassified = 0;
+  for (const { planned, ended } of jobs) {
+    const { trueMeanMs, estimateMs } = planned;
+    errors += trueMeanMs > 0 ? Math.abs(estimateMs - trueMeanMs) / trueMeanMs : 0;
+    if ((ended.class === 'long') !== trueMeanMs >= cutoffMs) misclassified++;
+  }
+  return {
+    jobsSampled: 0,
+    pilotTasks: 0,
+    meanAbsoluteErrorPercent: (100 * errors) / jobs.length,
+    misclassifiedPercent: (100 * misclassified) / jobs.length,
+  };
+}

@@ -1,0 +1,180 @@
+import type { Cluster, EndedJobWithTasks } from '@goshawk/client';
+import { GoshawkError, InputError, type Millis } from '@goshawk/core';
+import type { PlannedJob } from './plan.js';
+
+/** The part of a cluster that a replay needs. */
+export interface JobTaker {
+  submit(job: PlannedJob['input'], options: { signal: AbortSignal }): Promise<SubmittedJob>;
+}
+
+type SubmittedJob = Pick<Awaited<ReturnType<Cluster['submit']>>, 'id' | 'cancel'> & {
+  wait(options: { detail: true; signal: AbortSignal }): Promise<EndedJobWithTasks>;
+};
+
+/** A job that has ended. Times are by one monotonic clock, counted from the first instant of the replay. */
+export interface EndedReplayJob {
+  readonly planned: PlannedJob;
+  readonly submittedMs: Millis;
+  /** When the news of the end was here. */
+  readonly endedMs: Millis;
+  readonly ended: EndedJobWithTasks;
+}
+
+export interface Progress {
+  readonly elapsedMs: Millis;
+  readonly submitted: number;
+  readonly ended: number;
+  /** Sum of the run times of the jobs that were submitted. */
+  readonly submittedTaskMs: Millis;
+}
+
+export interface SubmitOptions {
+  readonly signal: AbortSignal;
+  /** Told now and then; never while a job is due. */
+  readonly onProgress: (progress: Progress) => void;
+  /** Cancels what has not ended when it is aborted; for a cluster that goes on. */
+  readonly cancelOnAbort: boolean;
+  /** Gives up when nothing has been submitted and no job has ended for so long. */
+  readonly stallMs: Millis;
+}
+
+const PROGRESS_INTERVAL_MS = 250;
+/** Between the call and the first instant: so that the first job is not late. */
+const LEAD_MS = 50;
+const CANCEL_TIMEOUT_MS = 5_000;
+
+/**
+ * Submits each job at its time, whatever has become of the others, and waits for all of them.
+ *
+ * @param jobs in order of submission
+ * @throws GoshawkError when a job's end cannot be learnt, or nothing moves any more; the signal's reason
+ */
+export async function submitOnTime(
+  cluster: JobTaker,
+  jobs: readonly PlannedJob[],
+  options: SubmitOptions,
+): Promise<EndedReplayJob[]> {
+  const submitter = new Submitter(cluster, jobs, options);
+  try {
+    return await submitter.run();
+  } finally {
+    await submitter.close();
+  }
+}
+
+class Submitter {
+  readonly #cluster: JobTaker;
+  readonly #jobs: readonly PlannedJob[];
+  readonly #options: SubmitOptions;
+  readonly #stop = new AbortController();
+  readonly #beganAtMs: Millis = performance.now() + LEAD_MS;
+  readonly #open = new Set<SubmittedJob>();
+  readonly #ended: EndedReplayJob[] = [];
+  readonly #lost: { name: string; error: unknown }[] = [];
+  #next = 0;
+  #submittedTaskMs = 0;
+  #newsAtMs: Millis = performance.now();
+  #timer: NodeJS.Timeout | undefined;
+  #progressTimer: NodeJS.Timeout | undefined;
+  #settle: { resolve: () => void; reject: (reason: unknown) => void } = { resolve() {}, reject() {} };
+
+  constructor(cluster: JobTaker, jobs: readonly PlannedJob[], options: SubmitOptions) {
+    this.#cluster = cluster;
+    this.#jobs = jobs;
+    this.#options = options;
+  }
+
+  async run(): Promise<EndedReplayJob[]> {
+    const { signal } = this.#options;
+    signal.throwIfAborted();
+    await new Promise<void>((resolve, reject) => {
+      this.#settle = { resolve, reject };
+      signal.addEventListener('abort', this.#onAbort);
+      this.#progressTimer = setInterval(() => this.#look(), PROGRESS_INTERVAL_MS);
+      this.#submitDue();
+    });
+    this.#tell();
+    if (this.#lost.length > 0) throw this.#lostError();
+    return this.#ended;
+  }
+
+  /** Leaves no timer, no listener, and no job if it was cut short on a cluster that goes on. */
+  async close(): Promise<void> {
+    const { signal, cancelOnAbort } = this.#options;
+    clearTimeout(this.#timer);
+    clearInterval(this.#progressTimer);
+    signal.removeEventListener('abort', this.#onAbort);
+    this.#stop.abort();
+    if (!cancelOnAbort) return;
+    const patience = AbortSignal.timeout(CANCEL_TIMEOUT_MS);
+    await Promise.allSettled([...this.#open].map((job) => job.cancel({ signal: patience })));
+  }
+
+  readonly #onAbort = (): void => this.#settle.reject(this.#options.signal.reason);
+
+  readonly #submitDue = (): void => {
+    const elapsedMs = performance.now() - this.#beganAtMs;
+    while (this.#next < this.#jobs.length && this.#jobs[this.#next]!.submitMs <= elapsedMs) {
+      void this.#follow(this.#jobs[this.#next++]!);
+    }
+    if (this.#next === this.#jobs.length) return;
+    const dueAtMs = this.#beganAtMs + this.#jobs[this.#next]!.submitMs;
+    this.#timer = setTimeout(this.#submitDue, Math.max(0, dueAtMs - performance.now()));
+  };
+
+  async #follow(planned: PlannedJob): Promise<void> {
+    const submittedAtMs = performance.now();
+    this.#submittedTaskMs += planned.taskMs;
+    this.#newsAtMs = submittedAtMs;
+    const { signal } = this.#stop;
+    try {
+      const job = await this.#cluster.submit(planned.input, { signal });
+      this.#open.add(job);
+      const ended = await job.wait({ detail: true, signal });
+      this.#open.delete(job);
+      const submittedMs = submittedAtMs - this.#beganAtMs;
+      this.#ended.push({ planned, submittedMs, endedMs: ended.endedAtMs - this.#beganAtMs, ended });
+      this.#newsAtMs = ended.endedAtMs;
+    } catch (error) {
+      if (signal.aborted) return;
+      // What is wrong with one job is wrong with all of them.
+      if (error instanceof InputError) this.#settle.reject(error);
+      this.#lost.push({ name: planned.input.name ?? '', error });
+    }
+    if (this.#ended.length + this.#lost.length === this.#jobs.length) this.#settle.resolve();
+  }
+
+  #look(): void {
+    this.#tell();
+    const silentMs = performance.now() - this.#newsAtMs;
+    if (this.#next < this.#jobs.length || silentMs < this.#options.stallMs) return;
+    const left = this.#jobs.length - this.#ended.length;
+    this.#settle.reject(
+      new GoshawkError(
+        'replay-stalled',
+        `${left} of ${this.#jobs.length} jobs have not ended, and nothing has happened for ${Math.round(silentMs / 1_000)} s`,
+        'this should not happen: please report it with the logs of the cluster',
+      ),
+    );
+  }
+
+  #tell(): void {
+    this.#options.onProgress({
+      elapsedMs: Math.max(0, performance.now() - this.#beganAtMs),
+      submitted: this.#next,
+      ended: this.#ended.length,
+      submittedTaskMs: this.#submittedTaskMs,
+    });
+  }
+
+  #lostError(): GoshawkError {
+    const [first] = this.#lost;
+    const message = first!.error instanceof Error ? first!.error.message : String(first!.error);
+    return new GoshawkError(
+      'jobs-lost',
+      `the end of ${this.#lost.length} of ${this.#jobs.length} jobs is not known (${first!.name}: ${message})`,
+      'a replay counts only if every job completed or failed: run it again',
+      { cause: first!.error },
+    );
+  }
+}

@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+import { parseArray } from './array.js';
+
+describe('--array', () => {
+  it.each([
+    ['5', [5]],
+    ['1-4', [1, 2, 3, 4]],
+    ['0-10:5', [0, 5, 10]],
+    ['1-10:4', [1, 5, 9]],
+    ['1,3,7-9', [1, 3, 7, 8, 9]],
+    [' 3 , 1-2 ', [3, 1, 2]],
+    ['2,2', [2, 2]],
+  ])('%s is %j', (text, values) => {
+    expect(parseArray(text)).toEqual(values);
+  });
+
+  it.each([
+    ['', '"" in "" is no range of whole numbers'],
+    ['1-', '"1-" in "1-" is no range'],
+    ['1,,2', '"" in "1,,2" is no range'],
+    ['-1', 'is no range'],
+    ['1.5', 'is no range'],
+    ['1-3:-1', 'is no range'],
+    ['9-1', '9-1 ends before it begins'],
+    ['1-9:0', 'the step of 1-9:0 is 0'],
+    ['0-999999999999', 'has 1000000000000 values, more than a job may have tasks'],
+  ])('%j is refused: %s', (text, message) => {
+    expect(() => parseArray(text)).toThrow(message);
+  });
+});

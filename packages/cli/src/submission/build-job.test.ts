@@ -1,0 +1,219 @@
+import { InputError } from '@goshawk/core';
+import { describe, expect, it } from 'vitest';
+import { resolveOptions } from '../options.js';
+import { buildJob } from './build-job.js';
+import { SUBMIT_OPTIONS } from './options.js';
+
+interface Line {
+  readonly words?: string[];
+  readonly command?: string[];
+  readonly files?: Record<string, string | Uint8Array>;
+  readonly [flag: string]: unknown;
+}
+
+/** What `submit` would send, from a folder /here. */
+async function job({ words = [], command, files = {}, ...flags }: Line) {
+  const { values } = resolveOptions(SUBMIT_OPTIONS, { flags, environment: {}, file: {}, fileName: '' });
+  return buildJob(
+    values,
+    { words, afterDashes: command },
+    {
+      cwd: '/here',
+      async read(path, what) {
+        const content = files[path];
+        if (content === undefined) throw new InputError('no-file', `${what}: no ${path}`);
+        return typeof content === 'string' ? Buffer.from(content) : content;
+      },
+    },
+  );
+}
+
+/** The list of tasks, as an array. */
+async function tasks(line: Line): Promise<Record<string, unknown>[]> {
+  const { tasks } = await job(line);
+  return Array.isArray(tasks) ? tasks : Array.from({ length: tasks!.count }, () => tasks!.run);
+}
+
+describe('a command', () => {
+  it('is one task in this folder, its arguments as they are', async () => {
+    expect(await job({ command: ['echo', '$HOME', '{}', ''] })).toEqual({
+      tasks: { count: 1, run: { exec: ['echo', '$HOME', '{}', ''], cwd: '/here' } },
+    });
+  });
+
+  it('takes a folder, variables, a shell and an input', async () => {
+    const line = { command: ['cat'], cwd: 'sub', env: ['A=b=c', 'E='], shell: true, stdin: 'in', tasks: '3' };
+    expect(await job({ ...line, files: { in: 'text' } })).toEqual({
+      tasks: {
+        count: 3,
+        run: {
+          exec: ['cat'],
+          shell: true,
+          env: { A: 'b=c', E: '' },
+          cwd: '/here/sub',
+          stdin: Buffer.from('text'),
+        },
+      },
+    });
+  });
+
+  it('takes what is said about the job as a whole', async () => {
+    const line = { sleep: '1s', name: 'n', user: 'u', estimate: '2s', key: 'k', retries: '2' };
+    const needs = { taskTimeout: '30s', cpus: '0.5', memory: '1GiB', resource: ['gpu=1'], maxRunning: '4' };
+    expect(await job({ ...line, ...needs })).toEqual({
+      tasks: { count: 1, run: { sleep: 1_000 } },
+      name: 'n',
+      user: 'u',
+      estimate: 2_000,
+      key: 'k',
+      retries: 2,
+      timeout: 30_000,
+      demand: { cpu: 0.5, memory: 2 ** 30, gpu: 1 },
+      maxRunning: 4,
+    });
+  });
+});
+
+describe('--array', () => {
+  it('is a task a value: in place of {} and in a variable', async () => {
+    expect(await tasks({ array: '1-3:2', command: ['x', 'a{}b{}'], env: ['A=1'] })).toEqual([
+      { exec: ['x', 'a1b1'], env: { A: '1', GOSHAWK_ARRAY_VALUE: '1' }, cwd: '/here' },
+      { exec: ['x', 'a3b3'], env: { A: '1', GOSHAWK_ARRAY_VALUE: '3' }, cwd: '/here' },
+    ]);
+  });
+
+  it('is the input of a module', async () => {
+    expect(await tasks({ array: '7', module: 'w.js#run' })).toEqual([
+      { module: '/here/w.js', export: 'run', input: 7 },
+    ]);
+  });
+
+  it('may stand in a line for the shell', async () => {
+    const [task] = await tasks({ array: '7', command: ['echo $(({} * 2))'], shell: true });
+    expect(task).toMatchObject({ exec: ['echo $((7 * 2))'], shell: true });
+  });
+});
+
+describe('--each-line', () => {
+  const awkward = `a "b" 'c'\n$HOME $& $1 \\ \`x\`\n\nlast`;
+
+  it('is a task a line: bytes by stdin, text in place of {} and in a variable', async () => {
+    const found = await tasks({ eachLine: 'f', command: ['x', '<{}>'], files: { f: awkward } });
+    const lines = [`a "b" 'c'`, '$HOME $& $1 \\ `x`', '', 'last'];
+    expect(found.map((task) => (task.exec as string[])[1])).toEqual(lines.map((line) => `<${line}>`));
+    expect(found.map((task) => task.env)).toEqual(lines.map((line) => ({ GOSHAWK_LINE: line })));
+    expect(Buffer.concat(found.map((task) => task.stdin as Uint8Array)).toString()).toBe(awkward);
+  });
+
+  it('gives lines that are no text by stdin alone', async () => {
+    const file = Uint8Array.of(0xff, 0x0a, 0x00, 0x0a, 0x61);
+    const found = await tasks({ eachLine: '-', command: ['x'], files: { '-': file } });
+    expect(found.map((task) => task.env)).toEqual([undefined, undefined, { GOSHAWK_LINE: 'a' }]);
+    expect(Buffer.concat(found.map((task) => task.stdin as Uint8Array)).equals(file)).toBe(true);
+  });
+
+  it('gives a line that is too long for a variable by stdin alone', async () => {
+    const long = 'ä'.repeat(70_000);
+    const [task] = await tasks({ eachLine: 'f', command: ['x'], files: { f: long } });
+    expect(task!.env).toBeUndefined();
+    expect(Buffer.from(task!.stdin as Uint8Array).toString()).toBe(long);
+  });
+
+  it('is the input of a module', async () => {
+    const found = await tasks({ eachLine: 'f', module: 'file:///w.js', files: { f: 'a\nb' } });
+    expect(found).toEqual([
+      { module: 'file:///w.js', input: 'a' },
+      { module: 'file:///w.js', input: 'b' },
+    ]);
+  });
+
+  it.each([
+    [
+      { command: ['x', '{}'], files: { f: Uint8Array.of(0x61, 0x0a, 0xff) } },
+      'line 2 of f is not valid UTF-8',
+    ],
+    [{ command: ['x', '{}'], files: { f: 'a\0\n' } }, 'line 1 of f holds a NUL byte'],
+    [{ command: ['x', '{}'], files: { f: 'x'.repeat(131_073) } }, 'line 1 of f is too long'],
+    [{ module: 'm', files: { f: Uint8Array.of(0xff) } }, 'line 1 of f is not valid UTF-8'],
+    [{ command: ['x'], files: { f: '' } }, '--each-line: f has no lines'],
+    [{ command: ['x'], files: {} }, '--each-line: no f'],
+    [{ command: ['echo {}'], shell: true, files: { f: 'a' } }, '{} would be read as code'],
+  ])('refuses what cannot be passed on (%#)', async (line, message) => {
+    await expect(job({ eachLine: 'f', ...line })).rejects.toThrow(message);
+  });
+});
+
+describe('a job file', () => {
+  const file = JSON.stringify({
+    name: 'night',
+    demand: { cpu: 1, gpu: 2 },
+    stages: [
+      { name: 'a', tasks: [{ exec: ['make'] }, { exec: ['make'], cwd: 'sub' }, { sleep: 5 }] },
+      { name: 'b', after: ['a'], tasks: { count: 2, run: { module: 'w.js', cwd: '/lib' } } },
+    ],
+  });
+
+  it('is sent with its paths made absolute', async () => {
+    expect(await job({ words: ['j.json'], files: { 'j.json': file } })).toEqual({
+      name: 'night',
+      demand: { cpu: 1, gpu: 2 },
+      stages: [
+        {
+          name: 'a',
+          tasks: [{ exec: ['make'], cwd: '/here' }, { exec: ['make'], cwd: '/here/sub' }, { sleep: 5 }],
+        },
+        { name: 'b', after: ['a'], tasks: { count: 2, run: { module: '/lib/w.js' } } },
+      ],
+    });
+  });
+
+  it('gives way to flags, and comes from stdin too', async () => {
+    const line = { words: ['-'], files: { '-': file }, name: 'day', cpus: '2', cwd: '/there' };
+    const found = await job(line);
+    expect(found).toMatchObject({ name: 'day', demand: { cpu: 2, gpu: 2 } });
+    expect(found.stages![0]!.tasks).toMatchObject([{ cwd: '/there' }, { cwd: '/there/sub' }, {}]);
+  });
+
+  it.each([
+    ['{"tasks": [{"slep": 5}]}', 'j.json: tasks[0]: unknown field "slep"'],
+    ['{"tasks": [{"sleep": 5}], "retry": 1}', 'j.json: unknown field "retry"'],
+    ['{"tasks": []', 'j.json: not JSON'],
+    ['[]', 'j.json: '],
+  ])('%s is refused: %s', async (content, message) => {
+    await expect(job({ words: ['j.json'], files: { 'j.json': content } })).rejects.toThrow(message);
+  });
+});
+
+describe('what makes no sense', () => {
+  it.each<[Line, string]>([
+    [{}, 'there is nothing to run'],
+    [{ tasks: '5' }, 'there is nothing to run'],
+    [{ command: [] }, 'there is no command after --'],
+    [{ words: ['a.json'], command: ['x'] }, 'a job file and a command are both given'],
+    [{ sleep: '1s', command: ['x'] }, 'a command and --sleep are both given'],
+    [{ sleep: '1s', module: 'm' }, '--sleep and --module are both given'],
+    [{ words: ['echo', 'hi'] }, '"hi" is one word too many'],
+    [{ sleep: '1s', array: '1-3' }, '--array goes with a command or --module, not with --sleep'],
+    [{ sleep: '1s', shell: true }, '--shell goes with a command, not with --sleep'],
+    [{ sleep: '1s', cwd: '/' }, '--cwd goes with a command or --module or a job file, not with --sleep'],
+    [{ words: ['a.json'], tasks: '3' }, '--tasks goes with'],
+    [{ words: ['a.json'], env: ['A=b'] }, '--env goes with a command, not with a job file'],
+    [{ command: ['x'], input: '1' }, '--input goes with --module, not with a command'],
+    [{ command: ['x'], tasks: '2', array: '1-2' }, '--tasks and --array exclude each other'],
+    [{ command: ['x'], eachLine: 'f', stdin: 'g' }, '--each-line and --stdin exclude each other'],
+    [{ module: 'm', array: '1', input: '1' }, '--array and --input exclude each other'],
+    [{ module: 'm', input: '{' }, '--input: not JSON'],
+    [{ module: 'm#' }, '"m#" is not PATH#EXPORT'],
+    [{ command: ['x'], env: ['A'] }, '--env: "A" is not NAME=VALUE'],
+    [{ command: ['x'], resource: ['gpu'] }, '--resource: "gpu" is not NAME=AMOUNT'],
+    [{ command: ['x'], memory: 'much' }, '--memory: "much" is not an amount'],
+    [{ command: ['x'], tasks: '0' }, '--tasks: 0 is out of range'],
+    [{ command: ['x'], retries: '1001' }, '--retries: 1001 is out of range'],
+    [{ command: ['x\0'] }, 'NUL'],
+    [{ sleep: '100' }, '--sleep: "100" is not a duration'],
+  ])('%j is refused: %s', async (line, message) => {
+    const refusal = expect(job(line)).rejects;
+    await refusal.toThrow(InputError);
+    await expect(job(line)).rejects.toThrow(message);
+  });
+});

@@ -1,0 +1,61 @@
+import type { JobSubmission } from '@goshawk/client';
+import { InputError, type JobInput, parseBytes, parseJobSpec } from '@goshawk/core';
+import type { Positionals } from '../command.js';
+import { absoluteJob, folderOf } from './folders.js';
+import { readJobFile } from './job-file.js';
+import type { SubmitOptions } from './options.js';
+import { buildTasks, type Sources } from './tasks.js';
+import { chooseWork } from './work.js';
+
+/**
+ * The job that a command line of `submit` asks for. Whatever can be known to be wrong without the cluster is
+ * found here.
+ *
+ * @throws InputError with one line that names the option, or the file and the field
+ */
+export async function buildJob(
+  options: SubmitOptions,
+  positionals: Positionals,
+  sources: Sources,
+): Promise<JobSubmission> {
+  const work = chooseWork(options, positionals);
+  if (work.kind === 'file') {
+    const job = absoluteJob(await readJobFile(work.path, sources), folderOf(options, sources));
+    return { ...job, ...wholeJob(options, job.demand) };
+  }
+  const job = { tasks: await buildTasks(work, options, sources), ...wholeJob(options, undefined) };
+  const { key: _, ...spec } = job;
+  parseJobSpec(spec, 'submit');
+  return job;
+}
+
+function wholeJob(options: SubmitOptions, demand: JobInput['demand']): Omit<JobSubmission, 'tasks'> {
+  const { name, user, estimate, key, retries, taskTimeout, maxRunning } = options;
+  const wanted = { ...demand, ...demandOf(options) };
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(user === undefined ? {} : { user }),
+    ...(estimate === undefined ? {} : { estimate }),
+    ...(key === undefined ? {} : { key }),
+    ...(retries === undefined ? {} : { retries }),
+    ...(taskTimeout === undefined ? {} : { timeout: taskTimeout }),
+    ...(Object.keys(wanted).length === 0 ? {} : { demand: wanted }),
+    ...(maxRunning === undefined ? {} : { maxRunning }),
+  };
+}
+
+function demandOf({ cpus, memory, resource }: SubmitOptions): Record<string, number> {
+  return {
+    ...(cpus === undefined ? {} : { cpu: cpus }),
+    ...(memory === undefined ? {} : { memory: parseBytes(memory, '--memory') }),
+    ...Object.fromEntries(resource.map(parseResource)),
+  };
+}
+
+function parseResource(text: string): [name: string, amount: number] {
+  const equals = text.indexOf('=');
+  if (equals <= 0) {
+    throw new InputError('bad-option', `--resource: "${text}" is not NAME=AMOUNT`, 'such as gpu=1');
+  }
+  return [text.slice(0, equals), parseBytes(text.slice(equals + 1), '--resource')];
+}

@@ -1,0 +1,42 @@
+import { resolve } from 'node:path';
+import type { JobInput, Payload } from '@goshawk/core';
+
+/** The folder that a submission's relative paths start from, and that its commands run in. */
+export function folderOf(
+  options: { readonly cwd?: string | undefined },
+  { cwd }: { readonly cwd: string },
+): string {
+  return resolve(cwd, options.cwd ?? '');
+}
+
+/** A path, or a `file:` URL, which is absolute by itself. */
+export function absoluteModule(module: string, folder: string): string {
+  return module.startsWith('file:') ? module : resolve(folder, module);
+}
+
+/** The job with every path of its tasks absolute; commands without a folder get this one. */
+export function absoluteJob(job: JobInput, folder: string): JobInput {
+  const { tasks, stages, ...rest } = job;
+  return {
+    ...rest,
+    ...(tasks === undefined ? {} : { tasks: absoluteTasks(tasks, folder) }),
+    ...(stages === undefined
+      ? {}
+      : { stages: stages.map((stage) => ({ ...stage, tasks: absoluteTasks(stage.tasks, folder) })) }),
+  };
+}
+
+type Tasks = NonNullable<JobInput['tasks']>;
+
+function absoluteTasks(tasks: Tasks, folder: string): Tasks {
+  return Array.isArray(tasks)
+    ? tasks.map((task) => absoluteTask(task, folder))
+    : { ...tasks, run: absoluteTask(tasks.run, folder) };
+}
+
+function absoluteTask(task: Payload, folder: string): Payload {
+  if ('exec' in task) return { ...task, cwd: resolve(folder, task.cwd ?? '') };
+  if (!('module' in task)) return task;
+  const { cwd, ...call } = task;
+  return { ...call, module: absoluteModule(task.module, resolve(folder, cwd ?? '')) };
+}

@@ -1,0 +1,116 @@
+import { InputError } from '@goshawk/core';
+import type { Positionals } from '../command.js';
+import { flagOf } from '../options.js';
+import type { SubmitOptions } from './options.js';
+
+/** What a job's tasks do: exactly one of these is asked for. */
+export type Work =
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'command'; readonly argv: readonly string[] }
+  | { readonly kind: 'sleep'; readonly ms: number }
+  | { readonly kind: 'module'; readonly path: string; readonly export: string | undefined };
+
+const CALLED = { file: 'a job file', command: 'a command', sleep: '--sleep', module: '--module' } as const;
+
+/** Options that make sense for some kinds of work only. */
+const GOES_WITH = {
+  tasks: ['command', 'sleep', 'module'],
+  array: ['command', 'module'],
+  eachLine: ['command', 'module'],
+  shell: ['command'],
+  env: ['command'],
+  cwd: ['command', 'module', 'file'],
+  stdin: ['command'],
+  input: ['module'],
+} as const satisfies Partial<Record<keyof SubmitOptions, readonly Work['kind'][]>>;
+
+/** Each says the same thing in another way. */
+const EXCLUDE_EACH_OTHER = [
+  ['tasks', 'array', 'eachLine'],
+  ['eachLine', 'stdin'],
+  ['array', 'input'],
+  ['eachLine', 'input'],
+] as const satisfies readonly (readonly (keyof SubmitOptions)[])[];
+
+/**
+ * What is to be run.
+ *
+ * @throws InputError when nothing is, more than one thing is, or an option stands beside it that has no
+ * meaning there
+ */
+export function chooseWork(options: SubmitOptions, { words, afterDashes }: Positionals): Work {
+  const found: Work[] = [];
+  if (words.length > 0) found.push({ kind: 'file', path: oneFile(words) });
+  if (afterDashes !== undefined) found.push({ kind: 'command', argv: someCommand(afterDashes) });
+  if (options.sleep !== undefined) found.push({ kind: 'sleep', ms: options.sleep });
+  if (options.module !== undefined) found.push(parseModule(options.module));
+  const [work, other] = found;
+  if (work === undefined) {
+    throw new InputError(
+      'usage',
+      'submit: there is nothing to run',
+      'give a command after --, a job file, --sleep or --module',
+    );
+  }
+  if (other !== undefined) {
+    throw new InputError(
+      'usage',
+      `submit: ${CALLED[work.kind]} and ${CALLED[other.kind]} are both given`,
+      'a job runs one of them',
+    );
+  }
+  checkOptions(options, work.kind);
+  return work;
+}
+
+function checkOptions(options: SubmitOptions, kind: Work['kind']): void {
+  for (const [name, kinds] of Object.entries(GOES_WITH) as [keyof typeof GOES_WITH, readonly string[]][]) {
+    if (!isGiven(options[name]) || kinds.includes(kind)) continue;
+    const allowed = kinds.map((each) => CALLED[each as Work['kind']]).join(' or ');
+    throw new InputError('usage', `submit: ${flagOf(name)} goes with ${allowed}, not with ${CALLED[kind]}`);
+  }
+  for (const group of EXCLUDE_EACH_OTHER) {
+    const given = group.filter((name) => isGiven(options[name]));
+    if (given.length < 2) continue;
+    const [one, two] = given.map(flagOf);
+    throw new InputError('usage', `submit: ${one} and ${two} exclude each other`, 'give one of them');
+  }
+}
+
+function isGiven(value: unknown): boolean {
+  return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== false;
+}
+
+function oneFile(words: readonly string[]): string {
+  const [path, second] = words;
+  if (second !== undefined) {
+    throw new InputError(
+      'usage',
+      `submit: "${second}" is one word too many: a job file is one`,
+      'to run a command, write it after --',
+    );
+  }
+  return path!;
+}
+
+function someCommand(afterDashes: readonly string[]): readonly string[] {
+  if (afterDashes.length === 0 || afterDashes[0] === '') {
+    throw new InputError(
+      'usage',
+      'submit: there is no command after --',
+      'such as: goshawk submit -- hostname',
+    );
+  }
+  return afterDashes;
+}
+
+function parseModule(text: string): Work {
+  const hash = text.lastIndexOf('#');
+  if (hash < 0) return { kind: 'module', path: text, export: undefined };
+  const path = text.slice(0, hash);
+  const name = text.slice(hash + 1);
+  if (path === '' || name === '') {
+    throw new InputError('usage', `--module: "${text}" is not PATH#EXPORT`, 'such as ./work.js#run');
+  }
+  return { kind: 'module', path, export: name };
+}

@@ -1,0 +1,30 @@
+import { defaultOf, flagOf, type OptionSpecs, type Resolved } from '../options.js';
+
+/**
+ * The line that runs a command again with what it was given, wherever that came from: flags, variables or a
+ * file. What is as it is by default is left out.
+ */
+export function commandLine<S extends OptionSpecs>(
+  name: string,
+  words: readonly string[],
+  specs: S,
+  values: Resolved<S>,
+): string {
+  const flags = Object.entries(specs).flatMap(([option, spec]) => {
+    const value = (values as Record<string, unknown>)[option];
+    if (value === undefined || sameAs(value, defaultOf(spec))) return [];
+    if (spec.type === 'flag') return [value === true ? flagOf(option) : `--no-${flagOf(option).slice(2)}`];
+    if (spec.type === 'texts') return (value as string[]).flatMap((one) => [flagOf(option), quoted(one)]);
+    return [flagOf(option), spec.type === 'duration' ? `${String(value)}ms` : quoted(String(value))];
+  });
+  return ['goshawk', name, ...words.map(quoted), ...flags].join(' ');
+}
+
+function sameAs(value: unknown, other: unknown): boolean {
+  return JSON.stringify(value) === JSON.stringify(other);
+}
+
+/** For a POSIX shell. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
