@@ -1,0 +1,16 @@
+import type { PackedFrame } from './frame.js';
+
+export type Transmission =
+  /** ZeroMQ has it, or the party has. */
+  | 'sent'
+  /** Not now: the peer does not keep up. */
+  | 'full'
+  /** Never: there is no way to the peer any more. */
+  | 'gone';
+
+/** How frames get to one peer. Asked for one transmission at a time. */
+export interface Carrier {
+  transmit(frame: PackedFrame): Promise<Transmission>;
+  /** Closes; what ZeroMQ holds may still leave for `lingerMs`. A transmission under way ends as `gone`. */
+  close(lingerMs: number): void;
+}

@@ -1,0 +1,102 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Directory, type KnownProcess } from './directory.js';
+import { InvalidPartyNameError } from './errors.js';
+
+const party = (host: number, index: number) => `tcp://host${host}:7000!inc/${index}`;
+
+describe('a directory', () => {
+  test('gives one address for a name, and the name for the address', () => {
+    const directory = new Directory();
+    const address = directory.intern(party(1, 2));
+    expect(directory.intern(party(1, 2))).toBe(address);
+    expect(directory.nameOf(address)).toBe(party(1, 2));
+    expect(directory.intern(party(1, 3))).not.toBe(address);
+    expect(directory.size).toBe(2);
+  });
+
+  test('finds without giving an address', () => {
+    const directory = new Directory();
+    expect(directory.find(party(1, 0))).toBeUndefined();
+    const address = directory.intern(party(1, 0));
+    expect(directory.find(party(1, 0))).toBe(address);
+    expect(directory.find(party(1, 1))).toBeUndefined();
+  });
+
+  test('refuses what is no name', () => {
+    expect(() => new Directory().intern('somebody')).toThrow(InvalidPartyNameError);
+    expect(new Directory().process('somebody')).toBeUndefined();
+  });
+
+  test('an address that was forgotten names nobody, and is not given again', () => {
+    const directory = new Directory();
+    const address = directory.intern(party(1, 0));
+    directory.forget(address);
+    directory.forget(address);
+    expect(directory.nameOf(address)).toBeUndefined();
+    expect(directory.size).toBe(0);
+    expect(directory.intern(party(1, 0))).not.toBe(address);
+  });
+
+  test('forgets a process with all its parties', () => {
+    const directory = new Directory();
+    const gone = [directory.intern(party(1, 0)), directory.intern(party(1, 1))];
+    const stays = directory.intern(party(2, 0));
+    directory.forgetProcess('tcp://host1:7000!inc');
+    directory.forgetProcess('tcp://never:7000!heard');
+    expect(gone.map((address) => directory.nameOf(address))).toStrictEqual([undefined, undefined]);
+    expect(directory.nameOf(stays)).toBe(party(2, 0));
+  });
+
+  test('when full, forgets the processes that were silent the longest', () => {
+    const directory = new Directory(16);
+    const addresses = Array.from({ length: 16 }, (_, host) => directory.intern(party(host, 0)));
+    directory.process('tcp://host0:7000!inc');
+    const late = directory.intern(party(99, 0));
+    expect(directory.nameOf(late)).toBe(party(99, 0));
+    expect(directory.nameOf(addresses[0] as number)).toBe(party(0, 0));
+    expect(directory.nameOf(addresses[1] as number)).toBeUndefined();
+    expect(directory.evicted).toBe(1);
+  });
+
+  test('one process alone cannot fill it beyond its bound', () => {
+    const directory = new Directory(100);
+    const process = directory.process('client:c!inc') as KnownProcess;
+    for (let index = 0; index < 5_000; index++) {
+      directory.internParty(process, index);
+    }
+    expect(directory.size).toBeLessThanOrEqual(100);
+    expect(directory.find('client:c!inc/4999')).toBeDefined();
+  });
+
+  test('needs room for two', () => {
+    expect(() => new Directory(1)).toThrow(RangeError);
+  });
+
+  test('after any calls, names and addresses that are known map to each other', () => {
+    const call = fc.record({
+      host: fc.nat(12),
+      index: fc.nat(3),
+      kind: fc.constantFrom('intern', 'intern', 'forget', 'forgetProcess'),
+    });
+    fc.assert(
+      fc.property(fc.array(call, { maxLength: 200 }), (calls) => {
+        const directory = new Directory(20);
+        for (const { host, index, kind } of calls) {
+          const name = party(host, index);
+          if (kind === 'intern') {
+            expect(directory.nameOf(directory.intern(name))).toBe(name);
+          } else if (kind === 'forget') {
+            directory.forget(directory.find(name) ?? -1);
+            expect(directory.find(name)).toBeUndefined();
+          } else {
+            directory.forgetProcess(`tcp://host${host}:7000!inc`);
+            expect(directory.find(name)).toBeUndefined();
+          }
+          expect(directory.size).toBeLessThanOrEqual(20);
+        }
+      }),
+      { seed: 7, numRuns: 300 },
+    );
+  });
+});

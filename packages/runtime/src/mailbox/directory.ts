@@ -1,0 +1,165 @@
+import { InvalidPartyNameError } from './errors.js';
+import { DEFAULT_LIMITS } from './limits.js';
+import { parsePartyName, parseProcessName, partyName } from './party-name.js';
+
+/** Stands for the name of a party inside this process. Never used again once it was forgotten. */
+export type Address = number;
+
+/** A process that was spoken to or heard from. */
+export interface KnownProcess {
+  readonly name: string;
+  readonly endpoint: string;
+  readonly incarnation: string;
+  /** Its parties, by index. */
+  readonly parties: Map<number, Address>;
+}
+
+export interface KnownParty {
+  readonly process: KnownProcess;
+  readonly index: number;
+}
+
+/**
+ * Names of parties to small integers and back.
+ *
+ * Memory is bounded: whoever knows that a party is gone forgets it, and when `partiesMax` is reached all
+ * the same (clients come and go unannounced), the processes that were silent the longest are forgotten.
+ * An address is never given twice, so one that was kept too long names nobody rather than somebody else.
+ */
+export class Directory {
+  private readonly parties = new Map<Address, KnownParty>();
+  /** In order of use, the least recently used first. */
+  private readonly processes = new Map<string, KnownProcess>();
+  private latest: KnownProcess | undefined;
+  private nextAddress: Address = 1;
+  private evictedCount = 0;
+  private readonly partiesMax: number;
+
+  /** @throws RangeError unless there is room for two parties. */
+  constructor(partiesMax: number = DEFAULT_LIMITS.partiesMax) {
+    if (!(partiesMax >= 2)) {
+      throw new RangeError(`a directory must have room for 2 parties at least, not ${partiesMax}`);
+    }
+    this.partiesMax = partiesMax;
+  }
+
+  /** Parties that are known. */
+  get size(): number {
+    return this.parties.size;
+  }
+
+  /** Parties that were forgotten for want of room. */
+  get evicted(): number {
+    return this.evictedCount;
+  }
+
+  /** @throws InvalidPartyNameError */
+  intern(name: string): Address {
+    const parsed = parsePartyName(name);
+    const process = this.process(parsed.process);
+    if (process === undefined) {
+      throw new InvalidPartyNameError(name);
+    }
+    return this.internParty(process, parsed.index);
+  }
+
+  /** The address that a name has, without giving it one. */
+  find(name: string): Address | undefined {
+    const parsed = parsePartyName(name);
+    return this.processes.get(parsed.process)?.parties.get(parsed.index);
+  }
+
+  nameOf(address: Address): string | undefined {
+    const party = this.parties.get(address);
+    return party && partyName(party.process.name, party.index);
+  }
+
+  partyAt(address: Address): KnownParty | undefined {
+    return this.parties.get(address);
+  }
+
+  /** @returns undefined for what is no name of a process. */
+  process(name: string): KnownProcess | undefined {
+    const known = this.processes.get(name);
+    if (known !== undefined) {
+      this.touch(known);
+      return known;
+    }
+    const parsed = parseProcessName(name);
+    if (parsed === undefined) {
+      return undefined;
+    }
+    const process = { name, ...parsed, parties: new Map<number, Address>() };
+    this.processes.set(name, process);
+    this.latest = process;
+    return process;
+  }
+
+  internParty(process: KnownProcess, index: number): Address {
+    const known = process.parties.get(index);
+    if (known !== undefined) {
+      return known;
+    }
+    if (this.parties.size >= this.partiesMax) {
+      this.evict();
+    }
+    const address = this.nextAddress++;
+    this.parties.set(address, { process, index });
+    process.parties.set(index, address);
+    return address;
+  }
+
+  forget(address: Address): void {
+    const party = this.parties.get(address);
+    if (party === undefined) {
+      return;
+    }
+    this.parties.delete(address);
+    party.process.parties.delete(party.index);
+    if (party.process.parties.size === 0) {
+      this.drop(party.process);
+    }
+  }
+
+  /** Forgets all parties of a process. */
+  forgetProcess(name: string): void {
+    const process = this.processes.get(name);
+    if (process === undefined) {
+      return;
+    }
+    for (const address of process.parties.values()) {
+      this.parties.delete(address);
+    }
+    process.parties.clear();
+    this.drop(process);
+  }
+
+  private touch(process: KnownProcess): void {
+    if (process !== this.latest) {
+      this.processes.delete(process.name);
+      this.processes.set(process.name, process);
+      this.latest = process;
+    }
+  }
+
+  private drop(process: KnownProcess): void {
+    this.processes.delete(process.name);
+    if (this.latest === process) {
+      this.latest = undefined;
+    }
+  }
+
+  /** Makes room for a sixteenth at once, so that a full directory does not evict for every message. */
+  private evict(): void {
+    const target = this.partiesMax - Math.ceil(this.partiesMax / 16);
+    for (const process of this.processes.values()) {
+      for (const address of process.parties.values()) {
+        if (this.parties.size <= target) {
+          return;
+        }
+        this.forget(address);
+        this.evictedCount++;
+      }
+    }
+  }
+}

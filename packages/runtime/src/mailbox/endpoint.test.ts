@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest';
+import { formatTcp, hasHostName, isWildcard, parseEndpoint, resolveEndpoint } from './endpoint.js';
+import { InvalidEndpointError, UnresolvableHostError } from './errors.js';
+
+describe('endpoints', () => {
+  test('are parsed', () => {
+    expect(parseEndpoint('tcp://127.0.0.1:7000')).toStrictEqual({
+      transport: 'tcp',
+      host: '127.0.0.1',
+      port: 7000,
+    });
+    expect(parseEndpoint('tcp://[::1]:0')).toStrictEqual({ transport: 'tcp', host: '::1', port: 0 });
+    expect(parseEndpoint('ipc:///tmp/x.sock')).toStrictEqual({ transport: 'ipc', path: '/tmp/x.sock' });
+  });
+
+  test.each([
+    '',
+    'tcp://',
+    'tcp://a',
+    'a:1',
+    'tcp://a:b',
+    'tcp://a:1/x',
+    'tcp://a:123456',
+    'udp://a:1',
+    'ipc://',
+  ])('%j is refused with what is expected', (text) => {
+    expect(() => parseEndpoint(text)).toThrow(/is not an endpoint: expected tcp:\/\/HOST:PORT/);
+  });
+
+  test('a port beyond the last is refused; ZeroMQ would take another instead', () => {
+    expect(() => parseEndpoint('tcp://127.0.0.1:65536')).toThrow(InvalidEndpointError);
+  });
+
+  test('tell hosts with a name from addresses and from every interface', () => {
+    expect(
+      ['tcp://a:1', 'tcp://127.0.0.1:1', 'tcp://[::1]:1', 'tcp://*:1'].map(parseEndpoint).map(hasHostName),
+    ).toStrictEqual([true, false, false, false]);
+    expect(
+      ['tcp://*:1', 'tcp://0.0.0.0:1', 'tcp://[::]:1', 'tcp://a:1'].map(parseEndpoint).map(isWildcard),
+    ).toStrictEqual([true, true, true, false]);
+  });
+
+  test('are resolved to addresses', async () => {
+    expect(await resolveEndpoint('tcp://127.0.0.1:7000')).toBe('tcp://127.0.0.1:7000');
+    expect(await resolveEndpoint('tcp://localhost:7000')).toMatch(/^tcp:\/\/(127\.0\.0\.1|\[::1\]):7000$/);
+    expect(formatTcp('::1', 7000)).toBe('tcp://[::1]:7000');
+  });
+
+  test('a host without an address is an error of one clear line', async () => {
+    const failure = await resolveEndpoint('tcp://nowhere.invalid:7000').catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(UnresolvableHostError);
+    expect((failure as Error).message).toBe(
+      'tcp://nowhere.invalid:7000: no address found for host "nowhere.invalid"; check the name, or give its IP address',
+    );
+  });
+});

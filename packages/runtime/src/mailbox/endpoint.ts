@@ -1,0 +1,68 @@
+import { lookup } from 'node:dns/promises';
+import { isIP, isIPv6 } from 'node:net';
+import { InvalidEndpointError, UnresolvableHostError } from './errors.js';
+
+/** Where a process listens. ipc is for tests: ZeroMQ lets a second process take the path from the first. */
+export type Endpoint =
+  | { readonly transport: 'tcp'; readonly host: string; readonly port: number }
+  | { readonly transport: 'ipc'; readonly path: string };
+
+const TCP = /^tcp:\/\/(\[[^\]]+\]|[^:/[\]]+):([0-9]{1,5})$/;
+const IPC = /^ipc:\/\/(.+)$/;
+const PORT_MAX = 65_535;
+
+/** @throws InvalidEndpointError that says what is expected. */
+export function parseEndpoint(text: string): Endpoint {
+  const path = IPC.exec(text)?.[1];
+  if (path !== undefined) {
+    return { transport: 'ipc', path };
+  }
+  const tcp = TCP.exec(text);
+  if (tcp === null) {
+    throw new InvalidEndpointError(text, 'expected tcp://HOST:PORT, as in tcp://127.0.0.1:7000');
+  }
+  const [, host = '', digits = ''] = tcp;
+  const port = Number(digits);
+  if (port > PORT_MAX) {
+    throw new InvalidEndpointError(text, `port ${port} is above ${PORT_MAX}`);
+  }
+  return { transport: 'tcp', host: host.replace(/^\[|\]$/g, ''), port };
+}
+
+/** Whether listening there means listening on every interface; nobody can connect to such a host. */
+export function isWildcard(endpoint: Endpoint): boolean {
+  return endpoint.transport === 'tcp' && ['*', '0.0.0.0', '::'].includes(endpoint.host);
+}
+
+/** Whether the address behind the endpoint can change. */
+export function hasHostName(endpoint: Endpoint): boolean {
+  return endpoint.transport === 'tcp' && !isWildcard(endpoint) && isIP(endpoint.host) === 0;
+}
+
+/**
+ * The endpoint with its host as an IP address. ZeroMQ resolves names in the one thread that moves all
+ * bytes, and says nothing when it fails; so they are resolved here. IPv4 is preferred.
+ *
+ * @throws UnresolvableHostError
+ */
+export async function resolveEndpoint(text: string): Promise<string> {
+  const endpoint = parseEndpoint(text);
+  if (endpoint.transport !== 'tcp' || !hasHostName(endpoint)) {
+    return text;
+  }
+  const { host, port } = endpoint;
+  try {
+    const addresses = await lookup(host, { all: true });
+    const chosen = addresses.find(({ family }) => family === 4) ?? addresses[0];
+    if (chosen !== undefined) {
+      return formatTcp(chosen.address, port);
+    }
+  } catch (cause) {
+    throw new UnresolvableHostError(text, host, { cause });
+  }
+  throw new UnresolvableHostError(text, host);
+}
+
+export function formatTcp(host: string, port: number): string {
+  return `tcp://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+}

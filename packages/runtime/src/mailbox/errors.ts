@@ -1,0 +1,73 @@
+/** Base of all errors of the transport; `code` is for programs, the message for people. */
+export abstract class MailboxError extends Error {
+  abstract readonly code: string;
+}
+
+/** Another socket listens at the endpoint. */
+export class AddressInUseError extends MailboxError {
+  override readonly name = 'AddressInUseError';
+  readonly code = 'ADDRESS_IN_USE';
+  constructor(endpoint: string, options?: ErrorOptions) {
+    super(
+      `${endpoint} is already in use; choose another with --bind or stop the process that holds it`,
+      options,
+    );
+  }
+}
+
+/** The endpoint is well formed, but this machine cannot listen there. */
+export class AddressUnavailableError extends MailboxError {
+  override readonly name = 'AddressUnavailableError';
+  readonly code = 'ADDRESS_UNAVAILABLE';
+  constructor(endpoint: string, reason: string, options?: ErrorOptions) {
+    super(`cannot listen at ${endpoint}: ${reason}`, options);
+  }
+}
+
+/** The host of an endpoint has no address. */
+export class UnresolvableHostError extends MailboxError {
+  override readonly name = 'UnresolvableHostError';
+  readonly code = 'UNRESOLVABLE_HOST';
+  constructor(endpoint: string, host: string, options?: ErrorOptions) {
+    super(
+      `${endpoint}: no address found for host "${host}"; check the name, or give its IP address`,
+      options,
+    );
+  }
+}
+
+/** What was given as an endpoint is none. */
+export class InvalidEndpointError extends MailboxError {
+  override readonly name = 'InvalidEndpointError';
+  readonly code = 'INVALID_ENDPOINT';
+  constructor(endpoint: string, reason: string) {
+    super(`"${endpoint}" is not an endpoint: ${reason}`);
+  }
+}
+
+/** What was given as the name of a party is none. */
+export class InvalidPartyNameError extends MailboxError {
+  override readonly name = 'InvalidPartyNameError';
+  readonly code = 'INVALID_PARTY_NAME';
+  constructor(partyName: string) {
+    super(`"${partyName}" does not name a party; expected <endpoint>!<incarnation>/<index>`);
+  }
+}
+
+/** A value that has no form on the wire; a fault of the sender's own code. */
+export class UnencodableError extends MailboxError {
+  override readonly name = 'UnencodableError';
+  readonly code = 'UNENCODABLE';
+}
+
+/** A message that does not fit into one frame. */
+export class FrameTooLargeError extends MailboxError {
+  override readonly name = 'FrameTooLargeError';
+  readonly code = 'FRAME_TOO_LARGE';
+}
+
+/** Bytes that are not a frame; a fault of the peer. */
+export class MalformedFrameError extends MailboxError {
+  override readonly name = 'MalformedFrameError';
+  readonly code = 'MALFORMED_FRAME';
+}

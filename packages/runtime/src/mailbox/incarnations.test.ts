@@ -1,0 +1,46 @@
+import { describe, expect, test } from 'vitest';
+import { Incarnations } from './incarnations.js';
+
+const AT = 'tcp://a:1';
+
+describe('incarnations', () => {
+  test('the first that is heard is current, and stays so', () => {
+    const incarnations = new Incarnations(1_000);
+    expect(incarnations.heard(AT, 'x', 0)).toBe('current');
+    expect(incarnations.heard(AT, 'x', 1)).toBe('current');
+    expect(incarnations.retiredAt(AT).size).toBe(0);
+  });
+
+  test('one that is heard later is its successor, and the first is retired', () => {
+    const incarnations = new Incarnations(1_000);
+    incarnations.heard(AT, 'x', 0);
+    expect(incarnations.heard(AT, 'y', 10)).toBe('successor');
+    expect(incarnations.heard(AT, 'x', 11)).toBe('retired');
+    expect(incarnations.heard(AT, 'y', 12)).toBe('current');
+    expect([...incarnations.retiredAt(AT).keys()]).toStrictEqual(['x']);
+  });
+
+  test('one that was retired by mistake and goes on speaking is current again', () => {
+    const incarnations = new Incarnations(1_000);
+    incarnations.heard(AT, 'living', 0);
+    incarnations.heard(AT, 'late word of the dead', 10);
+    expect(incarnations.heard(AT, 'living', 1_009)).toBe('retired');
+    expect(incarnations.heard(AT, 'living', 1_010)).toBe('successor');
+    expect([...incarnations.retiredAt(AT).keys()]).toStrictEqual(['late word of the dead']);
+  });
+
+  test('endpoints do not disturb each other, and unknown ones have no past', () => {
+    const incarnations = new Incarnations(1_000);
+    incarnations.heard(AT, 'x', 0);
+    expect(incarnations.heard('tcp://b:1', 'y', 0)).toBe('current');
+    expect(incarnations.retiredAt('tcp://c:1').size).toBe(0);
+  });
+
+  test('a process that restarts for ever does not fill the memory', () => {
+    const incarnations = new Incarnations(1_000);
+    for (let i = 0; i < 1_000; i++) {
+      incarnations.heard(AT, `i${i}`, i);
+    }
+    expect(incarnations.retiredAt(AT).size).toBeLessThanOrEqual(8);
+  });
+});

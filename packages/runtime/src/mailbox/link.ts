@@ -1,0 +1,149 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Carrier } from './carrier.js';
+import { count, type MailboxCounters, type Traffic } from './counters.js';
+import type { PackedFrame } from './frame.js';
+import type { MailboxLimits } from './limits.js';
+import type { Outbox, Refusal } from './outbox.js';
+
+export interface LinkParts {
+  /** What the peer is called in logs and reports. */
+  readonly peer: string;
+  readonly outbox: Outbox;
+  readonly carrier: Carrier;
+  /** Where what was sent is counted. */
+  readonly traffic: Traffic;
+  /** Incarnations of the peer that were superseded; kept current by their owner. */
+  readonly retired: ReadonlyMap<string, unknown>;
+}
+
+/** Why a link took nothing. */
+export type LinkRefusal = Refusal | typeof SUPERSEDED;
+
+const SUPERSEDED = { reason: 'superseded' } as const;
+
+export interface LinkContext {
+  readonly limits: MailboxLimits;
+  readonly counters: MailboxCounters;
+  /** Told once a turn how many messages for a peer found its outbox full. */
+  readonly onOverflow: (peer: string, messages: number) => void;
+}
+
+/**
+ * The way to one peer process: an outbox and the pump that empties it, one frame at a time.
+ *
+ * What is sent in one turn of the event loop is one frame (as far as it fits), because the pump starts
+ * only at the end of the turn. While a frame is on its way, further turns gather in the next one, so the
+ * slower the peer, the larger the frames: no timer and no setting is needed to batch under load.
+ */
+export class Link {
+  /** It has mail, or overflow to report, at the end of this turn. */
+  isDue = false;
+  lastUsedMs = performance.now();
+  readonly peer: string;
+  private readonly outbox: Outbox;
+  private readonly carrier: Carrier;
+  private readonly traffic: Traffic;
+  private readonly context: LinkContext;
+  private isPumping = false;
+  private isClosed = false;
+  private retired: ReadonlyMap<string, unknown>;
+  private overflowed = 0;
+  private onDrained: (() => void) | undefined;
+
+  constructor({ peer, outbox, carrier, traffic, retired }: LinkParts, context: LinkContext) {
+    this.peer = peer;
+    this.outbox = outbox;
+    this.carrier = carrier;
+    this.traffic = traffic;
+    this.retired = retired;
+    this.context = context;
+  }
+
+  get isIdle(): boolean {
+    return this.outbox.isEmpty && !this.isPumping && !this.isDue;
+  }
+
+  add(target: string, from: number, to: number, body: unknown): LinkRefusal | undefined {
+    if (this.retired.size > 0 && this.retired.has(target)) {
+      return SUPERSEDED;
+    }
+    const refusal = this.outbox.add(target, from, to, body);
+    if (refusal !== undefined && refusal.reason === 'overflow') {
+      this.overflowed++;
+    }
+    return refusal;
+  }
+
+  /** The turn is over: what it has sent may leave. */
+  flush(nowMs: number): void {
+    this.isDue = false;
+    this.lastUsedMs = nowMs;
+    if (this.overflowed > 0) {
+      const messages = this.overflowed;
+      this.overflowed = 0;
+      this.context.onOverflow(this.peer, messages);
+    }
+    if (!this.isPumping && !this.outbox.isEmpty) {
+      void this.pump();
+    }
+  }
+
+  /**
+   * Another incarnation lives at the endpoint from now on: mail for those that it superseded is dropped.
+   *
+   * @param retired those that were superseded, kept current by their owner.
+   */
+  supersede(retired: ReadonlyMap<string, unknown>): void {
+    this.retired = retired;
+    this.context.counters.dropped.superseded += this.outbox.discard((target) => !retired.has(target));
+  }
+
+  /** Resolves when nothing waits. */
+  drained(): Promise<void> {
+    if (this.outbox.isEmpty) {
+      return Promise.resolve();
+    }
+    return new Promise((resolve) => {
+      this.onDrained = resolve;
+    });
+  }
+
+  close(lingerMs: number): void {
+    this.isClosed = true;
+    this.context.counters.dropped.closed += this.outbox.discard();
+    this.carrier.close(lingerMs);
+  }
+
+  private async pump(): Promise<void> {
+    this.isPumping = true;
+    // Once the link is due again, the end of that turn starts the pump with all that the turn has sent.
+    while (!this.isDue && !this.isClosed) {
+      const frame = this.outbox.next();
+      if (frame === undefined) {
+        break;
+      }
+      await this.transmit(frame);
+    }
+    this.isPumping = false;
+    if (this.outbox.isEmpty) {
+      this.onDrained?.();
+    }
+  }
+
+  private async transmit(frame: PackedFrame): Promise<void> {
+    const { counters, limits } = this.context;
+    let transmission = await this.carrier.transmit(frame);
+    while (transmission === 'full' && !this.isClosed) {
+      await delay(limits.replyRetryMs, undefined, { ref: false });
+      transmission = await this.carrier.transmit(frame);
+    }
+    this.outbox.settle(frame);
+    if (transmission === 'sent') {
+      count(this.traffic, { messages: frame.messages, bytes: frame.bytes.length });
+    } else if (this.isClosed) {
+      counters.dropped.closed += frame.messages;
+    } else {
+      counters.dropped.unreachable += frame.messages + this.outbox.discard();
+    }
+  }
+}

@@ -1,0 +1,159 @@
+import type { Router } from 'zeromq';
+import type { MailboxCounters } from './counters.js';
+import { DealerCarrier } from './dealer-carrier.js';
+import type { KnownProcess } from './directory.js';
+import type { Door } from './door.js';
+import type { Incarnations } from './incarnations.js';
+import type { MailboxLimits } from './limits.js';
+import { Link } from './link.js';
+import { LocalCarrier } from './local-carrier.js';
+import type { ThrottledLog } from './log.js';
+import { Outbox } from './outbox.js';
+import { isClientEndpoint } from './party-name.js';
+import { ReplyCarrier } from './reply-carrier.js';
+
+export interface LinksOptions {
+  /** Name, endpoint and incarnation of this process. */
+  readonly process: string;
+  readonly endpoint: string;
+  readonly incarnation: string;
+  /** Where clients are answered; none in a process that is a client itself. */
+  readonly router: Router | undefined;
+  readonly door: Door;
+  readonly incarnations: Incarnations;
+  readonly limits: MailboxLimits;
+  readonly counters: MailboxCounters;
+  readonly log: ThrottledLog;
+  readonly onOverflow: (peer: string, messages: number) => void;
+}
+
+/**
+ * All ways out of this process, each opened when something is sent there first and closed when nothing
+ * was for long; and the end of the turn, at which they are flushed.
+ */
+export class Links {
+  private readonly options: LinksOptions;
+  /** By endpoint; clients, which have no other, by theirs. */
+  private readonly links = new Map<string, Link>();
+  private due: Link[] = [];
+  private readonly sweepTimer: NodeJS.Timeout;
+
+  constructor(options: LinksOptions) {
+    this.options = options;
+    this.sweepTimer = setInterval(() => this.closeIdle(), options.limits.idleMs / 2).unref();
+  }
+
+  /** @returns undefined, and the reason is logged, if there is no way to the process. */
+  to(process: KnownProcess): Link | undefined {
+    return this.links.get(process.endpoint) ?? this.open(process);
+  }
+
+  /** The link has something for the end of this turn. */
+  schedule(link: Link): void {
+    if (link.isDue) {
+      return;
+    }
+    link.isDue = true;
+    if (this.due.push(link) === 1) {
+      setImmediate(() => this.flush());
+    }
+  }
+
+  /** A successor was heard at the endpoint. */
+  supersede(endpoint: string): void {
+    this.links.get(endpoint)?.supersede(this.options.incarnations.retiredAt(endpoint));
+  }
+
+  /** Lets what waits leave for at most `closeFlushMs`, then closes. */
+  async close(): Promise<void> {
+    const { limits } = this.options;
+    clearInterval(this.sweepTimer);
+    this.flush();
+    const links = [...this.links.values()];
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, limits.closeFlushMs);
+    });
+    await Promise.race([Promise.all(links.map((link) => link.drained())), timeout]);
+    clearTimeout(timer);
+    for (const link of links) {
+      link.close(limits.closeFlushMs);
+    }
+    this.links.clear();
+    this.options.counters.outboundConnections = 0;
+  }
+
+  private flush(): void {
+    const { due } = this;
+    this.due = [];
+    const nowMs = performance.now();
+    for (const link of due) {
+      link.flush(nowMs);
+    }
+  }
+
+  private open({ endpoint, name }: KnownProcess): Link | undefined {
+    try {
+      const link = this.create(endpoint, name);
+      this.links.set(endpoint, link);
+      return link;
+    } catch (error) {
+      // A peer can name any endpoint, and sockets can run out; neither is a reason to stop.
+      const { code, message } = error as NodeJS.ErrnoException;
+      const hint = code === 'EMFILE' ? '; raise the number of open files (ulimit -n)' : '';
+      this.options.log.warn(endpoint, 'open', `cannot connect to ${endpoint}: ${message}${hint}`);
+      return undefined;
+    }
+  }
+
+  /** @throws if there is no such endpoint, no way to it, or no more sockets. */
+  private create(endpoint: string, name: string): Link {
+    const { options } = this;
+    const { counters, limits, log, incarnation } = options;
+    const retired = options.incarnations.retiredAt(endpoint);
+    if (endpoint === options.endpoint) {
+      const carrier = new LocalCarrier((bytes) => options.door.acceptLocal(bytes));
+      const outbox = new Outbox(null, limits);
+      return new Link({ peer: name, outbox, carrier, traffic: counters.local, retired }, options);
+    }
+    if (isClientEndpoint(endpoint)) {
+      if (options.router === undefined) {
+        throw new Error('a client is answered only by a process that it has a connection to');
+      }
+      const carrier = new ReplyCarrier(options.router, name, log);
+      const outbox = new Outbox(incarnation, limits);
+      return new Link({ peer: name, outbox, carrier, traffic: counters.sent, retired }, options);
+    }
+    const carrier = this.dial(endpoint);
+    const outbox = new Outbox(null, limits);
+    counters.outboundConnections++;
+    return new Link({ peer: endpoint, outbox, carrier, traffic: counters.sent, retired }, options);
+  }
+
+  private dial(endpoint: string): DealerCarrier {
+    const { process, limits, log, router, door } = this.options;
+    const dealer = { endpoint, process, limits, log };
+    return router === undefined
+      ? new DealerCarrier({ ...dealer, receiver: (parts) => door.acceptReply(endpoint, parts) })
+      : new DealerCarrier(dealer);
+  }
+
+  /**
+   * Connections that nothing was sent over for long are closed, and opened again on demand. A client keeps
+   * its connections to processes: what it waits for comes back over them.
+   */
+  private closeIdle(): void {
+    const { limits, counters, router } = this.options;
+    const horizonMs = performance.now() - limits.idleMs;
+    for (const [endpoint, link] of this.links) {
+      const isReply = isClientEndpoint(endpoint);
+      if (link.isIdle && link.lastUsedMs < horizonMs && (isReply || router !== undefined)) {
+        link.close(0);
+        this.links.delete(endpoint);
+        if (!isReply && endpoint !== this.options.endpoint) {
+          counters.outboundConnections--;
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import { Router } from 'zeromq';
+import { type Endpoint, formatTcp, isWildcard, parseEndpoint, resolveEndpoint } from './endpoint.js';
+import { AddressInUseError, AddressUnavailableError, InvalidEndpointError } from './errors.js';
+import { type MailboxLimits, PROCESS_NAME_BYTES_MAX } from './limits.js';
+import { processName } from './party-name.js';
+import { routerOptions } from './socket-options.js';
+
+/** A bound ROUTER. */
+export interface Listener {
+  readonly router: Router;
+  /** Where peers connect to. */
+  readonly endpoint: string;
+}
+
+/**
+ * @param bind where to listen; port 0 for any that is free.
+ * @param advertise where peers connect to, if it differs; needed where `bind` is every interface.
+ * @throws AddressInUseError, AddressUnavailableError, UnresolvableHostError, InvalidEndpointError
+ */
+export async function listen(
+  bind: string,
+  advertise: string | undefined,
+  incarnation: string,
+  limits: MailboxLimits,
+): Promise<Listener> {
+  const wanted = parseEndpoint(bind);
+  const told = parseEndpoint(advertise ?? bind);
+  if (isWildcard(told)) {
+    throw new InvalidEndpointError(
+      advertise ?? bind,
+      'nobody can connect to every interface; say with --advertise tcp://HOST:PORT where peers find this process',
+    );
+  }
+  const address = await resolveEndpoint(bind);
+  const router = new Router(routerOptions(limits));
+  try {
+    router.ipv6 = wanted.transport === 'tcp' && wanted.host.includes(':');
+    await router.bind(address);
+    const bound = router.lastEndpoint ?? address;
+    const endpoint = withPort(told, advertise ?? bind, bound);
+    checkName(endpoint, incarnation);
+    return { router, endpoint };
+  } catch (error) {
+    router.close();
+    throw bindError(bind, error as NodeJS.ErrnoException);
+  }
+}
+
+/** The endpoint that is told to others has the port that was given by the system where it says 0. */
+function withPort(told: Endpoint, text: string, bound: string): string {
+  if (told.transport !== 'tcp' || told.port !== 0) {
+    return text;
+  }
+  const { port } = parseEndpoint(bound) as Extract<Endpoint, { transport: 'tcp' }>;
+  return formatTcp(told.host, port);
+}
+
+function checkName(endpoint: string, incarnation: string): void {
+  if (Buffer.byteLength(processName(endpoint, incarnation)) > PROCESS_NAME_BYTES_MAX) {
+    throw new InvalidEndpointError(
+      endpoint,
+      `longer than ${PROCESS_NAME_BYTES_MAX} bytes with its incarnation`,
+    );
+  }
+}
+
+function bindError(bind: string, cause: NodeJS.ErrnoException): Error {
+  switch (cause.code) {
+    case 'EADDRINUSE':
+      return new AddressInUseError(bind, { cause });
+    case 'EADDRNOTAVAIL':
+    case 'ENODEV':
+      return new AddressUnavailableError(bind, 'the address is not one of this machine', { cause });
+    case 'EACCES':
+    case 'EPERM':
+      return new AddressUnavailableError(bind, 'not permitted; choose a port above 1023', { cause });
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return new AddressUnavailableError(bind, 'the folder of the socket does not exist', { cause });
+    default:
+      return cause.code === undefined || cause instanceof InvalidEndpointError
+        ? cause
+        : new AddressUnavailableError(bind, cause.message, { cause });
+  }
+}

@@ -1,0 +1,52 @@
+/** What the mailbox needs of a logger; a pino logger is one. */
+export interface Logger {
+  debug(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+const CAUSES_MAX = 1_000;
+
+/**
+ * Lets one line through for each peer and cause in an interval, and says how many it held back: a peer
+ * that misbehaves a thousand times a second must not fill the disk of the process that it bothers.
+ */
+export class ThrottledLog {
+  private readonly logger: Logger;
+  private readonly intervalMs: number;
+  private readonly causes = new Map<string, { nextAtMs: number; heldBack: number }>();
+
+  constructor(logger: Logger, intervalMs: number) {
+    this.logger = logger;
+    this.intervalMs = intervalMs;
+  }
+
+  /** Peers and causes that are remembered. */
+  get size(): number {
+    return this.causes.size;
+  }
+
+  warn(peer: string, cause: string, message: string, fields: object = {}): void {
+    const nowMs = performance.now();
+    const key = `${cause} ${peer}`;
+    const seen = this.causes.get(key);
+    if (seen !== undefined && nowMs < seen.nextAtMs) {
+      seen.heldBack++;
+      return;
+    }
+    if (this.causes.size >= CAUSES_MAX) {
+      this.forgetOldest();
+    }
+    // Deleted first, so that the map stays in order of use.
+    this.causes.delete(key);
+    this.causes.set(key, { nextAtMs: nowMs + this.intervalMs, heldBack: 0 });
+    this.logger.warn({ peer, cause, heldBack: seen?.heldBack ?? 0, ...fields }, message);
+  }
+
+  private forgetOldest(): void {
+    for (const key of this.causes.keys()) {
+      this.causes.delete(key);
+      return;
+    }
+  }
+}

@@ -1,0 +1,144 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterEach, expect, test } from 'vitest';
+import { Inbox, Mailboxes } from './testing.js';
+
+const PEER = join(import.meta.dirname, '../../dist/mailbox/peer.fixture.js');
+
+const mailboxes = new Mailboxes();
+const children: ChildProcess[] = [];
+
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    child.kill('SIGKILL');
+  }
+  await mailboxes.closeAll();
+});
+
+interface Peer {
+  readonly child: ChildProcess;
+  /** Name of its process. */
+  readonly name: string;
+  readonly endpoint: string;
+}
+
+async function start(bind: string, incarnation: string, ...args: string[]): Promise<Peer> {
+  const child = spawn(process.execPath, [PEER, bind, incarnation, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  children.push(child);
+  const [name] = (await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line')) as [
+    string,
+  ];
+  return { child, name, endpoint: name.slice(0, name.lastIndexOf('!')) };
+}
+
+async function kill({ child }: Peer): Promise<void> {
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+}
+
+test('a process that is killed and started again at its endpoint gets its own mail only', async () => {
+  const mailbox = await mailboxes.open();
+  const inbox = new Inbox(mailbox);
+  const first = await start('tcp://127.0.0.1:0', 'first');
+  const bystander = await start('tcp://127.0.0.1:0', 'bystander');
+  const toFirst = mailbox.directory.intern(`${first.name}/0`);
+  const toBystander = mailbox.directory.intern(`${bystander.name}/0`);
+
+  mailbox.send(0, toFirst, [1]);
+  await inbox.until(1);
+  expect(inbox.received[0]).toStrictEqual({ from: `${first.name}/0`, body: ['first', [1]] });
+
+  await kill(first);
+  mailbox.send(0, toFirst, ['to the dead']);
+  mailbox.send(0, toBystander, [2]);
+  await inbox.until(2);
+  expect(inbox.bodies[1]).toStrictEqual(['bystander', [2]]);
+
+  const second = await start(first.endpoint, 'second');
+  expect(second.name).not.toBe(first.name);
+  const toWhoeverIsThere = mailbox.directory.intern(`${first.endpoint}!*/0`);
+  mailbox.send(0, toWhoeverIsThere, [3]);
+  await inbox.until(3);
+  expect(inbox.received[2]).toStrictEqual({ from: `${second.name}/0`, body: ['second', [3]] });
+  expect(mailbox.send(0, toFirst, ['to the dead'])).toBe('superseded');
+
+  mailbox.send(0, mailbox.directory.intern(`${second.name}/0`), [4]);
+  await inbox.until(4);
+  expect(inbox.bodies).toStrictEqual([
+    ['first', [1]],
+    ['bystander', [2]],
+    ['second', [3]],
+    ['second', [4]],
+  ]);
+});
+
+test('a process that hangs costs its own mail, within a bound, and is reached again when it goes on', async () => {
+  const overflows = new Set<string>();
+  const mailbox = await mailboxes.open({
+    limits: { peerQueueBytesMax: 4_000_000, frameBytesMax: 2_000_000, highWaterMark: 2 },
+    onOverflow: (peer) => overflows.add(peer),
+  });
+  const inbox = new Inbox(mailbox);
+  const hanging = await start('tcp://127.0.0.1:0', 'hanging');
+  const bystander = await start('tcp://127.0.0.1:0', 'bystander');
+  const toHanging = mailbox.directory.intern(`${hanging.name}/0`);
+  const toBystander = mailbox.directory.intern(`${bystander.name}/0`);
+  mailbox.send(0, toHanging, ['before']);
+  await inbox.until(1);
+
+  hanging.child.kill('SIGSTOP');
+  const rounds = 40;
+  for (let i = 0; i < rounds; i++) {
+    mailbox.send(0, toHanging, ['x'.repeat(1_000_000)]);
+    mailbox.send(0, toBystander, [i]);
+    await inbox.until(2 + i);
+  }
+  expect(inbox.bodies.slice(1)).toStrictEqual(Array.from({ length: rounds }, (_, i) => ['bystander', [i]]));
+  expect(mailbox.counters.dropped.overflow).toBeGreaterThan(0);
+  expect(overflows).toStrictEqual(new Set([hanging.endpoint]));
+
+  hanging.child.kill('SIGCONT');
+  const taken = rounds - mailbox.counters.dropped.overflow;
+  await inbox.until(1 + rounds + taken);
+  mailbox.send(0, toHanging, ['after']);
+  await inbox.until(2 + rounds + taken);
+  expect(inbox.bodies.at(-1)).toStrictEqual(['hanging', ['after']]);
+});
+
+test('mail that cannot be delivered does not keep a process alive', async () => {
+  const dead = await start('tcp://127.0.0.1:0', 'dead');
+  await kill(dead);
+  const { child } = await start('tcp://127.0.0.1:0', 'leaving', dead.name);
+  const [code] = await once(child, 'exit');
+  expect(code).toBe(0);
+});
+
+test('what a process sent before it closed its mailbox and ended arrives', async () => {
+  const mailbox = await mailboxes.open();
+  const inbox = new Inbox(mailbox);
+  const leaving = await start('tcp://127.0.0.1:0', 'leaving', mailbox.process);
+  await inbox.until(1);
+  expect(inbox.received).toStrictEqual([{ from: `${leaving.name}/0`, body: ['hello'] }]);
+});
+
+test('a client that is killed costs its own answers only', async () => {
+  const server = await mailboxes.open();
+  const inbox = new Inbox(server);
+  const killed = await start('-', 'killed', server.process, 'stay');
+  const other = await start('-', 'other', server.process, 'stay');
+  await inbox.until(2);
+  const toKilled = server.directory.intern(`${killed.name}/0`);
+  const toOther = server.directory.intern(`${other.name}/0`);
+  await kill(killed);
+  let asked = 0;
+  while (server.counters.dropped.unreachable === 0) {
+    server.send(0, toKilled, ['are you there?']);
+    server.send(0, toOther, [++asked]);
+    await inbox.until(2 + asked);
+  }
+  expect(inbox.bodies.slice(2)).toStrictEqual(Array.from({ length: asked }, (_, i) => ['other', [i + 1]]));
+});

@@ -1,0 +1,207 @@
+import { nanoid } from 'nanoid';
+import { type DropReason, type MailboxCounters, newCounters } from './counters.js';
+import { type Address, Directory } from './directory.js';
+import { Door, type Handler } from './door.js';
+import { Incarnations } from './incarnations.js';
+import { completeLimits, type MailboxLimits } from './limits.js';
+import { Links } from './links.js';
+import { type Listener, listen } from './listen.js';
+import { type Logger, ThrottledLog } from './log.js';
+import { watchConnections } from './monitor.js';
+import {
+  ANY_INCARNATION,
+  clientEndpoint,
+  isIncarnation,
+  isPartyIndex,
+  partyName,
+  processName,
+} from './party-name.js';
+import { receive } from './receive.js';
+import { prepareContext } from './socket-options.js';
+
+export interface MailboxOptions {
+  /** Where to listen: `tcp://HOST:PORT`, port 0 for any. Without it the process is a client. */
+  readonly bind?: string;
+  /** Where peers connect to, if not where the process listens; port 0 stands for the port listened at. */
+  readonly advertise?: string;
+  /** Drawn at the start of the process; tells it from those that were at its endpoint before. */
+  readonly incarnation: string;
+  readonly limits?: Partial<MailboxLimits>;
+  readonly directory?: Directory;
+  readonly logger: Logger;
+  /** Told at the end of a turn how many messages for a peer were dropped because too much waits for it. */
+  readonly onOverflow?: (peer: string, messages: number) => void;
+  /** Told when the handler of a party threw; logged if absent. */
+  readonly onHandlerError?: (index: number, error: unknown) => void;
+}
+
+export type SendResult = 'accepted' | DropReason;
+
+/**
+ * Moves messages between *parties*, of which a process may hold many, over one ROUTER socket for all that
+ * comes in and one DEALER for each peer that something goes out to.
+ *
+ * What a process sends to another in one turn of the event loop leaves as one frame at the end of that
+ * turn. Between two parties messages stay in order; they may be lost when a process ends, a connection
+ * breaks or a bound is reached, and are never delivered to another incarnation than they were meant for.
+ * Bodies are JSON-like values, see `MsgpackWriter`; they are encoded when sent, so no object is shared,
+ * not between parties of one process either.
+ */
+export class Mailbox {
+  /** Where the process is reached: `tcp://…`, or `client:…` for one that does not listen. */
+  readonly endpoint: string;
+  readonly incarnation: string;
+  /** Name of the process: endpoint and incarnation. */
+  readonly process: string;
+  readonly directory: Directory;
+  readonly counters: MailboxCounters;
+  private readonly door: Door;
+  private readonly links: Links;
+  private readonly log: ThrottledLog;
+  private readonly listener: Listener | undefined;
+  private readonly isFreed: Promise<void> = Promise.resolve();
+  private readonly limits: MailboxLimits;
+  private closing: Promise<void> | undefined;
+
+  /**
+   * Opens the mailbox of this process.
+   *
+   * @throws AddressInUseError, AddressUnavailableError, UnresolvableHostError, InvalidEndpointError;
+   * RangeError for limits that contradict each other or an incarnation that is none.
+   */
+  static async open(options: MailboxOptions): Promise<Mailbox> {
+    const { bind, advertise, incarnation } = options;
+    const limits = completeLimits(options.limits);
+    if (!isIncarnation(incarnation) || incarnation === ANY_INCARNATION) {
+      throw new RangeError(`"${incarnation}" is not an incarnation; expected 1 to 64 of A-Z a-z 0-9 _ -`);
+    }
+    prepareContext(limits);
+    const listener = bind === undefined ? undefined : await listen(bind, advertise, incarnation, limits);
+    return new Mailbox(options, limits, listener);
+  }
+
+  private constructor(options: MailboxOptions, limits: MailboxLimits, listener: Listener | undefined) {
+    this.limits = limits;
+    this.listener = listener;
+    this.incarnation = options.incarnation;
+    this.endpoint = listener?.endpoint ?? clientEndpoint(nanoid());
+    this.process = processName(this.endpoint, this.incarnation);
+    this.directory = options.directory ?? new Directory(limits.partiesMax);
+    this.counters = newCounters();
+    this.log = new ThrottledLog(options.logger, limits.logIntervalMs);
+    const incarnations = new Incarnations(limits.incarnationGraceMs);
+    const shared = {
+      process: this.process,
+      endpoint: this.endpoint,
+      incarnation: this.incarnation,
+      limits,
+      counters: this.counters,
+      log: this.log,
+      incarnations,
+    };
+    this.door = new Door({
+      ...shared,
+      directory: this.directory,
+      onSuccessor: (endpoint) => this.links.supersede(endpoint),
+      onHandlerError:
+        options.onHandlerError ??
+        ((index, error) => options.logger.error({ err: error, index }, 'the handler of a party threw')),
+    });
+    this.links = new Links({
+      ...shared,
+      router: listener?.router,
+      door: this.door,
+      onOverflow: (peer, messages) => this.overflowed(peer, messages, options.onOverflow),
+    });
+    if (listener !== undefined) {
+      void receive(listener.router, (parts) => this.door.acceptFromPeer(parts), limits, this.log);
+      this.isFreed = watchConnections(listener.router, this.counters, this.log);
+    }
+  }
+
+  /** The address of a party of this process. */
+  addressOf(index: number): Address {
+    return this.directory.intern(partyName(this.process, index));
+  }
+
+  /**
+   * Mail for the party with this index goes to the handler.
+   *
+   * @throws RangeError if the index is taken, or not a whole number of `0 .. PARTY_INDEX_MAX`.
+   */
+  register(index: number, handler: Handler): void {
+    if (!isPartyIndex(index)) {
+      throw new RangeError(`${index} is not the index of a party`);
+    }
+    if (this.door.isRegistered(index)) {
+      throw new RangeError(`party ${index} is registered already`);
+    }
+    this.door.register(index, handler);
+  }
+
+  unregister(index: number): void {
+    this.door.unregister(index);
+  }
+
+  /**
+   * Sends one message. The body is encoded at once and may be changed afterwards.
+   *
+   * @returns 'accepted' if it will leave unless the peer, the connection or this process ends before; or
+   * why it was dropped, which is counted, too.
+   */
+  send(fromIndex: number, to: Address, body: readonly unknown[]): SendResult {
+    const refusal = this.closing === undefined ? this.post(fromIndex, to, body) : 'closed';
+    if (refusal === undefined) {
+      return 'accepted';
+    }
+    this.counters.dropped[refusal]++;
+    return refusal;
+  }
+
+  /**
+   * Closes the mailbox: takes no more, lets queued mail leave for at most `closeFlushMs`, and drops the
+   * rest. Mail for peers that do not take it never keeps the process alive for longer.
+   */
+  close(): Promise<void> {
+    this.closing ??= this.shutDown();
+    return this.closing;
+  }
+
+  private post(fromIndex: number, to: Address, body: readonly unknown[]): DropReason | undefined {
+    const party = this.directory.partyAt(to);
+    if (party === undefined) {
+      return 'unknownAddress';
+    }
+    const { process, index } = party;
+    const link = this.links.to(process);
+    if (link === undefined) {
+      return 'unreachable';
+    }
+    const refusal = link.add(process.incarnation, fromIndex, index, body);
+    this.links.schedule(link);
+    if (refusal === undefined) {
+      return undefined;
+    }
+    if (refusal.reason === 'tooLarge' || refusal.reason === 'unencodable') {
+      this.log.warn(process.name, refusal.reason, `cannot send to ${process.name}: ${refusal.error.message}`);
+    }
+    return refusal.reason;
+  }
+
+  private overflowed(peer: string, messages: number, onOverflow: MailboxOptions['onOverflow']): void {
+    this.log.warn(peer, 'overflow', `${peer} does not take its mail; messages to it are dropped`, {
+      messages,
+    });
+    onOverflow?.(peer, messages);
+  }
+
+  private async shutDown(): Promise<void> {
+    this.door.close();
+    await this.links.close();
+    if (this.listener !== undefined) {
+      this.listener.router.linger = this.limits.closeFlushMs;
+      this.listener.router.close();
+      await this.isFreed;
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import { InvalidPartyNameError } from './errors.js';
+import { PARTY_INDEX_MAX, PROCESS_NAME_BYTES_MAX } from './limits.js';
+
+/**
+ * Names on the wire.
+ *
+ *     process   <endpoint>!<incarnation>              tcp://10.0.0.7:7000!V1StGXR8_Z5jdHi6B-myT
+ *     client    client:<id>!<incarnation>             client:9dKqv3…!V1StGXR8_Z5jdHi6B-myT
+ *     party     <process>/<index>                     tcp://10.0.0.7:7000!V1StGXR8_Z5jdHi6B-myT/3
+ *
+ * The incarnation `*` stands for whichever process is at the endpoint now: it is what a process says that
+ * knows an endpoint from its configuration and has not heard from it yet.
+ */
+export const ANY_INCARNATION = '*';
+
+const CLIENT_PREFIX = 'client:';
+const INCARNATION = /^(?:[A-Za-z0-9_-]{1,64}|\*)$/;
+const INDEX = /^(?:0|[1-9][0-9]{0,4})$/;
+
+export interface ProcessName {
+  readonly endpoint: string;
+  readonly incarnation: string;
+}
+
+export interface PartyName {
+  /** Name of the process. */
+  readonly process: string;
+  /** Which party of the process, `0 .. PARTY_INDEX_MAX`. */
+  readonly index: number;
+}
+
+export function processName(endpoint: string, incarnation: string): string {
+  return `${endpoint}!${incarnation}`;
+}
+
+export function partyName(process: string, index: number): string {
+  return `${process}/${index}`;
+}
+
+export function clientEndpoint(id: string): string {
+  return CLIENT_PREFIX + id;
+}
+
+/** A client binds nothing, and is reached only through the connection that it made. */
+export function isClientEndpoint(endpoint: string): boolean {
+  return endpoint.startsWith(CLIENT_PREFIX);
+}
+
+export function isIncarnation(text: string): boolean {
+  return INCARNATION.test(text);
+}
+
+/** @returns undefined for what is no name of a process; names come from peers. */
+export function parseProcessName(name: string): ProcessName | undefined {
+  // The last '!': a path of an ipc endpoint may contain one, an incarnation may not.
+  const mark = name.lastIndexOf('!');
+  const incarnation = name.slice(mark + 1);
+  if (mark <= 0 || name.length > PROCESS_NAME_BYTES_MAX || !INCARNATION.test(incarnation)) {
+    return undefined;
+  }
+  return { endpoint: name.slice(0, mark), incarnation };
+}
+
+/** @throws InvalidPartyNameError */
+export function parsePartyName(name: string): PartyName {
+  const slash = name.lastIndexOf('/');
+  const process = name.slice(0, Math.max(slash, 0));
+  const digits = name.slice(slash + 1);
+  const index = Number(digits);
+  if (!INDEX.test(digits) || index > PARTY_INDEX_MAX || parseProcessName(process) === undefined) {
+    throw new InvalidPartyNameError(name);
+  }
+  return { process, index };
+}
+
+export function isPartyIndex(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= PARTY_INDEX_MAX;
+}

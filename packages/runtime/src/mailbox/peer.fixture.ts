@@ -1,0 +1,30 @@
+import { Mailbox } from './mailbox.js';
+
+/**
+ * A process of its own for the tests: `node peer.fixture.js BIND INCARNATION [PEER] [stay]`.
+ *
+ * Prints the name of its process once it is there; BIND `-` makes it a client. Party 0 answers every
+ * message with its incarnation and the message. With PEER it sends a message there, and closes the mailbox
+ * at once unless it is to stay.
+ */
+const [bind = '', incarnation = '', peer, stay] = process.argv.slice(2);
+
+const mailbox = await Mailbox.open({
+  ...(bind !== '-' && { bind }),
+  incarnation,
+  logger: { debug() {}, warn: console.error, error: console.error },
+  limits: { closeFlushMs: 300 },
+});
+
+mailbox.register(0, (from, body) => {
+  mailbox.send(0, from, [incarnation, body]);
+});
+
+console.log(mailbox.process);
+
+if (peer !== undefined) {
+  mailbox.send(0, mailbox.directory.intern(`${peer}/0`), ['hello']);
+}
+if (peer !== undefined && stay === undefined) {
+  await mailbox.close();
+}

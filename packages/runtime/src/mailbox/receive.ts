@@ -1,0 +1,40 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Dealer, Router } from 'zeromq';
+import type { MailboxLimits } from './limits.js';
+import type { ThrottledLog } from './log.js';
+import { nextTurn } from './turn.js';
+
+/** @returns how many messages were handled. */
+export type Receiver = (parts: readonly Buffer[]) => number;
+
+const PAUSE_AFTER_ERROR_MS = 100;
+
+/**
+ * Reads a socket until it is closed; no error ends it before.
+ *
+ * ZeroMQ hands out what has arrived without a pause, so after a bounded number of messages the rest of
+ * the event loop gets its turn: timers, other sockets, and the sending of the answers.
+ */
+export async function receive(
+  socket: Router | Dealer,
+  receiver: Receiver,
+  limits: MailboxLimits,
+  log: ThrottledLog,
+): Promise<void> {
+  let handled = 0;
+  while (!socket.closed) {
+    try {
+      const parts = await socket.receive();
+      handled += receiver(parts);
+    } catch (error) {
+      if (!socket.closed) {
+        log.warn('', 'receive', `cannot receive: ${(error as Error).message}`);
+        await delay(PAUSE_AFTER_ERROR_MS, undefined, { ref: false });
+      }
+    }
+    if (handled >= limits.turnMessagesMax) {
+      handled = 0;
+      await nextTurn();
+    }
+  }
+}

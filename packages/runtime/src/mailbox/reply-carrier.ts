@@ -1,0 +1,42 @@
+import type { Router } from 'zeromq';
+import type { Carrier, Transmission } from './carrier.js';
+import type { PackedFrame } from './frame.js';
+import type { ThrottledLog } from './log.js';
+
+/**
+ * Carries frames to a client, back through the connection that the client made to this process.
+ *
+ * The ROUTER is shared by all clients and set to fail at once rather than to wait (`socket-options.ts`),
+ * so a send never is in flight when the next one is made, and a client that does not read holds up nobody.
+ */
+export class ReplyCarrier implements Carrier {
+  private readonly router: Router;
+  private readonly client: string;
+  private readonly log: ThrottledLog;
+
+  constructor(router: Router, client: string, log: ThrottledLog) {
+    this.router = router;
+    this.client = client;
+    this.log = log;
+  }
+
+  async transmit(frame: PackedFrame): Promise<Transmission> {
+    try {
+      await this.router.send([this.client, frame.bytes]);
+      return 'sent';
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      if (code === 'EAGAIN') {
+        return 'full';
+      }
+      if (code !== 'EHOSTUNREACH' && !this.router.closed) {
+        this.log.warn(this.client, 'send', `cannot answer ${this.client}: ${message}`);
+      }
+      return 'gone';
+    }
+  }
+
+  close(): void {
+    // The connection is the client's, and the socket is shared.
+  }
+}

@@ -1,0 +1,64 @@
+import { context, type Dealer, type Router, type SocketOptions } from 'zeromq';
+import type { MailboxLimits } from './limits.js';
+
+/**
+ * Every option of every ZeroMQ socket, in one place.
+ *
+ * Both kinds: linger 0, so that a process which ends without closing its mailbox ends at once; closing
+ * sets it to a bounded time. Frames are bounded on the socket, too: ZeroMQ drops the connection of a peer
+ * that announces a larger one, before there is memory taken for it. The mark on the socket is twice the
+ * limit, so that a frame which is only somewhat too large is read, and its sender named in the log.
+ */
+function commonOptions(limits: MailboxLimits) {
+  return {
+    linger: 0,
+    maxMessageSize: 2 * limits.frameBytesMax,
+    sendHighWaterMark: limits.highWaterMark,
+    heartbeatInterval: limits.heartbeatIntervalMs,
+    heartbeatTimeout: limits.heartbeatTimeoutMs,
+    heartbeatTimeToLive: limits.heartbeatTimeoutMs,
+  };
+}
+
+/**
+ * The socket that a process is reached at.
+ *
+ * - handover: a peer that connects again under its name takes over from its broken connection;
+ * - mandatory, and no time to wait: a reply to a client that is gone or full fails at once and for that
+ *   client alone, instead of vanishing or of holding up the replies to others.
+ */
+export function routerOptions(limits: MailboxLimits): SocketOptions<Router> {
+  return {
+    ...commonOptions(limits),
+    receiveHighWaterMark: limits.highWaterMark,
+    handover: true,
+    mandatory: true,
+    sendTimeout: 0,
+  };
+}
+
+/**
+ * The socket that mail leaves by, one for each peer process.
+ *
+ * - immediate: ZeroMQ takes mail only while the connection stands. What waits for a peer that is down
+ *   waits in the outbox, where it is counted, bounded, and dropped when the peer comes back as another.
+ */
+export function dealerOptions(
+  limits: MailboxLimits,
+  routingId: string,
+  isRead: boolean,
+): SocketOptions<Dealer> {
+  return {
+    ...commonOptions(limits),
+    receiveHighWaterMark: isRead ? limits.highWaterMark : 1,
+    routingId,
+    immediate: true,
+    reconnectInterval: limits.reconnectIntervalMs,
+    reconnectMaxInterval: limits.reconnectIntervalMaxMs,
+  };
+}
+
+/** Takes effect before the first socket only; ZeroMQ's own default is 1,023 sockets. */
+export function prepareContext(limits: MailboxLimits): void {
+  context.maxSockets = Math.min(limits.socketsMax, context.maxSocketsLimit);
+}
