@@ -1,8 +1,6 @@
-import type { JobDetail, JobSummary, Millis, ResultPage, TaskFailure } from '@goshawk/core';
-import { type Job, TaskState } from './job.js';
+import type { AttemptView, JobDetail, JobSummary, Millis, ResultPage, TaskFailure } from '@goshawk/core';
+import { type Job, LISTED_MAX, TaskState } from './job.js';
 
-/** Failures and running tasks that a detail lists at most. */
-const LISTED_MAX = 100;
 /** Bytes of one page of results, about. */
 const RESULT_PAGE_BYTES = 1024 * 1024;
 
@@ -58,6 +56,7 @@ export function detail(
       tasks: stage.count,
     })),
     attempts: { total: job.attemptsTotal, failed: job.attemptsFailed, lost: job.attemptsLost },
+    attemptList: listAttempts(job, now, nameOf),
     failures,
     failuresTruncated: failed > LISTED_MAX,
     meanRunMs: completed === 0 ? undefined : runMs / completed,
@@ -66,6 +65,25 @@ export function detail(
     running,
     spec: withSpec ? job.spec : undefined,
   };
+}
+
+function listAttempts(job: Job, now: Millis, nameOf: (worker: number) => string): AttemptView[] {
+  const listed = [...job.setbacks];
+  for (let task = 0; task < job.taskCount && listed.length < LISTED_MAX; task++) {
+    const state = job.stateOf(task);
+    if (state !== TaskState.running && state !== TaskState.completed) continue;
+    const isRunning = state === TaskState.running;
+    const startedAt = job.startedAt[task]!;
+    listed.push({
+      task,
+      attempt: job.attempts[task]!,
+      state: isRunning ? 'running' : 'completed',
+      worker: nameOf(job.workers[task]!),
+      startedMs: startedAt - job.acceptedAt,
+      runMs: isRunning ? now - startedAt : job.runMs[task]!,
+    });
+  }
+  return listed;
 }
 
 export function resultPage(job: Job, from: number): ResultPage {

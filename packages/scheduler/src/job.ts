@@ -1,5 +1,6 @@
 import {
   type Address,
+  type AttemptView,
   countTasks,
   invariant,
   type JobClass,
@@ -63,6 +64,9 @@ export interface Stage {
   recalled: boolean;
 }
 
+/** Attempts whose end is kept, and tasks that a detail lists, at most. */
+export const LISTED_MAX = 100;
+
 /** Everything an owner knows of one job. Tasks are columns of numbers, so that many of them cost little. */
 export class Job {
   readonly number: number;
@@ -97,6 +101,8 @@ export class Job {
   firstStartAt: Millis | undefined;
   /** Tasks in states placing, placed and running: nothing else can change by itself. */
   #counts: number[] = new Array<number>(TASK_STATE_NAMES.length).fill(0);
+  /** The first attempts that did not complete: what they died of. */
+  readonly setbacks: AttemptView[] = [];
   attemptsTotal = 0;
   attemptsFailed = 0;
   attemptsLost = 0;
@@ -274,6 +280,24 @@ export class Job {
       if (this.states[task] === TaskState.waiting) return task;
     }
     return -1;
+  }
+
+  /** The task's current attempt has come to nothing. */
+  noteSetback(task: number, outcome: Outcome, worker: string, runMs: Millis, now: Millis): void {
+    this.wastedMs += runMs;
+    if (this.setbacks.length >= LISTED_MAX) return;
+    this.setbacks.push({
+      task,
+      attempt: this.attempts[task]!,
+      state: outcome.kind,
+      worker,
+      startedMs: now - runMs - this.acceptedAt,
+      runMs,
+      code: outcome.errorCode,
+      message: outcome.errorMessage,
+      exitCode: outcome.exitCode,
+      signal: outcome.signal,
+    });
   }
 
   checkInvariants(): void {

@@ -371,10 +371,11 @@ export class Scheduler implements Machine<SchedulerTimer> {
     runMs: Millis,
     now: Millis,
   ): void {
+    const workerName = this.#workerName(worker);
     job.attemptsFailed++;
-    job.wastedMs += runMs;
+    job.noteSetback(task, outcome, workerName, runMs, now);
     job.failures[task]!++;
-    job.errors.set(task, { outcome, worker: this.#members.nameOf(worker) ?? this.#env.nameOf(worker) });
+    job.errors.set(task, { outcome, worker: workerName });
     if (job.failures[task]! <= job.spec.retries && !job.cancelling) {
       this.counters.retries++;
       return this.#tryAgain(job, task, now);
@@ -389,10 +390,10 @@ export class Scheduler implements Machine<SchedulerTimer> {
   /** Its worker is gone or was stopped. That costs no retry, but a task that goes through too many ends. */
   #attemptLost(job: Job, task: number, runMs: Millis, now: Millis): void {
     this.counters.lost++;
+    const worker = this.#workerName(job.workerOf(task));
     job.attemptsLost++;
-    job.wastedMs += runMs;
+    job.noteSetback(task, LOST, worker, runMs, now);
     job.losses[task]!++;
-    const worker = this.#members.nameOf(job.workerOf(task)) ?? this.#env.nameOf(job.workerOf(task));
     if (job.cancelling) {
       job.set(task, TaskState.cancelled);
       return this.#afterEnd(job, job.stageOf(task), now);
@@ -403,6 +404,10 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.counters.tasksFailed++;
     job.set(task, TaskState.failed);
     this.#afterEnd(job, job.stageOf(task), now);
+  }
+
+  #workerName(worker: Address): string {
+    return this.#members.nameOf(worker) ?? this.#env.nameOf(worker);
   }
 
   #tryAgain(job: Job, task: number, now: Millis): void {

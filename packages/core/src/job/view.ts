@@ -30,6 +30,23 @@ export interface TaskFailure {
   readonly worker: string;
 }
 
+/** One run of a task. */
+export interface AttemptView {
+  readonly task: number;
+  /** From 1. */
+  readonly attempt: number;
+  readonly state: 'running' | OutcomeKind;
+  readonly worker: string;
+  readonly startedMs: Millis;
+  /** So far, when it is running. */
+  readonly runMs: Millis;
+  /** What went wrong; not there when nothing did. */
+  readonly code?: string | undefined;
+  readonly message?: string | undefined;
+  readonly exitCode?: number | undefined;
+  readonly signal?: string | undefined;
+}
+
 export interface JobSummary {
   readonly id: string;
   readonly name: string;
@@ -49,6 +66,8 @@ export interface JobDetail extends JobSummary {
   readonly stages: readonly { readonly name: string; readonly state: string; readonly tasks: number }[];
   /** Runs in all, and those that failed or were lost. */
   readonly attempts: { readonly total: number; readonly failed: number; readonly lost: number };
+  /** Those that failed or were lost, then those that run or completed; the first hundred in all. */
+  readonly attemptList: readonly AttemptView[];
   /** The first of them, with the first failure's error. */
   readonly failures: readonly TaskFailure[];
   readonly failuresTruncated: boolean;
