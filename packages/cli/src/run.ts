@@ -2,7 +2,7 @@ import { InputError } from '@goshawk/core';
 import yargs, { type Argv } from 'yargs';
 import type { Command, Positionals } from './command.js';
 import { ExitCode } from './command.js';
-import { COMMANDS } from './commands/index.js';
+import { COMMAND_GROUPS, COMMANDS } from './commands/index.js';
 import { type Context, GLOBAL_OPTIONS, type GlobalOptions, type OutputStream } from './context.js';
 import { describeFailure, failureLine } from './failure.js';
 import {
@@ -13,6 +13,7 @@ import {
   readConfigFile,
   resolveOptions,
 } from './options.js';
+import { VERSION } from './version.js';
 
 /** Where a command's words go; the real one is the process. */
 export interface Terminal {
@@ -72,7 +73,7 @@ async function dispatch(argv: readonly string[], terminal: Terminal): Promise<nu
   return exitCode;
 }
 
-function buildParser(handle: (command: Command, parsed: Record<string, unknown>) => Promise<void>): Argv {
+function buildParser(handle: Handle): Argv {
   let parser: Argv = yargs()
     .scriptName('goshawk')
     .usage(
@@ -92,21 +93,42 @@ function buildParser(handle: (command: Command, parsed: Record<string, unknown>)
     .recommendCommands()
     .help('help')
     .alias('help', 'h')
-    .version()
+    .version(VERSION)
     .completion('completion', 'print a completion script for this shell (bash or zsh)')
     .wrap(100)
     .fail((message, error) => {
       throw error ?? new InputError('usage', usageLine(message), '`goshawk --help` shows how');
     });
   for (const command of COMMANDS) {
-    parser = parser.command(
-      `${command.name}${command.wordsMax > 0 ? ' [words..]' : ''}`,
-      command.describe,
-      (builder) => describeCommand(builder, command),
-      (parsed) => handle(command, parsed as Record<string, unknown>),
-    );
+    if (!command.name.includes(' ')) parser = addCommand(parser, command, handle);
+  }
+  for (const [group, describe] of Object.entries(COMMAND_GROUPS)) {
+    parser = parser.command(group, describe, (builder) => addGroup(builder, group, handle));
   }
   return parser;
+}
+
+type Handle = (command: Command, parsed: Record<string, unknown>) => Promise<void>;
+
+function addCommand(parser: Argv, command: Command, handle: Handle): Argv {
+  return parser.command(
+    `${command.name.split(' ').at(-1)}${command.wordsMax > 0 ? ' [words..]' : ''}`,
+    command.describe,
+    (builder) => describeCommand(builder, command),
+    (parsed) => handle(command, parsed as Record<string, unknown>),
+  );
+}
+
+/** Commands of two words, such as `trace stats`. */
+function addGroup(parser: Argv, group: string, handle: Handle): Argv {
+  const members = COMMANDS.filter(({ name }) => name.startsWith(`${group} `));
+  const names = members.map(({ name }) => name.slice(group.length + 1)).join(', ');
+  return members
+    .reduce(
+      (described, command) => addCommand(described, command, handle),
+      parser.usage(`goshawk ${group} COMMAND`),
+    )
+    .demandCommand(1, `${group} what? there are ${names}`);
 }
 
 function describeCommand(builder: Argv, command: Command): Argv {

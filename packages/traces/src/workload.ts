@@ -30,6 +30,8 @@ export interface Workload {
 export interface OpenOptions {
   /** Files of more tasks are streamed at each walk instead of held. 32 million unless given. */
   readonly heldTasksMax?: number;
+  /** Called for each job that is read before the workload is open. */
+  readonly onJobRead?: () => void;
 }
 
 /**
@@ -45,11 +47,11 @@ export async function openWorkload(spec: string, options: OpenOptions = {}): Pro
   if (findGenerator(spec) !== undefined) return generatedWorkload(configureGenerator(spec));
   if (!(await exists(spec))) throw neitherFileNorGenerator(spec);
   await checkReadable(spec);
-  return fileWorkload(spec, await detectFormat(spec), options.heldTasksMax ?? HELD_TASKS_MAX);
+  return fileWorkload(spec, await detectFormat(spec), options);
 }
 
-async function fileWorkload(file: string, format: TraceFormat, heldTasksMax: number): Promise<Workload> {
-  const held = await holdJobs(format.read(file), heldTasksMax);
+async function fileWorkload(file: string, format: TraceFormat, options: OpenOptions): Promise<Workload> {
+  const held = await holdJobs(format.read(file), options);
   const jobs = held === undefined ? () => inOrder(format.read(file), file) : () => asyncOf(held);
   return { name: basename(file), jobCount: held?.length, jobs, sha256: once(() => hashFile(file)) };
 }
@@ -64,10 +66,14 @@ function generatedWorkload(generator: ConfiguredGenerator): Workload {
 }
 
 /** All jobs, sorted by submission (equal times keep the file's order), or undefined when too many. */
-async function holdJobs(jobs: AsyncIterable<TraceJob>, tasksMax: number): Promise<TraceJob[] | undefined> {
+async function holdJobs(
+  jobs: AsyncIterable<TraceJob>,
+  { heldTasksMax: tasksMax = HELD_TASKS_MAX, onJobRead }: OpenOptions,
+): Promise<TraceJob[] | undefined> {
   const held: TraceJob[] = [];
   let tasks = 0;
   for await (const job of jobs) {
+    onJobRead?.();
     tasks += job.durationsSeconds.length;
     if (tasks > tasksMax) return undefined;
     held.push(job);

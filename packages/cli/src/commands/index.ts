@@ -1,6 +1,9 @@
 import type { Command } from '../command.js';
 import { centralCommand } from './central.js';
+import { replayCommand } from './replay.js';
 import { schedulerCommand } from './scheduler.js';
+import { traceGenerateCommand } from './trace-generate.js';
+import { traceStatsCommand } from './trace-stats.js';
 import { upCommand } from './up.js';
 import { workerCommand } from './worker.js';
 
@@ -10,4 +13,12 @@ export const COMMANDS = [
   centralCommand,
   schedulerCommand,
   workerCommand,
+  replayCommand,
+  traceStatsCommand,
+  traceGenerateCommand,
 ] as unknown as readonly Command[];
+
+/** What the commands of two words have in common. */
+export const COMMAND_GROUPS: Readonly<Record<string, string>> = {
+  trace: 'look at workloads, and make them',
+};

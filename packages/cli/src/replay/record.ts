@@ -1,27 +1,26 @@
 import type { PolicySettings } from '@goshawk/core';
 import type { OptionValues } from '@goshawk/report';
+import type { ReplayOptions } from './options.js';
 import type { ReplayPlan } from './plan.js';
-
-export interface ReplaySetup {
-  readonly workers: number;
-  readonly slots: number;
-  readonly schedulers: number;
-  readonly load: number;
-  readonly seed: number;
-  readonly estimator: string;
-}
+import type { Shape } from './targets.js';
 
 /** Every setting that shaped a run. Times are in seconds of the run, as everything that is reported of it. */
 export function optionsRecord(
-  setup: ReplaySetup,
+  { load, seed, estimator }: Pick<ReplayOptions, 'load' | 'seed' | 'estimator'>,
+  shape: Shape,
   { fit, jobs }: ReplayPlan,
   settings: PolicySettings,
 ): OptionValues {
   const { preset } = settings;
   return {
     policy: settings.policy,
-    ...setup,
+    workers: shape.workers,
+    slots: shape.slots,
+    schedulers: shape.schedulers,
+    load,
     jobs: jobs.length,
+    seed,
+    estimator,
     scale: fit.divisor,
     taskFactor: fit.taskFactor,
     cutoff: settings.cutoffMs / 1_000,

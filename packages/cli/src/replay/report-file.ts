@@ -14,8 +14,8 @@ export async function checkReportFile(file: string): Promise<void> {
   } catch (error) {
     throw new InputError(
       'bad-option',
-      `--report: cannot write to ${folder}: ${(error as Error).message}`,
-      'name a file in a folder that is there',
+      `--report: ${folder} is no folder that can be written to (${(error as NodeJS.ErrnoException).code})`,
+      'name a file in one that is',
       { cause: error },
     );
   }

@@ -1,22 +1,23 @@
 import type { Cluster } from '@goshawk/client';
-import { nearestRank, type PolicySettings } from '@goshawk/core';
+import { type Millis, nearestRank, type PolicySettings } from '@goshawk/core';
 import type { Run, RunSeries } from '@goshawk/report';
 import type { Context } from '../context.js';
-import { startProgress, type Progress as Shown } from '../terminal/progress.js';
-import type { Estimator } from './estimates.js';
+import { type Progress as Shown, startProgress } from '../terminal/progress.js';
 import { peakRssOf } from './memory.js';
+import type { ReplayOptions } from './options.js';
 import type { ReplayPlan } from './plan.js';
-import { optionsRecord, type ReplaySetup } from './record.js';
+import { optionsRecord } from './record.js';
 import { accuracyOf, attemptsOf, jobResults, latenessMs, offeredLoad } from './results.js';
 import { type EndedReplayJob, submitOnTime } from './submitter.js';
-import { trafficBetween } from './traffic.js';
+import type { Shape } from './targets.js';
+import { type Traffic, trafficBetween } from './traffic.js';
 import { progressNote } from './wording.js';
 
 /** A cluster that is up, and what it runs. */
-export interface Stage {
+export interface ReplayTarget {
   readonly cluster: Cluster;
   readonly settings: PolicySettings;
-  readonly setup: ReplaySetup;
+  readonly shape: Shape;
   readonly totalSlots: number;
   /** Of the cluster's processes, where they are known. */
   readonly pids: () => readonly number[];
@@ -27,82 +28,85 @@ export interface Stage {
 export interface PolicyRun {
   readonly run: Run;
   readonly series: RunSeries;
-  readonly offeredLoad: number;
-  /** 99% of the jobs left no later than this after their time. ms */
-  readonly latenessP99Ms: number;
+  readonly loadOffered: number;
+  /** 99% of the jobs left no later than this after their time. */
+  readonly latenessP99Ms: Millis;
   /** Parties whose messages and steals are not all counted. */
   readonly incomplete: readonly string[];
 }
 
-/** Trace time between two looks at the cluster is 100 s, as in the papers; that is not often in a short run. */
+/** Trace time between two looks at the cluster (Hawk §4.1)… */
+const SNAPSHOT_TRACE_SECONDS = 100;
+/** …but however much durations are divided, not more often than sleeps are accurate. */
 const SNAPSHOT_MIN_SECONDS = 0.001;
-/** A replay in which nothing moves for so long, beside what its longest job takes, has come to a halt. */
+/** A replay in which nothing moves for so long, beside what its longest task takes, has come to a halt. */
 const STALL_MS = 120_000;
+const STALL_TASKS = 10;
+/** So that the bars of several policies stand below one another. */
+const LABEL_WIDTH = 7;
 
 /**
- * Replays the jobs of a plan on a cluster and measures them.
+ * Replays the jobs of a plan on a cluster, and measures them.
  *
  * @param onShown told what shows the progress, so that others can say something meanwhile
  * @throws GoshawkError when a job neither completed nor failed; the reason of the interruption
  */
 export async function runPolicy(
   context: Context,
+  options: ReplayOptions,
   plan: ReplayPlan,
-  stage: Stage,
-  estimator: Estimator,
+  target: ReplayTarget,
   onShown: (shown: Shown | undefined) => void,
 ): Promise<PolicyRun> {
-  const { cluster, totalSlots } = stage;
+  const { cluster, settings, totalSlots } = target;
   const signal = context.interrupted;
   const before = await cluster.counters({ signal });
-  const shown = startProgress(context, stage.settings.policy.padEnd(LABEL_WIDTH), plan.jobs.length);
+  const shown = startProgress(context, settings.policy.padEnd(LABEL_WIDTH), plan.jobs.length);
   onShown(shown);
   let jobs: EndedReplayJob[];
   try {
     jobs = await submitOnTime(cluster, plan.jobs, {
       signal,
-      cancelOnAbort: stage.isShared,
-      stallMs: STALL_MS + 10 * plan.fit.taskDurationMs.max,
+      cancelOnAbort: target.isShared,
+      stallMs: STALL_MS + STALL_TASKS * plan.fit.taskDurationMs.max,
       onProgress: (progress) => shown.update(progress.ended, progressNote(progress, plan, totalSlots)),
     });
   } finally {
     shown.stop();
     onShown(undefined);
   }
-  const after = await cluster.counters({ signal });
-  const peakRssBytes = await peakRssOf(stage.pids());
-  return assess(plan, stage, estimator, jobs, { ...trafficBetween(before, after), peakRssBytes });
+  const traffic = trafficBetween(before, await cluster.counters({ signal }));
+  return assess(options, plan, target, jobs, traffic);
 }
 
-const LABEL_WIDTH = 7;
-
 async function assess(
+  options: ReplayOptions,
   plan: ReplayPlan,
-  { settings, setup, totalSlots }: Stage,
-  estimator: Estimator,
+  { settings, shape, totalSlots, pids }: ReplayTarget,
   jobs: readonly EndedReplayJob[],
-  { incomplete, ...costs }: ReturnType<typeof trafficBetween> & { peakRssBytes: number | null },
+  { messages, steals, incomplete }: Traffic,
 ): Promise<PolicyRun> {
   // The charts' library takes a while to load: not before there is something to show.
   const { buildRun } = await import('@goshawk/report');
+  const loadOffered = offeredLoad(jobs, { spanMs: plan.fit.spanMs, totalSlots });
   const { run, series } = buildRun({
     policy: settings.policy,
-    seed: setup.seed,
-    options: optionsRecord(setup, plan, settings),
+    seed: options.seed,
+    options: { ...optionsRecord(options, shape, plan, settings), loadOffered },
     jobs: jobResults(jobs, settings.cutoffMs),
     totalSlots,
-    snapshotIntervalSeconds: Math.max(SNAPSHOT_MIN_SECONDS, 100 / plan.fit.divisor),
-    clockToleranceSeconds: 0.1,
-    predictor: estimator.kind === 'oracle' ? null : accuracyOf(jobs, settings.cutoffMs),
+    snapshotIntervalSeconds: Math.max(SNAPSHOT_MIN_SECONDS, SNAPSHOT_TRACE_SECONDS / plan.fit.divisor),
+    messages,
+    steals,
+    predictor: options.estimator === 'oracle' ? null : accuracyOf(jobs, settings.cutoffMs),
     wallSeconds: Math.max(...jobs.map((job) => job.endedMs)) / 1_000,
-    ...costs,
+    peakRssBytes: await peakRssOf(pids()),
   });
-  const late = latenessMs(jobs);
   return {
     run: { ...run, tasks: { ...run.tasks, attempts: attemptsOf(jobs) } },
     series,
-    offeredLoad: offeredLoad(jobs, { spanMs: plan.fit.spanMs, totalSlots }),
-    latenessP99Ms: nearestRank(late, 99),
+    loadOffered,
+    latenessP99Ms: nearestRank(latenessMs(jobs), 99),
     incomplete,
   };
 }

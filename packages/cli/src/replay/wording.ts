@@ -38,16 +38,20 @@ export function progressNote(
 ): string {
   const leftMs = fit.estimatedRunMs - elapsedMs;
   const left =
-    ended === jobs.length ? formatDuration(elapsedMs) : leftMs > 0 ? `about ${seconds(leftMs)} left` : 'almost done';
+    ended === jobs.length
+      ? formatDuration(elapsedMs)
+      : leftMs > 0
+        ? `about ${seconds(leftMs)} left`
+        : 'almost done';
   if (submitted === jobs.length) return `all submitted, ${left}`;
   const load = elapsedMs > 1_000 ? `load ${percent(submittedTaskMs / (elapsedMs * totalSlots))}, ` : '';
   return `${load}${left}`;
 }
 
 /** What is worth knowing of how a run went, beside its results. */
-export function runLines({ run, offeredLoad, latenessP99Ms, incomplete }: PolicyRun): string[] {
+export function runLines({ run, loadOffered, latenessP99Ms, incomplete }: PolicyRun): string[] {
   const lines = [
-    `${run.policy}: ${formatDuration(run.wallSeconds * 1_000)}, load really offered ${percent(offeredLoad)}`,
+    `${run.policy}: ${formatDuration(run.wallSeconds * 1_000)}, load really offered ${percent(loadOffered)}`,
   ];
   if (latenessP99Ms > LATENESS_NOTABLE_MS) {
     lines.push(

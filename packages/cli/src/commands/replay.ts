@@ -1,0 +1,82 @@
+import { resolve } from 'node:path';
+import { InputError } from '@goshawk/core';
+import { defineCommand, ExitCode } from '../command.js';
+import type { Context } from '../context.js';
+import { clusterUrl } from '../local/whereabouts.js';
+import { parseEstimator } from '../replay/estimates.js';
+import { DEFAULT_POLICIES, REPLAY_OPTIONS, type ReplayOptions } from '../replay/options.js';
+import { type Replayed, replayLocally, replayOnCluster } from '../replay/replay.js';
+import { checkReportFile, writeReportFile } from '../replay/report-file.js';
+import { planLines } from '../replay/wording.js';
+import { policyNames } from '../settings.js';
+import { commandLine } from '../terminal/command-line.js';
+import { VERSION } from '../version.js';
+
+export const replayCommand = defineCommand({
+  name: 'replay',
+  words: 'WORKLOAD',
+  wordsMin: 1,
+  wordsMax: 1,
+  describe:
+    'run a workload on real clusters, one policy after another, and compare: a trace file, or a generator such as google-like:jobs=3300,seed=7',
+  examples: [
+    ['goshawk replay google-like:jobs=3300 --for 30s --report out.html', 'Hawk against Sparrow, with charts'],
+    ['goshawk replay trace.tr --policy hawk,split --scale 1000', 'a trace, a thousand times as fast'],
+    ['goshawk replay prototype --cluster tcp://127.0.0.1:7070', 'on a cluster that is there already'],
+  ],
+  options: REPLAY_OPTIONS,
+  async run(context, options, { words }) {
+    const spec = words[0]!;
+    const policies = options.policy === undefined ? undefined : policyNames(options.policy);
+    checkOptions(options);
+    const report = options.report === undefined ? undefined : resolve(context.cwd, options.report);
+    if (report !== undefined) await checkReportFile(report);
+    const replayed =
+      context.global.cluster === undefined
+        ? await replayLocally(context, options, spec, policies ?? DEFAULT_POLICIES)
+        : await replayOnCluster(context, options, spec, clusterUrl(context), policies);
+    return tell(context, options, words, replayed, report);
+  },
+});
+
+/** What no single option can know to be wrong. */
+function checkOptions(options: ReplayOptions): void {
+  parseEstimator(options.estimator);
+  if (options.scale !== undefined && options.for !== undefined) {
+    throw new InputError('bad-option', '--scale and --for: one decides the other', 'give one of them');
+  }
+  if (options.for !== undefined && !(options.for > 0)) {
+    throw new InputError('bad-option', '--for: a run takes more than no time', 'write --for 60s');
+  }
+}
+
+async function tell(
+  context: Context,
+  options: ReplayOptions,
+  words: readonly string[],
+  { plan, shape, runs }: Replayed,
+  report: string | undefined,
+): Promise<number> {
+  const { buildComparison, renderHtml, renderTable } = await import('@goshawk/report');
+  const comparison = buildComparison({
+    workload: plan.workload,
+    cluster: { ...shape, mode: 'live' },
+    runs: runs.map(({ run }) => run),
+  });
+  if (report !== undefined) {
+    const page = renderHtml(
+      comparison,
+      runs.map(({ series }) => series),
+      {
+        command: commandLine('replay', words, REPLAY_OPTIONS, options),
+        generator: `goshawk ${VERSION}`,
+        note: planLines(plan, options.load)[1]!,
+      },
+    );
+    await writeReportFile(report, page);
+  }
+  if (context.global.json) context.json(comparison);
+  else context.out(`\n${renderTable(comparison, { color: context.color, columns: context.columns })}`);
+  if (report !== undefined) context.note(`\nthe report with charts is in ${report}`);
+  return comparison.runs.some((run) => run.jobs.failed > 0) ? ExitCode.failed : ExitCode.done;
+}

@@ -1,0 +1,79 @@
+import { resolve } from 'node:path';
+import { InputError } from '@goshawk/core';
+import { configureGenerator, FORMATS, GENERATORS, writeTrace } from '@goshawk/traces';
+import { defineCommand, ExitCode } from '../command.js';
+import { jobsShown } from '../workload.js';
+
+const generators = Object.values(GENERATORS);
+
+export const traceGenerateCommand = defineCommand({
+  name: 'trace generate',
+  words: 'GENERATOR[:OPTION=VALUE,…]',
+  wordsMax: 1,
+  describe: `make a workload and write it as a .tr file: ${Object.keys(GENERATORS).join(', ')}`,
+  examples: [
+    ['goshawk trace generate google-like:jobs=3300,seed=7 --out jobs.tr', 'a sample like that of Google'],
+    ['goshawk trace generate motivation --out - | head', 'on stdout'],
+    ['goshawk trace generate --list', 'what there is, with the options of each'],
+  ],
+  options: {
+    out: {
+      type: 'text',
+      flagOnly: true,
+      describe: 'the file to write (gzip’d if its name ends in .gz); - for stdout',
+    },
+    list: { type: 'flag', flagOnly: true, describe: 'show the generators and their options' },
+  },
+  async run(context, { out, list }, { words }) {
+    const { json } = context.global;
+    if (list) {
+      if (json) context.json(listing());
+      else context.out(listingText());
+      return ExitCode.done;
+    }
+    const [spec] = words;
+    if (spec === undefined || out === undefined) {
+      const missing =
+        spec === undefined ? 'a generator; `--list` shows them' : '--out FILE, or --out - for stdout';
+      throw new InputError('usage', `trace generate needs ${missing}`);
+    }
+    if (out === '-' && json)
+      throw new InputError('usage', '--json and --out - both want stdout', 'name a file');
+    const { canonical, generate, jobCount } = configureGenerator(spec);
+    const jobs = jobsShown(context, { jobs: generate, jobCount }, 'writing jobs');
+    const format = FORMATS.tr!;
+    if (out === '-') {
+      for await (const text of format.write(jobs)) context.stdout.write(text);
+      return ExitCode.done;
+    }
+    const file = resolve(context.cwd, out);
+    await writeTrace(file, format, jobs);
+    if (json) context.json({ schema: 'goshawk.trace-file/1', workload: canonical, file, jobs: jobCount });
+    else context.note(`${canonical}: ${jobCount.toLocaleString('en-US')} jobs in ${out}`);
+    return ExitCode.done;
+  },
+});
+
+function listing() {
+  const all = generators.map(({ name, description, options }) => ({
+    name,
+    description,
+    options: Object.entries(options).map(([option, spec]) => ({
+      name: option,
+      description: spec.description,
+      default: spec.default as string | number,
+    })),
+  }));
+  return { schema: 'goshawk.generators/1', generators: all, total: all.length };
+}
+
+function listingText(): string {
+  return listing()
+    .generators.map(({ name, description, options }) =>
+      [
+        `${name}: ${description}`,
+        ...options.map((option) => `    ${option.name}=${option.default}  ${option.description}`),
+      ].join('\n'),
+    )
+    .join('\n');
+}

@@ -1,0 +1,42 @@
+import { InputError } from '@goshawk/core';
+import { formatStats, traceStats } from '@goshawk/traces';
+import { defineCommand, ExitCode } from '../command.js';
+import { jobsShown, openShown } from '../workload.js';
+
+export const traceStatsCommand = defineCommand({
+  name: 'trace stats',
+  words: 'WORKLOAD',
+  wordsMin: 1,
+  wordsMax: 1,
+  describe: 'statistics of a trace file, or of what a generator makes',
+  examples: [
+    ['goshawk trace stats trace.tr', 'how many jobs, how long, how much of the work in the longest tenth'],
+    ['goshawk trace stats google-like:jobs=10000 --workers 15000 --json', 'of a generator, as JSON'],
+  ],
+  options: {
+    workers: {
+      type: 'texts',
+      flagOnly: true,
+      describe: 'a cluster size to work the load out for; may be given several times',
+    },
+  },
+  async run(context, options, { words }) {
+    const workers = options.workers.map(clusterSize);
+    const workload = await openShown(context, words[0]!);
+    const stats = await traceStats(
+      jobsShown(context, workload, 'counting jobs'),
+      workers.length === 0 ? {} : { workers },
+    );
+    if (context.global.json) context.json({ ...stats, workload: workload.name });
+    else context.out(`${workload.name}\n${formatStats(stats).trimEnd()}`);
+    return ExitCode.done;
+  },
+});
+
+function clusterSize(text: string): number {
+  const size = Number(text);
+  if (!Number.isSafeInteger(size) || size < 1) {
+    throw new InputError('bad-option', `--workers: "${text}" is not a whole number of 1 or more`);
+  }
+  return size;
+}

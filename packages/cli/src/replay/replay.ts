@@ -1,0 +1,101 @@
+import { InputError, type PolicySettings } from '@goshawk/core';
+import type { Context } from '../context.js';
+import { policySettings } from '../settings.js';
+import type { Progress } from '../terminal/progress.js';
+import { jobsShown, openShown } from '../workload.js';
+import { parseEstimator } from './estimates.js';
+import type { ReplayOptions } from './options.js';
+import { planReplay, type ReplayPlan } from './plan.js';
+import { type PolicyRun, runPolicy } from './run-policy.js';
+import { onExistingCluster, onLocalCluster, type Shape } from './targets.js';
+import { divisionLine, planLines, runLines } from './wording.js';
+
+/** What a replay has found. */
+export interface Replayed {
+  readonly plan: ReplayPlan;
+  readonly shape: Shape;
+  /** One a policy, in the order in which they were named. */
+  readonly runs: readonly PolicyRun[];
+}
+
+/** Runs a workload under each policy, on a cluster of its own each time. */
+export async function replayLocally(
+  context: Context,
+  options: ReplayOptions,
+  spec: string,
+  policies: readonly string[],
+): Promise<Replayed> {
+  const { workers, slots, schedulers } = options;
+  const shape = { workers, slots, schedulers };
+  const plan = await makePlan(context, options, spec, shape);
+  const all = policies.map((policy) => policySettings({ ...options, policy }, policy, plan.facts));
+  announce(context, options, plan, all);
+  const runs: PolicyRun[] = [];
+  for (const settings of all) {
+    let shown: Progress | undefined;
+    const say = (line: string): void => (shown === undefined ? context.note(line) : shown.say(line));
+    const done = await onLocalCluster(context, shape, settings, say, (target) =>
+      runPolicy(context, options, plan, target, (now) => {
+        shown = now;
+      }),
+    );
+    for (const line of runLines(done)) context.note(line);
+    runs.push(done);
+  }
+  return { plan, shape, runs };
+}
+
+/**
+ * Runs a workload on a cluster that is there, under the policy that it has.
+ *
+ * @param policies that were asked for, if any were
+ * @throws InputError when the cluster has another policy
+ */
+export function replayOnCluster(
+  context: Context,
+  options: ReplayOptions,
+  spec: string,
+  url: string,
+  policies: readonly string[] | undefined,
+): Promise<Replayed> {
+  return onExistingCluster(context, url, async (target) => {
+    const { settings, shape } = target;
+    checkPolicy(settings, url, policies);
+    const plan = await makePlan(context, options, spec, shape);
+    announce(context, options, plan, [settings]);
+    const done = await runPolicy(context, options, plan, target, () => {});
+    for (const line of runLines(done)) context.note(line);
+    return { plan, shape, runs: [done] };
+  });
+}
+
+async function makePlan(
+  context: Context,
+  options: ReplayOptions,
+  spec: string,
+  { workers, slots }: Shape,
+): Promise<ReplayPlan> {
+  const workload = await openShown(context, spec);
+  const jobs = jobsShown(context, workload, 'drawing jobs');
+  const estimator = parseEstimator(options.estimator);
+  return planReplay(workload, jobs, { ...options, workers, slots, forMs: options.for, estimator });
+}
+
+function announce(
+  context: Context,
+  options: ReplayOptions,
+  plan: ReplayPlan,
+  all: readonly PolicySettings[],
+): void {
+  for (const line of planLines(plan, options.load)) context.note(line);
+  context.note(divisionLine(plan, all[0]!));
+}
+
+function checkPolicy({ policy }: PolicySettings, url: string, policies: readonly string[] | undefined): void {
+  if (policies === undefined || (policies.length === 1 && policies[0] === policy)) return;
+  throw new InputError(
+    'bad-option',
+    `--policy ${policies.join(',')}: the cluster at ${url} runs ${policy}`,
+    'leave --policy out, or leave --cluster out for clusters of its own',
+  );
+}

@@ -1,0 +1,90 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type ClusterView, connect } from '@goshawk/client';
+import { InputError, type PolicySettings } from '@goshawk/core';
+import type { Context } from '../context.js';
+import { LocalCluster } from '../local/cluster.js';
+import type { ReplayTarget } from './run-policy.js';
+
+/** Size of a cluster. */
+export interface Shape {
+  readonly workers: number;
+  /** Of each worker. */
+  readonly slots: number;
+  readonly schedulers: number;
+}
+
+/**
+ * Starts a cluster for one policy, and ends it whatever happens. Its logs are removed with it, unless
+ * something went wrong.
+ *
+ * @param say lines for people about what happens to its processes
+ */
+export async function onLocalCluster<T>(
+  context: Context,
+  shape: Shape,
+  settings: PolicySettings,
+  say: (line: string) => void,
+  use: (target: ReplayTarget) => Promise<T>,
+): Promise<T> {
+  const { interrupted } = context;
+  const dataFolder = await mkdtemp(join(tmpdir(), 'goshawk-replay-'));
+  let isKept = false;
+  try {
+    const local = await LocalCluster.start(
+      { ...shape, policy: settings, bind: 'tcp://127.0.0.1:0', dataFolder, logLevel: 'info', note: say },
+      interrupted,
+    );
+    try {
+      await using cluster = await connect(local.url, { signal: interrupted });
+      const pids = () => [...local.processes.values()].map(({ pid }) => pid);
+      const totalSlots = shape.workers * shape.slots;
+      return await use({ cluster, settings, shape, totalSlots, pids, isShared: false });
+    } finally {
+      await local.stop();
+    }
+  } catch (error) {
+    // What else went wrong then went wrong because of it.
+    if (interrupted.aborted) throw interrupted.reason;
+    isKept = true;
+    say(`the logs of the cluster are in ${join(dataFolder, 'logs')}`);
+    throw error;
+  } finally {
+    if (!isKept) await rm(dataFolder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Uses a cluster that is there, under the policy that it has.
+ *
+ * @param url of the cluster
+ * @throws InputError when it has no worker; UnreachableError
+ */
+export async function onExistingCluster<T>(
+  context: Context,
+  url: string,
+  use: (target: ReplayTarget) => Promise<T>,
+): Promise<T> {
+  const signal = context.interrupted;
+  await using cluster = await connect(url, { signal });
+  const view = await cluster.describe({ signal });
+  const shape = shapeOf(view, url);
+  const totalSlots = shape.workers * shape.slots;
+  const { policy: settings } = view.settings;
+  return await use({ cluster, settings, shape, totalSlots, pids: () => [], isShared: true });
+}
+
+/** @throws InputError when there is nothing to run tasks on */
+function shapeOf({ workers, schedulers }: ClusterView, url: string): Shape {
+  const active = workers.filter(({ state }) => state === 'active');
+  if (active.length === 0) {
+    throw new InputError(
+      'no-workers',
+      `the cluster at ${url} has no worker that takes tasks`,
+      'start some with `goshawk worker`',
+    );
+  }
+  const slots = active.reduce((sum, worker) => sum + worker.slots, 0);
+  return { workers: active.length, slots: slots / active.length, schedulers: schedulers.length };
+}
