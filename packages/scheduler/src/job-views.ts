@@ -1,4 +1,12 @@
-import type { AttemptView, JobDetail, JobSummary, Millis, ResultPage, TaskFailure } from '@goshawk/core';
+import {
+  type AttemptView,
+  type JobDetail,
+  type JobSummary,
+  type Millis,
+  nearestRank,
+  type ResultPage,
+  type TaskFailure,
+} from '@goshawk/core';
 import { type Job, LISTED_MAX, TaskState } from './job.js';
 
 /** Bytes of one page of results, about. */
@@ -60,11 +68,18 @@ export function detail(
     failures,
     failuresTruncated: failed > LISTED_MAX,
     meanRunMs: completed === 0 ? undefined : runMs / completed,
+    runPercentilesMs: job.hasEnded ? runPercentiles(job) : undefined,
     wastedMs: job.wastedMs,
     firstStartMs: job.firstStartAt === undefined ? undefined : job.firstStartAt - job.acceptedAt,
     running,
     spec: withSpec ? job.spec : undefined,
   };
+}
+
+function runPercentiles(job: Job): JobDetail['runPercentilesMs'] {
+  const runs = job.runMs.filter((_, task) => job.stateOf(task) === TaskState.completed).sort();
+  if (runs.length === 0) return undefined;
+  return { p50: nearestRank(runs, 50), p90: nearestRank(runs, 90), max: runs[runs.length - 1]! };
 }
 
 function listAttempts(job: Job, now: Millis, nameOf: (worker: number) => string): AttemptView[] {

@@ -73,6 +73,10 @@ export interface JobDetail extends JobSummary {
   readonly failuresTruncated: boolean;
   /** Mean run time of the tasks that completed. */
   readonly meanRunMs: number | undefined;
+  /** How their run times are spread, by nearest rank; there once the job has ended. */
+  readonly runPercentilesMs?:
+    | { readonly p50: Millis; readonly p90: Millis; readonly max: Millis }
+    | undefined;
   /** Run time of attempts that failed or were lost. */
   readonly wastedMs: Millis;
   readonly firstStartMs: Millis | undefined;
