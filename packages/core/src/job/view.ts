@@ -117,6 +117,8 @@ export interface LogPage {
   }[];
   /** Give it back as `cursor` to go on. */
   readonly next: number;
+  /** There is nothing after `next` at present. */
+  readonly atEnd: boolean;
   /** Nothing will follow `next`: the job has ended and all is read. */
   readonly done: boolean;
   /** Older output was dropped to stay within the owner's memory. */

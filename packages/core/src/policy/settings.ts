@@ -97,7 +97,9 @@ export const DEFAULT_POLICY: PolicySettings = {
   stealLimit: null,
   stealRetry: 'backoff',
   stealBackoffMs: 20,
-  stealBackoffMaxMs: 2_000,
+  // Doubling from 20 ms to an hour, a worker that stays idle asks 18 times 10 workers in its first hour: an
+  // idle cluster of 15,000 must not drown in steal requests, and an idle worker gets probes anyhow.
+  stealBackoffMaxMs: 3_600_000,
   cancel: 'proactive',
 };
 
