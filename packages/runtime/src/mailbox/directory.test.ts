@@ -48,14 +48,16 @@ describe('a directory', () => {
     expect(directory.nameOf(stays)).toBe(party(2, 0));
   });
 
-  test('when full, forgets the processes that were silent the longest', () => {
+  test('when full, forgets the processes longest neither heard from nor spoken to', () => {
     const directory = new Directory(16);
     const addresses = Array.from({ length: 16 }, (_, host) => directory.intern(party(host, 0)));
     directory.process('tcp://host0:7000!inc');
+    directory.partyAt(addresses[1] as number);
     const late = directory.intern(party(99, 0));
     expect(directory.nameOf(late)).toBe(party(99, 0));
     expect(directory.nameOf(addresses[0] as number)).toBe(party(0, 0));
-    expect(directory.nameOf(addresses[1] as number)).toBeUndefined();
+    expect(directory.nameOf(addresses[1] as number)).toBe(party(1, 0));
+    expect(directory.nameOf(addresses[2] as number)).toBeUndefined();
     expect(directory.evicted).toBe(1);
   });
 

@@ -12,6 +12,8 @@ export interface KnownProcess {
   readonly incarnation: string;
   /** Its parties, by index. */
   readonly parties: Map<number, Address>;
+  /** When it was last spoken to or heard from, as a count of such occasions. */
+  lastUse: number;
 }
 
 export interface KnownParty {
@@ -28,9 +30,8 @@ export interface KnownParty {
  */
 export class Directory {
   private readonly parties = new Map<Address, KnownParty>();
-  /** In order of use, the least recently used first. */
   private readonly processes = new Map<string, KnownProcess>();
-  private latest: KnownProcess | undefined;
+  private uses = 0;
   private nextAddress: Address = 1;
   private evictedCount = 0;
   private readonly partiesMax: number;
@@ -70,28 +71,31 @@ export class Directory {
   }
 
   nameOf(address: Address): string | undefined {
-    const party = this.parties.get(address);
+    const party = this.partyAt(address);
     return party && partyName(party.process.name, party.index);
   }
 
   partyAt(address: Address): KnownParty | undefined {
-    return this.parties.get(address);
+    const party = this.parties.get(address);
+    if (party !== undefined) {
+      party.process.lastUse = ++this.uses;
+    }
+    return party;
   }
 
   /** @returns undefined for what is no name of a process. */
   process(name: string): KnownProcess | undefined {
     const known = this.processes.get(name);
     if (known !== undefined) {
-      this.touch(known);
+      known.lastUse = ++this.uses;
       return known;
     }
     const parsed = parseProcessName(name);
     if (parsed === undefined) {
       return undefined;
     }
-    const process = { name, ...parsed, parties: new Map<number, Address>() };
+    const process = { name, ...parsed, parties: new Map<number, Address>(), lastUse: ++this.uses };
     this.processes.set(name, process);
-    this.latest = process;
     return process;
   }
 
@@ -117,7 +121,7 @@ export class Directory {
     this.parties.delete(address);
     party.process.parties.delete(party.index);
     if (party.process.parties.size === 0) {
-      this.drop(party.process);
+      this.processes.delete(party.process.name);
     }
   }
 
@@ -131,28 +135,14 @@ export class Directory {
       this.parties.delete(address);
     }
     process.parties.clear();
-    this.drop(process);
+    this.processes.delete(name);
   }
 
-  private touch(process: KnownProcess): void {
-    if (process !== this.latest) {
-      this.processes.delete(process.name);
-      this.processes.set(process.name, process);
-      this.latest = process;
-    }
-  }
-
-  private drop(process: KnownProcess): void {
-    this.processes.delete(process.name);
-    if (this.latest === process) {
-      this.latest = undefined;
-    }
-  }
-
-  /** Makes room for a sixteenth at once, so that a full directory does not evict for every message. */
+  /** Makes room for a sixteenth at once, so that a full directory does not sort for every message. */
   private evict(): void {
     const target = this.partiesMax - Math.ceil(this.partiesMax / 16);
-    for (const process of this.processes.values()) {
+    const bySilence = [...this.processes.values()].sort((a, b) => a.lastUse - b.lastUse);
+    for (const process of bySilence) {
       for (const address of process.parties.values()) {
         if (this.parties.size <= target) {
           return;

@@ -24,7 +24,7 @@ const FRAME_NESTING = 2;
 /** Room is asked for by the longest form of a value; what is written is compared exactly. */
 const SLACK_BYTES = 64;
 /** A buffer that held more than this is given back once its frame has left. */
-const KEPT_BYTES = 4096;
+const KEPT_BYTES = 32 * 1024;
 
 export interface PackedFrame {
   readonly target: string;

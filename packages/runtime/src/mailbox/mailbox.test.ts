@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Dealer } from 'zeromq';
 import { AddressInUseError, InvalidEndpointError, UnresolvableHostError } from './errors.js';
@@ -339,6 +340,22 @@ describe('what arrives', () => {
     expect(atA.bodies).toStrictEqual([['sound']]);
     stranger.close();
     liar.close();
+  });
+
+  test('from something that does not speak ZeroMQ is turned away, and said so', async () => {
+    const [a, b] = [await mailboxes.open(), await mailboxes.open()];
+    const atA = new Inbox(a);
+    const browser = connect(Number(a.endpoint.split(':').at(-1)), '127.0.0.1');
+    browser.on('error', () => {});
+    browser.end('GET / HTTP/1.1\r\n\r\n');
+    await untilTrue(() =>
+      mailboxes.logger.lines.some(({ message }) =>
+        message.startsWith(`a connection to ${a.endpoint} failed`),
+      ),
+    );
+    b.send(0, b.directory.intern(`${a.process}/0`), ['sound']);
+    await atA.until(1);
+    await untilTrue(() => a.counters.inboundConnections === 1);
   });
 
   test('in a frame that is too large is refused, and its sender named', async () => {

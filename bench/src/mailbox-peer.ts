@@ -1,0 +1,35 @@
+import { type Body, body, KIND } from './mailbox-body.js';
+import { answerByMailbox, answerRaw } from './mailbox-wire.js';
+
+/**
+ * The other process of the mailbox bench. It answers what is asked, counts what is told, and says over the
+ * channel to its parent how fast that came, by its own clock: from the start to the last.
+ */
+const COUNTED_EVERY = 10_000;
+
+let expected = 0;
+let counted = 0;
+let startedMs = 0;
+
+function handle(received: Body, reply: (answer: Body) => void): void {
+  const [kind, , task] = received;
+  if (kind === KIND.ask) {
+    reply(received);
+  } else if (kind === KIND.start) {
+    expected = task;
+    counted = 0;
+    startedMs = performance.now();
+  } else {
+    counted++;
+    if (counted % COUNTED_EVERY === 0) {
+      reply(body(KIND.counted, counted));
+    }
+    if (counted === expected) {
+      process.send?.({ perSecond: (1_000 * counted) / (performance.now() - startedMs) });
+    }
+  }
+}
+
+const open = process.argv[2] === 'raw' ? answerRaw : answerByMailbox;
+process.send?.({ address: await open(handle) });
+process.on('disconnect', () => process.exit());

@@ -1,0 +1,165 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type BenchResult, percentile, report, result, table } from './mailbox-report.js';
+import { openMailboxWire, openRawWire, type Wire } from './mailbox-wire.js';
+
+/**
+ * How fast is the mailbox, and how much of that is the price of what it does?
+ *
+ * Two processes over loopback: request and reply one at a time, and one way with 1, 10 and 100 messages in
+ * each turn of the event loop, as the receiver counts them. The floor is measured in the same run and in
+ * turn with it: the same sockets and MessagePack with nothing around them.
+ */
+const ASKS = { warmUp: 2_000, measured: 10_000 };
+const BURSTS = [
+  { bodies: 1, total: 200_000 },
+  { bodies: 10, total: 500_000 },
+  { bodies: 100, total: 1_000_000 },
+];
+const WIRES = ['mailbox', 'floor'] as const;
+type WireName = (typeof WIRES)[number];
+
+interface Side {
+  readonly name: WireName;
+  readonly wire: Wire;
+  readonly peer: ChildProcess;
+}
+
+/** What bare ZeroMQ with msgpackr did on another machine of 2 cores; to see the scale. */
+const REFERENCES: Readonly<Record<string, string>> = {
+  'request–reply p50': '0.055 ms',
+  'one way, 1 a turn': '0.22 M/s',
+  'one way, 10 a turn': '0.96 M/s',
+  'one way, 100 a turn': '1.2–2.4 M/s',
+};
+
+async function openSide(name: WireName): Promise<Side> {
+  const peer = fork(join(import.meta.dirname, 'mailbox-peer.js'), [name === 'floor' ? 'raw' : 'mailbox']);
+  peer.once('exit', (code) => {
+    if (code !== 0) {
+      fail(1)(new Error(`the other process of the bench ended with code ${code}`));
+    }
+  });
+  const [{ address }] = (await once(peer, 'message')) as [{ address: string }];
+  const wire = await (name === 'floor' ? openRawWire(address) : openMailboxWire(address));
+  return { name, wire, peer };
+}
+
+/** @returns latencies in ms. */
+async function askAll(wire: Wire, asks: number): Promise<number[]> {
+  const latencies: number[] = [];
+  for (let task = 0; task < asks; task++) {
+    const startedMs = performance.now();
+    await wire.ask(task);
+    latencies.push(performance.now() - startedMs);
+  }
+  return latencies;
+}
+
+/** @returns messages per second, as the receiver counted them. */
+async function tellAll({ wire, peer }: Side, bodies: number, total: number): Promise<number> {
+  const counted = once(peer, 'message') as Promise<[{ perSecond: number }]>;
+  await wire.start(total);
+  for (let told = 0; told < total; told += bodies) {
+    await wire.tell(told, bodies);
+  }
+  const [{ perSecond }] = await counted;
+  return perSecond;
+}
+
+type Samples = Map<string, Record<WireName, number[]>>;
+
+async function measureOnce(side: Side, samples: Samples): Promise<void> {
+  const keep = (measure: string, value: number): void => {
+    const entry = samples.get(measure) ?? { mailbox: [], floor: [] };
+    entry[side.name].push(value);
+    samples.set(measure, entry);
+  };
+  await askAll(side.wire, ASKS.warmUp);
+  const latencies = await askAll(side.wire, ASKS.measured);
+  keep('request–reply p50', percentile(latencies, 0.5));
+  keep('request–reply p99', percentile(latencies, 0.99));
+  for (const { bodies, total } of BURSTS) {
+    keep(`one way, ${bodies} a turn`, await tellAll(side, bodies, total));
+  }
+}
+
+const unitOf = (measure: string): string => (measure.startsWith('one way') ? 'messages/s' : 'ms');
+
+/** Mailbox, floor, and their ratio run by run: noise of the machine hits both alike. */
+function results(samples: Samples): BenchResult[] {
+  return [...samples].flatMap(([measure, { mailbox, floor }]) => [
+    result(measure, unitOf(measure), mailbox),
+    result(`${measure}, floor`, unitOf(measure), floor),
+    result(
+      `${measure}, over floor`,
+      'ratio',
+      mailbox.map((value, run) => value / (floor[run] ?? Number.NaN)),
+    ),
+  ]);
+}
+
+function show(value: number, unit: string): string {
+  return unit === 'ms' ? `${value.toFixed(3)} ms` : `${(value / 1e6).toFixed(2)} M/s`;
+}
+
+function readable(measured: readonly BenchResult[]): string {
+  const rows = [['', 'mailbox', 'floor', 'mailbox/floor', 'reference']];
+  for (let i = 0; i + 2 < measured.length; i += 3) {
+    const [mailbox, floor, ratio] = measured.slice(i, i + 3) as [BenchResult, BenchResult, BenchResult];
+    rows.push([
+      mailbox.name,
+      show(mailbox.value, mailbox.unit),
+      show(floor.value, floor.unit),
+      ratio.value.toFixed(2),
+      REFERENCES[mailbox.name] ?? '',
+    ]);
+  }
+  return table(rows);
+}
+
+/** @throws for arguments that are none. */
+function options(): { readonly isJson: boolean; readonly runs: number } {
+  const { values } = parseArgs({
+    options: { json: { type: 'boolean', default: false }, runs: { type: 'string', default: '5' } },
+  });
+  const runs = Number(values.runs);
+  if (!Number.isInteger(runs) || runs < 1) {
+    throw new RangeError(`--runs must be a whole number above 0, not "${values.runs}"`);
+  }
+  return { isJson: values.json, runs };
+}
+
+async function measure(runs: number): Promise<BenchResult[]> {
+  const samples: Samples = new Map();
+  const sides = [await openSide('mailbox'), await openSide('floor')];
+  for (let run = 0; run < runs; run++) {
+    for (const side of sides) {
+      process.stderr.write(`run ${run + 1} of ${runs}: ${side.name}\n`);
+      await measureOnce(side, samples);
+    }
+  }
+  for (const { wire, peer } of sides) {
+    peer.disconnect();
+    await wire.close();
+  }
+  return results(samples);
+}
+
+function fail(exitCode: number): (error: unknown) => never {
+  return (error) => {
+    process.stderr.write(`${(error as Error).message}\n`);
+    process.exit(exitCode);
+  };
+}
+
+async function main(): Promise<void> {
+  const { isJson, runs } = await Promise.resolve().then(options).catch(fail(2));
+  const measured = await measure(runs);
+  const text = isJson ? JSON.stringify(report('mailbox', measured), null, 2) : readable(measured);
+  process.stdout.write(`${text}\n`);
+}
+
+main().catch(fail(1));
