@@ -1,14 +1,45 @@
-import { GoshawkError, InputError, UnreachableError } from '@goshawk/core';
+import { formatDuration, GoshawkError, InputError, type Millis, UnreachableError } from '@goshawk/core';
 import { ExitCode } from './command.js';
 
-/** A wait that took longer than it was given: exit code 124. */
+/** Jobs have not ended within the time that was given: exit code 124. */
 export class WaitTimeoutError extends GoshawkError {
   override name = 'WaitTimeoutError';
+
+  constructor(ids: readonly string[], timeoutMs: Millis) {
+    const [have, go] = ids.length === 1 ? ['has', 'it goes'] : ['have', 'they go'];
+    super(
+      'wait-timeout',
+      `${ids.join(', ')} ${have} not ended within ${formatDuration(timeoutMs)}; ${go} on`,
+      `\`goshawk wait ${ids.join(' ')}\` waits again`,
+    );
+  }
 }
 
-/** The command did what it should, and the work did not succeed: exit code 1. */
-export class WorkFailedError extends GoshawkError {
-  override name = 'WorkFailedError';
+/** Ctrl-C while waiting for jobs: exit code 130. */
+export class DetachedError extends GoshawkError {
+  override name = 'DetachedError';
+  readonly ids: readonly string[];
+
+  constructor(ids: readonly string[]) {
+    const go = ids.length === 1 ? 'goes' : 'go';
+    const which = ids.join(' ');
+    super(
+      'detached',
+      `no longer waiting; ${ids.join(', ')} ${go} on`,
+      `\`goshawk wait ${which}\` waits again, \`goshawk cancel ${which}\` cancels`,
+    );
+    this.ids = ids;
+  }
+}
+
+/** Ctrl-C in the middle of work that leaves nothing behind: exit code 130. */
+export class InterruptedError extends GoshawkError {
+  override name = 'InterruptedError';
+
+  /** @param what was under way, and how far it had come */
+  constructor(what: string) {
+    super('interrupted', `interrupted: ${what}`);
+  }
 }
 
 export interface Failure {
@@ -45,6 +76,7 @@ function exitCodeOf(error: GoshawkError): number {
   if (error instanceof InputError) return ExitCode.usage;
   if (error instanceof UnreachableError) return ExitCode.unreachable;
   if (error instanceof WaitTimeoutError) return ExitCode.waitTimedOut;
+  if (error instanceof DetachedError || error instanceof InterruptedError) return ExitCode.interrupted;
   return ExitCode.failed;
 }
 

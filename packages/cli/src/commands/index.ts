@@ -2,6 +2,7 @@ import type { Command } from '../command.js';
 import { centralCommand } from './central.js';
 import { replayCommand } from './replay.js';
 import { schedulerCommand } from './scheduler.js';
+import { simulateCommand } from './simulate.js';
 import { traceGenerateCommand } from './trace-generate.js';
 import { traceStatsCommand } from './trace-stats.js';
 import { upCommand } from './up.js';
@@ -14,6 +15,7 @@ export const COMMANDS = [
   schedulerCommand,
   workerCommand,
   replayCommand,
+  simulateCommand,
   traceStatsCommand,
   traceGenerateCommand,
 ] as unknown as readonly Command[];

@@ -1,0 +1,63 @@
+import { LIMITS } from '@goshawk/core';
+import type { OptionSpecs, Resolved } from '../options.js';
+import { POLICY_OPTIONS } from '../settings.js';
+
+export const SIMULATE_OPTIONS = {
+  ...POLICY_OPTIONS,
+  policy: { type: 'text', default: 'hawk', describe: 'policies; the first is compared with the others' },
+  shortPartition: {
+    type: 'text',
+    default: '0.17',
+    describe: 'fraction of the workers that long tasks never use; auto: the share of short work; none',
+  },
+  workers: {
+    type: 'count',
+    min: 1,
+    max: LIMITS.membersMax,
+    describe: 'workers (default: 15000, or what --load asks for)',
+  },
+  schedulers: { type: 'count', default: 10, min: 1, max: 10_000, describe: 'schedulers' },
+  slots: {
+    type: 'count',
+    default: 1,
+    min: 1,
+    max: LIMITS.slotsMax,
+    describe: 'tasks that a worker runs at a time',
+  },
+  load: {
+    type: 'number',
+    min: 0.001,
+    max: 100,
+    describe:
+      'work submitted over what the slots can do meanwhile: picks the workers, or with --workers scales arrivals',
+  },
+  networkDelay: { type: 'duration', default: '0.5ms', describe: 'what a message takes, one way' },
+  estimator: {
+    type: 'text',
+    default: 'oracle',
+    describe: 'what schedulers are told about run times: oracle, given, noisy:0.1-1.9',
+  },
+  seed: { type: 'count', default: 1, describe: 'of all random numbers' },
+  seeds: {
+    type: 'count',
+    default: 1,
+    min: 1,
+    max: 1_000,
+    describe: 'run so many seeds, from --seed on, and average',
+  },
+  warmUp: { type: 'duration', default: '0s', describe: 'leave out jobs submitted so early' },
+  coolDown: {
+    type: 'duration',
+    default: '0s',
+    describe: 'leave out jobs submitted so shortly before the last',
+  },
+  parallel: {
+    type: 'count',
+    min: 1,
+    max: 64,
+    describe: 'runs at a time, each in a thread (default: one a core)',
+  },
+  report: { type: 'text', describe: 'write a page with tables and charts to this file' },
+} as const satisfies OptionSpecs;
+
+export type SimulateOptions = Resolved<typeof SIMULATE_OPTIONS>;

@@ -1,0 +1,34 @@
+import type { PolicySettings } from '@goshawk/core';
+import type { OptionValues, Run, RunSeries } from '@goshawk/report';
+
+/** One run, as plain data: a thread gets it and needs nothing else. */
+export interface RunRequest {
+  /** Path or generator. */
+  readonly workload: string;
+  readonly policy: PolicySettings;
+  readonly workers: number;
+  readonly slots: number;
+  readonly schedulers: number;
+  readonly seed: number;
+  readonly networkDelayMs: number;
+  readonly estimator: string;
+  /** The workload's time begins here. */
+  readonly firstSubmitSeconds: number;
+  /** Times between submissions are multiplied by this. */
+  readonly arrivalFactor: number;
+  /** Only jobs submitted within this are counted; since the first submission, after the factor. */
+  readonly countedSeconds: readonly [from: number, to: number];
+  readonly jobs: number;
+  readonly options: OptionValues;
+}
+
+export interface RunOutcome {
+  readonly run: Run;
+  readonly series: RunSeries;
+}
+
+export interface RunProgress {
+  readonly jobsDone: number;
+  readonly simulatedSeconds: number;
+  readonly events: number;
+}

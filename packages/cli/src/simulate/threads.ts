@@ -1,0 +1,69 @@
+import { Worker } from 'node:worker_threads';
+import { GoshawkError } from '@goshawk/core';
+import type { Failure } from '../failure.js';
+import { perform } from './perform.js';
+import type { RunOutcome, RunProgress, RunRequest } from './request.js';
+
+export type ThreadMessage =
+  | { readonly kind: 'progress'; readonly progress: RunProgress }
+  | { readonly kind: 'done'; readonly outcome: RunOutcome }
+  | { readonly kind: 'failed'; readonly failure: Failure };
+
+/**
+ * Performs all runs, so many at a time, and gives what came of them in the order in which they were asked
+ * for. A run that is alone needs no thread.
+ *
+ * @throws the first error; runs that are under way are given up
+ */
+export async function performAll(
+  requests: readonly RunRequest[],
+  parallel: number,
+  onProgress: (index: number, progress: RunProgress) => void,
+  signal: AbortSignal,
+): Promise<RunOutcome[]> {
+  const outcomes = new Array<RunOutcome>(requests.length);
+  const giveUp = new AbortController();
+  const stop = AbortSignal.any([signal, giveUp.signal]);
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    while (next < requests.length) {
+      const index = next++;
+      const request = requests[index]!;
+      const report = (progress: RunProgress): void => onProgress(index, progress);
+      outcomes[index] =
+        parallel === 1 ? await perform(request, report, stop) : await inThread(request, report, stop);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: Math.min(parallel, requests.length) }, lane));
+  } finally {
+    giveUp.abort();
+  }
+  return outcomes;
+}
+
+function inThread(
+  request: RunRequest,
+  onProgress: (progress: RunProgress) => void,
+  signal: AbortSignal,
+): Promise<RunOutcome> {
+  return new Promise((resolve, reject) => {
+    const thread = new Worker(new URL('./thread.js', import.meta.url), { workerData: request });
+    const give = (settle: () => void): void => {
+      signal.removeEventListener('abort', abort);
+      void thread.terminate();
+      settle();
+    };
+    const abort = (): void => give(() => reject(signal.reason as Error));
+    signal.addEventListener('abort', abort);
+    thread.on('message', (message: ThreadMessage) => {
+      if (message.kind === 'progress') onProgress(message.progress);
+      else if (message.kind === 'done') give(() => resolve(message.outcome));
+      else {
+        const { code, message: line, hint } = message.failure;
+        give(() => reject(new GoshawkError(code, line, hint)));
+      }
+    });
+    thread.on('error', (error) => give(() => reject(error)));
+  });
+}
