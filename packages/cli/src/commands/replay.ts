@@ -76,7 +76,10 @@ async function tell(
     await writeReportFile(report, page);
   }
   if (context.global.json) context.json(comparison);
-  else context.out(`\n${renderTable(comparison, { color: context.color, columns: context.columns })}`);
+  else {
+    context.note('');
+    context.out(renderTable(comparison, { color: context.color, columns: context.columns }));
+  }
   if (report !== undefined) context.note(`\nthe report with charts is in ${report}`);
   return comparison.runs.some((run) => run.jobs.failed > 0) ? ExitCode.failed : ExitCode.done;
 }

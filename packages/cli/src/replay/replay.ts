@@ -29,7 +29,7 @@ export async function replayLocally(
   const shape = { workers, slots, schedulers };
   const plan = await makePlan(context, options, spec, shape);
   const all = policies.map((policy) => policySettings({ ...options, policy }, policy, plan.facts));
-  announce(context, options, plan, all);
+  announce(context, options, plan, all[0]!, shape);
   const runs: PolicyRun[] = [];
   for (const settings of all) {
     let shown: Progress | undefined;
@@ -62,7 +62,7 @@ export function replayOnCluster(
     const { settings, shape } = target;
     checkPolicy(settings, url, policies);
     const plan = await makePlan(context, options, spec, shape);
-    announce(context, options, plan, [settings]);
+    announce(context, options, plan, settings, shape);
     const done = await runPolicy(context, options, plan, target, () => {});
     for (const line of runLines(done)) context.note(line);
     return { plan, shape, runs: [done] };
@@ -85,10 +85,11 @@ function announce(
   context: Context,
   options: ReplayOptions,
   plan: ReplayPlan,
-  all: readonly PolicySettings[],
+  settings: PolicySettings,
+  { workers }: Shape,
 ): void {
   for (const line of planLines(plan, options.load)) context.note(line);
-  context.note(divisionLine(plan, all[0]!));
+  context.note(divisionLine(plan, settings, workers));
 }
 
 function checkPolicy({ policy }: PolicySettings, url: string, policies: readonly string[] | undefined): void {

@@ -79,6 +79,18 @@ export async function runPolicy(
   return assess(options, plan, target, jobs, traffic);
 }
 
+/**
+ * Starts are known to a millisecond or so, by when a scheduler heard of the end: so for a moment a slot may
+ * seem to run the next task already while it still ran the one before.
+ */
+function withinSlots({ run, series }: { run: Run; series: RunSeries }): { run: Run; series: RunSeries } {
+  const share = <T extends number | null>(value: T) => (value === null ? value : Math.min(1, value));
+  const { mean, p50, max, ...snapshots } = run.utilisation;
+  const utilisation = { mean: share(mean), p50: share(p50), max: share(max), ...snapshots };
+  const points = (series.utilisation ?? []).map(([at, busy]) => [at, share(busy)] as const);
+  return { run: { ...run, utilisation }, series: { ...series, utilisation: points } };
+}
+
 async function assess(
   options: ReplayOptions,
   plan: ReplayPlan,
@@ -89,7 +101,7 @@ async function assess(
   // The charts' library takes a while to load: not before there is something to show.
   const { buildRun } = await import('@goshawk/report');
   const loadOffered = offeredLoad(jobs, { spanMs: plan.fit.spanMs, totalSlots });
-  const { run, series } = buildRun({
+  const built = buildRun({
     policy: settings.policy,
     seed: options.seed,
     options: { ...optionsRecord(options, shape, plan, settings), loadOffered },
@@ -102,6 +114,7 @@ async function assess(
     wallSeconds: Math.max(...jobs.map((job) => job.endedMs)) / 1_000,
     peakRssBytes: await peakRssOf(pids()),
   });
+  const { run, series } = withinSlots(built);
   return {
     run: { ...run, tasks: { ...run.tasks, attempts: attemptsOf(jobs) } },
     series,

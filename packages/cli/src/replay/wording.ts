@@ -7,7 +7,7 @@ import type { Progress } from './submitter.js';
 export function planLines(plan: ReplayPlan, load: number): string[] {
   const { workload, fit } = plan;
   const drawn = fit.workloadJobs > workload.jobs ? ` of ${count(fit.workloadJobs)}` : '';
-  const tasks = fit.taskFactor < 1 ? `, tasks ÷ ${number(1 / fit.taskFactor)} (and as much longer)` : '';
+  const tasks = fit.taskFactor < 1 ? `, tasks ÷ ${number(1 / fit.taskFactor)} (each so much longer)` : '';
   return [
     `${workload.name}: ${count(workload.jobs)}${drawn} jobs with ${count(workload.tasks)} tasks`,
     `durations ÷ ${number(fit.divisor)}${tasks}; submitted over ${formatDuration(fit.spanMs)} for a load of ` +
@@ -16,13 +16,13 @@ export function planLines(plan: ReplayPlan, load: number): string[] {
 }
 
 /** How the jobs are divided under the settings. */
-export function divisionLine(plan: ReplayPlan, settings: PolicySettings): string {
+export function divisionLine(plan: ReplayPlan, settings: PolicySettings, workers: number): string {
   const { cutoffMs, preset, shortPartition } = settings;
   const long = plan.jobs.filter((job) => job.trueMeanMs >= cutoffMs).length;
   const shortShare = percent(plan.facts.shareBelow(cutoffMs));
   const partition =
     preset.partition && typeof shortPartition === 'number'
-      ? `; ${percent(shortPartition)} of the workers kept for them under ${settings.policy}`
+      ? `; ${settings.policy} keeps ${Math.round(shortPartition * workers)} of ${count(workers)} workers for them`
       : '';
   return (
     `${count(plan.jobs.length - long)} short jobs below a mean task of ${formatDuration(cutoffMs)} with ` +
