@@ -1,0 +1,166 @@
+import {
+  type ClusterSettings,
+  type JobSpec,
+  type MessageType,
+  type Millis,
+  NO_RESOURCES,
+} from '@goshawk/core';
+import type { Job } from '@goshawk/scheduler';
+import { VirtualCluster } from './virtual-cluster.js';
+
+/** A job of a workload. */
+export interface SimulatedJob {
+  /** Since the beginning of the workload; no earlier than that of the job before. */
+  readonly submitMs: Millis;
+  readonly durationsMs: ArrayLike<number>;
+  /** What the estimator says of the mean run time of its tasks. */
+  readonly estimateMs: Millis;
+}
+
+export interface SimulationOptions {
+  readonly workers: number;
+  readonly slots: number;
+  readonly schedulers: number;
+  readonly settings: ClusterSettings;
+  readonly seed: number | string;
+  /** One way. */
+  readonly networkDelayMs: Millis;
+}
+
+/** What became of a job. Times are ms since the beginning of the workload; tasks in their order. */
+export interface SimulatedEnd {
+  /** Its place in the workload. */
+  readonly index: number;
+  readonly job: SimulatedJob;
+  readonly endedMs: Millis;
+  readonly completed: boolean;
+  readonly startsMs: Float64Array;
+  readonly runsMs: Float64Array;
+}
+
+/**
+ * Before the first job arrives the parties find each other, as they do live. The workload's time begins
+ * after this much of the cluster's. ms
+ */
+const SETTLING_MS = 1_000;
+/** Ended jobs are handed out so many at a time. */
+const BATCH = 256;
+
+/**
+ * A workload on a virtual cluster. Jobs are taken from the workload as their time comes, and handed out as
+ * they end, so that only those under way are in memory.
+ */
+export class Simulation {
+  readonly #cluster: VirtualCluster;
+  readonly #schedulers: number;
+  /** Under way, by the owner's job object. */
+  readonly #underway = new Map<Job, { index: number; job: SimulatedJob }>();
+  #ended: SimulatedEnd[] = [];
+  #submitted = 0;
+
+  constructor(options: SimulationOptions) {
+    this.#schedulers = options.schedulers;
+    this.#cluster = new VirtualCluster({
+      ...options,
+      onJobEnd: (job, now) => this.#jobEnded(job, now),
+    });
+  }
+
+  /**
+   * Runs the workload, once; jobs come out as they end, until all have. It gives the event loop a turn
+   * whenever it hands out jobs, so that its caller can show progress and be interrupted.
+   *
+   * @throws RangeError when jobs are not in order of submission
+   */
+  async *run(
+    jobs: AsyncIterable<SimulatedJob> | Iterable<SimulatedJob>,
+  ): AsyncIterable<readonly SimulatedEnd[]> {
+    let latest = 0;
+    for await (const job of jobs) {
+      if (job.submitMs < latest)
+        throw new RangeError(`job ${this.#submitted} is submitted before the one ahead of it`);
+      latest = job.submitMs;
+      this.#cluster.run(SETTLING_MS + job.submitMs);
+      this.#submit(job);
+      if (this.#ended.length >= BATCH) yield this.#takeEnded();
+    }
+    const cluster = this.#cluster;
+    // Timers of idle thieves, or of the partition, would go on for ever; so may a job that nothing moves.
+    while (this.#underway.size > 0 && cluster.pendingEvents > 0) {
+      cluster.step();
+      if (this.#ended.length >= BATCH) yield this.#takeEnded();
+    }
+    yield this.#takeEnded();
+  }
+
+  /** Of the workload. ms */
+  get now(): Millis {
+    return this.#cluster.now - SETTLING_MS;
+  }
+
+  get events(): number {
+    return this.#cluster.events;
+  }
+
+  get jobsSubmitted(): number {
+    return this.#submitted;
+  }
+
+  /** Jobs that are neither completed nor failed: none when `run` has come to its end. */
+  get jobsUnderway(): number {
+    return this.#underway.size;
+  }
+
+  get messages(): Readonly<Partial<Record<MessageType, number>>> {
+    return this.#cluster.messages;
+  }
+
+  get steals(): { attempts: number; successes: number; probesMoved: number } {
+    const sum = { attempts: 0, successes: 0, probesMoved: 0 };
+    for (const { counters } of this.#cluster.workers) {
+      sum.attempts += counters.stealAttempts;
+      sum.successes += counters.stealSuccesses;
+      sum.probesMoved += counters.probesMoved;
+    }
+    return sum;
+  }
+
+  #submit(job: SimulatedJob): void {
+    const index = this.#submitted++;
+    const owner = this.#cluster.schedulers[index % this.#schedulers]!;
+    this.#underway.set(owner.submit(specOf(job), undefined, this.#cluster.now), { index, job });
+  }
+
+  #takeEnded(): readonly SimulatedEnd[] {
+    const ended = this.#ended;
+    this.#ended = [];
+    return ended;
+  }
+
+  #jobEnded(ended: Job, now: Millis): void {
+    const { index, job } = this.#underway.get(ended)!;
+    this.#underway.delete(ended);
+    this.#ended.push({
+      index,
+      job,
+      endedMs: now - SETTLING_MS,
+      completed: ended.state === 'completed',
+      startsMs: ended.startedAt.map((at) => at - SETTLING_MS),
+      runsMs: ended.runMs,
+    });
+  }
+}
+
+function specOf(job: SimulatedJob): JobSpec {
+  return {
+    name: 'job',
+    user: undefined,
+    stages: [{ name: 'tasks', after: [], tasks: { sleepsMs: job.durationsMs }, demand: NO_RESOURCES }],
+    estimateMs: job.estimateMs,
+    retries: 0,
+    timeoutMs: undefined,
+    maxRunning: undefined,
+    deadlineMs: undefined,
+    weight: 1,
+  };
+}
