@@ -426,6 +426,7 @@ describe('opening', () => {
     a.register(0, () => {});
     expect(() => a.register(0, () => {})).toThrow('party 0 is registered already');
     expect(() => a.register(-1, () => {})).toThrow('-1 is not the index of a party');
+    expect(() => a.send(0.5, a.addressOf(0), [])).toThrow('0.5 is not the index of a party');
     a.unregister(0);
     a.register(0, () => {});
   });

@@ -29,7 +29,10 @@ export interface MailboxOptions {
   readonly limits?: Partial<MailboxLimits>;
   readonly directory?: Directory;
   readonly logger: Logger;
-  /** Told at the end of a turn how many messages for a peer were dropped because too much waits for it. */
+  /**
+   * Told at the end of a turn how many messages for a peer were dropped because too much waits for it.
+   * The peer is the endpoint of a process that listens, or the name of a client.
+   */
   readonly onOverflow?: (peer: string, messages: number) => void;
   /** Told when the handler of a party threw; logged if absent. */
   readonly onHandlerError?: (index: number, error: unknown) => void;
@@ -130,9 +133,7 @@ export class Mailbox {
    * @throws RangeError if the index is taken, or not a whole number of `0 .. PARTY_INDEX_MAX`.
    */
   register(index: number, handler: Handler): void {
-    if (!isPartyIndex(index)) {
-      throw new RangeError(`${index} is not the index of a party`);
-    }
+    checkIndex(index);
     if (this.door.isRegistered(index)) {
       throw new RangeError(`party ${index} is registered already`);
     }
@@ -146,10 +147,13 @@ export class Mailbox {
   /**
    * Sends one message. The body is encoded at once and may be changed afterwards.
    *
+   * @param fromIndex the party that sends; answers go to it.
    * @returns 'accepted' if it will leave unless the peer, the connection or this process ends before; or
    * why it was dropped, which is counted, too.
+   * @throws RangeError if `fromIndex` is not the index of a party.
    */
   send(fromIndex: number, to: Address, body: readonly unknown[]): SendResult {
+    checkIndex(fromIndex);
     const refusal = this.closing === undefined ? this.post(fromIndex, to, body) : 'closed';
     if (refusal === undefined) {
       return 'accepted';
@@ -203,5 +207,11 @@ export class Mailbox {
       this.listener.router.close();
       await this.isFreed;
     }
+  }
+}
+
+function checkIndex(index: number): void {
+  if (!isPartyIndex(index)) {
+    throw new RangeError(`${index} is not the index of a party`);
   }
 }

@@ -23,7 +23,7 @@ export interface WriterLimits {
  * - `undefined` in an array (a hole, too) as nil, so it arrives as null; a property that is `undefined` is
  *   left out;
  * - lone surrogates in a string arrive as U+FFFD;
- * - anything else (Date, Map, Set, BigInt, functions, symbols, instances of classes) is refused.
+ * - anything else (a property named `__proto__`, Date, Map, Set, BigInt, functions, symbols, instances of classes) is refused.
  */
 export class MsgpackWriter {
   /** Bytes `0 .. length` are written. */
@@ -233,6 +233,9 @@ export class MsgpackWriter {
     for (const key of keys) {
       const property = value[key];
       if (property !== undefined) {
+        if (key === '__proto__') {
+          throw new UnencodableError('a property named __proto__ cannot be sent in a message');
+        }
         this.writeString(key);
         this.writeValue(property, depth + 1);
       }

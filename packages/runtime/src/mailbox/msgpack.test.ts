@@ -155,6 +155,7 @@ describe('values', () => {
     ['a symbol', Symbol('s')],
     ['an Error', new Error('e')],
     ['a Float64Array', new Float64Array(1)],
+    ['a property named __proto__', JSON.parse('{"__proto__": 1}')],
   ])('%s is refused where it is sent', (_, value) => {
     expect(() => encode([1, { inner: value }])).toThrow(UnencodableError);
   });
