@@ -160,37 +160,39 @@ export class Central implements Machine<CentralTimer> {
     const { job, stage, long, estimateMs, demand } = message;
     const at: MessageOf<'placed'>['at'][number][] = [];
     for (const { task, attempt } of message.tasks) {
-      const known = this.#queue.find(owner, job, task);
-      if (known !== undefined && known.task.attempt >= attempt) {
-        if (known.task.attempt === attempt) {
-          at.push({ task, attempt, worker: known.worker });
-          // The owner asks because it heard nothing; maybe the worker has not either.
-          this.#assign(known.task, known.worker);
-        }
-        continue;
-      }
-      if (known !== undefined) this.#queue.ended(owner, job, task, known.task.attempt, now);
-      const wanted: PlacedTask = { owner, job, stage, task, attempt, long, estimateMs, demand };
-      const worker = this.#tryToPlace(wanted, now);
+      const worker = this.#placeTask({ owner, job, stage, task, attempt, long, estimateMs, demand }, now);
       if (worker !== undefined) at.push({ task, attempt, worker });
     }
     if (at.length > 0) this.#env.send(owner, { type: 'placed', job, at });
   }
 
-  /** Places the task, or keeps it until a worker comes that can take it. */
-  #tryToPlace(task: PlacedTask, now: Millis): Address | undefined {
+  /** @returns where the task is now; undefined when it waits here, or when a later attempt is known */
+  #placeTask(task: PlacedTask, now: Millis): Address | undefined {
+    const { owner, job, attempt } = task;
+    const known = this.#queue.find(owner, job, task.task);
+    if (known !== undefined && known.task.attempt > attempt) return undefined;
+    if (known?.task.attempt === attempt) {
+      // The owner asks because it heard nothing; maybe the worker has not either.
+      this.#assign(task, known.worker);
+      return known.worker;
+    }
+    if (known !== undefined) this.#queue.ended(owner, job, task.task, known.task.attempt, now);
     const worker = this.#queue.place(task, now);
     if (worker === undefined) {
-      const waiting = this.#pending.findIndex(
-        (other) => other.owner === task.owner && other.job === task.job && other.task === task.task,
-      );
-      if (waiting >= 0) this.#pending[waiting] = task;
-      else this.#pending.push(task);
+      this.#keepForLater(task);
       return undefined;
     }
     this.counters.tasksPlaced++;
     this.#assign(task, worker);
     return worker;
+  }
+
+  #keepForLater(task: PlacedTask): void {
+    const waiting = this.#pending.findIndex(
+      (other) => other.owner === task.owner && other.job === task.job && other.task === task.task,
+    );
+    if (waiting >= 0) this.#pending[waiting] = task;
+    else this.#pending.push(task);
   }
 
   #assign(task: PlacedTask, worker: Address): void {
@@ -213,7 +215,7 @@ export class Central implements Machine<CentralTimer> {
     const waiting = this.#pending;
     this.#pending = [];
     for (const task of waiting) {
-      const worker = this.#tryToPlace(task, now);
+      const worker = this.#placeTask(task, now);
       if (worker === undefined) continue;
       this.#env.send(task.owner, {
         type: 'placed',

@@ -30,7 +30,7 @@ const RENDERERS: Renderers = {
     if (draining) parts.push('draining');
     for (const task of held) {
       const what = taskName(names, task.owner, task.job, task.task, task.attempt);
-      parts.push(`holds ${what}${task.running ? ` for ${task.elapsedMs} ms` : ', waiting'}`);
+      parts.push(`holds ${what}${task.running ? ` for ${rounded(task.elapsedMs)} ms` : ', waiting'}`);
     }
     return `register: ${parts.join(', ')}`;
   },
@@ -92,7 +92,7 @@ const RENDERERS: Renderers = {
     `bind #${ask}: ${taskName(names, from, job, task, attempt)}`,
   none: ({ ask }) => `none #${ask}`,
   ended: ({ report, job, task, attempt, outcome, runMs }, { to, names }) =>
-    `ended #${report}: ${taskName(names, to, job, task, attempt)} ${outcome.kind} after ${runMs} ms`,
+    `ended #${report}: ${taskName(names, to, job, task, attempt)} ${outcome.kind} after ${rounded(runMs)} ms`,
   confirm: ({ report }) => `confirm #${report}`,
   output: ({ job, task, attempt, offset, chunk }, { to, names }) =>
     `output of ${taskName(names, to, job, task, attempt)}: ${chunk.bytes.length} bytes from ${offset}`,
@@ -130,6 +130,10 @@ function renderPlainly({ type, ...fields }: Message): string {
     .filter(([name, value]) => name !== 'request' && value !== undefined && value !== '')
     .map(([name, value]) => `${name} ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`);
   return [type, ...parts].join(', ');
+}
+
+function rounded(ms: number): number {
+  return Number(ms.toFixed(1));
 }
 
 function list(items: readonly string[], separator = ' '): string {

@@ -171,7 +171,7 @@ export class Stage {
     const { now } = this.cluster;
     if (this.#clockFrom !== undefined && now !== this.#saidAt) {
       this.#saidAt = now;
-      this.#lines.push(`after ${Number((now - this.#clockFrom).toFixed(3))} ms:`);
+      this.#lines.push(`after ${Number((now - this.#clockFrom).toFixed(1))} ms:`);
     }
     this.#lines.push(line);
   }
