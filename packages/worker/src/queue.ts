@@ -25,22 +25,28 @@ export class WorkerQueue {
   readonly #opportunistic = new Deque<Entry>();
   /** Long entries in the normal lane: without any, a victim need not look for what lies behind one. */
   #longEntries = 0;
+  /** All entries: thieves knock at many doors behind which nothing waits, and should not have to go in. */
+  #length = 0;
 
   get length(): number {
-    return this.#express.length + this.#normal.length + this.#opportunistic.length;
+    return this.#length;
   }
 
   push(entry: Entry): void {
     this.#lane(entry.lane).push(entry);
+    this.#length++;
     if (entry.long && entry.lane === 'normal') this.#longEntries++;
   }
 
   /** What is served next. */
   head(): Entry | undefined {
+    if (this.#length === 0) return undefined;
     return this.#express.at(0) ?? this.#normal.at(0) ?? this.#opportunistic.at(0);
   }
 
   shift(): Entry | undefined {
+    if (this.#length === 0) return undefined;
+    this.#length--;
     const fromExpress = this.#express.shift();
     if (fromExpress !== undefined) return fromExpress;
     const fromNormal = this.#normal.shift();
@@ -59,11 +65,12 @@ export class WorkerQueue {
    * @param limit probes at most
    */
   takeStealable(executingLong: boolean, limit: number): Entry[] {
-    if (executingLong || this.#longEntries > 0) {
-      const run = this.#cutStealableRun(executingLong, limit);
-      if (run.length > 0) return run;
-    }
-    return this.#opportunistic.length === 0 ? NO_ENTRIES : this.#opportunistic.cut(0, limit);
+    if (this.#length === 0) return NO_ENTRIES;
+    const run =
+      executingLong || this.#longEntries > 0 ? this.#cutStealableRun(executingLong, limit) : NO_ENTRIES;
+    const taken = run.length > 0 ? run : this.#opportunistic.cut(0, limit);
+    this.#length -= taken.length;
+    return taken;
   }
 
   removeProbes(owner: Address, job: number, stage: number): Entry[] {
@@ -117,11 +124,13 @@ export class WorkerQueue {
   #removeWhere(matches: (entry: Entry) => boolean): Entry[] {
     const fromNormal = this.#normal.removeWhere(matches);
     for (const entry of fromNormal) if (entry.long) this.#longEntries--;
-    return [
+    const removed = [
       ...this.#express.removeWhere(matches),
       ...fromNormal,
       ...this.#opportunistic.removeWhere(matches),
     ];
+    this.#length -= removed.length;
+    return removed;
   }
 
   #lane(lane: Lane): Deque<Entry> {
