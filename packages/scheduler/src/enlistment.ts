@@ -25,6 +25,8 @@ export class Enlistment {
   #central: Address = NOBODY;
   #settings: ClusterSettings | undefined;
   #heardAt: Millis = 0;
+  /** When the present central has welcomed this scheduler. */
+  #welcomedAt: Millis = 0;
   #shortMs = 0;
   #longMs = 0;
 
@@ -57,7 +59,7 @@ export class Enlistment {
 
   enlistAnew(now: Millis): void {
     this.#central = NOBODY;
-    this.#members.forgetVersion();
+    this.#members.startAnew();
     this.enlist(now);
   }
 
@@ -67,6 +69,7 @@ export class Enlistment {
     this.#central = from;
     this.#settings = settings;
     this.#heardAt = now;
+    if (isNew) this.#welcomedAt = now;
     if (settings.timings.heartbeatMs > 0)
       this.#env.setTimer('heartbeat', 0, now + settings.timings.heartbeatMs);
     else this.#env.clearTimer('heartbeat', 0);
@@ -90,6 +93,12 @@ export class Enlistment {
     if (leaseMs > 0 && now - this.#heardAt > leaseMs) return this.enlistAnew(now);
     this.#env.send(this.#central, { type: 'heartbeat', busy: activeJobs, queued: waitingTasks() });
     if (heartbeatMs > 0) this.#env.setTimer('heartbeat', 0, now + heartbeatMs);
+  }
+
+  /** Workers that the last central had and that have not come to the present one within a lease. */
+  dropMissingWorkers(now: Millis): readonly Address[] {
+    const isEarly = this.#central === NOBODY || now - this.#welcomedAt <= this.timings.leaseMs;
+    return isEarly ? [] : this.#members.dropUnconfirmed();
   }
 
   /** Run time of a task that completed, for central's share of short work. */

@@ -20,6 +20,8 @@ export class Members {
   /** Per scope, one element a slot; kept shuffled in place, so that a draw of k costs k. */
   readonly #pools = new Map<Scope, Address[]>();
   #version = 0;
+  /** Known from a central that is gone; the new one has not named them yet. */
+  readonly #unconfirmed = new Set<Address>();
 
   get version(): number {
     return this.#version;
@@ -37,9 +39,22 @@ export class Members {
     return this.#members.get(address)?.name;
   }
 
-  /** A new central starts to count anew. */
-  forgetVersion(): void {
+  /**
+   * A new central starts to count anew. Workers find it in their own time, so one that is not in its first list
+   * is not gone for that.
+   */
+  startAnew(): void {
     this.#version = 0;
+    for (const address of this.#members.keys()) this.#unconfirmed.add(address);
+  }
+
+  /** @returns the workers that were known before and have not come to the new central; they are gone now */
+  dropUnconfirmed(): readonly Address[] {
+    const gone = [...this.#unconfirmed];
+    for (const address of gone) this.#members.delete(address);
+    if (gone.length > 0) this.#pools.clear();
+    this.#unconfirmed.clear();
+    return gone;
   }
 
   /**
@@ -50,12 +65,20 @@ export class Members {
     let gone = message.left;
     if (message.since === 0) {
       const present = new Set(message.changed.map((member) => member.address));
-      gone = [...this.#members.keys()].filter((address) => !present.has(address));
+      gone = [...this.#members.keys()].filter(
+        (address) => !present.has(address) && !this.#unconfirmed.has(address),
+      );
     } else if (message.since !== this.#version) {
       return message.version <= this.#version ? [] : undefined;
     }
-    for (const address of gone) this.#members.delete(address);
-    for (const member of message.changed) this.#members.set(member.address, member);
+    for (const address of gone) {
+      this.#members.delete(address);
+      this.#unconfirmed.delete(address);
+    }
+    for (const member of message.changed) {
+      this.#members.set(member.address, member);
+      this.#unconfirmed.delete(member.address);
+    }
     this.#version = message.version;
     this.#pools.clear();
     return gone;

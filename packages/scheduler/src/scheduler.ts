@@ -95,6 +95,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   wake(timer: SchedulerTimer, _key: number, now: Millis): void {
     switch (timer) {
       case 'heartbeat':
+        this.#workersLost(this.#enlistment.dropMissingWorkers(now), now);
         return this.#enlistment.beat(this.#jobs.activeCount, () => this.#waitingTasks(), now);
       case 'sweep':
         return this.#sweep(now);
@@ -491,12 +492,14 @@ export class Scheduler implements Machine<SchedulerTimer> {
     if (from !== this.#enlistment.central) return;
     const gone = this.#members.apply(message);
     if (gone === undefined) return this.#env.send(from, { type: 'resync' });
-    if (gone.length > 0) this.#workersLost(new Set(gone), now);
+    this.#workersLost(gone, now);
     // Those that came may be what a batch has waited for.
     if (message.changed.length > 0) this.#lookAgain(now);
   }
 
-  #workersLost(gone: ReadonlySet<Address>, now: Millis): void {
+  #workersLost(addresses: readonly Address[], now: Millis): void {
+    if (addresses.length === 0) return;
+    const gone = new Set(addresses);
     for (const job of [...this.#jobs.active()]) {
       for (const stage of job.stages) for (const worker of gone) this.#prober.workerLost(stage, worker);
       for (let task = 0; task < job.taskCount && !job.hasEnded; task++) {

@@ -52,7 +52,7 @@ export class TaskLogs {
   /** @param wanted says of which tasks */
   read(job: number, cursor: number, wanted: (task: number) => boolean, ended: boolean): LogPage {
     const log = this.#logs.get(job);
-    if (log === undefined) return { chunks: [], next: cursor, done: ended, dropped: false };
+    if (log === undefined) return { chunks: [], next: cursor, atEnd: true, done: ended, dropped: false };
     const chunks: Logged[] = [];
     let next = Math.max(cursor, log.dropped);
     let bytes = 0;
@@ -64,7 +64,7 @@ export class TaskLogs {
       bytes += chunk.bytes.length;
     }
     const atEnd = next - log.dropped >= log.chunks.length;
-    return { chunks, next, done: ended && atEnd, dropped: cursor < log.dropped };
+    return { chunks, next, atEnd, done: ended && atEnd, dropped: cursor < log.dropped };
   }
 
   #makeRoom(): void {
