@@ -14,6 +14,8 @@ export interface LogOptions extends CallOptions {
   readonly failed?: boolean | undefined;
   /** Goes on until the job has ended. Default: ends with what there is now. */
   readonly follow?: boolean | undefined;
+  /** Called once, when all that was there when it was asked for has been passed on. */
+  readonly onCaughtUp?: (() => void) | undefined;
   /** Called when output that was asked for is no longer there; what follows comes after the gap. */
   readonly onDropped?: (() => void) | undefined;
 }
@@ -34,10 +36,13 @@ export async function* jobLogs(
   const { logPollMs, logPollMaxMs } = session.timings;
   let cursor = 0;
   let pauseMs = logPollMs;
+  let isCaughtUp = false;
   for (;;) {
     const page = await readPage(session, id, cursor, options);
     if (page.dropped) options.onDropped?.();
     yield* page.chunks;
+    if (page.atEnd && !isCaughtUp) options.onCaughtUp?.();
+    isCaughtUp ||= page.atEnd;
     const isNew = page.next > cursor;
     cursor = page.next;
     if (page.done || (!isNew && !options.follow)) return;

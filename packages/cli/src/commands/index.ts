@@ -1,26 +1,47 @@
 import type { Command } from '../command.js';
+import { cancelCommand } from './cancel.js';
 import { centralCommand } from './central.js';
+import { configShowCommand } from './config-show.js';
+import { drainCommand } from './drain.js';
+import { jobCommand } from './job.js';
+import { jobsCommand } from './jobs.js';
+import { logsCommand } from './logs.js';
 import { replayCommand } from './replay.js';
+import { retryCommand } from './retry.js';
 import { schedulerCommand } from './scheduler.js';
 import { simulateCommand } from './simulate.js';
+import { submitCommand } from './submit.js';
 import { traceGenerateCommand } from './trace-generate.js';
 import { traceStatsCommand } from './trace-stats.js';
 import { upCommand } from './up.js';
+import { waitCommand } from './wait.js';
 import { workerCommand } from './worker.js';
+import { workersCommand } from './workers.js';
 
 /** Every command, in the order in which help lists them. One line here and one file beside it make a new one. */
-export const COMMANDS = [
+export const COMMANDS: readonly Command[] = [
   upCommand,
   centralCommand,
   schedulerCommand,
   workerCommand,
+  submitCommand,
+  waitCommand,
+  jobsCommand,
+  jobCommand,
+  logsCommand,
+  cancelCommand,
+  retryCommand,
+  workersCommand,
+  drainCommand,
   replayCommand,
   simulateCommand,
   traceStatsCommand,
   traceGenerateCommand,
+  configShowCommand(() => COMMANDS),
 ] as unknown as readonly Command[];
 
 /** What the commands of two words have in common. */
 export const COMMAND_GROUPS: Readonly<Record<string, string>> = {
   trace: 'look at workloads, and make them',
+  config: 'look at the settings',
 };

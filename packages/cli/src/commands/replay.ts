@@ -7,7 +7,7 @@ import { parseEstimator } from '../replay/estimates.js';
 import { DEFAULT_POLICIES, REPLAY_OPTIONS, type ReplayOptions } from '../replay/options.js';
 import { type Replayed, replayLocally, replayOnCluster } from '../replay/replay.js';
 import { checkReportFile, writeReportFile } from '../replay/report-file.js';
-import { planLines } from '../replay/wording.js';
+import { scaleLine } from '../replay/wording.js';
 import { policyNames } from '../settings.js';
 import { commandLine } from '../terminal/command-line.js';
 import { VERSION } from '../version.js';
@@ -70,7 +70,7 @@ async function tell(
       {
         command: commandLine('replay', words, REPLAY_OPTIONS, options),
         generator: `goshawk ${VERSION}`,
-        note: planLines(plan, options.load)[1]!,
+        note: scaleLine(plan),
       },
     );
     await writeReportFile(report, page);

@@ -8,7 +8,7 @@ import type { ReplayOptions } from './options.js';
 import { planReplay, type ReplayPlan } from './plan.js';
 import { type PolicyRun, runPolicy } from './run-policy.js';
 import { onExistingCluster, onLocalCluster, type Shape } from './targets.js';
-import { divisionLine, planLines, runLines } from './wording.js';
+import { planLines, runLines } from './wording.js';
 
 /** What a replay has found. */
 export interface Replayed {
@@ -29,11 +29,12 @@ export async function replayLocally(
   const shape = { workers, slots, schedulers };
   const plan = await makePlan(context, options, spec, shape);
   const all = policies.map((policy) => policySettings({ ...options, policy }, policy, plan.facts));
-  announce(context, options, plan, all[0]!, shape);
+  for (const line of planLines(plan, { load: options.load, workers }, all[0]!)) context.note(line);
   const runs: PolicyRun[] = [];
   for (const settings of all) {
     let shown: Progress | undefined;
     const say = (line: string): void => (shown === undefined ? context.note(line) : shown.say(line));
+    context.note(`${settings.policy}: starting central, ${schedulers} schedulers and ${workers} workers`);
     const done = await onLocalCluster(context, shape, settings, say, (target) =>
       runPolicy(context, options, plan, target, (now) => {
         shown = now;
@@ -62,7 +63,8 @@ export function replayOnCluster(
     const { settings, shape } = target;
     checkPolicy(settings, url, policies);
     const plan = await makePlan(context, options, spec, shape);
-    announce(context, options, plan, settings, shape);
+    const { workers } = shape;
+    for (const line of planLines(plan, { load: options.load, workers }, settings)) context.note(line);
     const done = await runPolicy(context, options, plan, target, () => {});
     for (const line of runLines(done)) context.note(line);
     return { plan, shape, runs: [done] };
@@ -79,17 +81,6 @@ async function makePlan(
   const jobs = jobsShown(context, workload, 'drawing jobs');
   const estimator = parseEstimator(options.estimator);
   return planReplay(workload, jobs, { ...options, workers, slots, forMs: options.for, estimator });
-}
-
-function announce(
-  context: Context,
-  options: ReplayOptions,
-  plan: ReplayPlan,
-  settings: PolicySettings,
-  { workers }: Shape,
-): void {
-  for (const line of planLines(plan, options.load)) context.note(line);
-  context.note(divisionLine(plan, settings, workers));
 }
 
 function checkPolicy({ policy }: PolicySettings, url: string, policies: readonly string[] | undefined): void {

@@ -3,31 +3,35 @@ import type { ReplayPlan } from './plan.js';
 import type { PolicyRun } from './run-policy.js';
 import type { Progress } from './submitter.js';
 
-/** What is going to be run, in lines for people. */
-export function planLines(plan: ReplayPlan, load: number): string[] {
-  const { workload, fit } = plan;
-  const drawn = fit.workloadJobs > workload.jobs ? ` of ${count(fit.workloadJobs)}` : '';
+/** How the workload was fitted to the cluster. */
+export function scaleLine({ fit }: ReplayPlan): string {
   const tasks = fit.taskFactor < 1 ? `, tasks ÷ ${number(1 / fit.taskFactor)} (each so much longer)` : '';
-  return [
-    `${workload.name}: ${count(workload.jobs)}${drawn} jobs with ${count(workload.tasks)} tasks`,
-    `durations ÷ ${number(fit.divisor)}${tasks}; submitted over ${formatDuration(fit.spanMs)} for a load of ` +
-      `${percent(load)}; a policy takes about ${formatDuration(fit.estimatedRunMs)}`,
-  ];
+  return `durations ÷ ${number(fit.divisor)}${tasks}`;
 }
 
-/** How the jobs are divided under the settings. */
-export function divisionLine(plan: ReplayPlan, settings: PolicySettings, workers: number): string {
-  const { cutoffMs, preset, shortPartition } = settings;
-  const long = plan.jobs.filter((job) => job.trueMeanMs >= cutoffMs).length;
-  const shortShare = percent(plan.facts.shareBelow(cutoffMs));
-  const partition =
-    preset.partition && typeof shortPartition === 'number'
-      ? `; ${settings.policy} keeps ${Math.round(shortPartition * workers)} of ${count(workers)} workers for them`
-      : '';
-  return (
-    `${count(plan.jobs.length - long)} short jobs below a mean task of ${formatDuration(cutoffMs)} with ` +
-    `${shortShare} of the work${partition}; ${count(long)} long ones`
-  );
+/** What is going to be run, in lines for people. */
+export function planLines(
+  plan: ReplayPlan,
+  { load, workers }: { readonly load: number; readonly workers: number },
+  { policy, preset, cutoffMs, shortPartition }: PolicySettings,
+): string[] {
+  const { workload, fit, jobs, facts } = plan;
+  const drawn = fit.workloadJobs > workload.jobs ? ` of ${count(fit.workloadJobs)}` : '';
+  const long = jobs.filter((job) => job.trueMeanMs >= cutoffMs).length;
+  const shortWork = percent(facts.shareBelow(cutoffMs));
+  const lines = [
+    `${workload.name}: ${count(workload.jobs)}${drawn} jobs with ${count(workload.tasks)} tasks`,
+    scaleLine(plan),
+    `submitted over ${formatDuration(fit.spanMs)} for a load of ${percent(load)}; ` +
+      `a policy takes about ${formatDuration(fit.estimatedRunMs)}`,
+    `${count(jobs.length - long)} short jobs (mean task below ${formatDuration(cutoffMs)}, ` +
+      `${shortWork} of the work), ${count(long)} long ones`,
+  ];
+  if (preset.partition && typeof shortPartition === 'number') {
+    const kept = Math.round(shortPartition * workers);
+    lines.push(`${policy} keeps ${kept} of ${count(workers)} workers free of long tasks`);
+  }
+  return lines;
 }
 
 /** Beside the bar. */

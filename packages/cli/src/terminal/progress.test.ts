@@ -27,7 +27,7 @@ function contextWith(global: { progress?: string; quiet?: boolean }, isTTY: bool
       if (!global.quiet) stderr.write(`${text}\n`);
     },
   } as unknown as Context;
-  return { context, written: () => stripVTControlCharacters(written) };
+  return { context, written: () => stripVTControlCharacters(written), raw: () => written };
 }
 
 describe('where stderr is no terminal', () => {
@@ -68,7 +68,7 @@ describe('where stderr is no terminal', () => {
 
 describe('on a terminal', () => {
   it.each(['auto', 'bar'])('--progress %s draws a bar, and lines go above it', (progress) => {
-    const { context, written } = contextWith({ progress }, true);
+    const { context, written, raw } = contextWith({ progress }, true);
     const shown = startProgress(context, 'jobs', 2_000);
     shown.update(1_000, 'half');
     vi.advanceTimersByTime(1_000);
@@ -77,6 +77,9 @@ describe('on a terminal', () => {
     expect(written()).toContain('a worker was lost\n');
     shown.stop();
     shown.stop();
+    // It ends on a line of its own, wherever the cursor has got to.
+    expect(written().endsWith('\n')).toBe(true);
+    expect(raw()).not.toMatch(/\u001b[78]/);
   });
 
   it('--progress plain draws none', () => {

@@ -46,8 +46,7 @@ class Bar implements Progress {
     this.#stderr = stderr;
     this.#pace = new Pace(total);
     this.#bar = new SingleBar({
-      // What cli-progress asks of a stream is that it writes, and how wide it is.
-      stream: stderr as NodeJS.WriteStream,
+      stream: withoutJumps(stderr),
       format: `${label} {bar} {percentage}%  {value}/{total}  {note}`,
       formatValue: (value, _options, type) => (type === 'percentage' ? `${value}`.padStart(3) : count(value)),
       barsize: BAR_WIDTH,
@@ -71,14 +70,30 @@ class Bar implements Progress {
       this.#stderr.write(`${line}\n`);
       return;
     }
-    // The bar goes back to the saved position when it stops, which is a line further down from now on.
-    this.#stderr.write(`\r\u001b[K${line}\n\u001b7`);
+    this.#stderr.write(`\r\u001b[K${line}\n`);
     this.#bar.render();
   }
 
   stop(): void {
     this.#bar.stop();
   }
+}
+
+/**
+ * cli-progress saves the position of the cursor when it begins and returns there at the end, which is the
+ * wrong line as soon as anything else has been written or the terminal has scrolled. The bar's own line is
+ * where the cursor is anyway.
+ */
+function withoutJumps(stderr: OutputStream): NodeJS.WriteStream {
+  const stream: OutputStream = {
+    write: (text) => (text === '\u001b7' || text === '\u001b8' ? true : stderr.write(text)),
+    isTTY: true,
+    get columns() {
+      return stderr.columns ?? 80;
+    },
+  };
+  // What cli-progress asks of a stream is that it writes, and how wide it is.
+  return stream as NodeJS.WriteStream;
 }
 
 class Lines implements Progress {

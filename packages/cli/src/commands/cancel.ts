@@ -1,0 +1,32 @@
+import { isFinal } from '@goshawk/core';
+import { defineCommand, ExitCode } from '../command.js';
+import { openCluster } from '../jobs/open-cluster.js';
+import { painter, paintState } from '../terminal/paint.js';
+
+export const cancelCommand = defineCommand({
+  name: 'cancel',
+  words: 'ID…',
+  wordsMin: 1,
+  wordsMax: Number.POSITIVE_INFINITY,
+  describe: 'cancel jobs: what waits does not start, what runs is killed',
+  examples: [['goshawk cancel $id', 'does nothing to a job that has ended']],
+  options: {},
+  async run(context, _options, { words }) {
+    await using cluster = await openCluster(context);
+    const paint = painter(context.color);
+    const problems: unknown[] = [];
+    for (const id of new Set(words)) {
+      try {
+        const { state } = await cluster.job(id).cancel({ signal: context.interrupted });
+        if (context.global.json) context.json({ schema: 'goshawk.cancel/1', job: id, state });
+        else if (!isFinal(state)) context.out(`${id} is being cancelled: tasks that run are killed`);
+        else context.out(`${id} ${paintState(state, paint)}`);
+      } catch (error) {
+        // The others are cancelled all the same.
+        problems.push(error);
+      }
+    }
+    if (problems.length > 0) throw problems[0];
+    return ExitCode.done;
+  },
+});

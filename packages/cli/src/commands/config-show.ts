@@ -1,0 +1,97 @@
+import { type Command, defineCommand, ExitCode } from '../command.js';
+import { type Context, GLOBAL_OPTIONS } from '../context.js';
+import {
+  kebab,
+  type OptionSpecs,
+  type Origin,
+  readConfigFile,
+  resolveOptions,
+  variableOf,
+} from '../options.js';
+import { painter } from '../terminal/paint.js';
+import { renderTable } from '../terminal/table.js';
+
+interface Setting {
+  /** The commands that take it; none for those that all take. */
+  readonly commands: readonly string[];
+  readonly name: string;
+  readonly value: unknown;
+  readonly origin: Origin;
+  /** The variable, or the file. */
+  readonly source: string;
+}
+
+/**
+ * What each setting is, and where it comes from.
+ *
+ * @param commands all there are; a function, since this command is one of them
+ */
+export function configShowCommand(commands: () => readonly Command[]) {
+  return defineCommand({
+    name: 'config show',
+    describe: 'show every setting that a file or the environment may set, as it stands here',
+    examples: [['goshawk config show --origin', 'with where each comes from']],
+    options: {
+      origin: { type: 'flag', flagOnly: true, describe: 'with where each comes from' },
+    },
+    async run(context, options) {
+      const settings = settingsOf(context, commands());
+      if (context.global.json) {
+        const total = settings.length;
+        context.json({ schema: 'goshawk.config/1', settings, total, truncated: false, next: null });
+      } else {
+        context.out(table(context, settings, options.origin));
+      }
+      return ExitCode.done;
+    },
+  });
+}
+
+function settingsOf(context: Context, commands: readonly Command[]): Setting[] {
+  const { config } = context.global;
+  const file = config === undefined ? {} : readConfigFile(config);
+  const groups: [commands: string[], specs: OptionSpecs][] = [
+    [[], GLOBAL_OPTIONS],
+    ...commands.map(({ name, options }): [string[], OptionSpecs] => [[name], options]),
+  ];
+  const found = new Map<string, Setting & { commands: string[] }>();
+  for (const [names, specs] of groups) {
+    const shown = Object.fromEntries(Object.entries(specs).filter(([, spec]) => spec.flagOnly !== true));
+    const sources = { flags: {}, environment: context.environment, file, fileName: config ?? '' };
+    const { values, origins } = resolveOptions(shown as OptionSpecs, sources);
+    for (const option of Object.keys(shown)) {
+      const name = kebab(option);
+      const here = names.length === 0 ? (context.global as Record<string, unknown>)[option] : undefined;
+      const resolved = (values as Record<string, unknown>)[option];
+      const isFlag = here !== undefined && here !== resolved;
+      const value = (isFlag ? here : resolved) ?? null;
+      // The same name may have another default elsewhere; that is another line then.
+      const key = JSON.stringify([name, value, names.length === 0]);
+      const same = found.get(key);
+      if (same !== undefined) {
+        same.commands.push(...names);
+        continue;
+      }
+      const origin = isFlag ? 'flag' : origins[option]!;
+      const source = origin === 'environment' ? variableOf(option) : origin === 'file' ? (config ?? '') : '';
+      found.set(key, { commands: [...names], name, value, origin, source });
+    }
+  }
+  return [...found.values()];
+}
+
+function table(context: Context, settings: readonly Setting[], withOrigin: boolean): string {
+  const rows = settings.map(({ commands, name, value, origin, source }) => [
+    name,
+    value === null || (Array.isArray(value) && value.length === 0) ? '' : String(value),
+    ...(withOrigin ? [source === '' ? origin : `${origin} (${source})`] : []),
+    commands.length === 0 ? 'every command' : commands.join(', '),
+  ]);
+  const columns = [
+    { title: 'setting' },
+    { title: 'value', shrinkTo: 16 },
+    ...(withOrigin ? [{ title: 'from', shrinkTo: 12 }] : []),
+    { title: 'used by', shrinkTo: 16 },
+  ];
+  return renderTable(columns, rows, context.columns, painter(context.color));
+}

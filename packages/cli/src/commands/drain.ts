@@ -1,0 +1,73 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Cluster, DrainAnswer } from '@goshawk/client';
+import { InputError } from '@goshawk/core';
+import { defineCommand, ExitCode } from '../command.js';
+import type { Context } from '../context.js';
+import { openCluster } from '../jobs/open-cluster.js';
+import { counted } from '../jobs/words.js';
+import { startProgress } from '../terminal/progress.js';
+
+/** Between two looks at a worker that drains. ms */
+const POLL_MS = 200;
+
+export const drainCommand = defineCommand({
+  name: 'drain',
+  words: 'WORKER',
+  wordsMin: 1,
+  wordsMax: 1,
+  describe: 'let a worker take nothing new: what it runs is finished, what it holds goes elsewhere',
+  examples: [
+    ['goshawk drain w3 --wait', 'until it is empty and can be stopped'],
+    ['goshawk drain w3 --undo', 'takes work again'],
+  ],
+  options: {
+    undo: { type: 'flag', flagOnly: true, describe: 'let it take work again' },
+    wait: { type: 'flag', flagOnly: true, describe: 'until nothing runs there any more' },
+  },
+  async run(context, options, { words }) {
+    const worker = words[0]!;
+    if (options.undo && options.wait) {
+      throw new InputError('usage', 'drain: --undo and --wait exclude each other', 'give one of them');
+    }
+    await using cluster = await openCluster(context);
+    const signal = context.interrupted;
+    let answer = await cluster.drain(worker, !options.undo, { signal });
+    if (options.wait) answer = await untilDrained(context, cluster, answer);
+    if (context.global.json) context.json({ schema: 'goshawk.drain/1', ...answer });
+    else context.out(sentence(answer));
+    return ExitCode.done;
+  },
+});
+
+async function untilDrained(context: Context, cluster: Cluster, first: DrainAnswer): Promise<DrainAnswer> {
+  const { worker } = first;
+  const signal = context.interrupted;
+  const progress = startProgress(context, `draining ${worker}`, first.running);
+  try {
+    let answer = first;
+    while (answer.state !== 'drained') {
+      progress.update(Math.max(0, first.running - answer.running), `${counted(answer.running, 'task')} left`);
+      await pause(POLL_MS, undefined, { signal });
+      answer = await cluster.drain(worker, true, { signal });
+    }
+    progress.update(first.running, 'drained');
+    return answer;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    context.note(`${worker} goes on draining; \`goshawk drain ${worker} --undo\` takes that back`);
+    throw signal.reason;
+  } finally {
+    progress.stop();
+  }
+}
+
+function sentence({ worker, state, running }: DrainAnswer): string {
+  switch (state) {
+    case 'active':
+      return `${worker} takes work`;
+    case 'draining':
+      return `${worker} takes nothing new; ${counted(running, 'task')} running there`;
+    case 'drained':
+      return `${worker} is drained: nothing runs there`;
+  }
+}

@@ -1,0 +1,64 @@
+import type { JobHandle } from '@goshawk/client';
+import { InputError, type JobDetail } from '@goshawk/core';
+import { defineCommand, ExitCode } from '../command.js';
+import type { Context } from '../context.js';
+import { jobPage } from '../jobs/job-page.js';
+import { jobJson } from '../jobs/json.js';
+import { openCluster } from '../jobs/open-cluster.js';
+import { specJson } from '../jobs/spec-json.js';
+import { leave, waitForJobs } from '../jobs/waiting.js';
+import { detailsOf, watchPage } from '../jobs/watching.js';
+import { painter } from '../terminal/paint.js';
+
+export const jobCommand = defineCommand({
+  name: 'job',
+  words: 'ID',
+  wordsMin: 1,
+  wordsMax: 1,
+  describe: 'show one job: how far it is, what failed, and, once it has ended, where its time went',
+  examples: [
+    ['goshawk job $id --watch', 'until it has ended'],
+    ['goshawk job $id --spec', 'with what was submitted'],
+  ],
+  options: {
+    watch: { type: 'flag', flagOnly: true, describe: 'show it again as it changes, until it has ended' },
+    spec: { type: 'flag', flagOnly: true, describe: 'with the job as it was submitted' },
+  },
+  async run(context, options, { words }) {
+    if (options.watch && options.spec) {
+      throw new InputError('usage', 'job: --watch and --spec exclude each other', 'give one of them');
+    }
+    await using cluster = await openCluster(context);
+    const job = cluster.job(words[0]!);
+    if (options.watch) return await watch(context, job);
+    const detail = await job.describe({ spec: options.spec, signal: context.interrupted });
+    if (context.global.json) {
+      context.json(jobJson(detail));
+    } else {
+      context.out(pageOf(context, detail));
+      if (options.spec) context.out(JSON.stringify(specJson(detail.spec), undefined, 2));
+    }
+    return ExitCode.done;
+  },
+});
+
+/** As JSON lines, drawn over and over on a terminal, or once at the end where there is none. */
+async function watch(context: Context, job: JobHandle): Promise<number> {
+  if (context.global.json) {
+    for await (const detail of detailsOf(context, job)) context.json(jobJson(detail));
+  } else if (context.stdout.isTTY === true) {
+    await watchPage(context, job);
+  } else {
+    try {
+      const ended = (detail: JobDetail) => context.out(pageOf(context, detail));
+      await waitForJobs(context, [job], { ended });
+    } catch (error) {
+      return leave(context, error);
+    }
+  }
+  return ExitCode.done;
+}
+
+function pageOf(context: Context, detail: JobDetail): string {
+  return jobPage(detail, Date.now(), painter(context.color));
+}

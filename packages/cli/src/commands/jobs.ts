@@ -1,0 +1,71 @@
+import { InputError, type JobState } from '@goshawk/core';
+import { defineCommand, ExitCode } from '../command.js';
+import { jobsTable } from '../jobs/jobs-table.js';
+import { summaryJson } from '../jobs/json.js';
+import { openCluster } from '../jobs/open-cluster.js';
+import { counted } from '../jobs/words.js';
+import { painter } from '../terminal/paint.js';
+
+const STATES: readonly JobState[] = ['waiting', 'running', 'completed', 'failed', 'cancelled'];
+/** The most that schedulers list at once. */
+const LISTED_MAX = 10_000;
+
+export const jobsCommand = defineCommand({
+  name: 'jobs',
+  describe: 'list the jobs that go on, and the last ten that ended',
+  examples: [
+    ['goshawk jobs --state running,waiting', 'those that go on'],
+    ['goshawk jobs --user $USER --all --json', 'all of mine that the schedulers still know'],
+  ],
+  options: {
+    state: { type: 'text', flagOnly: true, describe: `only these: ${STATES.join(', ')}; several by commas` },
+    user: { type: 'text', flagOnly: true, describe: 'only those of this user' },
+    all: { type: 'flag', flagOnly: true, describe: 'all that ended, not the last ten only' },
+    limit: { type: 'count', default: 1_000, min: 1, max: LISTED_MAX, describe: 'at most so many' },
+    from: {
+      type: 'count',
+      flagOnly: true,
+      default: 0,
+      max: LISTED_MAX - 1,
+      describe: 'leave out so many, to go on where a list was cut; with --all',
+    },
+  },
+  async run(context, options) {
+    const { from } = options;
+    const states = options.state === undefined ? [] : parseStates(options.state);
+    const all = options.all || from > 0;
+    const limit = Math.min(LISTED_MAX, from + options.limit);
+    await using cluster = await openCluster(context);
+    const signal = context.interrupted;
+    const listed = await cluster.jobs({ states, user: options.user, all, limit, signal });
+    const jobs = listed.jobs.slice(from);
+    const truncated = from + jobs.length < listed.total;
+    if (context.global.json) {
+      const next = truncated ? from + jobs.length : null;
+      const { total, silent } = listed;
+      context.json({ schema: 'goshawk.jobs/1', jobs: jobs.map(summaryJson), total, truncated, next, silent });
+      return ExitCode.done;
+    }
+    if (jobs.length > 0) {
+      context.out(jobsTable(jobs, Date.now(), context.columns, painter(context.color)));
+    } else {
+      context.note(listed.total > 0 ? 'no more jobs' : 'no jobs');
+    }
+    for (const scheduler of listed.silent) context.note(`no answer from ${scheduler}: its jobs are missing`);
+    if (truncated) {
+      const more = all ? `--from ${from + jobs.length} goes on` : '--all lists them';
+      context.note(`${counted(listed.total - from - jobs.length, 'more job')}; ${more}`);
+    }
+    return ExitCode.done;
+  },
+});
+
+function parseStates(text: string): JobState[] {
+  return text.split(',').map((part) => {
+    const state = STATES.find((known) => known === part.trim());
+    if (state === undefined) {
+      throw new InputError('bad-option', `--state: "${part}" is none of ${STATES.join(', ')}`);
+    }
+    return state;
+  });
+}

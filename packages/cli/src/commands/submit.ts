@@ -1,0 +1,101 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Cluster, JobHandle } from '@goshawk/client';
+import { InputError } from '@goshawk/core';
+import { defineCommand, ExitCode } from '../command.js';
+import type { Context } from '../context.js';
+import { jobJson } from '../jobs/json.js';
+import { openCluster } from '../jobs/open-cluster.js';
+import { outcomeText } from '../jobs/outcome.js';
+import { showLogs } from '../jobs/show-logs.js';
+import { exitCodeOf, leave, waitForJobs } from '../jobs/waiting.js';
+import { buildJob } from '../submission/build-job.js';
+import { SUBMIT_OPTIONS, type SubmitOptions } from '../submission/options.js';
+import type { Sources } from '../submission/tasks.js';
+
+export const submitCommand = defineCommand({
+  name: 'submit',
+  words: '[FILE.json | -- CMD ARG…]',
+  wordsMax: 2,
+  describe:
+    'submit a job, and print its id: a command, a job file (- is stdin), functions of a module, or sleeps',
+  examples: [
+    ["goshawk submit --tasks 10 -- sh -c 'echo $GOSHAWK_TASK'", 'ten tasks that tell their number'],
+    ['goshawk submit --array 1-100 --logs -- ./simulate --seed {}', 'a hundred seeds, their output shown'],
+    ['goshawk submit --each-line urls.txt --retries 2 --wait -- wget {}', 'a task a line, and its outcome'],
+    [`goshawk submit --module ./work.js#run --input '{"n": 5}' --wait`, 'a function of a module'],
+    ['id=$(goshawk submit job.json); goshawk wait $id', 'a job file; wait for it later'],
+  ],
+  options: SUBMIT_OPTIONS,
+  async run(context, options, positionals) {
+    const job = await buildJob(options, positionals, sourcesOf(context));
+    await using cluster = await openCluster(context);
+    const handle = await cluster.submit(job, { signal: context.interrupted });
+    const willFollow =
+      options.wait || options.logs || options.cancelOnExit || options.waitTimeout !== undefined;
+    if (context.global.json) {
+      const { state } = await handle.describe();
+      context.json({ schema: 'goshawk.submit/1', job: handle.id, state });
+    } else {
+      context.out(handle.id);
+    }
+    if (willFollow) return await follow(context, cluster, handle, options);
+    context.note(`submitted; \`goshawk wait ${handle.id}\` waits for its end`);
+    return ExitCode.done;
+  },
+});
+
+function sourcesOf(context: Context): Sources {
+  return {
+    cwd: context.cwd,
+    async read(path, what) {
+      if (path === '-') return context.readInput();
+      try {
+        return await readFile(resolve(context.cwd, path));
+      } catch (error) {
+        const { code, message } = error as NodeJS.ErrnoException;
+        const why = code === 'ENOENT' ? 'there is no such file' : message;
+        throw new InputError('no-file', `${what}: cannot read ${path}: ${why}`, '', { cause: error });
+      }
+    },
+  };
+}
+
+async function follow(
+  context: Context,
+  cluster: Cluster,
+  handle: JobHandle,
+  options: SubmitOptions,
+): Promise<number> {
+  const stop = new AbortController();
+  const signal = AbortSignal.any([context.interrupted, stop.signal]);
+  const shown = options.logs ? showOutput(context, handle, signal) : Promise.resolve();
+  // A failure of it is heard of below, once the job's end is known.
+  shown.catch(() => {});
+  try {
+    const ended = await waitForJobs(context, [handle], {
+      timeoutMs: options.waitTimeout,
+      isSilent: options.logs,
+      ended: () => {},
+    });
+    await shown;
+    for (const job of ended) {
+      if (context.global.json) context.json(jobJson(job));
+      else context.note(outcomeText(job, context.errorColor));
+    }
+    return exitCodeOf(ended);
+  } catch (error) {
+    stop.abort();
+    if (options.cancelOnExit) {
+      await cluster.job(handle.id).cancel();
+      context.note(`${handle.id} is cancelled`);
+      if (context.interrupted.aborted) return ExitCode.interrupted;
+    }
+    return leave(context, error);
+  }
+}
+
+async function showOutput(context: Context, handle: JobHandle, signal: AbortSignal): Promise<void> {
+  const { tasks } = await handle.describe({ signal });
+  await showLogs(context, handle, { failed: false, follow: true, isPrefixed: tasks.total > 1 }, signal);
+}

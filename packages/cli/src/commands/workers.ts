@@ -1,0 +1,92 @@
+import type { ClusterView, WorkerView } from '@goshawk/client';
+import { formatResources } from '@goshawk/core';
+import { defineCommand, ExitCode } from '../command.js';
+import { openCluster } from '../jobs/open-cluster.js';
+import { counted } from '../jobs/words.js';
+import { type Painter, painter, plain } from '../terminal/paint.js';
+import { type Column, renderTable } from '../terminal/table.js';
+
+export const workersCommand = defineCommand({
+  name: 'workers',
+  describe: 'list the workers: their state, what they are doing, and what they have',
+  examples: [['goshawk workers --state draining', 'those that take nothing new']],
+  options: {
+    state: {
+      type: 'text',
+      flagOnly: true,
+      choices: ['active', 'draining', 'drained'],
+      describe: 'only those',
+    },
+    limit: { type: 'count', default: 10_000, min: 1, describe: 'at most so many' },
+  },
+  async run(context, options) {
+    await using cluster = await openCluster(context);
+    const view = await cluster.describe({ signal: context.interrupted });
+    const matching = [...view.workers]
+      .filter(({ state }) => options.state === undefined || state === options.state)
+      .sort((a, b) => BY_NAME.compare(a.name, b.name));
+    const workers = matching.slice(0, options.limit);
+    const truncated = workers.length < matching.length;
+    if (context.global.json) {
+      const next = truncated ? workers.length : null;
+      const total = matching.length;
+      context.json({ schema: 'goshawk.workers/1', workers: workers.map(workerJson), total, truncated, next });
+      return ExitCode.done;
+    }
+    const paint = painter(context.color);
+    if (workers.length > 0) context.out(table(workers, context.columns, paint));
+    if (truncated) context.note(`${counted(matching.length - workers.length, 'more worker')}`);
+    context.note(summary(view));
+    return ExitCode.done;
+  },
+});
+
+/** `w2` before `w10`. */
+const BY_NAME = new Intl.Collator('en', { numeric: true });
+
+const COLUMNS: readonly Column[] = [
+  { title: 'name', shrinkTo: 12 },
+  { title: 'state' },
+  { title: 'partition' },
+  { title: 'slots', align: 'right' },
+  { title: 'busy', align: 'right' },
+  { title: 'queued', align: 'right' },
+  { title: 'resources', shrinkTo: 12 },
+];
+
+function table(workers: readonly WorkerView[], columns: number, paint: Painter): string {
+  const states = { active: (text: string) => text, draining: paint.yellow, drained: paint.dim };
+  const rows = workers.map((worker) => [
+    plain(worker.name),
+    states[worker.state](worker.state),
+    worker.partition,
+    `${worker.slots}`,
+    `${worker.busy}`,
+    worker.queued.toLocaleString('en-US'),
+    plain(formatResources(worker.capacity)),
+  ]);
+  return renderTable(COLUMNS, rows, columns, paint);
+}
+
+function summary({ workers, pendingTasks }: ClusterView): string {
+  const sum = (of: (worker: WorkerView) => number) =>
+    workers.reduce((total, worker) => total + of(worker), 0);
+  const busy = sum(({ busy }) => busy);
+  const slots = sum(({ slots }) => slots);
+  const pending = pendingTasks > 0 ? `, ${counted(pendingTasks, 'task')} that no worker can take` : '';
+  return `${counted(workers.length, 'worker')}, ${busy} of ${counted(slots, 'slot')} busy, ${sum(({ queued }) => queued)} queued${pending}`;
+}
+
+function workerJson(worker: WorkerView): Record<string, unknown> {
+  const { name, state, partition, slots, busy, queued, capacity, heardMsAgo } = worker;
+  return {
+    name,
+    state,
+    partition,
+    slots,
+    busy,
+    queued,
+    resources: capacity,
+    heardSecondsAgo: Math.round(heardMsAgo) / 1_000,
+  };
+}

@@ -1,0 +1,80 @@
+import { formatDuration, isFinal, type JobDetail, type Millis } from '@goshawk/core';
+import { ago } from '../terminal/ago.js';
+import { type Painter, paintState, plain } from '../terminal/paint.js';
+import { counted, failureLines, measures, remedyLines } from './words.js';
+
+/** Running tasks that are shown. */
+const RUNNING_SHOWN = 5;
+
+/**
+ * One job, as a person wants to see it.
+ *
+ * @param now wall clock, ms since 1970
+ */
+export function jobPage(job: JobDetail, now: Millis, paint: Painter): string {
+  const sections: [label: string, lines: readonly string[]][] = [
+    ['tasks', [taskCounts(job)]],
+    ...(job.stages.length > 1 ? [['stages', stageLines(job)] as [string, string[]]] : []),
+    ['class', [`${job.class}, decided by ${job.classifiedBy}`]],
+    ['submitted', [submission(job, now)]],
+    ...(isFinal(job.state) ? endings(job) : progress(job)),
+    ...section('failed', failureLines(job)),
+    ...section('', isFinal(job.state) ? remedyLines(job) : []),
+  ];
+  const width = Math.max(...sections.map(([label]) => label.length));
+  const body = sections.flatMap(([label, lines]) =>
+    lines.map((line, i) => `  ${paint.dim((i === 0 ? label : '').padEnd(width))}  ${line}`),
+  );
+  const title = `${paint.bold(job.id)}  ${plain(job.name)}  ${paintState(job.state, paint)}`;
+  return [title, ...body].join('\n');
+}
+
+function section(label: string, lines: readonly string[]): [string, readonly string[]][] {
+  return lines.length === 0 ? [] : [[label, lines]];
+}
+
+function taskCounts({ tasks }: JobDetail): string {
+  const { total, ...states } = tasks;
+  const parts = Object.entries(states)
+    .filter(([, count]) => count > 0)
+    .map(([state, count]) => `${count.toLocaleString('en-US')} ${state}`);
+  return `${total.toLocaleString('en-US')}: ${parts.join(', ')}`;
+}
+
+function stageLines({ stages }: JobDetail): string[] {
+  return stages.map(({ name, state, tasks }) => `${plain(name)}: ${counted(tasks, 'task')}, ${state}`);
+}
+
+function submission(job: JobDetail, now: Millis): string {
+  const by = job.user === undefined ? '' : ` by ${plain(job.user)}`;
+  return `${localTime(job.submittedAt)}${by}, ${ago(now - job.submittedAt)}`;
+}
+
+function endings(job: JobDetail): [string, readonly string[]][] {
+  const took: [string, string][] =
+    job.endedMs === undefined ? [] : [['took', `${formatDuration(job.endedMs)} from submission to end`]];
+  return [...took, ...measures(job)].map(([label, value]) => [label, [value]]);
+}
+
+function progress(job: JobDetail): [string, readonly string[]][] {
+  const shown = job.running.slice(0, RUNNING_SHOWN).map(({ task, attempt, worker, elapsedMs }) => {
+    const again = attempt > 1 ? `, attempt ${attempt}` : '';
+    return `task ${task} on ${plain(worker)}${again}, for ${formatDuration(elapsedMs)}`;
+  });
+  const hidden = job.tasks.running - shown.length;
+  const more = hidden > 0 ? [`and ${hidden.toLocaleString('en-US')} more`] : [];
+  return [
+    ...measures(job)
+      .filter(([label]) => label !== 'estimate')
+      .map(([label, value]) => [label, [value]] as [string, string[]]),
+    ...section('running', [...shown, ...more]),
+  ];
+}
+
+/** `2026-11-20 09:39:02`, where this process is. */
+function localTime(wallMs: Millis): string {
+  const at = new Date(wallMs);
+  const two = (value: number) => String(value).padStart(2, '0');
+  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  return `${day} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+}

@@ -1,0 +1,38 @@
+import { formatDuration, isFinal, type JobSummary, type Millis } from '@goshawk/core';
+import { ago } from '../terminal/ago.js';
+import { type Painter, paintState, plain } from '../terminal/paint.js';
+import { type Column, renderTable } from '../terminal/table.js';
+
+const COLUMNS: readonly Column[] = [
+  { title: 'id' },
+  { title: 'name', shrinkTo: 8 },
+  { title: 'user', dropFirst: 2 },
+  { title: 'class', dropFirst: 1 },
+  { title: 'state' },
+  { title: 'done', align: 'right' },
+  { title: 'tasks', align: 'right' },
+  { title: 'failed', align: 'right' },
+  { title: 'submitted', align: 'right' },
+  { title: 'time', align: 'right' },
+];
+
+/** @param now wall clock, ms since 1970 */
+export function jobsTable(jobs: readonly JobSummary[], now: Millis, columns: number, paint: Painter): string {
+  const rows = jobs.map((job) => {
+    const { completed, total, failed } = job.tasks;
+    const endedMs = isFinal(job.state) ? job.endedMs : now - job.submittedAt;
+    return [
+      job.id,
+      plain(job.name),
+      plain(job.user ?? ''),
+      job.class,
+      paintState(job.state, paint),
+      completed.toLocaleString('en-US'),
+      total.toLocaleString('en-US'),
+      failed === 0 ? '' : paint.red(failed.toLocaleString('en-US')),
+      ago(now - job.submittedAt),
+      endedMs === undefined ? '' : formatDuration(Math.max(0, endedMs)),
+    ];
+  });
+  return renderTable(COLUMNS, rows, columns, paint);
+}

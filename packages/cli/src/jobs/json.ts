@@ -1,0 +1,63 @@
+import type { AttemptView, JobDetail, JobSummary, Millis } from '@goshawk/core';
+import { specJson } from './spec-json.js';
+
+/** A job in a list. Times are ISO 8601, durations in seconds; what is not known is null. */
+export function summaryJson(job: JobSummary): Record<string, unknown> {
+  return {
+    id: job.id,
+    name: job.name,
+    user: job.user ?? null,
+    class: job.class,
+    classifiedBy: job.classifiedBy,
+    estimateSeconds: seconds(job.estimateMs),
+    state: job.state,
+    tasks: job.tasks,
+    submittedAt: at(job, 0),
+    startedAt: at(job, job.startedMs),
+    endedAt: at(job, job.endedMs),
+  };
+}
+
+/** `goshawk.job/1`: all there is to know about one job. */
+export function jobJson(job: JobDetail): Record<string, unknown> {
+  return {
+    schema: 'goshawk.job/1',
+    ...summaryJson(job),
+    stages: job.stages,
+    attempts: job.attemptList.map((attempt) => attemptJson(job, attempt)),
+    attemptCounts: job.attempts,
+    failures: job.failures.map(({ exitCode, signal, ...failure }) => ({
+      ...failure,
+      exitCode: exitCode ?? null,
+      signal: signal ?? null,
+    })),
+    failuresTruncated: job.failuresTruncated,
+    meanRunSeconds: seconds(job.meanRunMs),
+    /** Of attempts that came to nothing. */
+    lostSeconds: seconds(job.wastedMs),
+    ...(job.spec === undefined ? {} : { spec: specJson(job.spec) }),
+  };
+}
+
+function attemptJson(job: JobDetail, attempt: AttemptView): Record<string, unknown> {
+  return {
+    task: attempt.task,
+    attempt: attempt.attempt,
+    state: attempt.state,
+    worker: attempt.worker,
+    startedAt: at(job, attempt.startedMs),
+    runSeconds: seconds(attempt.runMs),
+    code: attempt.code || null,
+    message: attempt.message || null,
+    exitCode: attempt.exitCode ?? null,
+    signal: attempt.signal ?? null,
+  };
+}
+
+function at(job: JobSummary, ms: Millis | undefined): string | null {
+  return ms === undefined ? null : new Date(job.submittedAt + ms).toISOString();
+}
+
+function seconds(ms: Millis | undefined): number | null {
+  return ms === undefined ? null : Math.round(ms * 1_000) / 1_000_000;
+}

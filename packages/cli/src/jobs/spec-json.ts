@@ -1,0 +1,17 @@
+const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** A job as it was submitted, as JSON can say it: bytes become text, or base64 where they are none. */
+export function specJson(spec: unknown): unknown {
+  if (spec instanceof Uint8Array) return bytesJson(spec);
+  if (Array.isArray(spec)) return spec.map(specJson);
+  if (typeof spec !== 'object' || spec === null) return spec;
+  return Object.fromEntries(Object.entries(spec).map(([name, value]) => [name, specJson(value)]));
+}
+
+function bytesJson(bytes: Uint8Array): unknown {
+  try {
+    return UTF_8.decode(bytes);
+  } catch {
+    return { base64: Buffer.from(bytes).toString('base64') };
+  }
+}

@@ -1,0 +1,91 @@
+import type { LogChunk } from '@goshawk/client';
+import type { Context } from '../context.js';
+
+/** What tasks print, on its way to whoever looks at it. */
+export interface OutputSink {
+  write(chunk: LogChunk): void;
+  /** Nothing more comes: what has no newline yet is shown too. */
+  end(): void;
+}
+
+const NEWLINE = 0x0a;
+/** A line that grows beyond this is passed on in parts. Bytes. */
+const LINE_BYTES_MAX = 64 * 1024;
+
+/** Bytes as they are, stdout to stdout and stderr to stderr. */
+export function rawOutput(context: Context): OutputSink {
+  return {
+    write: ({ stream, bytes }) => void context[stream].write(bytes),
+    end: () => {},
+  };
+}
+
+/** Lines with their task in front: `task 17 | …`. Lines of tasks that print at the same time never mix. */
+export function prefixedOutput(context: Context): OutputSink {
+  return wholeLines((chunk) => {
+    const isColored = chunk.stream === 'stdout' ? context.color : context.errorColor;
+    const ending = chunk.bytes.at(-1) === NEWLINE ? [] : [Uint8Array.of(NEWLINE)];
+    context[chunk.stream].write(
+      Buffer.concat([Buffer.from(prefixOf(chunk, isColored)), chunk.bytes, ...ending]),
+    );
+  });
+}
+
+/** `goshawk.log/1`, a JSON value a line; what is no UTF-8 comes as base64. */
+export function jsonOutput(context: Context, job: string): OutputSink {
+  const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  const contentOf = (bytes: Uint8Array): { text: string } | { base64: string } => {
+    try {
+      return { text: utf8.decode(bytes) };
+    } catch {
+      return { base64: Buffer.from(bytes).toString('base64') };
+    }
+  };
+  return wholeLines(({ task, attempt, stream, bytes }) => {
+    context.json({ schema: 'goshawk.log/1', job, task, attempt, stream, ...contentOf(bytes) });
+  });
+}
+
+/**
+ * Puts the chunks of each attempt's streams together to lines.
+ *
+ * @param show gets a line with its newline; without one only the last of a stream, and parts of very long ones
+ */
+export function wholeLines(show: (line: LogChunk) => void): OutputSink {
+  const open = new Map<string, { chunk: LogChunk; parts: Uint8Array[]; length: number }>();
+  const showLine = (chunk: LogChunk, parts: readonly Uint8Array[]): void => {
+    show(parts.length === 1 ? { ...chunk, bytes: parts[0]! } : { ...chunk, bytes: Buffer.concat(parts) });
+  };
+  return {
+    write(chunk) {
+      const key = `${chunk.task}/${chunk.attempt}/${chunk.stream}`;
+      for (let from = 0; from < chunk.bytes.length; ) {
+        const newline = chunk.bytes.indexOf(NEWLINE, from);
+        const end = newline < 0 ? chunk.bytes.length : newline + 1;
+        const line = open.get(key) ?? { chunk, parts: [], length: 0 };
+        line.parts.push(chunk.bytes.subarray(from, end));
+        line.length += end - from;
+        if (newline >= 0 || line.length >= LINE_BYTES_MAX) {
+          open.delete(key);
+          showLine(chunk, line.parts);
+        } else {
+          open.set(key, line);
+        }
+        from = end;
+      }
+    },
+    end() {
+      for (const { chunk, parts } of open.values()) showLine(chunk, parts);
+      open.clear();
+    },
+  };
+}
+
+/** SGR codes of colours that can be read on light and on dark. */
+const TASK_COLORS = [36, 33, 32, 35, 34, 31];
+
+function prefixOf({ task, attempt }: LogChunk, isColored: boolean): string {
+  const prefix = `task ${task}${attempt > 1 ? ` (attempt ${attempt})` : ''} |`;
+  if (!isColored) return `${prefix} `;
+  return `\u001b[${TASK_COLORS[task % TASK_COLORS.length]}m${prefix}\u001b[39m `;
+}

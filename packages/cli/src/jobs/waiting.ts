@@ -1,0 +1,131 @@
+import type { JobHandle } from '@goshawk/client';
+import type { JobDetail, Millis, TaskCounts } from '@goshawk/core';
+import { ExitCode } from '../command.js';
+import type { Context } from '../context.js';
+import { DetachedError, WaitTimeoutError } from '../failure.js';
+import { type Progress, startProgress } from '../terminal/progress.js';
+import { alignedCommands, counted } from './words.js';
+
+export interface WaitRequest {
+  /** The first end is enough. */
+  readonly any?: boolean;
+  readonly timeoutMs?: Millis | undefined;
+  /** How far they have come is shown in another way. */
+  readonly isSilent?: boolean;
+  readonly ended: (job: JobDetail) => void;
+}
+
+/** What a timer of Node can wait at most. ms */
+const TIMER_MAX_MS = 2 ** 31 - 1;
+
+/**
+ * Waits for the end of jobs and shows how far they have come. When this waiting comes to an end first, the
+ * jobs go on.
+ *
+ * @returns the jobs that have ended, in that order
+ * @throws WaitTimeoutError; DetachedError after Ctrl-C; InputError for a job that there is not;
+ * UnreachableError when a job's scheduler is gone
+ */
+export async function waitForJobs(
+  context: Context,
+  handles: readonly JobHandle[],
+  request: WaitRequest,
+): Promise<JobDetail[]> {
+  const stop = new AbortController();
+  const signal = AbortSignal.any([context.interrupted, stop.signal]);
+  const board = new Board(context, handles.length, request.isSilent ?? false);
+  const ended: JobDetail[] = [];
+  let isTimeUp = false;
+  const giveUp = (): void => {
+    isTimeUp = true;
+    stop.abort();
+  };
+  const { timeoutMs } = request;
+  const timer = timeoutMs === undefined ? undefined : setTimeout(giveUp, Math.min(timeoutMs, TIMER_MAX_MS));
+  const watches = handles.map(async (handle) => {
+    const job = await endOf(handle, board, signal);
+    ended.push(job);
+    request.ended(job);
+  });
+  try {
+    await (request.any ? Promise.race(watches) : Promise.all(watches));
+    return ended;
+  } catch (error) {
+    const left = handles.map(({ id }) => id).filter((id) => !ended.some((job) => job.id === id));
+    if (context.interrupted.aborted) throw new DetachedError(left);
+    throw isTimeUp ? new WaitTimeoutError(left, timeoutMs!) : error;
+  } finally {
+    clearTimeout(timer);
+    board.clear();
+    stop.abort();
+    await Promise.allSettled(watches);
+  }
+}
+
+/** 0 when all tasks of all these jobs completed. */
+export function exitCodeOf(jobs: readonly JobDetail[]): number {
+  return jobs.every(({ state }) => state === 'completed') ? ExitCode.done : ExitCode.failed;
+}
+
+async function endOf(handle: JobHandle, board: Board, signal: AbortSignal): Promise<JobDetail> {
+  for await (const event of handle.events({ signal })) {
+    board.update(handle.id, event.job.tasks);
+    if (event.kind === 'ended') return event.job;
+  }
+  // Its events end with the end, or throw.
+  throw new Error(`no news of ${handle.id}`);
+}
+
+/** How far several jobs have come together; nothing is drawn before all of them are known. */
+class Board {
+  readonly #context: Context;
+  readonly #jobs: number;
+  readonly #counts = new Map<string, TaskCounts>();
+  #progress: Progress | undefined;
+  #isOver: boolean;
+
+  constructor(context: Context, jobs: number, isSilent: boolean) {
+    this.#context = context;
+    this.#jobs = jobs;
+    this.#isOver = isSilent;
+  }
+
+  update(id: string, counts: TaskCounts): void {
+    this.#counts.set(id, counts);
+    if (this.#isOver || this.#counts.size < this.#jobs) return;
+    const sums = { total: 0, waiting: 0, running: 0, completed: 0, failed: 0, cancelled: 0 };
+    for (const each of this.#counts.values()) {
+      for (const state of Object.keys(sums) as (keyof TaskCounts)[]) sums[state] += each[state];
+    }
+    const left = sums.waiting + sums.running;
+    // What has ended already needs no bar.
+    if (this.#progress === undefined && left === 0) return;
+    const label = this.#jobs === 1 ? id : counted(this.#jobs, 'job');
+    this.#progress ??= startProgress(this.#context, label, sums.total);
+    const failed = sums.failed > 0 ? `, ${sums.failed.toLocaleString('en-US')} failed` : '';
+    this.#progress.update(sums.total - left, `${sums.running.toLocaleString('en-US')} running${failed}`);
+  }
+
+  clear(): void {
+    this.#isOver = true;
+    this.#progress?.stop();
+  }
+}
+
+/**
+ * After Ctrl-C: tells a person how to go on with jobs that were left to themselves.
+ *
+ * @returns the exit code
+ * @throws the error, where it is another one, or where a program is to read it
+ */
+export function leave(context: Context, error: unknown): number {
+  if (!(error instanceof DetachedError) || context.global.json) throw error;
+  const which = error.ids.join(' ');
+  context.note(`no longer waiting; ${error.ids.length === 1 ? 'the job goes' : 'the jobs go'} on`);
+  const ways = alignedCommands([
+    [`goshawk wait ${which}`, 'waits again'],
+    [`goshawk cancel ${which}`, 'cancels'],
+  ]);
+  for (const way of ways) context.note(`  ${way}`);
+  return ExitCode.interrupted;
+}

@@ -1,0 +1,98 @@
+import {
+  formatDuration,
+  type JobDetail,
+  type JobSummary,
+  type Millis,
+  type TaskFailure,
+} from '@goshawk/core';
+import { type Painter, paintState, plain } from '../terminal/paint.js';
+
+/** Failures that are shown without being asked for. */
+const FAILURES_SHOWN = 5;
+
+/** `1 task`, `12,345 tasks`. */
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** How an ended job came out, in one line: `a1-3 failed: 2 of 200 tasks failed, 198 completed, after 5.2 s`. */
+export function outcomeLine(job: JobSummary, paint: Painter): string {
+  const { total, completed, failed } = job.tasks;
+  const after = job.endedMs === undefined ? '' : `, after ${formatDuration(job.endedMs)}`;
+  const head = `${job.id} ${paintState(job.state, paint)}`;
+  switch (job.state) {
+    case 'completed':
+      return `${head}: ${counted(total, 'task')}${after}`;
+    case 'failed': {
+      const rest = completed > 0 ? `, ${completed.toLocaleString('en-US')} completed` : '';
+      return `${head}: ${failed.toLocaleString('en-US')} of ${counted(total, 'task')} failed${rest}${after}`;
+    }
+    default:
+      return `${head}: ${completed.toLocaleString('en-US')} of ${counted(total, 'task')} had completed${after}`;
+  }
+}
+
+/** What a person needs after a failure: the first tasks that failed, and how to see more. */
+export function failureLines(job: JobDetail): string[] {
+  if (job.tasks.failed === 0) return [];
+  const shown = job.failures.slice(0, FAILURES_SHOWN).map(failureLine);
+  const hidden = job.tasks.failed - shown.length;
+  return [...shown, ...(hidden > 0 ? [`and ${hidden.toLocaleString('en-US')} more`] : [])];
+}
+
+/** Commands that go on from a failure. */
+export function remedyLines(job: JobDetail): string[] {
+  if (job.tasks.failed === 0) return [];
+  return alignedCommands([
+    [`goshawk logs ${job.id} --failed`, 'what they printed'],
+    [`goshawk retry ${job.id} --failed`, 'a new job of what did not complete'],
+  ]);
+}
+
+/** Commands under each other, and what each does. */
+export function alignedCommands(commands: readonly (readonly [command: string, does: string])[]): string[] {
+  const width = Math.max(...commands.map(([command]) => command.length));
+  return commands.map(([command, does]) => `${command.padEnd(width)}   ${does}`);
+}
+
+/** Where the time of an ended job went: label and value. */
+export function measures(job: JobDetail): [label: string, value: string][] {
+  const lines: [string, string][] = [];
+  if (job.firstStartMs !== undefined) {
+    lines.push(['waited', `${formatDuration(job.firstStartMs)} until the first task started`]);
+  }
+  if (job.meanRunMs !== undefined) lines.push(['ran', runTimes(job, job.meanRunMs)]);
+  if (job.estimateMs !== undefined && job.meanRunMs !== undefined) {
+    lines.push(['estimate', estimateAgainst(job.estimateMs, job.meanRunMs)]);
+  }
+  const { failed, lost } = job.attempts;
+  if (failed + lost > 0) {
+    const parts = [
+      ...(failed > 0 ? [`${counted(failed, 'attempt')} that failed`] : []),
+      ...(lost > 0 ? [`${counted(lost, 'attempt')} lost with ${lost === 1 ? 'its' : 'their'} worker`] : []),
+    ];
+    lines.push(['lost', `${formatDuration(job.wastedMs)} to ${parts.join(' and ')}`]);
+  }
+  return lines;
+}
+
+function runTimes({ runPercentilesMs: spread, tasks }: JobDetail, meanMs: Millis): string {
+  const mean = `${formatDuration(meanMs)} a task${tasks.completed > 1 ? ' in the mean' : ''}`;
+  if (spread === undefined || tasks.completed < 2) return mean;
+  const { p50, p90, max } = spread;
+  return `${mean} (p50 ${formatDuration(p50)}, p90 ${formatDuration(p90)}, max ${formatDuration(max)})`;
+}
+
+function estimateAgainst(estimateMs: Millis, truthMs: Millis): string {
+  const estimate = `${formatDuration(estimateMs)} a task`;
+  if (truthMs === 0) return estimate;
+  const off = Math.round((100 * (estimateMs - truthMs)) / truthMs);
+  if (off === 0) return `${estimate}, which was right`;
+  return `${estimate}, which was ${Math.abs(off).toLocaleString('en-US')}% too ${off > 0 ? 'high' : 'low'}`;
+}
+
+function failureLine(failure: TaskFailure): string {
+  const where = failure.worker === '' ? '' : ` on ${plain(failure.worker)}`;
+  const attempt = failure.attempts > 1 ? `, attempt ${failure.attempts}` : '';
+  return `task ${failure.task}${where}${attempt}: ${plain(failure.message) || failure.kind}`;
+}

@@ -1,0 +1,41 @@
+import { stripVTControlCharacters } from 'node:util';
+import type { JobState } from '@goshawk/core';
+
+type Paint = (text: string) => string;
+
+const STYLES = {
+  bold: [1, 22],
+  dim: [2, 22],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+  cyan: [36, 39],
+} as const;
+
+export type Painter = Readonly<Record<keyof typeof STYLES, Paint>>;
+
+/** Colours where they are wanted; the text as it is elsewhere. */
+export function painter(color: boolean): Painter {
+  const paints = Object.entries(STYLES).map(([name, [open, close]]) => {
+    const paint: Paint = (text) => (color ? `\u001b[${open}m${text}\u001b[${close}m` : text);
+    return [name, paint];
+  });
+  return Object.fromEntries(paints) as Painter;
+}
+
+const STATE_STYLES: Readonly<Record<JobState, keyof Painter>> = {
+  waiting: 'dim',
+  running: 'cyan',
+  completed: 'green',
+  failed: 'red',
+  cancelled: 'yellow',
+};
+
+export function paintState(state: JobState, paint: Painter): string {
+  return paint[STATE_STYLES[state]](state);
+}
+
+/** Others' words on one line: without what would move the cursor, break the line or change colours. */
+export function plain(text: string): string {
+  return stripVTControlCharacters(text).replaceAll(/\p{Cc}+/gu, ' ');
+}
