@@ -39,7 +39,8 @@ export class Central implements Machine<CentralTimer> {
   readonly #share = new WorkShare();
   /** Tasks that no worker can take at present, in order of arrival. */
   #pending: PlacedTask[] = [];
-  #shortCount = 0;
+  /** Of the workers that take work: those that drain are in no partition's size. */
+  #split: Split = { active: 0, short: 0 };
   #publishArmed = false;
   #leaseDueAt: Millis = 0;
 
@@ -114,16 +115,18 @@ export class Central implements Machine<CentralTimer> {
 
   checkInvariants(now: Millis = 0): void {
     this.#queue.checkInvariants(now);
-    let short = 0;
-    for (const worker of this.#registry.workers.values()) {
-      if (worker.partition !== 'short') continue;
-      short++;
+    const split = countSplit(this.#registry);
+    const counted = this.#split;
+    invariant(
+      split.short === counted.short && split.active === counted.active,
+      () => `the split is ${JSON.stringify(split)}, counted ${JSON.stringify(counted)}`,
+    );
+    for (const { address, name, partition } of this.#registry.workers.values()) {
       invariant(
-        this.#placementScope !== 'general' || !this.#queue.isBusy(worker.address),
-        () => `${worker.name} is in the short partition and holds long tasks`,
+        partition !== 'short' || this.#placementScope !== 'general' || !this.#queue.isBusy(address),
+        () => `${name} is in the short partition and holds long tasks`,
       );
     }
-    invariant(short === this.#shortCount, () => `${short} workers are short, counted ${this.#shortCount}`);
   }
 
   get workerCount(): number {
@@ -227,7 +230,7 @@ export class Central implements Machine<CentralTimer> {
 
   #placementEnded(message: MessageOf<'placementEnded'>, now: Millis): void {
     this.#queue.ended(message.owner, message.job, message.task, message.attempt, now);
-    if (this.#shortCount !== this.#shortWanted) this.#relabel(now);
+    if (this.#split.short !== this.#shortWanted) this.#relabel(now);
   }
 
   // ---- partitions
@@ -237,13 +240,17 @@ export class Central implements Machine<CentralTimer> {
     const { shortPartition } = this.#config.settings.policy;
     const fraction =
       shortPartition === 'auto' ? this.#share.shareOfShort(SHARE_BEFORE_ANY_WORK) : shortPartition;
-    return shortPartitionSize(fraction, this.#registry.workers.size);
+    const { short, long } = this.#preset;
+    const least = short.over === 'short' || long.over === 'short' ? 1 : 0;
+    return shortPartitionSize(fraction, this.#split.active, least);
   }
 
+  /** Brings the partitions to their sizes, as far as what runs allows it. */
   #relabel(now: Millis): void {
+    this.#split = countSplit(this.#registry);
     const wanted = this.#shortWanted;
-    if (wanted === this.#shortCount) return;
-    const workers = [...this.#registry.workers.values()];
+    if (wanted === this.#split.short) return;
+    const workers = [...this.#registry.workers.values()].filter(isActive);
     const labelled = workers.map((worker) => ({
       short: worker.partition === 'short',
       freeOfLong: !this.#queue.isBusy(worker.address),
@@ -251,9 +258,9 @@ export class Central implements Machine<CentralTimer> {
     for (const index of relabel(labelled, wanted)) {
       const worker = workers[index]!;
       worker.partition = worker.partition === 'short' ? 'general' : 'short';
-      this.#shortCount += worker.partition === 'short' ? 1 : -1;
       this.#changed(worker, now);
     }
+    this.#split = countSplit(this.#registry);
     this.#placePending(now);
   }
 
@@ -277,6 +284,7 @@ export class Central implements Machine<CentralTimer> {
     this.#queue.restore(from, message.held.map(heldBy), now);
     this.#env.send(from, { type: 'welcome', settings: this.#config.settings });
     this.#publishSoon(now);
+    this.#relabel(now);
     this.#placePending(now);
   }
 
@@ -297,11 +305,6 @@ export class Central implements Machine<CentralTimer> {
     };
     this.#registry.workers.set(from, worker);
     this.#queue.addWorker(from, message.slots, message.capacity);
-    const holdsLong = message.held.length > 0;
-    if (!holdsLong && this.#shortCount < this.#shortWanted) {
-      worker.partition = 'short';
-      this.#shortCount++;
-    }
     this.#changed(worker, now);
     return worker;
   }
@@ -310,7 +313,7 @@ export class Central implements Machine<CentralTimer> {
   #changed(worker: WorkerRecord, now: Millis): void {
     const { address, partition } = worker;
     const inScope = this.#placementScope === 'all' || this.#placementScope === partition;
-    this.#queue.setOpen(address, inScope && !worker.draining && !worker.drainWanted, now);
+    this.#queue.setOpen(address, inScope && isActive(worker), now);
     this.#publisher.changed(address);
     this.#publishSoon(now);
   }
@@ -375,7 +378,6 @@ export class Central implements Machine<CentralTimer> {
   #removeWorker(worker: WorkerRecord, now: Millis): void {
     this.#registry.workers.delete(worker.address);
     this.#queue.removeWorker(worker.address);
-    if (worker.partition === 'short') this.#shortCount--;
     this.#publisher.left(worker.address);
     this.#relabel(now);
     this.#publishSoon(now);
@@ -441,6 +443,7 @@ export class Central implements Machine<CentralTimer> {
     if (!message.on) worker.drained = false;
     this.#env.send(worker.address, { type: 'drain', on: message.on });
     this.#changed(worker, now);
+    this.#relabel(now);
     this.#placePending(now);
     this.#env.send(from, {
       type: 'answer',
@@ -484,8 +487,29 @@ export class Central implements Machine<CentralTimer> {
   }
 }
 
+/** Sizes over which the cluster is split. */
+interface Split {
+  readonly active: number;
+  readonly short: number;
+}
+
+function countSplit(registry: Registry): Split {
+  let active = 0;
+  let short = 0;
+  for (const worker of registry.workers.values()) {
+    if (!isActive(worker)) continue;
+    active++;
+    if (worker.partition === 'short') short++;
+  }
+  return { active, short };
+}
+
+function isActive(worker: WorkerRecord): boolean {
+  return !worker.draining && !worker.drainWanted;
+}
+
 function stateOf(worker: WorkerRecord): 'active' | 'draining' | 'drained' {
-  if (!worker.draining && !worker.drainWanted) return 'active';
+  if (isActive(worker)) return 'active';
   return worker.drained ? 'drained' : 'draining';
 }
 

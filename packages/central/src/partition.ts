@@ -2,10 +2,11 @@
  * How many of so many workers are kept free of long tasks (Hawk §3.4).
  *
  * @param fraction of the workers, in [0, 1]
+ * @param least so many in any case, for policies that let short jobs run nowhere else
  * @returns the nearest whole number, but never all of them, since long jobs must have somewhere to go
  */
-export function shortPartitionSize(fraction: number, workers: number): number {
-  return Math.max(0, Math.min(Math.round(fraction * workers), workers - 1));
+export function shortPartitionSize(fraction: number, workers: number, least: number): number {
+  return Math.max(0, Math.min(Math.max(least, Math.round(fraction * workers)), workers - 1));
 }
 
 export interface Labelled {
