@@ -20,7 +20,8 @@ export function trafficBetween(before: ClusterCounters, after: ClusterCounters):
     if (countOf(was, 'messages', 'wakes') > countOf(counters, 'messages', 'wakes')) incomplete.push(party);
     for (const [type, sent] of Object.entries(group(counters, 'messages', 'sent'))) {
       if (isForClients(type)) continue;
-      byType[type] = (byType[type] ?? 0) + since(sent, group(was, 'messages', 'sent')[type]);
+      const more = since(sent, group(was, 'messages', 'sent')[type]);
+      if (more > 0) byType[type] = (byType[type] ?? 0) + more;
     }
     steals.attempts += since(counters.stealAttempts, was.stealAttempts);
     steals.successes += since(counters.stealSuccesses, was.stealSuccesses);

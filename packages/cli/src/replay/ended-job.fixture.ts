@@ -1,0 +1,36 @@
+import type { EndedJobWithTasks } from '@goshawk/client';
+import type { PlannedJob } from './plan.js';
+import type { EndedReplayJob } from './submitter.js';
+
+export function plannedJob(fields: Partial<PlannedJob> = {}): PlannedJob {
+  const { trueMeanMs = 100, tasks = 1 } = fields;
+  return {
+    submitMs: 0,
+    tasks,
+    taskMs: trueMeanMs * tasks,
+    trueMeanMs,
+    estimateMs: trueMeanMs,
+    input: { name: 'job', tasks: { count: tasks, run: { sleep: trueMeanMs } } },
+    ...fields,
+  };
+}
+
+/** What a client tells of a job at its end, as far as a replay looks at it. */
+export function endedAs(fields: Partial<EndedJobWithTasks> = {}): EndedJobWithTasks {
+  return {
+    id: 'tag-1',
+    state: 'completed',
+    class: 'short',
+    tasks: { total: 1, waiting: 0, running: 0, completed: 1, failed: 0, cancelled: 0 },
+    attempts: { total: 1, failed: 0, lost: 0 },
+    endedMs: 100,
+    endedAtMs: 0,
+    starts: [0],
+    runs: [100],
+    ...fields,
+  } as EndedJobWithTasks;
+}
+
+export function endedJob(fields: Partial<EndedReplayJob> = {}): EndedReplayJob {
+  return { planned: plannedJob(), submittedMs: 0, endedMs: 110, ended: endedAs(), ...fields };
+}

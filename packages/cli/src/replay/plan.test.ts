@@ -1,0 +1,111 @@
+import { countTasks, parseJobSpec } from '@goshawk/core';
+import { openWorkload } from '@goshawk/traces';
+import { describe, expect, it } from 'vitest';
+import { policySettings } from '../settings.js';
+import { parseEstimator } from './estimates.js';
+import { factsOf, type PlannedJob, type PlanOptions, planReplay } from './plan.js';
+
+const options: PlanOptions = {
+  workers: 20,
+  slots: 1,
+  jobs: 300,
+  load: 0.9,
+  seed: 3,
+  scale: undefined,
+  forMs: 4_000,
+  estimator: parseEstimator('oracle'),
+};
+
+async function plan(changes: Partial<PlanOptions> = {}) {
+  const workload = await openWorkload('google-like:jobs=400,seed=2');
+  return planReplay(workload, workload.jobs(), { ...options, ...changes });
+}
+
+describe('planReplay', () => {
+  it('makes jobs that a scheduler takes as they are, in order of submission', async () => {
+    const { jobs, workload, fit } = await plan();
+    expect(jobs).toHaveLength(300);
+    let last = 0;
+    for (const job of jobs) {
+      expect(job.submitMs).toBeGreaterThanOrEqual(last);
+      last = job.submitMs;
+      const spec = parseJobSpec(job.input);
+      expect(countTasks(spec.stages[0]!.tasks)).toBe(job.tasks);
+      expect(spec.estimateMs).toBe(job.estimateMs);
+      expect(job.taskMs / job.tasks).toBeCloseTo(job.trueMeanMs, 9);
+    }
+    expect(workload).toMatchObject({ jobs: 300, tasks: fit.tasks, taskSeconds: fit.taskMs / 1_000 });
+    expect(workload.name).toMatch(/^google-like:jobs=400/);
+    expect(workload.sha256).toMatch(/^[0-9a-f]{64}$/);
+    expect(workload.spanSeconds).toBeLessThan(fit.spanMs / 1_000);
+  });
+
+  it('takes about as long as it is told, or divides by what it is told', async () => {
+    expect((await plan()).fit.estimatedRunMs).toBeCloseTo(4_000, 6);
+    expect((await plan({ forMs: undefined })).fit.estimatedRunMs).toBeCloseTo(60_000, 6);
+    expect((await plan({ forMs: undefined, scale: 1_000 })).fit.divisor).toBe(1_000);
+  });
+
+  it('is the same for the same seed, also where estimates are drawn', async () => {
+    const estimator = parseEstimator('noisy:0.5-1.5');
+    expect(await plan({ estimator })).toEqual({
+      ...(await plan({ estimator })),
+      facts: expect.anything(),
+    });
+    const again = await plan({ estimator, seed: 4 });
+    expect(again.jobs[0]!.submitMs).not.toBe((await plan({ estimator })).jobs[0]!.submitMs);
+  });
+
+  it('offers the load that is asked for', async () => {
+    const { fit, jobs } = await plan({ load: 0.5, slots: 2 });
+    const taskMs = jobs.reduce((sum, job) => sum + job.taskMs, 0);
+    expect(taskMs / (fit.spanMs * 40)).toBeCloseTo(0.5, 9);
+  });
+});
+
+describe('facts of a plan', () => {
+  const job = (trueMeanMs: number, tasks: number): PlannedJob => ({
+    submitMs: 0,
+    tasks,
+    taskMs: trueMeanMs * tasks,
+    trueMeanMs,
+    estimateMs: trueMeanMs,
+    input: { tasks: { count: tasks, run: { sleep: trueMeanMs } } },
+  });
+  const jobs = [...Array.from({ length: 9 }, (_, i) => job(10 * (i + 1), 1)), job(1_000, 2)];
+  const facts = factsOf(jobs, 50);
+  const given = {
+    policy: 'hawk',
+    cutoff: undefined,
+    shortPartition: undefined,
+    probeRatio: 2,
+    stealCap: 10,
+    stealLimit: undefined,
+    stealRetry: 'backoff',
+    cancel: 'proactive',
+    central: true,
+    partition: true,
+    stealing: true,
+  };
+
+  it('are those of the jobs as they are run', () => {
+    expect(facts.meanP90Ms).toBe(90);
+    expect(facts.shareBelow(90)).toBeCloseTo(360 / 2_450, 12);
+    expect(facts.shareBelow(0)).toBe(0);
+    expect(facts.shareBelow(1e9)).toBeCloseTo(1, 12);
+  });
+
+  it('decide the cutoff and the short partition by default', () => {
+    const settings = policySettings(given, 'hawk', facts);
+    expect(settings.cutoffMs).toBe(90);
+    expect(settings.shortPartition).toBeCloseTo(360 / 2_450, 12);
+    expect(policySettings({ ...given, cutoff: 'p90', shortPartition: 'auto' }, 'hawk', facts)).toEqual(
+      settings,
+    );
+  });
+
+  it('take a cutoff in seconds of the workload, divided as its durations are', () => {
+    expect(policySettings({ ...given, cutoff: '5' }, 'hawk', facts).cutoffMs).toBe(100);
+    expect(policySettings({ ...given, cutoff: '5' }, 'hawk').cutoffMs).toBe(5_000);
+  });
+});

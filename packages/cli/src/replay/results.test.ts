@@ -1,0 +1,114 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { endedAs, endedJob, plannedJob } from './ended-job.fixture.js';
+import { acceptanceOf, accuracyOf, attemptsOf, jobResults, latenessMs, offeredLoad } from './results.js';
+
+describe('jobResults', () => {
+  it('measures from the submission to the news of the end, by the clock of the client', () => {
+    const [result] = jobResults(
+      [
+        endedJob({
+          planned: plannedJob({ tasks: 2, trueMeanMs: 80 }),
+          submittedMs: 1_000,
+          endedMs: 1_210,
+          ended: endedAs({
+            endedMs: 200,
+            starts: [20, 100],
+            runs: [60, 100],
+            tasks: { total: 2, waiting: 0, running: 0, completed: 2, failed: 0, cancelled: 0 },
+          }),
+        }),
+      ],
+      80,
+    );
+    expect(result).toEqual({
+      id: 'tag-1',
+      class: 'long',
+      outcome: 'completed',
+      submitSeconds: 1,
+      runtimeSeconds: 0.21,
+      taskCount: 2,
+      tasksCompleted: 2,
+      // Accepted 5 ms after the submission: half of what the 200 ms there and the 210 ms here differ by.
+      taskStartsSeconds: [1.025, 1.105],
+      taskRunSeconds: [0.06, 0.1],
+    });
+  });
+
+  it('divides by the true mean, whatever the cluster believed', () => {
+    const ended = endedAs({ class: 'long' });
+    const planned = plannedJob({ trueMeanMs: 79, estimateMs: 200 });
+    expect(jobResults([endedJob({ planned, ended })], 80)[0]).toMatchObject({ class: 'short' });
+  });
+
+  it.each(['failed', 'cancelled'] as const)(
+    'counts a job that was %s as failed, without tasks that never began',
+    (state) => {
+      const ended = endedAs({
+        state,
+        starts: [10, -4_000],
+        runs: [50, 0],
+        tasks: { total: 2, waiting: 0, running: 0, completed: 1, failed: 1, cancelled: 0 },
+      });
+      const [result] = jobResults([endedJob({ planned: plannedJob({ tasks: 2 }), ended })], 80);
+      expect(result).toMatchObject({
+        outcome: 'failed',
+        taskCount: 2,
+        tasksCompleted: 1,
+        taskRunSeconds: [0.05],
+      });
+      expect(result!.taskStartsSeconds).toHaveLength(1);
+    },
+  );
+});
+
+it('a job was accepted after it was sent, and no task of it outlives the news of its end', () => {
+  const ms = fc.double({ min: 0, max: 1e6, noNaN: true });
+  fc.assert(
+    fc.property(ms, ms, ms, (submittedMs, travelMs, lifeMs) => {
+      const endedMs = submittedMs + travelMs + lifeMs;
+      const acceptedMs = acceptanceOf(
+        endedJob({ submittedMs, endedMs, ended: endedAs({ endedMs: lifeMs }) }),
+      );
+      expect(acceptedMs).toBeGreaterThanOrEqual(submittedMs);
+      expect(acceptedMs + lifeMs).toBeLessThanOrEqual(endedMs * (1 + 1e-9));
+    }),
+  );
+});
+
+it('adds up the attempts, those that were lost included', () => {
+  const retried = endedAs({ attempts: { total: 4, failed: 1, lost: 2 } });
+  expect(attemptsOf([endedJob(), endedJob({ ended: retried })])).toBe(5);
+});
+
+it('works out the load from what tasks really took and when jobs really left', () => {
+  const jobs = [
+    endedJob({ planned: plannedJob({ submitMs: 0 }), ended: endedAs({ runs: [300] }) }),
+    endedJob({
+      planned: plannedJob({ submitMs: 500 }),
+      submittedMs: 600,
+      ended: endedAs({ runs: [200, 50] }),
+    }),
+  ];
+  expect(offeredLoad(jobs, { spanMs: 1_000, totalSlots: 1 })).toBeCloseTo(0.5, 12);
+  expect([...latenessMs(jobs)]).toEqual([0, 100]);
+});
+
+it('tells how far estimates were off, and how many jobs were taken for the wrong class', () => {
+  const jobs = [
+    endedJob({
+      planned: plannedJob({ trueMeanMs: 100, estimateMs: 150 }),
+      ended: endedAs({ class: 'long' }),
+    }),
+    endedJob({
+      planned: plannedJob({ trueMeanMs: 100, estimateMs: 90 }),
+      ended: endedAs({ class: 'short' }),
+    }),
+  ];
+  expect(accuracyOf(jobs, 120)).toEqual({
+    jobsSampled: 0,
+    pilotTasks: 0,
+    meanAbsoluteErrorPercent: 30,
+    misclassifiedPercent: 50,
+  });
+});

@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest';
+import type { Resolved } from '../options.js';
+import { commandLine } from './command-line.js';
+
+const specs = {
+  workers: { type: 'count', default: 100, describe: '' },
+  for: { type: 'duration', describe: '' },
+  every: { type: 'duration', default: '2s', describe: '' },
+  stealing: { type: 'flag', default: true, describe: '' },
+  all: { type: 'flag', describe: '' },
+  env: { type: 'texts', describe: '' },
+  report: { type: 'text', describe: '' },
+} as const;
+
+const asByDefault: Resolved<typeof specs> = {
+  workers: 100,
+  for: undefined,
+  every: 2_000,
+  stealing: true,
+  all: false,
+  env: [],
+  report: undefined,
+};
+
+it('leaves out what is as it is by default', () => {
+  expect(commandLine('replay', ['prototype'], specs, asByDefault)).toBe('goshawk replay prototype');
+});
+
+it('writes flags so that a shell gives them back as they were', () => {
+  const values = {
+    workers: 20,
+    for: 1_500,
+    every: 2_000,
+    stealing: false,
+    all: true,
+    env: ['A=1', 'B=x y'],
+    report: "it's.html",
+  };
+  expect(commandLine('replay', ['google-like:jobs=3300,seed=5', 'my trace.tr'], specs, values)).toBe(
+    "goshawk replay google-like:jobs=3300,seed=5 'my trace.tr' --workers 20 --for 1500ms --no-stealing --all --env A=1 --env 'B=x y' --report 'it'\\''s.html'",
+  );
+});
