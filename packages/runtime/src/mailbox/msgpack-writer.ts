@@ -23,7 +23,8 @@ export interface WriterLimits {
  * - `undefined` in an array (a hole, too) as nil, so it arrives as null; a property that is `undefined` is
  *   left out;
  * - lone surrogates in a string arrive as U+FFFD;
- * - anything else (a property named `__proto__`, Date, Map, Set, BigInt, functions, symbols, instances of classes) is refused.
+ * - anything else (Date, Map, Set, BigInt, functions, symbols, instances of classes) is refused, and so is a
+ *   property named `__proto__`.
  */
 export class MsgpackWriter {
   /** Bytes `0 .. length` are written. */
