@@ -1,17 +1,17 @@
 import { formatDuration, GoshawkError, InputError, type Millis, UnreachableError } from '@goshawk/core';
 import { ExitCode } from './command.js';
 
+/** What has become of jobs that are no longer waited for. */
+export type Fate = 'goes on' | 'cancelled';
+
 /** Jobs have not ended within the time that was given: exit code 124. */
 export class WaitTimeoutError extends GoshawkError {
   override name = 'WaitTimeoutError';
 
-  constructor(ids: readonly string[], timeoutMs: Millis) {
-    const [have, go] = ids.length === 1 ? ['has', 'it goes'] : ['have', 'they go'];
-    super(
-      'wait-timeout',
-      `${ids.join(', ')} ${have} not ended within ${formatDuration(timeoutMs)}; ${go} on`,
-      `\`goshawk wait ${ids.join(' ')}\` waits again`,
-    );
+  constructor(ids: readonly string[], timeoutMs: Millis, fate: Fate = 'goes on') {
+    const have = ids.length === 1 ? 'has' : 'have';
+    const message = `${ids.join(', ')} ${have} not ended within ${formatDuration(timeoutMs)}; ${fateOf(ids, fate)}`;
+    super('wait-timeout', message, fate === 'goes on' ? `\`goshawk wait ${ids.join(' ')}\` waits again` : '');
   }
 }
 
@@ -19,17 +19,20 @@ export class WaitTimeoutError extends GoshawkError {
 export class DetachedError extends GoshawkError {
   override name = 'DetachedError';
   readonly ids: readonly string[];
+  readonly fate: Fate;
 
-  constructor(ids: readonly string[]) {
-    const go = ids.length === 1 ? 'goes' : 'go';
+  constructor(ids: readonly string[], fate: Fate = 'goes on') {
     const which = ids.join(' ');
-    super(
-      'detached',
-      `no longer waiting; ${ids.join(', ')} ${go} on`,
-      `\`goshawk wait ${which}\` waits again, \`goshawk cancel ${which}\` cancels`,
-    );
+    const ways = `\`goshawk wait ${which}\` waits again, \`goshawk cancel ${which}\` cancels`;
+    super('detached', `no longer waiting; ${fateOf(ids, fate)}`, fate === 'goes on' ? ways : '');
     this.ids = ids;
+    this.fate = fate;
   }
+}
+
+function fateOf(ids: readonly string[], fate: Fate): string {
+  if (fate === 'cancelled') return ids.length === 1 ? 'the job is cancelled' : 'the jobs are cancelled';
+  return ids.length === 1 ? 'the job goes on' : 'the jobs go on';
 }
 
 /** Ctrl-C in the middle of work that leaves nothing behind: exit code 130. */
@@ -68,7 +71,7 @@ export function describeFailure(error: unknown): Failure {
 
 /** One line: what is wrong, and what to do. */
 export function failureLine({ message, hint }: Failure): string {
-  const line = hint === '' ? message : `${message}; ${hint}`;
+  const line = hint === '' ? message : `${message}${message.endsWith('?') ? '' : ';'} ${hint}`;
   return `goshawk: ${line.replaceAll(/\s*\n\s*/g, ' ')}`;
 }
 

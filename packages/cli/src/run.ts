@@ -58,9 +58,12 @@ async function dispatch(argv: readonly string[], terminal: Terminal): Promise<nu
   const afterDashes = dashes < 0 ? undefined : argv.slice(dashes + 1);
   let exitCode: number = ExitCode.done;
   let printed = '';
-  const parser = buildParser(async (command, parsed) => {
+  const parser = buildParser(before, async (command, parsed) => {
     const words = [...((parsed.words as string[] | undefined) ?? [])].map(String);
     checkWords(command, words);
+    if (afterDashes !== undefined && !command.words.includes('--')) {
+      throw new InputError('usage', `${command.name} takes nothing after --`);
+    }
     exitCode = await runCommand(command, parsed, { words, afterDashes }, terminal);
   });
   const isHelp =
@@ -73,7 +76,7 @@ async function dispatch(argv: readonly string[], terminal: Terminal): Promise<nu
   return exitCode;
 }
 
-function buildParser(handle: Handle): Argv {
+function buildParser(argv: readonly string[], handle: Handle): Argv {
   let parser: Argv = yargs()
     .scriptName('goshawk')
     .usage(
@@ -97,7 +100,7 @@ function buildParser(handle: Handle): Argv {
     .completion('completion', 'print a completion script for this shell (bash or zsh)')
     .wrap(100)
     .fail((message, error) => {
-      throw error ?? new InputError('usage', usageLine(message), '`goshawk --help` shows how');
+      throw error ?? new InputError('usage', usageLine(message, argv), '`goshawk --help` shows how');
     });
   for (const command of COMMANDS) {
     if (!command.name.includes(' ')) parser = addCommand(parser, command, handle);
@@ -226,11 +229,14 @@ function checkWords(command: Command, words: readonly string[]): void {
 }
 
 /** yargs writes sentences; ours begin in lower case and name options as they are typed. */
-function usageLine(message: string): string {
-  const unknown = /^Unknown arguments?: (.*)$/.exec(message);
+function usageLine(message: string, argv: readonly string[]): string {
+  const unknown = /^Unknown (?:arguments?|commands?): (.*)$/.exec(message);
   if (unknown !== null) {
-    const names = [...new Set(unknown[1]!.split(', ').map(kebab))];
-    return `unknown ${names.length > 1 ? 'options' : 'option or command'}: ${names.map((name) => (name.length > 1 ? flagOf(name) : `-${name}`)).join(', ')}`;
+    const words = unknown[1]!.split(', ');
+    const word = words.find((each) => argv.includes(each));
+    if (word !== undefined) return `unknown command: ${word}`;
+    const names = [...new Set(words.map(kebab))];
+    return `unknown option${names.length > 1 ? 's' : ''}: ${names.map((name) => (name.length > 1 ? flagOf(name) : `-${name}`)).join(', ')}`;
   }
   const line = message.trim().split('\n')[0] ?? 'wrong usage';
   return line.charAt(0).toLowerCase() + line.slice(1);

@@ -14,7 +14,11 @@ export const retryCommand = defineCommand({
   },
   async run(context, options, { words }) {
     if (!options.failed) {
-      throw new InputError('usage', 'retry: which tasks?', 'give --failed for those that did not complete');
+      throw new InputError(
+        'usage',
+        'retry: say which tasks',
+        'give --failed for those that did not complete',
+      );
     }
     const signal = context.interrupted;
     await using cluster = await openCluster(context);

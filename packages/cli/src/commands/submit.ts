@@ -4,10 +4,12 @@ import type { Cluster, JobHandle } from '@goshawk/client';
 import { InputError } from '@goshawk/core';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
+import { DetachedError, WaitTimeoutError } from '../failure.js';
 import { jobJson } from '../jobs/json.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { outcomeText } from '../jobs/outcome.js';
 import { showLogs } from '../jobs/show-logs.js';
+import { showResults } from '../jobs/show-results.js';
 import { exitCodeOf, leave, waitForJobs } from '../jobs/waiting.js';
 import { buildJob } from '../submission/build-job.js';
 import { SUBMIT_OPTIONS, type SubmitOptions } from '../submission/options.js';
@@ -23,7 +25,7 @@ export const submitCommand = defineCommand({
     ["goshawk submit --tasks 10 -- sh -c 'echo $GOSHAWK_TASK'", 'ten tasks that tell their number'],
     ['goshawk submit --array 1-100 --logs -- ./simulate --seed {}', 'a hundred seeds, their output shown'],
     ['goshawk submit --each-line urls.txt --retries 2 --wait -- wget {}', 'a task a line, and its outcome'],
-    [`goshawk submit --module ./work.js#run --input '{"n": 5}' --wait`, 'a function of a module'],
+    [`goshawk submit --module ./work.js#run --input '{"n": 5}' --results`, 'call a function'],
     ['id=$(goshawk submit job.json); goshawk wait $id', 'a job file; wait for it later'],
   ],
   options: SUBMIT_OPTIONS,
@@ -32,7 +34,11 @@ export const submitCommand = defineCommand({
     await using cluster = await openCluster(context);
     const handle = await cluster.submit(job, { signal: context.interrupted });
     const willFollow =
-      options.wait || options.logs || options.cancelOnExit || options.waitTimeout !== undefined;
+      options.wait ||
+      options.logs ||
+      options.results ||
+      options.cancelOnExit ||
+      options.waitTimeout !== undefined;
     if (context.global.json) {
       const { state } = await handle.describe();
       context.json({ schema: 'goshawk.submit/1', job: handle.id, state });
@@ -83,16 +89,27 @@ async function follow(
       if (context.global.json) context.json(jobJson(job));
       else context.note(outcomeText(job, context.errorColor));
     }
+    if (options.results) for (const job of ended) await showResults(context, handle, job);
     return exitCodeOf(ended);
   } catch (error) {
     stop.abort();
-    if (options.cancelOnExit) {
-      await cluster.job(handle.id).cancel();
-      context.note(`${handle.id} is cancelled`);
-      if (context.interrupted.aborted) return ExitCode.interrupted;
-    }
-    return leave(context, error);
+    return leave(context, options.cancelOnExit ? await cancelled(cluster, handle.id, error, options) : error);
   }
+}
+
+/** Cancels a job that is not waited for any more. @returns the error that says so */
+async function cancelled(
+  cluster: Cluster,
+  id: string,
+  error: unknown,
+  { waitTimeout }: SubmitOptions,
+): Promise<unknown> {
+  const isTimeout = error instanceof WaitTimeoutError;
+  if (!isTimeout && !(error instanceof DetachedError)) return error;
+  await cluster.job(id).cancel();
+  return isTimeout
+    ? new WaitTimeoutError([id], waitTimeout!, 'cancelled')
+    : new DetachedError([id], 'cancelled');
 }
 
 async function showOutput(context: Context, handle: JobHandle, signal: AbortSignal): Promise<void> {

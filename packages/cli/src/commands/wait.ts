@@ -2,6 +2,7 @@ import { defineCommand } from '../command.js';
 import { jobJson } from '../jobs/json.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { outcomeText } from '../jobs/outcome.js';
+import { showResults } from '../jobs/show-results.js';
 import { exitCodeOf, leave, waitForJobs } from '../jobs/waiting.js';
 
 export const waitCommand = defineCommand({
@@ -16,6 +17,11 @@ export const waitCommand = defineCommand({
   ],
   options: {
     any: { type: 'flag', flagOnly: true, describe: 'until the first of them ends, and with its outcome' },
+    results: {
+      type: 'flag',
+      flagOnly: true,
+      describe: 'print what the tasks of a job that completed returned, as JSON, a line a task',
+    },
     waitTimeout: { type: 'duration', describe: 'so long at most, then exit with 124; the jobs go on' },
   },
   async run(context, options, { words }) {
@@ -31,6 +37,7 @@ export const waitCommand = defineCommand({
           else context.out(outcomeText(job, context.color));
         },
       });
+      if (options.results) for (const job of ended) await showResults(context, cluster.job(job.id), job);
       return exitCodeOf(ended);
     } catch (error) {
       return leave(context, error);

@@ -12,6 +12,7 @@ export interface WaitRequest {
   readonly timeoutMs?: Millis | undefined;
   /** How far they have come is shown in another way. */
   readonly isSilent?: boolean;
+  /** Told of each end: at once to programs, to people when the waiting is over. */
   readonly ended: (job: JobDetail) => void;
 }
 
@@ -45,7 +46,7 @@ export async function waitForJobs(
   const watches = handles.map(async (handle) => {
     const job = await endOf(handle, board, signal);
     ended.push(job);
-    request.ended(job);
+    if (context.global.json) request.ended(job);
   });
   try {
     await (request.any ? Promise.race(watches) : Promise.all(watches));
@@ -59,6 +60,8 @@ export async function waitForJobs(
     board.clear();
     stop.abort();
     await Promise.allSettled(watches);
+    // Words for people would end up in the middle of the bar.
+    if (!context.global.json) for (const job of ended) request.ended(job);
   }
 }
 
@@ -102,8 +105,11 @@ class Board {
     if (this.#progress === undefined && left === 0) return;
     const label = this.#jobs === 1 ? id : counted(this.#jobs, 'job');
     this.#progress ??= startProgress(this.#context, label, sums.total);
-    const failed = sums.failed > 0 ? `, ${sums.failed.toLocaleString('en-US')} failed` : '';
-    this.#progress.update(sums.total - left, `${sums.running.toLocaleString('en-US')} running${failed}`);
+    const done = sums.total - left;
+    // Without a note, the time that is left is shown.
+    if (sums.failed > 0) this.#progress.update(done, `${sums.failed.toLocaleString('en-US')} failed`);
+    else if (done === 0) this.#progress.update(done, `${sums.running.toLocaleString('en-US')} running`);
+    else this.#progress.update(done);
   }
 
   clear(): void {
@@ -120,12 +126,14 @@ class Board {
  */
 export function leave(context: Context, error: unknown): number {
   if (!(error instanceof DetachedError) || context.global.json) throw error;
-  const which = error.ids.join(' ');
-  context.note(`no longer waiting; ${error.ids.length === 1 ? 'the job goes' : 'the jobs go'} on`);
-  const ways = alignedCommands([
-    [`goshawk wait ${which}`, 'waits again'],
-    [`goshawk cancel ${which}`, 'cancels'],
-  ]);
-  for (const way of ways) context.note(`  ${way}`);
+  context.note(error.message);
+  if (error.fate === 'goes on') {
+    const which = error.ids.join(' ');
+    const ways = alignedCommands([
+      [`goshawk wait ${which}`, 'waits again'],
+      [`goshawk cancel ${which}`, 'cancels'],
+    ]);
+    for (const way of ways) context.note(`  ${way}`);
+  }
   return ExitCode.interrupted;
 }

@@ -63,6 +63,7 @@ const AFTERWARDS = {
   waitTimeout: { type: 'duration', describe: 'wait so long at most, then exit with 124; the job goes on' },
   cancelOnExit: { type: 'flag', describe: 'cancel the job when the waiting ends before the job does' },
   logs: { type: 'flag', describe: 'wait, and show what the tasks print as they print it' },
+  results: { type: 'flag', describe: 'wait, and print what the tasks returned, as JSON, a line a task' },
 } as const satisfies OptionSpecs;
 
 export const SUBMIT_OPTIONS = { ...WORK, ...JOB, ...AFTERWARDS } as const satisfies OptionSpecs;
