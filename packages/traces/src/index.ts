@@ -1,10 +1,12 @@
+export { type Conversion, type ConvertOptions, convertTrace } from './convert.js';
 export { WorkloadError } from './errors.js';
-export { detectFormat, FORMATS, type TraceFormat } from './formats/index.js';
+export { detectFormat, FORMATS, formatToWrite } from './formats/index.js';
+export type { TraceFormat } from './formats/trace-format.js';
 export { writeTrace } from './formats/write.js';
 export type { ConfiguredGenerator, WorkloadGenerator } from './generators/generator.js';
 export { configureGenerator, GENERATORS } from './generators/index.js';
 export type { OptionSpec, OptionSpecs } from './generators/options.js';
-export { collect, type Jobs, type TraceJob } from './job.js';
+export { collect, type Jobs, type MachineShare, type TraceJob, type TraceStage } from './job.js';
 export { type Distribution, distributionOf, nearestRank } from './percentiles.js';
 export { drawArrivals } from './prototype/arrivals.js';
 export { fifoMakespan } from './prototype/makespan.js';
@@ -15,9 +17,11 @@ export {
   preparePrototype,
   type ReplayJob,
 } from './prototype/prepare.js';
-export { sampleJobs } from './prototype/sample.js';
 export { scaleToCluster } from './prototype/scale.js';
-export { Random } from './random.js';
+export { sampleJobs } from './sample/jobs.js';
+export { type SampleOptions, sampleTrace } from './sample/sample.js';
 export { formatStats } from './stats/format.js';
-export { meanDurationPercentile, type TraceStats, traceStats } from './stats/stats.js';
+export { plotStats } from './stats/plot.js';
+export { type Cdf, meanDurationPercentile, type TraceStats, traceStats } from './stats/stats.js';
+export { formatTally, type Tallied, Tally } from './tally.js';
 export { type OpenOptions, openWorkload, type Workload } from './workload.js';

@@ -1,3 +1,5 @@
+import type { Resources } from '@goshawk/core';
+
 /** One job of a workload, as it stands in a trace. Times are in seconds, as on disk. */
 export interface TraceJob {
   /** When the job is submitted, in seconds since the start of the trace. */
@@ -13,6 +15,43 @@ export interface TraceJob {
   readonly user?: string;
   /** Name that stays the same from one run of a recurring job to the next. */
   readonly logicalName?: string;
+  /** Absent for a job of one stage. Each holds the `tasks` durations that follow those of the one before. */
+  readonly stages?: readonly TraceStage[];
+  /** Mean task run time as the submitter believes it. */
+  readonly estimateSeconds?: number;
+  /** What each task needs beside a slot, unless its stage says otherwise. */
+  readonly demand?: Resources;
+  /** What each task asks for, in a trace that does not say how large its machines are. */
+  readonly machineShare?: MachineShare;
+  /** Google's: 0 for what nobody waits for, up to 3 for what serves users. */
+  readonly schedulingClass?: number;
+  /** From submission. */
+  readonly deadlineSeconds?: number;
+  /** Share relative to other jobs. */
+  readonly weight?: number;
+  /** Runs of a task that may fail before the task has failed, less one. */
+  readonly retries?: number;
+  /** A task that runs longer is killed and has failed. */
+  readonly timeoutSeconds?: number;
+  /** At most so many tasks of the job run at a time. */
+  readonly maxRunning?: number;
+}
+
+export interface TraceStage {
+  readonly name: string;
+  /** Indices of the stages that must have completed before; always smaller than this stage's own. */
+  readonly after: readonly number[];
+  /** One or more. The stages' tasks add up to the job's. */
+  readonly tasks: number;
+  /** In place of the job's. */
+  readonly demand?: Resources;
+}
+
+/** Fractions of what the largest machine has, which is 1. */
+export interface MachineShare {
+  readonly cpu: number;
+  readonly memory: number;
+  readonly disk: number;
 }
 
 /** Jobs in any form that can be walked once; `for await` takes both. */
@@ -24,9 +63,13 @@ export function sum(values: Float64Array | readonly number[]): number {
   return total;
 }
 
+export function meanOf(durationsSeconds: Float64Array): number {
+  return sum(durationsSeconds) / durationsSeconds.length;
+}
+
 /** A job whose mean is computed from its durations. */
 export function jobOf(submitSeconds: number, durationsSeconds: Float64Array): TraceJob {
-  return { submitSeconds, durationsSeconds, meanSeconds: sum(durationsSeconds) / durationsSeconds.length };
+  return { submitSeconds, durationsSeconds, meanSeconds: meanOf(durationsSeconds) };
 }
 
 /** Everything that an iterable gives, as an array: for workloads that fit in memory. */

@@ -8,6 +8,7 @@ import { openWorkload } from './workload.js';
 const TRACES = join(import.meta.dirname, '../../../../shared/traces');
 const GOOGLE = join(TRACES, 'google-sub.tr');
 const YAHOO = join(TRACES, 'yahoo-sub.tr');
+const TABLES = join(TRACES, 'google2011');
 
 it.skipIf(!existsSync(GOOGLE))(
   'google-sub.tr has its known figures (skipped without the real trace)',
@@ -51,5 +52,28 @@ it.skipIf(!existsSync(GOOGLE))(
     expect(prepared.workloadJobs).toBe(9939);
     expect(Math.max(...prepared.jobs.map((job) => job.durationsMs.length))).toBe(100);
     expect(prepared.jobs.every((job) => job.durationsMs.length >= 1)).toBe(true);
+  },
+);
+
+it.skipIf(!existsSync(TABLES))(
+  'the first parts of the official Google tables have their known figures (skipped without them)',
+  async () => {
+    const workload = await openWorkload(TABLES);
+    // Counted from the files by other means.
+    expect(workload.jobCount).toBe(5339);
+    expect(Object.fromEntries(workload.tallied.map(({ code, count }) => [code, count]))).toEqual({
+      'jobs-before-trace': 3986,
+      'jobs-cut-off': 226,
+      'jobs-nothing-finished': 1283,
+      'jobs-partly-finished': 1032,
+      'tasks-evicted': 2,
+      'tasks-failed': 690,
+      'tasks-killed': 33_593,
+      'tasks-run-again': 3453,
+    });
+    const stats = await traceStats(workload.jobs());
+    expect(stats.tasks).toBe(130_889);
+    expect(stats.firstSubmitSeconds).toBe(604.046279);
+    expect(stats.users!.count).toBe(77);
   },
 );

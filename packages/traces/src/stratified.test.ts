@@ -1,9 +1,9 @@
+import { Random } from '@goshawk/core';
 import { expect, it } from 'vitest';
-import { Random } from './random.js';
 import { StratifiedUniform } from './stratified.js';
 
 it('draws once from each stratum in every round, in another order', () => {
-  const stratified = new StratifiedUniform(new Random(1), 16);
+  const stratified = new StratifiedUniform(Random.seeded(1), 16);
   const rounds = Array.from({ length: 3 }, () =>
     Array.from({ length: 16 }, () => Math.floor(stratified.draw() * 16)),
   );

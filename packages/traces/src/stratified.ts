@@ -1,4 +1,5 @@
-import type { Random } from './random.js';
+import type { Random } from '@goshawk/core';
+import { integer } from './draws.js';
 
 /**
  * Uniform numbers in [0, 1) of which every run of `strata` holds one from each `1/strata`-th of the
@@ -20,11 +21,11 @@ export class StratifiedUniform {
   draw(): number {
     const order = this.#order;
     // One step of Fisher–Yates a draw: any order that is left over from the last round will do.
-    const picked = this.#next + this.#random.integer(order.length - this.#next);
+    const picked = this.#next + integer(this.#random, order.length - this.#next);
     const stratum = order[picked]!;
     order[picked] = order[this.#next]!;
     order[this.#next] = stratum;
     this.#next = (this.#next + 1) % order.length;
-    return (stratum + this.#random.uniform()) / order.length;
+    return (stratum + this.#random.next()) / order.length;
   }
 }

@@ -1,28 +1,34 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { access } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { WorkloadError } from './errors.js';
-import { detectFormat, type TraceFormat } from './formats/index.js';
-import { checkReadable } from './formats/lines.js';
+import { detectFormat } from './formats/index.js';
+import type { TraceFormat } from './formats/trace-format.js';
 import type { ConfiguredGenerator } from './generators/generator.js';
 import { configureGenerator, findGenerator, GENERATORS } from './generators/index.js';
 import type { TraceJob } from './job.js';
+import { type Tallied, Tally } from './tally.js';
 
 /** A file whose tasks are no more than this is held in memory: 8 bytes a task. */
 const HELD_TASKS_MAX = 32_000_000;
 
 /** Jobs to be run, and where they come from. */
 export interface Workload {
-  /** The file's name without its folder, or the generator's specification with all options spelled out. */
+  /**
+   * The name of the file or folder without what leads to it, or the generator's specification with all
+   * options spelled out.
+   */
   readonly name: string;
-  /** Number of jobs, where known before they are read: not for a file too large to be held. */
-  readonly jobCount: number | undefined;
+  readonly jobCount: number;
+  /** What of the file did not become jobs as it was. */
+  readonly tallied: readonly Tallied[];
   /** The jobs in order of submission; can be walked any number of times. */
   jobs(): AsyncIterable<TraceJob>;
   /**
-   * SHA-256 in hexadecimal: of the file's bytes, or of a generator's name and options and the jobs that
-   * it gives. Worked out when first asked for: it reads the file, or generates all jobs, once more.
+   * SHA-256 in hexadecimal: of the file's bytes; of a folder's listing by `sha256sum`, in order of time;
+   * or of a generator's name and options and the jobs that it gives. Worked out when first asked for: it
+   * reads the file, or generates all jobs, once more.
    */
   sha256(): Promise<string>;
 }
@@ -38,64 +44,76 @@ export interface OpenOptions {
  * Opens a workload by its path or by a generator's specification `name:key=value,…`. A generator's
  * name wins over a file of that name; write `./name` for the file.
  *
- * A file is read at once, so that a mistake anywhere in it is found here, and sorted by submission.
- * One of more than `heldTasksMax` tasks is streamed instead, and has to be in order already.
+ * A file or folder is read at once, so that a mistake anywhere in it is found here, and sorted by
+ * submission. One of more than `heldTasksMax` tasks is streamed instead at each walk, and has to be in
+ * order already.
  *
  * @throws WorkloadError, one line: what is wrong with the file, generator or option, and what to do
  */
 export async function openWorkload(spec: string, options: OpenOptions = {}): Promise<Workload> {
   if (findGenerator(spec) !== undefined) return generatedWorkload(configureGenerator(spec));
   if (!(await exists(spec))) throw neitherFileNorGenerator(spec);
-  await checkReadable(spec);
   return fileWorkload(spec, await detectFormat(spec), options);
 }
 
-async function fileWorkload(file: string, format: TraceFormat, options: OpenOptions): Promise<Workload> {
-  const held = await holdJobs(format.read(file), options);
-  const jobs = held === undefined ? () => inOrder(format.read(file), file) : () => asyncOf(held);
-  return { name: basename(file), jobCount: held?.length, jobs, sha256: once(() => hashFile(file)) };
+async function fileWorkload(path: string, format: TraceFormat, options: OpenOptions): Promise<Workload> {
+  const tally = new Tally();
+  const { held, jobCount } = await readOnce(format.read(path, tally), path, options);
+  return {
+    name: basename(resolve(path)),
+    jobCount,
+    tallied: tally.list(),
+    jobs: held === undefined ? () => format.read(path) : () => asyncOf(held),
+    sha256: once(() => hashTrace(path, format)),
+  };
 }
 
 function generatedWorkload(generator: ConfiguredGenerator): Workload {
   return {
     name: generator.canonical,
     jobCount: generator.jobCount,
+    tallied: [],
     jobs: () => asyncOf(generator.generate()),
     sha256: once(async () => hashJobs(generator)),
   };
 }
 
-/** All jobs, sorted by submission (equal times keep the file's order), or undefined when too many. */
-async function holdJobs(
+/**
+ * Reads all jobs. Gives them sorted by submission (equal times keep the file's order), or, where their
+ * tasks are too many to be held, only their number, once it is clear that they are in order already.
+ */
+async function readOnce(
   jobs: AsyncIterable<TraceJob>,
+  file: string,
   { heldTasksMax: tasksMax = HELD_TASKS_MAX, onJobRead }: OpenOptions,
-): Promise<TraceJob[] | undefined> {
-  const held: TraceJob[] = [];
+): Promise<{ held: TraceJob[] | undefined; jobCount: number }> {
+  let held: TraceJob[] | undefined = [];
+  let jobCount = 0;
   let tasks = 0;
+  let latest = 0;
+  let disorder: string | undefined;
   for await (const job of jobs) {
     onJobRead?.();
+    jobCount++;
     tasks += job.durationsSeconds.length;
-    if (tasks > tasksMax) return undefined;
-    held.push(job);
-  }
-  return held.sort((a, b) => a.submitSeconds - b.submitSeconds);
-}
-
-async function* inOrder(jobs: AsyncIterable<TraceJob>, file: string): AsyncGenerator<TraceJob> {
-  let latest = 0;
-  let position = 0;
-  for await (const job of jobs) {
-    position++;
+    if (tasks > tasksMax) held = undefined;
+    held?.push(job);
     if (job.submitSeconds < latest) {
-      throw new WorkloadError(
-        `job ${position} is submitted at ${job.submitSeconds} s, before the one above it (${latest} s), and the file is too large to be sorted in memory`,
-        'sort it by its first column (sort -g)',
-        { file },
-      );
+      disorder ??= `job ${jobCount} is submitted at ${job.submitSeconds} s, before the one above it (${latest} s)`;
     }
     latest = job.submitSeconds;
-    yield job;
+    if (held === undefined && disorder !== undefined) throw tooLargeToSort(disorder, tasksMax, file);
   }
+  held?.sort((a, b) => a.submitSeconds - b.submitSeconds);
+  return { held, jobCount };
+}
+
+function tooLargeToSort(disorder: string, tasksMax: number, file: string): WorkloadError {
+  return new WorkloadError(
+    `${disorder}, and more than ${tasksMax} tasks are too many to be sorted in memory`,
+    'sort it first (a .tr file: sort -g), or take a part of it',
+    { file },
+  );
 }
 
 async function* asyncOf(jobs: Iterable<TraceJob>): AsyncGenerator<TraceJob> {
@@ -108,6 +126,15 @@ function once<T>(compute: () => Promise<T>): () => Promise<T> {
     result ??= compute();
     return result;
   };
+}
+
+/** Of a folder: what `sha256sum` prints for its files, hashed again. */
+async function hashTrace(path: string, format: TraceFormat): Promise<string> {
+  if (format.filesIn === undefined) return hashFile(path);
+  const hash = createHash('sha256');
+  for (const name of await format.filesIn(path))
+    hash.update(`${await hashFile(join(path, name))}  ${name}\n`);
+  return hash.digest('hex');
 }
 
 async function hashFile(file: string): Promise<string> {

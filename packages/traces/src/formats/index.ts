@@ -1,44 +1,70 @@
 import { WorkloadError } from '../errors.js';
-import type { Jobs, TraceJob } from '../job.js';
-import { firstLine } from './lines.js';
-import { emptyTrace, looksLikeTr, readTr, TR_LAYOUT, trLines } from './tr.js';
+import { google2011 } from './google2011/index.js';
+import { jsonl } from './jsonl/index.js';
+import { emptyTrace, firstLine } from './lines.js';
+import { isFolder, namesIn } from './paths.js';
+import { quote } from './quote.js';
+import { tr } from './tr.js';
+import type { TraceFormat } from './trace-format.js';
 
-/** A trace format: a file of its own in this folder and a line in `FORMATS`. */
-export interface TraceFormat {
-  readonly name: string;
-  readonly description: string;
-  /** Whether a file is of this format, by its first line that is not blank. */
-  readonly recognises: (firstLine: string) => boolean;
-  /** Jobs in file order, streamed. Throws WorkloadError where the file is wrong. */
-  readonly read: (file: string) => AsyncIterable<TraceJob>;
-  /** The file's text in pieces. */
-  readonly write: (jobs: Jobs) => AsyncIterable<string>;
-}
+/** All formats by name: what help texts, errors and `trace convert` read. */
+export const FORMATS = { tr, jsonl, google2011 } as const satisfies Readonly<Record<string, TraceFormat>>;
 
-export const FORMATS: Readonly<Record<string, TraceFormat>> = {
-  tr: {
-    name: 'tr',
-    description: `the Sparrow, Hawk and Eagle simulators' text: a job a line, ${TR_LAYOUT}; gzip'd or not`,
-    recognises: looksLikeTr,
-    read: readTr,
-    write: trLines,
-  },
-};
+const ALL: readonly TraceFormat[] = Object.values(FORMATS);
+const KNOWN = `known formats are ${Object.keys(FORMATS).join(', ')} (docs/WORKLOADS.md describes them)`;
+/** Those that traces can be written in. */
+const WRITABLE = ALL.filter(({ write }) => write !== undefined);
 
 /**
- * The format of a file, told by its content and never by its name.
- * @throws WorkloadError when the file cannot be read, is empty, or is of no known format
+ * The format of a file or a folder, told by its content and never by its name.
+ * @throws WorkloadError when it cannot be read, is empty, or is of no known format
  */
-export async function detectFormat(file: string): Promise<TraceFormat> {
-  const first = await firstLine(file);
-  if (first === undefined) throw emptyTrace(file);
-  for (const format of Object.values(FORMATS)) if (format.recognises(first.text)) return format;
-  const beginning = first.text.trim().slice(0, 40);
-  const shown = /^[\t\x20-\x7e]*$/.test(beginning) ? `it begins with '${beginning}'` : 'it is not text';
-  const known = Object.values(FORMATS).map((format) => `${format.name} (${format.description})`);
+export async function detectFormat(path: string): Promise<TraceFormat> {
+  if (await isFolder(path)) return detectFolder(path);
+  const first = await firstLine(path);
+  if (first === undefined) throw emptyTrace(path, KNOWN);
+  for (const format of ALL) if (format.recognises(first.text)) return format;
+  const beginning = first.text.trim();
+  const shown = /^[\t\x20-\x7e]*$/.test(beginning.slice(0, 40))
+    ? `it begins with ${quote(beginning)}`
+    : 'it is not text';
+  throw new WorkloadError(`not a known trace format: ${shown}`, KNOWN, {
+    file: path,
+    line: first.line,
+  });
+}
+
+async function detectFolder(folder: string): Promise<TraceFormat> {
+  const entries = await namesIn(folder);
+  const format = ALL.find(({ recognisesFolder }) => recognisesFolder?.(entries));
+  if (format !== undefined) return format;
   throw new WorkloadError(
-    `not a known trace format: ${shown}`,
-    `known ${known.length === 1 ? 'is' : 'are'} ${known.join(', ')}`,
-    { file, line: first.line },
+    `this is ${entries.length === 0 ? 'an empty folder' : 'a folder without a known trace'}`,
+    'name a trace file, or the folder that holds job_events and task_events of the official Google trace',
+    { file: folder },
+  );
+}
+
+/**
+ * The format to write a file in: the one that is named, else the one that the file's ending says.
+ * @throws WorkloadError when the format is not known or can only be read, or the ending says nothing
+ */
+export function formatToWrite(file: string, name?: string): TraceFormat {
+  if (name !== undefined) {
+    const named = WRITABLE.find((format) => format.name === name);
+    if (named !== undefined) return named;
+    throw new WorkloadError(
+      Object.hasOwn(FORMATS, name) ? `${name} can only be read` : `unknown format '${name}'`,
+      `traces are written as ${WRITABLE.map((format) => format.name).join(' or ')}`,
+    );
+  }
+  const ending = /(\.[^./\\]+)(\.gz)?$/i.exec(file)?.[1]?.toLowerCase() ?? '';
+  const format = WRITABLE.find(({ endings }) => endings.includes(ending));
+  if (format !== undefined) return format;
+  const endings = WRITABLE.flatMap((each) => each.endings);
+  throw new WorkloadError(
+    'the name does not say in which format to write',
+    `let it end in ${endings.join(' or ')} (and .gz after it for gzip), or name the format`,
+    { file },
   );
 }

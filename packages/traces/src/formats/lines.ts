@@ -1,29 +1,20 @@
 import { createReadStream } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { createGunzip } from 'node:zlib';
 import { WorkloadError } from '../errors.js';
+import { checkFile, orUnreadable, unreadable } from './paths.js';
 
 /** Bytes of one line at most: a job of about four million tasks. More is no trace, or a broken one. */
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
 const NEWLINE = 10;
 
-/** Refuses what cannot be read as a trace file, before anything is opened. */
-export async function checkReadable(file: string): Promise<void> {
-  let found: Awaited<ReturnType<typeof stat>>;
-  try {
-    found = await stat(file);
-  } catch (cause) {
-    throw unreadable(file, cause);
-  }
-  if (found.isDirectory()) {
-    throw new WorkloadError('this is a folder', 'name one trace file in it', { file });
-  }
-}
-
-/** Content of a file in chunks, decompressed where its first bytes say gzip (whatever it is called). */
-export async function* readChunks(file: string): AsyncGenerator<Buffer> {
-  await checkReadable(file);
+/**
+ * Content of a file in chunks, decompressed where its first bytes say gzip (whatever it is called).
+ * @param lineNow the line that has been reached, for the error where the compressed data is damaged
+ */
+async function* readChunks(file: string, lineNow: () => number): AsyncGenerator<Buffer> {
+  await checkFile(file);
   const gzipped = await isGzipped(file);
   const source = createReadStream(file, { highWaterMark: CHUNK_BYTES });
   // `pipe` does not pass a read error on, and without it the reader would wait for ever.
@@ -32,7 +23,7 @@ export async function* readChunks(file: string): AsyncGenerator<Buffer> {
   try {
     for await (const chunk of content) yield chunk as Buffer;
   } catch (cause) {
-    throw gzipped ? brokenGzip(file, cause) : unreadable(file, cause);
+    throw gzipped ? brokenGzip(file, lineNow(), cause) : unreadable(file, cause);
   } finally {
     source.destroy();
   }
@@ -46,7 +37,7 @@ export async function* readLineBatches(file: string): AsyncGenerator<string[]> {
   let pending: Buffer[] = [];
   let pendingBytes = 0;
   let lines = 0;
-  for await (const chunk of readChunks(file)) {
+  for await (const chunk of readChunks(file, () => lines + 1)) {
     const batch: string[] = [];
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
@@ -85,13 +76,13 @@ export async function firstLine(file: string): Promise<{ text: string; line: num
   return undefined;
 }
 
+/** @param advice how a job would look */
+export function emptyTrace(file: string, advice: string): WorkloadError {
+  return new WorkloadError('the trace is empty', advice, { file });
+}
+
 async function isGzipped(file: string): Promise<boolean> {
-  let handle: Awaited<ReturnType<typeof open>>;
-  try {
-    handle = await open(file);
-  } catch (cause) {
-    throw unreadable(file, cause);
-  }
+  const handle = await orUnreadable(file, open(file));
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
     return bytesRead === 2 && buffer[0] === 0x1f && buffer[1] === 0x8b;
@@ -104,22 +95,11 @@ function text(bytes: Buffer): string {
   return bytes.toString('utf8');
 }
 
-function unreadable(file: string, cause: unknown): WorkloadError {
-  const code = (cause as NodeJS.ErrnoException).code;
-  if (code === 'ENOENT' || code === 'ENOTDIR') {
-    return new WorkloadError('no such file', 'check the path', { file, cause });
-  }
-  if (code === 'EACCES') {
-    return new WorkloadError('no permission to read the file', 'check its mode and owner', { file, cause });
-  }
-  return new WorkloadError(`cannot be read (${(cause as Error).message})`, 'check the file', { file, cause });
-}
-
-function brokenGzip(file: string, cause: unknown): WorkloadError {
+function brokenGzip(file: string, line: number, cause: unknown): WorkloadError {
   const truncated = (cause as NodeJS.ErrnoException).code === 'Z_BUF_ERROR';
   return new WorkloadError(
     truncated ? 'the gzip data ends too early' : `the gzip data is damaged (${(cause as Error).message})`,
     'copy or download the file again',
-    { file, cause },
+    { file, line, cause },
   );
 }

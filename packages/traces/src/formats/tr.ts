@@ -1,13 +1,25 @@
 import { WorkloadError } from '../errors.js';
 import type { Jobs, TraceJob } from '../job.js';
-import { readLineBatches } from './lines.js';
+import { Tally } from '../tally.js';
+import { emptyTrace, readLineBatches } from './lines.js';
+import { quote } from './quote.js';
+import type { TraceFormat } from './trace-format.js';
 
 /**
  * The `.tr` format of the Sparrow, Hawk and Eagle simulations: one job a line,
  * `submit_s n_tasks mean_task_s d1 d2 … dn`, fields separated by one or more blanks. Numbers may be
  * floats, lines need not be in order of time, and blank lines are skipped.
  */
-export const TR_LAYOUT = '`submit_s tasks mean_s d1 d2 … dn`, separated by blanks';
+const TR_LAYOUT = '`submit_s tasks mean_s d1 d2 … dn`, separated by blanks';
+
+export const tr = {
+  name: 'tr',
+  description: `the Sparrow, Hawk and Eagle simulators' text: a job a line, ${TR_LAYOUT}; gzip'd or not`,
+  endings: ['.tr'],
+  recognises: looksLikeTr,
+  read: readTr,
+  write: trLines,
+} as const satisfies TraceFormat;
 
 /** Whether a line looks like `.tr`: it begins with a number that is followed by a blank or nothing. */
 export function looksLikeTr(line: string): boolean {
@@ -31,11 +43,7 @@ export async function* readTr(file: string): AsyncGenerator<TraceJob> {
       yield job;
     }
   }
-  if (jobs === 0) throw emptyTrace(file);
-}
-
-export function emptyTrace(file: string): WorkloadError {
-  return new WorkloadError('the trace is empty', `each line is a job: ${TR_LAYOUT}`, { file });
+  if (jobs === 0) throw emptyTrace(file, `each line is a job: ${TR_LAYOUT}`);
 }
 
 /** One line as a job, or undefined when it is blank. */
@@ -161,14 +169,19 @@ class Fields {
 
 const POWERS_OF_TEN = Float64Array.from({ length: 23 }, (_, exponent) => Number(`1e${exponent}`));
 
-function quote(token: string): string {
-  return `'${token.length > 40 ? `${token.slice(0, 40)}…` : token}'`;
-}
-
-/** Lines of the `.tr` format, each with its line end. Numbers are written so that they read back exactly. */
-export async function* trLines(jobs: Jobs): AsyncGenerator<string> {
+/**
+ * Lines of the `.tr` format, each with its line end. Numbers are written so that they read back exactly.
+ * @param tally counts the jobs that have something for which there is no column
+ */
+export async function* trLines(jobs: Jobs, tally = new Tally()): AsyncGenerator<string> {
   for await (const job of jobs) {
-    const { submitSeconds, durationsSeconds, meanSeconds } = job;
+    const { submitSeconds, durationsSeconds, meanSeconds, ...rest } = job;
+    for (const field of Object.keys(rest)) {
+      tally.add({
+        code: `lost-${field}`,
+        what: `jobs whose ${field} has no place in .tr: written without it`,
+      });
+    }
     yield `${submitSeconds} ${durationsSeconds.length} ${meanSeconds} ${durationsSeconds.join(' ')}\n`;
   }
 }

@@ -1,7 +1,7 @@
+import { Random } from '@goshawk/core';
+import { microseconds, NormalDraws, poissonArrivals, urn } from '../draws.js';
 import { jobOf, sum, type TraceJob } from '../job.js';
-import { Random } from '../random.js';
 import { StratifiedUniform } from '../stratified.js';
-import { microseconds, poissonArrivals, urn } from './draws.js';
 import { defineGenerator } from './generator.js';
 import { LONG_JOBS, MEAN_QUANTILES, SHORT_JOBS, type SizeBand, SPREAD_QUANTILES } from './google-tables.js';
 import { count, positive, seed } from './options.js';
@@ -44,7 +44,7 @@ export function* googleLikeJobs(options: {
   readonly meanInterarrivalSeconds: number;
   readonly seed: number;
 }): Generator<TraceJob> {
-  const random = new Random(options.seed).fork('google-like');
+  const random = Random.seeded(options.seed).fork('google-like');
   const nextSubmission = poissonArrivals(random.fork('arrivals'), options.meanInterarrivalSeconds);
   const isLong = urn(random.fork('classes'), options.jobs, options.longJobs);
   const short = new JobClass(SHORT_JOBS, random.fork('short'));
@@ -80,14 +80,14 @@ class JobClass {
   readonly #sizes: StratifiedUniform;
   readonly #means: readonly StratifiedUniform[];
   readonly #spreads: Random;
-  readonly #tasks: Random;
+  readonly #tasks: NormalDraws;
 
   constructor(bands: readonly SizeBand[], random: Random) {
     this.#bands = bands;
     this.#sizes = new StratifiedUniform(random.fork('sizes'), SIZE_STRATA);
     this.#means = bands.map((_, i) => new StratifiedUniform(random.fork(`means ${i}`), MEAN_STRATA));
     this.#spreads = random.fork('spreads');
-    this.#tasks = random.fork('tasks');
+    this.#tasks = new NormalDraws(random.fork('tasks'));
   }
 
   /** Task durations of one job in seconds. */
@@ -98,7 +98,7 @@ class JobClass {
     if (band.spread === undefined || tasks === 1) {
       return new Float64Array(tasks).fill(microseconds(meanSeconds));
     }
-    const spread = quantile(SPREAD_QUANTILES, band.spread, this.#spreads.uniform());
+    const spread = quantile(SPREAD_QUANTILES, band.spread, this.#spreads.next());
     return logNormalDurations(tasks, meanSeconds, spread, this.#tasks);
   }
 
@@ -130,10 +130,10 @@ function logNormalDurations(
   tasks: number,
   meanSeconds: number,
   spread: number,
-  random: Random,
+  normal: NormalDraws,
 ): Float64Array {
   const values = new Float64Array(tasks);
-  for (let i = 0; i < tasks; i++) values[i] = random.normal();
+  for (let i = 0; i < tasks; i++) values[i] = normal.next();
   const centre = sum(values) / tasks;
   let squares = 0;
   for (let i = 0; i < tasks; i++) squares += (values[i]! - centre) ** 2;

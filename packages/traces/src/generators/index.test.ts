@@ -2,8 +2,6 @@ import { describe, expect, it } from 'vitest';
 import type { TraceJob } from '../job.js';
 import { sum } from '../job.js';
 import { nearestRank } from '../percentiles.js';
-import { Random } from '../random.js';
-import { urn } from './draws.js';
 import { configureGenerator, GENERATORS } from './index.js';
 
 function jobsOf(spec: string): TraceJob[] {
@@ -159,12 +157,4 @@ describe('poisson', () => {
     const constant = jobsOf('poisson:jobs=5,tasks=2,mean=8,durations=constant');
     expect(constant.map((job) => [...job.durationsSeconds])).toEqual(Array(5).fill([8, 8]));
   });
-});
-
-it('an urn gives exactly what is in it', () => {
-  for (let seed = 0; seed < 20; seed++) {
-    const draw = urn(new Random(seed), 50, 7);
-    const drawn = Array.from({ length: 50 }, draw);
-    expect(drawn.filter(Boolean)).toHaveLength(7);
-  }
 });

@@ -1,6 +1,6 @@
+import { Random } from '@goshawk/core';
+import { exponential, integer, microseconds, NormalDraws, poissonArrivals } from '../draws.js';
 import { jobOf, type TraceJob } from '../job.js';
-import { Random } from '../random.js';
-import { microseconds, poissonArrivals } from './draws.js';
 import { defineGenerator, type WorkloadGenerator } from './generator.js';
 import { CLOUDERA, FACEBOOK, type Installation, YAHOO } from './mapreduce-tables.js';
 import { choice, count, positive, seed } from './options.js';
@@ -47,7 +47,7 @@ function mapReduce(installation: Installation): WorkloadGenerator {
       seed: seed(),
     },
     generate: function* ({ jobs, deviation, load, workers, seed }): Generator<TraceJob> {
-      const random = new Random(seed).fork(name);
+      const random = Random.seeded(seed).fork(name);
       const deviationOf = DEVIATION[deviation];
       const taskSecondsPerJob =
         scales.reduce((total, scale) => total + scale.jobs * expectedTaskSeconds(scale, deviationOf), 0) /
@@ -55,12 +55,12 @@ function mapReduce(installation: Installation): WorkloadGenerator {
       const nextSubmission = poissonArrivals(random.fork('arrivals'), taskSecondsPerJob / (load * workers));
       const picks = random.fork('clusters');
       const centroids = random.fork('centroids');
-      const draws = random.fork('durations');
+      const normal = new NormalDraws(random.fork('durations'));
       for (let i = 0; i < jobs; i++) {
-        const scale = pickCluster(scales, picks.integer(publishedJobs));
-        const tasks = Math.max(1, Math.ceil(centroids.exponential(scale.tasks)));
-        const mean = centroids.exponential(scale.seconds);
-        yield jobOf(nextSubmission(), gaussianDurations(tasks, mean, deviationOf(mean), draws));
+        const scale = pickCluster(scales, integer(picks, publishedJobs));
+        const tasks = Math.max(1, Math.ceil(exponential(centroids, scale.tasks)));
+        const mean = exponential(centroids, scale.seconds);
+        yield jobOf(nextSubmission(), gaussianDurations(tasks, mean, deviationOf(mean), normal));
       }
     },
   });
@@ -76,11 +76,16 @@ function pickCluster<T extends { readonly jobs: number }>(clusters: readonly T[]
 }
 
 /** Gaussian durations in seconds, negative ones drawn again. */
-function gaussianDurations(tasks: number, mean: number, deviation: number, random: Random): Float64Array {
+function gaussianDurations(
+  tasks: number,
+  mean: number,
+  deviation: number,
+  normal: NormalDraws,
+): Float64Array {
   const durations = new Float64Array(tasks);
   for (let i = 0; i < tasks; i++) {
     let duration = -1;
-    while (duration < 0) duration = mean + deviation * random.normal();
+    while (duration < 0) duration = mean + deviation * normal.next();
     durations[i] = microseconds(duration);
   }
   return durations;

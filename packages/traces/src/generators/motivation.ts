@@ -1,6 +1,6 @@
+import { Random } from '@goshawk/core';
+import { poissonArrivals, urn } from '../draws.js';
 import { jobOf, type TraceJob } from '../job.js';
-import { Random } from '../random.js';
-import { poissonArrivals, urn } from './draws.js';
 import { defineGenerator } from './generator.js';
 import { count, positive, seed } from './options.js';
 
@@ -19,7 +19,7 @@ export const motivation = defineGenerator({
     seed: seed(),
   },
   generate: function* ({ jobs, interarrival, seed }): Generator<TraceJob> {
-    const random = new Random(seed).fork('motivation');
+    const random = Random.seeded(seed).fork('motivation');
     const nextSubmission = poissonArrivals(random.fork('arrivals'), interarrival);
     const isLong = urn(random.fork('classes'), jobs, Math.round(LONG_SHARE * jobs));
     for (let i = 0; i < jobs; i++) {

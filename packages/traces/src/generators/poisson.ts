@@ -1,6 +1,6 @@
+import { Random } from '@goshawk/core';
+import { exponential, microseconds, poissonArrivals } from '../draws.js';
 import { jobOf, type TraceJob } from '../job.js';
-import { Random } from '../random.js';
-import { microseconds, poissonArrivals } from './draws.js';
 import { defineGenerator } from './generator.js';
 import { choice, count, positive, seed } from './options.js';
 
@@ -18,13 +18,13 @@ export const poisson = defineGenerator({
     seed: seed(),
   },
   generate: function* ({ jobs, tasks, mean, durations, load, workers, seed }): Generator<TraceJob> {
-    const random = new Random(seed).fork('poisson');
+    const random = Random.seeded(seed).fork('poisson');
     const nextSubmission = poissonArrivals(random.fork('arrivals'), (tasks * mean) / (load * workers));
     const draws = random.fork('durations');
     for (let i = 0; i < jobs; i++) {
       const durationsSeconds = new Float64Array(tasks);
       for (let task = 0; task < tasks; task++) {
-        durationsSeconds[task] = durations === 'constant' ? mean : microseconds(draws.exponential(mean));
+        durationsSeconds[task] = durations === 'constant' ? mean : microseconds(exponential(draws, mean));
       }
       yield jobOf(nextSubmission(), durationsSeconds);
     }

@@ -1,5 +1,6 @@
+import type { Random } from '@goshawk/core';
+import { exponential } from '../draws.js';
 import type { TraceJob } from '../job.js';
-import type { Random } from '../random.js';
 
 /**
  * The same jobs with new submission times: a Poisson process, given that all of its arrivals fall into
@@ -10,9 +11,9 @@ export function drawArrivals(jobs: readonly TraceJob[], spanSeconds: number, ran
   const ends: number[] = [];
   let total = 0;
   for (let i = 0; i < jobs.length; i++) {
-    total += random.exponential(1);
+    total += exponential(random, 1);
     ends.push(total);
   }
-  total += random.exponential(1);
+  total += exponential(random, 1);
   return jobs.map((job, i) => ({ ...job, submitSeconds: (ends[i]! / total) * spanSeconds }));
 }

@@ -1,53 +1,24 @@
+import { Random } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { exponential } from '../draws.js';
 import { WorkloadError } from '../errors.js';
 import { configureGenerator } from '../generators/index.js';
-import { jobOf, sum, type TraceJob } from '../job.js';
-import { Random } from '../random.js';
+import { jobOf, sum } from '../job.js';
 import { drawArrivals } from './arrivals.js';
 import { fifoMakespan } from './makespan.js';
 import { preparePrototype } from './prepare.js';
-import { sampleJobs } from './sample.js';
 import { scaleTasks, scaleToCluster } from './scale.js';
 
 const durations = fc
   .array(fc.double({ min: 0.001, max: 1e6, noNaN: true }), { minLength: 1, maxLength: 300 })
   .map((list) => Float64Array.from(list));
 
-describe('sampleJobs', () => {
-  const jobs = Array.from({ length: 100 }, (_, i) => jobOf(i % 10, Float64Array.of(i)));
-
-  it('draws without replacement and keeps the order of submission', async () => {
-    const { sample, total } = await sampleJobs(jobs, 30, new Random(1));
-    expect(total).toBe(100);
-    expect(sample).toHaveLength(30);
-    expect(new Set(sample).size).toBe(30);
-    const submits = sample.map((job) => job.submitSeconds);
-    expect(submits).toEqual(submits.toSorted((a, b) => a - b));
-  });
-
-  it('takes every job when there are no more than wanted', async () => {
-    const { sample } = await sampleJobs(jobs, 100, new Random(1));
-    expect(new Set(sample)).toEqual(new Set(jobs));
-  });
-
-  it('takes each job equally often', async () => {
-    const taken = new Map<TraceJob, number>();
-    for (let seed = 0; seed < 2000; seed++) {
-      const { sample } = await sampleJobs(jobs, 10, new Random(seed));
-      for (const job of sample) taken.set(job, (taken.get(job) ?? 0) + 1);
-    }
-    // 200 expected each, with a deviation of 13.
-    expect(Math.min(...taken.values())).toBeGreaterThan(140);
-    expect(Math.max(...taken.values())).toBeLessThan(260);
-  });
-});
-
 describe('scaleTasks', () => {
   it('keeps the task seconds and one task at least', () => {
     fc.assert(
       fc.property(durations, fc.double({ min: 0.001, max: 1, noNaN: true }), (before, factor) => {
-        const scaled = scaleTasks(jobOf(3, before), factor, new Random(1));
+        const scaled = scaleTasks(jobOf(3, before), factor, Random.seeded(1));
         expect(scaled.durationsSeconds.length).toBe(Math.max(1, Math.round(before.length * factor)));
         expect(sum(scaled.durationsSeconds) / sum(before)).toBeCloseTo(1, 9);
         expect(scaled.meanSeconds * scaled.durationsSeconds.length).toBeCloseTo(sum(before), 3);
@@ -57,8 +28,8 @@ describe('scaleTasks', () => {
   });
 
   it('keeps the spread of the durations within the job', () => {
-    const random = new Random(4);
-    const before = Float64Array.from({ length: 1000 }, () => random.exponential(10));
+    const random = Random.seeded(4);
+    const before = Float64Array.from({ length: 1000 }, () => exponential(random, 10));
     const { durationsSeconds } = scaleTasks(jobOf(0, before), 0.05, random);
     const spread = (values: Float64Array) => {
       const mean = sum(values) / values.length;
@@ -69,15 +40,33 @@ describe('scaleTasks', () => {
     expect(durationsSeconds).not.toEqual(durationsSeconds.toSorted());
   });
 
+  it('scales the stages of a job each for itself, and the estimates with the durations', () => {
+    const job = {
+      ...jobOf(0, Float64Array.of(1, 2, 3, 4, 5, 6, 100, 300)),
+      stages: [
+        { name: 'map', after: [], tasks: 6 },
+        { name: 'reduce', after: [0], tasks: 2 },
+      ],
+      estimateSeconds: 40,
+      timeoutSeconds: 500,
+    };
+    const scaled = scaleTasks(job, 0.5, Random.seeded(1));
+    expect(scaled.stages!.map((stage) => stage.tasks)).toEqual([3, 1]);
+    expect(sum(scaled.durationsSeconds.subarray(0, 3))).toBeCloseTo(21, 9);
+    expect(scaled.durationsSeconds[3]).toBeCloseTo(400, 9);
+    expect(scaled).toMatchObject({ estimateSeconds: 80, timeoutSeconds: 1000 });
+    expect(scaleTasks(job, 0.01, Random.seeded(1)).stages!.map((stage) => stage.tasks)).toEqual([1, 1]);
+  });
+
   it('copes with durations of 0 s', () => {
     const before = Float64Array.of(0, 0, 0, 0, 8);
-    expect([...scaleTasks(jobOf(0, before), 0.4, new Random(1)).durationsSeconds].sort()).toEqual([4, 4]);
+    expect([...scaleTasks(jobOf(0, before), 0.4, Random.seeded(1)).durationsSeconds].sort()).toEqual([4, 4]);
   });
 
   it('leaves a workload alone whose largest job fits the cluster', () => {
     const jobs = [jobOf(0, new Float64Array(10).fill(1)), jobOf(1, new Float64Array(3).fill(1))];
-    expect(scaleToCluster(jobs, 10, new Random(1))).toEqual({ jobs, taskFactor: 1 });
-    expect(scaleToCluster(jobs, 5, new Random(1)).jobs.map((job) => job.durationsSeconds.length)).toEqual([
+    expect(scaleToCluster(jobs, 10, Random.seeded(1))).toEqual({ jobs, taskFactor: 1 });
+    expect(scaleToCluster(jobs, 5, Random.seeded(1)).jobs.map((job) => job.durationsSeconds.length)).toEqual([
       5, 2,
     ]);
   });
@@ -85,7 +74,7 @@ describe('scaleTasks', () => {
 
 it('drawArrivals spreads the jobs over the span, in order', () => {
   const jobs = Array.from({ length: 1000 }, () => jobOf(0, Float64Array.of(1)));
-  const submits = drawArrivals(jobs, 500, new Random(1)).map((job) => job.submitSeconds);
+  const submits = drawArrivals(jobs, 500, Random.seeded(1)).map((job) => job.submitSeconds);
   expect(submits).toEqual(submits.toSorted((a, b) => a - b));
   expect(submits[0]).toBeGreaterThan(0);
   expect(submits.at(-1)).toBeLessThan(500);
@@ -178,13 +167,22 @@ describe('preparePrototype', () => {
     expect(await submits(1)).not.toEqual(await submits(2));
   });
 
-  it('keeps what a job is called and who owns it', async () => {
-    const job = { ...jobOf(0, Float64Array.of(1)), name: 'n', user: 'u', logicalName: 'l' };
-    const { jobs } = await preparePrototype([job], { workers: 1 });
+  it('keeps what a job is called, who owns it, its stages, and what its owner believes', async () => {
+    const job = {
+      ...jobOf(0, Float64Array.of(1)),
+      name: 'n',
+      user: 'u',
+      logicalName: 'l',
+      stages: [{ name: 's', after: [], tasks: 1 }],
+      estimateSeconds: 3,
+    };
+    const { jobs } = await preparePrototype([job], { workers: 1, scale: 10 });
     expect(jobs[0]).toMatchObject({
       name: 'n',
       user: 'u',
       logicalName: 'l',
+      stages: job.stages,
+      estimateMs: 300,
       original: { tasks: 1, meanSeconds: 1 },
     });
   });

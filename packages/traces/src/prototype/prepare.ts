@@ -1,10 +1,10 @@
+import { Random } from '@goshawk/core';
 import { WorkloadError } from '../errors.js';
-import { type Jobs, sum, type TraceJob } from '../job.js';
+import { type Jobs, sum, type TraceJob, type TraceStage } from '../job.js';
 import { type Distribution, distributionOf } from '../percentiles.js';
-import { Random } from '../random.js';
+import { sampleJobs } from '../sample/jobs.js';
 import { drawArrivals } from './arrivals.js';
 import { fifoMakespan } from './makespan.js';
-import { sampleJobs } from './sample.js';
 import { scaleToCluster } from './scale.js';
 
 export interface PrototypeOptions {
@@ -34,6 +34,10 @@ export interface ReplayJob {
   readonly name?: string;
   readonly user?: string;
   readonly logicalName?: string;
+  /** Of a job of several stages; each holds the `tasks` durations that follow those of the one before. */
+  readonly stages?: readonly TraceStage[];
+  /** Mean task duration as the submitter of the traced job believed it, as replayed. */
+  readonly estimateMs?: number;
   /** What the job was in the trace. */
   readonly original: { readonly tasks: number; readonly meanSeconds: number };
 }
@@ -83,7 +87,7 @@ export interface PreparedPrototype {
  */
 export async function preparePrototype(jobs: Jobs, options: PrototypeOptions): Promise<PreparedPrototype> {
   checkOptions(options);
-  const random = new Random(options.seed ?? 1).fork('prototype');
+  const random = Random.seeded(options.seed ?? 1).fork('prototype');
   const { sample, total } = await sampleJobs(jobs, options.jobs ?? Infinity, random.fork('sample'));
   return prepareSample(sample, total, options, random);
 }
@@ -91,7 +95,7 @@ export async function preparePrototype(jobs: Jobs, options: PrototypeOptions): P
 /** `preparePrototype` for all of the given jobs, without a sample, at once. */
 export function prepareJobs(jobs: readonly TraceJob[], options: PrototypeOptions): PreparedPrototype {
   checkOptions(options);
-  return prepareSample(jobs, jobs.length, options, new Random(options.seed ?? 1).fork('prototype'));
+  return prepareSample(jobs, jobs.length, options, Random.seeded(options.seed ?? 1).fork('prototype'));
 }
 
 function prepareSample(
@@ -134,7 +138,7 @@ function prepareSample(
 }
 
 function replayJob(job: TraceJob, original: TraceJob, divisor: number): ReplayJob {
-  const { name, user, logicalName } = job;
+  const { name, user, logicalName, stages, estimateSeconds } = job;
   const milliseconds = (seconds: number) => (seconds * 1000) / divisor;
   return {
     submitMs: milliseconds(job.submitSeconds),
@@ -143,6 +147,8 @@ function replayJob(job: TraceJob, original: TraceJob, divisor: number): ReplayJo
     ...(name === undefined ? {} : { name }),
     ...(user === undefined ? {} : { user }),
     ...(logicalName === undefined ? {} : { logicalName }),
+    ...(stages === undefined ? {} : { stages }),
+    ...(estimateSeconds === undefined ? {} : { estimateMs: milliseconds(estimateSeconds) }),
     original: { tasks: original.durationsSeconds.length, meanSeconds: original.meanSeconds },
   };
 }

@@ -1,5 +1,7 @@
+import type { Random } from '@goshawk/core';
+import { apportion } from '../apportion.js';
+import { shuffle } from '../draws.js';
 import { sum, type TraceJob } from '../job.js';
-import type { Random } from '../random.js';
 
 /**
  * Factor for the number of tasks of each job, so that the largest job has as many tasks as the cluster
@@ -12,15 +14,45 @@ export function taskFactor(jobs: readonly TraceJob[], slots: number): number {
 }
 
 /**
- * A job with `factor` times the tasks (rounded, one at least) and the same task seconds. The remaining
- * durations are the middles of equal slices of the sorted durations, so that they are spread as the
- * original's are, stretched to keep the sum, in random order.
+ * A job with `factor` times the tasks (rounded, one at least, and one at least of each stage) and the
+ * same task seconds. The remaining durations are the middles of equal slices of the sorted durations, so
+ * that they are spread as the original's are, stretched to keep the sum, in random order.
  * @param factor in (0, 1]
  */
 export function scaleTasks(job: TraceJob, factor: number, random: Random): TraceJob {
-  const before = job.durationsSeconds;
-  const tasks = Math.max(1, Math.round(before.length * factor));
+  const { durationsSeconds: before, stages } = job;
+  const tasks = Math.max(stages?.length ?? 1, Math.round(before.length * factor));
   if (tasks === before.length) return job;
+  // The mean in the file and the submitter's are estimates, which may differ from the durations: they
+  // are stretched alike, and so is the time after which a task is killed.
+  const stretch = before.length / tasks;
+  const stretched = {
+    ...job,
+    meanSeconds: job.meanSeconds * stretch,
+    ...(job.estimateSeconds === undefined ? {} : { estimateSeconds: job.estimateSeconds * stretch }),
+    ...(job.timeoutSeconds === undefined ? {} : { timeoutSeconds: job.timeoutSeconds * stretch }),
+  };
+  if (stages === undefined) return { ...stretched, durationsSeconds: fewer(before, tasks, random) };
+  const parts = apportion(
+    stages.map((stage) => stage.tasks),
+    tasks,
+  );
+  const durationsSeconds = new Float64Array(tasks);
+  let from = 0;
+  let to = 0;
+  stages.forEach((stage, i) => {
+    durationsSeconds.set(fewer(before.subarray(from, from + stage.tasks), parts[i]!, random), to);
+    from += stage.tasks;
+    to += parts[i]!;
+  });
+  return {
+    ...stretched,
+    durationsSeconds,
+    stages: stages.map((stage, i) => ({ ...stage, tasks: parts[i]! })),
+  };
+}
+
+function fewer(before: Float64Array, tasks: number, random: Random): Float64Array {
   const sorted = before.toSorted();
   const kept = new Float64Array(tasks);
   for (let i = 0; i < tasks; i++) kept[i] = sorted[Math.floor(((i + 0.5) * before.length) / tasks)]!;
@@ -29,9 +61,7 @@ export function scaleTasks(job: TraceJob, factor: number, random: Random): Trace
   for (let i = 0; i < tasks; i++) {
     kept[i] = keptSeconds > 0 ? kept[i]! * (taskSeconds / keptSeconds) : taskSeconds / tasks;
   }
-  random.shuffle(kept);
-  // The mean in the file is an estimate, which may differ from the durations: it is stretched alike.
-  return { ...job, durationsSeconds: kept, meanSeconds: job.meanSeconds * (before.length / tasks) };
+  return shuffle(random, kept);
 }
 
 /** `scaleTasks` for all jobs of a workload, by the factor that fits its largest job to the slots. */

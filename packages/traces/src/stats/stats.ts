@@ -52,7 +52,16 @@ export interface TraceStats {
       readonly taskSecondsShare: number;
     }[];
   } | null;
+  /** For plots, where they were asked for. */
+  readonly cdfs?: {
+    readonly tasksPerJob: Cdf;
+    readonly taskDurationSeconds: Cdf;
+    readonly jobMeanDurationSeconds: Cdf;
+  };
 }
+
+/** The least value, then the percentiles 1, 2, … 100 by nearest rank. */
+export type Cdf = readonly number[];
 
 /** The tenth of the jobs (rounded down, one at least) with the longest mean task duration (Hawk §2.3). */
 export interface LongestTenth {
@@ -72,18 +81,19 @@ export interface LongestTenth {
 /**
  * Statistics of jobs in any order, in one pass. Memory: 8 bytes a task and some 40 a job.
  * @param options.workers cluster sizes for `offeredLoad`
+ * @param options.cdfs also works out `cdfs`
  * @throws WorkloadError when there are no jobs, and what the jobs' reader throws
  */
 export async function traceStats(
   jobs: Jobs,
-  options: { readonly workers?: readonly number[] } = {},
+  options: { readonly workers?: readonly number[]; readonly cdfs?: boolean } = {},
 ): Promise<TraceStats> {
   const columns = new Columns();
   for await (const job of jobs) columns.add(job);
   if (columns.means.length === 0) {
     throw new WorkloadError('the workload has no jobs', 'name a workload with one at least');
   }
-  return columns.summarise(options.workers ?? DEFAULT_WORKERS);
+  return columns.summarise(options.workers ?? DEFAULT_WORKERS, options.cdfs ?? false);
 }
 
 class Columns {
@@ -112,9 +122,10 @@ class Columns {
     this.users.set(job.user, user);
   }
 
-  summarise(workers: readonly number[]): TraceStats {
+  summarise(workers: readonly number[], withCdfs: boolean): TraceStats {
     const tasks = this.tasks.toArray();
     const means = this.means.toArray();
+    const durations = this.durations.toArray();
     const taskSecondsOfJobs = this.taskSeconds.toArray();
     const taskSeconds = sum(taskSecondsOfJobs);
     // Before the columns are sorted, each for itself, for their percentiles.
@@ -125,7 +136,7 @@ class Columns {
     return {
       schema: TRACE_STATS_SCHEMA,
       jobs: means.length,
-      tasks: this.durations.length,
+      tasks: durations.length,
       taskSeconds,
       firstSubmitSeconds: submits[0]!,
       spanSeconds,
@@ -133,12 +144,22 @@ class Columns {
       taskSecondsPerSecond: perSecond,
       offeredLoad: perSecond === null ? [] : workers.map((n) => ({ workers: n, load: perSecond / n })),
       tasksPerJob: distributionOf(tasks)!,
-      taskDurationSeconds: distributionOf(this.durations.toArray())!,
+      taskDurationSeconds: distributionOf(durations)!,
       jobMeanDurationSeconds: distributionOf(means)!,
       jobTaskSeconds: distributionOf(taskSecondsOfJobs)!,
       spreadWithinJobs: distributionOf(this.spreads.toArray()) ?? null,
       longestTenth: longest,
       users: this.#usersOf(taskSeconds),
+      // Of the columns as they are by now: sorted.
+      ...(withCdfs
+        ? {
+            cdfs: {
+              tasksPerJob: cdfOf(tasks),
+              taskDurationSeconds: cdfOf(durations),
+              jobMeanDurationSeconds: cdfOf(means),
+            },
+          }
+        : {}),
     };
   }
 
@@ -150,6 +171,12 @@ class Columns {
       .slice(0, HEAVIEST_USERS);
     return { count: this.users.size, heaviest };
   }
+}
+
+function cdfOf(sorted: Float64Array): Cdf {
+  return Array.from({ length: 101 }, (_, percent) =>
+    percent === 0 ? sorted[0]! : nearestRank(sorted, percent),
+  );
 }
 
 /** The cutoff that `--cutoff p90` means: the nearest-rank percentile of the jobs' mean task durations. */

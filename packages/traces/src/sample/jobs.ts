@@ -1,5 +1,6 @@
+import type { Random } from '@goshawk/core';
+import { integer } from '../draws.js';
 import type { Jobs, TraceJob } from '../job.js';
-import type { Random } from '../random.js';
 
 /**
  * `wanted` jobs drawn at random without replacement (all of them when there are no more), in order of
@@ -19,7 +20,7 @@ export async function sampleJobs(
       continue;
     }
     // Vitter's algorithm R: the k-th job stays with probability wanted/k.
-    const place = random.integer(total);
+    const place = integer(random, total);
     if (place < wanted) reservoir[place] = { job, position };
   }
   reservoir.sort((a, b) => a.job.submitSeconds - b.job.submitSeconds || a.position - b.position);

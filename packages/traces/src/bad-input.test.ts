@@ -1,0 +1,240 @@
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { convertTrace } from './convert.js';
+import { WorkloadError } from './errors.js';
+import { jobRow, taskRow, writeTables } from './formats/google2011/tables.fixture.js';
+import { jobOf } from './job.js';
+import { preparePrototype } from './prototype/prepare.js';
+import { openWorkload } from './workload.js';
+
+let parent: string;
+beforeAll(async () => {
+  parent = await mkdtemp(join(tmpdir(), 'goshawk-bad-input-'));
+});
+afterAll(() => rm(parent, { recursive: true }));
+
+const JOBS = [
+  jobRow(10, 1, 'submit'),
+  jobRow(15, 1, 'finish'),
+  jobRow(20, 2, 'submit'),
+  jobRow(25, 2, 'finish'),
+];
+const TASKS = [1, 2].flatMap((job) => [
+  taskRow(10 * job, job, 0, 'submit'),
+  taskRow(10 * job + 1, job, 0, 'schedule'),
+  taskRow(10 * job + 5, job, 0, 'finish'),
+]);
+const PART = 'part-00000-of-00500.csv';
+
+async function tables({ jobs = JOBS, tasks = TASKS, gzip = false } = {}): Promise<string> {
+  return writeTables(parent, { job_events: [jobs], task_events: [tasks] }, { gzip });
+}
+
+async function fileOf(content: string | Buffer): Promise<string> {
+  const file = join(await mkdtemp(join(parent, 'file-')), 'trace');
+  await writeFile(file, content);
+  return file;
+}
+
+async function halve(file: string): Promise<void> {
+  const bytes = await readFile(file);
+  await writeFile(file, bytes.subarray(0, bytes.length >> 1));
+}
+
+/** A table row with one column replaced. */
+function withColumn(row: string, column: number, text: string): string {
+  return row.split(',').with(column, text).join(',');
+}
+
+/** What is wrong, how to get it, and the line that says so, after the path of the workload. */
+const CASES: readonly (readonly [what: string, make: () => Promise<string>, line: RegExp])[] = [
+  [
+    'a truncated gzip part',
+    async () => {
+      const folder = await tables({ gzip: true });
+      await halve(join(folder, 'task_events', `${PART}.gz`));
+      return folder;
+    },
+    /^\/task_events\/part-00000-of-00500\.csv\.gz:\d+: the gzip data ends too early; copy or download the file again$/,
+  ],
+  [
+    'a truncated gzip file',
+    async () => {
+      const file = await fileOf(
+        gzipSync(Array.from({ length: 2000 }, (_, i) => `${i} 1 ${i} ${i}`).join('\n')),
+      );
+      await halve(file);
+      return file;
+    },
+    /^:\d+: the gzip data ends too early; /,
+  ],
+  [
+    'a row with too few columns',
+    () => tables({ tasks: TASKS.with(3, '21000000,,2,0') }),
+    /^\/task_events\/part-00000-of-00500\.csv:4: the line has 4 columns in place of 13; /,
+  ],
+  [
+    'a row with too many columns',
+    () => tables({ jobs: JOBS.with(1, `${JOBS[1]},more`) }),
+    /^\/job_events\/part-00000-of-00500\.csv:2: the line has 9 columns in place of 8; /,
+  ],
+  [
+    'a line with too few durations',
+    () => fileOf('0 1 5 5\n1 3 5 5 5\n'),
+    /^:2: 1 of 3 task durations is missing; /,
+  ],
+  ['a duration of NaN', () => fileOf('0 1 5 5\n1 2 5 NaN 5\n'), /^:2: duration 1 of 2 is 'NaN'; /],
+  [
+    'a duration of null',
+    () => fileOf('{"schema":"goshawk.trace/1"}\n{"submitSeconds":0,"durationsSeconds":[null]}\n'),
+    /^:2: durationsSeconds\[0\] is 'null'; it is a number of seconds, zero or more$/,
+  ],
+  [
+    'a number that is none',
+    () => tables({ tasks: TASKS.with(1, withColumn(TASKS[1]!, 3, 'first')) }),
+    /^\/task_events\/part-00000-of-00500\.csv:2: column 4, the task index, is 'first'; it is a whole number$/,
+  ],
+  [
+    'a time that is missing',
+    () => tables({ jobs: JOBS.with(0, withColumn(JOBS[0]!, 0, '')) }),
+    /^\/job_events\/part-00000-of-00500\.csv:1: column 1, the time, is empty; it is a whole number$/,
+  ],
+  [
+    'an event that is not known',
+    () => tables({ jobs: JOBS.with(3, withColumn(JOBS[3]!, 3, '9')) }),
+    /^\/job_events\/part-00000-of-00500\.csv:4: column 4, the event type, is '9'; it is a number from 0 to 8$/,
+  ],
+  [
+    'a request of NaN',
+    () => tables({ tasks: TASKS.with(3, withColumn(TASKS[3]!, 10, 'NaN')) }),
+    /^\/task_events\/part-00000-of-00500\.csv:4: column 11, the memory request, is 'NaN'; it is a number, zero or more$/,
+  ],
+  [
+    'times that go backwards in a part',
+    () => tables({ tasks: TASKS.with(2, taskRow(9, 1, 0, 'finish')) }),
+    /^\/task_events\/part-00000-of-00500\.csv:3: time goes backwards: 9000000 µs comes after 11000000 µs; /,
+  ],
+  [
+    'times that go backwards from part to part',
+    () => writeTables(parent, { job_events: [JOBS.slice(2), JOBS.slice(0, 2)], task_events: [TASKS] }),
+    /^\/job_events\/part-00001-of-00500\.csv:1: time goes backwards: 10000000 µs comes after 25000000 µs; /,
+  ],
+  ['an empty trace', () => fileOf(''), /^: the trace is empty; /],
+  [
+    'an empty folder',
+    () => mkdtemp(join(parent, 'empty-')),
+    /^: this is an empty folder; name a trace file, or /,
+  ],
+  [
+    'a folder of something else',
+    async () => {
+      const folder = await mkdtemp(join(parent, 'other-'));
+      await writeFile(join(folder, 'notes.txt'), 'none');
+      return folder;
+    },
+    /^: this is a folder without a known trace; /,
+  ],
+  [
+    'a table that is missing',
+    () => writeTables(parent, { task_events: [TASKS] }),
+    /^: the folder has no job_events; .* read from both tables/,
+  ],
+  [
+    'a table without parts',
+    () => writeTables(parent, { job_events: [], task_events: [TASKS] }),
+    /^\/job_events: the folder has no parts; /,
+  ],
+  [
+    'a table that is there twice',
+    async () => {
+      const folder = await tables();
+      await writeFile(join(folder, 'job_events.csv'), 'none');
+      return folder;
+    },
+    /^: the folder has job_events 2 times: job_events, job_events\.csv; leave one of them there$/,
+  ],
+  [
+    'a part of no bytes',
+    () => tables({ tasks: [] }),
+    /^\/task_events\/part-00000-of-00500\.csv: the part is empty; /,
+  ],
+  [
+    'a part that is missing between two',
+    async () => {
+      const folder = await tables();
+      await writeFile(join(folder, 'job_events', 'part-00002-of-00500.csv'), 'none');
+      return folder;
+    },
+    /^\/job_events: part 1 is missing between 0 and 2; /,
+  ],
+  [
+    'a part that is there twice',
+    async () => {
+      const folder = await tables();
+      await writeFile(join(folder, 'job_events', `${PART}.gz`), 'none');
+      return folder;
+    },
+    /^\/job_events: part 0 is there twice, plain and gzip'd; /,
+  ],
+  [
+    'the folder of one table',
+    async () => join(await tables(), 'task_events'),
+    /^: this is only a part of the official Google trace; name the folder that holds both job_events and task_events$/,
+  ],
+  [
+    'one part of one table',
+    async () => join(await tables(), 'task_events', PART),
+    /^: this is only a part of the official Google trace; name the folder /,
+  ],
+  [
+    'tables from which no job comes',
+    () => tables({ tasks: TASKS.filter((_, i) => i % 3 === 0) }),
+    /^: no job in these parts has a finished task \(2 jobs with tasks that waited or ran when the parts end: left out\); /,
+  ],
+];
+
+describe.each(CASES)('%s', (_, make, line) => {
+  it('is told in one line that names the place, and nothing is written', async () => {
+    const path = await make();
+    const out = await mkdtemp(join(parent, 'out-'));
+    const failure = await (async () => convertTrace(await openWorkload(path), join(out, 'x.tr')))().catch(
+      (error: unknown) => error,
+    );
+    expect(failure).toBeInstanceOf(WorkloadError);
+    const { message } = failure as Error;
+    expect(message.startsWith(path)).toBe(true);
+    expect(message.slice(path.length)).toMatch(line);
+    expect(message).not.toContain('\n');
+    expect(await readdir(out)).toEqual([]);
+  });
+});
+
+it('a trace that breaks only while it is written leaves nothing half-written', async () => {
+  const file = await fileOf('0 1 5 5\n1 1 5 5\n');
+  const workload = await openWorkload(file, { heldTasksMax: 1 });
+  await appendFile(file, '2 1 5\n');
+  const out = await mkdtemp(join(parent, 'out-'));
+  await expect(convertTrace(workload, join(out, 'x.tr'))).rejects.toThrow(
+    'trace:3: 1 of 1 task durations is missing',
+  );
+  expect(await readdir(out)).toEqual([]);
+});
+
+it('a part that cannot be opened is told as such', async () => {
+  const folder = await tables();
+  await mkdir(join(folder, 'task_events', 'part-00001-of-00500.csv'));
+  await expect(openWorkload(folder)).rejects.toThrow('part-00001-of-00500.csv: this is a folder; ');
+  await rename(join(folder, 'task_events'), join(folder, 'task_events.csv'));
+  await expect(openWorkload(folder)).rejects.toThrow(/part-00001-of-00500\.csv: this is a folder/);
+});
+
+it('a job of 5,000 tasks fits three workers', async () => {
+  const { jobs } = await preparePrototype([jobOf(0, new Float64Array(5000).fill(1))], {
+    workers: 3,
+    scale: 1,
+  });
+  expect(jobs.map((job) => job.durationsMs.length)).toEqual([3]);
+});

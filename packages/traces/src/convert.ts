@@ -1,0 +1,53 @@
+import { formatToWrite } from './formats/index.js';
+import { writeTrace } from './formats/write.js';
+import type { Jobs, TraceJob } from './job.js';
+import { type SampleOptions, sampleTrace } from './sample/sample.js';
+import { type Tallied, Tally } from './tally.js';
+
+export interface ConvertOptions {
+  /** Name of the format to write; by the ending of the file unless given. */
+  readonly format?: string | undefined;
+  /** Writes a part of the workload. */
+  readonly sample?: SampleOptions | undefined;
+  /** Gives up, and leaves what was there before. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Conversion {
+  readonly file: string;
+  readonly format: string;
+  /** As written. */
+  readonly jobs: number;
+  readonly tasks: number;
+  /** What of the source is not in the file as it was: on reading, on sampling, on writing. */
+  readonly tallied: readonly Tallied[];
+}
+
+/**
+ * Writes a workload, or a part of it, to a file, in order of submission. The file appears whole or not at
+ * all.
+ * @param workload as `openWorkload` gives it, from any format or generator
+ * @throws WorkloadError when the format is unclear or cannot be written, when there is nothing to write,
+ *   and what reading throws
+ */
+export async function convertTrace(
+  workload: { readonly jobs: () => Jobs; readonly tallied: readonly Tallied[] },
+  file: string,
+  options: ConvertOptions = {},
+): Promise<Conversion> {
+  const format = formatToWrite(file, options.format);
+  const tally = new Tally();
+  const written = { jobs: 0, tasks: 0 };
+  const source =
+    options.sample === undefined ? workload.jobs() : sampleTrace(workload.jobs(), options.sample, tally);
+  await writeTrace(file, format, counted(source, written), { tally, signal: options.signal });
+  return { file, format: format.name, ...written, tallied: [...workload.tallied, ...tally.list()] };
+}
+
+async function* counted(jobs: Jobs, written: { jobs: number; tasks: number }): AsyncGenerator<TraceJob> {
+  for await (const job of jobs) {
+    written.jobs++;
+    written.tasks += job.durationsSeconds.length;
+    yield job;
+  }
+}

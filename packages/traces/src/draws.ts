@@ -1,0 +1,81 @@
+import type { Random } from '@goshawk/core';
+
+/** Uniform integer in 0 … bound − 1, `bound` at most 2^32. */
+export function integer(random: Random, bound: number): number {
+  return Math.floor(random.next() * bound);
+}
+
+export function exponential(random: Random, mean: number): number {
+  return -mean * Math.log(1 - random.next());
+}
+
+/** Standard normal draws, by Marsaglia's polar method, which gives two at a time. */
+export class NormalDraws {
+  readonly #random: Random;
+  #spare: number | undefined;
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  next(): number {
+    const spare = this.#spare;
+    if (spare !== undefined) {
+      this.#spare = undefined;
+      return spare;
+    }
+    for (;;) {
+      const x = 2 * this.#random.next() - 1;
+      const y = 2 * this.#random.next() - 1;
+      const square = x * x + y * y;
+      if (square >= 1 || square === 0) continue;
+      const factor = Math.sqrt((-2 * Math.log(square)) / square);
+      this.#spare = y * factor;
+      return x * factor;
+    }
+  }
+}
+
+/** Shuffles in place (Fisher–Yates) and returns the same array. */
+export function shuffle<T extends { [index: number]: unknown; readonly length: number }>(
+  random: Random,
+  items: T,
+): T {
+  for (let i = items.length - 1; i > 0; i--) {
+    const j = integer(random, i + 1);
+    const swapped = items[i];
+    items[i] = items[j];
+    items[j] = swapped;
+  }
+  return items;
+}
+
+/** Durations are given to the microsecond, as in the Google trace; it keeps written traces short. */
+export function microseconds(seconds: number): number {
+  return Math.round(seconds * 1e6) / 1e6;
+}
+
+/** Submission times of a Poisson process that starts at 0, in seconds to the millisecond. */
+export function poissonArrivals(random: Random, meanInterarrivalSeconds: number): () => number {
+  let now = 0;
+  return () => {
+    const submitSeconds = Math.round(now * 1000) / 1000;
+    now += exponential(random, meanInterarrivalSeconds);
+    return submitSeconds;
+  };
+}
+
+/**
+ * Says for each of `total` jobs whether it is one of the `chosen` ones, as if they were drawn from an
+ * urn: exactly `chosen` of them in the end, each place equally likely.
+ */
+export function urn(random: Random, total: number, chosen: number): () => boolean {
+  let left = total;
+  let chosenLeft = chosen;
+  return () => {
+    const picked = random.next() * left < chosenLeft;
+    left--;
+    if (picked) chosenLeft--;
+    return picked;
+  };
+}

@@ -1,0 +1,96 @@
+import { join } from 'node:path';
+import { WorkloadError } from '../../errors.js';
+import { isFolder, namesIn } from '../paths.js';
+
+/** The two tables that workloads are made of; the official trace has more, which are not read. */
+export const TABLES = ['job_events', 'task_events'] as const;
+export type TableName = (typeof TABLES)[number];
+
+const CSV = /\.csv(\.gz)?$/i;
+const NUMBERED_PART = /^part-(\d+)-of-\d+\.csv(\.gz)?$/i;
+
+/** Whether a folder is the official trace, or a table of it, by what it holds. */
+export function holdsTables(entries: readonly string[]): boolean {
+  return TABLES.some((table) => hasTable(entries, table)) || entries.some((name) => NUMBERED_PART.test(name));
+}
+
+function hasTable(entries: readonly string[], table: TableName): boolean {
+  return entries.some((name) => name.replace(CSV, '') === table);
+}
+
+/**
+ * The files of both tables in order of time. A table is a folder of parts (`part-00000-of-00500.csv.gz`,
+ * consecutive ones) or a single file (`job_events.csv`), either of them gzip'd or not.
+ * @throws WorkloadError when a table is missing, is empty, or lacks a part in between
+ */
+export async function findParts(folder: string): Promise<Record<TableName, readonly string[]>> {
+  if (!(await isFolder(folder))) throw partOfATable(folder);
+  const entries = await namesIn(folder);
+  const missing = TABLES.filter((table) => !hasTable(entries, table));
+  if (missing.length === TABLES.length) throw partOfATable(folder);
+  if (missing.length > 0) {
+    throw new WorkloadError(
+      `the folder has no ${missing[0]}`,
+      'the official Google trace is read from both tables, job_events and task_events: copy the other one beside it',
+      { file: folder },
+    );
+  }
+  return {
+    job_events: await partsOf(folder, entries, 'job_events'),
+    task_events: await partsOf(folder, entries, 'task_events'),
+  };
+}
+
+async function partsOf(folder: string, entries: readonly string[], table: TableName): Promise<string[]> {
+  const found = entries.filter((name) => name.replace(CSV, '') === table);
+  if (found.length > 1) {
+    throw new WorkloadError(
+      `the folder has ${table} ${found.length} times: ${found.join(', ')}`,
+      'leave one of them there',
+      { file: folder },
+    );
+  }
+  const path = join(folder, found[0]!);
+  if (!(await isFolder(path))) return [path];
+  const names = (await namesIn(path)).filter((name) => CSV.test(name));
+  if (names.length === 0) {
+    throw new WorkloadError(
+      'the folder has no parts',
+      'copy the table into it: part-00000-of-00500.csv.gz and those that follow',
+      { file: path },
+    );
+  }
+  checkNumbers(names, path);
+  return names.map((name) => join(path, name));
+}
+
+/** A part that is not there would not fail: the tasks that ended in it would seem to run for ever. */
+function checkNumbers(sortedNames: readonly string[], file: string): void {
+  let before: number | undefined;
+  for (const name of sortedNames) {
+    const match = NUMBERED_PART.exec(name);
+    if (match === null) return;
+    const number = Number(match[1]);
+    if (number === before) {
+      throw new WorkloadError(`part ${number} is there twice, plain and gzip'd`, 'leave one of them there', {
+        file,
+      });
+    }
+    if (before !== undefined && number !== before + 1) {
+      throw new WorkloadError(
+        `part ${before + 1} is missing between ${before} and ${number}`,
+        'copy it as well, or take consecutive parts only',
+        { file },
+      );
+    }
+    before = number;
+  }
+}
+
+function partOfATable(file: string): WorkloadError {
+  return new WorkloadError(
+    'this is only a part of the official Google trace',
+    'name the folder that holds both job_events and task_events',
+    { file },
+  );
+}

@@ -1,0 +1,90 @@
+import { WorkloadError } from '../../errors.js';
+import type { TraceJob } from '../../job.js';
+import { Tally } from '../../tally.js';
+import { JOB_EVENTS, type JobEvent, readEvents, TASK_EVENTS } from './events.js';
+import { Join } from './join.js';
+import { findParts } from './parts.js';
+
+/** A job's submission is read so much before its tasks' first events, however the tables round. */
+const JOBS_AHEAD_US = 1e6;
+
+/**
+ * Jobs of the official 2011 Google trace (ClusterData2011_2): job_events and task_events, joined, in
+ * order of the jobs' ends; submissions in seconds as in the trace. What is left out, and why, goes to the
+ * tally and stands in docs/WORKLOADS.md. Memory: the tasks of the jobs that wait or run.
+ *
+ * @param folder holds both tables, as folders of parts or single files, gzip'd or not
+ * @throws WorkloadError with file and line at the first row that is wrong
+ */
+export async function* readGoogle2011(folder: string, tally = new Tally()): AsyncGenerator<TraceJob> {
+  const parts = await findParts(folder);
+  const join = new Join(tally);
+  const jobEvents = new Cursor<JobEvent>(readEvents(parts.job_events, JOB_EVENTS));
+  let jobs = 0;
+  try {
+    await jobEvents.advance();
+    for await (const batch of readEvents(parts.task_events, TASK_EVENTS)) {
+      for (const event of batch) {
+        while (jobEvents.head !== undefined && jobEvents.head.timeUs <= event.timeUs + JOBS_AHEAD_US) {
+          join.onJobEvent(jobEvents.head);
+          if (!jobEvents.step()) await jobEvents.advance();
+        }
+        join.onTaskEvent(event);
+      }
+      for (const job of join.take()) {
+        jobs++;
+        yield job;
+      }
+    }
+    while (jobEvents.head !== undefined) {
+      join.onJobEvent(jobEvents.head);
+      if (!jobEvents.step()) await jobEvents.advance();
+    }
+  } finally {
+    await jobEvents.close();
+  }
+  join.onEnd();
+  const last = join.take();
+  yield* last;
+  if (jobs + last.length === 0) throw noJobs(folder, tally);
+}
+
+/** The event that is next in a table, which arrives in batches. */
+class Cursor<Event> {
+  readonly #batches: AsyncGenerator<Event[]>;
+  #batch: readonly Event[] = [];
+  #position = 0;
+
+  constructor(batches: AsyncGenerator<Event[]>) {
+    this.#batches = batches;
+  }
+
+  /** Undefined before the first `advance` and at the end. */
+  get head(): Event | undefined {
+    return this.#batch[this.#position];
+  }
+
+  /** Moves on within the batch; false at its end, where only `advance` goes on. */
+  step(): boolean {
+    return ++this.#position < this.#batch.length;
+  }
+
+  async advance(): Promise<void> {
+    const { value, done } = await this.#batches.next();
+    this.#batch = done ? [] : value;
+    this.#position = 0;
+  }
+
+  async close(): Promise<void> {
+    await this.#batches.return(undefined);
+  }
+}
+
+function noJobs(folder: string, tally: Tally): WorkloadError {
+  const counts = tally.list().map(({ what, count }) => `${count} ${what}`);
+  return new WorkloadError(
+    `no job in these parts has a finished task${counts.length === 0 ? '' : ` (${counts.join('; ')})`}`,
+    'take more parts',
+    { file: folder },
+  );
+}

@@ -1,0 +1,93 @@
+import { WorkloadError } from '../../errors.js';
+import { type Jobs, meanOf, type TraceJob } from '../../job.js';
+import { emptyTrace, readLineBatches } from '../lines.js';
+import { quote } from '../quote.js';
+import type { TraceFormat } from '../trace-format.js';
+import { FieldProblem } from './fields.js';
+import { parseJob } from './parse-job.js';
+
+export const JSONL_SCHEMA = 'goshawk.trace/1';
+const HEADER = `{"schema":"${JSONL_SCHEMA}"}`;
+
+/** Our own format: all that a job can have. docs/WORKLOADS.md lists the fields. */
+export const jsonl = {
+  name: 'jsonl',
+  description: `JSON lines with all that a job can have: first ${HEADER}, then a job a line; gzip'd or not`,
+  endings: ['.jsonl', '.ndjson'],
+  recognises: (firstLine) => firstLine.trimStart().startsWith('{'),
+  read: readJsonl,
+  write: jsonLines,
+} as const satisfies TraceFormat;
+
+/**
+ * Jobs in file order, streamed. Blank lines are skipped, and a header may stand between jobs, so that
+ * files can be put one behind another.
+ * @throws WorkloadError with file and line at the first line that is wrong, or when there is no job
+ */
+export async function* readJsonl(file: string): AsyncGenerator<TraceJob> {
+  let line = 0;
+  let isHeaded = false;
+  let jobs = 0;
+  for await (const batch of readLineBatches(file)) {
+    for (const text of batch) {
+      line++;
+      if (text.trim() === '') continue;
+      const job = parseLine(text, isHeaded, file, line);
+      isHeaded = true;
+      if (job === undefined) continue;
+      jobs++;
+      yield job;
+    }
+  }
+  if (jobs === 0) throw emptyTrace(file, `a job is a line of JSON after ${HEADER}`);
+}
+
+/** The job of a line, or undefined for a header. */
+function parseLine(text: string, isHeaded: boolean, file: string, line: number): TraceJob | undefined {
+  try {
+    const value = parseJson(text);
+    const schema = (value as { schema?: unknown } | null)?.schema;
+    if (schema === JSONL_SCHEMA) return undefined;
+    if (schema !== undefined) {
+      throw new FieldProblem(`the schema is ${quote(JSON.stringify(schema))}`, `this reads ${JSONL_SCHEMA}`);
+    }
+    if (!isHeaded) throw new FieldProblem('the trace does not say what it is', `begin it with ${HEADER}`);
+    return parseJob(value);
+  } catch (cause) {
+    if (!(cause instanceof FieldProblem)) throw cause;
+    throw new WorkloadError(cause.message, cause.advice, { file, line });
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new FieldProblem(`not JSON: ${quote(text.trim())}`, 'each line is one whole JSON object');
+  }
+}
+
+/** The lines of a file, each with its line end. Everything reads back exactly. */
+export async function* jsonLines(jobs: Jobs): AsyncGenerator<string> {
+  yield `${HEADER}\n`;
+  for await (const job of jobs) yield `${JSON.stringify(written(job))}\n`;
+}
+
+function written(job: TraceJob): unknown {
+  const { durationsSeconds, meanSeconds, stages, ...rest } = job;
+  const isMean = meanSeconds === meanOf(durationsSeconds);
+  const head = { ...rest, ...(isMean ? {} : { meanSeconds }) };
+  if (stages === undefined) return { ...head, durationsSeconds: Array.from(durationsSeconds) };
+  let start = 0;
+  const own = stages.map(({ name, after, tasks, demand }) => {
+    const durations = Array.from(durationsSeconds.subarray(start, start + tasks));
+    start += tasks;
+    return {
+      name,
+      ...(after.length === 0 ? {} : { after: after.map((place) => stages[place]!.name) }),
+      durationsSeconds: durations,
+      ...(demand === undefined ? {} : { demand }),
+    };
+  });
+  return { ...head, stages: own };
+}

@@ -1,0 +1,200 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { LIMITS } from '@goshawk/core';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WorkloadError } from '../../errors.js';
+import { collect, meanOf, type TraceJob } from '../../job.js';
+import { jsonLines, readJsonl } from './index.js';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'goshawk-jsonl-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const HEADER = '{"schema":"goshawk.trace/1"}';
+
+async function fileOf(text: string): Promise<string> {
+  const file = join(folder, 'trace.jsonl');
+  await writeFile(file, text);
+  return file;
+}
+
+async function read(...lines: string[]): Promise<TraceJob[]> {
+  return collect(readJsonl(await fileOf(`${[HEADER, ...lines].join('\n')}\n`)));
+}
+
+describe('readJsonl', () => {
+  it('reads a job of which little is known', async () => {
+    expect(await read('{"submitSeconds":1.5,"durationsSeconds":[2,4]}')).toEqual([
+      { submitSeconds: 1.5, durationsSeconds: Float64Array.of(2, 4), meanSeconds: 3 },
+    ]);
+  });
+
+  it('reads all that a job can have', async () => {
+    const [job] = await read(
+      JSON.stringify({
+        submitSeconds: 0,
+        meanSeconds: 7,
+        name: 'sort',
+        user: 'ann',
+        logicalName: 'nightly sort',
+        schedulingClass: 2,
+        estimateSeconds: 6,
+        deadlineSeconds: 3600,
+        weight: 2.5,
+        retries: 3,
+        timeoutSeconds: 60,
+        maxRunning: 10,
+        demand: { cpu: 1, gpu: 2 },
+        machineShare: { cpu: 0.5, memory: 0.25, disk: 0 },
+        stages: [
+          { name: 'map', durationsSeconds: [1, 2, 3] },
+          { name: 'load', durationsSeconds: [4] },
+          { name: 'reduce', after: ['load', 'map'], durationsSeconds: [5, 6], demand: { memory: 1024 } },
+        ],
+      }),
+    );
+    expect(job).toMatchObject({ name: 'sort', meanSeconds: 7, retries: 3, demand: { cpu: 1, gpu: 2 } });
+    expect([...job!.durationsSeconds]).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(job!.stages).toEqual([
+      { name: 'map', after: [], tasks: 3 },
+      { name: 'load', after: [], tasks: 1 },
+      { name: 'reduce', after: [1, 0], tasks: 2, demand: { memory: 1024 } },
+    ]);
+  });
+
+  it('takes blank lines, and files put one behind another', async () => {
+    const line = '{"submitSeconds":1,"durationsSeconds":[2]}';
+    expect(await read(line, '', HEADER, ` ${line}\r`)).toHaveLength(2);
+  });
+
+  it.each([
+    ['{"submitSeconds":1,"durationsSeconds":[2]', /not JSON: '\{"submitSeconds":1,/],
+    ['[1]', /the job is '\[1\]'; it is an object/],
+    ['null', /the job is 'null'/],
+    ['{"durationsSeconds":[2]}', /submitSeconds is missing; it is a number of seconds, zero or more/],
+    ['{"submitSeconds":-1,"durationsSeconds":[2]}', /submitSeconds is '-1'/],
+    ['{"submitSeconds":"1","durationsSeconds":[2]}', /submitSeconds is '"1"'/],
+    ['{"submitSeconds":1}', /the job has neither durationsSeconds nor stages; give one of them/],
+    [
+      '{"submitSeconds":1,"durationsSeconds":[1],"stages":[]}',
+      /the job has both durationsSeconds and stages/,
+    ],
+    ['{"submitSeconds":1,"durationsSeconds":[]}', /durationsSeconds is '\[\]'; it is a list of one at least/],
+    ['{"submitSeconds":1,"durationsSeconds":[1,null]}', /durationsSeconds\[1\] is 'null'/],
+    ['{"submitSeconds":1,"durationsSeconds":[1,NaN]}', /not JSON/],
+    ['{"submitSeconds":1,"durationsSeconds":[1e999]}', /durationsSeconds\[0\] is/],
+    [
+      '{"submitSeconds":1,"durationsSeconds":[1],"prioirty":3}',
+      /the job has no field 'prioirty'; its fields are submit/,
+    ],
+    ['{"submitSeconds":1,"durationsSeconds":[1],"weight":0}', /weight is '0'; it is a number above zero/],
+    [
+      '{"submitSeconds":1,"durationsSeconds":[1],"retries":1.5}',
+      /retries is '1.5'; it is a whole number, from 0 to 1000/,
+    ],
+    [
+      '{"submitSeconds":1,"durationsSeconds":[1],"maxRunning":0}',
+      /maxRunning is '0'; it is a whole number, 1 or more/,
+    ],
+    [
+      '{"submitSeconds":1,"durationsSeconds":[1],"name":""}',
+      /name is '""'; it is a text of 1 to 256 characters/,
+    ],
+    ['{"submitSeconds":1,"durationsSeconds":[1],"demand":{"cpu":"2"}}', /demand.cpu is '"2"'/],
+    ['{"submitSeconds":1,"durationsSeconds":[1],"demand":[]}', /demand is '\[\]'; it is an object/],
+    ['{"submitSeconds":1,"durationsSeconds":[1],"machineShare":{"cpu":1}}', /machineShare.memory is missing/],
+    ['{"submitSeconds":1,"stages":[{"name":"a"}]}', /stages\[0\].durationsSeconds is missing/],
+    [
+      '{"submitSeconds":1,"stages":[{"name":"a","durationsSeconds":[1]},{"name":"a","durationsSeconds":[1]}]}',
+      /two stages are called 'a'/,
+    ],
+    [
+      '{"submitSeconds":1,"stages":[{"name":"a","after":["b"],"durationsSeconds":[1]},{"name":"b","durationsSeconds":[1]}]}',
+      /stages\[0\].after\[0\] is 'b', which is no stage above this one; write the stages in an order in which they can run/,
+    ],
+    ['{"schema":"goshawk.trace/2"}', /the schema is '"goshawk.trace\/2"'; this reads goshawk.trace\/1/],
+  ])('refuses %s with file and line', async (line, message) => {
+    const failure = await read('{"submitSeconds":1,"durationsSeconds":[2]}', line).catch(
+      (error: unknown) => error,
+    );
+    expect(failure).toBeInstanceOf(WorkloadError);
+    expect(failure).toMatchObject({ line: 3 });
+    expect((failure as Error).message).toMatch(message);
+    expect((failure as Error).message).toMatch(/trace\.jsonl:3: [^\n]+; [^\n]+$/);
+  });
+
+  it('refuses a file without its header or without jobs', async () => {
+    await expect(
+      collect(readJsonl(await fileOf('{"submitSeconds":1,"durationsSeconds":[2]}\n'))),
+    ).rejects.toThrow(
+      /trace\.jsonl:1: the trace does not say what it is; begin it with \{"schema":"goshawk\.trace\/1"\}/,
+    );
+    await expect(read()).rejects.toThrow('trace.jsonl: the trace is empty');
+  });
+});
+
+const seconds = fc.double({ min: 0, max: 1e9, noNaN: true }).map((value) => value + 0);
+const name = fc.string({ minLength: 1, maxLength: 20, unit: 'binary' });
+const resource = fc.stringMatching(/^[a-z]{1,8}$/);
+const demand = fc.dictionary(resource, seconds, { maxKeys: 4, noNullPrototype: true });
+const durations = fc.array(seconds, { minLength: 1, maxLength: 8 });
+
+const stages = fc.uniqueArray(name, { minLength: 1, maxLength: 4 }).chain((names) =>
+  fc.tuple(
+    ...names.map((each, i) =>
+      fc.record(
+        {
+          name: fc.constant(each),
+          after: i === 0 ? fc.constant([]) : fc.uniqueArray(fc.nat({ max: i - 1 })),
+          tasks: fc.integer({ min: 1, max: 4 }),
+          demand,
+        },
+        { requiredKeys: ['name', 'after', 'tasks'] },
+      ),
+    ),
+  ),
+);
+
+const job = fc
+  .record(
+    {
+      submitSeconds: seconds,
+      durationsSeconds: durations,
+      stages,
+      statedMeanSeconds: seconds,
+      name,
+      user: name,
+      logicalName: name,
+      estimateSeconds: seconds,
+      deadlineSeconds: seconds,
+      timeoutSeconds: seconds,
+      weight: fc.double({ min: 1e-9, max: 1e9, noNaN: true }),
+      retries: fc.nat({ max: LIMITS.retriesMax }),
+      maxRunning: fc.integer({ min: 1 }),
+      schedulingClass: fc.nat({ max: 3 }),
+      demand,
+      machineShare: fc.record({ cpu: seconds, memory: seconds, disk: seconds }),
+    },
+    { requiredKeys: ['submitSeconds', 'durationsSeconds'] },
+  )
+  .map(({ durationsSeconds, statedMeanSeconds, ...rest }): TraceJob => {
+    const tasks = rest.stages?.reduce((total, stage) => total + stage.tasks, 0) ?? durationsSeconds.length;
+    const all = Float64Array.from(
+      { length: tasks },
+      (_, i) => durationsSeconds[i % durationsSeconds.length]!,
+    );
+    return { ...rest, durationsSeconds: all, meanSeconds: statedMeanSeconds ?? meanOf(all) } as TraceJob;
+  });
+
+it('everything that a job has is read as it was written', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(job, { minLength: 1, maxLength: 4 }), async (jobs) => {
+      const file = await fileOf((await collect(jsonLines(jobs))).join(''));
+      expect(await collect(readJsonl(file))).toEqual(jobs);
+    }),
+  );
+});

@@ -1,0 +1,126 @@
+import { LIMITS } from '@goshawk/core';
+import { type MachineShare, meanOf, type TraceJob, type TraceStage } from '../../job.js';
+import {
+  AMOUNT,
+  check,
+  checkDemand,
+  checkDurations,
+  checkObject,
+  FieldProblem,
+  LIST,
+  NAME,
+  POSITIVE,
+  SECONDS,
+  wholeNumber,
+} from './fields.js';
+
+/** Fields that a job may have and that are one value: checked, and taken as they are. */
+const OPTIONAL_VALUES = {
+  name: NAME,
+  user: NAME,
+  logicalName: NAME,
+  schedulingClass: wholeNumber(0, 3),
+  estimateSeconds: SECONDS,
+  deadlineSeconds: SECONDS,
+  weight: POSITIVE,
+  retries: wholeNumber(0, LIMITS.retriesMax),
+  timeoutSeconds: SECONDS,
+  maxRunning: wholeNumber(1),
+} as const;
+
+const JOB_FIELDS = [
+  'submitSeconds',
+  'durationsSeconds',
+  'meanSeconds',
+  'stages',
+  'demand',
+  'machineShare',
+  ...Object.keys(OPTIONAL_VALUES),
+];
+const STAGE_FIELDS = ['name', 'after', 'durationsSeconds', 'demand'];
+const SHARE_FIELDS = ['cpu', 'memory', 'disk'];
+
+/** @throws FieldProblem at the first field that is wrong */
+export function parseJob(value: unknown): TraceJob {
+  const fields = checkObject(value, JOB_FIELDS, 'the job');
+  const submitSeconds = check(fields.submitSeconds, SECONDS, 'submitSeconds');
+  if ((fields.durationsSeconds === undefined) === (fields.stages === undefined)) {
+    throw new FieldProblem(
+      `the job has ${fields.stages === undefined ? 'neither' : 'both'} durationsSeconds ${fields.stages === undefined ? 'nor' : 'and'} stages`,
+      'give one of them',
+    );
+  }
+  const { durationsSeconds, stages } =
+    fields.stages === undefined
+      ? { durationsSeconds: checkDurations(fields.durationsSeconds, 'durationsSeconds'), stages: undefined }
+      : parseStages(fields.stages);
+  const optional: Record<string, unknown> = {};
+  for (const [name, kind] of Object.entries(OPTIONAL_VALUES)) {
+    if (fields[name] !== undefined) optional[name] = check<unknown>(fields[name], kind, name);
+  }
+  return {
+    submitSeconds,
+    durationsSeconds,
+    meanSeconds:
+      fields.meanSeconds === undefined
+        ? meanOf(durationsSeconds)
+        : check(fields.meanSeconds, SECONDS, 'meanSeconds'),
+    ...optional,
+    ...(stages === undefined ? {} : { stages }),
+    ...(fields.demand === undefined ? {} : { demand: checkDemand(fields.demand, 'demand') }),
+    ...(fields.machineShare === undefined ? {} : { machineShare: parseShare(fields.machineShare) }),
+  };
+}
+
+function parseStages(value: unknown): { durationsSeconds: Float64Array; stages: readonly TraceStage[] } {
+  const list = check(value, LIST, 'stages');
+  const places = new Map<string, number>();
+  const durations: Float64Array[] = [];
+  const stages = list.map((each, i): TraceStage => {
+    const where = `stages[${i}]`;
+    const fields = checkObject(each, STAGE_FIELDS, where);
+    const name = check(fields.name, NAME, `${where}.name`);
+    if (places.has(name)) {
+      throw new FieldProblem(`two stages are called '${name}'`, 'give each stage a name of its own');
+    }
+    const after = parseAfter(fields.after, places, `${where}.after`);
+    places.set(name, i);
+    const own = checkDurations(fields.durationsSeconds, `${where}.durationsSeconds`);
+    durations.push(own);
+    const demand = fields.demand === undefined ? undefined : checkDemand(fields.demand, `${where}.demand`);
+    return { name, after, tasks: own.length, ...(demand === undefined ? {} : { demand }) };
+  });
+  return { durationsSeconds: concatenate(durations), stages };
+}
+
+/** Only stages that stand above can be named, so they never wait for each other in a circle. */
+function parseAfter(value: unknown, places: ReadonlyMap<string, number>, where: string): readonly number[] {
+  if (value === undefined) return [];
+  return check(value, LIST, where).map((name, i) => {
+    const place = places.get(check(name, NAME, `${where}[${i}]`));
+    if (place !== undefined) return place;
+    throw new FieldProblem(
+      `${where}[${i}] is '${name}', which is no stage above this one`,
+      'write the stages in an order in which they can run',
+    );
+  });
+}
+
+function parseShare(value: unknown): MachineShare {
+  const fields = checkObject(value, SHARE_FIELDS, 'machineShare');
+  return {
+    cpu: check(fields.cpu, AMOUNT, 'machineShare.cpu'),
+    memory: check(fields.memory, AMOUNT, 'machineShare.memory'),
+    disk: check(fields.disk, AMOUNT, 'machineShare.disk'),
+  };
+}
+
+function concatenate(parts: readonly Float64Array[]): Float64Array {
+  const whole = new Float64Array(parts.reduce((length, part) => length + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}

@@ -1,0 +1,26 @@
+import type { Jobs, TraceJob } from '../job.js';
+import type { Tally } from '../tally.js';
+
+/** A trace format: a file or folder of its own in this folder and a name in `FORMATS`. */
+export interface TraceFormat {
+  readonly name: string;
+  readonly description: string;
+  /** How the names of such files end, a `.gz` after it aside; the first is the usual one. */
+  readonly endings: readonly string[];
+  /** Whether a file is of this format, by its first line that is not blank. */
+  readonly recognises: (firstLine: string) => boolean;
+  /** Whether a folder is, by the names in it. Absent where a trace is one file. */
+  readonly recognisesFolder?: (names: readonly string[]) => boolean;
+  /** The files that make up a trace, by their paths within it; absent where it is one file. */
+  readonly filesIn?: (folder: string) => Promise<readonly string[]>;
+  /**
+   * Jobs in the order of the file, streamed. Throws WorkloadError where the file is wrong.
+   * @param tally counts what is left out, complete once all jobs are read
+   */
+  readonly read: (path: string, tally?: Tally) => AsyncIterable<TraceJob>;
+  /**
+   * The file's text in pieces; absent where a format can only be read.
+   * @param tally counts what the format has no place for
+   */
+  readonly write?: (jobs: Jobs, tally?: Tally) => AsyncIterable<string>;
+}

@@ -1,0 +1,111 @@
+import { Random } from '@goshawk/core';
+import { microseconds } from '../draws.js';
+import { WorkloadError } from '../errors.js';
+import type { Jobs, TraceJob } from '../job.js';
+import { Tally } from '../tally.js';
+import { sampleJobs } from './jobs.js';
+import { limitTasks } from './tasks.js';
+
+export interface SampleOptions {
+  /** So many jobs, at random without replacement; all unless given. */
+  readonly jobs?: number | undefined;
+  /** Jobs submitted from here on only, whose submissions are then counted from here. */
+  readonly fromSeconds?: number | undefined;
+  /** Jobs submitted before this only. */
+  readonly toSeconds?: number | undefined;
+  /** Of each job at most so many tasks, at random without replacement; all unless given. */
+  readonly tasksMax?: number | undefined;
+  /** Draws the jobs and the tasks; 1 unless given. */
+  readonly seed?: number | undefined;
+}
+
+export const SAMPLE_COUNTS = {
+  outsideWindow: { code: 'jobs-outside-window', what: 'jobs submitted outside the window: left out' },
+  notDrawn: { code: 'jobs-not-drawn', what: 'jobs that were not drawn: left out' },
+  tasksNotDrawn: {
+    code: 'tasks-not-drawn',
+    what: 'tasks of larger jobs that were not drawn: left out',
+  },
+} as const;
+
+/**
+ * A part of a workload: first the window, then jobs at random, then tasks at random. Jobs come in the
+ * order of the workload, or of submission where they are drawn. Streamed, but for a sample of jobs, which
+ * is held. A sample of jobs keeps their times, so that a tenth of them is a tenth of the load.
+ *
+ * Deterministic: the same jobs and options give the same sample.
+ *
+ * @param tally counts what is left out, complete once all jobs are taken
+ * @throws WorkloadError when an option makes no sense, or no job is submitted in the window
+ */
+export async function* sampleTrace(
+  jobs: Jobs,
+  options: SampleOptions,
+  tally = new Tally(),
+): AsyncGenerator<TraceJob> {
+  checkOptions(options);
+  const random = Random.seeded(options.seed ?? 1).fork('sample');
+  const draws = { jobs: random.fork('jobs'), tasks: random.fork('tasks') };
+  const { jobs: wanted, tasksMax = Infinity } = options;
+  const inWindow = jobsInWindow(jobs, options, tally);
+  for await (const job of wanted === undefined ? inWindow : drawJobs(inWindow, wanted, draws.jobs, tally)) {
+    const limited = limitTasks(job, tasksMax, draws.tasks);
+    tally.add(SAMPLE_COUNTS.tasksNotDrawn, job.durationsSeconds.length - limited.durationsSeconds.length);
+    yield limited;
+  }
+}
+
+async function* jobsInWindow(
+  jobs: Jobs,
+  { fromSeconds = 0, toSeconds = Infinity }: SampleOptions,
+  tally: Tally,
+): AsyncGenerator<TraceJob> {
+  let taken = 0;
+  let first = Infinity;
+  let last = 0;
+  for await (const job of jobs) {
+    const { submitSeconds } = job;
+    first = Math.min(first, submitSeconds);
+    last = Math.max(last, submitSeconds);
+    if (submitSeconds < fromSeconds || submitSeconds >= toSeconds) {
+      tally.add(SAMPLE_COUNTS.outsideWindow);
+      continue;
+    }
+    taken++;
+    yield fromSeconds === 0 ? job : { ...job, submitSeconds: microseconds(submitSeconds - fromSeconds) };
+  }
+  if (taken > 0) return;
+  if (first === Infinity) {
+    throw new WorkloadError('the workload has no jobs', 'name a workload with one at least');
+  }
+  throw new WorkloadError(
+    `no job is submitted from ${fromSeconds} s ${toSeconds === Infinity ? 'on' : `to ${toSeconds} s`}`,
+    `the workload's jobs are submitted from ${first} s to ${last} s`,
+  );
+}
+
+async function* drawJobs(jobs: Jobs, wanted: number, random: Random, tally: Tally): AsyncGenerator<TraceJob> {
+  const { sample, total } = await sampleJobs(jobs, wanted, random);
+  tally.add(SAMPLE_COUNTS.notDrawn, total - sample.length);
+  yield* sample;
+}
+
+function checkOptions(options: SampleOptions): void {
+  const { jobs, tasksMax, fromSeconds, toSeconds } = options;
+  for (const [name, value] of Object.entries({ jobs, tasksMax })) {
+    if (value !== undefined && !(Number.isSafeInteger(value) && value >= 1)) {
+      throw new WorkloadError(`${name} is ${value}`, 'give a whole number, one or more');
+    }
+  }
+  for (const [name, value] of Object.entries({ fromSeconds, toSeconds })) {
+    if (value !== undefined && !(value >= 0 && value < Infinity)) {
+      throw new WorkloadError(`${name} is ${value}`, 'give a number of seconds, zero or more');
+    }
+  }
+  if ((fromSeconds ?? 0) >= (toSeconds ?? Infinity)) {
+    throw new WorkloadError(
+      `the window from ${fromSeconds ?? 0} s to ${toSeconds} s is empty`,
+      'let it end after it begins',
+    );
+  }
+}

@@ -1,0 +1,33 @@
+/** Something that a reader, a sampler or a writer had to leave out or decide, and how often. */
+export interface Tallied {
+  /** Stable, for programs. */
+  readonly code: string;
+  /** What was counted and what became of it, for people: `jobs submitted before the trace began: left out`. */
+  readonly what: string;
+  readonly count: number;
+}
+
+export type Countable = Pick<Tallied, 'code' | 'what'>;
+
+/** Counts of what did not pass from a trace into the jobs, or from the jobs into a trace, as they were. */
+export class Tally {
+  readonly #byCode = new Map<string, { readonly what: string; count: number }>();
+
+  add({ code, what }: Countable, count = 1): void {
+    const counted = this.#byCode.get(code);
+    if (counted !== undefined) counted.count += count;
+    else if (count > 0) this.#byCode.set(code, { what, count });
+  }
+
+  /** What was counted at all, in the order in which it came up first. */
+  list(): Tallied[] {
+    return [...this.#byCode].map(([code, { what, count }]) => ({ code, what, count }));
+  }
+}
+
+/** A line for each count, without line ends. */
+export function formatTally(tallied: readonly Tallied[]): string[] {
+  const counts = tallied.map(({ count }) => count.toLocaleString('en-US'));
+  const width = Math.max(0, ...counts.map((count) => count.length));
+  return tallied.map(({ what }, i) => `${counts[i]!.padStart(width)}  ${what}`);
+}
