@@ -22,6 +22,8 @@ export class Members {
   #version = 0;
   /** Known from a central that is gone; the new one has not named them yet. */
   readonly #unconfirmed = new Set<Address>();
+  /** The last that were lost or have left. */
+  readonly #gone = new Set<Address>();
 
   get version(): number {
     return this.#version;
@@ -33,6 +35,14 @@ export class Members {
 
   get(address: Address): Member | undefined {
     return this.#members.get(address);
+  }
+
+  /**
+   * Whether the worker was here and is here no more. Nobody would say so again of what is given to it now. One
+   * that was never heard of is not gone: central may have told others of it first.
+   */
+  isGone(address: Address): boolean {
+    return this.#gone.has(address);
   }
 
   nameOf(address: Address): string | undefined {
@@ -51,9 +61,8 @@ export class Members {
   /** @returns the workers that were known before and have not come to the new central; they are gone now */
   dropUnconfirmed(): readonly Address[] {
     const gone = [...this.#unconfirmed];
-    for (const address of gone) this.#members.delete(address);
+    for (const address of gone) this.#drop(address);
     if (gone.length > 0) this.#pools.clear();
-    this.#unconfirmed.clear();
     return gone;
   }
 
@@ -71,13 +80,11 @@ export class Members {
     } else if (message.since !== this.#version) {
       return message.version <= this.#version ? [] : undefined;
     }
-    for (const address of gone) {
-      this.#members.delete(address);
-      this.#unconfirmed.delete(address);
-    }
+    for (const address of gone) this.#drop(address);
     for (const member of message.changed) {
       this.#members.set(member.address, member);
       this.#unconfirmed.delete(member.address);
+      this.#gone.delete(member.address);
     }
     this.#version = message.version;
     this.#pools.clear();
@@ -137,6 +144,13 @@ export class Members {
     return `no worker has ${formatResources(demand)}; the closest is ${closest!.name} with ${formatResources(closest!.capacity)}`;
   }
 
+  #drop(address: Address): void {
+    this.#members.delete(address);
+    this.#unconfirmed.delete(address);
+    this.#gone.add(address);
+    if (this.#gone.size > GONE_MAX) this.#gone.delete(this.#gone.keys().next().value!);
+  }
+
   #pool(scope: Scope, demand: Resources): Address[] {
     let pool = this.#pools.get(scope);
     if (pool === undefined) {
@@ -166,3 +180,6 @@ function shortageOf(demand: Resources, capacity: Resources): number {
   }
   return worst + missing * Number.MAX_SAFE_INTEGER;
 }
+
+/** What a worker said before it went arrives soon after, so that only the latest of them matter. */
+const GONE_MAX = 10_000;

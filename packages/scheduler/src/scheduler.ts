@@ -238,23 +238,26 @@ export class Scheduler implements Machine<SchedulerTimer> {
   #answerAsk(from: Address, message: MessageOf<'ask'>, now: Millis): void {
     const job = this.#jobs.byNumber(message.job);
     const stage = job?.stages[message.stage];
-    if (job === undefined || stage === undefined || job.hasEnded) {
-      this.counters.asksRefused++;
-      return this.#env.send(from, { type: 'none', ask: message.ask });
-    }
+    if (job === undefined || stage === undefined || job.hasEnded) return this.#refuse(from, message.ask);
+    // A placed task's attempt tells whether it counts; a probe that was lost with its worker has no such mark.
+    if (message.placed === undefined && this.#members.isGone(from)) return this.#refuse(from, message.ask);
     if (message.again && this.#bindAgain(job, from, message)) return;
     const task =
       message.placed === undefined
         ? this.#nextFor(job, stage, from, message.again)
         : this.#placedTask(job, from, message.placed.task, message.placed.attempt);
     if (task < 0) {
-      this.counters.asksRefused++;
-      this.#env.send(from, { type: 'none', ask: message.ask });
+      this.#refuse(from, message.ask);
     } else {
       job.asks[task] = message.ask;
       this.#bind(job, task, from, now);
     }
     if (message.placed === undefined) this.#afterProbe(job, stage, now);
+  }
+
+  #refuse(worker: Address, ask: number): void {
+    this.counters.asksRefused++;
+    this.#env.send(worker, { type: 'none', ask });
   }
 
   /** The task for a probe that is served, or −1. */
