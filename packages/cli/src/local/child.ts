@@ -3,7 +3,8 @@ import { createWriteStream, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { GoshawkError } from '@goshawk/core';
+import { GoshawkError, InputError } from '@goshawk/core';
+import { ExitCode } from '../command.js';
 
 /** The command itself, which is also every daemon. */
 const GOSHAWK = fileURLToPath(new URL('../../bin/goshawk.js', import.meta.url));
@@ -56,15 +57,7 @@ export async function startChild(name: string, args: readonly string[], logFile:
     child.once('error', (error) =>
       reject(new GoshawkError('start-failed', `cannot start ${name}: ${error.message}`)),
     );
-    void ended.then((how) => {
-      reject(
-        new GoshawkError(
-          'start-failed',
-          `${name} did not start (${how}): ${readable(lastLine)}`,
-          `see ${logFile}`,
-        ),
-      );
-    });
+    void ended.then((how) => reject(startFailure(name, how, lastLine, logFile)));
   });
   const { endpoint } = await up;
   return { name, pid: child.pid!, endpoint, process: child, ended };
@@ -73,6 +66,18 @@ export async function startChild(name: string, args: readonly string[], logFile:
 /** Settings of this command are passed on as flags; its environment must not set them a second time. */
 function withoutSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('GOSHAWK_')));
+}
+
+/** What was wrong with a child's input, a port in use say, is wrong with what this command was told. */
+function startFailure(
+  name: string,
+  how: number | NodeJS.Signals,
+  lastLine: string,
+  logFile: string,
+): GoshawkError {
+  const why = readable(lastLine);
+  if (how === ExitCode.usage) return new InputError('start-failed', `${name} cannot start: ${why}`);
+  return new GoshawkError('start-failed', `${name} did not start (${how}): ${why}`, `see ${logFile}`);
 }
 
 /** The message of a line that may be an error in JSON, or a line of the log. */

@@ -1,0 +1,116 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type RunHere, runHere } from '../terminal.fixture.js';
+
+let folder = '';
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'goshawk-replay-test-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** One line that says it, and the exit code of wrong usage. */
+function expectRefusal({ exitCode, stdout, stderr }: RunHere, line: string | RegExp): void {
+  expect(stderr).toMatch(line);
+  expect(stderr).toMatch(/^goshawk: [^\n]*\n$/);
+  expect(stdout).toBe('');
+  expect(exitCode).toBe(2);
+}
+
+describe('replay refuses before it starts anything', () => {
+  const cases: [what: string, args: string[], line: string | RegExp][] = [
+    [
+      'a policy that there is not',
+      ['prototype', '--policy', 'hawk,eagle'],
+      'unknown policy "eagle"; known policies: hawk, sparrow, central, split',
+    ],
+    ['a policy twice', ['prototype', '--policy', 'hawk,hawk'], '--policy names hawk twice'],
+    [
+      'no workers',
+      ['prototype', '--workers', '0'],
+      '--workers: 0 is out of range; it must be from 1 to 10000',
+    ],
+    ['half a worker', ['prototype', '--workers', '1.5'], '--workers: "1.5" is not a whole number'],
+    [
+      'an estimator that there is not',
+      ['prototype', '--estimator', 'pilot'],
+      'there is no estimator "pilot"; known: oracle, given, noisy:LOW-HIGH',
+    ],
+    [
+      'a scale and a time',
+      ['prototype', '--scale', '1000', '--for', '5s'],
+      '--scale and --for: one decides the other; give one of them',
+    ],
+    ['a time without a unit', ['prototype', '--for', '5'], '"5" is not a duration'],
+    ['no time', ['prototype', '--for', '0s'], '--for: a run takes more than no time'],
+    ['a negative cutoff', ['prototype', '--cutoff', '-1'], '--cutoff'],
+    ['a short partition of everything', ['prototype', '--short-partition', '1'], '--short-partition'],
+    [
+      'a report in a folder that is not there',
+      ['prototype', '--report', 'no/such/folder/x.html'],
+      /--report: .*no\/such\/folder is no folder that can be written to/,
+    ],
+    ['no workload', [], 'replay needs WORKLOAD'],
+    ['two workloads', ['prototype', 'motivation'], '"motivation" is one word too many'],
+    [
+      'a generator that there is not',
+      ['gogle-like'],
+      "'gogle-like' is neither a file nor a generator; known generators are google-like, ",
+    ],
+    [
+      'an option that its generator does not have',
+      ['prototype:job=5'],
+      "prototype has no option 'job'; its options are jobs, ",
+    ],
+    ['a file that is not there', ['no/such.tr'], 'no/such.tr: no such file; check the path'],
+    ['an option that there is not', ['prototype', '--worker', '5'], '--worker'],
+    ['a cluster that is no URL', ['prototype', '--cluster', 'localhost'], '--cluster: "localhost" is no URL'],
+  ];
+
+  it.each(cases)('%s', async (_what, args, line) => {
+    expectRefusal(await runHere(['replay', ...args]), line);
+  });
+
+  it.each([
+    ['missing', '0 2 5 5 5\n3 3 1 1 1\n', 2],
+    ['negative', '0 2 5 5 5\n3 2 1 1 -1\n', 2],
+    ['no number', '0 2 5 5 x\n', 1],
+  ])('a trace with a duration that is %s: with file and line', async (_what, text, line) => {
+    const file = join(folder, 'jobs.tr');
+    await writeFile(file, text);
+    expectRefusal(await runHere(['replay', file]), `${file}:${line}: `);
+    expectRefusal(await runHere(['trace', 'stats', file]), `${file}:${line}: `);
+  });
+
+  it('as JSON where that was asked for', async () => {
+    const { exitCode, stdout, stderr } = await runHere([
+      'replay',
+      'prototype',
+      '--policy',
+      'eagle',
+      '--json',
+    ]);
+    expect(exitCode).toBe(2);
+    expect(stdout).toBe('');
+    expect(JSON.parse(stderr)).toEqual({
+      schema: 'goshawk.error/1',
+      code: 'unknown-policy',
+      message: 'unknown policy "eagle"',
+      hint: 'known policies: hawk, sparrow, central, split',
+    });
+  });
+
+  it('settings of its environment and of a file, by the names that they have there', async () => {
+    expectRefusal(
+      await runHere(['replay', 'prototype'], { environment: { GOSHAWK_POLICY: 'eagle' } }),
+      'unknown policy "eagle"',
+    );
+    const config = join(folder, 'config.json');
+    await writeFile(config, '{"steal-cap": 0}');
+    expectRefusal(
+      await runHere(['replay', 'prototype', '--config', config]),
+      `${config}: steal-cap: 0 is out of range`,
+    );
+  });
+});

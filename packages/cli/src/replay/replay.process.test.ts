@@ -1,0 +1,185 @@
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import type { Comparison, Run } from '@goshawk/report';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { childrenOf, runGoshawk, startGoshawk } from '../goshawk-process.fixture.js';
+
+let folder = '';
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'goshawk-replay-test-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** A small cluster: what is tested is that it is right, not how fast it is. */
+const SMALL = ['--workers', '20', '--schedulers', '2', '--jobs', '300', '--for', '3s'];
+
+const DISTRIBUTION = ['count', 'max', 'mean', 'p50', 'p90', 'p99'];
+
+function expectWholeRun(run: Run, jobs: number, tasks: number): void {
+  expect(run.jobs).toEqual({ submitted: jobs, completed: jobs, failed: 0 });
+  expect(run.tasks).toMatchObject({ submitted: tasks, completed: tasks });
+  expect(run.tasks.attempts).toBeGreaterThanOrEqual(tasks);
+  expect(run.runtimeSeconds.all.count).toBe(jobs);
+  expect(run.queueingSeconds.all.count).toBe(tasks);
+}
+
+describe('goshawk replay', () => {
+  it('compares policies and says all that the contract promises', { timeout: 60_000 }, async () => {
+    const report = join(folder, 'out.html');
+    const args = ['replay', 'prototype:seed=2', ...SMALL, '--seed', '7', '--json', '--report', report];
+    const { exitCode, stdout, stderr } = await runGoshawk([...args, '--progress', 'plain']);
+    expect(stderr).toMatch(/^durations ÷ [\d.,]+/m);
+    expect(stderr).toMatch(/^hawk: .*, load really offered \d+/m);
+    expect(exitCode).toBe(0);
+    const comparison = JSON.parse(stdout) as Comparison;
+    expect(comparison.schema).toBe('goshawk.comparison/1');
+    expect(comparison.cluster).toEqual({ workers: 20, slots: 1, schedulers: 2, mode: 'live' });
+    expect(comparison.workload).toEqual({
+      name: expect.stringMatching(/^prototype:/),
+      sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+      jobs: 300,
+      tasks: expect.any(Number),
+      taskSeconds: expect.any(Number),
+      spanSeconds: expect.any(Number),
+    });
+    expect(comparison.runs.map(({ policy }) => policy)).toEqual(['hawk', 'sparrow']);
+    for (const run of comparison.runs) {
+      expectWholeRun(run, 300, comparison.workload.tasks);
+      for (const times of [run.runtimeSeconds, run.queueingSeconds]) {
+        for (const of of ['short', 'long', 'all'] as const) {
+          expect(Object.keys(times[of]).sort()).toEqual(DISTRIBUTION);
+        }
+      }
+      expect(run.messages.total).toBe(
+        Object.values(run.messages.byType).reduce((sum, each) => sum + each, 0),
+      );
+      expect(run.messages.byType.bind).toBeGreaterThan(0);
+      expect(run.utilisation.max).toBeLessThanOrEqual(1);
+      expect(run).toMatchObject({ seed: 7, predictor: null, events: null, eventsPerSecond: null });
+      expect(run.wallSeconds).toBeGreaterThan(0);
+      for (const option of [
+        'scale',
+        'taskFactor',
+        'cutoff',
+        'shortPartition',
+        'load',
+        'estimator',
+        'stealCap',
+      ]) {
+        expect(run.options).toHaveProperty(option);
+      }
+      expect(run.options).toMatchObject({
+        seed: 7,
+        workers: 20,
+        schedulers: 2,
+        slots: 1,
+        load: 0.9,
+        jobs: 300,
+      });
+    }
+    const [hawk, sparrow] = comparison.runs as [Run, Run];
+    expect(hawk.steals.attempts).toBeGreaterThan(0);
+    expect(hawk.steals.successes).toBeGreaterThan(0);
+    expect(hawk.messages.byType.place).toBeGreaterThan(0);
+    expect(sparrow.steals).toEqual({ attempts: 0, successes: 0, probesMoved: 0 });
+    expect(sparrow.messages.byType.place).toBeUndefined();
+    expect(comparison.ratios).toEqual([
+      expect.objectContaining({ policy: 'hawk', baseline: 'sparrow', short: expect.anything() }),
+    ]);
+    const page = await readFile(report, 'utf8');
+    expect(page).toContain('goshawk replay prototype:seed=2 --workers 20');
+    expect(await readdir(folder)).toEqual(['out.html']);
+  });
+
+  it('completes every job once, although workers are killed in the middle', { timeout: 90_000 }, async () => {
+    const replay = startGoshawk([
+      ...['replay', 'prototype:seed=2', '--policy', 'hawk', '--workers', '30', '--schedulers', '2'],
+      ...['--jobs', '300', '--for', '9s', '--json', '--progress', 'plain'],
+    ]);
+    // The first line about the progress comes after five seconds.
+    await replay.says(/^hawk *: \d+ of 300/m);
+    const workers = childrenOf(replay.pid).filter(({ command }) => / worker /.test(command));
+    expect(workers).toHaveLength(2);
+    process.kill(workers[0]!.pid, 'SIGKILL');
+    const { exitCode, stdout, stderr } = await replay.finished;
+    expect(stderr).toMatch(/workers\d+ ended \(SIGKILL\) and is started again/);
+    expect(exitCode).toBe(0);
+    const { runs, workload } = JSON.parse(stdout) as Comparison;
+    expectWholeRun(runs[0]!, 300, workload.tasks);
+    expect(runs[0]!.tasks.attempts).toBeGreaterThan(workload.tasks);
+  });
+
+  it('leaves nothing when it is interrupted: no process, no report', { timeout: 60_000 }, async () => {
+    const report = join(folder, 'interrupted.html');
+    const replay = startGoshawk(['replay', 'prototype', ...SMALL, '--report', report, '--progress', 'plain']);
+    await replay.says(/hawk: starting/);
+    // Anywhere on the way: while processes start, or when they are up.
+    const children = await appearing(replay.pid);
+    replay.kill('SIGINT');
+    const { exitCode, stdout } = await replay.finished;
+    expect(exitCode).toBe(130);
+    expect(stdout).toBe('');
+    expect(await readdir(folder)).not.toContain('interrupted.html');
+    for (const pid of children) expect(() => process.kill(pid, 0), `${pid} is still there`).toThrow('ESRCH');
+  });
+
+  it('runs on a cluster that is there, under the policy that it has', { timeout: 60_000 }, async () => {
+    const up = startGoshawk(
+      ['up', '--workers', '10', '--schedulers', '2', '--policy', 'split', '--cutoff', '0.5'],
+      {
+        XDG_STATE_HOME: folder,
+      },
+    );
+    await up.says(/the cluster is up at/);
+    const url = /the cluster is up at (\S+)/.exec(up.stderr())![1]!;
+    const on = ['replay', 'prototype:jobs=60', '--for', '2s', '--cluster', url];
+    const { exitCode, stdout } = await runGoshawk([...on, '--json', '--quiet']);
+    expect(exitCode).toBe(0);
+    const { cluster, runs, ratios, workload } = JSON.parse(stdout) as Comparison;
+    expect(cluster).toEqual({ workers: 10, slots: 1, schedulers: 2, mode: 'live' });
+    expect(runs.map(({ policy }) => policy)).toEqual(['split']);
+    expect(runs[0]!.options.cutoff).toBe(0.5);
+    expectWholeRun(runs[0]!, 60, workload.tasks);
+    expect(ratios).toEqual([]);
+    const refused = await runGoshawk([...on, '--policy', 'hawk']);
+    expect(refused).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(refused.stderr).toMatch(
+      /^goshawk: --policy hawk: the cluster at \S+ runs split; leave --policy out/,
+    );
+    up.kill('SIGINT');
+    expect((await up.finished).exitCode).toBe(0);
+  });
+});
+
+it('a port in use is wrong input, for a daemon and for a cluster', { timeout: 30_000 }, async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const bind = `tcp://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const daemon = await runGoshawk(['central', '--bind', bind, '--log-level', 'silent']);
+  const up = ['up', '--bind', bind, '--workers', '1', '--quiet', '--data-folder', join(folder, 'data')];
+  for (const { exitCode, stderr } of [daemon, await runGoshawk(up)]) {
+    expect(stderr).toMatch(/^goshawk: [^\n]*\n$/);
+    expect(stderr).toContain(bind);
+    expect(exitCode).toBe(2);
+  }
+  server.close();
+});
+
+it('a cluster that is not there is exit code 3', { timeout: 30_000 }, async () => {
+  const { exitCode, stderr } = await runGoshawk(['replay', 'prototype', '--cluster', 'tcp://127.0.0.1:1']);
+  expect(stderr).toMatch(/^goshawk: no answer from tcp:\/\/127\.0\.0\.1:1; is the cluster running\?.*\n$/);
+  expect(exitCode).toBe(3);
+});
+
+/** The children of a process, as soon as it has some. */
+async function appearing(pid: number): Promise<number[]> {
+  for (;;) {
+    const children = childrenOf(pid);
+    if (children.length > 2) return children.map((child) => child.pid);
+    await setImmediate();
+  }
+}
