@@ -1,4 +1,4 @@
-import { type Address, type Environment, NOBODY } from '@goshawk/core';
+import type { Address, Environment } from '@goshawk/core';
 import type { WorkerCounters } from './contract.js';
 import type { Entry } from './queue.js';
 
@@ -52,9 +52,8 @@ export class GivingBack {
 
   /** The owner knows already; central does not. */
   placementOver({ owner, job, placed }: Entry): void {
-    const central = this.#central();
-    if (central === NOBODY || placed === undefined) return;
-    this.#env.send(central, { type: 'placementEnded', owner, job, ...placed });
+    if (placed === undefined) return;
+    this.#env.send(this.#central(), { type: 'placementEnded', owner, job, ...placed });
   }
 
   #probes({ owner, job, stage }: Entry, probes: number): void {

@@ -55,7 +55,7 @@ export class Worker implements Machine<WorkerTimer> {
     this.#config = config;
     this.#env = env;
     this.#slots = new Slots(config.slots, config.capacity);
-    this.#giveBack = new GivingBack(env, this.counters, () => this.#membership.central);
+    this.#giveBack = new GivingBack(env, this.counters, () => this.#central);
     this.#stealing = new Stealing(config.self, env, {
       queue: this.#queue,
       slots: this.#slots,
@@ -406,9 +406,8 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   #tellCentral(type: 'placementStarted' | 'placementEnded', of: Running): void {
-    if (this.#membership.central === NOBODY) return;
     const { owner, job, task, attempt } = of;
-    this.#env.send(this.#membership.central, { type, owner, job, task, attempt });
+    this.#env.send(this.#central, { type, owner, job, task, attempt });
   }
 
   // ---- stealing
@@ -447,6 +446,14 @@ export class Worker implements Machine<WorkerTimer> {
 
   // ---- belonging to a cluster
 
+  /**
+   * Who keeps account of placed tasks: also while it has not welcomed this worker. What ends between a
+   * registration and the welcome would be believed to be here for ever.
+   */
+  get #central(): Address {
+    return this.#membership.central === NOBODY ? this.#config.central : this.#membership.central;
+  }
+
   #register(now: Millis): void {
     const held: HeldTask[] = [];
     for (const [, r] of this.#slots.running()) {
@@ -459,9 +466,15 @@ export class Worker implements Machine<WorkerTimer> {
       if (placed !== undefined)
         held.push({ owner, job, ...placed, long, estimateMs, running: false, elapsedMs: 0 });
     }
-    const central = this.#membership.central === NOBODY ? this.#config.central : this.#membership.central;
     const { name, slots, capacity } = this.#config;
-    this.#env.send(central, { type: 'register', name, slots, capacity, draining: this.#draining, held });
+    this.#env.send(this.#central, {
+      type: 'register',
+      name,
+      slots,
+      capacity,
+      draining: this.#draining,
+      held,
+    });
     const retryMs =
       this.#membership.central === NOBODY ? this.#config.registerRetryMs : this.#timings.heartbeatMs;
     if (retryMs > 0) this.#env.setTimer('heartbeat', 0, now + retryMs);
