@@ -234,12 +234,19 @@ function usageLine(message: string, argv: readonly string[]): string {
   if (unknown !== null) {
     const words = unknown[1]!.split(', ');
     const word = words.find((each) => argv.includes(each));
-    if (word !== undefined) return `unknown command: ${word}`;
+    if (word !== undefined) return unknownWord(word, argv);
     const names = [...new Set(words.map(kebab))];
     return `unknown option${names.length > 1 ? 's' : ''}: ${names.map((name) => (name.length > 1 ? flagOf(name) : `-${name}`)).join(', ')}`;
   }
   const line = message.trim().split('\n')[0] ?? 'wrong usage';
   return line.charAt(0).toLowerCase() + line.slice(1);
+}
+
+function unknownWord(word: string, argv: readonly string[]): string {
+  const [first] = argv.filter((each) => !each.startsWith('-'));
+  if (word === first) return `unknown command: ${word}`;
+  if (Object.hasOwn(COMMAND_GROUPS, first ?? '')) return `unknown command: ${first} ${word}`;
+  return `${first}: "${word}" is one word too many`;
 }
 
 function causesOf(error: unknown): string {

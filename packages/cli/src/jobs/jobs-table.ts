@@ -6,13 +6,13 @@ import { type Column, renderTable } from '../terminal/table.js';
 const COLUMNS: readonly Column[] = [
   { title: 'id' },
   { title: 'name', shrinkTo: 8 },
-  { title: 'user', dropFirst: 2 },
-  { title: 'class', dropFirst: 1 },
+  { title: 'user', dropFirst: 3 },
+  { title: 'class', dropFirst: 2 },
   { title: 'state' },
   { title: 'done', align: 'right' },
   { title: 'tasks', align: 'right' },
   { title: 'failed', align: 'right' },
-  { title: 'submitted', align: 'right' },
+  { title: 'submitted', align: 'right', dropFirst: 1 },
   { title: 'time', align: 'right' },
 ];
 

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { painter } from '../terminal/paint.js';
+import { jobPage } from './job-page.js';
+import { jobDetail, taskCounts } from './jobs.fixture.js';
+
+const paint = painter(false);
+const submittedAt = new Date(2026, 0, 2, 3, 4, 5).getTime();
+const now = submittedAt + 125_000;
+
+describe('the page of a job', () => {
+  it('tells of one that goes on', () => {
+    const running = Array.from({ length: 7 }, (_, task) => ({
+      task,
+      attempt: task === 0 ? 2 : 1,
+      worker: `w${task}`,
+      elapsedMs: 1_500,
+    }));
+    const job = jobDetail({
+      state: 'running',
+      submittedAt,
+      tasks: taskCounts({ waiting: 1_000, running: 7, completed: 3 }),
+      running,
+      estimateMs: 2_000,
+      user: undefined,
+    });
+    expect(jobPage(job, now, paint)).toBe(
+      [
+        'a1-3  sweep  running',
+        '  tasks      1,010: 1,000 waiting, 7 running, 3 completed',
+        '  class      short, decided by given',
+        '  submitted  2026-01-02 03:04:05, 2 min ago',
+        '  waited     3 ms until the first task started',
+        '  ran        500 ms a task in the mean',
+        '  running    task 0 on w0, attempt 2, for 1.5 s',
+        '             task 1 on w1, for 1.5 s',
+        '             task 2 on w2, for 1.5 s',
+        '             task 3 on w3, for 1.5 s',
+        '             task 4 on w4, for 1.5 s',
+        '             and 2 more',
+      ].join('\n'),
+    );
+  });
+
+  it('tells of one that failed, and what to do', () => {
+    const job = jobDetail({
+      name: 'night\u0007ly',
+      state: 'failed',
+      submittedAt,
+      tasks: taskCounts({ completed: 1, failed: 1 }),
+      stages: [
+        { name: 'map', state: 'ended', tasks: 1 },
+        { name: 'reduce', state: 'ended', tasks: 1 },
+      ],
+      attempts: { total: 3, failed: 2, lost: 0 },
+      wastedMs: 40,
+      failures: [
+        { task: 1, attempts: 2, kind: 'failed', code: 'exit-code', message: 'exit code 3', worker: 'w1' },
+      ],
+    });
+    expect(jobPage(job, now, paint)).toBe(
+      [
+        'a1-3  night ly  failed',
+        '  tasks      2: 1 completed, 1 failed',
+        '  stages     map: 1 task, ended',
+        '             reduce: 1 task, ended',
+        '  class      short, decided by given',
+        '  submitted  2026-01-02 03:04:05 by ann, 2 min ago',
+        '  took       5.2 s from submission to end',
+        '  waited     3 ms until the first task started',
+        '  ran        500 ms a task',
+        '  lost       40 ms to 2 attempts that failed',
+        '  failed     task 1 on w1, attempt 2: exit code 3',
+        '             goshawk logs a1-3 --failed    what they printed',
+        '             goshawk retry a1-3 --failed   a new job of what did not complete',
+      ].join('\n'),
+    );
+  });
+});

@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+import { painter } from '../terminal/paint.js';
+import { jobSummary, taskCounts } from './jobs.fixture.js';
+import { jobsTable } from './jobs-table.js';
+
+const submittedAt = 1_000_000;
+const jobs = [
+  jobSummary({
+    id: 'k3-12',
+    name: 'a very long name of a job that nobody can read at a glance',
+    state: 'running',
+    submittedAt: submittedAt - 90_000,
+    endedMs: undefined,
+    tasks: taskCounts({ completed: 9_000, running: 100, waiting: 899, failed: 1 }),
+  }),
+  jobSummary({ name: '数据', user: undefined, submittedAt: submittedAt - 3_700_000 }),
+];
+
+it('is aligned', () => {
+  expect(jobsTable(jobs, submittedAt, 120, painter(false))).toBe(
+    [
+      'id     name                                         user  class  state       done   tasks  failed  submitted        time',
+      'k3-12  a very long name of a job that nobody can …  ann   short  running    9,000  10,000       1  1 min ago  1 min 30 s',
+      'a1-3   数据                                               short  completed    200     200            1 h ago       5.2 s',
+    ].join('\n'),
+  );
+});
+
+it.each([70, 80, 100])('keeps to %d columns', (columns) => {
+  const lines = jobsTable(jobs, submittedAt, columns, painter(false)).split('\n');
+  for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
+  expect(lines[1]).toMatch(/^k3-12 {2}a ver.*running +9,000 +10,000 +1 .*1 min 30 s$/);
+});

@@ -1,0 +1,80 @@
+import type { JobDetail, JobSummary } from '@goshawk/core';
+import type { Context } from '../context.js';
+
+/** A job that completed, unless something else is said of it. */
+export function jobSummary(more: Partial<JobSummary> = {}): JobSummary {
+  return {
+    id: 'a1-3',
+    name: 'sweep',
+    user: 'ann',
+    class: 'short',
+    classifiedBy: 'given',
+    estimateMs: undefined,
+    state: 'completed',
+    tasks: taskCounts({ completed: 200 }),
+    submittedAt: Date.UTC(2026, 0, 2, 3, 4, 5),
+    startedMs: 3,
+    endedMs: 5_200,
+    ...more,
+  };
+}
+
+export function jobDetail(more: Partial<JobDetail> = {}): JobDetail {
+  return {
+    ...jobSummary(more),
+    stages: [{ name: 'tasks', state: 'ended', tasks: 200 }],
+    attempts: { total: 200, failed: 0, lost: 0 },
+    attemptList: [],
+    failures: [],
+    failuresTruncated: false,
+    meanRunMs: 500,
+    wastedMs: 0,
+    firstStartMs: 3,
+    running: [],
+    ...more,
+  };
+}
+
+/** Counts with their sum. */
+export function taskCounts(states: Partial<Omit<JobSummary['tasks'], 'total'>>): JobSummary['tasks'] {
+  const counts = { waiting: 0, running: 0, completed: 0, failed: 0, cancelled: 0, ...states };
+  return { total: Object.values(counts).reduce((sum, count) => sum + count, 0), ...counts };
+}
+
+/** A context that keeps what a command writes. */
+export function recordingContext(more: Partial<Context> & { global?: Partial<Context['global']> } = {}) {
+  const written = { stdout: '', stderr: '' };
+  const streamOf = (name: 'stdout' | 'stderr') => ({
+    write: (text: string | Uint8Array) => {
+      written[name] += typeof text === 'string' ? text : Buffer.from(text).toString('latin1');
+    },
+  });
+  const stdout = streamOf('stdout');
+  const stderr = streamOf('stderr');
+  const context: Context = {
+    color: false,
+    errorColor: false,
+    columns: 80,
+    stdout,
+    stderr,
+    out: (text) => stdout.write(`${text}\n`),
+    json: (value) => stdout.write(`${JSON.stringify(value)}\n`),
+    note: (text) => stderr.write(`${text}\n`),
+    readInput: async () => new Uint8Array(),
+    interrupted: new AbortController().signal,
+    environment: {},
+    cwd: '/here',
+    ...more,
+    global: {
+      json: false,
+      quiet: false,
+      verbose: false,
+      config: undefined,
+      color: true,
+      cluster: undefined,
+      progress: 'none',
+      ...more.global,
+    },
+  };
+  return { context, written };
+}

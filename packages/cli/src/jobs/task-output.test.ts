@@ -1,0 +1,119 @@
+import type { LogChunk } from '@goshawk/client';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { inTaskOrder, lastLines } from './collected-output.js';
+import { recordingContext } from './jobs.fixture.js';
+import { jsonOutput, prefixedOutput, rawOutput, wholeLines } from './task-output.js';
+
+function chunk(task: number, text: string | Uint8Array, more: Partial<LogChunk> = {}): LogChunk {
+  return { task, attempt: 1, stream: 'stdout', bytes: Buffer.from(text), ...more };
+}
+
+describe('output with prefixes', () => {
+  it('is whole lines, however the chunks were cut and mixed', () => {
+    const { context, written } = recordingContext();
+    const sink = prefixedOutput(context);
+    sink.write(chunk(1, 'one '));
+    sink.write(chunk(2, 'two\nth'));
+    sink.write(chunk(1, 'more\n\n'));
+    sink.write(chunk(1, 'problem\n', { stream: 'stderr' }));
+    sink.write(chunk(2, 'ree'));
+    sink.write(chunk(2, 'again\n', { attempt: 2 }));
+    expect(written.stdout).toBe('task 2 | two\ntask 1 | one more\ntask 1 | \ntask 2 (attempt 2) | again\n');
+    sink.end();
+    expect(written.stdout).toMatch(/task 2 \| three\n$/);
+    expect(written.stderr).toBe('task 1 | problem\n');
+  });
+
+  it('has colours where a terminal is, and only there', () => {
+    const { context, written } = recordingContext({ color: true });
+    const sink = prefixedOutput(context);
+    sink.write(chunk(0, 'a\n'));
+    sink.write(chunk(0, 'b\n', { stream: 'stderr' }));
+    expect(written).toEqual({ stdout: '\u001b[36mtask 0 |\u001b[39m a\n', stderr: 'task 0 | b\n' });
+  });
+
+  it('passes lines without an end on in parts', () => {
+    const { context, written } = recordingContext();
+    const sink = prefixedOutput(context);
+    for (let i = 0; i < 3; i++) sink.write(chunk(0, 'x'.repeat(40_000)));
+    sink.end();
+    expect(written.stdout.split('\n').map((line) => line.length)).toEqual([80_009, 40_009, 0]);
+  });
+});
+
+it('without prefixes is the bytes as they are', () => {
+  const { context, written } = recordingContext();
+  const sink = rawOutput(context);
+  sink.write(chunk(0, Uint8Array.of(0xff, 0, 0x0a)));
+  sink.write(chunk(1, 'no newline', { stream: 'stderr' }));
+  sink.end();
+  expect(written).toEqual({ stdout: '\u00ff\0\n', stderr: 'no newline' });
+});
+
+it('as JSON is a value a line, bytes that are no text as base64', () => {
+  const { context, written } = recordingContext();
+  const sink = jsonOutput(context, 'a1-3');
+  sink.write(chunk(0, 'ä\nb'));
+  sink.write(chunk(1, Uint8Array.of(0xff, 0x0a)));
+  sink.end();
+  const line = { schema: 'goshawk.log/1', job: 'a1-3', attempt: 1, stream: 'stdout' };
+  expect(
+    written.stdout
+      .trim()
+      .split('\n')
+      .map((text) => JSON.parse(text)),
+  ).toEqual([
+    { ...line, task: 0, text: 'ä\n' },
+    { ...line, task: 1, base64: '/wo=' },
+    { ...line, task: 0, text: 'b' },
+  ]);
+});
+
+describe('output that is collected', () => {
+  const chunks = [chunk(2, 'c\n'), chunk(0, 'a\n'), chunk(2, 'd\n', { stream: 'stderr' }), chunk(1, 'b')];
+
+  it('comes in the order of the tasks, each as it came', () => {
+    expect(inTaskOrder(chunks).map(({ bytes }) => Buffer.from(bytes).toString())).toEqual([
+      'a\n',
+      'b',
+      'c\n',
+      'd\n',
+    ]);
+  });
+
+  it('may be cut to the last lines of each task', () => {
+    const last = inTaskOrder(lastLines([chunk(0, '1\n2\n3'), ...chunks, chunk(0, '\n4')], 2));
+    expect(last.map(({ task, bytes }) => `${task}:${Buffer.from(bytes)}`)).toEqual([
+      '0:\n',
+      '0:4',
+      '1:b',
+      '2:c\n',
+      '2:d\n',
+    ]);
+    expect(lastLines(chunks, 0)).toEqual([]);
+  });
+});
+
+it('lines put together again are what was written, by task and stream', () => {
+  const piece = fc.record({
+    task: fc.nat(2),
+    stream: fc.constantFrom('stdout' as const, 'stderr' as const),
+    text: fc.string({ unit: fc.constantFrom('a', 'b', '\n'), maxLength: 6 }),
+  });
+  fc.assert(
+    fc.property(fc.array(piece), (pieces) => {
+      const expected: Record<string, string> = {};
+      const seen: Record<string, string> = {};
+      const sink = wholeLines(({ task, stream, bytes }) => {
+        seen[`${task}${stream}`] = (seen[`${task}${stream}`] ?? '') + Buffer.from(bytes).toString();
+      });
+      for (const { task, stream, text } of pieces) {
+        if (text !== '') expected[`${task}${stream}`] = (expected[`${task}${stream}`] ?? '') + text;
+        sink.write(chunk(task, text, { stream }));
+      }
+      sink.end();
+      expect(seen).toEqual(expected);
+    }),
+  );
+});

@@ -1,0 +1,116 @@
+import type { JobHandle } from '@goshawk/client';
+import { InputError, type JobDetail, type JobEvent } from '@goshawk/core';
+import { describe, expect, it } from 'vitest';
+import { DetachedError, WaitTimeoutError } from '../failure.js';
+import { jobDetail, jobSummary, recordingContext, taskCounts } from './jobs.fixture.js';
+import { exitCodeOf, leave, waitForJobs } from './waiting.js';
+
+/** A job whose news the test decides. */
+function fakeJob(id: string) {
+  let wake = (): void => {};
+  const news: (JobEvent | Error)[] = [];
+  const tell = (event: JobEvent | Error): void => {
+    news.push(event);
+    wake();
+  };
+  async function* events({ signal }: { signal: AbortSignal }): AsyncGenerator<JobEvent> {
+    const aborted = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason));
+    });
+    aborted.catch(() => {});
+    for (;;) {
+      signal.throwIfAborted();
+      const event = news.shift();
+      if (event instanceof Error) throw event;
+      if (event !== undefined) yield event;
+      else await Promise.race([aborted, new Promise<void>((resolve) => (wake = resolve))]);
+    }
+  }
+  return {
+    handle: { id, events } as unknown as JobHandle,
+    ends: (more: Partial<JobDetail> = {}) => tell({ kind: 'ended', job: jobDetail({ id, ...more }) }),
+    fails: (error: Error) => tell(error),
+    progresses: (states: Parameters<typeof taskCounts>[0]) =>
+      tell({ kind: 'progress', job: jobSummary({ id, state: 'running', tasks: taskCounts(states) }) }),
+  };
+}
+
+const ids = (jobs: readonly JobDetail[]) => jobs.map(({ id }) => id);
+
+describe('waiting for jobs', () => {
+  it('ends when all have, and tells them in that order', async () => {
+    const { context } = recordingContext();
+    const [a, b] = [fakeJob('a-1'), fakeJob('b-1')];
+    const told: JobDetail[] = [];
+    const waiting = waitForJobs(context, [a.handle, b.handle], { ended: (job) => told.push(job) });
+    b.ends();
+    a.progresses({ running: 2 });
+    a.ends({ state: 'failed' });
+    const ended = await waiting;
+    expect(ids(ended)).toEqual(['b-1', 'a-1']);
+    expect(ids(told)).toEqual(['b-1', 'a-1']);
+    expect(exitCodeOf(ended)).toBe(1);
+  });
+
+  it('ends with the first when one is enough', async () => {
+    const { context } = recordingContext();
+    const [a, b] = [fakeJob('a-1'), fakeJob('b-1')];
+    const waiting = waitForJobs(context, [a.handle, b.handle], { any: true, ended: () => {} });
+    b.ends();
+    expect(ids(await waiting)).toEqual(['b-1']);
+  });
+
+  it('gives up after its time, naming what has not ended', async () => {
+    const { context } = recordingContext();
+    const [a, b] = [fakeJob('a-1'), fakeJob('b-1')];
+    a.ends();
+    const told: JobDetail[] = [];
+    const request = { timeoutMs: 20, ended: (job: JobDetail) => void told.push(job) };
+    const error = await waitForJobs(context, [a.handle, b.handle], request).catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(WaitTimeoutError);
+    expect(error.message).toBe('b-1 has not ended within 20 ms; the job goes on');
+    expect(ids(told)).toEqual(['a-1']);
+  });
+
+  it('fails at once for a job that there is not', async () => {
+    const { context } = recordingContext();
+    const [a, b] = [fakeJob('a-1'), fakeJob('b-1')];
+    b.fails(new InputError('unknown-job', 'no b-1'));
+    await expect(waitForJobs(context, [a.handle, b.handle], { ended: () => {} })).rejects.toThrow('no b-1');
+  });
+
+  it('is left by Ctrl-C, with the ways back', async () => {
+    const interrupt = new AbortController();
+    const { context, written } = recordingContext({ interrupted: interrupt.signal });
+    const a = fakeJob('a-1');
+    const waiting = waitForJobs(context, [a.handle], { ended: () => {} });
+    a.progresses({ running: 1 });
+    interrupt.abort('SIGINT');
+    const error = await waiting.catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(DetachedError);
+    expect(leave(context, error)).toBe(130);
+    expect(written.stderr).toBe(
+      [
+        'no longer waiting; the job goes on',
+        '  goshawk wait a-1     waits again',
+        '  goshawk cancel a-1   cancels',
+        '',
+      ].join('\n'),
+    );
+    const json = recordingContext({ global: { json: true } }).context;
+    expect(() => leave(json, error)).toThrow(error);
+  });
+
+  it('shows how far they have come together', async () => {
+    const { context, written } = recordingContext({ global: { progress: 'plain' } });
+    const [a, b] = [fakeJob('a-1'), fakeJob('b-1')];
+    a.progresses({ running: 1, completed: 3 });
+    b.progresses({ waiting: 5, failed: 1 });
+    const waiting = waitForJobs(context, [a.handle, b.handle], { ended: (job) => context.out(job.id) });
+    a.ends({ tasks: taskCounts({ completed: 4 }) });
+    b.ends({ tasks: taskCounts({ completed: 5, failed: 1 }) });
+    await waiting;
+    expect(written.stderr).toBe('2 jobs: 10 of 10 (100%), 1 failed\n');
+    expect(written.stdout).toBe('a-1\nb-1\n');
+  });
+});

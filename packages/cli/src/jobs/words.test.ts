@@ -1,0 +1,102 @@
+import type { TaskFailure } from '@goshawk/core';
+import { describe, expect, it } from 'vitest';
+import { painter } from '../terminal/paint.js';
+import { jobDetail, jobSummary, taskCounts } from './jobs.fixture.js';
+import { failureLines, measures, outcomeLine, remedyLines } from './words.js';
+
+const paint = painter(false);
+
+function failure(task: number, more: Partial<TaskFailure> = {}): TaskFailure {
+  return {
+    task,
+    attempts: 1,
+    kind: 'failed',
+    code: 'exit-code',
+    message: 'exit code 3',
+    worker: 'w7',
+    ...more,
+  };
+}
+
+describe('how a job came out', () => {
+  it.each([
+    [jobSummary(), 'a1-3 completed: 200 tasks, after 5.2 s'],
+    [
+      jobSummary({ state: 'failed', tasks: taskCounts({ failed: 2, completed: 1_198 }) }),
+      'a1-3 failed: 2 of 1,200 tasks failed, 1,198 completed, after 5.2 s',
+    ],
+    [
+      jobSummary({ state: 'failed', tasks: taskCounts({ failed: 1 }) }),
+      'a1-3 failed: 1 of 1 task failed, after 5.2 s',
+    ],
+    [
+      jobSummary({ state: 'cancelled', tasks: taskCounts({ completed: 5, cancelled: 5 }) }),
+      'a1-3 cancelled: 5 of 10 tasks had completed, after 5.2 s',
+    ],
+  ])('is one line (%#)', (job, line) => {
+    expect(outcomeLine(job, paint)).toBe(line);
+  });
+});
+
+describe('after a failure', () => {
+  const tasks = taskCounts({ failed: 7, completed: 3 });
+
+  it('the first failures are shown, and how many there are', () => {
+    const failures = [0, 1, 2, 3, 4, 5, 6].map((task) => failure(task));
+    expect(failureLines(jobDetail({ tasks, failures }))).toEqual([
+      'task 0 on w7: exit code 3',
+      'task 1 on w7: exit code 3',
+      'task 2 on w7: exit code 3',
+      'task 3 on w7: exit code 3',
+      'task 4 on w7: exit code 3',
+      'and 2 more',
+    ]);
+  });
+
+  it('attempts are told, and words of others kept on their line', () => {
+    const failures = [
+      failure(9, { attempts: 3, message: 'Error:\n\u001b[31mno\u001b[39m luck', worker: '' }),
+    ];
+    expect(failureLines(jobDetail({ tasks: taskCounts({ failed: 1 }), failures }))).toEqual([
+      'task 9, attempt 3: Error: no luck',
+    ]);
+  });
+
+  it('there are commands to go on with, and none when nothing failed', () => {
+    expect(remedyLines(jobDetail({ tasks }))).toEqual([
+      'goshawk logs a1-3 --failed    what they printed',
+      'goshawk retry a1-3 --failed   a new job of what did not complete',
+    ]);
+    expect(remedyLines(jobDetail())).toEqual([]);
+  });
+});
+
+describe('where the time went', () => {
+  it('is waiting and running', () => {
+    const job = jobDetail({ runPercentilesMs: { p50: 400, p90: 900, max: 1_500 } });
+    expect(measures(job)).toEqual([
+      ['waited', '3 ms until the first task started'],
+      ['ran', '500 ms a task in the mean (p50 400 ms, p90 900 ms, max 1.5 s)'],
+    ]);
+  });
+
+  it.each([
+    [1_000, '1 s a task, which was 100% too high'],
+    [250, '250 ms a task, which was 50% too low'],
+    [501, '501 ms a task, which was right'],
+  ])('with the estimate of %d ms against the truth', (estimateMs, value) => {
+    expect(measures(jobDetail({ estimateMs }))).toContainEqual(['estimate', value]);
+  });
+
+  it('with what retries and lost workers cost', () => {
+    const job = jobDetail({ attempts: { total: 206, failed: 5, lost: 1 }, wastedMs: 1_234 });
+    expect(measures(job)).toContainEqual([
+      'lost',
+      '1.23 s to 5 attempts that failed and 1 attempt lost with its worker',
+    ]);
+  });
+
+  it('of a job that never started is nothing', () => {
+    expect(measures(jobDetail({ firstStartMs: undefined, meanRunMs: undefined }))).toEqual([]);
+  });
+});

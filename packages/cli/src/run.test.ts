@@ -1,0 +1,121 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { runHere } from './terminal.fixture.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'goshawk-run-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Away from the clusters of this machine. */
+function goshawk(argv: string[], environment: Record<string, string> = {}) {
+  return runHere(argv, { environment: { XDG_STATE_HOME: folder, ...environment }, cwd: folder });
+}
+
+describe('wrong usage is one line and exit code 2', () => {
+  it.each<[argv: string[], line: string]>([
+    [['frobnicate'], 'unknown command: frobnicate; `goshawk --help` shows how'],
+    [['trace', 'frob'], 'unknown command: trace frob; `goshawk --help` shows how'],
+    [['jobs', '--bogus'], 'unknown option: --bogus; `goshawk --help` shows how'],
+    [['jobs', 'extra'], 'jobs: "extra" is one word too many; `goshawk --help` shows how'],
+    [['jobs', '--', 'x'], 'jobs takes nothing after --'],
+    [['wait'], 'wait needs ID…; `goshawk wait --help` shows how'],
+    [
+      ['jobs', '--state', 'asleep'],
+      '--state: "asleep" is none of waiting, running, completed, failed, cancelled',
+    ],
+    [['jobs', '--limit', '0'], '--limit: 0 is out of range; it must be from 1 to 10000'],
+    [['logs', 'a1-3/x'], 'logs: "a1-3/x" is no JOB/TASK; such as a1-3/17'],
+    [['retry', 'a1-3'], 'retry: say which tasks; give --failed for those that did not complete'],
+    [['job', 'a1-3', '--watch', '--spec'], 'job: --watch and --spec exclude each other; give one of them'],
+    [['drain', 'w1', '--undo', '--wait'], 'drain: --undo and --wait exclude each other; give one of them'],
+    [['submit'], 'submit: there is nothing to run; give a command after --, a job file, --sleep or --module'],
+    [
+      ['submit', 'echo', 'hi'],
+      'submit: "hi" is one word too many: a job file is one; to run a command, write it after --',
+    ],
+    [['submit', 'no.json'], 'submit: cannot read no.json: there is no such file'],
+    [
+      ['submit', '--tasks', '2'],
+      'submit: there is nothing to run; give a command after --, a job file, --sleep or --module',
+    ],
+    [
+      ['submit', '--each-line', 'no.txt', '--', 'cat'],
+      '--each-line: cannot read no.txt: there is no such file',
+    ],
+    [
+      ['submit', '--sleep', '1s', '--task-timeout', '5'],
+      '--task-timeout: "5" is not a duration; write a number with a unit, such as 100ms, 2s, 1.5m or 1h',
+    ],
+    [['jobs', '--cluster', 'nowhere'], '--cluster: "nowhere" is no URL; write tcp://HOST:PORT'],
+  ])('%j: %s', async (argv, line) => {
+    const { exitCode, stdout, stderr } = await goshawk(argv);
+    expect(stderr).toBe(`goshawk: ${line}\n`);
+    expect(stdout).toBe('');
+    expect(exitCode).toBe(2);
+  });
+
+  it('names file and field of a job file', async () => {
+    writeFileSync(join(folder, 'job.json'), '{"tasks": [{"sleep": 5}], "prioirty": 3}');
+    const { exitCode, stderr } = await goshawk(['submit', 'job.json']);
+    expect(stderr).toBe('goshawk: job.json: unknown field "prioirty"\n');
+    expect(exitCode).toBe(2);
+  });
+
+  it('is JSON where that was asked for, but not by a word of the command that is run', async () => {
+    expect(JSON.parse((await goshawk(['jobs', '--json', '--limit', 'x'])).stderr)).toEqual({
+      schema: 'goshawk.error/1',
+      code: 'bad-option',
+      message: '--limit: "x" is not a whole number',
+      hint: '',
+    });
+    const { stderr } = await goshawk(['submit', '--tasks', 'x', '--', 'echo', '--json']);
+    expect(stderr).toMatch(/^goshawk: --tasks: "x"/);
+  });
+});
+
+it('without a cluster, exit code 3', async () => {
+  const { exitCode, stderr } = await goshawk(['jobs']);
+  expect(stderr).toBe(
+    'goshawk: no cluster is running here; start one with `goshawk up`, or say where it is with --cluster\n',
+  );
+  expect(exitCode).toBe(3);
+});
+
+describe('goshawk config show', () => {
+  interface Setting {
+    name: string;
+    value: unknown;
+    origin: string;
+    source: string;
+    commands: string[];
+  }
+
+  it('tells each setting and where it comes from: flag over variable over file over default', async () => {
+    const config = join(folder, 'settings.json');
+    writeFileSync(config, '{"workers": 7, "retries": 2, "progress": "none"}');
+    const argv = ['config', 'show', '--json', '--config', config, '--progress', 'plain'];
+    const { exitCode, stdout } = await goshawk(argv, { GOSHAWK_RETRIES: '3' });
+    expect(exitCode).toBe(0);
+    const shown = JSON.parse(stdout) as { schema: string; settings: Setting[]; total: number };
+    expect(shown).toMatchObject({ schema: 'goshawk.config/1', truncated: false, next: null });
+    expect(shown.total).toBe(shown.settings.length);
+    const of = (name: string, command?: string) =>
+      shown.settings.find(
+        (setting) => setting.name === name && (command === undefined || setting.commands.includes(command)),
+      );
+    expect(of('progress')).toMatchObject({ value: 'plain', origin: 'flag', commands: [] });
+    expect(of('retries')).toMatchObject({ value: 3, origin: 'environment', source: 'GOSHAWK_RETRIES' });
+    expect(of('workers', 'up')).toMatchObject({ value: 7, origin: 'file', source: config });
+    expect(of('steal-cap', 'up')).toMatchObject({ value: 10, origin: 'default', source: '' });
+    expect(of('user', 'submit')).toMatchObject({ value: null, origin: 'not set' });
+    // What is said for one submission is no setting.
+    expect(of('each-line')).toBeUndefined();
+  });
+
+  it('is a table for people', async () => {
+    const { stdout } = await goshawk(['config', 'show', '--origin'], { GOSHAWK_POLICY: 'sparrow' });
+    expect(stdout).toMatch(/^policy +sparrow +environment \(GOSHAWK_POLICY\) +up, central/m);
+    expect(stdout).toMatch(/^color +true +default +every command$/m);
+  });
+});
