@@ -38,7 +38,7 @@ describe('convertTrace', () => {
     const file = join(folder, 'google.tr');
     const { tallied, ...conversion } = await convertTrace(await openWorkload(google), file);
     expect(await readFile(file, 'utf8')).toBe('10 1 49 49\n20 1 2 2\n');
-    expect(conversion).toEqual({ file, format: 'tr', jobs: 2, tasks: 2 });
+    expect(conversion).toEqual({ format: 'tr', jobs: 2, tasks: 2 });
     expect(Object.fromEntries(tallied.map(({ code, count }) => [code, count]))).toEqual({
       'jobs-partly-finished': 1,
       'tasks-killed': 1,
@@ -94,17 +94,27 @@ describe('convertTrace', () => {
     await expect(convertTrace(workload, join(folder, name), { format })).rejects.toThrow(message);
   });
 
+  it('writes to a stream in the format that is named', async () => {
+    let text = '';
+    const stream = {
+      write: (piece: string) => {
+        text += piece;
+      },
+    };
+    const workload = await openWorkload('motivation:jobs=1');
+    expect(await convertTrace(workload, stream, { format: 'tr' })).toMatchObject({ jobs: 1, tasks: 100 });
+    expect(text).toMatch(/^0 100 100 100 /);
+    await expect(convertTrace(workload, stream)).rejects.toThrow(/^-: the name does not say /);
+  });
+
   it('leaves what was there before when it is given up half-way', async () => {
     const file = join(folder, 'kept.tr');
     await writeFile(file, 'before');
-    const abort = new AbortController();
     const jobs = async function* () {
       yield jobOf(0, Float64Array.of(1));
-      abort.abort();
-      yield jobOf(1, Float64Array.of(1));
+      throw new Error('interrupted');
     };
-    const conversion = convertTrace({ jobs, tallied: [] }, file, { signal: abort.signal });
-    await expect(conversion).rejects.toThrow(/abort/i);
+    await expect(convertTrace({ jobs, tallied: [] }, file)).rejects.toThrow('interrupted');
     expect(await readFile(file, 'utf8')).toBe('before');
     expect((await readdir(folder)).filter((name) => name.includes('partial'))).toEqual([]);
   });

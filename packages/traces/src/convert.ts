@@ -9,12 +9,9 @@ export interface ConvertOptions {
   readonly format?: string | undefined;
   /** Writes a part of the workload. */
   readonly sample?: SampleOptions | undefined;
-  /** Gives up, and leaves what was there before. */
-  readonly signal?: AbortSignal | undefined;
 }
 
 export interface Conversion {
-  readonly file: string;
   readonly format: string;
   /** As written. */
   readonly jobs: number;
@@ -24,24 +21,26 @@ export interface Conversion {
 }
 
 /**
- * Writes a workload, or a part of it, to a file, in order of submission. The file appears whole or not at
- * all.
+ * Writes a workload, or a part of it, in order of submission.
  * @param workload as `openWorkload` gives it, from any format or generator
+ * @param target a file, which appears whole or not at all; or a stream, with `options.format`
  * @throws WorkloadError when the format is unclear or cannot be written, when there is nothing to write,
  *   and what reading throws
  */
 export async function convertTrace(
   workload: { readonly jobs: () => Jobs; readonly tallied: readonly Tallied[] },
-  file: string,
+  target: string | { write(text: string): unknown },
   options: ConvertOptions = {},
 ): Promise<Conversion> {
-  const format = formatToWrite(file, options.format);
+  const format = formatToWrite(typeof target === 'string' ? target : '-', options.format);
   const tally = new Tally();
   const written = { jobs: 0, tasks: 0 };
   const source =
     options.sample === undefined ? workload.jobs() : sampleTrace(workload.jobs(), options.sample, tally);
-  await writeTrace(file, format, counted(source, written), { tally, signal: options.signal });
-  return { file, format: format.name, ...written, tallied: [...workload.tallied, ...tally.list()] };
+  const jobs = counted(source, written);
+  if (typeof target === 'string') await writeTrace(target, format, jobs, tally);
+  else for await (const text of format.write(jobs, tally)) target.write(text);
+  return { format: format.name, ...written, tallied: [...workload.tallied, ...tally.list()] };
 }
 
 async function* counted(jobs: Jobs, written: { jobs: number; tasks: number }): AsyncGenerator<TraceJob> {

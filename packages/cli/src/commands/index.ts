@@ -11,7 +11,9 @@ import { retryCommand } from './retry.js';
 import { schedulerCommand } from './scheduler.js';
 import { simulateCommand } from './simulate.js';
 import { submitCommand } from './submit.js';
+import { traceConvertCommand } from './trace-convert.js';
 import { traceGenerateCommand } from './trace-generate.js';
+import { traceSampleCommand } from './trace-sample.js';
 import { traceStatsCommand } from './trace-stats.js';
 import { upCommand } from './up.js';
 import { waitCommand } from './wait.js';
@@ -37,6 +39,8 @@ export const COMMANDS: readonly Command[] = [
   simulateCommand,
   traceStatsCommand,
   traceGenerateCommand,
+  traceConvertCommand,
+  traceSampleCommand,
   configShowCommand(() => COMMANDS),
 ] as unknown as readonly Command[];
 

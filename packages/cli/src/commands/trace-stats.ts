@@ -1,5 +1,5 @@
 import { InputError } from '@goshawk/core';
-import { formatStats, traceStats } from '@goshawk/traces';
+import { formatStats, formatTally, plotStats, traceStats } from '@goshawk/traces';
 import { defineCommand, ExitCode } from '../command.js';
 import { jobsShown, openShown } from '../workload.js';
 
@@ -11,6 +11,7 @@ export const traceStatsCommand = defineCommand({
   describe: 'statistics of a trace file, or of what a generator makes',
   examples: [
     ['goshawk trace stats trace.tr', 'how many jobs, how long, how much of the work in the longest tenth'],
+    ['goshawk trace stats clusterdata-2011-2 --plot', 'of the official Google tables, with plots'],
     ['goshawk trace stats google-like:jobs=10000 --workers 15000 --json', 'of a generator, as JSON'],
   ],
   options: {
@@ -19,16 +20,27 @@ export const traceStatsCommand = defineCommand({
       flagOnly: true,
       describe: 'a cluster size to work the load out for; may be given several times',
     },
+    plot: {
+      type: 'flag',
+      flagOnly: true,
+      describe: 'draw how tasks per job and durations are distributed (with --json: their percentiles)',
+    },
   },
   async run(context, options, { words }) {
     const workers = options.workers.map(clusterSize);
     const workload = await openShown(context, words[0]!);
-    const stats = await traceStats(
-      jobsShown(context, workload, 'counting jobs'),
-      workers.length === 0 ? {} : { workers },
-    );
-    if (context.global.json) context.json({ ...stats, workload: workload.name });
-    else context.out(`${workload.name}\n${formatStats(stats).trimEnd()}`);
+    const stats = await traceStats(jobsShown(context, workload, 'counting jobs'), {
+      ...(workers.length === 0 ? {} : { workers }),
+      cdfs: options.plot,
+    });
+    const { name, tallied } = workload;
+    if (context.global.json) {
+      context.json({ ...stats, workload: name, tallied });
+      return ExitCode.done;
+    }
+    context.out(`${name}\n${formatStats(stats).trimEnd()}`);
+    if (tallied.length > 0) context.out(`\non reading\n${formatTally(tallied).join('\n')}`);
+    if (options.plot) context.out(`\n${plotStats(stats, context.columns).trimEnd()}`);
     return ExitCode.done;
   },
 });

@@ -5,7 +5,7 @@ import { emptyTrace, firstLine } from './lines.js';
 import { isFolder, namesIn } from './paths.js';
 import { quote } from './quote.js';
 import { tr } from './tr.js';
-import type { TraceFormat } from './trace-format.js';
+import type { TraceFormat, WritableFormat } from './trace-format.js';
 
 /** All formats by name: what help texts, errors and `trace convert` read. */
 export const FORMATS = { tr, jsonl, google2011 } as const satisfies Readonly<Record<string, TraceFormat>>;
@@ -13,7 +13,7 @@ export const FORMATS = { tr, jsonl, google2011 } as const satisfies Readonly<Rec
 const ALL: readonly TraceFormat[] = Object.values(FORMATS);
 const KNOWN = `known formats are ${Object.keys(FORMATS).join(', ')} (docs/WORKLOADS.md describes them)`;
 /** Those that traces can be written in. */
-const WRITABLE = ALL.filter(({ write }) => write !== undefined);
+const WRITABLE = ALL.filter((format): format is WritableFormat => format.write !== undefined);
 
 /**
  * The format of a file or a folder, told by its content and never by its name.
@@ -49,7 +49,7 @@ async function detectFolder(folder: string): Promise<TraceFormat> {
  * The format to write a file in: the one that is named, else the one that the file's ending says.
  * @throws WorkloadError when the format is not known or can only be read, or the ending says nothing
  */
-export function formatToWrite(file: string, name?: string): TraceFormat {
+export function formatToWrite(file: string, name?: string): WritableFormat {
   if (name !== undefined) {
     const named = WRITABLE.find((format) => format.name === name);
     if (named !== undefined) return named;
@@ -58,7 +58,7 @@ export function formatToWrite(file: string, name?: string): TraceFormat {
       `traces are written as ${WRITABLE.map((format) => format.name).join(' or ')}`,
     );
   }
-  const ending = /(\.[^./\\]+)(\.gz)?$/i.exec(file)?.[1]?.toLowerCase() ?? '';
+  const ending = /(\.[^./\\]+)(\.gz)?$/.exec(file)?.[1]?.toLowerCase() ?? '';
   const format = WRITABLE.find(({ endings }) => endings.includes(ending));
   if (format !== undefined) return format;
   const endings = WRITABLE.flatMap((each) => each.endings);

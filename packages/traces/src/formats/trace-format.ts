@@ -24,3 +24,5 @@ export interface TraceFormat {
    */
   readonly write?: (jobs: Jobs, tally?: Tally) => AsyncIterable<string>;
 }
+
+export type WritableFormat = TraceFormat & Required<Pick<TraceFormat, 'write'>>;

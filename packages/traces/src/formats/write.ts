@@ -6,31 +6,26 @@ import { createGzip } from 'node:zlib';
 import { WorkloadError } from '../errors.js';
 import type { Jobs } from '../job.js';
 import type { Tally } from '../tally.js';
-import type { TraceFormat } from './trace-format.js';
+import type { WritableFormat } from './trace-format.js';
 
 /**
  * Writes jobs to a file, gzip'd when its name ends in `.gz`. The file appears whole or not at all: a
- * reader's or generator's error half-way, or an abort, leaves what was there before.
+ * reader's or generator's error half-way leaves what was there before.
  *
- * @param options.tally counts what the format has no place for
- * @throws WorkloadError when the format can only be read, or the file cannot be written
+ * @param tally counts what the format has no place for
+ * @throws WorkloadError when the file cannot be written
  */
 export async function writeTrace(
   file: string,
-  format: TraceFormat,
+  format: WritableFormat,
   jobs: Jobs,
-  options: { readonly tally?: Tally | undefined; readonly signal?: AbortSignal | undefined } = {},
+  tally?: Tally,
 ): Promise<void> {
-  const { tally, signal } = options;
-  if (format.write === undefined) {
-    throw new WorkloadError(`${format.name} can only be read`, 'write another format', { file });
-  }
   const partial = `${file}.partial-${process.pid}`;
   const text = Readable.from(format.write(jobs, tally));
   const target = createWriteStream(partial);
   try {
-    const steps = file.endsWith('.gz') ? [text, createGzip(), target] : [text, target];
-    await pipeline(steps, { ...(signal === undefined ? {} : { signal }) });
+    await (file.endsWith('.gz') ? pipeline(text, createGzip(), target) : pipeline(text, target));
     await rename(partial, file);
   } catch (cause) {
     await rm(partial, { force: true });

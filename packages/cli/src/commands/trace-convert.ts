@@ -1,0 +1,90 @@
+import { resolve } from 'node:path';
+import { InputError } from '@goshawk/core';
+import { convertTrace, FORMATS, formatTally, type SampleOptions } from '@goshawk/traces';
+import { defineCommand, ExitCode } from '../command.js';
+import type { Context } from '../context.js';
+import type { OptionSpecs } from '../options.js';
+import { jobsShown, openShown } from '../workload.js';
+
+const names = Object.values(FORMATS).map(({ name, description }) => `${name} (${description})`);
+
+/** Of the commands that read a workload and write a file. */
+export const TARGET_OPTIONS = {
+  out: {
+    type: 'text',
+    flagOnly: true,
+    describe: 'the file to write (gzip’d if its name ends in .gz); - for stdout, with --format',
+  },
+  format: {
+    type: 'text',
+    flagOnly: true,
+    choices: Object.values(FORMATS)
+      .filter((format) => 'write' in format)
+      .map(({ name }) => name),
+    describe: 'how to write it (default: what the name of the file ends in)',
+  },
+} as const satisfies OptionSpecs;
+
+export const traceConvertCommand = defineCommand({
+  name: 'trace convert',
+  words: 'WORKLOAD',
+  wordsMin: 1,
+  wordsMax: 1,
+  describe: `read a trace in any format and write it in another, and say what was lost: ${names.join('; ')}`,
+  examples: [
+    ['goshawk trace convert clusterdata-2011-2 --out google.jsonl.gz', 'the official Google tables'],
+    [
+      'goshawk trace convert google.jsonl.gz --out google.tr',
+      'for the simulators of Sparrow, Hawk and Eagle',
+    ],
+    ['goshawk trace convert google.tr --out - --format jsonl | head', 'on stdout'],
+  ],
+  options: TARGET_OPTIONS,
+  async run(context, options, { words }) {
+    await writeWorkload(context, 'trace convert', words[0]!, options);
+    return ExitCode.done;
+  },
+});
+
+/**
+ * Reads a workload, writes it or a sample of it, and tells what of it is not in the file as it was.
+ *
+ * @throws InputError when it is not said where to write; WorkloadError
+ */
+export async function writeWorkload(
+  context: Context,
+  command: string,
+  spec: string,
+  { out, format }: { readonly out: string | undefined; readonly format: string | undefined },
+  sample?: SampleOptions,
+): Promise<void> {
+  const { json } = context.global;
+  if (out === undefined) throw new InputError('usage', `${command} needs --out FILE, or --out - for stdout`);
+  if (out === '-' && json) {
+    throw new InputError('usage', '--json and --out - both want stdout', 'name a file');
+  }
+  if (out === '-' && format === undefined) {
+    throw new InputError('usage', '--out - needs --format', `such as --format ${FORMATS.jsonl.name}`);
+  }
+  const workload = await openShown(context, spec);
+  const file = resolve(context.cwd, out);
+  const jobs = () => jobsShown(context, workload, 'writing jobs');
+  const { tallied } = workload;
+  const conversion = await convertTrace({ jobs, tallied }, out === '-' ? context.stdout : file, {
+    format,
+    sample,
+  });
+  if (json) {
+    context.json({ schema: 'goshawk.trace-file/1', workload: workload.name, file, ...conversion });
+    return;
+  }
+  const { jobs: jobCount, tasks } = conversion;
+  context.note(
+    `${workload.name}: ${count(jobCount, 'job')}, ${count(tasks, 'task')} in ${out === '-' ? 'all' : out}`,
+  );
+  for (const line of formatTally(conversion.tallied)) context.note(line);
+}
+
+function count(number: number, noun: string): string {
+  return `${number.toLocaleString('en-US')} ${noun}${number === 1 ? '' : 's'}`;
+}
