@@ -1,9 +1,35 @@
-/** Calls back when the signal is aborted. @returns stops listening */
-export function onAbort(signal: AbortSignal | undefined, callback: (reason: unknown) => void): () => void {
+type Callback = (reason: unknown) => void;
+
+interface Callbacks {
+  readonly all: Set<Callback>;
+  readonly listener: () => void;
+}
+
+/** One listener a signal, however many wait under it: Node warns of a leak at the eleventh. */
+const callbacksOf = new WeakMap<AbortSignal, Callbacks>();
+
+/** Calls back, once, when the signal is aborted. @returns stops listening */
+export function onAbort(signal: AbortSignal | undefined, callback: Callback): () => void {
   if (signal === undefined) return () => {};
-  const listener = (): void => callback(signal.reason);
+  const callbacks = callbacksOf.get(signal) ?? listenTo(signal);
+  callbacks.all.add(callback);
+  return () => {
+    if (!callbacks.all.delete(callback) || callbacks.all.size > 0) return;
+    signal.removeEventListener('abort', callbacks.listener);
+    callbacksOf.delete(signal);
+  };
+}
+
+function listenTo(signal: AbortSignal): Callbacks {
+  const all = new Set<Callback>();
+  const listener = (): void => {
+    callbacksOf.delete(signal);
+    for (const callback of [...all]) if (all.delete(callback)) callback(signal.reason);
+  };
+  const callbacks = { all, listener };
+  callbacksOf.set(signal, callbacks);
   signal.addEventListener('abort', listener, { once: true });
-  return () => signal.removeEventListener('abort', listener);
+  return callbacks;
 }
 
 /** Gives up waiting when the signal is aborted; what was waited for goes on. */

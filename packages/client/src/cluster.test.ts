@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { sumCounters } from './counters.js';
 import { FakeCluster, summary } from './fake-cluster.fixture.js';
-import type { Script } from './scripted-peer.fixture.js';
+import { type Script, ScriptedPeer } from './scripted-peer.fixture.js';
 
 const listing =
   (jobs: object[], total = jobs.length): Script =>
@@ -55,7 +55,7 @@ describe('the jobs of a cluster', () => {
   test('miss those of a scheduler that is silent, and say so', async () => {
     const lists: Script[] = [listing([summary('t0-1')]), () => {}];
     await using fake = await FakeCluster.start(2, (index) => lists[index]!);
-    await using cluster = await fake.connect();
+    await using cluster = await fake.connect({ pollTimeoutMs: 500 });
     const { jobs, silent } = await cluster.jobs();
     expect(jobs.map(({ id }) => id)).toEqual(['t0-1']);
     expect(silent).toEqual([`scheduler s1 at ${fake.schedulers[1]!.endpoint}`]);
@@ -63,7 +63,7 @@ describe('the jobs of a cluster', () => {
 
   test('are an error when no scheduler answers', async () => {
     await using fake = await FakeCluster.start(1, () => () => {});
-    await using cluster = await fake.connect();
+    await using cluster = await fake.connect({ pollTimeoutMs: 100 });
     await expect(cluster.jobs()).rejects.toMatchObject({ name: 'UnreachableError' });
   });
 });
@@ -98,7 +98,7 @@ describe('the cluster', () => {
       if (message.type === 'describeCluster') answer({ ...view, workers: [worker] });
       if (message.type === 'readCounters') answer({ name: 'central', placed: 7 });
     };
-    await using cluster = await fake.connect();
+    await using cluster = await fake.connect({ pollTimeoutMs: 500 });
     expect(await cluster.counters()).toEqual({
       central: { placed: 7 },
       schedulers: { s0: { tasks: 1, sent: { probe: 1 } }, s1: { tasks: 2, sent: { probe: 2 } } },
@@ -106,6 +106,7 @@ describe('the cluster', () => {
       totals: {
         schedulers: { tasks: 3, sent: { probe: 3 } },
         workers: { tasks: 1, sent: { probe: 1 } },
+        all: { placed: 7, tasks: 4, sent: { probe: 4 } },
       },
       silent: [`scheduler s2 at ${fake.schedulers[2]!.endpoint}`],
     });
@@ -124,7 +125,6 @@ describe('the cluster', () => {
     await using fake = await FakeCluster.start(1);
     await using cluster = await fake.connect();
     await fake.central.close();
-    const { ScriptedPeer } = await import('./scripted-peer.fixture.js');
     await using central = await ScriptedPeer.start((message, { answer }) => {
       if (message.type === 'describeCluster') answer({ ...fake.view(), name: 'again' });
     }, fake.central.endpoint);

@@ -1,7 +1,7 @@
 import { InputError, UnreachableError } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { connect } from './connect.js';
-import { FAST, FakeCluster } from './fake-cluster.fixture.js';
+import { FAST, FakeCluster, IMPATIENT } from './fake-cluster.fixture.js';
 import { ScriptedPeer } from './scripted-peer.fixture.js';
 
 /** Listens to nobody, and its endpoint was free a moment ago. */
@@ -24,7 +24,7 @@ function introducing(central: string) {
 describe('connect', () => {
   test('to where nobody is fails with one line and a hint', async () => {
     const endpoint = await nobody();
-    const error = await connect(endpoint, FAST).catch((thrown: unknown) => thrown);
+    const error = await connect(endpoint, IMPATIENT).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(UnreachableError);
     expect(error).toMatchObject({
       message: `no answer from ${endpoint}; is the cluster running?`,
@@ -67,7 +67,11 @@ describe('connect', () => {
 
   test('to a scheduler works while central is away', async () => {
     await using scheduler = await introducing(`${await nobody()}!*/0`)('t9');
-    await using cluster = await connect(scheduler.endpoint, FAST);
+    await using cluster = await connect(scheduler.endpoint, {
+      ...FAST,
+      requestTimeoutMs: 500,
+      pollTimeoutMs: 100,
+    });
     expect((await cluster.submit({ tasks: [{ sleep: 1 }] })).id).toBe('t9-1');
     await expect(cluster.describe()).rejects.toThrow(
       /^no answer from central at tcp:.* to describe the cluster$/,

@@ -14,8 +14,8 @@ export interface ClusterCounters {
   /** By name. */
   readonly schedulers: Readonly<Record<string, Counters>>;
   readonly workers: Readonly<Record<string, Counters>>;
-  /** All parties of a kind together. */
-  readonly totals: { readonly schedulers: Counters; readonly workers: Counters };
+  /** All parties of a kind together, and the whole cluster: what has the same name is added. */
+  readonly totals: { readonly schedulers: Counters; readonly workers: Counters; readonly all: Counters };
   /** Who did not answer, and is missing in all of the above. */
   readonly silent: readonly string[];
 }
@@ -32,7 +32,7 @@ export async function readClusterCounters(session: Session, options: CallOptions
   const { roster, requests, timings } = session;
   const view = await roster.describe(options);
   const parties: Party[] = [
-    { kind: 'central', name: view.name, ...roster.central! },
+    { kind: 'central', name: view.name, ...roster.central },
     ...roster.schedulers.map((scheduler) => ({ kind: 'scheduler' as const, ...scheduler })),
     ...view.workers.map(({ name, address }) => ({
       kind: 'worker' as const,
@@ -60,7 +60,11 @@ export async function readClusterCounters(session: Session, options: CallOptions
     central: of('central')[0]?.counters,
     schedulers: byName('scheduler'),
     workers: byName('worker'),
-    totals: { schedulers: total('scheduler'), workers: total('worker') },
+    totals: {
+      schedulers: total('scheduler'),
+      workers: total('worker'),
+      all: sumCounters(answered.map(({ counters }) => counters)),
+    },
     silent,
   };
 }

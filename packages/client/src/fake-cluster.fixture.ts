@@ -4,11 +4,11 @@ import { connect } from './connect.js';
 import type { ConnectOptions } from './options.js';
 import { type Script, ScriptedPeer } from './scripted-peer.fixture.js';
 
-/** Short enough that a test which waits for them is over soon. */
+/** Asks again soon, and is patient enough for a machine that is busy. */
 export const FAST: ConnectOptions = {
-  connectTimeoutMs: 400,
-  requestTimeoutMs: 400,
-  pollTimeoutMs: 150,
+  connectTimeoutMs: 10_000,
+  requestTimeoutMs: 10_000,
+  pollTimeoutMs: 5_000,
   retryMs: 20,
   retryMaxMs: 40,
   renewMs: 50,
@@ -16,6 +16,14 @@ export const FAST: ConnectOptions = {
   logPollMs: 5,
   logPollMaxMs: 10,
   user: 'ada',
+};
+
+/** For tests in which nobody answers. */
+export const IMPATIENT: ConnectOptions = {
+  ...FAST,
+  connectTimeoutMs: 150,
+  requestTimeoutMs: 150,
+  pollTimeoutMs: 100,
 };
 
 export function summary(id: string, state: JobState = 'running', more: object = {}) {

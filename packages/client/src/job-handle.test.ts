@@ -1,7 +1,8 @@
 import type { JobEvent } from '@goshawk/core';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, expectTypeOf, test } from 'vitest';
 import { JobCancelled, JobFailed, WaitTimeout } from './errors.js';
 import { detail, FakeCluster, summary } from './fake-cluster.fixture.js';
+import type { EndedJob, EndedJobWithTasks, JobHandle } from './job-handle.js';
 import type { Script } from './scripted-peer.fixture.js';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -277,5 +278,14 @@ describe('a handle', () => {
     expect(retried.id).toBe('t0-2');
     expect(retried.sentAtMs).toBeGreaterThan(0);
     expect(fake.schedulers[0]!.of('retryJob')).toMatchObject([{ id: 't0-1', key: 'again' }]);
+  });
+
+  test('has the types of what was asked for', () => {
+    type Handle = JobHandle<{ is: number }>;
+    expectTypeOf<Handle['result']>().returns.resolves.toEqualTypeOf<({ is: number } | undefined)[]>();
+    const wait = {} as Handle['wait'];
+    expectTypeOf(() => wait()).returns.resolves.toEqualTypeOf<EndedJob>();
+    expectTypeOf(() => wait({ detail: true })).returns.resolves.toEqualTypeOf<EndedJobWithTasks>();
+    expectTypeOf<Handle['retryFailed']>().returns.resolves.toEqualTypeOf<Handle>();
   });
 });

@@ -3,7 +3,7 @@ import { SILENT_LOGGER } from '@goshawk/runtime';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Alarms } from './alarms.js';
 import { Connection } from './connection.js';
-import { FAST } from './fake-cluster.fixture.js';
+import { FAST, IMPATIENT } from './fake-cluster.fixture.js';
 import { completeTimings } from './options.js';
 import { type Order, Requests } from './requests.js';
 import { ScriptedPeer } from './scripted-peer.fixture.js';
@@ -11,12 +11,14 @@ import { ScriptedPeer } from './scripted-peer.fixture.js';
 let connection: Connection;
 let alarms: Alarms;
 let requests: Requests;
+let impatient: Requests;
 let peer: ScriptedPeer;
 
 beforeEach(async () => {
   connection = await Connection.open(SILENT_LOGGER);
   alarms = new Alarms();
   requests = new Requests(connection, alarms, completeTimings(FAST));
+  impatient = new Requests(connection, alarms, completeTimings(IMPATIENT));
   peer = await ScriptedPeer.start();
 });
 
@@ -64,12 +66,12 @@ describe('a request', () => {
   });
 
   test('that nobody answers fails, and says who was asked for what', async () => {
-    const asked = requests.ask(order());
+    const asked = impatient.ask(order());
     await expect(asked).rejects.toThrow(UnreachableError);
     await expect(asked).rejects.toThrow(
       new RegExp(`^no answer from scheduler s at ${peer.endpoint} for [\\d.]+ ms, asked to cancel a job$`),
     );
-    expect(peer.heard.length).toBeGreaterThan(3);
+    expect(peer.heard.length).toBeGreaterThan(1);
   });
 
   test('waits for a peer that comes to its endpoint later', async () => {
@@ -103,7 +105,7 @@ describe('a request', () => {
     };
     expect((await requests.ask(order())).value).toBe('joined');
     peer.script = (_message, { refuse }) => refuse('not-ready', 'has not joined its cluster yet');
-    await expect(requests.ask(order())).rejects.toMatchObject({
+    await expect(impatient.ask(order())).rejects.toMatchObject({
       name: 'UnreachableError',
       code: 'not-ready',
       message: `scheduler s at ${peer.endpoint}: has not joined its cluster yet`,

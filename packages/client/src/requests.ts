@@ -123,8 +123,8 @@ class Request implements Listener {
   }
 
   #attempt(now: Millis): void {
-    const to = this.#order.to();
     try {
+      const to = this.#order.to();
       if (to !== undefined) {
         if (to.title !== this.#whom) this.#notReady = undefined;
         this.#whom = to.title;

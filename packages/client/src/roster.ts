@@ -48,8 +48,9 @@ export class Roster {
     return this.#schedulers;
   }
 
-  /** Where central is, or who was asked for it. */
-  get central(): Destination | undefined {
+  /** @throws UnreachableError when nobody has told where it is */
+  get central(): Destination {
+    if (this.#central === undefined) throw centralUnknown(this.#seeds);
     return this.#central;
   }
 
@@ -118,9 +119,7 @@ export class Roster {
 
   /** Central's own view, which also brings the list up to date. @throws UnreachableError */
   async describe(options: AskOptions = {}): Promise<ClusterView> {
-    const central = this.#central;
-    if (central === undefined) throw centralUnknown(this.#seeds);
-    const answer = await this.#describe(central, options);
+    const answer = await this.#describe(this.central, options);
     return this.#take(readClusterView(answer.value, answer.whom));
   }
 

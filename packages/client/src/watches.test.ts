@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Alarms } from './alarms.js';
 import type { EndedEvent } from './answers.js';
 import { Connection } from './connection.js';
-import { detail, FAST, summary } from './fake-cluster.fixture.js';
-import { completeTimings } from './options.js';
+import { detail, FAST, IMPATIENT, summary } from './fake-cluster.fixture.js';
+import { type ConnectOptions, completeTimings } from './options.js';
 import { ScriptedPeer } from './scripted-peer.fixture.js';
 import { Watches } from './watches.js';
 
@@ -29,11 +29,11 @@ const progress = { kind: 'progress', job: summary('t-1') };
 const ended = { kind: 'ended', job: detail('t-1') };
 
 /** Watches job t-1 and records what is told. */
-function watch(options: { onSilence?: () => void } = {}) {
+function watch(options: { onSilence?: () => void; timings?: ConnectOptions } = {}) {
   const told = { progress: [] as JobSummary[], ended: [] as EndedEvent[], failed: [] as GoshawkError[] };
   let stop = (): void => {};
   const over = new Promise<void>((resolve) => {
-    stop = new Watches(connection, alarms, completeTimings(FAST)).open(
+    stop = new Watches(connection, alarms, completeTimings(options.timings ?? FAST)).open(
       {
         id: 't-1',
         detail: false,
@@ -104,7 +104,7 @@ describe('a watch', () => {
     peer.script = (_message, { event }, times) => {
       if (times === 1) event(progress);
     };
-    const { over, told } = watch();
+    const { over, told } = watch({ timings: IMPATIENT });
     await over;
     expect(told.failed[0]).toMatchObject({ name: 'UnreachableError', code: 'owner-gone' });
     expect(told.failed[0]!.message).toMatch(
