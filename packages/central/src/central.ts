@@ -1,6 +1,7 @@
 import {
   type Address,
   effectiveScope,
+  type HeldTask,
   invariant,
   type Machine,
   type Message,
@@ -13,7 +14,7 @@ import type { CentralConfig, CentralCounters, CentralEnvironment, CentralTimer }
 import { relabel, shortPartitionSize } from './partition.js';
 import { Publisher } from './publisher.js';
 import { Registry, type WorkerRecord } from './registry.js';
-import { type PlacedTask, WaitingTimeQueue } from './waiting-time-queue.js';
+import { type HeldPlacement, type PlacedTask, WaitingTimeQueue } from './waiting-time-queue.js';
 import { WorkShare } from './work-share.js';
 
 /** The Google trace's (Hawk §4.1), until `auto` has seen work of its own. */
@@ -61,9 +62,9 @@ export class Central implements Machine<CentralTimer> {
       case 'heartbeat':
         return this.#heartbeat(from, message, now);
       case 'placementStarted':
-        return this.#queue.started(message.owner, message.job, message.task, message.attempt, now);
+        return this.#placementStarted(from, message, now);
       case 'placementEnded':
-        return this.#placementEnded(message, now);
+        return this.#placementEnded(from, message, now);
       case 'place':
         return this.#place(from, message, now);
       case 'withdraw':
@@ -228,8 +229,16 @@ export class Central implements Machine<CentralTimer> {
     }
   }
 
-  #placementEnded(message: MessageOf<'placementEnded'>, now: Millis): void {
-    this.#queue.ended(message.owner, message.job, message.task, message.attempt, now);
+  #placementStarted(from: Address, message: MessageOf<'placementStarted'>, now: Millis): void {
+    const { owner, job, task, attempt } = message;
+    if (this.#queue.find(owner, job, task)?.worker !== from) return;
+    this.#queue.started(owner, job, task, attempt, now);
+  }
+
+  #placementEnded(from: Address, message: MessageOf<'placementEnded'>, now: Millis): void {
+    const { owner, job, task, attempt } = message;
+    if (this.#queue.find(owner, job, task)?.worker !== from) return;
+    this.#queue.ended(owner, job, task, attempt, now);
     if (this.#split.short !== this.#shortWanted) this.#relabel(now);
   }
 
@@ -281,11 +290,17 @@ export class Central implements Machine<CentralTimer> {
       if (!message.draining) worker.drained = false;
       this.#changed(worker, now);
     }
-    this.#queue.restore(from, message.held.map(heldBy), now);
+    this.#queue.restore(from, message.held.map(heldBy), this.#onTheWaySince(now), now);
     this.#env.send(from, { type: 'welcome', settings: this.#config.settings });
     this.#publishSoon(now);
     this.#relabel(now);
     this.#placePending(now);
+  }
+
+  /** What was assigned since then may not have reached its worker yet. */
+  #onTheWaySince(now: Millis): Millis {
+    const { leaseMs } = this.#config.settings.timings;
+    return leaseMs === 0 ? Number.NEGATIVE_INFINITY : now - leaseMs;
   }
 
   #admit(from: Address, message: MessageOf<'register'>, now: Millis): WorkerRecord {
@@ -513,10 +528,7 @@ function stateOf(worker: WorkerRecord): 'active' | 'draining' | 'drained' {
   return worker.drained ? 'drained' : 'draining';
 }
 
-function heldBy(held: MessageOf<'register'>['held'][number]): {
-  task: PlacedTask;
-  elapsedMs: Millis | undefined;
-} {
+function heldBy(held: HeldTask): HeldPlacement {
   const { owner, job, task, attempt, long, estimateMs, running, elapsedMs } = held;
   return {
     task: { owner, job, stage: 0, task, attempt, long, estimateMs, demand: {} },

@@ -20,6 +20,13 @@ export interface PlacedTask {
   readonly demand: Resources;
 }
 
+/** What a worker says that it holds. */
+export interface HeldPlacement {
+  readonly task: PlacedTask;
+  /** Since its start; undefined while it waits. ms */
+  readonly elapsedMs: Millis | undefined;
+}
+
 /** One slot of a worker, treated like a server of its own queue (Hawk §4.1). */
 interface Server {
   readonly id: number;
@@ -32,6 +39,12 @@ interface Server {
   startedAt: Millis;
   /** New tasks may be placed here. */
   open: boolean;
+}
+
+interface Place {
+  readonly task: PlacedTask;
+  readonly placedAt: Millis;
+  server: Server;
 }
 
 /** More tasks than any job has, so that (job, task) makes one number. */
@@ -55,7 +68,7 @@ export class WaitingTimeQueue {
   readonly #servers: (Server | undefined)[] = [];
   readonly #serversOf = new Map<Address, Server[]>();
   /** By owner, then by (job, task). */
-  readonly #places = new Map<Address, Map<number, { task: PlacedTask; server: Server }>>();
+  readonly #places = new Map<Address, Map<number, Place>>();
 
   readonly #empty = new IndexedHeap();
   /** Key: the time at which the server is believed to be free. */
@@ -130,9 +143,7 @@ export class WaitingTimeQueue {
   place(task: PlacedTask, now: Millis): Address | undefined {
     const server = this.#least(task.demand, now);
     if (server === undefined) return undefined;
-    this.#put(task, server);
-    server.queued.push(task);
-    server.queuedMs += task.estimateMs;
+    this.#enqueue(task, server, now);
     this.#relist(server, now);
     return server.worker;
   }
@@ -146,6 +157,8 @@ export class WaitingTimeQueue {
     const siblings = this.#serversOf.get(from.worker)!;
     const server =
       from.running === undefined ? from : (siblings.find((s) => s.running === undefined) ?? from);
+    // All slots are taken: the end of something that ran here was not heard.
+    if (server.running !== undefined) this.#forget(server.running);
     place.server = server;
     server.running = place.task;
     server.startedAt = now;
@@ -154,12 +167,10 @@ export class WaitingTimeQueue {
   }
 
   ended(owner: Address, job: number, task: number, attempt: number, now: Millis): boolean {
-    const tasks = this.#places.get(owner);
-    const place = tasks?.get(job * TASKS_FACTOR + task);
-    if (tasks === undefined || place === undefined || place.task.attempt !== attempt) return false;
+    const place = this.#places.get(owner)?.get(job * TASKS_FACTOR + task);
+    if (place === undefined || place.task.attempt !== attempt) return false;
     const { server } = place;
-    tasks.delete(job * TASKS_FACTOR + task);
-    if (tasks.size === 0) this.#places.delete(owner);
+    this.#forget(place.task);
     if (server.running === place.task) server.running = undefined;
     else this.#dequeue(server, place.task);
     const siblings = this.#serversOf.get(server.worker)!;
@@ -168,29 +179,31 @@ export class WaitingTimeQueue {
     return true;
   }
 
-  /** Replaces what is believed to be at the worker by what it says itself. */
-  restore(
-    worker: Address,
-    held: readonly { task: PlacedTask; elapsedMs: Millis | undefined }[],
-    now: Millis,
-  ): void {
+  /**
+   * Replaces what is believed to be at the worker by what it says itself, and what it cannot know yet.
+   *
+   * @param since what was placed later and has not started may still be on its way to the worker
+   */
+  restore(worker: Address, held: readonly HeldPlacement[], since: Millis, now: Millis): void {
     const servers = this.#serversOf.get(worker);
     if (servers === undefined) return;
+    const onTheWay = servers
+      .flatMap((server) => server.queued.map((task) => this.#placeOf(task)!))
+      .filter(({ placedAt }) => placedAt > since);
     for (const server of servers) this.#clear(server);
     for (const { task, elapsedMs } of held) {
-      const known = this.#places.get(task.owner)?.get(task.job * TASKS_FACTOR + task.task);
-      if (known !== undefined) continue;
+      if (this.#placeOf(task) !== undefined) continue;
       const idle = servers.find((s) => s.running === undefined);
       if (elapsedMs !== undefined && idle !== undefined) {
         idle.running = task;
         idle.startedAt = now - elapsedMs;
-        this.#put(task, idle);
+        this.#put(task, idle, now);
       } else {
-        const server = servers.reduce((a, b) => (this.#waitingMs(b, now) < this.#waitingMs(a, now) ? b : a));
-        server.queued.push(task);
-        server.queuedMs += task.estimateMs;
-        this.#put(task, server);
+        this.#enqueue(task, this.#leastOf(servers, now), now);
       }
+    }
+    for (const { task, placedAt } of onTheWay) {
+      if (this.#placeOf(task) === undefined) this.#enqueue(task, this.#leastOf(servers, now), placedAt);
     }
     for (const server of servers) this.#relist(server, now);
   }
@@ -294,13 +307,27 @@ export class WaitingTimeQueue {
 
   // ---- bookkeeping
 
-  #put(task: PlacedTask, server: Server): void {
+  #placeOf({ owner, job, task }: PlacedTask): Place | undefined {
+    return this.#places.get(owner)?.get(job * TASKS_FACTOR + task);
+  }
+
+  #leastOf(servers: readonly Server[], now: Millis): Server {
+    return servers.reduce((a, b) => (this.#waitingMs(b, now) < this.#waitingMs(a, now) ? b : a));
+  }
+
+  #enqueue(task: PlacedTask, server: Server, placedAt: Millis): void {
+    this.#put(task, server, placedAt);
+    server.queued.push(task);
+    server.queuedMs += task.estimateMs;
+  }
+
+  #put(task: PlacedTask, server: Server, placedAt: Millis): void {
     let tasks = this.#places.get(task.owner);
     if (tasks === undefined) {
       tasks = new Map();
       this.#places.set(task.owner, tasks);
     }
-    tasks.set(task.job * TASKS_FACTOR + task.task, { task, server });
+    tasks.set(task.job * TASKS_FACTOR + task.task, { task, server, placedAt });
   }
 
   #dequeue(server: Server, task: PlacedTask): void {
@@ -309,13 +336,15 @@ export class WaitingTimeQueue {
     server.queuedMs = server.queued.length === 0 ? 0 : server.queuedMs - task.estimateMs;
   }
 
+  #forget({ owner, job, task }: PlacedTask): void {
+    const places = this.#places.get(owner);
+    places?.delete(job * TASKS_FACTOR + task);
+    if (places?.size === 0) this.#places.delete(owner);
+  }
+
   #clear(server: Server): void {
     const tasks = server.running === undefined ? server.queued : [server.running, ...server.queued];
-    for (const { owner, job, task } of tasks) {
-      const places = this.#places.get(owner);
-      places?.delete(job * TASKS_FACTOR + task);
-      if (places?.size === 0) this.#places.delete(owner);
-    }
+    for (const task of tasks) this.#forget(task);
     server.queued.length = 0;
     server.queuedMs = 0;
     server.running = undefined;
