@@ -22,5 +22,5 @@ if (own.some((word) => word === '--scale' || word.startsWith('--scale='))) delet
 const isGiven = (flag) => own.some((word) => word === flag || word.startsWith(`${flag}=`));
 const flags = Object.entries(defaults).flatMap(([flag, value]) => (isGiven(flag) ? [] : [flag, value]));
 
-process.argv.splice(2, own.length, 'replay', 'google-like:jobs=3300,seed=5', ...flags, ...own);
+process.argv.splice(2, own.length, 'replay', 'google-like:jobs=3300,seed=12', ...flags, ...own);
 await import('../packages/cli/bin/goshawk.js');

@@ -30,13 +30,13 @@ it('writes flags so that a shell gives them back as they were', () => {
   const values = {
     workers: 20,
     for: 1_500,
-    every: 2_000,
+    every: 60_000,
     stealing: false,
     all: true,
     env: ['A=1', 'B=x y'],
     report: "it's.html",
   };
   expect(commandLine('replay', ['google-like:jobs=3300,seed=5', 'my trace.tr'], specs, values)).toBe(
-    "goshawk replay google-like:jobs=3300,seed=5 'my trace.tr' --workers 20 --for 1500ms --no-stealing --all --env A=1 --env 'B=x y' --report 'it'\\''s.html'",
+    "goshawk replay google-like:jobs=3300,seed=5 'my trace.tr' --workers 20 --for 1500ms --every 60s --no-stealing --all --env A=1 --env 'B=x y' --report 'it'\\''s.html'",
   );
 });

@@ -1,3 +1,4 @@
+import type { Millis } from '@goshawk/core';
 import { defaultOf, flagOf, type OptionSpecs, type Resolved } from '../options.js';
 
 /**
@@ -15,13 +16,17 @@ export function commandLine<S extends OptionSpecs>(
     if (value === undefined || sameAs(value, defaultOf(spec))) return [];
     if (spec.type === 'flag') return [value === true ? flagOf(option) : `--no-${flagOf(option).slice(2)}`];
     if (spec.type === 'texts') return (value as string[]).flatMap((one) => [flagOf(option), quoted(one)]);
-    return [flagOf(option), spec.type === 'duration' ? `${String(value)}ms` : quoted(String(value))];
+    return [flagOf(option), spec.type === 'duration' ? duration(value as Millis) : quoted(String(value))];
   });
   return ['goshawk', name, ...words.map(quoted), ...flags].join(' ');
 }
 
 function sameAs(value: unknown, other: unknown): boolean {
   return JSON.stringify(value) === JSON.stringify(other);
+}
+
+function duration(ms: Millis): string {
+  return ms % 1_000 === 0 ? `${ms / 1_000}s` : `${ms}ms`;
 }
 
 /** For a POSIX shell. */
