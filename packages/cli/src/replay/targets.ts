@@ -46,7 +46,10 @@ export async function onLocalCluster<T>(
     }
   } catch (error) {
     // What else went wrong then went wrong because of it.
-    if (interrupted.aborted) throw interrupted.reason;
+    if (interrupted.aborted) {
+      say('interrupted: the cluster is stopped, and nothing is reported');
+      throw interrupted.reason;
+    }
     isKept = true;
     say(`the logs of the cluster are in ${join(dataFolder, 'logs')}`);
     throw error;

@@ -9,7 +9,7 @@ function counters(parties: {
   silent?: string[];
 }): ClusterCounters {
   const { central, schedulers = {}, workers = {}, silent = [] } = parties;
-  return { central, schedulers, workers, totals: { schedulers: {}, workers: {} }, silent };
+  return { central, schedulers, workers, totals: { schedulers: {}, workers: {}, all: {} }, silent };
 }
 
 const worker = (probesMoved: number, sent: Record<string, number>, wakes = 1): Counters => ({
