@@ -21,6 +21,7 @@ import { JobStore } from './job-store.js';
 import { Members } from './members.js';
 import { Placer } from './placing.js';
 import { Prober } from './probing.js';
+import { Questions } from './questions.js';
 
 /**
  * The scheduler: owns jobs from submission to result. A batch of short tasks is probed and bound late, one
@@ -47,6 +48,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   readonly #jobs: JobStore;
   readonly #desk: ClientDesk;
   readonly #enlistment: Enlistment;
+  readonly #questions = new Questions();
   #sweepArmed = false;
   #draining = false;
 
@@ -241,10 +243,11 @@ export class Scheduler implements Machine<SchedulerTimer> {
     if (job === undefined || stage === undefined || job.hasEnded) return this.#refuse(from, message.ask);
     // A placed task's attempt tells whether it counts; a probe that was lost with its worker has no such mark.
     if (message.placed === undefined && this.#members.isGone(from)) return this.#refuse(from, message.ask);
-    if (message.again && this.#bindAgain(job, from, message)) return;
+    const isNew = this.#questions.isNew(from, message.ask);
+    if (!isNew && this.#bindAgain(job, from, message)) return;
     const task =
       message.placed === undefined
-        ? this.#nextFor(job, stage, from, message.again)
+        ? this.#nextFor(job, stage, from, isNew)
         : this.#placedTask(job, from, message.placed.task, message.placed.attempt);
     if (task < 0) {
       this.#refuse(from, message.ask);
@@ -260,9 +263,13 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#env.send(worker, { type: 'none', ask });
   }
 
-  /** The task for a probe that is served, or −1. */
-  #nextFor(job: Job, stage: Stage, from: Address, again: boolean): number {
-    if (!again) this.#prober.used(stage, from, 1);
+  /**
+   * The task for a probe that is served, or −1. To a question that was answered `none` before, a task would come
+   * too late: that answer is at the worker first.
+   */
+  #nextFor(job: Job, stage: Stage, from: Address, isNew: boolean): number {
+    if (!isNew) return -1;
+    this.#prober.used(stage, from, 1);
     if (job.cancelling || job.headroom === 0) return -1;
     const task = job.takeWaiting(stage);
     if (task >= 0) job.attempts[task]!++;
@@ -503,6 +510,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   #workersLost(addresses: readonly Address[], now: Millis): void {
     if (addresses.length === 0) return;
     const gone = new Set(addresses);
+    this.#questions.forget(gone);
     for (const job of [...this.#jobs.active()]) {
       for (const stage of job.stages) for (const worker of gone) this.#prober.workerLost(stage, worker);
       for (let task = 0; task < job.taskCount && !job.hasEnded; task++) {
