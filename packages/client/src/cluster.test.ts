@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { sumCounters } from './counters.js';
-import { FakeCluster, summary } from './fake-cluster.fixture.js';
+import { FAST, FakeCluster, summary } from './fake-cluster.fixture.js';
 import { type Script, ScriptedPeer } from './scripted-peer.fixture.js';
 
 const listing =
@@ -123,7 +123,7 @@ describe('the cluster', () => {
 
   test('whose central was restarted is the same cluster', async () => {
     await using fake = await FakeCluster.start(1);
-    await using cluster = await fake.connect();
+    await using cluster = await fake.connect(FAST);
     await fake.central.close();
     await using central = await ScriptedPeer.start((message, { answer }) => {
       if (message.type === 'describeCluster') answer({ ...fake.view(), name: 'again' });

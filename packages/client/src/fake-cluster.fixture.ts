@@ -4,7 +4,7 @@ import { connect } from './connect.js';
 import type { ConnectOptions } from './options.js';
 import { type Script, ScriptedPeer } from './scripted-peer.fixture.js';
 
-/** Asks again soon, and is patient enough for a machine that is busy. */
+/** Asks again soon, for tests in which somebody is silent at first; patient enough for a machine that is busy. */
 export const FAST: ConnectOptions = {
   connectTimeoutMs: 10_000,
   requestTimeoutMs: 10_000,
@@ -17,6 +17,9 @@ export const FAST: ConnectOptions = {
   logPollMaxMs: 10,
   user: 'ada',
 };
+
+/** Asks once, so that a test may count what was heard. */
+export const CALM: ConnectOptions = { ...FAST, retryMs: 5_000, retryMaxMs: 5_000, renewMs: 60_000 };
 
 /** For tests in which nobody answers. */
 export const IMPATIENT: ConnectOptions = {
@@ -102,7 +105,7 @@ export class FakeCluster implements AsyncDisposable {
   }
 
   connect(options: ConnectOptions = {}): Promise<Cluster> {
-    return connect(this.central.endpoint, { ...FAST, ...options });
+    return connect(this.central.endpoint, { ...CALM, ...options });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,7 +1,7 @@
 import type { JobEvent } from '@goshawk/core';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { JobCancelled, JobFailed, WaitTimeout } from './errors.js';
-import { detail, FakeCluster, summary } from './fake-cluster.fixture.js';
+import { detail, FAST, FakeCluster, summary } from './fake-cluster.fixture.js';
 import type { EndedJob, EndedJobWithTasks, JobHandle } from './job-handle.js';
 import type { Script } from './scripted-peer.fixture.js';
 
@@ -72,7 +72,7 @@ describe('waiting for a job', () => {
     await using fake = await withOwner((message, { event }) => {
       if (message.type === 'watchJob') event({ kind: 'progress', job: summary('t0-1') });
     });
-    await using cluster = await fake.connect({ requestTimeoutMs: 200 });
+    await using cluster = await fake.connect({ ...FAST, requestTimeoutMs: 200 });
     const waiting = cluster.job('t0-1').wait();
     await fake.schedulers[0]!.hears('watchJob');
     await fake.schedulers[0]!.close();

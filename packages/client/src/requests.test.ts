@@ -3,7 +3,7 @@ import { SILENT_LOGGER } from '@goshawk/runtime';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Alarms } from './alarms.js';
 import { Connection } from './connection.js';
-import { FAST, IMPATIENT } from './fake-cluster.fixture.js';
+import { CALM, FAST, IMPATIENT } from './fake-cluster.fixture.js';
 import { completeTimings } from './options.js';
 import { type Order, Requests } from './requests.js';
 import { ScriptedPeer } from './scripted-peer.fixture.js';
@@ -12,6 +12,7 @@ let connection: Connection;
 let alarms: Alarms;
 let requests: Requests;
 let impatient: Requests;
+let calm: Requests;
 let peer: ScriptedPeer;
 
 beforeEach(async () => {
@@ -19,6 +20,7 @@ beforeEach(async () => {
   alarms = new Alarms();
   requests = new Requests(connection, alarms, completeTimings(FAST));
   impatient = new Requests(connection, alarms, completeTimings(IMPATIENT));
+  calm = new Requests(connection, alarms, completeTimings(CALM));
   peer = await ScriptedPeer.start();
 });
 
@@ -119,7 +121,7 @@ describe('a request', () => {
     ['something-new', GoshawkError],
   ])('that is refused as %s throws what the peer said', async (code, type) => {
     peer.script = (_message, { refuse }) => refuse(code, 'no', 'do this');
-    const error = await requests.ask(order()).catch((thrown: unknown) => thrown);
+    const error = await calm.ask(order()).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(type);
     expect(error).toMatchObject({ code, message: 'no', hint: 'do this' });
     expect(peer.heard).toHaveLength(1);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { FakeCluster, obligingScheduler } from './fake-cluster.fixture.js';
+import { FAST, FakeCluster, obligingScheduler } from './fake-cluster.fixture.js';
 import { rendezvous } from './rendezvous.js';
 import type { Script } from './scripted-peer.fixture.js';
 
@@ -66,7 +66,7 @@ describe('submitting', () => {
 
   test('goes elsewhere when its scheduler is silent and central no longer lists it', async () => {
     await using fake = await FakeCluster.start(3);
-    await using cluster = await fake.connect();
+    await using cluster = await fake.connect(FAST);
     const first = ownerOf(fake, 'k');
     fake.schedulers[first]!.script = () => {};
     const submitted = cluster.submit({ ...job, key: 'k' });
@@ -80,7 +80,7 @@ describe('submitting', () => {
     const last = ownerOf(fake, 'k');
     fake.listed = fake.listed.filter((index) => index !== last);
     const first = ownerOf(fake, 'k');
-    await using cluster = await fake.connect();
+    await using cluster = await fake.connect(FAST);
     const oblige = fake.schedulers[first]!.script;
     fake.schedulers[first]!.script = () => {};
     const submitted = cluster.submit({ ...job, key: 'k' });
@@ -95,7 +95,7 @@ describe('submitting', () => {
   test('waits for a scheduler in a cluster that has none yet', async () => {
     await using fake = await FakeCluster.start(1);
     fake.listed = [];
-    await using cluster = await fake.connect();
+    await using cluster = await fake.connect(FAST);
     const submitted = cluster.submit(job);
     await fake.central.hears('describeCluster', 3);
     fake.listed = [0];
@@ -105,7 +105,7 @@ describe('submitting', () => {
 
   test('fails when there is none for too long', async () => {
     await using fake = await FakeCluster.start(0);
-    await using cluster = await fake.connect({ requestTimeoutMs: 60 });
+    await using cluster = await fake.connect({ ...FAST, requestTimeoutMs: 60 });
     await expect(cluster.submit(job)).rejects.toMatchObject({
       name: 'UnreachableError',
       code: 'no-schedulers',

@@ -79,7 +79,7 @@ describe('a watch', () => {
     const { over, told } = watch({ onSilence: () => silences++ });
     await over;
     expect(told.ended).toHaveLength(1);
-    expect(silences).toBe(2);
+    expect(silences).toBeGreaterThanOrEqual(2);
   });
 
   test('shows signs of life under one number, and hears by them of an end that was lost', async () => {
