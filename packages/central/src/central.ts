@@ -122,10 +122,10 @@ export class Central implements Machine<CentralTimer> {
       split.short === counted.short && split.active === counted.active,
       () => `the split is ${JSON.stringify(split)}, counted ${JSON.stringify(counted)}`,
     );
-    for (const { address, name, partition } of this.#registry.workers.values()) {
+    for (const worker of this.#registry.workers.values()) {
       invariant(
-        partition !== 'short' || this.#placementScope !== 'general' || !this.#queue.isBusy(address),
-        () => `${name} is in the short partition and holds long tasks`,
+        !this.#isMislabelled(worker),
+        () => `${worker.name} is in the short partition and holds long tasks`,
       );
     }
   }
@@ -254,6 +254,11 @@ export class Central implements Machine<CentralTimer> {
     return shortPartitionSize(fraction, this.#split.active, least);
   }
 
+  /** In the short partition, and holds tasks that may not be there. */
+  #isMislabelled({ partition, address }: WorkerRecord): boolean {
+    return partition === 'short' && this.#placementScope === 'general' && this.#queue.isBusy(address);
+  }
+
   /** Brings the partitions to their sizes, as far as what runs allows it. */
   #relabel(now: Millis): void {
     this.#split = countSplit(this.#registry);
@@ -291,6 +296,10 @@ export class Central implements Machine<CentralTimer> {
       this.#changed(worker, now);
     }
     this.#queue.restore(from, message.held.map(heldBy), this.#onTheWaySince(now), now);
+    if (this.#isMislabelled(worker)) {
+      worker.partition = 'general';
+      this.#changed(worker, now);
+    }
     this.#env.send(from, { type: 'welcome', settings: this.#config.settings });
     this.#publishSoon(now);
     this.#relabel(now);
@@ -469,7 +478,11 @@ export class Central implements Machine<CentralTimer> {
 
   #drained(from: Address): void {
     const worker = this.#registry.workers.get(from);
-    if (worker !== undefined) worker.drained = true;
+    if (worker === undefined) return;
+    worker.drained = true;
+    // Before its next heartbeat says so.
+    worker.busy = 0;
+    worker.queued = 0;
   }
 
   #describe(now: Millis): unknown {

@@ -1,0 +1,183 @@
+import {
+  type Address,
+  type ClusterSettings,
+  DEFAULT_POLICY,
+  type HeldTask,
+  LIVE_TIMINGS,
+  type Message,
+  type PolicySettings,
+  PRESETS,
+} from '@goshawk/core';
+import { expect, test } from 'vitest';
+import { Central } from './central.js';
+
+const OWNER = 1 as Address;
+const CLIENT = 2 as Address;
+const [W1, W2, W3] = [11, 12, 13] as [Address, Address, Address];
+
+class Bench {
+  readonly central: Central;
+  sent: { to: Address; message: Message }[] = [];
+  now = 0;
+
+  constructor(policy: Partial<PolicySettings> = {}) {
+    const settings: ClusterSettings = {
+      policy: { ...DEFAULT_POLICY, preset: { ...PRESETS.hawk }, ...policy },
+      timings: LIVE_TIMINGS,
+    };
+    const env = {
+      random: () => 0.5,
+      send: (to: Address, message: Message) => this.sent.push({ to, message }),
+      setTimer() {},
+      clearTimer() {},
+      nameOf: (address: Address) => `party ${address}`,
+    };
+    this.central = new Central({ name: 'central', self: 0 as Address, settings }, env);
+    this.central.start(0);
+  }
+
+  receive(from: Address, message: Message): void {
+    this.central.receive(from, message, this.now);
+    this.central.checkInvariants(this.now);
+  }
+
+  register(worker: Address, held: HeldTask[] = [], draining = false): void {
+    this.receive(worker, { type: 'register', name: `w${worker}`, slots: 1, capacity: {}, draining, held });
+  }
+
+  place(tasks: number, estimateMs = 20_000): void {
+    const wanted = Array.from({ length: tasks }, (_, task) => ({ task, attempt: 1 }));
+    this.receive(OWNER, {
+      type: 'place',
+      job: 1,
+      stage: 0,
+      long: true,
+      tasks: wanted,
+      estimateMs,
+      demand: {},
+    });
+  }
+
+  take<T extends Message['type']>(type: T): Extract<Message, { type: T }>[] {
+    const taken = this.sent.filter(({ message }) => message.type === type).map(({ message }) => message);
+    this.sent = [];
+    return taken as Extract<Message, { type: T }>[];
+  }
+
+  partitions(): Record<string, string> {
+    this.receive(CLIENT, { type: 'describeCluster', request: 1 });
+    const [answer] = this.take('answer');
+    const { workers } = answer!.value as { workers: { name: string; partition: string }[] };
+    return Object.fromEntries(workers.map(({ name, partition }) => [name, partition]));
+  }
+}
+
+const held: HeldTask = {
+  owner: OWNER,
+  job: 7,
+  task: 0,
+  attempt: 1,
+  long: true,
+  estimateMs: 30_000,
+  running: true,
+  elapsedMs: 1_000,
+};
+
+test('a short worker that says that it holds long tasks is general from then on, and another one short', () => {
+  const bench = new Bench({ shortPartition: 0.5 });
+  bench.register(W1);
+  bench.register(W2);
+  expect(bench.partitions()).toEqual({ w11: 'general', w12: 'short' });
+  bench.register(W2, [held]);
+  expect(bench.partitions()).toEqual({ w11: 'short', w12: 'general' });
+});
+
+test('a worker that comes with long tasks is never made short', () => {
+  const bench = new Bench({ shortPartition: 0.5 });
+  bench.register(W1, [held]);
+  bench.register(W2, [{ ...held, task: 1 }]);
+  expect(bench.partitions()).toEqual({ w11: 'general', w12: 'general' });
+  bench.register(W3);
+  expect(bench.partitions()).toEqual({ w11: 'general', w12: 'general', w13: 'short' });
+});
+
+test('when the long task of a worker has ended, the partition that was too small grows', () => {
+  const bench = new Bench({ shortPartition: 0.5 });
+  bench.register(W1, [held]);
+  bench.register(W2, [{ ...held, task: 1 }]);
+  const { owner, job, task, attempt } = held;
+  bench.receive(W1, { type: 'placementEnded', owner, job, task, attempt });
+  expect(bench.partitions()).toEqual({ w11: 'short', w12: 'general' });
+});
+
+test('only the worker that a task was placed on can say that it has started or ended there', () => {
+  const bench = new Bench({ shortPartition: 0 });
+  bench.register(W1);
+  bench.register(W2);
+  bench.place(1);
+  const of = { owner: OWNER, job: 1, task: 0, attempt: 1 };
+  bench.receive(W2, { type: 'placementStarted', ...of });
+  bench.receive(W2, { type: 'placementEnded', ...of });
+  expect(bench.central.placedTasks).toBe(1);
+  bench.receive(W1, { type: 'placementEnded', ...of });
+  expect(bench.central.placedTasks).toBe(0);
+});
+
+test('a start for which no slot is left means that an end was lost', () => {
+  const bench = new Bench({ shortPartition: 0 });
+  bench.register(W1);
+  bench.place(2);
+  for (const task of [0, 1]) {
+    bench.receive(W1, { type: 'placementStarted', owner: OWNER, job: 1, task, attempt: 1 });
+  }
+  expect(bench.central.placedTasks).toBe(1);
+});
+
+test('tasks that were placed are answered again, with the same worker', () => {
+  const bench = new Bench({ shortPartition: 0 });
+  bench.register(W1);
+  bench.register(W2);
+  bench.place(3);
+  const first = bench.take('placed');
+  bench.now = 2_000;
+  bench.place(3);
+  expect(bench.take('placed')).toEqual(first);
+  expect(bench.central.counters.tasksPlaced).toBe(3);
+});
+
+test('an older attempt that comes late changes nothing', () => {
+  const bench = new Bench({ shortPartition: 0 });
+  bench.register(W1);
+  const place = (attempt: number): void =>
+    bench.receive(OWNER, {
+      type: 'place',
+      job: 1,
+      stage: 0,
+      long: true,
+      tasks: [{ task: 0, attempt }],
+      estimateMs: 20_000,
+      demand: {},
+    });
+  place(2);
+  bench.take('placed');
+  place(1);
+  expect(bench.sent).toEqual([]);
+  expect(bench.central.placedTasks).toBe(1);
+});
+
+test('a central that has overslept gives everybody time to be heard again', () => {
+  const bench = new Bench();
+  bench.register(W1);
+  bench.now = 60_000;
+  bench.central.wake('lease', 0, bench.now);
+  expect(bench.central.workerCount).toBe(1);
+  bench.now += LIVE_TIMINGS.heartbeatMs;
+  for (; bench.now < 70_000; bench.now += LIVE_TIMINGS.heartbeatMs) bench.central.wake('lease', 0, bench.now);
+  expect(bench.central.workerCount).toBe(0);
+});
+
+test('a heartbeat of a stranger is answered as such', () => {
+  const bench = new Bench();
+  bench.receive(W1, { type: 'heartbeat', busy: 0, queued: 0 });
+  expect(bench.take('strangerTold')).toHaveLength(1);
+});
