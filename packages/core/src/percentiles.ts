@@ -8,5 +8,5 @@
  */
 export function nearestRank(sorted: ArrayLike<number>, percent: number): number {
   if (sorted.length === 0) return Number.NaN;
-  return sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)]!;
+  return sorted[Math.max(0, Math.ceil((percent * sorted.length) / 100) - 1)]!;
 }

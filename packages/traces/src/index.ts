@@ -7,7 +7,7 @@ export type { ConfiguredGenerator, WorkloadGenerator } from './generators/genera
 export { configureGenerator, GENERATORS } from './generators/index.js';
 export type { OptionSpec, OptionSpecs } from './generators/options.js';
 export { collect, type Jobs, type MachineShare, type TraceJob, type TraceStage } from './job.js';
-export { type Distribution, distributionOf, nearestRank } from './percentiles.js';
+export { type Distribution, distributionOf } from './percentiles.js';
 export { drawArrivals } from './prototype/arrivals.js';
 export { fifoMakespan } from './prototype/makespan.js';
 export {

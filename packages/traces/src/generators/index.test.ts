@@ -1,7 +1,7 @@
+import { nearestRank } from '@goshawk/core';
 import { describe, expect, it } from 'vitest';
 import type { TraceJob } from '../job.js';
 import { sum } from '../job.js';
-import { nearestRank } from '../percentiles.js';
 import { configureGenerator, GENERATORS } from './index.js';
 
 function jobsOf(spec: string): TraceJob[] {

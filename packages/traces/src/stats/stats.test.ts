@@ -1,7 +1,8 @@
+import { nearestRank } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jobOf } from '../job.js';
-import { distributionOf, nearestRank } from '../percentiles.js';
+import { distributionOf } from '../percentiles.js';
 import { Column } from './column.js';
 import { formatStats } from './format.js';
 import { meanDurationPercentile, traceStats } from './stats.js';

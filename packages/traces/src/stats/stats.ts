@@ -1,6 +1,7 @@
+import { nearestRank } from '@goshawk/core';
 import { WorkloadError } from '../errors.js';
 import { type Jobs, sum, type TraceJob } from '../job.js';
-import { type Distribution, distributionOf, nearestRank } from '../percentiles.js';
+import { type Distribution, distributionOf } from '../percentiles.js';
 import { Column } from './column.js';
 
 export const TRACE_STATS_SCHEMA = 'goshawk.trace-stats/1';
