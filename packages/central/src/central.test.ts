@@ -145,6 +145,20 @@ test('tasks that were placed are answered again, with the same worker', () => {
   expect(bench.central.counters.tasksPlaced).toBe(3);
 });
 
+test('a registration overrides what is known of a worker, but not what may be on its way there', () => {
+  const bench = new Bench({ shortPartition: 0 });
+  bench.register(W1, [{ ...held, running: false }]);
+  bench.now = 10_000;
+  bench.place(1);
+  expect(bench.central.placedTasks).toBe(2);
+  bench.now = 10_100;
+  bench.register(W1);
+  expect(bench.central.placedTasks).toBe(1);
+  bench.now += 2 * LIVE_TIMINGS.leaseMs;
+  bench.register(W1);
+  expect(bench.central.placedTasks).toBe(0);
+});
+
 test('an older attempt that comes late changes nothing', () => {
   const bench = new Bench({ shortPartition: 0 });
   bench.register(W1);

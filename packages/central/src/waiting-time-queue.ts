@@ -41,8 +41,12 @@ interface Server {
   open: boolean;
 }
 
+/** The worker has named it: if it does not do so again, the task is no longer there. */
+const HAS_ARRIVED = Number.NEGATIVE_INFINITY;
+
 interface Place {
   readonly task: PlacedTask;
+  /** When it was sent to the worker. */
   readonly placedAt: Millis;
   server: Server;
 }
@@ -197,9 +201,9 @@ export class WaitingTimeQueue {
       if (elapsedMs !== undefined && idle !== undefined) {
         idle.running = task;
         idle.startedAt = now - elapsedMs;
-        this.#put(task, idle, now);
+        this.#put(task, idle, HAS_ARRIVED);
       } else {
-        this.#enqueue(task, this.#leastOf(servers, now), now);
+        this.#enqueue(task, this.#leastOf(servers, now), HAS_ARRIVED);
       }
     }
     for (const { task, placedAt } of onTheWay) {

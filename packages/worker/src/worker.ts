@@ -486,7 +486,8 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   #welcomed(from: Address, { settings }: MessageOf<'welcome'>, now: Millis): void {
-    const first = this.#membership.central === NOBODY;
+    const before = this.#membership.central;
+    const first = before === NOBODY;
     this.#membership.welcome(from, settings, now);
     if (settings.timings.heartbeatMs > 0) {
       if (first)
@@ -498,6 +499,8 @@ export class Worker implements Machine<WorkerTimer> {
     } else {
       this.#env.clearTimer('heartbeat', 0);
     }
+    // What has ended since this one heard of it was told to the other.
+    if (!first && before !== from) this.#register(now);
   }
 
   #beat(now: Millis): void {
