@@ -7,6 +7,7 @@ const GOSHAWK = fileURLToPath(new URL('../bin/goshawk.js', import.meta.url));
 export interface Finished {
   readonly exitCode: number | null;
   readonly stdout: string;
+  readonly stdoutBytes: Buffer;
   readonly stderr: string;
 }
 
@@ -14,53 +15,96 @@ export interface RunningGoshawk {
   readonly pid: number;
   readonly finished: Promise<Finished>;
   kill(signal: NodeJS.Signals): void;
+  /** The first line of stdout, as soon as it is there. Rejects when it ends before. */
+  readonly firstLine: Promise<string>;
   /** What it has written to stderr so far. */
   stderr(): string;
   /** Resolves when something on stderr matches. Rejects when it ends before. */
   says(pattern: RegExp): Promise<void>;
 }
 
+export interface Surroundings {
+  readonly cwd?: string;
+  /** What it can read from stdin; nothing by default. */
+  readonly input?: string | Uint8Array;
+}
+
 /** Starts the built command as a process of its own, without the settings of whoever runs the tests. */
-export function startGoshawk(args: readonly string[], environment: NodeJS.ProcessEnv = {}): RunningGoshawk {
+export function startGoshawk(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv = {},
+  { cwd, input }: Surroundings = {},
+): RunningGoshawk {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('GOSHAWK_'));
   const child = spawn(process.execPath, [GOSHAWK, ...args], {
     env: { ...Object.fromEntries(inherited), ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    cwd,
   });
-  const written = { stdout: '', stderr: '' };
+  child.stdin?.end(input);
+  const written = { stdout: Buffer.alloc(0), stderr: '' };
   const listeners = new Set<() => void>();
-  child.stdout.on('data', (bytes: Buffer) => {
-    written.stdout += bytes.toString();
+  child.stdout!.on('data', (bytes: Buffer) => {
+    written.stdout = Buffer.concat([written.stdout, bytes]);
+    for (const look of [...listeners]) look();
   });
-  child.stderr.on('data', (bytes: Buffer) => {
+  child.stderr!.on('data', (bytes: Buffer) => {
     written.stderr += bytes.toString();
     for (const look of [...listeners]) look();
   });
   const finished = new Promise<Finished>((resolve, reject) => {
     child.on('error', reject);
-    child.on('close', (exitCode) => resolve({ exitCode, ...written }));
+    child.on('close', (exitCode) => {
+      const { stdout, stderr } = written;
+      resolve({ exitCode, stdout: stdout.toString(), stdoutBytes: stdout, stderr });
+    });
   });
+  const when = <T>(find: () => T | undefined, what: string): Promise<T> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        const found = find();
+        if (found === undefined) return;
+        listeners.delete(look);
+        resolve(found);
+      };
+      listeners.add(look);
+      look();
+      void finished.then(() => reject(new Error(`ended without ${what}: ${written.stderr}`)), reject);
+    });
+  const firstLine = when(() => {
+    const newline = written.stdout.indexOf('\n');
+    return newline < 0 ? undefined : written.stdout.subarray(0, newline).toString();
+  }, 'a line');
+  // Not everybody wants it.
+  firstLine.catch(() => {});
   return {
     pid: child.pid!,
     finished,
     kill: (signal) => void child.kill(signal),
     stderr: () => written.stderr,
-    says: (pattern) =>
-      new Promise((resolve, reject) => {
-        const look = (): void => {
-          if (!pattern.test(written.stderr)) return;
-          listeners.delete(look);
-          resolve();
-        };
-        listeners.add(look);
-        look();
-        void finished.then(() => reject(new Error(`ended without saying ${pattern}: ${written.stderr}`)));
-      }),
+    firstLine,
+    says: async (pattern) => {
+      await when(() => (pattern.test(written.stderr) ? true : undefined), `saying ${pattern}`);
+    },
   };
 }
 
-export function runGoshawk(args: readonly string[], environment?: NodeJS.ProcessEnv): Promise<Finished> {
-  return startGoshawk(args, environment).finished;
+export function runGoshawk(
+  args: readonly string[],
+  environment?: NodeJS.ProcessEnv,
+  surroundings?: Surroundings,
+): Promise<Finished> {
+  return startGoshawk(args, environment, surroundings).finished;
+}
+
+/** Whether a process runs; one that has ended and that nobody has reaped does not. Linux only. */
+export function isRunning(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return !/^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2));
+  } catch {
+    return false;
+  }
 }
 
 /** Processes whose parent a process is, with their command lines. Linux only. */

@@ -58,7 +58,8 @@ async function dispatch(argv: readonly string[], terminal: Terminal): Promise<nu
   const afterDashes = dashes < 0 ? undefined : argv.slice(dashes + 1);
   let exitCode: number = ExitCode.done;
   let printed = '';
-  const parser = buildParser(before, async (command, parsed) => {
+  const parser = buildParser(before, async (command, given) => {
+    const parsed = undisguised(given);
     const words = [...((parsed.words as string[] | undefined) ?? [])].map(String);
     checkWords(command, words);
     if (afterDashes !== undefined && !command.words.includes('--')) {
@@ -68,12 +69,33 @@ async function dispatch(argv: readonly string[], terminal: Terminal): Promise<nu
   });
   const isHelp =
     before.length === 0 || before.some((word) => word === '--help' || word === '-h' || word === '--version');
-  await parser.parseAsync(before.length === 0 ? ['--help'] : [...before], {}, (error, _argv, output) => {
-    printed = output;
-    if (error !== undefined && error !== null) throw error;
-  });
+  await parser.parseAsync(
+    before.length === 0 ? ['--help'] : before.map(disguised),
+    {},
+    (error, _argv, output) => {
+      printed = output;
+      if (error !== undefined && error !== null) throw error;
+    },
+  );
   if (isHelp && printed !== '') terminal.stdout.write(`${printed}\n`);
   return exitCode;
+}
+
+/** What a lone dash (stdin) is to yargs, which would lose it among the words. */
+const DASH = '\0-';
+
+function disguised(word: string): string {
+  return word === '-' ? DASH : word;
+}
+
+function undisguised(parsed: Record<string, unknown>): Record<string, unknown> {
+  const dash = (value: unknown): unknown => (value === DASH ? '-' : value);
+  return Object.fromEntries(
+    Object.entries(parsed).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.map(dash) : dash(value),
+    ]),
+  );
 }
 
 function buildParser(argv: readonly string[], handle: Handle): Argv {

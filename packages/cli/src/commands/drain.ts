@@ -9,6 +9,8 @@ import { startProgress } from '../terminal/progress.js';
 
 /** Between two looks at a worker that drains. ms */
 const POLL_MS = 200;
+/** What a worker has to say that it takes work again. ms */
+const UNDO_MS = 2_000;
 
 export const drainCommand = defineCommand({
   name: 'drain',
@@ -32,12 +34,25 @@ export const drainCommand = defineCommand({
     await using cluster = await openCluster(context);
     const signal = context.interrupted;
     let answer = await cluster.drain(worker, !options.undo, { signal });
+    if (options.undo) answer = await untilActive(context, cluster, answer);
     if (options.wait) answer = await untilDrained(context, cluster, answer);
     if (context.global.json) context.json({ schema: 'goshawk.drain/1', ...answer });
     else context.out(sentence(answer));
     return ExitCode.done;
   },
 });
+
+/** A worker that shuts down goes on draining, and is told of as such. */
+async function untilActive(context: Context, cluster: Cluster, first: DrainAnswer): Promise<DrainAnswer> {
+  const signal = context.interrupted;
+  const giveUpAt = performance.now() + UNDO_MS;
+  let answer = first;
+  while (answer.state !== 'active' && performance.now() < giveUpAt) {
+    await pause(POLL_MS / 10, undefined, { signal });
+    answer = await cluster.drain(first.worker, false, { signal });
+  }
+  return answer;
+}
 
 async function untilDrained(context: Context, cluster: Cluster, first: DrainAnswer): Promise<DrainAnswer> {
   const { worker } = first;

@@ -42,7 +42,9 @@ export function taskCounts(states: Partial<Omit<JobSummary['tasks'], 'total'>>):
 }
 
 /** A context that keeps what a command writes. */
-export function recordingContext(more: Partial<Context> & { global?: Partial<Context['global']> } = {}) {
+export function recordingContext(
+  more: Partial<Omit<Context, 'global'>> & { readonly global?: Partial<Context['global']> } = {},
+) {
   const written = { stdout: '', stderr: '' };
   const streamOf = (name: 'stdout' | 'stderr') => ({
     write: (text: string | Uint8Array) => {

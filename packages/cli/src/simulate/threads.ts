@@ -1,7 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { GoshawkError } from '@goshawk/core';
 import type { Failure } from '../failure.js';
-import { perform } from './perform.js';
 import type { RunOutcome, RunProgress, RunRequest } from './request.js';
 
 export type ThreadMessage =
@@ -31,7 +30,7 @@ export async function performAll(
       const request = requests[index]!;
       const report = (progress: RunProgress): void => onProgress(index, progress);
       outcomes[index] =
-        parallel === 1 ? await perform(request, report, stop) : await inThread(request, report, stop);
+        parallel === 1 ? await performHere(request, report, stop) : await inThread(request, report, stop);
     }
   };
   try {
@@ -40,6 +39,12 @@ export async function performAll(
     giveUp.abort();
   }
   return outcomes;
+}
+
+/** What it needs takes long to load, and every command of goshawk would wait for it. */
+async function performHere(...args: Parameters<typeof inThread>): Promise<RunOutcome> {
+  const { perform } = await import('./perform.js');
+  return perform(...args);
 }
 
 function inThread(

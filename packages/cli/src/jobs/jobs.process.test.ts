@@ -1,0 +1,383 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Cluster, connect, type JobSubmission } from '@goshawk/client';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import {
+  type Finished,
+  isRunning,
+  type RunningGoshawk,
+  runGoshawk,
+  type Surroundings,
+  startGoshawk,
+} from '../goshawk-process.fixture.js';
+
+let folder = '';
+let up: RunningGoshawk;
+let environment: NodeJS.ProcessEnv = {};
+/** For what is there before a command is tested, and after. */
+let cluster: Cluster;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'goshawk-jobs-test-'));
+  environment = { XDG_STATE_HOME: folder };
+  const data = join(folder, 'data');
+  up = startGoshawk(
+    ['up', '--workers', '20', '--schedulers', '3', '--json', '--data-folder', data],
+    environment,
+  );
+  // Clients then find it by themselves, as in a second terminal.
+  const { cluster: url } = JSON.parse(await up.firstLine);
+  cluster = await connect(url);
+});
+
+afterAll(async () => {
+  await cluster.close();
+  up.kill('SIGINT');
+  const { exitCode } = await up.finished;
+  await rm(folder, { recursive: true });
+  expect(exitCode).toBe(0);
+});
+
+function goshawk(args: string[], surroundings: Surroundings = {}): Promise<Finished> {
+  return runGoshawk(args, environment, { cwd: folder, ...surroundings });
+}
+
+function start(args: string[]): RunningGoshawk {
+  return startGoshawk(args, environment, { cwd: folder });
+}
+
+/** Runs a command that must succeed. */
+async function stdoutOf(args: string[], surroundings?: Surroundings): Promise<string> {
+  const { exitCode, stdout, stderr } = await goshawk(args, surroundings);
+  expect(stderr, args.join(' ')).not.toMatch(/^goshawk: /m);
+  expect(exitCode, stderr).toBe(0);
+  return stdout;
+}
+
+/** @returns the id */
+async function submit(job: JobSubmission): Promise<string> {
+  return (await cluster.submit(job)).id;
+}
+
+async function jsonOf(...args: string[]) {
+  return JSON.parse(await stdoutOf([...args, '--json']));
+}
+
+describe('submit', () => {
+  it('prints the id alone on stdout, waits, and exits with the outcome', async () => {
+    const { exitCode, stdout, stderr } = await goshawk([
+      'submit',
+      '--tasks',
+      '200',
+      '--sleep',
+      '50ms',
+      '--wait',
+    ]);
+    expect(stdout).toMatch(/^\w+-\d+\n$/);
+    expect(stderr).toMatch(/^\S+ completed: 200 tasks, after [\d.]+ m?s$/m);
+    expect(exitCode).toBe(0);
+    const job = await jsonOf('job', stdout.trim());
+    expect(job).toMatchObject({
+      schema: 'goshawk.job/1',
+      state: 'completed',
+      tasks: { total: 200, completed: 200, failed: 0 },
+      attemptCounts: { total: 200, failed: 0, lost: 0 },
+    });
+    expect(Date.parse(job.endedAt)).toBeGreaterThan(Date.parse(job.startedAt));
+  });
+
+  it('streams output whole line by whole line, with the task in front', async () => {
+    const script = 'for i in 1 2 3; do echo line $i of $GOSHAWK_TASK; done; echo oops >&2';
+    const { exitCode, stdout, stderr } = await goshawk([
+      'submit',
+      '--tasks',
+      '4',
+      '--logs',
+      '--',
+      'sh',
+      '-c',
+      script,
+    ]);
+    expect(exitCode).toBe(0);
+    const [id, ...lines] = stdout.trimEnd().split('\n');
+    expect(id).toMatch(/^\w+-\d+$/);
+    const expected = [0, 1, 2, 3].flatMap((task) =>
+      [1, 2, 3].map((i) => `task ${task} | line ${i} of ${task}`),
+    );
+    expect(lines.toSorted()).toEqual(expected.toSorted());
+    expect(stderr.match(/^task \d \| oops$/gm)).toHaveLength(4);
+  });
+
+  it('is one job for one key', async () => {
+    const args = ['--key', 'only-once', '--sleep', '1ms'];
+    const first = await stdoutOf(['submit', ...args]);
+    expect(await stdoutOf(['submit', ...args])).toBe(first);
+  });
+
+  it('takes job files with stages, from stdin too, and tells in JSON what became of them', async () => {
+    const job = {
+      stages: [
+        { name: 'reduce', after: ['map'], tasks: [{ exec: ['sh', '-c', 'cat part-* > whole; rm part-*'] }] },
+        { name: 'map', tasks: ['a', 'b'].map((x) => ({ exec: ['sh', '-c', `echo ${x} > part-${x}`] })) },
+      ],
+    };
+    const stdout = await stdoutOf(['submit', '-', '--wait', '--json'], { input: JSON.stringify(job) });
+    const [submitted, ended] = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(submitted).toEqual({ schema: 'goshawk.submit/1', job: ended.id, state: expect.any(String) });
+    expect(ended).toMatchObject({ schema: 'goshawk.job/1', state: 'completed', tasks: { total: 3 } });
+    expect(await readFile(join(folder, 'whole'), 'utf8')).toBe('a\nb\n');
+  });
+
+  it('refuses a demand that no worker can meet, and names the closest one', async () => {
+    const { exitCode, stdout, stderr } = await goshawk(['submit', '--cpus', '1000', '--sleep', '1ms']);
+    expect(stderr).toMatch(/^goshawk: no worker has cpu 1000; the closest is w\d+ with cpu 1, .*\n$/);
+    expect(stdout).toBe('');
+    expect(exitCode).toBe(2);
+  });
+});
+
+describe('modules', () => {
+  beforeAll(() =>
+    writeFile(
+      join(folder, 'work.mjs'),
+      'export const twice = (n) => { console.log("got", n); return { twice: 2 * n }; };\n' +
+        'export const fail = () => { throw new RangeError("out of luck"); };\n',
+    ),
+  );
+
+  it('return values', async () => {
+    const stdout = await stdoutOf(['submit', '--module', './work.mjs#twice', '--array', '1-3', '--results']);
+    const [id, ...values] = stdout.trim().split('\n');
+    expect(values.map((line) => JSON.parse(line))).toEqual([{ twice: 2 }, { twice: 4 }, { twice: 6 }]);
+    expect(await stdoutOf(['logs', id!])).toBe('got 1\ngot 2\ngot 3\n');
+    const [, ...results] = (await stdoutOf(['wait', id!, '--results', '--json'])).trim().split('\n');
+    expect(results.map((line) => JSON.parse(line))).toEqual(
+      [1, 2, 3].map((n) => ({ schema: 'goshawk.result/1', job: id, task: n - 1, value: { twice: 2 * n } })),
+    );
+  });
+
+  it('fail with what they threw', async () => {
+    const { exitCode, stderr } = await goshawk(['submit', '--module', './work.mjs#fail', '--wait']);
+    expect(stderr).toMatch(/^ {2}task 0 on w\d+: RangeError: out of luck/m);
+    expect(exitCode).toBe(1);
+  });
+});
+
+describe('logs', () => {
+  it('come in the order of the tasks, each stream where it belongs', async () => {
+    const script = 'echo $GOSHAWK_TASK of $GOSHAWK_JOB; echo "no newline" >&2; [ $GOSHAWK_TASK != 2 ]';
+    const id = await submit({ tasks: { count: 4, run: { exec: ['sh', '-c', script] } } });
+    const all = await goshawk(['logs', id, '--follow', '--prefix', 'never']);
+    expect(all.stdout.trim().split('\n').toSorted()).toEqual([0, 1, 2, 3].map((task) => `${task} of ${id}`));
+    const { stdout, stderr } = await goshawk(['logs', id]);
+    expect(stdout).toBe([0, 1, 2, 3].map((task) => `${task} of ${id}\n`).join(''));
+    expect(stderr).toBe('no newline\n'.repeat(4));
+    expect((await goshawk(['logs', `${id}/1`])).stdout).toBe(`1 of ${id}\n`);
+    const failed = await goshawk(['logs', id, '--failed', '--tail', '1', '--prefix', 'always']);
+    expect(failed).toMatchObject({ stdout: '', stderr: 'task 2 | no newline\n', exitCode: 0 });
+  });
+});
+
+describe('a command that fails', () => {
+  it('is tried again, and the user sees what happened and what to do', async () => {
+    const script = 'echo try $GOSHAWK_ATTEMPT >&2; [ $GOSHAWK_TASK = 0 ] || exit 7';
+    const run = ['submit', '--tasks', '2', '--retries', '2', '--wait', '--', 'sh', '-c', script];
+    const { exitCode, stdout, stderr } = await goshawk(run);
+    const id = stdout.trim();
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^\S+ failed: 1 of 2 tasks failed, 1 completed, after /m);
+    expect(stderr).toMatch(/^ {2}task 1 on w\d+, attempt 3: the command ended with exit code 7$/m);
+    expect(stderr).toMatch(/^ {2}lost +[\d.]+ ms to 3 attempts that failed$/m);
+    expect(stderr).toContain(`goshawk logs ${id} --failed`);
+
+    const job = await jsonOf('job', id);
+    expect(job.attemptCounts).toEqual({ total: 4, failed: 3, lost: 0 });
+    const ended = { task: 1, state: 'failed', code: 'exit-code', exitCode: 7, signal: null };
+    expect(job.attempts.slice(0, 3)).toMatchObject([1, 2, 3].map((attempt) => ({ ...ended, attempt })));
+
+    const again = (await goshawk(['retry', id, '--failed', '--quiet'])).stdout.trim();
+    const { exitCode: outcome, stdout: page } = await goshawk(['wait', again]);
+    expect(outcome).toBe(0);
+    expect(page).toMatch(/completed: 1 task,/);
+    const refused = await goshawk(['retry', again, '--failed']);
+    expect(refused).toMatchObject({ exitCode: 2, stderr: `goshawk: no task of ${again} failed\n` });
+  });
+
+  it('is told from one that does not exist, and from one that a signal ended', async () => {
+    const missing = await goshawk(['submit', '--wait', '--', 'no-such-command']);
+    expect(missing.stderr).toMatch(/task 0 on w\d+: .*no-such-command/);
+    expect(missing.exitCode).toBe(1);
+    const shot = await goshawk(['submit', '--wait', '--', 'sh', '-c', 'kill -SEGV $$']);
+    expect(shot.stderr).toMatch(/task 0 on w\d+: .*SIGSEGV/);
+    const slow = await goshawk(['submit', '--wait', '--task-timeout', '200ms', '--', 'sleep', '1000']);
+    expect(slow.stderr).toMatch(/task 0 on w\d+: ran for longer than its timeout/);
+    expect(slow.exitCode).toBe(1);
+  });
+});
+
+describe('waiting', () => {
+  it('may be left with Ctrl-C: the job goes on, and can be waited for from elsewhere', async () => {
+    const go = join(folder, 'go');
+    const script = `while [ ! -e ${go} ]; do sleep 0.05; done`;
+    const first = start(['submit', '--wait', '--', 'sh', '-c', script]);
+    const id = await first.firstLine;
+    const second = start(['wait', id]);
+    const started = start(['logs', id, '--follow']);
+    first.kill('SIGINT');
+    const left = await first.finished;
+    expect(left.exitCode).toBe(130);
+    expect(left.stderr).toMatch(new RegExp(`^ {2}goshawk wait ${id} .*\\n {2}goshawk cancel ${id} `, 'm'));
+    expect((await cluster.job(id).describe()).state).toMatch(/waiting|running/);
+    await writeFile(go, '');
+    const { exitCode, stdout } = await second.finished;
+    expect(stdout).toMatch(new RegExp(`^${id} completed: 1 task,`));
+    expect(exitCode).toBe(0);
+    expect((await started.finished).exitCode).toBe(0);
+    // It answers at once for a job that has ended.
+    expect((await goshawk(['wait', id])).exitCode).toBe(0);
+  });
+
+  it('has a limit of its own; the job goes on, or is cancelled where that was asked for', async () => {
+    const { exitCode, stdout, stderr } = await goshawk([
+      'submit',
+      '--sleep',
+      '1h',
+      '--wait-timeout',
+      '100ms',
+    ]);
+    const id = stdout.trim();
+    expect(exitCode).toBe(124);
+    expect(stderr).toMatch(
+      `goshawk: ${id} has not ended within 100 ms; the job goes on; \`goshawk wait ${id}\``,
+    );
+    const quick = await submit({ tasks: [{ sleep: 1 }] });
+    const any = await goshawk(['wait', id, quick, '--any']);
+    expect(any).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(`^${quick} completed`) });
+    await cluster.job(id).cancel();
+    const other = await goshawk(['submit', '--sleep', '1h', '--wait-timeout', '100ms', '--cancel-on-exit']);
+    expect(other.exitCode).toBe(124);
+    expect((await cluster.job(other.stdout.trim()).wait()).state).toBe('cancelled');
+  });
+
+  it('for what there is not is wrong input', async () => {
+    const { exitCode, stderr } = await goshawk(['wait', 'nobody-7']);
+    expect(stderr).toMatch(/^goshawk: no scheduler of this cluster knows "nobody-7"; .*\n$/);
+    expect(exitCode).toBe(2);
+  });
+});
+
+describe('cancel', () => {
+  it('kills what runs, and what that has started', async () => {
+    const running = start(['submit', '--logs', '--', 'sh', '-c', 'sleep 1000 & echo $!; wait']);
+    const id = await running.firstLine;
+    const logs = start(['logs', id, '--follow']);
+    const pid = Number(await logs.firstLine);
+    expect(isRunning(pid)).toBe(true);
+    expect(await stdoutOf(['cancel', id])).toMatch(/cancel/);
+    const { exitCode, stderr } = await running.finished;
+    expect(stderr).toMatch(/cancelled: 0 of 1 task had completed/);
+    expect(exitCode).toBe(1);
+    await vi.waitFor(() => expect(isRunning(pid)).toBe(false));
+    await logs.finished;
+    expect(await jsonOf('cancel', id)).toEqual({ schema: 'goshawk.cancel/1', job: id, state: 'cancelled' });
+  });
+});
+
+describe('jobs', () => {
+  it('are listed with filters before limits, and where to go on', async () => {
+    const user = 'list-tester';
+    const jobs = [0, 1].map(() => cluster.submit({ user, tasks: [{ sleep: 1 }] }));
+    const ids = (await Promise.all(jobs)).map(({ id }) => id);
+    await Promise.all(ids.map((id) => cluster.job(id).wait()));
+    const page = await jsonOf('jobs', '--user', user, '--limit', '1');
+    expect(page).toMatchObject({ schema: 'goshawk.jobs/1', total: 2, truncated: true, next: 1 });
+    const rest = await jsonOf('jobs', '--user', user, '--from', '1');
+    expect(rest).toMatchObject({ total: 2, truncated: false, next: null });
+    expect([...page.jobs, ...rest.jobs].map((job: { id: string }) => job.id).toSorted()).toEqual(
+      ids.toSorted(),
+    );
+    expect(await jsonOf('jobs', '--user', user, '--state', 'failed')).toMatchObject({ jobs: [], total: 0 });
+    const table = await stdoutOf(['jobs', '--all']);
+    expect(table).toMatch(/^id +name +user +class +state +done +tasks/);
+    expect(table).toMatch(new RegExp(`^${ids[0]} +job +list-tester +short +completed +1 +1 `, 'm'));
+  });
+
+  it('can be watched one by one', async () => {
+    const id = await submit({ tasks: { count: 60, run: { sleep: 50 } } });
+    const lines = (await stdoutOf(['job', id, '--watch', '--json'])).trim().split('\n');
+    expect(JSON.parse(lines.at(-1)!)).toMatchObject({ id, state: 'completed' });
+    expect(await stdoutOf(['job', id])).toMatch(/^ {2}tasks +60: 60 completed$/m);
+    expect(await jsonOf('job', id, '--spec')).toMatchObject({
+      spec: { stages: [{ tasks: { count: 60, run: { sleep: 50 } } }] },
+    });
+  });
+});
+
+describe('drain', () => {
+  it('of a worker under load loses nothing, and runs nothing twice', async () => {
+    const short = await cluster.submit({ tasks: { count: 600, run: { sleep: 50 } } });
+    const long = await cluster.submit({ tasks: { count: 60, run: { sleep: 200 } }, estimate: '1h' });
+    const drained = await jsonOf('drain', 'w3', '--wait');
+    expect(drained).toEqual({ schema: 'goshawk.drain/1', worker: 'w3', state: 'drained', running: 0 });
+    expect(await jsonOf('workers', '--state', 'drained')).toMatchObject({
+      schema: 'goshawk.workers/1',
+      workers: [{ name: 'w3', slots: 1, busy: 0, resources: { cpu: 1 } }],
+      total: 1,
+    });
+    for (const job of [await short.wait(), await long.wait()]) {
+      const { total } = job.tasks;
+      expect(job).toMatchObject({ tasks: { completed: total }, attempts: { total, failed: 0, lost: 0 } });
+    }
+    expect(await stdoutOf(['drain', 'w3', '--undo'])).toBe('w3 takes work\n');
+    expect(await stdoutOf(['workers'])).toMatch(/^w3 +active /m);
+    expect(await goshawk(['drain', 'nobody'])).toMatchObject({
+      exitCode: 2,
+      stderr: 'goshawk: there is no worker nobody; `goshawk workers` lists those there are\n',
+    });
+  });
+});
+
+describe('--each-line', () => {
+  it('brings 10,000 lines to their tasks byte for byte', async () => {
+    const file = join(folder, 'lines');
+    await writeFile(file, awkwardLines(10_000));
+    const id = (await stdoutOf(['submit', '--quiet', '--each-line', file, '--', 'cat'])).trim();
+    expect((await cluster.job(id).wait()).state).toBe('completed');
+    const { stdoutBytes } = await goshawk(['logs', id]);
+    expect(stdoutBytes.equals(await readFile(file))).toBe(true);
+  });
+
+  it('gives them to arguments and to a variable, too', async () => {
+    const input = `a "b" 'c'\n$HOME \\ *\n\nü`;
+    const args = ['submit', '-q', '--each-line', '-', '--', 'printf', '<%s>', '{}'];
+    const id = (await stdoutOf(args, { input })).trim();
+    await cluster.job(id).wait();
+    expect(await stdoutOf(['logs', id])).toBe(`<a "b" 'c'><$HOME \\ *><><ü>`);
+  });
+});
+
+/** Lines of every awkward kind, no two alike but the empty ones; the last has no newline. */
+function awkwardLines(count: number): Buffer {
+  const kinds: ((i: number) => Uint8Array)[] = [
+    (i) => Buffer.from(`plain ${i}`),
+    (i) => Buffer.from(`"double" 'single' \`back\` $HOME \\n \\ ${i}`),
+    (i) => Buffer.from(`üñí ☃ 𝄞 ${i}`),
+    () => new Uint8Array(),
+    (i) => Buffer.from(`  spaces\t${i}  `),
+    (i) => Uint8Array.of(0xff, 0xfe, i & 0xff, 0x80),
+    (i) => Buffer.from(`nul \0 ${i}`),
+    (i) => Buffer.from(`-n {} * ; | & > /dev/null # ${i}\r`),
+    (i) => Buffer.alloc(i % 500, 'x'),
+  ];
+  const newline = Uint8Array.of(0x0a);
+  const lines = Array.from({ length: count }, (_, i) => {
+    if (i === count - 1) return Buffer.from('the last one');
+    const line = i === 5_000 ? Buffer.alloc(300_000, 'L') : kinds[i % kinds.length]!(i);
+    return Buffer.concat([Buffer.from(line).filter((byte) => byte !== 0x0a), newline]);
+  });
+  return Buffer.concat(lines);
+}
