@@ -1,0 +1,107 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import {
+  childrenOf,
+  isRunning,
+  type RunningGoshawk,
+  runGoshawk,
+  startGoshawk,
+} from '../goshawk-process.fixture.js';
+
+let folder = '';
+let up: RunningGoshawk;
+let environment: NodeJS.ProcessEnv = {};
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'goshawk-up-test-'));
+  environment = { XDG_STATE_HOME: folder };
+  const size = ['--workers', '4', '--schedulers', '2', '--data-folder', join(folder, 'data')];
+  up = startGoshawk(['up', ...size], environment);
+});
+
+afterEach(async () => {
+  up.kill('SIGKILL');
+  await up.finished;
+  await rm(folder, { recursive: true });
+});
+
+/** A process, its children, theirs, and so on. */
+function familyOf(pid: number): number[] {
+  return [pid, ...childrenOf(pid).flatMap((child) => familyOf(child.pid))];
+}
+
+async function expectGone(pids: readonly number[]): Promise<void> {
+  await vi.waitFor(() => expect(pids.filter(isRunning)).toEqual([]), { timeout: 10_000 });
+}
+
+/** A job that runs, with a process of its own that has started another one. */
+async function startTask(script: string): Promise<{ client: RunningGoshawk; pid: number }> {
+  const line = `sleep 1000 & echo $! > pid.tmp; mv pid.tmp pid; ${script}`;
+  const client = startGoshawk(['submit', '--wait', '--', 'sh', '-c', line], environment, { cwd: folder });
+  const pid = await vi.waitFor(async () => Number(await readFile(join(folder, 'pid'), 'utf8')), {
+    timeout: 20_000,
+  });
+  return { client, pid };
+}
+
+describe('goshawk up', () => {
+  it('lets what runs end when it is interrupted, takes nothing new, and leaves no process', async () => {
+    await up.says(/the cluster is up at/);
+    const { client, pid } = await startTask(
+      'while [ ! -e go ]; do sleep 0.05; done; kill $!; echo made > made',
+    );
+    const family = familyOf(up.pid);
+    expect(family.length).toBeGreaterThan(4);
+    up.kill('SIGINT');
+    await up.says(/draining/);
+    const refused = await vi.waitFor(
+      async () => {
+        const late = await runGoshawk(['submit', '--sleep', '1ms'], environment);
+        expect(late.exitCode).toBe(3);
+        return late;
+      },
+      { timeout: 20_000 },
+    );
+    expect(refused.stderr).toMatch(/^goshawk: .*shutting down.*\n$/);
+    expect(isRunning(pid)).toBe(true);
+    await writeFile(join(folder, 'go'), '');
+    expect((await client.finished).exitCode).toBe(0);
+    expect(await readFile(join(folder, 'made'), 'utf8')).toBe('made\n');
+    expect((await up.finished).exitCode).toBe(0);
+    await expectGone([...family, pid]);
+    const { exitCode, stderr } = await runGoshawk(['jobs'], environment);
+    expect(stderr).toMatch(/^goshawk: no cluster is running here; start one with `goshawk up`/);
+    expect(exitCode).toBe(3);
+  });
+
+  it.each(['SIGINT', 'SIGKILL'] as const)(
+    'leaves no process, and no task, after a second %s',
+    async (signal) => {
+      await up.says(/the cluster is up at/);
+      const { client, pid } = await startTask('wait');
+      const family = familyOf(up.pid);
+      up.kill('SIGINT');
+      await up.says(/draining/);
+      up.kill(signal);
+      const { exitCode } = await up.finished;
+      expect(exitCode).toBe(signal === 'SIGINT' ? 130 : null);
+      await expectGone([...family, pid]);
+      client.kill('SIGINT');
+      expect((await client.finished).exitCode).toBe(130);
+    },
+  );
+
+  it('leaves no process when it is interrupted while it starts', async () => {
+    await up.says(/starting/);
+    await vi.waitFor(() => expect(childrenOf(up.pid).length).toBeGreaterThan(0), {
+      timeout: 20_000,
+      interval: 5,
+    });
+    const family = familyOf(up.pid);
+    up.kill('SIGINT');
+    expect((await up.finished).exitCode).toBe(130);
+    await expectGone(family);
+  });
+});
