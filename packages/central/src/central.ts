@@ -327,7 +327,7 @@ export class Central implements Machine<CentralTimer> {
       busy: 0,
       queued: 0,
     };
-    this.#registry.workers.set(from, worker);
+    this.#registry.addWorker(worker);
     this.#queue.addWorker(from, message.slots, message.capacity);
     this.#changed(worker, now);
     return worker;
@@ -346,7 +346,7 @@ export class Central implements Machine<CentralTimer> {
     const same = this.#registry.schedulerNamed(message.name);
     if (same !== undefined && same.address !== from) this.#schedulerLost(same.address, now);
     const { name, tag, endpoint } = message;
-    this.#registry.schedulers.set(from, {
+    this.#registry.addScheduler({
       address: from,
       name,
       tag,
@@ -400,7 +400,7 @@ export class Central implements Machine<CentralTimer> {
   }
 
   #removeWorker(worker: WorkerRecord, now: Millis): void {
-    this.#registry.workers.delete(worker.address);
+    this.#registry.removeWorker(worker);
     this.#queue.removeWorker(worker.address);
     this.#publisher.left(worker.address);
     this.#relabel(now);
@@ -413,7 +413,7 @@ export class Central implements Machine<CentralTimer> {
   }
 
   #removeScheduler(address: Address, now: Millis): void {
-    this.#registry.schedulers.delete(address);
+    this.#registry.removeScheduler(address);
     this.#pending = this.#pending.filter((task) => task.owner !== address);
     this.#publisher.ownerLost(address);
     this.#publishSoon(now);

@@ -28,16 +28,43 @@ export interface SchedulerRecord {
 
 /** Who is in the cluster, in the order in which they joined. */
 export class Registry {
-  readonly workers = new Map<Address, WorkerRecord>();
-  readonly schedulers = new Map<Address, SchedulerRecord>();
+  readonly #workers = new Map<Address, WorkerRecord>();
+  readonly #schedulers = new Map<Address, SchedulerRecord>();
+  /** Thousands of workers that register at once are looked up by name, each. */
+  readonly #workerNames = new Map<string, WorkerRecord>();
+
+  get workers(): ReadonlyMap<Address, WorkerRecord> {
+    return this.#workers;
+  }
+
+  get schedulers(): ReadonlyMap<Address, SchedulerRecord> {
+    return this.#schedulers;
+  }
+
+  addWorker(worker: WorkerRecord): void {
+    this.#workers.set(worker.address, worker);
+    this.#workerNames.set(worker.name, worker);
+  }
+
+  removeWorker({ address, name }: WorkerRecord): void {
+    this.#workers.delete(address);
+    if (this.#workerNames.get(name)?.address === address) this.#workerNames.delete(name);
+  }
+
+  addScheduler(scheduler: SchedulerRecord): void {
+    this.#schedulers.set(scheduler.address, scheduler);
+  }
+
+  removeScheduler(address: Address): void {
+    this.#schedulers.delete(address);
+  }
 
   workerNamed(name: string): WorkerRecord | undefined {
-    for (const worker of this.workers.values()) if (worker.name === name) return worker;
-    return undefined;
+    return this.#workerNames.get(name);
   }
 
   schedulerNamed(name: string): SchedulerRecord | undefined {
-    for (const scheduler of this.schedulers.values()) if (scheduler.name === name) return scheduler;
+    for (const scheduler of this.#schedulers.values()) if (scheduler.name === name) return scheduler;
     return undefined;
   }
 }
