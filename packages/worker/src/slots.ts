@@ -24,7 +24,7 @@ export interface Running {
   readonly estimateMs: number;
   readonly timeoutMs: number | undefined;
   startedAt: Millis;
-  /** Its owner is gone: it was told to end, and nobody wants to hear of that. */
+  /** Its owner is gone: it was told to end, and nobody will confirm that. */
   orphaned: boolean;
   /** Created with the first byte that the task prints. */
   output: OutputBuffer | undefined;

@@ -180,7 +180,7 @@ export class Worker implements Machine<WorkerTimer> {
     this.counters.tasksEnded++;
     if (running.timeoutMs !== undefined) this.#env.clearTimer('taskTimeout', slot);
     if (running.output !== undefined) this.#env.clearTimer('output', slot);
-    if (!running.orphaned) this.#report(running, outcome, runMs, now);
+    this.#report(running, outcome, runMs, now);
     if (running.placedByCentral) this.#tellCentral('placementEnded', running);
     this.#slots.release(slot);
     this.#serve(now);
@@ -370,7 +370,7 @@ export class Worker implements Machine<WorkerTimer> {
       outputBytes: running.output?.sentBytes ?? 0,
     };
     this.#env.send(running.owner, message);
-    if (this.#timings.retryMs > 0) {
+    if (this.#timings.retryMs > 0 && !running.orphaned) {
       this.#reports.keep(running.owner, message, now);
       this.#armSweep(now);
     }
@@ -528,18 +528,21 @@ export class Worker implements Machine<WorkerTimer> {
     for (const owner of message.ownersLost) this.#ownerLost(owner, now);
   }
 
-  /** What a scheduler that is gone owned ends here: nobody would take its results. */
+  /**
+   * What a scheduler that is gone owned ends here: nobody would take its results. It is told so all the same, in
+   * case that it was only silent: then it looks for other workers.
+   */
   #ownerLost(owner: Address, now: Millis): void {
-    for (const entry of this.#queue.removeOwner(owner)) this.#giveBack.placementOver(entry);
+    this.#giveBack.all(this.#queue.removeOwner(owner));
     this.#reports.dropOwner(owner);
     for (const [slot, running] of this.#slots.running()) {
       if (running.owner !== owner) continue;
       running.orphaned = true;
-      this.#env.kill(slot, 'cancelled');
+      this.#env.kill(slot, 'shutdown');
     }
     for (const [slot, { entry }] of [...this.#slots.asking()]) {
       if (entry.owner !== owner) continue;
-      this.#giveBack.placementOver(entry);
+      this.#giveBack.entry(entry);
       this.#slots.release(slot);
     }
     this.#serve(now);
