@@ -95,10 +95,11 @@ export class Enlistment {
     if (heartbeatMs > 0) this.#env.setTimer('heartbeat', 0, now + heartbeatMs);
   }
 
-  /** Workers that the last central had and that have not come to the present one within a lease. */
+  /** Workers that have had a lease's time to come to the present central, and have not. */
   dropMissingWorkers(now: Millis): readonly Address[] {
-    const isEarly = this.#central === NOBODY || now - this.#welcomedAt <= this.timings.leaseMs;
-    return isEarly ? [] : this.#members.dropUnconfirmed();
+    const { leaseMs } = this.timings;
+    const isEarly = this.#central === NOBODY || now - this.#welcomedAt <= leaseMs;
+    return isEarly ? [] : this.#members.dropUnconfirmed(now - leaseMs);
   }
 
   /** Run time of a task that completed, for central's share of short work. */

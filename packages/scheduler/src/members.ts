@@ -6,6 +6,7 @@ import {
   formatResources,
   type Member,
   type MessageOf,
+  type Millis,
   NO_RESOURCES,
   type Resources,
   type Scope,
@@ -20,8 +21,11 @@ export class Members {
   /** Per scope, one element a slot; kept shuffled in place, so that a draw of k costs k. */
   readonly #pools = new Map<Scope, Address[]>();
   #version = 0;
-  /** Known from a central that is gone; the new one has not named them yet. */
-  readonly #unconfirmed = new Set<Address>();
+  /**
+   * Workers that the present central has not named, by the time since when: those that the last one had, and
+   * those that were met before central told of them.
+   */
+  readonly #unconfirmed = new Map<Address, Millis>();
   /** The last that were lost or have left. */
   readonly #gone = new Set<Address>();
 
@@ -55,12 +59,17 @@ export class Members {
    */
   startAnew(): void {
     this.#version = 0;
-    for (const address of this.#members.keys()) this.#unconfirmed.add(address);
+    for (const address of this.#members.keys()) this.#unconfirmed.set(address, Number.NEGATIVE_INFINITY);
   }
 
-  /** @returns the workers that were known before and have not come to the new central; they are gone now */
-  dropUnconfirmed(): readonly Address[] {
-    const gone = [...this.#unconfirmed];
+  /** A worker has got a task. If central has not told of it yet, it must do so before long. */
+  met(address: Address, now: Millis): void {
+    if (!this.#members.has(address) && !this.#unconfirmed.has(address)) this.#unconfirmed.set(address, now);
+  }
+
+  /** @returns the workers of which central had to tell since then, and has not; they are gone now */
+  dropUnconfirmed(since: Millis): readonly Address[] {
+    const gone = [...this.#unconfirmed].filter(([, at]) => at <= since).map(([address]) => address);
     for (const address of gone) this.#drop(address);
     if (gone.length > 0) this.#pools.clear();
     return gone;

@@ -12,6 +12,12 @@ import type { Job, Stage } from './job.js';
 import type { Members } from './members.js';
 
 /**
+ * Probes of one batch that are out at a time. All that a scheduler sends in one turn waits in the queue of its
+ * peer, and what does not fit there is dropped; many workers may be behind one peer.
+ */
+const PROBES_OUT_MAX = 200_000;
+
+/**
  * Batch probing (Sparrow; Hawk §3.5): a batch of t tasks sends `probeRatio`·t probes to random workers, and
  * whichever worker comes to serve one first gets the next task. The prober keeps count of where a batch's
  * probes are, so that those on a lost worker can be made up for.
@@ -37,7 +43,9 @@ export class Prober {
     const wanted = Math.min(stage.waiting, job.headroom);
     const missing = wanted - stage.probesOut;
     if (missing <= 0) return;
-    const probes = Math.max(missing, Math.ceil(policy.probeRatio * missing));
+    const room = PROBES_OUT_MAX - stage.probesOut;
+    const probes = Math.min(room, Math.max(missing, Math.ceil(policy.probeRatio * missing)));
+    if (probes <= 0) return;
     const scope: Scope = effectiveScope(policy.preset, job.route.over);
     const message: MessageOf<'probe'> = {
       type: 'probe',

@@ -80,7 +80,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'output':
         return this.#output(from, message);
       case 'placed':
-        return this.#placed(message);
+        return this.#placed(message, now);
       case 'members':
         return this.#membersChanged(from, message, now);
       case 'welcome':
@@ -312,6 +312,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     job.startedAt[task] = now;
     job.firstStartAt ??= now;
     job.set(task, TaskState.running);
+    this.#members.met(worker, now);
     this.#sendBind(job, task, worker);
     this.#desk.changed(job, now);
   }
@@ -486,12 +487,13 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#jobs.logs.append(job.number, message.task, message.attempt, message.chunk);
   }
 
-  #placed(message: MessageOf<'placed'>): void {
+  #placed(message: MessageOf<'placed'>, now: Millis): void {
     const job = this.#jobs.byNumber(message.job);
     if (job === undefined || job.hasEnded) return;
     for (const { task, attempt, worker } of message.at) {
       if (task >= job.taskCount) continue;
       this.#placer.placed(job, task, attempt, worker);
+      this.#members.met(worker, now);
       if (job.cancelling && job.states[task] === TaskState.cancelled) this.#sendCancelTo(worker, job, task);
     }
   }

@@ -23,6 +23,8 @@ const PAGE_BYTES = 1024 * 1024;
  */
 export class TaskLogs {
   readonly #logs = new Map<number, JobLog>();
+  /** How many chunks there were of jobs of which nothing is left: cursors go on from there. */
+  readonly #emptied = new Map<number, number>();
   readonly #bytesMax: number;
   #bytes = 0;
 
@@ -33,8 +35,9 @@ export class TaskLogs {
   append(job: number, task: number, attempt: number, chunk: OutputChunk): void {
     let log = this.#logs.get(job);
     if (log === undefined) {
-      log = { chunks: [], dropped: 0, bytes: 0 };
+      log = { chunks: [], dropped: this.#emptied.get(job) ?? 0, bytes: 0 };
       this.#logs.set(job, log);
+      this.#emptied.delete(job);
     }
     log.chunks.push({ task, attempt, stream: chunk.stream, bytes: chunk.bytes });
     log.bytes += chunk.bytes.length;
@@ -43,6 +46,7 @@ export class TaskLogs {
   }
 
   forget(job: number): void {
+    this.#emptied.delete(job);
     const log = this.#logs.get(job);
     if (log === undefined) return;
     this.#bytes -= log.bytes;
@@ -52,7 +56,11 @@ export class TaskLogs {
   /** @param wanted says of which tasks */
   read(job: number, cursor: number, wanted: (task: number) => boolean, ended: boolean): LogPage {
     const log = this.#logs.get(job);
-    if (log === undefined) return { chunks: [], next: cursor, atEnd: true, done: ended, dropped: false };
+    if (log === undefined) {
+      const emptied = this.#emptied.get(job) ?? 0;
+      const next = Math.max(cursor, emptied);
+      return { chunks: [], next, atEnd: true, done: ended, dropped: cursor < emptied };
+    }
     const chunks: Logged[] = [];
     let next = Math.max(cursor, log.dropped);
     let bytes = 0;
@@ -79,6 +87,7 @@ export class TaskLogs {
       }
       if (log.chunks.length > 0) return;
       this.#logs.delete(job);
+      this.#emptied.set(job, log.dropped);
     }
   }
 }

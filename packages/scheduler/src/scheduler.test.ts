@@ -1,0 +1,166 @@
+import {
+  type Address,
+  type ClusterSettings,
+  DEFAULT_POLICY,
+  type JobInput,
+  LIVE_TIMINGS,
+  type Member,
+  type Message,
+  type Outcome,
+  type PolicySettings,
+  PRESETS,
+  parseJobSpec,
+} from '@goshawk/core';
+import { describe, expect, test } from 'vitest';
+import type { Job } from './job.js';
+import { Scheduler } from './scheduler.js';
+
+const CENTRAL = 1 as Address;
+const CLIENT = 2 as Address;
+const [W1, W2] = [11, 12] as [Address, Address];
+const { heartbeatMs, leaseMs } = LIVE_TIMINGS;
+
+const COMPLETED: Outcome = {
+  kind: 'completed',
+  value: undefined,
+  errorCode: '',
+  errorMessage: '',
+  exitCode: undefined,
+  signal: undefined,
+};
+
+/** A scheduler alone, with everybody else played by the test. */
+class Bench {
+  readonly scheduler: Scheduler;
+  readonly ended: Job[] = [];
+  drained = 0;
+  now = 0;
+  #sent: { to: Address; message: Message }[] = [];
+  #ask = 0;
+  #version = 0;
+
+  constructor(policy: Partial<PolicySettings> = {}) {
+    const config = {
+      name: 's',
+      self: 3 as Address,
+      tag: 's',
+      endpoint: '',
+      central: CENTRAL,
+      enlistRetryMs: heartbeatMs,
+      wallOffsetMs: 0,
+      endedJobsMax: 2,
+      logBytesMax: 1_000,
+    };
+    this.scheduler = new Scheduler(config, {
+      random: () => 0.5,
+      send: (to: Address, message: Message) => this.#sent.push({ to, message }),
+      setTimer() {},
+      clearTimer() {},
+      nameOf: (address: Address) => `party ${address}`,
+      jobEnded: (job: Job) => this.ended.push(job),
+      drained: () => this.drained++,
+    });
+    this.scheduler.start(0);
+    const settings: ClusterSettings = {
+      policy: { ...DEFAULT_POLICY, preset: { ...PRESETS.sparrow }, ...policy },
+      timings: LIVE_TIMINGS,
+    };
+    this.receive(CENTRAL, { type: 'welcome', settings });
+    this.#sent = [];
+  }
+
+  receive(from: Address, message: Message): void {
+    this.scheduler.receive(from, message, this.now);
+    this.scheduler.checkInvariants();
+  }
+
+  members(...addresses: Address[]): void {
+    const changed = addresses.map(
+      (address): Member => ({
+        address,
+        name: `w${address}`,
+        slots: 1,
+        capacity: {},
+        partition: 'general',
+        draining: false,
+      }),
+    );
+    this.receive(CENTRAL, { type: 'members', version: ++this.#version, since: 0, changed, left: [] });
+  }
+
+  submit(job: JobInput): Job {
+    return this.scheduler.submit(parseJobSpec(job), undefined, this.now);
+  }
+
+  /** The worker serves a probe. */
+  ask(worker: Address, job: Job, stage = 0): number {
+    const ask = ++this.#ask;
+    this.receive(worker, { type: 'ask', ask, again: false, job: job.number, stage, placed: undefined });
+    return ask;
+  }
+
+  end(worker: Address, job: Job, task: number, outcome: Outcome = COMPLETED): void {
+    this.receive(worker, {
+      type: 'ended',
+      report: 1,
+      job: job.number,
+      task,
+      attempt: job.attempts[task]!,
+      outcome,
+      runMs: 5,
+      output: [],
+      outputBytes: 0,
+    });
+  }
+
+  /** Heartbeats that are answered, for so long. */
+  pass(ms: number): void {
+    for (const until = this.now + ms; this.now < until; ) {
+      this.now += heartbeatMs;
+      this.scheduler.wake('heartbeat', 0, this.now);
+      this.receive(CENTRAL, { type: 'heartbeatAck', version: this.#version });
+    }
+  }
+
+  /** What a client is told in answer to its request. */
+  request<T extends Message>(message: T): Message {
+    this.#sent = [];
+    this.receive(CLIENT, message);
+    return this.#sent.find(({ to }) => to === CLIENT)!.message;
+  }
+
+  take<T extends Message['type']>(type: T): Extract<Message, { type: T }>[] {
+    const taken = this.#sent.filter(({ message }) => message.type === type).map(({ message }) => message);
+    this.#sent = [];
+    return taken as Extract<Message, { type: T }>[];
+  }
+}
+
+describe('a worker that central has not told of', () => {
+  test('gets a task, and keeps it when central tells of it in time', () => {
+    const bench = new Bench();
+    bench.members(W1);
+    const job = bench.submit({ tasks: [{ sleep: 1 }] });
+    bench.ask(W2, job);
+    expect(bench.take('bind')).toHaveLength(1);
+    bench.members(W1, W2);
+    bench.pass(3 * leaseMs);
+    expect(job.workers[0]).toBe(W2);
+  });
+
+  test('is gone when central has not told of it within a lease', () => {
+    const bench = new Bench();
+    bench.members(W1);
+    bench.pass(2 * leaseMs);
+    const job = bench.submit({ tasks: [{ sleep: 1 }] });
+    bench.ask(W2, job);
+    bench.take('bind');
+    bench.pass(leaseMs - heartbeatMs);
+    expect(job.attemptsLost).toBe(0);
+    bench.pass(2 * heartbeatMs);
+    expect(job.attemptsLost).toBe(1);
+    expect(bench.take('probe').length).toBeGreaterThan(0);
+    bench.ask(W2, job);
+    expect(bench.take('none')).toHaveLength(1);
+  });
+});
