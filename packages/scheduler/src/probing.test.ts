@@ -1,0 +1,55 @@
+import { type Address, DEFAULT_POLICY, type Environment, parseJobSpec, presetNamed } from '@goshawk/core';
+import { expect, it } from 'vitest';
+import type { SchedulerCounters } from './contract.js';
+import { Job } from './job.js';
+import { Members } from './members.js';
+import { Prober } from './probing.js';
+
+const WORKERS = 20;
+
+function workers(): Members {
+  const members = new Members();
+  members.apply({
+    type: 'members',
+    version: 1,
+    since: 0,
+    changed: Array.from({ length: WORKERS }, (_, index) => ({
+      address: (index + 1) as Address,
+      name: `w${index}`,
+      slots: 1,
+      capacity: {},
+      partition: 'general',
+      draining: false,
+    })),
+    left: [],
+  });
+  return members;
+}
+
+it('a huge batch has no more probes out than a peer’s queue takes, and goes on as they are served', () => {
+  const sent: Address[] = [];
+  const env = { random: () => 0.5, send: (to: Address) => sent.push(to) } as unknown as Environment;
+  const prober = new Prober(env, workers(), { probesSent: 0 } as SchedulerCounters);
+  const job = new Job({
+    number: 1,
+    id: 'a-1',
+    spec: parseJobSpec({ tasks: { count: 500_000, run: { sleep: 1 } } }),
+    class: 'short',
+    classifiedBy: 'given',
+    route: presetNamed('sparrow').short,
+    acceptedAt: 0,
+  });
+  const stage = job.stages[0]!;
+  job.release(stage);
+  prober.topUp(job, stage, DEFAULT_POLICY);
+  expect(sent).toHaveLength(200_000);
+  prober.topUp(job, stage, DEFAULT_POLICY);
+  expect(sent).toHaveLength(200_000);
+  for (let served = 1; served <= 100; served++) {
+    job.takeWaiting(stage);
+    prober.used(stage, sent[served - 1]!, 1);
+    prober.topUp(job, stage, DEFAULT_POLICY);
+    expect(stage.probesOut).toBe(200_000);
+    expect(sent).toHaveLength(200_000 + served);
+  }
+});

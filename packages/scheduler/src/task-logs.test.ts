@@ -1,0 +1,85 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { TaskLogs } from './task-logs.js';
+
+const all = () => true;
+
+function text(page: ReturnType<TaskLogs['read']>): string {
+  return page.chunks.map(({ bytes }) => Buffer.from(bytes).toString()).join('');
+}
+
+function print(logs: TaskLogs, job: number, line: string, task = 0): void {
+  logs.append(job, task, 1, { stream: 'stdout', bytes: Buffer.from(line) });
+}
+
+describe('what tasks printed', () => {
+  it('is read in the order in which it came, from where a reader had come to', () => {
+    const logs = new TaskLogs(1_000);
+    print(logs, 1, 'a');
+    print(logs, 2, 'other');
+    print(logs, 1, 'b', 7);
+    const first = logs.read(1, 0, all, false);
+    expect(text(first)).toBe('ab');
+    expect(first).toMatchObject({ atEnd: true, done: false, dropped: false });
+    print(logs, 1, 'c');
+    const second = logs.read(1, first.next, all, true);
+    expect(text(second)).toBe('c');
+    expect(second).toMatchObject({ done: true, dropped: false });
+    expect(text(logs.read(1, 0, (task) => task === 7, true))).toBe('b');
+  });
+
+  it('comes in pages', () => {
+    const logs = new TaskLogs(10_000_000);
+    for (let i = 0; i < 3; i++) print(logs, 1, 'x'.repeat(600_000));
+    const first = logs.read(1, 0, all, true);
+    expect(first).toMatchObject({ next: 2, atEnd: false, done: false });
+    expect(logs.read(1, first.next, all, true)).toMatchObject({ next: 3, atEnd: true, done: true });
+  });
+
+  it('gives way, the oldest job first, and a reader is told', () => {
+    const logs = new TaskLogs(100);
+    print(logs, 1, 'old');
+    print(logs, 2, 'x'.repeat(98));
+    expect(logs.read(1, 0, all, true)).toMatchObject({ chunks: [], dropped: true, done: true });
+  });
+
+  it('goes on for a reader whose job had lost all of it', () => {
+    const logs = new TaskLogs(100);
+    print(logs, 1, 'a');
+    print(logs, 1, 'b');
+    const { next } = logs.read(1, 0, all, false);
+    print(logs, 2, 'x'.repeat(99));
+    expect(logs.read(1, next, all, false)).toMatchObject({ chunks: [], dropped: false });
+    print(logs, 1, 'c');
+    expect(text(logs.read(1, next, all, false))).toBe('c');
+  });
+
+  it('is read without gaps that nobody tells of, whatever is dropped meanwhile', () => {
+    const step = fc.record({ job: fc.nat(2), length: fc.integer({ min: 1, max: 60 }), read: fc.boolean() });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+        const logs = new TaskLogs(100);
+        const printed = ['', '', ''];
+        const seen = ['', '', ''];
+        const hasGap = [false, false, false];
+        const cursors = [0, 0, 0];
+        const read = (job: number): void => {
+          const page = logs.read(job, cursors[job]!, all, false);
+          cursors[job] = page.next;
+          seen[job] += text(page);
+          hasGap[job] ||= page.dropped;
+        };
+        for (const [index, step] of steps.entries()) {
+          const line = String.fromCharCode(97 + (index % 26)).repeat(step.length);
+          print(logs, step.job, line);
+          printed[step.job] += line;
+          if (step.read) read(step.job);
+        }
+        for (const job of [0, 1, 2]) {
+          read(job);
+          if (!hasGap[job]) expect(seen[job]).toBe(printed[job]);
+        }
+      }),
+    );
+  });
+});
