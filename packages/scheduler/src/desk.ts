@@ -159,15 +159,7 @@ export class ClientDesk {
     }
     const known = this.#jobs.byKey(message.key);
     if (known !== undefined) return this.#accepted(from, message.request, known);
-    if (this.#office.isDraining) {
-      return this.#refuse(
-        from,
-        message.request,
-        'draining',
-        'this scheduler is shutting down',
-        'submit to another one',
-      );
-    }
+    if (this.#office.isDraining) return this.#refuseDraining(from, message.request);
     let spec: JobSpec;
     try {
       spec = parseJobSpec(message.spec);
@@ -237,7 +229,7 @@ export class ClientDesk {
 
   #readLogs(from: Address, message: MessageOf<'readLogs'>, job: Job): void {
     const { task, failedOnly } = message;
-    const cursor = typeof message.cursor === 'number' ? message.cursor : 0;
+    const cursor = Number.isSafeInteger(message.cursor) ? (message.cursor as number) : 0;
     const wanted = (of: number) =>
       (task === undefined || of === task) && (!failedOnly || job.stateOf(of) === TaskState.failed);
     this.#answer(from, message.request, this.#jobs.logs.read(job.number, cursor, wanted, job.hasEnded));
@@ -247,6 +239,7 @@ export class ClientDesk {
   #retry(from: Address, message: MessageOf<'retryJob'>, job: Job, now: Millis): void {
     const known = this.#jobs.byKey(message.key);
     if (known !== undefined) return this.#accepted(from, message.request, known);
+    if (this.#office.isDraining) return this.#refuseDraining(from, message.request);
     if (!isFinal(job.state)) {
       return this.#refuse(
         from,
@@ -302,6 +295,10 @@ export class ClientDesk {
 
   #answer(to: Address, request: number, value: unknown): void {
     this.#env.send(to, { type: 'answer', request, value });
+  }
+
+  #refuseDraining(to: Address, request: number): void {
+    this.#refuse(to, request, 'draining', 'this scheduler is shutting down', 'submit to another one');
   }
 
   #refuse(to: Address, request: number, code: string, message: string, hint: string): void {

@@ -164,3 +164,64 @@ describe('a worker that central has not told of', () => {
     expect(bench.take('none')).toHaveLength(1);
   });
 });
+
+describe('clients', () => {
+  test('a scheduler that drains takes no job, also not one tried again', () => {
+    const bench = new Bench();
+    bench.members(W1);
+    const job = bench.submit({ tasks: [{ sleep: 1 }] });
+    bench.ask(W1, job);
+    bench.end(W1, job, 0, { ...COMPLETED, kind: 'failed' });
+    expect(job.state).toBe('failed');
+    bench.scheduler.drain();
+    const submit = { type: 'submit', request: 1, key: 'a', spec: { tasks: [{ sleep: 1 }] } } as const;
+    expect(bench.request(submit)).toMatchObject({ type: 'refused', code: 'draining' });
+    const retry = { type: 'retryJob', request: 2, key: 'b', id: job.id } as const;
+    expect(bench.request(retry)).toMatchObject({ type: 'refused', code: 'draining' });
+  });
+
+  test.each([0.5, -1, Number.NaN, '3', null, {}, [], undefined])('may give %o as a cursor', (cursor) => {
+    const bench = new Bench();
+    bench.members(W1);
+    const job = bench.submit({ tasks: [{ sleep: 1 }] });
+    bench.ask(W1, job);
+    const chunk = { stream: 'stdout', bytes: new Uint8Array([1]) } as const;
+    for (const offset of [0, 1, 2]) {
+      bench.receive(W1, { type: 'output', job: job.number, task: 0, attempt: 1, offset, chunk });
+    }
+    const answer = bench.request({
+      type: 'readLogs',
+      request: 1,
+      id: job.id,
+      task: undefined,
+      failedOnly: false,
+      cursor,
+    });
+    expect(answer).toMatchObject({ type: 'answer', value: { next: 3 } });
+  });
+});
+
+test('a job that is cancelled while central places it: what central places all the same is called back', () => {
+  const bench = new Bench({ preset: { ...PRESETS.central } });
+  bench.members(W1);
+  const job = bench.submit({ tasks: [{ sleep: 1 }] });
+  bench.scheduler.cancel(job, bench.now);
+  expect(job.state).toBe('cancelled');
+  bench.take('withdraw');
+  bench.receive(CENTRAL, {
+    type: 'placed',
+    job: job.number,
+    at: [{ task: 0, attempt: 1, worker: W1 }],
+  });
+  expect(bench.take('cancelTask')).toEqual([{ type: 'cancelTask', job: job.number, task: 0, attempt: 1 }]);
+});
+
+test('a central that has news at every heartbeat is not silent', () => {
+  const bench = new Bench();
+  for (let i = 0; i < 10; i++) {
+    bench.now += heartbeatMs;
+    bench.members(W1);
+    bench.scheduler.wake('heartbeat', 0, bench.now);
+  }
+  expect(bench.take('enlist')).toEqual([]);
+});
