@@ -81,6 +81,10 @@ export class Enlistment {
     if (from === this.#central) this.enlistAnew(now);
   }
 
+  heard(now: Millis): void {
+    this.#heardAt = now;
+  }
+
   acknowledged(from: Address, version: number, now: Millis): void {
     if (from !== this.#central) return;
     this.#heardAt = now;

@@ -489,7 +489,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   #placed(message: MessageOf<'placed'>, now: Millis): void {
     const job = this.#jobs.byNumber(message.job);
-    if (job === undefined || job.hasEnded) return;
+    if (job === undefined) return;
     for (const { task, attempt, worker } of message.at) {
       if (task >= job.taskCount) continue;
       this.#placer.placed(job, task, attempt, worker);
@@ -502,6 +502,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   #membersChanged(from: Address, message: MessageOf<'members'>, now: Millis): void {
     if (from !== this.#enlistment.central) return;
+    this.#enlistment.heard(now);
     const gone = this.#members.apply(message);
     if (gone === undefined) return this.#env.send(from, { type: 'resync' });
     this.#workersLost(gone, now);

@@ -523,6 +523,7 @@ export class Worker implements Machine<WorkerTimer> {
 
   #peersChanged(from: Address, message: MessageOf<'peers'>, now: Millis): void {
     if (from !== this.#membership.central) return;
+    this.#membership.heard(now);
     if (!this.#membership.apply(message)) return this.#env.send(from, { type: 'resync' });
     this.#stealing.setVictims(this.#membership.general, now);
     for (const owner of message.ownersLost) this.#ownerLost(owner, now);
