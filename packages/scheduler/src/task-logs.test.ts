@@ -5,11 +5,11 @@ import { TaskLogs } from './task-logs.js';
 const all = () => true;
 
 function text(page: ReturnType<TaskLogs['read']>): string {
-  return page.chunks.map(({ bytes }) => Buffer.from(bytes).toString()).join('');
+  return page.chunks.map(({ bytes }) => String.fromCharCode(...bytes)).join('');
 }
 
 function print(logs: TaskLogs, job: number, line: string, task = 0): void {
-  logs.append(job, task, 1, { stream: 'stdout', bytes: Buffer.from(line) });
+  logs.append(job, task, 1, { stream: 'stdout', bytes: Uint8Array.from(line, (c) => c.charCodeAt(0)) });
 }
 
 describe('what tasks printed', () => {
