@@ -10,6 +10,7 @@ describe('a job as it is sent', () => {
       prepare({
         tasks: [
           { module: './work.js', export: 'run' },
+          { module: 'work.js', cwd: 'sub' },
           { module: '/abs/work.js' },
           { module: 'file:///abs/work.js' },
           { exec: ['ls'], cwd: 'sub' },
@@ -19,6 +20,7 @@ describe('a job as it is sent', () => {
       }).tasks,
     ).toEqual([
       { module: '/here/work.js', export: 'run' },
+      { module: '/here/sub/work.js', cwd: 'sub' },
       { module: '/abs/work.js' },
       { module: 'file:///abs/work.js' },
       { exec: ['ls'], cwd: '/here/sub' },

@@ -36,7 +36,7 @@ function absoluteTasks(tasks: Tasks, folder: string): Tasks {
 function absoluteTask(task: Task, folder: string): Task {
   if (!isObject(task)) return task;
   if ('module' in task && typeof task.module === 'string' && !task.module.startsWith('file:')) {
-    return { ...task, module: resolve(folder, task.module) };
+    return { ...task, module: resolve(folder, typeof task.cwd === 'string' ? task.cwd : '', task.module) };
   }
   if ('exec' in task && typeof task.cwd === 'string') return { ...task, cwd: resolve(folder, task.cwd) };
   return task;

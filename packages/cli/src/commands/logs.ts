@@ -18,7 +18,12 @@ export const logsCommand = defineCommand({
   ],
   options: {
     follow: { type: 'flag', alias: 'f', flagOnly: true, describe: 'go on until the job has ended' },
-    failed: { type: 'flag', flagOnly: true, describe: 'only of tasks that failed' },
+    failed: {
+      type: 'flag',
+      flagOnly: true,
+      describe:
+        'only of tasks that failed; with --follow once the job has ended, since it is known only then',
+    },
     tail: {
       type: 'count',
       alias: 'n',
@@ -35,11 +40,13 @@ export const logsCommand = defineCommand({
   },
   async run(context, options, { words }) {
     const { id, task } = parseTarget(words[0]!);
-    const { follow, failed, tail, prefix } = options;
+    const { failed, tail, prefix } = options;
+    const follow = options.follow && !failed;
     await using cluster = await openCluster(context);
     const job = cluster.job(id);
     const signal = context.interrupted;
     const { total } = (await job.describe({ signal })).tasks;
+    if (options.follow && failed) await job.wait({ signal });
     if (task !== undefined && task >= total) {
       throw new InputError('unknown-task', `${id} has no task ${task}`, `its tasks are 0 to ${total - 1}`);
     }

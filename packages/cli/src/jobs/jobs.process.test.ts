@@ -177,7 +177,7 @@ describe('logs', () => {
     expect(stdout).toBe([0, 1, 2, 3].map((task) => `${task} of ${id}\n`).join(''));
     expect(stderr).toBe('no newline\n'.repeat(4));
     expect((await goshawk(['logs', `${id}/1`])).stdout).toBe(`1 of ${id}\n`);
-    const failed = await goshawk(['logs', id, '--failed', '--tail', '1', '--prefix', 'always']);
+    const failed = await goshawk(['logs', id, '--failed', '-f', '-n', '1', '--prefix', 'always']);
     expect(failed).toMatchObject({ stdout: '', stderr: 'task 2 | no newline\n', exitCode: 0 });
   });
 });
