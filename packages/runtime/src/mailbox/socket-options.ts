@@ -41,7 +41,9 @@ export function routerOptions(limits: MailboxLimits): SocketOptions<Router> {
  * The socket that mail leaves by, one for each peer process.
  *
  * - immediate: ZeroMQ takes mail only while the connection stands. What waits for a peer that is down
- *   waits in the outbox, where it is counted, bounded, and dropped when the peer comes back as another.
+ *   waits in the outbox, where it is counted, bounded, and dropped when the peer comes back as another. Not
+ *   for a socket that answers are read from: with it, ZeroMQ throws away what has arrived and was not read
+ *   when the peer disconnects, and the last word of a peer that leaves would be lost.
  */
 export function dealerOptions(
   limits: MailboxLimits,
@@ -52,7 +54,7 @@ export function dealerOptions(
     ...commonOptions(limits),
     receiveHighWaterMark: isRead ? limits.highWaterMark : 1,
     routingId,
-    immediate: true,
+    immediate: !isRead,
     reconnectInterval: limits.reconnectIntervalMs,
     reconnectMaxInterval: limits.reconnectIntervalMaxMs,
   };
