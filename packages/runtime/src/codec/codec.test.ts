@@ -12,8 +12,9 @@ import {
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Directory } from '../mailbox/directory.js';
-import { FrameWriter, frameReader, openFrame } from '../mailbox/frame.js';
+import { openFrame } from '../mailbox/frame.js';
 import { DEFAULT_LIMITS } from '../mailbox/limits.js';
+import { packFrame } from '../mailbox/testing.js';
 import { messageOfType } from './arbitraries.js';
 import { Codec } from './codec.js';
 import { DecodeError, EncodeError } from './errors.js';
@@ -23,13 +24,10 @@ const PROCESS = 'tcp://127.0.0.1:7000!V1StGXR8_Z5jdHi6B-myT';
 const directory = new Directory();
 const addresses = [0, 1, 2].map((index) => directory.intern(`${PROCESS}/${index}`));
 const codec = new Codec(directory);
-const reader = frameReader(DEFAULT_LIMITS);
 
 function overTheWire(body: unknown): unknown[] {
-  const frame = new FrameWriter(null, DEFAULT_LIMITS);
-  frame.begin('*');
-  frame.add(0, 1, body);
-  return openFrame(frame.finish().bytes, reader).mail[2] as unknown[];
+  const { mail } = openFrame(packFrame('*', [[0, 1, body]]), DEFAULT_LIMITS);
+  return mail[0]?.[2] as unknown[];
 }
 
 function bodyOf(message: Message): unknown[] {

@@ -1,11 +1,10 @@
 import { count, type MailboxCounters, type RefusalReason } from './counters.js';
 import type { Address, Directory, KnownProcess } from './directory.js';
 import { MalformedFrameError } from './errors.js';
-import { frameReader, MAIL_FIELDS, type OpenedFrame, openFrame } from './frame.js';
+import { type Mail, type OpenedFrame, openFrame } from './frame.js';
 import type { Incarnations } from './incarnations.js';
 import type { MailboxLimits } from './limits.js';
 import type { ThrottledLog } from './log.js';
-import type { MsgpackReader } from './msgpack-reader.js';
 import {
   ANY_INCARNATION,
   isClientEndpoint,
@@ -14,6 +13,7 @@ import {
   processName,
 } from './party-name.js';
 
+/** The body is the handler's own, but binary in it is a view of the frame: to be copied rather than kept. */
 export type Handler = (from: Address, body: unknown) => void;
 
 export interface DoorOptions {
@@ -39,13 +39,11 @@ const SHOWN_NAME_LENGTH = 80;
  */
 export class Door {
   private readonly options: DoorOptions;
-  private readonly reader: MsgpackReader;
   private readonly handlers: (Handler | undefined)[] = [];
   private isClosed = false;
 
   constructor(options: DoorOptions) {
     this.options = options;
-    this.reader = frameReader(options.limits);
   }
 
   register(index: number, handler: Handler): void {
@@ -119,7 +117,7 @@ export class Door {
       return undefined;
     }
     try {
-      const frame = openFrame(bytes, this.reader);
+      const frame = openFrame(bytes, limits);
       if (frame.target === incarnation || frame.target === ANY_INCARNATION) {
         return frame;
       }
@@ -155,15 +153,14 @@ export class Door {
 
   private deliver(name: string, { mail }: OpenedFrame): number {
     const senders = this.addressesOf(name, mail);
-    for (let i = 0; i < senders.length; i++) {
-      const index = mail[MAIL_FIELDS * i + 1] as number;
+    for (const [i, [, index, body]] of mail.entries()) {
       const handler = this.handlers[index];
       if (handler === undefined) {
         this.options.counters.dropped.noSuchParty++;
         continue;
       }
       try {
-        handler(senders[i] as Address, mail[MAIL_FIELDS * i + 2]);
+        handler(senders[i] as Address, body);
       } catch (error) {
         this.options.counters.handlerErrors++;
         this.options.onHandlerError(index, error);
@@ -173,14 +170,10 @@ export class Door {
   }
 
   /** Before any handler runs: a handler may forget parties, and must not find a half-known process. */
-  private addressesOf(name: string, mail: readonly unknown[]): Address[] {
+  private addressesOf(name: string, mail: readonly Mail[]): Address[] {
     const { directory } = this.options;
     const process = directory.process(name) as KnownProcess;
-    const addresses: Address[] = [];
-    for (let i = 0; i < mail.length; i += MAIL_FIELDS) {
-      addresses.push(directory.internParty(process, mail[i] as number));
-    }
-    return addresses;
+    return mail.map(([from]) => directory.internParty(process, from));
   }
 
   private refuse(peer: string, reason: RefusalReason, message: string): 0 {

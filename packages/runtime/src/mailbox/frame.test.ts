@@ -1,67 +1,139 @@
 import { Packr } from 'msgpackr';
 import { describe, expect, test } from 'vitest';
-import { MalformedFrameError } from './errors.js';
-import { FrameWriter, frameReader, openFrame, PROTOCOL_VERSION } from './frame.js';
+import { FrameTooLargeError, MalformedFrameError } from './errors.js';
+import { FrameWriter, openFrame, type PackedFrame, PROTOCOL_VERSION } from './frame.js';
 import { completeLimits } from './limits.js';
+import { packFrame } from './testing.js';
 
 const limits = completeLimits();
-const reader = frameReader(limits);
 const packr = new Packr({ useRecords: false });
 const pack = (frame: unknown) => Buffer.from(packr.pack(frame));
+const open = (bytes: Buffer) => openFrame(bytes, limits);
+
+/** Nested to a depth that a body may have. */
+function deepestBody(): unknown[] {
+  let body: unknown[] = [];
+  for (let depth = 1; depth < limits.nestingMax; depth++) {
+    body = [body];
+  }
+  return body;
+}
 
 describe('a frame', () => {
   test('is one MessagePack array that any implementation reads', () => {
-    const writer = new FrameWriter('me', limits);
-    writer.begin('you');
-    writer.add(1, 2, ['hello', 3.5, null]);
-    const { bytes, messages, target } = writer.finish();
-    expect([messages, target]).toStrictEqual([1, 'you']);
-    expect(packr.unpack(bytes)).toStrictEqual([PROTOCOL_VERSION, 'you', 'me', [1, 2, ['hello', 3.5, null]]]);
+    const bytes = packFrame('you', [[1, 2, ['hello', 3.5, null]]], 'me');
+    expect(packr.unpack(bytes)).toStrictEqual([
+      [PROTOCOL_VERSION, 'you', 'me'],
+      [1, 2, ['hello', 3.5, null]],
+    ]);
   });
 
   test('made by another implementation is opened', () => {
-    expect(openFrame(pack([1, '*', null, [0, 65_535, ['x']]]), reader)).toStrictEqual({
+    expect(
+      open(
+        pack([
+          [1, '*', null],
+          [0, 65_535, ['x']],
+          [1, 0, [2]],
+        ]),
+      ),
+    ).toStrictEqual({
       target: '*',
       sender: null,
-      mail: [0, 65_535, ['x']],
+      mail: [
+        [0, 65_535, ['x']],
+        [1, 0, [2]],
+      ],
     });
   });
 
   test('of the deepest body that may be sent is opened', () => {
-    const writer = new FrameWriter(null, limits);
-    let body: unknown[] = [];
-    for (let depth = 1; depth < limits.nestingMax; depth++) {
-      body = [body];
+    expect(open(packFrame('*', [[0, 0, deepestBody()]])).mail).toStrictEqual([[0, 0, deepestBody()]]);
+    expect(() => packFrame('*', [[0, 0, [deepestBody()]]])).toThrow('nested deeper than 32 levels');
+  });
+
+  test('of the longest message between the longest incarnations is within the limit', () => {
+    const small = completeLimits({ frameBytesTarget: 100, frameBytesMax: 1_000 });
+    const longest = 'x'.repeat(64);
+    const frames: PackedFrame[] = [];
+    const writer = new FrameWriter(longest, small, (frame) => frames.push(frame));
+    const add = (length: number) => writer.add(longest, 0, 0, ['y'.repeat(length)]);
+    let length = 900;
+    for (; length > 0; length--) {
+      try {
+        add(length);
+        break;
+      } catch (error) {
+        expect(error).toBeInstanceOf(FrameTooLargeError);
+      }
     }
-    writer.begin('*');
-    expect(writer.add(0, 0, body)).toBe(true);
-    expect(openFrame(writer.finish().bytes, reader).mail[2]).toStrictEqual(body);
+    expect(frames).toHaveLength(1);
+    expect(frames[0]?.bytes.length).toBeGreaterThan(small.frameBytesMax - 10);
+    expect(openFrame(frames[0]?.bytes as Buffer, small).mail).toStrictEqual([[0, 0, ['y'.repeat(length)]]]);
   });
 
   test('of another version is refused, and both versions are named', () => {
-    expect(() => openFrame(pack([2, 'x', null, []]), reader)).toThrow(
-      'protocol version 2; this process speaks version 1',
-    );
+    expect(() => open(pack([[2, 'x', null]]))).toThrow('protocol version 2; this process speaks version 1');
   });
 
   test.each([
     ['a number', 1],
     ['a map', { version: 1 }],
     ['an empty array', []],
-    ['too few fields', [1, 'x', null]],
-    ['too many fields', [1, 'x', null, [], 0]],
-    ['a version that is a string', ['1', 'x', null, []]],
-    ['no target', [1, null, null, []]],
-    ['a target that is no incarnation', [1, 'a b', null, []]],
-    ['a target that is endless', [1, 'x'.repeat(65), null, []]],
-    ['a sender that is a number', [1, 'x', 7, []]],
-    ['mail that is a map', [1, 'x', null, {}]],
-    ['mail that is cut short', [1, 'x', null, [0, 0]]],
-    ['a party that is negative', [1, 'x', null, [0, -1, []]]],
-    ['a party that is a fraction', [1, 'x', null, [0.5, 0, []]]],
-    ['a party beyond the largest index', [1, 'x', null, [0, 65_536, []]]],
-    ['a party that is a string', [1, 'x', null, ['0', 0, []]]],
+    ['no head', [1, 'x', null, []]],
+    ['an empty head', [[]]],
+    ['too few fields', [[1, 'x']]],
+    ['too many fields', [[1, 'x', null, 0]]],
+    ['a version that is a string', [['1', 'x', null]]],
+    ['a version that cannot be shown', [[{ toString: 1, valueOf: 2 }, 'x', null]]],
+    ['no target', [[1, null, null]]],
+    ['a target that is no incarnation', [[1, 'a b', null]]],
+    ['a target that is endless', [[1, 'x'.repeat(65), null]]],
+    ['a sender that is a number', [[1, 'x', 7]]],
+    ['mail that is a map', [[1, 'x', null], {}]],
+    [
+      'mail that is cut short',
+      [
+        [1, 'x', null],
+        [0, 0],
+      ],
+    ],
+    [
+      'mail that is too long',
+      [
+        [1, 'x', null],
+        [0, 0, [], []],
+      ],
+    ],
+    [
+      'a party that is negative',
+      [
+        [1, 'x', null],
+        [0, -1, []],
+      ],
+    ],
+    [
+      'a party that is a fraction',
+      [
+        [1, 'x', null],
+        [0.5, 0, []],
+      ],
+    ],
+    [
+      'a party beyond the largest index',
+      [
+        [1, 'x', null],
+        [0, 65_536, []],
+      ],
+    ],
+    [
+      'a party that is a string',
+      [
+        [1, 'x', null],
+        ['0', 0, []],
+      ],
+    ],
   ])('with %s is refused', (_, frame) => {
-    expect(() => openFrame(pack(frame), reader)).toThrow(MalformedFrameError);
+    expect(() => open(pack(frame))).toThrow(MalformedFrameError);
   });
 });

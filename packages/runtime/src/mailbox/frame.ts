@@ -1,13 +1,13 @@
-import { FrameTooLargeError, MalformedFrameError } from './errors.js';
+import { checkEncodable, tooLarge } from './encodable.js';
+import { MalformedFrameError } from './errors.js';
 import type { MailboxLimits } from './limits.js';
-import { MsgpackReader } from './msgpack-reader.js';
-import { MsgpackWriter } from './msgpack-writer.js';
+import { type Packed, pack, unpack } from './msgpack.js';
 import { isIncarnation, isPartyIndex } from './party-name.js';
 
 /**
  * A frame: all that one process has to say to another at one time.
  *
- *     [ version, target, sender, [ from, to, body,  from, to, body,  … ] ]
+ *     [ [ version, target, sender ],  [ from, to, body ],  [ from, to, body ],  … ]
  *
  * - target: incarnation that the mail is for, or `*`; any other process drops the frame;
  * - sender: incarnation of the sender where the connection does not say it (replies to clients), else nil;
@@ -16,13 +16,17 @@ import { isIncarnation, isPartyIndex } from './party-name.js';
  */
 export const PROTOCOL_VERSION = 1;
 
-const FRAME_FIELDS = 4;
-/** from, to, body */
-export const MAIL_FIELDS = 3;
 /** Levels of nesting around a body. */
 const FRAME_NESTING = 2;
-/** Room is asked for by the longest form of a value; what is written is compared exactly. */
-const SLACK_BYTES = 64;
+/** The head, and what is in it. */
+const HEAD_VALUES = 4;
+/** The array around a body, from, to. */
+const MESSAGE_VALUES = 3;
+/** Says that an array follows; its count takes the next 4 bytes. */
+const ARRAY_32 = 0xdd;
+const ARRAY_32_BYTES = 5;
+
+const INITIAL_BYTES = 512;
 /** A buffer that held more than this is given back once its frame has left. */
 const KEPT_BYTES = 32 * 1024;
 
@@ -32,100 +36,132 @@ export interface PackedFrame {
   readonly messages: number;
 }
 
+export type Mail = readonly [from: number, to: number, body: unknown];
+
 export interface OpenedFrame {
   readonly target: string;
   readonly sender: string | null;
-  /** Flat: from, to, body, from, to, body, … */
-  readonly mail: readonly unknown[];
+  readonly mail: readonly Mail[];
 }
 
-/** Gathers mail for one target and packs it. Mail is encoded at once, so bodies may change afterwards. */
+/**
+ * Packs messages into frames, as long as they have one target and fit.
+ *
+ * Messages are packed when they are added, so bodies may change afterwards, and into one buffer of ours: a
+ * frame that waits for long keeps no memory but its own.
+ */
 export class FrameWriter {
-  target: string | undefined;
-  messages = 0;
-  private readonly writer: MsgpackWriter;
+  private bytes = Buffer.allocUnsafeSlow(INITIAL_BYTES);
+  private length = 0;
+  private messageCount = 0;
+  private values = 0;
+  private target: string | undefined;
+  /** The head for this target is at the start of `bytes`, whatever follows. */
+  private headLength = 0;
   private readonly sender: string | null;
   private readonly limits: MailboxLimits;
-  private countPosition = 0;
+  private readonly onFrame: (frame: PackedFrame) => void;
 
-  constructor(sender: string | null, limits: MailboxLimits) {
+  /** @param onFrame is given each frame that is finished. */
+  constructor(sender: string | null, limits: MailboxLimits, onFrame: (frame: PackedFrame) => void) {
     this.sender = sender;
     this.limits = limits;
-    this.writer = new MsgpackWriter({
-      memoryMax: limits.frameBytesMax + SLACK_BYTES,
-      nestingMax: limits.nestingMax,
-    });
+    this.onFrame = onFrame;
   }
 
-  /** Bytes so far. */
-  get length(): number {
-    return this.writer.length;
+  /** Bytes of the frame that is not finished. */
+  get size(): number {
+    return this.messageCount === 0 ? 0 : this.length;
   }
 
-  begin(target: string): void {
-    this.target = target;
-    this.messages = 0;
-    this.writer.writeArrayHeader(FRAME_FIELDS);
-    this.writer.write(PROTOCOL_VERSION);
-    this.writer.write(target);
-    this.writer.write(this.sender);
-    this.countPosition = this.writer.openArray();
+  /** Messages in the frame that is not finished. */
+  get messages(): number {
+    return this.messageCount;
+  }
+
+  /** @throws UnencodableError; FrameTooLargeError if the message fits into no frame. */
+  add(target: string, from: number, to: number, body: unknown): void {
+    if (target !== this.target) {
+      this.finish();
+      this.begin(target);
+    }
+    const values = MESSAGE_VALUES + checkEncodable(body, this.limits);
+    const message = pack([from, to, body]);
+    if (!this.hasRoomFor(message, values)) {
+      this.finish();
+    }
+    if (!this.hasRoomFor(message, values)) {
+      throw tooLarge(this.limits);
+    }
+    this.append(message);
+    this.values += values;
+    this.messageCount++;
+    if (this.length >= this.limits.frameBytesTarget) {
+      this.finish();
+    }
+  }
+
+  /** Finishes the frame, if there is anything in it. */
+  finish(): void {
+    const { messageCount: messages, target } = this;
+    if (messages === 0 || target === undefined) {
+      return;
+    }
+    this.bytes[0] = ARRAY_32;
+    this.bytes.writeUInt32BE(1 + messages, 1);
+    const bytes = Buffer.from(this.bytes.subarray(0, this.length));
+    this.empty();
+    this.onFrame({ target, bytes, messages });
   }
 
   /**
-   * Adds one message, or nothing.
+   * Drops the frame unless its target is to be kept.
    *
-   * @returns false if the message would fit into a frame of its own, but not into this one.
-   * @throws UnencodableError, FrameTooLargeError
+   * @returns how many messages were dropped.
    */
-  add(from: number, to: number, body: unknown): boolean {
-    const { writer } = this;
-    const { length, values } = writer;
-    try {
-      writer.write(from);
-      writer.write(to);
-      writer.write(body);
-      writer.values += MAIL_FIELDS;
-      this.checkSize();
-    } catch (error) {
-      writer.length = length;
-      writer.values = values;
-      if (error instanceof FrameTooLargeError && this.messages > 0) {
-        return false;
-      }
-      throw error;
+  discard(isKept: (target: string) => boolean): number {
+    const { messageCount: messages, target } = this;
+    if (messages === 0 || target === undefined || isKept(target)) {
+      return 0;
     }
-    this.messages++;
-    return true;
+    this.empty();
+    return messages;
   }
 
-  finish(): PackedFrame {
-    const { messages, target = '' } = this;
-    this.writer.patchUint32(this.countPosition, MAIL_FIELDS * messages);
-    const bytes = this.writer.copy();
-    this.clear();
-    return { target, bytes, messages };
+  private begin(target: string): void {
+    this.length = ARRAY_32_BYTES;
+    this.append(pack([PROTOCOL_VERSION, target, this.sender]));
+    this.target = target;
+    this.headLength = this.length;
+    this.empty();
   }
 
-  clear(): void {
-    this.target = undefined;
-    this.messages = 0;
-    this.writer.reset(KEPT_BYTES);
+  private empty(): void {
+    if (this.bytes.length > KEPT_BYTES) {
+      const smaller = Buffer.allocUnsafeSlow(INITIAL_BYTES);
+      this.bytes.copy(smaller, 0, 0, this.headLength);
+      this.bytes = smaller;
+    }
+    this.length = this.headLength;
+    this.values = HEAD_VALUES;
+    this.messageCount = 0;
   }
 
-  private checkSize(): void {
+  private hasRoomFor({ start, end }: Packed, values: number): boolean {
     const { frameBytesMax, frameValuesMax } = this.limits;
-    if (this.writer.length > frameBytesMax) {
-      throw new FrameTooLargeError(`a message does not fit into a frame of ${frameBytesMax} bytes`);
-    }
-    if (this.writer.values > frameValuesMax) {
-      throw new FrameTooLargeError(`a message does not fit into a frame of ${frameValuesMax} values`);
-    }
+    return this.length + end - start <= frameBytesMax && this.values + values <= frameValuesMax;
   }
-}
 
-export function frameReader(limits: MailboxLimits): MsgpackReader {
-  return new MsgpackReader(limits.frameValuesMax, limits.nestingMax + FRAME_NESTING);
+  private append(packed: Packed): void {
+    const end = this.length + packed.end - packed.start;
+    if (end > this.bytes.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(end, 2 * this.bytes.length));
+      this.bytes.copy(larger, 0, 0, this.length);
+      this.bytes = larger;
+    }
+    packed.copy(this.bytes, this.length, packed.start, packed.end);
+    this.length = end;
+  }
 }
 
 /**
@@ -133,34 +169,31 @@ export function frameReader(limits: MailboxLimits): MsgpackReader {
  *
  * @throws MalformedFrameError
  */
-export function openFrame(bytes: Buffer, reader: MsgpackReader): OpenedFrame {
-  const frame = reader.read(bytes);
-  if (!Array.isArray(frame) || typeof frame[0] !== 'number') {
+export function openFrame(bytes: Buffer, limits: MailboxLimits): OpenedFrame {
+  const { frameValuesMax: valuesMax, nestingMax } = limits;
+  const frame = unpack(bytes, { valuesMax, nestingMax: nestingMax + FRAME_NESTING });
+  if (!Array.isArray(frame) || !Array.isArray(frame[0]) || typeof frame[0][0] !== 'number') {
     throw new MalformedFrameError('not a frame');
   }
-  if (frame[0] !== PROTOCOL_VERSION) {
+  const [version, target, sender, ...rest] = frame[0];
+  if (version !== PROTOCOL_VERSION) {
     throw new MalformedFrameError(
-      `protocol version ${frame[0]}; this process speaks version ${PROTOCOL_VERSION}`,
+      `protocol version ${version}; this process speaks version ${PROTOCOL_VERSION}`,
     );
   }
-  const [, target, sender, mail] = frame;
-  if (frame.length !== FRAME_FIELDS || !isIncarnationText(target)) {
+  if (!isIncarnation(target) || rest.length > 0) {
     throw new MalformedFrameError('the head of the frame is not sound');
   }
-  if (sender !== null && !isIncarnationText(sender)) {
+  if (sender !== null && !isIncarnation(sender)) {
     throw new MalformedFrameError('the sender of the frame is not sound');
   }
-  if (!Array.isArray(mail) || mail.length % MAIL_FIELDS !== 0) {
+  const mail = frame.slice(1);
+  if (!mail.every(isMail)) {
     throw new MalformedFrameError('the mail of the frame is not sound');
-  }
-  for (let i = 0; i < mail.length; i += MAIL_FIELDS) {
-    if (!isPartyIndex(mail[i]) || !isPartyIndex(mail[i + 1])) {
-      throw new MalformedFrameError(`the frame names party ${String(mail[i])} or ${String(mail[i + 1])}`);
-    }
   }
   return { target, sender, mail };
 }
 
-function isIncarnationText(value: unknown): value is string {
-  return typeof value === 'string' && isIncarnation(value);
+function isMail(value: unknown): value is Mail {
+  return Array.isArray(value) && value.length === 3 && isPartyIndex(value[0]) && isPartyIndex(value[1]);
 }

@@ -5,8 +5,8 @@ import { nextTurn } from './turn.js';
 /**
  * Carries frames to parties of the same process: through the same encoding, the same bounds and the same
  * door as everybody else's, only not through a socket. So a message that works here works between
- * processes, and no two parties ever share an object. It is also the faster way to a copy: 0.2 µs to write
- * and read a message of five fields, where `structuredClone` takes 0.45.
+ * processes, and no two parties ever share an object. It costs about what `structuredClone` would: 0.35 µs
+ * for a message of five fields in a frame of a hundred, where that takes 0.45.
  */
 export class LocalCarrier implements Carrier {
   private readonly deliver: (bytes: Buffer) => void;

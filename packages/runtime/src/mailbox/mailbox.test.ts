@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Dealer } from 'zeromq';
 import { AddressInUseError, InvalidEndpointError, UnresolvableHostError } from './errors.js';
-import { Inbox, Mailboxes } from './testing.js';
+import { Inbox, Mailboxes, packFrame } from './testing.js';
 import { nextTurn } from './turn.js';
 
 const mailboxes = new Mailboxes();
@@ -184,8 +184,7 @@ describe('clients', () => {
     const inbox = new Inbox(client);
     const deaf = new Dealer({ routingId: 'client:deaf!inc', linger: 0, receiveHighWaterMark: 1 });
     deaf.connect(server.endpoint);
-    // version 1, any incarnation, the connection says who sends, one message from party 0 to party 0
-    await deaf.send(Buffer.from([0x94, 1, 0xa1, 0x2a, 0xc0, 0x93, 0, 0, 0x90]));
+    await deaf.send(packFrame('*', [[0, 0, []]]));
     const atServer = new Inbox(server);
     await atServer.until(1);
     const toDeaf = server.directory.intern('client:deaf!inc/0');
@@ -262,7 +261,7 @@ describe('peers that fail', () => {
     // Somebody who claims the endpoint without listening there, so that nothing can leave meanwhile.
     const second = new Dealer({ routingId: `${endpoint}!second`, linger: 0 });
     second.connect(a.endpoint);
-    await second.send(Buffer.from([0x94, 1, 0xa1, 0x2a, 0xc0, 0x93, 0, 0, 0x90]));
+    await second.send(packFrame('*', [[0, 0, []]]));
     await atA.until(2);
     expect(a.counters.dropped.superseded).toBe(1);
     expect(a.send(0, toFirst, ['no more'])).toBe('superseded');
@@ -270,7 +269,7 @@ describe('peers that fail', () => {
     // What the first said before it died may still arrive; it is dropped, too.
     const ghost = new Dealer({ routingId: `${endpoint}!first`, linger: 0 });
     ghost.connect(a.endpoint);
-    await ghost.send(Buffer.from([0x94, 1, 0xa1, 0x2a, 0xc0, 0x93, 0, 0, 0x90]));
+    await ghost.send(packFrame('*', [[0, 0, []]]));
     await untilTrue(() => a.counters.refused.oldSender === 1);
     second.close();
     ghost.close();

@@ -47,8 +47,8 @@ export type SendResult = 'accepted' | DropReason;
  * What a process sends to another in one turn of the event loop leaves as one frame at the end of that
  * turn. Between two parties messages stay in order; they may be lost when a process ends, a connection
  * breaks or a bound is reached, and are never delivered to another incarnation than they were meant for.
- * Bodies are JSON-like values, see `MsgpackWriter`; they are encoded when sent, so no object is shared,
- * not between parties of one process either.
+ * Bodies are JSON-like values and binary, see `msgpack.ts`; they are encoded when sent, so no object is
+ * shared, not between parties of one process either.
  */
 export class Mailbox {
   /** Where the process is reached: `tcp://…`, or `client:…` for one that does not listen. */

@@ -21,7 +21,7 @@ const OVERFLOW: Refusal = { reason: 'overflow' };
  */
 export class Outbox {
   private readonly packed: PackedFrame[] = [];
-  private readonly open: FrameWriter;
+  private readonly writer: FrameWriter;
   private readonly limits: MailboxLimits;
   private packedBytes = 0;
   private packedMessages = 0;
@@ -29,17 +29,17 @@ export class Outbox {
   /** @param sender incarnation to put into each frame, or null where the connection says it. */
   constructor(sender: string | null, limits: MailboxLimits) {
     this.limits = limits;
-    this.open = new FrameWriter(sender, limits);
+    this.writer = new FrameWriter(sender, limits, (frame) => this.enqueue(frame));
   }
 
   /** Bytes that wait, framing included. */
   get bytes(): number {
-    return this.packedBytes + this.open.length;
+    return this.packedBytes + this.writer.size;
   }
 
   /** Messages that wait. */
   get messages(): number {
-    return this.packedMessages + this.open.messages;
+    return this.packedMessages + this.writer.messages;
   }
 
   get isEmpty(): boolean {
@@ -52,11 +52,9 @@ export class Outbox {
       return OVERFLOW;
     }
     try {
-      this.write(target, from, to, body);
+      this.writer.add(target, from, to, body);
+      return undefined;
     } catch (error) {
-      if (this.open.messages === 0) {
-        this.open.clear();
-      }
       if (error instanceof FrameTooLargeError) {
         return { reason: 'tooLarge', error };
       }
@@ -65,16 +63,12 @@ export class Outbox {
       }
       throw error;
     }
-    if (this.open.length >= this.limits.frameBytesTarget) {
-      this.pack();
-    }
-    return undefined;
   }
 
   /** Takes the oldest frame; its mail waits until `settle`. */
   next(): PackedFrame | undefined {
     if (this.packed.length === 0) {
-      this.pack();
+      this.writer.finish();
     }
     return this.packed.shift();
   }
@@ -92,39 +86,19 @@ export class Outbox {
    * @returns how many messages were dropped.
    */
   discard(isKept: (target: string) => boolean = () => false): number {
-    let dropped = 0;
-    const kept = this.packed.filter((frame) => isKept(frame.target));
-    for (const frame of this.packed) {
-      if (!isKept(frame.target)) {
+    let dropped = this.writer.discard(isKept);
+    for (const frame of this.packed.splice(0)) {
+      if (isKept(frame.target)) {
+        this.packed.push(frame);
+      } else {
         dropped += frame.messages;
         this.settle(frame);
       }
     }
-    this.packed.splice(0, this.packed.length, ...kept);
-    if (this.open.target !== undefined && !isKept(this.open.target)) {
-      dropped += this.open.messages;
-      this.open.clear();
-    }
     return dropped;
   }
 
-  private write(target: string, from: number, to: number, body: unknown): void {
-    if (this.open.target !== target) {
-      this.pack();
-      this.open.begin(target);
-    }
-    if (!this.open.add(from, to, body)) {
-      this.pack();
-      this.open.begin(target);
-      this.open.add(from, to, body);
-    }
-  }
-
-  private pack(): void {
-    if (this.open.messages === 0) {
-      return;
-    }
-    const frame = this.open.finish();
+  private enqueue(frame: PackedFrame): void {
     this.packed.push(frame);
     this.packedBytes += frame.bytes.length;
     this.packedMessages += frame.messages;

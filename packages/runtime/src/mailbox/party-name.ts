@@ -46,8 +46,8 @@ export function isClientEndpoint(endpoint: string): boolean {
   return endpoint.startsWith(CLIENT_PREFIX);
 }
 
-export function isIncarnation(text: string): boolean {
-  return INCARNATION.test(text);
+export function isIncarnation(value: unknown): value is string {
+  return typeof value === 'string' && INCARNATION.test(value);
 }
 
 /** @returns undefined for what is no name of a process; names come from peers. */

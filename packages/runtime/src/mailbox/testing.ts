@@ -1,6 +1,19 @@
+import { FrameWriter, type Mail, type PackedFrame } from './frame.js';
+import { DEFAULT_LIMITS } from './limits.js';
 import { Mailbox, type MailboxOptions } from './mailbox.js';
 
-/** What the tests of this folder share: mailboxes that are closed at the end, and waiting for what comes. */
+/** What tests share: frames, mailboxes that are closed at the end, and waiting for what comes. */
+
+/** One frame to a target, of a sender that says its incarnation or does not. */
+export function packFrame(target: string, mail: readonly Mail[], sender: string | null = null): Buffer {
+  const frames: PackedFrame[] = [];
+  const writer = new FrameWriter(sender, DEFAULT_LIMITS, (frame) => frames.push(frame));
+  for (const [from, to, body] of mail) {
+    writer.add(target, from, to, body);
+  }
+  writer.finish();
+  return Buffer.concat(frames.map(({ bytes }) => bytes));
+}
 
 export interface LoggedLine {
   readonly level: 'warn' | 'error';

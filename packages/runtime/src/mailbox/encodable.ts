@@ -1,0 +1,87 @@
+import { FrameTooLargeError, UnencodableError } from './errors.js';
+import type { MailboxLimits } from './limits.js';
+
+export type EncodableLimits = Pick<MailboxLimits, 'frameBytesMax' | 'frameValuesMax' | 'nestingMax'>;
+
+/**
+ * Proves that a value arrives as what it is, before any of it is written. msgpackr would make arrays of sets
+ * and maps of instances of classes, write floats as bytes, and follow a cycle to the end of the stack.
+ *
+ * @returns how many values it consists of, itself and keys included.
+ * @throws UnencodableError; FrameTooLargeError if no encoding could make it fit.
+ */
+export function checkEncodable(value: unknown, limits: EncodableLimits): number {
+  const survey = new Survey(limits);
+  survey.value(value, 0);
+  return survey.values;
+}
+
+class Survey {
+  values = 0;
+  /** Of text and binary; a unit of text takes one at least. */
+  private bytes = 0;
+  private readonly limits: EncodableLimits;
+
+  constructor(limits: EncodableLimits) {
+    this.limits = limits;
+  }
+
+  value(value: unknown, depth: number): void {
+    this.values++;
+    if (this.values > this.limits.frameValuesMax) {
+      throw tooLarge(this.limits);
+    }
+    switch (typeof value) {
+      case 'number':
+      case 'boolean':
+      case 'undefined':
+        return;
+      case 'string':
+        return this.content(value.length);
+      case 'object':
+        return value === null ? undefined : this.object(value, depth);
+      default:
+        throw new UnencodableError(`a ${typeof value} cannot be sent in a message`);
+    }
+  }
+
+  private object(value: object, depth: number): void {
+    if (value instanceof Uint8Array) {
+      return this.content(value.length);
+    }
+    const { nestingMax } = this.limits;
+    if (depth >= nestingMax) {
+      throw new UnencodableError(`a message is nested deeper than ${nestingMax} levels, or contains itself`);
+    }
+    if (Array.isArray(value)) {
+      for (const entry of value) {
+        this.value(entry, depth + 1);
+      }
+      return;
+    }
+    const prototype = Object.getPrototypeOf(value);
+    if (prototype !== Object.prototype && prototype !== null) {
+      throw new UnencodableError(`a ${value.constructor?.name ?? 'object'} cannot be sent in a message`);
+    }
+    for (const [key, property] of Object.entries(value)) {
+      if (key === '__proto__') {
+        throw new UnencodableError('a property named __proto__ cannot be sent in a message');
+      }
+      this.value(key, depth);
+      this.value(property, depth + 1);
+    }
+  }
+
+  private content(bytes: number): void {
+    this.bytes += bytes;
+    if (this.bytes > this.limits.frameBytesMax) {
+      throw tooLarge(this.limits);
+    }
+  }
+}
+
+export function tooLarge({ frameBytesMax, frameValuesMax }: EncodableLimits): FrameTooLargeError {
+  return new FrameTooLargeError(
+    `a message does not fit into a frame of ${frameBytesMax} bytes and ${frameValuesMax} values`,
+  );
+}
