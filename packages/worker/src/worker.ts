@@ -2,13 +2,13 @@ import {
   type Address,
   type HeldTask,
   invariant,
+  LIVE_TIMINGS,
   type Machine,
   type Message,
   type MessageOf,
   type Millis,
   NOBODY,
   type Outcome,
-  RELIABLE_TIMINGS,
   type Timings,
 } from '@goshawk/core';
 import type { KillReason, WorkerConfig, WorkerCounters, WorkerEnvironment, WorkerTimer } from './contract.js';
@@ -233,8 +233,9 @@ export class Worker implements Machine<WorkerTimer> {
 
   // ---- serving the queue
 
+  /** Before the welcome nothing is known of the network: questions and reports are looked after all the same. */
   get #timings(): Timings {
-    return this.#membership.settings?.timings ?? RELIABLE_TIMINGS;
+    return this.#membership.settings?.timings ?? LIVE_TIMINGS;
   }
 
   #enqueue(entry: Entry, now: Millis): void {

@@ -1,0 +1,234 @@
+import {
+  type Address,
+  type ClusterSettings,
+  DEFAULT_POLICY,
+  LIVE_TIMINGS,
+  type Message,
+  type Millis,
+  type Outcome,
+  type PolicySettings,
+  PRESETS,
+  type Resources,
+} from '@goshawk/core';
+import { describe, expect, test } from 'vitest';
+import type { KillReason, TaskOrder, WorkerTimer } from './contract.js';
+import { Worker } from './worker.js';
+
+const CENTRAL = 1 as Address;
+const OWNER = 2 as Address;
+const [SELF, OTHER] = [11, 12] as [Address, Address];
+const { heartbeatMs, retryMs, retriesMax } = LIVE_TIMINGS;
+
+const COMPLETED: Outcome = {
+  kind: 'completed',
+  value: undefined,
+  errorCode: '',
+  errorMessage: '',
+  exitCode: undefined,
+  signal: undefined,
+};
+
+function bytesOf(text: string): Uint8Array {
+  return Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+}
+
+/** A worker alone, with everybody else and the executor played by the test. */
+class Bench {
+  readonly worker: Worker;
+  readonly orders: { slot: number; order: TaskOrder }[] = [];
+  readonly kills: { slot: number; reason: KillReason }[] = [];
+  now = 0;
+  #sent: { to: Address; message: Message }[] = [];
+  readonly #timers = new Map<string, { timer: WorkerTimer; key: number; at: Millis }>();
+
+  constructor(slots = 1, capacity: Resources = {}) {
+    const config = {
+      name: 'w',
+      self: SELF,
+      slots,
+      capacity,
+      central: CENTRAL,
+      registerRetryMs: heartbeatMs,
+    };
+    this.worker = new Worker(config, {
+      random: () => 0.5,
+      send: (to: Address, message: Message) => this.#sent.push({ to, message }),
+      setTimer: (timer: WorkerTimer, key: number, at: Millis) =>
+        this.#timers.set(`${timer}/${key}`, { timer, key, at }),
+      clearTimer: (timer: WorkerTimer, key: number) => this.#timers.delete(`${timer}/${key}`),
+      nameOf: (address: Address) => `party ${address}`,
+      execute: (slot: number, order: TaskOrder) => this.orders.push({ slot, order }),
+      kill: (slot: number, reason: KillReason) => this.kills.push({ slot, reason }),
+      drained() {},
+    });
+    this.worker.start(0);
+    this.#sent = [];
+  }
+
+  welcome(policy: Partial<PolicySettings> = {}): this {
+    const settings: ClusterSettings = {
+      policy: { ...DEFAULT_POLICY, preset: { ...PRESETS.hawk }, ...policy },
+      timings: LIVE_TIMINGS,
+    };
+    this.receive(CENTRAL, { type: 'welcome', settings });
+    return this;
+  }
+
+  receive(from: Address, message: Message): void {
+    this.worker.receive(from, message, this.now);
+    this.worker.checkInvariants();
+  }
+
+  probe(job: number, long = false): void {
+    this.receive(OWNER, { type: 'probe', job, stage: 0, long, lane: 'normal', demand: {} });
+  }
+
+  bind(ask: number, job: number, task = 0, timeoutMs?: number): void {
+    const identity = {};
+    const payload = { sleep: 1 };
+    this.receive(OWNER, {
+      type: 'bind',
+      ask,
+      job,
+      task,
+      attempt: 1,
+      payload,
+      identity,
+      long: false,
+      timeoutMs,
+    });
+  }
+
+  end(slot = 0, outcome: Outcome = COMPLETED): void {
+    this.worker.taskEnded(slot, outcome, 5, this.now);
+    this.worker.checkInvariants();
+  }
+
+  /** Lets the clock go on, with the timers that go off meanwhile. */
+  pass(ms: Millis): void {
+    const until = this.now + ms;
+    for (;;) {
+      const next = [...this.#timers.values()].sort((one, other) => one.at - other.at)[0];
+      if (next === undefined || next.at > until) break;
+      this.#timers.delete(`${next.timer}/${next.key}`);
+      this.now = Math.max(this.now, next.at);
+      this.worker.wake(next.timer, next.key, this.now);
+      this.worker.checkInvariants();
+    }
+    this.now = until;
+  }
+
+  take<T extends Message['type']>(type: T): Extract<Message, { type: T }>[] {
+    const taken = this.#sent.filter(({ message }) => message.type === type).map(({ message }) => message);
+    this.#sent = [];
+    return taken as Extract<Message, { type: T }>[];
+  }
+}
+
+describe('a question', () => {
+  test('that nobody answers is asked again with the same number, and given back at last', () => {
+    const bench = new Bench().welcome();
+    bench.probe(1);
+    expect(bench.take('ask')).toMatchObject([{ ask: 1, again: false }]);
+    bench.pass((retriesMax - 1) * retryMs);
+    expect(bench.take('ask')).toMatchObject(
+      Array.from({ length: retriesMax - 1 }, () => ({ ask: 1, again: true })),
+    );
+    bench.pass(retryMs);
+    expect(bench.take('declined')).toMatchObject([{ job: 1, probes: 1 }]);
+    expect(bench.worker.isIdle).toBe(true);
+  });
+
+  test('that was asked before the worker was welcomed is asked again as well', () => {
+    const bench = new Bench();
+    bench.probe(1);
+    bench.take('ask');
+    bench.pass(retryMs / 2);
+    bench.welcome();
+    bench.pass(2 * retryMs);
+    expect(bench.take('ask').length).toBeGreaterThan(0);
+  });
+
+  test('is not answered by somebody else', () => {
+    const bench = new Bench().welcome();
+    bench.probe(1);
+    bench.receive(OTHER, {
+      type: 'bind',
+      ask: 1,
+      job: 1,
+      task: 0,
+      attempt: 1,
+      payload: {},
+      identity: {},
+      long: false,
+      timeoutMs: undefined,
+    });
+    expect(bench.orders).toEqual([]);
+    bench.bind(1, 1);
+    expect(bench.orders).toHaveLength(1);
+  });
+});
+
+test('what ended before the worker was welcomed is reported until it is confirmed', () => {
+  const bench = new Bench();
+  bench.probe(1);
+  bench.bind(1, 1);
+  bench.end();
+  bench.welcome();
+  bench.take('ended');
+  bench.pass(3 * retryMs);
+  const [report] = bench.take('ended');
+  expect(report).toMatchObject({ job: 1, task: 0 });
+  bench.receive(OWNER, { type: 'confirm', report: report!.report });
+  bench.pass(3 * retryMs);
+  expect(bench.take('ended')).toEqual([]);
+});
+
+test('a central that has news at every heartbeat is not silent', () => {
+  const bench = new Bench().welcome();
+  for (let version = 1; version <= 10; version++) {
+    bench.pass(heartbeatMs);
+    bench.receive(CENTRAL, {
+      type: 'peers',
+      version,
+      since: version - 1,
+      joined: [OTHER],
+      left: [],
+      ownersLost: [],
+    });
+  }
+  expect(bench.take('register')).toEqual([]);
+});
+
+test('a late or doubled timeout does not touch the task that runs in the slot now', () => {
+  const bench = new Bench().welcome();
+  bench.probe(1);
+  bench.bind(1, 1, 0, 50);
+  bench.worker.taskStarted(0, bench.now);
+  bench.pass(40);
+  bench.end();
+  bench.probe(2);
+  bench.bind(2, 2, 0, 50);
+  bench.worker.taskStarted(0, bench.now);
+  bench.pass(20);
+  bench.worker.wake('taskTimeout', 0, bench.now);
+  expect(bench.kills).toEqual([]);
+  bench.pass(30);
+  expect(bench.kills).toEqual([{ slot: 0, reason: 'timeout' }]);
+});
+
+test('output is sent now and then, and its end with the report, every byte once and in order', () => {
+  const bench = new Bench().welcome();
+  bench.probe(1);
+  bench.bind(1, 1);
+  const print = (text: string) => bench.worker.taskOutput(0, 'stdout', bytesOf(text), bench.now);
+  print('one ');
+  print('two ');
+  bench.pass(LIVE_TIMINGS.progressMs);
+  expect(bench.take('output')).toMatchObject([{ offset: 0, chunk: { bytes: bytesOf('one two ') } }]);
+  print('three');
+  bench.end();
+  expect(bench.take('ended')).toMatchObject([
+    { output: [{ stream: 'stdout', bytes: bytesOf('three') }], outputBytes: 13 },
+  ]);
+});
