@@ -107,6 +107,7 @@ describe('goshawk replay', () => {
     process.kill(workers[0]!.pid, 'SIGKILL');
     const { exitCode, stdout, stderr } = await replay.finished;
     expect(stderr).toMatch(/workers\d+ ended \(SIGKILL\) and is started again/);
+    expect(stderr).toMatch(/messages and steals of worker w\d+ and 14 more are missing or not all there/);
     expect(exitCode).toBe(0);
     const { runs, workload } = JSON.parse(stdout) as Comparison;
     expectWholeRun(runs[0]!, 300, workload.tasks);

@@ -10,7 +10,7 @@ import { optionsRecord } from './record.js';
 import { accuracyOf, attemptsOf, jobResults, latenessMs, offeredLoad } from './results.js';
 import { type EndedReplayJob, submitOnTime } from './submitter.js';
 import type { Shape } from './targets.js';
-import { type Traffic, trafficBetween } from './traffic.js';
+import { readTraffic, type Traffic, trafficBetween } from './traffic.js';
 import { progressNote } from './wording.js';
 
 /** A cluster that is up, and what it runs. */
@@ -60,7 +60,7 @@ export async function runPolicy(
 ): Promise<PolicyRun> {
   const { cluster, settings, totalSlots } = target;
   const signal = context.interrupted;
-  const before = await cluster.counters({ signal });
+  const before = await readTraffic(cluster, signal);
   const shown = startProgress(context, settings.policy.padEnd(LABEL_WIDTH), plan.jobs.length);
   onShown(shown);
   let jobs: EndedReplayJob[];
@@ -75,7 +75,7 @@ export async function runPolicy(
     shown.stop();
     onShown(undefined);
   }
-  const traffic = trafficBetween(before, await cluster.counters({ signal }));
+  const traffic = trafficBetween(before, await readTraffic(cluster, signal));
   return assess(options, plan, target, jobs, traffic);
 }
 

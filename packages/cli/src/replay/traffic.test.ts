@@ -1,30 +1,36 @@
-import type { ClusterCounters, Counters } from '@goshawk/client';
+import type { Counters, SchedulerView, WorkerView } from '@goshawk/client';
 import { expect, it } from 'vitest';
-import { trafficBetween } from './traffic.js';
+import { type Reading, trafficBetween } from './traffic.js';
 
-function counters(parties: {
+function reading(parties: {
   central?: Counters;
   schedulers?: Record<string, Counters>;
   workers?: Record<string, Counters>;
   silent?: string[];
-}): ClusterCounters {
-  const { central, schedulers = {}, workers = {}, silent = [] } = parties;
-  return { central, schedulers, workers, totals: { schedulers: {}, workers: {}, all: {} }, silent };
+  addresses?: Record<string, string>;
+}): Reading {
+  const { central, schedulers = {}, workers = {}, silent = [], addresses = {} } = parties;
+  const placed = (names: Record<string, Counters>) =>
+    Object.keys(names).map((name) => ({ name, address: addresses[name] ?? `${name}!1/0` }));
+  return {
+    counters: { central, schedulers, workers, totals: { schedulers: {}, workers: {}, all: {} }, silent },
+    view: { workers: placed(workers) as WorkerView[], schedulers: placed(schedulers) as SchedulerView[] },
+  };
 }
 
-const worker = (probesMoved: number, sent: Record<string, number>, wakes = 1): Counters => ({
+const worker = (probesMoved: number, sent: Record<string, number>): Counters => ({
   stealAttempts: 10 * probesMoved,
   stealSuccesses: probesMoved,
   probesMoved,
-  messages: { sent, received: {}, wakes },
+  messages: { sent, received: {} },
 });
 
 it('adds up what everybody sent since, and leaves out what clients were told', () => {
-  const before = counters({
+  const before = reading({
     central: { messages: { sent: { welcome: 100, answer: 3 } } },
     workers: { w0: worker(1, { ask: 5 }) },
   });
-  const after = counters({
+  const after = reading({
     central: { messages: { sent: { welcome: 100, placed: 7, answer: 9 } } },
     schedulers: { s0: { messages: { sent: { probe: 40, event: 1_000, refused: 1 } } } },
     workers: { w0: worker(4, { ask: 25, steal: 30 }), w1: worker(2, { ask: 5 }) },
@@ -37,11 +43,20 @@ it('adds up what everybody sent since, and leaves out what clients were told', (
 });
 
 it('counts a party that was started again from nothing, and says so', () => {
-  const before = counters({ workers: { w0: worker(100, { ask: 500 }, 90) } });
-  const after = counters({ workers: { w0: worker(3, { ask: 20 }, 4) }, silent: ['worker w1'] });
-  expect(trafficBetween(before, after)).toEqual({
-    messages: { total: 20, byType: { ask: 20 } },
-    steals: { attempts: 30, successes: 3, probesMoved: 3 },
-    incomplete: ['worker w1', 'worker w0'],
+  const before = reading({ workers: { w0: worker(1, { ask: 5 }), w1: worker(1, { ask: 5 }) } });
+  const after = reading({
+    workers: { w0: worker(3, { ask: 20 }), w1: worker(3, { ask: 20 }) },
+    silent: ['worker w2'],
+    addresses: { w0: 'w0!2/0' },
   });
+  expect(trafficBetween(before, after)).toEqual({
+    messages: { total: 35, byType: { ask: 35 } },
+    steals: { attempts: 50, successes: 5, probesMoved: 5 },
+    incomplete: ['worker w2', 'worker w0'],
+  });
+});
+
+it('takes central for started again where it has counted less than before', () => {
+  const sent = (placed: number) => reading({ central: { messages: { sent: { placed } } } });
+  expect(trafficBetween(sent(500), sent(20)).messages.total).toBe(20);
 });

@@ -1,23 +1,34 @@
-import type { ClusterCounters, Counters } from '@goshawk/client';
+import type { Cluster, ClusterCounters, ClusterView, Counters } from '@goshawk/client';
 import { MESSAGES, type MessageType } from '@goshawk/core';
 import type { Messages, Steals } from '@goshawk/report';
+
+/** What everybody has counted since they were started, and who they are. */
+export interface Reading {
+  readonly counters: ClusterCounters;
+  readonly view: Pick<ClusterView, 'workers' | 'schedulers'>;
+}
 
 /** What a run cost, from what everybody had counted before and after it. */
 export interface Traffic {
   readonly messages: Messages;
   readonly steals: Steals;
-  /** Who did not answer, or began to count anew since; what they did is not in here, or not all of it. */
+  /** Who did not answer, or was started again since; what they did is not in here, or not all of it. */
   readonly incomplete: readonly string[];
 }
 
-export function trafficBetween(before: ClusterCounters, after: ClusterCounters): Traffic {
-  const earlier = partiesOf(before);
+export async function readTraffic(cluster: Cluster, signal: AbortSignal): Promise<Reading> {
+  const [counters, view] = await Promise.all([cluster.counters({ signal }), cluster.describe({ signal })]);
+  return { counters, view };
+}
+
+export function trafficBetween(before: Reading, after: Reading): Traffic {
+  const earlier = partiesOf(before.counters);
+  const restarted = startedSince(before.view, after.view);
   const byType: Record<string, number> = {};
   const steals = { attempts: 0, successes: 0, probesMoved: 0 };
-  const incomplete = [...after.silent];
-  for (const [party, counters] of partiesOf(after)) {
-    const was = earlier.get(party) ?? {};
-    if (countOf(was, 'messages', 'wakes') > countOf(counters, 'messages', 'wakes')) incomplete.push(party);
+  for (const [party, counters] of partiesOf(after.counters)) {
+    // Who was started again has counted from 0.
+    const was = restarted.includes(party) ? {} : (earlier.get(party) ?? {});
     for (const [type, sent] of Object.entries(group(counters, 'messages', 'sent'))) {
       if (isForClients(type)) continue;
       const more = since(sent, group(was, 'messages', 'sent')[type]);
@@ -28,7 +39,20 @@ export function trafficBetween(before: ClusterCounters, after: ClusterCounters):
     steals.probesMoved += since(counters.probesMoved, was.probesMoved);
   }
   const total = Object.values(byType).reduce((sum, count) => sum + count, 0);
-  return { messages: { total, byType }, steals, incomplete };
+  return { messages: { total, byType }, steals, incomplete: [...after.counters.silent, ...restarted] };
+}
+
+/** Whoever has another address than before: an address names the incarnation. */
+function startedSince(before: Reading['view'], after: Reading['view']): string[] {
+  const addressesOf = ({ schedulers, workers }: Reading['view']) =>
+    new Map([
+      ...schedulers.map(({ name, address }) => [`scheduler ${name}`, address] as const),
+      ...workers.map(({ name, address }) => [`worker ${name}`, address] as const),
+    ]);
+  const earlier = addressesOf(before);
+  return [...addressesOf(after)]
+    .filter(([party, address]) => earlier.has(party) && earlier.get(party) !== address)
+    .map(([party]) => party);
 }
 
 function partiesOf({ central, schedulers, workers }: ClusterCounters): Map<string, Counters> {
@@ -44,10 +68,10 @@ function isForClients(type: string): boolean {
   return Object.hasOwn(MESSAGES, type) && MESSAGES[type as MessageType].to.some((role) => role === 'client');
 }
 
-/** A party that was started again has counted from 0. */
 function since(after: Count, before: Count): number {
   const now = typeof after === 'number' ? after : 0;
   const then = typeof before === 'number' ? before : 0;
+  // Central does not say which incarnation it is: what counts less than before was started again.
   return now >= then ? now - then : now;
 }
 
@@ -58,9 +82,4 @@ function group(counters: Counters, ...path: string[]): Counters {
     const next = at[name];
     return typeof next === 'object' ? next : {};
   }, counters);
-}
-
-function countOf(counters: Counters, within: string, name: string): number {
-  const count = group(counters, within)[name];
-  return typeof count === 'number' ? count : 0;
 }

@@ -40,17 +40,21 @@ export function progressNote(
   { jobs, fit }: ReplayPlan,
   totalSlots: number,
 ): string {
-  const leftMs = fit.estimatedRunMs - elapsedMs;
-  const left =
-    ended === jobs.length
-      ? formatDuration(elapsedMs)
-      : leftMs > 0
-        ? `about ${seconds(leftMs)} left`
-        : 'almost done';
+  if (ended === jobs.length) return formatDuration(elapsedMs);
+  const left = timeLeft(fit.estimatedRunMs - elapsedMs);
   if (submitted === jobs.length) return `all submitted, ${left}`;
-  const load = elapsedMs > 1_000 ? `load ${percent(submittedTaskMs / (elapsedMs * totalSlots))}, ` : '';
-  return `${load}${left}`;
+  if (elapsedMs < LOAD_TELLS_MS) return left;
+  return `load so far ${percent(submittedTaskMs / (elapsedMs * totalSlots))}, ${left}`;
 }
+
+function timeLeft(ms: Millis): string {
+  if (ms > 0) return `about ${seconds(ms)} left`;
+  return ms > -OVERDUE_MS ? 'almost done' : `${seconds(-ms)} longer than estimated`;
+}
+
+/** Before that, one large job is all there is to a load. */
+const LOAD_TELLS_MS = 1_000;
+const OVERDUE_MS = 2_000;
 
 /** What is worth knowing of how a run went, beside its results. */
 export function runLines({ run, loadOffered, latenessP99Ms, incomplete }: PolicyRun): string[] {
@@ -65,7 +69,7 @@ export function runLines({ run, loadOffered, latenessP99Ms, incomplete }: Policy
   }
   if (incomplete.length > 0) {
     const [first] = incomplete;
-    const others = incomplete.length > 1 ? ` and ${incomplete.length - 1} others` : '';
+    const others = incomplete.length > 1 ? ` and ${incomplete.length - 1} more` : '';
     lines.push(`  messages and steals of ${first}${others} are missing or not all there`);
   }
   return lines;
