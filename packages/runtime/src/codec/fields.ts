@@ -11,9 +11,9 @@ export interface AddressNames {
    *
    * @throws when it is no name of a party
    */
-  intern(name: string): number;
+  intern(name: string): Address;
   /** Undefined for a handle that names nobody, or nobody any more. */
-  nameOf(address: number): string | undefined;
+  nameOf(address: Address): string | undefined;
 }
 
 /**

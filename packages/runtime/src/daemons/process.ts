@@ -57,10 +57,7 @@ export async function openProcess(options: ProcessOptions): Promise<DaemonProces
     end(reason);
   };
   const host = new Host({
-    mailbox: {
-      register: (index, deliver) => mailbox.register(index, deliver),
-      send: (fromIndex, to, body) => void mailbox.send(fromIndex, to, body),
-    },
+    mailbox,
     names: directory,
     seed: incarnation,
     logger: options.logger,
@@ -70,9 +67,8 @@ export async function openProcess(options: ProcessOptions): Promise<DaemonProces
     mailbox,
     host,
     ended,
-    // The mailbox counts its handles in plain numbers; to machines they are addresses.
-    addressOf: (index) => mailbox.addressOf(index) as Address,
-    addressAt: (endpoint) => directory.intern(`${checkEndpoint(endpoint)}!*/0`) as Address,
+    addressOf: (index) => mailbox.addressOf(index),
+    addressAt: (endpoint) => directory.intern(`${checkEndpoint(endpoint)}!*/0`),
     close: () => close({ kind: 'closed' }),
   };
 }

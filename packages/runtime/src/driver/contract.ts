@@ -1,12 +1,12 @@
-import type { Environment, Machine, Millis, Role } from '@goshawk/core';
+import type { Address, Environment, Machine, Millis, Role } from '@goshawk/core';
 import type { Body } from '../codec/index.js';
 
 /** What a host needs of a mailbox. */
 export interface Post {
   /** Calls back with everything that arrives for the party of this index. */
-  register(index: number, deliver: (from: number, body: unknown) => void): void;
+  register(index: number, deliver: (from: Address, body: unknown) => void): void;
   /** Never waits, and never throws for what the network does; order holds between two parties. */
-  send(fromIndex: number, to: number, body: Body): void;
+  send(fromIndex: number, to: Address, body: Body): void;
 }
 
 export interface PartyOptions {

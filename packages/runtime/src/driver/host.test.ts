@@ -16,27 +16,27 @@ import { Host, type HostOptions } from './host.js';
 import { type Logger, SILENT_LOGGER } from './logger.js';
 
 const names = new Directory();
-const PEER = names.intern('tcp://127.0.0.1:7001!there/0') as Address;
+const PEER = names.intern('tcp://127.0.0.1:7001!there/0');
 const codec = new Codec(names);
 
 /** A mailbox that keeps what was sent, and delivers what the test says. */
 class TestPost implements Post {
-  readonly sent: { from: number; to: number; message: Message }[] = [];
-  readonly #deliver = new Map<number, (from: number, body: unknown) => void>();
+  readonly sent: { from: number; to: Address; message: Message }[] = [];
+  readonly #deliver = new Map<number, (from: Address, body: unknown) => void>();
 
-  register(index: number, deliver: (from: number, body: unknown) => void): void {
+  register(index: number, deliver: (from: Address, body: unknown) => void): void {
     this.#deliver.set(index, deliver);
   }
 
-  send(from: number, to: number, body: readonly unknown[]): void {
+  send(from: number, to: Address, body: readonly unknown[]): void {
     this.sent.push({ from, to, message: codec.decode(body) });
   }
 
-  arrive(index: number, message: Message, from: number = PEER): void {
+  arrive(index: number, message: Message, from: Address = PEER): void {
     this.arriveRaw(index, codec.encode(message), from);
   }
 
-  arriveRaw(index: number, body: unknown, from: number = PEER): void {
+  arriveRaw(index: number, body: unknown, from: Address = PEER): void {
     this.#deliver.get(index)?.(from, body);
   }
 }

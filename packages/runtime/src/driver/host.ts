@@ -101,8 +101,8 @@ export class Host {
     );
     this.#parties.push(party);
     this.#options.mailbox.register(options.index, (from, body) => {
-      const message = party.open(from as Address, body);
-      if (message !== undefined) this.#take(party, { kind: 'message', from: from as Address, message });
+      const message = party.open(from, body);
+      if (message !== undefined) this.#take(party, { kind: 'message', from, message });
     });
     this.#take(party, { kind: 'start' });
     return { machine: party.machine as M & Machine, enter };

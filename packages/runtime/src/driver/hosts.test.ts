@@ -47,7 +47,7 @@ async function openSite(incarnation: string): Promise<Site> {
 /** The address of a party of one site, as the other one knows it. */
 function addressAt(site: Site, of: Site, index: number): Address {
   const name = of.mailbox.directory.nameOf(of.mailbox.addressOf(index)) as string;
-  return site.mailbox.directory.intern(name) as Address;
+  return site.mailbox.directory.intern(name);
 }
 
 /** A machine that hands all it gets to a function. */
@@ -130,7 +130,7 @@ test('a worker in one process runs a task for an owner in another', async () => 
       new Worker(
         {
           name: 'worker-7',
-          self: far.mailbox.addressOf(7) as Address,
+          self: far.mailbox.addressOf(7),
           slots: 1,
           capacity: NO_RESOURCES,
           central: addressAt(far, near, 9),

@@ -179,16 +179,16 @@ test('the machine says when it is drained', () => {
 test('the worker machine runs a task through it, and reports its end to the owner', () => {
   const owner = names.intern('tcp://127.0.0.1:7001!owner/0');
   const sent: Message[] = [];
-  let deliver: (from: number, body: unknown) => void = () => {};
+  let deliver: (from: Address, body: unknown) => void = () => {};
   const { executor, fatal } = setUp(
     (environment) =>
       new Worker(
         {
           name: 'worker-0',
-          self: names.intern('tcp://127.0.0.1:7000!here/0') as Address,
+          self: names.intern('tcp://127.0.0.1:7000!here/0'),
           slots: 1,
           capacity: NO_RESOURCES,
-          central: names.intern('tcp://127.0.0.1:7002!*/0') as Address,
+          central: names.intern('tcp://127.0.0.1:7002!*/0'),
           registerRetryMs: 0,
         },
         environment,

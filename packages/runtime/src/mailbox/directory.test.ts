@@ -1,3 +1,4 @@
+import { type Address, NOBODY } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Directory, type KnownProcess } from './directory.js';
@@ -52,12 +53,12 @@ describe('a directory', () => {
     const directory = new Directory(16);
     const addresses = Array.from({ length: 16 }, (_, host) => directory.intern(party(host, 0)));
     directory.process('tcp://host0:7000!inc');
-    directory.partyAt(addresses[1] as number);
+    directory.partyAt(addresses[1] as Address);
     const late = directory.intern(party(99, 0));
     expect(directory.nameOf(late)).toBe(party(99, 0));
-    expect(directory.nameOf(addresses[0] as number)).toBe(party(0, 0));
-    expect(directory.nameOf(addresses[1] as number)).toBe(party(1, 0));
-    expect(directory.nameOf(addresses[2] as number)).toBeUndefined();
+    expect(directory.nameOf(addresses[0] as Address)).toBe(party(0, 0));
+    expect(directory.nameOf(addresses[1] as Address)).toBe(party(1, 0));
+    expect(directory.nameOf(addresses[2] as Address)).toBeUndefined();
     expect(directory.evicted).toBe(1);
   });
 
@@ -89,7 +90,7 @@ describe('a directory', () => {
           if (kind === 'intern') {
             expect(directory.nameOf(directory.intern(name))).toBe(name);
           } else if (kind === 'forget') {
-            directory.forget(directory.find(name) ?? -1);
+            directory.forget(directory.find(name) ?? NOBODY);
             expect(directory.find(name)).toBeUndefined();
           } else {
             directory.forgetProcess(`tcp://host${host}:7000!inc`);

@@ -1,9 +1,7 @@
+import type { Address } from '@goshawk/core';
 import { InvalidPartyNameError } from './errors.js';
 import { DEFAULT_LIMITS } from './limits.js';
 import { parsePartyName, parseProcessName, partyName } from './party-name.js';
-
-/** Stands for the name of a party inside this process. Never used again once it was forgotten. */
-export type Address = number;
 
 /** A process that was spoken to or heard from. */
 export interface KnownProcess {
@@ -22,7 +20,7 @@ export interface KnownParty {
 }
 
 /**
- * Names of parties to small integers and back.
+ * Names of parties to addresses and back.
  *
  * Memory is bounded: whoever knows that a party is gone forgets it, and when `partiesMax` is reached all
  * the same (clients come and go unannounced), the processes that were silent the longest are forgotten.
@@ -32,7 +30,7 @@ export class Directory {
   private readonly parties = new Map<Address, KnownParty>();
   private readonly processes = new Map<string, KnownProcess>();
   private uses = 0;
-  private nextAddress: Address = 1;
+  private nextAddress = 1;
   private evictedCount = 0;
   private readonly partiesMax: number;
 
@@ -107,7 +105,7 @@ export class Directory {
     if (this.parties.size >= this.partiesMax) {
       this.evict();
     }
-    const address = this.nextAddress++;
+    const address = this.nextAddress++ as Address;
     this.parties.set(address, { process, index });
     process.parties.set(index, address);
     return address;

@@ -1,5 +1,6 @@
+import type { Address } from '@goshawk/core';
 import { count, type MailboxCounters, type RefusalReason } from './counters.js';
-import type { Address, Directory, KnownProcess } from './directory.js';
+import type { Directory, KnownProcess } from './directory.js';
 import { MalformedFrameError } from './errors.js';
 import { type Mail, type OpenedFrame, openFrame } from './frame.js';
 import type { Incarnations } from './incarnations.js';

@@ -6,7 +6,7 @@ export {
   type RefusalReason,
   type Traffic,
 } from './counters.js';
-export { type Address, Directory } from './directory.js';
+export { Directory } from './directory.js';
 export type { Handler } from './door.js';
 export { resolveEndpoint } from './endpoint.js';
 export * from './errors.js';

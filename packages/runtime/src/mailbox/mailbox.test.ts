@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import type { Address } from '@goshawk/core';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Dealer } from 'zeromq';
 import { AddressInUseError, InvalidEndpointError, UnresolvableHostError } from './errors.js';
@@ -33,10 +34,10 @@ describe('two processes', () => {
     const body = [0];
     for (let i = 0; i < 100; i++) {
       body[0] = i;
-      a.send(i % 3, to[i % 2] as number, body);
+      a.send(i % 3, to[i % 2] as Address, body);
     }
     await Promise.resolve();
-    a.send(0, to[0] as number, [100]);
+    a.send(0, to[0] as Address, [100]);
     await atB[0]?.until(51);
     await atB[1]?.until(50);
     expect(atB[0]?.bodies).toStrictEqual(Array.from({ length: 51 }, (_, i) => [2 * i]));
@@ -44,9 +45,9 @@ describe('two processes', () => {
     expect(a.counters.sent).toMatchObject({ messages: 101, frames: 1 });
     expect(b.counters.received).toStrictEqual(a.counters.sent);
 
-    a.send(0, to[0] as number, [101]);
+    a.send(0, to[0] as Address, [101]);
     await nextTurn();
-    a.send(0, to[0] as number, [102]);
+    a.send(0, to[0] as Address, [102]);
     await atB[0]?.until(53);
     expect(a.counters.sent.frames).toBeGreaterThan(1);
   });
@@ -450,6 +451,28 @@ describe('closing', () => {
     a.send(0, a.directory.intern(`${dead.process}/0`), ['never']);
     await a.close();
     expect(a.counters.dropped.closed).toBe(1);
+  });
+
+  test('says nothing, also while mail still comes in', async () => {
+    const [a, b] = [await mailboxes.open(), await mailboxes.open()];
+    const logged = mailboxes.logger.lines.length;
+    const atB = new Inbox(b);
+    const to = a.directory.intern(`${b.process}/0`);
+    let isClosed = false;
+    const sending = (async () => {
+      while (!isClosed) {
+        for (let i = 0; i < 2_000; i++) {
+          a.send(0, to, [i]);
+        }
+        await nextTurn();
+      }
+    })();
+    await atB.until(10_000);
+    await b.close();
+    isClosed = true;
+    await sending;
+    await a.close();
+    expect(mailboxes.logger.lines.slice(logged)).toStrictEqual([]);
   });
 
   test('frees the endpoint', async () => {

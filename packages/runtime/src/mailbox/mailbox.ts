@@ -1,6 +1,7 @@
+import type { Address } from '@goshawk/core';
 import { nanoid } from 'nanoid';
 import { type DropReason, type MailboxCounters, newCounters } from './counters.js';
-import { type Address, Directory } from './directory.js';
+import { Directory } from './directory.js';
 import { Door, type Handler } from './door.js';
 import { Incarnations } from './incarnations.js';
 import { completeLimits, type MailboxLimits } from './limits.js';
