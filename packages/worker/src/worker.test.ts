@@ -232,3 +232,11 @@ test('output is sent now and then, and its end with the report, every byte once 
     { output: [{ stream: 'stdout', bytes: bytesOf('three') }], outputBytes: 13 },
   ]);
 });
+
+test('a worker that is told what it does already says that it does: central may not know', () => {
+  const bench = new Bench().welcome();
+  bench.receive(CENTRAL, { type: 'drain', on: true });
+  expect(bench.take('register')).toMatchObject([{ draining: true }]);
+  bench.receive(CENTRAL, { type: 'drain', on: true });
+  expect(bench.take('register')).toMatchObject([{ draining: true }]);
+});

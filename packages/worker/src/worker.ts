@@ -425,7 +425,11 @@ export class Worker implements Machine<WorkerTimer> {
   // ---- draining
 
   #setDraining(on: boolean, now: Millis): void {
-    if (on === this.#draining) return this.#sayIfDrained();
+    if (on === this.#draining) {
+      // Whoever says so believes otherwise.
+      this.#register(now);
+      return this.#sayIfDrained();
+    }
     this.#draining = on;
     this.#saidDrained = false;
     if (on) {
