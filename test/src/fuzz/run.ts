@@ -1,0 +1,357 @@
+import {
+  type Address,
+  drawIndex,
+  type Message,
+  type MessageType,
+  type Millis,
+  parseJobSpec,
+  Random,
+} from '@goshawk/core';
+import { type Job, TaskState } from '@goshawk/scheduler';
+import { type Course, outcomeOf } from '../stepped/executor.js';
+import type { Envelope } from '../stepped/network.js';
+import { type Party, SteppedCluster } from '../stepped/stepped-cluster.js';
+import type { Incident, Mishap, Scenario } from './scenario.js';
+
+/** Longer than any lease. ms */
+const CUT_OFF_MS = 8_000;
+/** After the last incident everything must have come to an end within this. ms */
+const PATIENCE_MS = 2_000_000;
+/** …and after that nothing may be left anywhere within this. ms */
+const CALM_MS = 600_000;
+/** Between two deliveries at most. ms */
+const STEP_MS = 0.1;
+/** Of the messages that may be lost or doubled, so many are. */
+const FAULT_PROBABILITY = 0.08;
+
+export interface Report {
+  readonly scenario: Scenario;
+  readonly cluster: SteppedCluster;
+  readonly jobs: readonly { readonly owner: Party; readonly job: Job; readonly mayFail: boolean }[];
+  /** Ended jobs, in order, doubles included. */
+  readonly ended: readonly Job[];
+  readonly steps: number;
+}
+
+/** A scenario as it goes: which message is next, what is lost, whom a mishap hits is drawn from its seed. */
+export class FuzzRun {
+  readonly #scenario: Scenario;
+  readonly #log: ((line: string) => void) | undefined;
+  readonly #random: Random;
+  readonly #cluster: SteppedCluster;
+  readonly #operator: Party;
+  readonly #jobs: { owner: Party; job: Job; mayFail: boolean }[] = [];
+  readonly #ended: Job[] = [];
+  /** Attempts that were executed: none may be twice. */
+  readonly #executed = new Set<string>();
+  /** Address → when it is heard again. */
+  readonly #cutOff = new Map<Address, Millis>();
+  /** The last message of this kind between these two was lost; the next gets through. */
+  readonly #lostLast = new Set<string>();
+  readonly #terminating = new Set<Party>();
+  /** Jobs of which an attempt may fail. */
+  readonly #failing = new Set<string>();
+  #request = 1;
+  #steps = 0;
+
+  constructor(scenario: Scenario, log?: (line: string) => void) {
+    this.#scenario = scenario;
+    this.#log = log;
+    this.#random = Random.seeded(`${scenario.seed}/run`);
+    this.#cluster = new SteppedCluster({
+      settings: scenario.settings,
+      seed: scenario.seed,
+      killMs: () => scenario.killMs * this.#random.next(),
+      courseOf: ({ payload, identity }) => this.#courseOf(payload, identity),
+      observer: {
+        jobEnded: (_, job) => this.#ended.push(job),
+        drained: (party) => this.#drained(party),
+        executed: (_, __, order) => this.#executedOnce(order.identity),
+        stepped: () => {
+          this.#steps++;
+        },
+      },
+    });
+    this.#operator = this.#cluster.addClient('operator');
+  }
+
+  play(): Report {
+    const { incidents, schedulers, workers } = this.#scenario;
+    this.#cluster.addCentral();
+    for (let i = 1; i <= schedulers; i++) this.#cluster.addScheduler(`s${i}`);
+    for (let i = 1; i <= workers; i++) this.#addWorker(`w${i}`);
+    for (const incident of incidents) {
+      this.#runTo(incident.at);
+      this.#happen(incident);
+    }
+    const lastAt = incidents.at(-1)?.at ?? 0;
+    this.#runTo(Math.max(lastAt, ...this.#cutOff.values()));
+    this.#heal();
+    this.#runUntil(
+      () => this.#isDone(),
+      PATIENCE_MS,
+      () => this.#heal(),
+    );
+    if (this.#isDone()) this.#runUntil(() => leaks(this.#cluster).length === 0, CALM_MS);
+    return {
+      scenario: this.#scenario,
+      cluster: this.#cluster,
+      jobs: this.#jobs,
+      ended: this.#ended,
+      steps: this.#steps,
+    };
+  }
+
+  /** @param lookIn is called every ten seconds */
+  #runUntil(reached: () => boolean, patienceMs: number, lookIn?: () => void): void {
+    const deadline = this.#cluster.now + patienceMs;
+    for (let i = 1; this.#cluster.now < deadline && !reached(); i++) {
+      this.#runTo(this.#cluster.now + 500);
+      if (i % 20 === 0) lookIn?.();
+    }
+  }
+
+  #isDone(): boolean {
+    return this.#jobs.every(({ owner, job }) => job.hasEnded || !owner.alive);
+  }
+
+  // ---- the clock and the network
+
+  #runTo(time: number): void {
+    const cluster = this.#cluster;
+    for (;;) {
+      const eventAt = cluster.nextEventAt();
+      if (eventAt <= cluster.now) {
+        cluster.happenNext();
+        continue;
+      }
+      const heads = cluster.network.heads().filter((envelope) => !this.#isHeld(envelope));
+      const next = Math.min(eventAt, time);
+      const overdue = heads.filter(({ sentAt }) => sentAt + this.#scenario.delayMaxMs <= next);
+      const isEager = this.#chance(this.#scenario.eagerness);
+      if (cluster.now < next && heads.length > 0 && (overdue.length > 0 || isEager)) {
+        cluster.now = Math.min(next, cluster.now + STEP_MS * this.#random.next());
+        this.#deliver(this.#pick(overdue.length > 0 ? overdue : heads));
+      } else if (eventAt <= time) {
+        cluster.happenNext();
+      } else {
+        break;
+      }
+    }
+    cluster.now = Math.max(cluster.now, time);
+  }
+
+  #isHeld({ from, to }: Envelope): boolean {
+    const { now } = this.#cluster;
+    return (this.#cutOff.get(from) ?? 0) > now || (this.#cutOff.get(to) ?? 0) > now;
+  }
+
+  #deliver({ from, to, message }: Envelope): void {
+    const { lost = [], doubled = [] } = this.#scenario.weather;
+    const { network } = this.#cluster;
+    const key = `${from} ${to} ${message.type}`;
+    if (lost.includes(message.type) && !this.#lostLast.has(key) && this.#chance(FAULT_PROBABILITY)) {
+      this.#lostLast.add(key);
+      this.#tell('lost', { from, to, message });
+      network.take(from, to);
+      return;
+    }
+    this.#lostLast.delete(key);
+    if (doubled.includes(message.type) && this.#chance(FAULT_PROBABILITY)) {
+      // Comes again behind what is on its way already.
+      network.send(from, to, message, this.#cluster.now);
+    }
+    this.#tell('delivered', { from, to, message });
+    this.#cluster.deliver(from, to);
+  }
+
+  #tell(what: string, { from, to, message }: Pick<Envelope, 'from' | 'to' | 'message'>): void {
+    if (this.#log === undefined) return;
+    const nameOf = (party: Address) => this.#cluster.party(party).name;
+    const { now } = this.#cluster;
+    this.#log(`${now.toFixed(2)} ${nameOf(from)} → ${nameOf(to)} ${what} ${JSON.stringify(message)}`);
+  }
+
+  // ---- what happens
+
+  #happen(incident: Incident): void {
+    if (incident.kind !== 'submit') return this.#mishap(incident.kind);
+    const owner = this.#pick(this.#cluster.alive('scheduler'));
+    const scheduler = this.#cluster.schedulerOf(owner);
+    const spec = parseJobSpec(incident.job);
+    if (!scheduler.isReady || scheduler.whyImpossible(spec) !== undefined) return;
+    this.#cluster.step(owner, () => {
+      const job = scheduler.submit(spec, undefined, this.#cluster.now);
+      const mayFail = spec.timeoutMs !== undefined || this.#chance(0.2);
+      if (mayFail) this.#failing.add(job.id);
+      this.#jobs.push({ owner, job, mayFail });
+    });
+  }
+
+  #mishap(kind: Mishap): void {
+    const cluster = this.#cluster;
+    const workers = cluster.alive('worker').filter((worker) => !this.#terminating.has(worker));
+    switch (kind) {
+      case 'killWorker':
+        return this.#killWorker(this.#pick(workers));
+      case 'cutOffWorker':
+        this.#cutOff.set(this.#pick(workers).address, cluster.now + CUT_OFF_MS);
+        return;
+      case 'cutOffScheduler':
+        this.#cutOff.set(this.#pick(cluster.alive('scheduler')).address, cluster.now + CUT_OFF_MS);
+        return;
+      case 'killScheduler': {
+        const scheduler = this.#pick(cluster.alive('scheduler'));
+        cluster.kill(scheduler);
+        // What a dead incarnation still had to say is dropped by the mailbox when its successor speaks.
+        cluster.network.forget(({ from }) => from === scheduler.address);
+        cluster.addScheduler(nextIncarnation(scheduler.name));
+        return;
+      }
+      case 'killCentral':
+        cluster.kill(cluster.centralParty);
+        cluster.addCentral(nextIncarnation(cluster.centralParty.name));
+        return;
+      case 'terminateWorker': {
+        const worker = this.#pick(workers);
+        if (workers.length < 3) return;
+        this.#terminating.add(worker);
+        return cluster.step(worker, () => cluster.workerOf(worker).drain(cluster.now));
+      }
+      case 'drainWorker':
+      case 'undrainWorker':
+        return this.#drain(this.#pick(workers), kind === 'drainWorker');
+      case 'cancelJob': {
+        const open = this.#jobs.filter(({ owner, job }) => !job.hasEnded && owner.alive);
+        if (open.length === 0) return;
+        const { owner, job } = this.#pick(open);
+        return cluster.step(owner, () => cluster.schedulerOf(owner).cancel(job, cluster.now));
+      }
+    }
+  }
+
+  #addWorker(name: string): void {
+    this.#cluster.addWorker(name, this.#scenario.slots, this.#scenario.capacity);
+  }
+
+  #killWorker(worker: Party): void {
+    this.#cluster.kill(worker);
+    if (this.#chance(0.7) || this.#cluster.alive('worker').length < 3) {
+      this.#addWorker(nextIncarnation(worker.name));
+    }
+  }
+
+  #drain(worker: Party, on: boolean): void {
+    const name = worker.name.split('/')[0]!;
+    const request: Message = { type: 'drainWorker', request: this.#request++, worker: name, on };
+    this.#cluster.sendAs(this.#operator, this.#cluster.centralParty, request);
+  }
+
+  /** Drained workers go, and the rest takes work again. */
+  #heal(): void {
+    for (const worker of this.#cluster.alive('worker')) {
+      if (!this.#terminating.has(worker)) this.#drain(worker, false);
+    }
+  }
+
+  #drained(party: Party): void {
+    if (!this.#terminating.has(party)) return;
+    this.#cluster.workerOf(party).leave();
+    this.#cluster.kill(party);
+  }
+
+  // ---- tasks
+
+  #courseOf(payload: unknown, identity: unknown): Course {
+    const { sleep } = payload as { sleep: number };
+    const { GOSHAWK_JOB } = identity as { GOSHAWK_JOB: string };
+    const fails = this.#failing.has(GOSHAWK_JOB) && this.#chance(0.2);
+    return { runMs: sleep, outcome: outcomeOf(fails ? 'failed' : 'completed') };
+  }
+
+  #executedOnce(identity: unknown): void {
+    const { GOSHAWK_JOB, GOSHAWK_TASK, GOSHAWK_ATTEMPT } = identity as Record<string, string>;
+    // A scheduler that was started again counts its jobs anew.
+    if (this.#scenario.weather.schedulersDie) return;
+    const attempt = `${GOSHAWK_JOB} task ${GOSHAWK_TASK} attempt ${GOSHAWK_ATTEMPT}`;
+    if (this.#executed.has(attempt)) throw new Error(`${attempt} was executed twice`);
+    this.#executed.add(attempt);
+  }
+
+  #pick<T>(of: readonly T[]): T {
+    return of[drawIndex(() => this.#random.next(), of.length)]!;
+  }
+
+  #chance(probability: number): boolean {
+    return this.#random.next() < probability;
+  }
+}
+
+function nextIncarnation(name: string): string {
+  const [plain, number = '1'] = name.split('/');
+  return `${plain}/${Number(number) + 1}`;
+}
+
+/** Everything that is wrong with how a run came out, a line each. */
+export function complaintsAbout({ scenario, cluster, jobs, ended }: Report): string[] {
+  const complaints: string[] = [];
+  for (const { owner, job, mayFail } of jobs) {
+    if (!owner.alive) continue;
+    const states = [...job.states].map((state) => Object.keys(TaskState)[state]).join(' ');
+    if (!job.hasEnded) {
+      const probes = job.stages.map((stage) => stage.probesOut).join(' ');
+      complaints.push(`${job.id} (${job.class}) has not ended: ${states}; probes out: ${probes}`);
+      continue;
+    }
+    if (ended.filter((other) => other === job).length !== 1)
+      complaints.push(`${job.id} ended more than once`);
+    if (job.attemptsLost > 0 && !losesAttempts(scenario))
+      complaints.push(`${job.id} lost ${job.attemptsLost} attempts, though no worker was lost`);
+    const mustComplete = !mayFail && !job.cancelling;
+    if (mustComplete && job.state !== 'completed')
+      complaints.push(`${job.id} is ${job.state} for no reason: ${states}`);
+  }
+  return [...complaints, ...wrongCounts(cluster, jobs), ...leaks(cluster)];
+}
+
+/** Whether a worker may be lost, leave, or be told to drop what it runs. */
+function losesAttempts({ weather, delayMaxMs }: Scenario): boolean {
+  const { workersDie, workersCutOff, schedulersCutOff, drains, lost, centralDies } = weather;
+  // A welcome that takes seconds may be that of a central that has died since, and cost the lease.
+  const isMisled = centralDies === true && delayMaxMs > 300;
+  return (
+    isMisled || lost !== undefined || [workersDie, workersCutOff, schedulersCutOff, drains].includes(true)
+  );
+}
+
+function wrongCounts(cluster: SteppedCluster, jobs: Report['jobs']): string[] {
+  return cluster.alive('scheduler').flatMap((owner) => {
+    const { tasksCompleted } = cluster.schedulerOf(owner).counters;
+    const completed = jobs
+      .filter((entry) => entry.owner === owner)
+      .reduce((sum, { job }) => sum + job.countOf(TaskState.completed), 0);
+    return completed === tasksCompleted
+      ? []
+      : [`${owner.name} counted ${tasksCompleted} completed tasks, its jobs have ${completed}`];
+  });
+}
+
+/** What is still held somewhere when nothing is left to do. */
+function leaks(cluster: SteppedCluster): string[] {
+  const complaints: string[] = [];
+  for (const worker of cluster.alive('worker')) {
+    if (!cluster.workerOf(worker).isIdle) complaints.push(`${worker.name} is not idle`);
+  }
+  for (const scheduler of cluster.alive('scheduler')) {
+    const { activeJobs } = cluster.schedulerOf(scheduler);
+    if (activeJobs > 0) complaints.push(`${scheduler.name} holds ${activeJobs} jobs`);
+  }
+  const { pendingTasks, placedTasks } = cluster.central;
+  if (pendingTasks > 0) complaints.push(`central holds ${pendingTasks} tasks that wait for a worker`);
+  if (placedTasks > 0) complaints.push(`central believes that ${placedTasks} tasks are at workers`);
+  const harmless: readonly MessageType[] = ['heartbeat', 'heartbeatAck', 'steal', 'stolen', 'usage'];
+  for (const { message } of cluster.network.all()) {
+    if (!harmless.includes(message.type)) complaints.push(`a ${message.type} is still on its way`);
+  }
+  return complaints;
+}

@@ -1,0 +1,165 @@
+import {
+  type ClusterSettings,
+  DEFAULT_POLICY,
+  drawIndex,
+  type JobInput,
+  LIVE_TIMINGS,
+  type MessageType,
+  POLICY_NAMES,
+  PRESETS,
+  Random,
+  type Resources,
+} from '@goshawk/core';
+
+export const CUTOFF_MS = 400;
+
+/** What may happen to a cluster in a run. Everything else is drawn from the seed. */
+export interface Weather {
+  /** Workers are killed and come back under their names as new incarnations. */
+  readonly workersDie?: boolean;
+  /** Workers are cut off for longer than their lease, then heard again. */
+  readonly workersCutOff?: boolean;
+  readonly schedulersDie?: boolean;
+  readonly schedulersCutOff?: boolean;
+  readonly centralDies?: boolean;
+  /** Workers drain: for good, as by SIGTERM, or until the operator says otherwise. */
+  readonly drains?: boolean;
+  readonly cancels?: boolean;
+  readonly lost?: readonly MessageType[];
+  readonly doubled?: readonly MessageType[];
+}
+
+export type Mishap =
+  | 'killWorker'
+  | 'cutOffWorker'
+  | 'killScheduler'
+  | 'cutOffScheduler'
+  | 'killCentral'
+  | 'terminateWorker'
+  | 'drainWorker'
+  | 'undrainWorker'
+  | 'cancelJob';
+
+export type Incident =
+  | { readonly at: number; readonly kind: 'submit'; readonly job: JobInput }
+  | { readonly at: number; readonly kind: Mishap };
+
+export interface Scenario {
+  readonly seed: string;
+  readonly settings: ClusterSettings;
+  readonly workers: number;
+  readonly slots: number;
+  readonly capacity: Resources;
+  readonly schedulers: number;
+  /** A message takes at most so long, unless its sender or receiver is cut off. ms */
+  readonly delayMaxMs: number;
+  /** How eagerly messages are delivered before the clock goes on; in (0, 1). */
+  readonly eagerness: number;
+  readonly killMs: number;
+  readonly incidents: readonly Incident[];
+  readonly weather: Weather;
+}
+
+class Draw {
+  readonly #random: () => number;
+
+  constructor(random: () => number) {
+    this.#random = random;
+  }
+
+  /** Uniform in from … to, whole numbers. */
+  int(from: number, to: number): number {
+    return from + drawIndex(this.#random, to - from + 1);
+  }
+
+  pick<T>(of: readonly T[]): T {
+    return of[drawIndex(this.#random, of.length)]!;
+  }
+
+  chance(probability: number): boolean {
+    return this.#random() < probability;
+  }
+}
+
+/** Everything about a run, from its seed. */
+export function drawScenario(seed: string, weather: Weather): Scenario {
+  const random = Random.seeded(seed);
+  const draw = new Draw(() => random.next());
+  const workers = draw.int(3, 8);
+  const capacity: Resources = draw.chance(0.3) ? { memory: 10 } : {};
+  const incidents: Incident[] = [];
+  for (let i = draw.int(4, 16); i > 0; i--) {
+    incidents.push({ at: draw.int(1_500, 8_000), kind: 'submit', job: drawJob(draw, capacity) });
+  }
+  for (const kind of mishapsOf(weather)) {
+    for (let i = draw.int(0, 3); i > 0; i--) incidents.push({ at: draw.int(1_500, 12_000), kind });
+  }
+  return {
+    seed,
+    settings: drawSettings(draw),
+    workers,
+    slots: draw.pick([1, 1, 2, 3]),
+    capacity,
+    schedulers: draw.int(1, 3),
+    delayMaxMs: draw.pick([1, 30, 300, 2_000]),
+    eagerness: draw.pick([0.5, 0.8, 0.95, 0.99]),
+    killMs: draw.pick([0, 0, 5, 100]),
+    incidents: incidents.sort((one, other) => one.at - other.at),
+    weather,
+  };
+}
+
+function mishapsOf(weather: Weather): Mishap[] {
+  const mishaps: Mishap[] = [];
+  if (weather.workersDie) mishaps.push('killWorker');
+  if (weather.workersCutOff) mishaps.push('cutOffWorker');
+  if (weather.schedulersDie) mishaps.push('killScheduler');
+  if (weather.schedulersCutOff) mishaps.push('cutOffScheduler');
+  if (weather.centralDies) mishaps.push('killCentral');
+  if (weather.drains) mishaps.push('terminateWorker', 'drainWorker', 'undrainWorker');
+  if (weather.cancels) mishaps.push('cancelJob', 'cancelJob');
+  return mishaps;
+}
+
+function drawSettings(draw: Draw): ClusterSettings {
+  const policy = draw.pick(POLICY_NAMES);
+  return {
+    policy: {
+      ...DEFAULT_POLICY,
+      policy,
+      preset: { ...PRESETS[policy] },
+      cutoffMs: CUTOFF_MS,
+      shortPartition: draw.pick([0, 0.17, 0.4, 0.7, 'auto'] as const),
+      probeRatio: draw.pick([1, 1.5, 2, 3]),
+      stealCap: draw.pick([1, 2, 10]),
+      stealLimit: draw.pick([null, 1, 3]),
+      stealRetry: draw.pick(['never', 'backoff'] as const),
+      cancel: draw.pick(['proactive', 'lazy'] as const),
+    },
+    timings: LIVE_TIMINGS,
+  };
+}
+
+function drawJob(draw: Draw, capacity: Resources): JobInput {
+  const long = draw.chance(0.35);
+  const sleepMs = () => (long ? draw.int(CUTOFF_MS, 3_000) : draw.int(1, 200));
+  const tasks = () => Array.from({ length: draw.int(1, 8) }, () => ({ sleep: sleepMs() }));
+  const stages = draw.int(1, 4);
+  const demanding = capacity.memory !== undefined && draw.chance(0.6);
+  return {
+    estimate: long ? CUTOFF_MS * draw.int(1, 4) : draw.int(0, CUTOFF_MS - 1),
+    retries: draw.pick([0, 0, 1, 3]),
+    ...(draw.chance(0.15) ? { timeout: long ? 1_000 : 100 } : {}),
+    ...(draw.chance(0.25) ? { maxRunning: draw.int(1, 4) } : {}),
+    ...(demanding ? { demand: { memory: draw.int(1, 10) } } : {}),
+    ...(stages === 1 || draw.chance(0.6)
+      ? { tasks: tasks() }
+      : {
+          stages: Array.from({ length: stages }, (_, i) => ({
+            name: `stage ${i}`,
+            after: Array.from({ length: i }, (_, before) => `stage ${before}`).filter(() => draw.chance(0.5)),
+            tasks: tasks(),
+          })),
+        }),
+  };
+}

@@ -1,0 +1,58 @@
+import { MESSAGE_TYPES, MESSAGES, type MessageType, type Role } from '@goshawk/core';
+import type { Weather } from './scenario.js';
+
+const isBetweenMachines = (type: MessageType) => {
+  const roles: readonly Role[] = [...MESSAGES[type].from, ...MESSAGES[type].to];
+  return !roles.includes('client');
+};
+
+/**
+ * Messages whose loss is not made up for yet, though the table says that it is, or will be. A process that
+ * dies takes none of these along unnoticed: what is lost with it is.
+ */
+const NOT_SURVIVED_YET: readonly MessageType[] = [
+  // The owner believes that it is there, and nobody looks.
+  'probe',
+  'stolen',
+  'moved',
+  'assign',
+  'declined',
+  // The owner learns of the question only when it comes again, and counts the probe as still out.
+  'ask',
+  // Central's account of the worker is too high until that registers again.
+  'placementEnded',
+];
+
+/** What is known to happen to clusters, one at a time and together. */
+export const WEATHERS: Readonly<Record<string, Weather>> = {
+  'nothing but delays': {},
+  'cancelled jobs': { cancels: true },
+  'draining workers': { drains: true, cancels: true },
+  'dying workers': { workersDie: true, cancels: true },
+  'workers cut off': { workersCutOff: true },
+  'schedulers cut off': { schedulersCutOff: true },
+  'dying schedulers': { schedulersDie: true },
+  'dying centrals': { centralDies: true },
+  'doubled messages': {
+    cancels: true,
+    drains: true,
+    workersDie: true,
+    doubled: MESSAGE_TYPES.filter(isBetweenMachines),
+  },
+  'lost messages': {
+    cancels: true,
+    drains: true,
+    workersDie: true,
+    lost: MESSAGE_TYPES.filter((type) => isBetweenMachines(type) && !NOT_SURVIVED_YET.includes(type)),
+  },
+  // Not together with dying schedulers: a worker that hears of no central when its owner dies, or of a new
+  // one that never knew that owner, reports to it for ever.
+  'everything at once': {
+    workersDie: true,
+    workersCutOff: true,
+    schedulersCutOff: true,
+    centralDies: true,
+    drains: true,
+    cancels: true,
+  },
+};
