@@ -1,8 +1,9 @@
 import { resolve } from 'node:path';
 import { InputError } from '@goshawk/core';
-import { configureGenerator, FORMATS, GENERATORS, writeTrace } from '@goshawk/traces';
+import { configureGenerator, formatToWrite, GENERATORS, writeTrace } from '@goshawk/traces';
 import { defineCommand, ExitCode } from '../command.js';
 import { jobsShown } from '../workload.js';
+import { TARGET_OPTIONS } from './trace-convert.js';
 
 const generators = Object.values(GENERATORS);
 
@@ -10,21 +11,17 @@ export const traceGenerateCommand = defineCommand({
   name: 'trace generate',
   words: 'GENERATOR[:OPTION=VALUE,…]',
   wordsMax: 1,
-  describe: `make a workload and write it as a .tr file: ${Object.keys(GENERATORS).join(', ')}`,
+  describe: `make a workload and write it as a trace: ${Object.keys(GENERATORS).join(', ')}`,
   examples: [
     ['goshawk trace generate google-like:jobs=3300,seed=7 --out jobs.tr', 'a sample like that of Google'],
     ['goshawk trace generate motivation --out - | head', 'on stdout'],
     ['goshawk trace generate --list', 'what there is, with the options of each'],
   ],
   options: {
-    out: {
-      type: 'text',
-      flagOnly: true,
-      describe: 'the file to write (gzip’d if its name ends in .gz); - for stdout',
-    },
+    ...TARGET_OPTIONS,
     list: { type: 'flag', flagOnly: true, describe: 'show the generators and their options' },
   },
-  async run(context, { out, list }, { words }) {
+  async run(context, { out, format: name, list }, { words }) {
     const { json } = context.global;
     if (list) {
       if (json) context.json(listing());
@@ -41,7 +38,8 @@ export const traceGenerateCommand = defineCommand({
       throw new InputError('usage', '--json and --out - both want stdout', 'name a file');
     const { canonical, generate, jobCount } = configureGenerator(spec);
     const jobs = jobsShown(context, { jobs: generate, jobCount }, 'writing jobs');
-    const format = FORMATS.tr!;
+    // On stdout, .tr is what other simulators read.
+    const format = formatToWrite(out === '-' ? 'stdout.tr' : out, name);
     if (out === '-') {
       for await (const text of format.write(jobs)) context.stdout.write(text);
       return ExitCode.done;
