@@ -159,6 +159,21 @@ test('a registration overrides what is known of a worker, but not what may be on
   expect(bench.central.placedTasks).toBe(0);
 });
 
+test('an idle worker holds nothing but what may be on its way there', () => {
+  const bench = new Bench({ shortPartition: 0 });
+  bench.register(W1);
+  bench.place(2);
+  bench.receive(W1, { type: 'placementStarted', owner: OWNER, job: 1, task: 0, attempt: 1 });
+  bench.now = 1_000;
+  bench.receive(W1, { type: 'heartbeat', busy: 1, queued: 1 });
+  expect(bench.central.placedTasks).toBe(2);
+  bench.receive(W1, { type: 'heartbeat', busy: 0, queued: 0 });
+  expect(bench.central.placedTasks).toBe(1);
+  bench.now = 1_000 + LIVE_TIMINGS.leaseMs;
+  bench.receive(W1, { type: 'heartbeat', busy: 0, queued: 0 });
+  expect(bench.central.placedTasks).toBe(0);
+});
+
 test('an older attempt that comes late changes nothing', () => {
   const bench = new Bench({ shortPartition: 0 });
   bench.register(W1);

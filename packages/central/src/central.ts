@@ -368,6 +368,7 @@ export class Central implements Machine<CentralTimer> {
       worker.busy = busy;
       worker.queued = queued;
       if (worker.drainWanted && !worker.draining) this.#env.send(from, { type: 'drain', on: true });
+      if (busy === 0 && queued === 0 && this.#queue.isBusy(from)) this.#holdsNothing(from, now);
     } else if (scheduler !== undefined) {
       scheduler.heardAt = now;
       scheduler.jobs = busy;
@@ -378,6 +379,12 @@ export class Central implements Machine<CentralTimer> {
     // What is about to be published has not been missed.
     if (!this.#publisher.hasNews)
       this.#env.send(from, { type: 'heartbeatAck', version: this.#publisher.version });
+  }
+
+  /** An idle worker holds no placed tasks but those on their way to it: the end of others was not heard. */
+  #holdsNothing(worker: Address, now: Millis): void {
+    this.#queue.restore(worker, [], this.#onTheWaySince(now), now);
+    if (this.#split.short !== this.#shortWanted) this.#relabel(now);
   }
 
   #resync(from: Address, now: Millis): void {

@@ -19,8 +19,6 @@ const NOT_SURVIVED_YET: readonly MessageType[] = [
   'declined',
   // The owner learns of the question only when it comes again, and counts the probe as still out.
   'ask',
-  // Central's account of the worker is too high until that registers again.
-  'placementEnded',
 ];
 
 /** What is known to happen to clusters, one at a time and together. */

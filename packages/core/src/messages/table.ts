@@ -248,7 +248,7 @@ export const MESSAGES = {
   placementEnded: message(
     'worker',
     'central',
-    'Lost: the worker’s waiting time is too high until it registers again.',
+    'Lost: the worker’s waiting time is too high until it is idle, or registers again.',
     {
       owner: address,
       job,
