@@ -99,11 +99,11 @@ export class Enlistment {
     if (heartbeatMs > 0) this.#env.setTimer('heartbeat', 0, now + heartbeatMs);
   }
 
-  /** Workers that have had a lease's time to come to the present central, and have not. */
-  dropMissingWorkers(now: Millis): readonly Address[] {
+  /** Workers that have had a lease's time to come to the present central, while that was heard, and have not. */
+  dropMissingWorkers(): readonly Address[] {
     const { leaseMs } = this.timings;
-    const isEarly = this.#central === NOBODY || now - this.#welcomedAt <= leaseMs;
-    return isEarly ? [] : this.#members.dropUnconfirmed(now - leaseMs);
+    const isEarly = this.#central === NOBODY || this.#heardAt - this.#welcomedAt <= leaseMs;
+    return isEarly ? [] : this.#members.dropUnconfirmed(this.#heardAt - leaseMs);
   }
 
   /** Run time of a task that completed, for central's share of short work. */

@@ -165,6 +165,18 @@ describe('a worker that central has not told of', () => {
   });
 });
 
+test('a central that is silent has nobody taken for gone', () => {
+  const bench = new Bench();
+  bench.members(W1);
+  const job = bench.submit({ tasks: [{ sleep: 1 }] });
+  bench.ask(W2, job);
+  for (let i = 0; i < 10; i++) {
+    bench.now += heartbeatMs;
+    bench.scheduler.wake('heartbeat', 0, bench.now);
+  }
+  expect(job.attemptsLost).toBe(0);
+});
+
 describe('clients', () => {
   test('a scheduler that drains takes no job, also not one tried again', () => {
     const bench = new Bench();

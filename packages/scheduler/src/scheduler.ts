@@ -97,7 +97,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   wake(timer: SchedulerTimer, _key: number, now: Millis): void {
     switch (timer) {
       case 'heartbeat':
-        this.#workersLost(this.#enlistment.dropMissingWorkers(now), now);
+        this.#workersLost(this.#enlistment.dropMissingWorkers(), now);
         return this.#enlistment.beat(this.#jobs.activeCount, () => this.#waitingTasks(), now);
       case 'sweep':
         return this.#sweep(now);
