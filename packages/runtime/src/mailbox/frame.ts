@@ -18,10 +18,11 @@ export const PROTOCOL_VERSION = 1;
 
 /** Levels of nesting around a body. */
 const FRAME_NESTING = 2;
-/** The head, and what is in it. */
-const HEAD_VALUES = 4;
-/** The array around a body, from, to. */
-const MESSAGE_VALUES = 3;
+const HEAD_FIELDS = 3;
+const MAIL_FIELDS = 3;
+/** Values of a frame beside its messages, and of a message beside its body. */
+const HEAD_VALUES = 1 + HEAD_FIELDS;
+const MESSAGE_VALUES = MAIL_FIELDS;
 /** Says that an array follows; its count takes the next 4 bytes. */
 const ARRAY_32 = 0xdd;
 const ARRAY_32_BYTES = 5;
@@ -171,17 +172,19 @@ export class FrameWriter {
  */
 export function openFrame(bytes: Buffer, limits: MailboxLimits): OpenedFrame {
   const { frameValuesMax: valuesMax, nestingMax } = limits;
-  const frame = unpack(bytes, { valuesMax, nestingMax: nestingMax + FRAME_NESTING });
-  if (!Array.isArray(frame) || !Array.isArray(frame[0]) || typeof frame[0][0] !== 'number') {
+  const unpacked = unpack(bytes, { valuesMax, nestingMax: nestingMax + FRAME_NESTING });
+  const frame: unknown[] = Array.isArray(unpacked) ? unpacked : [];
+  const head = frame[0];
+  if (!Array.isArray(head) || typeof head[0] !== 'number') {
     throw new MalformedFrameError('not a frame');
   }
-  const [version, target, sender, ...rest] = frame[0];
+  const [version, target, sender] = head;
   if (version !== PROTOCOL_VERSION) {
     throw new MalformedFrameError(
       `protocol version ${version}; this process speaks version ${PROTOCOL_VERSION}`,
     );
   }
-  if (!isIncarnation(target) || rest.length > 0) {
+  if (head.length !== HEAD_FIELDS || !isIncarnation(target)) {
     throw new MalformedFrameError('the head of the frame is not sound');
   }
   if (sender !== null && !isIncarnation(sender)) {
@@ -195,5 +198,7 @@ export function openFrame(bytes: Buffer, limits: MailboxLimits): OpenedFrame {
 }
 
 function isMail(value: unknown): value is Mail {
-  return Array.isArray(value) && value.length === 3 && isPartyIndex(value[0]) && isPartyIndex(value[1]);
+  return (
+    Array.isArray(value) && value.length === MAIL_FIELDS && isPartyIndex(value[0]) && isPartyIndex(value[1])
+  );
 }

@@ -9,7 +9,7 @@ export interface MailboxLimits {
   readonly frameBytesMax: number;
   /** A frame that has gathered this many bytes is closed, and a new one begun. */
   readonly frameBytesTarget: number;
-  /** Most values (numbers, strings, arrays, …) in one frame; a byte of a frame can cost 40 of memory. */
+  /** Most values (numbers, strings, arrays, …) in one frame; a byte of a frame can cost 64 of memory. */
   readonly frameValuesMax: number;
   /** Deepest nesting of arrays and maps in a message body. */
   readonly nestingMax: number;

@@ -64,7 +64,7 @@ export class Link {
   }
 
   add(target: string, from: number, to: number, body: unknown): LinkRefusal | undefined {
-    if (this.retired.size > 0 && this.retired.has(target)) {
+    if (this.retired.has(target)) {
       return SUPERSEDED;
     }
     const refusal = this.outbox.add(target, from, to, body);

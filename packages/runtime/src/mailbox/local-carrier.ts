@@ -1,6 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Carrier, Transmission } from './carrier.js';
 import type { PackedFrame } from './frame.js';
-import { nextTurn } from './turn.js';
 
 /**
  * Carries frames to parties of the same process: through the same encoding, the same bounds and the same

@@ -187,7 +187,7 @@ export class Mailbox {
     if (refusal === undefined) {
       return undefined;
     }
-    if (refusal.reason === 'tooLarge' || refusal.reason === 'unencodable') {
+    if ('error' in refusal) {
       this.log.warn(process.name, refusal.reason, `cannot send to ${process.name}: ${refusal.error.message}`);
     }
     return refusal.reason;

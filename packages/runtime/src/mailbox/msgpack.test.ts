@@ -199,6 +199,46 @@ describe('bytes from outside', () => {
     expect(() => decode(bytes)).toThrow(MalformedFrameError);
   });
 
+  test('whatever is accepted could have been sent', () => {
+    const token = fc.oneof(
+      fc.constantFrom(
+        0x80,
+        0x81,
+        0x82,
+        0x90,
+        0x91,
+        0x92,
+        0x93,
+        0xa0,
+        0xa1,
+        0xc0,
+        0xc2,
+        0xc4,
+        0xca,
+        0xcb,
+        0xcc,
+      ),
+      fc.constantFrom(0xcf, 0xd3, 0xd9, 0xdc, 0xde, 0, 1, 0x40, 0x61, 0xe0),
+      fc.nat(255),
+    );
+    let accepted = 0;
+    fc.assert(
+      fc.property(fc.array(token, { maxLength: 24 }), (bytes) => {
+        let value: unknown;
+        try {
+          value = decode(bytes);
+        } catch (error) {
+          expect(error).toBeInstanceOf(MalformedFrameError);
+          return;
+        }
+        accepted++;
+        deepStrictEqual(roundTrip(value), withoutNegativeZero(value));
+      }),
+      { seed: SEED, numRuns: 20_000 },
+    );
+    expect(accepted).toBeGreaterThan(500);
+  });
+
   test('a key cannot be the prototype', () => {
     const value = decode([0x81, 0xa9, ...Buffer.from('__proto__'), 0x81, 0xa1, 0x61, 1]) as { a?: unknown };
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);

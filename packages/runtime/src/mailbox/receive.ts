@@ -1,8 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Dealer, Router } from 'zeromq';
 import type { MailboxLimits } from './limits.js';
 import type { ThrottledLog } from './log.js';
-import { nextTurn } from './turn.js';
 
 /** @returns how many messages were handled. */
 export type Receiver = (parts: readonly Buffer[]) => number;
