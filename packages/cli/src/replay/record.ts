@@ -1,8 +1,8 @@
 import type { PolicySettings } from '@goshawk/core';
 import type { OptionValues } from '@goshawk/report';
+import type { Shape } from './contract.js';
 import type { ReplayOptions } from './options.js';
 import type { ReplayPlan } from './plan.js';
-import type { Shape } from './targets.js';
 
 /** Every setting that shaped a run. Times are in seconds of the run, as everything that is reported of it. */
 export function optionsRecord(

@@ -3,11 +3,12 @@ import type { Context } from '../context.js';
 import { policySettings } from '../settings.js';
 import type { Progress } from '../terminal/progress.js';
 import { jobsShown, openShown } from '../workload.js';
+import type { PolicyRun, Shape } from './contract.js';
 import { parseEstimator } from './estimates.js';
 import type { ReplayOptions } from './options.js';
 import { planReplay, type ReplayPlan } from './plan.js';
-import { type PolicyRun, runPolicy } from './run-policy.js';
-import { onExistingCluster, onLocalCluster, type Shape } from './targets.js';
+import { runPolicy } from './run-policy.js';
+import { onExistingCluster, onLocalCluster } from './targets.js';
 import { planLines, runLines } from './wording.js';
 
 /** What a replay has found. */

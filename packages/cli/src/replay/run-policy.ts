@@ -1,39 +1,16 @@
-import type { Cluster } from '@goshawk/client';
-import { type Millis, nearestRank, type PolicySettings } from '@goshawk/core';
+import { nearestRank } from '@goshawk/core';
 import type { Run, RunSeries } from '@goshawk/report';
 import type { Context } from '../context.js';
 import { type Progress as Shown, startProgress } from '../terminal/progress.js';
+import type { PolicyRun, ReplayTarget } from './contract.js';
 import { peakRssOf } from './memory.js';
 import type { ReplayOptions } from './options.js';
 import type { ReplayPlan } from './plan.js';
 import { optionsRecord } from './record.js';
 import { accuracyOf, attemptsOf, jobResults, latenessMs, offeredLoad } from './results.js';
 import { type EndedReplayJob, submitOnTime } from './submitter.js';
-import type { Shape } from './targets.js';
 import { readTraffic, type Traffic, trafficBetween } from './traffic.js';
 import { progressNote } from './wording.js';
-
-/** A cluster that is up, and what it runs. */
-export interface ReplayTarget {
-  readonly cluster: Cluster;
-  readonly settings: PolicySettings;
-  readonly shape: Shape;
-  readonly totalSlots: number;
-  /** Of the cluster's processes, where they are known. */
-  readonly pids: () => readonly number[];
-  /** Whether it goes on when the replay is over. */
-  readonly isShared: boolean;
-}
-
-export interface PolicyRun {
-  readonly run: Run;
-  readonly series: RunSeries;
-  readonly loadOffered: number;
-  /** 99% of the jobs left no later than this after their time. */
-  readonly latenessP99Ms: Millis;
-  /** Parties whose messages and steals are not all counted. */
-  readonly incomplete: readonly string[];
-}
 
 /** Trace time between two looks at the cluster (Hawk §4.1)… */
 const SNAPSHOT_TRACE_SECONDS = 100;

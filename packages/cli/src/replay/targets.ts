@@ -5,15 +5,7 @@ import { type ClusterView, connect } from '@goshawk/client';
 import { InputError, type PolicySettings } from '@goshawk/core';
 import type { Context } from '../context.js';
 import { LocalCluster } from '../local/cluster.js';
-import type { ReplayTarget } from './run-policy.js';
-
-/** Size of a cluster. */
-export interface Shape {
-  readonly workers: number;
-  /** Of each worker. */
-  readonly slots: number;
-  readonly schedulers: number;
-}
+import type { ReplayTarget, Shape } from './contract.js';
 
 /**
  * Starts a cluster for one policy, and ends it whatever happens. Its logs are removed with it, unless

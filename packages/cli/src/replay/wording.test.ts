@@ -1,10 +1,10 @@
 import { DEFAULT_POLICY, PRESETS } from '@goshawk/core';
 import { openWorkload } from '@goshawk/traces';
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { PolicyRun } from './contract.js';
 import { parseEstimator } from './estimates.js';
 import { planReplay, type ReplayPlan } from './plan.js';
 import { optionsRecord } from './record.js';
-import type { PolicyRun } from './run-policy.js';
 import { planLines, progressNote, runLines } from './wording.js';
 
 let plan: ReplayPlan;

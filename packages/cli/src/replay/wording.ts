@@ -1,6 +1,6 @@
 import { formatDuration, type Millis, type PolicySettings } from '@goshawk/core';
+import type { PolicyRun } from './contract.js';
 import type { ReplayPlan } from './plan.js';
-import type { PolicyRun } from './run-policy.js';
 import type { Progress } from './submitter.js';
 
 /** How the workload was fitted to the cluster. */

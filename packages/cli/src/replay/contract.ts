@@ -1,0 +1,33 @@
+import type { Cluster } from '@goshawk/client';
+import type { Millis, PolicySettings } from '@goshawk/core';
+import type { Run, RunSeries } from '@goshawk/report';
+
+/** Size of a cluster. */
+export interface Shape {
+  readonly workers: number;
+  /** Of each worker. */
+  readonly slots: number;
+  readonly schedulers: number;
+}
+
+/** A cluster that is up, and what it runs. */
+export interface ReplayTarget {
+  readonly cluster: Cluster;
+  readonly settings: PolicySettings;
+  readonly shape: Shape;
+  readonly totalSlots: number;
+  /** Of the cluster's processes, where they are known. */
+  readonly pids: () => readonly number[];
+  /** Whether it goes on when the replay is over. */
+  readonly isShared: boolean;
+}
+
+export interface PolicyRun {
+  readonly run: Run;
+  readonly series: RunSeries;
+  readonly loadOffered: number;
+  /** 99% of the jobs left no later than this after their time. */
+  readonly latenessP99Ms: Millis;
+  /** Parties whose messages and steals are not all counted. */
+  readonly incomplete: readonly string[];
+}

@@ -1,0 +1,278 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+/**
+ * What keeps the house in order, as ordinary tests: who may import whom, what pure packages may not name,
+ * and how large things may get. Each finding is one line that says where, what, and what instead.
+ */
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+/** Who may import whom; nothing else. The machines know no driver, and drivers do not know each other. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  core: [],
+  worker: ['core'],
+  scheduler: ['core'],
+  central: ['core'],
+  simulator: ['core', 'worker', 'scheduler', 'central'],
+  runtime: ['core', 'worker', 'scheduler', 'central'],
+  traces: ['core'],
+  report: [],
+  client: ['core', 'runtime'],
+  cli: ['core', 'runtime', 'traces', 'report', 'client', 'simulator'],
+};
+
+/** Deterministic: a function of their inputs. */
+const PURE = ['core', 'worker', 'scheduler', 'central', 'simulator'];
+
+const BANNED_IN_PURE: readonly (readonly [pattern: RegExp, instead: string])[] = [
+  [/\bDate\.now\b|\bnew Date\(\)/, 'the `now` that every door gets'],
+  [/\bperformance\.now\b/, 'the `now` that every door gets'],
+  [/\bMath\.random\b/, '`env.random()`'],
+  [/\bset(?:Timeout|Interval|Immediate)\b|\bqueueMicrotask\b/, '`env.setTimer`'],
+  [/\bprocess\.|\bconsole\./, 'an effect of the environment'],
+  [/from 'node:/, 'an effect of the environment'],
+  [/\bPromise\b|\basync (?!\*)|\bawait (?!\()/, 'a message, a timer, or a callback of the driver'],
+];
+
+/** Pure of clocks, sockets and chance, but handed its workload as it comes. */
+const MAY_AWAIT = new Set(['packages/simulator/src/simulation.ts']);
+
+/** Started by path, not imported. */
+const ENTRIES = new Set([
+  'packages/runtime/src/executors/spawner.ts',
+  'packages/runtime/src/executors/module-thread.ts',
+  'packages/cli/src/main.ts',
+  'packages/cli/src/simulate/thread.ts',
+]);
+
+const FILE_LINES_MAX = 600;
+const FUNCTION_LINES_MAX = 70;
+
+interface Source {
+  readonly path: string;
+  readonly text: string;
+  readonly isTest: boolean;
+}
+
+function tracked(...patterns: string[]): string[] {
+  const output = execFileSync(
+    'git',
+    ['ls-files', '-z', '--cached', '--others', '--exclude-standard', ...patterns],
+    {
+      cwd: ROOT,
+      encoding: 'utf8',
+    },
+  );
+  return output.split('\0').filter((path) => path !== '' && existsSync(join(ROOT, path)));
+}
+
+const sources: Source[] = tracked('*.ts').map((path) => ({
+  path,
+  text: readFileSync(join(ROOT, path), 'utf8'),
+  isTest:
+    /\.(test|fixture)\.ts$|(^|\/)(testing|arbitraries|recording)\.ts$/.test(path) || path.startsWith('test/'),
+}));
+
+function packageOf(path: string): string | undefined {
+  return /^packages\/([^/]+)\/src\//.exec(path)?.[1];
+}
+
+/** What a file imports, type-only imports included, as it is written. */
+function importsOf({ text }: Source): { specifier: string; line: number }[] {
+  const found: { specifier: string; line: number }[] = [];
+  for (const match of text.matchAll(
+    /(?:^|\n)\s*(?:import|export)\b[^;'"`]*?from\s+'([^']+)'|\bimport\(\s*'([^']+)'\s*\)|(?:^|\n)import\s+'([^']+)'/g,
+  )) {
+    found.push({ specifier: (match[1] ?? match[2] ?? match[3])!, line: lineAt(text, match.index) });
+  }
+  return found;
+}
+
+function lineAt(text: string, index: number): number {
+  return text.slice(0, index + 1).split('\n').length;
+}
+
+/** Comments and strings say what they like. */
+function codeOf(text: string): string {
+  const blank = (part: string) => part.replace(/[^\n]/g, ' ');
+  return text
+    .replace(/\/\*[\s\S]*?\*\//g, blank)
+    .replace(/(^|[^:'"`])\/\/[^\n]*/g, (part, before: string) => before + blank(part.slice(before.length)))
+    .replace(/`(?:\\.|[^`\\])*`/g, blank);
+}
+
+function target(from: string, specifier: string): string {
+  return relative(ROOT, resolve(ROOT, dirname(from), specifier)).replace(/\.js$/, '.ts');
+}
+
+describe('imports', () => {
+  test('point one way between packages', () => {
+    const wrong = sources.flatMap((source) => {
+      const from = packageOf(source.path);
+      if (from === undefined || source.isTest) return [];
+      return importsOf(source).flatMap(({ specifier, line }) => {
+        const to = /^@goshawk\/([a-z]+)/.exec(specifier)?.[1];
+        if (to === undefined || to === from || MAY_IMPORT[from]!.includes(to)) return [];
+        return [
+          `${source.path}:${line}: ${from} imports ${to}; it may import ${MAY_IMPORT[from]!.join(', ') || 'no other package'}`,
+        ];
+      });
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('between packages go through their front door', () => {
+    const wrong = sources.flatMap((source) =>
+      importsOf(source).flatMap(({ specifier, line }) => {
+        if (!specifier.startsWith('.'))
+          return /^@goshawk\/[a-z]+\//.test(specifier)
+            ? [`${source.path}:${line}: ${specifier}; import the package`]
+            : [];
+        const to = target(source.path, specifier);
+        const crosses = packageOf(source.path) !== packageOf(to) && packageOf(to) !== undefined;
+        return crosses
+          ? [`${source.path}:${line}: reaches into ${to}; import @goshawk/${packageOf(to)}`]
+          : [];
+      }),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test('form no circle, types included', () => {
+    const graph = new Map(
+      sources.map((source) => [
+        source.path,
+        importsOf(source)
+          .filter(({ specifier }) => specifier.startsWith('.'))
+          .map(({ specifier }) => target(source.path, specifier)),
+      ]),
+    );
+    const done = new Set<string>();
+    const circles: string[] = [];
+    const visit = (path: string, trail: readonly string[]): void => {
+      if (done.has(path)) return;
+      const start = trail.indexOf(path);
+      if (start >= 0) {
+        circles.push([...trail.slice(start), path].join(' → '));
+        return;
+      }
+      for (const next of graph.get(path) ?? []) visit(next, [...trail, path]);
+      done.add(path);
+    };
+    for (const path of graph.keys()) visit(path, []);
+    expect(circles).toEqual([]);
+  });
+
+  test('leave no file that nobody uses', () => {
+    const used = new Set(
+      sources.flatMap((source) =>
+        importsOf(source)
+          .filter(({ specifier }) => specifier.startsWith('.'))
+          .map(({ specifier }) => target(source.path, specifier)),
+      ),
+    );
+    const dead = sources
+      .map(({ path }) => path)
+      .filter((path) => /\/src\//.test(path) && !path.endsWith('.d.ts') && !path.endsWith('.test.ts'))
+      .filter((path) => !path.endsWith('/index.ts') && !ENTRIES.has(path) && !used.has(path))
+      // A bench is started by its name.
+      .filter((path) => !path.startsWith('bench/src/'));
+    expect(dead.map((path) => `${path}: nobody imports it; delete it, or name it in ENTRIES`)).toEqual([]);
+  });
+});
+
+describe('pure packages', () => {
+  test('name no clock, no chance, no socket and no promise', () => {
+    const wrong = sources.flatMap(({ path, text, isTest }) => {
+      if (isTest || !PURE.includes(packageOf(path) ?? '')) return [];
+      return codeOf(text)
+        .split('\n')
+        .flatMap((line, index) =>
+          BANNED_IN_PURE.flatMap(([pattern, instead]) => {
+            const match = pattern.exec(line);
+            const isWaiting = /async|await|Promise/.test(match?.[0] ?? '');
+            if (match === null || (isWaiting && MAY_AWAIT.has(path))) return [];
+            return [`${path}:${index + 1}: ${match[0].trim()} in a pure package; use ${instead}`];
+          }),
+        );
+    });
+    expect(wrong).toEqual([]);
+  });
+});
+
+describe('sizes', () => {
+  test(`no file outgrows ${FILE_LINES_MAX} lines`, () => {
+    const long = sources
+      .map(({ path, text }) => ({ path, lines: text.split('\n').length }))
+      .filter(({ lines }) => lines > FILE_LINES_MAX);
+    expect(long.map(({ path, lines }) => `${path}: ${lines} lines; split it along a seam`)).toEqual([]);
+  });
+
+  test(`no function outgrows ${FUNCTION_LINES_MAX} lines`, () => {
+    const long = sources
+      .filter(({ isTest }) => !isTest)
+      .flatMap(({ path, text }) =>
+        functionsOf(text)
+          .filter(({ lines }) => lines > FUNCTION_LINES_MAX)
+          .map(({ line, lines }) => `${path}:${line}: a function of ${lines} lines; split it`),
+      );
+    expect(long).toEqual([]);
+  });
+});
+
+/** By indentation, which the formatter keeps: a head that ends in `{`, until `}` at the same depth. */
+function functionsOf(text: string): { line: number; lines: number }[] {
+  const lines = text.split('\n');
+  return lines.flatMap((line, index) => {
+    const head =
+      /^(\s*)(?:export |static |async |get |set |\*|private )*(?:function\b.*|#?[\w$]+\(.*|[\w$]+.*=>) ?\{$/.exec(
+        line,
+      );
+    if (head === null || /^\s*(if|for|while|switch|catch|return|describe|test|it)\b/.test(line)) return [];
+    const end = lines.findIndex((other, at) => at > index && other.startsWith(`${head[1]}}`));
+    return end < 0 ? [] : [{ line: index + 1, lines: end - index + 1 }];
+  });
+}
+
+describe('the repository', () => {
+  test('has no leftovers', () => {
+    // Written so that this file does not find itself.
+    const leftover = new RegExp(
+      ['\\b(?:TO', 'DO|FIX', 'ME)\\b|\\b(?:test|it|describe)\\.(?:on', 'ly|sk', 'ip|to', 'do)\\('].join(''),
+    );
+    const wrong = sources.flatMap(({ path, text }) =>
+      text
+        .split('\n')
+        .flatMap((line, index) => (leftover.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [])),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test('names no machine and no registry', () => {
+    const private_ = new RegExp(
+      [
+        'https?://[a-z.-]*(?:np',
+        'm|deb',
+        'ian)[a-z.-]*/|/(?:wo',
+        'rk|fa',
+        'rm)/(?:main|\\.library|\\.mirror)',
+      ].join(''),
+    );
+    const wrong = tracked().flatMap((path) => {
+      if (path === 'LICENSE') return [];
+      const text = readFileSync(join(ROOT, path), 'utf8');
+      return private_.test(text) ? [`${path}: ${private_.exec(text)![0]}`] : [];
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('says in each package what it is for', () => {
+    const missing = Object.keys(MAY_IMPORT)
+      .flatMap((name) => [`packages/${name}/README.md`, `packages/${name}/src/index.ts`])
+      .filter((path) => !existsSync(join(ROOT, path)));
+    expect(missing).toEqual([]);
+  });
+});
