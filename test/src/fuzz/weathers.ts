@@ -10,7 +10,7 @@ const isBetweenMachines = (type: MessageType) => {
  * Messages whose loss is not made up for yet, though the table says that it is, or will be. A process that
  * dies takes none of these along unnoticed: what is lost with it is.
  */
-const NOT_SURVIVED_YET: readonly MessageType[] = [
+const LOSS_NOT_SURVIVED_YET: readonly MessageType[] = [
   // The owner believes that it is there, and nobody looks.
   'probe',
   'stolen',
@@ -20,6 +20,9 @@ const NOT_SURVIVED_YET: readonly MessageType[] = [
   // The owner learns of the question only when it comes again, and counts the probe as still out.
   'ask',
 ];
+
+/** A probe that is said twice to have moved is counted where it was not. */
+const DOUBLE_NOT_SURVIVED_YET: readonly MessageType[] = ['moved'];
 
 /** What is known to happen to clusters, one at a time and together. */
 export const WEATHERS: Readonly<Record<string, Weather>> = {
@@ -35,13 +38,15 @@ export const WEATHERS: Readonly<Record<string, Weather>> = {
     cancels: true,
     drains: true,
     workersDie: true,
-    doubled: MESSAGE_TYPES.filter(isBetweenMachines),
+    doubled: MESSAGE_TYPES.filter(
+      (type) => isBetweenMachines(type) && !DOUBLE_NOT_SURVIVED_YET.includes(type),
+    ),
   },
   'lost messages': {
     cancels: true,
     drains: true,
     workersDie: true,
-    lost: MESSAGE_TYPES.filter((type) => isBetweenMachines(type) && !NOT_SURVIVED_YET.includes(type)),
+    lost: MESSAGE_TYPES.filter((type) => isBetweenMachines(type) && !LOSS_NOT_SURVIVED_YET.includes(type)),
   },
   // Not together with dying schedulers: a worker that hears of no central when its owner dies, or of a new
   // one that never knew that owner, reports to it for ever.
