@@ -44,6 +44,7 @@ const MAY_AWAIT = new Set(['packages/simulator/src/simulation.ts']);
 const ENTRIES = new Set([
   'packages/runtime/src/executors/spawner.ts',
   'packages/runtime/src/executors/module-thread.ts',
+  'packages/runtime/src/mailbox/peer.fixture.ts',
   'packages/cli/src/main.ts',
   'packages/cli/src/simulate/thread.ts',
 ]);

@@ -61,7 +61,7 @@ export class Connection {
     this.#mailbox = mailbox;
     this.#codec = new Codec(mailbox.directory);
     this.#logger = logger;
-    mailbox.register(PARTY, (from, body) => this.#receive(from as Address, body));
+    mailbox.register(PARTY, (from, body) => this.#receive(from, body));
   }
 
   get isClosed(): boolean {
