@@ -1,0 +1,257 @@
+import { type Address, LANES, type Lane, NO_RESOURCES } from '@goshawk/core';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Entry, entryOfProbe, probeOfEntry, WorkerQueue } from './queue.js';
+
+/** Entries are told apart by their stage, which nothing here looks at otherwise. */
+function entry(kind: 'short' | 'long', id: number, fields: Partial<Entry> = {}): Entry {
+  return {
+    owner: 1 as Address,
+    job: 1,
+    stage: id,
+    long: kind === 'long',
+    lane: 'normal',
+    demand: NO_RESOURCES,
+    placed: undefined,
+    estimateMs: 0,
+    ...fields,
+  };
+}
+
+/** `s s L s`: short probes and long tasks, in the order in which they came. */
+function queueOf(text: string): WorkerQueue {
+  const queue = new WorkerQueue();
+  text
+    .split(' ')
+    .filter((kind) => kind !== '')
+    .forEach((kind, id) => {
+      queue.push(kind === 'L' ? entry('long', id, { placed: { task: id, attempt: 1 } }) : entry('short', id));
+    });
+  return queue;
+}
+
+function idsOf(entries: Iterable<Entry>): number[] {
+  return [...entries].map(({ stage }) => stage);
+}
+
+const EVERYTHING = Number.POSITIVE_INFINITY;
+
+describe('what a thief may take (Hawk Figure 3)', () => {
+  test.each([
+    // The server executes a short task: what comes after the first long one in the queue.
+    ['a1', 'short', 's s L s s L s', [3, 4]],
+    ['a2', 'short', 'L s s s', [1, 2, 3]],
+    // The server executes a long task: what comes right after it, at the head of the queue.
+    ['b1', 'long', 's s L s s', [0, 1]],
+    ['b2', 'long', 'L s s L s', [1, 2]],
+    // And where there is nothing to rescue.
+    ['short, nothing long behind it', 'short', 's s s', []],
+    ['short, nothing short behind the long one', 'short', 's s L L', []],
+    ['long, nothing short', 'long', 'L L', []],
+    ['long, an empty queue', 'long', '', []],
+  ] as const)('%s: a %s task runs, and %o waits', (_case, running, waiting, stolen) => {
+    const queue = queueOf(waiting);
+    expect(idsOf(queue.takeStealable(running === 'long', EVERYTHING))).toEqual(stolen);
+  });
+
+  test('at most so many, from the head of the run', () => {
+    const queue = queueOf('L s s s s');
+    expect(idsOf(queue.takeStealable(false, 2))).toEqual([1, 2]);
+    expect(idsOf(queue)).toEqual([0, 3, 4]);
+  });
+
+  test('never a task that central has placed here, though it be short', () => {
+    const queue = new WorkerQueue();
+    queue.push(entry('short', 0));
+    queue.push(entry('short', 1, { placed: { task: 1, attempt: 1 } }));
+    queue.push(entry('short', 2));
+    expect(idsOf(queue.takeStealable(true, EVERYTHING))).toEqual([0]);
+    expect(idsOf(queue.takeStealable(true, EVERYTHING))).toEqual([]);
+  });
+
+  test('opportunistic probes when nothing else is to be had, and never what is in the express lane', () => {
+    const queue = queueOf('s s');
+    queue.push(entry('short', 7, { lane: 'opportunistic' }));
+    queue.push(entry('short', 8, { lane: 'opportunistic' }));
+    queue.push(entry('short', 9, { lane: 'express' }));
+    expect(idsOf(queue.takeStealable(false, 1))).toEqual([7]);
+    expect(idsOf(queue.takeStealable(true, EVERYTHING))).toEqual([0, 1]);
+    expect(idsOf(queue.takeStealable(true, EVERYTHING))).toEqual([8]);
+    expect(idsOf(queue.takeStealable(true, EVERYTHING))).toEqual([]);
+  });
+
+  /**
+   * The paper's words (§3.6): "The first consecutive group of short tasks that come after a long task is
+   * stolen." The task that is executed comes first of all.
+   */
+  function fromThePaper(executingLong: boolean, waiting: readonly Entry[], limit: number): Entry[] {
+    const all = [executingLong, ...waiting.map(({ long }) => long)];
+    const isStealable = (i: number) => all[i] === false && waiting[i - 1]!.placed === undefined;
+    for (let i = 1; i < all.length; i++) {
+      const comesAfterLong = all[i - 1]!;
+      if (all[i] || !comesAfterLong) continue;
+      const group: Entry[] = [];
+      for (let j = i; isStealable(j) && group.length < limit; j++) group.push(waiting[j - 1]!);
+      return group;
+    }
+    return [];
+  }
+
+  const kind = fc.constantFrom('probe', 'probe', 'probe', 'long task', 'long probe', 'placed short');
+  const lanes = fc.array(fc.tuple(kind, fc.constantFrom(...LANES, 'normal' as const)), { maxLength: 30 });
+
+  test('is the first run of short probes that comes after a long task; all else stays as it was', () => {
+    fc.assert(
+      fc.property(
+        lanes,
+        fc.boolean(),
+        fc.constantFrom(1, 2, 5, EVERYTHING),
+        (kinds, executingLong, limit) => {
+          const queue = new WorkerQueue();
+          const entries = kinds.map(([kind, lane], id) => {
+            const isPlaced = kind === 'long task' || kind === 'placed short';
+            return entry(kind.startsWith('long') ? 'long' : 'short', id, {
+              lane: isPlaced ? 'normal' : lane,
+              placed: isPlaced ? { task: id, attempt: 1 } : undefined,
+            });
+          });
+          for (const entry of entries) queue.push(entry);
+          const before = [...queue];
+          const inLane = (lane: Lane) => entries.filter((entry) => entry.lane === lane);
+
+          const run = fromThePaper(executingLong, inLane('normal'), limit);
+          const expected = run.length > 0 ? run : inLane('opportunistic').slice(0, limit);
+          const stolen = queue.takeStealable(executingLong, limit);
+          expect(stolen).toEqual(expected);
+          expect([...queue]).toEqual(before.filter((entry) => !stolen.includes(entry)));
+          expect(queue.longEntries).toBe(inLane('normal').filter(({ long }) => long).length);
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+describe('the queue', () => {
+  type Step =
+    | { kind: 'push'; long: boolean; lane: Lane; owner: number; job: number; stage: number; placed: boolean }
+    | { kind: 'shift' }
+    | { kind: 'removeProbes'; owner: number; job: number; stage: number }
+    | { kind: 'removeOwner'; owner: number }
+    | { kind: 'removePlaced'; owner: number; job: number; task: number }
+    | { kind: 'removeAll' };
+  const small = fc.nat(2);
+  const step: fc.Arbitrary<Step> = fc.oneof(
+    { weight: 8, arbitrary: push() },
+    { weight: 4, arbitrary: fc.record({ kind: fc.constant('shift' as const) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        kind: fc.constant('removeProbes' as const),
+        owner: small,
+        job: small,
+        stage: small,
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('removeOwner' as const), owner: small }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        kind: fc.constant('removePlaced' as const),
+        owner: small,
+        job: small,
+        task: fc.nat(20),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('removeAll' as const) }) },
+  );
+
+  function push(): fc.Arbitrary<Step> {
+    return fc.record({
+      kind: fc.constant('push' as const),
+      long: fc.boolean(),
+      lane: fc.constantFrom(...LANES),
+      owner: small,
+      job: small,
+      stage: small,
+      placed: fc.boolean(),
+    });
+  }
+
+  test('serves express before normal before opportunistic, each first in first out, and removes what it is told', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
+        const queue = new WorkerQueue();
+        let model: Entry[] = [];
+        let task = 0;
+        const remove = (matches: (entry: Entry) => boolean): Entry[] => {
+          const removed = model.filter(matches);
+          model = model.filter((entry) => !matches(entry));
+          return removed;
+        };
+        const ordered = () => LANES.flatMap((lane) => model.filter((entry) => entry.lane === lane));
+        const sameMembers = (one: readonly Entry[], other: readonly Entry[]) =>
+          expect(new Set(one)).toEqual(new Set(other));
+
+        for (const step of steps) {
+          switch (step.kind) {
+            case 'push': {
+              const { long, owner, job, stage } = step;
+              const placed = step.placed ? { task: task++ % 20, attempt: 1 } : undefined;
+              const lane = step.placed ? 'normal' : step.lane;
+              const pushed = { ...entry('short', stage), long, lane, owner: owner as Address, job, placed };
+              queue.push(pushed);
+              model.push(pushed);
+              break;
+            }
+            case 'shift': {
+              const next = ordered()[0];
+              expect(queue.head()).toBe(next);
+              expect(queue.shift()).toBe(next);
+              model = model.filter((entry) => entry !== next);
+              break;
+            }
+            case 'removeProbes': {
+              const { owner, job, stage } = step;
+              sameMembers(
+                queue.removeProbes(owner as Address, job, stage),
+                remove(
+                  (e) => e.placed === undefined && e.owner === owner && e.job === job && e.stage === stage,
+                ),
+              );
+              break;
+            }
+            case 'removeOwner':
+              sameMembers(
+                queue.removeOwner(step.owner as Address),
+                remove((e) => e.owner === step.owner),
+              );
+              break;
+            case 'removePlaced': {
+              const { owner, job, task } = step;
+              const expected = remove((e) => e.owner === owner && e.job === job && e.placed?.task === task);
+              expect(queue.removePlaced(owner as Address, job, task, 1)).toBe(expected[0]);
+              expect(queue.has(owner as Address, job, task, 1)).toBe(false);
+              break;
+            }
+            case 'removeAll':
+              sameMembers(
+                queue.removeAll(),
+                remove(() => true),
+              );
+              break;
+          }
+          expect([...queue]).toEqual(ordered());
+          expect(queue.length).toBe(model.length);
+          expect(queue.longEntries).toBe(model.filter((e) => e.long && e.lane === 'normal').length);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('a probe keeps everything but its place when it moves to another worker', () => {
+    const waiting = entry('long', 3, { lane: 'opportunistic', demand: { memory: 5 } });
+    expect(entryOfProbe(probeOfEntry(waiting))).toEqual(waiting);
+  });
+});

@@ -1,0 +1,171 @@
+import {
+  type Address,
+  DEFAULT_POLICY,
+  type Environment,
+  type Message,
+  type Millis,
+  NO_RESOURCES,
+  type PolicySettings,
+  PRESETS,
+  Random,
+} from '@goshawk/core';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { WorkerTimer } from './contract.js';
+import { WorkerQueue } from './queue.js';
+import { Slots } from './slots.js';
+import { Stealing } from './stealing.js';
+
+const SELF = 0 as Address;
+
+/** A thief that always wants work, among so many general workers. */
+class Bench {
+  readonly stealing: Stealing;
+  readonly asked: Address[] = [];
+  readonly pauses: Millis[] = [];
+  wantsWork = true;
+  round = 0;
+
+  constructor(policy: Partial<PolicySettings>, seed = 'thief') {
+    const random = Random.seeded(seed);
+    const env: Environment<WorkerTimer> = {
+      random: () => random.next(),
+      send: (to: Address, message: Message) => {
+        if (message.type !== 'steal') return;
+        this.asked.push(to);
+        this.round = message.round;
+      },
+      setTimer: (_timer, _key, at) => this.pauses.push(at),
+      clearTimer() {},
+      nameOf: String,
+    };
+    this.stealing = new Stealing(SELF, env, {
+      queue: new WorkerQueue(),
+      slots: new Slots(1, NO_RESOURCES),
+      counters: {
+        tasksStarted: 0,
+        tasksEnded: 0,
+        stealAttempts: 0,
+        stealSuccesses: 0,
+        probesMoved: 0,
+        declined: 0,
+      },
+      wantsWork: () => this.wantsWork,
+      policy: () => ({ ...DEFAULT_POLICY, preset: { ...PRESETS.hawk }, ...policy }),
+      askedVictim() {},
+    });
+  }
+
+  /** Everybody who is asked has nothing. */
+  wholeRound(): Address[] {
+    this.asked.length = 0;
+    this.stealing.begin(0);
+    for (let i = 0; i < this.asked.length; i++) {
+      this.stealing.answered(this.asked[i]!, { type: 'stolen', round: this.round, probes: [] }, 0);
+    }
+    return [...this.asked];
+  }
+}
+
+function workers(count: number): Address[] {
+  return Array.from({ length: count }, (_, i) => i as Address);
+}
+
+describe('a round of stealing', () => {
+  test('asks distinct workers, never itself, and no more than the cap or than there are', () => {
+    fc.assert(
+      fc.property(
+        fc.nat(60),
+        fc.integer({ min: 1, max: 20 }),
+        fc.string(),
+        fc.boolean(),
+        (count, cap, seed, general) => {
+          const bench = new Bench({ stealCap: cap }, seed);
+          // The thief itself may be general, or in the short partition and no victim.
+          const victims = general ? workers(count) : workers(count + 1).slice(1);
+          bench.stealing.setVictims(victims, 0);
+          const asked = bench.wholeRound();
+          const others = victims.filter((victim) => victim !== SELF);
+          expect(asked.length).toBe(Math.min(cap, others.length));
+          expect(new Set(asked).size).toBe(asked.length);
+          for (const victim of asked) expect(others).toContain(victim);
+          expect(bench.stealing.inRound).toBe(false);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  test('asks everybody equally often', () => {
+    const bench = new Bench({ stealCap: 3 });
+    bench.stealing.setVictims(workers(11), 0);
+    const counts = new Map<Address, number>();
+    for (let i = 0; i < 4_000; i++) {
+      for (const victim of bench.wholeRound()) counts.set(victim, (counts.get(victim) ?? 0) + 1);
+    }
+    // Binomial: mean 1,200 and standard deviation 29 for each of ten.
+    for (const count of counts.values()) expect(Math.abs(count - 1_200)).toBeLessThan(5 * 29);
+  });
+
+  test('ends with the first that gives something', () => {
+    const bench = new Bench({ stealCap: 10 });
+    bench.stealing.setVictims(workers(5), 0);
+    bench.stealing.begin(0);
+    const probe = {
+      owner: 9 as Address,
+      job: 1,
+      stage: 0,
+      long: false,
+      lane: 'normal',
+      demand: {},
+    } as const;
+    bench.stealing.answered(bench.asked[0]!, { type: 'stolen', round: bench.round, probes: [probe] }, 0);
+    expect(bench.asked).toHaveLength(1);
+    expect(bench.stealing.inRound).toBe(false);
+  });
+
+  test('goes on to nobody when there is work again', () => {
+    const bench = new Bench({ stealCap: 10 });
+    bench.stealing.setVictims(workers(5), 0);
+    bench.stealing.begin(0);
+    bench.wantsWork = false;
+    bench.stealing.answered(bench.asked[0]!, { type: 'stolen', round: bench.round, probes: [] }, 0);
+    expect(bench.asked).toHaveLength(1);
+    expect(bench.stealing.inRound).toBe(false);
+  });
+
+  test('is not taken further by an answer to an earlier one, or of somebody who was not asked', () => {
+    const bench = new Bench({ stealCap: 10 });
+    bench.stealing.setVictims(workers(5), 0);
+    bench.stealing.begin(0);
+    const [asked] = bench.asked;
+    const other = workers(5).find((worker) => worker !== asked && worker !== SELF)!;
+    bench.stealing.answered(asked!, { type: 'stolen', round: bench.round - 1, probes: [] }, 0);
+    bench.stealing.answered(other, { type: 'stolen', round: bench.round, probes: [] }, 0);
+    expect(bench.asked).toHaveLength(1);
+  });
+
+  test('that found nothing is the last one under `never`, and followed after growing pauses under `backoff`', () => {
+    const never = new Bench({ stealRetry: 'never' });
+    never.stealing.setVictims(workers(3), 0);
+    never.wholeRound();
+    expect(never.pauses).toEqual([]);
+
+    const [first, most] = [20, 160];
+    const backoff = new Bench({
+      stealRetry: 'backoff',
+      stealBackoffMs: first,
+      stealBackoffMaxMs: most,
+      stealCap: 1,
+    });
+    for (let i = 0; i < 8; i++) backoff.wholeRound();
+    backoff.pauses.forEach((pause, i) => {
+      const base = Math.min(most, first * 2 ** i);
+      expect(pause).toBeGreaterThanOrEqual(base * 0.5);
+      expect(pause).toBeLessThan(base * 1.5);
+    });
+    backoff.stealing.foundWork();
+    backoff.wholeRound();
+    expect(backoff.pauses.at(-1)).toBeLessThan(first * 1.5);
+  });
+});
