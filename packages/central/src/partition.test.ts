@@ -1,0 +1,82 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Labelled, relabel, shortPartitionSize } from './partition.js';
+
+describe('the size of the short partition', () => {
+  test.each([
+    [0.17, 100, 17], // Google
+    [0.09, 100, 9], // Cloudera
+    [0.02, 100, 2], // Facebook, Yahoo
+    [0.17, 2, 0],
+    [0.17, 3, 1],
+    [1, 10, 9],
+    [1, 1, 0],
+    [0.5, 0, 0],
+  ])('%f of %i workers are %i', (fraction, workers, size) => {
+    expect(shortPartitionSize(fraction, workers, 0)).toBe(size);
+  });
+
+  test('is within one worker of the fraction, and leaves one for long jobs', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        fc.integer({ min: 1, max: 10_000 }),
+        (f, workers) => {
+          const size = shortPartitionSize(f, workers, 0);
+          expect(Math.abs(size - f * workers)).toBeLessThanOrEqual(1);
+          expect(size).toBeLessThan(workers);
+        },
+      ),
+    );
+  });
+
+  test('is at least one where short jobs have nowhere else to go, and there are two workers', () => {
+    expect([0, 1, 2, 50].map((workers) => shortPartitionSize(0, workers, 1))).toEqual([0, 0, 1, 1]);
+  });
+});
+
+const workers = fc.array(fc.record({ short: fc.boolean(), freeOfLong: fc.boolean() }), { maxLength: 40 });
+
+function apply(before: readonly Labelled[], changes: readonly number[]): Labelled[] {
+  return before.map((worker, i) => (changes.includes(i) ? { ...worker, short: !worker.short } : worker));
+}
+
+const sizeOf = (labels: readonly Labelled[]) => labels.filter(({ short }) => short).length;
+
+describe('relabelling', () => {
+  test('reaches the size when enough workers are free of long tasks, and comes as close as it can', () => {
+    fc.assert(
+      fc.property(workers, fc.nat(40), (before, wanted) => {
+        const size = Math.min(wanted, before.length);
+        const after = sizeOf(apply(before, relabel(before, size)));
+        const reachable = sizeOf(before) + before.filter((w) => !w.short && w.freeOfLong).length;
+        expect(after).toBe(Math.min(size, Math.max(reachable, 0)));
+      }),
+    );
+  });
+
+  test('never makes a worker short that holds long tasks', () => {
+    fc.assert(
+      fc.property(workers, fc.nat(40), (before, size) => {
+        for (const i of relabel(before, size)) expect(before[i]!.short || before[i]!.freeOfLong).toBe(true);
+      }),
+    );
+  });
+
+  test('changes no more labels than it must, all in one direction, and is then content', () => {
+    fc.assert(
+      fc.property(workers, fc.nat(40), (before, size) => {
+        const changes = relabel(before, size);
+        const after = apply(before, changes);
+        expect(changes.length).toBe(Math.abs(sizeOf(after) - sizeOf(before)));
+        expect(new Set(changes).size).toBe(changes.length);
+        expect(relabel(after, size)).toEqual([]);
+      }),
+    );
+  });
+
+  test('takes those that joined last', () => {
+    const free = { short: false, freeOfLong: true };
+    expect(relabel([free, free, { short: false, freeOfLong: false }, free], 2)).toEqual([3, 1]);
+  });
+});

@@ -1,0 +1,236 @@
+import { type Address, type Millis, NO_RESOURCES, type Resources } from '@goshawk/core';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type PlacedTask, WaitingTimeQueue } from './waiting-time-queue.js';
+
+const OWNER = 1 as Address;
+const [W1, W2, W3] = [11, 12, 13] as [Address, Address, Address];
+
+function taskOf(number: number, estimateMs: Millis, demand: Resources = NO_RESOURCES): PlacedTask {
+  return { owner: OWNER, job: 1, stage: 0, task: number, attempt: 1, long: true, estimateMs, demand };
+}
+
+function queueOf(...workers: Address[]): WaitingTimeQueue {
+  const queue = new WaitingTimeQueue();
+  for (const worker of workers) {
+    queue.addWorker(worker, 1, {});
+    queue.setOpen(worker, true, 0);
+  }
+  return queue;
+}
+
+describe('the waiting-time queue', () => {
+  test('gives each task to the worker of least waiting time, counting what it has just placed', () => {
+    const queue = queueOf(W1, W2);
+    const placed = [50, 10, 10, 10, 10, 10].map((ms, i) => queue.place(taskOf(i, ms), 0));
+    expect(placed).toEqual([W1, W2, W2, W2, W2, W2]);
+    expect(queue.waitingMs(W1, 0)).toBe(50);
+    // Equal now: the lower number comes first.
+    expect(queue.place(taskOf(6, 10), 0)).toBe(W1);
+  });
+
+  test('prefers a worker without long tasks to one whose only task is overdue', () => {
+    const queue = queueOf(W1, W2, W3);
+    queue.place(taskOf(0, 100), 0);
+    queue.started(OWNER, 1, 0, 1, 0);
+    queue.place(taskOf(1, 100), 0);
+    expect(queue.waitingMs(W1, 200)).toBe(0);
+    expect(queue.place(taskOf(2, 100), 200)).toBe(W3);
+    // None is empty any more: remaining 0 is less than 100.
+    expect(queue.place(taskOf(3, 100), 200)).toBe(W1);
+  });
+
+  test('lets the waiting time of a running task shrink to 0, and no further', () => {
+    const queue = queueOf(W1);
+    queue.place(taskOf(0, 100), 0);
+    queue.place(taskOf(1, 30), 0);
+    queue.started(OWNER, 1, 0, 1, 10);
+    expect([10, 60, 110, 500].map((now) => queue.waitingMs(W1, now))).toEqual([130, 80, 30, 30]);
+  });
+
+  test('places nothing where no worker is open, or none has room', () => {
+    const queue = queueOf(W1);
+    expect(queue.place(taskOf(0, 1, { memory: 1 }), 0)).toBeUndefined();
+    queue.setOpen(W1, false, 0);
+    expect(queue.place(taskOf(0, 1), 0)).toBeUndefined();
+    queue.setOpen(W1, true, 0);
+    expect(queue.place(taskOf(0, 1), 0)).toBe(W1);
+  });
+
+  test('a resource that has the name of something every object has is still not there', () => {
+    const queue = queueOf(W1);
+    expect(queue.place(taskOf(0, 1, { constructor: 1 }), 0)).toBeUndefined();
+  });
+});
+
+interface ModelServer {
+  readonly id: number;
+  readonly worker: number;
+  open: boolean;
+  queued: PlacedTask[];
+  running: { task: PlacedTask; startedAt: Millis } | undefined;
+}
+
+/** The same rules without any order kept: every decision computes every waiting time. */
+class Model {
+  servers: ModelServer[] = [];
+  #nextId = 0;
+
+  add(worker: number, slots: number): void {
+    for (let i = 0; i < slots; i++) {
+      this.servers.push({ id: this.#nextId++, worker, open: true, queued: [], running: undefined });
+    }
+  }
+
+  remove(worker: number): void {
+    this.servers = this.servers.filter((server) => server.worker !== worker);
+  }
+
+  of(worker: number): ModelServer[] {
+    return this.servers.filter((server) => server.worker === worker);
+  }
+
+  tasks(): PlacedTask[] {
+    return this.servers.flatMap(({ queued, running }) => (running ? [running.task, ...queued] : queued));
+  }
+
+  /** What remains of the running task; 0 when there is none, or it is overdue. */
+  #remaining({ running }: ModelServer, now: Millis): Millis {
+    return running === undefined ? 0 : Math.max(0, running.startedAt + running.task.estimateMs - now);
+  }
+
+  waiting(server: ModelServer, now: Millis): Millis {
+    return server.queued.reduce((sum, task) => sum + task.estimateMs, 0) + this.#remaining(server, now);
+  }
+
+  place(task: PlacedTask, now: Millis): number | undefined {
+    const isEmpty = ({ running, queued }: ModelServer) => running === undefined && queued.length === 0;
+    const open = this.servers.filter((server) => server.open);
+    const [best] = open.sort(
+      (one, other) =>
+        Number(isEmpty(other)) - Number(isEmpty(one)) ||
+        this.waiting(one, now) - this.waiting(other, now) ||
+        // Of equals, those whose waiting time does not shrink come first, then the lowest number.
+        Number(this.#remaining(one, now) > 0) - Number(this.#remaining(other, now) > 0) ||
+        one.id - other.id,
+    );
+    best?.queued.push(task);
+    return best?.worker;
+  }
+
+  start(task: PlacedTask, now: Millis): void {
+    const from = this.servers.find(({ queued }) => queued.includes(task))!;
+    from.queued = from.queued.filter((other) => other !== task);
+    const siblings = this.of(from.worker);
+    const to =
+      from.running === undefined ? from : (siblings.find((server) => server.running === undefined) ?? from);
+    to.running = { task, startedAt: now };
+    if (to !== from) this.#level(siblings);
+  }
+
+  end(task: PlacedTask): void {
+    const server = this.servers.find(
+      ({ queued, running }) => running?.task === task || queued.includes(task),
+    )!;
+    if (server.running?.task === task) server.running = undefined;
+    server.queued = server.queued.filter((other) => other !== task);
+    this.#level(this.of(server.worker));
+  }
+
+  /** Slots of a worker share one queue: nothing waits at one of them while another has nothing at all. */
+  #level(servers: readonly ModelServer[]): void {
+    for (;;) {
+      const idle = servers.find(({ running, queued }) => running === undefined && queued.length === 0);
+      const loaded = servers.find(({ running, queued }) => queued.length > (running === undefined ? 1 : 0));
+      if (idle === undefined || loaded === undefined) return;
+      idle.queued.push(loaded.queued.shift()!);
+    }
+  }
+}
+
+test('decides as a model does that computes every waiting time anew at each decision', () => {
+  const step = fc.oneof(
+    { weight: 10, arbitrary: fc.record({ kind: fc.constant('place' as const), ms: fc.nat(40) }) },
+    { weight: 6, arbitrary: fc.record({ kind: fc.constant('start' as const), which: fc.nat() }) },
+    { weight: 6, arbitrary: fc.record({ kind: fc.constant('end' as const), which: fc.nat() }) },
+    { weight: 6, arbitrary: fc.record({ kind: fc.constant('wait' as const), ms: fc.nat(30) }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({ kind: fc.constant('join' as const), slots: fc.integer({ min: 1, max: 3 }) }),
+    },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('leave' as const), which: fc.nat() }) },
+    { weight: 2, arbitrary: fc.record({ kind: fc.constant('openOrClose' as const), which: fc.nat() }) },
+  );
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 150, size: 'max' }), (steps) => {
+      const queue = new WaitingTimeQueue();
+      const model = new Model();
+      let workers: Address[] = [];
+      let nextWorker = 100;
+      let nextTask = 0;
+      let now = 0;
+      const pick = <T>(of: readonly T[], which: number): T | undefined => of[which % of.length];
+      for (const step of steps) {
+        switch (step.kind) {
+          case 'wait':
+            now += step.ms;
+            break;
+          case 'join': {
+            const worker = nextWorker++ as Address;
+            queue.addWorker(worker, step.slots, {});
+            queue.setOpen(worker, true, now);
+            model.add(worker, step.slots);
+            workers.push(worker);
+            break;
+          }
+          case 'leave': {
+            const worker = pick(workers, step.which);
+            if (worker === undefined) break;
+            queue.removeWorker(worker);
+            model.remove(worker);
+            workers = workers.filter((other) => other !== worker);
+            break;
+          }
+          case 'openOrClose': {
+            const worker = pick(workers, step.which);
+            if (worker === undefined) break;
+            const open = !model.of(worker)[0]!.open;
+            queue.setOpen(worker, open, now);
+            for (const server of model.of(worker)) server.open = open;
+            break;
+          }
+          case 'place': {
+            const task = taskOf(nextTask++, step.ms);
+            expect(queue.place(task, now)).toBe(model.place(task, now));
+            break;
+          }
+          case 'start': {
+            const waiting = model.servers.flatMap(({ queued }) => queued);
+            const task = pick(waiting, step.which);
+            if (task === undefined) break;
+            queue.started(OWNER, 1, task.task, 1, now);
+            model.start(task, now);
+            break;
+          }
+          case 'end': {
+            const task = pick(model.tasks(), step.which);
+            if (task === undefined) break;
+            expect(queue.ended(OWNER, 1, task.task, 1, now)).toBe(true);
+            model.end(task);
+            break;
+          }
+        }
+        queue.checkInvariants(now);
+        expect(queue.size).toBe(model.tasks().length);
+        for (const worker of workers) {
+          const expected = Math.min(...model.of(worker).map((server) => model.waiting(server, now)));
+          expect(queue.waitingMs(worker, now)).toBe(expected);
+          expect(queue.isBusy(worker)).toBe(
+            model.of(worker).some(({ running, queued }) => running !== undefined || queued.length > 0),
+          );
+        }
+      }
+    }),
+    { numRuns: 400 },
+  );
+});
