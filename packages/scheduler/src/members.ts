@@ -81,13 +81,14 @@ export class Members {
    */
   apply(message: MessageOf<'members'>): readonly Address[] | undefined {
     let gone = message.left;
+    if (message.version < this.#version) return [];
     if (message.since === 0) {
       const present = new Set(message.changed.map((member) => member.address));
       gone = [...this.#members.keys()].filter(
         (address) => !present.has(address) && !this.#unconfirmed.has(address),
       );
     } else if (message.since !== this.#version) {
-      return message.version <= this.#version ? [] : undefined;
+      return message.version === this.#version ? [] : undefined;
     }
     for (const address of gone) this.#drop(address);
     for (const member of message.changed) {

@@ -43,11 +43,12 @@ export class Membership {
 
   /** @returns false when the change does not follow what is known here, so that all must be asked for again */
   apply(message: MessageOf<'peers'>): boolean {
+    if (message.version < this.#version) return true;
     if (message.since === 0) {
       // Shared with whoever sent it: never changed in place.
       this.#general = message.joined;
     } else {
-      if (message.since !== this.#version) return message.version <= this.#version;
+      if (message.since !== this.#version) return message.version === this.#version;
       if (message.joined.length > 0 || message.left.length > 0) {
         const gone = new Set([...message.left, ...message.joined]);
         this.#general = [...this.#general.filter((peer) => !gone.has(peer)), ...message.joined];

@@ -1,0 +1,132 @@
+import { type Address, parseJobSpec } from '@goshawk/core';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Job, TASK_STATE_NAMES, TaskState } from './job.js';
+
+function jobOf(...counts: number[]): Job {
+  const stages = counts.map((count, i) => ({ name: `${i}`, tasks: { count, run: { sleep: i } } }));
+  return new Job({
+    number: 1,
+    id: 'a-1',
+    spec: parseJobSpec({ stages }),
+    class: 'short',
+    classifiedBy: 'given',
+    route: { by: 'probing', over: 'all' },
+    acceptedAt: 0,
+  });
+}
+
+describe('the counts of a job', () => {
+  const state = fc.constantFrom(...Object.values(TaskState));
+  const change = fc.record({ task: fc.nat(), state });
+
+  test('follow every change of a task, in its job and in its stage', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 5 }),
+        fc.array(change),
+        (sizes, changes) => {
+          const job = jobOf(...sizes);
+          const model = new Array<TaskState>(job.taskCount).fill(TaskState.blocked);
+          for (const { task: any, state } of changes) {
+            const task = any % job.taskCount;
+            if (model[task]! >= TaskState.completed && state !== model[task]) {
+              expect(() => job.set(task, state)).toThrow(/left the final state/);
+              continue;
+            }
+            job.set(task, state);
+            model[task] = state;
+          }
+          const count = (...states: TaskState[]) => model.filter((other) => states.includes(other)).length;
+          for (const state of Object.values(TaskState)) expect(job.countOf(state)).toBe(count(state));
+          const { completed, failed, cancelled, running } = TaskState;
+          expect(job.counts).toEqual({
+            total: model.length,
+            waiting: model.length - count(completed, failed, cancelled, running),
+            running: count(running),
+            completed: count(completed),
+            failed: count(failed),
+            cancelled: count(cancelled),
+          });
+          expect(job.unfinished).toBe(model.length - count(completed, failed, cancelled));
+          for (const stage of job.stages) {
+            const own = model.slice(stage.first, stage.first + stage.count);
+            expect(stage.waiting).toBe(own.filter((other) => other === TaskState.waiting).length);
+            expect(stage.unfinished).toBe(own.filter((other) => other < TaskState.completed).length);
+          }
+          if (job.unfinished === 0) job.endedAt = 1;
+          job.checkInvariants();
+        },
+      ),
+    );
+  });
+
+  test('every state has a name', () => {
+    expect(TASK_STATE_NAMES.map((name) => TaskState[name])).toEqual(TASK_STATE_NAMES.map((_, i) => i));
+  });
+});
+
+describe('waiting tasks', () => {
+  test('are taken in task order, those that come back before those that never ran, each once', () => {
+    const job = jobOf(4);
+    const [stage] = job.stages;
+    job.release(stage!);
+    const take = () => {
+      const task = job.takeWaiting(stage!);
+      if (task >= 0) job.set(task, TaskState.running);
+      return task;
+    };
+    expect([take(), take()]).toEqual([0, 1]);
+    job.putBack(1);
+    job.putBack(0);
+    expect([take(), take(), take(), take(), take()]).toEqual([1, 0, 2, 3, -1]);
+  });
+
+  test('that were cancelled meanwhile are not taken', () => {
+    const job = jobOf(3);
+    const [stage] = job.stages;
+    job.release(stage!);
+    job.set(job.takeWaiting(stage!), TaskState.running);
+    job.putBack(0);
+    job.set(0, TaskState.cancelled);
+    job.set(1, TaskState.cancelled);
+    expect(job.takeWaiting(stage!)).toBe(2);
+  });
+
+  test('belong to the stage that they are counted in', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 20 }), (sizes) => {
+        const job = jobOf(...sizes);
+        for (const stage of job.stages) {
+          for (let task = stage.first; task < stage.first + stage.count; task++) {
+            expect(job.stageOf(task)).toBe(stage);
+            expect(job.payloadOf(task)).toEqual({ sleep: Number(stage.spec.name) });
+          }
+        }
+      }),
+    );
+  });
+});
+
+describe('the limit on running tasks', () => {
+  test('counts what runs, and what is on its way to a worker', () => {
+    const job = new Job({
+      number: 1,
+      id: 'a-1',
+      spec: parseJobSpec({ tasks: { count: 9, run: { sleep: 1 } }, maxRunning: 4 }),
+      class: 'long',
+      classifiedBy: 'given',
+      route: { by: 'central', over: 'all' },
+      acceptedAt: 0,
+    });
+    job.release(job.stages[0]!);
+    expect(job.headroom).toBe(4);
+    job.set(0, TaskState.placing);
+    job.set(1, TaskState.placed);
+    job.workers[1] = 1 as Address;
+    job.set(2, TaskState.running);
+    expect(job.headroom).toBe(1);
+    job.set(2, TaskState.completed);
+    expect(job.headroom).toBe(2);
+  });
+});

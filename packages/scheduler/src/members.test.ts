@@ -1,0 +1,193 @@
+import {
+  type Address,
+  type Member,
+  type MessageOf,
+  NO_RESOURCES,
+  Random,
+  type Resources,
+  type Scope,
+} from '@goshawk/core';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Members } from './members.js';
+
+function member(address: number, fields: Partial<Member> = {}): Member {
+  return {
+    address: address as Address,
+    name: `w${address}`,
+    slots: 1,
+    capacity: {},
+    partition: 'general',
+    draining: false,
+    ...fields,
+  };
+}
+
+function news(
+  version: number,
+  since: number,
+  changed: readonly Member[],
+  left: readonly number[] = [],
+): MessageOf<'members'> {
+  return { type: 'members', version, since, changed, left: left as Address[] };
+}
+
+function membersOf(...list: Member[]): Members {
+  const members = new Members();
+  members.apply(news(1, 0, list));
+  return members;
+}
+
+function draw(members: Members, scope: Scope, count: number, random: Random, demand = NO_RESOURCES) {
+  const drawn = new Map<Address, number>();
+  members.draw(
+    scope,
+    demand,
+    count,
+    () => random.next(),
+    (to) => drawn.set(to, (drawn.get(to) ?? 0) + 1),
+  );
+  return drawn;
+}
+
+describe('a draw of places for probes', () => {
+  const worker = fc.record({
+    slots: fc.integer({ min: 1, max: 4 }),
+    partition: fc.constantFrom('general' as const, 'short' as const),
+    draining: fc.boolean(),
+    memory: fc.nat(8),
+  });
+
+  test('gives each eligible slot ⌊probes ÷ slots⌋ or one more, and nobody else any', () => {
+    fc.assert(
+      fc.property(
+        fc.array(worker, { maxLength: 30 }),
+        fc.constantFrom('all' as const, 'general' as const, 'short' as const),
+        fc.nat(8),
+        fc.array(fc.nat(200), { minLength: 1, maxLength: 5 }),
+        fc.string(),
+        (workers, scope, memory, counts, seed) => {
+          const list = workers.map(({ memory: has, ...fields }, i) =>
+            member(i, { ...fields, capacity: { memory: has } }),
+          );
+          const members = membersOf(...list);
+          const random = Random.seeded(seed);
+          const demand: Resources = memory === 0 ? NO_RESOURCES : { memory };
+          const eligible = list.filter(
+            ({ draining, partition, capacity }) =>
+              !draining && (scope === 'all' || partition === scope) && capacity.memory! >= memory,
+          );
+          const slots = eligible.reduce((sum, { slots }) => sum + slots, 0);
+          // Again and again from the same pool, which a draw shuffles.
+          for (const count of counts) {
+            const drawn = draw(members, scope, count, random, demand);
+            const total = [...drawn.values()].reduce((sum, probes) => sum + probes, 0);
+            expect(total).toBe(slots === 0 ? 0 : count);
+            const rounds = slots === 0 ? 0 : Math.floor(count / slots);
+            for (const { address, slots: own } of eligible) {
+              const probes = drawn.get(address) ?? 0;
+              expect(probes).toBeGreaterThanOrEqual(rounds * own);
+              expect(probes).toBeLessThanOrEqual((rounds + 1) * own);
+              drawn.delete(address);
+            }
+            expect([...drawn]).toEqual([]);
+          }
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  test('is uniform over slots, whatever was drawn before', () => {
+    const members = membersOf(...[0, 1, 2, 3, 4, 5, 6, 7].map((i) => member(i)), member(8, { slots: 2 }));
+    const random = Random.seeded('uniform');
+    const counts = new Map<Address, number>();
+    const rounds = 10_000;
+    for (let i = 0; i < rounds; i++) {
+      for (const [to, probes] of draw(members, 'all', 3, random))
+        counts.set(to, (counts.get(to) ?? 0) + probes);
+    }
+    // 3 of 10 slots each time. Standard deviation: sqrt(rounds · 0.3 · 0.7) = 46.
+    for (let i = 0; i < 8; i++) {
+      expect(Math.abs(counts.get(i as Address)! - rounds * 0.3)).toBeLessThan(5 * 46);
+    }
+    expect(Math.abs(counts.get(8 as Address)! - rounds * 0.6)).toBeLessThan(5 * 65);
+  });
+});
+
+describe('news of members', () => {
+  const [one, two, three] = [1, 2, 3] as [Address, Address, Address];
+
+  test('is a whole list, or a step from the version that is known', () => {
+    const members = membersOf(member(1), member(2));
+    expect(members.apply(news(2, 1, [member(3)], [1]))).toEqual([one]);
+    expect([one, two, three].map((address) => members.get(address) !== undefined)).toEqual([
+      false,
+      true,
+      true,
+    ]);
+    expect(members.apply(news(3, 0, [member(3)]))).toEqual([two]);
+  });
+
+  test('that skips a step is not taken, and old news changes nothing', () => {
+    const members = membersOf(member(1));
+    expect(members.apply(news(4, 3, [member(2)]))).toBeUndefined();
+    expect(members.apply(news(1, 0, [member(1)]))).toEqual([]);
+    expect(members.apply(news(2, 1, [member(2)]))).toEqual([]);
+    expect(members.apply(news(2, 1, [], [1]))).toEqual([]);
+    expect(members.apply(news(1, 0, []))).toEqual([]);
+    expect([members.size, members.version]).toEqual([2, 2]);
+  });
+
+  test('tells the same as the whole list, step by step', () => {
+    const step = fc.record({ join: fc.array(fc.nat(12)), leave: fc.array(fc.nat(12)) });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
+        const members = membersOf();
+        const present = new Set<number>();
+        steps.forEach(({ join, leave }, i) => {
+          const left = leave.filter((address) => present.has(address) && !join.includes(address));
+          for (const address of left) present.delete(address);
+          for (const address of join) present.add(address);
+          const changed = join.map((address) => member(address));
+          expect(new Set(members.apply(news(i + 2, i + 1, changed, left)))).toEqual(new Set(left));
+        });
+        expect(members.size).toBe(present.size);
+        for (const address of present) expect(members.get(address as Address)).toBeDefined();
+        const isGone = (address: number) => members.isGone(address as Address);
+        expect([...present].filter(isGone)).toEqual([]);
+      }),
+    );
+  });
+
+  test('of a new central does not drop whom the last one had, until they have had time to come', () => {
+    const members = membersOf(member(1), member(2));
+    members.startAnew();
+    expect(members.apply(news(1, 0, [member(2)]))).toEqual([]);
+    expect(members.get(one)).toBeDefined();
+    expect(members.dropUnconfirmed(0)).toEqual([one]);
+    expect(members.get(one)).toBeUndefined();
+    expect(members.isGone(one)).toBe(true);
+    expect(members.dropUnconfirmed(0)).toEqual([]);
+  });
+
+  test('brings a worker back that was gone', () => {
+    const members = membersOf(member(1));
+    members.apply(news(2, 1, [], [1]));
+    expect(members.isGone(one)).toBe(true);
+    members.apply(news(3, 2, [member(1)]));
+    expect(members.isGone(one)).toBe(false);
+  });
+});
+
+describe('why nobody can run it', () => {
+  test('names the worker that comes closest', () => {
+    const members = membersOf(member(1, { capacity: { memory: 4 } }), member(2, { capacity: { memory: 6 } }));
+    expect(members.whyImpossible({ memory: 6 })).toBeUndefined();
+    expect(members.whyImpossible({ memory: 8 })).toMatch(/closest is w2/);
+  });
+
+  test('is unknown while nobody is known', () => {
+    expect(new Members().whyImpossible({ memory: 8 })).toBeUndefined();
+  });
+});

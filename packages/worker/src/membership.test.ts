@@ -1,0 +1,41 @@
+import type { Address, MessageOf } from '@goshawk/core';
+import { expect, test } from 'vitest';
+import { Membership } from './membership.js';
+
+function news(version: number, since: number, joined: number[], left: number[] = []): MessageOf<'peers'> {
+  return {
+    type: 'peers',
+    version,
+    since,
+    joined: joined as Address[],
+    left: left as Address[],
+    ownersLost: [],
+  };
+}
+
+test('the general workers are a whole list, or change by steps from the version that is known', () => {
+  const membership = new Membership();
+  expect(membership.apply(news(3, 0, [1, 2]))).toBe(true);
+  expect(membership.apply(news(4, 3, [5, 2], [1]))).toBe(true);
+  expect(membership.general).toEqual([5, 2]);
+  expect(membership.version).toBe(4);
+});
+
+test('news that skips a step is not taken, and old news changes nothing', () => {
+  const membership = new Membership();
+  membership.apply(news(3, 0, [1]));
+  membership.apply(news(4, 3, [2]));
+  expect(membership.apply(news(6, 5, [9]))).toBe(false);
+  expect(membership.apply(news(4, 3, [2]))).toBe(true);
+  expect(membership.apply(news(3, 0, [9]))).toBe(true);
+  expect(membership.general).toEqual([1, 2]);
+  expect(membership.version).toBe(4);
+});
+
+test('a list that was received is never changed: others hold it too', () => {
+  const membership = new Membership();
+  const all = news(1, 0, [1, 2]);
+  membership.apply(all);
+  membership.apply(news(2, 1, [3], [1]));
+  expect(all.joined).toEqual([1, 2]);
+});
