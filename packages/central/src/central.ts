@@ -12,6 +12,7 @@ import {
 } from '@goshawk/core';
 import type { CentralConfig, CentralCounters, CentralEnvironment, CentralTimer } from './contract.js';
 import { relabel, shortPartitionSize } from './partition.js';
+import { PendingTasks } from './pending-tasks.js';
 import { Publisher } from './publisher.js';
 import { Registry, type WorkerRecord } from './registry.js';
 import { type HeldPlacement, type PlacedTask, WaitingTimeQueue } from './waiting-time-queue.js';
@@ -39,7 +40,7 @@ export class Central implements Machine<CentralTimer> {
   readonly #queue = new WaitingTimeQueue();
   readonly #share = new WorkShare();
   /** Tasks that no worker can take at present, in order of arrival. */
-  #pending: PlacedTask[] = [];
+  readonly #pending = new PendingTasks();
   /** Of the workers that take work: those that drain are in no partition's size. */
   #split: Split = { active: 0, short: 0 };
   #publishArmed = false;
@@ -68,8 +69,7 @@ export class Central implements Machine<CentralTimer> {
       case 'place':
         return this.#place(from, message, now);
       case 'withdraw':
-        this.#pending = this.#pending.filter((task) => task.owner !== from || task.job !== message.job);
-        return;
+        return this.#pending.remove((task) => task.owner === from && task.job === message.job);
       case 'register':
         return this.#register(from, message, now);
       case 'enlist':
@@ -94,7 +94,7 @@ export class Central implements Machine<CentralTimer> {
           value: {
             name: this.#config.name,
             ...this.counters,
-            pending: this.#pending.length,
+            pending: this.#pending.size,
             ...this.#env.counted?.(),
           },
         });
@@ -140,7 +140,7 @@ export class Central implements Machine<CentralTimer> {
 
   /** Tasks that wait here for a worker. */
   get pendingTasks(): number {
-    return this.#pending.length;
+    return this.#pending.size;
   }
 
   /** Tasks that were placed and are not known to have ended. */
@@ -183,20 +183,12 @@ export class Central implements Machine<CentralTimer> {
     if (known !== undefined) this.#queue.ended(owner, job, task.task, known.task.attempt, now);
     const worker = this.#queue.place(task, now);
     if (worker === undefined) {
-      this.#keepForLater(task);
+      this.#pending.add(task);
       return undefined;
     }
     this.counters.tasksPlaced++;
     this.#assign(task, worker);
     return worker;
-  }
-
-  #keepForLater(task: PlacedTask): void {
-    const waiting = this.#pending.findIndex(
-      (other) => other.owner === task.owner && other.job === task.job && other.task === task.task,
-    );
-    if (waiting >= 0) this.#pending[waiting] = task;
-    else this.#pending.push(task);
   }
 
   #assign(task: PlacedTask, worker: Address): void {
@@ -215,10 +207,7 @@ export class Central implements Machine<CentralTimer> {
   }
 
   #placePending(now: Millis): void {
-    if (this.#pending.length === 0) return;
-    const waiting = this.#pending;
-    this.#pending = [];
-    for (const task of waiting) {
+    for (const task of this.#pending.takeAll()) {
       const worker = this.#placeTask(task, now);
       if (worker === undefined) continue;
       this.#env.send(task.owner, {
@@ -421,7 +410,7 @@ export class Central implements Machine<CentralTimer> {
 
   #removeScheduler(address: Address, now: Millis): void {
     this.#registry.removeScheduler(address);
-    this.#pending = this.#pending.filter((task) => task.owner !== address);
+    this.#pending.remove((task) => task.owner === address);
     this.#publisher.ownerLost(address);
     this.#publishSoon(now);
   }
@@ -497,7 +486,7 @@ export class Central implements Machine<CentralTimer> {
       role: 'central',
       name: this.#config.name,
       settings: this.#config.settings,
-      pendingTasks: this.#pending.length,
+      pendingTasks: this.#pending.size,
       workers: [...this.#registry.workers.values()].map((worker) => ({
         name: worker.name,
         address: this.#env.nameOf(worker.address),
