@@ -11,10 +11,11 @@ import {
   type Scope,
 } from '@goshawk/core';
 import type { CentralConfig, CentralCounters, CentralEnvironment, CentralTimer } from './contract.js';
-import { relabel, shortPartitionSize } from './partition.js';
+import { type Labelled, relabel, shortPartitionSize } from './partition.js';
 import { PendingTasks } from './pending-tasks.js';
 import { Publisher } from './publisher.js';
-import { Registry, type WorkerRecord } from './registry.js';
+import { isActive, Registry, type WorkerRecord } from './registry.js';
+import { Split } from './split.js';
 import { type HeldPlacement, type PlacedTask, WaitingTimeQueue } from './waiting-time-queue.js';
 import { WorkShare } from './work-share.js';
 
@@ -42,7 +43,7 @@ export class Central implements Machine<CentralTimer> {
   /** Tasks that no worker can take at present, in order of arrival. */
   readonly #pending = new PendingTasks();
   /** Of the workers that take work: those that drain are in no partition's size. */
-  #split: Split = { active: 0, short: 0 };
+  readonly #split = new Split();
   #publishArmed = false;
   #leaseDueAt: Millis = 0;
 
@@ -116,11 +117,11 @@ export class Central implements Machine<CentralTimer> {
 
   checkInvariants(now: Millis = 0): void {
     this.#queue.checkInvariants(now);
-    const split = countSplit(this.#registry);
-    const counted = this.#split;
+    const active = [...this.#registry.workers.values()].filter(isActive);
+    const short = active.filter(({ partition }) => partition === 'short').length;
     invariant(
-      split.short === counted.short && split.active === counted.active,
-      () => `the split is ${JSON.stringify(split)}, counted ${JSON.stringify(counted)}`,
+      active.length === this.#split.active && short === this.#split.short,
+      () => `${short} of ${active.length} are short, counted ${this.#split.short} of ${this.#split.active}`,
     );
     for (const worker of this.#registry.workers.values()) {
       invariant(
@@ -250,20 +251,24 @@ export class Central implements Machine<CentralTimer> {
 
   /** Brings the partitions to their sizes, as far as what runs allows it. */
   #relabel(now: Millis): void {
-    this.#split = countSplit(this.#registry);
     const wanted = this.#shortWanted;
     if (wanted === this.#split.short) return;
-    const workers = [...this.#registry.workers.values()].filter(isActive);
-    const labelled = workers.map((worker) => ({
-      short: worker.partition === 'short',
-      freeOfLong: !this.#queue.isBusy(worker.address),
-    }));
-    for (const index of relabel(labelled, wanted)) {
-      const worker = workers[index]!;
+    const { joined } = this.#split;
+    const labelled = {
+      length: joined.length,
+      // Those that take no work belong to neither side, and stay there.
+      at: (index: number): Labelled => {
+        const worker = joined[index]!;
+        const active = isActive(worker);
+        const freeOfLong = active && !this.#queue.isBusy(worker.address);
+        return { short: active && worker.partition === 'short', freeOfLong };
+      },
+    };
+    for (const index of relabel(labelled, wanted, this.#split.short)) {
+      const worker = joined[index]!;
       worker.partition = worker.partition === 'short' ? 'general' : 'short';
       this.#changed(worker, now);
     }
-    this.#split = countSplit(this.#registry);
     this.#placePending(now);
   }
 
@@ -327,6 +332,7 @@ export class Central implements Machine<CentralTimer> {
     const { address, partition } = worker;
     const inScope = this.#placementScope === 'all' || this.#placementScope === partition;
     this.#queue.setOpen(address, inScope && isActive(worker), now);
+    this.#split.update(worker);
     this.#publisher.changed(address);
     this.#publishSoon(now);
   }
@@ -397,6 +403,7 @@ export class Central implements Machine<CentralTimer> {
 
   #removeWorker(worker: WorkerRecord, now: Millis): void {
     this.#registry.removeWorker(worker);
+    this.#split.remove(worker);
     this.#queue.removeWorker(worker.address);
     this.#publisher.left(worker.address);
     this.#relabel(now);
@@ -509,27 +516,6 @@ export class Central implements Machine<CentralTimer> {
       })),
     };
   }
-}
-
-/** Sizes over which the cluster is split. */
-interface Split {
-  readonly active: number;
-  readonly short: number;
-}
-
-function countSplit(registry: Registry): Split {
-  let active = 0;
-  let short = 0;
-  for (const worker of registry.workers.values()) {
-    if (!isActive(worker)) continue;
-    active++;
-    if (worker.partition === 'short') short++;
-  }
-  return { active, short };
-}
-
-function isActive(worker: WorkerRecord): boolean {
-  return !worker.draining && !worker.drainWanted;
 }
 
 function stateOf(worker: WorkerRecord): 'active' | 'draining' | 'drained' {

@@ -21,14 +21,19 @@ export interface Labelled {
  * joined last first. A worker becomes short only while no long task is there; it can become general at any
  * time, because short tasks run anywhere. So the partition may be too small for a while, never too large.
  *
- * @param workers in the order in which they joined
+ * @param workers in the order in which they joined; looked at from the end, and no further than needed
+ * @param short how many of them are short
  * @returns indices of the workers to relabel
  */
-export function relabel(workers: readonly Labelled[], size: number): number[] {
-  let excess = workers.reduce((count, worker) => count + (worker.short ? 1 : 0), 0) - size;
+export function relabel(
+  workers: { readonly length: number; at(index: number): Labelled | undefined },
+  size: number,
+  short: number,
+): number[] {
+  let excess = short - size;
   const changes: number[] = [];
   for (let i = workers.length - 1; i >= 0 && excess !== 0; i--) {
-    const worker = workers[i]!;
+    const worker = workers.at(i)!;
     if (excess > 0 && worker.short) {
       changes.push(i);
       excess--;

@@ -71,5 +71,10 @@ export class Registry {
 
 export function memberOf(worker: WorkerRecord): Member {
   const { address, name, slots, capacity, partition } = worker;
-  return { address, name, slots, capacity, partition, draining: worker.draining || worker.drainWanted };
+  return { address, name, slots, capacity, partition, draining: !isActive(worker) };
+}
+
+/** It takes work. */
+export function isActive(worker: WorkerRecord): boolean {
+  return !worker.draining && !worker.drainWanted;
 }

@@ -1,0 +1,47 @@
+import type { Address } from '@goshawk/core';
+import { isActive, type WorkerRecord } from './registry.js';
+
+type Side = 'inactive' | 'general' | 'short';
+
+/**
+ * How the cluster is split at present: over the workers that take work, in the order in which they joined.
+ * Kept in step worker by worker, since thousands of them may join at once.
+ */
+export class Split {
+  /** Workers that take work. */
+  active = 0;
+  /** Those of them in the short partition. */
+  short = 0;
+  readonly #sides = new Map<Address, Side>();
+  readonly #joined: WorkerRecord[] = [];
+
+  /** In the order in which they joined; also those that take no work. */
+  get joined(): readonly WorkerRecord[] {
+    return this.#joined;
+  }
+
+  /** The worker is new, or something about it has changed. */
+  update(worker: WorkerRecord): void {
+    if (!this.#sides.has(worker.address)) this.#joined.push(worker);
+    this.#count(this.#sides.get(worker.address) ?? 'inactive', -1);
+    const side = sideOf(worker);
+    this.#count(side, 1);
+    this.#sides.set(worker.address, side);
+  }
+
+  remove(worker: WorkerRecord): void {
+    this.#count(this.#sides.get(worker.address) ?? 'inactive', -1);
+    this.#sides.delete(worker.address);
+    const place = this.#joined.indexOf(worker);
+    if (place >= 0) this.#joined.splice(place, 1);
+  }
+
+  #count(side: Side, change: 1 | -1): void {
+    if (side !== 'inactive') this.active += change;
+    if (side === 'short') this.short += change;
+  }
+}
+
+function sideOf(worker: WorkerRecord): Side {
+  return isActive(worker) ? worker.partition : 'inactive';
+}
