@@ -66,6 +66,7 @@ export class Enlistment {
   /** @returns whether this is another central than before */
   welcomed(from: Address, { settings }: MessageOf<'welcome'>, now: Millis): boolean {
     const isNew = this.#central !== from;
+    if (isNew && this.#central !== NOBODY) this.#members.startAnew();
     this.#central = from;
     this.#settings = settings;
     this.#heardAt = now;

@@ -129,6 +129,10 @@ class Bench {
     return this.#sent.find(({ to }) => to === CLIENT)!.message;
   }
 
+  sentTo(party: Address): Message['type'][] {
+    return this.#sent.filter(({ to }) => to === party).map(({ message }) => message.type);
+  }
+
   take<T extends Message['type']>(type: T): Extract<Message, { type: T }>[] {
     const taken = this.#sent.filter(({ message }) => message.type === type).map(({ message }) => message);
     this.#sent = [];
@@ -163,6 +167,27 @@ describe('a worker that central has not told of', () => {
     bench.ask(W2, job);
     expect(bench.take('none')).toHaveLength(1);
   });
+});
+
+test('the news of another central is not older for its lower number', () => {
+  const bench = new Bench();
+  const other = 9 as Address;
+  const settings = { policy: bench.scheduler.policy, timings: LIVE_TIMINGS };
+  for (let i = 0; i < 5; i++) bench.members(W1);
+  bench.receive(other, { type: 'welcome', settings });
+  const joined: Member = {
+    address: W2,
+    name: 'w2',
+    slots: 1,
+    capacity: {},
+    partition: 'general',
+    draining: false,
+  };
+  bench.receive(other, { type: 'members', version: 2, since: 0, changed: [joined], left: [] });
+  bench.receive(other, { type: 'members', version: 3, since: 2, changed: [], left: [W1] });
+  bench.submit({ tasks: [{ sleep: 1 }] });
+  expect(bench.sentTo(W2)).toContain('probe');
+  expect(bench.sentTo(W1)).not.toContain('probe');
 });
 
 test('a central that is silent has nobody taken for gone', () => {

@@ -1,4 +1,4 @@
-import type { Address, MessageOf } from '@goshawk/core';
+import { type Address, DEFAULT_POLICY, LIVE_TIMINGS, type MessageOf } from '@goshawk/core';
 import { expect, test } from 'vitest';
 import { Membership } from './membership.js';
 
@@ -38,4 +38,14 @@ test('a list that was received is never changed: others hold it too', () => {
   membership.apply(all);
   membership.apply(news(2, 1, [3], [1]));
   expect(all.joined).toEqual([1, 2]);
+});
+
+test('the news of another central is not older for its lower number', () => {
+  const membership = new Membership();
+  const settings = { policy: DEFAULT_POLICY, timings: LIVE_TIMINGS };
+  membership.welcome(7 as Address, settings, 0);
+  membership.apply(news(9, 0, [1]));
+  membership.welcome(8 as Address, settings, 0);
+  membership.apply(news(2, 0, [2]));
+  expect(membership.general).toEqual([2]);
 });

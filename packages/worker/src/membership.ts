@@ -21,6 +21,8 @@ export class Membership {
   }
 
   welcome(central: Address, settings: ClusterSettings, now: Millis): void {
+    // Another central counts its versions anew.
+    if (this.central !== central) this.#version = 0;
     this.central = central;
     this.settings = settings;
     this.#heardAt = now;
