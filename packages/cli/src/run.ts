@@ -115,11 +115,9 @@ function buildParser(argv: readonly string[], handle: Handle): Argv {
     })
     .strict()
     .demandCommand(1, 'which command? `goshawk --help` lists them')
-    .recommendCommands()
     .help('help')
     .alias('help', 'h')
     .version(VERSION)
-    .completion('completion', 'print a completion script for this shell (bash or zsh)')
     .wrap(100)
     .fail((message, error) => {
       throw error ?? new InputError('usage', usageLine(message, argv), '`goshawk --help` shows how');

@@ -1,6 +1,7 @@
 import type { Command } from '../command.js';
 import { cancelCommand } from './cancel.js';
 import { centralCommand } from './central.js';
+import { completionCommand } from './completion.js';
 import { configShowCommand } from './config-show.js';
 import { drainCommand } from './drain.js';
 import { jobCommand } from './job.js';
@@ -42,6 +43,7 @@ export const COMMANDS: readonly Command[] = [
   traceConvertCommand,
   traceSampleCommand,
   configShowCommand(() => COMMANDS),
+  completionCommand(() => COMMANDS),
 ] as unknown as readonly Command[];
 
 /** What the commands of two words have in common. */
