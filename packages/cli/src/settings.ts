@@ -4,6 +4,7 @@ import {
   clusterSettingsSchema,
   DEFAULT_POLICY,
   InputError,
+  LIMITS,
   LIVE_TIMINGS,
   NOTHING_ABLATED,
   POLICY_NAMES,
@@ -11,7 +12,7 @@ import {
   presetNamed,
   type Timings,
 } from '@goshawk/core';
-import type { OptionSpecs, Resolved } from './options.js';
+import type { OptionSpec, OptionSpecs, Resolved } from './options.js';
 
 /** The settings that shape a run: the same names for `up`, `replay`, `simulate`, `central` and in files. */
 export const POLICY_OPTIONS = {
@@ -44,6 +45,15 @@ export const POLICY_OPTIONS = {
   partition: { type: 'flag', default: true, describe: 'keep a short partition (--no-partition)' },
   stealing: { type: 'flag', default: true, describe: 'let idle workers steal (--no-stealing)' },
 } as const satisfies OptionSpecs;
+
+/** Of a worker; wherever there are workers. */
+export const SLOTS_OPTION = {
+  type: 'count',
+  default: 1,
+  min: 1,
+  max: LIMITS.slotsMax,
+  describe: 'tasks that a worker runs at a time',
+} as const satisfies OptionSpec;
 
 export type PolicyOptions = Resolved<typeof POLICY_OPTIONS>;
 
@@ -142,4 +152,25 @@ function shortPartitionOf(
     );
   }
   return fraction;
+}
+
+/** The settings of a policy as reports record them, by the names of the flags; durations in seconds. */
+export function policyRecord({ preset, ...settings }: PolicySettings) {
+  return {
+    policy: settings.policy,
+    cutoff: settings.cutoffMs / 1_000,
+    shortPartition: preset.partition ? settings.shortPartition : null,
+    probeRatio: settings.probeRatio,
+    stealCap: settings.stealCap,
+    stealLimit: settings.stealLimit,
+    stealRetry: settings.stealRetry,
+    stealBackoff: settings.stealBackoffMs / 1_000,
+    stealBackoffMax: settings.stealBackoffMaxMs / 1_000,
+    cancel: settings.cancel,
+    short: `${preset.short.by} over ${preset.short.over}`,
+    long: `${preset.long.by} over ${preset.long.over}`,
+    central: preset.short.by === 'central' || preset.long.by === 'central',
+    partition: preset.partition,
+    stealing: preset.stealing,
+  };
 }

@@ -1,11 +1,10 @@
 import { join, resolve } from 'node:path';
-import { LIMITS } from '@goshawk/core';
 import { LOG_LEVELS } from '@goshawk/runtime';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { LocalCluster } from '../local/cluster.js';
 import { leaveWord, takeWordBack } from '../local/whereabouts.js';
-import { POLICY_OPTIONS, policySettings } from '../settings.js';
+import { POLICY_OPTIONS, policySettings, SLOTS_OPTION } from '../settings.js';
 import { onePolicy } from './central.js';
 
 export const upCommand = defineCommand({
@@ -17,13 +16,7 @@ export const upCommand = defineCommand({
   options: {
     workers: { type: 'count', default: 100, min: 1, max: 10_000, describe: 'workers' },
     schedulers: { type: 'count', default: 10, min: 1, max: 1_000, describe: 'schedulers' },
-    slots: {
-      type: 'count',
-      default: 1,
-      min: 1,
-      max: LIMITS.slotsMax,
-      describe: 'tasks that a worker runs at a time',
-    },
+    slots: SLOTS_OPTION,
     resources: {
       type: 'text',
       describe: 'what the tasks of one worker may use together: cpu=4,memory=8GiB,gpu=1',

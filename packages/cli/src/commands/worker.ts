@@ -1,8 +1,9 @@
 import { hostname, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { InputError, LIMITS, parseBytes, type Resources } from '@goshawk/core';
+import { InputError, parseBytes, type Resources } from '@goshawk/core';
 import { createLogger, startWorkers } from '@goshawk/runtime';
 import { defineCommand } from '../command.js';
+import { SLOTS_OPTION } from '../settings.js';
 import { CENTRAL_PORT, DAEMON_OPTIONS, keep } from './daemon-options.js';
 
 export const workerCommand = defineCommand({
@@ -22,13 +23,7 @@ export const workerCommand = defineCommand({
     workers: { type: 'count', default: 1, min: 1, max: 10_000, describe: 'workers in this process' },
     numbered: { type: 'flag', describe: 'put a number behind the name, also when there is one only' },
     firstNumber: { type: 'count', default: 0, describe: 'number of the first, when there are several' },
-    slots: {
-      type: 'count',
-      default: 1,
-      min: 1,
-      max: LIMITS.slotsMax,
-      describe: 'tasks that a worker runs at a time',
-    },
+    slots: SLOTS_OPTION,
     resources: {
       type: 'text',
       describe:

@@ -1,6 +1,5 @@
-import { LIMITS } from '@goshawk/core';
 import type { OptionSpecs, Resolved } from '../options.js';
-import { POLICY_OPTIONS } from '../settings.js';
+import { POLICY_OPTIONS, SLOTS_OPTION } from '../settings.js';
 
 export const REPLAY_OPTIONS = {
   ...POLICY_OPTIONS,
@@ -10,13 +9,7 @@ export const REPLAY_OPTIONS = {
   },
   workers: { type: 'count', default: 100, min: 1, max: 10_000, describe: 'workers of each cluster' },
   schedulers: { type: 'count', default: 10, min: 1, max: 1_000, describe: 'schedulers of each cluster' },
-  slots: {
-    type: 'count',
-    default: 1,
-    min: 1,
-    max: LIMITS.slotsMax,
-    describe: 'tasks that a worker runs at a time',
-  },
+  slots: SLOTS_OPTION,
   load: {
     type: 'number',
     default: 0.9,

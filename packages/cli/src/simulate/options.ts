@@ -1,6 +1,6 @@
 import { LIMITS } from '@goshawk/core';
 import type { OptionSpecs, Resolved } from '../options.js';
-import { POLICY_OPTIONS } from '../settings.js';
+import { POLICY_OPTIONS, SLOTS_OPTION } from '../settings.js';
 
 export const SIMULATE_OPTIONS = {
   ...POLICY_OPTIONS,
@@ -17,13 +17,7 @@ export const SIMULATE_OPTIONS = {
     describe: 'workers (default: 15000, or what --load asks for)',
   },
   schedulers: { type: 'count', default: 10, min: 1, max: 10_000, describe: 'schedulers' },
-  slots: {
-    type: 'count',
-    default: 1,
-    min: 1,
-    max: LIMITS.slotsMax,
-    describe: 'tasks that a worker runs at a time',
-  },
+  slots: SLOTS_OPTION,
   load: {
     type: 'number',
     min: 0.001,

@@ -1,6 +1,6 @@
 import { InputError, type PolicySettings } from '@goshawk/core';
 import { parseEstimator } from '../replay/estimates.js';
-import { policyNames, policySettings } from '../settings.js';
+import { policyNames, policyRecord, policySettings } from '../settings.js';
 import type { SimulateOptions } from './options.js';
 import type { RunRequest } from './request.js';
 import type { Survey } from './survey.js';
@@ -85,9 +85,7 @@ function optionsRecord(
   sizing: Sizing,
   seed: number,
 ): RunRequest['options'] {
-  const { preset } = policy;
   return {
-    policy: policy.policy,
     workers: sizing.workers,
     slots: options.slots,
     schedulers: options.schedulers,
@@ -98,19 +96,6 @@ function optionsRecord(
     networkDelay: options.networkDelay / 1_000,
     warmUp: options.warmUp / 1_000,
     coolDown: options.coolDown / 1_000,
-    cutoff: policy.cutoffMs / 1_000,
-    shortPartition: preset.partition ? policy.shortPartition : null,
-    probeRatio: policy.probeRatio,
-    stealCap: policy.stealCap,
-    stealLimit: policy.stealLimit,
-    stealRetry: policy.stealRetry,
-    stealBackoff: policy.stealBackoffMs / 1_000,
-    stealBackoffMax: policy.stealBackoffMaxMs / 1_000,
-    cancel: policy.cancel,
-    short: `${preset.short.by} over ${preset.short.over}`,
-    long: `${preset.long.by} over ${preset.long.over}`,
-    central: preset.short.by === 'central' || preset.long.by === 'central',
-    partition: preset.partition,
-    stealing: preset.stealing,
+    ...policyRecord(policy),
   };
 }
