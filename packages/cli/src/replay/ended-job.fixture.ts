@@ -7,6 +7,7 @@ export function plannedJob(fields: Partial<PlannedJob> = {}): PlannedJob {
   return {
     submitMs: 0,
     tasks,
+    durationsMs: new Array<number>(tasks).fill(trueMeanMs),
     taskMs: trueMeanMs * tasks,
     trueMeanMs,
     estimateMs: trueMeanMs,

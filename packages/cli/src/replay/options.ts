@@ -31,6 +31,10 @@ export const REPLAY_OPTIONS = {
     default: 'oracle',
     describe: 'what the cluster is told about run times: oracle, given, noisy:0.1-1.9',
   },
+  saveJobs: {
+    type: 'text',
+    describe: 'write the jobs as they are run to this trace (.tr, .jsonl), which `goshawk simulate` takes',
+  },
   report: { type: 'text', describe: 'write a page with tables and charts to this file' },
 } as const satisfies OptionSpecs;
 

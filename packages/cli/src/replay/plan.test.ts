@@ -67,6 +67,7 @@ describe('facts of a plan', () => {
   const job = (trueMeanMs: number, tasks: number): PlannedJob => ({
     submitMs: 0,
     tasks,
+    durationsMs: new Array<number>(tasks).fill(trueMeanMs),
     taskMs: trueMeanMs * tasks,
     trueMeanMs,
     estimateMs: trueMeanMs,

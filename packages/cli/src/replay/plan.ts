@@ -9,6 +9,7 @@ export interface PlannedJob {
   /** Counted from the first instant of the replay. */
   readonly submitMs: Millis;
   readonly tasks: number;
+  readonly durationsMs: readonly Millis[];
   /** Sum of the run times of its tasks. */
   readonly taskMs: Millis;
   readonly trueMeanMs: Millis;
@@ -83,6 +84,7 @@ function planJob(job: ReplayJob, index: number, estimator: Estimator, random: Ra
   return {
     submitMs: job.submitMs,
     tasks: job.durationsMs.length,
+    durationsMs: job.durationsMs,
     taskMs,
     trueMeanMs,
     estimateMs,

@@ -30,7 +30,9 @@ function expectWholeRun(run: Run, jobs: number, tasks: number): void {
 describe('goshawk replay', () => {
   it('compares policies and says all that the contract promises', { timeout: 60_000 }, async () => {
     const report = join(folder, 'out.html');
+    const saved = join(folder, 'jobs.jsonl');
     const args = ['replay', 'prototype:seed=2', ...SMALL, '--seed', '7', '--json', '--report', report];
+    args.push('--save-jobs', saved);
     const { exitCode, stdout, stderr } = await runGoshawk([...args, '--progress', 'plain']);
     expect(stderr).toMatch(/^durations ÷ [\d.,]+/m);
     expect(stderr).toMatch(/^hawk: .*, load really offered \d+/m);
@@ -90,6 +92,24 @@ describe('goshawk replay', () => {
     expect(comparison.ratios).toEqual([
       expect.objectContaining({ policy: 'hawk', baseline: 'sparrow', short: expect.anything() }),
     ]);
+    // The same jobs in virtual time. How close they come is for the bench to say; here, that they are the same.
+    const cutoff = String(hawk.options.cutoff);
+    const virtual = await runGoshawk([
+      'simulate',
+      saved,
+      '--workers',
+      '20',
+      '--cutoff',
+      cutoff,
+      '--json',
+      '-q',
+    ]);
+    const [simulated] = (JSON.parse(virtual.stdout) as Comparison).runs as [Run];
+    for (const of of ['short', 'long'] as const) {
+      expect(simulated.runtimeSeconds[of].count).toBe(hawk.runtimeSeconds[of].count);
+      expect(simulated.runtimeSeconds[of].p50! / hawk.runtimeSeconds[of].p50!).toBeGreaterThan(0.1);
+      expect(simulated.runtimeSeconds[of].p50! / hawk.runtimeSeconds[of].p50!).toBeLessThan(2);
+    }
     const page = await readFile(report, 'utf8');
     expect(page).toContain('goshawk replay prototype:seed=2 --workers 20');
     expect(await readdir(folder)).toEqual(['out.html']);

@@ -1,4 +1,6 @@
+import { resolve } from 'node:path';
 import { InputError, type PolicySettings } from '@goshawk/core';
+import { formatToWrite, type TraceJob, writeTrace } from '@goshawk/traces';
 import type { Context } from '../context.js';
 import { policySettings } from '../settings.js';
 import type { Progress } from '../terminal/progress.js';
@@ -6,7 +8,7 @@ import { jobsShown, openShown } from '../workload.js';
 import type { PolicyRun, Shape } from './contract.js';
 import { parseEstimator } from './estimates.js';
 import type { ReplayOptions } from './options.js';
-import { planReplay, type ReplayPlan } from './plan.js';
+import { type PlannedJob, planReplay, type ReplayPlan } from './plan.js';
 import { runPolicy } from './run-policy.js';
 import { onExistingCluster, onLocalCluster } from './targets.js';
 import { planLines, runLines } from './wording.js';
@@ -81,7 +83,29 @@ async function makePlan(
   const workload = await openShown(context, spec);
   const jobs = jobsShown(context, workload, 'drawing jobs');
   const estimator = parseEstimator(options.estimator);
-  return planReplay(workload, jobs, { ...options, workers, slots, forMs: options.for, estimator });
+  const plan = await planReplay(workload, jobs, {
+    ...options,
+    workers,
+    slots,
+    forMs: options.for,
+    estimator,
+  });
+  if (options.saveJobs !== undefined) {
+    const file = resolve(context.cwd, options.saveJobs);
+    await writeTrace(file, formatToWrite(file), plan.jobs.map(traceJob));
+    context.note(`the jobs as they are run are in ${options.saveJobs}`);
+  }
+  return plan;
+}
+
+/** As a trace has it, in seconds of the run. */
+function traceJob({ submitMs, durationsMs, trueMeanMs, estimateMs }: PlannedJob): TraceJob {
+  return {
+    submitSeconds: submitMs / 1_000,
+    durationsSeconds: Float64Array.from(durationsMs, (ms) => ms / 1_000),
+    meanSeconds: trueMeanMs / 1_000,
+    estimateSeconds: estimateMs / 1_000,
+  };
 }
 
 function checkPolicy({ policy }: PolicySettings, url: string, policies: readonly string[] | undefined): void {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { percentile, report, result, table } from './mailbox-report.js';
+import { percentile, report, result, table } from './bench-report.js';
 
 test('percentiles are by nearest rank', () => {
   expect(percentile([5, 1, 3], 0.5)).toBe(3);
