@@ -163,6 +163,30 @@ describe('against a real cluster', () => {
     expect(totals.schedulers.tasksCompleted).toBeGreaterThan(600);
   });
 
+  test('a worker that was drained and taken back by its operator still finishes what runs when it is stopped', async () => {
+    const more = await startWorkers({
+      ...common,
+      names: ['marked'],
+      slots: 1,
+      capacity: { mark: 1 },
+      central: central.endpoint,
+      dataFolder: join(folder, 'marked'),
+    });
+    await more.joined;
+    const stateOf = async () =>
+      (await cluster.describe()).workers.find(({ name }) => name === 'marked')?.state;
+    await cluster.drain('marked', true);
+    await expect.poll(stateOf, { timeout: 10_000 }).toBe('drained');
+    await cluster.drain('marked', false);
+    await expect.poll(stateOf, { timeout: 10_000 }).toBe('active');
+    const job = await cluster.submit({ tasks: [{ sleep: 1_000 }], demand: { mark: 1 } });
+    await expect.poll(async () => (await job.describe()).running.length, { timeout: 10_000 }).toBe(1);
+    await more.drain();
+    const ended = await job.wait();
+    expect(ended.state).toBe('completed');
+    expect(ended.attempts).toMatchObject({ total: 1, lost: 0 });
+  });
+
   test('a scheduler that drains hands new jobs to the others and tells the end of its own', async () => {
     const draining = schedulers.pop()!;
     const jobs = await Promise.all(

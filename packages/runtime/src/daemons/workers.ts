@@ -38,22 +38,22 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
   if (leftovers > 0) logger.warn({ leftovers }, 'ended commands that an earlier worker had left running');
   const process = await openProcess(options);
   const central = process.addressAt(options.central);
-  const drained: Promise<void>[] = [];
+  // Who has been told to drain for good and has not finished; an operator's drain, which can be taken back, is
+  // nobody's end.
+  const draining = new Map<string, () => void>();
   const workers: Hosted<Worker>[] = names.map((name, index) => {
-    let onDrained: () => void = () => {};
-    drained.push(
-      new Promise((resolve) => {
-        onDrained = resolve;
-      }),
+    return addWorker(
+      process.host,
+      { index, name, executor, onDrained: () => draining.get(name)?.() },
+      (environment) => {
+        const self = process.addressOf(index);
+        const { slots, capacity } = options;
+        return new Worker(
+          { name, self, slots, capacity, central, registerRetryMs: REGISTER_RETRY_MS },
+          environment,
+        );
+      },
     );
-    return addWorker(process.host, { index, name, executor, onDrained: () => onDrained() }, (environment) => {
-      const self = process.addressOf(index);
-      const { slots, capacity } = options;
-      return new Worker(
-        { name, self, slots, capacity, central, registerRetryMs: REGISTER_RETRY_MS },
-        environment,
-      );
-    });
   });
   const { endpoint } = process.mailbox;
   logger.info(
@@ -74,6 +74,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
     ended: process.ended,
     drain: async () => {
       logger.info({ workers: names.length }, 'draining: what waits goes back, what runs is finished');
+      const drained = names.map((name) => new Promise<void>((resolve) => draining.set(name, resolve)));
       for (const { enter } of workers) enter('drain', (worker, now) => worker.drain(now));
       await Promise.all(drained);
       await executor.close();
