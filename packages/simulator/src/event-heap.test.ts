@@ -11,7 +11,7 @@ test('events come out by time, and among equals in the order in which they went 
       let id = 0;
       for (const time of operations) {
         if (time !== undefined) {
-          heap.push(time, 1, id, 0, 0, { id });
+          heap.push(time, id, 1, id, 0, 0, { id });
           model.push({ time, id: id++ });
           continue;
         }

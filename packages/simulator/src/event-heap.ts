@@ -18,16 +18,22 @@ export class EventHeap {
   #size = 0;
   #free: number[] = [];
   #rows = 0;
-  #sequence = 0;
 
   get size(): number {
     return this.#size;
   }
 
-  /** @returns the event's sequence number, which names it for good */
-  push(time: number, kind: number, target: number, first: number, second: number, ref: unknown): number {
+  /** @param sequence names the event for good; of two events of one time the lower one comes first */
+  push(
+    time: number,
+    sequence: number,
+    kind: number,
+    target: number,
+    first: number,
+    second: number,
+    ref: unknown,
+  ): void {
     const row = this.#free.pop() ?? this.#newRow();
-    const sequence = this.#sequence++;
     this.#times[row] = time;
     this.#sequences[row] = sequence;
     this.kinds[row] = kind;
@@ -36,12 +42,16 @@ export class EventHeap {
     this.seconds[row] = second;
     this.refs[row] = ref;
     this.#up(this.#size++, row);
-    return sequence;
   }
 
   /** The time of the next event, or Infinity. */
   nextTime(): number {
     return this.#size === 0 ? Number.POSITIVE_INFINITY : this.#times[this.#heap[0]!]!;
+  }
+
+  /** The sequence number of the next event. There must be one. */
+  nextSequence(): number {
+    return this.#sequences[this.#heap[0]!]!;
   }
 
   sequenceOf(row: number): number {

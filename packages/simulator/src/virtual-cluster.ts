@@ -15,9 +15,10 @@ import {
 } from '@goshawk/core';
 import { type Job, Scheduler, type SchedulerEnvironment } from '@goshawk/scheduler';
 import { type KillReason, type TaskOrder, Worker, type WorkerEnvironment } from '@goshawk/worker';
+import { DelayLane } from './delay-lane.js';
 import { EventHeap } from './event-heap.js';
 
-const EventKind = { message: 0, timer: 1, taskStart: 2, taskEnd: 3, call: 4 } as const;
+const EventKind = { timer: 1, taskStart: 2, taskEnd: 3, call: 4 } as const;
 
 export interface VirtualClusterOptions {
   readonly workers: number;
@@ -58,7 +59,11 @@ export class VirtualCluster {
 
   readonly #options: VirtualClusterOptions;
   readonly #delayMs: number;
+  /** Everything but messages. */
   readonly #heap = new EventHeap();
+  readonly #mail = new DelayLane();
+  /** Orders all events of one time, whichever of the two they are in. */
+  #sequence = 0;
   readonly #parties: Party[] = [];
   readonly #outside = new Map<Address, (from: Address, message: Message, now: Millis) => void>();
   #now: Millis = 0;
@@ -131,12 +136,12 @@ export class VirtualCluster {
   }
 
   get pendingEvents(): number {
-    return this.#heap.size;
+    return this.#heap.size + this.#mail.size;
   }
 
   /** Calls back at a time, between two steps of the machines. */
   at(time: Millis, call: (now: Millis) => void): void {
-    this.#heap.push(time, EventKind.call, 0, 0, 0, call);
+    this.#heap.push(time, this.#sequence++, EventKind.call, 0, 0, 0, call);
   }
 
   /** A job that arrives at one of the schedulers. */
@@ -161,11 +166,34 @@ export class VirtualCluster {
 
   /** Runs until nothing is left to do, or until the time is reached. */
   run(until: Millis = Number.POSITIVE_INFINITY): void {
-    while (this.#heap.size > 0 && this.#heap.nextTime() <= until) this.step();
+    while (this.pendingEvents > 0 && Math.min(this.#heap.nextTime(), this.#mail.time) <= until) this.step();
     if (until !== Number.POSITIVE_INFINITY) this.#now = Math.max(this.#now, until);
   }
 
+  /** Makes the next event happen. There must be one. */
   step(): void {
+    const heap = this.#heap;
+    const mail = this.#mail;
+    const ahead = mail.time - heap.nextTime();
+    this.events++;
+    if (ahead < 0 || (ahead === 0 && mail.sequence < heap.nextSequence()) || heap.size === 0) this.#deliver();
+    else this.#happen();
+  }
+
+  #deliver(): void {
+    const mail = this.#mail;
+    this.#now = mail.time;
+    const target = mail.target as Address;
+    const from = mail.sender as Address;
+    const message = mail.shift() as Message;
+    const party = this.#parties[target]!;
+    if (!party.alive) return;
+    if (party.machine === NO_MACHINE) this.#outside.get(target)!(from, message, this.#now);
+    else party.machine.receive(from, message, this.#now);
+    if (this.#options.checked) party.machine.checkInvariants();
+  }
+
+  #happen(): void {
     const heap = this.#heap;
     this.#now = heap.nextTime();
     const row = heap.pop();
@@ -176,15 +204,10 @@ export class VirtualCluster {
     const ref = heap.refs[row];
     const sequence = heap.sequenceOf(row);
     heap.release(row);
-    this.events++;
     if (kind === EventKind.call) return (ref as (now: Millis) => void)(this.#now);
     const party = this.#parties[target]!;
     if (!party.alive) return;
-    if (kind === EventKind.message) {
-      const outsider = this.#outside.get(target as Address);
-      if (outsider !== undefined) outsider(first as Address, ref as Message, this.#now);
-      else party.machine.receive(first as Address, ref as Message, this.#now);
-    } else if (kind === EventKind.timer) {
+    if (kind === EventKind.timer) {
       (ref as PartyEnvironment).fire(party.machine, sequence, this.#now);
     } else {
       const env = ref as WorkerParty;
@@ -200,12 +223,14 @@ export class VirtualCluster {
   send(from: Address, to: Address, message: Message): void {
     this.messages[message.type] = (this.messages[message.type] ?? 0) + 1;
     this.#options.onSend?.(from, to, message, this.#now);
-    this.#heap.push(this.#now + this.#delayMs, EventKind.message, to, from, 0, message);
+    this.#mail.push(this.#now + this.#delayMs, this.#sequence++, to, from, message);
   }
 
   /** @internal */
   pushTimer(self: Address, at: Millis, env: PartyEnvironment): number {
-    return this.#heap.push(Math.max(at, this.#now), EventKind.timer, self, 0, 0, env);
+    const sequence = this.#sequence++;
+    this.#heap.push(Math.max(at, this.#now), sequence, EventKind.timer, self, 0, 0, env);
+    return sequence;
   }
 
   /** @internal */
@@ -217,7 +242,15 @@ export class VirtualCluster {
     run: number,
     env: WorkerParty,
   ): void {
-    this.#heap.push(at, kind === 'start' ? EventKind.taskStart : EventKind.taskEnd, self, slot, run, env);
+    this.#heap.push(
+      at,
+      this.#sequence++,
+      kind === 'start' ? EventKind.taskStart : EventKind.taskEnd,
+      self,
+      slot,
+      run,
+      env,
+    );
   }
 
   /** @internal */

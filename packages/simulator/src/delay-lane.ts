@@ -1,0 +1,73 @@
+/**
+ * Messages that all take the same time. They arrive in the order in which they were sent, so a ring does for
+ * them what a heap would do at many times the cost; and they are nine of ten events.
+ */
+export class DelayLane {
+  #times = new Float64Array(INITIAL);
+  #sequences = new Float64Array(INITIAL);
+  #targets = new Int32Array(INITIAL);
+  #senders = new Int32Array(INITIAL);
+  #messages: unknown[] = new Array(INITIAL);
+  #head = 0;
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Of the message that arrives next. */
+  get time(): number {
+    return this.#size === 0 ? Number.POSITIVE_INFINITY : this.#times[this.#head]!;
+  }
+
+  get sequence(): number {
+    return this.#sequences[this.#head]!;
+  }
+
+  get target(): number {
+    return this.#targets[this.#head]!;
+  }
+
+  get sender(): number {
+    return this.#senders[this.#head]!;
+  }
+
+  /** @param time no earlier than that of the message before */
+  push(time: number, sequence: number, target: number, sender: number, message: unknown): void {
+    if (this.#size === this.#times.length) this.#grow();
+    const at = (this.#head + this.#size++) & (this.#times.length - 1);
+    this.#times[at] = time;
+    this.#sequences[at] = sequence;
+    this.#targets[at] = target;
+    this.#senders[at] = sender;
+    this.#messages[at] = message;
+  }
+
+  /** Takes out the message that arrives next; read the rest of it before. */
+  shift(): unknown {
+    const message = this.#messages[this.#head];
+    this.#messages[this.#head] = undefined;
+    this.#head = (this.#head + 1) & (this.#times.length - 1);
+    this.#size--;
+    return message;
+  }
+
+  #grow(): void {
+    const size = this.#times.length;
+    const unroll = <T extends Float64Array | Int32Array>(from: T, to: T): T => {
+      to.set(from.subarray(this.#head));
+      to.set(from.subarray(0, this.#head), size - this.#head);
+      return to;
+    };
+    this.#times = unroll(this.#times, new Float64Array(2 * size));
+    this.#sequences = unroll(this.#sequences, new Float64Array(2 * size));
+    this.#targets = unroll(this.#targets, new Int32Array(2 * size));
+    this.#senders = unroll(this.#senders, new Int32Array(2 * size));
+    this.#messages = [...this.#messages.slice(this.#head), ...this.#messages.slice(0, this.#head)];
+    this.#messages.length = 2 * size;
+    this.#head = 0;
+  }
+}
+
+/** A power of two, as is every size after it. */
+const INITIAL = 4_096;
