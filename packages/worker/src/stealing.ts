@@ -32,6 +32,9 @@ export class Stealing {
   readonly #self: Address;
   readonly #env: Environment<WorkerTimer>;
   readonly #around: Surroundings;
+  /** At hand, since most thieves are turned away by a look at them. */
+  readonly #queue: WorkerQueue;
+  readonly #slots: Slots;
   #victims: readonly Address[] = [];
   #tried: Address[] = [];
   /** Numbers the rounds, so that an answer that comes late is not taken for one to this round. */
@@ -45,6 +48,8 @@ export class Stealing {
     this.#self = self;
     this.#env = env;
     this.#around = around;
+    this.#queue = around.queue;
+    this.#slots = around.slots;
   }
 
   get inRound(): boolean {
@@ -105,12 +110,17 @@ export class Stealing {
 
   /** The victim's half. */
   give(thief: Address, round: number): void {
-    const limit = this.#around.policy()?.stealLimit ?? Number.POSITIVE_INFINITY;
-    const { queue, slots } = this.#around;
-    const entries = queue.takeStealable(slots.executesLong, limit);
-    const probes = entries.length === 0 ? NO_PROBES : entries.map(probeOfEntry);
-    this.#env.send(thief, { type: 'stolen', round, probes });
-    if (entries.length > 0) this.#tellOwners(entries, thief);
+    const queue = this.#queue;
+    const entries =
+      queue.length === 0 ? NO_ENTRIES : queue.takeStealable(this.#slots.executesLong, this.#limit);
+    if (entries.length === 0) return this.#env.send(thief, { type: 'stolen', round, probes: NO_PROBES });
+    this.#env.send(thief, { type: 'stolen', round, probes: entries.map(probeOfEntry) });
+    this.#tellOwners(entries, thief);
+  }
+
+  /** Probes given at one steal at most. */
+  get #limit(): number {
+    return this.#around.policy()?.stealLimit ?? Number.POSITIVE_INFINITY;
   }
 
   /** One message for each batch: neighbours in a queue often belong together. */
@@ -164,4 +174,5 @@ export class Stealing {
   }
 }
 
+const NO_ENTRIES: readonly Entry[] = [];
 const NO_PROBES: MessageOf<'stolen'>['probes'] = [];
