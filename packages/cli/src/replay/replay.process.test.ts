@@ -112,7 +112,7 @@ describe('goshawk replay', () => {
     }
     const page = await readFile(report, 'utf8');
     expect(page).toContain('goshawk replay prototype:seed=2 --workers 20');
-    expect(await readdir(folder)).toEqual(['out.html']);
+    expect(await readdir(folder)).toEqual(['jobs.jsonl', 'out.html']);
   });
 
   it('completes every job once, although workers are killed in the middle', { timeout: 90_000 }, async () => {
