@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -179,8 +180,13 @@ describe('against a real cluster', () => {
     await expect.poll(stateOf, { timeout: 10_000 }).toBe('drained');
     await cluster.drain('marked', false);
     await expect.poll(stateOf, { timeout: 10_000 }).toBe('active');
-    const job = await cluster.submit({ tasks: [{ sleep: 1_000 }], demand: { mark: 1 } });
-    await expect.poll(async () => (await job.describe()).running.length, { timeout: 10_000 }).toBe(1);
+    // Only the task itself can tell that it runs: one that is on its way to a worker that drains is given back.
+    const started = join(folder, 'started');
+    const job = await cluster.submit({
+      tasks: [{ exec: ['sh', '-c', 'touch "$0"; sleep 0.5', started] }],
+      demand: { mark: 1 },
+    });
+    await expect.poll(() => existsSync(started), { timeout: 10_000 }).toBe(true);
     await more.drain();
     const ended = await job.wait();
     expect(ended.state).toBe('completed');
