@@ -220,7 +220,7 @@ export const MESSAGES = {
   assign: message(
     'central',
     'worker',
-    'Lost: the owner asks where its task is. Doubled: the worker has it already.',
+    'Lost while both ends live: not made up for yet. Doubled: the worker has it already.',
     {
       owner: address,
       job,
@@ -261,7 +261,7 @@ export const MESSAGES = {
   probe: message(
     'scheduler',
     'worker',
-    'Lost: the owner probes again. Doubled: one more chance, refused when not needed.',
+    'Lost while its worker lives: not made up for yet. Doubled: one more chance, refused when not needed.',
     {
       job,
       stage,
@@ -333,7 +333,7 @@ export const MESSAGES = {
     chunk: outputChunk,
   }),
   cancelTask: message('scheduler', 'worker', 'Sent again until the task has ended.', { job, task, attempt }),
-  declined: message('worker', 'scheduler', 'Lost: the owner makes up for it with its next look at the job.', {
+  declined: message('worker', 'scheduler', 'Lost while both ends live: not made up for yet.', {
     job,
     stage,
     /** So many probes will not be served here… */
@@ -347,7 +347,7 @@ export const MESSAGES = {
   stolen: message(
     'worker',
     'worker',
-    'Late: the probes are queued all the same. Lost: the owner makes up for them.',
+    'Late: the probes are queued all the same. Lost while the thief lives: not made up for yet.',
     {
       round: count,
       probes: list(probe, 100_000),
