@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { CLASSES } from '@goshawk/core';
 import type { Comparison, Run } from '@goshawk/report';
 import { report, result, table } from './bench-report.js';
 
@@ -28,7 +29,6 @@ const { values: options } = parseArgs({
   },
 });
 
-const CLASSES = ['short', 'long'] as const;
 const PERCENTILES = ['p50', 'p90'] as const;
 
 function goshawk(args: readonly string[]): Comparison {

@@ -7,8 +7,3 @@ export class InvariantError extends Error {
 export function invariant(condition: boolean, what: string | (() => string)): asserts condition {
   if (!condition) throw new InvariantError(typeof what === 'string' ? what : what());
 }
-
-/** For the end of a switch that has handled every case. */
-export function unreachable(value: never): never {
-  throw new InvariantError(`unexpected ${JSON.stringify(value)}`);
-}

@@ -1,7 +1,8 @@
+import { PROTOCOL_VERSION } from '@goshawk/core';
 import { Packr } from 'msgpackr';
 import { describe, expect, test } from 'vitest';
 import { FrameTooLargeError, MalformedFrameError } from './errors.js';
-import { FrameWriter, openFrame, type PackedFrame, PROTOCOL_VERSION } from './frame.js';
+import { FrameWriter, openFrame, type PackedFrame } from './frame.js';
 import { completeLimits } from './limits.js';
 import { packFrame } from './testing.js';
 

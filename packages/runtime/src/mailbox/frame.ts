@@ -1,3 +1,4 @@
+import { PROTOCOL_VERSION } from '@goshawk/core';
 import { checkEncodable, tooLarge } from './encodable.js';
 import { MalformedFrameError } from './errors.js';
 import type { MailboxLimits } from './limits.js';
@@ -9,12 +10,12 @@ import { isIncarnation, isPartyIndex } from './party-name.js';
  *
  *     [ [ version, target, sender ],  [ from, to, body ],  [ from, to, body ],  … ]
  *
+ * - version: core's `PROTOCOL_VERSION`, raised with the messages; another version is not read;
  * - target: incarnation that the mail is for, or `*`; any other process drops the frame;
  * - sender: incarnation of the sender where the connection does not say it (replies to clients), else nil;
  * - from, to: indices of parties in their processes;
  * - body: what the codec above has made of a message.
  */
-export const PROTOCOL_VERSION = 1;
 
 /** Levels of nesting around a body. */
 const FRAME_NESTING = 2;
