@@ -31,11 +31,15 @@ export class Random {
 
   /** Uniform in 0 … 2^32 − 1. */
   nextUint32(): number {
-    const result = (this.#a + this.#b + this.#counter++) | 0;
-    this.#a = this.#b ^ (this.#b >>> 9);
-    this.#b = (this.#c + (this.#c << 3)) | 0;
-    this.#c = ((this.#c << 21) | (this.#c >>> 11)) + result;
-    this.#c |= 0;
+    const a = this.#a;
+    const b = this.#b;
+    const c = this.#c;
+    const result = (a + b + this.#counter) | 0;
+    // All of the state stays in 32 bits, so that the engine keeps it unboxed.
+    this.#counter = (this.#counter + 1) | 0;
+    this.#a = b ^ (b >>> 9);
+    this.#b = (c + (c << 3)) | 0;
+    this.#c = (((c << 21) | (c >>> 11)) + result) | 0;
     return result >>> 0;
   }
 

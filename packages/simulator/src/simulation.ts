@@ -1,10 +1,4 @@
-import {
-  type ClusterSettings,
-  type JobSpec,
-  type MessageType,
-  type Millis,
-  NO_RESOURCES,
-} from '@goshawk/core';
+import type { ClusterSettings, JobSpec, MessageType, Millis, Resources } from '@goshawk/core';
 import type { Job } from '@goshawk/scheduler';
 import { VirtualCluster } from './virtual-cluster.js';
 
@@ -12,14 +6,15 @@ import { VirtualCluster } from './virtual-cluster.js';
 export interface SimulatedJob {
   /** Since the beginning of the workload; no earlier than that of the job before. */
   readonly submitMs: Millis;
-  readonly durationsMs: ArrayLike<number>;
-  /** What the estimator says of the mean run time of its tasks. */
-  readonly estimateMs: Millis;
+  /** Of tasks that sleep. */
+  readonly spec: JobSpec;
 }
 
 export interface SimulationOptions {
   readonly workers: number;
   readonly slots: number;
+  /** What the tasks of one worker may use together, beside its slots. */
+  readonly capacity: Resources;
   readonly schedulers: number;
   readonly settings: ClusterSettings;
   readonly seed: number | string;
@@ -28,12 +23,16 @@ export interface SimulationOptions {
 }
 
 /** What became of a job. Times are ms since the beginning of the workload; tasks in their order. */
-export interface SimulatedEnd {
+export interface SimulatedEnd<J extends SimulatedJob = SimulatedJob> {
   /** Its place in the workload. */
   readonly index: number;
-  readonly job: SimulatedJob;
+  readonly job: J;
   readonly endedMs: Millis;
   readonly completed: boolean;
+  readonly tasksCompleted: number;
+  /** Runs of its tasks, those that failed included. */
+  readonly attempts: number;
+  /** Of the runs that counted; negative where a task never started. */
   readonly startsMs: Float64Array;
   readonly runsMs: Float64Array;
 }
@@ -50,12 +49,12 @@ const BATCH = 256;
  * A workload on a virtual cluster. Jobs are taken from the workload as their time comes, and handed out as
  * they end, so that only those under way are in memory.
  */
-export class Simulation {
+export class Simulation<J extends SimulatedJob = SimulatedJob> {
   readonly #cluster: VirtualCluster;
   readonly #schedulers: number;
   /** Under way, by the owner's job object. */
-  readonly #underway = new Map<Job, { index: number; job: SimulatedJob }>();
-  #ended: SimulatedEnd[] = [];
+  readonly #underway = new Map<Job, { index: number; job: J }>();
+  #ended: SimulatedEnd<J>[] = [];
   #submitted = 0;
 
   constructor(options: SimulationOptions) {
@@ -72,9 +71,7 @@ export class Simulation {
    *
    * @throws RangeError when jobs are not in order of submission
    */
-  async *run(
-    jobs: AsyncIterable<SimulatedJob> | Iterable<SimulatedJob>,
-  ): AsyncIterable<readonly SimulatedEnd[]> {
+  async *run(jobs: AsyncIterable<J> | Iterable<J>): AsyncIterable<readonly SimulatedEnd<J>[]> {
     let latest = 0;
     for await (const job of jobs) {
       if (job.submitMs < latest)
@@ -125,13 +122,13 @@ export class Simulation {
     return sum;
   }
 
-  #submit(job: SimulatedJob): void {
+  #submit(job: J): void {
     const index = this.#submitted++;
     const owner = this.#cluster.schedulers[index % this.#schedulers]!;
-    this.#underway.set(owner.submit(specOf(job), undefined, this.#cluster.now), { index, job });
+    this.#underway.set(owner.submit(job.spec, undefined, this.#cluster.now), { index, job });
   }
 
-  #takeEnded(): readonly SimulatedEnd[] {
+  #takeEnded(): readonly SimulatedEnd<J>[] {
     const ended = this.#ended;
     this.#ended = [];
     return ended;
@@ -145,22 +142,10 @@ export class Simulation {
       job,
       endedMs: now - SETTLING_MS,
       completed: ended.state === 'completed',
+      tasksCompleted: ended.counts.completed,
+      attempts: ended.attemptsTotal,
       startsMs: ended.startedAt.map((at) => at - SETTLING_MS),
       runsMs: ended.runMs,
     });
   }
-}
-
-function specOf(job: SimulatedJob): JobSpec {
-  return {
-    name: 'job',
-    user: undefined,
-    stages: [{ name: 'tasks', after: [], tasks: { sleepsMs: job.durationsMs }, demand: NO_RESOURCES }],
-    estimateMs: job.estimateMs,
-    retries: 0,
-    timeoutMs: undefined,
-    maxRunning: undefined,
-    deadlineMs: undefined,
-    weight: 1,
-  };
 }

@@ -2,7 +2,6 @@ import { Central } from '@goshawk/central';
 import {
   type Address,
   type ClusterSettings,
-  type Environment,
   type JobSpec,
   type Machine,
   type Message,
@@ -13,10 +12,12 @@ import {
   Random,
   type Resources,
 } from '@goshawk/core';
-import { type Job, Scheduler, type SchedulerEnvironment } from '@goshawk/scheduler';
-import { type KillReason, type TaskOrder, Worker, type WorkerEnvironment } from '@goshawk/worker';
+import { type Job, Scheduler } from '@goshawk/scheduler';
+import { type KillReason, type TaskOrder, Worker } from '@goshawk/worker';
 import { DelayLane } from './delay-lane.js';
 import { EventHeap } from './event-heap.js';
+import { PartyEnvironment, SchedulerParty, WorkerParty } from './parties.js';
+import { VirtualSlots } from './virtual-slots.js';
 
 const EventKind = { timer: 1, taskStart: 2, taskEnd: 3, call: 4 } as const;
 
@@ -35,12 +36,6 @@ export interface VirtualClusterOptions {
   readonly onSend?: (from: Address, to: Address, message: Message, now: Millis) => void;
   readonly onJobEnd?: (job: Job, now: Millis) => void;
   readonly onTaskStart?: (worker: Address, slot: number, now: Millis) => void;
-}
-
-interface Party {
-  readonly name: string;
-  readonly machine: Machine;
-  alive: boolean;
 }
 
 /**
@@ -64,71 +59,37 @@ export class VirtualCluster {
   readonly #mail = new DelayLane();
   /** Orders all events of one time, whichever of the two they are in. */
   #sequence = 0;
-  readonly #parties: Party[] = [];
-  readonly #outside = new Map<Address, (from: Address, message: Message, now: Millis) => void>();
+  /** Columns of the parties, by address. */
+  readonly #machines: Machine[] = [];
+  readonly #environments: PartyEnvironment[] = [];
+  readonly #names: string[] = [];
+  readonly #slotsEach: number;
+  readonly #slots: VirtualSlots;
+  readonly #firstWorker: number;
   #now: Millis = 0;
 
   constructor(options: VirtualClusterOptions) {
     this.#options = options;
     this.#delayMs = options.networkDelayMs ?? 0.5;
-    const { settings } = options;
+    this.#slotsEach = options.slots ?? 1;
+    this.#slots = new VirtualSlots(options.workers * this.#slotsEach);
     const random = Random.seeded(options.seed);
 
     this.centralAddress = this.#nextAddress();
-    const centralEnv = new PartyEnvironment(this, this.centralAddress, random.fork('central'));
-    this.central = new Central({ name: 'central', self: this.centralAddress, settings }, centralEnv);
-    this.#parties.push({ name: 'central', machine: this.central, alive: true });
+    this.central = this.#newCentral(random.fork('central'));
 
-    const schedulers: Scheduler[] = [];
-    const schedulerAddresses: Address[] = [];
-    for (let i = 0; i < options.schedulers; i++) {
-      const self = this.#nextAddress();
-      const env = new SchedulerParty(this, self, random.fork(`scheduler-${i}`));
-      const scheduler = new Scheduler(
-        {
-          name: `s${i}`,
-          self,
-          tag: `s${i}`,
-          endpoint: '',
-          central: this.centralAddress,
-          enlistRetryMs: settings.timings.heartbeatMs,
-          wallOffsetMs: 0,
-          endedJobsMax: 1,
-          logBytesMax: 1 << 20,
-        },
-        env,
-      );
-      schedulers.push(scheduler);
-      schedulerAddresses.push(self);
-      this.#parties.push({ name: `s${i}`, machine: scheduler, alive: true });
-    }
-    this.schedulers = schedulers;
-    this.schedulerAddresses = schedulerAddresses;
+    const ofSchedulers = random.fork('schedulers');
+    this.schedulers = Array.from({ length: options.schedulers }, (_, i) =>
+      this.#newScheduler(i, ofSchedulers),
+    );
+    this.schedulerAddresses = this.schedulers.map((_, i) => (1 + i) as Address);
 
-    const workers: Worker[] = [];
-    const workerAddresses: Address[] = [];
-    for (let i = 0; i < options.workers; i++) {
-      const self = this.#nextAddress();
-      const env = new WorkerParty(this, self, random.fork(`worker-${i}`), options.slots ?? 1);
-      const worker = new Worker(
-        {
-          name: `w${i}`,
-          self,
-          slots: options.slots ?? 1,
-          capacity: options.capacity ?? NO_RESOURCES,
-          central: this.centralAddress,
-          registerRetryMs: settings.timings.heartbeatMs,
-        },
-        env,
-      );
-      env.worker = worker;
-      workers.push(worker);
-      workerAddresses.push(self);
-      this.#parties.push({ name: `w${i}`, machine: worker, alive: true });
-    }
-    this.workers = workers;
-    this.workerAddresses = workerAddresses;
-    for (const party of this.#parties) party.machine.start(0);
+    this.#firstWorker = this.#nextAddress();
+    const ofWorkers = random.fork('workers');
+    this.workers = Array.from({ length: options.workers }, (_, i) => this.#newWorker(i, ofWorkers));
+    this.workerAddresses = this.workers.map((_, i) => (this.#firstWorker + i) as Address);
+
+    for (const machine of this.#machines) machine.start(0);
   }
 
   get now(): Millis {
@@ -153,15 +114,18 @@ export class VirtualCluster {
 
   /** An address outside the machines, such as a client's; what is sent to it is handed to `receive`. */
   addOutsider(receive: (from: Address, message: Message, now: Millis) => void): Address {
-    const address = this.#parties.length as Address;
-    this.#parties.push({ name: `outside-${address}`, machine: NO_MACHINE, alive: true });
-    this.#outside.set(address, receive);
-    return address;
+    const self = this.#nextAddress();
+    this.#machines.push({ ...NO_MACHINE, receive });
+    this.#names.push(`outside-${self}`);
+    return self;
   }
 
   /** The party stops where it stands, as by SIGKILL: what it ran is gone, and nothing reaches it any more. */
   kill(address: Address): void {
-    this.#parties[address]!.alive = false;
+    this.#machines[address] = NO_MACHINE;
+    if (this.#isWorker(address)) {
+      for (let slot = 0; slot < this.#slotsEach; slot++) this.#slots.forget(this.#place(address, slot));
+    }
   }
 
   /** Runs until nothing is left to do, or until the time is reached. */
@@ -183,14 +147,10 @@ export class VirtualCluster {
   #deliver(): void {
     const mail = this.#mail;
     this.#now = mail.time;
-    const target = mail.target as Address;
+    const machine = this.#machines[mail.target]!;
     const from = mail.sender as Address;
-    const message = mail.shift() as Message;
-    const party = this.#parties[target]!;
-    if (!party.alive) return;
-    if (party.machine === NO_MACHINE) this.#outside.get(target)!(from, message, this.#now);
-    else party.machine.receive(from, message, this.#now);
-    if (this.#options.checked) party.machine.checkInvariants();
+    machine.receive(from, mail.shift() as Message, this.#now);
+    if (this.#options.checked) machine.checkInvariants();
   }
 
   #happen(): void {
@@ -198,23 +158,32 @@ export class VirtualCluster {
     this.#now = heap.nextTime();
     const row = heap.pop();
     const kind = heap.kinds[row]!;
-    const target = heap.targets[row]!;
+    const target = heap.targets[row]! as Address;
     const first = heap.firsts[row]!;
     const second = heap.seconds[row]!;
     const ref = heap.refs[row];
     const sequence = heap.sequenceOf(row);
     heap.release(row);
     if (kind === EventKind.call) return (ref as (now: Millis) => void)(this.#now);
-    const party = this.#parties[target]!;
-    if (!party.alive) return;
-    if (kind === EventKind.timer) {
-      (ref as PartyEnvironment).fire(party.machine, sequence, this.#now);
-    } else {
-      const env = ref as WorkerParty;
-      if (kind === EventKind.taskStart) env.taskStarts(first, second, this.#now);
-      else env.taskEnds(first, second, this.#now);
+    if (kind === EventKind.taskEnd) this.#taskEnds(target, first, second);
+    else if (kind === EventKind.taskStart) this.#taskStarts(target, first, second);
+    else if (this.#environments[target]!.takeTimer(ref as string, first, sequence)) {
+      this.#machines[target]!.wake(ref as string, first, this.#now);
     }
-    if (this.#options.checked) party.machine.checkInvariants();
+    if (this.#options.checked) this.#machines[target]!.checkInvariants();
+  }
+
+  #taskStarts(worker: Address, slot: number, run: number): void {
+    if (!this.#slots.isCurrent(this.#place(worker, slot), run)) return;
+    this.#workerAt(worker).taskStarted(slot, this.#now);
+  }
+
+  #taskEnds(worker: Address, slot: number, run: number): void {
+    const place = this.#place(worker, slot);
+    if (!this.#slots.isCurrent(place, run)) return;
+    const reason = this.#slots.takeKilled(place);
+    const outcome = reason === undefined ? COMPLETED : cutShort(reason);
+    this.#workerAt(worker).taskEnded(slot, outcome, this.#slots.runMs(place, this.#now), this.#now);
   }
 
   // ---- what the environments of the parties do
@@ -226,31 +195,26 @@ export class VirtualCluster {
     this.#mail.push(this.#now + this.#delayMs, this.#sequence++, to, from, message);
   }
 
-  /** @internal */
-  pushTimer(self: Address, at: Millis, env: PartyEnvironment): number {
+  /** @internal @returns the event that will wake the machine */
+  pushTimer(self: Address, at: Millis, timer: string, key: number): number {
     const sequence = this.#sequence++;
-    this.#heap.push(Math.max(at, this.#now), sequence, EventKind.timer, self, 0, 0, env);
+    this.#heap.push(Math.max(at, this.#now), sequence, EventKind.timer, self, key, 0, timer);
     return sequence;
   }
 
   /** @internal */
-  pushTask(
-    kind: 'start' | 'end',
-    self: Address,
-    at: Millis,
-    slot: number,
-    run: number,
-    env: WorkerParty,
-  ): void {
-    this.#heap.push(
-      at,
-      this.#sequence++,
-      kind === 'start' ? EventKind.taskStart : EventKind.taskEnd,
-      self,
-      slot,
-      run,
-      env,
-    );
+  execute(worker: Address, slot: number, order: TaskOrder): void {
+    const now = this.#now;
+    const run = this.#slots.begin(this.#place(worker, slot), now);
+    this.#options.onTaskStart?.(worker, slot, now);
+    if (order.timeoutMs !== undefined) this.#pushTask(EventKind.taskStart, worker, now, slot, run);
+    this.#pushTask(EventKind.taskEnd, worker, now + sleepOf(order.payload), slot, run);
+  }
+
+  /** @internal */
+  killTask(worker: Address, slot: number, reason: KillReason): void {
+    const run = this.#slots.kill(this.#place(worker, slot), reason);
+    this.#pushTask(EventKind.taskEnd, worker, this.#now, slot, run);
   }
 
   /** @internal */
@@ -258,121 +222,85 @@ export class VirtualCluster {
     this.#options.onJobEnd?.(job, this.#now);
   }
 
-  /** @internal */
-  taskStarted(worker: Address, slot: number): void {
-    this.#options.onTaskStart?.(worker, slot, this.#now);
+  nameOf(address: Address): string {
+    return this.#names[address] ?? `nobody (${address})`;
   }
 
-  nameOf(address: Address): string {
-    return this.#parties[address]?.name ?? `nobody (${address})`;
+  #pushTask(kind: number, worker: Address, at: Millis, slot: number, run: number): void {
+    this.#heap.push(at, this.#sequence++, kind, worker, slot, run, undefined);
+  }
+
+  // ---- the parties
+
+  #newCentral(random: Random): Central {
+    const self = this.centralAddress;
+    const environment = new PartyEnvironment(this, self, random);
+    const central = new Central({ name: 'central', self, settings: this.#options.settings }, environment);
+    this.#add('central', central, environment);
+    return central;
+  }
+
+  #newScheduler(index: number, random: Random): Scheduler {
+    const self = this.#nextAddress();
+    const name = `s${index}`;
+    const environment = new SchedulerParty(this, self, random);
+    const scheduler = new Scheduler(
+      {
+        name,
+        self,
+        tag: name,
+        endpoint: '',
+        central: this.centralAddress,
+        enlistRetryMs: this.#options.settings.timings.heartbeatMs,
+        wallOffsetMs: 0,
+        endedJobsMax: 1,
+        logBytesMax: 1 << 20,
+      },
+      environment,
+    );
+    this.#add(name, scheduler, environment);
+    return scheduler;
+  }
+
+  #newWorker(index: number, random: Random): Worker {
+    const self = this.#nextAddress();
+    const name = `w${index}`;
+    const environment = new WorkerParty(this, self, random);
+    const worker = new Worker(
+      {
+        name,
+        self,
+        slots: this.#slotsEach,
+        capacity: this.#options.capacity ?? NO_RESOURCES,
+        central: this.centralAddress,
+        registerRetryMs: this.#options.settings.timings.heartbeatMs,
+      },
+      environment,
+    );
+    this.#add(name, worker, environment);
+    return worker;
+  }
+
+  #add(name: string, machine: Machine, environment: PartyEnvironment): void {
+    this.#machines.push(machine);
+    this.#environments.push(environment);
+    this.#names.push(name);
   }
 
   #nextAddress(): Address {
-    return this.#parties.length as Address;
-  }
-}
-
-class PartyEnvironment implements Environment {
-  protected readonly cluster: VirtualCluster;
-  protected readonly self: Address;
-  readonly #random: Random;
-  /** (timer, key) → the event that will wake it, and back. */
-  readonly #timers = new Map<string, number>();
-  readonly #armed = new Map<number, { timer: string; key: number }>();
-
-  constructor(cluster: VirtualCluster, self: Address, random: Random) {
-    this.cluster = cluster;
-    this.self = self;
-    this.#random = random;
+    return this.#machines.length as Address;
   }
 
-  random(): number {
-    return this.#random.next();
+  #isWorker(address: Address): boolean {
+    return address >= this.#firstWorker && address < this.#firstWorker + this.workers.length;
   }
 
-  send(to: Address, message: Message): void {
-    this.cluster.send(this.self, to, message);
+  #workerAt(address: Address): Worker {
+    return this.workers[address - this.#firstWorker]!;
   }
 
-  setTimer(timer: string, key: number, at: Millis): void {
-    this.clearTimer(timer, key);
-    const event = this.cluster.pushTimer(this.self, at, this);
-    this.#timers.set(`${timer}/${key}`, event);
-    this.#armed.set(event, { timer, key });
-  }
-
-  clearTimer(timer: string, key: number): void {
-    const event = this.#timers.get(`${timer}/${key}`);
-    if (event === undefined) return;
-    this.#timers.delete(`${timer}/${key}`);
-    this.#armed.delete(event);
-  }
-
-  nameOf(address: Address): string {
-    return this.cluster.nameOf(address);
-  }
-
-  /** @internal */
-  fire(machine: Machine, event: number, now: Millis): void {
-    const armed = this.#armed.get(event);
-    if (armed === undefined) return;
-    this.#armed.delete(event);
-    this.#timers.delete(`${armed.timer}/${armed.key}`);
-    machine.wake(armed.timer, armed.key, now);
-  }
-}
-
-class SchedulerParty extends PartyEnvironment implements SchedulerEnvironment {
-  jobEnded(job: Job): void {
-    this.cluster.jobEnded(job);
-  }
-
-  drained(): void {}
-}
-
-class WorkerParty extends PartyEnvironment implements WorkerEnvironment {
-  worker!: Worker;
-  /** Numbers the runs of each slot, so that the end of a killed one is not taken for that of the next. */
-  readonly #runs: Float64Array;
-  readonly #startedAt: Float64Array;
-  readonly #killed: (KillReason | undefined)[];
-
-  constructor(cluster: VirtualCluster, self: Address, random: Random, slots: number) {
-    super(cluster, self, random);
-    this.#runs = new Float64Array(slots);
-    this.#startedAt = new Float64Array(slots);
-    this.#killed = new Array<KillReason | undefined>(slots).fill(undefined);
-  }
-
-  execute(slot: number, order: TaskOrder): void {
-    const now = this.cluster.now;
-    const run = ++this.#runs[slot]!;
-    this.#startedAt[slot] = now;
-    this.#killed[slot] = undefined;
-    this.cluster.taskStarted(this.self, slot);
-    if (order.timeoutMs !== undefined) this.cluster.pushTask('start', this.self, now, slot, run, this);
-    this.cluster.pushTask('end', this.self, now + sleepOf(order.payload), slot, run, this);
-  }
-
-  kill(slot: number, reason: KillReason): void {
-    this.#killed[slot] = reason;
-    this.cluster.pushTask('end', this.self, this.cluster.now, slot, ++this.#runs[slot]!, this);
-  }
-
-  drained(): void {}
-
-  /** @internal */
-  taskStarts(slot: number, run: number, now: Millis): void {
-    if (this.#runs[slot] === run) this.worker.taskStarted(slot, now);
-  }
-
-  /** @internal */
-  taskEnds(slot: number, run: number, now: Millis): void {
-    if (this.#runs[slot] !== run) return;
-    const reason = this.#killed[slot];
-    const outcome =
-      reason === undefined ? COMPLETED : { ...COMPLETED, kind: reason === 'shutdown' ? 'lost' : reason };
-    this.worker.taskEnded(slot, outcome as Outcome, now - this.#startedAt[slot]!, now);
+  #place(worker: Address, slot: number): number {
+    return (worker - this.#firstWorker) * this.#slotsEach + slot;
   }
 }
 
@@ -391,6 +319,11 @@ const COMPLETED: Outcome = {
   signal: undefined,
 };
 
+function cutShort(reason: KillReason): Outcome {
+  return { ...COMPLETED, kind: reason === 'shutdown' ? 'lost' : reason };
+}
+
+/** In place of one that was killed. */
 const NO_MACHINE: Machine = {
   start() {},
   receive() {},

@@ -2,6 +2,7 @@ import { LIMITS } from '@goshawk/core';
 import type { OptionSpecs, Resolved } from '../options.js';
 import { POLICY_OPTIONS, SLOTS_OPTION } from '../settings.js';
 
+/** Where the papers' simulators and a live cluster do not do the same, a simulation does as the papers (Hawk §4.1). */
 export const SIMULATE_OPTIONS = {
   ...POLICY_OPTIONS,
   policy: { type: 'text', default: 'hawk', describe: 'policies; the first is compared with the others' },
@@ -9,6 +10,16 @@ export const SIMULATE_OPTIONS = {
     type: 'text',
     default: '0.17',
     describe: 'fraction of the workers that long tasks never use; auto: the share of short work; none',
+  },
+  stealRetry: {
+    ...POLICY_OPTIONS.stealRetry,
+    default: 'never',
+    describe: `${POLICY_OPTIONS.stealRetry.describe}; live clusters: backoff`,
+  },
+  cancel: {
+    ...POLICY_OPTIONS.cancel,
+    default: 'lazy',
+    describe: `${POLICY_OPTIONS.cancel.describe}; live clusters: proactive`,
   },
   workers: {
     type: 'count',

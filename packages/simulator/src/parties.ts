@@ -1,0 +1,77 @@
+import type { Address, Environment, Message, Millis, Random } from '@goshawk/core';
+import type { Job, SchedulerEnvironment } from '@goshawk/scheduler';
+import type { KillReason, TaskOrder, WorkerEnvironment } from '@goshawk/worker';
+import type { VirtualCluster } from './virtual-cluster.js';
+
+/** What a machine can do to a virtual cluster. */
+export class PartyEnvironment implements Environment {
+  protected readonly cluster: VirtualCluster;
+  protected readonly self: Address;
+  /**
+   * Parties of one role share a stream: their draws come in the order of the agenda, which the seed decides,
+   * and the states of 15,000 streams would not fit into a cache.
+   */
+  readonly #random: Random;
+  /** Timer → key → the event that will wake the machine. Most parties never set one. */
+  #armed: Map<string, Map<number, number>> | undefined;
+
+  constructor(cluster: VirtualCluster, self: Address, random: Random) {
+    this.cluster = cluster;
+    this.self = self;
+    this.#random = random;
+  }
+
+  random(): number {
+    return this.#random.next();
+  }
+
+  send(to: Address, message: Message): void {
+    this.cluster.send(this.self, to, message);
+  }
+
+  setTimer(timer: string, key: number, at: Millis): void {
+    this.#armed ??= new Map();
+    let keys = this.#armed.get(timer);
+    if (keys === undefined) {
+      keys = new Map();
+      this.#armed.set(timer, keys);
+    }
+    keys.set(key, this.cluster.pushTimer(this.self, at, timer, key));
+  }
+
+  clearTimer(timer: string, key: number): void {
+    this.#armed?.get(timer)?.delete(key);
+  }
+
+  nameOf(address: Address): string {
+    return this.cluster.nameOf(address);
+  }
+
+  /** @returns whether the event is that of an armed timer, which is over now: it may have been moved or cleared */
+  takeTimer(timer: string, key: number, event: number): boolean {
+    const keys = this.#armed?.get(timer);
+    if (keys?.get(key) !== event) return false;
+    keys.delete(key);
+    return true;
+  }
+}
+
+export class SchedulerParty extends PartyEnvironment implements SchedulerEnvironment {
+  jobEnded(job: Job): void {
+    this.cluster.jobEnded(job);
+  }
+
+  drained(): void {}
+}
+
+export class WorkerParty extends PartyEnvironment implements WorkerEnvironment {
+  execute(slot: number, order: TaskOrder): void {
+    this.cluster.execute(this.self, slot, order);
+  }
+
+  kill(slot: number, reason: KillReason): void {
+    this.cluster.killTask(this.self, slot, reason);
+  }
+
+  drained(): void {}
+}
