@@ -236,5 +236,5 @@ it('a job of 5,000 tasks fits three workers', async () => {
     workers: 3,
     scale: 1,
   });
-  expect(jobs.map((job) => job.durationsMs.length)).toEqual([3]);
+  expect(jobs.map((job) => job.durationsSeconds.length)).toEqual([3]);
 });

@@ -6,7 +6,8 @@ export { writeTrace } from './formats/write.js';
 export type { ConfiguredGenerator, WorkloadGenerator } from './generators/generator.js';
 export { configureGenerator, GENERATORS } from './generators/index.js';
 export type { OptionSpec, OptionSpecs } from './generators/options.js';
-export { collect, type Jobs, type MachineShare, type TraceJob, type TraceStage } from './job.js';
+export { collect, type Jobs, type MachineShare, meanOf, sum, type TraceJob, type TraceStage } from './job.js';
+export { jobInputOf, jobSpecOf } from './job-spec.js';
 export { type Distribution, distributionOf } from './percentiles.js';
 export { drawArrivals } from './prototype/arrivals.js';
 export { fifoMakespan } from './prototype/makespan.js';
@@ -15,7 +16,6 @@ export {
   type PrototypeOptions,
   prepareJobs,
   preparePrototype,
-  type ReplayJob,
 } from './prototype/prepare.js';
 export { scaleToCluster } from './prototype/scale.js';
 export { sampleJobs } from './sample/jobs.js';

@@ -50,8 +50,8 @@ it.skipIf(!existsSync(GOOGLE))(
     const prepared = await preparePrototype(workload.jobs(), { workers: 100, jobs: 3300, scale: 1000 });
     expect(prepared.jobs).toHaveLength(3300);
     expect(prepared.workloadJobs).toBe(9939);
-    expect(Math.max(...prepared.jobs.map((job) => job.durationsMs.length))).toBe(100);
-    expect(prepared.jobs.every((job) => job.durationsMs.length >= 1)).toBe(true);
+    expect(Math.max(...prepared.jobs.map((job) => job.durationsSeconds.length))).toBe(100);
+    expect(prepared.jobs.every((job) => job.durationsSeconds.length >= 1)).toBe(true);
   },
 );
 

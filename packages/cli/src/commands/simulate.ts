@@ -124,5 +124,5 @@ async function tell(
   if (context.global.json) context.json(comparison);
   else context.out(`\n${renderTable(comparison, { color: context.color, columns: context.columns })}`);
   if (report !== undefined) context.note(`\nthe report with charts is in ${report}`);
-  return ExitCode.done;
+  return comparison.runs.some((run) => run.jobs.failed > 0) ? ExitCode.failed : ExitCode.done;
 }

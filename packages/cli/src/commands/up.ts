@@ -4,6 +4,7 @@ import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { LocalCluster } from '../local/cluster.js';
 import { leaveWord, takeWordBack } from '../local/whereabouts.js';
+import { RESOURCES_OPTION } from '../resources.js';
 import { POLICY_OPTIONS, policySettings, SLOTS_OPTION } from '../settings.js';
 import { onePolicy } from './central.js';
 
@@ -17,10 +18,7 @@ export const upCommand = defineCommand({
     workers: { type: 'count', default: 100, min: 1, max: 10_000, describe: 'workers' },
     schedulers: { type: 'count', default: 10, min: 1, max: 1_000, describe: 'schedulers' },
     slots: SLOTS_OPTION,
-    resources: {
-      type: 'text',
-      describe: 'what the tasks of one worker may use together: cpu=4,memory=8GiB,gpu=1',
-    },
+    resources: RESOURCES_OPTION,
     bind: { type: 'text', default: 'tcp://127.0.0.1:0', describe: 'where central listens; port 0 for any' },
     dataFolder: { type: 'text', default: '.goshawk', describe: 'logs, and what outlives the processes' },
     logLevel: { type: 'text', default: 'info', choices: LOG_LEVELS, describe: 'how much the logs say' },

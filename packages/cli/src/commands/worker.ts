@@ -1,8 +1,8 @@
 import { hostname, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { InputError, parseBytes, type Resources } from '@goshawk/core';
 import { createLogger, startWorkers } from '@goshawk/runtime';
 import { defineCommand } from '../command.js';
+import { parseResources, RESOURCES_OPTION } from '../resources.js';
 import { SLOTS_OPTION } from '../settings.js';
 import { CENTRAL_PORT, DAEMON_OPTIONS, keep } from './daemon-options.js';
 
@@ -25,9 +25,8 @@ export const workerCommand = defineCommand({
     firstNumber: { type: 'count', default: 0, describe: 'number of the first, when there are several' },
     slots: SLOTS_OPTION,
     resources: {
-      type: 'text',
-      describe:
-        'what the tasks of one worker may use together: cpu=4,memory=8GiB,gpu=1 (default: a cpu a slot, and an even share of memory)',
+      ...RESOURCES_OPTION,
+      describe: `${RESOURCES_OPTION.describe} (default: a cpu a slot, and an even share of memory)`,
     },
     memoryShares: {
       type: 'count',
@@ -63,21 +62,3 @@ export const workerCommand = defineCommand({
     return keep(daemon, context, options.withParent);
   },
 });
-
-/** @throws InputError when it is not NAME=AMOUNT,… */
-export function parseResources(text: string | undefined): Resources {
-  if (text === undefined) return {};
-  return Object.fromEntries(
-    text.split(',').map((part) => {
-      const [name, amount, ...rest] = part.split('=');
-      if (name === undefined || name.trim() === '' || amount === undefined || rest.length > 0) {
-        throw new InputError(
-          'bad-option',
-          `--resources: "${part}" is not NAME=AMOUNT`,
-          'write them as cpu=4,memory=8GiB',
-        );
-      }
-      return [name.trim(), parseBytes(amount, '--resources')];
-    }),
-  );
-}

@@ -7,7 +7,11 @@ export function plannedJob(fields: Partial<PlannedJob> = {}): PlannedJob {
   return {
     submitMs: 0,
     tasks,
-    durationsMs: new Array<number>(tasks).fill(trueMeanMs),
+    job: {
+      submitSeconds: 0,
+      durationsSeconds: new Float64Array(tasks).fill(trueMeanMs / 1_000),
+      meanSeconds: trueMeanMs / 1_000,
+    },
     taskMs: trueMeanMs * tasks,
     trueMeanMs,
     estimateMs: trueMeanMs,

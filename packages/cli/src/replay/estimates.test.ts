@@ -2,11 +2,13 @@ import { InputError, Random } from '@goshawk/core';
 import { expect, it } from 'vitest';
 import { estimateOf, parseEstimator } from './estimates.js';
 
-const job = { trueMeanMs: 200, statedMeanMs: 150 };
+const job = { submitSeconds: 0, durationsSeconds: Float64Array.of(0.1, 0.3), meanSeconds: 0.15 };
 
-it('tells the true mean, or what stands in the trace', () => {
+it('tells the true mean, or what stands in the trace, the word of the submitter first', () => {
   expect(estimateOf(parseEstimator('oracle'), job, Random.seeded(1))).toBe(200);
   expect(estimateOf(parseEstimator('given'), job, Random.seeded(1))).toBe(150);
+  const believed = { ...job, estimateSeconds: 0.04 };
+  expect(estimateOf(parseEstimator('given'), believed, Random.seeded(1))).toBe(40);
 });
 
 it('draws noise evenly between its bounds, the same for the same seed', () => {

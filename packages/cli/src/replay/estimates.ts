@@ -1,10 +1,11 @@
 import { InputError, type Millis, type Random } from '@goshawk/core';
+import { meanOf, type TraceJob } from '@goshawk/traces';
 
-/** What a replay tells the cluster about the run times of a job. */
+/** What the cluster is told about the run times of a job, live and in virtual time. */
 export type Estimator =
   /** The true mean run time of the job's tasks. */
   | { readonly kind: 'oracle' }
-  /** What the submitter said: the mean that stands in the trace. */
+  /** What stands in the trace: the submitter's estimate, or else the mean that the trace states. */
   | { readonly kind: 'given' }
   /** The true mean times U(low, high), drawn once a job (Hawk Figure 14). */
   | { readonly kind: 'noisy'; readonly low: number; readonly high: number };
@@ -33,20 +34,21 @@ export function parseEstimator(text: string): Estimator {
 }
 
 /**
- * @param job its means: the true one, and the one that the trace states
+ * @param job as it is run
  * @param random one stream for all jobs of a run, in their order
+ * @returns the mean run time of its tasks, as the cluster is told
  */
-export function estimateOf(
-  estimator: Estimator,
-  job: { readonly trueMeanMs: Millis; readonly statedMeanMs: Millis },
-  random: Random,
-): Millis {
+export function estimateOf(estimator: Estimator, job: TraceJob, random: Random): Millis {
   switch (estimator.kind) {
     case 'oracle':
-      return job.trueMeanMs;
+      return meanOf(job.durationsSeconds) * 1_000;
     case 'given':
-      return job.statedMeanMs;
+      return (job.estimateSeconds ?? job.meanSeconds) * 1_000;
     case 'noisy':
-      return job.trueMeanMs * (estimator.low + (estimator.high - estimator.low) * random.next());
+      return (
+        meanOf(job.durationsSeconds) *
+        1_000 *
+        (estimator.low + (estimator.high - estimator.low) * random.next())
+      );
   }
 }

@@ -1,4 +1,5 @@
 import type { OptionSpecs, Resolved } from '../options.js';
+import { RESOURCES_OPTION } from '../resources.js';
 import { POLICY_OPTIONS, SLOTS_OPTION } from '../settings.js';
 
 export const REPLAY_OPTIONS = {
@@ -10,6 +11,7 @@ export const REPLAY_OPTIONS = {
   workers: { type: 'count', default: 100, min: 1, max: 10_000, describe: 'workers of each cluster' },
   schedulers: { type: 'count', default: 10, min: 1, max: 1_000, describe: 'schedulers of each cluster' },
   slots: SLOTS_OPTION,
+  resources: RESOURCES_OPTION,
   load: {
     type: 'number',
     default: 0.9,

@@ -56,6 +56,40 @@ describe('planReplay', () => {
     expect(again.jobs[0]!.submitMs).not.toBe((await plan({ estimator })).jobs[0]!.submitMs);
   });
 
+  it('keeps the stages of a job, what the submitter believes, and what its tasks need', async () => {
+    const staged = {
+      submitSeconds: 0,
+      durationsSeconds: Float64Array.of(10, 20, 30, 40),
+      meanSeconds: 25,
+      name: 'sort',
+      estimateSeconds: 50,
+      demand: { cpu: 1 },
+      stages: [
+        { name: 'map', after: [], tasks: 3 },
+        { name: 'reduce', after: [0], tasks: 1, demand: { cpu: 2 } },
+      ],
+      maxRunning: 2,
+      timeoutSeconds: 100,
+    };
+    const workload = { name: 'w', jobCount: 1, tallied: [], jobs, sha256: async () => '' };
+    async function* jobs() {
+      yield staged;
+    }
+    const given = { ...options, forMs: undefined, scale: 1_000, estimator: parseEstimator('given') };
+    const { jobs: planned } = await planReplay(workload, jobs(), given);
+    const sleeps = (...all: number[]) => ({ each: all.map((sleep) => ({ sleep })) });
+    expect(parseJobSpec(planned[0]!.input)).toMatchObject({
+      name: 'sort',
+      estimateMs: 50,
+      maxRunning: 2,
+      timeoutMs: 100,
+      stages: [
+        { name: 'map', after: [], tasks: sleeps(10, 20, 30), demand: { cpu: 1 } },
+        { name: 'reduce', after: [0], tasks: sleeps(40), demand: { cpu: 2 } },
+      ],
+    });
+  });
+
   it('offers the load that is asked for', async () => {
     const { fit, jobs } = await plan({ load: 0.5, slots: 2 });
     const taskMs = jobs.reduce((sum, job) => sum + job.taskMs, 0);
@@ -67,7 +101,11 @@ describe('facts of a plan', () => {
   const job = (trueMeanMs: number, tasks: number): PlannedJob => ({
     submitMs: 0,
     tasks,
-    durationsMs: new Array<number>(tasks).fill(trueMeanMs),
+    job: {
+      submitSeconds: 0,
+      durationsSeconds: new Float64Array(tasks).fill(trueMeanMs / 1_000),
+      meanSeconds: trueMeanMs / 1_000,
+    },
     taskMs: trueMeanMs * tasks,
     trueMeanMs,
     estimateMs: trueMeanMs,

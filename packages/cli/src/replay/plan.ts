@@ -1,6 +1,14 @@
 import { type JobInput, type Millis, nearestRank, Random } from '@goshawk/core';
 import type { Workload as WorkloadRecord } from '@goshawk/report';
-import { type PreparedPrototype, preparePrototype, type ReplayJob, type Workload } from '@goshawk/traces';
+import {
+  jobInputOf,
+  jobSpecOf,
+  type PreparedPrototype,
+  preparePrototype,
+  sum,
+  type TraceJob,
+  type Workload,
+} from '@goshawk/traces';
 import type { WorkloadFacts } from '../settings.js';
 import { type Estimator, estimateOf } from './estimates.js';
 
@@ -9,7 +17,8 @@ export interface PlannedJob {
   /** Counted from the first instant of the replay. */
   readonly submitMs: Millis;
   readonly tasks: number;
-  readonly durationsMs: readonly Millis[];
+  /** As it is run, with the times that it has then. */
+  readonly job: TraceJob;
   /** Sum of the run times of its tasks. */
   readonly taskMs: Millis;
   readonly trueMeanMs: Millis;
@@ -77,22 +86,18 @@ export async function planReplay(
   };
 }
 
-function planJob(job: ReplayJob, index: number, estimator: Estimator, random: Random): PlannedJob {
-  const taskMs = job.durationsMs.reduce((sum, ms) => sum + ms, 0);
-  const trueMeanMs = taskMs / job.durationsMs.length;
-  const estimateMs = estimateOf(estimator, { trueMeanMs, statedMeanMs: job.meanMs }, random);
+function planJob(job: TraceJob, index: number, estimator: Estimator, random: Random): PlannedJob {
+  const taskMs = sum(job.durationsSeconds) * 1_000;
+  const tasks = job.durationsSeconds.length;
+  const estimateMs = estimateOf(estimator, job, random);
   return {
-    submitMs: job.submitMs,
-    tasks: job.durationsMs.length,
-    durationsMs: job.durationsMs,
+    submitMs: job.submitSeconds * 1_000,
+    tasks,
+    job,
     taskMs,
-    trueMeanMs,
+    trueMeanMs: taskMs / tasks,
     estimateMs,
-    input: {
-      name: job.name ?? `replay ${index + 1}`,
-      tasks: job.durationsMs.map((sleep) => ({ sleep })),
-      estimate: estimateMs,
-    },
+    input: jobInputOf(jobSpecOf({ name: `replay ${index + 1}`, ...job }, estimateMs)),
   };
 }
 

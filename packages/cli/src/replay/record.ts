@@ -7,7 +7,7 @@ import type { ReplayPlan } from './plan.js';
 
 /** Every setting that shaped a run. Times are in seconds of the run, as everything that is reported of it. */
 export function optionsRecord(
-  { load, seed, estimator }: Pick<ReplayOptions, 'load' | 'seed' | 'estimator'>,
+  { load, seed, estimator, resources }: Pick<ReplayOptions, 'load' | 'seed' | 'estimator' | 'resources'>,
   shape: Shape,
   { fit, jobs }: ReplayPlan,
   settings: PolicySettings,
@@ -15,6 +15,7 @@ export function optionsRecord(
   return {
     workers: shape.workers,
     slots: shape.slots,
+    resources: resources ?? null,
     schedulers: shape.schedulers,
     load,
     jobs: jobs.length,

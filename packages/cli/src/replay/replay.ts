@@ -28,7 +28,7 @@ export async function replayLocally(
   spec: string,
   policies: readonly string[],
 ): Promise<Replayed> {
-  const { workers, slots, schedulers } = options;
+  const { workers, slots, schedulers, resources } = options;
   const shape = { workers, slots, schedulers };
   const plan = await makePlan(context, options, spec, shape);
   const all = policies.map((policy) => policySettings({ ...options, policy }, policy, plan.facts));
@@ -38,7 +38,7 @@ export async function replayLocally(
     let shown: Progress | undefined;
     const say = (line: string): void => (shown === undefined ? context.note(line) : shown.say(line));
     context.note(`${settings.policy}: starting central, ${schedulers} schedulers and ${workers} workers`);
-    const done = await onLocalCluster(context, shape, settings, say, (target) =>
+    const done = await onLocalCluster(context, { ...shape, resources }, settings, say, (target) =>
       runPolicy(context, options, plan, target, (now) => {
         shown = now;
       }),
@@ -98,14 +98,9 @@ async function makePlan(
   return plan;
 }
 
-/** As a trace has it, in seconds of the run. */
-function traceJob({ submitMs, durationsMs, trueMeanMs, estimateMs }: PlannedJob): TraceJob {
-  return {
-    submitSeconds: submitMs / 1_000,
-    durationsSeconds: Float64Array.from(durationsMs, (ms) => ms / 1_000),
-    meanSeconds: trueMeanMs / 1_000,
-    estimateSeconds: estimateMs / 1_000,
-  };
+/** As it is run, with what the cluster is told of it. */
+function traceJob({ job, estimateMs }: PlannedJob): TraceJob {
+  return { ...job, estimateSeconds: estimateMs / 1_000 };
 }
 
 function checkPolicy({ policy }: PolicySettings, url: string, policies: readonly string[] | undefined): void {

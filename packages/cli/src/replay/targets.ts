@@ -11,11 +11,12 @@ import type { ReplayTarget, Shape } from './contract.js';
  * Starts a cluster for one policy, and ends it whatever happens. Its logs are removed with it, unless
  * something went wrong.
  *
+ * @param shape with what the tasks of one worker may use together, as the option has it
  * @param say lines for people about what happens to its processes
  */
 export async function onLocalCluster<T>(
   context: Context,
-  shape: Shape,
+  { resources, ...shape }: Shape & { readonly resources: string | undefined },
   settings: PolicySettings,
   say: (line: string) => void,
   use: (target: ReplayTarget) => Promise<T>,
@@ -25,7 +26,15 @@ export async function onLocalCluster<T>(
   let isKept = false;
   try {
     const local = await LocalCluster.start(
-      { ...shape, policy: settings, bind: 'tcp://127.0.0.1:0', dataFolder, logLevel: 'info', note: say },
+      {
+        ...shape,
+        resources,
+        policy: settings,
+        bind: 'tcp://127.0.0.1:0',
+        dataFolder,
+        logLevel: 'info',
+        note: say,
+      },
       interrupted,
     );
     try {

@@ -1,5 +1,6 @@
 import { LIMITS } from '@goshawk/core';
 import type { OptionSpecs, Resolved } from '../options.js';
+import { RESOURCES_OPTION } from '../resources.js';
 import { POLICY_OPTIONS, SLOTS_OPTION } from '../settings.js';
 
 /** Where the papers' simulators and a live cluster do not do the same, a simulation does as the papers (Hawk §4.1). */
@@ -29,6 +30,10 @@ export const SIMULATE_OPTIONS = {
   },
   schedulers: { type: 'count', default: 10, min: 1, max: 10_000, describe: 'schedulers' },
   slots: SLOTS_OPTION,
+  resources: {
+    ...RESOURCES_OPTION,
+    describe: `${RESOURCES_OPTION.describe} (default: a cpu a slot)`,
+  },
   load: {
     type: 'number',
     min: 0.001,

@@ -1,14 +1,19 @@
 import { setImmediate } from 'node:timers/promises';
-import { GoshawkError, Random, RELIABLE_TIMINGS } from '@goshawk/core';
+import { GoshawkError, type Millis, Random, RELIABLE_TIMINGS } from '@goshawk/core';
 import { finishRun, type JobResult, RunTally } from '@goshawk/report';
 import { type SimulatedEnd, type SimulatedJob, Simulation } from '@goshawk/simulator';
-import { openWorkload } from '@goshawk/traces';
+import { jobSpecOf, meanOf, openWorkload, type TraceJob } from '@goshawk/traces';
 import { estimateOf, parseEstimator } from '../replay/estimates.js';
 import type { RunOutcome, RunProgress, RunRequest } from './request.js';
-import { meanSeconds } from './survey.js';
 
 /** Between two looks at the clock, two progress reports, and two chances to be interrupted. ms */
 const PAUSE_MS = 200;
+
+interface Arrival extends SimulatedJob {
+  readonly tasks: number;
+  /** The true one. */
+  readonly meanMs: Millis;
+}
 
 /**
  * Runs one simulation from its request alone, so that it is the same in whichever thread it runs.
@@ -21,7 +26,7 @@ export async function perform(
   signal?: AbortSignal,
 ): Promise<RunOutcome> {
   const workload = await openWorkload(request.workload);
-  const simulation = new Simulation({
+  const simulation = new Simulation<Arrival>({
     ...request,
     settings: { policy: request.policy, timings: RELIABLE_TIMINGS },
   });
@@ -29,9 +34,14 @@ export async function perform(
   const startedAt = performance.now();
   let pausedAt = startedAt;
   let jobsDone = 0;
+  let attempts = 0;
   for await (const ended of simulation.run(arrivals(request, workload.jobs()))) {
     jobsDone += ended.length;
-    for (const end of ended) if (isCounted(end, request)) tally.add(resultOf(end, request.policy.cutoffMs));
+    for (const end of ended) {
+      if (!isCounted(end, request)) continue;
+      tally.add(resultOf(end, request.policy.cutoffMs));
+      attempts += end.attempts;
+    }
     if (performance.now() - pausedAt < PAUSE_MS) continue;
     onProgress({ jobsDone, simulatedSeconds: simulation.now / 1_000, events: simulation.events });
     await setImmediate();
@@ -45,7 +55,7 @@ export async function perform(
       `${simulation.jobsUnderway} jobs neither completed nor failed: a bug in goshawk`,
     );
   }
-  return finishRun(tally, {
+  const { run, series } = finishRun(tally, {
     seed: request.seed,
     options: request.options,
     messages: messagesOf(simulation),
@@ -54,20 +64,18 @@ export async function perform(
     wallSeconds,
     peakRssBytes: process.resourceUsage().maxRSS * 1_024,
   });
+  return { run: { ...run, tasks: { ...run.tasks, attempts } }, series };
 }
 
-async function* arrivals(
-  request: RunRequest,
-  jobs: AsyncIterable<Parameters<typeof meanSeconds>[0]>,
-): AsyncIterable<SimulatedJob> {
+async function* arrivals(request: RunRequest, jobs: AsyncIterable<TraceJob>): AsyncIterable<Arrival> {
   const estimator = parseEstimator(request.estimator);
   const random = Random.seeded(request.seed).fork('estimates');
   for await (const job of jobs) {
-    const means = { trueMeanMs: meanSeconds(job) * 1_000, statedMeanMs: job.meanSeconds * 1_000 };
     yield {
       submitMs: (job.submitSeconds - request.firstSubmitSeconds) * request.arrivalFactor * 1_000,
-      durationsMs: job.durationsSeconds.map((seconds) => seconds * 1_000),
-      estimateMs: estimateOf(estimator, means, random),
+      spec: jobSpecOf(job, estimateOf(estimator, job, random)),
+      tasks: job.durationsSeconds.length,
+      meanMs: meanOf(job.durationsSeconds) * 1_000,
     };
   }
 }
@@ -77,23 +85,26 @@ function isCounted({ job }: SimulatedEnd, { countedSeconds: [from, to] }: RunReq
   return seconds >= from && seconds <= to;
 }
 
-function resultOf(
-  { index, job, endedMs, completed, startsMs, runsMs }: SimulatedEnd,
-  cutoffMs: number,
-): JobResult {
-  let sum = 0;
-  for (let i = 0; i < job.durationsMs.length; i++) sum += job.durationsMs[i]!;
-  const seconds = (ms: number) => ms / 1_000;
+function resultOf(end: SimulatedEnd<Arrival>, cutoffMs: Millis): JobResult {
+  const { index, job, endedMs, completed, tasksCompleted, startsMs, runsMs } = end;
+  // Of a job that failed, tasks may never have started.
+  const wasStarted = (_value: number, task: number): boolean => startsMs[task]! >= 0;
+  const ofStarted = (times: Float64Array) => (completed ? times : times.filter(wasStarted));
   return {
     id: `${index + 1}`,
-    class: sum / job.durationsMs.length < cutoffMs ? 'short' : 'long',
+    class: job.meanMs < cutoffMs ? 'short' : 'long',
     outcome: completed ? 'completed' : 'failed',
     submitSeconds: job.submitMs / 1_000,
     runtimeSeconds: (endedMs - job.submitMs) / 1_000,
-    taskCount: job.durationsMs.length,
-    taskStartsSeconds: startsMs.map(seconds),
-    taskRunSeconds: runsMs.map(seconds),
+    taskCount: job.tasks,
+    tasksCompleted,
+    taskStartsSeconds: ofStarted(startsMs).map(seconds),
+    taskRunSeconds: ofStarted(runsMs).map(seconds),
   };
+}
+
+function seconds(ms: Millis): number {
+  return ms / 1_000;
 }
 
 function messagesOf(simulation: Simulation): { total: number; byType: Record<string, number> } {

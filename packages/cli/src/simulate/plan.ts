@@ -1,6 +1,7 @@
 import { InputError, type PolicySettings } from '@goshawk/core';
 import { parseEstimator } from '../replay/estimates.js';
 import { policyNames, policyRecord, policySettings } from '../settings.js';
+import { capacityOf } from './capacity.js';
 import type { SimulateOptions } from './options.js';
 import type { RunRequest } from './request.js';
 import type { Survey } from './survey.js';
@@ -49,6 +50,8 @@ export function planRuns(
 ): RunRequest[] {
   parseEstimator(options.estimator);
   const { workers, arrivalFactor } = sizing;
+  const capacity = capacityOf(options);
+  survey.demands.check(capacity);
   const span = survey.record.spanSeconds * arrivalFactor;
   const countedSeconds = [options.warmUp / 1_000, span - options.coolDown / 1_000] as const;
   if (countedSeconds[0] >= countedSeconds[1] && options.warmUp + options.coolDown > 0) {
@@ -65,6 +68,7 @@ export function planRuns(
       policy,
       workers,
       slots: options.slots,
+      capacity,
       schedulers: options.schedulers,
       seed: options.seed + i,
       networkDelayMs: options.networkDelay,
@@ -88,6 +92,7 @@ function optionsRecord(
   return {
     workers: sizing.workers,
     slots: options.slots,
+    resources: options.resources ?? null,
     schedulers: options.schedulers,
     load: sizing.offeredLoad,
     arrivalFactor: sizing.arrivalFactor,

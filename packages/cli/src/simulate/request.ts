@@ -1,4 +1,4 @@
-import type { PolicySettings } from '@goshawk/core';
+import type { PolicySettings, Resources } from '@goshawk/core';
 import type { OptionValues, Run, RunSeries } from '@goshawk/report';
 
 /** One run, as plain data: a thread gets it and needs nothing else. */
@@ -8,6 +8,8 @@ export interface RunRequest {
   readonly policy: PolicySettings;
   readonly workers: number;
   readonly slots: number;
+  /** Of each worker, beside its slots. */
+  readonly capacity: Resources;
   readonly schedulers: number;
   readonly seed: number;
   readonly networkDelayMs: number;

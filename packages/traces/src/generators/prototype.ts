@@ -27,9 +27,9 @@ export const prototype = defineGenerator({
     const prepared = prepareJobs(original, { workers, scale, load, seed });
     for (const job of prepared.jobs) {
       yield {
-        submitSeconds: microseconds(job.submitMs / 1000),
-        durationsSeconds: Float64Array.from(job.durationsMs, (ms) => microseconds(ms / 1000)),
-        meanSeconds: job.meanMs / 1000,
+        submitSeconds: microseconds(job.submitSeconds),
+        durationsSeconds: job.durationsSeconds.map(microseconds),
+        meanSeconds: job.meanSeconds,
       };
     }
   },

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { exponential } from '../draws.js';
 import { WorkloadError } from '../errors.js';
 import { configureGenerator } from '../generators/index.js';
-import { jobOf, sum } from '../job.js';
+import { jobOf, sum, type TraceJob } from '../job.js';
 import { drawArrivals } from './arrivals.js';
 import { fifoMakespan } from './makespan.js';
 import { preparePrototype } from './prepare.js';
@@ -49,12 +49,13 @@ describe('scaleTasks', () => {
       ],
       estimateSeconds: 40,
       timeoutSeconds: 500,
+      maxRunning: 5,
     };
     const scaled = scaleTasks(job, 0.5, Random.seeded(1));
     expect(scaled.stages!.map((stage) => stage.tasks)).toEqual([3, 1]);
     expect(sum(scaled.durationsSeconds.subarray(0, 3))).toBeCloseTo(21, 9);
     expect(scaled.durationsSeconds[3]).toBeCloseTo(400, 9);
-    expect(scaled).toMatchObject({ estimateSeconds: 80, timeoutSeconds: 1000 });
+    expect(scaled).toMatchObject({ estimateSeconds: 80, timeoutSeconds: 1000, maxRunning: 3 });
     expect(scaleTasks(job, 0.01, Random.seeded(1)).stages!.map((stage) => stage.tasks)).toEqual([1, 1]);
   });
 
@@ -115,18 +116,18 @@ describe('fifoMakespan', () => {
 });
 
 describe('preparePrototype', () => {
+  const taskSeconds = (jobs: readonly TraceJob[]) => sum(jobs.map((job) => sum(job.durationsSeconds)));
   const google = () => configureGenerator('google-like:jobs=2000,seed=5').generate();
 
   it('fits the workload to the cluster and keeps its work', async () => {
     const prepared = await preparePrototype(google(), { workers: 50, slots: 2, jobs: 1500, scale: 1000 });
     expect(prepared.jobs).toHaveLength(1500);
     expect(prepared.workloadJobs).toBe(2000);
-    expect(Math.max(...prepared.jobs.map((job) => job.durationsMs.length))).toBe(100);
+    expect(Math.max(...prepared.jobs.map((job) => job.durationsSeconds.length))).toBe(100);
     expect(prepared.taskFactor).toBeLessThan(1);
-    const total = sum(prepared.jobs.map((job) => sum(job.durationsMs)));
-    expect(total / prepared.taskMs).toBeCloseTo(1, 9);
-    const original = sum(prepared.jobs.map((job) => job.original.tasks * job.original.meanSeconds));
-    expect(total / original).toBeCloseTo(1, 6);
+    expect(taskSeconds(prepared.jobs) / (prepared.taskMs / 1000)).toBeCloseTo(1, 9);
+    const whole = await preparePrototype(google(), { workers: 50, slots: 2, scale: 1000 });
+    expect((taskSeconds(whole.jobs) * 1000) / taskSeconds([...google()])).toBeCloseTo(1, 6);
     expect(prepared.divisor).toBe(1000);
   });
 
@@ -134,7 +135,7 @@ describe('preparePrototype', () => {
     const prepared = await preparePrototype(google(), { workers: 100, load: 0.7 });
     expect(prepared.offeredLoad).toBe(0.7);
     expect(prepared.taskMs / prepared.spanMs / 100).toBeCloseTo(0.7, 9);
-    expect(prepared.jobs.at(-1)!.submitMs).toBeLessThan(prepared.spanMs);
+    expect(prepared.jobs.at(-1)!.submitSeconds * 1000).toBeLessThan(prepared.spanMs);
     expect(prepared.meanInterarrivalMs).toBeCloseTo(prepared.spanMs / 2000, 9);
   });
 
@@ -142,8 +143,7 @@ describe('preparePrototype', () => {
     const whole = await preparePrototype(google(), { workers: 100, forSeconds: 30 });
     expect(whole.estimatedRunMs).toBeCloseTo(30_000, 6);
     expect(whole.spanMs).toBeLessThan(30_000);
-    const asTrace = whole.jobs.map((job) => jobOf(job.submitMs, Float64Array.from(job.durationsMs)));
-    expect(fifoMakespan(asTrace, 100)).toBeCloseTo(30_000, 6);
+    expect(fifoMakespan(whole.jobs, 100)).toBeCloseTo(30, 9);
 
     const span = await preparePrototype(google(), { workers: 100, spanSeconds: 30 });
     expect(span.spanMs).toBeCloseTo(30_000, 6);
@@ -162,28 +162,32 @@ describe('preparePrototype', () => {
 
   it('is the same for the same seed and another for another', async () => {
     const submits = async (seed: number) =>
-      (await preparePrototype(google(), { workers: 100, jobs: 100, seed })).jobs.map((job) => job.submitMs);
+      (await preparePrototype(google(), { workers: 100, jobs: 100, seed })).jobs.map(
+        (job) => job.submitSeconds,
+      );
     expect(await submits(1)).toEqual(await submits(1));
     expect(await submits(1)).not.toEqual(await submits(2));
   });
 
-  it('keeps what a job is called, who owns it, its stages, and what its owner believes', async () => {
+  it('keeps all that a job has, with its times divided', async () => {
     const job = {
       ...jobOf(0, Float64Array.of(1)),
       name: 'n',
       user: 'u',
       logicalName: 'l',
       stages: [{ name: 's', after: [], tasks: 1 }],
-      estimateSeconds: 3,
+      demand: { cpu: 2 },
+      weight: 3,
+      retries: 1,
     };
-    const { jobs } = await preparePrototype([job], { workers: 1, scale: 10 });
-    expect(jobs[0]).toMatchObject({
-      name: 'n',
-      user: 'u',
-      logicalName: 'l',
-      stages: job.stages,
-      estimateMs: 300,
-      original: { tasks: 1, meanSeconds: 1 },
+    const times = { estimateSeconds: 3, deadlineSeconds: 20, timeoutSeconds: 5 };
+    const { jobs } = await preparePrototype([{ ...job, ...times }], { workers: 1, scale: 10 });
+    expect(jobs[0]).toEqual({
+      ...job,
+      submitSeconds: expect.any(Number),
+      durationsSeconds: Float64Array.of(0.1),
+      meanSeconds: 0.1,
+      ...{ estimateSeconds: 0.3, deadlineSeconds: 2, timeoutSeconds: 0.5 },
     });
   });
 

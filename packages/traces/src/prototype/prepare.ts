@@ -1,6 +1,6 @@
 import { Random } from '@goshawk/core';
 import { WorkloadError } from '../errors.js';
-import { type Jobs, sum, type TraceJob, type TraceStage } from '../job.js';
+import { type Jobs, sum, type TraceJob } from '../job.js';
 import { type Distribution, distributionOf } from '../percentiles.js';
 import { sampleJobs } from '../sample/jobs.js';
 import { drawArrivals } from './arrivals.js';
@@ -25,26 +25,9 @@ export interface PrototypeOptions {
   readonly seed?: number | undefined;
 }
 
-/** A job to be replayed: milliseconds, submissions counted from the first instant of the replay. */
-export interface ReplayJob {
-  readonly submitMs: number;
-  readonly durationsMs: readonly number[];
-  /** What an exact estimator would say of the job as replayed: mean task duration. */
-  readonly meanMs: number;
-  readonly name?: string;
-  readonly user?: string;
-  readonly logicalName?: string;
-  /** Of a job of several stages; each holds the `tasks` durations that follow those of the one before. */
-  readonly stages?: readonly TraceStage[];
-  /** Mean task duration as the submitter of the traced job believed it, as replayed. */
-  readonly estimateMs?: number;
-  /** What the job was in the trace. */
-  readonly original: { readonly tasks: number; readonly meanSeconds: number };
-}
-
 export interface PreparedPrototype {
-  /** In order of submission. */
-  readonly jobs: readonly ReplayJob[];
+  /** In order of submission, which is counted from the first instant of the replay. All times as replayed. */
+  readonly jobs: readonly TraceJob[];
   /** Jobs in the workload that the sample was drawn from. */
   readonly workloadJobs: number;
   readonly tasks: number;
@@ -119,11 +102,11 @@ function prepareSample(
   const runSeconds = fifoMakespan(arriving, clusterSlots);
   const divisor =
     options.scale ?? (options.spanSeconds ? spanSeconds / options.spanSeconds : runSeconds / forSeconds);
-  const jobs = arriving.map((job, i) => replayJob(job, sample[i]!, divisor));
+  const jobs = arriving.map((job) => divideTimes(job, divisor));
   return {
     jobs,
     workloadJobs,
-    tasks: jobs.reduce((tasks, job) => tasks + job.durationsMs.length, 0),
+    tasks: jobs.reduce((tasks, job) => tasks + job.durationsSeconds.length, 0),
     taskMs: (taskSeconds * 1000) / divisor,
     taskFactor: scaled.taskFactor,
     divisor,
@@ -131,26 +114,32 @@ function prepareSample(
     estimatedRunMs: (runSeconds * 1000) / divisor,
     meanInterarrivalMs: (spanSeconds * 1000) / divisor / jobs.length,
     offeredLoad: load,
-    jobMeanMs: distributionOf(Float64Array.from(jobs, (job) => job.meanMs))!,
+    jobMeanMs: distributionOf(Float64Array.from(jobs, (job) => job.meanSeconds * 1000))!,
     originalJobMeanSeconds: distributionOf(Float64Array.from(sample, (job) => job.meanSeconds))!,
-    taskDurationMs: distributionOf(Float64Array.from(jobs.flatMap((job) => job.durationsMs)))!,
+    taskDurationMs: distributionOf(durationsMs(jobs))!,
   };
 }
 
-function replayJob(job: TraceJob, original: TraceJob, divisor: number): ReplayJob {
-  const { name, user, logicalName, stages, estimateSeconds } = job;
-  const milliseconds = (seconds: number) => (seconds * 1000) / divisor;
-  return {
-    submitMs: milliseconds(job.submitSeconds),
-    durationsMs: Array.from(job.durationsSeconds, milliseconds),
-    meanMs: milliseconds(job.meanSeconds),
-    ...(name === undefined ? {} : { name }),
-    ...(user === undefined ? {} : { user }),
-    ...(logicalName === undefined ? {} : { logicalName }),
-    ...(stages === undefined ? {} : { stages }),
-    ...(estimateSeconds === undefined ? {} : { estimateMs: milliseconds(estimateSeconds) }),
-    original: { tasks: original.durationsSeconds.length, meanSeconds: original.meanSeconds },
-  };
+/** Whatever of a job is a time. */
+const TIMES = [
+  'submitSeconds',
+  'meanSeconds',
+  'estimateSeconds',
+  'deadlineSeconds',
+  'timeoutSeconds',
+] as const;
+
+function divideTimes(job: TraceJob, divisor: number): TraceJob {
+  const times: Partial<Record<(typeof TIMES)[number], number>> = {};
+  for (const name of TIMES) if (job[name] !== undefined) times[name] = job[name] / divisor;
+  return { ...job, ...times, durationsSeconds: job.durationsSeconds.map((seconds) => seconds / divisor) };
+}
+
+function durationsMs(jobs: readonly TraceJob[]): Float64Array {
+  const all = new Float64Array(jobs.reduce((tasks, job) => tasks + job.durationsSeconds.length, 0));
+  let at = 0;
+  for (const { durationsSeconds } of jobs) for (const seconds of durationsSeconds) all[at++] = seconds * 1000;
+  return all;
 }
 
 function taskSecondsOf(jobs: readonly TraceJob[]): number {

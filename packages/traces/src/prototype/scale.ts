@@ -24,13 +24,16 @@ export function scaleTasks(job: TraceJob, factor: number, random: Random): Trace
   const tasks = Math.max(stages?.length ?? 1, Math.round(before.length * factor));
   if (tasks === before.length) return job;
   // The mean in the file and the submitter's are estimates, which may differ from the durations: they
-  // are stretched alike, and so is the time after which a task is killed.
+  // are stretched alike, and so is the time after which a task is killed. As many times fewer run at once.
   const stretch = before.length / tasks;
   const stretched = {
     ...job,
     meanSeconds: job.meanSeconds * stretch,
     ...(job.estimateSeconds === undefined ? {} : { estimateSeconds: job.estimateSeconds * stretch }),
     ...(job.timeoutSeconds === undefined ? {} : { timeoutSeconds: job.timeoutSeconds * stretch }),
+    ...(job.maxRunning === undefined
+      ? {}
+      : { maxRunning: Math.max(1, Math.round(job.maxRunning / stretch)) }),
   };
   if (stages === undefined) return { ...stretched, durationsSeconds: fewer(before, tasks, random) };
   const parts = apportion(

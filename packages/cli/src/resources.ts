@@ -1,0 +1,26 @@
+import { InputError, parseBytes, type Resources } from '@goshawk/core';
+import type { OptionSpec } from './options.js';
+
+/** Of a worker; wherever there are workers. */
+export const RESOURCES_OPTION = {
+  type: 'text',
+  describe: 'what the tasks of one worker may use together: cpu=4,memory=8GiB,gpu=1',
+} as const satisfies OptionSpec;
+
+/** @throws InputError when it is not NAME=AMOUNT,… */
+export function parseResources(text: string | undefined): Resources {
+  if (text === undefined) return {};
+  return Object.fromEntries(
+    text.split(',').map((part) => {
+      const [name, amount, ...rest] = part.split('=');
+      if (name === undefined || name.trim() === '' || amount === undefined || rest.length > 0) {
+        throw new InputError(
+          'bad-option',
+          `--resources: "${part}" is not NAME=AMOUNT`,
+          'write them as cpu=4,memory=8GiB',
+        );
+      }
+      return [name.trim(), parseBytes(amount, '--resources')];
+    }),
+  );
+}

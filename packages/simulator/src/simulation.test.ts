@@ -1,0 +1,114 @@
+import {
+  DEFAULT_POLICY,
+  type JobInput,
+  POLICY_NAMES,
+  PRESETS,
+  parseJobSpec,
+  RELIABLE_TIMINGS,
+} from '@goshawk/core';
+import { describe, expect, test } from 'vitest';
+import { type SimulatedEnd, Simulation, type SimulationOptions } from './simulation.js';
+
+const DELAY_MS = 0.5;
+
+function simulationOf(options: Partial<SimulationOptions> = {}): Simulation {
+  return new Simulation({
+    workers: 20,
+    slots: 1,
+    capacity: { cpu: 1 },
+    schedulers: 2,
+    settings: {
+      policy: { ...DEFAULT_POLICY, cutoffMs: 1_000, stealRetry: 'never' },
+      timings: RELIABLE_TIMINGS,
+    },
+    seed: 1,
+    networkDelayMs: DELAY_MS,
+    ...options,
+  });
+}
+
+async function endsOf(
+  simulation: Simulation,
+  ...jobs: (JobInput & { at?: number })[]
+): Promise<SimulatedEnd[]> {
+  const ends: SimulatedEnd[] = [];
+  const arriving = jobs.map(({ at = 0, ...job }) => ({ submitMs: at, spec: parseJobSpec(job) }));
+  for await (const batch of simulation.run(arriving)) ends.push(...batch);
+  expect(simulation.jobsUnderway).toBe(0);
+  return ends.sort((a, b) => a.index - b.index);
+}
+
+const sleeps = (...durations: number[]) => durations.map((sleep) => ({ sleep }));
+
+describe.each(POLICY_NAMES)('under %s', (policy) => {
+  const settings = {
+    policy: { ...DEFAULT_POLICY, cutoffMs: 1_000, policy, preset: { ...PRESETS[policy] } },
+    timings: RELIABLE_TIMINGS,
+  };
+
+  test.each([100, 5_000])('a stage starts when those before it have ended (tasks of %i ms)', async (ms) => {
+    const [end] = await endsOf(simulationOf({ settings }), {
+      estimate: ms,
+      stages: [
+        { name: 'map', tasks: sleeps(ms, 2 * ms, 3 * ms) },
+        { name: 'other', tasks: sleeps(ms) },
+        { name: 'reduce', after: ['map'], tasks: sleeps(ms, ms) },
+        { name: 'report', after: ['reduce', 'other'], tasks: sleeps(ms) },
+      ],
+    });
+    const { startsMs: starts, runsMs: runs, endedMs, completed } = end!;
+    expect(completed).toBe(true);
+    expect([...runs]).toEqual([ms, 2 * ms, 3 * ms, ms, ms, ms, ms]);
+    const ends = starts.map((start, task) => start + runs[task]!);
+    const mapped = Math.max(...ends.subarray(0, 3));
+    expect(starts[4]).toBeGreaterThan(mapped);
+    expect(starts[5]).toBeGreaterThan(mapped);
+    expect(starts[3]).toBeLessThan(mapped);
+    expect(starts[6]).toBeGreaterThan(Math.max(ends[4]!, ends[5]!));
+    expect(endedMs).toBeLessThan(5 * ms + 100 * DELAY_MS);
+  });
+});
+
+test('no more tasks of a job run at a time than it says', async () => {
+  const tasks = sleeps(...new Array<number>(12).fill(100));
+  const [end] = await endsOf(simulationOf(), { estimate: 100, tasks, maxRunning: 3 });
+  expect(end!.endedMs).toBeGreaterThanOrEqual(400);
+  for (const at of end!.startsMs) {
+    const running = end!.startsMs.filter((start) => start <= at && at < start + 100).length;
+    expect(running).toBeLessThanOrEqual(3);
+  }
+});
+
+test('what tasks need together is no more than their worker has', async () => {
+  const simulation = simulationOf({ workers: 1, slots: 8, capacity: { cpu: 8, gpu: 2 } });
+  const tasks = sleeps(...new Array<number>(6).fill(100));
+  const [end] = await endsOf(simulation, { estimate: 100, tasks, demand: { gpu: 1 } });
+  expect(end!.endedMs).toBeGreaterThanOrEqual(300);
+});
+
+test('a task that takes too long is killed, tried again, and then fails its job and what comes after', async () => {
+  const [end, other] = await endsOf(
+    simulationOf(),
+    {
+      estimate: 100,
+      timeout: 200,
+      retries: 2,
+      stages: [
+        { name: 'a', tasks: sleeps(50, 900) },
+        { name: 'b', after: ['a'], tasks: sleeps(10) },
+      ],
+    },
+    { at: 5, estimate: 100, tasks: sleeps(100) },
+  );
+  expect(end).toMatchObject({ completed: false, tasksCompleted: 1, attempts: 4 });
+  expect([...end!.startsMs].map((start) => start >= 0)).toEqual([true, true, false]);
+  expect(end!.runsMs[1]).toBe(200);
+  expect(other).toMatchObject({ completed: true, tasksCompleted: 1, attempts: 1 });
+});
+
+test('jobs that are not in order are refused', async () => {
+  const job = { estimate: 1, tasks: sleeps(1) };
+  await expect(endsOf(simulationOf(), { ...job, at: 5 }, { ...job, at: 4 })).rejects.toThrow(
+    'job 1 is submitted before the one ahead of it',
+  );
+});

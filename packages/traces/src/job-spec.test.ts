@@ -1,0 +1,85 @@
+import { countTasks, NO_RESOURCES, parseJobSpec } from '@goshawk/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { arbitraryJob } from './job.fixture.js';
+import { jobOf, type TraceJob } from './job.js';
+import { jobInputOf, jobSpecOf } from './job-spec.js';
+
+const staged: TraceJob = {
+  ...jobOf(0, Float64Array.of(1, 2, 3)),
+  demand: { cpu: 1 },
+  stages: [
+    { name: 'map', after: [], tasks: 2 },
+    { name: 'reduce', after: [0, 0], tasks: 1, demand: { memory: 1024, gpu: 0 } },
+  ],
+};
+
+describe('jobSpecOf', () => {
+  it('makes tasks that sleep of a job of which little is known', () => {
+    expect(jobSpecOf(jobOf(5, Float64Array.of(1.5, 2)), 1_750)).toEqual({
+      name: 'job',
+      user: undefined,
+      stages: [
+        {
+          name: 'tasks',
+          after: [],
+          tasks: { sleepsMs: Float64Array.of(1_500, 2_000) },
+          demand: NO_RESOURCES,
+        },
+      ],
+      estimateMs: 1_750,
+      retries: 0,
+      timeoutMs: undefined,
+      maxRunning: undefined,
+      deadlineMs: undefined,
+      weight: 1,
+    });
+  });
+
+  it('keeps all that a cluster can honour, times in ms', () => {
+    const spec = jobSpecOf(
+      {
+        ...jobOf(0, Float64Array.of(1)),
+        ...{ name: 'sort', user: 'ann', weight: 2, retries: 3, maxRunning: 4 },
+        ...{ timeoutSeconds: 60, deadlineSeconds: 3_600, demand: { cpu: 2 } },
+      },
+      900,
+    );
+    expect(spec).toMatchObject({
+      ...{ name: 'sort', user: 'ann', weight: 2, retries: 3, maxRunning: 4 },
+      ...{ timeoutMs: 60_000, deadlineMs: 3_600_000, estimateMs: 900 },
+    });
+    expect(spec.stages[0]!.demand).toEqual({ cpu: 2 });
+  });
+
+  it('gives each stage its own tasks, stages to wait for, and demand', () => {
+    expect(jobSpecOf(staged, 1).stages).toEqual([
+      { name: 'map', after: [], tasks: { sleepsMs: Float64Array.of(1_000, 2_000) }, demand: { cpu: 1 } },
+      { name: 'reduce', after: [0], tasks: { sleepsMs: Float64Array.of(3_000) }, demand: { memory: 1024 } },
+    ]);
+  });
+
+  it('gives whoever demands nothing the one object that says so', () => {
+    const idle = { ...jobOf(0, Float64Array.of(1)), demand: { cpu: 0 } };
+    expect(jobSpecOf(idle, 1).stages[0]!.demand).toBe(NO_RESOURCES);
+  });
+});
+
+it('a job that is submitted is the one that is simulated', () => {
+  fc.assert(
+    fc.property(arbitraryJob, fc.double({ min: 0, max: 1e9, noNaN: true }), (job, estimateMs) => {
+      const spec = jobSpecOf(job, estimateMs);
+      const submitted = parseJobSpec(jobInputOf(spec));
+      expect(submitted).toEqual({
+        ...spec,
+        stages: spec.stages.map(({ tasks, ...stage }) => ({
+          ...stage,
+          tasks: { each: 'sleepsMs' in tasks ? Array.from(tasks.sleepsMs, (sleep) => ({ sleep })) : [] },
+        })),
+      });
+      expect(spec.stages.reduce((sum, { tasks }) => sum + countTasks(tasks), 0)).toBe(
+        job.durationsSeconds.length,
+      );
+    }),
+  );
+});

@@ -1,0 +1,85 @@
+import {
+  type JobInput,
+  type JobSpec,
+  type Millis,
+  NO_RESOURCES,
+  type Resources,
+  type TaskList,
+} from '@goshawk/core';
+import type { TraceJob } from './job.js';
+
+/**
+ * The job that a cluster runs for a job of a trace: each task sleeps for as long as it ran. It is the same
+ * one live and in virtual time.
+ *
+ * What a cluster has no notion of stays behind: the logical name, Google's scheduling class, and shares of a
+ * machine of unknown size.
+ *
+ * @param estimateMs what the cluster is told of the tasks' mean run time
+ */
+export function jobSpecOf(job: TraceJob, estimateMs: Millis): JobSpec {
+  return {
+    name: job.name ?? 'job',
+    user: job.user,
+    stages: stagesOf(job),
+    estimateMs,
+    retries: job.retries ?? 0,
+    timeoutMs: milliseconds(job.timeoutSeconds),
+    maxRunning: job.maxRunning,
+    deadlineMs: milliseconds(job.deadlineSeconds),
+    weight: job.weight ?? 1,
+  };
+}
+
+function stagesOf({ durationsSeconds, stages, demand: ofJob }: TraceJob): JobSpec['stages'] {
+  const sleepsMs = durationsSeconds.map((seconds) => seconds * 1_000);
+  if (stages === undefined) {
+    return [{ name: 'tasks', after: [], tasks: { sleepsMs }, demand: resourcesOf(ofJob) }];
+  }
+  let first = 0;
+  return stages.map(({ name, after, tasks, demand }) => {
+    const own = sleepsMs.subarray(first, first + tasks);
+    first += tasks;
+    return {
+      name,
+      after: [...new Set(after)],
+      tasks: { sleepsMs: own },
+      demand: resourcesOf(demand ?? ofJob),
+    };
+  });
+}
+
+/** An amount of 0 is no demand; and whoever demands nothing shares one object, which machines know. */
+function resourcesOf(demand: Resources | undefined): Resources {
+  if (demand === undefined) return NO_RESOURCES;
+  const wanted = Object.entries(demand).filter(([, amount]) => amount > 0);
+  return wanted.length === 0 ? NO_RESOURCES : Object.fromEntries(wanted);
+}
+
+function milliseconds(seconds: number | undefined): Millis | undefined {
+  return seconds === undefined ? undefined : seconds * 1_000;
+}
+
+/** A job as a client submits it; `parseJobSpec` makes the same job of it again. */
+export function jobInputOf(spec: JobSpec): JobInput {
+  const { stages, user, maxRunning, estimateMs, timeoutMs, deadlineMs, ...rest } = spec;
+  return {
+    ...rest,
+    stages: stages.map(({ name, after, tasks, demand }) => ({
+      name,
+      after: after.map((place) => stages[place]!.name),
+      tasks: tasksInputOf(tasks),
+      demand,
+    })),
+    ...(user === undefined ? {} : { user }),
+    ...(maxRunning === undefined ? {} : { maxRunning }),
+    ...(estimateMs === undefined ? {} : { estimate: estimateMs }),
+    ...(timeoutMs === undefined ? {} : { timeout: timeoutMs }),
+    ...(deadlineMs === undefined ? {} : { deadline: deadlineMs }),
+  };
+}
+
+function tasksInputOf(tasks: TaskList): NonNullable<JobInput['tasks']> {
+  if ('count' in tasks) return tasks;
+  return 'each' in tasks ? [...tasks.each] : Array.from(tasks.sleepsMs, (sleep) => ({ sleep }));
+}

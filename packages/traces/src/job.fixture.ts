@@ -1,0 +1,57 @@
+import { LIMITS } from '@goshawk/core';
+import fc from 'fast-check';
+import { meanOf, type TraceJob } from './job.js';
+
+const seconds = fc.double({ min: 0, max: 1e9, noNaN: true }).map((value) => value + 0);
+const name = fc.string({ minLength: 1, maxLength: 20, unit: 'binary' });
+const resource = fc.stringMatching(/^[a-z]{1,8}$/);
+const demand = fc.dictionary(resource, seconds, { maxKeys: 4, noNullPrototype: true });
+const durations = fc.array(seconds, { minLength: 1, maxLength: 8 });
+
+const stages = fc.uniqueArray(name, { minLength: 1, maxLength: 4 }).chain((names) =>
+  fc.tuple(
+    ...names.map((each, i) =>
+      fc.record(
+        {
+          name: fc.constant(each),
+          after: i === 0 ? fc.constant([]) : fc.uniqueArray(fc.nat({ max: i - 1 })),
+          tasks: fc.integer({ min: 1, max: 4 }),
+          demand,
+        },
+        { requiredKeys: ['name', 'after', 'tasks'] },
+      ),
+    ),
+  ),
+);
+
+/** A job with any of the fields that a trace can have. */
+export const arbitraryJob: fc.Arbitrary<TraceJob> = fc
+  .record(
+    {
+      submitSeconds: seconds,
+      durationsSeconds: durations,
+      stages,
+      statedMeanSeconds: seconds,
+      name,
+      user: name,
+      logicalName: name,
+      estimateSeconds: seconds,
+      deadlineSeconds: seconds,
+      timeoutSeconds: seconds,
+      weight: fc.double({ min: 1e-9, max: 1e9, noNaN: true }),
+      retries: fc.nat({ max: LIMITS.retriesMax }),
+      maxRunning: fc.integer({ min: 1 }),
+      schedulingClass: fc.nat({ max: 3 }),
+      demand,
+      machineShare: fc.record({ cpu: seconds, memory: seconds, disk: seconds }),
+    },
+    { requiredKeys: ['submitSeconds', 'durationsSeconds'] },
+  )
+  .map(({ durationsSeconds, statedMeanSeconds, ...rest }): TraceJob => {
+    const tasks = rest.stages?.reduce((total, stage) => total + stage.tasks, 0) ?? durationsSeconds.length;
+    const all = Float64Array.from(
+      { length: tasks },
+      (_, i) => durationsSeconds[i % durationsSeconds.length]!,
+    );
+    return { ...rest, durationsSeconds: all, meanSeconds: statedMeanSeconds ?? meanOf(all) } as TraceJob;
+  });
