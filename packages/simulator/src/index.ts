@@ -1,3 +1,3 @@
 export { EventHeap } from './event-heap.js';
 export { type SimulatedEnd, type SimulatedJob, Simulation, type SimulationOptions } from './simulation.js';
-export { VirtualCluster, type VirtualClusterOptions } from './virtual-cluster.js';
+export { type TaskMachine, VirtualCluster, type VirtualClusterOptions } from './virtual-cluster.js';

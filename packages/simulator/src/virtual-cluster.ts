@@ -2,6 +2,7 @@ import { Central } from '@goshawk/central';
 import {
   type Address,
   type ClusterSettings,
+  type Environment,
   type JobSpec,
   type Machine,
   type Message,
@@ -13,11 +14,11 @@ import {
   type Resources,
 } from '@goshawk/core';
 import { type Job, Scheduler } from '@goshawk/scheduler';
-import { type KillReason, type TaskOrder, Worker } from '@goshawk/worker';
+import { type KillReason, type TaskOrder, Worker, type WorkerEnvironment } from '@goshawk/worker';
 import { DelayLane } from './delay-lane.js';
 import { EventHeap } from './event-heap.js';
 import { PartyEnvironment, SchedulerParty, WorkerParty } from './parties.js';
-import { VirtualSlots } from './virtual-slots.js';
+import { NO_RUN, VirtualSlots } from './virtual-slots.js';
 
 const EventKind = { timer: 1, taskStart: 2, taskEnd: 3, call: 4 } as const;
 
@@ -34,9 +35,14 @@ export interface VirtualClusterOptions {
   readonly checked?: boolean;
   /** Called for each message that is sent, before it travels. */
   readonly onSend?: (from: Address, to: Address, message: Message, now: Millis) => void;
+  /** Takes every message in place of the network; what is to arrive is handed to `post`. */
+  readonly carry?: (from: Address, to: Address, message: Message) => void;
   readonly onJobEnd?: (job: Job, now: Millis) => void;
   readonly onTaskStart?: (worker: Address, slot: number, now: Millis) => void;
 }
+
+/** A machine that runs tasks. */
+export type TaskMachine = Machine & Pick<Worker, 'taskStarted' | 'taskEnded'>;
 
 /**
  * A whole cluster in virtual time: the machines that run live, driven from one agenda. Messages take a
@@ -63,17 +69,17 @@ export class VirtualCluster {
   readonly #machines: Machine[] = [];
   readonly #environments: PartyEnvironment[] = [];
   readonly #names: string[] = [];
-  readonly #slotsEach: number;
-  readonly #slots: VirtualSlots;
-  readonly #firstWorker: number;
+  /** Those of a party are the slots from its own first place to that of the next party. */
+  readonly #firstPlaces: number[] = [];
+  readonly #slots = new VirtualSlots();
+  readonly #random: Random;
   #now: Millis = 0;
 
   constructor(options: VirtualClusterOptions) {
     this.#options = options;
     this.#delayMs = options.networkDelayMs ?? 0.5;
-    this.#slotsEach = options.slots ?? 1;
-    this.#slots = new VirtualSlots(options.workers * this.#slotsEach);
     const random = Random.seeded(options.seed);
+    this.#random = random;
 
     this.centralAddress = this.#nextAddress();
     this.central = this.#newCentral(random.fork('central'));
@@ -84,10 +90,10 @@ export class VirtualCluster {
     );
     this.schedulerAddresses = this.schedulers.map((_, i) => (1 + i) as Address);
 
-    this.#firstWorker = this.#nextAddress();
+    const firstWorker = this.#nextAddress();
     const ofWorkers = random.fork('workers');
     this.workers = Array.from({ length: options.workers }, (_, i) => this.#newWorker(i, ofWorkers));
-    this.workerAddresses = this.workers.map((_, i) => (this.#firstWorker + i) as Address);
+    this.workerAddresses = this.workers.map((_, i) => (firstWorker + i) as Address);
 
     for (const machine of this.#machines) machine.start(0);
   }
@@ -100,9 +106,14 @@ export class VirtualCluster {
     return this.#heap.size + this.#mail.size;
   }
 
+  /** Infinity when nothing is left to do. */
+  get nextEventAt(): Millis {
+    return Math.min(this.#heap.nextTime(), this.#mail.time);
+  }
+
   /** Calls back at a time, between two steps of the machines. */
   at(time: Millis, call: (now: Millis) => void): void {
-    this.#heap.push(time, this.#sequence++, EventKind.call, 0, 0, 0, call);
+    this.#heap.push(Math.max(time, this.#now), this.#sequence++, EventKind.call, 0, 0, 0, call);
   }
 
   /** A job that arrives at one of the schedulers. */
@@ -112,25 +123,45 @@ export class VirtualCluster {
     });
   }
 
+  /** Adds a machine of the caller's own, with mail, timers and random numbers like any other, and starts it. */
+  add(name: string, build: (self: Address, environment: Environment) => Machine): Address {
+    const self = this.#nextAddress();
+    const environment = new PartyEnvironment(this, self, this.#random.fork(name));
+    const machine = build(self, environment);
+    this.#admit(name, machine, environment);
+    machine.start(this.#now);
+    return self;
+  }
+
+  /** The same for a machine that runs tasks. */
+  addWorker(
+    name: string,
+    slots: number,
+    build: (self: Address, environment: WorkerEnvironment) => TaskMachine,
+  ): Address {
+    const self = this.#nextAddress();
+    const environment = new WorkerParty(this, self, this.#random.fork(name));
+    const machine = build(self, environment);
+    this.#admit(name, machine, environment, slots);
+    machine.start(this.#now);
+    return self;
+  }
+
   /** An address outside the machines, such as a client's; what is sent to it is handed to `receive`. */
   addOutsider(receive: (from: Address, message: Message, now: Millis) => void): Address {
-    const self = this.#nextAddress();
-    this.#machines.push({ ...NO_MACHINE, receive });
-    this.#names.push(`outside-${self}`);
-    return self;
+    return this.add(`outside-${this.#nextAddress()}`, () => ({ ...NO_MACHINE, receive }));
   }
 
   /** The party stops where it stands, as by SIGKILL: what it ran is gone, and nothing reaches it any more. */
   kill(address: Address): void {
     this.#machines[address] = NO_MACHINE;
-    if (this.#isWorker(address)) {
-      for (let slot = 0; slot < this.#slotsEach; slot++) this.#slots.forget(this.#place(address, slot));
-    }
+    const end = this.#firstPlaces[address + 1] ?? this.#slots.size;
+    for (let place = this.#firstPlaces[address]!; place < end; place++) this.#slots.forget(place);
   }
 
   /** Runs until nothing is left to do, or until the time is reached. */
   run(until: Millis = Number.POSITIVE_INFINITY): void {
-    while (this.pendingEvents > 0 && Math.min(this.#heap.nextTime(), this.#mail.time) <= until) this.step();
+    while (this.pendingEvents > 0 && this.nextEventAt <= until) this.step();
     if (until !== Number.POSITIVE_INFINITY) this.#now = Math.max(this.#now, until);
   }
 
@@ -147,7 +178,7 @@ export class VirtualCluster {
   #deliver(): void {
     const mail = this.#mail;
     this.#now = mail.time;
-    const machine = this.#machines[mail.target]!;
+    const machine = this.#machines[mail.target] ?? NO_MACHINE;
     const from = mail.sender as Address;
     machine.receive(from, mail.shift() as Message, this.#now);
     if (this.#options.checked) machine.checkInvariants();
@@ -183,7 +214,7 @@ export class VirtualCluster {
     if (!this.#slots.isCurrent(place, run)) return;
     const reason = this.#slots.takeKilled(place);
     const outcome = reason === undefined ? COMPLETED : cutShort(reason);
-    this.#workerAt(worker).taskEnded(slot, outcome, this.#slots.runMs(place, this.#now), this.#now);
+    this.#workerAt(worker).taskEnded(slot, outcome, this.#slots.end(place, this.#now), this.#now);
   }
 
   // ---- what the environments of the parties do
@@ -192,6 +223,12 @@ export class VirtualCluster {
   send(from: Address, to: Address, message: Message): void {
     this.messages[message.type] = (this.messages[message.type] ?? 0) + 1;
     this.#options.onSend?.(from, to, message, this.#now);
+    if (this.#options.carry === undefined) this.post(from, to, message);
+    else this.#options.carry(from, to, message);
+  }
+
+  /** Puts a message on its way. */
+  post(from: Address, to: Address, message: Message): void {
     this.#mail.push(this.#now + this.#delayMs, this.#sequence++, to, from, message);
   }
 
@@ -214,7 +251,7 @@ export class VirtualCluster {
   /** @internal */
   killTask(worker: Address, slot: number, reason: KillReason): void {
     const run = this.#slots.kill(this.#place(worker, slot), reason);
-    this.#pushTask(EventKind.taskEnd, worker, this.#now, slot, run);
+    if (run !== NO_RUN) this.#pushTask(EventKind.taskEnd, worker, this.#now, slot, run);
   }
 
   /** @internal */
@@ -236,7 +273,7 @@ export class VirtualCluster {
     const self = this.centralAddress;
     const environment = new PartyEnvironment(this, self, random);
     const central = new Central({ name: 'central', self, settings: this.#options.settings }, environment);
-    this.#add('central', central, environment);
+    this.#admit('central', central, environment);
     return central;
   }
 
@@ -258,49 +295,47 @@ export class VirtualCluster {
       },
       environment,
     );
-    this.#add(name, scheduler, environment);
+    this.#admit(name, scheduler, environment);
     return scheduler;
   }
 
   #newWorker(index: number, random: Random): Worker {
     const self = this.#nextAddress();
     const name = `w${index}`;
+    const slots = this.#options.slots ?? 1;
     const environment = new WorkerParty(this, self, random);
     const worker = new Worker(
       {
         name,
         self,
-        slots: this.#slotsEach,
+        slots,
         capacity: this.#options.capacity ?? NO_RESOURCES,
         central: this.centralAddress,
         registerRetryMs: this.#options.settings.timings.heartbeatMs,
       },
       environment,
     );
-    this.#add(name, worker, environment);
+    this.#admit(name, worker, environment, slots);
     return worker;
   }
 
-  #add(name: string, machine: Machine, environment: PartyEnvironment): void {
+  #admit(name: string, machine: Machine, environment: PartyEnvironment, slots = 0): void {
     this.#machines.push(machine);
     this.#environments.push(environment);
     this.#names.push(name);
+    this.#firstPlaces.push(this.#slots.add(slots));
   }
 
   #nextAddress(): Address {
     return this.#machines.length as Address;
   }
 
-  #isWorker(address: Address): boolean {
-    return address >= this.#firstWorker && address < this.#firstWorker + this.workers.length;
-  }
-
-  #workerAt(address: Address): Worker {
-    return this.workers[address - this.#firstWorker]!;
+  #workerAt(address: Address): TaskMachine {
+    return this.#machines[address] as TaskMachine;
   }
 
   #place(worker: Address, slot: number): number {
-    return (worker - this.#firstWorker) * this.#slotsEach + slot;
+    return this.#firstPlaces[worker]! + slot;
   }
 }
 

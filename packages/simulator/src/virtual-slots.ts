@@ -6,24 +6,39 @@ import type { KillReason } from '@goshawk/worker';
  * its number, so that the end of a killed run is not taken for that of the next one in its slot.
  */
 export class VirtualSlots {
-  readonly #runs: Int32Array;
-  readonly #startedAt: Float64Array;
+  #runs = new Int32Array(INITIAL);
+  /** NaN where nothing runs. */
+  #startedAt = new Float64Array(INITIAL);
+  #size = 0;
   /** By place; killed runs are few. */
   readonly #killed = new Map<number, KillReason>();
 
-  constructor(places: number) {
-    this.#runs = new Int32Array(places);
-    this.#startedAt = new Float64Array(places);
+  get size(): number {
+    return this.#size;
+  }
+
+  /** @returns the first of so many new places, which lie side by side */
+  add(places: number): number {
+    const first = this.#size;
+    this.#size += places;
+    if (this.#size > this.#runs.length) this.#grow();
+    this.#startedAt.fill(Number.NaN, first, this.#size);
+    return first;
   }
 
   /** @returns the number of the run that begins */
   begin(place: number, now: Millis): number {
     this.#startedAt[place] = now;
+    if (this.#killed.size > 0) this.#killed.delete(place);
     return ++this.#runs[place]!;
   }
 
-  /** @returns the number under which the killed run ends, in place of its own */
+  /**
+   * @returns the number under which the killed run ends, in place of its own; NO_RUN when there is none to kill,
+   * or when it was killed before: the first reason counts
+   */
   kill(place: number, reason: KillReason): number {
+    if (Number.isNaN(this.#startedAt[place]) || this.#killed.has(place)) return NO_RUN;
     this.#killed.set(place, reason);
     return ++this.#runs[place]!;
   }
@@ -31,6 +46,7 @@ export class VirtualSlots {
   /** Nothing that runs there ends any more. */
   forget(place: number): void {
     this.#runs[place]!++;
+    this.#startedAt[place] = Number.NaN;
     this.#killed.delete(place);
   }
 
@@ -38,8 +54,11 @@ export class VirtualSlots {
     return this.#runs[place] === run;
   }
 
-  runMs(place: number, now: Millis): Millis {
-    return now - this.#startedAt[place]!;
+  /** @returns how long it ran */
+  end(place: number, now: Millis): Millis {
+    const runMs = now - this.#startedAt[place]!;
+    this.#startedAt[place] = Number.NaN;
+    return runMs;
   }
 
   /** Why the run was killed, once; undefined when it came to its own end. */
@@ -49,4 +68,18 @@ export class VirtualSlots {
     this.#killed.delete(place);
     return reason;
   }
+  #grow(): void {
+    const size = Math.max(this.#size, 2 * this.#runs.length);
+    const runs = new Int32Array(size);
+    const startedAt = new Float64Array(size);
+    runs.set(this.#runs);
+    startedAt.set(this.#startedAt);
+    this.#runs = runs;
+    this.#startedAt = startedAt;
+  }
 }
+
+/** The number of no run. */
+export const NO_RUN = 0;
+
+const INITIAL = 64;
