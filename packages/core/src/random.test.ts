@@ -27,7 +27,7 @@ describe('seeded random numbers', () => {
   test('indices are spread evenly', () => {
     const random = Random.seeded('even');
     const counts = new Array<number>(10).fill(0);
-    for (let i = 0; i < 100_000; i++) counts[drawIndex(() => random.next(), 10)]!++;
+    for (let i = 0; i < 100_000; i++) counts[drawIndex({ random: () => random.next() }, 10)]!++;
     // Binomial(100,000, 0.1) has a standard deviation of 95; five of them never fail by chance.
     for (const count of counts) expect(Math.abs(count - 10_000)).toBeLessThan(475);
   });

@@ -69,6 +69,6 @@ function hash128(text: string): [number, number, number] {
 }
 
 /** Uniform in 0 … count − 1. */
-export function drawIndex(random: () => number, count: number): number {
-  return Math.floor(random() * count);
+export function drawIndex(source: { random(): number }, count: number): number {
+  return Math.floor(source.random() * count);
 }

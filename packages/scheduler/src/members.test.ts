@@ -40,12 +40,8 @@ function membersOf(...list: Member[]): Members {
 
 function draw(members: Members, scope: Scope, count: number, random: Random, demand = NO_RESOURCES) {
   const drawn = new Map<Address, number>();
-  members.draw(
-    scope,
-    demand,
-    count,
-    () => random.next(),
-    (to) => drawn.set(to, (drawn.get(to) ?? 0) + 1),
+  members.draw(scope, demand, count, { random: () => random.next() }, (to) =>
+    drawn.set(to, (drawn.get(to) ?? 0) + 1),
   );
   return drawn;
 }

@@ -62,7 +62,7 @@ export class Members {
     for (const address of this.#members.keys()) this.#unconfirmed.set(address, Number.NEGATIVE_INFINITY);
   }
 
-  /** A worker has got a task. If central has not told of it yet, it must do so before long. */
+  /** A worker has asked for a task, or was given one. If central has not told of it yet, it must do so before long. */
   met(address: Address, now: Millis): void {
     if (!this.#members.has(address) && !this.#unconfirmed.has(address)) this.#unconfirmed.set(address, now);
   }
@@ -110,7 +110,7 @@ export class Members {
     scope: Scope,
     demand: Resources,
     count: number,
-    random: () => number,
+    source: { random(): number },
     visit: (to: Address) => void,
   ): void {
     const pool = this.#pool(scope, demand);
@@ -119,7 +119,7 @@ export class Members {
     for (; left >= pool.length; left -= pool.length) for (const address of pool) visit(address);
     // The first steps of a Fisher–Yates shuffle. The pool stays shuffled, which the next draw does not mind.
     for (let i = 0; i < left; i++) {
-      const j = i + drawIndex(random, pool.length - i);
+      const j = i + drawIndex(source, pool.length - i);
       const drawn = pool[j]!;
       pool[j] = pool[i]!;
       pool[i] = drawn;

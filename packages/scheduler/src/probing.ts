@@ -26,13 +26,11 @@ export class Prober {
   readonly #env: Environment;
   readonly #members: Members;
   readonly #counters: SchedulerCounters;
-  readonly #random: () => number;
 
   constructor(env: Environment, members: Members, counters: SchedulerCounters) {
     this.#env = env;
     this.#members = members;
     this.#counters = counters;
-    this.#random = () => env.random();
   }
 
   /**
@@ -56,7 +54,7 @@ export class Prober {
       demand: stage.spec.demand,
     };
     stage.recalled = false;
-    this.#members.draw(scope, stage.spec.demand, probes, this.#random, (to) => {
+    this.#members.draw(scope, stage.spec.demand, probes, this.#env, (to) => {
       this.#counters.probesSent++;
       add(stage, to, 1);
       this.#env.send(to, message);

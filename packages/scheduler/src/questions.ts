@@ -1,5 +1,8 @@
 import type { Address } from '@goshawk/core';
 
+/** A worker's first question of all, one that was not asked before, or one whose answer may have been lost. */
+export type QuestionKind = 'first' | 'new' | 'again';
+
 /**
  * Which questions of workers come for the first time. A worker numbers its questions upwards and order holds
  * between two parties, so that the last number of each worker is all there is to remember.
@@ -7,11 +10,12 @@ import type { Address } from '@goshawk/core';
 export class Questions {
   readonly #last = new Map<Address, number>();
 
-  /** Remembers the question. @returns false when it was asked before: the answer to it may have been lost */
-  isNew(worker: Address, ask: number): boolean {
-    if (ask <= (this.#last.get(worker) ?? 0)) return false;
+  /** Remembers the question. */
+  note(worker: Address, ask: number): QuestionKind {
+    const last = this.#last.get(worker);
+    if (last !== undefined && ask <= last) return 'again';
     this.#last.set(worker, ask);
-    return true;
+    return last === undefined ? 'first' : 'new';
   }
 
   forget(workers: Iterable<Address>): void {

@@ -243,7 +243,9 @@ export class Scheduler implements Machine<SchedulerTimer> {
     if (job === undefined || stage === undefined || job.hasEnded) return this.#refuse(from, message.ask);
     // A placed task's attempt tells whether it counts; a probe that was lost with its worker has no such mark.
     if (message.placed === undefined && this.#members.isGone(from)) return this.#refuse(from, message.ask);
-    const isNew = this.#questions.isNew(from, message.ask);
+    const question = this.#questions.note(from, message.ask);
+    if (question === 'first') this.#members.met(from, now);
+    const isNew = question !== 'again';
     if (!isNew && this.#bindAgain(job, from, message)) return;
     const task =
       message.placed === undefined
@@ -312,7 +314,6 @@ export class Scheduler implements Machine<SchedulerTimer> {
     job.startedAt[task] = now;
     job.firstStartAt ??= now;
     job.set(task, TaskState.running);
-    this.#members.met(worker, now);
     this.#sendBind(job, task, worker);
     this.#desk.changed(job, now);
   }

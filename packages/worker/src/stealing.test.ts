@@ -8,10 +8,12 @@ import {
   type PolicySettings,
   PRESETS,
   Random,
+  RELIABLE_TIMINGS,
 } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { WorkerTimer } from './contract.js';
+import { Membership } from './membership.js';
 import { WorkerQueue } from './queue.js';
 import { Slots } from './slots.js';
 import { Stealing } from './stealing.js';
@@ -39,9 +41,16 @@ class Bench {
       clearTimer() {},
       nameOf: String,
     };
+    const membership = new Membership();
+    const settings = {
+      policy: { ...DEFAULT_POLICY, preset: { ...PRESETS.hawk }, ...policy },
+      timings: RELIABLE_TIMINGS,
+    };
+    membership.welcome(1_000_000 as Address, settings, 0);
     this.stealing = new Stealing(SELF, env, {
       queue: new WorkerQueue(),
       slots: new Slots(1, NO_RESOURCES),
+      membership,
       counters: {
         tasksStarted: 0,
         tasksEnded: 0,
@@ -50,8 +59,7 @@ class Bench {
         probesMoved: 0,
         declined: 0,
       },
-      wantsWork: () => this.wantsWork,
-      policy: () => ({ ...DEFAULT_POLICY, preset: { ...PRESETS.hawk }, ...policy }),
+      takesWork: () => this.wantsWork,
       askedVictim() {},
     });
   }

@@ -8,6 +8,7 @@ import {
   type PolicySettings,
 } from '@goshawk/core';
 import type { WorkerCounters, WorkerTimer } from './contract.js';
+import type { Membership } from './membership.js';
 import { type Entry, probeOfEntry, type WorkerQueue } from './queue.js';
 import type { Slots } from './slots.js';
 
@@ -15,10 +16,10 @@ import type { Slots } from './slots.js';
 interface Surroundings {
   readonly queue: WorkerQueue;
   readonly slots: Slots;
+  readonly membership: Membership;
   readonly counters: WorkerCounters;
-  /** A slot is free, nothing waits, and the worker takes work. */
-  wantsWork(): boolean;
-  policy(): PolicySettings | undefined;
+  /** The worker takes work: it does not drain. */
+  takesWork(): boolean;
   /** A victim was asked: see to it that silence is noticed. */
   askedVictim(now: Millis): void;
 }
@@ -32,13 +33,13 @@ export class Stealing {
   readonly #self: Address;
   readonly #env: Environment<WorkerTimer>;
   readonly #around: Surroundings;
-  /** At hand, since most thieves are turned away by a look at them. */
   readonly #queue: WorkerQueue;
   readonly #slots: Slots;
+  readonly #membership: Membership;
   #victims: readonly Address[] = [];
   #tried: Address[] = [];
-  /** Numbers the rounds, so that an answer that comes late is not taken for one to this round. */
-  #round = 0;
+  /** The request of this round. Rounds are numbered, so that an answer that comes late is told from one to this. */
+  #request: MessageOf<'steal'> = { type: 'steal', round: 0 };
   /** Who was asked and has not answered; NOBODY between rounds. */
   #asked: Address = NOBODY;
   #askedAt: Millis = 0;
@@ -50,6 +51,7 @@ export class Stealing {
     this.#around = around;
     this.#queue = around.queue;
     this.#slots = around.slots;
+    this.#membership = around.membership;
   }
 
   get inRound(): boolean {
@@ -59,15 +61,15 @@ export class Stealing {
   /** The general workers; the thief leaves itself out. */
   setVictims(victims: readonly Address[], now: Millis): void {
     this.#victims = victims;
-    const policy = this.#around.policy();
-    if (policy?.preset.stealing && this.#around.wantsWork() && !this.inRound) this.#pause(policy, now);
+    const policy = this.#policy;
+    if (policy?.preset.stealing && this.#wantsWork && !this.inRound) this.#pause(policy, now);
   }
 
   /** A slot is free: starts a round, when there is nothing else to do. */
   begin(now: Millis): void {
-    const policy = this.#around.policy();
-    if (policy === undefined || !policy.preset.stealing || this.inRound || !this.#around.wantsWork()) return;
-    this.#round++;
+    const policy = this.#policy;
+    if (policy === undefined || !policy.preset.stealing || this.inRound || !this.#wantsWork) return;
+    this.#request = { type: 'steal', round: this.#request.round + 1 };
     this.#tried = [];
     this.#askNext(policy, now);
   }
@@ -82,7 +84,7 @@ export class Stealing {
     { round, probes }: MessageOf<'stolen'>,
     now: Millis,
   ): MessageOf<'stolen'>['probes'] {
-    const current = this.#asked === from && this.#round === round;
+    const current = this.#asked === from && this.#request.round === round;
     if (probes.length > 0) {
       if (current) this.end();
       this.#around.counters.stealSuccesses++;
@@ -110,17 +112,24 @@ export class Stealing {
 
   /** The victim's half. */
   give(thief: Address, round: number): void {
-    const queue = this.#queue;
-    const entries =
-      queue.length === 0 ? NO_ENTRIES : queue.takeStealable(this.#slots.executesLong, this.#limit);
-    if (entries.length === 0) return this.#env.send(thief, { type: 'stolen', round, probes: NO_PROBES });
+    const entries = this.#queue.takeStealable(this.#slots.executesLong, this.#limit);
+    if (entries.length === 0) return this.#env.send(thief, nothingToSteal(round));
     this.#env.send(thief, { type: 'stolen', round, probes: entries.map(probeOfEntry) });
     this.#tellOwners(entries, thief);
   }
 
+  get #policy(): PolicySettings | undefined {
+    return this.#membership.settings?.policy;
+  }
+
+  /** A slot is free, nothing waits, and the worker takes work. */
+  get #wantsWork(): boolean {
+    return this.#queue.length === 0 && this.#slots.idleCount > 0 && this.#around.takesWork();
+  }
+
   /** Probes given at one steal at most. */
   get #limit(): number {
-    return this.#around.policy()?.stealLimit ?? Number.POSITIVE_INFINITY;
+    return this.#policy?.stealLimit ?? Number.POSITIVE_INFINITY;
   }
 
   /** One message for each batch: neighbours in a queue often belong together. */
@@ -137,8 +146,8 @@ export class Stealing {
   }
 
   #goOn(now: Millis): void {
-    const policy = this.#around.policy();
-    if (policy === undefined || !this.#around.wantsWork()) this.end();
+    const policy = this.#policy;
+    if (policy === undefined || !this.#wantsWork) this.end();
     else this.#askNext(policy, now);
   }
 
@@ -148,7 +157,7 @@ export class Stealing {
     this.#askedAt = now;
     this.#tried.push(this.#asked);
     this.#around.counters.stealAttempts++;
-    this.#env.send(this.#asked, { type: 'steal', round: this.#round });
+    this.#env.send(this.#asked, this.#request);
     this.#around.askedVictim(now);
   }
 
@@ -162,17 +171,20 @@ export class Stealing {
   /** One that was not tried in this round, or NOBODY. */
   #draw(): Address {
     const victims = this.#victims;
-    const random = () => this.#env.random();
+    if (victims.length === 0) return NOBODY;
     // Few of many have been tried, as a rule, so that drawing again is cheaper than keeping a list.
     for (let misses = 0; misses < 32; misses++) {
-      if (victims.length === 0) return NOBODY;
-      const victim = victims[drawIndex(random, victims.length)]!;
+      const victim = victims[drawIndex(this.#env, victims.length)]!;
       if (victim !== this.#self && !this.#tried.includes(victim)) return victim;
     }
     const left = victims.filter((victim) => victim !== this.#self && !this.#tried.includes(victim));
-    return left.length === 0 ? NOBODY : left[drawIndex(random, left.length)]!;
+    return left.length === 0 ? NOBODY : left[drawIndex(this.#env, left.length)]!;
   }
 }
 
-const NO_ENTRIES: readonly Entry[] = [];
+/** What a thief hears from a victim that has nothing for it, as most have. */
+export function nothingToSteal(round: number): MessageOf<'stolen'> {
+  return { type: 'stolen', round, probes: NO_PROBES };
+}
+
 const NO_PROBES: MessageOf<'stolen'>['probes'] = [];

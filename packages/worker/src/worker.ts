@@ -18,7 +18,7 @@ import { OutputBuffer } from './output-buffer.js';
 import { type Entry, entryOfProbe, WorkerQueue } from './queue.js';
 import { Reports } from './reports.js';
 import { type Running, Slots } from './slots.js';
-import { Stealing } from './stealing.js';
+import { nothingToSteal, Stealing } from './stealing.js';
 
 /**
  * The worker: entries wait in its queue, a free slot serves the head by asking its owner for the task (late
@@ -59,9 +59,9 @@ export class Worker implements Machine<WorkerTimer> {
     this.#stealing = new Stealing(config.self, env, {
       queue: this.#queue,
       slots: this.#slots,
+      membership: this.#membership,
       counters: this.counters,
-      wantsWork: () => !this.#draining && this.#slots.idleCount > 0 && this.#queue.length === 0,
-      policy: () => this.#membership.settings?.policy,
+      takesWork: () => !this.#draining,
       askedVictim: (now) => this.#armSweep(now),
     });
   }
@@ -93,6 +93,8 @@ export class Worker implements Machine<WorkerTimer> {
       case 'none':
         return this.#refused(message.ask, now);
       case 'steal':
+        // Thieves knock at many doors behind which nothing waits: those need not go in.
+        if (this.#queue.length === 0) return this.#env.send(from, nothingToSteal(message.round));
         this.#stealing.give(from, message.round);
         return this.#serve(now);
       case 'stolen':

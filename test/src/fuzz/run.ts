@@ -279,7 +279,7 @@ export class FuzzRun {
   }
 
   #pick<T>(of: readonly T[]): T {
-    return of[drawIndex(() => this.#random.next(), of.length)]!;
+    return of[drawIndex({ random: () => this.#random.next() }, of.length)]!;
   }
 
   #chance(probability: number): boolean {

@@ -61,23 +61,23 @@ export interface Scenario {
 }
 
 class Draw {
-  readonly #random: () => number;
+  readonly random: () => number;
 
   constructor(random: () => number) {
-    this.#random = random;
+    this.random = random;
   }
 
   /** Uniform in from … to, whole numbers. */
   int(from: number, to: number): number {
-    return from + drawIndex(this.#random, to - from + 1);
+    return from + drawIndex(this, to - from + 1);
   }
 
   pick<T>(of: readonly T[]): T {
-    return of[drawIndex(this.#random, of.length)]!;
+    return of[drawIndex(this, of.length)]!;
   }
 
   chance(probability: number): boolean {
-    return this.#random() < probability;
+    return this.random() < probability;
   }
 }
 
