@@ -1,0 +1,135 @@
+import type { Workload } from '@goshawk/report';
+import type { Axis, Tick } from './axis.js';
+import { type Claim, type Figure, type Panel, type Series, VERDICTS, type Verdict } from './figure.js';
+import { busyWhileSubmitting, type FinishedRun, pointOf } from './measure.js';
+import type { Point } from './point.js';
+import {
+  FIGURE_SCHEMA,
+  type FigureResult,
+  type JudgedClaim,
+  type MeasuredPanel,
+  type MeasuredSeries,
+  type Place,
+  type PlacedRun,
+} from './result.js';
+
+/** The runs at one place of the axis; each variant with the same seeds, in the same order. */
+export interface RunsAt {
+  readonly tick: Tick;
+  readonly byVariant: Readonly<Record<string, readonly FinishedRun[]>>;
+}
+
+/** What was run for a figure. */
+export interface Swept {
+  readonly figure: Figure;
+  /** The figure's own, or what `--workers` made of it. */
+  readonly axis: Axis;
+  readonly workload: Workload;
+  /** By place, in the order of the axis. */
+  readonly runs: readonly RunsAt[];
+  /** The command line that makes the figure again. */
+  readonly command: string;
+  /** Name and version of the program. */
+  readonly generator: string;
+}
+
+/** From the runs of a figure to its numbers and verdicts. */
+export function assess({ figure, axis, workload, runs, command, generator }: Swept): FigureResult {
+  const points = runs.map(({ tick, byVariant }) => pointOf(tick, byVariant, figure.pairs));
+  const bySeed = pointsBySeed(figure, runs);
+  const claims = figure.claims.map((claim) => judged(claim, points));
+  return {
+    schema: FIGURE_SCHEMA,
+    id: figure.id,
+    title: figure.title,
+    about: figure.about,
+    paper: { ...figure.paper, section: figure.section },
+    mode: figure.mode,
+    workload,
+    seeds: seedsOf(runs),
+    axis: { name: axis.name, spacing: axis.spacing, places: points.map(placeOf) },
+    panels: figure.panels.map((panel) => measuredPanel(panel, points, bySeed)),
+    claims,
+    verdicts: countVerdicts(claims),
+    runs: runs.flatMap(placedRuns),
+    command,
+    generator,
+  };
+}
+
+/** The places once for each seed, as if it had been the only one. */
+function pointsBySeed({ pairs }: Figure, runs: readonly RunsAt[]): Point[][] {
+  const seeds = seedsOf(runs);
+  if (seeds.length < 2) return [];
+  return seeds.map((_, index) =>
+    runs.map(({ tick, byVariant }) => {
+      const one = Object.entries(byVariant).map(([name, finished]) => [name, [finished[index]!]] as const);
+      return pointOf(tick, Object.fromEntries(one), pairs);
+    }),
+  );
+}
+
+function seedsOf(runs: readonly RunsAt[]): number[] {
+  const finished = runs.flatMap(({ byVariant }) => Object.values(byVariant).flat());
+  return [...new Set(finished.map(({ run }) => run.seed))];
+}
+
+function judged({ section, text, judge }: Claim, points: readonly Point[]): JudgedClaim {
+  return { section, text, ...judge(points) };
+}
+
+function countVerdicts(claims: readonly JudgedClaim[]): Record<Verdict, number> {
+  const counts = VERDICTS.map((verdict) => [
+    verdict,
+    claims.filter((claim) => claim.verdict === verdict).length,
+  ]);
+  return Object.fromEntries(counts) as Record<Verdict, number>;
+}
+
+function placeOf({ tick, paired }: Point): Place {
+  const place = { x: tick.x, label: tick.label };
+  return Object.keys(paired).length === 0 ? place : { ...place, paired };
+}
+
+function placedRuns({ tick, byVariant }: RunsAt): PlacedRun[] {
+  return Object.entries(byVariant).flatMap(([variant, finished]) =>
+    finished.map((each) => ({
+      x: tick.x,
+      variant,
+      busyWhileSubmitting: busyWhileSubmitting(each),
+      run: each.run,
+    })),
+  );
+}
+
+function measuredPanel(
+  panel: Panel,
+  points: readonly Point[],
+  bySeed: readonly (readonly Point[])[],
+): MeasuredPanel {
+  if (panel.kind === 'distribution') {
+    const { kind, title, of, variants } = panel;
+    const percentiles = variants.map((name) => [name, points[0]?.measured[name]?.percentiles[of] ?? []]);
+    return { kind, title, axisName: '', series: [], percentiles: Object.fromEntries(percentiles) };
+  }
+  return {
+    kind: panel.kind,
+    title: panel.title,
+    axisName: panel.kind === 'table' ? '' : panel.axisName,
+    series: panel.series.map((series) => measuredSeries(series, points, bySeed)),
+  };
+}
+
+function measuredSeries(
+  { name, unit, value }: Series,
+  points: readonly Point[],
+  bySeed: readonly (readonly Point[])[],
+): MeasuredSeries {
+  const values = points.map((point) => value(point, points) ?? null);
+  if (bySeed.length === 0) return { name, unit, values };
+  const spread = points.map((_, at): [number, number] | null => {
+    const each = bySeed.flatMap((one) => value(one[at]!, one) ?? []);
+    return each.length === 0 ? null : [Math.min(...each), Math.max(...each)];
+  });
+  return { name, unit, values, spread };
+}

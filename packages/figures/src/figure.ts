@@ -1,0 +1,93 @@
+import type { Axis } from './axis.js';
+import type { Pair, Point } from './point.js';
+import type { RunSettings } from './settings.js';
+
+/** Where a figure comes from. */
+export interface Paper {
+  /** As it is named in text: "Hawk". */
+  readonly name: string;
+  readonly reference: string;
+}
+
+/** One kind of run at each place of the axis. Its settings win over those of the place. */
+export interface Variant {
+  readonly name: string;
+  readonly settings: RunSettings;
+  /** Live figures have variants of both kinds, on the same jobs at the same times. */
+  readonly mode?: 'live' | 'simulated';
+}
+
+export interface Series {
+  readonly name: string;
+  /** Undefined where the point lacks the run, or the run a job of the class. */
+  readonly value: (point: Point, all: readonly Point[]) => number | undefined;
+  /** How its numbers are written. */
+  readonly unit: 'ratio' | 'share' | 'seconds';
+}
+
+export type Panel =
+  | {
+      readonly kind: 'lines' | 'bars';
+      readonly title: string;
+      readonly axisName: string;
+      readonly series: readonly Series[];
+    }
+  /** Numbers that the paper states in its text. */
+  | { readonly kind: 'table'; readonly title: string; readonly series: readonly Series[] }
+  /** Cumulative distributions of run times at the first place of the axis, a line a variant. */
+  | {
+      readonly kind: 'distribution';
+      readonly title: string;
+      readonly of: 'short' | 'long';
+      readonly variants: readonly string[];
+    };
+
+export const VERDICTS = ['holds', 'in direction', 'does not hold', 'not judged'] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
+export interface Judgement {
+  readonly verdict: Verdict;
+  /** Our numbers, in a few words. */
+  readonly ours: string;
+}
+
+export type Judge = (points: readonly Point[]) => Judgement;
+
+/** Something that the paper says of a figure, and how to tell whether it is so here. */
+export interface Claim {
+  readonly section: string;
+  /** As the paper says it, as closely as one sentence allows. */
+  readonly text: string;
+  readonly judge: Judge;
+}
+
+/** What a figure runs by default: a generator, and how many of its jobs. */
+export interface FigureWorkload {
+  readonly generator: string;
+  /** Further options of the generator, `key=value,…`. */
+  readonly options?: string;
+  readonly jobs: number;
+  /** Jobs of the paper's own workload, where it says so. */
+  readonly paperJobs?: number;
+  /** Whether the figure means something on another workload (`--trace`). */
+  readonly isReplaceable: boolean;
+}
+
+/** A figure of a paper, as data: what it runs, what is drawn, and what the paper says of it. */
+export interface Figure {
+  readonly id: string;
+  readonly title: string;
+  readonly paper: Paper;
+  readonly section: string;
+  /** One or two sentences: what is run, and how to read it. */
+  readonly about: string;
+  readonly mode: 'simulated' | 'live';
+  readonly workload: FigureWorkload;
+  readonly settings: RunSettings;
+  readonly axis: Axis;
+  readonly variants: readonly Variant[];
+  /** Variants whose jobs are compared one by one. */
+  readonly pairs?: readonly Pair[];
+  readonly panels: readonly Panel[];
+  readonly claims: readonly Claim[];
+}

@@ -1,0 +1,50 @@
+import type { Figure } from './figure.js';
+import { hawk8, hawk9 } from './hawk/against-central.js';
+import { hawk5 } from './hawk/against-sparrow.js';
+import { hawk10, hawk11 } from './hawk/against-split.js';
+import { hawk7 } from './hawk/components.js';
+import { hawk12, hawk13 } from './hawk/cutoff.js';
+import { hawk14 } from './hawk/estimates.js';
+import { motivation } from './hawk/motivation.js';
+import { hawk6 } from './hawk/other-traces.js';
+import { hawk16, hawk17 } from './hawk/prototype.js';
+import { hawk15 } from './hawk/steal-cap.js';
+import { nearest } from './nearest.js';
+
+/** Every figure, in the order in which lists have them. One file and one line here make a new one. */
+export const FIGURES: readonly Figure[] = [
+  motivation,
+  hawk5,
+  ...hawk6,
+  hawk7,
+  hawk8,
+  hawk9,
+  hawk10,
+  hawk11,
+  hawk12,
+  hawk13,
+  hawk14,
+  hawk15,
+  hawk16,
+  hawk17,
+];
+
+/** Names that stand for several figures. */
+export const GROUPS: Readonly<Record<string, readonly Figure[]>> = {
+  'hawk-6': hawk6,
+};
+
+export interface UnknownFigure {
+  readonly unknown: string;
+  /** The id that was probably meant, if any is near. */
+  readonly meant: string | undefined;
+}
+
+/** The figures that an id or the name of a group stands for. */
+export function figuresNamed(id: string): readonly Figure[] | UnknownFigure {
+  const figure = FIGURES.find((each) => each.id === id);
+  if (figure !== undefined) return [figure];
+  const group = Object.hasOwn(GROUPS, id) ? GROUPS[id] : undefined;
+  if (group !== undefined) return group;
+  return { unknown: id, meant: nearest(id, [...FIGURES.map((each) => each.id), ...Object.keys(GROUPS)]) };
+}

@@ -1,0 +1,164 @@
+import type { Figure } from '../figure.js';
+import {
+  at,
+  bestFactor,
+  bestImprovement,
+  between,
+  from,
+  isBelow,
+  isBetter,
+  isLowestAt,
+  isMuchBetter,
+  shareReaches,
+  staysWithin,
+  tendsToOne,
+} from '../judging/index.js';
+import { busy, ratio, shareOfJobs } from '../series.js';
+import { GOOGLE, GOOGLE_SETTINGS, GOOGLE_SIZES, HAWK, POLICIES } from './paper.js';
+
+const short50 = ratio('hawk', 'sparrow', 'short', 'p50');
+const short90 = ratio('hawk', 'sparrow', 'short', 'p90');
+const long50 = ratio('hawk', 'sparrow', 'long', 'p50');
+const long90 = ratio('hawk', 'sparrow', 'long', 'p90');
+const shortMean = ratio('hawk', 'sparrow', 'short', 'mean');
+const longMean = ratio('hawk', 'sparrow', 'long', 'mean');
+const betterOrEqual = {
+  short: shareOfJobs('hawk', 'sparrow', 'short', 'betterOrEqual'),
+  long: shareOfJobs('hawk', 'sparrow', 'long', 'betterOrEqual'),
+};
+const improved = {
+  short: shareOfJobs('hawk', 'sparrow', 'short', 'improved'),
+  long: shareOfJobs('hawk', 'sparrow', 'long', 'improved'),
+};
+const improvedByHalf = shareOfJobs('hawk', 'sparrow', 'short', 'improvedByHalf');
+
+/** "Highly loaded but not overloaded". */
+const loaded = between(15_000, 25_000);
+
+export const hawk5: Figure = {
+  id: 'hawk-5',
+  title: 'Hawk against Sparrow on the Google trace, by size of the cluster',
+  paper: HAWK,
+  section: '§4.2, Figure 5',
+  about: 'Run times under Hawk over those under Sparrow, on the same jobs. Below 1, Hawk is faster.',
+  mode: 'simulated',
+  workload: GOOGLE,
+  settings: GOOGLE_SETTINGS,
+  axis: GOOGLE_SIZES,
+  variants: [POLICIES.hawk, POLICIES.sparrow],
+  pairs: [{ of: 'hawk', over: 'sparrow' }],
+  panels: [
+    { kind: 'lines', title: '(a) Long jobs', axisName: 'Hawk ÷ Sparrow', series: [long50, long90] },
+    { kind: 'lines', title: '(b) Short jobs', axisName: 'Hawk ÷ Sparrow', series: [short50, short90] },
+    {
+      kind: 'lines',
+      title: '(c) Jobs that fare no worse under Hawk',
+      axisName: 'share of jobs',
+      series: [betterOrEqual.short, betterOrEqual.long],
+    },
+    {
+      kind: 'lines',
+      title: '(c) Average run time',
+      axisName: 'Hawk ÷ Sparrow',
+      series: [shortMean, longMean],
+    },
+    {
+      kind: 'lines',
+      title: 'Busy workers, median while jobs are submitted',
+      axisName: 'share of workers',
+      series: [busy('sparrow'), busy('hawk')],
+    },
+    {
+      kind: 'table',
+      title: 'Jobs that fare better',
+      series: [improved.short, improvedByHalf, improved.long],
+    },
+  ],
+  claims: [
+    {
+      section: '§4.2',
+      text: 'In the best case Hawk improves the 50th percentile run time of short jobs by 80%',
+      judge: bestImprovement(short50, 0.8),
+    },
+    {
+      section: '§4.2',
+      text: 'In the best case Hawk improves the 90th percentile run time of short jobs by 90%',
+      judge: bestImprovement(short90, 0.9),
+    },
+    {
+      section: '§4.2',
+      text: 'In the best case Hawk improves the 50th percentile run time of long jobs by 35%',
+      judge: bestImprovement(long50, 0.35),
+    },
+    {
+      section: '§4.2',
+      text: 'In the best case Hawk improves the 90th percentile run time of long jobs by 10%',
+      judge: bestImprovement(long90, 0.1),
+    },
+    {
+      section: '§4.2',
+      text: 'Hawk consistently outperforms Sparrow (short jobs, at every size)',
+      judge: isBetter([short50, short90]),
+    },
+    {
+      section: '§4.2',
+      text: 'Improvements are significant when the cluster is highly loaded but not overloaded (15,000–25,000 nodes)',
+      judge: isMuchBetter([short50, short90], 0.2, loaded),
+    },
+    {
+      section: '§4.2',
+      text: 'They are greatest there',
+      judge: isLowestAt(short90, loaded),
+    },
+    {
+      section: '§4.2',
+      text: 'The 90th percentile of short jobs improves more than the 50th',
+      judge: isBelow(short90, short50, loaded),
+    },
+    {
+      section: '§4.2',
+      text: 'The average run time of short jobs is as low as a factor of 7 below Sparrow’s',
+      judge: bestFactor(shortMean, 7),
+    },
+    {
+      section: '§4.2',
+      text: 'At 15,000 nodes Hawk improves 68% of short jobs',
+      judge: shareReaches(improved.short, 0.68, at(15_000)),
+    },
+    {
+      section: '§4.2',
+      text: 'At 15,000 nodes 59% of short jobs improve by more than half',
+      judge: shareReaches(improvedByHalf, 0.59, at(15_000)),
+    },
+    {
+      section: '§4.2',
+      text: 'At 15,000 nodes 86% of short jobs are better or equal',
+      judge: shareReaches(betterOrEqual.short, 0.86, at(15_000)),
+    },
+    {
+      section: '§4.2',
+      text: 'At 15,000 nodes Hawk improves 51% of long jobs',
+      judge: shareReaches(improved.long, 0.51, at(15_000)),
+    },
+    {
+      section: '§4.2',
+      text: 'At 15,000 nodes 72% of long jobs are better or equal',
+      judge: shareReaches(betterOrEqual.long, 0.72, at(15_000)),
+    },
+    {
+      section: '§4.2',
+      text: 'At 10,000 nodes, overloaded, Hawk is just slightly worse for long jobs',
+      judge: staysWithin([long50, long90], { least: 0.95, most: 1.2 }, at(10_000)),
+    },
+    {
+      section: '§4.2',
+      text: 'At 10,000 nodes Hawk is better for short jobs, but not by much',
+      judge: staysWithin([short50, short90], { least: 0.7, most: 1 }, at(10_000)),
+    },
+    {
+      section: '§4.2',
+      text: 'From 40,000 nodes on the benefits decrease, as the cluster becomes mostly idle',
+      judge: tendsToOne([short50, short90, long50, long90], from(25_000)),
+    },
+  ],
+};

@@ -1,0 +1,76 @@
+import { settingAxis } from '../axis.js';
+import type { Figure } from '../figure.js';
+import { at, isHighestAt, isWorse, staysWithin } from '../judging/index.js';
+import { ratio } from '../series.js';
+import type { RunSettings } from '../settings.js';
+import { GOOGLE, GOOGLE_SETTINGS, GOOGLE_WORKERS, HAWK } from './paper.js';
+
+const ABLATIONS: readonly { readonly label: string; readonly settings: RunSettings }[] = [
+  { label: 'no central', settings: { central: false } },
+  { label: 'no partition', settings: { partition: false } },
+  { label: 'no stealing', settings: { stealing: false } },
+];
+const [NO_CENTRAL, NO_PARTITION, NO_STEALING] = [0, 1, 2] as const;
+
+const short50 = ratio('without', 'hawk', 'short', 'p50');
+const short90 = ratio('without', 'hawk', 'short', 'p90');
+const long50 = ratio('without', 'hawk', 'long', 'p50');
+const long90 = ratio('without', 'hawk', 'long', 'p90');
+
+export const hawk7: Figure = {
+  id: 'hawk-7',
+  title: 'What each part of Hawk contributes',
+  paper: HAWK,
+  section: '§4.4, Figure 7',
+  about:
+    'Run times without a part of Hawk over those of the whole, at 15,000 workers. Above 1, the part is missed.',
+  mode: 'simulated',
+  workload: GOOGLE,
+  settings: { ...GOOGLE_SETTINGS, workers: GOOGLE_WORKERS, policy: 'hawk' },
+  axis: settingAxis('', 'even', [NO_CENTRAL, NO_PARTITION, NO_STEALING], (x) => ({ x, ...ABLATIONS[x]! })),
+  variants: [
+    { name: 'without', settings: {} },
+    { name: 'hawk', settings: { central: true, partition: true, stealing: true } },
+  ],
+  panels: [
+    { kind: 'bars', title: 'Short jobs', axisName: 'without it ÷ Hawk', series: [short50, short90] },
+    { kind: 'bars', title: 'Long jobs', axisName: 'without it ÷ Hawk', series: [long50, long90] },
+  ],
+  claims: [
+    {
+      section: '§4.4',
+      text: 'Without centralized scheduling the performance of long jobs takes a significant hit',
+      judge: isWorse([long50, long90], 0.1, at(NO_CENTRAL)),
+    },
+    {
+      section: '§4.4',
+      text: 'Without it short jobs improve',
+      judge: staysWithin([short50, short90], { least: 0, most: 1 }, at(NO_CENTRAL)),
+    },
+    {
+      section: '§4.4',
+      text: 'Without partitioning short jobs are impacted',
+      judge: isWorse([short50, short90], 0.1, at(NO_PARTITION)),
+    },
+    {
+      section: '§4.4',
+      text: 'Without partitioning long jobs perform slightly better',
+      judge: staysWithin([long50, long90], { least: 0.8, most: 1 }, at(NO_PARTITION)),
+    },
+    {
+      section: '§4.4',
+      text: 'Without stealing short jobs are greatly penalized',
+      judge: isWorse([short50, short90], 0.5, at(NO_STEALING)),
+    },
+    {
+      section: '§4.4',
+      text: 'Without stealing long jobs suffer too',
+      judge: isWorse([long50, long90], 0, at(NO_STEALING)),
+    },
+    {
+      section: '§1',
+      text: 'Stealing contributes the most to short jobs, especially at the 90th percentile',
+      judge: isHighestAt(short90, at(NO_STEALING)),
+    },
+  ],
+};

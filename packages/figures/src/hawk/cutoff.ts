@@ -1,0 +1,71 @@
+import { settingAxis } from '../axis.js';
+import type { Claim, Figure, Panel } from '../figure.js';
+import { falls, isBetter, isMuchBetter, rises } from '../judging/index.js';
+import { ratio } from '../series.js';
+import { CUTOFFS, GOOGLE, GOOGLE_SETTINGS, GOOGLE_WORKERS, HAWK, POLICIES } from './paper.js';
+
+const short = [ratio('hawk', 'sparrow', 'short', 'p50'), ratio('hawk', 'sparrow', 'short', 'p90')];
+const long50 = ratio('hawk', 'sparrow', 'long', 'p50');
+const long90 = ratio('hawk', 'sparrow', 'long', 'p90');
+
+/** Seconds. The text names none; these lie around the one that all other figures use. */
+const AROUND = ['750', '1000', CUTOFFS.google, '1300', '1500', '2000'];
+
+export const hawk12: Figure = byCutoff('12', 'long', {
+  panels: [{ kind: 'lines', title: 'Long jobs', axisName: 'Hawk ÷ Sparrow', series: [long50, long90] }],
+  claims: [
+    {
+      section: '§4.7',
+      text: 'Hawk yields benefits for a range of cutoff values (50th percentile of long jobs)',
+      judge: isBetter([long50]),
+    },
+    {
+      section: '§4.7',
+      text: 'For smaller cutoffs the 90th percentile of long jobs is affected more under Hawk than under Sparrow',
+      judge: falls([long90], 0),
+    },
+  ],
+});
+
+export const hawk13: Figure = byCutoff('13', 'short', {
+  panels: [{ kind: 'lines', title: 'Short jobs', axisName: 'Hawk ÷ Sparrow', series: short }],
+  claims: [
+    {
+      section: '§4.7',
+      text: 'Hawk yields benefits for a range of cutoff values (short jobs)',
+      judge: isMuchBetter(short, 0.2),
+    },
+    {
+      section: '§4.7',
+      text: 'For smaller cutoffs Hawk improves the most on Sparrow',
+      judge: rises(short, 0),
+    },
+  ],
+});
+
+function byCutoff(
+  number: string,
+  of: string,
+  { panels, claims }: { readonly panels: readonly Panel[]; readonly claims: readonly Claim[] },
+): Figure {
+  return {
+    id: `hawk-${number}`,
+    title: `Hawk against Sparrow by the cutoff between short and long, ${of} jobs`,
+    paper: HAWK,
+    section: `§4.7, Figure ${number}`,
+    about:
+      'Run times under Hawk over those under Sparrow at 15,000 workers. Jobs are short or long by the cutoff of each ' +
+      'place, under both.',
+    mode: 'simulated',
+    workload: GOOGLE,
+    settings: { ...GOOGLE_SETTINGS, workers: GOOGLE_WORKERS },
+    axis: settingAxis('cutoff, s of mean task run time', 'linear', AROUND, (cutoff) => ({
+      x: Number(cutoff),
+      label: Math.round(Number(cutoff)).toLocaleString('en-US'),
+      settings: { cutoff },
+    })),
+    variants: [POLICIES.hawk, POLICIES.sparrow],
+    panels,
+    claims,
+  };
+}

@@ -1,0 +1,88 @@
+import type { Judge, Series } from '../figure.js';
+import { format } from '../format.js';
+import { everywhere, judging, placeOf, ranges, SAME, said, type Where } from './places.js';
+
+/** "Consistently better": worse at no place, and better at some; in direction where worse at the fewer places. */
+export function isBetter(series: readonly Series[], where: Where = everywhere): Judge {
+  return judging(series, where, (places) => {
+    const ratios = places.flatMap(({ values }) => values);
+    const notWorse = ratios.filter((ratio) => ratio <= 1 + SAME).length;
+    const gains = ratios.some((ratio) => ratio < 1 - SAME);
+    return said(
+      ranges(series, places),
+      gains && notWorse === ratios.length,
+      gains && notWorse * 2 > ratios.length,
+    );
+  });
+}
+
+/** "Significantly worse": ratios above 1 by more than `by`; in direction where above 1 at all. */
+export function isWorse(series: readonly Series[], by: number, where: Where = everywhere): Judge {
+  return judging(series, where, (places) => {
+    const least = Math.min(...places.flatMap(({ values }) => values));
+    return said(ranges(series, places), least > 1 + by, least > 1);
+  });
+}
+
+/** "Significantly better": ratios below 1 by more than `by`; in direction where below 1 at all. */
+export function isMuchBetter(series: readonly Series[], by: number, where: Where = everywhere): Judge {
+  return judging(series, where, (places) => {
+    const most = Math.max(...places.flatMap(({ values }) => values));
+    return said(ranges(series, places), most < 1 - by, most < 1 - SAME);
+  });
+}
+
+/**
+ * "Slightly worse", "competitive", "similar": ratios within `least` … `most`; in direction within twice as
+ * far from 1 on either side.
+ */
+export function staysWithin(
+  series: readonly Series[],
+  { least, most }: { readonly least: number; readonly most: number },
+  where: Where = everywhere,
+): Judge {
+  return judging(series, where, (places) => {
+    const ratios = places.flatMap(({ values }) => values);
+    const all = (low: number, high: number) => ratios.every((ratio) => ratio >= low && ratio <= high);
+    return said(
+      ranges(series, places),
+      all(least, most),
+      all(Math.max(0, 1 - 2 * (1 - least)), 1 + 2 * (most - 1)),
+    );
+  });
+}
+
+/** "More at p90 than at p50": the first series below the second at each place; in direction at most places. */
+export function isBelow(lower: Series, upper: Series, where: Where = everywhere): Judge {
+  return judging([lower, upper], where, (places) => {
+    const below = places.filter(({ values: [low, high] }) => low! <= high!).length;
+    const shown = places.map((place) => {
+      const [low, high] = place.values;
+      return `${format(low, lower.unit)} and ${format(high, upper.unit)}${placeOf(place)}`;
+    });
+    return said(shown.join(', '), below === places.length, below * 2 > places.length);
+  });
+}
+
+/**
+ * "Agree and show similar trends": two ways of measuring one ratio differ by no more than a share of it; in
+ * direction where at each place both are on the same side of 1, or as good as 1.
+ */
+export function agree(pairs: readonly (readonly [Series, Series])[], by: number): Judge {
+  return judging(pairs.flat(), everywhere, (places) => {
+    const measured = places.flatMap(({ values }) =>
+      pairs.map((_, i) => [values[2 * i]!, values[2 * i + 1]!] as const),
+    );
+    const apart = measured.map(([one, other]) => Math.abs(Math.log(one / other)));
+    const sides = measured.every(
+      ([one, other]) =>
+        [one, other].every((ratio) => ratio < 1 + SAME) || [one, other].every((ratio) => ratio > 1 - SAME),
+    );
+    const most = Math.max(...apart);
+    return said(
+      `they differ by a factor of ${Math.exp(most).toPrecision(3)} at most`,
+      most <= Math.log(1 + by),
+      sides,
+    );
+  });
+}

@@ -1,0 +1,89 @@
+import type { Judge, Judgement, Series, Verdict } from '../figure.js';
+import { format } from '../format.js';
+import type { Point } from '../point.js';
+
+/** Of shares and improvements: ten percentage points. */
+export const SHORTFALL = 0.1;
+
+/** Ratios this close to 1 are no difference: what another seed does. */
+export const SAME = 0.05;
+
+/** Ratios this close to 1 are what a paper calls "slightly", "similar", or "competitive". */
+export const SLIGHT = 0.2;
+
+/** Which places of the axis a claim is about; all of them where it is left out. */
+export type Where = (x: number) => boolean;
+
+export const at =
+  (...places: readonly number[]): Where =>
+  (x) =>
+    places.includes(x);
+export const between =
+  (least: number, greatest: number): Where =>
+  (x) =>
+    x >= least && x <= greatest;
+export const from =
+  (least: number): Where =>
+  (x) =>
+    x >= least;
+export const everywhere: Where = () => true;
+
+/** What stands at one place, in the order of the series. */
+export interface Place {
+  readonly point: Point;
+  readonly values: readonly number[];
+}
+
+/** Looks the values up; a judge is never asked about what was not measured. */
+export function judging(
+  series: readonly Series[],
+  where: Where,
+  judge: (places: readonly Place[]) => Judgement,
+): Judge {
+  return (points) => {
+    const named = points.filter(({ tick }) => where(tick.x));
+    if (named.length === 0) return notJudged('no run at the places that it is about');
+    const places = named.flatMap((point): Place[] => {
+      const values = series.map(({ value }) => value(point, points));
+      return values.every((value) => value !== undefined) ? [{ point, values: values as number[] }] : [];
+    });
+    return places.length === 0 ? notJudged('no jobs to judge it by') : judge(places);
+  };
+}
+
+export function said(ours: string, holds: boolean, inDirection: boolean): Judgement {
+  const verdict: Verdict = holds ? 'holds' : inDirection ? 'in direction' : 'does not hold';
+  return { verdict, ours };
+}
+
+export function notJudged(why: string): Judgement {
+  return { verdict: 'not judged', ours: why };
+}
+
+export function placeOf({ point }: Place): string {
+  return point.tick.label === '' ? '' : ` at ${point.tick.label}`;
+}
+
+export function listed(series: Series, places: readonly Place[]): string {
+  return places.map((place) => `${format(place.values[0], series.unit)}${placeOf(place)}`).join(', ');
+}
+
+/** The least and the greatest value of each series. */
+export function ranges(series: readonly Series[], places: readonly Place[]): string {
+  return series
+    .map(({ name, unit }, i) => {
+      const values = places.map(({ values }) => values[i]!);
+      const [least, most] = [format(Math.min(...values), unit), format(Math.max(...values), unit)];
+      return `${name} ${least === most ? least : `${least}–${most}`}`;
+    })
+    .join(', ');
+}
+
+/** Each series from the first place to the last. */
+export function trend(series: readonly Series[], places: readonly Place[]): string {
+  const ends = [places[0]!, places.at(-1)!] as const;
+  const values = series.map(
+    ({ name, unit }, i) => `${name} ${format(ends[0].values[i], unit)} to ${format(ends[1].values[i], unit)}`,
+  );
+  return `${values.join(', ')} from ${ends[0].point.tick.label} to ${ends[1].point.tick.label}`;
+}

@@ -1,0 +1,106 @@
+import type { Judge, Series } from '../figure.js';
+import { format } from '../format.js';
+import type { Point } from '../point.js';
+import { everywhere, judging, notJudged, SAME, SLIGHT, said, trend, type Where } from './places.js';
+
+/**
+ * "Most under high load": the least of the places named is no greater than the least of all others; in
+ * direction where it is no greater than the greatest of the others.
+ */
+export function isLowestAt(series: Series, where: Where): Judge {
+  return judging([series], everywhere, (places) => {
+    const named = places.filter(({ point }) => where(point.tick.x)).map(({ values }) => values[0]!);
+    const others = places.filter(({ point }) => !where(point.tick.x)).map(({ values }) => values[0]!);
+    if (named.length === 0 || others.length === 0) return notJudged('it compares places of the axis');
+    const least = Math.min(...named);
+    const elsewhere = `${format(Math.min(...others), series.unit)} at least elsewhere`;
+    return said(
+      `${series.name} ${format(least, series.unit)} there, ${elsewhere}`,
+      least <= Math.min(...others),
+      least <= Math.max(...others),
+    );
+  });
+}
+
+/** "Contributes the most": at the place named the series is greater than at any other. */
+export function isHighestAt(series: Series, where: Where): Judge {
+  const upsideDown: Series = { ...series, value: (point, all) => negated(series.value(point, all)) };
+  const judge = isLowestAt(upsideDown, where);
+  return (points) => {
+    const judgement = judge(points);
+    return judgement.verdict === 'not judged' ? judgement : { ...judgement, ours: valuesOf(series, points) };
+  };
+}
+
+/**
+ * "Benefits shrink as the cluster grows": at the last of the places the ratio is nearer to 1 than at the
+ * first; it holds where it is within `SLIGHT` of 1 there.
+ */
+export function tendsToOne(series: readonly Series[], where: Where = everywhere): Judge {
+  return judging(series, where, (places) => {
+    if (places.length < 2) return notJudged('it takes two places of the axis');
+    const first = places[0]!.values;
+    const last = places.at(-1)!.values;
+    const distance = (ratio: number) => Math.abs(Math.log(ratio));
+    const nearer = last.every(
+      (ratio, i) => distance(ratio) <= distance(first[i]!) || Math.abs(ratio - 1) <= SAME,
+    );
+    const there = last.every((ratio) => Math.abs(ratio - 1) <= SLIGHT);
+    return said(trend(series, places), nearer && there, nearer);
+  });
+}
+
+/** "Improves with it": each series is lower at the last place than at the first, by a share of it. */
+export function falls(series: readonly Series[], by: number, where: Where = everywhere): Judge {
+  return changes(series, where, (first, last) => 1 - last / first, by);
+}
+
+/** "Does an increasingly better job": each series is higher at the last place than at the first. */
+export function rises(series: readonly Series[], by: number, where: Where = everywhere): Judge {
+  return changes(series, where, (first, last) => last / first - 1, by);
+}
+
+function changes(
+  series: readonly Series[],
+  where: Where,
+  change: (first: number, last: number) => number,
+  by: number,
+): Judge {
+  return judging(series, where, (places) => {
+    if (places.length < 2) return notJudged('it takes two places of the axis');
+    const first = places[0]!.values;
+    const changed = places.at(-1)!.values.map((last, i) => change(first[i]!, last));
+    return said(
+      trend(series, places),
+      changed.every((each) => each >= by),
+      changed.some((each) => each >= by),
+    );
+  });
+}
+
+/** "Only minute variations": greatest over least value along the axis. */
+export function barelyVaries(series: readonly Series[], by: number, where: Where = everywhere): Judge {
+  return judging(series, where, (places) => {
+    if (places.length < 2) return notJudged('it takes two places of the axis');
+    const varied = series.map((_, i) => {
+      const values = places.map(({ values }) => values[i]!);
+      return Math.max(...values) / Math.min(...values) - 1;
+    });
+    const most = Math.max(...varied);
+    return said(
+      series.map(({ name }, i) => `${name} varies by ${format(varied[i], 'share')}`).join(', '),
+      most <= by,
+      most <= 3 * by,
+    );
+  });
+}
+
+function negated(value: number | undefined): number | undefined {
+  return value === undefined ? undefined : -value;
+}
+
+function valuesOf(series: Series, points: readonly Point[]): string {
+  return points
+    .map((point) => `${format(series.value(point, points), series.unit)} at ${point.tick.label}`)
+    .join(', ');
+}

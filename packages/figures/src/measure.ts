@@ -1,0 +1,134 @@
+import {
+  type ByClass,
+  type JobClass,
+  percentileOfSorted,
+  type Run,
+  type RunSeries,
+  summarise,
+  summarisePolicies,
+} from '@goshawk/report';
+import type { Tick } from './axis.js';
+import { type Busy, type Measured, type Pair, type Paired, type Point, pairName } from './point.js';
+
+/** Jobs in the order of the workload; the jobs that did not complete, or are not counted, are NaN. */
+export interface JobTimes {
+  readonly runtimeSeconds: Float64Array;
+  /** 1 where the job's true mean task run time reaches the cutoff. */
+  readonly isLong: Uint8Array;
+}
+
+/** One finished run of a variant. */
+export interface FinishedRun {
+  readonly run: Run;
+  readonly series: RunSeries;
+  /** Since the start of the run until the last submission. */
+  readonly submittedSeconds: number;
+  /** Only needed for variants that are compared job by job. */
+  readonly jobs?: JobTimes;
+}
+
+const PERCENTS = Array.from({ length: 101 }, (_, percent) => percent);
+const CLASSES: readonly JobClass[] = ['short', 'long'];
+
+/**
+ * Run times that differ by less are equal: what is the same schedule but for a few messages (0.5 ms each) on
+ * the way. A share of the longer one.
+ */
+const EQUAL_WITHIN = 0.001;
+
+/**
+ * What the runs at one place of the axis say, averaged over their seeds.
+ *
+ * @param runs by variant; each with the same seeds, in the same order
+ */
+export function pointOf(
+  tick: Tick,
+  runs: Readonly<Record<string, readonly FinishedRun[]>>,
+  pairs: readonly Pair[] = [],
+): Point {
+  const measured = Object.entries(runs).map(([name, finished]) => [name, measure(finished)] as const);
+  const paired = pairs.map(({ of, over }) => [pairName(of, over), compare(runs[of]!, runs[over]!)] as const);
+  return { tick, measured: Object.fromEntries(measured), paired: Object.fromEntries(paired) };
+}
+
+function measure(finished: readonly FinishedRun[]): Measured {
+  const [summary] = summarisePolicies({ runs: finished.map(({ run }) => run) });
+  return {
+    runtimeSeconds: summary!.runtimeSeconds,
+    busy: meanBusy(finished.map(busyWhileSubmitting)),
+    percentiles: {
+      short: percentiles(finished.map(({ series }) => series.shortRuntimes)),
+      long: percentiles(finished.map(({ series }) => series.longRuntimes)),
+    },
+  };
+}
+
+/**
+ * The paper's utilisation is of a cluster that has work coming. A run ends with its last task, days after the
+ * last submission, and the median over all of it says how long the longest tasks are.
+ */
+export function busyWhileSubmitting({ series, submittedSeconds }: FinishedRun): Busy {
+  const shares = (series.utilisation ?? [])
+    .filter(([seconds]) => seconds <= submittedSeconds)
+    .map(([, share]) => share);
+  const { p50, mean, max } = summarise(shares);
+  return { p50, mean, max };
+}
+
+function meanBusy(all: readonly Busy[]): Busy {
+  const mean = (of: keyof Busy): number | null => {
+    const values = all.map((each) => each[of]).filter((value) => value !== null);
+    return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
+  };
+  return { p50: mean('p50'), mean: mean('mean'), max: mean('max') };
+}
+
+function percentiles(samples: readonly (readonly number[] | Float64Array)[]): number[] {
+  const all = new Float64Array(samples.reduce((length, sample) => length + sample.length, 0));
+  let at = 0;
+  for (const sample of samples) {
+    all.set(sample, at);
+    at += sample.length;
+  }
+  if (all.length === 0) return [];
+  all.sort();
+  return PERCENTS.map((percent) => percentileOfSorted(all, percent)!);
+}
+
+/** Seed by seed, since each has its own run times for the same jobs. */
+function compare(of: readonly FinishedRun[], over: readonly FinishedRun[]): ByClass<Paired | null> {
+  const counts = { short: newCount(), long: newCount() };
+  for (const [index, { jobs }] of of.entries()) {
+    const others = over[index]?.jobs;
+    if (jobs === undefined || others === undefined) continue;
+    for (let job = 0; job < jobs.runtimeSeconds.length; job++) {
+      const ours = jobs.runtimeSeconds[job]!;
+      const theirs = others.runtimeSeconds[job]!;
+      if (Number.isNaN(ours) || Number.isNaN(theirs)) continue;
+      count(counts[jobs.isLong[job] === 1 ? 'long' : 'short'], ours, theirs);
+    }
+  }
+  const [short, long] = CLASSES.map((each) => shares(counts[each]));
+  return { short: short!, long: long! };
+}
+
+function newCount() {
+  return { jobs: 0, improved: 0, improvedByHalf: 0, betterOrEqual: 0 };
+}
+
+function count(counts: ReturnType<typeof newCount>, ours: number, theirs: number): void {
+  const isEqual = Math.abs(ours - theirs) <= EQUAL_WITHIN * Math.max(ours, theirs);
+  counts.jobs++;
+  if (!isEqual && ours < theirs) counts.improved++;
+  if (ours < theirs / 2) counts.improvedByHalf++;
+  if (isEqual || ours < theirs) counts.betterOrEqual++;
+}
+
+function shares({ jobs, ...counts }: ReturnType<typeof newCount>): Paired | null {
+  if (jobs === 0) return null;
+  return {
+    improved: counts.improved / jobs,
+    improvedByHalf: counts.improvedByHalf / jobs,
+    betterOrEqual: counts.betterOrEqual / jobs,
+  };
+}

@@ -1,0 +1,44 @@
+import type { ByClass, Distribution } from '@goshawk/report';
+import type { Tick } from './axis.js';
+
+/** What was measured of one variant at one place of the axis: means over its seeds. */
+export interface Measured {
+  readonly runtimeSeconds: ByClass<Distribution>;
+  /** Share of slots that are busy, over snapshots taken while jobs are submitted. */
+  readonly busy: Busy;
+  /** Run times of all seeds together at each whole percentile, 0 to 100; empty without jobs of the class. */
+  readonly percentiles: ByClass<readonly number[]>;
+}
+
+export interface Busy {
+  readonly p50: number | null;
+  readonly mean: number | null;
+  readonly max: number | null;
+}
+
+/** How the jobs of one variant fared against the same jobs of another: shares of them. */
+export interface Paired {
+  readonly improved: number;
+  /** Run time less than half. */
+  readonly improvedByHalf: number;
+  readonly betterOrEqual: number;
+}
+
+/** All that was measured at one place of the axis. */
+export interface Point {
+  readonly tick: Tick;
+  /** By variant. */
+  readonly measured: Readonly<Record<string, Measured>>;
+  /** By `pairName`; null for a class without jobs. */
+  readonly paired: Readonly<Record<string, ByClass<Paired | null>>>;
+}
+
+/** Two variants whose jobs are compared one by one. */
+export interface Pair {
+  readonly of: string;
+  readonly over: string;
+}
+
+export function pairName(of: string, over: string): string {
+  return `${of} against ${over}`;
+}

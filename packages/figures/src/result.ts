@@ -1,0 +1,69 @@
+import type { ByClass, Run, Workload } from '@goshawk/report';
+import type { Axis } from './axis.js';
+import type { Series, Verdict } from './figure.js';
+import type { Busy, Paired } from './point.js';
+
+export const FIGURE_SCHEMA = 'goshawk.figure/1';
+
+/** A series as it came out. */
+export interface MeasuredSeries {
+  readonly name: string;
+  readonly unit: Series['unit'];
+  /** One a place of the axis. */
+  readonly values: readonly (number | null)[];
+  /** Least and greatest over the seeds, where there are several. */
+  readonly spread?: readonly (readonly [least: number, greatest: number] | null)[];
+}
+
+export interface JudgedClaim {
+  readonly section: string;
+  readonly text: string;
+  readonly verdict: Verdict;
+  readonly ours: string;
+}
+
+export interface MeasuredPanel {
+  readonly kind: 'lines' | 'bars' | 'table' | 'distribution';
+  readonly title: string;
+  readonly axisName: string;
+  readonly series: readonly MeasuredSeries[];
+  /** Of distributions: run times in seconds at each whole percentile, 0 to 100, by variant. */
+  readonly percentiles?: Readonly<Record<string, readonly number[]>>;
+}
+
+/** A figure as it came out here: what `goshawk figure --json` prints and ID.json holds. */
+export interface FigureResult {
+  readonly schema: typeof FIGURE_SCHEMA;
+  readonly id: string;
+  readonly title: string;
+  readonly about: string;
+  readonly paper: { readonly name: string; readonly reference: string; readonly section: string };
+  readonly mode: 'simulated' | 'live';
+  readonly workload: Workload;
+  readonly seeds: readonly number[];
+  readonly axis: {
+    readonly name: string;
+    readonly spacing: Axis['spacing'];
+    readonly places: readonly Place[];
+  };
+  readonly panels: readonly MeasuredPanel[];
+  readonly claims: readonly JudgedClaim[];
+  readonly verdicts: Readonly<Record<Verdict, number>>;
+  readonly runs: readonly PlacedRun[];
+  readonly command: string;
+  readonly generator: string;
+}
+
+export interface Place {
+  readonly x: number;
+  readonly label: string;
+  /** Job by job, where the figure compares variants so. */
+  readonly paired?: Readonly<Record<string, ByClass<Paired | null>>>;
+}
+
+export interface PlacedRun {
+  readonly x: number;
+  readonly variant: string;
+  readonly busyWhileSubmitting: Busy;
+  readonly run: Run;
+}

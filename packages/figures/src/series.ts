@@ -1,0 +1,90 @@
+import type { JobClass } from '@goshawk/report';
+import type { Series } from './figure.js';
+import { type Paired, type Point, pairName } from './point.js';
+
+export type Statistic = 'p50' | 'p90' | 'mean';
+
+const NAMES: Readonly<Record<Statistic, string>> = { p50: 'p50', p90: 'p90', mean: 'mean' };
+
+/** Run time of one variant over that of another, at the same place. Below 1 the first is the faster. */
+export function ratio(of: string, over: string, jobs: JobClass, statistic: Statistic, name?: string): Series {
+  return {
+    name: name ?? `${jobs} ${NAMES[statistic]}`,
+    unit: 'ratio',
+    value: (point) => quotient(runtime(point, of, jobs, statistic), runtime(point, over, jobs, statistic)),
+  };
+}
+
+/** Run time of a variant over its own at another place. */
+export function ratioToPlace(
+  of: string,
+  x: number,
+  jobs: JobClass,
+  statistic: Statistic,
+  name?: string,
+): Series {
+  return {
+    name: name ?? `${jobs} ${NAMES[statistic]}`,
+    unit: 'ratio',
+    value: (point, all) => {
+      const there = all.find(({ tick }) => tick.x === x);
+      if (there === undefined) return undefined;
+      return quotient(runtime(point, of, jobs, statistic), runtime(there, of, jobs, statistic));
+    },
+  };
+}
+
+/** Median share of busy slots while jobs are submitted. */
+export function busy(of: string, statistic: 'p50' | 'mean' | 'max' = 'p50'): Series {
+  return {
+    name: `${statistic === 'p50' ? 'median' : statistic} busy, ${of}`,
+    unit: 'share',
+    value: (point) => point.measured[of]?.busy[statistic] ?? undefined,
+  };
+}
+
+const PAIRED_NAMES: Readonly<Record<keyof Paired, string>> = {
+  improved: 'improved',
+  improvedByHalf: 'improved by half',
+  betterOrEqual: 'better or equal',
+};
+
+/** Share of jobs that fared so under one variant, against the same jobs under another. */
+export function shareOfJobs(of: string, over: string, jobs: JobClass, how: keyof Paired): Series {
+  return {
+    name: `${jobs} jobs ${PAIRED_NAMES[how]}`,
+    unit: 'share',
+    value: (point) => point.paired[pairName(of, over)]?.[jobs]?.[how],
+  };
+}
+
+/** Share of a variant's jobs of a class that took longer, to the nearest per cent. */
+export function shareLonger(of: string, jobs: JobClass, seconds: number): Series {
+  return {
+    name: `${jobs} jobs above ${seconds.toLocaleString('en-US')} s, ${of}`,
+    unit: 'share',
+    value: (point) => {
+      const percentiles = point.measured[of]?.percentiles[jobs] ?? [];
+      if (percentiles.length === 0) return undefined;
+      const below = percentiles.findLastIndex((value) => value <= seconds);
+      return 1 - Math.max(0, below) / 100;
+    },
+  };
+}
+
+/** A run time itself. */
+export function seconds(of: string, jobs: JobClass, statistic: Statistic): Series {
+  return {
+    name: `${jobs} ${NAMES[statistic]}, ${of}`,
+    unit: 'seconds',
+    value: (point) => runtime(point, of, jobs, statistic),
+  };
+}
+
+function runtime(point: Point, variant: string, jobs: JobClass, statistic: Statistic): number | undefined {
+  return point.measured[variant]?.runtimeSeconds[jobs][statistic] ?? undefined;
+}
+
+function quotient(value: number | undefined, by: number | undefined): number | undefined {
+  return value === undefined || by === undefined || by === 0 ? undefined : value / by;
+}
