@@ -1,3 +1,9 @@
+export type { AxisSpec } from './charts/axes.js';
+export type { Size } from './charts/draw.js';
+export { type ChartDrawing, type LegendEntry, type LineSpec, lineChart } from './charts/line-chart.js';
+export { type LineLook, lineLook, type Role, sentinel } from './charts/palette.js';
+export { type BarSpec, ratioChart } from './charts/ratio-chart.js';
+export { renderSvg, type SvgChart } from './charts/svg.js';
 export { buildComparison } from './compare.js';
 export * from './comparison.js';
 export { type Distribution, percentileOfSorted, summarise } from './distribution.js';

@@ -52,6 +52,11 @@ function factorDigits(ratio: number): string {
   return ratio.toFixed(ratio < 10 ? 2 : 1);
 }
 
+/** A number as the tick of an axis shows it, no more digits than it has: 0.25, 12.5, 20,000. */
+export function shortest(value: number): string {
+  return value >= 1000 ? wholeFormat.format(value) : shortestFormat.format(value);
+}
+
 /** The unit in which a group of durations is easiest to compare: one unit, so that digits line up. */
 export interface DurationUnit {
   readonly symbol: 'ms' | 's';

@@ -1,21 +1,13 @@
-import { type Content, html, type Markup, trusted } from './markup.js';
-import type { LineLook, MarkerShape } from './palette.js';
+import type { LineLook } from '../charts/palette.js';
+import { SWATCH_HEIGHT, swatchBody, swatchWidth } from '../charts/swatch.js';
+import { type Content, html, type Markup, trusted } from '../markup.js';
 import type { PolicyView } from './policy.js';
-
-const SHAPES: Readonly<Record<MarkerShape, string>> = {
-  circle: '<circle cx="17" cy="6" r="3.5"/>',
-  rect: '<rect x="13.5" y="2.5" width="7" height="7"/>',
-  triangle: '<path d="M17 2l4 7.5h-8z"/>',
-  diamond: '<path d="M17 1.5l4.5 4.5-4.5 4.5-4.5-4.5z"/>',
-};
 
 /** A piece of a policy's line, as the charts draw it. */
 export function swatch(look: LineLook): Markup {
-  const dash = look.dash.length === 0 ? '' : ` stroke-dasharray="${look.dash.join(' ')}"`;
-  return trusted(
-    `<svg class="swatch" viewBox="0 0 34 12" aria-hidden="true"><path d="M1 6h32" stroke="var(--${look.color})" ` +
-      `stroke-width="2"${dash} fill="none"/><g fill="var(--${look.color})">${SHAPES[look.marker]}</g></svg>`,
-  );
+  return html`<svg class="swatch" viewBox="0 0 ${swatchWidth('line')} ${SWATCH_HEIGHT}" aria-hidden="true">${trusted(
+    swatchBody(look, `var(--${look.color})`, 'line'),
+  )}</svg>`;
 }
 
 /** The names of the policies beside their lines. */

@@ -1,7 +1,7 @@
 import type { Comparison } from '../comparison.js';
+import { html, type Markup, trusted } from '../markup.js';
 import { span, whole } from '../numbers.js';
 import type { RunSeries } from '../run.js';
-import { html, type Markup, trusted } from './markup.js';
 import type { PageMeta } from './page-meta.js';
 import { type PolicyView, viewPolicies } from './policy.js';
 import { provenanceSection } from './provenance.js';

@@ -1,9 +1,9 @@
+import type { Point } from '../charts/lines.js';
+import { type LineLook, lineLook } from '../charts/palette.js';
 import type { ByClass, Comparison, TimeParts } from '../comparison.js';
 import { ComparisonError } from '../errors.js';
 import type { RunSeries } from '../run.js';
 import { type PolicySummary, summarisePolicies } from '../summary.js';
-import type { Point } from './lines.js';
-import { type LineLook, lineLook } from './palette.js';
 
 /** All that the page shows of one policy. */
 export interface PolicyView extends PolicySummary {

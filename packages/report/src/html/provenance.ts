@@ -1,6 +1,6 @@
 import type { Comparison, OptionValue, Run } from '../comparison.js';
+import { html, type Markup } from '../markup.js';
 import { section, table } from './elements.js';
-import { html, type Markup } from './markup.js';
 import type { PageMeta } from './page-meta.js';
 import { runsTable } from './summary-tables.js';
 

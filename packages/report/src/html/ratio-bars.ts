@@ -1,17 +1,15 @@
+import { ratioChart } from '../charts/ratio-chart.js';
 import type { JobClass } from '../comparison.js';
 import { percentileOfSorted } from '../distribution.js';
+import { html, type Markup } from '../markup.js';
 import { factor } from '../numbers.js';
-import { categoryAxis, FONT_SIZE, renderChart, valueAxis } from './chart.js';
 import { figure, legend, section, table } from './elements.js';
-import { html, type Markup } from './markup.js';
-import { sentinel } from './palette.js';
+import { renderChart } from './inline-chart.js';
 import type { PolicyView } from './policy.js';
-import { ratioScale, type Scale } from './ticks.js';
 
 const PERCENTS = [10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99];
 /** With several baselines the bars of eleven percentiles would be hairs. */
 const FEWER_PERCENTS = [10, 25, 50, 75, 90, 99];
-const BARS_WITH_LABELS = 12;
 
 interface Bars {
   readonly baseline: PolicyView;
@@ -37,11 +35,8 @@ function ratioFigure(first: PolicyView, others: readonly PolicyView[], of: JobCl
   const bars = others.map(
     (baseline): Bars => ({ baseline, ratios: percents.map((each) => ratioAt(first, baseline, of, each)) }),
   );
-  const finite = bars.flatMap(({ ratios }) => ratios.filter((ratio) => ratio !== null && ratio > 0));
-  if (finite.length === 0) return null;
+  if (!bars.some(({ ratios }) => ratios.some((ratio) => ratio !== null && ratio > 0))) return null;
   const names = percents.map((percent) => `p${percent}`);
-  const scale = ratioScale(finite as number[]);
-  const labelled = bars.length * percents.length <= BARS_WITH_LABELS;
   const chart = renderChart({
     id: `ratio-${of}`,
     label: `Run times of ${of} jobs under ${first.policy} divided by those under the others. ${bars
@@ -50,12 +45,10 @@ function ratioFigure(first: PolicyView, others: readonly PolicyView[], of: JobCl
           `Against ${baseline.policy}: ${names.map((name, at) => `${name} ${factor(ratios[at]!)}`).join(', ')}`,
       )
       .join('. ')}.`,
-    option: {
-      grid: { left: 62, right: 14, top: 16, bottom: 34 },
-      xAxis: categoryAxis(names),
-      yAxis: valueAxis({ scale, format: (value) => tickFactor(10 ** value), name: 'ratio', nameGap: 46 }),
-      series: bars.map((each, index) => barSeries(each, labelled, index === 0 ? scale : null)),
-    },
+    option: ratioChart({
+      groups: names,
+      bars: bars.map(({ baseline, ratios }) => ({ name: baseline.policy, ratios, look: baseline.look })),
+    }).option,
   });
   const numbers = table(
     'against',
@@ -69,40 +62,4 @@ function ratioAt(first: PolicyView, baseline: PolicyView, of: JobClass, percent:
   const ours = percentileOfSorted(first.ascending[of], percent);
   const theirs = percentileOfSorted(baseline.ascending[of], percent);
   return ours === null || theirs === null || theirs === 0 ? null : ours / theirs;
-}
-
-function barSeries({ baseline, ratios }: Bars, labelled: boolean, scale: Scale | null) {
-  return {
-    type: 'bar',
-    barGap: '12%',
-    barCategoryGap: '28%',
-    itemStyle: { color: sentinel(baseline.look.color) },
-    data: ratios.map((ratio) => {
-      if (ratio === null || ratio <= 0) return '-';
-      return { value: Math.log10(ratio), label: { position: ratio < 1 ? 'bottom' : 'top' } };
-    }),
-    label: {
-      show: labelled,
-      distance: 3,
-      fontSize: FONT_SIZE - 2,
-      color: sentinel('muted'),
-      formatter: ({ value }: { value: number }) => factor(10 ** value).replace('×', ''),
-    },
-    // Bars hang from 1×, and the line says so.
-    ...(scale === null
-      ? {}
-      : {
-          markLine: {
-            silent: true,
-            symbol: 'none',
-            label: { show: false },
-            lineStyle: { color: sentinel('muted'), type: 'solid', width: 1 },
-            data: [{ yAxis: 0 }],
-          },
-        }),
-  } as const;
-}
-
-function tickFactor(ratio: number): string {
-  return `${Number(ratio.toPrecision(3))}×`;
 }

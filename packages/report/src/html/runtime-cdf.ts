@@ -1,16 +1,16 @@
+import { lineChart } from '../charts/line-chart.js';
+import type { Point } from '../charts/lines.js';
 import type { JobClass } from '../comparison.js';
 import { percentileOfSorted } from '../distribution.js';
+import { html, type Markup } from '../markup.js';
 import { duration, tickDuration, whole } from '../numbers.js';
-import { renderChart, valueAxis } from './chart.js';
 import { figure, legend, section, table } from './elements.js';
-import { lineSeries, type Point } from './lines.js';
-import { html, type Markup } from './markup.js';
+import { renderChart } from './inline-chart.js';
 import type { PolicyView } from './policy.js';
-import { logScale } from './ticks.js';
 
 const POINTS_MAX = 240;
 const TABLE_PERCENTS = [1, 10, 25, 50, 75, 90, 95, 99, 100];
-const REFERENCE_SHARES = { min: 0, max: 1, ticks: [0, 0.25, 0.5, 0.75, 0.9, 1] };
+const SHARE_TICKS = [0, 0.25, 0.5, 0.75, 0.9, 1];
 
 /** Cumulative distributions of job run times, short and long apart, a line a policy. */
 export function runtimeSection(policies: readonly PolicyView[]): Markup | null {
@@ -40,24 +40,15 @@ function runtimeFigure(policies: readonly PolicyView[], of: JobClass): Markup | 
   const chart = renderChart({
     id: `cdf-${of}`,
     label: `Cumulative distribution of the run times of ${of} jobs. ${medians.join('; ')}.`,
-    option: {
-      grid: { left: 58, right: 18, top: 12, bottom: 50 },
-      xAxis: valueAxis({
-        scale: logScale(least, Math.max(...positive)),
-        format: (value) => tickDuration(10 ** value),
-        name: 'run time',
-        nameGap: 30,
-      }),
-      yAxis: valueAxis({
-        scale: REFERENCE_SHARES,
-        format: (value) => `${Math.round(value * 100)}%`,
-        name: 'jobs',
-        nameGap: 44,
-      }),
-      series: policies.flatMap(({ ascending, look }, index) =>
-        ascending[of].length === 0 ? [] : [lineSeries(logCdf(ascending[of], least), look, index)],
-      ),
-    },
+    option: lineChart({
+      x: { name: 'run time', kind: 'log', format: tickDuration, reach: [Math.max(...positive)] },
+      y: { name: 'jobs', format: (share) => `${Math.round(share * 100)}%`, ticks: SHARE_TICKS },
+      lines: present.map(({ policy, ascending, look }) => ({
+        name: policy,
+        points: cdf(ascending[of], least),
+        look,
+      })),
+    }).option,
   });
   const numbers = table(
     `${of} jobs`,
@@ -72,12 +63,12 @@ function runtimeFigure(policies: readonly PolicyView[], of: JobClass): Markup | 
 }
 
 /**
- * The distribution as at most a few hundred points [log10 of the value, share of the sample up to it]:
+ * The distribution as at most a few hundred points [value, share of the sample up to it]:
  * even steps of the share, and closer ones over the last twentieth, where the tail is.
  * Values below `least` are drawn at it, since a logarithm has no zero.
  */
-export function logCdf(ascending: Float64Array, least: number): Point[] {
-  const x = (value: number) => Math.log10(Math.max(value, least));
+export function cdf(ascending: Float64Array, least: number): Point[] {
+  const x = (value: number) => Math.max(value, least);
   const points: Point[] = [[x(ascending[0]!), 0]];
   for (const rank of ranks(ascending.length)) {
     points.push([x(ascending[rank - 1]!), rank / ascending.length]);

@@ -1,4 +1,4 @@
-import { declarations } from './palette.js';
+import { declarations } from '../charts/palette.js';
 
 /** The page's only style sheet: light by default, dark where the reader prefers it, always light on paper. */
 export const STYLESHEET = `

@@ -1,4 +1,5 @@
 import type { Comparison, JobClass, Ratio } from '../comparison.js';
+import { html, type Markup } from '../markup.js';
 import {
   bytes,
   compact,
@@ -13,7 +14,6 @@ import {
   whole,
 } from '../numbers.js';
 import { type Column, type Row, section, swatch, table } from './elements.js';
-import { html, type Markup } from './markup.js';
 import type { PolicyView } from './policy.js';
 
 const CLASSES: readonly JobClass[] = ['short', 'long'];

@@ -1,17 +1,15 @@
+import { categoryAxis, FONT_SIZE, fitAxis, LETTER_WIDTH, xAxis } from '../charts/axes.js';
+import { sentinel } from '../charts/palette.js';
 import type { JobClass, TimeParts } from '../comparison.js';
+import { html, type Markup } from '../markup.js';
 import { duration, durationTicks } from '../numbers.js';
-import { categoryAxis, FONT_SIZE, renderChart, valueAxis } from './chart.js';
 import { figure, section, table } from './elements.js';
-import { html, type Markup } from './markup.js';
-import { sentinel } from './palette.js';
+import { renderChart } from './inline-chart.js';
 import type { PolicyView } from './policy.js';
-import { linearScale } from './ticks.js';
 
 const PARTS = ['queueing', 'binding', 'running', 'reporting'] as const;
 const ROW_HEIGHT = 38;
 const LABEL_WIDTH_MAX = 170;
-/** Pixels of a letter at the charts' font size, roughly; only the room for names depends on it. */
-const LETTER_WIDTH = 7.6;
 /** A bar narrower than its number goes without it. */
 const LABELLED_SHARE = 0.18;
 const ROOM_FOR_TOTAL = 1.12;
@@ -57,12 +55,11 @@ function timePartsFigure(policies: readonly PolicyView[], of: JobClass): Markup 
     option: {
       grid: { left: labelWidth + 16, right: 24, top: 4, bottom: 50 },
       yAxis: { ...categoryAxis(names, LABEL_WIDTH_MAX), inverse: true },
-      xAxis: valueAxis({
-        scale: linearScale(longest * ROOM_FOR_TOTAL),
-        format: durationTicks(longest * ROOM_FOR_TOTAL),
-        name: 'mean time a job',
-        nameGap: 30,
-      }),
+      xAxis: xAxis(
+        fitAxis({ name: 'mean time a job', format: durationTicks(longest * ROOM_FOR_TOTAL) }, [
+          longest * ROOM_FOR_TOTAL,
+        ]),
+      ),
       series: [...present.map((part) => partSeries(bars, part, longest)), totalSeries(bars)],
     },
   });

@@ -1,10 +1,10 @@
+import { lineChart } from '../charts/line-chart.js';
+import { type Point, thinned } from '../charts/lines.js';
+import { html, type Markup } from '../markup.js';
 import { compact, percent, span, whole } from '../numbers.js';
-import { renderChart, valueAxis } from './chart.js';
 import { figure, legend, section, table } from './elements.js';
-import { lineSeries, type Point, thinned } from './lines.js';
-import { html, type Markup } from './markup.js';
+import { renderChart } from './inline-chart.js';
 import type { PolicyView } from './policy.js';
-import { linearScale } from './ticks.js';
 
 const POINTS_MAX = 200;
 const TABLE_TIMES = 8;
@@ -80,35 +80,19 @@ function timelineFigure(policies: readonly PolicyView[], timeline: Timeline): Ma
           `${policy.policy}: at most ${timeline.format(Math.max(...points.map(([, value]) => value)))}`,
       )
       .join('; ')}.`,
-    option: {
-      grid: { left: 66, right: 18, top: 12, bottom: 50 },
-      xAxis: valueAxis({
-        scale: { ...linearScale(end / unit.seconds), max: end / unit.seconds },
-        format: (value) =>
-          whole(value) === String(value) ? whole(value) : String(Number(value.toPrecision(3))),
-        name: `time, ${unit.name}`,
-        nameGap: 30,
-        splitLines: false,
-      }),
-      yAxis: valueAxis({
-        scale: linearScale(Math.max(timeline.reach, ...all.map(([, value]) => value))),
-        format: (value) =>
-          timeline === UTILISATION ? `${Math.round(value * 100)}%` : timeline.format(value),
+    option: lineChart({
+      x: { name: `time, ${unit.name}`, tight: true },
+      y: {
         name: timeline.axisName,
-        nameGap: 52,
-      }),
-      series: lines.flatMap(({ policy, points }, index) =>
-        points.length === 0
-          ? []
-          : [
-              lineSeries(
-                points.map(([seconds, value]): Point => [seconds / unit.seconds, value]),
-                policy.look,
-                index,
-              ),
-            ],
-      ),
-    },
+        format: timeline === UTILISATION ? (share) => `${Math.round(share * 100)}%` : timeline.format,
+        reach: [timeline.reach],
+      },
+      lines: lines.map(({ policy, points }) => ({
+        name: policy.policy,
+        points: points.map(([seconds, value]): Point => [seconds / unit.seconds, value]),
+        look: policy.look,
+      })),
+    }).option,
   });
   return figure(timeline.title, chart, timelineTable(lines, timeline, end));
 }

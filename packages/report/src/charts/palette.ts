@@ -1,7 +1,7 @@
 /**
  * Colours by role, once for a light page and once for a dark one. Charts are drawn on the server, before
  * anybody knows which it will be: there each role stands as a sentinel colour, which `toVariables` turns
- * into a reference to the page's CSS variable.
+ * into a reference to the page's CSS variable, and `toLiterals` into a colour for pictures that stand alone.
  */
 interface Shade {
   readonly light: string;
@@ -58,6 +58,14 @@ export function sentinel(role: Role): string {
 /** Replaces sentinel colours, in attribute values only, by the page's variables. */
 export function toVariables(svg: string): string {
   return svg.replaceAll(SENTINEL, (_, index: string) => `="var(--${NAMES[Number.parseInt(index, 16)]})"`);
+}
+
+/** Replaces sentinel colours, in attribute values only, by those of one kind of page. */
+export function toLiterals(svg: string, kind: keyof Shade): string {
+  return svg.replaceAll(
+    SENTINEL,
+    (_, index: string) => `="${PALETTE[NAMES[Number.parseInt(index, 16)]!]![kind]}"`,
+  );
 }
 
 /** The variables of one kind of page, as CSS declarations. */

@@ -2,20 +2,35 @@ import { type LineLook, sentinel } from './palette.js';
 
 export type Point = readonly [x: number, y: number];
 
+/** A point whose value may be missing: the line has a gap there. */
+export type GappedPoint = readonly [x: number, y: number | null];
+
 const MARKERS_A_LINE = 5;
+const MARKED_THROUGHOUT_MAX = 16;
 const MARKER_SIZE = 7;
+/** Without a line to lead the eye to them. */
+const LONE_MARKER_SIZE = 10;
 const TOPMOST = 100;
 
-/** One policy's line, with a few markers along it, set off from those of the other lines. */
-export function lineSeries(points: readonly Point[], look: LineLook, index: number) {
-  const marked = markedPoints(points, index);
+/**
+ * One line of a chart. A line of few points has a marker on each; on others a few stand along it, set off
+ * from those of the other lines.
+ */
+export function lineSeries(
+  points: readonly GappedPoint[],
+  look: LineLook,
+  index: number,
+  drawn: 'line' | 'points' = 'line',
+) {
+  const isMarkedThroughout = drawn === 'points' || points.length <= MARKED_THROUGHOUT_MAX;
+  const marked = isMarkedThroughout ? new Set(points.keys()) : markedPoints(points, index);
   return {
     type: 'line',
     // The first policy is the one in question: where lines coincide, it lies on top.
     z: TOPMOST - index,
     lineStyle: {
       color: sentinel(look.color),
-      width: 2,
+      width: drawn === 'line' ? 2 : 0,
       type: look.dash.length === 0 ? 'solid' : [...look.dash],
     },
     itemStyle: { color: sentinel(look.color) },
@@ -24,13 +39,19 @@ export function lineSeries(points: readonly Point[], look: LineLook, index: numb
     showAllSymbol: true,
     // One symbol entry a point would treble the input for nothing: only marked points are objects.
     data: points.map((point, at) =>
-      marked.has(at) ? { value: [...point], symbol: look.marker, symbolSize: MARKER_SIZE } : [...point],
+      marked.has(at)
+        ? {
+            value: [...point],
+            symbol: look.marker,
+            symbolSize: drawn === 'line' ? MARKER_SIZE : LONE_MARKER_SIZE,
+          }
+        : [...point],
     ),
   } as const;
 }
 
 /** Indices spread evenly over the line, shifted a little for each line so that markers do not coincide. */
-function markedPoints(points: readonly Point[], index: number): Set<number> {
+function markedPoints(points: readonly GappedPoint[], index: number): Set<number> {
   const shift = ((index % 4) + 1) / 5;
   const marked = Array.from({ length: MARKERS_A_LINE }, (_, at) =>
     Math.floor(((at + shift) / MARKERS_A_LINE) * points.length),

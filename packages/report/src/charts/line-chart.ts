@@ -1,0 +1,76 @@
+import type { EChartsCoreOption } from 'echarts/core';
+import { type AxisSpec, fitAxis, marginsFor, xAxis, yAxis } from './axes.js';
+import { type GappedPoint, lineSeries } from './lines.js';
+import { type LineLook, lineLook, sentinel } from './palette.js';
+import type { SwatchKind } from './swatch.js';
+
+export interface LineSpec {
+  readonly name: string;
+  /** Ascending in x; a null is a gap. */
+  readonly points: readonly GappedPoint[];
+  /** That of the line's place by default. */
+  readonly look?: LineLook;
+  /** `points` for values without a line between them, as those that a paper states. */
+  readonly drawn?: 'line' | 'points';
+}
+
+export interface LegendEntry {
+  readonly name: string;
+  readonly look: LineLook;
+  readonly kind: SwatchKind;
+}
+
+/** A chart that is ready to be drawn, and what its legend is to say. */
+export interface ChartDrawing {
+  readonly option: EChartsCoreOption;
+  readonly legend: readonly LegendEntry[];
+}
+
+/** Lines over a numeric axis, each of its own colour, dash and marker, so that any one of them tells it apart. */
+export function lineChart(spec: {
+  readonly x: AxisSpec;
+  readonly y: AxisSpec;
+  readonly lines: readonly LineSpec[];
+  /** Values of y with a line across the chart, as 1 on an axis of ratios. */
+  readonly references?: readonly number[];
+}): ChartDrawing {
+  const points = spec.lines.flatMap((line) => line.points);
+  const x = fitAxis(
+    spec.x,
+    points.map(([at]) => at),
+  );
+  const y = fitAxis(spec.y, [
+    ...points.flatMap(([, value]) => (value === null ? [] : [value])),
+    ...(spec.references ?? []),
+  ]);
+  const lines = spec.lines.map((line, index) => ({ ...line, look: line.look ?? lineLook(index) }));
+  const placed = (all: readonly GappedPoint[]) =>
+    all.flatMap(([at, value]): GappedPoint[] => {
+      const left = x.place(at);
+      return left === null ? [] : [[left, value === null ? null : y.place(value)]];
+    });
+  const references = (spec.references ?? []).map(y.place).filter((at) => at !== null);
+  return {
+    legend: lines.map(({ name, look, drawn }) => ({ name, look, kind: drawn ?? 'line' })),
+    option: {
+      grid: marginsFor(y),
+      xAxis: xAxis(x, false),
+      yAxis: yAxis(y),
+      series: lines.map((line, index) => ({
+        ...lineSeries(placed(line.points), line.look, index, line.drawn),
+        ...(index === 0 && references.length > 0 ? { markLine: across(references) } : {}),
+      })),
+    },
+  };
+}
+
+/** Thin lines across the whole chart. */
+export function across(placed: readonly number[]) {
+  return {
+    silent: true,
+    symbol: 'none',
+    label: { show: false },
+    lineStyle: { color: sentinel('muted'), type: 'solid', width: 1 },
+    data: placed.map((at) => ({ yAxis: at })),
+  } as const;
+}

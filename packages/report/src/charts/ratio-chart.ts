@@ -1,0 +1,74 @@
+import { factor, shortest } from '../numbers.js';
+import { type AxisSpec, categoryAxis, FONT_SIZE, fitAxis, marginsFor, yAxis } from './axes.js';
+import { across, type ChartDrawing } from './line-chart.js';
+import { type LineLook, lineLook, sentinel } from './palette.js';
+
+/** More bars than these stand too close for their numbers. */
+const BARS_WITH_LABELS = 12;
+const CATEGORY_WIDTH_MAX = 160;
+
+export interface BarSpec {
+  readonly name: string;
+  /** One for each group; null where there is nothing to compare. */
+  readonly ratios: readonly (number | null)[];
+  /** Only its colour counts; that of the bar's place by default. */
+  readonly look?: LineLook;
+}
+
+/**
+ * Ratios as bars that hang from 1×, on a logarithmic axis: half and double are equally far from it. Each
+ * group has a bar of each spec.
+ */
+export function ratioChart(spec: {
+  readonly groups: readonly string[];
+  readonly bars: readonly BarSpec[];
+  /** Under the groups. */
+  readonly groupName?: string;
+  readonly y?: Partial<AxisSpec>;
+}): ChartDrawing {
+  const ratios = spec.bars.flatMap((bar) => bar.ratios.filter((ratio) => ratio !== null));
+  const y = fitAxis(
+    { name: 'ratio', format: (ratio) => `${shortest(ratio)}×`, ...spec.y, kind: 'ratio' },
+    ratios,
+  );
+  const isLabelled = spec.bars.length * spec.groups.length <= BARS_WITH_LABELS;
+  const bars = spec.bars.map((bar, index) => ({ ...bar, look: bar.look ?? lineLook(index) }));
+  const margins = marginsFor(y);
+  return {
+    legend: bars.map(({ name, look }) => ({ name, look, kind: 'box' })),
+    option: {
+      grid: spec.groupName === undefined ? { ...margins, bottom: 34 } : margins,
+      xAxis: categoryAxis(spec.groups, CATEGORY_WIDTH_MAX, spec.groupName),
+      yAxis: yAxis(y),
+      series: bars.map((bar, index) => ({
+        ...barSeries(bar, isLabelled, y.place),
+        ...(index === 0 ? { markLine: across([0]) } : {}),
+      })),
+    },
+  };
+}
+
+function barSeries(
+  { ratios, look }: BarSpec & { readonly look: LineLook },
+  isLabelled: boolean,
+  place: (value: number) => number | null,
+) {
+  return {
+    type: 'bar',
+    barGap: '12%',
+    barCategoryGap: '28%',
+    itemStyle: { color: sentinel(look.color) },
+    data: ratios.map((ratio) => {
+      const placed = ratio === null ? null : place(ratio);
+      if (placed === null) return '-';
+      return { value: placed, label: { position: placed < 0 ? 'bottom' : 'top' } };
+    }),
+    label: {
+      show: isLabelled,
+      distance: 3,
+      fontSize: FONT_SIZE - 2,
+      color: sentinel('muted'),
+      formatter: ({ value }: { value: number }) => factor(10 ** value).replace('×', ''),
+    },
+  } as const;
+}

@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest';
+import { lineChart } from './line-chart.js';
+import { ratioChart } from './ratio-chart.js';
+import { renderSvg } from './svg.js';
+
+const SIZE = { width: 720, height: 420 };
+const WORKERS = [9652, 11_000, 13_000, 15_000];
+
+const lines = lineChart({
+  x: { name: 'workers', ticks: WORKERS },
+  y: { name: 'hawk ÷ sparrow', kind: 'ratio' },
+  lines: [
+    { name: 'short', points: WORKERS.map((workers, index) => [workers, 0.2 + index / 10]) },
+    { name: 'long', points: WORKERS.map((workers, index) => [workers, index === 1 ? null : 1.1]) },
+    { name: 'the paper’s', points: [[15_000, 0.2]], drawn: 'points' },
+  ],
+  references: [1],
+});
+const bars = ratioChart({
+  groups: ['short, p50', 'long, p50'],
+  bars: [
+    { name: 'no stealing', ratios: [3, 0.9] },
+    { name: 'no central', ratios: [1, null] },
+  ],
+});
+
+describe.each([
+  ['lines', lines],
+  ['ratio bars', bars],
+])('%s as a file that stands alone', (_, drawing) => {
+  const svg = renderSvg({ ...drawing, title: 'A title', description: 'What it shows' }, SIZE);
+
+  test('are of the size that was asked for, on a background of their own', () => {
+    expect(svg).toMatch(
+      /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" width="720" height="420" viewBox="0 0 720 420"/,
+    );
+    expect(svg).toContain('<rect width="720" height="420" fill="#ffffff"/>');
+  });
+
+  test('have literal colours only, and no sentinel among them', () => {
+    expect(svg).not.toContain('var(');
+    expect(svg).not.toContain('#fe01');
+    const colors = [...svg.matchAll(/(?:fill|stroke)="([^"]+)"/g)].map((match) => match[1]!);
+    expect(colors.filter((color) => !/^(none|#[0-9a-f]{3,6})$/.test(color))).toEqual([]);
+  });
+
+  test('ask nobody for anything', () => {
+    expect(svg.replace('http://www.w3.org/2000/svg', '')).not.toMatch(
+      /<script|<style|https?:|href|url\((?!#)/,
+    );
+  });
+
+  test('name themselves, and each of their series', () => {
+    expect(svg).toContain(
+      '<title id="chart-title">A title</title><desc id="chart-description">What it shows',
+    );
+    for (const { name } of drawing.legend) expect(svg).toContain(`>${name}</text>`);
+  });
+
+  test('are the same for the same input', () => {
+    expect(renderSvg({ ...drawing, title: 'A title', description: 'What it shows' }, SIZE)).toBe(svg);
+  });
+
+  test('close what they open', () => {
+    for (const tag of ['svg', 'g', 'text', 'title', 'defs', 'clipPath']) {
+      expect(svg.match(new RegExp(`</${tag}>`, 'g'))?.length).toBe(
+        svg.match(new RegExp(`<${tag}[ >]`, 'g'))?.length,
+      );
+    }
+  });
+});
+
+test('text from outside is text', () => {
+  const name = `</text><script>alert('1')</script>"&`;
+  const drawing = lineChart({
+    x: { name },
+    y: { name },
+    lines: [
+      { name, points: [[1, 1]] },
+      { name: 'other', points: [[2, 2]] },
+    ],
+  });
+  const svg = renderSvg({ ...drawing, title: name, description: name }, SIZE);
+  expect(svg).not.toContain('<script');
+  expect(svg.match(/<\/text>/g)?.length).toBe(svg.match(/<text /g)?.length);
+});
+
+test('several pictures of one page have ids of their own', () => {
+  const ids = ['a', 'b'].flatMap((id) =>
+    [...renderSvg({ ...lines, title: 'A title', id }, SIZE).matchAll(/ id="([^"]+)"/g)].map(
+      (match) => match[1],
+    ),
+  );
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+test('a single series needs no legend', () => {
+  const alone = lineChart({
+    x: { name: 'x' },
+    y: { name: 'y' },
+    lines: [{ name: 'alone', points: [[1, 1]] }],
+  });
+  expect(renderSvg({ ...alone, title: 'A title' }, SIZE)).not.toContain('>alone<');
+});
+
+describe('odd numbers have a place, or none', () => {
+  test.each([
+    ['no lines', []],
+    ['no points', [{ name: 'a', points: [] }]],
+    ['one point', [{ name: 'a', points: [[5, 5] as const] }]],
+    ['zeros', [{ name: 'a', points: [[0, 0] as const, [0, 0] as const] }]],
+    ['negative values', [{ name: 'a', points: [[-1, -5] as const, [1, 5] as const] }]],
+    [
+      'not a number',
+      [{ name: 'a', points: [[1, Number.NaN] as const, [2, Number.POSITIVE_INFINITY] as const] }],
+    ],
+  ])('%s', (_, odd) => {
+    for (const kind of ['linear', 'log', 'ratio'] as const) {
+      const drawing = lineChart({ x: { name: 'x', kind }, y: { name: 'y', kind }, lines: odd });
+      expect(renderSvg({ ...drawing, title: 'odd' }, SIZE)).not.toMatch(/NaN|Infinity|undefined/);
+    }
+  });
+});

@@ -1,0 +1,79 @@
+import { html, trusted } from '../markup.js';
+import { FONT_SIZE, LETTER_WIDTH } from './axes.js';
+import { draw, type Size } from './draw.js';
+import type { ChartDrawing, LegendEntry } from './line-chart.js';
+import { sentinel, toLiterals } from './palette.js';
+import { swatchBody, swatchWidth } from './swatch.js';
+
+const MARGIN = 16;
+const TITLE_SIZE = 16;
+const TITLE_HEIGHT = 26;
+const LEGEND_ROW = 22;
+const LEGEND_GAP = 24;
+const SWATCH_GAP = 8;
+/** Which every reader of documents has, by one name or another. */
+const FONTS = 'Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif';
+
+export interface SvgChart extends ChartDrawing {
+  /** Stands above the chart, and is its name for who cannot see it. */
+  readonly title: string;
+  /** What the chart shows and the main numbers on it, for who cannot see it. */
+  readonly description?: string;
+  /** Begins all ids; needed where several stand in one page. */
+  readonly id?: string;
+}
+
+/**
+ * A chart as an SVG file that stands alone, with its title and its legend: literal colours on a background
+ * of its own, fonts that every machine has, no scripts and no references. The same input gives the same bytes.
+ */
+export function renderSvg(
+  { title, description, option, legend, id = 'chart' }: SvgChart,
+  size: Size,
+): string {
+  const { width, height } = size;
+  const rows = legendRows(legend.length > 1 ? legend : [], width - 2 * MARGIN);
+  const top = MARGIN + TITLE_HEIGHT + rows.length * LEGEND_ROW;
+  const chart = draw(option, { width, height: height - top }, id);
+  const described =
+    description === undefined ? null : html`<desc id="${id}-description">${description}</desc>`;
+  const svg = html`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="${id}-title${
+    described === null ? '' : ` ${id}-description`
+  }" font-family="${FONTS}" font-size="${FONT_SIZE}">
+<title id="${id}-title">${title}</title>${described}
+<rect width="${width}" height="${height}" fill="${sentinel('page')}"/>
+<text x="${MARGIN}" y="${MARGIN + TITLE_SIZE}" font-size="${TITLE_SIZE}" font-weight="600" fill="${sentinel('text')}">${title}</text>
+${rows.map((row, index) => row.map((entry) => legendEntry(entry, MARGIN + TITLE_HEIGHT + index * LEGEND_ROW)))}<g transform="translate(0 ${top})">
+${trusted(chart)}
+</g>
+</svg>
+`;
+  return toLiterals(svg.text, 'light');
+}
+
+interface PlacedEntry extends LegendEntry {
+  readonly x: number;
+}
+
+/** Entries side by side, in as many rows as it takes. */
+function legendRows(legend: readonly LegendEntry[], width: number): PlacedEntry[][] {
+  const rows: PlacedEntry[][] = [];
+  let x = width;
+  for (const entry of legend) {
+    const room = swatchWidth(entry.kind) + SWATCH_GAP + entry.name.length * LETTER_WIDTH;
+    if (x + room > width || rows.length === 0) {
+      rows.push([]);
+      x = 0;
+    }
+    rows.at(-1)!.push({ ...entry, x: x + MARGIN });
+    x += room + LEGEND_GAP;
+  }
+  return rows;
+}
+
+function legendEntry({ name, look, kind, x }: PlacedEntry, y: number) {
+  return html`<g transform="translate(${x} ${y + 5})">${trusted(swatchBody(look, sentinel(look.color), kind))}<text x="${
+    swatchWidth(kind) + SWATCH_GAP
+  }" y="10.5" fill="${sentinel('text')}">${name}</text></g>
+`;
+}

@@ -1,0 +1,26 @@
+import type { LineLook, MarkerShape } from './palette.js';
+
+const SHAPES: Readonly<Record<MarkerShape, string>> = {
+  circle: '<circle cx="17" cy="6" r="3.5"/>',
+  rect: '<rect x="13.5" y="2.5" width="7" height="7"/>',
+  triangle: '<path d="M17 2l4 7.5h-8z"/>',
+  diamond: '<path d="M17 1.5l4.5 4.5-4.5 4.5-4.5-4.5z"/>',
+};
+
+/** How a legend shows a series: a piece of its line, its markers alone, or a box in the colour of its bars. */
+export type SwatchKind = 'line' | 'points' | 'box';
+
+export const SWATCH_HEIGHT = 12;
+
+export function swatchWidth(kind: SwatchKind): number {
+  return kind === 'line' ? 34 : 14;
+}
+
+/** What stands inside an `<svg>` of that width and height. */
+export function swatchBody(look: LineLook, color: string, kind: SwatchKind): string {
+  if (kind === 'box') return `<rect y="-1" width="14" height="14" rx="3" fill="${color}"/>`;
+  const marker = `<g fill="${color}">${SHAPES[look.marker]}</g>`;
+  if (kind === 'points') return `<g transform="translate(-10)">${marker}</g>`;
+  const dash = look.dash.length === 0 ? '' : ` stroke-dasharray="${look.dash.join(' ')}"`;
+  return `<path d="M1 6h32" stroke="${color}" stroke-width="2"${dash} fill="none"/>${marker}`;
+}
