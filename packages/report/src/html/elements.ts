@@ -1,19 +1,27 @@
+import type { LegendEntry } from '../charts/line-chart.js';
 import type { LineLook } from '../charts/palette.js';
-import { SWATCH_HEIGHT, swatchBody, swatchWidth } from '../charts/swatch.js';
+import { SWATCH_HEIGHT, type SwatchKind, swatchBody, swatchWidth } from '../charts/swatch.js';
 import { type Content, html, type Markup, trusted } from '../markup.js';
-import type { PolicyView } from './policy.js';
 
-/** A piece of a policy's line, as the charts draw it. */
-export function swatch(look: LineLook): Markup {
-  return html`<svg class="swatch" viewBox="0 0 ${swatchWidth('line')} ${SWATCH_HEIGHT}" aria-hidden="true">${trusted(
-    swatchBody(look, `var(--${look.color})`, 'line'),
+/** A piece of a series as the charts draw it. */
+export function swatch(look: LineLook, kind: SwatchKind = 'line'): Markup {
+  const width = swatchWidth(kind);
+  return html`<svg class="swatch" width="${width}" viewBox="0 0 ${width} ${SWATCH_HEIGHT}" aria-hidden="true">${trusted(
+    swatchBody(look, `var(--${look.color})`, kind),
   )}</svg>`;
 }
 
-/** The names of the policies beside their lines. */
-export function legend(policies: readonly PolicyView[]): Markup {
-  const entries = policies.map(({ policy, look }) => html`<li>${swatch(look)}${policy}</li>`);
-  return html`<ul class="legend">${entries}</ul>`;
+/** The names of series beside how they are drawn. */
+export function legend(entries: readonly LegendEntry[]): Markup {
+  return html`<ul class="legend">${entries.map(({ name, look, kind }) => html`<li>${swatch(look, kind)}${name}</li>`)}</ul>`;
+}
+
+/** That of charts with a line for each policy. */
+export function policyLegend(
+  policies: readonly { readonly policy: string; readonly look: LineLook }[],
+  kind: SwatchKind = 'line',
+): Markup {
+  return legend(policies.map(({ policy, look }) => ({ name: policy, look, kind })));
 }
 
 export interface Column {

@@ -1,19 +1,16 @@
 import type { Comparison } from '../comparison.js';
-import { html, type Markup, trusted } from '../markup.js';
+import { html, type Markup } from '../markup.js';
 import { span, whole } from '../numbers.js';
 import type { RunSeries } from '../run.js';
+import { renderDocument } from './document.js';
 import type { PageMeta } from './page-meta.js';
 import { type PolicyView, viewPolicies } from './policy.js';
 import { provenanceSection } from './provenance.js';
 import { ratioSection } from './ratio-bars.js';
 import { runtimeSection } from './runtime-cdf.js';
-import { STYLESHEET } from './stylesheet.js';
 import { costSection, headlineCards, predictorTable, runtimeTables } from './summary-tables.js';
 import { timePartsSection } from './time-parts.js';
 import { timelineSection } from './timelines.js';
-
-/** The page is all in one file and asks nobody for anything; the policy makes browsers hold it to that. */
-const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'";
 
 const NAMED_IN_TITLE_MAX = 3;
 
@@ -27,28 +24,22 @@ const NAMED_IN_TITLE_MAX = 3;
 export function renderHtml(comparison: Comparison, series: readonly RunSeries[], meta: PageMeta): string {
   const policies = viewPolicies(comparison, series);
   const title = meta.title ?? defaultTitle(policies);
-  const page = html`<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${CONTENT_POLICY}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title} · Goshawk</title>
-<style>${trusted(STYLESHEET)}</style>
-</head>
-<body>
-<main>
-<header><h1>${title}</h1>
+  return renderDocument(
+    title,
+    html`<header><h1>${title}</h1>
 ${introduction(comparison)}${meta.note === undefined ? null : html`<p>${meta.note}</p>`}
 ${headlineCards(policies, comparison.ratios)}</header>
-${runtimeTables(policies, comparison.ratios)}${runtimeSection(policies)}${ratioSection(policies)}${timePartsSection(
-  policies,
-)}${timelineSection(policies)}${costSection(policies)}${predictorTable(comparison)}${provenanceSection(comparison, meta)}
-</main>
-</body>
-</html>
-`;
-  return page.text;
+${[
+  runtimeTables(policies, comparison.ratios),
+  runtimeSection(policies),
+  ratioSection(policies),
+  timePartsSection(policies),
+  timelineSection(policies),
+  costSection(policies),
+  predictorTable(comparison),
+  provenanceSection(comparison, meta),
+]}`,
+  );
 }
 
 function defaultTitle(policies: readonly PolicyView[]): string {

@@ -3,7 +3,7 @@ import type { JobClass } from '../comparison.js';
 import { percentileOfSorted } from '../distribution.js';
 import { html, type Markup } from '../markup.js';
 import { factor } from '../numbers.js';
-import { figure, legend, section, table } from './elements.js';
+import { figure, policyLegend, section, table } from './elements.js';
 import { renderChart } from './inline-chart.js';
 import type { PolicyView } from './policy.js';
 
@@ -25,7 +25,7 @@ export function ratioSection(policies: readonly PolicyView[]): Markup | null {
     `${first!.policy} against ${others.length === 1 ? others[0]!.policy : 'the others'}, by percentile`,
     html`<p>A percentile of ${first!.policy}’s run times divided by the same percentile of the other policy’s: below 1×,
 ${first!.policy} is faster. The axis is logarithmic, so that half and double are equally far from 1×.</p>`,
-    others.length > 1 ? legend(others) : null,
+    others.length > 1 ? policyLegend(others, 'box') : null,
     html`<div class="pair">${figures}</div>`,
   );
 }

@@ -1,14 +1,13 @@
+import { cdf } from '../charts/cdf.js';
 import { lineChart } from '../charts/line-chart.js';
-import type { Point } from '../charts/lines.js';
 import type { JobClass } from '../comparison.js';
 import { percentileOfSorted } from '../distribution.js';
 import { html, type Markup } from '../markup.js';
 import { duration, tickDuration, whole } from '../numbers.js';
-import { figure, legend, section, table } from './elements.js';
+import { figure, policyLegend, section, table } from './elements.js';
 import { renderChart } from './inline-chart.js';
 import type { PolicyView } from './policy.js';
 
-const POINTS_MAX = 240;
 const TABLE_PERCENTS = [1, 10, 25, 50, 75, 90, 95, 99, 100];
 const SHARE_TICKS = [0, 0.25, 0.5, 0.75, 0.9, 1];
 
@@ -20,7 +19,7 @@ export function runtimeSection(policies: readonly PolicyView[]): Markup | null {
     'Distribution of run times',
     html`<p>The share of jobs that ended within a time, submission to end of the last task. Further left is faster; the
 time axis is logarithmic.</p>`,
-    legend(policies),
+    policyLegend(policies),
     html`<div class="pair">${charts}</div>`,
   );
 }
@@ -60,29 +59,4 @@ function runtimeFigure(policies: readonly PolicyView[], of: JobClass): Markup | 
   );
   const count = whole(present[0]!.runtimeSeconds[of].count);
   return figure(`Run times of ${of} jobs (${count})`, chart, numbers);
-}
-
-/**
- * The distribution as at most a few hundred points [value, share of the sample up to it]:
- * even steps of the share, and closer ones over the last twentieth, where the tail is.
- * Values below `least` are drawn at it, since a logarithm has no zero.
- */
-export function cdf(ascending: Float64Array, least: number): Point[] {
-  const x = (value: number) => Math.max(value, least);
-  const points: Point[] = [[x(ascending[0]!), 0]];
-  for (const rank of ranks(ascending.length)) {
-    points.push([x(ascending[rank - 1]!), rank / ascending.length]);
-  }
-  return points;
-}
-
-function ranks(count: number): number[] {
-  if (count <= POINTS_MAX) return Array.from({ length: count }, (_, index) => index + 1);
-  const tail = POINTS_MAX / 4;
-  const body = POINTS_MAX - tail;
-  const shares = [
-    ...Array.from({ length: body }, (_, index) => (0.95 * (index + 1)) / body),
-    ...Array.from({ length: tail }, (_, index) => 0.95 + (0.05 * (index + 1)) / tail),
-  ];
-  return [...new Set(shares.map((share) => Math.max(1, Math.min(count, Math.round(share * count)))))];
 }

@@ -45,7 +45,7 @@ summary{cursor:pointer;width:fit-content}
 summary:focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 .legend{display:flex;flex-wrap:wrap;gap:4px 22px;list-style:none;margin:0 0 10px;padding:0;font-size:14px}
 .legend li{display:flex;align-items:center}
-.swatch{width:34px;height:12px;margin-right:8px;flex:none;vertical-align:-1px}
+.swatch{height:12px;overflow:visible;margin-right:8px;flex:none;vertical-align:-1px}
 .box{width:14px;height:14px;border-radius:3px;margin-right:8px}
 .queueing{background:var(--queueing)}.binding{background:var(--binding)}.running{background:var(--running)}.reporting{background:var(--reporting)}
 .options{display:flex;flex-wrap:wrap;gap:4px 20px;list-style:none;margin:0 0 12px;padding:0;font-size:14px;color:var(--muted)}

@@ -2,7 +2,7 @@ import { lineChart } from '../charts/line-chart.js';
 import { type Point, thinned } from '../charts/lines.js';
 import { html, type Markup } from '../markup.js';
 import { compact, percent, span, whole } from '../numbers.js';
-import { figure, legend, section, table } from './elements.js';
+import { figure, policyLegend, section, table } from './elements.js';
 import { renderChart } from './inline-chart.js';
 import type { PolicyView } from './policy.js';
 
@@ -57,7 +57,7 @@ export function timelineSection(policies: readonly PolicyView[]): Markup | null 
     html`<p>Snapshots over the run, from its first submission until the last task’s end${
       seeds > 1 ? ', under the first seed' : ''
     }. Where one point stands for several snapshots, it is the mean of busy slots and the maximum of waiting tasks.</p>`,
-    legend(policies),
+    policyLegend(policies),
     html`<div class="pair">${figures}</div>`,
   );
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { cdf } from './runtime-cdf.js';
+import { cdf } from './cdf.js';
 
 test('a small sample is drawn value by value', () => {
   expect(cdf(Float64Array.of(1, 10, 100, 100), 1)).toEqual([
