@@ -1,4 +1,5 @@
 import { IndexedHeap, invariant, type Millis } from '@goshawk/core';
+import { timerFired } from '../diagnostics/channels.js';
 
 /** The longest delay that Node takes; it fires at once for anything longer. 24.8 days. */
 const NODE_DELAY_MAX_MS = 2 ** 31 - 1;
@@ -104,7 +105,9 @@ export class TimerQueue {
     this.#armedFor = Number.POSITIVE_INFINITY;
     // A machine that sets a timer for now from within one must not keep the event loop here for ever.
     for (let left = this.#heap.size; left > 0 && this.#heap.topKey() <= this.#clock(); left--) {
+      const at = this.#heap.topKey();
       const { timer, key, wake } = this.#forget(this.#heap.top());
+      if (timerFired.hasSubscribers) timerFired.publish({ timer, lateMs: this.#clock() - at });
       wake(timer, key);
     }
     this.#arm();

@@ -1,3 +1,4 @@
+import { sleepEnded } from '../diagnostics/channels.js';
 import type { Executor, KillReason, Run, RunOrder, RunSink, SleepPayload } from './contract.js';
 import { checkSleep } from './payload.js';
 
@@ -71,7 +72,11 @@ class SleepRun implements Run {
     this.#ended = true;
     this.#onEnd();
     const runMs = performance.now() - this.#startedAt;
-    if (this.#killed === undefined) this.#sink.ended({ kind: 'completed' }, runMs);
-    else this.#sink.ended({ kind: 'killed', reason: this.#killed }, runMs);
+    if (this.#killed === undefined) {
+      if (sleepEnded.hasSubscribers) {
+        sleepEnded.publish({ sleepMs: this.#sleepMs, lateMs: runMs - this.#sleepMs });
+      }
+      this.#sink.ended({ kind: 'completed' }, runMs);
+    } else this.#sink.ended({ kind: 'killed', reason: this.#killed }, runMs);
   }
 }

@@ -1,4 +1,5 @@
 import type { Address } from '@goshawk/core';
+import { messageHandled } from '../diagnostics/channels.js';
 import { count, type MailboxCounters, type RefusalReason } from './counters.js';
 import type { Directory, KnownProcess } from './directory.js';
 import { MalformedFrameError } from './errors.js';
@@ -154,20 +155,35 @@ export class Door {
 
   private deliver(name: string, { mail }: OpenedFrame): number {
     const senders = this.addressesOf(name, mail);
-    for (const [i, [, index, body]] of mail.entries()) {
-      const handler = this.handlers[index];
+    for (const [i, letter] of mail.entries()) {
+      const handler = this.handlers[letter[1]];
       if (handler === undefined) {
         this.options.counters.dropped.noSuchParty++;
-        continue;
-      }
-      try {
-        handler(senders[i] as Address, body);
-      } catch (error) {
-        this.options.counters.handlerErrors++;
-        this.options.onHandlerError(index, error);
+      } else if (messageHandled.hasSubscribers) {
+        this.handleWatched(handler, senders[i] as Address, name, letter);
+      } else {
+        this.handle(handler, senders[i] as Address, letter);
       }
     }
     return senders.length;
+  }
+
+  private handle(handler: Handler, from: Address, [, index, body]: Mail): void {
+    try {
+      handler(from, body);
+    } catch (error) {
+      this.options.counters.handlerErrors++;
+      this.options.onHandlerError(index, error);
+    }
+  }
+
+  private handleWatched(handler: Handler, from: Address, name: string, letter: Mail): void {
+    const [fromIndex, toIndex, body] = letter;
+    // Before the handler has it: the body is used up then.
+    const code: unknown = Array.isArray(body) ? body[0] : undefined;
+    const startedAt = performance.now();
+    this.handle(handler, from, letter);
+    messageHandled.publish({ from: name, fromIndex, to: this.options.process, toIndex, code, startedAt });
   }
 
   /** Before any handler runs: a handler may forget parties, and must not find a half-known process. */

@@ -1,5 +1,6 @@
 import type { Address } from '@goshawk/core';
 import { nanoid } from 'nanoid';
+import { messageSent } from '../diagnostics/channels.js';
 import { type DropReason, type MailboxCounters, newCounters } from './counters.js';
 import { Directory } from './directory.js';
 import { Door, type Handler } from './door.js';
@@ -185,6 +186,10 @@ export class Mailbox {
     const refusal = link.add(process.incarnation, fromIndex, index, body);
     this.links.schedule(link);
     if (refusal === undefined) {
+      if (messageSent.hasSubscribers) {
+        const [code] = body;
+        messageSent.publish({ from: this.process, fromIndex, to: process.name, toIndex: index, code });
+      }
       return undefined;
     }
     if ('error' in refusal) {
