@@ -121,15 +121,25 @@ function measuredPanel(
 }
 
 function measuredSeries(
-  { name, unit, value }: Series,
+  { name, unit, value, paper }: Series,
   points: readonly Point[],
   bySeed: readonly (readonly Point[])[],
 ): MeasuredSeries {
-  const values = points.map((point) => value(point, points) ?? null);
-  if (bySeed.length === 0) return { name, unit, values };
-  const spread = points.map((_, at): [number, number] | null => {
-    const each = bySeed.flatMap((one) => value(one[at]!, one) ?? []);
-    return each.length === 0 ? null : [Math.min(...each), Math.max(...each)];
-  });
-  return { name, unit, values, spread };
+  const stated = points.map(({ tick }) => paper?.find(([x]) => x === tick.x)?.[1] ?? null);
+  return {
+    name,
+    unit,
+    values: points.map((point) => value(point, points) ?? null),
+    ...(stated.some((each) => each !== null) ? { paper: stated } : {}),
+    ...(bySeed.length === 0 ? {} : { spread: points.map((_, at) => spreadAt(at, value, bySeed)) }),
+  };
+}
+
+function spreadAt(
+  at: number,
+  value: Series['value'],
+  bySeed: readonly (readonly Point[])[],
+): readonly [least: number, greatest: number] | null {
+  const each = bySeed.flatMap((points) => value(points[at]!, points) ?? []);
+  return each.length === 0 ? null : [Math.min(...each), Math.max(...each)];
 }

@@ -23,6 +23,8 @@ export interface Series {
   readonly value: (point: Point, all: readonly Point[]) => number | undefined;
   /** How its numbers are written. */
   readonly unit: 'ratio' | 'share' | 'seconds';
+  /** What the paper's text states at some places of the axis. */
+  readonly paper?: readonly (readonly [x: number, value: number])[];
 }
 
 export type Panel =

@@ -32,6 +32,7 @@ export const FIGURES: readonly Figure[] = [
 /** Names that stand for several figures. */
 export const GROUPS: Readonly<Record<string, readonly Figure[]>> = {
   'hawk-6': hawk6,
+  all: FIGURES,
 };
 
 export interface UnknownFigure {

@@ -11,6 +11,8 @@ export interface MeasuredSeries {
   readonly unit: Series['unit'];
   /** One a place of the axis. */
   readonly values: readonly (number | null)[];
+  /** What the paper's text states at the same places, where it does. */
+  readonly paper?: readonly (number | null)[];
   /** Least and greatest over the seeds, where there are several. */
   readonly spread?: readonly (readonly [least: number, greatest: number] | null)[];
 }

@@ -6,6 +6,11 @@ export type Statistic = 'p50' | 'p90' | 'mean';
 
 const NAMES: Readonly<Record<Statistic, string>> = { p50: 'p50', p90: 'p90', mean: 'mean' };
 
+/** With what the paper's text states at some places of the axis. */
+export function stated(series: Series, paper: Series['paper'] & {}): Series {
+  return { ...series, paper };
+}
+
 /** Run time of one variant over that of another, at the same place. Below 1 the first is the faster. */
 export function ratio(of: string, over: string, jobs: JobClass, statistic: Statistic, name?: string): Series {
   return {

@@ -13,7 +13,7 @@ import {
   staysWithin,
   tendsToOne,
 } from '../judging/index.js';
-import { busy, ratio, shareOfJobs } from '../series.js';
+import { busy, ratio, shareOfJobs, stated } from '../series.js';
 import { GOOGLE, GOOGLE_SETTINGS, GOOGLE_SIZES, HAWK, POLICIES } from './paper.js';
 
 const short50 = ratio('hawk', 'sparrow', 'short', 'p50');
@@ -22,15 +22,15 @@ const long50 = ratio('hawk', 'sparrow', 'long', 'p50');
 const long90 = ratio('hawk', 'sparrow', 'long', 'p90');
 const shortMean = ratio('hawk', 'sparrow', 'short', 'mean');
 const longMean = ratio('hawk', 'sparrow', 'long', 'mean');
+/** The shares are stated for 15,000 nodes. */
+const share = (jobs: 'short' | 'long', how: 'betterOrEqual' | 'improved' | 'improvedByHalf', paper: number) =>
+  stated(shareOfJobs('hawk', 'sparrow', jobs, how), [[15_000, paper]]);
 const betterOrEqual = {
-  short: shareOfJobs('hawk', 'sparrow', 'short', 'betterOrEqual'),
-  long: shareOfJobs('hawk', 'sparrow', 'long', 'betterOrEqual'),
+  short: share('short', 'betterOrEqual', 0.86),
+  long: share('long', 'betterOrEqual', 0.72),
 };
-const improved = {
-  short: shareOfJobs('hawk', 'sparrow', 'short', 'improved'),
-  long: shareOfJobs('hawk', 'sparrow', 'long', 'improved'),
-};
-const improvedByHalf = shareOfJobs('hawk', 'sparrow', 'short', 'improvedByHalf');
+const improved = { short: share('short', 'improved', 0.68), long: share('long', 'improved', 0.51) };
+const improvedByHalf = share('short', 'improvedByHalf', 0.59);
 
 /** "Highly loaded but not overloaded". */
 const loaded = between(15_000, 25_000);

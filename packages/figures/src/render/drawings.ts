@@ -1,0 +1,91 @@
+import { type AxisSpec, type ChartDrawing, type LineSpec, lineChart, ratioChart } from '@goshawk/report';
+import { format } from '../format.js';
+import type { FigureResult, MeasuredPanel, MeasuredSeries } from '../result.js';
+
+/** The chart of a panel; nothing for tables, and where there is nothing to draw. */
+export function drawingOf(result: FigureResult, panel: MeasuredPanel): ChartDrawing | undefined {
+  switch (panel.kind) {
+    case 'table':
+      return undefined;
+    case 'distribution':
+      return distributionDrawing(panel);
+    case 'bars':
+      return ratioChart({
+        groups: result.axis.places.map(({ label }) => label),
+        bars: panel.series.map(({ name, values }) => ({ name, ratios: values })),
+        y: { name: panel.axisName },
+      });
+    case 'lines':
+      return lineDrawing(result, panel);
+  }
+}
+
+/** What a panel shows, in words and numbers, for who cannot see it. */
+export function describe(result: FigureResult, panel: MeasuredPanel): string {
+  const series = panel.series.map(({ name, unit, values }) => {
+    const numbers = values.map((value, at) => {
+      const { label } = result.axis.places[at]!;
+      return `${format(value ?? undefined, unit)}${label === '' ? '' : ` at ${label}`}`;
+    });
+    return `${name}: ${numbers.join(', ')}`;
+  });
+  const curves = Object.entries(panel.percentiles ?? {}).map(
+    ([name, percentiles]) =>
+      `${name}: half within ${format(percentiles[50], 'seconds')}, 90% within ${format(percentiles[90], 'seconds')}`,
+  );
+  return `${panel.title}. ${[...series, ...curves].join('; ')}.`;
+}
+
+function lineDrawing(result: FigureResult, panel: MeasuredPanel): ChartDrawing {
+  const xs = placesAlong(result);
+  const isRatio = panel.series[0]?.unit === 'ratio';
+  return lineChart({
+    x: xAxisOf(result, xs),
+    y: isRatio ? { name: panel.axisName, kind: 'ratio' } : shareAxis(panel.axisName),
+    lines: panel.series.flatMap((series) => linesOf(series, xs)),
+    references: isRatio ? [1] : [],
+  });
+}
+
+/** Our line, and the paper's numbers as points of their own. */
+function linesOf({ name, values, paper }: MeasuredSeries, xs: readonly number[]): LineSpec[] {
+  const ours: LineSpec = { name, points: values.map((value, at) => [xs[at]!, value]) };
+  if (paper === undefined) return [ours];
+  const stated = paper.flatMap((value, at) => (value === null ? [] : [[xs[at]!, value] as const]));
+  return [ours, { name: `${name}, paper`, points: stated, drawn: 'points' }];
+}
+
+function placesAlong({ axis: { spacing, places } }: FigureResult): number[] {
+  return places.map(({ x }, at) => (spacing === 'even' ? at : x));
+}
+
+function xAxisOf({ axis: { name, spacing, places } }: FigureResult, xs: readonly number[]): AxisSpec {
+  return {
+    name,
+    kind: spacing === 'log' ? 'log' : 'linear',
+    ticks: xs,
+    // Back from the logarithm a place is not quite what it was.
+    format: (value) => places[nearestIndex(xs, value)]?.label ?? '',
+  };
+}
+
+function nearestIndex(xs: readonly number[], value: number): number {
+  return xs.reduce((best, x, at) => (Math.abs(x - value) < Math.abs(xs[best]! - value) ? at : best), 0);
+}
+
+function shareAxis(name: string): AxisSpec {
+  return { name, reach: [0, 1], format: (share) => `${Math.round(100 * share)}%` };
+}
+
+function distributionDrawing({ percentiles = {} }: MeasuredPanel): ChartDrawing | undefined {
+  const curves = Object.entries(percentiles).filter(([, values]) => values.length > 0);
+  if (curves.length === 0) return undefined;
+  return lineChart({
+    x: { name: 'run time', kind: 'log', format: (value) => format(value, 'seconds') },
+    y: shareAxis('jobs'),
+    lines: curves.map(([name, values]) => ({
+      name,
+      points: values.map((seconds, percent) => [seconds, percent / 100]),
+    })),
+  });
+}

@@ -1,0 +1,109 @@
+import {
+  figure,
+  html,
+  type LegendEntry,
+  type Markup,
+  renderChart,
+  renderDocument,
+  section,
+  swatch,
+  table,
+} from '@goshawk/report';
+import { format } from '../format.js';
+import type { FigureResult, JudgedClaim, MeasuredPanel } from '../result.js';
+import { describe, drawingOf } from './drawings.js';
+import { VERDICT_MARKS, verdictLine } from './verdicts.js';
+
+/** A figure as one HTML file, without scripts and without network: charts, numbers, claims, and how it was made. */
+export function renderFigurePage(result: FigureResult): string {
+  const { id, title, about, paper, panels } = result;
+  const charts = panels.flatMap((panel, index) => chartOf(result, panel, `p${index + 1}`) ?? []);
+  const tables = panels.filter(({ kind }) => kind === 'table');
+  return renderDocument(
+    `${id}: ${title}`,
+    html`<header><h1>${title}</h1>
+<p>${about}</p>
+<p>${paper.reference}, ${paper.section}.</p></header>
+<section><div class="pair">${charts}</div></section>
+${tables.map((panel) => section(panel.title, numbersOf(result, panel)))}
+${section('What the paper says, and what came out here', html`<p>${verdictLine(result.verdicts)}.</p>`, claimList(result.claims))}
+${provenance(result)}`,
+  );
+}
+
+function chartOf(result: FigureResult, panel: MeasuredPanel, id: string): Markup | undefined {
+  const drawing = drawingOf(result, panel);
+  if (drawing === undefined) return undefined;
+  const chart = renderChart({ id, label: describe(result, panel), option: drawing.option });
+  return figure(panel.title, html`${legendOf(drawing.legend)}${chart}`, numbersOf(result, panel));
+}
+
+function legendOf(entries: readonly LegendEntry[]): Markup | null {
+  if (entries.length < 2) return null;
+  return html`<ul class="legend">${entries.map(({ name, look }) => html`<li>${swatch(look)}${name}</li>`)}</ul>`;
+}
+
+function numbersOf({ axis }: FigureResult, panel: MeasuredPanel): Markup {
+  if (panel.percentiles !== undefined) return percentileTable(panel.percentiles);
+  const rows = panel.series.flatMap(({ name, unit, values, paper, spread }) => {
+    const show = (value: number | null) => format(value ?? undefined, unit);
+    return [
+      { head: name, cells: values.map(show) },
+      ...(spread === undefined
+        ? []
+        : [
+            {
+              head: html`<small>${name}, over the seeds</small>`,
+              cells: spread.map((range) => (range === null ? '–' : `${show(range[0])}–${show(range[1])}`)),
+            },
+          ]),
+      ...(paper === undefined
+        ? []
+        : [
+            {
+              head: html`<small>${name}, paper</small>`,
+              cells: paper.map((value) => (value === null ? '' : show(value))),
+            },
+          ]),
+    ];
+  });
+  return table(
+    axis.name,
+    axis.places.map(({ label }) => ({ title: label })),
+    rows,
+  );
+}
+
+const TABLE_PERCENTS = [1, 10, 25, 50, 75, 90, 95, 99, 100];
+
+function percentileTable(percentiles: Readonly<Record<string, readonly number[]>>): Markup {
+  return table(
+    '',
+    TABLE_PERCENTS.map((percent) => ({ title: percent === 100 ? 'max' : `p${percent}` })),
+    Object.entries(percentiles).map(([head, values]) => ({
+      head,
+      cells: TABLE_PERCENTS.map((percent) => format(values[percent], 'seconds')),
+    })),
+  );
+}
+
+function claimList(claims: readonly JudgedClaim[]): Markup {
+  return html`<dl>${claims.map(
+    ({ verdict, section: where, text, ours }) =>
+      html`<dt>${VERDICT_MARKS[verdict]} ${verdict}</dt><dd>${where}: ${text}<br><small>here: ${ours}</small></dd>
+`,
+  )}</dl>`;
+}
+
+function provenance({ workload, mode, seeds, runs, command, generator }: FigureResult): Markup {
+  return section(
+    'How this was made',
+    html`<dl><dt>Workload</dt><dd>${workload.name}</dd>
+<dt>SHA-256 of the workload</dt><dd><code>${workload.sha256}</code></dd>
+<dt>Jobs, tasks</dt><dd>${workload.jobs.toLocaleString('en-US')}, ${workload.tasks.toLocaleString('en-US')}</dd>
+<dt>Runs</dt><dd>${runs.length}, ${mode === 'live' ? 'live and simulated' : 'simulated'}; their numbers and options are in the JSON file</dd>
+<dt>${seeds.length === 1 ? 'Seed' : 'Seeds'}</dt><dd>${seeds.join(', ')}</dd>
+<dt>Made by</dt><dd>${generator}</dd>
+<dt>To make it again</dt><dd><pre><code>${command}</code></pre></dd></dl>`,
+  );
+}

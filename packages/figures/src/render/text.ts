@@ -1,0 +1,125 @@
+import type { Verdict } from '../figure.js';
+import { format } from '../format.js';
+import type { FigureResult, JudgedClaim, MeasuredPanel, MeasuredSeries } from '../result.js';
+import { VERDICT_MARKS, verdictLine } from './verdicts.js';
+
+export interface TextStyle {
+  /** Escape sequences for colour. */
+  readonly color: boolean;
+  /** Width of the terminal. */
+  readonly columns: number;
+}
+
+const INDENT = '  ';
+const GAP = '  ';
+const WIDTH_MIN = 60;
+
+const CODES = { bold: [1, 22], dim: [2, 22], red: [31, 39], green: [32, 39], yellow: [33, 39] } as const;
+type Ink = keyof typeof CODES;
+
+const VERDICT_INKS: Readonly<Record<Verdict, Ink>> = {
+  holds: 'green',
+  'in direction': 'yellow',
+  'does not hold': 'red',
+  'not judged': 'dim',
+};
+
+/** A figure as a person reads it on a terminal: its numbers, then each claim with what came out here. */
+export function renderFigureText(result: FigureResult, { color, columns }: TextStyle): string {
+  const ink = (text: string, as: Ink) => {
+    const [open, close] = CODES[as];
+    return color ? `\u001b[${open}m${text}\u001b[${close}m` : text;
+  };
+  const width = Math.max(WIDTH_MIN, columns);
+  const { id, title, paper, about, workload, seeds } = result;
+  const seedsText = seeds.length > 1 ? `, ${seeds.length} seeds (means; least and greatest below)` : '';
+  const ran = `${workload.name}: ${count(workload.jobs)} jobs with ${count(workload.tasks)} tasks${seedsText}`;
+  return [
+    [
+      ink(`${id}: ${title}`, 'bold'),
+      ...wrapped(`${paper.name} ${paper.section}. ${about}`, width).map((line) => ink(line, 'dim')),
+      ...wrapped(ran, width).map((line) => ink(line, 'dim')),
+    ],
+    ...result.panels.flatMap((panel) => {
+      const lines = panelLines(result, panel, ink);
+      return lines.length === 0 ? [] : [lines];
+    }),
+    result.claims.flatMap((claim) => claimLines(claim, width, ink)),
+    [`${ink(id, 'bold')}: ${verdictLine(result.verdicts)}`],
+  ]
+    .map((lines) => lines.join('\n'))
+    .join('\n\n');
+}
+
+type Paint = (text: string, as: Ink) => string;
+
+/** A row a series, a column a place of the axis. */
+function panelLines(result: FigureResult, panel: MeasuredPanel, ink: Paint): string[] {
+  if (panel.series.length === 0) return [];
+  const { name, places } = result.axis;
+  const rows = panel.series.flatMap(rowsOf);
+  const labels = places.map(({ label }) => label);
+  const heads = rows.map(({ head }) => head);
+  const headWidth = Math.max(name.length, ...heads.map((head) => head.length));
+  const widths = labels.map((label, at) =>
+    Math.max(label.length, ...rows.map(({ cells }) => cells[at]!.length)),
+  );
+  const line = (head: string, cells: readonly string[]) =>
+    [INDENT + head.padEnd(headWidth), ...cells.map((cell, at) => cell.padStart(widths[at]!))]
+      .join(GAP)
+      .trimEnd();
+  const header = labels.every((label) => label === '') ? [] : [ink(line(name, labels), 'dim')];
+  return [
+    panel.axisName === '' ? panel.title : `${panel.title}, ${panel.axisName}`,
+    ...header,
+    ...rows.map(({ head, cells, isAside }) => (isAside ? ink(line(head, cells), 'dim') : line(head, cells))),
+  ];
+}
+
+interface TextRow {
+  readonly head: string;
+  readonly cells: readonly string[];
+  /** Beside our own numbers: the paper's, and the spread. */
+  readonly isAside: boolean;
+}
+
+function rowsOf({ name, unit, values, paper, spread }: MeasuredSeries): TextRow[] {
+  const show = (value: number | null) => format(value ?? undefined, unit);
+  const own = { head: name, cells: values.map(show), isAside: false };
+  const seeds = spread?.map((range) => (range === null ? '' : `${show(range[0])}…${show(range[1])}`));
+  const stated = paper?.map((value) => (value === null ? '' : show(value)));
+  return [
+    own,
+    ...(seeds === undefined ? [] : [{ head: `${INDENT}seeds`, cells: seeds, isAside: true }]),
+    ...(stated === undefined ? [] : [{ head: `${INDENT}paper`, cells: stated, isAside: true }]),
+  ];
+}
+
+function claimLines({ verdict, section, text, ours }: JudgedClaim, width: number, ink: Paint): string[] {
+  const mark = ink(
+    `${VERDICT_MARKS[verdict]} ${verdict.padEnd('does not hold'.length)}`,
+    VERDICT_INKS[verdict],
+  );
+  const hang = ' '.repeat('✗ does not hold'.length + GAP.length);
+  const [first, ...others] = wrapped(`${section}: ${text}`, width - hang.length);
+  return [
+    `${mark}${GAP}${first}`,
+    ...others.map((line) => hang + line),
+    ...wrapped(`here: ${ours}`, width - hang.length).map((line) => hang + ink(line, 'dim')),
+  ];
+}
+
+function wrapped(text: string, width: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= width)
+      lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+function count(value: number): string {
+  return value.toLocaleString('en-US');
+}

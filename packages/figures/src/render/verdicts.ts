@@ -1,0 +1,28 @@
+import { VERDICTS, type Verdict } from '../figure.js';
+
+/** So that a verdict is told apart without its colour, too. */
+export const VERDICT_MARKS: Readonly<Record<Verdict, string>> = {
+  holds: '✓',
+  'in direction': '~',
+  'does not hold': '✗',
+  'not judged': '–',
+};
+
+/** "9 of 12 claims hold, 2 in direction, 1 does not": of one figure or of several. */
+export function verdictLine(verdicts: Readonly<Record<Verdict, number>>): string {
+  const total = VERDICTS.reduce((sum, verdict) => sum + verdicts[verdict], 0);
+  const rest = [
+    [verdicts['in direction'], 'in direction'],
+    [verdicts['does not hold'], verdicts['does not hold'] === 1 ? 'does not' : 'do not'],
+    [verdicts['not judged'], 'not judged'],
+  ] as const;
+  const held = `${verdicts.holds} of ${total} ${total === 1 ? 'claim' : 'claims'} ${verdicts.holds === 1 ? 'holds' : 'hold'}`;
+  return [held, ...rest.filter(([count]) => count > 0).map(([count, words]) => `${count} ${words}`)].join(
+    ', ',
+  );
+}
+
+export function addVerdicts(all: readonly Readonly<Record<Verdict, number>>[]): Record<Verdict, number> {
+  const sums = VERDICTS.map((verdict) => [verdict, all.reduce((sum, each) => sum + each[verdict], 0)]);
+  return Object.fromEntries(sums) as Record<Verdict, number>;
+}
