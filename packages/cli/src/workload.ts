@@ -6,12 +6,23 @@ import { type Progress, startProgress } from './terminal/progress.js';
 /**
  * Opens a workload, and shows how far that has come where it takes a while.
  *
- * @throws WorkloadError, one line
+ * @param onJob called for each job that is read
+ * @throws WorkloadError, one line; the reason of the interruption
  */
-export async function openShown(context: Context, spec: string): Promise<Workload> {
+export async function openShown(
+  context: Context,
+  spec: string,
+  onJob: () => void = () => {},
+): Promise<Workload> {
   const counter = new Counter(context, 'reading jobs', 0);
   try {
-    return await openWorkload(spec, { onJobRead: () => counter.add() });
+    return await openWorkload(spec, {
+      onJobRead: () => {
+        counter.add();
+        onJob();
+        context.interrupted.throwIfAborted();
+      },
+    });
   } finally {
     counter.stop();
   }
@@ -22,12 +33,14 @@ export async function* jobsShown(
   context: Context,
   { jobs, jobCount }: { readonly jobs: () => Jobs; readonly jobCount: number | undefined },
   label: string,
+  onJob: () => void = () => {},
 ): AsyncGenerator<TraceJob> {
   const counter = new Counter(context, label, jobCount ?? 0);
   let sincePause = 0;
   try {
     for await (const job of jobs()) {
       counter.add();
+      onJob();
       yield job;
       if (++sincePause < PAUSE_EACH) continue;
       sincePause = 0;

@@ -8,6 +8,7 @@ export { configureGenerator, GENERATORS } from './generators/index.js';
 export type { OptionSpec, OptionSpecs } from './generators/options.js';
 export { collect, type Jobs, type MachineShare, meanOf, sum, type TraceJob, type TraceStage } from './job.js';
 export { jobInputOf, jobSpecOf } from './job-spec.js';
+export { JobPacker, type PackedJobs, unpackedJobs } from './packed-jobs.js';
 export { type Distribution, distributionOf } from './percentiles.js';
 export { drawArrivals } from './prototype/arrivals.js';
 export { fifoMakespan } from './prototype/makespan.js';

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { WorkloadError } from './errors.js';
 import { detectFormat } from './formats/index.js';
 import type { TraceFormat } from './formats/trace-format.js';
@@ -12,6 +13,9 @@ import { type Tallied, Tally } from './tally.js';
 
 /** A file whose tasks are no more than this is held in memory: 8 bytes a task. */
 const HELD_TASKS_MAX = 32_000_000;
+
+const HASHED_CHUNK_BYTES = 1024 * 1024;
+const PAUSE_EACH = 1_024;
 
 /** Jobs to be run, and where they come from. */
 export interface Workload {
@@ -29,8 +33,10 @@ export interface Workload {
    * SHA-256 in hexadecimal: of the file's bytes; of a folder's listing by `sha256sum`, in order of time;
    * or of a generator's name and options and the jobs that it gives. Worked out when first asked for: it
    * reads the file, or generates all jobs, once more.
+   *
+   * @param signal stops that, and is the reason why there is no hash
    */
-  sha256(): Promise<string>;
+  sha256(signal?: AbortSignal): Promise<string>;
 }
 
 export interface OpenOptions {
@@ -64,7 +70,7 @@ async function fileWorkload(path: string, format: TraceFormat, options: OpenOpti
     jobCount,
     tallied: tally.list(),
     jobs: held === undefined ? () => format.read(path) : () => asyncOf(held),
-    sha256: once(() => hashTrace(path, format)),
+    sha256: once((signal) => hashTrace(path, format, signal)),
   };
 }
 
@@ -74,7 +80,7 @@ function generatedWorkload(generator: ConfiguredGenerator): Workload {
     jobCount: generator.jobCount,
     tallied: [],
     jobs: () => asyncOf(generator.generate()),
-    sha256: once(async () => hashJobs(generator)),
+    sha256: once((signal) => hashJobs(generator, signal)),
   };
 }
 
@@ -120,33 +126,44 @@ async function* asyncOf(jobs: Iterable<TraceJob>): AsyncGenerator<TraceJob> {
   yield* jobs;
 }
 
-function once<T>(compute: () => Promise<T>): () => Promise<T> {
+type Computation<T> = (signal?: AbortSignal) => Promise<T>;
+
+function once<T>(compute: Computation<T>): Computation<T> {
   let result: Promise<T> | undefined;
-  return () => {
-    result ??= compute();
+  return (signal) => {
+    result ??= compute(signal);
     return result;
   };
 }
 
 /** Of a folder: what `sha256sum` prints for its files, hashed again. */
-async function hashTrace(path: string, format: TraceFormat): Promise<string> {
-  if (format.filesIn === undefined) return hashFile(path);
+async function hashTrace(path: string, format: TraceFormat, signal?: AbortSignal): Promise<string> {
+  if (format.filesIn === undefined) return hashFile(path, signal);
   const hash = createHash('sha256');
   for (const name of await format.filesIn(path))
-    hash.update(`${await hashFile(join(path, name))}  ${name}\n`);
+    hash.update(`${await hashFile(join(path, name), signal)}  ${name}\n`);
   return hash.digest('hex');
 }
 
-async function hashFile(file: string): Promise<string> {
+async function hashFile(file: string, signal?: AbortSignal): Promise<string> {
   const hash = createHash('sha256');
-  for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
+  for await (const chunk of createReadStream(file, { highWaterMark: HASHED_CHUNK_BYTES })) {
+    signal?.throwIfAborted();
+    hash.update(chunk as Buffer);
+  }
   return hash.digest('hex');
 }
 
 /** The jobs count as well as the options: a changed generator must not pass for the same workload. */
-function hashJobs(generator: ConfiguredGenerator): string {
+async function hashJobs(generator: ConfiguredGenerator, signal?: AbortSignal): Promise<string> {
   const hash = createHash('sha256').update(generator.canonical);
+  let jobs = 0;
   for (const job of generator.generate()) {
+    if (++jobs % PAUSE_EACH === 0) {
+      // A signal is heard in a pause only.
+      await setImmediate();
+      signal?.throwIfAborted();
+    }
     hash.update(Float64Array.of(job.submitSeconds, job.meanSeconds, job.durationsSeconds.length));
     hash.update(job.durationsSeconds);
   }

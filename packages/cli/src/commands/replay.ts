@@ -30,7 +30,7 @@ export const replayCommand = defineCommand({
     const policies = options.policy === undefined ? undefined : policyNames(options.policy);
     checkOptions(options);
     const report = options.report === undefined ? undefined : resolve(context.cwd, options.report);
-    if (report !== undefined) await checkReportFile(report);
+    if (report !== undefined) await checkReportFile(report, spec);
     const replayed =
       context.global.cluster === undefined
         ? await replayLocally(context, options, spec, policies ?? DEFAULT_POLICIES)

@@ -1,15 +1,18 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import type { Comparison, RunSeries } from '@goshawk/report';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
-import { InterruptedError } from '../failure.js';
+import { untilInterrupted } from '../interruption.js';
+import { counted } from '../jobs/words.js';
 import { checkReportFile, writeReportFile } from '../replay/report-file.js';
-import { policyNames } from '../settings.js';
 import { SIMULATE_OPTIONS, type SimulateOptions } from '../simulate/options.js';
-import { planRuns, type Sizing, sizeOf } from '../simulate/plan.js';
-import type { RunOutcome, RunProgress, RunRequest } from '../simulate/request.js';
+import { checkOptions, partitionNote, planRuns, type Sizing, sizeOf } from '../simulate/plan.js';
+import type { JobSource, RunOutcome, RunRequest } from '../simulate/request.js';
 import { type Survey, survey } from '../simulate/survey.js';
 import { performAll } from '../simulate/threads.js';
+import { RunsTracker } from '../simulate/tracker.js';
 import { commandLine } from '../terminal/command-line.js';
 import { startProgress } from '../terminal/progress.js';
 import { VERSION } from '../version.js';
@@ -31,67 +34,81 @@ export const simulateCommand = defineCommand({
   options: SIMULATE_OPTIONS,
   async run(context, options, { words }) {
     const workload = words[0]!;
-    policyNames(options.policy);
+    checkOptions(options);
     const report = options.report === undefined ? undefined : resolve(context.cwd, options.report);
-    if (report !== undefined) await checkReportFile(report);
-    const opened = await openShown(context, workload);
-    const surveyed = await survey(opened, jobsShown(context, opened, 'surveying jobs'));
+    if (report !== undefined) await checkReportFile(report, workload);
+    const surveyed = await surveyShown(context, workload);
     const sizing = sizeOf(options, surveyed);
-    const requests = planRuns(workload, options, surveyed, sizing);
-    announce(context, surveyed, sizing, requests[0]!);
-    const outcomes = await performShown(context, options, requests);
+    const requests = planRuns(options, surveyed, sizing);
+    announce(context, surveyed, sizing, requests);
+    const { packed } = surveyed;
+    const source: JobSource =
+      packed === undefined ? { kind: 'spec', spec: workload } : { kind: 'packed', packed };
+    const outcomes = await performShown(context, options, requests, source);
     return tell(context, options, words, surveyed, sizing, outcomes, report);
   },
 });
+
+function surveyShown(context: Context, workload: string): Promise<Survey> {
+  let jobs = 0;
+  const onJob = () => {
+    jobs++;
+  };
+  return untilInterrupted(
+    context,
+    async () => {
+      const opened = await openShown(context, workload, onJob);
+      jobs = 0;
+      return survey(opened, jobsShown(context, opened, 'surveying jobs', onJob), context.interrupted);
+    },
+    () => `the workload was still being read (${counted(jobs, 'job')} so far); nothing was simulated`,
+  );
+}
 
 function announce(
   context: Context,
   { record }: Survey,
   { workers, offeredLoad }: Sizing,
-  { policy }: RunRequest,
+  requests: readonly RunRequest[],
 ): void {
-  const count = (value: number) => value.toLocaleString('en-US');
+  const { cutoffMs } = requests[0]!.policy;
+  const load = Number.isFinite(offeredLoad)
+    ? `offered load ${offeredLoad.toPrecision(3)}`
+    : 'all submitted at once';
   context.note(
-    `${record.name}: ${count(record.jobs)} jobs of ${count(record.tasks)} tasks on ${count(workers)} workers, ` +
-      `offered load ${offeredLoad.toPrecision(3)}; long from a mean task time of ${Number((policy.cutoffMs / 1_000).toPrecision(6))} s on`,
+    `${record.name}: ${counted(record.jobs, 'job')} of ${counted(record.tasks, 'task')} on ${counted(workers, 'worker')}, ` +
+      `${load}; long from a mean task time of ${Number((cutoffMs / 1_000).toPrecision(6))} s on`,
   );
+  const notes = requests.map(({ policy }) => partitionNote(policy, workers));
+  for (const note of new Set(notes)) if (note !== '') context.note(note);
 }
 
 async function performShown(
   context: Context,
   options: SimulateOptions,
   requests: readonly RunRequest[],
+  source: JobSource,
 ): Promise<RunOutcome[]> {
   const parallel = Math.min(options.parallel ?? availableParallelism(), requests.length);
-  const progress = startProgress(
-    context,
-    'simulating',
-    requests.reduce((sum, { jobs }) => sum + jobs, 0),
-  );
-  const latest = new Map<number, RunProgress>();
-  const startedAt = performance.now();
-  const sumOf = (field: keyof RunProgress): number =>
-    [...latest.values()].reduce((sum, one) => sum + one[field], 0);
-  try {
-    return await performAll(
+  const tracker = new RunsTracker(requests);
+  const progress = startProgress(context, 'simulating', tracker.jobs);
+  const work = () =>
+    performAll(
       requests,
+      source,
       parallel,
       (index, now) => {
-        latest.set(index, now);
-        const rate = sumOf('events') / (performance.now() - startedAt) / 1_000;
-        const at = Math.max(...[...latest.values()].map(({ simulatedSeconds }) => simulatedSeconds));
-        progress.update(
-          sumOf('jobsDone'),
-          `${rate.toFixed(1)} M events/s, at ${Math.round(at).toLocaleString('en-US')} s`,
-        );
+        tracker.note(index, now);
+        progress.update(tracker.jobsDone, tracker.describe());
       },
       context.interrupted,
     );
-  } catch (error) {
-    if (!context.interrupted.aborted) throw error;
-    progress.stop();
-    const done = sumOf('jobsDone').toLocaleString('en-US');
-    throw new InterruptedError(`${done} jobs were simulated; nothing was written`);
+  try {
+    return await untilInterrupted(context, work, () => {
+      // Before the line that says so.
+      progress.stop();
+      return tracker.whereItStood();
+    });
   } finally {
     progress.stop();
   }
@@ -106,7 +123,7 @@ async function tell(
   outcomes: readonly RunOutcome[],
   report: string | undefined,
 ): Promise<number> {
-  const { buildComparison, renderHtml, renderTable } = await import('@goshawk/report');
+  const { buildComparison, renderTable } = await import('@goshawk/report');
   const { slots, schedulers } = options;
   const comparison = buildComparison({
     workload: record,
@@ -114,15 +131,31 @@ async function tell(
     runs: outcomes.map(({ run }) => run),
   });
   if (report !== undefined) {
-    const command = commandLine('simulate', words, SIMULATE_OPTIONS, options);
     const series = outcomes.map((outcome) => outcome.series);
-    await writeReportFile(
-      report,
-      renderHtml(comparison, series, { command, generator: `goshawk ${VERSION}` }),
+    const command = commandLine('simulate', words, SIMULATE_OPTIONS, options);
+    await untilInterrupted(
+      context,
+      () => writeReport(context, report, comparison, series, command),
+      () => 'everything was simulated, but the report was still being written; there is none',
     );
   }
   if (context.global.json) context.json(comparison);
   else context.out(`\n${renderTable(comparison, { color: context.color, columns: context.columns })}`);
   if (report !== undefined) context.note(`\nthe report with charts is in ${report}`);
   return comparison.runs.some((run) => run.jobs.failed > 0) ? ExitCode.failed : ExitCode.done;
+}
+
+async function writeReport(
+  context: Context,
+  file: string,
+  comparison: Comparison,
+  series: readonly RunSeries[],
+  command: string,
+): Promise<void> {
+  context.note('writing the report');
+  const { renderHtml } = await import('@goshawk/report');
+  const page = renderHtml(comparison, series, { command, generator: `goshawk ${VERSION}` });
+  // Drawing takes a while in which nothing is heard.
+  await setImmediate();
+  await writeReportFile(file, page, context.interrupted);
 }

@@ -3,11 +3,12 @@ import { dirname } from 'node:path';
 import { GoshawkError, InputError } from '@goshawk/core';
 
 /**
- * Found out before a run rather than after it.
+ * Found out before a run rather than after it. A file that is there is written anew.
  *
+ * @param workload which is not to be lost to its own report
  * @throws InputError when no file can be written there
  */
-export async function checkReportFile(file: string): Promise<void> {
+export async function checkReportFile(file: string, workload: string): Promise<void> {
   const folder = dirname(file);
   try {
     await access(folder, constants.W_OK);
@@ -23,17 +24,25 @@ export async function checkReportFile(file: string): Promise<void> {
   if (there?.isDirectory()) {
     throw new InputError('bad-option', `--report: ${file} is a folder`, 'name a file');
   }
+  // Whatever stands there is replaced: a device must not be.
+  if (there !== undefined && !there.isFile()) {
+    throw new InputError('bad-option', `--report: ${file} is no ordinary file`, 'name another');
+  }
+  const source = await stat(workload).catch(() => undefined);
+  if (there !== undefined && source?.ino === there.ino && source.dev === there.dev) {
+    throw new InputError('bad-option', `--report: ${file} is the workload itself`, 'name another file');
+  }
 }
 
 /**
  * The file appears whole or not at all.
  *
- * @throws GoshawkError when it cannot be written
+ * @throws GoshawkError when it cannot be written, or the signal stops it
  */
-export async function writeReportFile(file: string, text: string): Promise<void> {
+export async function writeReportFile(file: string, text: string, signal?: AbortSignal): Promise<void> {
   const partial = `${file}.partial-${process.pid}`;
   try {
-    await writeFile(partial, text);
+    await writeFile(partial, text, { signal });
     await rename(partial, file);
   } catch (error) {
     await rm(partial, { force: true });

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { GoshawkError, type Millis, Random, RELIABLE_TIMINGS } from '@goshawk/core';
 import { finishRun, type JobResult, RunTally } from '@goshawk/report';
 import { type SimulatedEnd, type SimulatedJob, Simulation } from '@goshawk/simulator';
-import { jobSpecOf, meanOf, openWorkload, type TraceJob } from '@goshawk/traces';
+import { type Jobs, jobSpecOf, meanOf } from '@goshawk/traces';
 import { estimateOf, parseEstimator } from '../replay/estimates.js';
 import type { RunOutcome, RunProgress, RunRequest } from './request.js';
 
@@ -16,16 +16,17 @@ interface Arrival extends SimulatedJob {
 }
 
 /**
- * Runs one simulation from its request alone, so that it is the same in whichever thread it runs.
+ * Runs one simulation from its request and the jobs alone, so that it is the same in whichever thread it runs.
  *
- * @throws GoshawkError when a job neither completed nor failed
+ * @param jobs of the workload, in order of submission
+ * @throws GoshawkError when a job neither completed nor failed; the signal's reason
  */
 export async function perform(
   request: RunRequest,
+  jobs: Jobs,
   onProgress: (progress: RunProgress) => void,
   signal?: AbortSignal,
 ): Promise<RunOutcome> {
-  const workload = await openWorkload(request.workload);
   const simulation = new Simulation<Arrival>({
     ...request,
     settings: { policy: request.policy, timings: RELIABLE_TIMINGS },
@@ -35,7 +36,9 @@ export async function perform(
   let pausedAt = startedAt;
   let jobsDone = 0;
   let attempts = 0;
-  for await (const ended of simulation.run(arrivals(request, workload.jobs()))) {
+  const tell = (): void =>
+    onProgress({ jobsDone, simulatedSeconds: simulation.now / 1_000, events: simulation.events });
+  for await (const ended of simulation.run(arrivals(request, jobs))) {
     jobsDone += ended.length;
     for (const end of ended) {
       if (!isCounted(end, request)) continue;
@@ -43,12 +46,13 @@ export async function perform(
       attempts += end.attempts;
     }
     if (performance.now() - pausedAt < PAUSE_MS) continue;
-    onProgress({ jobsDone, simulatedSeconds: simulation.now / 1_000, events: simulation.events });
+    tell();
     await setImmediate();
     signal?.throwIfAborted();
     pausedAt = performance.now();
   }
   const wallSeconds = (performance.now() - startedAt) / 1_000;
+  tell();
   if (simulation.jobsUnderway > 0) {
     throw new GoshawkError(
       'stalled',
@@ -67,7 +71,7 @@ export async function perform(
   return { run: { ...run, tasks: { ...run.tasks, attempts } }, series };
 }
 
-async function* arrivals(request: RunRequest, jobs: AsyncIterable<TraceJob>): AsyncIterable<Arrival> {
+async function* arrivals(request: RunRequest, jobs: Jobs): AsyncIterable<Arrival> {
   const estimator = parseEstimator(request.estimator);
   const random = Random.seeded(request.seed).fork('estimates');
   for await (const job of jobs) {

@@ -1,6 +1,6 @@
-import { InputError, type PolicySettings } from '@goshawk/core';
+import { InputError, LIMITS, type PolicySettings } from '@goshawk/core';
 import { parseEstimator } from '../replay/estimates.js';
-import { policyNames, policyRecord, policySettings } from '../settings.js';
+import { policyNames, policyRecord, policySettings, type WorkloadFacts } from '../settings.js';
 import { capacityOf } from './capacity.js';
 import type { SimulateOptions } from './options.js';
 import type { RunRequest } from './request.js';
@@ -15,56 +15,60 @@ export interface Sizing {
   readonly offeredLoad: number;
 }
 
+/** @throws InputError when no cluster, or no stretch of the arrivals, makes the load that is asked for */
 export function sizeOf(
   { workers, slots, load }: Pick<SimulateOptions, 'workers' | 'slots' | 'load'>,
-  { record }: Survey,
+  { record }: Pick<Survey, 'record'>,
 ): Sizing {
   const busySlots =
     record.spanSeconds > 0 ? record.taskSeconds / record.spanSeconds : Number.POSITIVE_INFINITY;
-  if (load !== undefined && record.spanSeconds <= 0) {
-    throw new InputError(
-      'bad-option',
-      '--load: all jobs of the workload are submitted at once',
-      'give --workers instead',
+  if (load === undefined) {
+    const given = workers ?? DEFAULT_WORKERS;
+    return { workers: given, arrivalFactor: 1, offeredLoad: busySlots / (given * slots) };
+  }
+  if (record.spanSeconds <= 0) throw noLoad('all jobs of the workload are submitted at once');
+  if (record.taskSeconds <= 0) throw noLoad('all tasks of the workload take 0 s');
+  if (workers !== undefined) {
+    return { workers, arrivalFactor: busySlots / (workers * slots) / load, offeredLoad: load };
+  }
+  const picked = Math.max(1, Math.round(busySlots / load / slots));
+  if (picked > LIMITS.membersMax) {
+    const count = (value: number) => value.toLocaleString('en-US');
+    throw noLoad(
+      `${load} takes ${count(picked)} workers, and ${count(LIMITS.membersMax)} are the most there can be`,
     );
   }
-  if (load !== undefined && workers === undefined) {
-    const picked = Math.max(1, Math.round(busySlots / load / slots));
-    return { workers: picked, arrivalFactor: 1, offeredLoad: busySlots / (picked * slots) };
-  }
-  const given = workers ?? DEFAULT_WORKERS;
-  const nominal = busySlots / (given * slots);
-  return {
-    workers: given,
-    arrivalFactor: load === undefined ? 1 : nominal / load,
-    offeredLoad: load ?? nominal,
-  };
+  return { workers: picked, arrivalFactor: 1, offeredLoad: busySlots / (picked * slots) };
 }
 
-/** One request for each policy and seed, policies first. */
-export function planRuns(
-  workload: string,
-  options: SimulateOptions,
-  survey: Survey,
-  sizing: Sizing,
-): RunRequest[] {
+function noLoad(why: string): InputError {
+  return new InputError('bad-option', `--load: ${why}`, 'give --workers instead');
+}
+
+/**
+ * What is wrong with the options whatever the workload, found before it is read.
+ *
+ * @throws InputError
+ */
+export function checkOptions(options: SimulateOptions): void {
   parseEstimator(options.estimator);
+  capacityOf(options);
+  for (const name of policyNames(options.policy))
+    policySettings({ ...options, policy: name }, name, NO_FACTS);
+}
+
+const NO_FACTS: WorkloadFacts = { divisor: 1, meanP90Ms: 0, shareBelow: () => 0 };
+
+/** One request for each policy and seed, policies first. */
+export function planRuns(options: SimulateOptions, survey: Survey, sizing: Sizing): RunRequest[] {
   const { workers, arrivalFactor } = sizing;
   const capacity = capacityOf(options);
   survey.demands.check(capacity);
-  const span = survey.record.spanSeconds * arrivalFactor;
-  const countedSeconds = [options.warmUp / 1_000, span - options.coolDown / 1_000] as const;
-  if (countedSeconds[0] >= countedSeconds[1] && options.warmUp + options.coolDown > 0) {
-    throw new InputError(
-      'bad-option',
-      `--warm-up and --cool-down leave nothing of ${Math.round(span)} s`,
-      'give less',
-    );
-  }
+  const countedSeconds = countedTime(options, survey, arrivalFactor);
   return policyNames(options.policy).flatMap((name) => {
     const policy = policySettings({ ...options, policy: name }, name, survey.facts);
+    checkPartition(policy, workers);
     return Array.from({ length: options.seeds }, (_, i) => ({
-      workload,
       policy,
       workers,
       slots: options.slots,
@@ -82,6 +86,47 @@ export function planRuns(
   });
 }
 
+/** Jobs submitted within it count; from the first submission on, as arrivals are stretched. */
+function countedTime(
+  options: Pick<SimulateOptions, 'warmUp' | 'coolDown'>,
+  { record, countWithin }: Survey,
+  arrivalFactor: number,
+): RunRequest['countedSeconds'] {
+  const span = record.spanSeconds * arrivalFactor;
+  const from = options.warmUp / 1_000;
+  const to = options.coolDown > 0 ? span - options.coolDown / 1_000 : Number.POSITIVE_INFINITY;
+  if (from > to || countWithin(from / arrivalFactor, to / arrivalFactor) === 0) {
+    throw new InputError(
+      'bad-option',
+      `--warm-up and --cool-down leave none of the ${record.jobs} jobs, which are submitted over ${Math.round(span)} s`,
+      'give less',
+    );
+  }
+  return [from, to];
+}
+
+/** @throws InputError when short jobs, which may only use the short partition, would have nowhere to go */
+function checkPartition({ policy, preset }: PolicySettings, workers: number): void {
+  if (!preset.partition || preset.short.over !== 'short' || workers > 1) return;
+  throw new InputError(
+    'bad-option',
+    `--workers 1: ${policy} divides the workers between short and long jobs, and one cannot be divided`,
+    'give two or more',
+  );
+}
+
+/**
+ * What somebody should know of a partition that is not what was asked for: a cluster may be too small to keep
+ * a worker free of long tasks. One line, or nothing.
+ */
+export function partitionNote({ policy, preset, shortPartition }: PolicySettings, workers: number): string {
+  if (!preset.partition || preset.short.over === 'short' || !(Number(shortPartition) > 0)) return '';
+  const kept = Math.min(Math.round(Number(shortPartition) * workers), workers - 1);
+  if (kept > 0) return '';
+  const share = `${Number((Number(shortPartition) * 100).toPrecision(3))}%`;
+  return `${policy}: ${share} of ${workers === 1 ? 'one worker' : `${workers} workers`} is none: no worker is kept free of long tasks`;
+}
+
 /** Every setting that shaped a run. */
 function optionsRecord(
   options: SimulateOptions,
@@ -94,7 +139,7 @@ function optionsRecord(
     slots: options.slots,
     resources: options.resources ?? null,
     schedulers: options.schedulers,
-    load: sizing.offeredLoad,
+    load: Number.isFinite(sizing.offeredLoad) ? sizing.offeredLoad : null,
     arrivalFactor: sizing.arrivalFactor,
     seed,
     estimator: options.estimator,

@@ -1,10 +1,9 @@
 import type { PolicySettings, Resources } from '@goshawk/core';
 import type { OptionValues, Run, RunSeries } from '@goshawk/report';
+import type { PackedJobs } from '@goshawk/traces';
 
-/** One run, as plain data: a thread gets it and needs nothing else. */
+/** One run, as plain data: beside the jobs, a thread needs nothing else. */
 export interface RunRequest {
-  /** Path or generator. */
-  readonly workload: string;
   readonly policy: PolicySettings;
   readonly workers: number;
   readonly slots: number;
@@ -23,6 +22,11 @@ export interface RunRequest {
   readonly jobs: number;
   readonly options: OptionValues;
 }
+
+/** Where a run finds its jobs, as plain data: in memory that threads share, or by path or generator. */
+export type JobSource =
+  | { readonly kind: 'packed'; readonly packed: PackedJobs }
+  | { readonly kind: 'spec'; readonly spec: string };
 
 export interface RunOutcome {
   readonly run: Run;

@@ -1,6 +1,6 @@
 import { nearestRank } from '@goshawk/core';
 import type { Workload as WorkloadRecord } from '@goshawk/report';
-import { type Jobs, sum, type Workload, WorkloadError } from '@goshawk/traces';
+import { JobPacker, type Jobs, type PackedJobs, sum, type Workload, WorkloadError } from '@goshawk/traces';
 import type { WorkloadFacts } from '../settings.js';
 import { LargestDemands } from './capacity.js';
 
@@ -10,48 +10,68 @@ export interface Survey {
   readonly facts: WorkloadFacts;
   readonly firstSubmitSeconds: number;
   readonly demands: LargestDemands;
+  /** How many jobs are submitted within a time, both ends included, that counts from the first submission. */
+  countWithin(fromSeconds: number, toSeconds: number): number;
+  /** All jobs, if they are not too many; so that nobody has to read them again. */
+  readonly packed: PackedJobs | undefined;
 }
+
+/** Larger workloads are read again for each run. */
+const PACKED_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
  * Reads a workload once.
  *
- * @throws WorkloadError when there is nothing in it
+ * @throws WorkloadError when there is nothing in it; the signal's reason
  */
-export async function survey(workload: Workload, jobs: Jobs): Promise<Survey> {
+export async function survey(workload: Workload, jobs: Jobs, signal?: AbortSignal): Promise<Survey> {
   const means: number[] = [];
   const taskSeconds: number[] = [];
+  const submits: number[] = [];
   const demands = new LargestDemands();
+  const packer = new JobPacker(PACKED_BYTES_MAX);
   let tasks = 0;
-  let first = Number.POSITIVE_INFINITY;
-  let last = Number.NEGATIVE_INFINITY;
   for await (const job of jobs) {
     const ofJob = sum(job.durationsSeconds);
     means.push(ofJob / job.durationsSeconds.length);
     taskSeconds.push(ofJob);
+    submits.push(job.submitSeconds);
     demands.add(job, means.length);
+    packer.add(job);
     tasks += job.durationsSeconds.length;
-    first = Math.min(first, job.submitSeconds);
-    last = Math.max(last, job.submitSeconds);
   }
   if (means.length === 0) throw new WorkloadError('the workload has no jobs', 'name another one');
-  const total = taskSeconds.reduce((all, seconds) => all + seconds, 0);
+  const first = submits[0]!;
+  const total = sum(taskSeconds);
   return {
     record: {
       name: workload.name,
-      sha256: await workload.sha256(),
+      sha256: await workload.sha256(signal),
       jobs: means.length,
       tasks,
       taskSeconds: total,
-      spanSeconds: last - first,
+      spanSeconds: submits.at(-1)! - first,
     },
     facts: {
       divisor: 1,
       meanP90Ms: nearestRank(Float64Array.from(means).sort(), 90) * 1_000,
-      shareBelow: (cutoffMs) =>
-        taskSeconds.reduce((all, seconds, i) => all + (means[i]! * 1_000 < cutoffMs ? seconds : 0), 0) /
-        total,
+      shareBelow: (cutoffMs) => shareBelow(cutoffMs, means, taskSeconds, total),
     },
     firstSubmitSeconds: first,
     demands,
+    countWithin: (from, to) =>
+      submits.reduce((count, at) => count + (at - first >= from && at - first <= to ? 1 : 0), 0),
+    packed: packer.finish(),
   };
+}
+
+/** The share of the work in jobs below a cutoff; none, where there is no work. */
+function shareBelow(
+  cutoffMs: number,
+  means: readonly number[],
+  taskSeconds: readonly number[],
+  total: number,
+): number {
+  if (total === 0) return 0;
+  return taskSeconds.reduce((all, each, i) => all + (means[i]! * 1_000 < cutoffMs ? each : 0), 0) / total;
 }

@@ -1,12 +1,15 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { describeFailure } from '../failure.js';
+import { jobsOf } from './jobs.js';
 import { perform } from './perform.js';
-import type { RunRequest } from './request.js';
-import type { ThreadMessage } from './threads.js';
+import type { ThreadInput, ThreadMessage } from './threads.js';
 
 const say = (message: ThreadMessage): void => parentPort!.postMessage(message);
 try {
-  const outcome = await perform(workerData as RunRequest, (progress) => say({ kind: 'progress', progress }));
+  const { request, source } = workerData as ThreadInput;
+  const outcome = await perform(request, await jobsOf(source), (progress) =>
+    say({ kind: 'progress', progress }),
+  );
   say({ kind: 'done', outcome });
 } catch (error) {
   say({ kind: 'failed', failure: describeFailure(error) });

@@ -1,7 +1,13 @@
 import { Worker } from 'node:worker_threads';
 import { GoshawkError } from '@goshawk/core';
 import type { Failure } from '../failure.js';
-import type { RunOutcome, RunProgress, RunRequest } from './request.js';
+import type { JobSource, RunOutcome, RunProgress, RunRequest } from './request.js';
+
+/** What a thread is given. */
+export interface ThreadInput {
+  readonly request: RunRequest;
+  readonly source: JobSource;
+}
 
 export type ThreadMessage =
   | { readonly kind: 'progress'; readonly progress: RunProgress }
@@ -16,6 +22,7 @@ export type ThreadMessage =
  */
 export async function performAll(
   requests: readonly RunRequest[],
+  source: JobSource,
   parallel: number,
   onProgress: (index: number, progress: RunProgress) => void,
   signal: AbortSignal,
@@ -27,10 +34,10 @@ export async function performAll(
   const lane = async (): Promise<void> => {
     while (next < requests.length) {
       const index = next++;
-      const request = requests[index]!;
+      const input = { request: requests[index]!, source };
       const report = (progress: RunProgress): void => onProgress(index, progress);
       outcomes[index] =
-        parallel === 1 ? await performHere(request, report, stop) : await inThread(request, report, stop);
+        parallel === 1 ? await performHere(input, report, stop) : await inThread(input, report, stop);
     }
   };
   try {
@@ -42,18 +49,22 @@ export async function performAll(
 }
 
 /** What it needs takes long to load, and every command of goshawk would wait for it. */
-async function performHere(...args: Parameters<typeof inThread>): Promise<RunOutcome> {
-  const { perform } = await import('./perform.js');
-  return perform(...args);
+async function performHere(
+  { request, source }: ThreadInput,
+  onProgress: (progress: RunProgress) => void,
+  signal: AbortSignal,
+): Promise<RunOutcome> {
+  const [{ perform }, { jobsOf }] = await Promise.all([import('./perform.js'), import('./jobs.js')]);
+  return perform(request, await jobsOf(source), onProgress, signal);
 }
 
 function inThread(
-  request: RunRequest,
+  input: ThreadInput,
   onProgress: (progress: RunProgress) => void,
   signal: AbortSignal,
 ): Promise<RunOutcome> {
   return new Promise((resolve, reject) => {
-    const thread = new Worker(new URL('./thread.js', import.meta.url), { workerData: request });
+    const thread = new Worker(new URL('./thread.js', import.meta.url), { workerData: input });
     const give = (settle: () => void): void => {
       signal.removeEventListener('abort', abort);
       void thread.terminate();

@@ -1,0 +1,56 @@
+import { counted } from '../jobs/words.js';
+import type { RunProgress, RunRequest } from './request.js';
+
+/** How far several runs have come, some of them side by side. */
+export class RunsTracker {
+  readonly #requests: readonly RunRequest[];
+  readonly #latest = new Map<number, RunProgress>();
+  readonly #startedAt = performance.now();
+
+  constructor(requests: readonly RunRequest[]) {
+    this.#requests = requests;
+  }
+
+  note(index: number, progress: RunProgress): void {
+    this.#latest.set(index, progress);
+  }
+
+  /** Of all runs: one that is run twice counts twice. */
+  get jobs(): number {
+    return this.#requests.reduce((sum, { jobs }) => sum + jobs, 0);
+  }
+
+  get jobsDone(): number {
+    return this.#sum('jobsDone');
+  }
+
+  /** Beside a bar. */
+  describe(): string {
+    const rate = this.#sum('events') / (performance.now() - this.#startedAt) / 1_000;
+    const at = Math.max(...[...this.#latest.values()].map(({ simulatedSeconds }) => simulatedSeconds));
+    return `${rate.toFixed(1)} M events/s, at ${seconds(at)}`;
+  }
+
+  /** For whoever has cut it short. */
+  whereItStood(): string {
+    const underway = [...this.#latest]
+      .filter(([index, { jobsDone }]) => jobsDone < this.#requests[index]!.jobs)
+      .map(([index, { simulatedSeconds }]) => `${this.#nameOf(index)} at ${seconds(simulatedSeconds)}`);
+    const where = underway.length === 0 ? '' : `, ${underway.join(', ')} of simulated time`;
+    return `${this.jobsDone.toLocaleString('en-US')} of ${counted(this.jobs, 'job')} simulated${where}; nothing was written`;
+  }
+
+  #nameOf(index: number): string {
+    const { policy, seed } = this.#requests[index]!;
+    const hasSeeds = this.#requests.some((request) => request.seed !== seed);
+    return hasSeeds ? `${policy.policy} (seed ${seed})` : policy.policy;
+  }
+
+  #sum(field: keyof RunProgress): number {
+    return [...this.#latest.values()].reduce((sum, one) => sum + one[field], 0);
+  }
+}
+
+function seconds(value: number): string {
+  return `${Math.round(value).toLocaleString('en-US')} s`;
+}
