@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { FIGURES, figuresNamed, GROUPS } from './figures.js';
+
+const ids = (found: ReturnType<typeof figuresNamed>) =>
+  'unknown' in found ? found : found.map(({ id }) => id);
+
+test('a figure is found by its id, several by the name of their group', () => {
+  expect(ids(figuresNamed('hawk-5'))).toEqual(['hawk-5']);
+  expect(ids(figuresNamed('hawk-6'))).toEqual(['hawk-6-cloudera', 'hawk-6-facebook', 'hawk-6-yahoo']);
+  expect(ids(figuresNamed('all'))).toEqual(FIGURES.map(({ id }) => id));
+});
+
+test.each([
+  ['hawk5', 'hawk-5'],
+  ['Hawk-12', 'hawk-12'],
+  ['hawk-6-yaho', 'hawk-6-yahoo'],
+  ['motivaton', 'motivation'],
+  ['sparrow-3', undefined],
+  ['toString', undefined],
+])('%s is no figure, and %s was meant', (id, meant) => {
+  expect(figuresNamed(id)).toEqual({ unknown: id, meant });
+});
+
+test('ids are unique, and no group is called like a figure', () => {
+  const all = [...FIGURES.map(({ id }) => id), ...Object.keys(GROUPS)];
+  expect(new Set(all).size).toBe(all.length);
+});
+
+test.each(FIGURES.map((figure) => [figure.id, figure] as const))('%s is sound', (_, figure) => {
+  const variants = new Set(figure.variants.map(({ name }) => name));
+  expect(variants.size).toBe(figure.variants.length);
+  for (const { of, over } of figure.pairs ?? []) {
+    expect([of, over].every((name) => variants.has(name))).toBe(true);
+  }
+  const places = figure.axis.ticks.map(({ x }) => x);
+  expect(new Set(places).size).toBe(places.length);
+  expect(figure.claims.length).toBeGreaterThan(0);
+  expect(figure.panels.length).toBeGreaterThan(0);
+  for (const { section } of figure.claims) expect(section).toMatch(/^§\d/);
+  // Without runs nothing is judged, and nothing fails.
+  expect(new Set(figure.claims.map(({ judge }) => judge([]).verdict))).toEqual(new Set(['not judged']));
+});

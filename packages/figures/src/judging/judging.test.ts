@@ -1,0 +1,167 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Judge, Series, Verdict } from '../figure.js';
+import { pointsAlong } from '../runs.fixture.js';
+import {
+  agree,
+  at,
+  barelyVaries,
+  bestFactor,
+  bestImprovement,
+  between,
+  falls,
+  from,
+  isAtMost,
+  isBelow,
+  isBetter,
+  isHighestAt,
+  isLowestAt,
+  isMuchBetter,
+  isWorse,
+  rises,
+  shareIsAbout,
+  shareIsAtLeast,
+  shareReaches,
+  shareStaysBelow,
+  staysWithin,
+  tendsToOne,
+} from './index.js';
+
+const XS = [10, 20, 30, 40];
+
+/** A series with one made-up value for each of the places 10, 20, 30, 40. */
+function made(
+  values: readonly (number | undefined)[],
+  unit: Series['unit'] = 'ratio',
+  name = 'made up',
+): Series {
+  return { name, unit, value: ({ tick }) => values[XS.indexOf(tick.x)] };
+}
+
+const judged = (judge: Judge) => judge(pointsAlong(XS));
+
+const share = (...values: number[]) => made(values, 'share');
+const cases: readonly (readonly [what: string, judge: Judge, verdict: Verdict])[] = [
+  ['up to 80% better: 80%', bestImprovement(made([0.9, 0.2, 0.5, 1]), 0.8), 'holds'],
+  ['up to 80% better: 71%, within ten points', bestImprovement(made([0.9, 0.29, 0.5, 1]), 0.8), 'holds'],
+  ['up to 80% better: 40%', bestImprovement(made([0.9, 0.6, 0.7, 1]), 0.8), 'in direction'],
+  ['up to 80% better: no better', bestImprovement(made([1, 0.97, 1.2, 1]), 0.8), 'does not hold'],
+  ['by a factor of 7: 7', bestFactor(made([1, 1 / 7, 1, 1]), 7), 'holds'],
+  ['by a factor of 7: 2', bestFactor(made([1, 0.5, 1, 1]), 7), 'in direction'],
+  ['by a factor of 7: worse', bestFactor(made([1, 1.1, 1, 1]), 7), 'does not hold'],
+  ['68% of jobs: 60%', shareReaches(share(0, 0.6, 0, 0), 0.68, at(20)), 'holds'],
+  ['68% of jobs: 40%', shareReaches(share(0, 0.4, 0, 0), 0.68, at(20)), 'in direction'],
+  ['68% of jobs: 30%', shareReaches(share(0, 0.3, 0, 0), 0.68, at(20)), 'does not hold'],
+  ['a large fraction: a third', shareIsAtLeast(share(0.33, 0.33, 0.33, 0.33), 0.25), 'holds'],
+  ['a large fraction: a seventh', shareIsAtLeast(share(0.14, 0.3, 0.3, 0.3), 0.25), 'in direction'],
+  ['a large fraction: a tenth', shareIsAtLeast(share(0.1, 0.3, 0.3, 0.3), 0.25), 'does not hold'],
+  ['100 s: 104 s', isAtMost(made([104, 100, 100, 100], 'seconds'), 100), 'holds'],
+  ['100 s: 180 s', isAtMost(made([180, 100, 100, 100], 'seconds'), 100), 'in direction'],
+  ['100 s: 300 s', isAtMost(made([300, 100, 100, 100], 'seconds'), 100), 'does not hold'],
+  ['86% busy: 78%', shareIsAbout(share(0.78, 0.86, 0.9, 0.95), 0.86), 'holds'],
+  ['86% busy: 70%', shareIsAbout(share(0.7, 0.86, 0.86, 0.86), 0.86), 'in direction'],
+  ['86% busy: 40%', shareIsAbout(share(0.4, 0.86, 0.86, 0.86), 0.86), 'does not hold'],
+  ['at most 98%: 97%', shareStaysBelow(share(0.97, 0.9, 0.9, 0.9), 0.98), 'holds'],
+  ['at most 98%: 98.5%', shareStaysBelow(share(0.985, 0.9, 0.9, 0.9), 0.98), 'in direction'],
+  ['at most 98%: all', shareStaysBelow(share(1, 0.9, 0.9, 0.9), 0.98), 'does not hold'],
+  ['consistently better: at each place', isBetter([made([0.9, 0.5, 0.8, 1])]), 'holds'],
+  ['consistently better: worse at one', isBetter([made([1.2, 0.5, 0.8, 1])]), 'in direction'],
+  ['consistently better: the same everywhere', isBetter([made([1, 0.98, 1, 1.02])]), 'does not hold'],
+  ['a significant hit', isWorse([made([1.3, 1.2, 1.2, 1.4])], 0.1), 'holds'],
+  ['a significant hit: a small one', isWorse([made([1.02, 1.2, 1.2, 1.4])], 0.1), 'in direction'],
+  ['a significant hit: none', isWorse([made([0.99, 1.2, 1.2, 1.4])], 0.1), 'does not hold'],
+  ['significantly better', isMuchBetter([made([0.7, 0.5, 0.1, 0.7])], 0.2), 'holds'],
+  ['significantly better: somewhat', isMuchBetter([made([0.9, 0.5, 0.1, 0.7])], 0.2), 'in direction'],
+  ['significantly better: not', isMuchBetter([made([0.99, 0.5, 0.1, 0.7])], 0.2), 'does not hold'],
+  ['slightly worse', staysWithin([made([1.1, 1, 1.05, 1.19])], { least: 0.95, most: 1.2 }), 'holds'],
+  [
+    'slightly worse: a third',
+    staysWithin([made([1.33, 1, 1, 1])], { least: 0.95, most: 1.2 }),
+    'in direction',
+  ],
+  ['slightly worse: double', staysWithin([made([2, 1, 1, 1])], { least: 0.95, most: 1.2 }), 'does not hold'],
+  ['more at p90', isBelow(made([0.1, 0.2, 0.3, 0.4]), made([0.2, 0.3, 0.4, 0.5])), 'holds'],
+  ['more at p90: mostly', isBelow(made([0.3, 0.2, 0.3, 0.4]), made([0.2, 0.3, 0.4, 0.5])), 'in direction'],
+  ['more at p90: rarely', isBelow(made([0.3, 0.4, 0.5, 0.4]), made([0.2, 0.3, 0.4, 0.5])), 'does not hold'],
+  ['most under load', isLowestAt(made([0.9, 0.2, 0.3, 1]), between(20, 30)), 'holds'],
+  ['most under load: more elsewhere', isLowestAt(made([0.1, 0.2, 0.3, 1]), between(20, 30)), 'in direction'],
+  ['most under load: least there', isLowestAt(made([0.1, 0.5, 0.6, 0.2]), between(20, 30)), 'does not hold'],
+  ['contributes most', isHighestAt(made([1, 1.2, 3, 2]), at(30)), 'holds'],
+  ['contributes most: second', isHighestAt(made([1, 1.2, 3, 4]), at(30)), 'in direction'],
+  ['contributes most: least', isHighestAt(made([2, 3, 1.5, 2]), at(30)), 'does not hold'],
+  ['converges', tendsToOne([made([0.1, 0.2, 0.6, 0.9])]), 'holds'],
+  ['converges: not yet', tendsToOne([made([0.1, 0.2, 0.4, 0.5])]), 'in direction'],
+  ['converges: away from it', tendsToOne([made([0.5, 0.4, 0.3, 0.2])]), 'does not hold'],
+  ['falls', falls([made([1, 0.9, 0.7, 0.6]), made([1, 1, 1, 0.8])], 0.05), 'holds'],
+  ['falls: one of two', falls([made([1, 0.9, 0.7, 0.6]), made([1, 1, 1, 1.1])], 0.05), 'in direction'],
+  ['falls: rises', falls([made([1, 1.1, 1.2, 1.3])], 0), 'does not hold'],
+  ['rises', rises([made([0.2, 0.4, 0.5, 0.8])], 0), 'holds'],
+  ['rises: one of two', rises([made([0.2, 0.4, 0.5, 0.8]), made([0.5, 0.4, 0.3, 0.2])], 0), 'in direction'],
+  ['rises: falls', rises([made([0.8, 0.4, 0.3, 0.2])], 0), 'does not hold'],
+  ['barely varies', barelyVaries([made([1, 1.02, 0.99, 1])], 0.05), 'holds'],
+  ['barely varies: some', barelyVaries([made([1, 1.1, 1, 1])], 0.05), 'in direction'],
+  ['barely varies: much', barelyVaries([made([1, 1.5, 1, 1])], 0.05), 'does not hold'],
+  ['agree', agree([[made([0.2, 0.3, 0.5, 1]), made([0.22, 0.28, 0.5, 1.1])]], 0.2), 'holds'],
+  [
+    'agree: in which is faster',
+    agree([[made([0.1, 0.3, 0.5, 1]), made([0.3, 0.3, 0.5, 1])]], 0.2),
+    'in direction',
+  ],
+  ['agree: not even so', agree([[made([0.5, 1, 1, 1]), made([1.5, 1, 1, 1])]], 0.2), 'does not hold'],
+];
+
+test.each(cases)('%s', (_, judge, verdict) => {
+  expect(judged(judge).verdict).toBe(verdict);
+});
+
+test('each kind of claim can hold, hold in direction and not hold', () => {
+  const byKind = new Map<string, Set<Verdict>>();
+  for (const [what, , verdict] of cases) {
+    const kind = what.split(':')[0]!;
+    byKind.set(kind, new Set([...(byKind.get(kind) ?? []), verdict]));
+  }
+  expect([...byKind].filter(([, verdicts]) => verdicts.size !== 3)).toEqual([]);
+});
+
+describe('a claim is not judged', () => {
+  test('where the runs that it is about were not made', () => {
+    expect(judged(bestImprovement(made([1, 1, 1, 1]), 0.8, from(50)))).toEqual({
+      verdict: 'not judged',
+      ours: 'no run at the places that it is about',
+    });
+  });
+
+  test('where no job is of its class', () => {
+    expect(judged(isBetter([made([undefined, undefined, undefined, undefined])])).verdict).toBe('not judged');
+  });
+
+  test('of a trend, from one place alone', () => {
+    for (const judge of [falls, rises, barelyVaries].map((kind) => kind([made([1, 1, 1, 1])], 0.1, at(20)))) {
+      expect(judged(judge).verdict).toBe('not judged');
+    }
+    expect(judged(tendsToOne([made([1, 1, 1, 1])], at(20))).verdict).toBe('not judged');
+    expect(judged(isLowestAt(made([1, undefined, undefined, undefined]), at(10))).verdict).toBe('not judged');
+  });
+});
+
+test('a verdict comes with the numbers that it rests on, and the place', () => {
+  expect(judged(bestImprovement(made([0.9, 0.21, 0.5, 1]), 0.8)).ours).toBe('79% at 20');
+  expect(judged(isMuchBetter([made([0.7, 0.5, 0.042, 0.7], 'ratio', 'short p50')], 0.2)).ours).toBe(
+    'short p50 0.042–0.70',
+  );
+  expect(judged(rises([made([0.2, 0.4, 0.5, 0.8], 'ratio', 'short p50')], 0)).ours).toBe(
+    'short p50 0.20 to 0.80 from 10 to 40',
+  );
+});
+
+test('a better number never gets a worse verdict', () => {
+  const ranks: readonly Verdict[] = ['does not hold', 'in direction', 'holds'];
+  const ratio = fc.double({ min: 0.01, max: 3, noNaN: true });
+  fc.assert(
+    fc.property(ratio, ratio, (one, other) => {
+      const rank = (value: number) =>
+        ranks.indexOf(judged(bestImprovement(made([value, 3, 3, 3]), 0.8)).verdict);
+      expect(rank(Math.min(one, other))).toBeGreaterThanOrEqual(rank(Math.max(one, other)));
+    }),
+  );
+});

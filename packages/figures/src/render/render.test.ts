@@ -1,0 +1,96 @@
+import { stripVTControlCharacters } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { assess } from '../assess.js';
+import type { Figure } from '../figure.js';
+import { FIGURES } from '../figures.js';
+import { runsAt } from '../runs.fixture.js';
+import { renderFigurePage } from './page.js';
+import { renderFigureSvg } from './svg.js';
+import { renderFigureText } from './text.js';
+import { addVerdicts, verdictLine } from './verdicts.js';
+
+/** Each variant a little slower than the one before it, each place a little slower than the one before. */
+function resultOf(figure: Figure, seeds: readonly number[] = [1]) {
+  const runs = figure.axis.ticks.map((tick, place) => ({
+    ...runsAt(
+      tick.x,
+      Object.fromEntries(
+        figure.variants.map(({ name }, variant) => [
+          name,
+          seeds.map((seed) => ({
+            short: [1, 2, 3].map((each) => each * (1 + variant) * (1 + place / 10) * (1 + seed / 100)),
+            long: [10, 20].map((each) => each * (1 + variant / 5)),
+            policy: name,
+            seed,
+          })),
+        ]),
+      ),
+    ),
+    tick,
+  }));
+  return assess({
+    figure,
+    axis: figure.axis,
+    workload: { name: 'a <workload>', sha256: 'f00', jobs: 5, tasks: 5, taskSeconds: 36, spanSeconds: 10 },
+    runs,
+    command: `goshawk figure ${figure.id}`,
+    generator: 'goshawk 0',
+  });
+}
+
+const results = FIGURES.map((figure) => [figure.id, resultOf(figure)] as const);
+const hawk5 = resultOf(FIGURES.find(({ id }) => id === 'hawk-5')!, [1, 2]);
+
+describe.each(results)('%s', (id, result) => {
+  test('as a picture stands alone: no variables, no references, all its panels', () => {
+    const svg = renderFigureSvg(result);
+    expect(svg).not.toMatch(/var\(|#fe01|<script|NaN|undefined|Infinity/);
+    const drawn = result.panels.filter(({ kind }) => kind !== 'table');
+    for (const { title } of drawn) expect(svg).toContain(`>${title}</title>`);
+    expect(svg.match(/<svg /g)).toHaveLength(drawn.length + 1);
+  });
+
+  test('as a page says each claim, its verdict, and how to make it again', () => {
+    const page = renderFigurePage(result);
+    expect(page).not.toMatch(/<script|NaN|undefined|Infinity/);
+    expect(page.match(/<dd>§/g)).toHaveLength(result.claims.length);
+    expect(page).toContain(`<code>goshawk figure ${id}</code>`);
+    expect(page).toContain('a &lt;workload&gt;');
+  });
+
+  test('as text keeps to the width of the terminal, but for tables', () => {
+    const text = renderFigureText(result, { color: false, columns: 80 });
+    expect(text).not.toMatch(/NaN|undefined|Infinity/);
+    const claims = text.slice(text.indexOf(`${result.claims[0]!.section}:`));
+    for (const line of claims.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+    expect(text.split('\n').at(-1)).toBe(`${id}: ${verdictLine(result.verdicts)}`);
+  });
+});
+
+test('colour is only there when it is asked for, and changes nothing else', () => {
+  const plain = renderFigureText(hawk5, { color: false, columns: 100 });
+  const painted = renderFigureText(hawk5, { color: true, columns: 100 });
+  expect(painted).not.toBe(plain);
+  expect(stripVTControlCharacters(painted)).toBe(plain);
+  expect(stripVTControlCharacters(plain)).toBe(plain);
+});
+
+test('the paper’s numbers, and the spread over the seeds, stand below ours', () => {
+  const lines = renderFigureText(hawk5, { color: false, columns: 100 }).split('\n');
+  const at = lines.findIndex((line) => line.startsWith('  short jobs better or equal'));
+  expect(lines[at + 1]).toMatch(/^ {4}seeds +100%…100%/);
+  expect(lines[at + 2]).toMatch(/^ {4}paper +86%$/);
+});
+
+test('the same input gives the same bytes', () => {
+  expect(renderFigureSvg(hawk5)).toBe(renderFigureSvg(hawk5));
+  expect(renderFigurePage(hawk5)).toBe(renderFigurePage(hawk5));
+});
+
+test('what holds is said in a line, for one figure and for several', () => {
+  const one = { holds: 2, 'in direction': 1, 'does not hold': 1, 'not judged': 0 };
+  const other = { holds: 1, 'in direction': 0, 'does not hold': 0, 'not judged': 0 };
+  expect(verdictLine(one)).toBe('2 of 4 claims hold, 1 in direction, 1 does not');
+  expect(verdictLine(other)).toBe('1 of 1 claim holds');
+  expect(verdictLine(addVerdicts([one, other, one]))).toBe('5 of 9 claims hold, 2 in direction, 2 do not');
+});

@@ -1,0 +1,68 @@
+import { buildRun } from '@goshawk/report';
+import type { RunsAt } from './assess.js';
+import type { Tick } from './axis.js';
+import type { FinishedRun } from './measure.js';
+import type { Point } from './point.js';
+
+export interface MadeUpJobs {
+  /** Run times of short jobs, in seconds. */
+  readonly short: readonly number[];
+  readonly long?: readonly number[];
+  readonly seed?: number;
+  readonly policy?: string;
+  readonly slots?: number;
+}
+
+/** A run whose jobs, all submitted at once, take the times that are given; each waits for half of its time. */
+export function finishedRun({
+  short,
+  long = [],
+  seed = 1,
+  policy = 'hawk',
+  slots = 100,
+}: MadeUpJobs): FinishedRun {
+  const all = [...short, ...long];
+  const { run, series } = buildRun({
+    policy,
+    seed,
+    options: { policy },
+    totalSlots: slots,
+    messages: { total: 0, byType: {} },
+    steals: { attempts: 0, successes: 0, probesMoved: 0 },
+    wallSeconds: 1,
+    snapshotIntervalSeconds: 1,
+    jobs: all.map((seconds, index) => ({
+      id: `${index}`,
+      class: index < short.length ? 'short' : 'long',
+      outcome: 'completed',
+      submitSeconds: 0,
+      runtimeSeconds: seconds,
+      taskCount: 1,
+      taskStartsSeconds: [seconds / 2],
+      taskRunSeconds: [seconds / 2],
+    })),
+  });
+  return {
+    run,
+    series,
+    submittedSeconds: 10,
+    jobs: {
+      runtimeSeconds: Float64Array.from(all),
+      isLong: Uint8Array.from(all, (_, index) => (index < short.length ? 0 : 1)),
+    },
+  };
+}
+
+export function tick(x: number, label = `${x}`): Tick {
+  return { x, label, settings: {} };
+}
+
+export function runsAt(x: number, byVariant: Readonly<Record<string, MadeUpJobs | MadeUpJobs[]>>): RunsAt {
+  const finished = Object.entries(byVariant).map(([name, jobs]) => [name, [jobs].flat().map(finishedRun)]);
+  return { tick: tick(x), byVariant: Object.fromEntries(finished) };
+}
+
+/** Points that a series reads back by `valuesAlong`. */
+export function pointsAlong(xs: readonly number[]): Point[] {
+  return xs.map((x) => ({ tick: tick(x), measured: {}, paired: {} }));
+}
