@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Comparison, RunSeries } from '@goshawk/report';
@@ -9,14 +8,11 @@ import { counted } from '../jobs/words.js';
 import { checkReportFile, writeReportFile } from '../replay/report-file.js';
 import { SIMULATE_OPTIONS, type SimulateOptions } from '../simulate/options.js';
 import { checkOptions, partitionNote, planRuns, type Sizing, sizeOf } from '../simulate/plan.js';
-import type { JobSource, RunOutcome, RunRequest } from '../simulate/request.js';
-import { type Survey, survey } from '../simulate/survey.js';
-import { performAll } from '../simulate/threads.js';
-import { RunsTracker } from '../simulate/tracker.js';
+import type { RunOutcome, RunRequest } from '../simulate/request.js';
+import { performShown, sourceOf, surveyShown } from '../simulate/shown.js';
+import type { Survey } from '../simulate/survey.js';
 import { commandLine } from '../terminal/command-line.js';
-import { startProgress } from '../terminal/progress.js';
 import { VERSION } from '../version.js';
-import { jobsShown, openShown } from '../workload.js';
 
 export const simulateCommand = defineCommand({
   name: 'simulate',
@@ -41,29 +37,11 @@ export const simulateCommand = defineCommand({
     const sizing = sizeOf(options, surveyed);
     const requests = planRuns(options, surveyed, sizing);
     announce(context, surveyed, sizing, requests);
-    const { packed } = surveyed;
-    const source: JobSource =
-      packed === undefined ? { kind: 'spec', spec: workload } : { kind: 'packed', packed };
-    const outcomes = await performShown(context, options, requests, source);
+    const source = sourceOf(workload, surveyed);
+    const outcomes = await performShown(context, requests, source, options.parallel);
     return tell(context, options, words, surveyed, sizing, outcomes, report);
   },
 });
-
-function surveyShown(context: Context, workload: string): Promise<Survey> {
-  let jobs = 0;
-  const onJob = () => {
-    jobs++;
-  };
-  return untilInterrupted(
-    context,
-    async () => {
-      const opened = await openShown(context, workload, onJob);
-      jobs = 0;
-      return survey(opened, jobsShown(context, opened, 'surveying jobs', onJob), context.interrupted);
-    },
-    () => `the workload was still being read (${counted(jobs, 'job')} so far); nothing was simulated`,
-  );
-}
 
 function announce(
   context: Context,
@@ -81,37 +59,6 @@ function announce(
   );
   const notes = requests.map(({ policy }) => partitionNote(policy, workers));
   for (const note of new Set(notes)) if (note !== '') context.note(note);
-}
-
-async function performShown(
-  context: Context,
-  options: SimulateOptions,
-  requests: readonly RunRequest[],
-  source: JobSource,
-): Promise<RunOutcome[]> {
-  const parallel = Math.min(options.parallel ?? availableParallelism(), requests.length);
-  const tracker = new RunsTracker(requests);
-  const progress = startProgress(context, 'simulating', tracker.jobs);
-  const work = () =>
-    performAll(
-      requests,
-      source,
-      parallel,
-      (index, now) => {
-        tracker.note(index, now);
-        progress.update(tracker.jobsDone, tracker.describe());
-      },
-      context.interrupted,
-    );
-  try {
-    return await untilInterrupted(context, work, () => {
-      // Before the line that says so.
-      progress.stop();
-      return tracker.whereItStood();
-    });
-  } finally {
-    progress.stop();
-  }
 }
 
 async function tell(

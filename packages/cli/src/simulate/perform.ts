@@ -4,7 +4,7 @@ import { finishRun, type JobResult, RunTally } from '@goshawk/report';
 import { type SimulatedEnd, type SimulatedJob, Simulation } from '@goshawk/simulator';
 import { type Jobs, jobSpecOf, meanOf } from '@goshawk/traces';
 import { estimateOf, parseEstimator } from '../replay/estimates.js';
-import type { RunOutcome, RunProgress, RunRequest } from './request.js';
+import type { JobTimes, RunOutcome, RunProgress, RunRequest } from './request.js';
 
 /** Between two looks at the clock, two progress reports, and two chances to be interrupted. ms */
 const PAUSE_MS = 200;
@@ -32,6 +32,7 @@ export async function perform(
     settings: { policy: request.policy, timings: RELIABLE_TIMINGS },
   });
   const tally = new RunTally({ policy: request.policy.policy, totalSlots: request.workers * request.slots });
+  const jobTimes = request.wantsJobTimes ? noJobTimes(request.jobs) : undefined;
   const startedAt = performance.now();
   let pausedAt = startedAt;
   let jobsDone = 0;
@@ -42,7 +43,9 @@ export async function perform(
     jobsDone += ended.length;
     for (const end of ended) {
       if (!isCounted(end, request)) continue;
-      tally.add(resultOf(end, request.policy.cutoffMs));
+      const result = resultOf(end, request.policy.cutoffMs);
+      tally.add(result);
+      if (jobTimes !== undefined) noteJobTime(jobTimes, end.index, result);
       attempts += end.attempts;
     }
     if (performance.now() - pausedAt < PAUSE_MS) continue;
@@ -68,7 +71,17 @@ export async function perform(
     wallSeconds,
     peakRssBytes: process.resourceUsage().maxRSS * 1_024,
   });
-  return { run: { ...run, tasks: { ...run.tasks, attempts } }, series };
+  const outcome = { run: { ...run, tasks: { ...run.tasks, attempts } }, series };
+  return jobTimes === undefined ? outcome : { ...outcome, jobTimes };
+}
+
+function noJobTimes(jobs: number): JobTimes {
+  return { runtimeSeconds: new Float64Array(jobs).fill(Number.NaN), isLong: new Uint8Array(jobs) };
+}
+
+function noteJobTime({ runtimeSeconds, isLong }: JobTimes, index: number, result: JobResult): void {
+  if (result.outcome === 'completed') runtimeSeconds[index] = result.runtimeSeconds;
+  isLong[index] = result.class === 'long' ? 1 : 0;
 }
 
 async function* arrivals(request: RunRequest, jobs: Jobs): AsyncIterable<Arrival> {

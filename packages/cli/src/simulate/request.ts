@@ -21,6 +21,8 @@ export interface RunRequest {
   readonly countedSeconds: readonly [from: number, to: number];
   readonly jobs: number;
   readonly options: OptionValues;
+  /** Whether the run time of each job is wanted, and not only how they are distributed. */
+  readonly wantsJobTimes?: boolean;
 }
 
 /** Where a run finds its jobs, as plain data: in memory that threads share, or by path or generator. */
@@ -31,6 +33,15 @@ export type JobSource =
 export interface RunOutcome {
   readonly run: Run;
   readonly series: RunSeries;
+  readonly jobTimes?: JobTimes;
+}
+
+/** Of the jobs in the order of the workload. */
+export interface JobTimes {
+  /** NaN where the job did not complete, or is not counted. */
+  readonly runtimeSeconds: Float64Array;
+  /** 1 where the true mean run time of its tasks reaches the cutoff. */
+  readonly isLong: Uint8Array;
 }
 
 export interface RunProgress {

@@ -1,0 +1,75 @@
+import { availableParallelism } from 'node:os';
+import type { Context } from '../context.js';
+import { untilInterrupted } from '../interruption.js';
+import { counted } from '../jobs/words.js';
+import { startProgress } from '../terminal/progress.js';
+import { jobsShown, openShown } from '../workload.js';
+import type { JobSource, RunOutcome, RunRequest } from './request.js';
+import { type Survey, survey } from './survey.js';
+import { performAll } from './threads.js';
+import { RunsTracker } from './tracker.js';
+
+/**
+ * Reads a workload once, and shows how far that has come.
+ *
+ * @throws WorkloadError; InterruptedError that says how far it had come
+ */
+export function surveyShown(context: Context, workload: string): Promise<Survey> {
+  let jobs = 0;
+  const onJob = () => {
+    jobs++;
+  };
+  return untilInterrupted(
+    context,
+    async () => {
+      const opened = await openShown(context, workload, onJob);
+      jobs = 0;
+      return survey(opened, jobsShown(context, opened, 'surveying jobs', onJob), context.interrupted);
+    },
+    () => `the workload was still being read (${counted(jobs, 'job')} so far); nothing was simulated`,
+  );
+}
+
+/** Where runs of a workload find its jobs: in memory, if they are there. */
+export function sourceOf(workload: string, { packed }: Survey): JobSource {
+  return packed === undefined ? { kind: 'spec', spec: workload } : { kind: 'packed', packed };
+}
+
+/**
+ * Performs all runs, and shows how far they have come.
+ *
+ * @param parallel runs at a time; one a core by default
+ * @param label what is shown to be done
+ * @throws InterruptedError that says how far it had come
+ */
+export async function performShown(
+  context: Context,
+  requests: readonly RunRequest[],
+  source: JobSource,
+  parallel: number | undefined,
+  label = 'simulating',
+): Promise<RunOutcome[]> {
+  const lanes = Math.min(parallel ?? availableParallelism(), requests.length);
+  const tracker = new RunsTracker(requests);
+  const progress = startProgress(context, label, tracker.jobs);
+  const work = () =>
+    performAll(
+      requests,
+      source,
+      lanes,
+      (index, now) => {
+        tracker.note(index, now);
+        progress.update(tracker.jobsDone, tracker.describe());
+      },
+      context.interrupted,
+    );
+  try {
+    return await untilInterrupted(context, work, () => {
+      // Before the line that says so.
+      progress.stop();
+      return tracker.whereItStood();
+    });
+  } finally {
+    progress.stop();
+  }
+}
