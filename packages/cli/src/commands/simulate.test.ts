@@ -1,6 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import type { Comparison } from '@goshawk/report';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runHere } from '../terminal.fixture.js';
@@ -27,6 +28,282 @@ async function simulate(...args: string[]): Promise<Comparison> {
 }
 
 const SMALL = ['--workers', '20', '--policy', 'hawk,sparrow'];
+
+/** A trace of the Sparrow simulator's form. */
+async function trOf(...lines: readonly string[]): Promise<string> {
+  const file = join(folder, 'jobs.tr');
+  await writeFile(file, lines.map((line) => `${line}\n`).join(''));
+  return file;
+}
+
+describe('simulate refuses in one line, and leaves no report', () => {
+  const good = () => trOf('0 1 5 5', '1 3 5 5 5 5', '30 1 50 50');
+
+  async function expectRefusal(args: readonly string[], line: string | RegExp): Promise<void> {
+    const report = join(folder, 'refused.html');
+    const asked = args.includes('--report') ? args : [...args, '--report', report];
+    const { exitCode, stdout, stderr } = await runHere(['simulate', ...asked]);
+    expect(stderr).toMatch(line);
+    expect(stderr).toMatch(/^goshawk: [^\n]*\n$/);
+    expect(stdout).toBe('');
+    expect(exitCode).toBe(2);
+    expect(await readdir(folder)).not.toContainEqual(expect.stringMatching(/^refused/));
+  }
+
+  it.each([
+    [
+      'too few durations',
+      '3 3 1 1 1',
+      ':2: 1 of 3 task durations is missing; give one duration for each task',
+    ],
+    ['too many durations', '3 1 1 1 1', ':2: the line has 2 durations for 1 task;'],
+    ['one column', '3', ':2: the line has only 1 of its fields; a line is'],
+    [
+      'a duration that is no number',
+      '3 2 1 1 NaN',
+      ":2: duration 2 of 2 is 'NaN'; it is a number of seconds",
+    ],
+    [
+      'a negative time',
+      '-3 1 1 1',
+      ":2: the submission time is '-3'; it is a number of seconds, zero or more",
+    ],
+  ])('a line with %s', async (_what, line, problem) => {
+    const file = await trOf('0 1 1 1', line);
+    await expectRefusal([file], `goshawk: ${file}${problem}`);
+  });
+
+  it('a duration of our own format that is no number', async () => {
+    const file = join(folder, 'nan.jsonl');
+    await writeFile(file, '{"schema":"goshawk.trace/1"}\n{"submitSeconds":0,"durationsSeconds":[1,NaN]}\n');
+    await expectRefusal([file], `goshawk: ${file}:2: not JSON: `);
+  });
+
+  it('an empty trace, of any form', async () => {
+    const file = await trOf();
+    await expectRefusal([file], `goshawk: ${file}: the trace is empty; known formats are tr, `);
+    const headed = await traceOf();
+    await expectRefusal([headed], `goshawk: ${headed}: the trace is empty; a job is a line of JSON`);
+  });
+
+  it('a truncated part of the Google tables, and a row of too few columns', async () => {
+    const rows = { job_events: '', task_events: '' };
+    for (let job = 1; job <= 500; job++) {
+      const row = (seconds: number, rest: string) => `${Math.round(seconds * 1e6)},,${job},${rest}\n`;
+      rows.job_events += row(job, '0,u,0,n,l') + row(job + 0.9, '4,u,0,n,l');
+      for (const [at, event] of [
+        [0.1, 0],
+        [0.2, 1],
+        [0.8, 4],
+      ] as const) {
+        rows.task_events += row(job + at, `0,,${event},u,0,0,0.5,0.5,0.5,0`);
+      }
+    }
+    const tables = join(folder, 'google');
+    const part = join(tables, 'task_events', 'part-00000-of-00500.csv.gz');
+    for (const [table, text] of Object.entries(rows)) {
+      await mkdir(join(tables, table), { recursive: true });
+      await writeFile(join(tables, table, 'part-00000-of-00500.csv.gz'), gzipSync(text));
+    }
+    const { workload } = await simulate(tables, '--workers', '20');
+    expect(workload).toMatchObject({ jobs: 500, tasks: 500 });
+    const whole = gzipSync(rows.task_events);
+    await writeFile(part, whole.subarray(0, whole.length >> 1));
+    await expectRefusal(
+      [tables, '--workers', '20'],
+      /part-00000-of-00500\.csv\.gz:\d+: the gzip data ends too early; copy or download the file again/,
+    );
+    await writeFile(part, gzipSync(rows.task_events.replace(',0.5,0.5,0.5,0\n', ',0.5\n')));
+    await expectRefusal([tables, '--workers', '20'], /csv\.gz:1: the line has 10 columns in place of 13/);
+  });
+
+  const options: [what: string, args: string[], line: string][] = [
+    ['no schedulers', ['--schedulers', '0'], '--schedulers: 0 is out of range; it must be from 1 to 10000'],
+    ['no load', ['--load', '0'], '--load: 0 is out of range; it must be from 0.001 to 100'],
+    ['no seeds', ['--seeds', '0'], '--seeds: 0 is out of range; it must be from 1 to 1000'],
+    ['no thread', ['--parallel', '0'], '--parallel: 0 is out of range; it must be from 1 to 64'],
+    ['no worker', ['--workers', '0'], '--workers: 0 is out of range; it must be from 1 to 200000'],
+    [
+      'a percentile past the last',
+      ['--cutoff', 'p101'],
+      '--cutoff: "p101" is neither a number of seconds nor p90',
+    ],
+    ['a negative cutoff', ['--cutoff', '-3'], '--cutoff: "-3" is neither a number of seconds nor p90'],
+    [
+      'an estimator that there is not',
+      ['--estimator', 'crystal-ball'],
+      '--estimator: there is no estimator "crystal-ball"; known: oracle, given, noisy:LOW-HIGH',
+    ],
+    [
+      'a negative delay',
+      ['--network-delay', '-1ms'],
+      '--network-delay: "-1ms" is not a duration; write a number with a unit',
+    ],
+    [
+      'too large a partition',
+      ['--short-partition', '1.5'],
+      '--short-partition: "1.5" is neither a fraction from 0 to 1,',
+    ],
+    [
+      'a policy that there is not',
+      ['--policy', 'hawk,eagle'],
+      'unknown policy "eagle"; known policies: hawk, ',
+    ],
+    [
+      'a resource without an amount',
+      ['--resources', 'gpu'],
+      '--resources: "gpu" is not NAME=AMOUNT; write them as',
+    ],
+    [
+      'one worker for a policy that divides them',
+      ['--policy', 'hawk,split', '--workers', '1'],
+      '--workers 1: split divides the workers between short and long jobs, and one cannot be divided; give two or more',
+    ],
+    [
+      'trimming that leaves nothing',
+      ['--warm-up', '2s', '--cool-down', '5s'],
+      '--warm-up and --cool-down leave none of the 3 jobs, which are submitted over 30 s; give less',
+    ],
+    [
+      'a report in no folder',
+      ['--report', '/no/such/folder/x.html'],
+      '--report: /no/such/folder is no folder that can be',
+    ],
+    ['a report in place of a folder', ['--report', '/'], '--report: / is a folder; name a file'],
+    [
+      'a report in place of a device',
+      ['--report', '/dev/null'],
+      '--report: /dev/null is no ordinary file; name another',
+    ],
+  ];
+  it.each(options)('%s', async (_what, args, line) => {
+    await expectRefusal([await good(), ...args], `goshawk: ${line}`);
+  });
+
+  it('a report in place of the workload', async () => {
+    const file = await good();
+    await expectRefusal([file, '--report', file], `goshawk: --report: ${file} is the workload itself`);
+    expect(await readFile(file, 'utf8')).toMatch(/^0 1 5 5\n/);
+  });
+
+  it('a load where there is none to be made', async () => {
+    await expectRefusal(
+      [await trOf('5 1 5 5', '5 1 5 5'), '--load', '0.9'],
+      'goshawk: --load: all jobs of the workload are submitted at once; give --workers instead',
+    );
+    await expectRefusal(
+      [await trOf('5 1 0 0', '6 1 0 0'), '--load', '0.9'],
+      'goshawk: --load: all tasks of the workload take 0 s; give --workers instead',
+    );
+    await expectRefusal(
+      [await trOf('5 1 1e9 1e9', '6 1 1e9 1e9'), '--load', '0.9'],
+      /^goshawk: --load: 0\.9 takes 2,222,222,222 workers, and 200,000 are the most there can be/,
+    );
+  });
+
+  it('tasks that no worker has room for', async () => {
+    const job = { submitSeconds: 0, durationsSeconds: [1], demand: { memory: 1024 } };
+    await expectRefusal(
+      [await traceOf({ ...job, name: 'sort' })],
+      'goshawk: a task of "sort" needs 1024 of memory, and a worker has 0; say what workers have: --resources memory=1024',
+    );
+    const staged = { submitSeconds: 0, stages: [{ name: 'a', durationsSeconds: [1], demand: { cpu: 3 } }] };
+    await expectRefusal(
+      [await traceOf({ submitSeconds: 0, durationsSeconds: [1] }, staged), '--slots', '2'],
+      'goshawk: a task of job 2 needs 3 of cpu, and a worker has 2; say what workers have: --resources cpu=3',
+    );
+  });
+
+  it('what is wrong with an option before the workload is read', async () => {
+    await expectRefusal(['no/such.tr', '--cutoff', 'p101'], '--cutoff');
+    await expectRefusal(['no/such.tr', '--estimator', 'x'], '--estimator');
+  });
+});
+
+describe('simulate takes', () => {
+  it('jobs in any order, from the first submission on', async () => {
+    const shuffled = await simulate(await trOf('130 1 7 7', '100 2 5 5 5', '107 1 2 2'), ...SMALL);
+    const sorted = await simulate(await trOf('0 2 5 5 5', '7 1 2 2', '30 1 7 7'), ...SMALL);
+    expect(shuffled.workload).toMatchObject({ jobs: 3, spanSeconds: 30 });
+    expect(shuffled.runs.map((run) => run.runtimeSeconds)).toEqual(
+      sorted.runs.map((run) => run.runtimeSeconds),
+    );
+  });
+
+  it('a job of more tasks than slots: it goes round', async () => {
+    const trace = await trOf(`0 5000 1${' 1'.repeat(5_000)}`);
+    const policies = 'hawk,sparrow,central,split';
+    for (const cutoff of ['10', '0.5']) {
+      const { runs } = await simulate(trace, '--workers', '3', '--policy', policies, '--cutoff', cutoff);
+      expect(runs).toHaveLength(4);
+      for (const { jobs, tasks, runtimeSeconds } of runs) {
+        expect(jobs.completed).toBe(1);
+        expect(tasks).toEqual({ submitted: 5_000, completed: 5_000, attempts: 5_000 });
+        // On one, two or three of the workers, whichever its class may use.
+        expect(runtimeSeconds.all.max).toBeGreaterThan(5_000 / 3);
+        expect(runtimeSeconds.all.max).toBeLessThan(5_010);
+      }
+    }
+  });
+
+  it('more probes than there are workers', async () => {
+    const trace = await trOf('0 1 5 5', '1 3 5 5 5 5', '30 1 50 50');
+    const { runs } = await simulate(
+      trace,
+      '--probe-ratio',
+      '50',
+      '--workers',
+      '10',
+      '--policy',
+      'hawk,sparrow',
+    );
+    for (const { jobs } of runs) expect(jobs).toEqual({ submitted: 3, completed: 3, failed: 0 });
+  });
+
+  it('one worker, and says that none is kept free of long tasks', async () => {
+    const trace = await trOf('0 1 5 5', '1 3 5 5 5 5', '30 1 50 50');
+    const args = ['simulate', trace, '--workers', '1', '--cutoff', '10', '--parallel', '1', '--json'];
+    const { exitCode, stdout, stderr } = await runHere([...args, '--policy', 'hawk,sparrow']);
+    expect(exitCode).toBe(0);
+    const { runs } = JSON.parse(stdout) as Comparison;
+    expect(runs.map(({ jobs }) => jobs.completed)).toEqual([3, 3]);
+    const notes = stderr.split('\n').filter((line) => line.includes('kept free'));
+    expect(notes).toEqual(['hawk: 17% of one worker is none: no worker is kept free of long tasks']);
+    const large = await runHere(['simulate', trace, '--workers', '6', '--parallel', '1', '--json']);
+    expect(large.stderr).not.toContain('kept free');
+  });
+
+  it('jobs that are submitted at once, and tasks that take no time', async () => {
+    const { runs, workload } = await simulate(
+      await trOf('3 2 0 0 0', '3 1 0 0'),
+      '--short-partition',
+      'auto',
+    );
+    expect(workload).toMatchObject({ spanSeconds: 0, taskSeconds: 0 });
+    expect(runs[0]).toMatchObject({ jobs: { completed: 2 }, options: { load: null, shortPartition: 0 } });
+  });
+
+  it('warm-up and cool-down off the results', async () => {
+    const trace = await trOf('0 1 5 5', '10 3 5 5 5 5', '30 1 50 50');
+    const counted = async (...args: string[]) =>
+      (await simulate(trace, '--workers', '5', ...args)).runs[0]!.jobs.submitted;
+    expect(await counted()).toBe(3);
+    expect(await counted('--warm-up', '5s')).toBe(2);
+    expect(await counted('--warm-up', '5s', '--cool-down', '5s')).toBe(1);
+    expect(await counted('--warm-up', '10s', '--cool-down', '20s')).toBe(1);
+    // Stretched to three times the time.
+    const stretched = ['--load', `${65 / 30 / 5 / 3}`, '--warm-up', '29s'];
+    expect(await counted(...stretched)).toBe(2);
+  });
+
+  it('a report that is there already: it is written anew', async () => {
+    const report = join(folder, 'out.html');
+    await writeFile(report, 'old');
+    await simulate(await trOf('0 1 5 5'), '--workers', '5', '--report', report);
+    expect(await readFile(report, 'utf8')).toMatch(/^<!doctype html>/i);
+    expect(await readdir(folder)).not.toContainEqual(expect.stringContaining('partial'));
+  });
+});
 
 describe('a simulated job', () => {
   const staged = {

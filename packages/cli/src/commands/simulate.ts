@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Comparison, RunSeries } from '@goshawk/report';
+import { formatTally } from '@goshawk/traces';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { untilInterrupted } from '../interruption.js';
@@ -45,7 +46,7 @@ export const simulateCommand = defineCommand({
 
 function announce(
   context: Context,
-  { record }: Survey,
+  { record, tallied }: Survey,
   { workers, offeredLoad }: Sizing,
   requests: readonly RunRequest[],
 ): void {
@@ -57,6 +58,7 @@ function announce(
     `${record.name}: ${counted(record.jobs, 'job')} of ${counted(record.tasks, 'task')} on ${counted(workers, 'worker')}, ` +
       `${load}; long from a mean task time of ${Number((cutoffMs / 1_000).toPrecision(6))} s on`,
   );
+  for (const line of formatTally(tallied)) context.note(line);
   const notes = requests.map(({ policy }) => partitionNote(policy, workers));
   for (const note of new Set(notes)) if (note !== '') context.note(note);
 }

@@ -1,6 +1,14 @@
 import { nearestRank } from '@goshawk/core';
 import type { Workload as WorkloadRecord } from '@goshawk/report';
-import { JobPacker, type Jobs, type PackedJobs, sum, type Workload, WorkloadError } from '@goshawk/traces';
+import {
+  JobPacker,
+  type Jobs,
+  type PackedJobs,
+  sum,
+  type Tallied,
+  type Workload,
+  WorkloadError,
+} from '@goshawk/traces';
 import type { WorkloadFacts } from '../settings.js';
 import { LargestDemands } from './capacity.js';
 
@@ -10,6 +18,8 @@ export interface Survey {
   readonly facts: WorkloadFacts;
   readonly firstSubmitSeconds: number;
   readonly demands: LargestDemands;
+  /** What of the file did not become jobs as it was. */
+  readonly tallied: readonly Tallied[];
   /** How many jobs are submitted within a time, both ends included, that counts from the first submission. */
   countWithin(fromSeconds: number, toSeconds: number): number;
   /** All jobs, if they are not too many; so that nobody has to read them again. */
@@ -59,6 +69,7 @@ export async function survey(workload: Workload, jobs: Jobs, signal?: AbortSigna
     },
     firstSubmitSeconds: first,
     demands,
+    tallied: workload.tallied,
     countWithin: (from, to) =>
       submits.reduce((count, at) => count + (at - first >= from && at - first <= to ? 1 : 0), 0),
     packed: packer.finish(),
