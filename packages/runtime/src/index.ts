@@ -1,5 +1,22 @@
 export { Codec, DecodeError, EncodeError, wireFormat } from './codec/index.js';
 export * from './daemons/index.js';
 export type { MessageHandled, MessageSent, SleepEnded, TimerFired } from './diagnostics/channels.js';
-export { Host, type HostOptions, type Logger, SILENT_LOGGER } from './driver/index.js';
+export {
+  type Alarm,
+  addWorker,
+  type Enter,
+  Host,
+  type HostOptions,
+  type Logger,
+  type Post,
+  SILENT_LOGGER,
+} from './driver/index.js';
+export {
+  type Executor,
+  type Outcome as RunOutcome,
+  type Run,
+  type RunOrder,
+  type RunSink,
+  SleepExecutor,
+} from './executors/index.js';
 export * from './mailbox/index.js';

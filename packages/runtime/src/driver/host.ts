@@ -9,6 +9,7 @@ import {
 } from '@goshawk/core';
 import { type AddressNames, Codec } from '../codec/index.js';
 import { ThrottledLog } from '../mailbox/log.js';
+import type { Alarm } from './alarm.js';
 import type { BuildMachine, Enter, Hosted, PartyOptions, Post } from './contract.js';
 import { type Door, describeInput, type Input } from './input.js';
 import type { Logger } from './logger.js';
@@ -31,6 +32,8 @@ export interface HostOptions {
   readonly roleOf?: (party: Address) => Role | undefined;
   /** Monotonic, ms. */
   readonly clock?: () => Millis;
+  /** By that clock; Node's timers unless a test has a time of its own. */
+  readonly alarm?: Alarm;
   /** A peer that sends what is no message is logged once in so long. */
   readonly refusalLogIntervalMs?: Millis;
 }
@@ -68,7 +71,7 @@ export class Host {
     this.#codec = new Codec(options.names);
     this.#clock = options.clock ?? (() => performance.now());
     this.#random = Random.seeded(options.seed);
-    this.#timers = new TimerQueue(this.#clock);
+    this.#timers = new TimerQueue(this.#clock, options.alarm);
     this.#complaints = new ThrottledLog(
       options.logger,
       options.refusalLogIntervalMs ?? REFUSAL_LOG_INTERVAL_MS,

@@ -1,3 +1,4 @@
+export type { Alarm } from './alarm.js';
 export type { BuildMachine, Enter, Hosted, PartyOptions, Post } from './contract.js';
 export { Host, type HostOptions } from './host.js';
 export { type Logger, SILENT_LOGGER } from './logger.js';

@@ -1,12 +1,13 @@
 import { IndexedHeap, invariant, type Millis } from '@goshawk/core';
 import { timerFired } from '../diagnostics/channels.js';
-
-/** The longest delay that Node takes; it fires at once for anything longer. 24.8 days. */
-const NODE_DELAY_MAX_MS = 2 ** 31 - 1;
+import { type Alarm, NodeAlarm } from './alarm.js';
 
 /** The timers of one machine, each named by (timer, key). */
 export interface NamedTimers {
-  /** Calls the machine at `at` or a little later, never before; moves the timer if it is set already. */
+  /**
+   * Calls the machine at `at` or a little later, never before and never from within; moves the timer if it is
+   * set already. Timers of one time fire in the order in which they were set; one for the past is one for now.
+   */
   set(timer: string, key: number, at: Millis): void;
   clear(timer: string, key: number): void;
 }
@@ -18,10 +19,12 @@ interface Entry {
   readonly key: number;
   readonly ids: Map<number, number>;
   readonly wake: Wake;
+  /** Counts what is set. */
+  sequence: number;
 }
 
 /**
- * All timers of a process in one heap, with one timer of Node's for the first of them. Machines set, move and
+ * All timers of a process in one heap, with one alarm for the first of them. Machines set, move and
  * clear timers far more often than these fire (each question that is answered in time clears one), and
  * in a heap that costs a few comparisons and no object of the event loop.
  */
@@ -31,14 +34,16 @@ export class TimerQueue {
   readonly #heap = new IndexedHeap();
   readonly #entries: (Entry | undefined)[] = [];
   readonly #freeIds: number[] = [];
-  #armed: NodeJS.Timeout | undefined;
-  /** When the armed timer wakes us. Never later than the first entry is due, maybe earlier. */
+  readonly #alarm: Alarm;
+  #sequence = 0;
+  /** When the alarm wakes us. Never later than the first entry is due, maybe earlier. */
   #armedFor: Millis = Number.POSITIVE_INFINITY;
   #closed = false;
 
   /** @param clock monotonic, ms */
-  constructor(clock: () => Millis) {
+  constructor(clock: () => Millis, alarm: Alarm = new NodeAlarm(clock)) {
     this.#clock = clock;
+    this.#alarm = alarm;
   }
 
   get size(): number {
@@ -60,10 +65,11 @@ export class TimerQueue {
         let id = ids.get(key);
         if (id === undefined) {
           id = this.#freeIds.pop() ?? this.#entries.length;
-          this.#entries[id] = { timer, key, ids, wake };
+          this.#entries[id] = { timer, key, ids, wake, sequence: 0 };
           ids.set(key, id);
         }
-        this.#heap.set(id, at);
+        this.#entries[id]!.sequence = this.#sequence++;
+        this.#heap.set(id, Math.max(at, this.#clock()));
         this.#arm();
       },
       clear: (timer, key) => {
@@ -76,40 +82,51 @@ export class TimerQueue {
   /** Nothing fires any more. */
   close(): void {
     this.#closed = true;
-    clearTimeout(this.#armed);
+    this.#alarm.clear();
     for (const id of [...this.#heap.ids()]) this.#forget(id);
   }
 
-  #forget(id: number): Entry {
-    const entry = this.#entries[id]!;
-    entry.ids.delete(entry.key);
+  #forget(id: number): void {
+    const { ids, key } = this.#entries[id]!;
+    ids.delete(key);
     this.#entries[id] = undefined;
     this.#heap.delete(id);
     this.#freeIds.push(id);
-    return entry;
   }
 
-  /** Leaves an armed timer alone that comes early enough: it will find nothing due and arm the next one. */
+  /** Leaves an alarm alone that comes early enough: it will find nothing due and arm the next one. */
   #arm(): void {
     const at = this.#heap.topKey();
     if (at >= this.#armedFor || this.#closed) return;
-    clearTimeout(this.#armed);
     this.#armedFor = at;
-    // Rounded up, since Node rounds down; it counts from the start of its turn besides, so it may still be
-    // early by our clock.
-    const delay = Math.min(Math.max(1, Math.ceil(at - this.#clock())), NODE_DELAY_MAX_MS);
-    this.#armed = setTimeout(this.#onTimeout, delay);
+    this.#alarm.setFor(at, this.#onAlarm);
   }
 
-  readonly #onTimeout = (): void => {
+  readonly #onAlarm = (): void => {
     this.#armedFor = Number.POSITIVE_INFINITY;
     // A machine that sets a timer for now from within one must not keep the event loop here for ever.
-    for (let left = this.#heap.size; left > 0 && this.#heap.topKey() <= this.#clock(); left--) {
-      const at = this.#heap.topKey();
-      const { timer, key, wake } = this.#forget(this.#heap.top());
+    let left = this.#heap.size;
+    while (left > 0 && this.#heap.topKey() <= this.#clock()) left -= this.#fireNext();
+    this.#arm();
+  };
+
+  /** Fires what is due first, in order, unless one clears or moves another. @returns how many were due */
+  #fireNext(): number {
+    const at = this.#heap.topKey();
+    const due: [id: number, entry: Entry][] = [];
+    while (this.#heap.size > 0 && this.#heap.topKey() === at) {
+      const id = this.#heap.top();
+      this.#heap.delete(id);
+      due.push([id, this.#entries[id]!]);
+    }
+    if (due.length > 1) due.sort(([, one], [, other]) => one.sequence - other.sequence);
+    for (const [id, entry] of due) {
+      if (this.#closed || this.#entries[id] !== entry || this.#heap.has(id)) continue;
+      this.#forget(id);
+      const { timer, key, wake } = entry;
       if (timerFired.hasSubscribers) timerFired.publish({ timer, lateMs: this.#clock() - at });
       wake(timer, key);
     }
-    this.#arm();
-  };
+    return due.length;
+  }
 }

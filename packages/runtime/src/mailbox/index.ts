@@ -13,4 +13,5 @@ export * from './errors.js';
 export { DEFAULT_LIMITS, type MailboxLimits, PARTY_INDEX_MAX } from './limits.js';
 export type { Logger } from './log.js';
 export { Mailbox, type MailboxOptions, type SendResult } from './mailbox.js';
+export { pack, unpack } from './msgpack.js';
 export { ANY_INCARNATION, type PartyName, parsePartyName, partyName, processName } from './party-name.js';
