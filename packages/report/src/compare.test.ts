@@ -84,7 +84,7 @@ describe('the JSON contract goshawk.comparison/1', () => {
     expect(Object.keys(json)).toEqual(['schema', 'workload', 'cluster', 'runs', 'ratios']);
     const [first] = json.runs;
     for (const key of [
-      'policy seed options jobs tasks runtimeSeconds queueingSeconds utilisation messages steals predictor',
+      'policy seed options jobs tasks runtimeSeconds queueingSeconds utilisation messages steals predictor series',
       'events wallSeconds eventsPerSecond peakRssBytes',
     ].flatMap((keys) => keys.split(' '))) {
       expect(first).toHaveProperty(key);

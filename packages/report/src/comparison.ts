@@ -53,15 +53,44 @@ export interface Utilisation {
 
 /**
  * Where the run time of the jobs of a class went, in mean seconds a job, along each job's last task: the
- * one that ended last and so decided the run time. `queueing` is from the job's submission to that task's
- * start, `running` its run, `reporting` what was left until the client knew. They add up to the mean run time.
+ * one that ended last and so decided the run time. `queueing` is from the job's submission until a slot was
+ * free for that task, or until its start where the binding between the two is not known; `running` its run,
+ * `reporting` what was left until the end was known. They add up to the mean run time.
  */
 export interface TimeParts {
   readonly queueing: number;
-  /** The part of the wait that is the round trip between a free slot and its task, where it was measured. */
+  /** The round trip between a free slot and its task, where it is known; part of the queueing elsewhere. */
   readonly binding?: number;
   readonly running: number;
   readonly reporting?: number;
+}
+
+/**
+ * The cluster over a run, in columns of equal length: at most 500 points, however long it was. Each point
+ * stands for the snapshots since the one before it, and levels are their means.
+ */
+export interface Series {
+  /** From one point to the next; a multiple of the interval between snapshots. */
+  readonly intervalSeconds: number;
+  /** Since the start. */
+  readonly seconds: readonly number[];
+  readonly busySlots: readonly number[];
+  /** Tasks that were submitted and have not started, wherever they wait. */
+  readonly waitingTasks: ByClass<readonly number[]>;
+  readonly jobsUnderway: ByClass<readonly number[]>;
+  /** From the cluster's own counters, which are read less often; null where nobody read them. */
+  readonly counted: CountedSeries | null;
+}
+
+/** What happened since the reading before, or since the start, in columns of equal length. */
+export interface CountedSeries {
+  /** Of each reading, since the start. */
+  readonly seconds: readonly number[];
+  readonly stealAttempts: readonly number[];
+  readonly stealSuccesses: readonly number[];
+  readonly probesMoved: readonly number[];
+  /** Probes and placed tasks that wait in the workers' queues at the reading; null where it is not known. */
+  readonly queuedEntries: readonly (number | null)[];
 }
 
 export interface PredictorAccuracy {
@@ -97,6 +126,7 @@ export interface Run {
   readonly timeParts: ByClass<TimeParts | null>;
   readonly messages: Messages;
   readonly steals: Steals;
+  readonly series: Series;
   readonly predictor: PredictorAccuracy | null;
   /** Events handled by the simulator; null in a live run. */
   readonly events: number | null;

@@ -35,4 +35,21 @@ export interface RunSetup {
    * start before the submission counts as no wait; beyond it the measurement is refused. 0 by default.
    */
   readonly clockToleranceSeconds?: number;
+  /**
+   * What a message takes one way, where it is known, as in a simulation. A worker with a free slot asks for
+   * the task and is told, so binding takes two of them; the news of the end takes one; and so does that of
+   * a start, which is known from the end.
+   */
+  readonly messageSeconds?: number;
+}
+
+/** The cluster's own counters at one moment of a run; all but the last count from its beginning. */
+export interface CounterReading {
+  /** On the clock of the jobs. */
+  readonly seconds: number;
+  readonly stealAttempts: number;
+  readonly stealSuccesses: number;
+  readonly probesMoved: number;
+  /** Probes and placed tasks in the workers' queues at that moment, where it is known. */
+  readonly queuedEntries?: number;
 }

@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { MeasurementError, UnfinishedRunError } from './errors.js';
 import type { JobResult } from './job-result.js';
-import { buildRun } from './run.js';
+import { buildRun, finishRun } from './run.js';
 import { job, measurements } from './sample-runs.fixture.js';
+import { RunTally } from './tally.js';
 
 const build = (jobs: JobResult[], fields = {}) => buildRun(measurements(jobs, fields));
 
@@ -55,7 +56,11 @@ describe('a run worked out by hand', () => {
   });
 
   test('tasks wait from submission to start', () => {
-    expect(series.queued?.map(([, tasks]) => tasks)).toEqual([1, 0, 0, 0]);
+    expect(run.series.waitingTasks).toEqual({ short: [1, 0, 0, 0], long: [0, 0, 0, 0] });
+  });
+
+  test('jobs are under way until their end is known', () => {
+    expect(run.series.jobsUnderway).toEqual({ short: [1, 1, 0, 0], long: [1, 1, 1, 1] });
   });
 
   test('time goes where the task that ended last spent it', () => {
@@ -81,13 +86,13 @@ describe('what counts and what does not', () => {
       taskStartsSeconds: [1, 2],
       taskRunSeconds: [1, 1],
     });
-    const { run, series } = build([failed, job({ id: 'good', runSeconds: 6 })]);
+    const { run } = build([failed, job({ id: 'good', runSeconds: 6 })]);
     expect(run.jobs).toEqual({ submitted: 2, completed: 1, failed: 1 });
     expect(run.tasks).toEqual({ submitted: 4, completed: 2, attempts: 3 });
     expect(run.runtimeSeconds.all.count).toBe(1);
     expect(run.queueingSeconds.all.count).toBe(3);
     // The task that never started waits until the job is given up at 5 s.
-    expect(series.queued?.map(([, tasks]) => tasks)).toEqual([2, 1, 1, 1, 0, 0, 0]);
+    expect(run.series.waitingTasks.short).toEqual([2, 1, 1, 1, 0, 0, 0]);
   });
 
   test('retries hold slots and decide the end, but the wait is that for the first attempt', () => {
@@ -102,6 +107,40 @@ describe('what counts and what does not', () => {
     expect(run.queueingSeconds.short.max).toBe(1);
     expect(series.utilisation?.map(([, share]) => share * 4)).toEqual([1, 0, 0, 1, 1, 1, 0]);
     expect(run.timeParts.short).toEqual({ queueing: 4, running: 3, reporting: 0 });
+  });
+
+  test('a job that is not counted holds slots and waits, and that is all', () => {
+    const tally = new RunTally({ policy: 'hawk', totalSlots: 4, snapshotIntervalSeconds: 1 });
+    tally.add(SHORT);
+    tally.addUncounted(LONG);
+    const { run } = finishRun(tally, measurements([]));
+    expect(run.jobs).toEqual({ submitted: 1, completed: 1, failed: 0 });
+    expect(run.tasks).toEqual({ submitted: 1, completed: 1, attempts: 1 });
+    expect(run.runtimeSeconds.long.count).toBe(0);
+    expect(run.queueingSeconds.all.count).toBe(1);
+    expect(run.series).toEqual(build([LONG, SHORT]).run.series);
+    expect(run.utilisation).toEqual(build([LONG, SHORT]).run.utilisation);
+  });
+
+  test('a job that is not counted may not be unfinished either', () => {
+    const tally = new RunTally({ policy: 'hawk', totalSlots: 4 });
+    tally.addUncounted(job({ outcome: 'unfinished' }));
+    expect(() => finishRun(tally, measurements([]))).toThrow(UnfinishedRunError);
+  });
+
+  test('where the time of a message is known, binding is a round trip and the end is news one way', () => {
+    // Submitted at 0, free at 1, asked and bound until 1.5, run until 3.5, known at 3.75.
+    const known = job({ waitSeconds: 1.75, runSeconds: 2, runtimeSeconds: 3.75 });
+    const { run } = build([known], { messageSeconds: 0.25 });
+    expect(run.timeParts.short).toEqual({ queueing: 1, binding: 0.5, running: 2, reporting: 0.25 });
+  });
+
+  test('a slot that seems to run two tasks for a moment is busy once', () => {
+    const early = job({ waitSeconds: 1, runSeconds: 2.01 });
+    const next = job({ waitSeconds: 3, runSeconds: 2 });
+    const { run } = build([early, next], { totalSlots: 1 });
+    expect(run.utilisation.max).toBe(1);
+    expect(run.series.busySlots).toEqual([1, 1, 1, 1, 0]);
   });
 
   test('a class without jobs has empty distributions and no parts', () => {
@@ -191,8 +230,9 @@ describe('conservation', () => {
   test('busy slots at whole seconds add up to the task seconds, waiting tasks to the queueing', () => {
     fc.assert(
       fc.property(results, (all) => {
-        const { run, series } = build(all);
-        const busy = series.utilisation!.reduce((sum, [, share]) => sum + share * 4, 0);
+        // More slots than the tasks can fill.
+        const { run, series } = build(all, { totalSlots: 1000 });
+        const busy = series.utilisation!.reduce((sum, [, share]) => sum + share * 1000, 0);
         const taskSeconds = all
           .flatMap((each) => [...(each.taskRunSeconds as number[])])
           .reduce((sum, each) => sum + each, 0);
@@ -202,7 +242,8 @@ describe('conservation', () => {
         const atZero = all
           .filter(({ submitSeconds }) => submitSeconds === 0)
           .reduce((sum, each) => sum + each.taskCount, 0);
-        const waiting = series.queued!.reduce((sum, [, tasks]) => sum + tasks, 0);
+        const { short, long } = run.series.waitingTasks;
+        const waiting = [...short, ...long].reduce((sum, tasks) => sum + tasks, 0);
         expect(waiting + atZero).toBeCloseTo(count * mean!, 6);
       }),
     );

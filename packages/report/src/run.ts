@@ -9,7 +9,7 @@ import type {
   TimeParts,
 } from './comparison.js';
 import { type Distribution, summariseSorted } from './distribution.js';
-import type { JobResult, RunSetup } from './job-result.js';
+import type { CounterReading, JobResult, RunSetup } from './job-result.js';
 import { mergeSorted } from './samples.js';
 import { RunTally } from './tally.js';
 
@@ -23,6 +23,8 @@ export interface RunFacts {
   readonly events?: number | null;
   readonly wallSeconds: number;
   readonly peakRssBytes?: number | null;
+  /** In the order of time. */
+  readonly readings?: readonly CounterReading[];
 }
 
 export interface RunMeasurements extends RunSetup, RunFacts {
@@ -30,7 +32,7 @@ export interface RunMeasurements extends RunSetup, RunFacts {
   readonly jobs: Iterable<JobResult>;
 }
 
-/** What the charts need beyond the numbers of a run: every run time, and the cluster over time. */
+/** What is too long for a comparison: every run time, and every snapshot. */
 export interface RunSeries {
   readonly policy: string;
   /** Seconds, in any order. */
@@ -38,8 +40,6 @@ export interface RunSeries {
   readonly longRuntimes: readonly number[] | Float64Array;
   /** [seconds since the start, share of slots that are busy] */
   readonly utilisation?: readonly (readonly [number, number])[];
-  /** [seconds since the start, tasks submitted and not started] */
-  readonly queued?: readonly (readonly [number, number])[];
   /** Mean seconds a job; the run's own `timeParts` are shown where it is left out. */
   readonly breakdown?: ByClass<TimeParts | null>;
 }
@@ -86,6 +86,7 @@ export function finishRun(tally: RunTally, facts: RunFacts): { run: Run; series:
     timeParts: tally.timeParts(),
     messages,
     steals,
+    series: tally.series(facts.readings),
     predictor: facts.predictor ?? null,
     events,
     wallSeconds,
@@ -97,7 +98,6 @@ export function finishRun(tally: RunTally, facts: RunFacts): { run: Run; series:
     shortRuntimes: runtimes.short,
     longRuntimes: runtimes.long,
     utilisation: utilisation.points,
-    queued: tally.queued(),
   };
   return { run, series };
 }

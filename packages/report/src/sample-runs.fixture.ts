@@ -63,6 +63,13 @@ export function sampleRun(policy: string, seed: number, slowness: number, jobs =
       options: { policy, cutoff: 'p90', 'steal-cap': policy === 'hawk' ? 10 : 0, seed },
       totalSlots: 40,
       snapshotIntervalSeconds: 0.1,
+      readings: [1, 2, 3, 4, 5, 6].map((seconds) => ({
+        seconds,
+        stealAttempts: policy === 'hawk' ? seconds * 10 : 0,
+        stealSuccesses: policy === 'hawk' ? seconds * 4 : 0,
+        probesMoved: policy === 'hawk' ? seconds * 6 : 0,
+        queuedEntries: 6 - seconds,
+      })),
     }),
   );
 }

@@ -16,18 +16,13 @@ describe('snapshots', () => {
     const snapshots = new Snapshots(10, 1);
     snapshots.add(11, 13);
     snapshots.add(11.5, 12.5);
-    expect(snapshots.until(14)).toEqual([
-      [1, 1],
-      [2, 2],
-      [3, 0],
-      [4, 0],
-    ]);
+    expect([...snapshots.until(14)]).toEqual([1, 2, 0, 0]);
   });
 
   test('do not see what begins and ends between two instants', () => {
     const snapshots = new Snapshots(0, 100);
     snapshots.add(101, 199);
-    expect(snapshots.until(300).map(([, open]) => open)).toEqual([0, 0, 0]);
+    expect([...snapshots.until(300)]).toEqual([0, 0, 0]);
   });
 
   test('agree with counting the intervals one by one', () => {
@@ -35,7 +30,8 @@ describe('snapshots', () => {
       fc.property(intervals, fc.constantFrom(0.5, 1, 3), (all, intervalSeconds) => {
         const snapshots = new Snapshots(0, intervalSeconds);
         for (const { from, to } of all) snapshots.add(from, to);
-        for (const [seconds, open] of snapshots.until(130)) {
+        for (const [index, open] of snapshots.until(130).entries()) {
+          const seconds = (index + 1) * intervalSeconds;
           expect(open).toBe(all.filter(({ from, to }) => from <= seconds && seconds < to).length);
         }
       }),
@@ -50,7 +46,7 @@ describe('snapshots', () => {
       fc.property(aligned, (all) => {
         const snapshots = new Snapshots(0, 1);
         for (const { from, to } of all) snapshots.add(from, to);
-        const seen = snapshots.until(600).reduce((sum, [, open]) => sum + open, 0);
+        const seen = snapshots.until(600).reduce((sum, open) => sum + open, 0);
         expect(seen).toBe(all.reduce((sum, { from, to }) => sum + to - from, 0));
       }),
     );

@@ -34,16 +34,16 @@ export class Snapshots {
     this.#change(end, -1);
   }
 
-  /** The count at each snapshot k ≥ 1 that is not after `untilSeconds`, as [seconds since the start, count]. */
-  until(untilSeconds: number): [seconds: number, open: number][] {
+  /** The count at each snapshot k ≥ 1 that is not after `untilSeconds`; that of snapshot k stands at k − 1. */
+  until(untilSeconds: number): Float64Array {
     const last = Math.floor((untilSeconds - this.startSeconds) / this.intervalSeconds);
-    const points: [number, number][] = [];
+    const counts = new Float64Array(Math.max(0, last));
     let open = this.#changes[0]!;
     for (let index = 1; index <= last; index += 1) {
       open += this.#changes[index] ?? 0;
-      points.push([index * this.intervalSeconds, open]);
+      counts[index - 1] = open;
     }
-    return points;
+    return counts;
   }
 
   #indexAtOrAfter(seconds: number): number {

@@ -1,8 +1,14 @@
-import type { ByClass, JobClass, TimeParts, Utilisation } from './comparison.js';
+import type { ByClass, JobClass, Series, TimeParts, Utilisation } from './comparison.js';
 import { summarise } from './distribution.js';
 import { MeasurementError, UnfinishedRunError } from './errors.js';
-import { type JobResult, type RunSetup, UTILISATION_SNAPSHOT_SECONDS } from './job-result.js';
+import {
+  type CounterReading,
+  type JobResult,
+  type RunSetup,
+  UTILISATION_SNAPSHOT_SECONDS,
+} from './job-result.js';
 import { Samples } from './samples.js';
+import { buildSeries, countedSeries } from './series.js';
 import { Snapshots } from './snapshots.js';
 
 const EXAMPLES_MAX = 3;
@@ -16,10 +22,11 @@ export class RunTally {
   readonly #setup: RunSetup;
   readonly #startSeconds: number;
   readonly #busy: Snapshots;
-  readonly #waiting: Snapshots;
+  readonly #waiting: ByClass<Snapshots>;
+  readonly #underway: ByClass<Snapshots>;
   readonly #parts = {
-    short: { queueing: 0, running: 0, reporting: 0 },
-    long: { queueing: 0, running: 0, reporting: 0 },
+    short: { queueing: 0, binding: 0, running: 0, reporting: 0 },
+    long: { queueing: 0, binding: 0, running: 0, reporting: 0 },
   };
   readonly #unfinished: string[] = [];
   #lastEndSeconds = Number.NEGATIVE_INFINITY;
@@ -31,8 +38,10 @@ export class RunTally {
     const interval = setup.snapshotIntervalSeconds ?? UTILISATION_SNAPSHOT_SECONDS;
     this.#setup = setup;
     this.#startSeconds = setup.startSeconds ?? 0;
-    this.#busy = new Snapshots(this.#startSeconds, interval);
-    this.#waiting = new Snapshots(this.#startSeconds, interval);
+    const snapshots = () => new Snapshots(this.#startSeconds, interval);
+    this.#busy = snapshots();
+    this.#waiting = { short: snapshots(), long: snapshots() };
+    this.#underway = { short: snapshots(), long: snapshots() };
   }
 
   get policy(): string {
@@ -46,16 +55,29 @@ export class RunTally {
       this.#unfinished.push(job.id);
       return;
     }
-    assertConsistent(job, this.#startSeconds);
+    const last = this.#observe(job);
     this.jobs[job.outcome] += 1;
     this.tasks.submitted += job.taskCount;
     this.tasks.completed += job.tasksCompleted ?? (job.outcome === 'completed' ? job.taskCount : 0);
-    const last = this.#addAttempts(job);
-    this.#addNeverStarted(job);
+    this.tasks.attempts += job.taskStartsSeconds.length + (job.furtherAttempts?.length ?? 0);
+    const queueing = this.queueing[job.class];
+    for (let task = 0; task < job.taskStartsSeconds.length; task += 1) {
+      queueing.push(Math.max(0, job.taskStartsSeconds[task]! - job.submitSeconds));
+    }
     if (job.outcome === 'completed') {
       this.runtimes[job.class].push(job.runtimeSeconds);
       this.#addTimeParts(job, last);
     }
+  }
+
+  /**
+   * A job that is left out of the numbers, as one of the warm-up, but held slots and waited like any other.
+   *
+   * @throws MeasurementError as `add`
+   */
+  addUncounted(job: JobResult): void {
+    if (job.outcome === 'unfinished') this.#unfinished.push(job.id);
+    else this.#observe(job);
   }
 
   assertFinished(): void {
@@ -72,76 +94,96 @@ export class RunTally {
 
   utilisation(): { summary: Utilisation; points: [number, number][] } {
     const { totalSlots } = this.#setup;
-    const points = this.#busy
-      .until(this.#lastEndSeconds)
-      .map(([seconds, busy]): [number, number] => [seconds, busy / totalSlots]);
-    const { count, mean, p50, max } = summarise(points.map(([, share]) => share));
-    const intervalSeconds = this.#busy.intervalSeconds;
+    const { intervalSeconds } = this.#busy;
+    const shares = this.#busySlots().map((busy) => busy / totalSlots);
+    const points = Array.from(shares, (share, index): [number, number] => [
+      (index + 1) * intervalSeconds,
+      share,
+    ]);
+    const { count, mean, p50, max } = summarise(shares);
     return { summary: { mean, p50, max, snapshots: count, intervalSeconds }, points };
   }
 
-  queued(): [number, number][] {
-    return this.#waiting.until(this.#lastEndSeconds);
+  /** @param readings of the cluster's counters, in the order of time */
+  series(readings?: readonly CounterReading[]): Series {
+    const levels = (snapshots: ByClass<Snapshots>) => ({
+      short: snapshots.short.until(this.#lastEndSeconds),
+      long: snapshots.long.until(this.#lastEndSeconds),
+    });
+    return buildSeries(
+      this.#busy.intervalSeconds,
+      {
+        busySlots: this.#busySlots(),
+        waitingTasks: levels(this.#waiting),
+        jobsUnderway: levels(this.#underway),
+      },
+      countedSeries(readings, this.#startSeconds),
+    );
   }
 
   timeParts(): ByClass<TimeParts | null> {
     const means = (of: JobClass): TimeParts | null => {
       const count = this.runtimes[of].length;
       if (count === 0) return null;
-      const { queueing, running, reporting } = this.#parts[of];
-      return { queueing: queueing / count, running: running / count, reporting: reporting / count };
+      const { queueing, binding, running, reporting } = this.#parts[of];
+      return {
+        queueing: queueing / count,
+        ...(this.#setup.messageSeconds === undefined ? {} : { binding: binding / count }),
+        running: running / count,
+        reporting: reporting / count,
+      };
     };
     return { short: means('short'), long: means('long') };
   }
 
-  /** Counts the attempts of a job and gives the one that ended last. */
-  #addAttempts(job: JobResult): { startSeconds: number; endSeconds: number } {
+  /** A start is known to a moment only, so that a slot may seem to run the next task while the last still runs. */
+  #busySlots(): Float64Array {
+    return this.#busy.until(this.#lastEndSeconds).map((busy) => Math.min(busy, this.#setup.totalSlots));
+  }
+
+  /** Enters a job into the snapshots, and gives its attempt that ended last. */
+  #observe(job: JobResult): { startSeconds: number; endSeconds: number } {
+    assertConsistent(job, this.#startSeconds);
     const last = { startSeconds: job.submitSeconds, endSeconds: Number.NEGATIVE_INFINITY };
+    const tolerance = this.#setup.clockToleranceSeconds ?? 0;
     const occupy = (startSeconds: number, runSeconds: number) => {
+      assertTimes(job, startSeconds, runSeconds, tolerance);
       const endSeconds = startSeconds + runSeconds;
-      this.tasks.attempts += 1;
       this.#busy.add(startSeconds, endSeconds);
       if (endSeconds > last.endSeconds) {
         last.startSeconds = startSeconds;
         last.endSeconds = endSeconds;
       }
     };
-    const tolerance = this.#setup.clockToleranceSeconds ?? 0;
-    const queueing = this.queueing[job.class];
+    const waiting = this.#waiting[job.class];
     for (let task = 0; task < job.taskStartsSeconds.length; task += 1) {
-      const startSeconds = job.taskStartsSeconds[task]!;
-      const runSeconds = job.taskRunSeconds[task]!;
-      assertTimes(job, startSeconds, runSeconds, tolerance);
-      queueing.push(Math.max(0, startSeconds - job.submitSeconds));
-      this.#waiting.add(job.submitSeconds, startSeconds);
-      occupy(startSeconds, runSeconds);
+      occupy(job.taskStartsSeconds[task]!, job.taskRunSeconds[task]!);
+      waiting.add(job.submitSeconds, job.taskStartsSeconds[task]!);
     }
-    for (const { startSeconds, runSeconds } of job.furtherAttempts ?? []) {
-      assertTimes(job, startSeconds, runSeconds, tolerance);
-      occupy(startSeconds, runSeconds);
+    for (const { startSeconds, runSeconds } of job.furtherAttempts ?? []) occupy(startSeconds, runSeconds);
+    const endSeconds = job.submitSeconds + job.runtimeSeconds;
+    // Tasks of a failed job that never started waited until the job was given up.
+    for (let task = job.taskStartsSeconds.length; task < job.taskCount; task += 1) {
+      waiting.add(job.submitSeconds, endSeconds);
     }
+    this.#underway[job.class].add(job.submitSeconds, endSeconds);
     this.#lastEndSeconds = Math.max(this.#lastEndSeconds, last.endSeconds);
     return last;
-  }
-
-  /** Tasks of a failed job that never started waited until the job was given up. */
-  #addNeverStarted(job: JobResult): void {
-    const endSeconds = job.submitSeconds + job.runtimeSeconds;
-    for (let task = job.taskStartsSeconds.length; task < job.taskCount; task += 1) {
-      this.#waiting.add(job.submitSeconds, endSeconds);
-    }
   }
 
   #addTimeParts(job: JobResult, last: { startSeconds: number; endSeconds: number }): void {
     const parts = this.#parts[job.class];
     const { runtimeSeconds } = job;
+    const message = this.#setup.messageSeconds ?? 0;
     // A worker's clock may put the end a little after the client's, so each part is held to what is left
-    // of the run time: the three always add up to it.
-    const queueing = Math.min(runtimeSeconds, Math.max(0, last.startSeconds - job.submitSeconds));
-    const running = Math.min(runtimeSeconds - queueing, last.endSeconds - last.startSeconds);
-    parts.queueing += queueing;
+    // of the run time: they always add up to it.
+    const started = Math.min(runtimeSeconds, Math.max(0, last.startSeconds - message - job.submitSeconds));
+    const binding = Math.min(started, 2 * message);
+    const running = Math.min(runtimeSeconds - started, last.endSeconds - last.startSeconds);
+    parts.queueing += started - binding;
+    parts.binding += binding;
     parts.running += running;
-    parts.reporting += runtimeSeconds - queueing - running;
+    parts.reporting += runtimeSeconds - started - running;
   }
 }
 

@@ -61,18 +61,16 @@ function markedPoints(points: readonly GappedPoint[], index: number): Set<number
 
 /**
  * At most `count` points for a series over time: each stands for a stretch of equal length, at its middle,
- * with the stretch's mean or its greatest value.
+ * with the stretch's mean.
  */
-export function thinned(points: readonly Point[], count: number, of: 'mean' | 'max'): Point[] {
+export function thinned(points: readonly Point[], count: number): Point[] {
   if (points.length <= count) return [...points];
   return Array.from({ length: count }, (_, bucket): Point => {
     const stretch = points.slice(
       Math.floor((bucket * points.length) / count),
       Math.floor(((bucket + 1) * points.length) / count),
     );
-    const values = stretch.map(([, value]) => value);
-    const value =
-      of === 'max' ? Math.max(...values) : values.reduce((sum, each) => sum + each, 0) / values.length;
-    return [stretch[Math.floor(stretch.length / 2)]![0], value];
+    const sum = stretch.reduce((total, [, value]) => total + value, 0);
+    return [stretch[Math.floor(stretch.length / 2)]![0], sum / stretch.length];
   });
 }

@@ -3,6 +3,7 @@ import type { Comparison } from '../comparison.js';
 import { ComparisonError } from '../errors.js';
 import { buildRun } from '../run.js';
 import { job, measurements, sample } from '../sample-runs.fixture.js';
+import { buildSeries, countedSeries } from '../series.js';
 import { renderHtml } from './page.js';
 
 const META = {
@@ -45,9 +46,9 @@ describe('the page of a comparison', () => {
 
   test('draws a pair of charts for each, labelled, with their numbers as a table', () => {
     const charts = all(page, /<svg viewBox="0 0 500 \d+" role="img" aria-label="([^"]+)"/g);
-    expect(charts).toHaveLength(8);
+    expect(charts).toHaveLength(12);
     expect(charts[0]).toMatch(/short jobs\. hawk: half within \d+ ms, 90% within \d+ ms; sparrow:/);
-    expect(all(page, /<details>/g)).toHaveLength(8);
+    expect(all(page, /<details>/g)).toHaveLength(12);
   });
 
   test('says how to make it again', () => {
@@ -96,9 +97,21 @@ describe('what a page is made of', () => {
     expect(all(page, /<h2>(.*?)<\/h2>/g)).toEqual([
       'Run times',
       'Where a job’s time goes',
+      'The cluster over time',
       'Slots, steals and messages',
       'How this was made',
     ]);
+  });
+
+  test('the queues of the workers are shown where they were read, and the jobs under way elsewhere', () => {
+    const { comparison, series } = sample({ hawk: 1 });
+    const page = renderHtml(comparison, series, META);
+    expect(page).toContain('Entries in the workers’ queues');
+    expect(page).not.toContain('Jobs under way');
+    const unread = comparison.runs.map((run) => ({ ...run, series: { ...run.series, counted: null } }));
+    const without = renderHtml({ ...comparison, runs: unread }, series, META);
+    expect(without).toContain('Jobs under way');
+    expect(without).not.toContain('Steals that succeeded');
   });
 
   test('several baselines get a legend and a title of their own', () => {
@@ -195,13 +208,22 @@ test('names from outside are text wherever they appear', () => {
 test('half a million jobs under seven policies make a page of less than 400 kB', () => {
   const { comparison, series } = sample(SEVEN);
   const runtimes = Float64Array.from({ length: 500_000 }, (_, index) => 1 + ((index * 7919) % 500_000) / 100);
-  const overTime = Array.from({ length: 20_000 }, (_, index) => [index * 100, (index % 97) / 97] as const);
+  const levels = Array.from({ length: 20_000 }, (_, index) => index % 97);
+  const byClass = { short: levels, long: levels };
+  const snapshots = { busySlots: levels, waitingTasks: byClass, jobsUnderway: byClass };
+  const readings = levels.map((steals, index) => ({
+    seconds: index * 100,
+    stealAttempts: index,
+    stealSuccesses: index,
+    probesMoved: index,
+    queuedEntries: steals,
+  }));
+  const overTime = buildSeries(100, snapshots, countedSeries(readings, 0));
   const large = series.map((each) => ({
     ...each,
     shortRuntimes: runtimes,
     longRuntimes: runtimes,
-    utilisation: overTime,
-    queued: overTime,
   }));
-  expect(Buffer.byteLength(renderHtml(comparison, large, META))).toBeLessThan(400_000);
+  const runs = comparison.runs.map((run) => ({ ...run, series: overTime }));
+  expect(Buffer.byteLength(renderHtml({ ...comparison, runs }, large, META))).toBeLessThan(400_000);
 });

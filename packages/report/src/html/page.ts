@@ -17,7 +17,7 @@ const NAMED_IN_TITLE_MAX = 3;
 /**
  * A comparison as one HTML file without scripts and without network: tables, charts, and at the foot what
  * it takes to make it again. The same input gives the same bytes. Charts for which `series` has nothing
- * are left out, so that a page can be made from the JSON of a comparison alone.
+ * are left out, so that a page can be made from the JSON of a comparison alone: what is missing then are the distributions and the ratios by percentile.
  *
  * @throws ComparisonError when a series is of a policy that the comparison does not have.
  */
@@ -34,7 +34,7 @@ ${[
   runtimeSection(policies),
   ratioSection(policies),
   timePartsSection(policies),
-  timelineSection(policies),
+  timelineSection(policies, comparison),
   costSection(policies),
   predictorTable(comparison),
   provenanceSection(comparison, meta),

@@ -1,4 +1,3 @@
-import type { Point } from '../charts/lines.js';
 import { type LineLook, lineLook } from '../charts/palette.js';
 import type { ByClass, Comparison, TimeParts } from '../comparison.js';
 import { ComparisonError } from '../errors.js';
@@ -10,9 +9,6 @@ export interface PolicyView extends PolicySummary {
   readonly look: LineLook;
   /** Ascending run times in seconds, of all seeds together; empty where no series was given. */
   readonly ascending: ByClass<Float64Array>;
-  /** Over time, of the policy's first series. */
-  readonly utilisationOverTime: readonly Point[];
-  readonly queuedOverTime: readonly Point[];
   readonly breakdown: ByClass<TimeParts | null>;
 }
 
@@ -35,8 +31,6 @@ export function viewPolicies(comparison: Comparison, series: readonly RunSeries[
         short: pooled(own.map(({ shortRuntimes }) => shortRuntimes)),
         long: pooled(own.map(({ longRuntimes }) => longRuntimes)),
       },
-      utilisationOverTime: own[0]?.utilisation ?? [],
-      queuedOverTime: own[0]?.queued ?? [],
       breakdown: own[0]?.breakdown ?? summary.timeParts,
     };
   });

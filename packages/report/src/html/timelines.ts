@@ -1,43 +1,94 @@
 import { lineChart } from '../charts/line-chart.js';
 import { type Point, thinned } from '../charts/lines.js';
+import type { Comparison, CountedSeries, Series } from '../comparison.js';
 import { html, type Markup } from '../markup.js';
-import { compact, percent, span, whole } from '../numbers.js';
+import { compact, percent, shortest, span } from '../numbers.js';
 import { figure, policyLegend, section, table } from './elements.js';
 import { renderChart } from './inline-chart.js';
 import type { PolicyView } from './policy.js';
 
-const POINTS_MAX = 200;
+const POINTS_MAX = 250;
 const TABLE_TIMES = 8;
 
 interface Timeline {
   readonly id: string;
   readonly title: string;
   readonly axisName: string;
-  readonly of: 'mean' | 'max';
   readonly format: (value: number) => string;
-  readonly points: (policy: PolicyView) => readonly Point[];
+  /** That of ticks, where it differs. */
+  readonly tick?: (value: number) => string;
+  readonly points: (series: Series, slots: number) => readonly Point[];
   /** The value that the axis reaches at least. */
   readonly reach: number;
 }
 
-const UTILISATION: Timeline = {
-  id: 'utilisation',
+const count = (value: number): string => (value < 1000 ? shortest(value) : compact(value));
+
+const LEVELS = { format: count, reach: 1 } as const;
+
+const BUSY: Timeline = {
+  id: 'busy',
   title: 'Busy slots',
   axisName: 'share of slots',
-  of: 'mean',
-  format: (value) => percent(value),
-  points: ({ utilisationOverTime }) => utilisationOverTime,
+  format: percent,
+  tick: (share) => `${Math.round(share * 100)}%`,
+  points: ({ seconds, busySlots }, slots) => paired(seconds, busySlots, (busy) => busy / slots),
   reach: 1,
 };
 
+const UNDERWAY: Timeline = {
+  ...LEVELS,
+  id: 'underway',
+  title: 'Jobs under way',
+  axisName: 'jobs',
+  points: ({ seconds, jobsUnderway: { short, long } }) =>
+    paired(seconds, short, (jobs, index) => jobs + long[index]!),
+};
+
 const QUEUED: Timeline = {
+  ...LEVELS,
   id: 'queued',
-  title: 'Tasks waiting',
+  title: 'Entries in the workers’ queues',
+  axisName: 'probes and tasks',
+  points: ({ counted }) =>
+    counted === null
+      ? []
+      : counted.seconds.flatMap((seconds, index): Point[] => {
+          const entries = counted.queuedEntries[index] ?? null;
+          return entries === null ? [] : [[seconds, entries]];
+        }),
+};
+
+const WAITING_SHORT: Timeline = {
+  ...LEVELS,
+  id: 'waiting-short',
+  title: 'Short tasks waiting',
   axisName: 'tasks',
-  of: 'max',
-  format: (value) => (value < 10 ? whole(value) : compact(value)),
-  points: ({ queuedOverTime }) => queuedOverTime,
-  reach: 1,
+  points: ({ seconds, waitingTasks }) => paired(seconds, waitingTasks.short),
+};
+
+const WAITING_LONG: Timeline = {
+  ...LEVELS,
+  id: 'waiting-long',
+  title: 'Long tasks waiting',
+  axisName: 'tasks',
+  points: ({ seconds, waitingTasks }) => paired(seconds, waitingTasks.long),
+};
+
+const ATTEMPTS: Timeline = {
+  ...LEVELS,
+  id: 'steal-attempts',
+  title: 'Steal attempts',
+  axisName: 'attempts a second',
+  points: ({ counted }) => rates(counted, ({ stealAttempts }) => stealAttempts),
+};
+
+const SUCCESSES: Timeline = {
+  ...LEVELS,
+  id: 'steal-successes',
+  title: 'Steals that succeeded',
+  axisName: 'steals a second',
+  points: ({ counted }) => rates(counted, ({ stealSuccesses }) => stealSuccesses),
 };
 
 const UNITS = [
@@ -47,26 +98,37 @@ const UNITS = [
   { seconds: 86_400, name: 'days' },
 ] as const;
 
-/** The cluster over time, where series of it were given. */
-export function timelineSection(policies: readonly PolicyView[]): Markup | null {
-  const figures = [UTILISATION, QUEUED].map((timeline) => timelineFigure(policies, timeline));
-  if (figures.every((each) => each === null)) return null;
+/** The cluster over time, under the first seed of each policy. */
+export function timelineSection(policies: readonly PolicyView[], { cluster }: Comparison): Markup | null {
+  const slots = cluster.workers * cluster.slots;
+  const draw = (timeline: Timeline) => timelineFigure(policies, timeline, slots);
+  const levels = [BUSY, draw(QUEUED) === null ? UNDERWAY : QUEUED, WAITING_SHORT, WAITING_LONG].map(draw);
+  if (levels.every((each) => each === null)) return null;
+  const steals = [ATTEMPTS, SUCCESSES].map(draw);
   const seeds = Math.max(...policies.map(({ runs }) => runs.length));
   return section(
     'The cluster over time',
-    html`<p>Snapshots over the run, from its first submission until the last task’s end${
+    html`<p>From the first submission until the last task’s end${
       seeds > 1 ? ', under the first seed' : ''
-    }. Where one point stands for several snapshots, it is the mean of busy slots and the maximum of waiting tasks.</p>`,
+    }. A task waits from its job’s submission until it starts, wherever that is. Each point is the mean of the snapshots
+that it stands for${intervalsOf(policies)}.</p>`,
     policyLegend(policies),
-    html`<div class="pair">${figures}</div>`,
+    html`<div class="pair">${levels}${steals}</div>`,
   );
 }
 
-function timelineFigure(policies: readonly PolicyView[], timeline: Timeline): Markup | null {
-  const lines = policies.map((policy) => ({
-    policy,
-    points: thinned(timeline.points(policy), POINTS_MAX, timeline.of),
-  }));
+function intervalsOf(policies: readonly PolicyView[]): string {
+  const [run] = policies[0]!.runs;
+  return `, one each ${span(run!.utilisation.intervalSeconds)}`;
+}
+
+function timelineFigure(policies: readonly PolicyView[], timeline: Timeline, slots: number): Markup | null {
+  const lines = policies
+    .map((policy) => ({
+      policy,
+      points: thinned(timeline.points(policy.runs[0]!.series, slots), POINTS_MAX),
+    }))
+    .filter(({ points }) => points.length > 0);
   const all = lines.flatMap(({ points }) => points);
   if (all.length === 0) return null;
   const end = Math.max(...all.map(([seconds]) => seconds));
@@ -74,7 +136,6 @@ function timelineFigure(policies: readonly PolicyView[], timeline: Timeline): Ma
   const chart = renderChart({
     id: timeline.id,
     label: `${timeline.title} over time. ${lines
-      .filter(({ points }) => points.length > 0)
       .map(
         ({ policy, points }) =>
           `${policy.policy}: at most ${timeline.format(Math.max(...points.map(([, value]) => value)))}`,
@@ -82,11 +143,7 @@ function timelineFigure(policies: readonly PolicyView[], timeline: Timeline): Ma
       .join('; ')}.`,
     option: lineChart({
       x: { name: `time, ${unit.name}`, tight: true },
-      y: {
-        name: timeline.axisName,
-        format: timeline === UTILISATION ? (share) => `${Math.round(share * 100)}%` : timeline.format,
-        reach: [timeline.reach],
-      },
+      y: { name: timeline.axisName, format: timeline.tick ?? timeline.format, reach: [timeline.reach] },
       lines: lines.map(({ policy, points }) => ({
         name: policy.policy,
         points: points.map(([seconds, value]): Point => [seconds / unit.seconds, value]),
@@ -114,4 +171,22 @@ function timelineTable(
       }),
     })),
   );
+}
+
+function paired(
+  seconds: readonly number[],
+  levels: readonly number[],
+  value: (level: number, index: number) => number = (level) => level,
+): Point[] {
+  return seconds.map((at, index): Point => [at, value(levels[index]!, index)]);
+}
+
+/** What was counted between readings, a second. */
+function rates(counted: CountedSeries | null, of: (counted: CountedSeries) => readonly number[]): Point[] {
+  if (counted === null || counted.stealAttempts.every((attempts) => attempts === 0)) return [];
+  const { seconds } = counted;
+  return of(counted).map((sum, index): Point => {
+    const length = seconds[index]! - (seconds[index - 1] ?? 0);
+    return [seconds[index]!, length > 0 ? sum / length : 0];
+  });
 }

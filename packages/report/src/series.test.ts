@@ -1,0 +1,90 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { buildSeries, countedSeries, SERIES_POINTS_MAX } from './series.js';
+
+const levels = (busySlots: readonly number[]) => ({
+  busySlots,
+  waitingTasks: { short: busySlots, long: busySlots },
+  jobsUnderway: { short: busySlots, long: busySlots },
+});
+const busyAt = (snapshots: readonly number[]) => buildSeries(100, levels(snapshots), null);
+
+describe('levels over time', () => {
+  test('stand as they were looked at, while there are few of them', () => {
+    const { intervalSeconds, seconds, busySlots } = busyAt([3, 4]);
+    expect({ intervalSeconds, seconds, busySlots }).toEqual({
+      intervalSeconds: 100,
+      seconds: [100, 200],
+      busySlots: [3, 4],
+    });
+  });
+
+  test('of a long run are means, in the rhythm that leaves few enough points', () => {
+    const { intervalSeconds, seconds, busySlots } = busyAt(
+      Array.from({ length: 2 * SERIES_POINTS_MAX + 1 }, (_, index) => index),
+    );
+    expect(intervalSeconds).toBe(300);
+    expect(seconds.slice(0, 2)).toEqual([300, 600]);
+    expect(busySlots.slice(0, 2)).toEqual([1, 4]);
+    // Two are left for the last point.
+    expect(seconds.at(-1)).toBe(100 * (2 * SERIES_POINTS_MAX + 1));
+    expect(busySlots.at(-1)).toBe(2 * SERIES_POINTS_MAX - 0.5);
+  });
+
+  test('have columns of one length, no more points than allowed, and lose nothing of what they add up to', () => {
+    const snapshots = fc.array(fc.integer({ min: 0, max: 1000 }), { maxLength: 3000, size: 'max' });
+    fc.assert(
+      fc.property(snapshots, (all) => {
+        const { seconds, busySlots, waitingTasks, jobsUnderway } = busyAt(all);
+        expect(busySlots.length).toBeLessThanOrEqual(SERIES_POINTS_MAX);
+        for (const column of [busySlots, waitingTasks.short, waitingTasks.long, jobsUnderway.short]) {
+          expect(column.length).toBe(seconds.length);
+        }
+        const sum = seconds.reduce(
+          (total, at, point) => total + (busySlots[point]! * (at - (seconds[point - 1] ?? 0))) / 100,
+          0,
+        );
+        expect(sum).toBeCloseTo(
+          all.reduce((total, level) => total + level, 0),
+          -1,
+        );
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
+
+describe('readings of counters', () => {
+  const reading = (seconds: number, count: number) => ({
+    seconds,
+    stealAttempts: 10 * count,
+    stealSuccesses: count,
+    probesMoved: 2 * count,
+  });
+
+  test('become what happened since the one before', () => {
+    const readings = [{ ...reading(107, 1), queuedEntries: 5 }, reading(112, 4)];
+    expect(countedSeries(readings, 100)).toEqual({
+      seconds: [7, 12],
+      stealAttempts: [10, 30],
+      stealSuccesses: [1, 3],
+      probesMoved: [2, 6],
+      queuedEntries: [5, null],
+    });
+  });
+
+  test('are bounded in number, and none of what they counted is lost', () => {
+    const readings = Array.from({ length: 3 * SERIES_POINTS_MAX + 1 }, (_, index) =>
+      reading(index + 1, index),
+    );
+    const { seconds, stealAttempts } = countedSeries(readings, 0)!;
+    expect(seconds.length).toBeLessThanOrEqual(SERIES_POINTS_MAX);
+    expect(seconds.at(-1)).toBe(readings.length);
+    expect(stealAttempts.reduce((sum, attempts) => sum + attempts, 0)).toBe(readings.at(-1)!.stealAttempts);
+  });
+
+  test('are absent where nobody read', () => {
+    expect(countedSeries(undefined, 0)).toBeNull();
+    expect(countedSeries([], 0)).toBeNull();
+  });
+});
