@@ -19,7 +19,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   simulator: ['core', 'worker', 'scheduler', 'central'],
   runtime: ['core', 'worker', 'scheduler', 'central'],
   traces: ['core'],
-  report: [],
+  report: ['core'],
+  figures: ['core', 'report'],
   client: ['core', 'runtime'],
   cli: ['core', 'runtime', 'traces', 'report', 'client', 'simulator'],
 };

@@ -1,3 +1,5 @@
+import { nearestRank } from '@goshawk/core';
+
 /**
  * A sample in six numbers. An empty sample has `count` 0 and nulls: JSON has no NaN, and a zero would
  * read as a very good result.
@@ -12,16 +14,12 @@ export interface Distribution {
 }
 
 /**
- * Nearest-rank percentile of an ascending sample: the smallest value that at least `percent` % of the
- * sample do not exceed, so always a value that was measured.
+ * The percentile of an ascending sample by nearest rank, so a value that was measured; null of an empty one.
  *
- * `percent` is in 0–100 rather than a fraction because 7 × 100 / 100 is exactly 7 in floating point and
- * 0.07 × 100 is not, which would move the rank by one.
+ * @param percent in (0, 100]
  */
 export function percentileOfSorted(ascending: ArrayLike<number>, percent: number): number | null {
-  if (ascending.length === 0) return null;
-  const rank = Math.ceil((percent * ascending.length) / 100);
-  return ascending[Math.min(Math.max(rank, 1), ascending.length) - 1] ?? null;
+  return ascending.length === 0 ? null : nearestRank(ascending, percent);
 }
 
 /** An ascending copy of the values, numerically. */
