@@ -22,7 +22,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   report: ['core'],
   figures: ['core', 'report'],
   client: ['core', 'runtime'],
-  cli: ['core', 'runtime', 'traces', 'report', 'client', 'simulator'],
+  cli: ['core', 'runtime', 'traces', 'report', 'figures', 'client', 'simulator'],
 };
 
 /** Deterministic: a function of their inputs. */
