@@ -93,12 +93,10 @@ function placeOf({ tick, paired }: Point): Place {
 
 function placedRuns({ tick, byVariant }: RunsAt): PlacedRun[] {
   return Object.entries(byVariant).flatMap(([variant, finished]) =>
-    finished.map((each) => ({
-      x: tick.x,
-      variant,
-      busyWhileSubmitting: busyWhileSubmitting(each),
-      run: each.run,
-    })),
+    finished.map((each): PlacedRun => {
+      const { series: _, ...run } = each.run;
+      return { x: tick.x, variant, busyWhileSubmitting: busyWhileSubmitting(each), run };
+    }),
   );
 }
 

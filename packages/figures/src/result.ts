@@ -67,5 +67,6 @@ export interface PlacedRun {
   readonly x: number;
   readonly variant: string;
   readonly busyWhileSubmitting: Busy;
-  readonly run: Run;
+  /** Without the cluster over time, which would be most of the file. */
+  readonly run: Omit<Run, 'series'>;
 }

@@ -4,6 +4,7 @@ import { centralCommand } from './central.js';
 import { completionCommand } from './completion.js';
 import { configShowCommand } from './config-show.js';
 import { drainCommand } from './drain.js';
+import { figureCommand } from './figure.js';
 import { jobCommand } from './job.js';
 import { jobsCommand } from './jobs.js';
 import { logsCommand } from './logs.js';
@@ -38,6 +39,7 @@ export const COMMANDS: readonly Command[] = [
   drainCommand,
   replayCommand,
   simulateCommand,
+  figureCommand,
   traceStatsCommand,
   traceGenerateCommand,
   traceConvertCommand,

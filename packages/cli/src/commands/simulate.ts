@@ -39,7 +39,7 @@ export const simulateCommand = defineCommand({
     const requests = planRuns(options, surveyed, sizing);
     announce(context, surveyed, sizing, requests);
     const source = sourceOf(workload, surveyed);
-    const outcomes = await performShown(context, requests, source, options.parallel);
+    const outcomes = await performShown(context, requests, source, options);
     return tell(context, options, words, surveyed, sizing, outcomes, report);
   },
 });

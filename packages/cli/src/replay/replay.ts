@@ -99,7 +99,7 @@ async function makePlan(
 }
 
 /** As it is run, with what the cluster is told of it. */
-function traceJob({ job, estimateMs }: PlannedJob): TraceJob {
+export function traceJob({ job, estimateMs }: PlannedJob): TraceJob {
   return { ...job, estimateSeconds: estimateMs / 1_000 };
 }
 

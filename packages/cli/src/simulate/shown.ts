@@ -35,19 +35,25 @@ export function sourceOf(workload: string, { packed }: Survey): JobSource {
   return packed === undefined ? { kind: 'spec', spec: workload } : { kind: 'packed', packed };
 }
 
+export interface Showing {
+  /** Runs at a time; one a core unless given. */
+  readonly parallel: number | undefined;
+  /** What is shown to be done. */
+  readonly label?: string;
+  /** What comes of it when it is cut short. */
+  readonly lost?: string;
+}
+
 /**
  * Performs all runs, and shows how far they have come.
  *
- * @param parallel runs at a time; one a core by default
- * @param label what is shown to be done
  * @throws InterruptedError that says how far it had come
  */
 export async function performShown(
   context: Context,
   requests: readonly RunRequest[],
   source: JobSource,
-  parallel: number | undefined,
-  label = 'simulating',
+  { parallel, label = 'simulating', lost }: Showing,
 ): Promise<RunOutcome[]> {
   const lanes = Math.min(parallel ?? availableParallelism(), requests.length);
   const tracker = new RunsTracker(requests);
@@ -67,7 +73,7 @@ export async function performShown(
     return await untilInterrupted(context, work, () => {
       // Before the line that says so.
       progress.stop();
-      return tracker.whereItStood();
+      return tracker.whereItStood(lost);
     });
   } finally {
     progress.stop();

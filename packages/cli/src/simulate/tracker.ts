@@ -31,13 +31,17 @@ export class RunsTracker {
     return `${rate.toFixed(1)} M events/s, at ${seconds(at)}`;
   }
 
-  /** For whoever has cut it short. */
-  whereItStood(): string {
+  /**
+   * For whoever has cut it short.
+   *
+   * @param lost what comes of it
+   */
+  whereItStood(lost = 'nothing was written'): string {
     const underway = [...this.#latest]
       .filter(([index, { jobsDone }]) => jobsDone < this.#requests[index]!.jobs)
       .map(([index, { simulatedSeconds }]) => `${this.#nameOf(index)} at ${seconds(simulatedSeconds)}`);
     const where = underway.length === 0 ? '' : `, ${underway.join(', ')} of simulated time`;
-    return `${this.jobsDone.toLocaleString('en-US')} of ${counted(this.jobs, 'job')} simulated${where}; nothing was written`;
+    return `${this.jobsDone.toLocaleString('en-US')} of ${counted(this.jobs, 'job')} simulated${where}; ${lost}`;
   }
 
   #nameOf(index: number): string {

@@ -1,0 +1,116 @@
+import { resolve } from 'node:path';
+import type { FigureResult } from '@goshawk/figures';
+import { defineCommand, ExitCode } from '../command.js';
+import type { Context } from '../context.js';
+import type { ChosenFigure } from '../figure/choose.js';
+import { checkOutFolder, writeTogether } from '../figure/files.js';
+import { FIGURE_OPTIONS, type FigureOptions } from '../figure/options.js';
+import { RunStore } from '../figure/run-store.js';
+import { commandLine } from '../terminal/command-line.js';
+import { VERSION } from '../version.js';
+
+export const figureCommand = defineCommand({
+  name: 'figure',
+  words: '[ID…]',
+  wordsMax: Number.POSITIVE_INFINITY,
+  describe:
+    'make a figure of a paper: run what it shows, set the numbers beside the paper’s, say which of its claims hold, draw it',
+  examples: [
+    ['goshawk figure --list', 'the figures that there are'],
+    ['goshawk figure hawk-5', 'Hawk against Sparrow by size of the cluster, on 50,000 generated jobs'],
+    ['goshawk figure hawk-5 --jobs 506460 --seeds 10', 'as long as the paper’s trace, ten times'],
+    ['goshawk figure hawk-8 hawk-9 --trace trace.tr --out drawn', 'on a trace, two at a time'],
+  ],
+  options: FIGURE_OPTIONS,
+  async run(context, options, { words }) {
+    // With the charts' library, which takes a while to load.
+    const { chooseFigures } = await import('../figure/choose.js');
+    if (options.list) {
+      const { listFigures } = await import('../figure/list.js');
+      listFigures(context);
+      return ExitCode.done;
+    }
+    const chosen = chooseFigures(words, options);
+    const folder = resolve(context.cwd, options.out);
+    await checkOutFolder(folder);
+    const results = await makeAll(context, chosen, options, folder);
+    if (!context.global.json && results.length > 1) {
+      const { addVerdicts, verdictLine } = await import('@goshawk/figures');
+      const verdicts = addVerdicts(results.map((result) => result.verdicts));
+      context.out(`\n${results.length} figures: ${verdictLine(verdicts)}`);
+    }
+    return ExitCode.done;
+  },
+});
+
+/** One after another, so that each is there as soon as it can be. */
+async function makeAll(
+  context: Context,
+  chosen: readonly ChosenFigure[],
+  options: FigureOptions,
+  folder: string,
+): Promise<FigureResult[]> {
+  const store = new RunStore();
+  const results: FigureResult[] = [];
+  for (const each of chosen) {
+    const done = results.map(({ id }) => id).join(', ');
+    const lost = done === '' ? 'nothing was written' : `${each.figure.id} was not written; ${done} had been`;
+    const result = await make(context, store, each, options, lost);
+    const files = await write(context, result, folder);
+    results.push(result);
+    await tell(context, result, files, options);
+  }
+  return results;
+}
+
+async function make(
+  context: Context,
+  store: RunStore,
+  chosen: ChosenFigure,
+  options: FigureOptions,
+  lost: string,
+): Promise<FigureResult> {
+  const { assess } = await import('@goshawk/figures');
+  const { figure, axis } = chosen;
+  const { workload, runs } =
+    figure.mode === 'live'
+      ? await (await import('../figure/live.js')).runLive(context, store, chosen, options)
+      : await (await import('../figure/simulated.js')).runSimulated(context, store, chosen, options, lost);
+  return assess({
+    figure,
+    axis,
+    workload,
+    runs,
+    command: commandLine('figure', [figure.id], FIGURE_OPTIONS, options),
+    generator: `goshawk ${VERSION}`,
+  });
+}
+
+/** @returns the names of the files */
+async function write(context: Context, result: FigureResult, folder: string): Promise<string[]> {
+  const { renderFigurePage, renderFigureSvg } = await import('@goshawk/figures');
+  const { id } = result;
+  const texts = {
+    [`${id}.json`]: `${JSON.stringify(result, null, 2)}\n`,
+    [`${id}.svg`]: renderFigureSvg(result),
+    [`${id}.html`]: renderFigurePage(result),
+  };
+  context.interrupted.throwIfAborted();
+  await writeTogether(folder, texts);
+  return Object.keys(texts);
+}
+
+async function tell(
+  context: Context,
+  result: FigureResult,
+  files: readonly string[],
+  { out }: FigureOptions,
+): Promise<void> {
+  if (context.global.json) {
+    context.json(result);
+    return;
+  }
+  const { renderFigureText } = await import('@goshawk/figures');
+  context.out(`\n${renderFigureText(result, { color: context.color, columns: context.columns })}`);
+  context.note(`\n${files.join(', ')} are in ${out}`);
+}

@@ -1,0 +1,97 @@
+import { InputError, LIMITS } from '@goshawk/core';
+import { type Axis, type Figure, figuresNamed, workersAxis } from '@goshawk/figures';
+import type { FigureOptions } from './options.js';
+
+/** A figure as it was asked for. */
+export interface ChosenFigure {
+  readonly figure: Figure;
+  readonly axis: Axis;
+  /** Of the cluster, where the axis is something else. */
+  readonly workers: number | undefined;
+  /** The workload, by path or generator. */
+  readonly workload: string;
+  /** Live figures: jobs drawn from the workload. */
+  readonly jobsDrawn: number;
+}
+
+/**
+ * The figures that words name, each once, and what the options make of them.
+ *
+ * @throws InputError for an id that there is not, with the one that was probably meant; and for options that
+ * make no sense for the figures named
+ */
+export function chooseFigures(words: readonly string[], options: FigureOptions): ChosenFigure[] {
+  if (words.length === 0)
+    throw new InputError('usage', 'figure needs ID…', '`goshawk figure --list` lists them');
+  const figures = [...new Set(words.flatMap(named))];
+  checkTrace(figures, options);
+  const sizes = sizesOf(options.workers);
+  return figures.map((figure) => ({
+    figure,
+    ...sized(figure, sizes),
+    workload: options.trace ?? generatorOf(figure, options.jobs),
+    jobsDrawn: options.jobs ?? figure.workload.jobs,
+  }));
+}
+
+function named(word: string): readonly Figure[] {
+  const found = figuresNamed(word);
+  if (!('unknown' in found)) return found;
+  const hint =
+    found.meant === undefined ? '`goshawk figure --list` lists them' : `did you mean ${found.meant}?`;
+  throw new InputError('unknown-figure', `there is no figure "${word}"`, hint);
+}
+
+function generatorOf({ mode, workload }: Figure, jobs: number | undefined): string {
+  const { generator, options } = workload;
+  // What is drawn from for a live figure stays the same, so that fewer jobs are a sample of it.
+  const count = mode === 'live' ? workload.jobs : (jobs ?? workload.jobs);
+  return `${generator}:jobs=${count}${options === undefined ? '' : `,${options}`}`;
+}
+
+function checkTrace(figures: readonly Figure[], { trace, jobs }: FigureOptions): void {
+  if (trace === undefined) return;
+  const fixed = figures.find(({ workload }) => !workload.isReplaceable);
+  if (fixed !== undefined) {
+    throw new InputError('bad-option', `--trace: ${fixed.id} is about one made-up workload`, 'leave it out');
+  }
+  const kinds = new Map(figures.map((figure) => [figure.workload.generator, figure.id]));
+  if (kinds.size > 1) {
+    const [one, other] = kinds.values();
+    throw new InputError(
+      'bad-option',
+      `--trace: ${one} and ${other} are about different workloads`,
+      'name one',
+    );
+  }
+  if (jobs !== undefined && figures.some(({ mode }) => mode === 'simulated')) {
+    throw new InputError(
+      'bad-option',
+      '--jobs: a trace has the jobs that it has',
+      '`goshawk trace sample --jobs N` makes a shorter one',
+    );
+  }
+}
+
+function sizesOf(text: string | undefined): readonly number[] | undefined {
+  if (text === undefined) return undefined;
+  const sizes = text.split(',').map((each) => {
+    const size = each.trim() === '' ? Number.NaN : Number(each);
+    if (Number.isSafeInteger(size) && size >= 1 && size <= LIMITS.membersMax) return size;
+    throw new InputError(
+      'bad-option',
+      `--workers: "${each.trim()}" is not a whole number from 1 to ${LIMITS.membersMax}`,
+      'such as --workers 10000,15000',
+    );
+  });
+  return [...new Set(sizes)].sort((a, b) => a - b);
+}
+
+function sized(figure: Figure, sizes: readonly number[] | undefined): Pick<ChosenFigure, 'axis' | 'workers'> {
+  const { axis, id } = figure;
+  if (sizes === undefined) return { axis, workers: undefined };
+  if (axis.isClusterSize) return { axis: workersAxis(sizes), workers: undefined };
+  if (sizes.length === 1) return { axis, workers: sizes[0] };
+  const varied = axis.name === '' ? 'is of one size of the cluster' : `varies the ${axis.name}`;
+  throw new InputError('bad-option', `--workers: ${id} ${varied}`, 'give one size');
+}

@@ -1,0 +1,50 @@
+import { access, constants, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { GoshawkError, InputError } from '@goshawk/core';
+
+/**
+ * Found out before the runs rather than after them. A folder that is not there is made when there is
+ * something to put into it.
+ *
+ * @throws InputError when no files can be written there
+ */
+export async function checkOutFolder(folder: string): Promise<void> {
+  const there = await stat(folder).catch(() => undefined);
+  if (there === undefined) {
+    const parent = dirname(folder);
+    if (parent !== folder) return checkOutFolder(parent);
+  }
+  if (there !== undefined && !there.isDirectory()) {
+    throw new InputError('bad-option', `--out: ${folder} is no folder`, 'name one, or a new one');
+  }
+  try {
+    await access(folder, constants.W_OK);
+  } catch (error) {
+    throw new InputError('bad-option', `--out: ${folder} cannot be written to`, 'name another folder', {
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Files that belong together: all of them appear, each whole, or what was there before stays.
+ *
+ * @param texts by name
+ * @throws GoshawkError when they cannot be written
+ */
+export async function writeTogether(folder: string, texts: Readonly<Record<string, string>>): Promise<void> {
+  const files = Object.entries(texts).map(([name, text]) => {
+    const file = join(folder, name);
+    return { file, partial: `${file}.partial-${process.pid}`, text };
+  });
+  try {
+    await mkdir(folder, { recursive: true });
+    for (const { partial, text } of files) await writeFile(partial, text);
+    for (const { partial, file } of files) await rename(partial, file);
+  } catch (error) {
+    for (const { partial } of files) await rm(partial, { force: true });
+    throw new GoshawkError('write-failed', `cannot write to ${folder}: ${(error as Error).message}`, '', {
+      cause: error,
+    });
+  }
+}

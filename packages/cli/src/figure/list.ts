@@ -1,0 +1,50 @@
+import { FIGURES, type Figure, GROUPS } from '@goshawk/figures';
+import type { Context } from '../context.js';
+import { painter } from '../terminal/paint.js';
+import { renderTable } from '../terminal/table.js';
+
+/** Every figure, for people or as JSON. */
+export function listFigures(context: Context): void {
+  if (context.global.json) {
+    context.json({
+      schema: 'goshawk.figures/1',
+      figures: FIGURES.map(entryOf),
+      total: FIGURES.length,
+      truncated: false,
+      next: null,
+    });
+    return;
+  }
+  const columns = [
+    { title: 'figure' },
+    { title: 'jobs', align: 'right' as const },
+    { title: 'runs', align: 'right' as const, dropFirst: 1 },
+    { title: 'shows' },
+  ];
+  const rows = FIGURES.map((figure) => {
+    const jobs = figure.workload.jobs.toLocaleString('en-US');
+    return [figure.id, jobs, `${runsOf(figure)}`, figure.title];
+  });
+  context.out(renderTable(columns, rows, context.columns, painter(context.color)));
+  const groups = Object.entries(GROUPS).map(([name, figures]) => `${name}: ${figures.length} of these`);
+  context.note(`\n${groups.join(', ')}`);
+}
+
+function entryOf(figure: Figure) {
+  const { id, title, about, paper, section, mode, workload, claims } = figure;
+  return {
+    id,
+    title,
+    about,
+    paper: { ...paper, section },
+    mode,
+    workload: { generator: workload.generator, jobs: workload.jobs, paperJobs: workload.paperJobs ?? null },
+    runs: runsOf(figure),
+    claims: claims.map(({ section: where, text }) => ({ section: where, text })),
+  };
+}
+
+/** With one seed; some may be the same. */
+function runsOf({ axis, variants }: Figure): number {
+  return axis.ticks.length * variants.length;
+}

@@ -1,0 +1,146 @@
+import type { FinishedRun, RunSettings, RunsAt, Tick, Variant } from '@goshawk/figures';
+import type { Workload } from '@goshawk/traces';
+import type { Context } from '../context.js';
+import { resolveOptions } from '../options.js';
+import type { PolicyRun } from '../replay/contract.js';
+import { REPLAY_OPTIONS, type ReplayOptions } from '../replay/options.js';
+import { type Replayed, replayLocally, traceJob } from '../replay/replay.js';
+import { performShown, sourceOf } from '../simulate/shown.js';
+import { survey } from '../simulate/survey.js';
+import type { ChosenFigure } from './choose.js';
+import type { FigureOptions } from './options.js';
+import type { RunStore } from './run-store.js';
+import { type FigureRuns, finished, requestsFor } from './simulated.js';
+
+const DEFAULTS: ReplayOptions = resolveOptions(REPLAY_OPTIONS, {
+  flags: {},
+  environment: {},
+  file: {},
+  fileName: '',
+}).values;
+
+/** Both halves of one load and seed, by variant. */
+type Halves = Readonly<Record<string, FinishedRun>>;
+
+/**
+ * All runs of a live figure: at each place the workload on local clusters, one policy after another, and the
+ * same jobs at the same times simulated.
+ *
+ * @throws WorkloadError; the reason of the interruption
+ */
+export async function runLive(
+  context: Context,
+  store: RunStore,
+  chosen: ChosenFigure,
+  options: FigureOptions,
+): Promise<FigureRuns> {
+  const { figure, axis } = chosen;
+  const runs: RunsAt[] = [];
+  let workload: FigureRuns['workload'] | undefined;
+  for (const tick of axis.ticks) {
+    const bySeed: Halves[] = [];
+    for (let seed = 1; seed <= options.seeds; seed++) {
+      const asked = replayOptions(chosen, tick, options, seed);
+      const { replayed, simulated } = await store.once([chosen.workload, asked], () => {
+        context.note(`${figure.id}: ${axis.name} ${tick.label}${options.seeds > 1 ? `, seed ${seed}` : ''}`);
+        return bothHalves(context, chosen, tick, options, asked);
+      });
+      workload ??= replayed.plan.workload;
+      bySeed.push(byVariant(figure.variants, replayed, simulated));
+    }
+    runs.push({ tick, byVariant: gathered(figure.variants, bySeed) });
+  }
+  return { workload: workload!, runs };
+}
+
+interface BothHalves {
+  readonly replayed: Replayed;
+  /** By policy. */
+  readonly simulated: ReadonlyMap<string, FinishedRun>;
+}
+
+async function bothHalves(
+  context: Context,
+  { figure, workload }: ChosenFigure,
+  tick: Tick,
+  options: FigureOptions,
+  asked: ReplayOptions,
+): Promise<BothHalves> {
+  const policies = policiesOf(figure.variants, 'live');
+  const replayed = await replayLocally(context, asked, workload, policies);
+  const simulated = new Map<string, FinishedRun>();
+  const { plan } = replayed;
+  const asRun = workloadOf(replayed);
+  const surveyed = await survey(asRun, asRun.jobs(), context.interrupted);
+  const requests = policiesOf(figure.variants, 'simulated').map((policy) => {
+    const live = replayed.runs.find(({ run }) => run.policy === policy)!;
+    const settings = { ...figure.settings, ...tick.settings, ...sameAs(live, replayed), policy };
+    return requestsFor(settings, 1, surveyed, asked.seed)[0]!;
+  });
+  const outcomes = await performShown(context, requests, sourceOf(workload, surveyed), {
+    parallel: options.parallel,
+    label: `${figure.id}, simulated`,
+  });
+  for (const outcome of outcomes)
+    simulated.set(outcome.run.policy, finished(outcome, plan.fit.spanMs / 1_000));
+  return { replayed, simulated };
+}
+
+function replayOptions(
+  { figure, workers, jobsDrawn }: ChosenFigure,
+  tick: Tick,
+  { for: forMs }: FigureOptions,
+  seed: number,
+): ReplayOptions {
+  const size = workers === undefined ? {} : { workers };
+  const { estimator: _, ...settings }: RunSettings = { ...figure.settings, ...size, ...tick.settings };
+  return { ...DEFAULTS, ...settings, jobs: jobsDrawn, for: forMs, seed };
+}
+
+/** What the live run was told, which it worked out from the jobs as they are run. */
+function sameAs({ run }: PolicyRun, { shape }: Replayed): RunSettings & { readonly schedulers: number } {
+  const { cutoff, shortPartition } = run.options;
+  return {
+    workers: shape.workers,
+    schedulers: shape.schedulers,
+    cutoff: String(cutoff),
+    shortPartition: shortPartition === null ? 'none' : String(shortPartition),
+  };
+}
+
+/** The jobs as they are run, as a workload of their own. */
+function workloadOf({ plan }: Replayed): Workload {
+  const { name, sha256 } = plan.workload;
+  const jobs = plan.jobs.map(traceJob);
+  return {
+    name,
+    jobCount: jobs.length,
+    tallied: [],
+    jobs: async function* () {
+      yield* jobs;
+    },
+    sha256: async () => sha256,
+  };
+}
+
+function policiesOf(variants: readonly Variant[], mode: Variant['mode']): string[] {
+  return variants.flatMap((variant) => (variant.mode === mode ? (variant.settings.policy ?? []) : []));
+}
+
+function byVariant(
+  variants: readonly Variant[],
+  { plan, runs }: Replayed,
+  simulated: ReadonlyMap<string, FinishedRun>,
+): Halves {
+  const submittedSeconds = plan.fit.spanMs / 1_000;
+  const entries = variants.map(({ name, mode, settings: { policy } }) => {
+    if (mode === 'simulated') return [name, simulated.get(policy!)!] as const;
+    const { run, series } = runs.find((each) => each.run.policy === policy)!;
+    return [name, { run, series, submittedSeconds }] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+function gathered(variants: readonly Variant[], bySeed: readonly Halves[]): RunsAt['byVariant'] {
+  return Object.fromEntries(variants.map(({ name }) => [name, bySeed.map((halves) => halves[name]!)]));
+}

@@ -1,0 +1,36 @@
+import type { OptionSpecs, Resolved } from '../options.js';
+
+export const FIGURE_OPTIONS = {
+  list: { type: 'flag', flagOnly: true, describe: 'the figures that there are' },
+  jobs: {
+    type: 'count',
+    flagOnly: true,
+    min: 1,
+    describe: 'jobs of the generated workload; of live figures, jobs drawn from it (default: see --list)',
+  },
+  trace: {
+    type: 'text',
+    flagOnly: true,
+    describe: 'run on this workload instead: a trace file, or a generator with its options',
+  },
+  workers: {
+    type: 'text',
+    flagOnly: true,
+    describe: 'sizes of the cluster, such as 10000,15000; one, where the figure varies something else',
+  },
+  seeds: { type: 'count', default: 1, min: 1, max: 1_000, describe: 'run so many seeds, and average' },
+  parallel: {
+    type: 'count',
+    min: 1,
+    max: 64,
+    describe: 'simulations at a time, each in a thread (default: one a core)',
+  },
+  for: {
+    type: 'duration',
+    default: '30s',
+    describe: 'of live figures: how long a policy takes at each load, about',
+  },
+  out: { type: 'text', default: 'figures', describe: 'the folder for ID.json, ID.svg and ID.html' },
+} as const satisfies OptionSpecs;
+
+export type FigureOptions = Resolved<typeof FIGURE_OPTIONS>;
