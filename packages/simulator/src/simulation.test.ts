@@ -106,6 +106,16 @@ test('a task that takes too long is killed, tried again, and then fails its job 
   expect(other).toMatchObject({ completed: true, tasksCompleted: 1, attempts: 1 });
 });
 
+test('the caller hears from a job that takes long before it has ended', async () => {
+  const tasks = { count: 50_000, run: { sleep: 10 } };
+  const job = { submitMs: 0, spec: parseJobSpec({ estimate: 10, tasks }) };
+  const simulation = simulationOf();
+  const handedOut: number[] = [];
+  for await (const ends of simulation.run([job])) handedOut.push(ends.length);
+  expect(handedOut.length).toBeGreaterThan(3);
+  expect(handedOut).toEqual([...handedOut.slice(1).map(() => 0), 1]);
+});
+
 test('jobs that are not in order are refused', async () => {
   const job = { estimate: 1, tasks: sleeps(1) };
   await expect(endsOf(simulationOf(), { ...job, at: 5 }, { ...job, at: 4 })).rejects.toThrow(

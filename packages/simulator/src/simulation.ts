@@ -1,6 +1,6 @@
 import type { ClusterSettings, JobSpec, MessageType, Millis, Resources } from '@goshawk/core';
 import type { Job } from '@goshawk/scheduler';
-import { VirtualCluster } from './virtual-cluster.js';
+import { VirtualCluster, type VirtualClusterOptions } from './virtual-cluster.js';
 
 /** A job of a workload. */
 export interface SimulatedJob {
@@ -20,6 +20,8 @@ export interface SimulationOptions {
   readonly seed: number | string;
   /** One way. */
   readonly networkDelayMs: Millis;
+  /** A witness to all that the machines do. */
+  readonly observe?: NonNullable<VirtualClusterOptions['observe']>;
 }
 
 /** What became of a job. Times are ms since the beginning of the workload; tasks in their order. */
@@ -42,8 +44,10 @@ export interface SimulatedEnd<J extends SimulatedJob = SimulatedJob> {
  * after this much of the cluster's. ms
  */
 const SETTLING_MS = 1_000;
-/** Ended jobs are handed out so many at a time. */
+/** Ended jobs are handed out so many at a time… */
 const BATCH = 256;
+/** …or fewer, after so many events: some tens of milliseconds. */
+const SLICE_EVENTS = 65_536;
 
 /**
  * A workload on a virtual cluster. Jobs are taken from the workload as their time comes, and handed out as
@@ -66,8 +70,8 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
   }
 
   /**
-   * Runs the workload, once; jobs come out as they end, until all have. It gives the event loop a turn
-   * whenever it hands out jobs, so that its caller can show progress and be interrupted.
+   * Runs the workload, once; jobs come out as they end, until all have. Now and then none do, so that its caller
+   * always has a moment to show progress and be interrupted.
    *
    * @throws RangeError when jobs are not in order of submission
    */
@@ -77,16 +81,13 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
       if (job.submitMs < latest)
         throw new RangeError(`job ${this.#submitted} is submitted before the one ahead of it`);
       latest = job.submitMs;
-      this.#cluster.run(SETTLING_MS + job.submitMs);
+      const arrivesAt = SETTLING_MS + job.submitMs;
+      while (this.#advance(arrivesAt)) yield this.#takeEnded();
+      this.#cluster.run(arrivesAt);
       this.#submit(job);
       if (this.#ended.length >= BATCH) yield this.#takeEnded();
     }
-    const cluster = this.#cluster;
-    // Timers of idle thieves, or of the partition, would go on for ever; so may a job that nothing moves.
-    while (this.#underway.size > 0 && cluster.pendingEvents > 0) {
-      cluster.step();
-      if (this.#ended.length >= BATCH) yield this.#takeEnded();
-    }
+    while (this.#finish()) yield this.#takeEnded();
     yield this.#takeEnded();
   }
 
@@ -120,6 +121,31 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
       sum.probesMoved += counters.probesMoved;
     }
     return sum;
+  }
+
+  /** Makes a slice of what happens up to a time happen. @returns whether there is more of it */
+  #advance(until: Millis): boolean {
+    const cluster = this.#cluster;
+    const last = cluster.events + SLICE_EVENTS;
+    while (cluster.nextEventAt <= until) {
+      if (cluster.events >= last || this.#ended.length >= BATCH) return true;
+      cluster.step();
+    }
+    return false;
+  }
+
+  /**
+   * The same once all jobs are submitted, up to the end of the last one: timers of idle thieves, or of the
+   * partition, would go on for ever; so may a job that nothing moves.
+   */
+  #finish(): boolean {
+    const cluster = this.#cluster;
+    const last = cluster.events + SLICE_EVENTS;
+    while (this.jobsUnderway > 0 && cluster.pendingEvents > 0) {
+      if (cluster.events >= last || this.#ended.length >= BATCH) return true;
+      cluster.step();
+    }
+    return false;
   }
 
   #submit(job: J): void {

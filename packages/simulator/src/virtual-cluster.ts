@@ -37,6 +37,11 @@ export interface VirtualClusterOptions {
   readonly onSend?: (from: Address, to: Address, message: Message, now: Millis) => void;
   /** Takes every message in place of the network; what is to arrive is handed to `post`. */
   readonly carry?: (from: Address, to: Address, message: Message) => void;
+  /**
+   * Gives each machine something in place of its environment, which hands on what the machine does: for those
+   * who want to see all of it.
+   */
+  readonly observe?: <E extends Environment>(environment: E, self: Address, now: () => Millis) => E;
   readonly onJobEnd?: (job: Job, now: Millis) => void;
   readonly onTaskStart?: (worker: Address, slot: number, now: Millis) => void;
 }
@@ -127,7 +132,7 @@ export class VirtualCluster {
   add(name: string, build: (self: Address, environment: Environment) => Machine): Address {
     const self = this.#nextAddress();
     const environment = new PartyEnvironment(this, self, this.#random.fork(name));
-    const machine = build(self, environment);
+    const machine = build(self, this.#observed(environment, self));
     this.#admit(name, machine, environment);
     machine.start(this.#now);
     return self;
@@ -141,7 +146,7 @@ export class VirtualCluster {
   ): Address {
     const self = this.#nextAddress();
     const environment = new WorkerParty(this, self, this.#random.fork(name));
-    const machine = build(self, environment);
+    const machine = build(self, this.#observed(environment, self));
     this.#admit(name, machine, environment, slots);
     machine.start(this.#now);
     return self;
@@ -272,7 +277,10 @@ export class VirtualCluster {
   #newCentral(random: Random): Central {
     const self = this.centralAddress;
     const environment = new PartyEnvironment(this, self, random);
-    const central = new Central({ name: 'central', self, settings: this.#options.settings }, environment);
+    const central = new Central(
+      { name: 'central', self, settings: this.#options.settings },
+      this.#observed(environment, self),
+    );
     this.#admit('central', central, environment);
     return central;
   }
@@ -293,7 +301,7 @@ export class VirtualCluster {
         endedJobsMax: 1,
         logBytesMax: 1 << 20,
       },
-      environment,
+      this.#observed(environment, self),
     );
     this.#admit(name, scheduler, environment);
     return scheduler;
@@ -313,7 +321,7 @@ export class VirtualCluster {
         central: this.centralAddress,
         registerRetryMs: this.#options.settings.timings.heartbeatMs,
       },
-      environment,
+      this.#observed(environment, self),
     );
     this.#admit(name, worker, environment, slots);
     return worker;
@@ -324,6 +332,10 @@ export class VirtualCluster {
     this.#environments.push(environment);
     this.#names.push(name);
     this.#firstPlaces.push(this.#slots.add(slots));
+  }
+
+  #observed<E extends Environment>(environment: E, self: Address): E {
+    return this.#options.observe?.(environment, self, () => this.#now) ?? environment;
   }
 
   #nextAddress(): Address {

@@ -67,6 +67,11 @@ export const SIMULATE_OPTIONS = {
     max: 64,
     describe: 'runs at a time, each in a thread (default: one a core)',
   },
+  effectsHash: {
+    type: 'flag',
+    describe:
+      'add to each run a hash of all that every machine did, to tell whether two runs are the same; slow',
+  },
   report: { type: 'text', describe: 'write a page with tables and charts to this file' },
 } as const satisfies OptionSpecs;
 

@@ -4,6 +4,7 @@ import { finishRun, type JobResult, RunTally } from '@goshawk/report';
 import { type SimulatedEnd, type SimulatedJob, Simulation } from '@goshawk/simulator';
 import { type Jobs, jobSpecOf, meanOf } from '@goshawk/traces';
 import { estimateOf, parseEstimator } from '../replay/estimates.js';
+import { EffectsHash } from './effects-hash.js';
 import type { JobTimes, RunOutcome, RunProgress, RunRequest } from './request.js';
 
 /** Between two looks at the clock, two progress reports, and two chances to be interrupted. ms */
@@ -27,8 +28,10 @@ export async function perform(
   onProgress: (progress: RunProgress) => void,
   signal?: AbortSignal,
 ): Promise<RunOutcome> {
+  const effects = request.wantsEffectsHash ? new EffectsHash() : undefined;
   const simulation = new Simulation<Arrival>({
     ...request,
+    ...(effects === undefined ? {} : { observe: effects.observe }),
     settings: { policy: request.policy, timings: RELIABLE_TIMINGS },
   });
   const tally = new RunTally({ policy: request.policy.policy, totalSlots: request.workers * request.slots });
@@ -71,7 +74,8 @@ export async function perform(
     wallSeconds,
     peakRssBytes: process.resourceUsage().maxRSS * 1_024,
   });
-  const outcome = { run: { ...run, tasks: { ...run.tasks, attempts } }, series };
+  const hashed = effects === undefined ? {} : { effectsHash: effects.digest() };
+  const outcome = { run: { ...run, tasks: { ...run.tasks, attempts }, ...hashed }, series };
   return jobTimes === undefined ? outcome : { ...outcome, jobTimes };
 }
 

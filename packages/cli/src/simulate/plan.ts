@@ -81,6 +81,7 @@ export function planRuns(options: SimulateOptions, survey: Survey, sizing: Sizin
       arrivalFactor,
       countedSeconds,
       jobs: survey.record.jobs,
+      wantsEffectsHash: options.effectsHash,
       options: optionsRecord(options, policy, sizing, options.seed + i),
     }));
   });

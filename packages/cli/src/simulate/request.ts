@@ -23,6 +23,8 @@ export interface RunRequest {
   readonly options: OptionValues;
   /** Whether the run time of each job is wanted, and not only how they are distributed. */
   readonly wantsJobTimes?: boolean;
+  /** Whether a hash of all that the machines do is wanted. Slow. */
+  readonly wantsEffectsHash?: boolean;
 }
 
 /** Where a run finds its jobs, as plain data: in memory that threads share, or by path or generator. */
@@ -31,7 +33,7 @@ export type JobSource =
   | { readonly kind: 'spec'; readonly spec: string };
 
 export interface RunOutcome {
-  readonly run: Run;
+  readonly run: Run & { readonly effectsHash?: string };
   readonly series: RunSeries;
   readonly jobTimes?: JobTimes;
 }

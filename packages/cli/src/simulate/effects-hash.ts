@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto';
+import { type Address, type Environment, GoshawkError, type Millis } from '@goshawk/core';
+
+/** What machines ask of their environment, and do not do to it. */
+const QUESTIONS: ReadonlySet<string | symbol> = new Set(['random', 'nameOf', 'counted']);
+const CHUNK_LENGTH = 1 << 16;
+
+/**
+ * A hash of all that the machines of a run did, in the order in which they did it: each message with all that it
+ * says, each timer that was set or cleared, each task that was started or killed, each job that ended; with the
+ * time, and whose doing it was. Two runs that are the same have the same.
+ *
+ * It stands between the machines and the cluster, so a run that is not hashed knows nothing of it.
+ */
+export class EffectsHash {
+  readonly #hash = createHash('sha256');
+  #pending = '';
+
+  /** The environment of a machine, with a witness to what it does. */
+  readonly observe = <E extends Environment>(environment: E, self: Address, now: () => Millis): E => {
+    const witnessed = new Map<string | symbol, unknown>();
+    return new Proxy(environment, {
+      get: (target, name) => {
+        const known = witnessed.get(name);
+        if (known !== undefined) return known;
+        const effect: unknown = Reflect.get(target, name);
+        if (typeof effect !== 'function') return effect;
+        const note = (...given: unknown[]): unknown => {
+          if (!QUESTIONS.has(name)) this.#note(`${now()} ${self} ${String(name)} ${given.map(written)}\n`);
+          return effect.apply(target, given);
+        };
+        witnessed.set(name, note);
+        return note;
+      },
+    });
+  };
+
+  /** Of all so far, in hexadecimal. Nothing can be added after it. */
+  digest(): string {
+    return this.#hash.update(this.#pending).digest('hex');
+  }
+
+  #note(line: string): void {
+    this.#pending += line;
+    if (this.#pending.length < CHUNK_LENGTH) return;
+    this.#hash.update(this.#pending);
+    this.#pending = '';
+  }
+}
+
+/** A value as text that no other value has. */
+function written(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value !== 'object' || value === null) return String(value);
+  if (Array.isArray(value) || ArrayBuffer.isView(value)) {
+    return `[${Array.from(value as unknown as ArrayLike<unknown>, written)}]`;
+  }
+  if (isJob(value)) return written([value.id, value.state, value.startedAt, value.runMs]);
+  if (Object.getPrototypeOf(value) !== Object.prototype) {
+    throw new GoshawkError('internal', `an effect holds a ${value.constructor.name}, which cannot be hashed`);
+  }
+  return `{${Object.entries(value).map(([name, each]) => `${name}:${written(each)}`)}}`;
+}
+
+interface EndedJob {
+  readonly id: string;
+  readonly state: string;
+  readonly startedAt: Float64Array;
+  readonly runMs: Float64Array;
+}
+
+/** At the end of a job its owner shows all that it knows of it, most of which nobody needs. */
+function isJob(value: object): value is EndedJob {
+  return 'id' in value && 'state' in value && 'startedAt' in value && 'runMs' in value;
+}
