@@ -7,10 +7,15 @@ export function format(value: number | undefined, unit: Series['unit']): string 
     case 'ratio':
       return ratioText(value);
     case 'share':
-      return `${(100 * value).toFixed(Math.abs(value) < 0.1 ? 1 : 0)}%`;
+      return `${(100 * value).toFixed(needsTenth(Math.abs(value)) ? 1 : 0)}%`;
     case 'seconds':
       return `${secondsText(value)} s`;
   }
+}
+
+/** Close to nothing or to all a tenth of a per cent tells something. */
+function needsTenth(share: number): boolean {
+  return share > 0 && (share < 0.1 || (share > 0.95 && share < 1));
 }
 
 /** Two digits after the point where they tell anything. */

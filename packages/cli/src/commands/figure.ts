@@ -32,7 +32,10 @@ export const figureCommand = defineCommand({
     }
     const chosen = chooseFigures(words, options);
     const folder = resolve(context.cwd, options.out);
-    await checkOutFolder(folder);
+    await checkOutFolder(
+      folder,
+      chosen.flatMap(({ figure }) => filesOf(figure.id)),
+    );
     const results = await makeAll(context, chosen, options, folder);
     if (!context.global.json && results.length > 1) {
       const { addVerdicts, verdictLine } = await import('@goshawk/figures');
@@ -42,6 +45,10 @@ export const figureCommand = defineCommand({
     return ExitCode.done;
   },
 });
+
+function filesOf(id: string): [json: string, svg: string, page: string] {
+  return [`${id}.json`, `${id}.svg`, `${id}.html`];
+}
 
 /** One after another, so that each is there as soon as it can be. */
 async function makeAll(
@@ -56,9 +63,9 @@ async function makeAll(
     const done = results.map(({ id }) => id).join(', ');
     const lost = done === '' ? 'nothing was written' : `${each.figure.id} was not written; ${done} had been`;
     const result = await make(context, store, each, options, lost);
-    const files = await write(context, result, folder);
+    await write(context, result, folder);
     results.push(result);
-    await tell(context, result, files, options);
+    await tell(context, result, options);
   }
   return results;
 }
@@ -86,31 +93,24 @@ async function make(
   });
 }
 
-/** @returns the names of the files */
-async function write(context: Context, result: FigureResult, folder: string): Promise<string[]> {
+async function write(context: Context, result: FigureResult, folder: string): Promise<void> {
   const { renderFigurePage, renderFigureSvg } = await import('@goshawk/figures');
-  const { id } = result;
+  const [json, svg, page] = filesOf(result.id);
   const texts = {
-    [`${id}.json`]: `${JSON.stringify(result, null, 2)}\n`,
-    [`${id}.svg`]: renderFigureSvg(result),
-    [`${id}.html`]: renderFigurePage(result),
+    [json]: `${JSON.stringify(result, null, 2)}\n`,
+    [svg]: renderFigureSvg(result),
+    [page]: renderFigurePage(result),
   };
   context.interrupted.throwIfAborted();
   await writeTogether(folder, texts);
-  return Object.keys(texts);
 }
 
-async function tell(
-  context: Context,
-  result: FigureResult,
-  files: readonly string[],
-  { out }: FigureOptions,
-): Promise<void> {
+async function tell(context: Context, result: FigureResult, { out }: FigureOptions): Promise<void> {
   if (context.global.json) {
     context.json(result);
     return;
   }
   const { renderFigureText } = await import('@goshawk/figures');
   context.out(`\n${renderFigureText(result, { color: context.color, columns: context.columns })}`);
-  context.note(`\n${files.join(', ')} are in ${out}`);
+  context.note(`\n${filesOf(result.id).join(', ')} are in ${out}`);
 }

@@ -4,16 +4,27 @@ import { GoshawkError, InputError } from '@goshawk/core';
 
 /**
  * Found out before the runs rather than after them. A folder that is not there is made when there is
- * something to put into it.
+ * something to put into it; files that are there are written anew.
  *
- * @throws InputError when no files can be written there
+ * @param names of the files
+ * @throws InputError when they cannot be written there
  */
-export async function checkOutFolder(folder: string): Promise<void> {
-  const there = await stat(folder).catch(() => undefined);
-  if (there === undefined) {
-    const parent = dirname(folder);
-    if (parent !== folder) return checkOutFolder(parent);
+export async function checkOutFolder(folder: string, names: readonly string[]): Promise<void> {
+  await checkWritable(folder);
+  for (const name of names) {
+    const there = await stat(join(folder, name)).catch(() => undefined);
+    if (there === undefined || there.isFile()) continue;
+    throw new InputError(
+      'bad-option',
+      `--out: ${join(folder, name)} is no ordinary file`,
+      'name another folder',
+    );
   }
+}
+
+async function checkWritable(folder: string): Promise<void> {
+  const there = await stat(folder).catch(() => undefined);
+  if (there === undefined && dirname(folder) !== folder) return checkWritable(dirname(folder));
   if (there !== undefined && !there.isDirectory()) {
     throw new InputError('bad-option', `--out: ${folder} is no folder`, 'name one, or a new one');
   }
@@ -27,7 +38,7 @@ export async function checkOutFolder(folder: string): Promise<void> {
 }
 
 /**
- * Files that belong together: all of them appear, each whole, or what was there before stays.
+ * Files that belong together. None of them appears before all have been written out, and each appears whole.
  *
  * @param texts by name
  * @throws GoshawkError when they cannot be written
@@ -42,7 +53,8 @@ export async function writeTogether(folder: string, texts: Readonly<Record<strin
     for (const { partial, text } of files) await writeFile(partial, text);
     for (const { partial, file } of files) await rename(partial, file);
   } catch (error) {
-    for (const { partial } of files) await rm(partial, { force: true });
+    // What cannot be cleaned up either must not hide why.
+    await Promise.allSettled(files.map(({ partial }) => rm(partial, { force: true })));
     throw new GoshawkError('write-failed', `cannot write to ${folder}: ${(error as Error).message}`, '', {
       cause: error,
     });

@@ -10,7 +10,7 @@ const LARGE = 0.25;
 const sparrowBusy = stated(busy('sparrow'), [[0, 0.86]]);
 const sparrowBusiest = stated(busy('sparrow', 'max'), [[0, 0.978]]);
 const stuck = shareLonger('sparrow', 'short', 15_000);
-const hawkMedian = seconds('hawk', 'short', 'p50');
+const omniscient = seconds('central', 'short', 'p50');
 
 export const motivation: Figure = {
   id: 'motivation',
@@ -30,18 +30,30 @@ export const motivation: Figure = {
     shortPartition: 'auto',
   },
   axis: ONE_PLACE,
-  variants: [POLICIES.sparrow, POLICIES.hawk],
+  variants: [
+    POLICIES.sparrow,
+    // Hawk as in the paper, and as it runs here unless told otherwise.
+    POLICIES.hawk,
+    { name: 'hawk, backoff', settings: { policy: 'hawk', stealRetry: 'backoff' } },
+    // Places each task where it waits least: as near to omniscience as a policy comes.
+    POLICIES.central,
+  ],
   panels: [
     {
       kind: 'distribution',
       title: 'Run times of short jobs',
       of: 'short',
-      variants: ['sparrow', 'hawk'],
+      variants: ['sparrow', 'hawk', 'hawk, backoff', 'central'],
     },
     {
       kind: 'table',
       title: 'In numbers',
-      series: [sparrowBusy, sparrowBusiest, stuck, seconds('sparrow', 'short', 'p50'), hawkMedian],
+      series: [
+        sparrowBusy,
+        sparrowBusiest,
+        stuck,
+        ...['sparrow', 'hawk', 'hawk, backoff', 'central'].map((name) => seconds(name, 'short', 'p50')),
+      ],
     },
   ],
   claims: [
@@ -62,8 +74,8 @@ export const motivation: Figure = {
     },
     {
       section: '§2.3',
-      text: 'Given the free servers, 100 s are possible for the majority of the short jobs (ours: the median under Hawk)',
-      judge: isAtMost(hawkMedian, 100),
+      text: 'An omniscient scheduler would yield run times of 100 s for the majority of the short jobs',
+      judge: isAtMost(omniscient, 100),
     },
   ],
 };

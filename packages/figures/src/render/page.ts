@@ -24,7 +24,7 @@ export function renderFigurePage(result: FigureResult): string {
     html`<header><h1>${title}</h1>
 <p>${about}</p>
 <p>${paper.reference}, ${paper.section}.</p></header>
-<section><div class="pair">${charts}</div></section>
+<section><div class="pair">${charts}${charts.length === 1 ? html`<div></div>` : null}</div></section>
 ${tables.map((panel) => section(panel.title, numbersOf(result, panel)))}
 ${section('What the paper says, and what came out here', html`<p>${verdictLine(result.verdicts)}.</p>`, claimList(result.claims))}
 ${provenance(result)}`,
@@ -90,7 +90,7 @@ function percentileTable(percentiles: Readonly<Record<string, readonly number[]>
 function claimList(claims: readonly JudgedClaim[]): Markup {
   return html`<dl>${claims.map(
     ({ verdict, section: where, text, ours }) =>
-      html`<dt>${VERDICT_MARKS[verdict]} ${verdict}</dt><dd>${where}: ${text}<br><small>here: ${ours}</small></dd>
+      html`<dt><b>${VERDICT_MARKS[verdict]} ${verdict}</b></dt><dd>${where}: ${text}<br><small>here: ${ours}</small></dd>
 `,
   )}</dl>`;
 }

@@ -1,0 +1,223 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { FigureResult } from '@goshawk/figures';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type RunHere, runHere } from '../terminal.fixture.js';
+
+// The first of them loads the simulator and the charts.
+vi.setConfig({ testTimeout: 60_000 });
+
+let cwd = '';
+beforeEach(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'goshawk-figure-test-'));
+});
+afterEach(() => rm(cwd, { recursive: true, force: true }));
+
+const figure = (...args: string[]) => runHere(['figure', ...args, '--parallel', '1'], { cwd });
+
+function resultsOf({ exitCode, stdout, stderr }: RunHere): FigureResult[] {
+  expect(stderr).not.toContain('goshawk:');
+  expect(exitCode).toBe(0);
+  return stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as FigureResult);
+}
+
+/** A few hundred jobs on a cluster that they fill. */
+const TINY = ['--jobs', '300', '--workers', '300,600'];
+
+describe('a simulated figure', () => {
+  it('is three files, its numbers and its verdicts', async () => {
+    const { exitCode, stdout, stderr } = await figure('hawk-5', ...TINY, '--out', 'drawn/here');
+    expect(exitCode).toBe(0);
+    expect((await readdir(join(cwd, 'drawn/here'))).sort()).toEqual([
+      'hawk-5.html',
+      'hawk-5.json',
+      'hawk-5.svg',
+    ]);
+    expect(stdout).toMatch(/^ {2}workers +300 +600$/m);
+    expect(stdout).toMatch(/^ {2}short p50 +\d+\.\d+ +\d+\.\d+$/m);
+    expect(stdout).toMatch(/^hawk-5: \d+ of 17 claims holds?, /m);
+    expect(stderr).toContain('hawk-5: 4 runs of google-like:jobs=300,');
+    expect(stderr).toContain('hawk-5.json, hawk-5.svg, hawk-5.html are in drawn/here');
+    const page = await readFile(join(cwd, 'drawn/here/hawk-5.html'), 'utf8');
+    expect(page).toContain('goshawk figure hawk-5 --jobs 300 --workers 300,600');
+  });
+
+  it('as JSON is what its file holds', async () => {
+    const [result] = resultsOf(await figure('hawk-5', ...TINY, '--json'));
+    expect(JSON.parse(await readFile(join(cwd, 'figures/hawk-5.json'), 'utf8'))).toEqual(result);
+    expect(result).toMatchObject({
+      schema: 'goshawk.figure/1',
+      id: 'hawk-5',
+      mode: 'simulated',
+      seeds: [1],
+      workload: { name: 'google-like:jobs=300,load=0.9,workers=15000,seed=1', jobs: 300 },
+    });
+    expect(result!.axis.places.map(({ x }) => x)).toEqual([300, 600]);
+    expect(result!.claims).toHaveLength(17);
+  });
+
+  it('runs the algorithm of the paper, whatever this machine is set to', async () => {
+    const environment = { GOSHAWK_STEAL_RETRY: 'backoff', GOSHAWK_CUTOFF: '5', GOSHAWK_STEAL_CAP: '3' };
+    const run = await runHere(['figure', 'hawk-5', ...TINY, '--json', '--parallel', '1'], {
+      cwd,
+      environment,
+    });
+    for (const { run: each } of resultsOf(run)[0]!.runs) {
+      expect(each.jobs).toEqual({ submitted: 300, completed: 300, failed: 0 });
+      expect(each.options).toMatchObject({
+        stealRetry: 'never',
+        cancel: 'lazy',
+        stealCap: 10,
+        cutoff: 1129.532,
+        shortPartition: each.policy === 'hawk' ? 0.17 : null,
+        networkDelay: 0.0005,
+      });
+    }
+  });
+
+  it('compares the same jobs under both policies, one by one', async () => {
+    const [result] = resultsOf(await figure('hawk-5', ...TINY, '--json'));
+    for (const { paired } of result!.axis.places) {
+      const { short } = paired!['hawk against sparrow']!;
+      expect(short!.betterOrEqual).toBeGreaterThanOrEqual(short!.improved);
+      expect(short!.improved).toBeGreaterThanOrEqual(short!.improvedByHalf);
+    }
+  });
+
+  it('over several seeds gives means and their spread, and other seeds differ', async () => {
+    const [result] = resultsOf(await figure('hawk-5', ...TINY, '--seeds', '2', '--json'));
+    expect(result!.seeds).toEqual([1, 2]);
+    expect(result!.runs).toHaveLength(8);
+    const { values, spread } = result!.panels[1]!.series[1]!;
+    const [least, greatest] = spread![0]!;
+    expect(least).toBeLessThan(greatest);
+    expect(values[0]).toBeGreaterThanOrEqual(least);
+    expect(values[0]).toBeLessThanOrEqual(greatest);
+  });
+
+  it('varies what its axis is about, and nothing else', async () => {
+    const [result] = resultsOf(await figure('hawk-15', '--jobs', '100', '--workers', '100', '--json'));
+    const caps = result!.runs.map(({ run }) => run.options.stealCap);
+    expect(caps).toEqual([1, 2, 5, 10, 25, 50, 100, 250]);
+    const others = result!.runs.map(({ run: { options } }) => ({ ...options, stealCap: 0 }));
+    expect(new Set(others.map((each) => JSON.stringify(each))).size).toBe(1);
+  });
+
+  it('leaves out a part of Hawk at a time', async () => {
+    const [result] = resultsOf(await figure('hawk-7', '--jobs', '100', '--workers', '100', '--json'));
+    const parts = result!.runs.map(({ variant, run: { options } }) => [
+      variant,
+      [options.central, options.partition, options.stealing],
+    ]);
+    expect(parts).toEqual([
+      ['without', [false, true, true]],
+      ['hawk', [true, true, true]],
+      ['without', [true, false, true]],
+      ['hawk', [true, true, true]],
+      ['without', [true, true, false]],
+      ['hawk', [true, true, true]],
+    ]);
+  });
+
+  it('is made of a trace', async () => {
+    const lines = Array.from(
+      { length: 50 },
+      (_, i) => `${i} 2 ${i % 10 === 0 ? '2000 2000 2000' : '5 5 5'}\n`,
+    );
+    await writeFile(join(cwd, 'jobs.tr'), lines.join(''));
+    const [result] = resultsOf(
+      await figure('hawk-9', '--trace', join(cwd, 'jobs.tr'), '--workers', '10', '--json'),
+    );
+    expect(result!.workload).toMatchObject({ name: 'jobs.tr', jobs: 50, tasks: 100 });
+  });
+});
+
+describe('several figures', () => {
+  it('are made by the name of their group, and share the runs that they have in common', async () => {
+    const { exitCode, stdout, stderr } = await figure('hawk-8', 'hawk-9', 'hawk-8', ...TINY);
+    expect(exitCode).toBe(0);
+    expect(stderr).toContain('hawk-8: 4 runs of');
+    expect(stderr).not.toContain('hawk-9: 4 runs of');
+    expect(stdout).toMatch(/^2 figures: \d of 4 claims holds?/m);
+    expect(await readdir(join(cwd, 'figures'))).toHaveLength(6);
+  });
+
+  it('are a line of JSON each', async () => {
+    const small = ['--jobs', '60', '--workers', '400'];
+    const results = resultsOf(await figure('hawk-6', ...small, '--json'));
+    expect(results.map(({ id }) => id)).toEqual(['hawk-6-cloudera', 'hawk-6-facebook', 'hawk-6-yahoo']);
+  });
+});
+
+describe('what cannot be', () => {
+  it.each<[args: string[], line: string]>([
+    [['hawk5'], 'there is no figure "hawk5"; did you mean hawk-5?'],
+    [['eagle'], 'there is no figure "eagle"; `goshawk figure --list` lists them'],
+    [[], 'figure needs ID…; `goshawk figure --list` lists them'],
+    [
+      ['hawk-5', '--workers', '10,x'],
+      '--workers: "x" is not a whole number from 1 to 200000; such as --workers 10000,15000',
+    ],
+    [['hawk-7', '--workers', '10,20'], '--workers: hawk-7 is of one size of the cluster; give one size'],
+    [['hawk-15', '--workers', '10,20'], '--workers: hawk-15 varies the workers asked at most; give one size'],
+    [
+      ['hawk-5', '--trace', 'jobs.tr', '--jobs', '5'],
+      '--jobs: a trace has the jobs that it has; `goshawk trace sample --jobs N` makes a shorter one',
+    ],
+    [['motivation', '--trace', 'x'], '--trace: motivation is about one made-up workload; leave it out'],
+    [
+      ['hawk-6', '--trace', 'x'],
+      '--trace: hawk-6-cloudera and hawk-6-facebook are about different workloads; name one',
+    ],
+    [['hawk-5', '--trace', 'no/such.tr'], 'no/such.tr: no such file; check the path'],
+    [['hawk-5', '--jobs', '0'], '--jobs: 0 is out of range; it must be at least 1'],
+    [['hawk-5', '--seeds', '0'], '--seeds: 0 is out of range; it must be from 1 to 1000'],
+  ])('%j: %s', async (args, line) => {
+    const { exitCode, stdout, stderr } = await figure(...args);
+    expect(stderr).toBe(`goshawk: ${line}\n`);
+    expect(stdout).toBe('');
+    expect(exitCode).toBe(2);
+    expect(await readdir(cwd)).toEqual([]);
+  });
+
+  it('a folder that is a file is found out before anything is run', async () => {
+    await writeFile(join(cwd, 'taken'), '');
+    const { exitCode, stderr } = await figure('hawk-5', '--out', 'taken/inside');
+    expect(stderr).toBe(`goshawk: --out: ${join(cwd, 'taken')} is no folder; name one, or a new one\n`);
+    expect(exitCode).toBe(2);
+  });
+
+  it('what stands where a file is to go is left alone, before anything is run', async () => {
+    await mkdir(join(cwd, 'figures/hawk-9.svg'), { recursive: true });
+    const { exitCode, stderr } = await figure('hawk-8', 'hawk-9', ...TINY);
+    const file = join(cwd, 'figures/hawk-9.svg');
+    expect(stderr).toBe(`goshawk: --out: ${file} is no ordinary file; name another folder\n`);
+    expect(exitCode).toBe(2);
+    expect(await readdir(join(cwd, 'figures'))).toEqual(['hawk-9.svg']);
+  });
+});
+
+describe('--list', () => {
+  it('names every figure, and runs nothing', async () => {
+    const { exitCode, stdout } = await figure('--list');
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^hawk-5 +50,000 .*Hawk against Sparrow on the Google trace/m);
+    expect(await readdir(cwd)).toEqual([]);
+  });
+
+  it('as JSON also says what each claims', async () => {
+    const { stdout } = await figure('--list', '--json');
+    const list = JSON.parse(stdout);
+    expect(list).toMatchObject({ schema: 'goshawk.figures/1', truncated: false, next: null });
+    expect(list.total).toBe(list.figures.length);
+    expect(list.figures[0]).toMatchObject({ id: 'motivation', paper: { name: 'Hawk' }, mode: 'simulated' });
+    expect(list.figures[0].claims[0]).toEqual({
+      section: '§2.3',
+      text: 'Under Sparrow the median utilization is 86%',
+    });
+  });
+});

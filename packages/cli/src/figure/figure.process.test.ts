@@ -1,0 +1,96 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { FigureResult } from '@goshawk/figures';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runGoshawk, startGoshawk } from '../goshawk-process.fixture.js';
+
+let cwd = '';
+beforeEach(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'goshawk-figure-test-'));
+});
+afterEach(() => rm(cwd, { recursive: true, force: true }));
+
+describe('goshawk figure, interrupted', () => {
+  it('leaves nothing, and says how far it came', async () => {
+    const running = startGoshawk(['figure', 'hawk-5', '--progress', 'plain'], {}, { cwd });
+    await running.says(/hawk-5: 14 runs of/);
+    running.kill('SIGINT');
+    const { exitCode, stdout, stderr } = await running.finished;
+    expect(stderr).toMatch(/^goshawk: interrupted: .* of 700,000 jobs simulated.*; nothing was written$/m);
+    expect(stdout).toBe('');
+    expect(exitCode).toBe(130);
+    expect(await readdir(cwd)).toEqual([]);
+  });
+
+  it('keeps the figures that were finished', async () => {
+    const running = startGoshawk(
+      ['figure', 'motivation', 'hawk-5', '--json', '--progress', 'plain'],
+      {},
+      { cwd },
+    );
+    await running.says(/hawk-5: 14 runs of/);
+    running.kill('SIGINT');
+    const { exitCode, stdout, stderr } = await running.finished;
+    expect(exitCode).toBe(130);
+    expect(JSON.parse(stderr.trimEnd().split('\n').at(-1)!).message).toMatch(
+      /hawk-5 was not written; motivation had been$/,
+    );
+    expect(
+      stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line).id),
+    ).toEqual(['motivation']);
+    expect((await readdir(join(cwd, 'figures'))).sort()).toEqual([
+      'motivation.html',
+      'motivation.json',
+      'motivation.svg',
+    ]);
+  });
+});
+
+it('the number of threads changes nothing', async () => {
+  const args = ['figure', 'hawk-5', '--jobs', '300', '--workers', '300', '--json', '--quiet'];
+  const one = await runGoshawk([...args, '--parallel', '1'], {}, { cwd });
+  const two = await runGoshawk([...args, '--parallel', '2'], {}, { cwd });
+  const numbersOf = (stdout: string) => {
+    const { panels, claims, axis } = JSON.parse(stdout) as FigureResult;
+    return { panels, claims, axis };
+  };
+  expect(one.exitCode).toBe(0);
+  expect(numbersOf(two.stdout)).toEqual(numbersOf(one.stdout));
+});
+
+it('a live figure sets what ran beside what was simulated, of the same jobs', {
+  timeout: 180_000,
+}, async () => {
+  const small = ['--workers', '10', '--jobs', '60', '--for', '1s'];
+  const { exitCode, stdout, stderr } = await runGoshawk(
+    ['figure', 'hawk-16', 'hawk-17', ...small, '--json', '--progress', 'none'],
+    {},
+    { cwd },
+  );
+  expect(stderr).not.toContain('goshawk:');
+  expect(exitCode).toBe(0);
+  const [short, long] = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as FigureResult);
+  expect(short!.runs.map(({ x, variant }) => [x, variant]).slice(0, 5)).toEqual([
+    [0.9, 'hawk, live'],
+    [0.9, 'sparrow, live'],
+    [0.9, 'hawk, simulated'],
+    [0.9, 'sparrow, simulated'],
+    [0.75, 'hawk, live'],
+  ]);
+  for (const { run } of short!.runs) {
+    expect(run.jobs).toEqual({ submitted: 60, completed: 60, failed: 0 });
+    expect(run.options).toMatchObject({ workers: 10, schedulers: 10, stealRetry: 'never', cancel: 'lazy' });
+  }
+  const [live, , simulated] = short!.runs.map(({ run }) => run);
+  expect(simulated!.options.cutoff).toBe(live!.options.cutoff);
+  expect(simulated!.tasks.submitted).toBe(live!.tasks.submitted);
+  // Both figures show the same runs.
+  expect(long!.runs).toEqual(short!.runs);
+});
