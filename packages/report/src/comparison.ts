@@ -66,13 +66,11 @@ export interface TimeParts {
 }
 
 /**
- * The cluster over a run, in columns of equal length: at most 500 points, however long it was. Each point
- * stands for the snapshots since the one before it, and levels are their means.
+ * The cluster over a run, in columns of equal length: a point a snapshot, or at most 1,000 of a longer run,
+ * where each point stands for the snapshots since the one before it, and levels are their means.
  */
 export interface Series {
-  /** From one point to the next; a multiple of the interval between snapshots. */
-  readonly intervalSeconds: number;
-  /** Since the start. */
+  /** Since the start. Points are further apart once nearly all work is done. */
   readonly seconds: readonly number[];
   readonly busySlots: readonly number[];
   /** Tasks that were submitted and have not started, wherever they wait. */

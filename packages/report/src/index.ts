@@ -14,7 +14,13 @@ export { type Column, figure, legend, type Row, section, swatch, table } from '.
 export { type InlineChart, renderChart } from './html/inline-chart.js';
 export { renderHtml } from './html/page.js';
 export type { PageMeta } from './html/page-meta.js';
-export { type JobResult, type RunSetup, UTILISATION_SNAPSHOT_SECONDS } from './job-result.js';
+export {
+  type CounterReading,
+  type JobResult,
+  type MessageTimes,
+  type RunSetup,
+  UTILISATION_SNAPSHOT_SECONDS,
+} from './job-result.js';
 export { type Content, html, Markup, trusted } from './markup.js';
 export { buildRun, finishRun, type RunFacts, type RunMeasurements, type RunSeries } from './run.js';
 export { type PolicySummary, summarisePolicies } from './summary.js';

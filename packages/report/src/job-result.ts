@@ -35,12 +35,16 @@ export interface RunSetup {
    * start before the submission counts as no wait; beyond it the measurement is refused. 0 by default.
    */
   readonly clockToleranceSeconds?: number;
-  /**
-   * What a message takes one way, where it is known, as in a simulation. A worker with a free slot asks for
-   * the task and is told, so binding takes two of them; the news of the end takes one; and so does that of
-   * a start, which is known from the end.
-   */
-  readonly messageSeconds?: number;
+  /** Where it is known what messages take, as in a simulation. */
+  readonly messageTimes?: MessageTimes;
+}
+
+/** Means over all tasks, in seconds. */
+export interface MessageTimes {
+  /** From a free slot's asking for the task to its being told: a round trip. */
+  readonly binding: number;
+  /** From the end of a task until it is known; a start, which is known from the end, is known as much too late. */
+  readonly news: number;
 }
 
 /** The cluster's own counters at one moment of a run; all but the last count from its beginning. */

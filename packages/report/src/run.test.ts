@@ -131,7 +131,7 @@ describe('what counts and what does not', () => {
   test('where the time of a message is known, binding is a round trip and the end is news one way', () => {
     // Submitted at 0, free at 1, asked and bound until 1.5, run until 3.5, known at 3.75.
     const known = job({ waitSeconds: 1.75, runSeconds: 2, runtimeSeconds: 3.75 });
-    const { run } = build([known], { messageSeconds: 0.25 });
+    const { run } = build([known], { messageTimes: { binding: 0.5, news: 0.25 } });
     expect(run.timeParts.short).toEqual({ queueing: 1, binding: 0.5, running: 2, reporting: 0.25 });
   });
 

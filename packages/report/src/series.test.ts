@@ -11,24 +11,25 @@ const busyAt = (snapshots: readonly number[]) => buildSeries(100, levels(snapsho
 
 describe('levels over time', () => {
   test('stand as they were looked at, while there are few of them', () => {
-    const { intervalSeconds, seconds, busySlots } = busyAt([3, 4]);
-    expect({ intervalSeconds, seconds, busySlots }).toEqual({
-      intervalSeconds: 100,
-      seconds: [100, 200],
-      busySlots: [3, 4],
-    });
+    const { seconds, busySlots } = busyAt([3, 4]);
+    expect({ seconds, busySlots }).toEqual({ seconds: [100, 200], busySlots: [3, 4] });
   });
 
   test('of a long run are means, in the rhythm that leaves few enough points', () => {
-    const { intervalSeconds, seconds, busySlots } = busyAt(
-      Array.from({ length: 2 * SERIES_POINTS_MAX + 1 }, (_, index) => index),
-    );
-    expect(intervalSeconds).toBe(300);
+    const { seconds, busySlots } = busyAt(Array.from({ length: 2_400 }, (_, index) => index));
     expect(seconds.slice(0, 2)).toEqual([300, 600]);
     expect(busySlots.slice(0, 2)).toEqual([1, 4]);
-    // Two are left for the last point.
-    expect(seconds.at(-1)).toBe(100 * (2 * SERIES_POINTS_MAX + 1));
-    expect(busySlots.at(-1)).toBe(2 * SERIES_POINTS_MAX - 0.5);
+    expect(seconds.at(-1)).toBe(240_000);
+  });
+
+  test('are dense while work is done, and sparse when a few last tasks run for long', () => {
+    const busy = Array.from({ length: 700 }, () => 1_000);
+    const tail = Array.from({ length: 9_000 }, () => 0.5);
+    const { seconds } = busyAt([...busy, ...tail]);
+    expect(seconds.slice(0, 3)).toEqual([100, 200, 300]);
+    expect(seconds.filter((at) => at <= 69_000)).toHaveLength(690);
+    expect(seconds.at(-1)! - seconds.at(-2)!).toBeGreaterThan(1_000);
+    expect(seconds.at(-1)).toBe(970_000);
   });
 
   test('have columns of one length, no more points than allowed, and lose nothing of what they add up to', () => {

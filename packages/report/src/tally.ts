@@ -128,7 +128,7 @@ export class RunTally {
       const { queueing, binding, running, reporting } = this.#parts[of];
       return {
         queueing: queueing / count,
-        ...(this.#setup.messageSeconds === undefined ? {} : { binding: binding / count }),
+        ...(this.#setup.messageTimes === undefined ? {} : { binding: binding / count }),
         running: running / count,
         reporting: reporting / count,
       };
@@ -174,11 +174,12 @@ export class RunTally {
   #addTimeParts(job: JobResult, last: { startSeconds: number; endSeconds: number }): void {
     const parts = this.#parts[job.class];
     const { runtimeSeconds } = job;
-    const message = this.#setup.messageSeconds ?? 0;
+    const { messageTimes } = this.#setup;
+    const knownSeconds = last.startSeconds - job.submitSeconds;
     // A worker's clock may put the end a little after the client's, so each part is held to what is left
     // of the run time: they always add up to it.
-    const started = Math.min(runtimeSeconds, Math.max(0, last.startSeconds - message - job.submitSeconds));
-    const binding = Math.min(started, 2 * message);
+    const started = Math.min(runtimeSeconds, Math.max(0, knownSeconds - (messageTimes?.news ?? 0)));
+    const binding = Math.min(started, messageTimes?.binding ?? 0);
     const running = Math.min(runtimeSeconds - started, last.endSeconds - last.startSeconds);
     parts.queueing += started - binding;
     parts.binding += binding;

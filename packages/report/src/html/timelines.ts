@@ -3,6 +3,7 @@ import { type Point, thinned } from '../charts/lines.js';
 import type { Comparison, CountedSeries, Series } from '../comparison.js';
 import { html, type Markup } from '../markup.js';
 import { compact, percent, shortest, span } from '../numbers.js';
+import { countUntilShare } from '../series.js';
 import { figure, policyLegend, section, table } from './elements.js';
 import { renderChart } from './inline-chart.js';
 import type { PolicyView } from './policy.js';
@@ -98,36 +99,67 @@ const UNITS = [
   { seconds: 86_400, name: 'days' },
 ] as const;
 
+/** What comes after it is a few slots that finish their last tasks, and would take most of the room. */
+const SHARE_DRAWN = 0.99;
+
 /** The cluster over time, under the first seed of each policy. */
 export function timelineSection(policies: readonly PolicyView[], { cluster }: Comparison): Markup | null {
-  const slots = cluster.workers * cluster.slots;
-  const draw = (timeline: Timeline) => timelineFigure(policies, timeline, slots);
-  const levels = [BUSY, draw(QUEUED) === null ? UNDERWAY : QUEUED, WAITING_SHORT, WAITING_LONG].map(draw);
+  const frame = { slots: cluster.workers * cluster.slots, until: workDoneAt(policies) };
+  const draw = (timeline: Timeline) => timelineFigure(policies, timeline, frame);
+  const queues = draw(QUEUED) ?? draw(UNDERWAY);
+  const levels = [draw(BUSY), queues, draw(WAITING_SHORT), draw(WAITING_LONG)];
   if (levels.every((each) => each === null)) return null;
-  const steals = [ATTEMPTS, SUCCESSES].map(draw);
-  const seeds = Math.max(...policies.map(({ runs }) => runs.length));
+  const steals = [draw(ATTEMPTS), draw(SUCCESSES)];
   return section(
     'The cluster over time',
-    html`<p>From the first submission until the last task’s end${
-      seeds > 1 ? ', under the first seed' : ''
-    }. A task waits from its job’s submission until it starts, wherever that is. Each point is the mean of the snapshots
-that it stands for${intervalsOf(policies)}.</p>`,
+    html`<p>${explanation(policies, frame.until)}</p>`,
     policyLegend(policies),
     html`<div class="pair">${levels}${steals}</div>`,
   );
 }
 
-function intervalsOf(policies: readonly PolicyView[]): string {
-  const [run] = policies[0]!.runs;
-  return `, one each ${span(run!.utilisation.intervalSeconds)}`;
+function explanation(policies: readonly PolicyView[], until: number): string {
+  const seeds = Math.max(...policies.map(({ runs }) => runs.length));
+  const interval = span(policies[0]!.runs[0]!.utilisation.intervalSeconds);
+  const end = Math.max(...policies.map(({ runs }) => runs[0]!.series.seconds.at(-1) ?? 0));
+  const cut =
+    until < end
+      ? ` Drawn is the time in which ${SHARE_DRAWN * 100}% of the work was done; the last task ended after ${span(end)}.`
+      : '';
+  return (
+    `Since the first submission${seeds > 1 ? ', under the first seed' : ''}. A snapshot each ${interval}; where a point ` +
+    'stands for several, it is their mean. A task waits from the submission of its job until it starts, wherever that is.' +
+    cut
+  );
 }
 
-function timelineFigure(policies: readonly PolicyView[], timeline: Timeline, slots: number): Markup | null {
+/** When nearly all work was done under each policy, or the very end if that is not much later. Seconds */
+function workDoneAt(policies: readonly PolicyView[]): number {
+  const all = policies.map(({ runs }) => runs[0]!.series);
+  const end = Math.max(...all.map(({ seconds }) => seconds.at(-1) ?? 0));
+  const done = all.map(({ seconds, busySlots }) => {
+    const work = busySlots.map((busy, point) => busy * (seconds[point]! - (seconds[point - 1] ?? 0)));
+    return seconds[countUntilShare(work, SHARE_DRAWN) - 1] ?? 0;
+  });
+  return Math.max(...done) < 0.8 * end ? Math.max(...done) : end;
+}
+
+interface Frame {
+  /** Of the whole cluster. */
+  readonly slots: number;
+  readonly until: number;
+}
+
+function timelineFigure(
+  policies: readonly PolicyView[],
+  timeline: Timeline,
+  { slots, until }: Frame,
+): Markup | null {
   const lines = policies
-    .map((policy) => ({
-      policy,
-      points: thinned(timeline.points(policy.runs[0]!.series, slots), POINTS_MAX),
-    }))
+    .map((policy) => {
+      const points = timeline.points(policy.runs[0]!.series, slots).filter(([seconds]) => seconds <= until);
+      return { policy, points: thinned(points, POINTS_MAX) };
+    })
     .filter(({ points }) => points.length > 0);
   const all = lines.flatMap(({ points }) => points);
   if (all.length === 0) return null;
