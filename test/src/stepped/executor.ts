@@ -1,5 +1,6 @@
 import type { Millis, Outcome, OutcomeKind } from '@goshawk/core';
 import type { KillReason, TaskOrder } from '@goshawk/worker';
+import type { Agenda, Event } from './agenda.js';
 
 /** How a task goes that nobody interferes with. */
 export interface Course {
@@ -11,58 +12,75 @@ export type CourseOf = (order: TaskOrder) => Course;
 
 interface Run {
   readonly startedAt: Millis;
-  endsAt: Millis;
   outcome: Outcome;
+  end: Event;
+  isKilled: boolean;
 }
 
-/** The executor of one worker, with tasks that take their time on the cluster's clock. */
+export interface ExecutorOptions {
+  readonly agenda: Agenda;
+  readonly now: () => Millis;
+  readonly courseOf: CourseOf;
+  /** From the order to kill a task to its end. */
+  readonly killMs: () => Millis;
+  readonly ended: (slot: number, outcome: Outcome, runMs: Millis) => void;
+}
+
+/** The executor of one worker, with tasks that take their time on the driver's clock. */
 export class SteppedExecutor {
+  readonly #options: ExecutorOptions;
   readonly #runs = new Map<number, Run>();
-  readonly #courseOf: CourseOf;
-  readonly #killMs: () => Millis;
 
-  /** @param killMs from the order to kill a task to its end */
-  constructor(courseOf: CourseOf, killMs: () => Millis) {
-    this.#courseOf = courseOf;
-    this.#killMs = killMs;
+  constructor(options: ExecutorOptions) {
+    this.#options = options;
   }
 
-  start(slot: number, order: TaskOrder, now: Millis): void {
-    const { runMs, outcome } = this.#courseOf(order);
-    this.#runs.set(slot, { startedAt: now, endsAt: now + runMs, outcome });
+  /** @returns whether this run is still the one in its slot, to be asked later */
+  start(slot: number, order: TaskOrder): () => boolean {
+    const now = this.#options.now();
+    const { runMs, outcome } = this.#options.courseOf(order);
+    const before = this.#runs.get(slot);
+    if (before !== undefined) before.end.isOff = true;
+    const run = { startedAt: now, outcome, end: this.#endAt(slot, now + runMs), isKilled: false };
+    this.#runs.set(slot, run);
+    return () => this.#runs.get(slot) === run;
   }
 
-  /** A task that ends before the kill reaches it has ended by itself. */
-  kill(slot: number, reason: KillReason, now: Millis): void {
+  /** The first reason counts. A task that ends before the kill reaches it has ended by itself. */
+  kill(slot: number, reason: KillReason): void {
     const run = this.#runs.get(slot);
-    const endsAt = now + this.#killMs();
-    if (run === undefined || run.endsAt <= endsAt) return;
-    run.endsAt = endsAt;
-    run.outcome = outcomeOf(reason === 'shutdown' ? 'lost' : reason);
+    if (run === undefined || run.isKilled) return;
+    const endsAt = this.#options.now() + this.#options.killMs();
+    if (run.end.at < endsAt) return;
+    run.isKilled = true;
+    this.#move(slot, run, endsAt, outcomeOf(reason === 'shutdown' ? 'lost' : reason));
   }
 
   /** The slot's task ends now, in this way. */
-  endNow(slot: number, outcome: Outcome, now: Millis): boolean {
+  endNow(slot: number, outcome: Outcome): boolean {
     const run = this.#runs.get(slot);
-    if (run === undefined) return false;
-    run.endsAt = now;
+    if (run !== undefined) this.#move(slot, run, this.#options.now(), outcome);
+    return run !== undefined;
+  }
+
+  /** Nothing that runs here ends any more. */
+  forget(): void {
+    for (const { end } of this.#runs.values()) end.isOff = true;
+    this.#runs.clear();
+  }
+
+  #move(slot: number, run: Run, at: Millis, outcome: Outcome): void {
+    run.end.isOff = true;
+    run.end = this.#endAt(slot, at);
     run.outcome = outcome;
-    return true;
   }
 
-  /** The task that ends first, or undefined when none runs. */
-  next(): { slot: number; endsAt: Millis } | undefined {
-    let first: { slot: number; endsAt: Millis } | undefined;
-    for (const [slot, { endsAt }] of this.#runs) {
-      if (first === undefined || endsAt < first.endsAt) first = { slot, endsAt };
-    }
-    return first;
-  }
-
-  finish(slot: number, now: Millis): { outcome: Outcome; runMs: Millis } {
-    const { outcome, startedAt } = this.#runs.get(slot)!;
-    this.#runs.delete(slot);
-    return { outcome, runMs: now - startedAt };
+  #endAt(slot: number, at: Millis): Event {
+    return this.#options.agenda.put(at, () => {
+      const { outcome, startedAt } = this.#runs.get(slot)!;
+      this.#runs.delete(slot);
+      this.#options.ended(slot, outcome, this.#options.now() - startedAt);
+    });
   }
 }
 

@@ -1,4 +1,4 @@
-import { Central } from '@goshawk/central';
+import { Central, type CentralConfig, type CentralEnvironment } from '@goshawk/central';
 import {
   type Address,
   type ClusterSettings,
@@ -7,14 +7,16 @@ import {
   type Message,
   type Millis,
   NO_RESOURCES,
-  Random,
+  type Outcome,
   type Resources,
   type Role,
 } from '@goshawk/core';
 import { type Job, Scheduler } from '@goshawk/scheduler';
 import { type KillReason, type TaskOrder, Worker } from '@goshawk/worker';
-import { type CourseOf, SteppedExecutor, sleepCourse } from './executor.js';
+import type { Build, DriverOptions, SteppingDriver } from './driver.js';
+import type { CourseOf } from './executor.js';
 import { type Envelope, Network } from './network.js';
+import { SteppedDriver } from './stepped-driver.js';
 
 /** Where everybody registers: whichever central is alive stands behind it, as behind an endpoint. */
 export const CENTRAL_DOOR = 0 as Address;
@@ -26,6 +28,8 @@ export interface SteppedOptions {
   readonly killMs?: () => Millis;
   /** Hears of everything that the machines do to the world, in order. */
   readonly observer?: Partial<Observer>;
+  /** What drives the machines in place of the stepped driver; how tasks go is its own affair. */
+  readonly makeDriver?: ((options: DriverOptions) => SteppingDriver) | undefined;
 }
 
 export interface Observer {
@@ -38,20 +42,12 @@ export interface Observer {
   stepped(party: Party): void;
 }
 
-interface Timer {
-  readonly timer: string;
-  readonly key: number;
-  readonly at: Millis;
-  readonly sequence: number;
-}
-
 export interface Party {
   readonly name: string;
   readonly role: Role;
   readonly address: Address;
   readonly machine: Machine;
-  readonly timers: Map<string, Timer>;
-  readonly executor: SteppedExecutor | undefined;
+  readonly environment: Environment;
   alive: boolean;
 }
 
@@ -63,102 +59,94 @@ export interface Party {
 export class SteppedCluster {
   readonly network = new Network();
   readonly parties = new Map<Address, Party>();
-  now: Millis = 0;
   readonly #options: SteppedOptions;
-  readonly #random: Random;
   readonly #observer: Partial<Observer>;
-  /** What a step has set off and is still to be told to its machine, as by a queue of events. */
-  readonly #afterStep: (() => void)[] = [];
-  #nextAddress = 1;
-  #sequence = 0;
+  readonly #driver: SteppingDriver;
   #central: Party | undefined;
-  #stepping = false;
 
   constructor(options: SteppedOptions) {
+    const { seed, courseOf, killMs } = options;
+    const makeDriver = options.makeDriver ?? ((given) => new SteppedDriver({ ...given, courseOf, killMs }));
     this.#options = options;
-    this.#random = Random.seeded(options.seed);
     this.#observer = options.observer ?? {};
+    this.#driver = makeDriver({
+      seed,
+      carry: (from, to, message) => this.#carry(from, to, message),
+      stepped: (address) => this.#observer.stepped?.(this.party(address)),
+    });
   }
 
   // ---- who is there
 
   addCentral(name = 'central'): Party {
     const { settings } = this.#options;
-    const party = this.#add(
-      name,
-      'central',
-      (self, env) => new Central({ name: 'central', self, settings }, env),
-    );
-    this.#central = party;
-    return this.#start(party);
+    return this.#add(name, 'central', (environment, self) => {
+      return new CheckedCentral({ name: 'central', self, settings }, environment, () => this.now);
+    });
   }
 
   addScheduler(name: string): Party {
     const { heartbeatMs } = this.#options.settings.timings;
-    const party: Party = this.#add(name, 'scheduler', (self, env) => {
+    return this.#add(name, 'scheduler', (environment, self, address) => {
       const config = {
         name: plainName(name),
         self,
         tag: name,
         endpoint: '',
-        central: CENTRAL_DOOR,
+        central: this.#driver.handleOf(CENTRAL_DOOR, address),
         enlistRetryMs: heartbeatMs,
         wallOffsetMs: 0,
         endedJobsMax: 1_000,
         logBytesMax: 1 << 20,
       };
-      const jobEnded = (job: Job) => this.#observer.jobEnded?.(party, job);
-      return new Scheduler(config, { ...env, jobEnded, drained: () => this.#observer.drained?.(party) });
+      return new Scheduler(config, {
+        ...environment,
+        jobEnded: (job) => this.#observer.jobEnded?.(this.party(address), job),
+        drained: () => this.#observer.drained?.(this.party(address)),
+      });
     });
-    return this.#start(party);
   }
 
   addWorker(name: string, slots = 1, capacity: Resources = NO_RESOURCES): Party {
     const registerRetryMs = this.#options.settings.timings.heartbeatMs;
-    const executor = new SteppedExecutor(
-      this.#options.courseOf ?? sleepCourse,
-      this.#options.killMs ?? (() => 0),
-    );
-    const party: Party = this.#add(
-      name,
-      'worker',
-      (self, env) => {
-        const config = {
-          name: plainName(name),
-          self,
-          slots,
-          capacity,
-          central: CENTRAL_DOOR,
-          registerRetryMs,
-        };
-        return new Worker(config, {
-          ...env,
-          execute: (slot, order) => this.#execute(party, slot, order),
-          kill: (slot, reason) => {
-            this.#observer.killed?.(party, slot, reason);
-            executor.kill(slot, reason, this.now);
-          },
-          drained: () => this.#observer.drained?.(party),
-        });
-      },
-      executor,
-    );
-    return this.#start(party);
+    const address = this.#driver.addWorker(name, slots, (environment, self, address) => {
+      const central = this.#driver.handleOf(CENTRAL_DOOR, address);
+      const config = { name: plainName(name), self, slots, capacity, central, registerRetryMs };
+      const worker = new Worker(config, {
+        ...environment,
+        execute: (slot, order) => {
+          this.#observer.executed?.(this.party(address), slot, order);
+          environment.execute(slot, order);
+        },
+        kill: (slot, reason) => {
+          this.#observer.killed?.(this.party(address), slot, reason);
+          environment.kill(slot, reason);
+        },
+        drained: () => this.#observer.drained?.(this.party(address)),
+      });
+      this.#join(name, 'worker', address, environment, worker);
+      return worker;
+    });
+    return this.party(address);
   }
 
   /** Somebody outside the cluster; what is sent to them is handed to `receive`. */
   addClient(name: string, receive: (from: Party, message: Message) => void = () => {}): Party {
-    const outsider: Machine = {
+    return this.#add(name, 'client', (_environment, _self, address) => ({
       start() {},
-      receive: (from, message) => receive(this.party(from), message),
+      receive: (from, message) => receive(this.partyMeant(from, this.party(address))!, message),
       wake() {},
       checkInvariants() {},
-    };
-    return this.#add(name, 'client', () => outsider);
+    }));
   }
 
   party(address: Address): Party {
     return this.parties.get(address)!;
+  }
+
+  /** Whom the machine of somebody means by an address; undefined for nobody. */
+  partyMeant(handle: Address, by: Party): Party | undefined {
+    return this.parties.get(this.#driver.partyOf(handle, by.address));
   }
 
   get central(): Central {
@@ -184,121 +172,102 @@ export class SteppedCluster {
   /** The party stops where it stands, as by SIGKILL. What it has sent is still on its way. */
   kill(party: Party): void {
     party.alive = false;
+    this.#driver.kill(party.address);
   }
-
   // ---- the network
 
   /** Delivers the next message from one party to another. */
   deliver(from: Address, to: Address): Envelope | undefined {
     const envelope = this.network.take(from, to);
-    if (envelope !== undefined) this.handOver(envelope);
+    if (envelope !== undefined) this.#driver.deliver([envelope]);
     return envelope;
   }
 
-  /** Delivers a message whether or not it is on its way. */
-  handOver({ from, to, message }: Envelope): void {
-    const party = this.parties.get(to);
-    if (party?.alive) this.step(party, () => party.machine.receive(from, message, this.now));
+  /** Delivers everything on its way that is chosen, but nothing of what is sent meanwhile. */
+  deliverAll(isChosen: (envelope: Envelope) => boolean): Envelope[] {
+    const chosen = this.network.all().filter(isChosen);
+    for (const { from, to } of chosen) this.network.take(from, to);
+    this.#driver.deliver(chosen);
+    return chosen;
   }
 
   /** Sends as somebody outside would. */
   sendAs(from: Party, to: Party, message: Message): void {
-    this.#send(from, to.address, message);
+    const handle = this.#driver.handleOf(to.address, from.address);
+    this.#driver.enter(from.address, () => from.environment.send(handle, message));
   }
 
   // ---- time
 
+  get now(): Millis {
+    return this.#driver.now;
+  }
+
+  /** To a time before which nothing happens. */
+  set now(time: Millis) {
+    this.#driver.passTo(time);
+  }
+
   /** When the next timer goes off or the next task ends. */
   nextEventAt(): Millis {
-    let at = Number.POSITIVE_INFINITY;
-    for (const party of this.parties.values()) {
-      if (!party.alive) continue;
-      for (const timer of party.timers.values()) at = Math.min(at, timer.at);
-      at = Math.min(at, party.executor?.next()?.endsAt ?? at);
-    }
-    return at;
+    return this.#driver.nextEventAt();
   }
 
   /** Moves the clock to the next timer or end of a task, and lets it happen. */
   happenNext(): void {
-    this.now = Math.max(this.now, this.nextEventAt());
-    for (const party of this.parties.values()) {
-      if (!party.alive) continue;
-      const task = party.executor?.next();
-      if (task !== undefined && task.endsAt <= this.now) return this.#endTask(party, task.slot);
-    }
-    const due = [...this.parties.values()]
-      .filter((party) => party.alive)
-      .flatMap((party) => [...party.timers.values()].map((timer) => ({ party, timer })))
-      .filter(({ timer }) => timer.at <= this.now)
-      .sort((one, other) => one.timer.at - other.timer.at || one.timer.sequence - other.timer.sequence);
-    const first = due[0];
-    if (first === undefined) return;
-    const { party, timer } = first;
-    party.timers.delete(`${timer.timer}/${timer.key}`);
-    this.step(party, () => party.machine.wake(timer.timer, timer.key, this.now));
+    this.#driver.happenNext();
   }
 
   /** Lets something happen to a machine through one of its doors, with all that follows at once. */
   step(party: Party, door: () => void): void {
-    if (this.#stepping) throw new Error(`${party.name} was entered while another machine was at work`);
-    this.#stepping = true;
-    try {
-      door();
-      for (let next = this.#afterStep.shift(); next !== undefined; next = this.#afterStep.shift()) next();
-      if (party.role === 'central') this.central.checkInvariants(this.now);
-      else party.machine.checkInvariants();
-    } finally {
-      this.#stepping = false;
-    }
-    this.#observer.stepped?.(party);
+    this.#driver.enter(party.address, door);
+  }
+
+  /** The task in a slot of a worker is told to end in this way. @returns false when none runs there */
+  endTask(worker: Party, slot: number, outcome: Outcome): boolean {
+    return this.#driver.endTask(worker.address, slot, outcome);
+  }
+
+  close(): void {
+    this.#driver.close();
   }
 
   // ---- what machines do
 
-  #add(
-    name: string,
-    role: Role,
-    build: (self: Address, env: Environment) => unknown,
-    executor?: SteppedExecutor,
-  ): Party {
-    const address = this.#nextAddress++ as Address;
-    const random = this.#random.fork(name);
-    const timers = new Map<string, Timer>();
-    const env: Environment = {
-      random: () => random.next(),
-      send: (to, message) => this.#send(party, to, message),
-      setTimer: (timer, key, at) =>
-        timers.set(`${timer}/${key}`, { timer, key, at, sequence: this.#sequence++ }),
-      clearTimer: (timer, key) => timers.delete(`${timer}/${key}`),
-      nameOf: (of) => this.parties.get(of)?.name ?? `nobody (${of})`,
-    };
-    const machine = build(address, env) as Machine;
-    const party: Party = { name, role, address, machine, timers, executor, alive: true };
+  #add(name: string, role: Role, build: Build<Machine<never>>): Party {
+    const address = this.#driver.add(name, role, (environment, self, address) => {
+      const machine = build(environment, self, address) as Machine;
+      this.#join(name, role, address, environment, machine);
+      return machine;
+    });
+    return this.party(address);
+  }
+
+  /** Before the machine starts, so that what it does then is known to be its doing. */
+  #join(name: string, role: Role, address: Address, environment: Environment, machine: Machine<never>): void {
+    const party: Party = { name, role, address, machine: machine as Machine, environment, alive: true };
     this.parties.set(address, party);
-    return party;
+    if (role === 'central') this.#central = party;
   }
 
-  #start(party: Party): Party {
-    this.step(party, () => party.machine.start(this.now));
-    return party;
-  }
-
-  #send(from: Party, to: Address, message: Message): void {
+  #carry(from: Address, to: Address, message: Message): void {
     const resolved = to === CENTRAL_DOOR ? this.#central?.address : to;
-    this.#observer.sent?.(from, resolved ?? to, message);
-    if (resolved !== undefined) this.network.send(from.address, resolved, message, this.now);
+    this.#observer.sent?.(this.party(from), resolved ?? to, message);
+    if (resolved !== undefined) this.network.send(from, resolved, message, this.now);
+  }
+}
+
+/** Checks its waiting times for the time that it is. */
+class CheckedCentral extends Central {
+  readonly #now: () => Millis;
+
+  constructor(config: CentralConfig, environment: CentralEnvironment, now: () => Millis) {
+    super(config, environment);
+    this.#now = now;
   }
 
-  #execute(party: Party, slot: number, order: TaskOrder): void {
-    this.#observer.executed?.(party, slot, order);
-    party.executor!.start(slot, order, this.now);
-    this.#afterStep.push(() => this.workerOf(party).taskStarted(slot, this.now));
-  }
-
-  #endTask(party: Party, slot: number): void {
-    const { outcome, runMs } = party.executor!.finish(slot, this.now);
-    this.step(party, () => this.workerOf(party).taskEnded(slot, outcome, runMs, this.now));
+  override checkInvariants(): void {
+    super.checkInvariants(this.#now());
   }
 }
 

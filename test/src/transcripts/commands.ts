@@ -104,9 +104,8 @@ export const COMMANDS: Readonly<Record<string, Run>> = {
   end(stage, { words, options }) {
     const [name, kind] = words;
     if (!OUTCOMES.includes(kind as OutcomeKind)) throw new Error(`no task ends ${kind}`);
-    const { executor } = stage.named(name!);
-    const { now } = stage.cluster;
-    if (!executor!.endNow(numberOf(options, 'slot', 0), outcomeOf(kind as OutcomeKind), now)) {
+    const outcome = outcomeOf(kind as OutcomeKind);
+    if (!stage.cluster.endTask(stage.named(name!), numberOf(options, 'slot', 0), outcome)) {
       throw new Error(`no task runs in that slot of ${name}`);
     }
     stage.advance(0, false);

@@ -1,3 +1,4 @@
+import type { SteppedOptions } from '../stepped/stepped-cluster.js';
 import { COMMANDS, settingsOf } from './commands.js';
 import { INDENT, NOTHING_ELSE, parseCommand, writtenLines } from './script.js';
 import { Stage } from './stage.js';
@@ -8,10 +9,11 @@ const OPENING = ['cluster', 'settings'];
 /**
  * Plays a transcript on real machines.
  *
+ * @param makeDriver what drives them, if not the stepped driver
  * @returns it, with what the machines do below each command
  * @throws Error that names the file and the command that cannot be carried out
  */
-export function play(transcript: string, name: string): string {
+export function play(transcript: string, name: string, makeDriver?: SteppedOptions['makeDriver']): string {
   const lines: string[] = [];
   let stage: Stage | undefined;
   writtenLines(transcript).forEach((line) => {
@@ -21,7 +23,7 @@ export function play(transcript: string, name: string): string {
     try {
       const run = COMMANDS[command.name];
       if (run === undefined) throw new Error(`there is no command ${command.name}`);
-      if (OPENING.includes(command.name)) stage = new Stage(settingsOf(command), name);
+      if (OPENING.includes(command.name)) stage = new Stage(settingsOf(command), name, makeDriver);
       if (stage === undefined) throw new Error(`begin with ${OPENING.join(' or ')}`);
       run(stage, command);
       lines.push(...stage.takeLines().map((did) => INDENT + did));

@@ -1,7 +1,7 @@
 import { type Address, type ClusterSettings, type Message, type Millis, NOBODY } from '@goshawk/core';
 import { type Job, TASK_STATE_NAMES } from '@goshawk/scheduler';
 import type { Envelope } from '../stepped/network.js';
-import { type Party, SteppedCluster } from '../stepped/stepped-cluster.js';
+import { type Party, SteppedCluster, type SteppedOptions } from '../stepped/stepped-cluster.js';
 import { type Names, renderMessage } from './render.js';
 
 /**
@@ -13,7 +13,7 @@ export class Stage {
   readonly #names: Names;
   /** What was done since it was last asked for. */
   #lines: string[] = [];
-  readonly #jobs = new Map<string, Job>();
+  readonly #jobs = new Map<string, { readonly owner: Party; readonly job: Job }>();
   readonly #labels = new Map<string, string>();
   /** Pairs whose messages stay where they are until they are released. */
   readonly #held = new Set<string>();
@@ -21,7 +21,7 @@ export class Stage {
   #clockFrom: Millis | undefined;
   #saidAt: Millis = 0;
 
-  constructor(settings: ClusterSettings, seed: string) {
+  constructor(settings: ClusterSettings, seed: string, makeDriver?: SteppedOptions['makeDriver']) {
     this.#names = {
       party: (address) => this.cluster.parties.get(address)?.name ?? `nobody ${address}`,
       job: (owner, job) => this.#labels.get(`${owner} ${job}`) ?? `job ${job}`,
@@ -29,6 +29,7 @@ export class Stage {
     this.cluster = new SteppedCluster({
       settings,
       seed,
+      makeDriver,
       observer: {
         sent: (from, to, message) => this.#sent(from, to, message),
         executed: (worker, _, { identity }) => this.#say(`${worker.name} runs ${this.#taskOf(identity)}`),
@@ -64,7 +65,7 @@ export class Stage {
   // ---- jobs
 
   addJob(label: string, owner: Party, job: Job): void {
-    this.#jobs.set(label, job);
+    this.#jobs.set(label, { owner, job });
     this.#labels.set(`${owner.address} ${job.number}`, label);
   }
 
@@ -75,17 +76,21 @@ export class Stage {
   }
 
   job(label: string): Job {
-    const job = this.#jobs.get(label);
-    if (job === undefined) throw new Error(`no job is called ${label}`);
-    return job;
+    return this.#entry(label).job;
+  }
+
+  #entry(label: string): { readonly owner: Party; readonly job: Job } {
+    const entry = this.#jobs.get(label);
+    if (entry === undefined) throw new Error(`no job is called ${label}`);
+    return entry;
   }
 
   describeJob(label: string): string {
-    const job = this.job(label);
+    const { owner, job } = this.#entry(label);
     const tasks = [...job.states].map((state, task) => {
       const attempt = job.attempts[task]!;
       const worker = job.workerOf(task);
-      const where = worker === NOBODY ? '' : ` at ${this.#names.party(worker)}`;
+      const where = worker === NOBODY ? '' : ` at ${this.cluster.partyMeant(worker, owner)?.name}`;
       return `${label}.${task} ${TASK_STATE_NAMES[state]}${where}${attempt > 1 ? ` (attempt ${attempt})` : ''}`;
     });
     return `${label} ${job.state}: ${tasks.join(', ')}`;
@@ -101,15 +106,15 @@ export class Stage {
     this.#held.delete(`${from.address} ${to.address}`);
   }
 
-  /** Delivers what is on its way, and what follows from it, until nothing is but what is held; no time passes. */
+  /**
+   * Delivers what is on its way, and what follows from it, until nothing is but what is held; no time passes.
+   * What is due happens before messages that are sent at the same instant arrive.
+   */
   settle(): void {
     const { cluster } = this;
-    for (;;) {
-      const next = this.#firstFree();
-      if (next !== undefined) cluster.deliver(next.from, next.to);
-      else if (cluster.nextEventAt() <= cluster.now) cluster.happenNext();
-      else return;
-    }
+    do {
+      while (cluster.nextEventAt() <= cluster.now) cluster.happenNext();
+    } while (cluster.deliverAll((envelope) => this.#isFree(envelope)).length > 0);
   }
 
   /** Heartbeats that are next in their channel. */
@@ -133,10 +138,6 @@ export class Stage {
       .all()
       .filter(({ message, to }) => !isHeartbeat(message) && this.cluster.party(to).alive)
       .map(({ from, to, message }) => renderMessage(from, to, message, this.#names));
-  }
-
-  #firstFree(): Envelope | undefined {
-    return this.cluster.network.heads().find((head) => this.#isFree(head));
   }
 
   #isFree({ from, to }: Envelope): boolean {
@@ -178,7 +179,7 @@ export class Stage {
 
   #taskOf(identity: unknown): string {
     const { GOSHAWK_JOB, GOSHAWK_TASK, GOSHAWK_ATTEMPT } = identity as Record<string, string>;
-    const label = [...this.#jobs].find(([, job]) => job.id === GOSHAWK_JOB)?.[0] ?? GOSHAWK_JOB;
+    const label = [...this.#jobs].find(([, { job }]) => job.id === GOSHAWK_JOB)?.[0] ?? GOSHAWK_JOB;
     return `${label}.${GOSHAWK_TASK}${GOSHAWK_ATTEMPT === '1' ? '' : ` (attempt ${GOSHAWK_ATTEMPT})`}`;
   }
 }

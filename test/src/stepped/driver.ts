@@ -1,0 +1,75 @@
+import type { Address, Environment, Machine, Message, Millis, Outcome, Role } from '@goshawk/core';
+import type { Worker, WorkerEnvironment } from '@goshawk/worker';
+
+/** A machine that runs tasks, with the doors through which it hears of them. */
+export type TaskMachine = Machine & Pick<Worker, 'taskStarted' | 'taskOutput' | 'taskEnded'>;
+
+/** What such a machine gets from any driver. */
+export type TaskEnvironment = Environment & Pick<WorkerEnvironment, 'execute' | 'kill'>;
+
+/**
+ * @param self what the machine knows itself by
+ * @param address what the driver knows it by
+ */
+export type Build<M, E = Environment> = (environment: E, self: Address, address: Address) => M;
+
+export interface DriverOptions {
+  readonly seed: string;
+  /**
+   * Takes each message in place of the driver's own mail, as soon as it is sent; what is to arrive is handed
+   * to `deliver`. Everybody in it is named as the driver names them.
+   */
+  readonly carry?: ((from: Address, to: Address, message: Message) => void) | undefined;
+  /** A machine has made a step, and its invariants hold. */
+  readonly stepped?: ((party: Address) => void) | undefined;
+}
+
+/**
+ * A driver of machines, held from outside: nothing happens unless it is let happen. The addresses that it
+ * gives out are its own; machines may know the same party by another number, each process its own.
+ */
+export interface Driver {
+  readonly now: Millis;
+  /** Adds a machine and starts it. */
+  add(name: string, role: Role, build: Build<Machine>): Address;
+  /** The same for a machine that runs tasks, in slots 0 … slots − 1. Those are `{ sleep }`, in ms. */
+  addWorker(name: string, slots: number, build: Build<TaskMachine, TaskEnvironment>): Address;
+  /** What the machine at `by` knows a party by; also one that is not there. */
+  handleOf(party: Address, by: Address): Address;
+  /** Whom the machine at `by` means. */
+  partyOf(handle: Address, by: Address): Address;
+  /** Lets something happen to a machine through a door that only its kind has. */
+  enter(party: Address, door: (now: Millis) => void): void;
+  /** The party stops where it stands, as by SIGKILL. */
+  kill(party: Address): void;
+  /** Lets the clock go on, with all that happens meanwhile. */
+  run(forMs: Millis): void;
+  close(): void;
+}
+
+export interface Letter {
+  readonly from: Address;
+  readonly to: Address;
+  readonly message: Message;
+}
+
+/** One that can be moved from event to event. */
+export interface SteppingDriver extends Driver {
+  /** When the next timer goes off, the next task ends, or the driver's own mail arrives. */
+  nextEventAt(): Millis;
+  /** Moves the clock there, and lets it happen. */
+  happenNext(): void;
+  /** Moves the clock to a time before which nothing happens. */
+  passTo(time: Millis): void;
+  /** Hands messages over at once, as those of one turn. What is for a party that is gone reaches nobody. */
+  deliver(letters: readonly Letter[]): void;
+  /** The task in a slot ends now, in this way. @returns false when none runs there */
+  endTask(worker: Address, slot: number, outcome: Outcome): boolean;
+}
+
+/** Lets the clock of a stepping driver go on. */
+export function runStepping(driver: SteppingDriver, forMs: Millis): void {
+  const until = driver.now + forMs;
+  while (driver.nextEventAt() <= until) driver.happenNext();
+  driver.passTo(until);
+}
