@@ -1,3 +1,11 @@
 export { EventHeap } from './event-heap.js';
+export {
+  checkProfile,
+  type MeasuredProfile,
+  type MeasuredRoute,
+  type NetworkModel,
+  PROFILE_SCHEMA,
+  parseNetwork,
+} from './network/index.js';
 export { type SimulatedEnd, type SimulatedJob, Simulation, type SimulationOptions } from './simulation.js';
 export { type TaskMachine, VirtualCluster, type VirtualClusterOptions } from './virtual-cluster.js';

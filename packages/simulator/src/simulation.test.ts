@@ -22,7 +22,7 @@ function simulationOf(options: Partial<SimulationOptions> = {}): Simulation {
       timings: RELIABLE_TIMINGS,
     },
     seed: 1,
-    networkDelayMs: DELAY_MS,
+    network: { kind: 'constant', delayMs: DELAY_MS },
     ...options,
   });
 }

@@ -1,5 +1,6 @@
 import type { ClusterSettings, JobSpec, MessageType, Millis, Resources } from '@goshawk/core';
 import type { Job } from '@goshawk/scheduler';
+import type { NetworkModel } from './network/index.js';
 import { VirtualCluster, type VirtualClusterOptions } from './virtual-cluster.js';
 
 /** A job of a workload. */
@@ -18,8 +19,9 @@ export interface SimulationOptions {
   readonly schedulers: number;
   readonly settings: ClusterSettings;
   readonly seed: number | string;
-  /** One way. */
-  readonly networkDelayMs: Millis;
+  /** Of every message, one way; in place of `network`. */
+  readonly networkDelayMs?: Millis;
+  readonly network?: NetworkModel;
   /** A witness to all that the machines do. */
   readonly observe?: NonNullable<VirtualClusterOptions['observe']>;
 }
@@ -29,6 +31,7 @@ export interface SimulatedEnd<J extends SimulatedJob = SimulatedJob> {
   /** Its place in the workload. */
   readonly index: number;
   readonly job: J;
+  /** When its client knew of it, where that takes time in the network that is simulated. */
   readonly endedMs: Millis;
   readonly completed: boolean;
   readonly tasksCompleted: number;
@@ -60,11 +63,15 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
   readonly #underway = new Map<Job, { index: number; job: J }>();
   #ended: SimulatedEnd<J>[] = [];
   #submitted = 0;
+  /** On their way from the client to their owner. */
+  #travelling = 0;
 
   constructor(options: SimulationOptions) {
     this.#schedulers = options.schedulers;
+    const { networkDelayMs, network = { kind: 'constant', delayMs: networkDelayMs ?? 0.5 } } = options;
     this.#cluster = new VirtualCluster({
       ...options,
+      network,
       onJobEnd: (job, now) => this.#jobEnded(job, now),
     });
   }
@@ -106,7 +113,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
 
   /** Jobs that are neither completed nor failed: none when `run` has come to its end. */
   get jobsUnderway(): number {
-    return this.#underway.size;
+    return this.#underway.size + this.#travelling;
   }
 
   get messages(): Readonly<Partial<Record<MessageType, number>>> {
@@ -150,8 +157,18 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
 
   #submit(job: J): void {
     const index = this.#submitted++;
+    const { now, delays } = this.#cluster;
+    if (delays === undefined) return this.#accept(index, job, now);
+    this.#travelling++;
+    this.#cluster.at(now + delays.submissionMs(), (arrived) => {
+      this.#travelling--;
+      this.#accept(index, job, arrived);
+    });
+  }
+
+  #accept(index: number, job: J, now: Millis): void {
     const owner = this.#cluster.schedulers[index % this.#schedulers]!;
-    this.#underway.set(owner.submit(job.spec, undefined, this.#cluster.now), { index, job });
+    this.#underway.set(owner.submit(job.spec, undefined, now), { index, job });
   }
 
   #takeEnded(): readonly SimulatedEnd<J>[] {
@@ -166,7 +183,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
     this.#ended.push({
       index,
       job,
-      endedMs: now - SETTLING_MS,
+      endedMs: now + (this.#cluster.delays?.newsMs() ?? 0) - SETTLING_MS,
       completed: ended.state === 'completed',
       tasksCompleted: ended.counts.completed,
       attempts: ended.attemptsTotal,

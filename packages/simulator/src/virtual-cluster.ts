@@ -17,10 +17,11 @@ import { type Job, Scheduler } from '@goshawk/scheduler';
 import { type KillReason, type TaskOrder, Worker, type WorkerEnvironment } from '@goshawk/worker';
 import { DelayLane } from './delay-lane.js';
 import { EventHeap } from './event-heap.js';
+import { ArrivalOrder, type Delays, delaysOf, type NetworkModel } from './network/index.js';
 import { PartyEnvironment, SchedulerParty, WorkerParty } from './parties.js';
 import { NO_RUN, VirtualSlots } from './virtual-slots.js';
 
-const EventKind = { timer: 1, taskStart: 2, taskEnd: 3, call: 4 } as const;
+const EventKind = { timer: 1, taskStart: 2, taskEnd: 3, call: 4, message: 5 } as const;
 
 export interface VirtualClusterOptions {
   readonly workers: number;
@@ -29,8 +30,8 @@ export interface VirtualClusterOptions {
   readonly seed: number | string;
   readonly slots?: number;
   readonly capacity?: Resources;
-  /** One way. ms */
-  readonly networkDelayMs?: number;
+  /** Default: 0.5 ms a message (Hawk §4.1). */
+  readonly network?: NetworkModel;
   /** Checks the invariants of whoever has just made a step. Slow; for tests. */
   readonly checked?: boolean;
   /** Called for each message that is sent, before it travels. */
@@ -50,8 +51,9 @@ export interface VirtualClusterOptions {
 export type TaskMachine = Machine & Pick<Worker, 'taskStarted' | 'taskEnded'>;
 
 /**
- * A whole cluster in virtual time: the machines that run live, driven from one agenda. Messages take a
- * constant time, work at the machines takes none, and a task is a `sleep` that ends when it says.
+ * A whole cluster in virtual time: the machines that run live, driven from one agenda. Messages take what the
+ * network says, work at the machines takes no time of its own, and a task is a `sleep` that ends when it says,
+ * or as late after that as was measured.
  */
 export class VirtualCluster {
   readonly central: Central;
@@ -64,8 +66,11 @@ export class VirtualCluster {
   events = 0;
 
   readonly #options: VirtualClusterOptions;
+  /** Of every message, unless delays are drawn. */
   readonly #delayMs: number;
-  /** Everything but messages. */
+  readonly #delays: Delays | undefined;
+  readonly #order = new ArrivalOrder();
+  /** Everything but messages of a constant delay. */
   readonly #heap = new EventHeap();
   readonly #mail = new DelayLane();
   /** Orders all events of one time, whichever of the two they are in. */
@@ -82,9 +87,13 @@ export class VirtualCluster {
 
   constructor(options: VirtualClusterOptions) {
     this.#options = options;
-    this.#delayMs = options.networkDelayMs ?? 0.5;
     const random = Random.seeded(options.seed);
     this.#random = random;
+    const network = options.network ?? DEFAULT_NETWORK;
+    this.#delayMs = network.kind === 'constant' ? network.delayMs : Number.NaN;
+    const firstWorker = 1 + options.schedulers;
+    const layout = { firstScheduler: 1, firstWorker, firstOther: firstWorker + options.workers };
+    this.#delays = delaysOf(network, layout, random.fork('network'));
 
     this.centralAddress = this.#nextAddress();
     this.central = this.#newCentral(random.fork('central'));
@@ -95,7 +104,6 @@ export class VirtualCluster {
     );
     this.schedulerAddresses = this.schedulers.map((_, i) => (1 + i) as Address);
 
-    const firstWorker = this.#nextAddress();
     const ofWorkers = random.fork('workers');
     this.workers = Array.from({ length: options.workers }, (_, i) => this.#newWorker(i, ofWorkers));
     this.workerAddresses = this.workers.map((_, i) => (firstWorker + i) as Address);
@@ -105,6 +113,11 @@ export class VirtualCluster {
 
   get now(): Millis {
     return this.#now;
+  }
+
+  /** What the network draws; undefined when all messages take the same. */
+  get delays(): Delays | undefined {
+    return this.#delays;
   }
 
   get pendingEvents(): number {
@@ -201,12 +214,14 @@ export class VirtualCluster {
     const sequence = heap.sequenceOf(row);
     heap.release(row);
     if (kind === EventKind.call) return (ref as (now: Millis) => void)(this.#now);
-    if (kind === EventKind.taskEnd) this.#taskEnds(target, first, second);
+    if (kind === EventKind.message) {
+      (this.#machines[target] ?? NO_MACHINE).receive(first as Address, ref as Message, this.#now);
+    } else if (kind === EventKind.taskEnd) this.#taskEnds(target, first, second);
     else if (kind === EventKind.taskStart) this.#taskStarts(target, first, second);
     else if (this.#environments[target]!.takeTimer(ref as string, first, sequence)) {
       this.#machines[target]!.wake(ref as string, first, this.#now);
     }
-    if (this.#options.checked) this.#machines[target]!.checkInvariants();
+    if (this.#options.checked) this.#machines[target]?.checkInvariants();
   }
 
   #taskStarts(worker: Address, slot: number, run: number): void {
@@ -234,13 +249,20 @@ export class VirtualCluster {
 
   /** Puts a message on its way. */
   post(from: Address, to: Address, message: Message): void {
+    if (this.#delays !== undefined) return this.#postDrawn(this.#delays, from, to, message);
     this.#mail.push(this.#now + this.#delayMs, this.#sequence++, to, from, message);
+  }
+
+  #postDrawn(delays: Delays, from: Address, to: Address, message: Message): void {
+    const at = this.#order.arrival(from, to, this.#now + delays.messageMs(from, to), this.#now);
+    this.#heap.push(at, this.#sequence++, EventKind.message, to, from, 0, message);
   }
 
   /** @internal @returns the event that will wake the machine */
   pushTimer(self: Address, at: Millis, timer: string, key: number): number {
     const sequence = this.#sequence++;
-    this.#heap.push(Math.max(at, this.#now), sequence, EventKind.timer, self, key, 0, timer);
+    const lateMs = this.#delays?.timerLateMs() ?? 0;
+    this.#heap.push(Math.max(at, this.#now) + lateMs, sequence, EventKind.timer, self, key, 0, timer);
     return sequence;
   }
 
@@ -250,7 +272,8 @@ export class VirtualCluster {
     const run = this.#slots.begin(this.#place(worker, slot), now);
     this.#options.onTaskStart?.(worker, slot, now);
     if (order.timeoutMs !== undefined) this.#pushTask(EventKind.taskStart, worker, now, slot, run);
-    this.#pushTask(EventKind.taskEnd, worker, now + sleepOf(order.payload), slot, run);
+    const lateMs = this.#delays?.sleepLateMs() ?? 0;
+    this.#pushTask(EventKind.taskEnd, worker, now + sleepOf(order.payload) + lateMs, slot, run);
   }
 
   /** @internal */
@@ -356,6 +379,8 @@ function sleepOf(payload: unknown): number {
   if (typeof sleep !== 'number') throw new Error('only tasks that sleep can be simulated');
   return sleep;
 }
+
+const DEFAULT_NETWORK: NetworkModel = { kind: 'constant', delayMs: 0.5 };
 
 const COMPLETED: Outcome = {
   kind: 'completed',

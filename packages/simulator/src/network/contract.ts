@@ -1,0 +1,48 @@
+import type { Address, Millis } from '@goshawk/core';
+import type { MeasuredProfile } from './profile.js';
+
+/** What the network, and the processes at its ends, do to time. Plain data: a thread can be handed it. */
+export type NetworkModel = ConstantNetwork | NormalNetwork | MeasuredNetwork;
+
+/** Every message takes the same, as in the simulators of Sparrow and Hawk (0.5 ms; Hawk §4.1). */
+export interface ConstantNetwork {
+  readonly kind: 'constant';
+  /** One way. */
+  readonly delayMs: Millis;
+}
+
+/** A normal distribution without what lies below `leastMs`, of which no draw can come. */
+export interface NormalNetwork {
+  readonly kind: 'normal';
+  readonly meanMs: Millis;
+  readonly deviationMs: Millis;
+  /** No more than the mean. */
+  readonly leastMs: Millis;
+}
+
+/** What a live cluster was seen to take. */
+export interface MeasuredNetwork {
+  readonly kind: 'measured';
+  readonly profile: MeasuredProfile;
+}
+
+/** The random times of one simulation. */
+export interface Delays {
+  /** What a message takes, one way. */
+  messageMs(from: Address, to: Address): Millis;
+  /** How late a task that sleeps ends. */
+  sleepLateMs(): Millis;
+  /** How late a machine's timer fires. */
+  timerLateMs(): Millis;
+  /** From a client's call to the job's being at its owner. */
+  submissionMs(): Millis;
+  /** From the end of a job at its owner to the client's knowing of it. */
+  newsMs(): Millis;
+}
+
+/** Where the parties of a cluster are found: central, then the schedulers, the workers, and all others. */
+export interface PartyLayout {
+  readonly firstScheduler: number;
+  readonly firstWorker: number;
+  readonly firstOther: number;
+}

@@ -1,0 +1,57 @@
+import type { Millis, Random } from '@goshawk/core';
+import type { Delays, NormalNetwork } from './contract.js';
+
+/** By Marsaglia's polar method; what is below the least value is drawn again, less than twice on average. */
+export class NormalDelays implements Delays {
+  readonly #model: NormalNetwork;
+  readonly #random: Random;
+  /** The method gives two at a time. NaN: none left. */
+  #spare = Number.NaN;
+
+  constructor(model: NormalNetwork, random: Random) {
+    this.#model = model;
+    this.#random = random;
+  }
+
+  messageMs(): Millis {
+    const { meanMs, deviationMs, leastMs } = this.#model;
+    for (;;) {
+      const delayMs = meanMs + deviationMs * this.#standardNormal();
+      if (delayMs >= leastMs) return delayMs;
+    }
+  }
+
+  sleepLateMs(): Millis {
+    return 0;
+  }
+
+  timerLateMs(): Millis {
+    return 0;
+  }
+
+  /** Jobs are counted from and to their owners, as with constant delays. */
+  submissionMs(): Millis {
+    return 0;
+  }
+
+  newsMs(): Millis {
+    return 0;
+  }
+
+  #standardNormal(): number {
+    const spare = this.#spare;
+    if (!Number.isNaN(spare)) {
+      this.#spare = Number.NaN;
+      return spare;
+    }
+    for (;;) {
+      const x = 2 * this.#random.next() - 1;
+      const y = 2 * this.#random.next() - 1;
+      const square = x * x + y * y;
+      if (square === 0 || square >= 1) continue;
+      const factor = Math.sqrt((-2 * Math.log(square)) / square);
+      this.#spare = y * factor;
+      return x * factor;
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import { InputError } from '@goshawk/core';
+import { describe, expect, test } from 'vitest';
+import { parseNetwork } from './index.js';
+
+const PROFILE = {
+  schema: 'goshawk.delays/1',
+  workersPerProcess: 25,
+  messages: [{ from: 'worker', to: 'worker', sameProcess: false, ms: [0.1, 0.2] }],
+  sleepLateMs: [0.5],
+  timerLateMs: [],
+  submissionMs: [],
+  newsMs: [],
+};
+
+const parse = (text: string, file: unknown = PROFILE) =>
+  parseNetwork(text, '--network-delay', () => (typeof file === 'string' ? file : JSON.stringify(file)));
+
+/** The message of the error that a text, or a file, is refused with. */
+function problem(text: string, file?: unknown): string {
+  try {
+    parse(text, file);
+  } catch (error) {
+    expect(error).toBeInstanceOf(InputError);
+    return (error as InputError).message;
+  }
+  throw new Error(`${text} was taken`);
+}
+
+describe('the text forms of a network', () => {
+  test('a duration is constant', () => {
+    expect(parse('0.5ms')).toEqual({ kind: 'constant', delayMs: 0.5 });
+    expect(parse(' 2s ')).toEqual({ kind: 'constant', delayMs: 2_000 });
+  });
+
+  test('normal takes mean, deviation, and maybe the least', () => {
+    expect(parse('normal:0.5ms,0.1ms')).toEqual({
+      kind: 'normal',
+      meanMs: 0.5,
+      deviationMs: 0.1,
+      leastMs: 0,
+    });
+    expect(parse('normal:2ms, 500us, 1ms')).toEqual({
+      kind: 'normal',
+      meanMs: 2,
+      deviationMs: 0.5,
+      leastMs: 1,
+    });
+  });
+
+  test('measured reads the file that it names, colons and all', () => {
+    const read: string[] = [];
+    const model = parseNetwork('measured:C:/a b.json', '--network-delay', (path) => {
+      read.push(path);
+      return JSON.stringify(PROFILE);
+    });
+    expect(read).toEqual(['C:/a b.json']);
+    expect(model).toEqual({ kind: 'measured', profile: PROFILE });
+  });
+});
+
+describe('one line says what is wrong', () => {
+  test.each([
+    ['fast', '--network-delay: "fast" is not a duration'],
+    ['5', '--network-delay: "5" is not a duration'],
+    ['poisson:1ms', '--network-delay: there is no network "poisson"'],
+    ['normal:1ms', '--network-delay: normal takes a mean and a deviation, not "1ms"'],
+    ['normal:1ms,1ms,1ms,1ms', '--network-delay: normal takes a mean and a deviation, not "1ms,1ms,1ms,1ms"'],
+    ['normal:1ms,x', '--network-delay: "x" is not a duration'],
+    ['normal:1ms,1ms,2ms', '--network-delay: the least delay, 2 ms, is above the mean, 1 ms'],
+  ])('%s', (text, message) => {
+    expect(problem(text)).toBe(message);
+  });
+
+  const { messages } = PROFILE;
+  const [route] = messages;
+  test.each<[name: string, file: unknown, message: string]>([
+    ['no JSON', '{', 'd.json: not JSON: '],
+    ['a list', [], 'd.json: not an object'],
+    ['no schema', {}, 'd.json: schema is missing, not "goshawk.delays/1"'],
+    ['another schema', { ...PROFILE, schema: 'x/2' }, 'd.json: schema is "x/2", not "goshawk.delays/1"'],
+    [
+      'no workers',
+      { ...PROFILE, workersPerProcess: 0 },
+      'd.json: workersPerProcess is not a whole number above 0',
+    ],
+    ['no routes', { ...PROFILE, messages: [] }, 'd.json: messages is not a list of routes'],
+    ['a route that is none', { ...PROFILE, messages: [7] }, 'd.json: messages[0] is not an object'],
+    [
+      'an unknown role',
+      { ...PROFILE, messages: [route, { ...route, to: 'boss' }] },
+      'd.json: messages[1].to is none of central, scheduler, worker',
+    ],
+    [
+      'no word of processes',
+      { ...PROFILE, messages: [{ ...route, sameProcess: 1 }] },
+      'd.json: messages[0].sameProcess is neither true nor false',
+    ],
+    ['nothing measured', { ...PROFILE, messages: [{ ...route, ms: [] }] }, 'd.json: messages[0].ms is empty'],
+    [
+      'text for a number',
+      { ...PROFILE, messages: [{ ...route, ms: ['1'] }] },
+      'd.json: messages[0].ms holds "1", which is no time',
+    ],
+    ['a negative time', { ...PROFILE, newsMs: [-1] }, 'd.json: newsMs holds -1, which is no time'],
+    [
+      'disorder',
+      { ...PROFILE, timerLateMs: [2, 1] },
+      'd.json: timerLateMs is not in ascending order: 1 after 2',
+    ],
+    [
+      'a list left out',
+      { ...PROFILE, sleepLateMs: undefined },
+      'd.json: sleepLateMs is not a list of numbers',
+    ],
+  ])('a file with %s', (_, file, message) => {
+    expect(problem('measured:d.json', file)).toContain(message);
+  });
+});

@@ -1,0 +1,58 @@
+import { InputError, parseDuration } from '@goshawk/core';
+import type { NetworkModel, NormalNetwork } from './contract.js';
+import { checkProfile } from './profile.js';
+
+/**
+ * The text forms of a network:
+ *
+ *     0.5ms                      every message takes the same
+ *     normal:0.5ms,0.1ms         normally distributed: mean, deviation, never below 0
+ *     normal:0.5ms,0.1ms,0.3ms   the same, never below 0.3 ms
+ *     measured:FILE.json         as it was measured, see `MeasuredProfile`
+ *
+ * @param what names the setting in errors, e.g. `--network-delay`
+ * @param readFile gives the text of a file; what it throws is thrown on
+ * @throws InputError that says in one line what is wrong
+ */
+export function parseNetwork(text: string, what: string, readFile: (path: string) => string): NetworkModel {
+  const [, kind, rest] = /^([a-z]+):(.*)$/s.exec(text.trim()) ?? [];
+  switch (kind) {
+    case undefined:
+      return { kind: 'constant', delayMs: parseDuration(text, what) };
+    case 'normal':
+      return parseNormal(rest!, what);
+    case 'measured':
+      return { kind: 'measured', profile: checkProfile(parseJson(readFile(rest!), rest!), rest!) };
+    default:
+      throw new InputError('bad-network', `${what}: there is no network "${kind}"`, FORMS);
+  }
+}
+
+function parseNormal(text: string, what: string): NormalNetwork {
+  const parts = text.split(',').map((part) => parseDuration(part, what));
+  const [meanMs, deviationMs, leastMs = 0] = parts;
+  if (meanMs === undefined || deviationMs === undefined || parts.length > 3) {
+    throw new InputError('bad-network', `${what}: normal takes a mean and a deviation, not "${text}"`, FORMS);
+  }
+  if (leastMs > meanMs) {
+    throw new InputError(
+      'bad-network',
+      `${what}: the least delay, ${leastMs} ms, is above the mean, ${meanMs} ms`,
+      FORMS,
+    );
+  }
+  return { kind: 'normal', meanMs, deviationMs, leastMs };
+}
+
+function parseJson(text: string, file: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new InputError('bad-delays', `${file}: not JSON: ${(error as Error).message}`, '', {
+      cause: error,
+    });
+  }
+}
+
+const FORMS =
+  'write 0.5ms, normal:0.5ms,0.1ms (mean, deviation, and least if you like) or measured:FILE.json';

@@ -1,0 +1,110 @@
+import { InputError, type Millis, type Role } from '@goshawk/core';
+
+/**
+ * What messages, sleeps and timers of a live cluster were seen to take, as `bench/fidelity --save-delays`
+ * writes it:
+ *
+ *     { "schema": "goshawk.delays/1",
+ *       "workersPerProcess": 25,
+ *       "messages": [ { "from": "worker", "to": "worker", "sameProcess": true, "ms": [0.004, 0.006, …] }, … ],
+ *       "sleepLateMs": [0.1, 0.4, …],
+ *       "timerLateMs": [0.2, 0.7, …],
+       "submissionMs": [0.5, 0.6, …],
+       "newsMs": [0.2, 0.3, …] }
+ *
+ * Each list is a distribution: values in ascending order, each as likely as the others, so that the k-th of n
+ * stands for the quantiles from (k−1)/n to k/n. A list of means over slices of equal count keeps the mean of
+ * what was measured. A message takes from the beginning of the step in which its sender sent it to the
+ * beginning of the step in which its receiver handled it: what the sender did before it sent, and waiting for
+ * the receiver, are part of it.
+ */
+export interface MeasuredProfile {
+  readonly schema: typeof PROFILE_SCHEMA;
+  /** Workers that share a process, and so its one thread: neighbours by number. */
+  readonly workersPerProcess: number;
+  /** By who sends to whom; those that are not named are drawn from all others together. */
+  readonly messages: readonly MeasuredRoute[];
+  /** How late tasks that sleep end. Empty: not at all. */
+  readonly sleepLateMs: readonly Millis[];
+  /** How late timers fire. Empty: not at all. */
+  readonly timerLateMs: readonly Millis[];
+  /** From a client's call to the job's being at its owner. Empty: jobs are counted from there. */
+  readonly submissionMs: readonly Millis[];
+  /** From a job's end at its owner to its client. Empty: jobs are counted to there. */
+  readonly newsMs: readonly Millis[];
+}
+
+export interface MeasuredRoute {
+  readonly from: Role;
+  readonly to: Role;
+  /** Between two workers of one process, which no socket lies between. */
+  readonly sameProcess: boolean;
+  readonly ms: readonly Millis[];
+}
+
+export const PROFILE_SCHEMA = 'goshawk.delays/1';
+
+/** Of the parties that are simulated; clients are not. */
+const ROLES: readonly Role[] = ['central', 'scheduler', 'worker'];
+const VALUES_MAX = 100_000;
+
+/**
+ * Checks what was read from a file.
+ *
+ * @param what names the file in errors
+ * @throws InputError with one line that says what is wrong where
+ */
+export function checkProfile(value: unknown, what: string): MeasuredProfile {
+  const refuse = (problem: string): never => {
+    throw new InputError('bad-delays', `${what}: ${problem}`, `expected measured delays, ${PROFILE_SCHEMA}`);
+  };
+  const profile = recordOf(value) ?? refuse('not an object');
+  if (profile.schema !== PROFILE_SCHEMA) {
+    refuse(`schema is ${JSON.stringify(profile.schema) ?? 'missing'}, not "${PROFILE_SCHEMA}"`);
+  }
+  const { workersPerProcess, messages } = profile;
+  if (!Number.isSafeInteger(workersPerProcess) || (workersPerProcess as number) < 1) {
+    refuse('workersPerProcess is not a whole number above 0');
+  }
+  if (!Array.isArray(messages) || messages.length === 0) return refuse('messages is not a list of routes');
+  messages.forEach((route: unknown, i) => {
+    const problem = problemOfRoute(route);
+    if (problem !== undefined) refuse(`messages[${i}]${problem}`);
+  });
+  for (const name of ['sleepLateMs', 'timerLateMs', 'submissionMs', 'newsMs'] as const) {
+    const problem = problemOfDistribution(profile[name]);
+    if (problem !== undefined) refuse(`${name} ${problem}`);
+  }
+  return profile as unknown as MeasuredProfile;
+}
+
+function problemOfRoute(value: unknown): string | undefined {
+  const route = recordOf(value);
+  if (route === undefined) return ' is not an object';
+  for (const end of ['from', 'to'] as const) {
+    if (!ROLES.includes(route[end] as Role)) return `.${end} is none of ${ROLES.join(', ')}`;
+  }
+  if (typeof route.sameProcess !== 'boolean') return '.sameProcess is neither true nor false';
+  const problem = problemOfDistribution(route.ms);
+  if (problem !== undefined) return `.ms ${problem}`;
+  return (route.ms as unknown[]).length === 0 ? '.ms is empty' : undefined;
+}
+
+function problemOfDistribution(values: unknown): string | undefined {
+  if (!Array.isArray(values)) return 'is not a list of numbers';
+  if (values.length > VALUES_MAX) return `holds ${values.length} values; at most ${VALUES_MAX} are read`;
+  let before = 0;
+  for (const value of values as unknown[]) {
+    if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) {
+      return `holds ${JSON.stringify(value)}, which is no time`;
+    }
+    if (value < before) return `is not in ascending order: ${value} after ${before}`;
+    before = value;
+  }
+  return undefined;
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
+  const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isRecord ? (value as Record<string, unknown>) : undefined;
+}
