@@ -1,8 +1,9 @@
-import { nearestRank } from '@goshawk/core';
-import type { Run, RunSeries } from '@goshawk/report';
+import { type Millis, nearestRank } from '@goshawk/core';
+import type { CounterReading } from '@goshawk/report';
 import type { Context } from '../context.js';
 import { type Progress as Shown, startProgress } from '../terminal/progress.js';
 import type { PolicyRun, ReplayTarget } from './contract.js';
+import { CounterWatch, readingPauseMs } from './counter-watch.js';
 import { peakRssOf } from './memory.js';
 import type { ReplayOptions } from './options.js';
 import type { ReplayPlan } from './plan.js';
@@ -38,6 +39,10 @@ export async function runPolicy(
   const { cluster, settings, totalSlots } = target;
   const signal = context.interrupted;
   const before = await readTraffic(cluster, signal);
+  const watch = new CounterWatch(cluster, before, {
+    pauseMs: readingPauseMs(plan.fit.estimatedRunMs, target.shape.workers),
+    signal,
+  });
   const shown = startProgress(context, settings.policy.padEnd(LABEL_WIDTH), plan.jobs.length);
   onShown(shown);
   let jobs: EndedReplayJob[];
@@ -46,39 +51,36 @@ export async function runPolicy(
       signal,
       cancelOnAbort: target.isShared,
       stallMs: STALL_MS + STALL_TASKS * plan.fit.taskDurationMs.max,
-      onProgress: (progress) => shown.update(progress.ended, progressNote(progress, plan, totalSlots)),
+      onProgress: (progress) => {
+        watch.look(progress.elapsedMs);
+        shown.update(progress.ended, progressNote(progress, plan, totalSlots));
+      },
     });
   } finally {
     shown.stop();
     onShown(undefined);
   }
   const traffic = trafficBetween(before, await readTraffic(cluster, signal));
-  return assess(options, plan, target, jobs, traffic);
+  const readings = await watch.finish(endOf(jobs), traffic);
+  return assess(options, plan, target, { jobs, traffic, readings });
 }
 
-/**
- * Starts are known to a millisecond or so, by when a scheduler heard of the end: so for a moment a slot may
- * seem to run the next task already while it still ran the one before.
- */
-function withinSlots({ run, series }: { run: Run; series: RunSeries }): { run: Run; series: RunSeries } {
-  const share = <T extends number | null>(value: T) => (value === null ? value : Math.min(1, value));
-  const { mean, p50, max, ...snapshots } = run.utilisation;
-  const utilisation = { mean: share(mean), p50: share(p50), max: share(max), ...snapshots };
-  const points = (series.utilisation ?? []).map(([at, busy]) => [at, share(busy)] as const);
-  return { run: { ...run, utilisation }, series: { ...series, utilisation: points } };
+interface Finished {
+  readonly jobs: readonly EndedReplayJob[];
+  readonly traffic: Traffic;
+  readonly readings: readonly CounterReading[];
 }
 
 async function assess(
   options: ReplayOptions,
   plan: ReplayPlan,
   { settings, shape, totalSlots, pids }: ReplayTarget,
-  jobs: readonly EndedReplayJob[],
-  { messages, steals, incomplete }: Traffic,
+  { jobs, traffic: { messages, steals, incomplete }, readings }: Finished,
 ): Promise<PolicyRun> {
   // The charts' library takes a while to load: not before there is something to show.
   const { buildRun } = await import('@goshawk/report');
   const loadOffered = offeredLoad(jobs, { spanMs: plan.fit.spanMs, totalSlots });
-  const built = buildRun({
+  const { run, series } = buildRun({
     policy: settings.policy,
     seed: options.seed,
     options: { ...optionsRecord(options, shape, plan, settings), loadOffered },
@@ -88,10 +90,10 @@ async function assess(
     messages,
     steals,
     predictor: options.estimator === 'oracle' ? null : accuracyOf(jobs, settings.cutoffMs),
-    wallSeconds: Math.max(...jobs.map((job) => job.endedMs)) / 1_000,
+    wallSeconds: endOf(jobs) / 1_000,
     peakRssBytes: await peakRssOf(pids()),
+    readings,
   });
-  const { run, series } = withinSlots(built);
   return {
     run: { ...run, tasks: { ...run.tasks, attempts: attemptsOf(jobs) } },
     series,
@@ -99,4 +101,9 @@ async function assess(
     latenessP99Ms: nearestRank(latenessMs(jobs), 99),
     incomplete,
   };
+}
+
+/** When the last news was here. */
+function endOf(jobs: readonly EndedReplayJob[]): Millis {
+  return jobs.reduce((latest, { endedMs }) => Math.max(latest, endedMs), 0);
 }
