@@ -24,28 +24,36 @@ describe('goshawk figure, interrupted', () => {
   });
 
   it('keeps the figures that were finished', async () => {
-    const running = startGoshawk(
-      ['figure', 'motivation', 'hawk-5', '--json', '--progress', 'plain'],
-      {},
-      { cwd },
-    );
-    await running.says(/hawk-5: 14 runs of/);
+    const args = [
+      'figure',
+      'hawk-8',
+      'hawk-15',
+      '--jobs',
+      '1000',
+      '--workers',
+      '300',
+      '--json',
+      '--progress',
+      'plain',
+    ];
+    const running = startGoshawk(args, {}, { cwd });
+    await running.says(/hawk-15: 8 runs of/);
     running.kill('SIGINT');
     const { exitCode, stdout, stderr } = await running.finished;
     expect(exitCode).toBe(130);
     expect(JSON.parse(stderr.trimEnd().split('\n').at(-1)!).message).toMatch(
-      /hawk-5 was not written; motivation had been$/,
+      /hawk-15 was not written; hawk-8 had been$/,
     );
     expect(
       stdout
         .trimEnd()
         .split('\n')
         .map((line) => JSON.parse(line).id),
-    ).toEqual(['motivation']);
+    ).toEqual(['hawk-8']);
     expect((await readdir(join(cwd, 'figures'))).sort()).toEqual([
-      'motivation.html',
-      'motivation.json',
-      'motivation.svg',
+      'hawk-8.html',
+      'hawk-8.json',
+      'hawk-8.svg',
     ]);
   });
 });
