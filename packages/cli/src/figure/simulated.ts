@@ -2,6 +2,7 @@ import type { FinishedRun, RunSettings, RunsAt, Tick, Variant } from '@goshawk/f
 import type { Workload } from '@goshawk/report';
 import type { Context } from '../context.js';
 import { resolveOptions } from '../options.js';
+import { networkOf } from '../simulate/network.js';
 import { SIMULATE_OPTIONS, type SimulateOptions } from '../simulate/options.js';
 import { planRuns, sizeOf } from '../simulate/plan.js';
 import type { RunOutcome, RunRequest } from '../simulate/request.js';
@@ -75,7 +76,7 @@ export async function runSimulated(
 /** One request a seed. */
 export function requestsFor(settings: RunSettings, seeds: number, surveyed: Survey, seed = 1): RunRequest[] {
   const options: SimulateOptions = { ...DEFAULTS, ...settings, load: undefined, seeds, seed };
-  return planRuns(options, surveyed, sizeOf(options, surveyed));
+  return planRuns(options, surveyed, sizeOf(options, surveyed), networkOf(options, process.cwd()));
 }
 
 /** @param submittedSeconds from the first submission to the last */
