@@ -1,5 +1,6 @@
 import type { ClusterSettings, JobSpec, MessageType, Millis, Resources } from '@goshawk/core';
 import type { Job } from '@goshawk/scheduler';
+import type { CounterLog, CounterReading } from './counter-log.js';
 import type { NetworkModel } from './network/index.js';
 import { VirtualCluster, type VirtualClusterOptions } from './virtual-cluster.js';
 
@@ -19,9 +20,7 @@ export interface SimulationOptions {
   readonly schedulers: number;
   readonly settings: ClusterSettings;
   readonly seed: number | string;
-  /** Of every message, one way; in place of `network`. */
-  readonly networkDelayMs?: Millis;
-  readonly network?: NetworkModel;
+  readonly network: NetworkModel;
   /** A witness to all that the machines do. */
   readonly observe?: NonNullable<VirtualClusterOptions['observe']>;
 }
@@ -59,6 +58,8 @@ const SLICE_EVENTS = 65_536;
 export class Simulation<J extends SimulatedJob = SimulatedJob> {
   readonly #cluster: VirtualCluster;
   readonly #schedulers: number;
+  readonly #log: CounterLog;
+  readonly #knowsQueues: boolean;
   /** Under way, by the owner's job object. */
   readonly #underway = new Map<Job, { index: number; job: J }>();
   #ended: SimulatedEnd<J>[] = [];
@@ -68,10 +69,8 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
 
   constructor(options: SimulationOptions) {
     this.#schedulers = options.schedulers;
-    const { networkDelayMs, network = { kind: 'constant', delayMs: networkDelayMs ?? 0.5 } } = options;
     this.#cluster = new VirtualCluster({
       ...options,
-      network,
       onJobEnd: (job, now) => this.#jobEnded(job, now),
     });
   }
@@ -90,11 +89,16 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
       latest = job.submitMs;
       const arrivesAt = SETTLING_MS + job.submitMs;
       while (this.#advance(arrivesAt)) yield this.#takeEnded();
+      this.#readIfDue();
       this.#cluster.run(arrivesAt);
       this.#submit(job);
       if (this.#ended.length >= BATCH) yield this.#takeEnded();
     }
-    while (this.#finish()) yield this.#takeEnded();
+    while (this.#finish()) {
+      this.#readIfDue();
+      yield this.#takeEnded();
+    }
+    this.#read();
     yield this.#takeEnded();
   }
 
@@ -128,6 +132,35 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
       sum.probesMoved += counters.probesMoved;
     }
     return sum;
+  }
+
+  /** What was counted by then, now and then in the course of the run, and at its end. */
+  get readings(): readonly CounterReading[] {
+    return this.#log.readings;
+  }
+
+  #readIfDue(): void {
+    if (this.#log.isDue(this.now, this.events)) this.#read();
+  }
+
+  #read(): void {
+    const { attempts, successes, probesMoved } = this.steals;
+    this.#log.add(
+      {
+        atMs: this.now,
+        stealAttempts: attempts,
+        stealSuccesses: successes,
+        probesMoved,
+        queuedEntries: this.#knowsQueues ? this.#queuedEntries : undefined,
+      },
+      this.events,
+    );
+  }
+
+  /** Where nothing is taken back, an entry leaves the queues when its worker asks for the task. */
+  get #queuedEntries(): number {
+    const { probe = 0, assign = 0, ask = 0 } = this.messages;
+    return probe + assign - ask;
   }
 
   /** Makes a slice of what happens up to a time happen. @returns whether there is more of it */
