@@ -1,3 +1,4 @@
+export type { CounterReading } from './counter-log.js';
 export { EventHeap } from './event-heap.js';
 export {
   checkProfile,

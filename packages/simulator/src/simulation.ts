@@ -69,6 +69,8 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
 
   constructor(options: SimulationOptions) {
     this.#schedulers = options.schedulers;
+    this.#log = new CounterLog(options.workers);
+    this.#knowsQueues = options.settings.policy.cancel === 'lazy';
     this.#cluster = new VirtualCluster({
       ...options,
       onJobEnd: (job, now) => this.#jobEnded(job, now),
