@@ -1,4 +1,4 @@
-import type { Millis } from '@goshawk/core';
+import type { MessageType, Millis } from '@goshawk/core';
 
 /** What a cluster had counted by one moment; the times are those of the workload. */
 export interface CounterReading {
@@ -39,4 +39,10 @@ export class CounterLog {
     this.#dueAt = reading.atMs + PAUSE_MS;
     this.#dueEvents = events + this.#pauseEvents;
   }
+}
+
+/** Where no probe is taken back (`lazy`), an entry is gone from the queues once its worker has asked for a task. */
+export function queuedEntries(sent: Readonly<Partial<Record<MessageType, number>>>): number {
+  const { probe = 0, assign = 0, ask = 0 } = sent;
+  return probe + assign - ask;
 }

@@ -1,6 +1,6 @@
 import type { ClusterSettings, JobSpec, MessageType, Millis, Resources } from '@goshawk/core';
 import type { Job } from '@goshawk/scheduler';
-import { CounterLog, type CounterReading } from './counter-log.js';
+import { CounterLog, type CounterReading, queuedEntries } from './counter-log.js';
 import type { NetworkModel } from './network/index.js';
 import { VirtualCluster, type VirtualClusterOptions } from './virtual-cluster.js';
 
@@ -153,16 +153,10 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
         stealAttempts: attempts,
         stealSuccesses: successes,
         probesMoved,
-        queuedEntries: this.#knowsQueues ? this.#queuedEntries : undefined,
+        queuedEntries: this.#knowsQueues ? queuedEntries(this.messages) : undefined,
       },
       this.events,
     );
-  }
-
-  /** Where nothing is taken back, an entry leaves the queues when its worker asks for the task. */
-  get #queuedEntries(): number {
-    const { probe = 0, assign = 0, ask = 0 } = this.messages;
-    return probe + assign - ask;
   }
 
   /** Makes a slice of what happens up to a time happen. @returns whether there is more of it */
