@@ -10,7 +10,7 @@ import { networkOf } from './network.js';
 const PROFILE = {
   schema: 'goshawk.delays/1',
   workersPerProcess: 2,
-  messages: [{ from: 'worker', to: 'worker', sameProcess: false, ms: [0.1, 0.2] }],
+  messages: [{ type: 'steal', sameProcess: false, ms: [0.1, 0.2] }],
   sleepLateMs: [30],
   timerLateMs: [],
   submissionMs: [],
@@ -55,7 +55,7 @@ test.each([
     text,
   ];
   const { exitCode, stdout, stderr } = await runHere(args, { cwd: folder });
-  expect(stderr).not.toContain('goshawk:');
+  expect(stderr).not.toContain('goshawk.error');
   expect(exitCode).toBe(0);
   const [run] = (JSON.parse(stdout) as Comparison).runs;
   expect(run!.options.networkDelay).toBe(said);
