@@ -20,7 +20,8 @@ export interface SimulationOptions {
   readonly schedulers: number;
   readonly settings: ClusterSettings;
   readonly seed: number | string;
-  readonly network: NetworkModel;
+  /** Default: 0.5 ms a message. */
+  readonly network?: NetworkModel;
   /** A witness to all that the machines do. */
   readonly observe?: NonNullable<VirtualClusterOptions['observe']>;
 }
