@@ -25,8 +25,9 @@ export class CounterLog {
   #dueAt: Millis = PAUSE_MS;
   #dueEvents: number;
 
-  constructor(workers: number) {
-    this.#pauseEvents = EVENTS_PER_WORKER * workers;
+  /** @param asked workers that each reading asks */
+  constructor(asked: number) {
+    this.#pauseEvents = EVENTS_PER_WORKER * asked;
     this.#dueEvents = this.#pauseEvents;
   }
 

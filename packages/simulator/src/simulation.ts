@@ -60,6 +60,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
   readonly #cluster: VirtualCluster;
   readonly #schedulers: number;
   readonly #log: CounterLog;
+  readonly #steals: boolean;
   readonly #knowsQueues: boolean;
   /** Under way, by the owner's job object. */
   readonly #underway = new Map<Job, { index: number; job: J }>();
@@ -70,8 +71,10 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
 
   constructor(options: SimulationOptions) {
     this.#schedulers = options.schedulers;
-    this.#log = new CounterLog(options.workers);
-    this.#knowsQueues = options.settings.policy.cancel === 'lazy';
+    const { preset, cancel } = options.settings.policy;
+    this.#steals = preset.stealing;
+    this.#log = new CounterLog(this.#steals ? options.workers : 0);
+    this.#knowsQueues = cancel === 'lazy';
     this.#cluster = new VirtualCluster({
       ...options,
       onJobEnd: (job, now) => this.#jobEnded(job, now),
@@ -129,6 +132,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
 
   get steals(): { attempts: number; successes: number; probesMoved: number } {
     const sum = { attempts: 0, successes: 0, probesMoved: 0 };
+    if (!this.#steals) return sum;
     for (const { counters } of this.#cluster.workers) {
       sum.attempts += counters.stealAttempts;
       sum.successes += counters.stealSuccesses;

@@ -19,20 +19,21 @@ test('a round trip binds a task, and one way the news of its end comes', () => {
   });
 });
 
-test('in a measured network each way has its own mean', () => {
+test('in a measured network each message has its own mean', () => {
   const messages = [
-    { from: 'worker', to: 'scheduler', sameProcess: false, ms: [1, 3] },
-    { from: 'scheduler', to: 'worker', sameProcess: false, ms: [4] },
-    { from: 'worker', to: 'worker', sameProcess: true, ms: [100] },
+    { type: 'ask', sameProcess: false, ms: [1, 3] },
+    { type: 'bind', sameProcess: false, ms: [4] },
+    { type: 'ended', sameProcess: false, ms: [1, 2] },
+    { type: 'steal', sameProcess: true, ms: [100] },
   ] as const;
   expect(messageTimesOf({ kind: 'measured', profile: { ...PROFILE, messages } })).toEqual({
     binding: 0.006,
-    news: 0.002,
+    news: 0.0015,
   });
 });
 
-test('a way that was not measured is as long as the others', () => {
-  const messages = [{ from: 'worker', to: 'worker', sameProcess: false, ms: [2, 4] }] as const;
+test('a message that was not measured takes what the others do', () => {
+  const messages = [{ type: 'steal', sameProcess: false, ms: [2, 4] }] as const;
   expect(messageTimesOf({ kind: 'measured', profile: { ...PROFILE, messages } })).toEqual({
     binding: 0.006,
     news: 0.003,

@@ -1,4 +1,4 @@
-import type { Millis, Role } from '@goshawk/core';
+import type { MessageType, Millis } from '@goshawk/core';
 import type { MessageTimes } from '@goshawk/report';
 import type { NetworkModel } from '@goshawk/simulator';
 
@@ -8,12 +8,11 @@ import type { NetworkModel } from '@goshawk/simulator';
  * @returns means, in seconds
  */
 export function messageTimesOf(network: NetworkModel): MessageTimes {
-  const asking = meanMs(network, 'worker', 'scheduler');
-  const binding = asking + meanMs(network, 'scheduler', 'worker');
-  return { binding: binding / 1_000, news: asking / 1_000 };
+  const binding = meanMs(network, 'ask') + meanMs(network, 'bind');
+  return { binding: binding / 1_000, news: meanMs(network, 'ended') / 1_000 };
 }
 
-function meanMs(network: NetworkModel, from: Role, to: Role): Millis {
+function meanMs(network: NetworkModel, type: MessageType): Millis {
   switch (network.kind) {
     case 'constant':
       return network.delayMs;
@@ -21,8 +20,9 @@ function meanMs(network: NetworkModel, from: Role, to: Role): Millis {
       return network.meanMs;
     case 'measured': {
       const { messages } = network.profile;
-      const route = messages.filter((one) => one.from === from && one.to === to);
-      const all = (route.length > 0 ? route : messages).flatMap(({ ms }) => ms);
+      const own = messages.filter((one) => one.type === type);
+      // As the network draws them.
+      const all = (own.length > 0 ? own : messages).flatMap(({ ms }) => ms);
       return all.reduce((sum, ms) => sum + ms, 0) / all.length;
     }
   }
