@@ -11,6 +11,7 @@ import {
   type Scope,
 } from '@goshawk/core';
 import type { CentralConfig, CentralCounters, CentralEnvironment, CentralTimer } from './contract.js';
+import { Matcher } from './matching/matcher.js';
 import { type Labelled, relabel, shortPartitionSize } from './partition.js';
 import { PendingTasks } from './pending-tasks.js';
 import { Publisher } from './publisher.js';
@@ -40,6 +41,7 @@ export class Central implements Machine<CentralTimer> {
   readonly #publisher: Publisher;
   readonly #queue = new WaitingTimeQueue();
   readonly #share = new WorkShare();
+  readonly #matcher: Matcher;
   /** Tasks that no worker can take at present, in order of arrival. */
   readonly #pending = new PendingTasks();
   /** Of the workers that take work: those that drain are in no partition's size. */
@@ -51,6 +53,8 @@ export class Central implements Machine<CentralTimer> {
     this.#config = config;
     this.#env = env;
     this.#publisher = new Publisher(env, this.#registry);
+    const { policy, timings } = config.settings;
+    this.#matcher = new Matcher(env, policy, 2 * timings.retryMs);
   }
 
   // ---- doors
@@ -61,6 +65,12 @@ export class Central implements Machine<CentralTimer> {
 
   receive(from: Address, message: Message, now: Millis): void {
     switch (message.type) {
+      case 'pull':
+        return this.#matcher.pulled(from, message, now);
+      case 'need':
+        return this.#matcher.needed(from, message, now);
+      case 'unused':
+        return this.#matcher.unused(message, now);
       case 'heartbeat':
         return this.#heartbeat(from, message, now);
       case 'placementStarted':
@@ -70,6 +80,7 @@ export class Central implements Machine<CentralTimer> {
       case 'place':
         return this.#place(from, message, now);
       case 'withdraw':
+        this.#matcher.withdraw(from, message.job, now);
         return this.#pending.remove((task) => task.owner === from && task.job === message.job);
       case 'register':
         return this.#register(from, message, now);
@@ -95,7 +106,8 @@ export class Central implements Machine<CentralTimer> {
           value: {
             name: this.#config.name,
             ...this.counters,
-            pending: this.#pending.size,
+            pending: this.pendingTasks,
+            matches: this.#matcher.matches,
             ...this.#env.counted?.(),
           },
         });
@@ -112,11 +124,14 @@ export class Central implements Machine<CentralTimer> {
       case 'publish':
         this.#publishArmed = false;
         return this.#publisher.publish();
+      case 'match':
+        return this.#matcher.wake(now);
     }
   }
 
   checkInvariants(now: Millis = 0): void {
     this.#queue.checkInvariants(now);
+    this.#matcher.checkInvariants();
     const active = [...this.#registry.workers.values()].filter(isActive);
     const short = active.filter(({ partition }) => partition === 'short').length;
     invariant(
@@ -141,7 +156,7 @@ export class Central implements Machine<CentralTimer> {
 
   /** Tasks that wait here for a worker. */
   get pendingTasks(): number {
-    return this.#pending.size;
+    return this.#pending.size + this.#matcher.waitingTasks;
   }
 
   /** Tasks that were placed and are not known to have ended. */
@@ -294,10 +309,14 @@ export class Central implements Machine<CentralTimer> {
       worker.partition = 'general';
       this.#changed(worker, now);
     }
-    this.#env.send(from, { type: 'welcome', settings: this.#config.settings });
+    this.#welcome(from);
     this.#publishSoon(now);
     this.#relabel(now);
     this.#placePending(now);
+  }
+
+  #welcome(party: Address): void {
+    this.#env.send(party, { type: 'welcome', settings: this.#config.settings });
   }
 
   /** What was assigned since then may not have reached its worker yet. */
@@ -332,6 +351,7 @@ export class Central implements Machine<CentralTimer> {
     const { address, partition } = worker;
     const inScope = this.#placementScope === 'all' || this.#placementScope === partition;
     this.#queue.setOpen(address, inScope && isActive(worker), now);
+    this.#matcher.setOpen(address, worker.slots, worker.capacity, isActive(worker));
     this.#split.update(worker);
     this.#publisher.changed(address);
     this.#publishSoon(now);
@@ -350,7 +370,7 @@ export class Central implements Machine<CentralTimer> {
       jobs: 0,
       waiting: 0,
     });
-    this.#env.send(from, { type: 'welcome', settings: this.#config.settings });
+    this.#welcome(from);
     this.#publisher.newcomer(from);
     this.#publishSoon(now);
   }
@@ -364,6 +384,8 @@ export class Central implements Machine<CentralTimer> {
       worker.queued = queued;
       if (worker.drainWanted && !worker.draining) this.#env.send(from, { type: 'drain', on: true });
       if (busy === 0 && queued === 0 && this.#queue.isBusy(from)) this.#holdsNothing(from, now);
+      // Whoever is welcomed says what is free.
+      if (this.#matcher.isDoubtful(from, busy, now)) this.#welcome(from);
     } else if (scheduler !== undefined) {
       scheduler.heardAt = now;
       scheduler.jobs = busy;
@@ -405,6 +427,7 @@ export class Central implements Machine<CentralTimer> {
     this.#registry.removeWorker(worker);
     this.#split.remove(worker);
     this.#queue.removeWorker(worker.address);
+    this.#matcher.removeWorker(worker.address);
     this.#publisher.left(worker.address);
     this.#relabel(now);
     this.#publishSoon(now);
@@ -418,6 +441,7 @@ export class Central implements Machine<CentralTimer> {
   #removeScheduler(address: Address, now: Millis): void {
     this.#registry.removeScheduler(address);
     this.#pending.remove((task) => task.owner === address);
+    this.#matcher.removeOwner(address, now);
     this.#publisher.ownerLost(address);
     this.#publishSoon(now);
   }
@@ -493,7 +517,7 @@ export class Central implements Machine<CentralTimer> {
       role: 'central',
       name: this.#config.name,
       settings: this.#config.settings,
-      pendingTasks: this.#pending.size,
+      pendingTasks: this.pendingTasks,
       workers: [...this.#registry.workers.values()].map((worker) => ({
         name: worker.name,
         address: this.#env.nameOf(worker.address),

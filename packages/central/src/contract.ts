@@ -4,7 +4,9 @@ export type CentralTimer =
   /** Look for leases that have ended. */
   | 'lease'
   /** Tell changes of the membership. */
-  | 'publish';
+  | 'publish'
+  /** See whether more long tasks may run. */
+  | 'match';
 
 export type CentralEnvironment = Environment<CentralTimer>;
 

@@ -2,8 +2,7 @@ import type { Context } from './context.js';
 import { InterruptedError } from './failure.js';
 
 /**
- * Work that Ctrl-C cuts short: whatever it fails of then, the error says how far it had come. What is done
- * nevertheless is done.
+ * Work that Ctrl-C cuts short: whatever it fails of then, the error says how far it had come.
  *
  * @param reached asked only then
  */
@@ -13,7 +12,9 @@ export async function untilInterrupted<T>(
   reached: () => string,
 ): Promise<T> {
   try {
-    return await work();
+    const result = await work();
+    context.interrupted.throwIfAborted();
+    return result;
   } catch (error) {
     if (!context.interrupted.aborted) throw error;
     throw new InterruptedError(reached());

@@ -6,6 +6,8 @@ import {
   InputError,
   LIMITS,
   LIVE_TIMINGS,
+  NEED_ORDERS,
+  type NeedOrder,
   NOTHING_ABLATED,
   POLICY_NAMES,
   type PolicySettings,
@@ -40,6 +42,29 @@ export const POLICY_OPTIONS = {
     default: 'proactive',
     choices: ['lazy', 'proactive'],
     describe: 'what happens to probes that are not needed any more',
+  },
+  shortOrder: {
+    type: 'text',
+    default: DEFAULT_POLICY.shortOrder,
+    choices: NEED_ORDERS,
+    describe: 'matching: which short job a free worker serves first',
+  },
+  longOrder: {
+    type: 'text',
+    default: DEFAULT_POLICY.longOrder,
+    choices: NEED_ORDERS,
+    describe: 'matching: which long job a free worker serves first',
+  },
+  reserve: {
+    type: 'text',
+    default: 'auto',
+    describe: 'matching: fraction of the slots that long tasks leave free; auto: what short jobs need; none',
+  },
+  patience: {
+    type: 'number',
+    default: DEFAULT_POLICY.patience,
+    min: 0,
+    describe: 'matching: cutoffs that a job may wait before it comes first; 0: for ever',
   },
   central: { type: 'flag', default: true, describe: 'place long jobs centrally (--no-central)' },
   partition: { type: 'flag', default: true, describe: 'keep a short partition (--no-partition)' },
@@ -100,6 +125,10 @@ export function policySettings(
     stealLimit: options.stealLimit ?? null,
     stealRetry: options.stealRetry as PolicySettings['stealRetry'],
     cancel: options.cancel as PolicySettings['cancel'],
+    shortOrder: options.shortOrder as NeedOrder,
+    longOrder: options.longOrder as NeedOrder,
+    reserve: reserveOf(options.reserve),
+    patience: options.patience,
   };
 }
 
@@ -154,6 +183,17 @@ function shortPartitionOf(
   return fraction;
 }
 
+function reserveOf(text: string): PolicySettings['reserve'] {
+  if (text === 'auto') return 'auto';
+  if (text === 'none') return 0;
+  const fraction = text.trim() === '' ? Number.NaN : Number(text);
+  if (fraction >= 0 && fraction < 1) return fraction;
+  throw new InputError(
+    'bad-option',
+    `--reserve: "${text}" is neither a fraction from 0 to 1, nor auto, nor none`,
+  );
+}
+
 /** The settings of a policy as reports record them, by the names of the flags; durations in seconds. */
 export function policyRecord({ preset, ...settings }: PolicySettings) {
   return {
@@ -167,6 +207,10 @@ export function policyRecord({ preset, ...settings }: PolicySettings) {
     stealBackoff: settings.stealBackoffMs / 1_000,
     stealBackoffMax: settings.stealBackoffMaxMs / 1_000,
     cancel: settings.cancel,
+    shortOrder: settings.shortOrder,
+    longOrder: settings.longOrder,
+    reserve: settings.reserve,
+    patience: settings.patience,
     short: `${preset.short.by} over ${preset.short.over}`,
     long: `${preset.long.by} over ${preset.long.over}`,
     central: preset.short.by === 'central' || preset.long.by === 'central',

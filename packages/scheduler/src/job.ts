@@ -6,6 +6,7 @@ import {
   type JobClass,
   type JobSpec,
   type JobState,
+  LIMITS,
   type Millis,
   NOBODY,
   type Outcome,
@@ -62,6 +63,11 @@ export interface Stage {
   probesOut: number;
   /** All probes were taken back; news of them that was on its way says nothing about probes that are out. */
   recalled: boolean;
+  /** Tasks of which central was told that they need a worker and for which none has come, and when it was told. */
+  needTold: number;
+  needToldAt: Millis;
+  /** Workers that central has matched with the stage. */
+  matches: number;
 }
 
 /** Attempts whose end is kept, and tasks that a detail lists, at most. */
@@ -142,6 +148,9 @@ export class Job {
         probes: new Map(),
         probesOut: 0,
         recalled: false,
+        needTold: 0,
+        needToldAt: 0,
+        matches: 0,
       };
       first += count;
       return stage;
@@ -282,8 +291,32 @@ export class Job {
     return -1;
   }
 
+  /** The current attempt failed by the task's own fault. @returns whether the task is to be tried again */
+  attemptFailed(task: number, outcome: Outcome, worker: string, runMs: Millis, now: Millis): boolean {
+    this.attemptsFailed++;
+    this.#noteSetback(task, outcome, worker, runMs, now);
+    this.failures[task]!++;
+    this.errors.set(task, { outcome, worker });
+    return this.failures[task]! <= this.spec.retries && !this.cancelling;
+  }
+
+  /**
+   * The current attempt's worker is gone or was stopped. That costs no retry, but a task that goes through too
+   * many ends. @returns whether the task is to be tried again
+   */
+  attemptLost(task: number, worker: string, runMs: Millis, now: Millis): boolean {
+    this.attemptsLost++;
+    this.#noteSetback(task, LOST, worker, runMs, now);
+    this.losses[task]!++;
+    if (this.cancelling) return false;
+    if (this.losses[task]! < LIMITS.lossesPerTaskMax) return true;
+    const message = `lost its worker ${this.losses[task]} times and was given up`;
+    this.errors.set(task, { outcome: { ...LOST, errorMessage: message }, worker });
+    return false;
+  }
+
   /** The task's current attempt has come to nothing. */
-  noteSetback(task: number, outcome: Outcome, worker: string, runMs: Millis, now: Millis): void {
+  #noteSetback(task: number, outcome: Outcome, worker: string, runMs: Millis, now: Millis): void {
     this.wastedMs += runMs;
     if (this.setbacks.length >= LISTED_MAX) return;
     this.setbacks.push({
@@ -337,3 +370,12 @@ export class Job {
     );
   }
 }
+
+const LOST: Outcome = {
+  kind: 'lost',
+  value: undefined,
+  errorCode: 'worker-lost',
+  errorMessage: '',
+  exitCode: undefined,
+  signal: undefined,
+};

@@ -2,7 +2,6 @@ import {
   type Address,
   invariant,
   type JobSpec,
-  LIMITS,
   type Machine,
   type Message,
   type MessageOf,
@@ -12,6 +11,7 @@ import {
   type PolicySettings,
 } from '@goshawk/core';
 import { whyImpossible } from './admission.js';
+import { Binder } from './binding.js';
 import { classify } from './classify.js';
 import type { SchedulerConfig, SchedulerCounters, SchedulerEnvironment, SchedulerTimer } from './contract.js';
 import { ClientDesk } from './desk.js';
@@ -19,9 +19,9 @@ import { Enlistment } from './enlistment.js';
 import { Job, type Stage, TaskState } from './job.js';
 import { JobStore } from './job-store.js';
 import { Members } from './members.js';
+import { Needer } from './needing.js';
 import { Placer } from './placing.js';
 import { Prober } from './probing.js';
-import { Questions } from './questions.js';
 
 /**
  * The scheduler: owns jobs from submission to result. A batch of short tasks is probed and bound late, one
@@ -45,10 +45,11 @@ export class Scheduler implements Machine<SchedulerTimer> {
   readonly #members = new Members();
   readonly #prober: Prober;
   readonly #placer: Placer;
+  readonly #needer: Needer;
   readonly #jobs: JobStore;
   readonly #desk: ClientDesk;
   readonly #enlistment: Enlistment;
-  readonly #questions = new Questions();
+  readonly #binder: Binder;
   #sweepArmed = false;
   #draining = false;
 
@@ -57,7 +58,19 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#enlistment = new Enlistment(config, env, this.#members);
     this.#prober = new Prober(env, this.#members, this.counters);
     this.#placer = new Placer(env);
+    this.#needer = new Needer(env);
     this.#jobs = new JobStore(config.tag, config.endedJobsMax, config.logBytesMax);
+    this.#binder = new Binder({
+      env,
+      jobs: this.#jobs,
+      members: this.#members,
+      prober: this.#prober,
+      needer: this.#needer,
+      counters: this.counters,
+      policy: () => this.policy,
+      find: (job, stage, now) => this.#find(job, stage, now),
+      changed: (job, now) => this.#desk.changed(job, now),
+    });
     this.#desk = new ClientDesk(this, this.#jobs, this.#members, env, config);
   }
 
@@ -70,7 +83,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   receive(from: Address, message: Message, now: Millis): void {
     switch (message.type) {
       case 'ask':
-        return this.#answerAsk(from, message, now);
+        return this.#binder.answer(from, message, now);
       case 'ended':
         return this.#ended(from, message, now);
       case 'moved':
@@ -81,6 +94,10 @@ export class Scheduler implements Machine<SchedulerTimer> {
         return this.#output(from, message);
       case 'placed':
         return this.#placed(message, now);
+      case 'matched':
+        return this.#binder.matched(from, message, now);
+      case 'unheard':
+        return this.#binder.unheard(from, message);
       case 'members':
         return this.#membersChanged(from, message, now);
       case 'welcome':
@@ -138,7 +155,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   cancel(job: Job, now: Millis): void {
     if (job.hasEnded || job.cancelling) return;
     job.cancelling = true;
-    if (job.route.by === 'central' && this.#enlistment.central !== NOBODY) {
+    if (job.route.by !== 'probing' && this.#enlistment.central !== NOBODY) {
       this.#env.send(this.#enlistment.central, { type: 'withdraw', job: job.number });
     }
     for (const stage of job.stages) if (stage.probesOut > 0) this.#prober.recall(job, stage);
@@ -210,6 +227,9 @@ export class Scheduler implements Machine<SchedulerTimer> {
     if (job.route.by === 'central') {
       this.#placer.place(job, stage, this.#enlistment.central, now);
       this.#armSweep(now);
+    } else if (job.route.by === 'matching') {
+      this.#needer.tell(job, stage, this.#enlistment.central, now);
+      this.#armSweep(now);
     } else {
       this.#prober.topUp(job, stage, this.policy);
     }
@@ -233,104 +253,6 @@ export class Scheduler implements Machine<SchedulerTimer> {
         this.#finishStage(job, next, now);
       }
     }
-  }
-
-  // ---- binding
-
-  #answerAsk(from: Address, message: MessageOf<'ask'>, now: Millis): void {
-    const job = this.#jobs.byNumber(message.job);
-    const stage = job?.stages[message.stage];
-    if (job === undefined || stage === undefined || job.hasEnded) return this.#refuse(from, message.ask);
-    // A placed task's attempt tells whether it counts; a probe that was lost with its worker has no such mark.
-    if (message.placed === undefined && this.#members.isGone(from)) return this.#refuse(from, message.ask);
-    const question = this.#questions.note(from, message.ask);
-    if (question === 'first') this.#members.met(from, now);
-    const isNew = question !== 'again';
-    if (!isNew && this.#bindAgain(job, from, message)) return;
-    const task =
-      message.placed === undefined
-        ? this.#nextFor(job, stage, from, isNew)
-        : this.#placedTask(job, from, message.placed.task, message.placed.attempt);
-    if (task < 0) {
-      this.#refuse(from, message.ask);
-    } else {
-      job.asks[task] = message.ask;
-      this.#bind(job, task, from, now);
-    }
-    if (message.placed === undefined) this.#afterProbe(job, stage, now);
-  }
-
-  #refuse(worker: Address, ask: number): void {
-    this.counters.asksRefused++;
-    this.#env.send(worker, { type: 'none', ask });
-  }
-
-  /**
-   * The task for a probe that is served, or −1. To a question that was answered `none` before, a task would come
-   * too late: that answer is at the worker first.
-   */
-  #nextFor(job: Job, stage: Stage, from: Address, isNew: boolean): number {
-    if (!isNew) return -1;
-    this.#prober.used(stage, from, 1);
-    if (job.cancelling || job.headroom === 0) return -1;
-    const task = job.takeWaiting(stage);
-    if (task >= 0) job.attempts[task]!++;
-    return task;
-  }
-
-  /** The placed task that asks, or −1 when it is not the attempt that counts, or runs elsewhere. */
-  #placedTask(job: Job, from: Address, task: number, attempt: number): number {
-    if (task >= job.taskCount || job.attempts[task] !== attempt || job.cancelling) return -1;
-    const state = job.stateOf(task);
-    // Its worker may ask before central's answer is here.
-    if (state === TaskState.placing) return task;
-    return state === TaskState.placed && job.workers[task] === from ? task : -1;
-  }
-
-  #afterProbe(job: Job, stage: Stage, now: Millis): void {
-    if (stage.waiting === 0) this.#prober.batchIsBound(job, stage, this.policy);
-    else if (stage.probesOut < stage.waiting) this.#find(job, stage, now);
-  }
-
-  /** The answer to this question was lost: give the same one. */
-  #bindAgain(job: Job, from: Address, message: MessageOf<'ask'>): boolean {
-    for (let task = 0; task < job.taskCount; task++) {
-      if (
-        job.states[task] === TaskState.running &&
-        job.asks[task] === message.ask &&
-        job.workers[task] === from
-      ) {
-        this.#sendBind(job, task, from);
-        return true;
-      }
-    }
-    return false;
-  }
-
-  #bind(job: Job, task: number, worker: Address, now: Millis): void {
-    this.counters.tasksBound++;
-    job.attemptsTotal++;
-    job.workers[task] = worker;
-    job.startedAt[task] = now;
-    job.firstStartAt ??= now;
-    job.set(task, TaskState.running);
-    this.#sendBind(job, task, worker);
-    this.#desk.changed(job, now);
-  }
-
-  #sendBind(job: Job, task: number, worker: Address): void {
-    const attempt = job.attempts[task]!;
-    this.#env.send(worker, {
-      type: 'bind',
-      ask: job.asks[task]!,
-      job: job.number,
-      task,
-      attempt,
-      payload: job.payloadOf(task),
-      identity: { GOSHAWK_JOB: job.id, GOSHAWK_TASK: `${task}`, GOSHAWK_ATTEMPT: `${attempt}` },
-      long: job.class === 'long',
-      timeoutMs: job.spec.timeoutMs,
-    });
   }
 
   // ---- ends of attempts
@@ -384,12 +306,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     runMs: Millis,
     now: Millis,
   ): void {
-    const workerName = this.#workerName(worker);
-    job.attemptsFailed++;
-    job.noteSetback(task, outcome, workerName, runMs, now);
-    job.failures[task]!++;
-    job.errors.set(task, { outcome, worker: workerName });
-    if (job.failures[task]! <= job.spec.retries && !job.cancelling) {
+    if (job.attemptFailed(task, outcome, this.#workerName(worker), runMs, now)) {
       this.counters.retries++;
       return this.#tryAgain(job, task, now);
     }
@@ -400,22 +317,12 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#afterEnd(job, job.stageOf(task), now);
   }
 
-  /** Its worker is gone or was stopped. That costs no retry, but a task that goes through too many ends. */
   #attemptLost(job: Job, task: number, runMs: Millis, now: Millis): void {
     this.counters.lost++;
     const worker = this.#workerName(job.workerOf(task));
-    job.attemptsLost++;
-    job.noteSetback(task, LOST, worker, runMs, now);
-    job.losses[task]!++;
-    if (job.cancelling) {
-      job.set(task, TaskState.cancelled);
-      return this.#afterEnd(job, job.stageOf(task), now);
-    }
-    if (job.losses[task]! < LIMITS.lossesPerTaskMax) return this.#tryAgain(job, task, now);
-    const message = `lost its worker ${job.losses[task]} times and was given up`;
-    job.errors.set(task, { outcome: { ...LOST, errorMessage: message }, worker });
-    this.counters.tasksFailed++;
-    job.set(task, TaskState.failed);
+    if (job.attemptLost(task, worker, runMs, now)) return this.#tryAgain(job, task, now);
+    if (!job.cancelling) this.counters.tasksFailed++;
+    job.set(task, job.cancelling ? TaskState.cancelled : TaskState.failed);
     this.#afterEnd(job, job.stageOf(task), now);
   }
 
@@ -514,7 +421,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   #workersLost(addresses: readonly Address[], now: Millis): void {
     if (addresses.length === 0) return;
     const gone = new Set(addresses);
-    this.#questions.forget(gone);
+    this.#binder.forget(gone);
     for (const job of [...this.#jobs.active()]) {
       for (const stage of job.stages) for (const worker of gone) this.#prober.workerLost(stage, worker);
       for (let task = 0; task < job.taskCount && !job.hasEnded; task++) {
@@ -529,7 +436,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   #lookAgain(now: Millis): void {
     for (const job of this.#jobs.active()) {
-      if (job.route.by === 'central') continue;
+      if (job.route.by !== 'probing') continue;
       for (const stage of job.stages) if (stage.waiting > 0) this.#find(job, stage, now);
     }
   }
@@ -538,8 +445,10 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   #welcomed(from: Address, message: MessageOf<'welcome'>, now: Millis): void {
     if (!this.#enlistment.welcomed(from, message, now)) return;
-    for (const job of this.#jobs.active())
+    for (const job of this.#jobs.active()) {
       if (job.route.by === 'central') this.#placer.placeAgain(job, from, now);
+      else if (job.route.by === 'matching') this.#needer.tellAgain(job, from, now, now);
+    }
   }
 
   #waitingTasks(): number {
@@ -565,6 +474,10 @@ export class Scheduler implements Machine<SchedulerTimer> {
         open = true;
         if (now - job.placeSentAt >= 2 * retryMs) this.#placer.placeAgain(job, this.#enlistment.central, now);
       }
+      if (job.route.by === 'matching' && job.countOf(TaskState.waiting) > 0) {
+        open = true;
+        this.#needer.tellAgain(job, this.#enlistment.central, now - 5 * retryMs, now);
+      }
       if (!job.cancelling) continue;
       open = true;
       for (let task = 0; task < job.taskCount; task++) {
@@ -588,12 +501,3 @@ export class Scheduler implements Machine<SchedulerTimer> {
     return whyImpossible(spec, this.policy, this.#members);
   }
 }
-
-const LOST: Outcome = {
-  kind: 'lost',
-  value: undefined,
-  errorCode: 'worker-lost',
-  errorMessage: '',
-  exitCode: undefined,
-  signal: undefined,
-};

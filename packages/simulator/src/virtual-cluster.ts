@@ -21,7 +21,7 @@ import { ArrivalOrder, type Delays, delaysOf, type NetworkModel } from './networ
 import { PartyEnvironment, SchedulerParty, WorkerParty } from './parties.js';
 import { NO_RUN, VirtualSlots } from './virtual-slots.js';
 
-const EventKind = { timer: 1, taskStart: 2, taskEnd: 3, call: 4, message: 5 } as const;
+const EventKind = { timer: 1, taskEnd: 2, call: 3, message: 4 } as const;
 
 export interface VirtualClusterOptions {
   readonly workers: number;
@@ -49,6 +49,12 @@ export interface VirtualClusterOptions {
 
 /** A machine that runs tasks. */
 export type TaskMachine = Machine & Pick<Worker, 'taskStarted' | 'taskEnded'>;
+
+interface Begun {
+  readonly worker: Address;
+  readonly slot: number;
+  readonly run: number;
+}
 
 /**
  * A whole cluster in virtual time: the machines that run live, driven from one agenda. Messages take what the
@@ -82,6 +88,8 @@ export class VirtualCluster {
   /** Those of a party are the slots from its own first place to that of the next party. */
   readonly #firstPlaces: number[] = [];
   readonly #slots = new VirtualSlots();
+  /** Runs that began in this step, and whose workers are told so when it is over. */
+  readonly #begun: Begun[] = [];
   readonly #random: Random;
   #now: Millis = 0;
 
@@ -92,8 +100,8 @@ export class VirtualCluster {
     const network = options.network ?? DEFAULT_NETWORK;
     this.#delayMs = network.kind === 'constant' ? network.delayMs : Number.NaN;
     const firstWorker = 1 + options.schedulers;
-    const workers = { first: firstWorker, count: options.workers };
-    this.#delays = delaysOf(network, workers, random.fork('network'));
+    const layout = { firstScheduler: 1, firstWorker, firstOther: firstWorker + options.workers };
+    this.#delays = delaysOf(network, layout, random.fork('network'));
 
     this.centralAddress = this.#nextAddress();
     this.central = this.#newCentral(random.fork('central'));
@@ -191,6 +199,7 @@ export class VirtualCluster {
     this.events++;
     if (ahead < 0 || (ahead === 0 && mail.sequence < heap.nextSequence()) || heap.size === 0) this.#deliver();
     else this.#happen();
+    if (this.#begun.length > 0) this.#tellBegun();
   }
 
   #deliver(): void {
@@ -217,16 +226,19 @@ export class VirtualCluster {
     if (kind === EventKind.message) {
       (this.#machines[target] ?? NO_MACHINE).receive(first as Address, ref as Message, this.#now);
     } else if (kind === EventKind.taskEnd) this.#taskEnds(target, first, second);
-    else if (kind === EventKind.taskStart) this.#taskStarts(target, first, second);
     else if (this.#environments[target]!.takeTimer(ref as string, first, sequence)) {
       this.#machines[target]!.wake(ref as string, first, this.#now);
     }
     if (this.#options.checked) this.#machines[target]?.checkInvariants();
   }
 
-  #taskStarts(worker: Address, slot: number, run: number): void {
-    if (!this.#slots.isCurrent(this.#place(worker, slot), run)) return;
-    this.#workerAt(worker).taskStarted(slot, this.#now);
+  #tellBegun(): void {
+    for (let next = this.#begun.shift(); next !== undefined; next = this.#begun.shift()) {
+      const { worker, slot, run } = next;
+      if (!this.#slots.isCurrent(this.#place(worker, slot), run)) continue;
+      this.#workerAt(worker).taskStarted(slot, this.#now);
+      if (this.#options.checked) this.#workerAt(worker).checkInvariants();
+    }
   }
 
   #taskEnds(worker: Address, slot: number, run: number): void {
@@ -254,8 +266,7 @@ export class VirtualCluster {
   }
 
   #postDrawn(delays: Delays, from: Address, to: Address, message: Message): void {
-    const drawn = this.#now + delays.messageMs(from, to, message.type);
-    const at = this.#order.arrival(from, to, drawn, this.#now);
+    const at = this.#order.arrival(from, to, this.#now + delays.messageMs(from, to), this.#now);
     this.#heap.push(at, this.#sequence++, EventKind.message, to, from, 0, message);
   }
 
@@ -272,15 +283,15 @@ export class VirtualCluster {
     const now = this.#now;
     const run = this.#slots.begin(this.#place(worker, slot), now);
     this.#options.onTaskStart?.(worker, slot, now);
-    if (order.timeoutMs !== undefined) this.#pushTask(EventKind.taskStart, worker, now, slot, run);
+    this.#begun.push({ worker, slot, run });
     const lateMs = this.#delays?.sleepLateMs() ?? 0;
-    this.#pushTask(EventKind.taskEnd, worker, now + sleepOf(order.payload) + lateMs, slot, run);
+    this.#pushEnd(worker, now + sleepOf(order.payload) + lateMs, slot, run);
   }
 
   /** @internal */
   killTask(worker: Address, slot: number, reason: KillReason): void {
     const run = this.#slots.kill(this.#place(worker, slot), reason);
-    if (run !== NO_RUN) this.#pushTask(EventKind.taskEnd, worker, this.#now, slot, run);
+    if (run !== NO_RUN) this.#pushEnd(worker, this.#now, slot, run);
   }
 
   /** @internal */
@@ -292,8 +303,8 @@ export class VirtualCluster {
     return this.#names[address] ?? `nobody (${address})`;
   }
 
-  #pushTask(kind: number, worker: Address, at: Millis, slot: number, run: number): void {
-    this.#heap.push(at, this.#sequence++, kind, worker, slot, run, undefined);
+  #pushEnd(worker: Address, at: Millis, slot: number, run: number): void {
+    this.#heap.push(at, this.#sequence++, EventKind.taskEnd, worker, slot, run, undefined);
   }
 
   // ---- the parties

@@ -1,4 +1,5 @@
-import type { Address, MessageOf, Millis } from '@goshawk/core';
+import type { Address, MessageOf, Millis, Outcome } from '@goshawk/core';
+import type { Running } from './slots.js';
 
 interface Unconfirmed {
   readonly owner: Address;
@@ -15,8 +16,21 @@ export class Reports {
     return this.#unconfirmed.size;
   }
 
-  nextNumber(): number {
-    return this.#next++;
+  /** The report of a run that has ended, with what it printed and nobody has heard of. */
+  reportOf(running: Running, outcome: Outcome, runMs: Millis): MessageOf<'ended'> {
+    const { job, task, attempt } = running;
+    const output = running.output?.take() ?? NO_OUTPUT;
+    return {
+      type: 'ended',
+      report: this.#next++,
+      job,
+      task,
+      attempt,
+      outcome,
+      runMs,
+      output,
+      outputBytes: running.output?.sentBytes ?? 0,
+    };
   }
 
   keep(owner: Address, message: MessageOf<'ended'>, now: Millis): void {
@@ -49,3 +63,5 @@ export class Reports {
     }
   }
 }
+
+const NO_OUTPUT: MessageOf<'ended'>['output'] = [];

@@ -1,4 +1,12 @@
-import { type Address, addTo, fits, invariant, type Millis, type Resources } from '@goshawk/core';
+import {
+  type Address,
+  addTo,
+  fits,
+  invariant,
+  type Millis,
+  NO_RESOURCES,
+  type Resources,
+} from '@goshawk/core';
 import type { OutputBuffer } from './output-buffer.js';
 import type { Entry } from './queue.js';
 
@@ -63,6 +71,16 @@ export class Slots {
     return this.#slots.length - this.#idle;
   }
 
+  /** Slots that serve long work. */
+  get longCount(): number {
+    return this.#runningLong;
+  }
+
+  /** What is free beside the slots. */
+  get spare(): Resources {
+    return this.#capacity === NO_RESOURCES ? NO_RESOURCES : { ...this.#free };
+  }
+
   /**
    * Whether what waits here waits behind long work: something long is served and nothing short. With one
    * slot that is "executes a long task" (Hawk §3.6); with several, a slot that runs short work will soon
@@ -80,8 +98,8 @@ export class Slots {
     return fits(demand, this.#free);
   }
 
-  /** Starts to serve an entry in the first idle slot; what it needs is taken from now on. */
-  ask(entry: Entry, ask: number, now: Millis): Asking {
+  /** Starts to serve an entry in the first idle slot, whose index it returns; what it needs is taken from now on. */
+  ask(entry: Entry, ask: number, now: Millis): number {
     const index = this.#slots.indexOf(IDLE);
     invariant(index >= 0, 'asked without an idle slot');
     const asking: Asking = { kind: 'asking', ask, entry, sentAt: now, tries: 1 };
@@ -89,7 +107,7 @@ export class Slots {
     this.#idle--;
     addTo(this.#free, entry.demand, -1);
     this.#count(entry.long, 1);
-    return asking;
+    return index;
   }
 
   indexOfAsk(ask: number): number {

@@ -1,6 +1,5 @@
 import {
   type Address,
-  type HeldTask,
   invariant,
   LIVE_TIMINGS,
   type Machine,
@@ -13,8 +12,10 @@ import {
 } from '@goshawk/core';
 import type { KillReason, WorkerConfig, WorkerCounters, WorkerEnvironment, WorkerTimer } from './contract.js';
 import { GivingBack } from './giving-back.js';
+import { heldTasks } from './held-tasks.js';
 import { Membership } from './membership.js';
 import { OutputBuffer } from './output-buffer.js';
+import { Pulling } from './pulling.js';
 import { type Entry, entryOfProbe, WorkerQueue } from './queue.js';
 import { Reports } from './reports.js';
 import { type Running, Slots } from './slots.js';
@@ -41,6 +42,7 @@ export class Worker implements Machine<WorkerTimer> {
   readonly #queue = new WorkerQueue();
   readonly #slots: Slots;
   readonly #stealing: Stealing;
+  readonly #pulling: Pulling;
   readonly #giveBack: GivingBack;
   readonly #reports = new Reports();
   readonly #membership = new Membership();
@@ -56,14 +58,16 @@ export class Worker implements Machine<WorkerTimer> {
     this.#env = env;
     this.#slots = new Slots(config.slots, config.capacity);
     this.#giveBack = new GivingBack(env, this.counters, () => this.#central);
-    this.#stealing = new Stealing(config.self, env, {
+    const around = {
       queue: this.#queue,
       slots: this.#slots,
       membership: this.#membership,
       counters: this.counters,
       takesWork: () => !this.#draining,
-      askedVictim: (now) => this.#armSweep(now),
-    });
+      askedVictim: (now: Millis) => this.#armSweep(now),
+    };
+    this.#stealing = new Stealing(config.self, env, around);
+    this.#pulling = new Pulling(env, around);
   }
 
   // ---- doors
@@ -90,6 +94,8 @@ export class Worker implements Machine<WorkerTimer> {
         );
       case 'bind':
         return this.#bound(from, message, now);
+      case 'run':
+        return this.#matched(from, message, now);
       case 'none':
         return this.#refused(message.ask, now);
       case 'steal':
@@ -184,9 +190,15 @@ export class Worker implements Machine<WorkerTimer> {
     if (running.output !== undefined) this.#env.clearTimer('output', slot);
     this.#report(running, outcome, runMs, now);
     if (running.placedByCentral) this.#tellCentral('placementEnded', running);
+    this.#freed(slot, now);
+  }
+
+  /** Nothing runs in the slot any more: what waits here is next, or it is looked for elsewhere. */
+  #freed(slot: number, now: Millis): void {
     this.#slots.release(slot);
     this.#serve(now);
     this.#stealing.begin(now);
+    this.#pulling.pullIfFree();
     this.#sayIfDrained();
   }
 
@@ -278,10 +290,8 @@ export class Worker implements Machine<WorkerTimer> {
     const asking = slot < 0 ? undefined : this.#slots.at(slot);
     if (asking?.kind !== 'asking' || asking.entry.owner !== from) {
       // Doubled: it runs here or has ended here. Late: the question was given up, and the task must not wait.
-      const { job, task, attempt } = message;
-      if (this.#slots.indexOfTask(from, job, task, attempt) >= 0) return;
-      if (this.#reports.has(from, job, task, attempt)) return;
-      return this.#giveBack.task(from, job, 0, task, attempt);
+      if (this.#knows(from, message)) return;
+      return this.#giveBack.task(from, message.job, 0, message.task, message.attempt);
     }
     if (this.#draining) {
       this.#giveBack.task(from, message.job, asking.entry.stage, message.task, message.attempt);
@@ -292,7 +302,22 @@ export class Worker implements Machine<WorkerTimer> {
     this.#run(slot, asking.entry, from, message, now);
   }
 
-  #run(slot: number, entry: Entry, owner: Address, message: MessageOf<'bind'>, now: Millis): void {
+  /** Central has matched a slot with a job, whose owner sends one of its tasks. */
+  #matched(from: Address, message: MessageOf<'run'>, now: Millis): void {
+    if (this.#knows(from, message)) return;
+    const entry = this.#pulling.accept(from, message);
+    if (entry === undefined) return this.#giveBack.task(from, message.job, 0, message.task, message.attempt);
+    this.#run(this.#slots.ask(entry, 0, now), entry, from, message, now);
+  }
+
+  /** The task runs here, or has ended here. */
+  #knows(owner: Address, { job, task, attempt }: MessageOf<'bind' | 'run'>): boolean {
+    return (
+      this.#slots.indexOfTask(owner, job, task, attempt) >= 0 || this.#reports.has(owner, job, task, attempt)
+    );
+  }
+
+  #run(slot: number, entry: Entry, owner: Address, message: MessageOf<'bind' | 'run'>, now: Millis): void {
     this.counters.tasksStarted++;
     const running: Running = {
       kind: 'running',
@@ -322,10 +347,7 @@ export class Worker implements Machine<WorkerTimer> {
     if (slot < 0) return;
     const asking = this.#slots.at(slot);
     if (asking.kind === 'asking') this.#giveBack.placementOver(asking.entry);
-    this.#slots.release(slot);
-    this.#serve(now);
-    this.#stealing.begin(now);
-    this.#sayIfDrained();
+    this.#freed(slot, now);
   }
 
   #cancelTask(from: Address, { job, task, attempt }: MessageOf<'cancelTask'>): void {
@@ -360,18 +382,7 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   #report(running: Running, outcome: Outcome, runMs: Millis, now: Millis): void {
-    const output = running.output?.take() ?? NO_OUTPUT;
-    const message: MessageOf<'ended'> = {
-      type: 'ended',
-      report: this.#reports.nextNumber(),
-      job: running.job,
-      task: running.task,
-      attempt: running.attempt,
-      outcome,
-      runMs,
-      output,
-      outputBytes: running.output?.sentBytes ?? 0,
-    };
+    const message = this.#reports.reportOf(running, outcome, runMs);
     this.#env.send(running.owner, message);
     if (this.#timings.retryMs > 0 && !running.orphaned) {
       this.#reports.keep(running.owner, message, now);
@@ -462,17 +473,6 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   #register(now: Millis): void {
-    const held: HeldTask[] = [];
-    for (const [, r] of this.#slots.running()) {
-      if (!r.placedByCentral) continue;
-      const { owner, job, task, attempt, long, estimateMs } = r;
-      held.push({ owner, job, task, attempt, long, estimateMs, running: true, elapsedMs: now - r.startedAt });
-    }
-    const waiting = [...[...this.#slots.asking()].map(([, asking]) => asking.entry), ...this.#queue];
-    for (const { owner, job, long, estimateMs, placed } of waiting) {
-      if (placed !== undefined)
-        held.push({ owner, job, ...placed, long, estimateMs, running: false, elapsedMs: 0 });
-    }
     const { name, slots, capacity } = this.#config;
     this.#env.send(this.#central, {
       type: 'register',
@@ -480,7 +480,7 @@ export class Worker implements Machine<WorkerTimer> {
       slots,
       capacity,
       draining: this.#draining,
-      held,
+      held: heldTasks(this.#slots, this.#queue, now),
     });
     const retryMs =
       this.#membership.central === NOBODY ? this.#config.registerRetryMs : this.#timings.heartbeatMs;
@@ -508,6 +508,7 @@ export class Worker implements Machine<WorkerTimer> {
     }
     // What has ended since this one heard of it was told to the other.
     if (!first && before !== from) this.#register(now);
+    this.#pulling.pull();
   }
 
   #beat(now: Millis): void {
@@ -543,6 +544,7 @@ export class Worker implements Machine<WorkerTimer> {
   #ownerLost(owner: Address, now: Millis): void {
     this.#giveBack.all(this.#queue.removeOwner(owner));
     this.#reports.dropOwner(owner);
+    this.#pulling.ownerLost(owner);
     for (const [slot, running] of this.#slots.running()) {
       if (running.owner !== owner) continue;
       running.orphaned = true;
@@ -590,5 +592,3 @@ export class Worker implements Machine<WorkerTimer> {
     this.#sayIfDrained();
   }
 }
-
-const NO_OUTPUT: MessageOf<'ended'>['output'] = [];

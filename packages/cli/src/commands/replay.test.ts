@@ -23,7 +23,7 @@ describe('replay refuses before it starts anything', () => {
     [
       'a policy that there is not',
       ['prototype', '--policy', 'hawk,eagle'],
-      'unknown policy "eagle"; known policies: hawk, sparrow, central, split',
+      'unknown policy "eagle"; known policies: goshawk, hawk, sparrow, central, split',
     ],
     ['a policy twice', ['prototype', '--policy', 'hawk,hawk'], '--policy names hawk twice'],
     [
@@ -97,7 +97,7 @@ describe('replay refuses before it starts anything', () => {
       schema: 'goshawk.error/1',
       code: 'unknown-policy',
       message: 'unknown policy "eagle"',
-      hint: 'known policies: hawk, sparrow, central, split',
+      hint: 'known policies: goshawk, hawk, sparrow, central, split',
     });
   });
 

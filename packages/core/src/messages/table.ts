@@ -28,7 +28,7 @@ import {
   text,
 } from './fields.js';
 
-export const PROTOCOL_VERSION = 1;
+export const PROTOCOL_VERSION = 2;
 
 export type Role = 'client' | 'scheduler' | 'central' | 'worker';
 
@@ -437,6 +437,69 @@ export const MESSAGES = {
     {
       request,
       value: open,
+    },
+  ),
+
+  // ---- matching: owners say what they need, workers what is free, central brings them together
+  need: message('scheduler', 'central', 'Told again while tasks wait; it says all, not what changed.', {
+    job,
+    stage,
+    long: flag,
+    /** That wait at their owner, and may run. 0: the job needs nobody any more. */
+    tasks: count,
+    /** Workers that the owner was matched with for this stage, so that those on the way are not counted twice. */
+    matches: count,
+    /** The owner’s belief of a task’s run time. */
+    estimateMs: ms,
+    demand: resources,
+  }),
+  pull: message('worker', 'central', 'Told again while a slot is free; it says all, not what changed.', {
+    /**
+     * The last matches that this worker has heard of, as many as it has slots: central cannot have made more
+     * since it last heard from it.
+     */
+    heard: list(count, LIMITS.slotsMax),
+    /** Slots that are free, and what is free beside them. */
+    free: count,
+    spare: resources,
+    /** Slots that run long tasks. */
+    long: count,
+  }),
+  matched: message(
+    'central',
+    'scheduler',
+    'Lost: the need is told again, and the owner is asked what became of the match.',
+    {
+      job,
+      stage,
+      /** A slot of each of these is this job’s. Matches are numbered at each worker. */
+      workers: list(record({ worker: address, match: count }), LIMITS.membersMax),
+    },
+  ),
+  unused: message('scheduler', 'central', 'Lost: the owner is asked again what became of the match.', {
+    worker: address,
+    match: count,
+  }),
+  unheard: message('central', 'scheduler', 'Lost: told again while the worker has not heard of the match.', {
+    job,
+    worker: address,
+    match: count,
+  }),
+  run: message(
+    'scheduler',
+    'worker',
+    'Lost: central hears that the worker knows nothing of it, and the owner sends it again.',
+    {
+      match: count,
+      job,
+      stage,
+      task,
+      attempt,
+      payload: open,
+      identity: open,
+      long: flag,
+      demand: resources,
+      timeoutMs: optional(ms),
     },
   ),
 } as const;

@@ -13,10 +13,15 @@ export const SCOPES = ['all', 'general', 'short'] as const;
 /** The workers that a class may use: all, or one of the two partitions (Hawk §3.4). */
 export type Scope = (typeof SCOPES)[number];
 
+export const ROUTES = ['probing', 'central', 'matching'] as const;
+
 /** How the tasks of a class find their workers, and among which. */
 export interface Route {
-  /** `probing`: batch probing by the job's owner (Hawk §3.5). `central`: the waiting-time queue (Hawk §3.7). */
-  readonly by: 'probing' | 'central';
+  /**
+   * `probing`: batch probing by the job's owner (Hawk §3.5). `central`: the waiting-time queue (Hawk §3.7).
+   * `matching`: the tasks stay with their owner until central matches a free worker with the job.
+   */
+  readonly by: (typeof ROUTES)[number];
   readonly over: Scope;
 }
 
@@ -31,6 +36,14 @@ export interface Preset {
 }
 
 export const PRESETS = {
+  goshawk: {
+    title:
+      'Goshawk: central matches free workers with the jobs that need them; a reserve is kept for short ones',
+    short: { by: 'matching', over: 'all' },
+    long: { by: 'matching', over: 'all' },
+    partition: false,
+    stealing: false,
+  },
   hawk: {
     title: 'Hawk: short jobs probed over the whole cluster, long jobs placed by central, stealing',
     short: { by: 'probing', over: 'all' },
@@ -78,7 +91,8 @@ export const NOTHING_ABLATED: Ablations = { central: true, partition: true, stea
  * workers; without the partition every worker is general; without stealing nobody steals.
  */
 export function ablate(preset: Preset, keep: Ablations): Preset {
-  const route = (of: Route): Route => (keep.central ? of : { by: 'probing', over: of.over });
+  const route = (of: Route): Route =>
+    keep.central || of.by !== 'central' ? of : { by: 'probing', over: of.over };
   return {
     ...preset,
     short: route(preset.short),

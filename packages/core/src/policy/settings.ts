@@ -2,9 +2,17 @@ import { z } from 'zod';
 import { InputError } from '../errors.js';
 import { describeIssue } from '../job/parse.js';
 import { LIMITS } from '../limits.js';
-import { PRESETS, type Preset, SCOPES } from './presets.js';
+import { PRESETS, type Preset, ROUTES, SCOPES } from './presets.js';
 
-const route = z.strictObject({ by: z.enum(['probing', 'central']), over: z.enum(SCOPES) });
+/**
+ * Which job in need comes first. `size`: the least work at its arrival (estimate × tasks). `remaining`: the
+ * least work that no worker has been found for. `mean`: the least estimate. `tasks`: the fewest tasks without a
+ * worker. `fifo`: the one that came first.
+ */
+export const NEED_ORDERS = ['size', 'remaining', 'mean', 'tasks', 'fifo'] as const;
+export type NeedOrder = (typeof NEED_ORDERS)[number];
+
+const route = z.strictObject({ by: z.enum(ROUTES), over: z.enum(SCOPES) });
 const fraction = z.number().min(0).max(1);
 const ms = z.number().nonnegative();
 
@@ -36,6 +44,19 @@ export const policySettingsSchema = z.strictObject({
   /** First and longest pause between rounds that found nothing; each pause doubles, with jitter. ms. */
   stealBackoffMs: ms,
   stealBackoffMaxMs: ms,
+  /** Matching: which short job a free worker serves first, and which long one. */
+  shortOrder: z.enum(NEED_ORDERS),
+  longOrder: z.enum(NEED_ORDERS),
+  /**
+   * Matching: the fraction of all slots that long tasks leave to short ones, or `auto`: what short jobs have
+   * needed lately.
+   */
+  reserve: z.union([fraction, z.literal('auto')]),
+  /**
+   * Matching: a job that no worker was matched with for so many cutoffs comes before all others, so that none
+   * waits for ever. 0: never.
+   */
+  patience: z.number().nonnegative(),
   /** When all tasks of a batch are bound: `proactive` cancels its other probes, `lazy` lets them find out. */
   cancel: z.enum(['proactive', 'lazy']),
 });
@@ -100,6 +121,10 @@ export const DEFAULT_POLICY: PolicySettings = {
   // Doubling from 20 ms to an hour, a worker that stays idle asks 18 times 10 workers in its first hour: an
   // idle cluster of 15,000 must not drown in steal requests, and an idle worker gets probes anyhow.
   stealBackoffMaxMs: 3_600_000,
+  shortOrder: 'size',
+  longOrder: 'remaining',
+  reserve: 'auto',
+  patience: 20,
   cancel: 'proactive',
 };
 

@@ -15,6 +15,7 @@ import {
   NO_RESOURCES,
   PRESETS,
   parseClusterSettings,
+  ROUTES,
 } from '@goshawk/core';
 import fc from 'fast-check';
 
@@ -112,7 +113,7 @@ function parsedValue(parse: (value: unknown) => unknown): fc.Arbitrary<unknown> 
 }
 
 const route = record({
-  by: fc.constantFrom('probing', 'central'),
+  by: fc.constantFrom(...ROUTES),
   over: fc.constantFrom('all', 'general', 'short'),
 });
 

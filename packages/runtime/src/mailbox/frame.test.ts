@@ -33,7 +33,7 @@ describe('a frame', () => {
     expect(
       open(
         pack([
-          [1, '*', null],
+          [PROTOCOL_VERSION, '*', null],
           [0, 65_535, ['x']],
           [1, 0, [2]],
         ]),
@@ -74,7 +74,10 @@ describe('a frame', () => {
   });
 
   test('of another version is refused, and both versions are named', () => {
-    expect(() => open(pack([[2, 'x', null]]))).toThrow('protocol version 2; this process speaks version 1');
+    const other = PROTOCOL_VERSION + 1;
+    expect(() => open(pack([[other, 'x', null]]))).toThrow(
+      `protocol version ${other}; this process speaks version ${PROTOCOL_VERSION}`,
+    );
   });
 
   test.each([

@@ -1,0 +1,348 @@
+import {
+  type Address,
+  DEFAULT_POLICY,
+  type Message,
+  type MessageOf,
+  type Millis,
+  NO_RESOURCES,
+  type PolicySettings,
+  PRESETS,
+  Random,
+} from '@goshawk/core';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Matcher } from './matcher.js';
+
+const OWNER = 900 as Address;
+const worker = (index: number): Address => index as Address;
+
+/** A matcher, workers that pull, and owners that hear of them. */
+class Bench {
+  readonly matcher: Matcher;
+  readonly sent: { to: Address; message: Message }[] = [];
+  timerAt: Millis | undefined;
+  now: Millis = 0;
+
+  constructor(policy: Partial<PolicySettings> = {}, workers = 0, slots = 1, lostAfterMs = 0) {
+    const random = Random.seeded('matcher');
+    const settings = {
+      ...DEFAULT_POLICY,
+      preset: { ...PRESETS.goshawk },
+      cutoffMs: 1_000,
+      reserve: 0,
+      patience: 0,
+      ...policy,
+    };
+    this.matcher = new Matcher(
+      {
+        random: () => random.next(),
+        send: (to, message) => this.sent.push({ to, message }),
+        setTimer: (_timer, _key, at) => {
+          this.timerAt = at;
+        },
+        clearTimer() {},
+        nameOf: String,
+      },
+      settings,
+      lostAfterMs,
+    );
+    for (let i = 0; i < workers; i++) {
+      this.matcher.setOpen(worker(i), slots, NO_RESOURCES, true);
+      this.pull(i, { free: slots });
+    }
+  }
+
+  pull(index: number, fields: Partial<MessageOf<'pull'>> = {}): void {
+    const message = { type: 'pull' as const, heard: [], free: 1, spare: NO_RESOURCES, long: 0, ...fields };
+    this.matcher.pulled(worker(index), message, this.now);
+  }
+
+  need(job: number, fields: Partial<MessageOf<'need'>> = {}): void {
+    const message = {
+      type: 'need' as const,
+      job,
+      stage: 0,
+      long: false,
+      tasks: 1,
+      matches: 0,
+      estimateMs: 100,
+      demand: NO_RESOURCES,
+      ...fields,
+    };
+    this.matcher.needed(OWNER, message, this.now);
+  }
+
+  /** Which job each worker was given since the last look, as `job@worker`. */
+  taken(): string[] {
+    const taken = this.sent.flatMap(({ message }) =>
+      message.type === 'matched' ? message.workers.map((at) => `${message.job}@${at.worker}`) : [],
+    );
+    this.sent.length = 0;
+    return taken;
+  }
+}
+
+describe('a need', () => {
+  test('takes idle workers, each once, and waits for the rest', () => {
+    const bench = new Bench({}, 3);
+    bench.need(1, { tasks: 5 });
+    expect(bench.taken().sort()).toEqual(['1@0', '1@1', '1@2']);
+    expect(bench.matcher.waitingTasks).toBe(2);
+    bench.pull(1, { heard: [1] });
+    expect(bench.taken()).toEqual(['1@1']);
+  });
+
+  test('told again counts the workers that are on their way to its owner', () => {
+    const bench = new Bench({}, 2);
+    bench.need(1, { tasks: 5 });
+    bench.need(1, { tasks: 5, matches: 0 });
+    expect(bench.matcher.waitingTasks).toBe(3);
+    bench.need(1, { tasks: 4, matches: 2 });
+    expect(bench.matcher.waitingTasks).toBe(4);
+  });
+
+  test('of nobody is forgotten', () => {
+    const bench = new Bench();
+    bench.need(1, { tasks: 5 });
+    bench.need(1, { tasks: 0 });
+    bench.matcher.setOpen(worker(0), 1, NO_RESOURCES, true);
+    bench.pull(0);
+    expect(bench.taken()).toEqual([]);
+  });
+
+  test('goes with its job, or its owner', () => {
+    const bench = new Bench();
+    bench.need(1, { tasks: 2 });
+    bench.need(2, { tasks: 2 });
+    bench.matcher.withdraw(OWNER, 1, 0);
+    expect(bench.matcher.waitingTasks).toBe(2);
+    bench.matcher.removeOwner(OWNER, 0);
+    expect(bench.matcher.waitingTasks).toBe(0);
+  });
+});
+
+describe('a free worker', () => {
+  const orders = {
+    size: [2, 1, 3],
+    mean: [3, 1, 2],
+    tasks: [2, 1, 3],
+    fifo: [1, 2, 3],
+  } as const;
+  for (const [order, expected] of Object.entries(orders)) {
+    test(`serves short jobs by ${order}`, () => {
+      const bench = new Bench({ shortOrder: order as PolicySettings['shortOrder'] });
+      bench.need(1, { tasks: 2, estimateMs: 200 });
+      bench.need(2, { tasks: 1, estimateMs: 300 });
+      bench.need(3, { tasks: 9, estimateMs: 100 });
+      bench.matcher.setOpen(worker(0), 1, NO_RESOURCES, true);
+      const served: number[] = [];
+      for (let i = 1; i <= 12; i++) {
+        bench.pull(0, { heard: i === 1 ? [] : [i - 1] });
+        served.push(Number(bench.taken()[0]!.split('@')[0]));
+      }
+      expect([...new Set(served)]).toEqual(expected);
+    });
+  }
+
+  test('serves the long job of least remaining work, and only when no short one waits', () => {
+    const bench = new Bench();
+    bench.need(1, { long: true, tasks: 3, estimateMs: 5_000 });
+    bench.need(2, { long: true, tasks: 2, estimateMs: 6_000 });
+    bench.need(3, { tasks: 1 });
+    for (let i = 0; i < 4; i++) {
+      bench.matcher.setOpen(worker(i), 1, NO_RESOURCES, true);
+      bench.pull(i);
+    }
+    expect(bench.taken()).toEqual(['3@0', '2@1', '2@2', '1@3']);
+  });
+
+  test('that its owner has no use for serves the next', () => {
+    const bench = new Bench({}, 1);
+    bench.need(1);
+    bench.need(2);
+    expect(bench.taken()).toEqual(['1@0']);
+    bench.matcher.unused({ type: 'unused', worker: worker(0), match: 1 }, 0);
+    expect(bench.taken()).toEqual(['2@0']);
+    bench.matcher.unused({ type: 'unused', worker: worker(0), match: 1 }, 0);
+    expect(bench.taken()).toEqual([]);
+  });
+
+  test('of several slots is matched once for each that is free', () => {
+    const bench = new Bench({}, 1, 4);
+    bench.need(1, { tasks: 10 });
+    expect(bench.taken()).toHaveLength(4);
+    bench.pull(0, { heard: [1, 2, 3, 4], free: 2 });
+    expect(bench.taken()).toHaveLength(2);
+    // Said before the two matches were heard of: nothing new is free.
+    bench.pull(0, { heard: [1, 2, 3, 4], free: 2 });
+    expect(bench.taken()).toHaveLength(0);
+  });
+
+  test('that drains or is gone gets nothing', () => {
+    const bench = new Bench({}, 2);
+    bench.matcher.setOpen(worker(0), 1, NO_RESOURCES, false);
+    bench.matcher.removeWorker(worker(1));
+    bench.need(1, { tasks: 2 });
+    expect(bench.taken()).toEqual([]);
+    bench.matcher.checkInvariants();
+  });
+});
+
+describe('the reserve', () => {
+  test('keeps long tasks from its share of the slots, whichever workers they are', () => {
+    const bench = new Bench({ reserve: 0.2 }, 10);
+    bench.need(1, { long: true, tasks: 20, estimateMs: 5_000 });
+    expect(bench.taken()).toHaveLength(8);
+    bench.need(2, { tasks: 2 });
+    expect(bench.taken()).toHaveLength(2);
+  });
+
+  test('follows what short jobs needed, and gives way as that is forgotten', () => {
+    const bench = new Bench({ reserve: 'auto' }, 100);
+    // 40 slots' work over the window of four cutoffs: the reserve is at its most, 30%.
+    bench.need(1, { tasks: 1, estimateMs: 40 * 4_000 });
+    bench.need(2, { long: true, tasks: 200, estimateMs: 5_000 });
+    expect(bench.taken()).toHaveLength(71);
+    // Six windows later nothing of it is left but the least reserve of 2%.
+    bench.now = 24_000;
+    expect(bench.timerAt).toBeDefined();
+    bench.matcher.wake(bench.now);
+    expect(bench.taken()).toHaveLength(28);
+  });
+});
+
+describe('patience', () => {
+  test('a long job waits no longer than the bound behind an endless stream of short ones', () => {
+    const bench = new Bench({ patience: 5 }, 1);
+    bench.need(1);
+    bench.need(1_000, { long: true, tasks: 3, estimateMs: 9_000 });
+    const waits: Millis[] = [];
+    let match = 1;
+    for (let job = 2; job < 200; job++) {
+      bench.now += 100;
+      bench.need(job);
+      bench.pull(0, { heard: [match++] });
+      if (bench.taken().some((at) => at.startsWith('1000@'))) waits.push(bench.now);
+    }
+    expect(waits).toEqual([5_000, 10_000, 15_000]);
+  });
+
+  test('a task that needs much gets a worker kept for it, where small ones would take it bit by bit', () => {
+    const play = (patience: number): string[] => {
+      const bench = new Bench({ patience });
+      bench.matcher.setOpen(worker(0), 4, { cpu: 4 }, true);
+      bench.need(1, { tasks: 1, demand: { cpu: 4 }, estimateMs: 10_000, long: false });
+      const taken: string[] = [];
+      const running: number[] = [];
+      let match = 0;
+      const heard: number[] = [];
+      const say = () => {
+        const free = 4 - running.length;
+        bench.pull(0, { heard: heard.slice(-4), free, spare: { cpu: free } });
+        for (const at of bench.taken()) {
+          taken.push(at);
+          heard.push(++match);
+          running.push(match);
+        }
+      };
+      for (let job = 2; job < 40; job++) {
+        bench.now += 1_000;
+        bench.need(job, { demand: { cpu: 1 }, tasks: 2, estimateMs: 1 });
+        say();
+        running.shift();
+        say();
+      }
+      return taken;
+    };
+    expect(play(0)).not.toContain('1@0');
+    expect(play(3)).toContain('1@0');
+  });
+});
+
+describe('what is lost', () => {
+  test('a match that the worker has not heard of is asked after, once in a while', () => {
+    const bench = new Bench({}, 1, 1, 2_000);
+    bench.need(7);
+    bench.sent.length = 0;
+    expect(bench.matcher.isDoubtful(worker(0), 0, 1_000)).toBe(false);
+    expect(bench.matcher.isDoubtful(worker(0), 0, 2_000)).toBe(true);
+    bench.now = 2_000;
+    bench.pull(0);
+    bench.pull(0);
+    expect(bench.sent).toEqual([
+      { to: OWNER, message: { type: 'unheard', job: 7, worker: worker(0), match: 1 } },
+    ]);
+  });
+
+  test('a worker that is busy with less than was believed is doubtful', () => {
+    const bench = new Bench({}, 0, 1, 2_000);
+    bench.matcher.setOpen(worker(0), 1, NO_RESOURCES, true);
+    expect(bench.matcher.isDoubtful(worker(0), 1, 0)).toBe(false);
+    expect(bench.matcher.isDoubtful(worker(0), 0, 0)).toBe(true);
+  });
+
+  test('a need that is told again long after does not count on what never came', () => {
+    const bench = new Bench({}, 1, 1, 2_000);
+    bench.need(1, { tasks: 2 });
+    bench.now = 5_000;
+    bench.need(1, { tasks: 2, matches: 0 });
+    expect(bench.matcher.waitingTasks).toBe(2);
+  });
+});
+
+test('whatever happens, no slot is matched twice and none is left while a task waits', () => {
+  const step = fc.oneof(
+    fc.record({ kind: fc.constant('need' as const), tasks: fc.nat(4), long: fc.boolean() }),
+    fc.record({
+      kind: fc.constantFrom('arrive' as const, 'end' as const, 'unused' as const),
+      of: fc.nat(100),
+    }),
+  );
+  fc.assert(
+    fc.property(
+      fc.array(step, { maxLength: 200, size: 'max' }),
+      fc.integer({ min: 1, max: 3 }),
+      (steps, slots) => {
+        const workers = 4;
+        const bench = new Bench({}, workers, slots);
+        type Match = { at: number; match: number };
+        /** Matches whose worker has not heard of them, and those that run. */
+        const onTheWay: Match[] = [];
+        const running: Match[] = [];
+        const heard: number[][] = Array.from({ length: workers }, () => []);
+        const take = (from: Match[], of: number) => from.splice(of % Math.max(1, from.length), 1)[0];
+        const busy = (at: number) => [...onTheWay, ...running].filter((match) => match.at === at).length;
+        for (const [index, action] of steps.entries()) {
+          bench.now = index;
+          if (action.kind === 'need') {
+            bench.need(index, { tasks: action.tasks, long: action.long });
+          } else if (action.kind === 'arrive') {
+            const match = take(onTheWay, action.of);
+            if (match !== undefined) {
+              running.push(match);
+              heard[match.at]!.push(match.match);
+            }
+          } else if (action.kind === 'end') {
+            const match = take(running, action.of);
+            if (match !== undefined) {
+              const free = slots - running.filter(({ at }) => at === match.at).length;
+              bench.pull(match.at, { heard: heard[match.at]!.slice(-slots), free });
+            }
+          } else {
+            const match = take(onTheWay, action.of);
+            if (match !== undefined) {
+              bench.matcher.unused({ type: 'unused', worker: worker(match.at), match: match.match }, index);
+            }
+          }
+          for (const { message } of bench.sent.splice(0)) {
+            if (message.type !== 'matched') continue;
+            for (const { worker: at, match } of message.workers) onTheWay.push({ at, match });
+          }
+          bench.matcher.checkInvariants();
+          for (let at = 0; at < workers; at++) expect(busy(at)).toBeLessThanOrEqual(slots);
+          if (bench.matcher.waitingTasks > 0) expect(onTheWay.length + running.length).toBe(workers * slots);
+        }
+      },
+    ),
+  );
+});

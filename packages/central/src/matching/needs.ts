@@ -1,0 +1,151 @@
+import {
+  type Address,
+  IndexedHeap,
+  type JobClass,
+  type Millis,
+  type NeedOrder,
+  type Resources,
+} from '@goshawk/core';
+
+/** A batch of tasks that wait at their owner for workers. */
+export interface Need {
+  readonly owner: Address;
+  readonly job: number;
+  readonly stage: number;
+  readonly class: JobClass;
+  readonly demand: Resources;
+  readonly estimateMs: Millis;
+  /** The work that it came with: estimate × tasks. */
+  readonly sizeMs: Millis;
+  /** Names it in the heaps; in order of arrival. */
+  readonly id: number;
+  /** Tasks that no worker was matched with. */
+  tasks: number;
+  /** Workers that its owner was told of. */
+  matches: number;
+  /** When it came, or when a worker was last matched with it. */
+  waitsSince: Millis;
+  /** Workers that are kept for it until its tasks fit. */
+  readonly held: Set<Address>;
+}
+
+/**
+ * The needs of one class in the order in which free workers serve them, and beside it in the order in which
+ * they have waited. Those that need nobody at the moment are in neither, but are known.
+ */
+export class Needs {
+  readonly #order: NeedOrder;
+  readonly #byKey = new IndexedHeap();
+  readonly #byWait = new IndexedHeap();
+  /** Of the ids in the heaps; ids are given out again, so that the heaps stay small. */
+  readonly #needs: (Need | undefined)[] = [];
+  readonly #freeIds: number[] = [];
+  /** Of the needs in the heaps, those that ask for more than a slot. */
+  #demanding = 0;
+  #arrivals = 0;
+  readonly #arrivalOf: number[] = [];
+  #tasks = 0;
+
+  constructor(order: NeedOrder) {
+    this.#order = order;
+  }
+
+  /** Batches that need somebody. */
+  get size(): number {
+    return this.#byKey.size;
+  }
+
+  /** Tasks without a worker. */
+  get tasks(): number {
+    return this.#tasks;
+  }
+
+  add(fields: Omit<Need, 'id' | 'held'>): Need {
+    const id = this.#freeIds.pop() ?? this.#needs.length;
+    const need: Need = { ...fields, id, held: new Set() };
+    this.#needs[id] = need;
+    this.#arrivalOf[id] = this.#arrivals++;
+    this.#tasks += need.tasks;
+    this.#list(need);
+    return need;
+  }
+
+  setTasks(need: Need, tasks: number): void {
+    this.#tasks += tasks - need.tasks;
+    need.tasks = tasks;
+    if (tasks === 0) this.#unlist(need);
+    else this.#list(need);
+  }
+
+  /** A worker was found for one of its tasks. */
+  matched(need: Need, now: Millis): void {
+    need.matches++;
+    need.waitsSince = now;
+    this.setTasks(need, need.tasks - 1);
+  }
+
+  remove(need: Need): void {
+    this.setTasks(need, 0);
+    this.#needs[need.id] = undefined;
+    this.#freeIds.push(need.id);
+  }
+
+  /** The first in order whose tasks fit, or undefined. */
+  first(fits: (need: Need) => boolean): Need | undefined {
+    return this.#least(this.#byKey, fits);
+  }
+
+  /** The one that has waited longest, if that is since `before` or longer. */
+  overdue(before: Millis): Need | undefined {
+    return this.#byWait.topKey() <= before ? this.#needs[this.#byWait.top()] : undefined;
+  }
+
+  *[Symbol.iterator](): Iterator<Need> {
+    for (const need of this.#needs) if (need !== undefined) yield need;
+  }
+
+  #least(heap: IndexedHeap, fits: (need: Need) => boolean): Need | undefined {
+    const top = heap.top();
+    if (top < 0) return undefined;
+    if (this.#demanding === 0 || fits(this.#needs[top]!)) return this.#needs[top];
+    let least: Need | undefined;
+    for (const id of heap.ids()) {
+      const need = this.#needs[id]!;
+      if (!fits(need)) continue;
+      if (least === undefined || heap.keyOf(id)! < heap.keyOf(least.id)!) least = need;
+    }
+    return least;
+  }
+
+  #list(need: Need): void {
+    if (!this.#byKey.has(need.id) && isDemanding(need)) this.#demanding++;
+    this.#byKey.set(need.id, this.#keyOf(need));
+    this.#byWait.set(need.id, need.waitsSince);
+  }
+
+  #unlist(need: Need): void {
+    if (!this.#byKey.delete(need.id)) return;
+    this.#byWait.delete(need.id);
+    if (isDemanding(need)) this.#demanding--;
+  }
+
+  #keyOf(need: Need): number {
+    switch (this.#order) {
+      case 'size':
+        return need.sizeMs;
+      case 'remaining':
+        return need.estimateMs * need.tasks;
+      case 'mean':
+        return need.estimateMs;
+      case 'tasks':
+        return need.tasks;
+      case 'fifo':
+        return this.#arrivalOf[need.id]!;
+    }
+  }
+}
+
+function isDemanding({ demand }: Need): boolean {
+  for (const _ in demand) return true;
+  return false;
+}

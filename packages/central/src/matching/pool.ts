@@ -1,0 +1,168 @@
+import { type Address, drawIndex, type MessageOf, type Millis, type Resources } from '@goshawk/core';
+import type { Need } from './needs.js';
+
+/** A match that its worker has not heard of yet, as far as is known here. */
+export interface OpenMatch {
+  readonly match: number;
+  readonly owner: Address;
+  readonly job: number;
+  readonly long: boolean;
+  readonly demand: Resources;
+  /** When it was made, or its owner was last asked what became of it. */
+  at: Millis;
+}
+
+/** A worker as its last `pull` and the matches since then make it. */
+export interface Puller {
+  readonly address: Address;
+  readonly slots: number;
+  readonly capacity: Resources;
+  /** It takes work. */
+  open: boolean;
+  /** As it said itself. */
+  free: number;
+  spare: Resources;
+  long: number;
+  /** Number of the last match. */
+  match: number;
+  /** Matches that it had not heard of when it last pulled. */
+  matches: OpenMatch[];
+  /** What is free here is kept for this job until it is enough. */
+  heldFor: Need | undefined;
+  /** Its place in the list of the free, or −1. */
+  place: number;
+}
+
+/** The workers with a free slot, from whom one can be drawn at random. */
+export class Pool {
+  readonly #pullers = new Map<Address, Puller>();
+  readonly #free: Puller[] = [];
+  #slots = 0;
+  #long = 0;
+
+  /** Of all workers that take work. */
+  get slots(): number {
+    return this.#slots;
+  }
+
+  /** Long tasks that run, or are on their way to a worker. */
+  get long(): number {
+    return this.#long;
+  }
+
+  /** Workers with a free slot. */
+  get free(): number {
+    return this.#free.length;
+  }
+
+  get(address: Address): Puller | undefined {
+    return this.#pullers.get(address);
+  }
+
+  add(address: Address, slots: number, capacity: Resources): Puller {
+    const puller: Puller = {
+      address,
+      slots,
+      capacity,
+      open: false,
+      free: 0,
+      spare: capacity,
+      long: 0,
+      match: 0,
+      matches: [],
+      heldFor: undefined,
+      place: -1,
+    };
+    this.#pullers.set(address, puller);
+    return puller;
+  }
+
+  remove(address: Address): void {
+    const puller = this.#pullers.get(address);
+    if (puller === undefined) return;
+    this.setOpen(puller, false);
+    this.#long -= longOf(puller);
+    this.#pullers.delete(address);
+  }
+
+  setOpen(puller: Puller, open: boolean): void {
+    if (puller.open === open) return;
+    puller.open = open;
+    this.#slots += open ? puller.slots : -puller.slots;
+    this.list(puller);
+  }
+
+  /** What the worker says replaces what was believed; matches that it has not heard of still count. */
+  pulled(puller: Puller, { heard, free, spare, long }: MessageOf<'pull'>): void {
+    this.#long -= longOf(puller);
+    puller.free = free;
+    puller.spare = spare;
+    puller.long = long;
+    // Another central may have counted further.
+    for (const match of heard) puller.match = Math.max(puller.match, match);
+    if (puller.matches.length > 0)
+      puller.matches = puller.matches.filter(({ match }) => !heard.includes(match));
+    this.#long += longOf(puller);
+    this.list(puller);
+  }
+
+  match(puller: Puller, match: Omit<OpenMatch, 'match'>): number {
+    puller.matches.push({ ...match, match: ++puller.match });
+    if (match.long) this.#long++;
+    this.list(puller);
+    return puller.match;
+  }
+
+  /** The match came to nothing: its slot is free again. */
+  undo(puller: Puller, match: number): OpenMatch | undefined {
+    const index = puller.matches.findIndex((open) => open.match === match);
+    if (index < 0) return undefined;
+    const [undone] = puller.matches.splice(index, 1);
+    if (undone!.long) this.#long--;
+    this.list(puller);
+    return undone;
+  }
+
+  /** A worker with a free slot, uniformly at random among those that suit, or undefined. */
+  draw(source: { random(): number }, suits: (puller: Puller) => boolean): Puller | undefined {
+    const free = this.#free;
+    for (let tries = 0; tries < 8 && free.length > 0; tries++) {
+      const puller = free[drawIndex(source, free.length)]!;
+      if (suits(puller)) return puller;
+    }
+    const suitable = free.filter(suits);
+    return suitable.length === 0 ? undefined : suitable[drawIndex(source, suitable.length)];
+  }
+
+  *[Symbol.iterator](): Iterator<Puller> {
+    yield* this.#pullers.values();
+  }
+
+  /** Puts the worker on the list of the free, or takes it off. */
+  list(puller: Puller): void {
+    const isFree = puller.open && freeSlots(puller) > 0;
+    if (isFree === puller.place >= 0) return;
+    if (isFree) {
+      puller.place = this.#free.length;
+      this.#free.push(puller);
+    } else {
+      const last = this.#free.pop()!;
+      if (last !== puller) {
+        this.#free[puller.place] = last;
+        last.place = puller.place;
+      }
+      puller.place = -1;
+    }
+  }
+}
+
+/** Slots that the worker could take a task in. */
+export function freeSlots({ free, matches }: Puller): number {
+  return free - matches.length;
+}
+
+function longOf({ long, matches }: Puller): number {
+  let sum = long;
+  for (const match of matches) if (match.long) sum++;
+  return sum;
+}

@@ -1,0 +1,175 @@
+import type { Address, Environment, MessageOf, Millis, PolicySettings } from '@goshawk/core';
+import type { SchedulerCounters } from './contract.js';
+import { type Job, type Stage, TaskState } from './job.js';
+import type { JobStore } from './job-store.js';
+import type { Members } from './members.js';
+import type { Needer } from './needing.js';
+import type { Prober } from './probing.js';
+import { Questions } from './questions.js';
+
+/** What binding has to know of the scheduler around it. */
+interface Surroundings {
+  readonly env: Environment;
+  readonly jobs: JobStore;
+  readonly members: Members;
+  readonly prober: Prober;
+  readonly needer: Needer;
+  readonly counters: SchedulerCounters;
+  policy(): PolicySettings;
+  /** Looks for workers for what waits in the stage. */
+  find(job: Job, stage: Stage, now: Millis): void;
+  changed(job: Job, now: Millis): void;
+}
+
+/**
+ * Which task a worker gets, and that it gets it once: late binding (Hawk §3.5) when it serves a probe, the task
+ * itself when central has placed it, and the next one of the batch when central has matched it.
+ */
+export class Binder {
+  readonly #around: Surroundings;
+  readonly #questions = new Questions();
+
+  constructor(around: Surroundings) {
+    this.#around = around;
+  }
+
+  /** The workers are gone: should they come back, their questions are counted anew. */
+  forget(workers: Iterable<Address>): void {
+    this.#questions.forget(workers);
+  }
+
+  /** A worker serves a probe, or a task that central has placed with it, and wants to know what to run. */
+  answer(from: Address, message: MessageOf<'ask'>, now: Millis): void {
+    const job = this.#around.jobs.byNumber(message.job);
+    const stage = job?.stages[message.stage];
+    if (job === undefined || stage === undefined || job.hasEnded) return this.#refuse(from, message.ask);
+    // A placed task's attempt tells whether it counts; a probe that was lost with its worker has no such mark.
+    if (message.placed === undefined && this.#around.members.isGone(from))
+      return this.#refuse(from, message.ask);
+    const question = this.#questions.note(from, message.ask);
+    if (question === 'first') this.#around.members.met(from, now);
+    const isNew = question !== 'again';
+    if (!isNew && this.#sendAgain(job, from, message.ask)) return;
+    const task =
+      message.placed === undefined
+        ? this.#nextFor(job, stage, from, isNew)
+        : this.#placedTask(job, from, message.placed.task, message.placed.attempt);
+    if (task < 0) {
+      this.#refuse(from, message.ask);
+    } else {
+      job.asks[task] = message.ask;
+      this.#bind(job, task, from, now);
+    }
+    if (message.placed === undefined) this.#afterProbe(job, stage, now);
+  }
+
+  #refuse(worker: Address, ask: number): void {
+    this.#around.counters.asksRefused++;
+    this.#around.env.send(worker, { type: 'none', ask });
+  }
+
+  /**
+   * The task for a probe that is served, or −1. To a question that was answered `none` before, a task would come
+   * too late: that answer is at the worker first.
+   */
+  #nextFor(job: Job, stage: Stage, from: Address, isNew: boolean): number {
+    if (!isNew) return -1;
+    this.#around.prober.used(stage, from, 1);
+    if (job.cancelling || job.headroom === 0) return -1;
+    const task = job.takeWaiting(stage);
+    if (task >= 0) job.attempts[task]!++;
+    return task;
+  }
+
+  /** The placed task that asks, or −1 when it is not the attempt that counts, or runs elsewhere. */
+  #placedTask(job: Job, from: Address, task: number, attempt: number): number {
+    if (task >= job.taskCount || job.attempts[task] !== attempt || job.cancelling) return -1;
+    const state = job.stateOf(task);
+    // Its worker may ask before central's answer is here.
+    if (state === TaskState.placing) return task;
+    return state === TaskState.placed && job.workers[task] === from ? task : -1;
+  }
+
+  #afterProbe(job: Job, stage: Stage, now: Millis): void {
+    if (stage.waiting === 0) this.#around.prober.batchIsBound(job, stage, this.#around.policy());
+    else if (stage.probesOut < stage.waiting) this.#around.find(job, stage, now);
+  }
+
+  /** Central has found workers for a stage: each gets the next task. */
+  matched(from: Address, message: MessageOf<'matched'>, now: Millis): void {
+    const job = this.#around.jobs.byNumber(message.job);
+    const stage = job?.stages[message.stage];
+    const give = (worker: Address, match: number): boolean => {
+      if (job === undefined || stage === undefined || job.hasEnded || job.cancelling || job.headroom === 0)
+        return false;
+      const task = job.takeWaiting(stage);
+      if (task < 0) return false;
+      job.attempts[task]!++;
+      job.asks[task] = -match;
+      this.#around.members.met(worker, now);
+      this.#bind(job, task, worker, now);
+      return true;
+    };
+    this.#around.needer.matched(stage, message, from, give, now);
+    if (job !== undefined && stage?.waiting === 0) this.#around.needer.satisfied(job, stage, from, now);
+  }
+
+  /** The worker has not heard of the match: what it was given is sent again, or the slot given back. */
+  unheard(central: Address, { job: number, worker, match }: MessageOf<'unheard'>): void {
+    const job = this.#around.jobs.byNumber(number);
+    if (job !== undefined && this.#sendAgain(job, worker, -match)) return;
+    this.#around.env.send(central, { type: 'unused', worker, match });
+  }
+
+  /** The answer to this question, or match, was lost: give the same one. @returns false when there was none */
+  #sendAgain(job: Job, worker: Address, ask: number): boolean {
+    for (let task = 0; task < job.taskCount; task++) {
+      if (job.states[task] !== TaskState.running || job.asks[task] !== ask || job.workers[task] !== worker)
+        continue;
+      this.#sendBind(job, task, worker);
+      return true;
+    }
+    return false;
+  }
+
+  #bind(job: Job, task: number, worker: Address, now: Millis): void {
+    this.#around.counters.tasksBound++;
+    job.attemptsTotal++;
+    job.workers[task] = worker;
+    job.startedAt[task] = now;
+    job.firstStartAt ??= now;
+    job.set(task, TaskState.running);
+    this.#sendBind(job, task, worker);
+    this.#around.changed(job, now);
+  }
+
+  #sendBind(job: Job, task: number, worker: Address): void {
+    const attempt = job.attempts[task]!;
+    const ask = job.asks[task]!;
+    const match = -ask;
+    const { index, spec } = job.stageOf(task);
+    const payload = job.payloadOf(task);
+    const identity = { GOSHAWK_JOB: job.id, GOSHAWK_TASK: `${task}`, GOSHAWK_ATTEMPT: `${attempt}` };
+    const long = job.class === 'long';
+    const { timeoutMs } = job.spec;
+    const { number } = job;
+    this.#around.env.send(
+      worker,
+      ask > 0
+        ? { type: 'bind', ask, job: number, task, attempt, payload, identity, long, timeoutMs }
+        : {
+            type: 'run',
+            match,
+            job: number,
+            stage: index,
+            task,
+            attempt,
+            payload,
+            identity,
+            long,
+            demand: spec.demand,
+            timeoutMs,
+          },
+    );
+  }
+}

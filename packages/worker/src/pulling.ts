@@ -1,0 +1,73 @@
+import { type Address, type Environment, type MessageOf, NOBODY } from '@goshawk/core';
+import type { Membership } from './membership.js';
+import type { Entry, WorkerQueue } from './queue.js';
+import type { Slots } from './slots.js';
+
+/** What pulling has to know of the worker around it. */
+interface Surroundings {
+  readonly queue: WorkerQueue;
+  readonly slots: Slots;
+  readonly membership: Membership;
+  takesWork(): boolean;
+}
+
+/**
+ * The worker's half of matching: says to central what is free here, and keeps count of the matches that came
+ * of it. It says all that there is to say each time, so that a message lost is made up for by the next.
+ */
+export class Pulling {
+  readonly #env: Environment<never>;
+  readonly #around: Surroundings;
+  /** The last matches that were heard of, as many as there are slots. */
+  #heard: readonly number[] = [];
+  /** The last one of each owner, whose messages come in order. */
+  readonly #lastOf = new Map<Address, number>();
+
+  constructor(env: Environment<never>, around: Surroundings) {
+    this.#env = env;
+    this.#around = around;
+  }
+
+  /** A slot is free, and nothing that waits here wants it. */
+  pullIfFree(): void {
+    const { queue, slots } = this.#around;
+    if (slots.idleCount > 0 && queue.length === 0) this.pull();
+  }
+
+  pull(): void {
+    const { slots, membership } = this.#around;
+    if (!this.#isOn || !this.#around.takesWork()) return;
+    this.#env.send(membership.central, {
+      type: 'pull',
+      heard: this.#heard,
+      free: slots.idleCount,
+      spare: slots.spare,
+      long: slots.longCount,
+    });
+  }
+
+  /**
+   * @returns the task as an entry of this worker's, when it can run here now. One that comes again may have run
+   *   here already: nobody but its owner knows.
+   */
+  accept(owner: Address, message: MessageOf<'run'>): Entry | undefined {
+    const { slots } = this.#around;
+    const { match, job, stage, long, demand } = message;
+    if (!this.#heard.includes(match)) this.#heard = [...this.#heard, match].slice(-slots.count);
+    if (match <= (this.#lastOf.get(owner) ?? 0)) return undefined;
+    this.#lastOf.set(owner, match);
+    if (slots.idleCount === 0 || !slots.fits(demand) || !this.#around.takesWork()) return undefined;
+    return { owner, job, stage, long, lane: 'normal', demand, placed: undefined, estimateMs: 0 };
+  }
+
+  ownerLost(owner: Address): void {
+    this.#lastOf.delete(owner);
+  }
+
+  get #isOn(): boolean {
+    const { central, settings } = this.#around.membership;
+    if (central === NOBODY || settings === undefined) return false;
+    const { short, long } = settings.policy.preset;
+    return short.by === 'matching' || long.by === 'matching';
+  }
+}
