@@ -1,9 +1,16 @@
-import { BarChart, LineChart } from 'echarts/charts';
-import { GridComponent, MarkLineComponent } from 'echarts/components';
-import { type EChartsCoreOption, init, use } from 'echarts/core';
-import { SVGRenderer } from 'echarts/renderers';
+import { createRequire } from 'node:module';
+import type { EChartsCoreOption } from 'echarts/core';
 
-use([LineChart, BarChart, GridComponent, MarkLineComponent, SVGRenderer]);
+/**
+ * The library is loaded when there is something to draw: whoever only measures would wait for it. In its one
+ * file it is there three times as soon as in the 600 modules that it is made of.
+ */
+function library(): Pick<typeof import('echarts'), 'init'> {
+  loaded ??= createRequire(import.meta.url)('echarts') as typeof import('echarts');
+  return loaded;
+}
+
+let loaded: typeof import('echarts') | undefined;
 
 export interface Size {
   readonly width: number;
@@ -16,7 +23,7 @@ export interface Size {
  * library numbers them by process, so that two charts of two pages would differ.
  */
 export function draw(option: EChartsCoreOption, { width, height }: Size, id: string): string {
-  const instance = init(null, null, { renderer: 'svg', ssr: true, width, height });
+  const instance = library().init(null, null, { renderer: 'svg', ssr: true, width, height });
   try {
     instance.setOption({ animation: false, textStyle: { fontFamily: 'inherit' }, ...option });
     return inlined(instance.renderToSVGString(), id);
