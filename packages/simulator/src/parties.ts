@@ -1,11 +1,28 @@
-import type { Address, Environment, Message, Millis, Random } from '@goshawk/core';
+import {
+  type Address,
+  type Environment,
+  invariant,
+  type Message,
+  type Millis,
+  type Random,
+} from '@goshawk/core';
 import type { Job, SchedulerEnvironment } from '@goshawk/scheduler';
 import type { KillReason, TaskOrder, WorkerEnvironment } from '@goshawk/worker';
-import type { VirtualCluster } from './virtual-cluster.js';
+
+/** What the cluster around a party does for it. */
+export interface PartyCluster {
+  nameOf(address: Address): string;
+  send(from: Address, to: Address, message: Message): void;
+  /** @returns the event that will wake the machine */
+  pushTimer(self: Address, at: Millis, timer: string, key: number): number;
+  execute(worker: Address, slot: number, order: TaskOrder): void;
+  killTask(worker: Address, slot: number, reason: KillReason): void;
+  jobEnded(job: Job): void;
+}
 
 /** What a machine can do to a virtual cluster. */
 export class PartyEnvironment implements Environment {
-  protected readonly cluster: VirtualCluster;
+  protected readonly cluster: PartyCluster;
   protected readonly self: Address;
   /**
    * Parties of one role share a stream: their draws come in the order of the agenda, which the seed decides,
@@ -15,7 +32,7 @@ export class PartyEnvironment implements Environment {
   /** Timer → key → the event that will wake the machine. Most parties never set one. */
   #armed: Map<string, Map<number, number>> | undefined;
 
-  constructor(cluster: VirtualCluster, self: Address, random: Random) {
+  constructor(cluster: PartyCluster, self: Address, random: Random) {
     this.cluster = cluster;
     this.self = self;
     this.#random = random;
@@ -30,6 +47,10 @@ export class PartyEnvironment implements Environment {
   }
 
   setTimer(timer: string, key: number, at: Millis): void {
+    if (!(at < Number.POSITIVE_INFINITY)) {
+      invariant(!Number.isNaN(at), () => `timer ${timer}/${key} was set to no time`);
+      return this.clearTimer(timer, key);
+    }
     this.#armed ??= new Map();
     let keys = this.#armed.get(timer);
     if (keys === undefined) {
