@@ -1,5 +1,4 @@
 import { InputError, type PolicySettings, policySettingsSchema } from '@goshawk/core';
-import { createLogger, startCentral } from '@goshawk/runtime';
 import { defineCommand } from '../command.js';
 import { clusterSettings, POLICY_OPTIONS, policyNames, policySettings } from '../settings.js';
 import { CENTRAL_PORT, DAEMON_OPTIONS, keep } from './daemon-options.js';
@@ -25,6 +24,7 @@ export const centralCommand = defineCommand({
       options.settings === undefined
         ? policySettings(options, onePolicy(options.policy))
         : parseSettings(options.settings);
+    const { createLogger, startCentral } = await import('@goshawk/runtime');
     const logger = createLogger(options.logLevel, { role: 'central' });
     const daemon = await startCentral({ ...options, settings: clusterSettings(policy), logger });
     return keep(daemon, context, options.withParent);

@@ -1,8 +1,14 @@
-import { type Daemon, LOG_LEVELS } from '@goshawk/runtime';
+import type { Daemon } from '@goshawk/runtime';
 import { ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import type { DaemonIsUp } from '../local/child.js';
 import type { OptionSpecs } from '../options.js';
+
+/**
+ * Those of the runtime, written down here: what a daemon runs on takes longer to load than most commands take, so
+ * it is loaded by whoever starts one.
+ */
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 /** Options of every daemon. */
 export const DAEMON_OPTIONS = {

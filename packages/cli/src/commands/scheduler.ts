@@ -1,5 +1,4 @@
 import { hostname } from 'node:os';
-import { createLogger, startScheduler } from '@goshawk/runtime';
 import { defineCommand } from '../command.js';
 import { CENTRAL_PORT, DAEMON_OPTIONS, keep } from './daemon-options.js';
 
@@ -17,6 +16,7 @@ export const schedulerCommand = defineCommand({
     ...DAEMON_OPTIONS,
   },
   async run(context, options) {
+    const { createLogger, startScheduler } = await import('@goshawk/runtime');
     const name = options.name ?? `scheduler-${hostname()}-${process.pid}`;
     const logger = createLogger(options.logLevel, { role: 'scheduler', name });
     const daemon = await startScheduler({ ...options, name, central: options.centralUrl, logger });

@@ -1,5 +1,4 @@
 import { join, resolve } from 'node:path';
-import { LOG_LEVELS } from '@goshawk/runtime';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { LocalCluster } from '../local/cluster.js';
@@ -7,6 +6,7 @@ import { leaveWord, takeWordBack } from '../local/whereabouts.js';
 import { RESOURCES_OPTION } from '../resources.js';
 import { POLICY_OPTIONS, policySettings, SLOTS_OPTION } from '../settings.js';
 import { onePolicy } from './central.js';
+import { LOG_LEVELS } from './daemon-options.js';
 
 export const upCommand = defineCommand({
   name: 'up',

@@ -1,6 +1,5 @@
 import { hostname, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { createLogger, startWorkers } from '@goshawk/runtime';
 import { defineCommand } from '../command.js';
 import { parseResources, RESOURCES_OPTION } from '../resources.js';
 import { SLOTS_OPTION } from '../settings.js';
@@ -42,6 +41,7 @@ export const workerCommand = defineCommand({
     ...DAEMON_OPTIONS,
   },
   async run(context, options) {
+    const { createLogger, startWorkers } = await import('@goshawk/runtime');
     const name = options.name ?? `worker-${hostname()}-${process.pid}`;
     const names =
       options.workers === 1 && !options.numbered

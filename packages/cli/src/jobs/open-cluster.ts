@@ -1,4 +1,5 @@
-import { type Cluster, connect } from '@goshawk/client';
+import type { Cluster } from '@goshawk/client';
+import { connect } from '../connect.js';
 import type { Context } from '../context.js';
 import { clusterUrl } from '../local/whereabouts.js';
 

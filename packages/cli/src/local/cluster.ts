@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { connect } from '@goshawk/client';
 import { GoshawkError, type PolicySettings } from '@goshawk/core';
+import { connect } from '../connect.js';
 import { type Child, startChild } from './child.js';
 
 export interface LocalClusterOptions {

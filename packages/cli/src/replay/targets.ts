@@ -1,8 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type ClusterView, connect } from '@goshawk/client';
+import type { ClusterView } from '@goshawk/client';
 import { InputError, type PolicySettings } from '@goshawk/core';
+import { connect } from '../connect.js';
 import type { Context } from '../context.js';
 import { LocalCluster } from '../local/cluster.js';
 import type { ReplayTarget, Shape } from './contract.js';
