@@ -170,6 +170,7 @@ export class VirtualCluster {
     const machine = build(self, this.#observed(environment, self));
     this.#admit(name, machine, environment, slots);
     machine.start(this.#now);
+    this.#tellBegun();
     return self;
   }
 
