@@ -1,0 +1,156 @@
+import { type Address, NOBODY } from '@goshawk/core';
+import { expect } from 'vitest';
+import { letter, type Recorder } from '../recorder.js';
+import type { Behaviour } from './behaviour.js';
+
+const NUMBERS = Array.from({ length: 60 }, (_, i) => i);
+
+function lettersFrom(sender: Recorder, numbers: readonly number[]): string[] {
+  return numbers.map((number) => `letter ${number} from ${sender.name}`);
+}
+
+export const MAIL: readonly Behaviour[] = [
+  {
+    name: 'what one party sends another arrives in the order in which it was sent, once',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      const two = stand.recorder('w2');
+      const three = stand.recorder('w3');
+      for (const number of NUMBERS) {
+        one.do(() => {
+          one.write(three, number);
+          one.write(two, number);
+        });
+        two.do(() => two.write(three, number));
+        stand.run(number % 3 === 0 ? 1 : 0);
+      }
+      stand.run(100);
+      const from = (sender: Recorder) => three.seen.filter((what) => what.endsWith(sender.name));
+      expect(from(one)).toEqual(lettersFrom(one, NUMBERS));
+      expect(from(two)).toEqual(lettersFrom(two, NUMBERS));
+      expect(two.seen).toEqual(lettersFrom(one, NUMBERS));
+      expect(one.seen).toEqual([]);
+    },
+  },
+  {
+    name: 'a message to oneself arrives as any other, in order, after the step that sent it',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      one.on = (what) => {
+        if (what === 'letter 1 from w1') one.write(one, 3);
+      };
+      one.do(() => {
+        one.write(one, 1);
+        one.write(one, 2);
+        expect(one.seen).toEqual([]);
+      });
+      stand.run(100);
+      expect(one.seen).toEqual(lettersFrom(one, [1, 2, 3]));
+    },
+  },
+  {
+    name: 'a machine that sends while it receives is not called again before it has returned',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      const two = stand.recorder('w2');
+      // The stand complains of whatever happens while one of the two is at work.
+      one.on = (what, now) => {
+        if (!what.startsWith('letter')) return;
+        one.write(one, 100);
+        one.write(two, 100);
+        one.environment.setTimer('now', 0, now);
+        one.on = () => {};
+      };
+      two.on = (what) => {
+        if (what === 'letter 100 from w1') two.write(one, 101);
+      };
+      two.do(() => two.write(one, 1));
+      stand.run(100);
+      expect(one.seen.toSorted()).toEqual([
+        'letter 1 from w2',
+        'letter 100 from w1',
+        'letter 101 from w2',
+        'now/0',
+      ]);
+      expect(two.seen).toEqual(['letter 100 from w1']);
+    },
+  },
+  {
+    name: 'whom a message is from can be answered, and is known again',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      const two = stand.recorder('w2');
+      one.do(() => one.write(two, 1));
+      stand.run(10);
+      one.do(() => one.write(two, 2));
+      stand.run(10);
+      expect(two.senders).toHaveLength(2);
+      const [first, second] = two.senders;
+      expect(first).toBe(second);
+      two.do((environment) => environment.send(first!, letter(3)));
+      stand.run(10);
+      expect(one.seen).toEqual(['letter 3 from w2']);
+    },
+  },
+  {
+    name: 'what is sent to nobody is lost, and harms nothing',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      const two = stand.recorder('w2');
+      one.do((environment) => {
+        environment.send(NOBODY, letter(1));
+        environment.send(9_999 as Address, letter(1));
+        one.write(two, 2);
+      });
+      stand.run(100);
+      expect(two.seen).toEqual(['letter 2 from w1']);
+    },
+  },
+  {
+    name: 'what is for an incarnation that was killed reaches nobody, its successor least of all',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      const former = stand.recorder('w2');
+      one.do(() => one.write(former, 1));
+      stand.driver.kill(former.address);
+      const latter = stand.recorder('w2/2');
+      stand.run(10);
+      one.do(() => {
+        one.write(former, 2);
+        one.write(latter, 3);
+      });
+      stand.run(100);
+      expect(former.seen).toEqual([]);
+      expect(latter.seen).toEqual(['letter 3 from w1']);
+    },
+  },
+  {
+    name: 'what an incarnation sent before it was killed still arrives',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      const two = stand.recorder('w2');
+      one.do(() => one.write(two, 1));
+      stand.driver.kill(one.address);
+      stand.run(100);
+      expect(two.seen).toEqual(['letter 1 from w1']);
+    },
+  },
+  {
+    name: 'nothing happens any more to an incarnation that was killed: no timer, no task',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      const two = stand.recorder('w2');
+      for (const recorder of [one, two]) {
+        recorder.do((environment, now) => {
+          environment.setTimer('a', 0, now + 10);
+          environment.execute(0, { payload: { sleep: 10 }, identity: {}, timeoutMs: 50 });
+        });
+      }
+      stand.run(5);
+      stand.driver.kill(one.address);
+      stand.run(100);
+      expect(one.seen).toEqual(['started 0']);
+      expect(two.seen.toSorted()).toEqual(['a/0', 'completed 0', 'started 0']);
+    },
+  },
+];

@@ -1,0 +1,64 @@
+import { Random } from '@goshawk/core';
+import { expect } from 'vitest';
+import type { Recorder } from '../recorder.js';
+import type { Behaviour } from './behaviour.js';
+
+/** The stand's drivers have this seed. */
+export const SEED = 'compliance';
+
+function draw(recorder: Recorder, count: number): number[] {
+  return Array.from({ length: count }, () => recorder.environment.random());
+}
+
+export const STEPS: readonly Behaviour[] = [
+  {
+    name: 'a machine is started before anything else, once, also one that joins later',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      expect(one.happened.map(({ what }) => what)).toEqual(['start']);
+      stand.run(20);
+      const two = stand.recorder('w2');
+      one.do(() => one.write(two, 1));
+      stand.run(20);
+      expect(two.happened.map(({ what }) => what)).toEqual(['start', 'letter 1 from w1']);
+      two.expectAt('start', 20);
+    },
+  },
+  {
+    name: 'all that happens at once happens one after the other, and time does not go back meanwhile',
+    prove(stand) {
+      const recorders = [1, 2, 3].map((number) => stand.recorder(`w${number}`, 2));
+      // The stand looks at the time of each step, and at whether another machine is at work.
+      for (const recorder of recorders) {
+        recorder.on = (what, now) => {
+          if (recorder.happened.length > 40) return;
+          for (const other of recorders) recorder.write(other, recorder.happened.length);
+          recorder.environment.setTimer('past', recorder.happened.length, now - 5);
+          recorder.environment.setTimer('next', recorder.happened.length, now + 5);
+          if (what.startsWith('completed')) {
+            recorder.environment.execute(0, { payload: { sleep: 0 }, identity: {}, timeoutMs: 50 });
+          }
+        };
+        recorder.do((environment) =>
+          environment.execute(0, { payload: { sleep: 5 }, identity: {}, timeoutMs: 50 }),
+        );
+      }
+      stand.run(1_000);
+      for (const { happened } of recorders) expect(happened.length).toBeGreaterThan(40);
+    },
+  },
+  {
+    name: 'a machine’s random numbers follow from the seed and its name, whatever others draw',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      const two = stand.recorder('w2');
+      const drawn = [...draw(one, 3), ...draw(two, 5), ...draw(one, 2)];
+      const of = (name: string) => {
+        const stream = Random.seeded(SEED).fork(name);
+        return Array.from({ length: 5 }, () => stream.next());
+      };
+      expect([...drawn.slice(0, 3), ...drawn.slice(8)]).toEqual(of('w1'));
+      expect(drawn.slice(3, 8)).toEqual(of('w2'));
+    },
+  },
+];

@@ -1,0 +1,234 @@
+import { expect } from 'vitest';
+import { LATE_MAX_MS, sleepOrder } from '../recorder.js';
+import type { Behaviour } from './behaviour.js';
+
+/** Every task below says when it starts, since it might have a limit. ms */
+const LIMIT_MS = 10_000;
+
+export const TASKS: readonly Behaviour[] = [
+  {
+    name: 'a task starts when its machine has returned, and ends when it has run',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      stand.run(7);
+      one.do((environment) => {
+        environment.execute(0, sleepOrder(50, LIMIT_MS));
+        expect(one.seen).toEqual([]);
+      });
+      stand.run(100);
+      expect(one.seen).toEqual(['started 0', 'completed 0']);
+      one.expectAt('started 0', 7);
+      one.expectAt('completed 0', one.timeOf('started 0') + 50);
+    },
+  },
+  {
+    name: 'a task says that it has started also when it has no time limit',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      one.do((environment) => environment.execute(0, sleepOrder(50)));
+      stand.run(100);
+      expect(one.seen).toEqual(['started 0', 'completed 0']);
+    },
+  },
+  {
+    name: 'what a task took is counted from its start, as its time limit is',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      one.on = (what, now) => {
+        if (what === 'started 0') one.environment.setTimer('limit', 0, now + 30);
+        if (what === 'limit/0') one.environment.kill(0, 'timeout');
+      };
+      one.do((environment) => environment.execute(0, sleepOrder(50, 30)));
+      stand.run(100);
+      expect(one.seen).toEqual(['started 0', 'limit/0', 'timeout 0']);
+      const { runMs, at } = one.happened.at(-1)!;
+      expect(runMs).toBeGreaterThanOrEqual(30);
+      expect(runMs).toBeLessThanOrEqual(30 + LATE_MAX_MS);
+      expect(at - one.timeOf('started 0') - runMs!).toBeCloseTo(0, 6);
+    },
+  },
+  {
+    name: 'a task of no length starts and ends, but not within the call',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      one.do((environment) => {
+        environment.execute(0, sleepOrder(0, LIMIT_MS));
+        expect(one.seen).toEqual([]);
+      });
+      stand.run(LATE_MAX_MS);
+      expect(one.seen).toEqual(['started 0', 'completed 0']);
+    },
+  },
+  {
+    name: 'slots, and the workers that have them, do not disturb each other',
+    prove(stand) {
+      const one = stand.recorder('w1', 3);
+      const two = stand.recorder('w2', 3);
+      for (const recorder of [one, two]) {
+        recorder.do((environment) => {
+          for (const slot of [2, 0, 1]) environment.execute(slot, sleepOrder(10 + 10 * slot, LIMIT_MS));
+        });
+      }
+      stand.run(5);
+      one.do((environment) => environment.kill(1, 'cancelled'));
+      stand.run(100);
+      const started = ['started 2', 'started 0', 'started 1'];
+      expect(one.seen).toEqual([...started, 'cancelled 1', 'completed 0', 'completed 2']);
+      expect(two.seen).toEqual([...started, 'completed 0', 'completed 1', 'completed 2']);
+      one.expectAt('completed 2', 30);
+    },
+  },
+  {
+    name: 'a worker that joins later, with more slots, has its own',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      one.do((environment) => environment.execute(0, sleepOrder(10, LIMIT_MS)));
+      const two = stand.recorder('w2', 100);
+      two.do((environment) => {
+        for (let slot = 0; slot < 100; slot++) environment.execute(slot, sleepOrder(20, LIMIT_MS));
+      });
+      stand.run(100);
+      expect(one.seen).toEqual(['started 0', 'completed 0']);
+      const ends = Array.from({ length: 100 }, (_, slot) => `completed ${slot}`);
+      expect(two.seen.slice(100)).toEqual(ends);
+    },
+  },
+  {
+    name: 'a task that is killed ends once, for the reason that was given, not within the call, and never again',
+    prove(stand) {
+      for (const [reason, outcome] of [
+        ['cancelled', 'cancelled'],
+        ['timeout', 'timeout'],
+        ['shutdown', 'lost'],
+      ] as const) {
+        const one = stand.recorder(`w-${reason}`);
+        one.do((environment) => environment.execute(0, sleepOrder(50, LIMIT_MS)));
+        stand.run(10);
+        one.do((environment) => {
+          environment.kill(0, reason);
+          expect(one.seen).toEqual(['started 0']);
+        });
+        stand.run(LATE_MAX_MS);
+        expect(one.seen).toEqual(['started 0', `${outcome} 0`]);
+        expect(one.happened.at(-1)!.runMs).toBeLessThanOrEqual(10 + LATE_MAX_MS);
+        stand.run(100);
+        expect(one.seen).toHaveLength(2);
+      }
+    },
+  },
+  {
+    name: 'a task that is killed twice ends once: the first reason counts',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      one.do((environment) => environment.execute(0, sleepOrder(50, LIMIT_MS)));
+      stand.run(10);
+      one.do((environment) => {
+        environment.kill(0, 'timeout');
+        environment.kill(0, 'cancelled');
+      });
+      one.do((environment) => environment.kill(0, 'shutdown'));
+      stand.run(100);
+      expect(one.seen).toEqual(['started 0', 'timeout 0']);
+    },
+  },
+  {
+    name: 'a task that is killed in the step that executes it ends once, and does not start afterwards',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      one.do((environment) => {
+        environment.execute(0, sleepOrder(50, LIMIT_MS));
+        environment.kill(0, 'cancelled');
+      });
+      stand.run(100);
+      expect(one.seen.filter((what) => what !== 'started 0')).toEqual(['cancelled 0']);
+      expect(one.seen.at(-1)).toBe('cancelled 0');
+    },
+  },
+  {
+    name: 'killing where nothing runs, or where it has ended, does nothing',
+    prove(stand) {
+      const one = stand.recorder('w1', 2);
+      one.do((environment) => {
+        environment.kill(1, 'cancelled');
+        environment.execute(0, sleepOrder(10, LIMIT_MS));
+      });
+      stand.run(20);
+      one.do((environment) => environment.kill(0, 'cancelled'));
+      stand.run(100);
+      expect(one.seen).toEqual(['started 0', 'completed 0']);
+      one.do((environment) => environment.execute(0, sleepOrder(10, LIMIT_MS)));
+      stand.run(100);
+      expect(one.seen.slice(2)).toEqual(['started 0', 'completed 0']);
+    },
+  },
+  {
+    name: 'a slot may get its next task from within the end of the last one',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      let left = 3;
+      one.on = (what) => {
+        if (what === 'completed 0' && left-- > 0) one.environment.execute(0, sleepOrder(10, LIMIT_MS));
+      };
+      one.do((environment) => environment.execute(0, sleepOrder(10, LIMIT_MS)));
+      stand.run(100);
+      expect(one.seen).toEqual(Array.from({ length: 4 }, () => ['started 0', 'completed 0']).flat());
+      expect(one.happened.at(-1)!.at).toBeGreaterThanOrEqual(40);
+    },
+  },
+  {
+    name: 'the end of a task that was killed is not taken for that of the next one in its slot, nor its own time',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      one.on = (what) => {
+        if (what === 'cancelled 0') one.environment.execute(0, sleepOrder(500, LIMIT_MS));
+      };
+      one.do((environment) => environment.execute(0, sleepOrder(50, LIMIT_MS)));
+      stand.run(10);
+      one.do((environment) => environment.kill(0, 'cancelled'));
+      stand.run(400);
+      expect(one.seen).toEqual(['started 0', 'cancelled 0', 'started 0']);
+      stand.run(400);
+      expect(one.seen.slice(3)).toEqual(['completed 0']);
+      one.expectAt('completed 0', 510);
+      expect(one.happened.at(-1)!.runMs).toBeGreaterThanOrEqual(500);
+    },
+  },
+  {
+    name: 'a kill that comes with the next task in its slot does not hit that one',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      one.do((environment) => environment.execute(0, sleepOrder(50, LIMIT_MS)));
+      stand.run(10);
+      one.do((environment) => {
+        environment.kill(0, 'cancelled');
+        environment.execute(0, sleepOrder(20, LIMIT_MS));
+      });
+      stand.run(100);
+      expect(one.seen.slice(1)).toEqual(['started 0', 'completed 0']);
+    },
+  },
+  {
+    name: 'a task whose slot was given to another is heard no more',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      one.do((environment) => environment.execute(0, sleepOrder(10, LIMIT_MS)));
+      stand.run(5);
+      one.do((environment) => environment.execute(0, sleepOrder(50, LIMIT_MS)));
+      stand.run(100);
+      expect(one.seen).toEqual(['started 0', 'started 0', 'completed 0']);
+      one.expectAt('completed 0', 55);
+    },
+  },
+  {
+    name: 'tasks that end at one instant end in the order in which they began',
+    prove(stand) {
+      const one = stand.recorder('w1', 4);
+      for (const slot of [3, 1, 0, 2]) {
+        one.do((environment) => environment.execute(slot, sleepOrder(20, LIMIT_MS)));
+      }
+      stand.run(100);
+      const ends = one.seen.filter((what) => what.startsWith('completed'));
+      expect(ends).toEqual(['completed 3', 'completed 1', 'completed 0', 'completed 2']);
+    },
+  },
+];

@@ -1,0 +1,165 @@
+import { expect } from 'vitest';
+import type { Recorder } from '../recorder.js';
+import type { Behaviour } from './behaviour.js';
+
+/** Sets timers of one machine for times counted from now. */
+function setTimers(recorder: Recorder, timers: Readonly<Record<string, number>>): void {
+  recorder.do((environment, now) => {
+    for (const [name, afterMs] of Object.entries(timers)) environment.setTimer(name, 0, now + afterMs);
+  });
+}
+
+export const TIMERS: readonly Behaviour[] = [
+  {
+    name: 'a timer fires once, at its time or a little later, never before',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      stand.run(3);
+      const now = stand.driver.now;
+      setTimers(one, { a: 10, b: 20.25, c: 5 });
+      stand.run(100);
+      expect(one.seen).toEqual(['c/0', 'a/0', 'b/0']);
+      one.expectAt('c/0', now + 5);
+      one.expectAt('a/0', now + 10);
+      one.expectAt('b/0', now + 20.25);
+    },
+  },
+  {
+    name: 'a timer that is set again is moved, to later and to earlier',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      setTimers(one, { later: 10, earlier: 40 });
+      setTimers(one, { later: 30, earlier: 20 });
+      stand.run(100);
+      expect(one.seen).toEqual(['earlier/0', 'later/0']);
+      one.expectAt('earlier/0', 20);
+      one.expectAt('later/0', 30);
+    },
+  },
+  {
+    name: 'a timer that was cleared does not fire, and clearing one that is not set does nothing',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      setTimers(one, { cleared: 10, left: 10 });
+      one.do((environment) => {
+        environment.clearTimer('cleared', 0);
+        environment.clearTimer('cleared', 0);
+        environment.clearTimer('never', 7);
+      });
+      stand.run(100);
+      expect(one.seen).toEqual(['left/0']);
+    },
+  },
+  {
+    name: 'a timer that was cleared and set again fires once, at the new time',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      setTimers(one, { a: 10 });
+      one.do((environment, now) => {
+        environment.clearTimer('a', 0);
+        environment.setTimer('a', 0, now + 20);
+      });
+      stand.run(100);
+      expect(one.seen).toEqual(['a/0']);
+      one.expectAt('a/0', 20);
+    },
+  },
+  {
+    name: 'a timer does not fire that was cleared or moved at the very instant in which it was due',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      one.on = (what, now) => {
+        if (what !== 'first/0') return;
+        one.environment.clearTimer('cleared', 0);
+        one.environment.setTimer('moved', 0, now + 20);
+      };
+      setTimers(one, { first: 10, cleared: 10, moved: 10, last: 10 });
+      stand.run(100);
+      expect(one.seen).toEqual(['first/0', 'last/0', 'moved/0']);
+      one.expectAt('moved/0', 30);
+    },
+  },
+  {
+    name: 'a timer for the past, or for now, fires at once, but not within the call that sets it',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      stand.run(50);
+      one.do((environment, now) => {
+        environment.setTimer('now', 0, now);
+        environment.setTimer('past', 0, now - 20);
+        environment.setTimer('soon', 0, now + 10);
+        expect(one.seen).toEqual([]);
+      });
+      stand.run(20);
+      expect(one.seen).toEqual(['now/0', 'past/0', 'soon/0']);
+      one.expectAt('now/0', 50);
+      one.expectAt('past/0', 50);
+    },
+  },
+  {
+    name: 'timers of one instant fire in the order in which they were set, the last time that they were',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      setTimers(one, { d: 10, a: 10, e: 10, c: 10, b: 10 });
+      one.do((environment, now) => {
+        environment.clearTimer('d', 0);
+        environment.setTimer('e', 0, now + 10);
+        environment.setTimer('f', 0, now + 10);
+        environment.setTimer('d', 0, now + 10);
+      });
+      stand.run(100);
+      expect(one.seen).toEqual(['a/0', 'c/0', 'b/0', 'e/0', 'f/0', 'd/0']);
+    },
+  },
+  {
+    name: 'one key under two names is two timers, and so are two keys under one name, and one of each of two machines',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      const two = stand.recorder('w2');
+      one.do((environment, now) => {
+        environment.setTimer('a', 1, now + 10);
+        environment.setTimer('b', 1, now + 10);
+        environment.setTimer('a', 11, now + 10);
+        environment.clearTimer('a', 1);
+      });
+      two.do((environment, now) => environment.setTimer('a', 1, now + 10));
+      one.do((environment) => environment.clearTimer('a', 11));
+      stand.run(100);
+      expect(one.seen).toEqual(['b/1']);
+      expect(two.seen).toEqual(['a/1']);
+    },
+  },
+  {
+    name: 'a timer may be set again from within, also for now: it fires again, and others have their turn',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      const two = stand.recorder('w2');
+      let left = 3;
+      one.on = (what, now) => {
+        if (what === 'a/0' && left-- > 0) one.environment.setTimer('a', 0, now);
+      };
+      setTimers(one, { a: 10 });
+      setTimers(two, { b: 10 });
+      stand.run(100);
+      expect(one.seen).toEqual(['a/0', 'a/0', 'a/0', 'a/0']);
+      expect(two.seen).toEqual(['b/0']);
+    },
+  },
+  {
+    name: 'a timer for the end of all time never fires, and takes the place of the one before it',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      setTimers(one, { never: 10, other: 20 });
+      setTimers(one, { never: Number.POSITIVE_INFINITY });
+      stand.run(1e9);
+      expect(one.seen).toEqual(['other/0']);
+    },
+  },
+  {
+    name: 'a timer for no time is a bug of the machine, which is told so',
+    prove(stand) {
+      const one = stand.recorder('w1');
+      expect(() => setTimers(one, { a: Number.NaN })).toThrow('timer a/0 was set to no time');
+    },
+  },
+];

@@ -1,0 +1,85 @@
+import type { Address, Millis, Outcome } from '@goshawk/core';
+import type { Executor, Run, RunOrder, RunOutcome, RunSink } from '@goshawk/runtime';
+import type { FakeTime } from './fake-time.js';
+
+/** Runs tasks, all of which sleep, on a fake clock; and ends them as it is told. */
+export class ClockedExecutor implements Executor {
+  readonly #time: FakeTime;
+  /** The latest run of each slot of each worker. */
+  readonly #runs = new Map<string, ClockedRun>();
+  #place = '';
+
+  constructor(time: FakeTime) {
+    this.#time = time;
+  }
+
+  /** What is started within is for this slot, of which an executor is told nothing. */
+  inSlot(worker: Address, slot: number, start: () => void): void {
+    this.#place = `${worker}/${slot}`;
+    start();
+  }
+
+  start({ payload }: RunOrder, sink: RunSink): Run {
+    const run = new ClockedRun(this.#time, sink, sleepOf(payload));
+    this.#runs.set(this.#place, run);
+    return run;
+  }
+
+  /** @returns false when nothing runs in the slot */
+  endNow(worker: Address, slot: number, outcome: Outcome): boolean {
+    return this.#runs.get(`${worker}/${slot}`)?.endNow(runOutcome(outcome)) ?? false;
+  }
+
+  async close(): Promise<void> {}
+}
+
+class ClockedRun implements Run {
+  readonly #time: FakeTime;
+  readonly #sink: RunSink;
+  readonly #startedAt: Millis;
+  #state: 'running' | 'ending' | 'ended' = 'running';
+  /** Calls its end off. */
+  #callOff = () => {};
+
+  constructor(time: FakeTime, sink: RunSink, sleepMs: Millis) {
+    this.#time = time;
+    this.#sink = sink;
+    this.#startedAt = time.now;
+    time.soon(() => {
+      if (this.#state !== 'running') return;
+      sink.started?.();
+      this.#endAt(this.#startedAt + sleepMs, { kind: 'completed' });
+    });
+  }
+
+  kill(reason: Parameters<Run['kill']>[0]): void {
+    this.endNow({ kind: 'killed', reason });
+  }
+
+  /** @returns false when it has ended, or is about to */
+  endNow(outcome: RunOutcome): boolean {
+    if (this.#state !== 'running') return false;
+    this.#state = 'ending';
+    this.#endAt(this.#time.now, outcome);
+    return true;
+  }
+
+  #endAt(at: Millis, outcome: RunOutcome): void {
+    this.#callOff();
+    this.#callOff = this.#time.at(at, () => {
+      this.#state = 'ended';
+      this.#sink.ended(outcome, this.#time.now - this.#startedAt);
+    });
+  }
+}
+
+function sleepOf(payload: RunOrder['payload']): Millis {
+  if (!('sleep' in payload)) throw new Error('only tasks that sleep can be run on a fake clock');
+  return payload.sleep;
+}
+
+function runOutcome({ kind, errorMessage }: Outcome): RunOutcome {
+  if (kind === 'completed') return { kind };
+  if (kind === 'failed') return { kind, error: { code: 'exit-code', message: errorMessage } };
+  throw new Error(`no executor lets a task end ${kind} by itself`);
+}

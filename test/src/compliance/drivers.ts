@@ -1,0 +1,25 @@
+import type { Driver, DriverOptions, SteppingDriver } from '../stepped/driver.js';
+import { SteppedDriver } from '../stepped/stepped-driver.js';
+import { RealTimeDriver, SteppingRealTimeDriver } from './real-time-driver.js';
+import { VirtualDriver } from './virtual-driver.js';
+import { NodeWorld } from './world.js';
+
+/** Whatever drives machines, and can be moved from event to event. */
+export const STEPPING_DRIVERS: Readonly<Record<string, (options: DriverOptions) => SteppingDriver>> = {
+  'the stepped driver': (options) => new SteppedDriver(options),
+  'the simulator': (options) => new VirtualDriver(options),
+  'the real-time driver': (options) => new SteppingRealTimeDriver(options),
+};
+
+/** All of them, also as they come. */
+export const DRIVERS: Readonly<Record<string, (options: DriverOptions) => Driver>> = {
+  ...STEPPING_DRIVERS,
+  'the simulator, as messages take 0.5 ms': (options) =>
+    new VirtualDriver({ ...options, network: { kind: 'constant', delayMs: 0.5 } }),
+  'the simulator, as messages take what is drawn': (options) =>
+    new VirtualDriver({
+      ...options,
+      network: { kind: 'normal', meanMs: 0.5, deviationMs: 0.4, leastMs: 0 },
+    }),
+  'the real-time driver, on timers of Node’s': (options) => new RealTimeDriver(options, new NodeWorld()),
+};

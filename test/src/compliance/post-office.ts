@@ -1,0 +1,95 @@
+import { type Address, type Message, NOBODY } from '@goshawk/core';
+import { Codec, DEFAULT_LIMITS, Directory, FrameWriter, openFrame, type Post } from '@goshawk/runtime';
+
+/** Every process of a test has one machine. */
+const INDEX = 0;
+
+/**
+ * One process's side of the mail between processes without sockets: what is sent becomes a frame of bytes and
+ * is read again, and names stand in it for addresses, of which each process has its own.
+ */
+export class Letterbox implements Post {
+  readonly directory = new Directory();
+  readonly #office: PostOffice;
+  readonly #self: Address;
+  #deliver: (from: Address, body: unknown) => void = () => {};
+
+  constructor(office: PostOffice, self: Address) {
+    this.#office = office;
+    this.#self = self;
+  }
+
+  register(_index: number, deliver: (from: Address, body: unknown) => void): void {
+    this.#deliver = deliver;
+  }
+
+  send(_fromIndex: number, to: Address, body: readonly unknown[]): void {
+    const name = this.directory.nameOf(to);
+    if (name !== undefined) this.#office.sent(this.#self, name, throughBytes(body));
+  }
+
+  arrive(from: Address, message: Message): void {
+    this.#deliver(this.handleOf(from), throughBytes(this.#office.codec.encode(message)));
+  }
+
+  handleOf(party: Address): Address {
+    return this.directory.intern(this.#office.nameOf(party));
+  }
+
+  /** NOBODY for a handle that was never given out. */
+  partyOf(handle: Address): Address {
+    const name = this.directory.nameOf(handle);
+    return name === undefined ? NOBODY : this.#office.intern(name);
+  }
+}
+
+/** Where the names of all processes are known by the addresses that the driver gives out. */
+export class PostOffice {
+  /** Reads and writes messages with the driver's addresses in them. */
+  readonly codec: Codec = new Codec(this);
+  readonly #names = new Map<Address, string>();
+  readonly #addresses = new Map<string, Address>();
+  readonly #carry: (from: Address, to: Address, message: Message) => void;
+
+  constructor(carry: (from: Address, to: Address, message: Message) => void) {
+    this.#carry = carry;
+  }
+
+  /** @param name `w1/2` is the second incarnation of w1, at the same endpoint as the first */
+  open(address: Address, name: string): Letterbox {
+    const [plain, incarnation = '1'] = name.split('/');
+    this.#learn(address, `tcp://${plain}:7000!${incarnation}/${INDEX}`);
+    return new Letterbox(this, address);
+  }
+
+  /** Of a party that is not there, too: an endpoint where nobody has been heard yet. */
+  nameOf(address: Address): string {
+    return this.#names.get(address) ?? this.#learn(address, `tcp://unheard-${address}:7000!*/${INDEX}`);
+  }
+
+  intern(name: string): Address {
+    const address = this.#addresses.get(name);
+    if (address === undefined) throw new Error(`nobody is called ${name}`);
+    return address;
+  }
+
+  sent(from: Address, to: string, body: unknown): void {
+    this.#carry(from, this.intern(to), this.codec.decode(body));
+  }
+
+  #learn(address: Address, name: string): string {
+    this.#names.set(address, name);
+    this.#addresses.set(name, address);
+    return name;
+  }
+}
+
+function throughBytes(body: readonly unknown[]): unknown {
+  let bytes: Buffer = Buffer.alloc(0);
+  const writer = new FrameWriter(null, DEFAULT_LIMITS, (frame) => {
+    bytes = frame.bytes;
+  });
+  writer.add('*', INDEX, INDEX, body);
+  writer.finish();
+  return openFrame(bytes, DEFAULT_LIMITS).mail[0]![2];
+}

@@ -1,0 +1,188 @@
+import type { Address, Machine, Message, Millis, Outcome, Role } from '@goshawk/core';
+import { addWorker, type Enter, Host, type Logger, SILENT_LOGGER } from '@goshawk/runtime';
+import type {
+  Build,
+  Driver,
+  DriverOptions,
+  Letter,
+  SteppingDriver,
+  TaskEnvironment,
+  TaskMachine,
+} from '../stepped/driver.js';
+import { type Letterbox, PostOffice } from './post-office.js';
+import { watched, watchedWorker } from './watched.js';
+import { FakeWorld, type World } from './world.js';
+
+interface Process {
+  readonly role: Role;
+  readonly letterbox: Letterbox;
+  readonly host: Host;
+  enter: Enter<Machine>;
+}
+
+/** Every process has one machine. */
+const INDEX = 0;
+
+/**
+ * Real-time hosts, held from outside: a process for each machine, with names of its own for all others, so
+ * that whatever goes from one to another is encoded, becomes bytes, and is decoded.
+ */
+export class RealTimeDriver implements Driver {
+  readonly #options: DriverOptions;
+  readonly #world: World;
+  readonly #office: PostOffice;
+  readonly #processes = new Map<Address, Process>();
+  /** What went wrong in a host. */
+  readonly #wrong: unknown[] = [];
+  #nextAddress = 1;
+
+  constructor(options: DriverOptions, world: World) {
+    this.#options = options;
+    this.#world = world;
+    const byPost = (from: Address, to: Address, message: Message) =>
+      world.later(() => this.arrive({ from, to, message }));
+    this.#office = new PostOffice(options.carry ?? byPost);
+  }
+
+  get now(): Millis {
+    return this.#world.clock();
+  }
+
+  add(name: string, role: Role, build: Build<Machine>): Address {
+    const [address, process] = this.#open(name, role);
+    this.turn(() =>
+      process.host.add({ index: INDEX, name, role }, (environment, enter) => {
+        process.enter = enter;
+        const machine = build(environment, process.letterbox.handleOf(address), address);
+        return watched(machine, () => this.#options.stepped?.(address));
+      }),
+    );
+    return address;
+  }
+
+  addWorker(name: string, _slots: number, build: Build<TaskMachine, TaskEnvironment>): Address {
+    const [address, process] = this.#open(name, 'worker');
+    const options = { index: INDEX, name, executor: this.#world.executor, onDrained: () => {} };
+    this.turn(() => {
+      const { enter } = addWorker(process.host, options, (environment) => {
+        const machine = build(environment, process.letterbox.handleOf(address), address);
+        return watchedWorker(machine, () => this.#options.stepped?.(address));
+      });
+      process.enter = enter as Enter<Machine>;
+    });
+    return address;
+  }
+
+  handleOf(party: Address, by: Address): Address {
+    return this.#processes.get(by)!.letterbox.handleOf(party);
+  }
+
+  partyOf(handle: Address, by: Address): Address {
+    return this.#processes.get(by)!.letterbox.partyOf(handle);
+  }
+
+  enter(party: Address, door: (now: Millis) => void): void {
+    const { enter } = this.#processes.get(party)!;
+    this.turn(() =>
+      enter('a door of its own', (machine, now) => {
+        door(now);
+        machine.checkInvariants();
+        this.#options.stepped?.(party);
+      }),
+    );
+  }
+
+  kill(party: Address): void {
+    this.#processes.get(party)!.host.close();
+  }
+
+  run(forMs: Millis): void {
+    this.#world.run(forMs);
+    this.complain();
+  }
+
+  close(): void {
+    for (const { host } of this.#processes.values()) host.close();
+    this.#world.close();
+  }
+
+  protected arrive({ from, to, message }: Letter): void {
+    this.#processes.get(to)?.letterbox.arrive(from, message);
+  }
+
+  /** Something that happens in a turn of the event loop. */
+  protected turn(happen: () => void): void {
+    this.#world.turn(happen);
+    this.complain();
+  }
+
+  /** A message was refused, or a machine has contradicted itself. */
+  protected complain(): void {
+    const [wrong] = this.#wrong;
+    if (wrong === undefined) return;
+    throw wrong instanceof Error ? wrong : new Error(JSON.stringify(wrong));
+  }
+
+  #open(name: string, role: Role): [Address, Process] {
+    const address = this.#nextAddress++ as Address;
+    const letterbox = this.#office.open(address, name);
+    const logger: Logger = { ...SILENT_LOGGER, warn: (...line) => this.#wrong.push(line) };
+    const alarm = this.#world.alarm();
+    const host = new Host({
+      mailbox: letterbox,
+      names: letterbox.directory,
+      seed: this.#options.seed,
+      logger,
+      onFatal: (error) => this.#wrong.push(error),
+      roleOf: (handle) => this.#processes.get(letterbox.partyOf(handle))?.role,
+      clock: () => this.now,
+      ...(alarm === undefined ? {} : { alarm }),
+    });
+    const process: Process = { role, letterbox, host, enter: () => {} };
+    this.#processes.set(address, process);
+    return [address, process];
+  }
+}
+
+/** The same on a clock that can be moved from event to event. */
+export class SteppingRealTimeDriver extends RealTimeDriver implements SteppingDriver {
+  readonly #world: FakeWorld;
+
+  constructor(options: DriverOptions) {
+    const world = new FakeWorld();
+    super(options, world);
+    this.#world = world;
+  }
+
+  override addWorker(name: string, slots: number, build: Build<TaskMachine, TaskEnvironment>): Address {
+    const { executor } = this.#world;
+    return super.addWorker(name, slots, (given, self, address) => {
+      const execute: TaskEnvironment['execute'] = (slot, order) =>
+        executor.inSlot(address, slot, () => given.execute(slot, order));
+      return build({ ...given, execute }, self, address);
+    });
+  }
+
+  endTask(worker: Address, slot: number, outcome: Outcome): boolean {
+    return this.#world.executor.endNow(worker, slot, outcome);
+  }
+
+  nextEventAt(): Millis {
+    return this.#world.time.nextAt;
+  }
+
+  happenNext(): void {
+    this.#world.time.happenNext();
+    this.complain();
+  }
+
+  passTo(time: Millis): void {
+    this.#world.time.now = time;
+  }
+
+  deliver(letters: readonly Letter[]): void {
+    this.turn(() => {
+      for (const letter of letters) this.arrive(letter);
+    });
+  }
+}

@@ -1,0 +1,159 @@
+import type { Address, Message, Millis, Outcome } from '@goshawk/core';
+import type { TaskOrder } from '@goshawk/worker';
+import { expect } from 'vitest';
+import type { Driver, TaskEnvironment, TaskMachine } from '../stepped/driver.js';
+
+/** What happened to a recorder. */
+export interface Happening {
+  /** `start`, `sweep/3`, `letter 7 from w2`, `started 0`, `completed 0`. */
+  readonly what: string;
+  readonly at: Millis;
+  /** Of the end of a run. */
+  readonly runMs?: Millis;
+}
+
+/** How late a driver may be: Node's timers are up to 1 late, and one may be set while another is late. ms */
+export const LATE_MAX_MS = 3;
+
+/**
+ * A driver with machines that write down what happens to them. Whatever happens, a machine at work is not
+ * disturbed, neither is another one of its driver, and time does not go back.
+ */
+export class Stand {
+  readonly driver: Driver;
+  readonly #recorders = new Map<Address, Recorder>();
+  #atWork: string | undefined;
+  #latest: Millis = 0;
+
+  constructor(driver: Driver) {
+    this.driver = driver;
+  }
+
+  recorder(name: string, slots = 1): Recorder {
+    const address = this.driver.addWorker(name, slots, (environment, _self, address) => {
+      const recorder = new Recorder(this, name, address, environment);
+      this.#recorders.set(address, recorder);
+      return recorder;
+    });
+    return this.#recorders.get(address)!;
+  }
+
+  /** @param forMs whole: a fake clock of Node's loses what is less */
+  run(forMs: Millis): void {
+    this.driver.run(forMs);
+  }
+
+  nameOf(handle: Address, by: Recorder): string {
+    return this.#recorders.get(this.driver.partyOf(handle, by.address))?.name ?? 'somebody else';
+  }
+
+  step(recorder: Recorder, what: string, now: Millis, step: () => void): void {
+    expect(this.#atWork, `${what} happens to ${recorder.name} while another is at work`).toBeUndefined();
+    expect(now, `the time of ${what} at ${recorder.name}`).toBeGreaterThanOrEqual(this.#latest);
+    this.#latest = now;
+    this.#atWork = what;
+    try {
+      step();
+    } finally {
+      this.#atWork = undefined;
+    }
+  }
+}
+
+/** Writes down what happens to it, and does then what the test wants. */
+export class Recorder implements TaskMachine {
+  readonly name: string;
+  readonly address: Address;
+  readonly environment: TaskEnvironment;
+  readonly happened: Happening[] = [];
+  /** Of all letters, as the machine knows them. */
+  readonly senders: Address[] = [];
+  /** Called at the end of each step. */
+  on: (what: string, now: Millis) => void = () => {};
+  readonly #stand: Stand;
+
+  constructor(stand: Stand, name: string, address: Address, environment: TaskEnvironment) {
+    this.#stand = stand;
+    this.name = name;
+    this.address = address;
+    this.environment = environment;
+  }
+
+  /** What happened since the start, without the times. */
+  get seen(): string[] {
+    return this.happened.slice(1).map(({ what }) => what);
+  }
+
+  /** When it happened; it must have, once. */
+  timeOf(what: string): Millis {
+    const found = this.happened.filter((happening) => happening.what === what);
+    expect(found.length, `how often ${what} happened to ${this.name}`).toBe(1);
+    return found[0]!.at;
+  }
+
+  /** Not before `at`, and hardly after it. */
+  expectAt(what: string, at: Millis): void {
+    const time = this.timeOf(what);
+    expect(time, `when ${what} happened to ${this.name}`).toBeGreaterThanOrEqual(at);
+    expect(time, `when ${what} happened to ${this.name}`).toBeLessThanOrEqual(at + LATE_MAX_MS);
+  }
+
+  /** Lets the machine do something in a step of its own. */
+  do(act: (environment: TaskEnvironment, now: Millis) => void): void {
+    const { driver } = this.#stand;
+    driver.enter(this.address, (now) =>
+      this.#stand.step(this, 'a door of its own', now, () => act(this.environment, now)),
+    );
+  }
+
+  /** Sends a letter that bears a number. */
+  write(to: Recorder, number: number): void {
+    const handle = this.#stand.driver.handleOf(to.address, this.address);
+    this.environment.send(handle, letter(number));
+  }
+
+  start(now: Millis): void {
+    this.#happens(now, 'start');
+  }
+
+  receive(from: Address, message: Message, now: Millis): void {
+    const number = message.type === 'steal' ? message.round : Number.NaN;
+    this.senders.push(from);
+    this.#happens(now, `letter ${number} from ${this.#stand.nameOf(from, this)}`);
+  }
+
+  wake(timer: string, key: number, now: Millis): void {
+    this.#happens(now, `${timer}/${key}`);
+  }
+
+  taskStarted(slot: number, now: Millis): void {
+    this.#happens(now, `started ${slot}`);
+  }
+
+  taskOutput(slot: number, _stream: 'stdout' | 'stderr', _bytes: Uint8Array, now: Millis): void {
+    this.#happens(now, `output ${slot}`);
+  }
+
+  taskEnded(slot: number, { kind }: Outcome, runMs: Millis, now: Millis): void {
+    this.#happens(now, `${kind} ${slot}`, runMs);
+  }
+
+  checkInvariants(): void {}
+
+  #happens(now: Millis, what: string, runMs?: Millis): void {
+    this.#stand.step(this, what, now, () => {
+      this.happened.push({ what, at: now, ...(runMs === undefined ? {} : { runMs }) });
+      this.on(what, now);
+    });
+  }
+}
+
+/** A message that any worker may send any other, and itself. */
+export function letter(number: number): Message {
+  return { type: 'steal', round: number };
+}
+
+/** A task that sleeps. */
+export function sleepOrder(sleep: Millis, timeoutMs?: Millis): TaskOrder {
+  return { payload: { sleep }, identity: {}, timeoutMs };
+}

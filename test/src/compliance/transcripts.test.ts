@@ -1,0 +1,17 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { play } from '../transcripts/play.js';
+import { STEPPING_DRIVERS } from './drivers.js';
+
+const FOLDER = join(import.meta.dirname, '../transcripts');
+const SUFFIX = '.golden.txt';
+
+const transcripts = readdirSync(FOLDER).filter((file) => file.endsWith(SUFFIX));
+
+describe.each(Object.entries(STEPPING_DRIVERS))('%s has the machines do what stands in', (_, makeDriver) => {
+  test.each(transcripts)('%s', (file) => {
+    const transcript = readFileSync(join(FOLDER, file), 'utf8');
+    expect(play(transcript, file.slice(0, -SUFFIX.length), makeDriver)).toBe(transcript);
+  });
+});

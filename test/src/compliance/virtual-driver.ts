@@ -1,0 +1,193 @@
+import {
+  type Address,
+  DEFAULT_POLICY,
+  type Environment,
+  type Machine,
+  type Millis,
+  type Outcome,
+  RELIABLE_TIMINGS,
+  type Role,
+} from '@goshawk/core';
+import { type NetworkModel, VirtualCluster } from '@goshawk/simulator';
+import {
+  type Build,
+  type DriverOptions,
+  type Letter,
+  runStepping,
+  type SteppingDriver,
+  type TaskEnvironment,
+  type TaskMachine,
+} from '../stepped/driver.js';
+import { watched, watchedWorker } from './watched.js';
+
+export interface VirtualDriverOptions extends DriverOptions {
+  /** Of the driver’s own mail. */
+  readonly network?: NetworkModel;
+}
+
+/** The tasks of a worker. */
+interface Tasks {
+  readonly environment: TaskEnvironment;
+  readonly running: Set<number>;
+  /** How a task ends that was told to end; a virtual cluster knows tasks that sleep, and kills. */
+  readonly told: Map<number, Outcome>;
+}
+
+/** The simulator, held from outside. */
+export class VirtualDriver implements SteppingDriver {
+  readonly #cluster: VirtualCluster;
+  readonly #options: VirtualDriverOptions;
+  readonly #machines = new Map<Address, Machine>();
+  readonly #tasks = new Map<Address, Tasks>();
+  /** Messages that were handed to machines. */
+  #arrived = 0;
+
+  constructor(options: VirtualDriverOptions) {
+    const { seed, carry, network = NO_DELAY } = options;
+    this.#options = options;
+    this.#cluster = new VirtualCluster({
+      // Its own central stands aside: nobody knows of it, and it does nothing unless it is spoken to.
+      workers: 0,
+      schedulers: 0,
+      settings: { policy: DEFAULT_POLICY, timings: RELIABLE_TIMINGS },
+      seed,
+      network,
+      ...(carry === undefined ? {} : { carry }),
+    });
+  }
+
+  get now(): Millis {
+    return this.#cluster.now;
+  }
+
+  add(name: string, _role: Role, build: Build<Machine>): Address {
+    return this.#cluster.add(name, (self, environment) => {
+      const machine = build(plain(environment), self, self);
+      return this.#join(
+        self,
+        watched(machine, () => this.#options.stepped?.(self)),
+      );
+    });
+  }
+
+  addWorker(name: string, slots: number, build: Build<TaskMachine, TaskEnvironment>): Address {
+    return this.#cluster.addWorker(name, slots, (self, environment) => {
+      const tasks: Tasks = { environment, running: new Set(), told: new Map() };
+      this.#tasks.set(self, tasks);
+      const machine = build(withTasks(tasks), self, self);
+      const asTold = endingAsTold(machine, tasks);
+      return this.#join(
+        self,
+        watchedWorker(asTold, () => this.#options.stepped?.(self)),
+      );
+    });
+  }
+
+  handleOf(party: Address): Address {
+    return party;
+  }
+
+  partyOf(handle: Address): Address {
+    return handle;
+  }
+
+  enter(party: Address, door: (now: Millis) => void): void {
+    let isDone = false;
+    this.#cluster.at(this.now, (now) => {
+      isDone = true;
+      door(now);
+      this.#machines.get(party)?.checkInvariants();
+      this.#options.stepped?.(party);
+    });
+    // What is due already happens before.
+    while (!isDone) this.#cluster.step();
+  }
+
+  kill(party: Address): void {
+    this.#machines.delete(party);
+    this.#cluster.kill(party);
+  }
+
+  endTask(worker: Address, slot: number, outcome: Outcome): boolean {
+    const { environment, running, told } = this.#tasks.get(worker)!;
+    if (!running.has(slot)) return false;
+    told.set(slot, outcome);
+    environment.kill(slot, 'cancelled');
+    return true;
+  }
+
+  run(forMs: Millis): void {
+    runStepping(this, forMs);
+  }
+
+  nextEventAt(): Millis {
+    return this.#cluster.nextEventAt;
+  }
+
+  happenNext(): void {
+    this.#cluster.step();
+  }
+
+  passTo(time: Millis): void {
+    this.#cluster.run(time);
+  }
+
+  deliver(letters: readonly Letter[]): void {
+    const arriving = letters.filter(({ to }) => this.#machines.has(to));
+    const last = this.#arrived + arriving.length;
+    for (const { from, to, message } of arriving) this.#cluster.post(from, to, message);
+    while (this.#arrived < last) this.#cluster.step();
+  }
+
+  close(): void {}
+
+  #join<M extends Machine>(self: Address, machine: M): M {
+    const receive: Machine['receive'] = (from, message, now) => {
+      this.#arrived++;
+      machine.receive(from, message, now);
+    };
+    this.#machines.set(self, machine);
+    return { ...machine, receive };
+  }
+}
+
+function withTasks({ environment, running }: Tasks): TaskEnvironment {
+  return {
+    ...plain(environment),
+    execute: (slot, order) => {
+      running.add(slot);
+      environment.execute(slot, order);
+    },
+    kill: (slot, reason) => environment.kill(slot, reason),
+  };
+}
+
+function endingAsTold(machine: TaskMachine, { running, told }: Tasks): TaskMachine {
+  return {
+    start: (now) => machine.start(now),
+    receive: (from, message, now) => machine.receive(from, message, now),
+    wake: (timer, key, now) => machine.wake(timer, key, now),
+    checkInvariants: () => machine.checkInvariants(),
+    taskStarted: (slot, now) => machine.taskStarted(slot, now),
+    taskOutput: (slot, stream, bytes, now) => machine.taskOutput(slot, stream, bytes, now),
+    taskEnded: (slot, outcome, runMs, now) => {
+      const asTold = told.get(slot);
+      told.delete(slot);
+      running.delete(slot);
+      machine.taskEnded(slot, asTold ?? outcome, runMs, now);
+    },
+  };
+}
+
+/** Of functions that can be taken apart. */
+function plain(environment: Environment): Environment {
+  return {
+    random: () => environment.random(),
+    send: (to, message) => environment.send(to, message),
+    setTimer: (timer, key, at) => environment.setTimer(timer, key, at),
+    clearTimer: (timer, key) => environment.clearTimer(timer, key),
+    nameOf: (address) => environment.nameOf(address),
+  };
+}
+
+const NO_DELAY: NetworkModel = { kind: 'constant', delayMs: 0 };

@@ -1,0 +1,31 @@
+import type { Machine } from '@goshawk/core';
+import type { TaskMachine } from '../stepped/driver.js';
+
+/** A machine whose invariants are checked after each of its steps, and `stepped` called. */
+export function watched(machine: Machine, stepped: () => void): Machine {
+  const after = (step: () => void): void => {
+    step();
+    machine.checkInvariants();
+    stepped();
+  };
+  return {
+    start: (now) => after(() => machine.start(now)),
+    receive: (from, message, now) => after(() => machine.receive(from, message, now)),
+    wake: (timer, key, now) => after(() => machine.wake(timer, key, now)),
+    checkInvariants: () => machine.checkInvariants(),
+  };
+}
+
+export function watchedWorker(machine: TaskMachine, stepped: () => void): TaskMachine {
+  const after = (step: () => void): void => {
+    step();
+    machine.checkInvariants();
+    stepped();
+  };
+  return {
+    ...watched(machine, stepped),
+    taskStarted: (slot, now) => after(() => machine.taskStarted(slot, now)),
+    taskOutput: (slot, stream, bytes, now) => after(() => machine.taskOutput(slot, stream, bytes, now)),
+    taskEnded: (slot, outcome, runMs, now) => after(() => machine.taskEnded(slot, outcome, runMs, now)),
+  };
+}

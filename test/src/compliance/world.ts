@@ -1,0 +1,90 @@
+import type { Millis } from '@goshawk/core';
+import { type Alarm, type Executor, SleepExecutor } from '@goshawk/runtime';
+import { vi } from 'vitest';
+import { ClockedExecutor } from './clocked-executor.js';
+import { FakeTime } from './fake-time.js';
+
+/** What real-time hosts stand on: a clock, an event loop, and what runs tasks. */
+export interface World {
+  readonly executor: Executor;
+  clock(): Millis;
+  /** Of one host; undefined for that of Node. */
+  alarm(): Alarm | undefined;
+  /** Something that happens in a turn of the event loop. */
+  turn(happen: () => void): void;
+  /** In a turn of its own, soon. */
+  later(happen: () => void): void;
+  run(forMs: Millis): void;
+  close(): void;
+}
+
+/** Time that is never late, and can be moved from event to event. */
+export class FakeWorld implements World {
+  readonly time = new FakeTime();
+  readonly executor = new ClockedExecutor(this.time);
+
+  clock(): Millis {
+    return this.time.now;
+  }
+
+  alarm(): Alarm {
+    return this.time.alarm();
+  }
+
+  turn(happen: () => void): void {
+    this.time.turn(happen);
+  }
+
+  later(happen: () => void): void {
+    this.time.at(this.time.now, happen);
+  }
+
+  run(forMs: Millis): void {
+    const until = this.time.now + forMs;
+    while (this.time.nextAt <= until) this.time.happenNext();
+    this.time.now = until;
+  }
+
+  close(): void {}
+}
+
+/** What the daemons use, on Node's own timers as vitest fakes them: whole milliseconds, and none at once. */
+export class NodeWorld implements World {
+  readonly executor = new SleepExecutor();
+
+  constructor() {
+    vi.useFakeTimers({
+      toFake: [
+        'setTimeout',
+        'clearTimeout',
+        'setImmediate',
+        'clearImmediate',
+        'queueMicrotask',
+        'performance',
+      ],
+    });
+  }
+
+  clock(): Millis {
+    return performance.now();
+  }
+
+  alarm(): undefined {}
+
+  turn(happen: () => void): void {
+    happen();
+    vi.runAllTicks();
+  }
+
+  later(happen: () => void): void {
+    setImmediate(happen);
+  }
+
+  run(forMs: Millis): void {
+    vi.advanceTimersByTime(forMs);
+  }
+
+  close(): void {
+    vi.useRealTimers();
+  }
+}
