@@ -2,7 +2,8 @@ import type { Context } from './context.js';
 import { InterruptedError } from './failure.js';
 
 /**
- * Work that Ctrl-C cuts short: whatever it fails of then, the error says how far it had come.
+ * Work that Ctrl-C cuts short: whatever it fails of then, the error says how far it had come. What is done
+ * nevertheless is done.
  *
  * @param reached asked only then
  */
@@ -12,9 +13,7 @@ export async function untilInterrupted<T>(
   reached: () => string,
 ): Promise<T> {
   try {
-    const result = await work();
-    context.interrupted.throwIfAborted();
-    return result;
+    return await work();
   } catch (error) {
     if (!context.interrupted.aborted) throw error;
     throw new InterruptedError(reached());

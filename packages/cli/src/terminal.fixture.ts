@@ -9,12 +9,23 @@ export interface RunHere {
 /** Runs a command line in this process, away from its terminal and its environment. */
 export async function runHere(
   argv: readonly string[],
-  { environment = {}, cwd = process.cwd() }: { environment?: Record<string, string>; cwd?: string } = {},
+  {
+    environment = {},
+    cwd = process.cwd(),
+    interruptAt,
+  }: {
+    readonly environment?: Record<string, string>;
+    readonly cwd?: string;
+    /** Ctrl-C is pressed as soon as this stands on stderr. */
+    readonly interruptAt?: string;
+  } = {},
 ): Promise<RunHere> {
   const written = { stdout: '', stderr: '' };
+  const interrupt = new AbortController();
   const stream = (name: 'stdout' | 'stderr') => ({
     write: (text: string | Uint8Array) => {
       written[name] += typeof text === 'string' ? text : Buffer.from(text).toString();
+      if (interruptAt !== undefined && written.stderr.includes(interruptAt)) interrupt.abort('SIGINT');
     },
   });
   const exitCode = await run(argv, {
@@ -23,7 +34,7 @@ export async function runHere(
     stdin: (async function* () {})(),
     environment,
     cwd,
-    interrupted: new AbortController().signal,
+    interrupted: interrupt.signal,
   });
   return { exitCode, ...written };
 }

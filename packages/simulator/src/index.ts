@@ -1,8 +1,9 @@
+export type { CounterReading } from './counter-log.js';
 export { EventHeap } from './event-heap.js';
 export {
   checkProfile,
+  type MeasuredMessage,
   type MeasuredProfile,
-  type MeasuredRoute,
   type NetworkModel,
   PROFILE_SCHEMA,
   parseNetwork,

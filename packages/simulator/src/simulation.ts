@@ -1,5 +1,6 @@
 import type { ClusterSettings, JobSpec, MessageType, Millis, Resources } from '@goshawk/core';
 import type { Job } from '@goshawk/scheduler';
+import { CounterLog, type CounterReading, queuedEntries } from './counter-log.js';
 import type { NetworkModel } from './network/index.js';
 import { VirtualCluster, type VirtualClusterOptions } from './virtual-cluster.js';
 
@@ -19,8 +20,7 @@ export interface SimulationOptions {
   readonly schedulers: number;
   readonly settings: ClusterSettings;
   readonly seed: number | string;
-  /** Of every message, one way; in place of `network`. */
-  readonly networkDelayMs?: Millis;
+  /** Default: 0.5 ms a message. */
   readonly network?: NetworkModel;
   /** A witness to all that the machines do. */
   readonly observe?: NonNullable<VirtualClusterOptions['observe']>;
@@ -59,6 +59,9 @@ const SLICE_EVENTS = 65_536;
 export class Simulation<J extends SimulatedJob = SimulatedJob> {
   readonly #cluster: VirtualCluster;
   readonly #schedulers: number;
+  readonly #log: CounterLog;
+  readonly #steals: boolean;
+  readonly #knowsQueues: boolean;
   /** Under way, by the owner's job object. */
   readonly #underway = new Map<Job, { index: number; job: J }>();
   #ended: SimulatedEnd<J>[] = [];
@@ -68,10 +71,12 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
 
   constructor(options: SimulationOptions) {
     this.#schedulers = options.schedulers;
-    const { networkDelayMs, network = { kind: 'constant', delayMs: networkDelayMs ?? 0.5 } } = options;
+    const { preset, cancel } = options.settings.policy;
+    this.#steals = preset.stealing;
+    this.#log = new CounterLog(this.#steals ? options.workers : 0);
+    this.#knowsQueues = cancel === 'lazy';
     this.#cluster = new VirtualCluster({
       ...options,
-      network,
       onJobEnd: (job, now) => this.#jobEnded(job, now),
     });
   }
@@ -90,11 +95,16 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
       latest = job.submitMs;
       const arrivesAt = SETTLING_MS + job.submitMs;
       while (this.#advance(arrivesAt)) yield this.#takeEnded();
+      this.#readIfDue();
       this.#cluster.run(arrivesAt);
       this.#submit(job);
       if (this.#ended.length >= BATCH) yield this.#takeEnded();
     }
-    while (this.#finish()) yield this.#takeEnded();
+    while (this.#finish()) {
+      this.#readIfDue();
+      yield this.#takeEnded();
+    }
+    this.#read();
     yield this.#takeEnded();
   }
 
@@ -122,12 +132,36 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
 
   get steals(): { attempts: number; successes: number; probesMoved: number } {
     const sum = { attempts: 0, successes: 0, probesMoved: 0 };
+    if (!this.#steals) return sum;
     for (const { counters } of this.#cluster.workers) {
       sum.attempts += counters.stealAttempts;
       sum.successes += counters.stealSuccesses;
       sum.probesMoved += counters.probesMoved;
     }
     return sum;
+  }
+
+  /** What was counted by then, now and then in the course of the run, and at its end. */
+  get readings(): readonly CounterReading[] {
+    return this.#log.readings;
+  }
+
+  #readIfDue(): void {
+    if (this.#log.isDue(this.now, this.events)) this.#read();
+  }
+
+  #read(): void {
+    const { attempts, successes, probesMoved } = this.steals;
+    this.#log.add(
+      {
+        atMs: this.now,
+        stealAttempts: attempts,
+        stealSuccesses: successes,
+        probesMoved,
+        queuedEntries: this.#knowsQueues ? queuedEntries(this.messages) : undefined,
+      },
+      this.events,
+    );
   }
 
   /** Makes a slice of what happens up to a time happen. @returns whether there is more of it */

@@ -100,8 +100,8 @@ export class VirtualCluster {
     const network = options.network ?? DEFAULT_NETWORK;
     this.#delayMs = network.kind === 'constant' ? network.delayMs : Number.NaN;
     const firstWorker = 1 + options.schedulers;
-    const layout = { firstScheduler: 1, firstWorker, firstOther: firstWorker + options.workers };
-    this.#delays = delaysOf(network, layout, random.fork('network'));
+    const workers = { first: firstWorker, count: options.workers };
+    this.#delays = delaysOf(network, workers, random.fork('network'));
 
     this.centralAddress = this.#nextAddress();
     this.central = this.#newCentral(random.fork('central'));
@@ -267,7 +267,8 @@ export class VirtualCluster {
   }
 
   #postDrawn(delays: Delays, from: Address, to: Address, message: Message): void {
-    const at = this.#order.arrival(from, to, this.#now + delays.messageMs(from, to), this.#now);
+    const drawn = this.#now + delays.messageMs(from, to, message.type);
+    const at = this.#order.arrival(from, to, drawn, this.#now);
     this.#heap.push(at, this.#sequence++, EventKind.message, to, from, 0, message);
   }
 

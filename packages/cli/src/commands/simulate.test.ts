@@ -305,6 +305,20 @@ describe('simulate takes', () => {
   });
 });
 
+it('a report that is interrupted is not written, and the one that was there stays', async () => {
+  const report = join(folder, 'interrupted.html');
+  await writeFile(report, 'old');
+  const args = ['simulate', await trOf('0 1 5 5'), '--workers', '5', '--report', report, '--json'];
+  const { exitCode, stdout, stderr } = await runHere([...args, '--parallel', '1'], {
+    interruptAt: 'writing the report',
+  });
+  expect(exitCode).toBe(130);
+  expect(stdout).toBe('');
+  expect(stderr).toContain('interrupted: everything was simulated, but the report was still being written');
+  expect(await readFile(report, 'utf8')).toBe('old');
+  expect(await readdir(folder)).not.toContainEqual(expect.stringContaining('partial'));
+});
+
 describe('a simulated job', () => {
   const staged = {
     submitSeconds: 0,

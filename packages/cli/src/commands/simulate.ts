@@ -7,6 +7,7 @@ import type { Context } from '../context.js';
 import { untilInterrupted } from '../interruption.js';
 import { counted } from '../jobs/words.js';
 import { checkReportFile, writeReportFile } from '../replay/report-file.js';
+import { networkOf } from '../simulate/network.js';
 import { SIMULATE_OPTIONS, type SimulateOptions } from '../simulate/options.js';
 import { checkOptions, partitionNote, planRuns, type Sizing, sizeOf } from '../simulate/plan.js';
 import type { RunOutcome, RunRequest } from '../simulate/request.js';
@@ -32,11 +33,12 @@ export const simulateCommand = defineCommand({
   async run(context, options, { words }) {
     const workload = words[0]!;
     checkOptions(options);
+    const network = networkOf(options, context.cwd);
     const report = options.report === undefined ? undefined : resolve(context.cwd, options.report);
     if (report !== undefined) await checkReportFile(report, workload);
     const surveyed = await surveyShown(context, workload);
     const sizing = sizeOf(options, surveyed);
-    const requests = planRuns(options, surveyed, sizing);
+    const requests = planRuns(options, surveyed, sizing, network);
     announce(context, surveyed, sizing, requests);
     const source = sourceOf(workload, surveyed);
     const outcomes = await performShown(context, requests, source, options);

@@ -41,7 +41,12 @@ export const SIMULATE_OPTIONS = {
     describe:
       'work submitted over what the slots can do meanwhile: picks the workers, or with --workers scales arrivals',
   },
-  networkDelay: { type: 'duration', default: '0.5ms', describe: 'what a message takes, one way' },
+  networkDelay: {
+    type: 'text',
+    default: '0.5ms',
+    describe:
+      'what a message takes, one way: 0.5ms, normal:0.5ms,0.1ms (mean and deviation), measured:FILE.json',
+  },
   estimator: {
     type: 'text',
     default: 'oracle',

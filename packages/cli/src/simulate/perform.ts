@@ -5,6 +5,7 @@ import { type SimulatedEnd, type SimulatedJob, Simulation } from '@goshawk/simul
 import { type Jobs, jobSpecOf, meanOf } from '@goshawk/traces';
 import { estimateOf, parseEstimator } from '../replay/estimates.js';
 import { EffectsHash } from './effects-hash.js';
+import { messageTimesOf } from './message-times.js';
 import type { JobTimes, RunOutcome, RunProgress, RunRequest } from './request.js';
 
 /** Between two looks at the clock, two progress reports, and two chances to be interrupted. ms */
@@ -34,7 +35,11 @@ export async function perform(
     ...(effects === undefined ? {} : { observe: effects.observe }),
     settings: { policy: request.policy, timings: RELIABLE_TIMINGS },
   });
-  const tally = new RunTally({ policy: request.policy.policy, totalSlots: request.workers * request.slots });
+  const tally = new RunTally({
+    policy: request.policy.policy,
+    totalSlots: request.workers * request.slots,
+    messageTimes: messageTimesOf(request.network),
+  });
   const jobTimes = request.wantsJobTimes ? noJobTimes(request.jobs) : undefined;
   const startedAt = performance.now();
   let pausedAt = startedAt;
@@ -45,8 +50,11 @@ export async function perform(
   for await (const ended of simulation.run(arrivals(request, jobs))) {
     jobsDone += ended.length;
     for (const end of ended) {
-      if (!isCounted(end, request)) continue;
       const result = resultOf(end, request.policy.cutoffMs);
+      if (!isCounted(end, request)) {
+        tally.addUncounted(result);
+        continue;
+      }
       tally.add(result);
       if (jobTimes !== undefined) noteJobTime(jobTimes, end.index, result);
       attempts += end.attempts;
@@ -73,6 +81,11 @@ export async function perform(
     events: simulation.events,
     wallSeconds,
     peakRssBytes: process.resourceUsage().maxRSS * 1_024,
+    readings: simulation.readings.map(({ atMs, queuedEntries, ...counted }) => ({
+      ...counted,
+      seconds: seconds(atMs),
+      ...(queuedEntries === undefined ? {} : { queuedEntries }),
+    })),
   });
   const hashed = effects === undefined ? {} : { effectsHash: effects.digest() };
   const outcome = { run: { ...run, tasks: { ...run.tasks, attempts }, ...hashed }, series };

@@ -1,4 +1,5 @@
 import { InputError, LIMITS, type PolicySettings } from '@goshawk/core';
+import type { NetworkModel } from '@goshawk/simulator';
 import { parseEstimator } from '../replay/estimates.js';
 import { policyNames, policyRecord, policySettings, type WorkloadFacts } from '../settings.js';
 import { capacityOf } from './capacity.js';
@@ -60,7 +61,12 @@ export function checkOptions(options: SimulateOptions): void {
 const NO_FACTS: WorkloadFacts = { divisor: 1, meanP90Ms: 0, shareBelow: () => 0 };
 
 /** One request for each policy and seed, policies first. */
-export function planRuns(options: SimulateOptions, survey: Survey, sizing: Sizing): RunRequest[] {
+export function planRuns(
+  options: SimulateOptions,
+  survey: Survey,
+  sizing: Sizing,
+  network: NetworkModel,
+): RunRequest[] {
   const { workers, arrivalFactor } = sizing;
   const capacity = capacityOf(options);
   survey.demands.check(capacity);
@@ -75,14 +81,14 @@ export function planRuns(options: SimulateOptions, survey: Survey, sizing: Sizin
       capacity,
       schedulers: options.schedulers,
       seed: options.seed + i,
-      networkDelayMs: options.networkDelay,
+      network,
       estimator: options.estimator,
       firstSubmitSeconds: survey.firstSubmitSeconds,
       arrivalFactor,
       countedSeconds,
       jobs: survey.record.jobs,
       wantsEffectsHash: options.effectsHash,
-      options: optionsRecord(options, policy, sizing, options.seed + i),
+      options: optionsRecord(options, policy, sizing, network, options.seed + i),
     }));
   });
 }
@@ -133,6 +139,7 @@ function optionsRecord(
   options: SimulateOptions,
   policy: PolicySettings,
   sizing: Sizing,
+  network: NetworkModel,
   seed: number,
 ): RunRequest['options'] {
   return {
@@ -144,7 +151,7 @@ function optionsRecord(
     arrivalFactor: sizing.arrivalFactor,
     seed,
     estimator: options.estimator,
-    networkDelay: options.networkDelay / 1_000,
+    networkDelay: network.kind === 'constant' ? network.delayMs / 1_000 : options.networkDelay,
     warmUp: options.warmUp / 1_000,
     coolDown: options.coolDown / 1_000,
     ...policyRecord(policy),

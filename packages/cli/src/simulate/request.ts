@@ -1,5 +1,6 @@
 import type { PolicySettings, Resources } from '@goshawk/core';
 import type { OptionValues, Run, RunSeries } from '@goshawk/report';
+import type { NetworkModel } from '@goshawk/simulator';
 import type { PackedJobs } from '@goshawk/traces';
 
 /** One run, as plain data: beside the jobs, a thread needs nothing else. */
@@ -11,7 +12,7 @@ export interface RunRequest {
   readonly capacity: Resources;
   readonly schedulers: number;
   readonly seed: number;
-  readonly networkDelayMs: number;
+  readonly network: NetworkModel;
   readonly estimator: string;
   /** The workload's time begins here. */
   readonly firstSubmitSeconds: number;

@@ -33,6 +33,7 @@ export async function performAll(
   let next = 0;
   const lane = async (): Promise<void> => {
     while (next < requests.length) {
+      stop.throwIfAborted();
       const index = next++;
       const input = { request: requests[index]!, source };
       const report = (progress: RunProgress): void => onProgress(index, progress);

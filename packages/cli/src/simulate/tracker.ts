@@ -38,6 +38,7 @@ export class RunsTracker {
    */
   whereItStood(lost = 'nothing was written'): string {
     const underway = [...this.#latest]
+      .sort(([a], [b]) => a - b)
       .filter(([index, { jobsDone }]) => jobsDone < this.#requests[index]!.jobs)
       .map(([index, { simulatedSeconds }]) => `${this.#nameOf(index)} at ${seconds(simulatedSeconds)}`);
     const where = underway.length === 0 ? '' : `, ${underway.join(', ')} of simulated time`;

@@ -1,4 +1,4 @@
-import type { Address, Millis } from '@goshawk/core';
+import type { Address, MessageType, Millis } from '@goshawk/core';
 import type { MeasuredProfile } from './profile.js';
 
 /** What the network, and the processes at its ends, do to time. Plain data: a thread can be handed it. */
@@ -29,7 +29,7 @@ export interface MeasuredNetwork {
 /** The random times of one simulation. */
 export interface Delays {
   /** What a message takes, one way. */
-  messageMs(from: Address, to: Address): Millis;
+  messageMs(from: Address, to: Address, type: MessageType): Millis;
   /** How late a task that sleeps ends. */
   sleepLateMs(): Millis;
   /** How late a machine's timer fires. */
@@ -40,9 +40,8 @@ export interface Delays {
   newsMs(): Millis;
 }
 
-/** Where the parties of a cluster are found: central, then the schedulers, the workers, and all others. */
-export interface PartyLayout {
-  readonly firstScheduler: number;
-  readonly firstWorker: number;
-  readonly firstOther: number;
+/** The addresses of a cluster's workers, which follow each other. */
+export interface WorkerRange {
+  readonly first: number;
+  readonly count: number;
 }

@@ -1,8 +1,8 @@
-import { type Address, Random } from '@goshawk/core';
+import { type Address, type MessageType, Random } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
-import { delaysOf, type MeasuredProfile, type NetworkModel, type PartyLayout } from './index.js';
+import { delaysOf, type MeasuredProfile, type NetworkModel, type WorkerRange } from './index.js';
 
-const LAYOUT: PartyLayout = { firstScheduler: 1, firstWorker: 3, firstOther: 13 };
+const WORKERS: WorkerRange = { first: 3, count: 10 };
 const CENTRAL = 0 as Address;
 const SCHEDULER = 1 as Address;
 const worker = (number: number): Address => (3 + number) as Address;
@@ -11,10 +11,10 @@ const PROFILE: MeasuredProfile = {
   schema: 'goshawk.delays/1',
   workersPerProcess: 5,
   messages: [
-    { from: 'worker', to: 'worker', sameProcess: true, ms: [0.01, 0.02] },
-    { from: 'worker', to: 'worker', sameProcess: false, ms: [0.3] },
-    { from: 'worker', to: 'scheduler', sameProcess: false, ms: [0.4] },
-    { from: 'scheduler', to: 'worker', sameProcess: false, ms: [0.5] },
+    { type: 'steal', sameProcess: true, ms: [0.01, 0.02] },
+    { type: 'steal', sameProcess: false, ms: [0.3] },
+    { type: 'ask', sameProcess: false, ms: [0.4] },
+    { type: 'bind', sameProcess: false, ms: [0.5] },
   ],
   sleepLateMs: [0.7, 0.8],
   timerLateMs: [1, 2, 3],
@@ -23,7 +23,7 @@ const PROFILE: MeasuredProfile = {
 };
 
 function delays(model: NetworkModel, seed = 1) {
-  return delaysOf(model, LAYOUT, Random.seeded(seed))!;
+  return delaysOf(model, WORKERS, Random.seeded(seed))!;
 }
 
 function draw(count: number, one: () => number): number[] {
@@ -35,7 +35,7 @@ describe('normal delays', () => {
 
   test('have the mean and the deviation that are asked for', () => {
     const normal = delays(model);
-    const drawn = draw(20_000, () => normal.messageMs(CENTRAL, SCHEDULER));
+    const drawn = draw(20_000, () => normal.messageMs(CENTRAL, SCHEDULER, 'place'));
     const mean = drawn.reduce((sum, ms) => sum + ms, 0) / drawn.length;
     const variance = drawn.reduce((sum, ms) => sum + (ms - mean) ** 2, 0) / drawn.length;
     expect(mean).toBeCloseTo(0.5, 2);
@@ -44,12 +44,14 @@ describe('normal delays', () => {
 
   test('are never below the least one, even where half of them would be', () => {
     const cut = delays({ ...model, leastMs: 0.5 });
-    expect(Math.min(...draw(10_000, () => cut.messageMs(CENTRAL, SCHEDULER)))).toBeGreaterThanOrEqual(0.5);
+    expect(
+      Math.min(...draw(10_000, () => cut.messageMs(CENTRAL, SCHEDULER, 'place'))),
+    ).toBeGreaterThanOrEqual(0.5);
   });
 
   test('of no deviation are constant, and nothing else is late', () => {
     const still = delays({ ...model, deviationMs: 0 });
-    expect(still.messageMs(CENTRAL, SCHEDULER)).toBe(0.5);
+    expect(still.messageMs(CENTRAL, SCHEDULER, 'place')).toBe(0.5);
     expect([still.sleepLateMs(), still.timerLateMs(), still.submissionMs(), still.newsMs()]).toEqual([
       0, 0, 0, 0,
     ]);
@@ -58,7 +60,7 @@ describe('normal delays', () => {
   test('follow from the seed', () => {
     const some = (seed: number) => {
       const normal = delays(model, seed);
-      return draw(10, () => normal.messageMs(CENTRAL, SCHEDULER));
+      return draw(10, () => normal.messageMs(CENTRAL, SCHEDULER, 'place'));
     };
     expect(some(7)).toEqual(some(7));
     expect(some(7)).not.toEqual(some(8));
@@ -67,24 +69,24 @@ describe('normal delays', () => {
 
 describe('measured delays', () => {
   const measured = delays({ kind: 'measured', profile: PROFILE });
-  const seen = (from: Address, to: Address) => [
-    ...new Set(draw(200, () => measured.messageMs(from, to)).sort((a, b) => a - b)),
+  const seen = (from: Address, to: Address, type: MessageType) => [
+    ...new Set(draw(200, () => measured.messageMs(from, to, type)).sort((a, b) => a - b)),
   ];
 
-  test('are drawn from the distribution of who sends to whom', () => {
-    expect(seen(worker(0), SCHEDULER)).toEqual([0.4]);
-    expect(seen(SCHEDULER, worker(0))).toEqual([0.5]);
+  test('are drawn from the distribution of the type of message', () => {
+    expect(seen(worker(0), SCHEDULER, 'ask')).toEqual([0.4]);
+    expect(seen(SCHEDULER, worker(0), 'bind')).toEqual([0.5]);
   });
 
   test('tell workers of one process from workers of two', () => {
-    expect(seen(worker(0), worker(4))).toEqual([0.01, 0.02]);
-    expect(seen(worker(4), worker(5))).toEqual([0.3]);
-    expect(seen(worker(9), worker(5))).toEqual([0.01, 0.02]);
+    expect(seen(worker(0), worker(4), 'steal')).toEqual([0.01, 0.02]);
+    expect(seen(worker(4), worker(5), 'steal')).toEqual([0.3]);
+    expect(seen(worker(9), worker(5), 'steal')).toEqual([0.01, 0.02]);
   });
 
   test('where nothing was measured are drawn from all that was', () => {
-    expect(seen(CENTRAL, SCHEDULER)).toEqual([0.01, 0.02, 0.3, 0.4, 0.5]);
-    expect(seen(13 as Address, SCHEDULER)).toEqual([0.01, 0.02, 0.3, 0.4, 0.5]);
+    expect(seen(worker(0), worker(9), 'stolen')).toEqual([0.01, 0.02, 0.3, 0.4, 0.5]);
+    expect(seen(13 as Address, CENTRAL, 'place')).toEqual([0.01, 0.02, 0.3, 0.4, 0.5]);
   });
 
   test('make all values of a list equally likely', () => {
@@ -100,5 +102,5 @@ describe('measured delays', () => {
 });
 
 test('constant delays draw nothing', () => {
-  expect(delaysOf({ kind: 'constant', delayMs: 0.5 }, LAYOUT, Random.seeded(1))).toBeUndefined();
+  expect(delaysOf({ kind: 'constant', delayMs: 0.5 }, WORKERS, Random.seeded(1))).toBeUndefined();
 });

@@ -19,7 +19,7 @@ const WILD: NetworkModel = { kind: 'normal', meanMs: 5, deviationMs: 20, leastMs
 const PROFILE: MeasuredProfile = {
   schema: 'goshawk.delays/1',
   workersPerProcess: 5,
-  messages: [{ from: 'worker', to: 'worker', sameProcess: true, ms: [0.01, 3, 40] }],
+  messages: [{ type: 'steal', sameProcess: true, ms: [0.01, 3, 40] }],
   sleepLateMs: [],
   timerLateMs: [],
   submissionMs: [],

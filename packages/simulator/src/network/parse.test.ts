@@ -5,7 +5,7 @@ import { parseNetwork } from './index.js';
 const PROFILE = {
   schema: 'goshawk.delays/1',
   workersPerProcess: 25,
-  messages: [{ from: 'worker', to: 'worker', sameProcess: false, ms: [0.1, 0.2] }],
+  messages: [{ type: 'steal', sameProcess: false, ms: [0.1, 0.2] }],
   sleepLateMs: [0.5],
   timerLateMs: [],
   submissionMs: [],
@@ -72,7 +72,7 @@ describe('one line says what is wrong', () => {
   });
 
   const { messages } = PROFILE;
-  const [route] = messages;
+  const [steal] = messages;
   test.each<[name: string, file: unknown, message: string]>([
     ['no JSON', '{', 'd.json: not JSON: '],
     ['a list', [], 'd.json: not an object'],
@@ -83,22 +83,22 @@ describe('one line says what is wrong', () => {
       { ...PROFILE, workersPerProcess: 0 },
       'd.json: workersPerProcess is not a whole number above 0',
     ],
-    ['no routes', { ...PROFILE, messages: [] }, 'd.json: messages is not a list of routes'],
-    ['a route that is none', { ...PROFILE, messages: [7] }, 'd.json: messages[0] is not an object'],
+    ['no messages', { ...PROFILE, messages: [] }, 'd.json: messages is no list of delays'],
+    ['a message that is none', { ...PROFILE, messages: [7] }, 'd.json: messages[0] is not an object'],
     [
-      'an unknown role',
-      { ...PROFILE, messages: [route, { ...route, to: 'boss' }] },
-      'd.json: messages[1].to is none of central, scheduler, worker',
+      'an unknown message',
+      { ...PROFILE, messages: [steal, { ...steal, type: 'rob' }] },
+      'd.json: messages[1].type: no message is called "rob"',
     ],
     [
       'no word of processes',
-      { ...PROFILE, messages: [{ ...route, sameProcess: 1 }] },
+      { ...PROFILE, messages: [{ ...steal, sameProcess: 1 }] },
       'd.json: messages[0].sameProcess is neither true nor false',
     ],
-    ['nothing measured', { ...PROFILE, messages: [{ ...route, ms: [] }] }, 'd.json: messages[0].ms is empty'],
+    ['nothing measured', { ...PROFILE, messages: [{ ...steal, ms: [] }] }, 'd.json: messages[0].ms is empty'],
     [
       'text for a number',
-      { ...PROFILE, messages: [{ ...route, ms: ['1'] }] },
+      { ...PROFILE, messages: [{ ...steal, ms: ['1'] }] },
       'd.json: messages[0].ms holds "1", which is no time',
     ],
     ['a negative time', { ...PROFILE, newsMs: [-1] }, 'd.json: newsMs holds -1, which is no time'],

@@ -1,4 +1,4 @@
-import { InputError, type Millis, type Role } from '@goshawk/core';
+import { InputError, MESSAGE_TYPES, type MessageType, type Millis } from '@goshawk/core';
 
 /**
  * What messages, sleeps and timers of a live cluster were seen to take, as `bench/fidelity --save-delays`
@@ -6,7 +6,7 @@ import { InputError, type Millis, type Role } from '@goshawk/core';
  *
  *     { "schema": "goshawk.delays/1",
  *       "workersPerProcess": 25,
- *       "messages": [ { "from": "worker", "to": "worker", "sameProcess": true, "ms": [0.004, 0.006, …] }, … ],
+ *       "messages": [ { "type": "steal", "sameProcess": true, "ms": [0.004, 0.006, …] }, … ],
  *       "sleepLateMs": [0.1, 0.4, …],
  *       "timerLateMs": [0.2, 0.7, …],
        "submissionMs": [0.5, 0.6, …],
@@ -22,8 +22,8 @@ export interface MeasuredProfile {
   readonly schema: typeof PROFILE_SCHEMA;
   /** Workers that share a process, and so its one thread: neighbours by number. */
   readonly workersPerProcess: number;
-  /** By who sends to whom; those that are not named are drawn from all others together. */
-  readonly messages: readonly MeasuredRoute[];
+  /** Types that are not named are drawn from all others together. */
+  readonly messages: readonly MeasuredMessage[];
   /** How late tasks that sleep end. Empty: not at all. */
   readonly sleepLateMs: readonly Millis[];
   /** How late timers fire. Empty: not at all. */
@@ -34,18 +34,15 @@ export interface MeasuredProfile {
   readonly newsMs: readonly Millis[];
 }
 
-export interface MeasuredRoute {
-  readonly from: Role;
-  readonly to: Role;
-  /** Between two workers of one process, which no socket lies between. */
+export interface MeasuredMessage {
+  readonly type: MessageType;
+  /** Between two workers of one process: no socket lies between them. */
   readonly sameProcess: boolean;
   readonly ms: readonly Millis[];
 }
 
 export const PROFILE_SCHEMA = 'goshawk.delays/1';
 
-/** Of the parties that are simulated; clients are not. */
-const ROLES: readonly Role[] = ['central', 'scheduler', 'worker'];
 const VALUES_MAX = 100_000;
 
 /**
@@ -66,9 +63,9 @@ export function checkProfile(value: unknown, what: string): MeasuredProfile {
   if (!Number.isSafeInteger(workersPerProcess) || (workersPerProcess as number) < 1) {
     refuse('workersPerProcess is not a whole number above 0');
   }
-  if (!Array.isArray(messages) || messages.length === 0) return refuse('messages is not a list of routes');
-  messages.forEach((route: unknown, i) => {
-    const problem = problemOfRoute(route);
+  if (!Array.isArray(messages) || messages.length === 0) return refuse('messages is no list of delays');
+  messages.forEach((message: unknown, i) => {
+    const problem = problemOfMessage(message);
     if (problem !== undefined) refuse(`messages[${i}]${problem}`);
   });
   for (const name of ['sleepLateMs', 'timerLateMs', 'submissionMs', 'newsMs'] as const) {
@@ -78,16 +75,16 @@ export function checkProfile(value: unknown, what: string): MeasuredProfile {
   return profile as unknown as MeasuredProfile;
 }
 
-function problemOfRoute(value: unknown): string | undefined {
-  const route = recordOf(value);
-  if (route === undefined) return ' is not an object';
-  for (const end of ['from', 'to'] as const) {
-    if (!ROLES.includes(route[end] as Role)) return `.${end} is none of ${ROLES.join(', ')}`;
-  }
-  if (typeof route.sameProcess !== 'boolean') return '.sameProcess is neither true nor false';
-  const problem = problemOfDistribution(route.ms);
+function problemOfMessage(value: unknown): string | undefined {
+  const message = recordOf(value);
+  if (message === undefined) return ' is not an object';
+  const { type, sameProcess, ms } = message;
+  if (!MESSAGE_TYPES.includes(type as MessageType))
+    return `.type: no message is called ${JSON.stringify(type)}`;
+  if (typeof sameProcess !== 'boolean') return '.sameProcess is neither true nor false';
+  const problem = problemOfDistribution(ms);
   if (problem !== undefined) return `.ms ${problem}`;
-  return (route.ms as unknown[]).length === 0 ? '.ms is empty' : undefined;
+  return (ms as unknown[]).length === 0 ? '.ms is empty' : undefined;
 }
 
 function problemOfDistribution(values: unknown): string | undefined {

@@ -1,0 +1,112 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Comparison, Run } from '@goshawk/report';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Finished, runGoshawk, startGoshawk } from '../goshawk-process.fixture.js';
+
+let folder = '';
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'goshawk-simulate-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+type HashedRun = Run & { readonly effectsHash: string };
+
+describe('a simulation is a function of its workload, its options and its seed', () => {
+  const SMALL = ['simulate', 'google-like:jobs=120,seed=5', '--workers', '150', '--policy', 'hawk,sparrow'];
+
+  /** What it printed, without what the machine and its other work decide. */
+  async function simulated(...args: string[]): Promise<{ text: string; runs: readonly HashedRun[] }> {
+    const { exitCode, stdout } = await runGoshawk([...SMALL, ...args, '--json', '--quiet', '--effects-hash']);
+    expect(exitCode).toBe(0);
+    const measured = new Set(['wallSeconds', 'eventsPerSecond', 'peakRssBytes']);
+    const text = JSON.stringify(JSON.parse(stdout), (name, value: unknown) =>
+      measured.has(name) ? undefined : value,
+    );
+    return { text, runs: (JSON.parse(text) as Comparison).runs as readonly HashedRun[] };
+  }
+
+  it('the same for one seed, with all that its machines did; another for another', async () => {
+    const first = await simulated('--seed', '7');
+    expect((await simulated('--seed', '7')).text).toBe(first.text);
+    const other = await simulated('--seed', '8');
+    const hashes = [...first.runs, ...other.runs].map(({ effectsHash }) => effectsHash);
+    expect(hashes.every((hash) => /^[0-9a-f]{64}$/.test(hash))).toBe(true);
+    expect(new Set(hashes).size).toBe(4);
+  });
+
+  it('the same in however many threads, and the same as each of its seeds by itself', async () => {
+    const [one, two, four] = await Promise.all(
+      ['1', '2', '4'].map((parallel) => simulated('--seeds', '3', '--parallel', parallel)),
+    );
+    expect(two!.text).toBe(one!.text);
+    expect(four!.text).toBe(one!.text);
+    const alone: HashedRun[] = [];
+    for (const seed of ['1', '2', '3']) alone.push(...(await simulated('--seed', seed)).runs);
+    const bySeed = (runs: readonly HashedRun[]) =>
+      runs.toSorted((a, b) => a.policy.localeCompare(b.policy) || a.seed - b.seed);
+    expect(JSON.stringify(bySeed(one!.runs))).toBe(JSON.stringify(bySeed(alone)));
+  });
+});
+
+describe('Ctrl-C ends a simulation with one line that says how far it came, and leaves nothing', () => {
+  /** Interrupts it as soon as it says something. */
+  async function interrupt(args: readonly string[], when: RegExp): Promise<Finished> {
+    const report = join(folder, 'interrupted.html');
+    const all = ['simulate', ...args, '--json', '--progress', 'plain', '--report', report];
+    const simulation = startGoshawk(all);
+    await simulation.says(when);
+    simulation.kill('SIGINT');
+    return simulation.finished;
+  }
+
+  /** What it says after it was interrupted in time. */
+  async function interrupted(args: readonly string[], when: RegExp): Promise<string> {
+    const { exitCode, stdout, stderr } = await interrupt(args, when);
+    expect(exitCode, stderr).toBe(130);
+    expect(stdout).toBe('');
+    expect(await readdir(folder)).toEqual([]);
+    const last = JSON.parse(stderr.trimEnd().split('\n').at(-1)!) as { code: string; message: string };
+    expect(last.code).toBe('interrupted');
+    return last.message;
+  }
+
+  it('while the workload is surveyed', async () => {
+    expect(await interrupted(['google-like:jobs=9000000'], /^surveying jobs: /m)).toMatch(
+      /^interrupted: the workload was still being read \([\d,]+ jobs so far\); nothing was simulated$/,
+    );
+  });
+
+  it.each(['1', '2'])('while it is simulated, %s at a time', async (parallel) => {
+    const long = ['google-like:jobs=100000', '--policy', 'hawk,sparrow', '--parallel', parallel];
+    expect(await interrupted(long, /^simulating: [1-9]/m)).toMatch(
+      /^interrupted: [1-9][\d,]* of 200,000 jobs simulated(, (hawk|sparrow) at [\d,]+ s){1,2} of simulated time; nothing was written$/,
+    );
+  });
+
+  it('within a single job that takes long', async () => {
+    const trace = ['poisson:jobs=1,tasks=4000000', '--workers', '100', '--cutoff', '1e6'];
+    expect(await interrupted(trace, /^simulating: 0 of 1 \(0%\)/m)).toMatch(
+      /^interrupted: 0 of 1 job simulated, hawk at [\d,]+ s of simulated time; nothing was written$/,
+    );
+  });
+
+  it('while the report is written, which is then whole or not there', async () => {
+    const few = ['google-like:jobs=100', '--workers', '100', '--policy', 'hawk,sparrow,central,split'];
+    const { exitCode, stdout, stderr } = await interrupt(few, /^writing the report$/m);
+    if (exitCode === 130) {
+      expect(stdout).toBe('');
+      expect(stderr).toContain(
+        'interrupted: everything was simulated, but the report was still being written',
+      );
+      expect(await readdir(folder)).toEqual([]);
+    } else {
+      // It was faster than the signal.
+      expect(exitCode).toBe(0);
+      expect((JSON.parse(stdout) as Comparison).runs).toHaveLength(4);
+      expect(await readdir(folder)).toEqual(['interrupted.html']);
+      expect(await readFile(join(folder, 'interrupted.html'), 'utf8')).toMatch(/<\/html>\s*$/);
+    }
+  });
+});

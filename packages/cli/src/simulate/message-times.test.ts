@@ -1,0 +1,41 @@
+import { PROFILE_SCHEMA } from '@goshawk/simulator';
+import { expect, test } from 'vitest';
+import { messageTimesOf } from './message-times.js';
+
+const PROFILE = {
+  schema: PROFILE_SCHEMA,
+  workersPerProcess: 1,
+  sleepLateMs: [],
+  timerLateMs: [],
+  submissionMs: [],
+  newsMs: [],
+} as const;
+
+test('a round trip binds a task, and one way the news of its end comes', () => {
+  expect(messageTimesOf({ kind: 'constant', delayMs: 0.5 })).toEqual({ binding: 0.001, news: 0.0005 });
+  expect(messageTimesOf({ kind: 'normal', meanMs: 2, deviationMs: 1, leastMs: 0 })).toEqual({
+    binding: 0.004,
+    news: 0.002,
+  });
+});
+
+test('in a measured network each message has its own mean', () => {
+  const messages = [
+    { type: 'ask', sameProcess: false, ms: [1, 3] },
+    { type: 'bind', sameProcess: false, ms: [4] },
+    { type: 'ended', sameProcess: false, ms: [1, 2] },
+    { type: 'steal', sameProcess: true, ms: [100] },
+  ] as const;
+  expect(messageTimesOf({ kind: 'measured', profile: { ...PROFILE, messages } })).toEqual({
+    binding: 0.006,
+    news: 0.0015,
+  });
+});
+
+test('a message that was not measured takes what the others do', () => {
+  const messages = [{ type: 'steal', sameProcess: false, ms: [2, 4] }] as const;
+  expect(messageTimesOf({ kind: 'measured', profile: { ...PROFILE, messages } })).toEqual({
+    binding: 0.006,
+    news: 0.003,
+  });
+});

@@ -1,0 +1,29 @@
+import type { MessageType, Millis } from '@goshawk/core';
+import type { MessageTimes } from '@goshawk/report';
+import type { NetworkModel } from '@goshawk/simulator';
+
+/**
+ * What the messages around a task take in a network: to ask for it and be told, and to say that it has ended.
+ *
+ * @returns means, in seconds
+ */
+export function messageTimesOf(network: NetworkModel): MessageTimes {
+  const binding = meanMs(network, 'ask') + meanMs(network, 'bind');
+  return { binding: binding / 1_000, news: meanMs(network, 'ended') / 1_000 };
+}
+
+function meanMs(network: NetworkModel, type: MessageType): Millis {
+  switch (network.kind) {
+    case 'constant':
+      return network.delayMs;
+    case 'normal':
+      return network.meanMs;
+    case 'measured': {
+      const { messages } = network.profile;
+      const own = messages.filter((one) => one.type === type);
+      // As the network draws them.
+      const all = (own.length > 0 ? own : messages).flatMap(({ ms }) => ms);
+      return all.reduce((sum, ms) => sum + ms, 0) / all.length;
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import {
+  type ClusterSettings,
+  DEFAULT_POLICY,
+  type JobInput,
+  type Message,
+  type PolicySettings,
+  parseJobSpec,
+  RELIABLE_TIMINGS,
+} from '@goshawk/core';
+import { describe, expect, test } from 'vitest';
+import { CounterLog, queuedEntries } from './counter-log.js';
+import { Simulation } from './simulation.js';
+import { VirtualCluster } from './virtual-cluster.js';
+
+const CUTOFF_MS = 1_000;
+
+function settingsOf(policy: Partial<PolicySettings>): ClusterSettings {
+  return {
+    policy: { ...DEFAULT_POLICY, cutoffMs: CUTOFF_MS, stealRetry: 'never', cancel: 'lazy', ...policy },
+    timings: RELIABLE_TIMINGS,
+  };
+}
+
+/** Tasks that all take so long. */
+function jobOf(count: number, ms: number): JobInput {
+  return { tasks: Array.from({ length: count }, () => ({ sleep: ms })), estimate: ms };
+}
+
+describe('a reading is due', () => {
+  const reading = (atMs: number) => ({
+    atMs,
+    stealAttempts: 0,
+    stealSuccesses: 0,
+    probesMoved: 0,
+    queuedEntries: 0,
+  });
+
+  test('after 100 s, if enough has happened since the last to pay for it', () => {
+    const log = new CounterLog(5);
+    expect(log.isDue(100_000, 49)).toBe(false);
+    expect(log.isDue(99_999, 50)).toBe(false);
+    expect(log.isDue(100_000, 50)).toBe(true);
+    log.add(reading(123_000), 60);
+    expect(log.isDue(223_000, 109)).toBe(false);
+    expect(log.isDue(222_999, 110)).toBe(false);
+    expect(log.isDue(223_000, 110)).toBe(true);
+  });
+});
+
+describe('what waits in the queues', () => {
+  /** What the workers say themselves, asked one by one. */
+  function queuedByWorkers(cluster: VirtualCluster): () => number {
+    let sum = 0;
+    const client = cluster.addOutsider((_from, message: Message) => {
+      if (message.type === 'answer') sum += (message.value as { queued: number }).queued;
+    });
+    cluster.workerAddresses.forEach((worker, request) => {
+      cluster.send(client, worker, { type: 'readCounters', request });
+    });
+    return () => sum;
+  }
+
+  test('is known from the messages that were sent, short probes and placed tasks alike', () => {
+    const cluster = new VirtualCluster({ workers: 12, schedulers: 2, seed: 1, settings: settingsOf({}) });
+    cluster.submitAt(10, 0, parseJobSpec(jobOf(30, 5_000)));
+    cluster.submitAt(20, 1, parseJobSpec(jobOf(25, 700)));
+    cluster.submitAt(30, 0, parseJobSpec(jobOf(40, 700)));
+    const seen: number[] = [];
+    // Halfway between the instants at which tasks start, when nothing is on its way.
+    for (const at of [400, 1_100, 1_800, 2_500]) {
+      cluster.run(at);
+      const expected = queuedEntries(cluster.messages);
+      const asked = queuedByWorkers(cluster);
+      cluster.run(at + 5);
+      expect(asked()).toBe(expected);
+      seen.push(expected);
+    }
+    expect(seen[0]).toBeGreaterThan(100);
+    expect(seen.at(-1)).toBeLessThan(seen[0]!);
+  });
+});
+
+describe('the readings of a simulation', () => {
+  async function readingsOf(policy: Partial<PolicySettings>) {
+    const simulation = new Simulation({
+      workers: 20,
+      slots: 1,
+      capacity: {},
+      schedulers: 2,
+      network: { kind: 'constant', delayMs: 0.5 },
+      settings: settingsOf(policy),
+      seed: 1,
+    });
+    // Long jobs for most of the slots, and short ones among them, over twenty minutes.
+    const jobs = Array.from({ length: 400 }, (_, index) => ({
+      submitMs: index * 3_000,
+      spec: parseJobSpec(index % 10 === 0 ? jobOf(3, 100_000) : jobOf(10, 900)),
+    }));
+    let ended = 0;
+    for await (const batch of simulation.run(jobs)) ended += batch.length;
+    expect(ended).toBe(jobs.length);
+    return { readings: simulation.readings, steals: simulation.steals };
+  }
+
+  test('come each 100 s or so, count up, and end with all that was counted', async () => {
+    const { readings, steals } = await readingsOf({});
+    expect(readings.length).toBeGreaterThan(8);
+    for (const [index, reading] of readings.slice(1).entries()) {
+      expect(reading.stealAttempts).toBeGreaterThanOrEqual(readings[index]!.stealAttempts);
+      if (index < readings.length - 2)
+        expect(reading.atMs - readings[index]!.atMs).toBeGreaterThanOrEqual(100_000);
+    }
+    const { stealAttempts: attempts, stealSuccesses: successes, probesMoved } = readings.at(-1)!;
+    expect({ attempts, successes, probesMoved }).toEqual(steals);
+    expect(successes).toBeGreaterThan(0);
+    for (const { queuedEntries: queued } of readings) expect(queued).toBeGreaterThanOrEqual(0);
+  });
+
+  test('do not say what waits where probes are taken back', async () => {
+    const { readings } = await readingsOf({ cancel: 'proactive' });
+    expect(readings.map(({ queuedEntries: queued }) => queued)).toEqual(readings.map(() => undefined));
+  });
+});
