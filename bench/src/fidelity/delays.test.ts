@@ -1,0 +1,110 @@
+import { MESSAGE_TYPES, type MessageType } from '@goshawk/core';
+import { checkProfile } from '@goshawk/simulator';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { duringWork, pairUp, profileOf, slices } from './delays.js';
+import type { Recording } from './recording.js';
+
+const code = (type: MessageType) => MESSAGE_TYPES.indexOf(type);
+const NOTHING: Recording = { parties: [], sent: [], handled: [], sleepLateMs: [], timerLateMs: [] };
+
+/** A scheduler and two workers that share a process, each process with party numbers of its own. */
+const SCHEDULER: Recording = {
+  ...NOTHING,
+  parties: ['s/0', 'w/0', 'w/1'],
+  sent: [...[10, 0, 1, code('probe')], ...[11, 0, 2, code('probe')], ...[12, 0, 1, code('cancelProbes')]],
+  handled: [14, 0.25, 1, 0, code('ask')],
+  timerLateMs: [1],
+};
+const WORKERS: Recording = {
+  ...NOTHING,
+  parties: ['w/1', 's/0', 'w/0'],
+  sent: [...[13, 2, 1, code('ask')], ...[13, 2, 0, code('steal')]],
+  handled: [
+    ...[11.5, 0.1, 1, 0, code('probe')],
+    ...[12, 0.1, 1, 2, code('probe')],
+    ...[13, 0.5, 1, 2, code('cancelProbes')],
+    ...[13.5, 0.1, 2, 0, code('steal')],
+  ],
+  sleepLateMs: [2, 3],
+};
+
+describe('both ends of a message', () => {
+  test('are found by the order of the mail between two parties', () => {
+    const travelled = pairUp([SCHEDULER, WORKERS]);
+    expect(travelled.map(({ type, delayMs, sameProcess }) => [type, delayMs, sameProcess])).toEqual([
+      ['ask', 1, false],
+      ['probe', 0.5, false],
+      ['probe', 2, false],
+      ['cancelProbes', 1, false],
+      ['steal', 0.5, true],
+    ]);
+    expect(travelled.map(({ handlingMs }) => handlingMs)).toEqual([0.25, 0.1, 0.1, 0.5, 0.1]);
+  });
+
+  test('that do not fit say that something was lost', () => {
+    const [, ...rest] = [SCHEDULER, { ...WORKERS, sent: WORKERS.sent.slice(4) }];
+    expect(() => pairUp([SCHEDULER, ...rest])).toThrow('message 0 of w/0 s/0 was lost: measure again');
+  });
+
+  test('of what is still under way at the end are not needed', () => {
+    expect(
+      pairUp([
+        { ...SCHEDULER, handled: [] },
+        { ...WORKERS, handled: [] },
+      ]),
+    ).toEqual([]);
+  });
+});
+
+test('only what was sent from the first submission to the end of the last task counts', () => {
+  const at = (type: MessageType, sentAt: number) => ({
+    type,
+    sentAt,
+    sameProcess: false,
+    delayMs: 1,
+    handlingMs: 0,
+  });
+  const all = [at('register', 1), at('submit', 5), at('steal', 7), at('ended', 9), at('leave', 10)];
+  expect(duringWork(all).map(({ type }) => type)).toEqual(['submit', 'steal', 'ended']);
+});
+
+test('what was measured is a profile that the simulator takes', () => {
+  const recordings = [SCHEDULER, WORKERS];
+  const profile = profileOf(recordings, pairUp(recordings), 25);
+  expect(checkProfile(JSON.parse(JSON.stringify(profile)), 'it')).toEqual({
+    schema: 'goshawk.delays/1',
+    workersPerProcess: 25,
+    messages: [
+      { type: 'ask', sameProcess: false, ms: [1] },
+      { type: 'probe', sameProcess: false, ms: [0.5, 2] },
+      { type: 'cancelProbes', sameProcess: false, ms: [1] },
+      { type: 'steal', sameProcess: true, ms: [0.5] },
+    ],
+    sleepLateMs: [2, 3],
+    timerLateMs: [1],
+    submissionMs: [],
+    newsMs: [],
+  });
+});
+
+describe('slices', () => {
+  test('of few values are these values, in order', () => {
+    expect(slices([3, 1, 2])).toEqual([1, 2, 3]);
+    expect(slices([])).toEqual([]);
+  });
+
+  test('of many keep the mean, the order and the range', () => {
+    fc.assert(
+      fc.property(fc.array(fc.double({ min: 0, max: 100, noNaN: true }), { minLength: 1_000 }), (values) => {
+        const some = slices([...values, ...values, ...values]);
+        const mean = (of: readonly number[]) => of.reduce((sum, value) => sum + value, 0) / of.length;
+        expect(some).toHaveLength(1_000);
+        expect(some).toEqual([...some].sort((a, b) => a - b));
+        if (values.length === 1_000) expect(mean(some)).toBeCloseTo(mean(values), 3);
+        expect(some.at(-1)).toBeLessThanOrEqual(Math.max(...values) + 1e-3);
+      }),
+      { seed: 11, numRuns: 20 },
+    );
+  });
+});

@@ -1,0 +1,39 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { Comparison, Run } from '@goshawk/report';
+
+const GOSHAWK = fileURLToPath(new URL('../../../packages/cli/bin/goshawk.js', import.meta.url));
+const RECORDER = new URL('../../dist/fidelity/recorder.js', import.meta.url);
+const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
+
+/**
+ * Runs the command to its end.
+ *
+ * @param recordTo every process that it starts leaves a recording in this folder
+ * @throws when it does not exit with 0, with what it wrote to stderr
+ */
+export async function goshawk(args: readonly string[], recordTo?: string): Promise<Comparison> {
+  const recorder = new URL(RECORDER);
+  const env = { ...process.env };
+  if (recordTo !== undefined) {
+    recorder.searchParams.set('folder', recordTo);
+    env.NODE_OPTIONS = `${env.NODE_OPTIONS ?? ''} --import=${recorder.href}`;
+  }
+  const { stdout } = await promisify(execFile)(process.execPath, [GOSHAWK, ...args, '--json', '--quiet'], {
+    maxBuffer: OUTPUT_BYTES_MAX,
+    env,
+  });
+  return JSON.parse(stdout) as Comparison;
+}
+
+/** What a live run was told, as the simulation is to be told it. */
+export function settingsOf({ policy, options: live }: Run): string[] {
+  const text = (name: string) => String(live[name]);
+  const partition = live.shortPartition === null ? 'none' : text('shortPartition');
+  return [
+    ...['--policy', policy, '--cutoff', text('cutoff'), '--short-partition', partition],
+    ...['--steal-retry', text('stealRetry'), '--cancel', text('cancel')],
+    ...['--workers', text('workers'), '--schedulers', text('schedulers')],
+  ];
+}

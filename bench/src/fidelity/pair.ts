@@ -1,0 +1,75 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
+import { join } from 'node:path';
+import { CLASSES, type JobClass } from '@goshawk/core';
+import type { Run } from '@goshawk/report';
+import type { MeasuredProfile } from '@goshawk/simulator';
+import { duringWork, pairUp, profileOf, type Travelled } from './delays.js';
+import { goshawk, settingsOf } from './goshawk.js';
+import { readRecordings } from './recording.js';
+
+export const PERCENTILES = ['p50', 'p90'] as const;
+
+export interface PairOptions {
+  readonly policy: string;
+  readonly workload: string;
+  readonly workers: number;
+  /** As a duration: what the live run takes. */
+  readonly liveFor: string;
+  /** Of the jobs, their times, and all that is drawn. */
+  readonly seed: number;
+  /** Simulations of the same jobs, of which the mean counts: a live run has no seed to be repeated by. */
+  readonly simulations: number;
+  /** Everything that a pair leaves behind goes here. */
+  readonly folder: string;
+}
+
+export interface Pair {
+  readonly options: PairOptions;
+  /** Of the machine, over the minute before. */
+  readonly loadBefore: number;
+  readonly live: Run;
+  readonly simulated: readonly Run[];
+  readonly travelled: readonly Travelled[];
+  readonly profile: MeasuredProfile;
+}
+
+/** Workers of a local cluster that share a process. */
+const WORKERS_PER_PROCESS = 25;
+
+/** One live run, and the same jobs at the same times simulated with the delays that were measured in it. */
+export async function runPair(options: PairOptions): Promise<Pair> {
+  const { policy, workload, workers, liveFor, seed, simulations, folder } = options;
+  const name = `${policy}-${seed}`;
+  const recordings = join(folder, `${name}-recordings`);
+  const jobs = join(folder, `${name}-jobs.jsonl`);
+  const delays = join(folder, `${name}-delays.json`);
+  mkdirSync(recordings, { recursive: true });
+
+  const [loadBefore] = loadavg();
+  const replay = ['replay', workload, '--policy', policy, '--workers', `${workers}`, '--for', liveFor];
+  const replayed = await goshawk([...replay, '--seed', `${seed}`, '--save-jobs', jobs], recordings);
+  const live = replayed.runs[0]!;
+
+  const recorded = readRecordings(recordings);
+  const travelled = duringWork(pairUp(recorded));
+  const profile = profileOf(recorded, travelled, WORKERS_PER_PROCESS);
+  writeFileSync(delays, JSON.stringify(profile));
+
+  const simulate = ['simulate', jobs, ...settingsOf(live), '--network-delay', `measured:${delays}`];
+  const seeds = ['--seed', `${seed}`, '--seeds', `${simulations}`];
+  const { runs: simulated } = await goshawk([...simulate, ...seeds]);
+  return { options, loadBefore: loadBefore!, live, simulated, travelled, profile };
+}
+
+/** Simulated over live, less 1. */
+export function difference({ live, simulated }: Pair, of: JobClass, percentile: 'p50' | 'p90'): number {
+  const values = simulated.map((run) => run.runtimeSeconds[of][percentile]!);
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  return mean / live.runtimeSeconds[of][percentile]! - 1;
+}
+
+/** Each class at each percentile that is compared. */
+export function comparisons(): (readonly [JobClass, 'p50' | 'p90'])[] {
+  return CLASSES.flatMap((of) => PERCENTILES.map((percentile) => [of, percentile] as const));
+}

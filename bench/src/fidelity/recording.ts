@@ -1,0 +1,22 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** What one process saw. Times are ms of a clock that all processes of the machine share. */
+export interface Recording {
+  /** Names, to which the columns below refer by place. */
+  readonly parties: readonly string[];
+  /** Rows of beginning of the step in which it was sent, sender, receiver, code of the message. */
+  readonly sent: readonly number[];
+  /** Rows of when its handler was called, what that took, sender, receiver, code. */
+  readonly handled: readonly number[];
+  readonly sleepLateMs: readonly number[];
+  readonly timerLateMs: readonly number[];
+}
+
+export const SENT_COLUMNS = 4;
+export const HANDLED_COLUMNS = 5;
+
+/** @param folder into which the recorders of all processes wrote */
+export function readRecordings(folder: string): Recording[] {
+  return readdirSync(folder).map((file) => JSON.parse(readFileSync(join(folder, file), 'utf8')) as Recording);
+}
