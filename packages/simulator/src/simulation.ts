@@ -184,6 +184,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
     const last = cluster.events + SLICE_EVENTS;
     while (this.jobsUnderway > 0 && cluster.pendingEvents > 0) {
       if (cluster.events >= last || this.#ended.length >= BATCH) return true;
+      if (this.#log.isDue(this.now, cluster.events)) return true;
       cluster.step();
     }
     return false;
