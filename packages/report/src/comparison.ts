@@ -38,14 +38,19 @@ export interface Cluster {
   readonly mode: 'simulated' | 'live';
 }
 
+export interface UtilisationLevels {
+  readonly mean: number | null;
+  readonly p50: number | null;
+  readonly max: number | null;
+}
+
 /**
  * The share of slots that are busy, from 0 to 1, over snapshots; `mean` is the mean of the snapshots too.
  * Nulls where the run ended before the first snapshot.
  */
-export interface Utilisation {
-  readonly mean: number | null;
-  readonly p50: number | null;
-  readonly max: number | null;
+export interface Utilisation extends UtilisationLevels {
+  /** Up to the last submission: a run ends with its last task, which may be days later. */
+  readonly whileSubmitting: UtilisationLevels;
   readonly snapshots: number;
   /** In the run's own time: a live run whose durations are divided by 1,000 is looked at 1,000 times as often. */
   readonly intervalSeconds: number;
@@ -70,7 +75,10 @@ export interface TimeParts {
  * where each point stands for the snapshots since the one before it, and levels are their means.
  */
 export interface Series {
-  /** Since the start. Points are further apart once nearly all work is done. */
+  /** When the last job was submitted. All times are since the start. */
+  readonly submittedSeconds: number;
+  /** When all jobs had been submitted and 99% of the waiting of tasks was over; points are further apart from there. */
+  readonly settledSeconds: number;
   readonly seconds: readonly number[];
   readonly busySlots: readonly number[];
   /** Tasks that were submitted and have not started, wherever they wait. */
@@ -82,7 +90,7 @@ export interface Series {
 
 /** What happened since the reading before, or since the start, in columns of equal length. */
 export interface CountedSeries {
-  /** Of each reading, since the start. */
+  /** Of each reading. */
   readonly seconds: readonly number[];
   readonly stealAttempts: readonly number[];
   readonly stealSuccesses: readonly number[];

@@ -52,7 +52,20 @@ describe('a run worked out by hand', () => {
       [3, 0.25],
       [4, 0],
     ]);
-    expect(run.utilisation).toEqual({ mean: 0.375, p50: 0.25, max: 0.75, snapshots: 4, intervalSeconds: 1 });
+    expect(run.utilisation).toMatchObject({
+      mean: 0.375,
+      p50: 0.25,
+      max: 0.75,
+      snapshots: 4,
+      intervalSeconds: 1,
+    });
+  });
+
+  test('utilisation while jobs are submitted leaves out what comes after the last', () => {
+    const late = job({ id: 'late', submitSeconds: 2.5, waitSeconds: 1, runSeconds: 6.5 });
+    const { utilisation } = build([LONG, SHORT, late]).run;
+    expect(utilisation.whileSubmitting).toEqual({ mean: 0.625, p50: 0.5, max: 0.75 });
+    expect(utilisation.snapshots).toBe(10);
   });
 
   test('tasks wait from submission to start', () => {
@@ -152,6 +165,7 @@ describe('what counts and what does not', () => {
   test('a run that ends before the first snapshot has no utilisation rather than one of 0', () => {
     const { run } = build([job()], { snapshotIntervalSeconds: 100 });
     expect(run.utilisation).toMatchObject({ mean: null, p50: null, max: null, snapshots: 0 });
+    expect(run.utilisation.whileSubmitting).toEqual({ mean: null, p50: null, max: null });
   });
 
   test('the start may be anywhere on the clock', () => {

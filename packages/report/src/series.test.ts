@@ -2,12 +2,17 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { buildSeries, countedSeries, SERIES_POINTS_MAX } from './series.js';
 
-const levels = (busySlots: readonly number[]) => ({
-  busySlots,
-  waitingTasks: { short: busySlots, long: busySlots },
-  jobsUnderway: { short: busySlots, long: busySlots },
-});
-const busyAt = (snapshots: readonly number[]) => buildSeries(100, levels(snapshots), null);
+/** A snapshot each 100 s. Of a single waiting task at the very end, unless it is said what waits. */
+function busyAt(
+  busySlots: readonly number[],
+  {
+    submittedSeconds = 0,
+    waiting = busySlots.map((_, at): number => (at === busySlots.length - 1 ? 1 : 0)),
+  } = {},
+) {
+  const both = { short: waiting, long: waiting };
+  return buildSeries(100, submittedSeconds, { busySlots, waitingTasks: both, jobsUnderway: both }, null);
+}
 
 describe('levels over time', () => {
   test('stand as they were looked at, while there are few of them', () => {
@@ -22,14 +27,23 @@ describe('levels over time', () => {
     expect(seconds.at(-1)).toBe(240_000);
   });
 
-  test('are dense while work is done, and sparse when a few last tasks run for long', () => {
-    const busy = Array.from({ length: 700 }, () => 1_000);
-    const tail = Array.from({ length: 9_000 }, () => 0.5);
-    const { seconds } = busyAt([...busy, ...tail]);
+  test('are dense until jobs have come and waited, and sparse while a few last tasks run for long', () => {
+    const snapshots = Array.from({ length: 9_700 }, () => 1);
+    const waiting = snapshots.map((_, at) => (at < 700 ? 5 : 0));
+    const { seconds, settledSeconds } = busyAt(snapshots, { waiting });
+    expect(settledSeconds).toBe(69_300);
     expect(seconds.slice(0, 3)).toEqual([100, 200, 300]);
-    expect(seconds.filter((at) => at <= 69_000)).toHaveLength(690);
+    expect(seconds.filter((at) => at <= settledSeconds)).toHaveLength(693);
     expect(seconds.at(-1)! - seconds.at(-2)!).toBeGreaterThan(1_000);
     expect(seconds.at(-1)).toBe(970_000);
+  });
+
+  test('are not settled before the last submission', () => {
+    const { settledSeconds, submittedSeconds } = busyAt([1, 1, 1, 1, 1], {
+      submittedSeconds: 320,
+      waiting: [9, 0, 0, 0, 0],
+    });
+    expect({ settledSeconds, submittedSeconds }).toEqual({ settledSeconds: 400, submittedSeconds: 320 });
   });
 
   test('have columns of one length, no more points than allowed, and lose nothing of what they add up to', () => {

@@ -1,49 +1,77 @@
 import type { CountedSeries, Series } from './comparison.js';
 import type { CounterReading } from './job-result.js';
 
-/** Some 50 kB of JSON a run, however long it was. */
+/** Some 50 kB of JSON a run at most, however long it was. */
 export const SERIES_POINTS_MAX = 1_000;
 /**
- * Most points are for the time in which nearly all work was done. What follows can be ten times as long, as it
- * is under Google's trace, and is a few slots that finish their last tasks.
+ * Most points are for the time in which there is something to see. What follows can be ten times as long, as
+ * it is under Google's trace, and is a few slots that finish their last tasks.
  */
-const BUSY_POINTS_MAX = 800;
-const BUSY_SHARE = 0.99;
+const LIVELY_POINTS_MAX = 800;
+const SETTLED_SHARE = 0.99;
 
 /** Levels of one kind at each snapshot: k · interval after the start, k ≥ 1. */
 export type Levels = ArrayLike<number>;
 
-/** Puts the levels of a run into columns that are short enough to be kept with its numbers. */
+export interface LevelsOverTime {
+  readonly busySlots: Levels;
+  readonly waitingTasks: { readonly short: Levels; readonly long: Levels };
+  readonly jobsUnderway: { readonly short: Levels; readonly long: Levels };
+}
+
+/**
+ * Puts the levels of a run into columns that are short enough to be kept with its numbers.
+ *
+ * @param submittedSeconds the last submission, since the start
+ */
 export function buildSeries(
   intervalSeconds: number,
-  snapshots: {
-    readonly busySlots: Levels;
-    readonly waitingTasks: { readonly short: Levels; readonly long: Levels };
-    readonly jobsUnderway: { readonly short: Levels; readonly long: Levels };
-  },
+  submittedSeconds: number,
+  levels: LevelsOverTime,
   counted: CountedSeries | null,
 ): Series {
-  const ends = stretches(snapshots.busySlots);
-  const means = (levels: Levels) => ends.map((end, point) => meanOf(levels, ends[point - 1] ?? 0, end));
+  const settled = settledAfter(Math.ceil(submittedSeconds / intervalSeconds), levels);
+  const ends = stretches(levels.busySlots.length, settled);
+  const means = (all: Levels) => ends.map((end, point) => meanOf(all, ends[point - 1] ?? 0, end));
   const byClass = ({ short, long }: { readonly short: Levels; readonly long: Levels }) => ({
     short: means(short),
     long: means(long),
   });
   return {
+    submittedSeconds: rounded(submittedSeconds),
+    settledSeconds: rounded(settled * intervalSeconds),
     seconds: ends.map((end) => rounded(end * intervalSeconds)),
-    busySlots: means(snapshots.busySlots),
-    waitingTasks: byClass(snapshots.waitingTasks),
-    jobsUnderway: byClass(snapshots.jobsUnderway),
+    busySlots: means(levels.busySlots),
+    waitingTasks: byClass(levels.waitingTasks),
+    jobsUnderway: byClass(levels.jobsUnderway),
     counted,
   };
 }
 
-/** How many snapshots each point and those before it stand for. */
-function stretches(busySlots: Levels): number[] {
+/** How many snapshots it takes until all jobs have been submitted and nearly all waiting is over. */
+function settledAfter(
+  submitted: number,
+  { busySlots, waitingTasks: { short, long } }: LevelsOverTime,
+): number {
   const { length } = busySlots;
+  let total = 0;
+  for (let index = 0; index < length; index += 1) total += short[index]! + long[index]!;
+  let waited = 0;
+  let count = 0;
+  while (count < length && (count < submitted || waited < SETTLED_SHARE * total)) {
+    waited += short[count]! + long[count]!;
+    count += 1;
+  }
+  return count;
+}
+
+/** How many snapshots each point and those before it stand for. */
+function stretches(length: number, settled: number): number[] {
   if (length <= SERIES_POINTS_MAX) return evenly(0, length, SERIES_POINTS_MAX);
-  const busy = countUntilShare(busySlots, BUSY_SHARE);
-  return [...evenly(0, busy, BUSY_POINTS_MAX), ...evenly(busy, length, SERIES_POINTS_MAX - BUSY_POINTS_MAX)];
+  return [
+    ...evenly(0, settled, LIVELY_POINTS_MAX),
+    ...evenly(settled, length, SERIES_POINTS_MAX - LIVELY_POINTS_MAX),
+  ];
 }
 
 function evenly(from: number, to: number, countMax: number): number[] {
@@ -51,16 +79,6 @@ function evenly(from: number, to: number, countMax: number): number[] {
   return Array.from({ length: Math.ceil((to - from) / stride) }, (_, point) =>
     Math.min(to, from + (point + 1) * stride),
   );
-}
-
-/** How many of the levels it takes until they add up to a share of what all do. */
-export function countUntilShare(levels: Levels, share: number): number {
-  let total = 0;
-  for (let index = 0; index < levels.length; index += 1) total += levels[index]!;
-  let sum = 0;
-  let count = 0;
-  while (count < levels.length && sum < share * total) sum += levels[count++]!;
-  return count;
 }
 
 /** What happened between readings of counters, of which no more than a chart can show are kept. */

@@ -1,4 +1,13 @@
-import type { ByClass, Comparison, Messages, Run, Steals, TimeParts, Utilisation } from './comparison.js';
+import type {
+  ByClass,
+  Comparison,
+  Messages,
+  Run,
+  Steals,
+  TimeParts,
+  Utilisation,
+  UtilisationLevels,
+} from './comparison.js';
 import { type Distribution, meanOfPresent } from './distribution.js';
 
 /** What a reader sees of one policy: its runs, each number the mean over their seeds. */
@@ -8,7 +17,7 @@ export interface PolicySummary {
   readonly jobs: Run['jobs'];
   readonly runtimeSeconds: ByClass<Distribution>;
   readonly queueingSeconds: ByClass<Distribution>;
-  readonly utilisation: Pick<Utilisation, 'mean' | 'p50' | 'max'>;
+  readonly utilisation: Pick<Utilisation, 'mean' | 'p50' | 'max' | 'whileSubmitting'>;
   readonly timeParts: ByClass<TimeParts | null>;
   readonly messages: Messages;
   readonly messagesPerTask: number | null;
@@ -34,9 +43,8 @@ export function summarisePolicies(comparison: Pick<Comparison, 'runs'>): PolicyS
         long: distribution((run) => run.queueingSeconds.long),
       },
       utilisation: {
-        mean: meanOfPresent(runs.map((run) => run.utilisation.mean)),
-        p50: meanOfPresent(runs.map((run) => run.utilisation.p50)),
-        max: meanOfPresent(runs.map((run) => run.utilisation.max)),
+        ...meanUtilisation(runs.map((run) => run.utilisation)),
+        whileSubmitting: meanUtilisation(runs.map((run) => run.utilisation.whileSubmitting)),
       },
       timeParts: {
         short: meanParts(runs.map((run) => run.timeParts.short)),
@@ -63,6 +71,14 @@ function meanDistribution(distributions: readonly Distribution[]): Distribution 
     p90: mean('p90'),
     p99: mean('p99'),
     max: mean('max'),
+  };
+}
+
+function meanUtilisation(all: readonly UtilisationLevels[]): UtilisationLevels {
+  return {
+    mean: meanOfPresent(all.map(({ mean }) => mean)),
+    p50: meanOfPresent(all.map(({ p50 }) => p50)),
+    max: meanOfPresent(all.map(({ max }) => max)),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { ByClass, JobClass, Series, TimeParts, Utilisation } from './comparison.js';
+import type { ByClass, JobClass, Series, TimeParts, Utilisation, UtilisationLevels } from './comparison.js';
 import { summarise } from './distribution.js';
 import { MeasurementError, UnfinishedRunError } from './errors.js';
 import {
@@ -30,6 +30,8 @@ export class RunTally {
   };
   readonly #unfinished: string[] = [];
   #lastEndSeconds = Number.NEGATIVE_INFINITY;
+  /** The last one, since the start. */
+  #submittedSeconds = 0;
 
   constructor(setup: RunSetup) {
     if (!(setup.totalSlots > 0)) {
@@ -100,8 +102,10 @@ export class RunTally {
       (index + 1) * intervalSeconds,
       share,
     ]);
-    const { count, mean, p50, max } = summarise(shares);
-    return { summary: { mean, p50, max, snapshots: count, intervalSeconds }, points };
+    const submitted = Math.floor(this.#submittedSeconds / intervalSeconds);
+    const whileSubmitting = utilisationOf(shares.subarray(0, submitted));
+    const summary = { ...utilisationOf(shares), whileSubmitting, snapshots: shares.length, intervalSeconds };
+    return { summary, points };
   }
 
   /** @param readings of the cluster's counters, in the order of time */
@@ -112,6 +116,7 @@ export class RunTally {
     });
     return buildSeries(
       this.#busy.intervalSeconds,
+      this.#submittedSeconds,
       {
         busySlots: this.#busySlots(),
         waitingTasks: levels(this.#waiting),
@@ -167,6 +172,7 @@ export class RunTally {
       waiting.add(job.submitSeconds, endSeconds);
     }
     this.#underway[job.class].add(job.submitSeconds, endSeconds);
+    this.#submittedSeconds = Math.max(this.#submittedSeconds, job.submitSeconds - this.#startSeconds);
     this.#lastEndSeconds = Math.max(this.#lastEndSeconds, last.endSeconds);
     return last;
   }
@@ -186,6 +192,11 @@ export class RunTally {
     parts.running += running;
     parts.reporting += runtimeSeconds - started - running;
   }
+}
+
+function utilisationOf(shares: Float64Array): UtilisationLevels {
+  const { mean, p50, max } = summarise(shares);
+  return { mean, p50, max };
 }
 
 function assertConsistent(job: JobResult, startSeconds: number): void {

@@ -1,6 +1,6 @@
 import type { EChartsCoreOption } from 'echarts/core';
 import { type AxisSpec, fitAxis, marginsFor, xAxis, yAxis } from './axes.js';
-import { type GappedPoint, lineSeries } from './lines.js';
+import { type Drawn, type GappedPoint, lineSeries } from './lines.js';
 import { type LineLook, lineLook, sentinel } from './palette.js';
 import type { SwatchKind } from './swatch.js';
 
@@ -10,8 +10,8 @@ export interface LineSpec {
   readonly points: readonly GappedPoint[];
   /** That of the line's place by default. */
   readonly look?: LineLook;
-  /** `points` for values without a line between them, as those that a paper states. */
-  readonly drawn?: 'line' | 'points';
+  /** `line` by default. */
+  readonly drawn?: Drawn;
 }
 
 export interface LegendEntry {
@@ -51,7 +51,11 @@ export function lineChart(spec: {
     });
   const references = (spec.references ?? []).map(y.place).filter((at) => at !== null);
   return {
-    legend: lines.map(({ name, look, drawn }) => ({ name, look, kind: drawn ?? 'line' })),
+    legend: lines.map(({ name, look, drawn }) => ({
+      name,
+      look,
+      kind: drawn === 'points' ? 'points' : 'line',
+    })),
     option: {
       grid: marginsFor(y),
       xAxis: xAxis(x, false),

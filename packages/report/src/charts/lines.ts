@@ -5,6 +5,12 @@ export type Point = readonly [x: number, y: number];
 /** A point whose value may be missing: the line has a gap there. */
 export type GappedPoint = readonly [x: number, y: number | null];
 
+/**
+ * How values along a line are joined: `steps` where each holds for all of the time since the one before, and
+ * `points` for none at all, as those that a paper states.
+ */
+export type Drawn = 'line' | 'steps' | 'points';
+
 const MARKERS_A_LINE = 5;
 const MARKED_THROUGHOUT_MAX = 16;
 const MARKER_SIZE = 7;
@@ -20,7 +26,7 @@ export function lineSeries(
   points: readonly GappedPoint[],
   look: LineLook,
   index: number,
-  drawn: 'line' | 'points' = 'line',
+  drawn: Drawn = 'line',
 ) {
   const isMarkedThroughout = drawn === 'points' || points.length <= MARKED_THROUGHOUT_MAX;
   const marked = isMarkedThroughout ? new Set(points.keys()) : markedPoints(points, index);
@@ -30,9 +36,11 @@ export function lineSeries(
     z: TOPMOST - index,
     lineStyle: {
       color: sentinel(look.color),
-      width: drawn === 'line' ? 2 : 0,
+      width: drawn === 'points' ? 0 : 2,
       type: look.dash.length === 0 ? 'solid' : [...look.dash],
     },
+    // Up or down at the point before, and then across.
+    step: drawn === 'steps' ? 'start' : false,
     itemStyle: { color: sentinel(look.color) },
     symbol: 'none',
     showSymbol: true,
@@ -43,7 +51,7 @@ export function lineSeries(
         ? {
             value: [...point],
             symbol: look.marker,
-            symbolSize: drawn === 'line' ? MARKER_SIZE : LONE_MARKER_SIZE,
+            symbolSize: drawn === 'points' ? LONE_MARKER_SIZE : MARKER_SIZE,
           }
         : [...point],
     ),

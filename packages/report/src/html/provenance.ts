@@ -1,5 +1,6 @@
 import type { Comparison, OptionValue, Run } from '../comparison.js';
 import { html, type Markup } from '../markup.js';
+import { whole } from '../numbers.js';
 import { section, table } from './elements.js';
 import type { PageMeta } from './page-meta.js';
 import { runsTable } from './summary-tables.js';
@@ -15,15 +16,22 @@ export function provenanceSection(comparison: Comparison, meta: PageMeta): Marku
     'How this was made',
     html`<dl><dt>Workload</dt><dd>${workload.name}</dd>
 <dt>SHA-256 of the workload</dt><dd><code>${workload.sha256}</code></dd>
-<dt>Cluster</dt><dd>${cluster.mode}: ${cluster.workers} workers × ${cluster.slots}, ${cluster.schedulers} schedulers</dd>
+<dt>Cluster</dt><dd>${cluster.mode}: ${whole(cluster.workers)} workers × ${cluster.slots}, ${whole(cluster.schedulers)} schedulers</dd>
 <dt>${seeds.length === 1 ? 'Seed' : 'Seeds'}</dt><dd>${seeds.join(', ')}</dd>
 ${meta.generator === undefined ? null : html`<dt>Made by</dt><dd>${meta.generator}</dd>`}
-<dt>To make it again</dt><dd><pre><code>${meta.command}</code></pre></dd></dl>`,
+<dt>To make it again</dt><dd><pre><code>${unbrokenFlags(meta.command)}</code></pre></dd></dl>`,
     html`<h3>Options</h3>`,
     options(comparison),
     html`<h3>Runs</h3>`,
     runsTable(comparison),
   );
+}
+
+/** Lines break before a flag, never within one: a browser takes each hyphen for a place to do so. */
+function unbrokenFlags(command: string): Markup[] {
+  return command
+    .split(/(?<= )(?=--)/)
+    .map((part) => (part.startsWith('--') ? html`<span class="flag">${part}</span>` : html`${part}`));
 }
 
 /** What all policies shared as a list, and what set them apart as a table of a column a policy. */
@@ -60,5 +68,7 @@ function valuesOf(name: string, runs: readonly Run[]): string {
 
 function optionText(value: OptionValue | undefined): string {
   if (value === undefined || value === null) return '–';
+  // Ratios that were worked out have digits that say nothing; the command line has what was given.
+  if (typeof value === 'number') return String(Number(value.toPrecision(6)));
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }

@@ -54,7 +54,8 @@ dl{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:6px 22px;mar
 dt{color:var(--muted)}
 dd{margin:0;overflow-wrap:anywhere}
 code{font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}
-pre{margin:0;padding:10px 14px;background:var(--raised);border:1px solid var(--rule);border-radius:6px;white-space:pre-wrap}
+pre{margin:0;padding:10px 14px;background:var(--raised);border:1px solid var(--rule);border-radius:6px;white-space:pre-wrap;overflow-wrap:anywhere}
+.flag{display:inline-block;max-width:100%}
 @media (max-width:600px){main{padding:20px 14px 40px}dl{grid-template-columns:minmax(0,1fr);gap:2px}dd{margin-bottom:8px}}
 @media print{
 @page{size:A4;margin:11mm 12mm}

@@ -13,24 +13,44 @@ const LABEL_WIDTH_MAX = 170;
 /** A bar narrower than its number goes without it. */
 const LABELLED_SHARE = 0.18;
 const ROOM_FOR_TOTAL = 1.12;
+const VISIBLE_SHARE = 0.005;
 
 interface Bar {
   readonly policy: PolicyView;
   readonly parts: TimeParts;
 }
 
-/** Queueing and running along each job's last task, in mean seconds a job. */
+/** Queueing, binding and running along each job's last task, in mean seconds a job. */
 export function timePartsSection(policies: readonly PolicyView[]): Markup | null {
   const figures = (['short', 'long'] as const).map((of) => timePartsFigure(policies, of));
   if (figures.every((each) => each === null)) return null;
-  const present = presentParts(policies.flatMap(({ breakdown }) => [breakdown.short, breakdown.long]));
+  const all = policies.flatMap(({ breakdown: { short, long } }) => [short, long]);
+  const present = presentParts(all);
   return section(
     'Where a job’s time goes',
-    html`<p>The mean run time of a job, split along the task that ended last and so decided it: waiting in queues until that
-task started, its run${present.includes('reporting') ? ', and the report back to the client' : ''}.</p>`,
+    html`<p>The mean run time of a job, split along the task that ended last and so decided it: ${
+      present.includes('binding')
+        ? 'waiting until a slot was free for that task, the round trip that bound the task to the slot'
+        : 'waiting until that task started, the round trip that bound it to its slot included'
+    }, its run${present.includes('reporting') ? ', and the news of its end' : ''}. ${invisibleParts(all, present)}</p>`,
     html`<ul class="legend">${present.map((part) => html`<li><span class="box ${part}"></span>${part}</li>`)}</ul>`,
     html`<div class="pair">${figures}</div>`,
   );
+}
+
+/** What nobody would find in the bars, said in words. */
+function invisibleParts(all: readonly (TimeParts | null)[], present: readonly (keyof TimeParts)[]): string {
+  const ofJobs = all.filter((parts) => parts !== null);
+  const invisible = present.filter((part) =>
+    ofJobs.every((parts) => (parts[part] ?? 0) < VISIBLE_SHARE * total(parts)),
+  );
+  if (invisible.length === 0) return '';
+  const greatest = invisible.map((part) => {
+    const seconds = Math.max(...ofJobs.map((parts) => parts[part] ?? 0));
+    return `${part} (at most ${duration(seconds)})`;
+  });
+  const names = new Intl.ListFormat('en', { type: 'conjunction' }).format(greatest);
+  return `Too short to be seen in the bars: ${names}.`;
 }
 
 function timePartsFigure(policies: readonly PolicyView[], of: JobClass): Markup | null {

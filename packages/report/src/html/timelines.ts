@@ -3,12 +3,13 @@ import { type Point, thinned } from '../charts/lines.js';
 import type { Comparison, CountedSeries, Series } from '../comparison.js';
 import { html, type Markup } from '../markup.js';
 import { compact, percent, shortest, span } from '../numbers.js';
-import { countUntilShare } from '../series.js';
 import { figure, policyLegend, section, table } from './elements.js';
 import { renderChart } from './inline-chart.js';
 import type { PolicyView } from './policy.js';
 
-const POINTS_MAX = 250;
+const POINTS_MAX = 400;
+const ROOM_AFTER = 1.1;
+const DRAWN_SHARE_MAX = 0.8;
 const TABLE_TIMES = 8;
 
 interface Timeline {
@@ -21,11 +22,14 @@ interface Timeline {
   readonly points: (series: Series, slots: number) => readonly Point[];
   /** The value that the axis reaches at least. */
   readonly reach: number;
+  /** Each point holds for all of the time since the one before it. */
+  readonly isRate?: boolean;
 }
 
 const count = (value: number): string => (value < 1000 ? shortest(value) : compact(value));
 
 const LEVELS = { format: count, reach: 1 } as const;
+const RATES = { ...LEVELS, isRate: true } as const;
 
 const BUSY: Timeline = {
   id: 'busy',
@@ -77,7 +81,7 @@ const WAITING_LONG: Timeline = {
 };
 
 const ATTEMPTS: Timeline = {
-  ...LEVELS,
+  ...RATES,
   id: 'steal-attempts',
   title: 'Steal attempts',
   axisName: 'attempts a second',
@@ -85,7 +89,7 @@ const ATTEMPTS: Timeline = {
 };
 
 const SUCCESSES: Timeline = {
-  ...LEVELS,
+  ...RATES,
   id: 'steal-successes',
   title: 'Steals that succeeded',
   axisName: 'steals a second',
@@ -99,12 +103,9 @@ const UNITS = [
   { seconds: 86_400, name: 'days' },
 ] as const;
 
-/** What comes after it is a few slots that finish their last tasks, and would take most of the room. */
-const SHARE_DRAWN = 0.99;
-
 /** The cluster over time, under the first seed of each policy. */
 export function timelineSection(policies: readonly PolicyView[], { cluster }: Comparison): Markup | null {
-  const frame = { slots: cluster.workers * cluster.slots, until: workDoneAt(policies) };
+  const frame = { slots: cluster.workers * cluster.slots, until: drawnUntil(policies) };
   const draw = (timeline: Timeline) => timelineFigure(policies, timeline, frame);
   const queues = draw(QUEUED) ?? draw(UNDERWAY);
   const levels = [draw(BUSY), queues, draw(WAITING_SHORT), draw(WAITING_LONG)];
@@ -121,27 +122,32 @@ export function timelineSection(policies: readonly PolicyView[], { cluster }: Co
 function explanation(policies: readonly PolicyView[], until: number): string {
   const seeds = Math.max(...policies.map(({ runs }) => runs.length));
   const interval = span(policies[0]!.runs[0]!.utilisation.intervalSeconds);
-  const end = Math.max(...policies.map(({ runs }) => runs[0]!.series.seconds.at(-1) ?? 0));
-  const cut =
-    until < end
-      ? ` Drawn is the time in which ${SHARE_DRAWN * 100}% of the work was done; the last task ended after ${span(end)}.`
-      : '';
-  return (
-    `Since the first submission${seeds > 1 ? ', under the first seed' : ''}. A snapshot each ${interval}; where a point ` +
-    'stands for several, it is their mean. A task waits from the submission of its job until it starts, wherever that is.' +
-    cut
-  );
+  const end = Math.max(...policies.map(({ runs }) => endOf(runs[0]!.series)));
+  return [
+    `Since the first submission${seeds > 1 ? ', under the first seed' : ''}.`,
+    `A snapshot each ${interval}; where a point stands for several, it is their mean.`,
+    'A task waits from the submission of its job until it starts, wherever that is.',
+    ...(until < end
+      ? [
+          `Drawn is the time until all jobs had come and nearly all waiting was over; the last task ended after ${span(end)}.`,
+        ]
+      : []),
+  ].join(' ');
 }
 
-/** When nearly all work was done under each policy, or the very end if that is not much later. Seconds */
-function workDoneAt(policies: readonly PolicyView[]): number {
+/**
+ * A little more than it takes under each policy until jobs have come and waited, or all of the run where that
+ * is not much longer: what follows is a few slots that finish their last tasks. Seconds
+ */
+function drawnUntil(policies: readonly PolicyView[]): number {
   const all = policies.map(({ runs }) => runs[0]!.series);
-  const end = Math.max(...all.map(({ seconds }) => seconds.at(-1) ?? 0));
-  const done = all.map(({ seconds, busySlots }) => {
-    const work = busySlots.map((busy, point) => busy * (seconds[point]! - (seconds[point - 1] ?? 0)));
-    return seconds[countUntilShare(work, SHARE_DRAWN) - 1] ?? 0;
-  });
-  return Math.max(...done) < 0.8 * end ? Math.max(...done) : end;
+  const settled = ROOM_AFTER * Math.max(...all.map(({ settledSeconds }) => settledSeconds));
+  const end = Math.max(...all.map(endOf));
+  return settled < DRAWN_SHARE_MAX * end ? settled : end;
+}
+
+function endOf({ seconds }: Series): number {
+  return seconds.at(-1) ?? 0;
 }
 
 interface Frame {
@@ -157,14 +163,13 @@ function timelineFigure(
 ): Markup | null {
   const lines = policies
     .map((policy) => {
-      const points = timeline.points(policy.runs[0]!.series, slots).filter(([seconds]) => seconds <= until);
-      return { policy, points: thinned(points, POINTS_MAX) };
+      const points = cutAt(until, timeline.points(policy.runs[0]!.series, slots));
+      return { policy, points: timeline.isRate ? points : thinned(points, POINTS_MAX) };
     })
     .filter(({ points }) => points.length > 0);
   const all = lines.flatMap(({ points }) => points);
   if (all.length === 0) return null;
-  const end = Math.max(...all.map(([seconds]) => seconds));
-  const unit = UNITS.findLast(({ seconds }) => end >= 3 * seconds) ?? UNITS[0];
+  const unit = UNITS.findLast(({ seconds }) => until >= 3 * seconds) ?? UNITS[0];
   const chart = renderChart({
     id: timeline.id,
     label: `${timeline.title} over time. ${lines
@@ -174,16 +179,17 @@ function timelineFigure(
       )
       .join('; ')}.`,
     option: lineChart({
-      x: { name: `time, ${unit.name}`, tight: true },
+      x: { name: `time, ${unit.name}`, tight: true, reach: [until / unit.seconds] },
       y: { name: timeline.axisName, format: timeline.tick ?? timeline.format, reach: [timeline.reach] },
       lines: lines.map(({ policy, points }) => ({
         name: policy.policy,
         points: points.map(([seconds, value]): Point => [seconds / unit.seconds, value]),
         look: policy.look,
+        ...(timeline.isRate ? { drawn: 'steps' } : {}),
       })),
     }).option,
   });
-  return figure(timeline.title, chart, timelineTable(lines, timeline, end));
+  return figure(timeline.title, chart, timelineTable(lines, timeline, until));
 }
 
 function timelineTable(
@@ -217,8 +223,15 @@ function paired(
 function rates(counted: CountedSeries | null, of: (counted: CountedSeries) => readonly number[]): Point[] {
   if (counted === null || counted.stealAttempts.every((attempts) => attempts === 0)) return [];
   const { seconds } = counted;
-  return of(counted).map((sum, index): Point => {
+  const points = of(counted).map((sum, index): Point => {
     const length = seconds[index]! - (seconds[index - 1] ?? 0);
     return [seconds[index]!, length > 0 ? sum / length : 0];
   });
+  return [[0, points[0]![1]], ...points];
+}
+
+/** Up to a time, at which the point stands that comes next. */
+function cutAt(until: number, points: readonly Point[]): Point[] {
+  const next = points.findIndex(([seconds]) => seconds > until);
+  return next < 0 ? [...points] : [...points.slice(0, next), [until, points[next]![1]]];
 }
