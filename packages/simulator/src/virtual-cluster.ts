@@ -275,8 +275,9 @@ export class VirtualCluster {
   /** @internal @returns the event that will wake the machine */
   pushTimer(self: Address, at: Millis, timer: string, key: number): number {
     const sequence = this.#sequence++;
-    const lateMs = this.#delays?.timerLateMs() ?? 0;
-    this.#heap.push(Math.max(at, this.#now) + lateMs, sequence, EventKind.timer, self, key, 0, timer);
+    const dueAt = Math.max(at, this.#now);
+    const lateMs = this.#delays?.timerLateMs(self, dueAt) ?? 0;
+    this.#heap.push(dueAt + lateMs, sequence, EventKind.timer, self, key, 0, timer);
     return sequence;
   }
 

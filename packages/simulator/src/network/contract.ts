@@ -32,8 +32,8 @@ export interface Delays {
   messageMs(from: Address, to: Address, type: MessageType): Millis;
   /** How late a task that sleeps ends. */
   sleepLateMs(): Millis;
-  /** How late a machine's timer fires. */
-  timerLateMs(): Millis;
+  /** How late a machine's timers fire that are set for a time: all of them alike, so that they stay in order. */
+  timerLateMs(of: Address, at: Millis): Millis;
   /** From a client's call to the job's being at its owner. */
   submissionMs(): Millis;
   /** From the end of a job at its owner to the client's knowing of it. */

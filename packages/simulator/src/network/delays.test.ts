@@ -52,9 +52,12 @@ describe('normal delays', () => {
   test('of no deviation are constant, and nothing else is late', () => {
     const still = delays({ ...model, deviationMs: 0 });
     expect(still.messageMs(CENTRAL, SCHEDULER, 'place')).toBe(0.5);
-    expect([still.sleepLateMs(), still.timerLateMs(), still.submissionMs(), still.newsMs()]).toEqual([
-      0, 0, 0, 0,
-    ]);
+    expect([
+      still.sleepLateMs(),
+      still.timerLateMs(CENTRAL, 0),
+      still.submissionMs(),
+      still.newsMs(),
+    ]).toEqual([0, 0, 0, 0]);
   });
 
   test('follow from the seed', () => {
@@ -91,8 +94,16 @@ describe('measured delays', () => {
 
   test('make all values of a list equally likely', () => {
     const counts = new Map<number, number>();
-    for (const ms of draw(30_000, () => measured.timerLateMs())) counts.set(ms, (counts.get(ms) ?? 0) + 1);
+    let at = 0;
+    const next = () => measured.timerLateMs(SCHEDULER, at++);
+    for (const ms of draw(30_000, next)) counts.set(ms, (counts.get(ms) ?? 0) + 1);
     for (const value of [1, 2, 3]) expect(counts.get(value)! / 30_000).toBeCloseTo(1 / 3, 1);
+  });
+
+  test('of timers are one for all of a party that are due at one time, and others for others', () => {
+    const late = (party: Address) => Array.from({ length: 50 }, (_, at) => measured.timerLateMs(party, at));
+    expect(late(SCHEDULER)).toEqual(late(SCHEDULER));
+    expect(late(SCHEDULER)).not.toEqual(late(CENTRAL));
   });
 
   test('of an empty list are none', () => {

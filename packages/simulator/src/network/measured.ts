@@ -7,6 +7,8 @@ export class MeasuredDelays implements Delays {
   readonly #workers: WorkerRange;
   readonly #processes: number;
   readonly #random: Random;
+  /** Never drawn from: each instant of a party has a stream of its own. */
+  readonly #instants: Random;
   readonly #between: ReadonlyMap<MessageType, Float64Array>;
   readonly #withinProcess: ReadonlyMap<MessageType, Float64Array>;
   /** Of what the profile does not name. */
@@ -20,6 +22,7 @@ export class MeasuredDelays implements Delays {
     this.#workers = workers;
     this.#processes = Math.ceil(workers.count / profile.workersPerProcess);
     this.#random = random;
+    this.#instants = random.fork('instants');
     this.#between = byType(profile, false);
     this.#withinProcess = byType(profile, true);
     this.#any = Float64Array.from(profile.messages.flatMap(({ ms }) => ms));
@@ -38,8 +41,8 @@ export class MeasuredDelays implements Delays {
     return this.#draw(this.#sleepLateMs);
   }
 
-  timerLateMs(): Millis {
-    return this.#draw(this.#timerLateMs);
+  timerLateMs(of: Address, at: Millis): Millis {
+    return draw(this.#timerLateMs, this.#instants.fork(`${of} ${at}`));
   }
 
   submissionMs(): Millis {
@@ -50,9 +53,8 @@ export class MeasuredDelays implements Delays {
     return this.#draw(this.#newsMs);
   }
 
-  /** Inverse transform: the values are equally likely. Without any, nothing takes any time. */
   #draw(values: Float64Array): Millis {
-    return values[Math.floor(this.#random.next() * values.length)] ?? 0;
+    return draw(values, this.#random);
   }
 
   #shareProcess(from: Address, to: Address): boolean {
@@ -67,6 +69,11 @@ export class MeasuredDelays implements Delays {
   #processOf(worker: number): number {
     return Math.floor((this.#processes * (worker + 1) - 1) / this.#workers.count);
   }
+}
+
+/** Inverse transform: the values are equally likely. Without any, nothing takes any time. */
+function draw(values: Float64Array, random: Random): Millis {
+  return values[Math.floor(random.next() * values.length)] ?? 0;
 }
 
 function byType({ messages }: MeasuredProfile, sameProcess: boolean): ReadonlyMap<MessageType, Float64Array> {
