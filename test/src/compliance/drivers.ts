@@ -1,8 +1,20 @@
+import type { MeasuredProfile } from '@goshawk/simulator';
 import type { Driver, DriverOptions, SteppingDriver } from '../stepped/driver.js';
 import { SteppedDriver } from '../stepped/stepped-driver.js';
 import { RealTimeDriver, SteppingRealTimeDriver } from './real-time-driver.js';
 import { VirtualDriver } from './virtual-driver.js';
 import { NodeWorld } from './world.js';
+
+/** Late as a busy process is. */
+const LATE: MeasuredProfile = {
+  schema: 'goshawk.delays/1',
+  workersPerProcess: 1,
+  messages: [{ type: 'steal', sameProcess: false, ms: [0.1, 0.4, 2] }],
+  sleepLateMs: [0.1, 0.5, 1],
+  timerLateMs: [0.1, 0.5, 1],
+  submissionMs: [],
+  newsMs: [],
+};
 
 /** Whatever drives machines, and can be moved from event to event. */
 export const STEPPING_DRIVERS: Readonly<Record<string, (options: DriverOptions) => SteppingDriver>> = {
@@ -21,5 +33,7 @@ export const DRIVERS: Readonly<Record<string, (options: DriverOptions) => Driver
       ...options,
       network: { kind: 'normal', meanMs: 0.5, deviationMs: 0.4, leastMs: 0 },
     }),
+  'the simulator, as late as was measured': (options) =>
+    new VirtualDriver({ ...options, network: { kind: 'measured', profile: LATE } }),
   'the real-time driver, on timers of Node’s': (options) => new RealTimeDriver(options, new NodeWorld()),
 };
