@@ -9,7 +9,6 @@ import {
   type MessageType,
   type Millis,
   NO_RESOURCES,
-  type Outcome,
   Random,
   type Resources,
 } from '@goshawk/core';
@@ -18,6 +17,7 @@ import { type KillReason, type TaskOrder, Worker, type WorkerEnvironment } from 
 import { DelayLane } from './delay-lane.js';
 import { EventHeap } from './event-heap.js';
 import { ArrivalOrder, type Delays, delaysOf, type NetworkModel } from './network/index.js';
+import { COMPLETED, CUT_SHORT } from './outcomes.js';
 import { PartyEnvironment, SchedulerParty, WorkerParty } from './parties.js';
 import { NO_RUN, VirtualSlots } from './virtual-slots.js';
 
@@ -246,7 +246,7 @@ export class VirtualCluster {
     const place = this.#place(worker, slot);
     if (!this.#slots.isCurrent(place, run)) return;
     const reason = this.#slots.takeKilled(place);
-    const outcome = reason === undefined ? COMPLETED : cutShort(reason);
+    const outcome = reason === undefined ? COMPLETED : CUT_SHORT[reason];
     this.#workerAt(worker).taskEnded(slot, outcome, this.#slots.end(place, this.#now), this.#now);
   }
 
@@ -396,19 +396,6 @@ function sleepOf(payload: unknown): number {
 }
 
 const DEFAULT_NETWORK: NetworkModel = { kind: 'constant', delayMs: 0.5 };
-
-const COMPLETED: Outcome = {
-  kind: 'completed',
-  value: undefined,
-  errorCode: '',
-  errorMessage: '',
-  exitCode: undefined,
-  signal: undefined,
-};
-
-function cutShort(reason: KillReason): Outcome {
-  return { ...COMPLETED, kind: reason === 'shutdown' ? 'lost' : reason };
-}
 
 /** In place of one that was killed. */
 const NO_MACHINE: Machine = {

@@ -10,6 +10,7 @@ export interface Happening {
   readonly at: Millis;
   /** Of the end of a run. */
   readonly runMs?: Millis;
+  readonly outcome?: Outcome;
 }
 
 /** How late a driver may be: Node's timers are up to 1 late, and one may be set while another is late. ms */
@@ -134,15 +135,15 @@ export class Recorder implements TaskMachine {
     this.#happens(now, `output ${slot}`);
   }
 
-  taskEnded(slot: number, { kind }: Outcome, runMs: Millis, now: Millis): void {
-    this.#happens(now, `${kind} ${slot}`, runMs);
+  taskEnded(slot: number, outcome: Outcome, runMs: Millis, now: Millis): void {
+    this.#happens(now, `${outcome.kind} ${slot}`, { runMs, outcome });
   }
 
   checkInvariants(): void {}
 
-  #happens(now: Millis, what: string, runMs?: Millis): void {
+  #happens(now: Millis, what: string, end: Pick<Happening, 'runMs' | 'outcome'> = {}): void {
     this.#stand.step(this, what, now, () => {
-      this.happened.push({ what, at: now, ...(runMs === undefined ? {} : { runMs }) });
+      this.happened.push({ what, at: now, ...end });
       this.on(what, now);
     });
   }

@@ -53,7 +53,8 @@ export class SteppedExecutor {
     const endsAt = this.#options.now() + this.#options.killMs();
     if (run.end.at < endsAt) return;
     run.isKilled = true;
-    this.#move(slot, run, endsAt, outcomeOf(reason === 'shutdown' ? 'lost' : reason));
+    const outcome = reason === 'shutdown' ? outcomeOf('lost', 'worker-stopped') : outcomeOf(reason);
+    this.#move(slot, run, endsAt, outcome);
   }
 
   /** The slot's task ends now, in this way. */
@@ -90,11 +91,11 @@ export function sleepCourse({ payload }: TaskOrder): Course {
   return { runMs: sleep, outcome: outcomeOf('completed') };
 }
 
-export function outcomeOf(kind: OutcomeKind): Outcome {
+export function outcomeOf(kind: OutcomeKind, errorCode: string = kind): Outcome {
   return {
     kind,
     value: undefined,
-    errorCode: kind === 'completed' ? '' : kind,
+    errorCode: kind === 'completed' ? '' : errorCode,
     errorMessage: kind === 'completed' ? '' : `the task was told to be ${kind}`,
     exitCode: undefined,
     signal: undefined,

@@ -252,6 +252,7 @@ export class SteppedCluster {
 
   #carry(from: Address, to: Address, message: Message): void {
     const resolved = to === CENTRAL_DOOR ? this.#central?.address : to;
+    freeze(message);
     this.#observer.sent?.(this.party(from), resolved ?? to, message);
     if (resolved !== undefined) this.network.send(from, resolved, message, this.now);
   }
@@ -269,6 +270,17 @@ class CheckedCentral extends Central {
   override checkInvariants(): void {
     super.checkInvariants(this.#now());
   }
+}
+
+/**
+ * The simulator hands the very object to the receiver that the sender made; live it is a copy. So that it makes
+ * no difference, neither may change what was sent.
+ */
+function freeze(value: unknown): void {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return;
+  if (Object.isFrozen(value)) return;
+  Object.freeze(value);
+  for (const part of Object.values(value)) freeze(part);
 }
 
 /** `w1/2` is the second incarnation of w1, and calls itself w1. */

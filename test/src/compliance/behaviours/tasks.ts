@@ -19,6 +19,15 @@ export const TASKS: readonly Behaviour[] = [
       expect(one.seen).toEqual(['started 0', 'completed 0']);
       one.expectAt('started 0', 7);
       one.expectAt('completed 0', one.timeOf('started 0') + 50);
+      const { outcome } = one.happened.at(-1)!;
+      expect(outcome).toEqual({
+        kind: 'completed',
+        value: undefined,
+        errorCode: '',
+        errorMessage: '',
+        exitCode: undefined,
+        signal: undefined,
+      });
     },
   },
   {
@@ -96,10 +105,10 @@ export const TASKS: readonly Behaviour[] = [
   {
     name: 'a task that is killed ends once, for the reason that was given, not within the call, and never again',
     prove(stand) {
-      for (const [reason, outcome] of [
-        ['cancelled', 'cancelled'],
-        ['timeout', 'timeout'],
-        ['shutdown', 'lost'],
+      for (const [reason, outcome, errorCode] of [
+        ['cancelled', 'cancelled', 'cancelled'],
+        ['timeout', 'timeout', 'timeout'],
+        ['shutdown', 'lost', 'worker-stopped'],
       ] as const) {
         const one = stand.recorder(`w-${reason}`);
         one.do((environment) => environment.execute(0, sleepOrder(50, LIMIT_MS)));
@@ -110,7 +119,10 @@ export const TASKS: readonly Behaviour[] = [
         });
         stand.run(LATE_MAX_MS);
         expect(one.seen).toEqual(['started 0', `${outcome} 0`]);
-        expect(one.happened.at(-1)!.runMs).toBeLessThanOrEqual(10 + LATE_MAX_MS);
+        const end = one.happened.at(-1)!;
+        expect(end.runMs).toBeLessThanOrEqual(10 + LATE_MAX_MS);
+        expect(end.outcome).toMatchObject({ errorCode, value: undefined });
+        expect(end.outcome?.errorMessage).not.toBe('');
         stand.run(100);
         expect(one.seen).toHaveLength(2);
       }

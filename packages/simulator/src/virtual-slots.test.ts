@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest';
+import { NO_RUN, VirtualSlots } from './virtual-slots.js';
+
+describe('the slots of all workers', () => {
+  test('lie side by side for each, however many join, and begin idle', () => {
+    const slots = new VirtualSlots();
+    const running = slots.begin(slots.add(3), 7);
+    expect(slots.add(1_000)).toBe(3);
+    expect(slots.add(2)).toBe(1_003);
+    expect(slots.size).toBe(1_005);
+    expect(slots.isCurrent(0, running)).toBe(true);
+    expect(slots.end(0, 10)).toBe(3);
+    expect(slots.kill(1_004, 'timeout')).toBe(NO_RUN);
+  });
+
+  test('a killed run ends under another number than its own, once, for the first reason', () => {
+    const slots = new VirtualSlots();
+    const place = slots.add(1);
+    const run = slots.begin(place, 0);
+    const killed = slots.kill(place, 'timeout');
+    expect(slots.isCurrent(place, run)).toBe(false);
+    expect(slots.isCurrent(place, killed)).toBe(true);
+    expect(slots.kill(place, 'cancelled')).toBe(NO_RUN);
+    expect(slots.takeKilled(place)).toBe('timeout');
+    expect(slots.takeKilled(place)).toBeUndefined();
+  });
+
+  test('what has ended cannot be killed, and a kill does not outlive its run', () => {
+    const slots = new VirtualSlots();
+    const place = slots.add(1);
+    slots.begin(place, 0);
+    slots.end(place, 1);
+    expect(slots.kill(place, 'cancelled')).toBe(NO_RUN);
+    slots.begin(place, 2);
+    slots.kill(place, 'cancelled');
+    slots.begin(place, 3);
+    expect(slots.takeKilled(place)).toBeUndefined();
+  });
+
+  test('nothing ends that was forgotten', () => {
+    const slots = new VirtualSlots();
+    const place = slots.add(1);
+    const run = slots.begin(place, 0);
+    slots.forget(place);
+    expect(slots.isCurrent(place, run)).toBe(false);
+    expect(slots.kill(place, 'shutdown')).toBe(NO_RUN);
+  });
+});
