@@ -72,12 +72,13 @@ export interface TimeParts {
 
 /**
  * The cluster over a run, in columns of equal length: a point a snapshot, or at most 1,000 of a longer run,
- * where each point stands for the snapshots since the one before it, and levels are their means.
+ * where each point stands for the snapshots since the one before it, and levels are their means. Points are
+ * closer while jobs come and wait than when a few last tasks run.
  */
 export interface Series {
   /** When the last job was submitted. All times are since the start. */
   readonly submittedSeconds: number;
-  /** When all jobs had been submitted and 99% of the waiting of tasks was over; points are further apart from there. */
+  /** When all jobs had been submitted and 95% of the waiting of tasks was over. */
   readonly settledSeconds: number;
   readonly seconds: readonly number[];
   readonly busySlots: readonly number[];

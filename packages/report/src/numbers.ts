@@ -104,6 +104,11 @@ export function span(seconds: number): string {
   return `${shortestFormat.format(seconds / 86_400)} days`;
 }
 
+/** Keeps a number and its unit on one line. */
+export function unbroken(text: string): string {
+  return text.replaceAll(' ', '\u00a0');
+}
+
 /** Bytes in binary units: 512 MiB. */
 export function bytes(count: number | null): string {
   if (count === null) return ABSENT;

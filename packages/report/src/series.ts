@@ -8,7 +8,7 @@ export const SERIES_POINTS_MAX = 1_000;
  * it is under Google's trace, and is a few slots that finish their last tasks.
  */
 const LIVELY_POINTS_MAX = 800;
-const SETTLED_SHARE = 0.99;
+const SETTLED_SHARE = 0.95;
 
 /** Levels of one kind at each snapshot: k · interval after the start, k ≥ 1. */
 export type Levels = ArrayLike<number>;
@@ -68,9 +68,10 @@ function settledAfter(
 /** How many snapshots each point and those before it stand for. */
 function stretches(length: number, settled: number): number[] {
   if (length <= SERIES_POINTS_MAX) return evenly(0, length, SERIES_POINTS_MAX);
+  const lively = Math.max(settled, LIVELY_POINTS_MAX);
   return [
-    ...evenly(0, settled, LIVELY_POINTS_MAX),
-    ...evenly(settled, length, SERIES_POINTS_MAX - LIVELY_POINTS_MAX),
+    ...evenly(0, lively, LIVELY_POINTS_MAX),
+    ...evenly(lively, length, SERIES_POINTS_MAX - LIVELY_POINTS_MAX),
   ];
 }
 

@@ -1,6 +1,6 @@
 import type { Comparison } from '../comparison.js';
 import { html, type Markup } from '../markup.js';
-import { span, whole } from '../numbers.js';
+import { span, unbroken, whole } from '../numbers.js';
 import type { RunSeries } from '../run.js';
 import { renderDocument } from './document.js';
 import type { PageMeta } from './page-meta.js';
@@ -58,8 +58,4 @@ ${unbroken(span(workload.taskSeconds))} of work submitted over ${unbroken(span(w
 ${whole(cluster.workers)} workers of ${slots} with ${schedulers}, ${cluster.mode === 'live' ? 'run live' : 'simulated'}${
     seeds > 1 ? `; numbers are means over ${seeds} seeds` : ''
   }.</p>`;
-}
-
-function unbroken(text: string): string {
-  return text.replaceAll(' ', '\u00a0');
 }

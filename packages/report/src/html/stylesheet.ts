@@ -14,7 +14,7 @@ p{margin:0 0 12px;max-width:78ch}
 header p,.note,section>p,details{color:var(--muted)}
 .note{font-size:13px;margin-top:8px}
 .warning{color:var(--warning);font-weight:600}
-.cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(200px,1fr));gap:14px;margin-top:22px}
+.cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(160px,1fr));gap:14px;margin-top:22px}
 .card{background:var(--raised);border:1px solid var(--rule);border-radius:8px;padding:14px 18px}
 .card h3{margin:0;font-size:13px;font-weight:600;color:var(--muted)}
 .card p{margin:0;font-size:13px;color:var(--muted);font-variant-numeric:tabular-nums}
@@ -32,7 +32,7 @@ tbody tr+tr>*{border-top:1px solid var(--rule)}
 .edge{padding-left:32px}
 small{color:var(--muted);font-size:12px}
 .pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,460px),1fr));gap:20px 28px}
-.pair>*{min-width:0}
+.pair>*{min-width:0}.pair+.pair{margin-top:20px}
 .stack>*+*{margin-top:22px}
 .stack thead th{white-space:normal;vertical-align:bottom}.stack thead .swatch{display:block;margin:0 0 2px auto}
 figure{margin:0;min-width:0}
@@ -69,6 +69,7 @@ h2,h3,section>p:not(.note),.legend{break-after:avoid;break-inside:avoid}
 table{font-size:8.5pt;min-width:0}
 th,td{padding:3px 6px}.edge{padding-left:14px}
 thead th{font-size:8pt;white-space:normal;vertical-align:bottom}thead .swatch{display:block;margin:0 0 2px auto}
+tbody th{white-space:normal}
 small{font-size:7pt}
 .pair{grid-template-columns:1fr 1fr;gap:10px 14px}
 .cards{grid-template-columns:repeat(4,1fr);gap:8px;margin-top:12px}.card{padding:8px 10px}.card .big{font-size:18pt}

@@ -121,8 +121,8 @@ export function costSection(policies: readonly PolicyView[]): Markup {
     entries.map(([head, cell]) => ({ head, cells: policies.map(cell) }));
   const types = [...new Set(policies.flatMap(({ messages }) => Object.keys(messages.byType)))];
   const work = rows([
-    ['busy slots while jobs came, median', ({ utilisation }) => percent(utilisation.whileSubmitting.p50)],
-    ['busy slots while jobs came, mean', ({ utilisation }) => percent(utilisation.whileSubmitting.mean)],
+    ['busy while jobs came, median', ({ utilisation }) => percent(utilisation.whileSubmitting.p50)],
+    ['busy while jobs came, mean', ({ utilisation }) => percent(utilisation.whileSubmitting.mean)],
     ['busy slots, median', ({ utilisation }) => percent(utilisation.p50)],
     ['busy slots, mean', ({ utilisation }) => percent(utilisation.mean)],
     ['busy slots, max', ({ utilisation }) => percent(utilisation.max)],

@@ -2,7 +2,7 @@ import { categoryAxis, FONT_SIZE, fitAxis, LETTER_WIDTH, xAxis } from '../charts
 import { sentinel } from '../charts/palette.js';
 import type { JobClass, TimeParts } from '../comparison.js';
 import { html, type Markup } from '../markup.js';
-import { duration, durationTicks } from '../numbers.js';
+import { duration, durationTicks, unbroken } from '../numbers.js';
 import { figure, section, table } from './elements.js';
 import { renderChart } from './inline-chart.js';
 import type { PolicyView } from './policy.js';
@@ -47,7 +47,7 @@ function invisibleParts(all: readonly (TimeParts | null)[], present: readonly (k
   if (invisible.length === 0) return '';
   const greatest = invisible.map((part) => {
     const seconds = Math.max(...ofJobs.map((parts) => parts[part] ?? 0));
-    return `${part} (at most ${duration(seconds)})`;
+    return `${part} (at most ${unbroken(duration(seconds))})`;
   });
   const names = new Intl.ListFormat('en', { type: 'conjunction' }).format(greatest);
   return `Too short to be seen in the bars: ${names}.`;

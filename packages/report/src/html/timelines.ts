@@ -2,7 +2,7 @@ import { lineChart } from '../charts/line-chart.js';
 import { type Point, thinned } from '../charts/lines.js';
 import type { Comparison, CountedSeries, Series } from '../comparison.js';
 import { html, type Markup } from '../markup.js';
-import { compact, percent, shortest, span } from '../numbers.js';
+import { compact, percent, shortest, span, unbroken } from '../numbers.js';
 import { figure, policyLegend, section, table } from './elements.js';
 import { renderChart } from './inline-chart.js';
 import type { PolicyView } from './policy.js';
@@ -107,29 +107,37 @@ const UNITS = [
 export function timelineSection(policies: readonly PolicyView[], { cluster }: Comparison): Markup | null {
   const frame = { slots: cluster.workers * cluster.slots, until: drawnUntil(policies) };
   const draw = (timeline: Timeline) => timelineFigure(policies, timeline, frame);
-  const queues = draw(QUEUED) ?? draw(UNDERWAY);
-  const levels = [draw(BUSY), queues, draw(WAITING_SHORT), draw(WAITING_LONG)];
-  if (levels.every((each) => each === null)) return null;
-  const steals = [draw(ATTEMPTS), draw(SUCCESSES)];
+  const queues = draw(QUEUED);
+  const rows = [
+    [draw(BUSY), queues ?? draw(UNDERWAY)],
+    [draw(WAITING_SHORT), draw(WAITING_LONG)],
+    [draw(ATTEMPTS), draw(SUCCESSES)],
+  ].filter((row) => row.some((each) => each !== null));
+  if (rows.length === 0) return null;
   return section(
     'The cluster over time',
-    html`<p>${explanation(policies, frame.until)}</p>`,
+    html`<p>${explanation(policies, frame.until, queues !== null)}</p>`,
     policyLegend(policies),
-    html`<div class="pair">${levels}${steals}</div>`,
+    rows.map((row) => html`<div class="pair">${row}</div>`),
   );
 }
 
-function explanation(policies: readonly PolicyView[], until: number): string {
+function explanation(policies: readonly PolicyView[], until: number, showsQueues: boolean): string {
   const seeds = Math.max(...policies.map(({ runs }) => runs.length));
   const interval = span(policies[0]!.runs[0]!.utilisation.intervalSeconds);
   const end = Math.max(...policies.map(({ runs }) => endOf(runs[0]!.series)));
   return [
     `Since the first submission${seeds > 1 ? ', under the first seed' : ''}.`,
-    `A snapshot each ${interval}; where a point stands for several, it is their mean.`,
+    `A snapshot each ${unbroken(interval)}; where a point stands for several, it is their mean.`,
     'A task waits from the submission of its job until it starts, wherever that is.',
+    ...(showsQueues
+      ? [
+          'In the workers’ queues are the tasks that central has placed, and probes, of which a job sends more than it has tasks.',
+        ]
+      : []),
     ...(until < end
       ? [
-          `Drawn is the time until all jobs had come and nearly all waiting was over; the last task ended after ${span(end)}.`,
+          `Drawn is the time until all jobs had come and nearly all waiting was over; the last task ended after ${unbroken(span(end))}.`,
         ]
       : []),
   ].join(' ');
@@ -211,12 +219,16 @@ function timelineTable(
   );
 }
 
+/** Each level in the middle of the time that it is the mean of. */
 function paired(
   seconds: readonly number[],
   levels: readonly number[],
   value: (level: number, index: number) => number = (level) => level,
 ): Point[] {
-  return seconds.map((at, index): Point => [at, value(levels[index]!, index)]);
+  return levels.map((level, index): Point => {
+    const middle = (seconds[index]! + (seconds[index - 1] ?? 0)) / 2;
+    return [middle, value(level, index)];
+  });
 }
 
 /** What was counted between readings, a second. */
