@@ -19,6 +19,9 @@ interface Surroundings {
   /** Looks for workers for what waits in the stage. */
   find(job: Job, stage: Stage, now: Millis): void;
   changed(job: Job, now: Millis): void;
+  central(): Address;
+  /** Central is there. */
+  heardCentral(now: Millis): void;
 }
 
 /**
@@ -91,8 +94,14 @@ export class Binder {
   }
 
   #afterProbe(job: Job, stage: Stage, now: Millis): void {
-    if (stage.waiting === 0) this.#around.prober.batchIsBound(job, stage, this.#around.policy());
+    if (stage.waiting === 0) this.#allBound(job, stage, now);
     else if (stage.probesOut < stage.waiting) this.#around.find(job, stage, now);
+  }
+
+  /** No task waits: neither probes nor matched workers are needed any more. */
+  #allBound(job: Job, stage: Stage, now: Millis): void {
+    if (stage.probesOut > 0) this.#around.prober.batchIsBound(job, stage, this.#around.policy());
+    if (stage.needTold > 0) this.#around.needer.satisfied(job, stage, this.#around.central(), now);
   }
 
   /** Central has found workers for a stage: each gets the next task. */
@@ -110,8 +119,9 @@ export class Binder {
       this.#bind(job, task, worker, now);
       return true;
     };
+    this.#around.heardCentral(now);
     this.#around.needer.matched(stage, message, from, give, now);
-    if (job !== undefined && stage?.waiting === 0) this.#around.needer.satisfied(job, stage, from, now);
+    if (job !== undefined && stage?.waiting === 0) this.#allBound(job, stage, now);
   }
 
   /** The worker has not heard of the match: what it was given is sent again, or the slot given back. */

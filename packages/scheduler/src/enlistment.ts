@@ -10,6 +10,9 @@ import {
 import type { SchedulerConfig, SchedulerEnvironment } from './contract.js';
 import type { Members } from './members.js';
 
+/** An answer to a heartbeat comes at once, unless central is away or very busy. */
+const SILENT_HEARTBEATS = 2.5;
+
 /** Between two reports of how much short and long work was done. ms */
 const USAGE_MS = 10_000;
 
@@ -80,6 +83,16 @@ export class Enlistment {
 
   strangerTold(from: Address, now: Millis): void {
     if (from === this.#central) this.enlistAnew(now);
+  }
+
+  /**
+   * Nothing was heard of central for some heartbeats: short jobs should not wait for it. It keeps its place until
+   * its lease ends, since it may only be slow.
+   */
+  isSilent(now: Millis): boolean {
+    if (this.#central === NOBODY) return true;
+    const { heartbeatMs } = this.timings;
+    return heartbeatMs > 0 && now - this.#heardAt > SILENT_HEARTBEATS * heartbeatMs;
   }
 
   heard(now: Millis): void {

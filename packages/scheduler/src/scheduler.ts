@@ -70,6 +70,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
       policy: () => this.policy,
       find: (job, stage, now) => this.#find(job, stage, now),
       changed: (job, now) => this.#desk.changed(job, now),
+      central: () => this.#enlistment.central,
+      heardCentral: (now) => this.#enlistment.heard(now),
     });
     this.#desk = new ClientDesk(this, this.#jobs, this.#members, env, config);
   }
@@ -115,7 +117,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
     switch (timer) {
       case 'heartbeat':
         this.#workersLost(this.#enlistment.dropMissingWorkers(), now);
-        return this.#enlistment.beat(this.#jobs.activeCount, () => this.#waitingTasks(), now);
+        this.#enlistment.beat(this.#jobs.activeCount, () => this.#waitingTasks(), now);
+        return this.#doWithoutCentral(now);
       case 'sweep':
         return this.#sweep(now);
       case 'progress':
@@ -230,9 +233,22 @@ export class Scheduler implements Machine<SchedulerTimer> {
     } else if (job.route.by === 'matching') {
       this.#needer.tell(job, stage, this.#enlistment.central, now);
       this.#armSweep(now);
+      if (this.#enlistment.isSilent(now)) this.#probeInstead(job, stage);
     } else {
       this.#prober.topUp(job, stage, this.policy);
     }
+  }
+
+  /** Central is away: short jobs find their workers themselves, as Sparrow's do, and long ones wait. */
+  #doWithoutCentral(now: Millis): void {
+    if (!this.#enlistment.isSilent(now)) return;
+    for (const job of this.#jobs.active()) {
+      if (job.route.by === 'matching') for (const stage of job.stages) this.#probeInstead(job, stage);
+    }
+  }
+
+  #probeInstead(job: Job, stage: Stage): void {
+    if (job.class === 'short' && stage.waiting > 0) this.#prober.topUp(job, stage, this.policy);
   }
 
   #finishStage(job: Job, stage: Stage, now: Millis): void {
@@ -447,7 +463,10 @@ export class Scheduler implements Machine<SchedulerTimer> {
     if (!this.#enlistment.welcomed(from, message, now)) return;
     for (const job of this.#jobs.active()) {
       if (job.route.by === 'central') this.#placer.placeAgain(job, from, now);
-      else if (job.route.by === 'matching') this.#needer.tellAgain(job, from, now, now);
+      else if (job.route.by === 'matching') {
+        for (const stage of job.stages) if (stage.probesOut > 0) this.#prober.recall(job, stage);
+        this.#needer.tellAgain(job, from, now, now);
+      }
     }
   }
 

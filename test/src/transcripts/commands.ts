@@ -31,6 +31,8 @@ export function settingsOf({ options }: Command): ClusterSettings {
     stealLimit: options.has('stealLimit') ? numberOf(options, 'stealLimit', 1) : null,
     stealRetry: options.get('stealRetry') === 'backoff' ? 'backoff' : 'never',
     cancel: options.get('cancel') === 'lazy' ? 'lazy' : 'proactive',
+    reserve: numberOf(options, 'reserve', 0),
+    patience: numberOf(options, 'patience', 0),
   };
   return { policy: { ...DEFAULT_POLICY, ...choices }, timings: LIVE_TIMINGS };
 }

@@ -107,6 +107,20 @@ const RENDERERS: Renderers = {
     `stolen, round ${round}: ${list(probes.map(({ owner, job, stage }) => batchName(names, owner, job, stage)))}`,
   moved: ({ job, stage, to: thief, probes }, { to, names }) =>
     `moved ${plural(probes, 'probe')} of ${batchName(names, to, job, stage)} to ${names.party(thief)}`,
+  need: ({ job, stage, long, tasks, estimateMs, demand }, { from, names }) =>
+    `need ${plural(tasks, 'worker')} for ${batchName(names, from, job, stage)} ` +
+    `(${long ? 'long' : 'short'}, ${estimateMs} ms${needs(demand)})`,
+  pull: ({ heard, free, spare, long }) =>
+    `pull: ${free} free${isEmpty(spare) ? '' : ` with ${formatResources(spare)}`}, ${long} long` +
+    (heard.length === 0 ? '' : `, heard of ${heard.map((match) => `#${match}`).join(' ')}`),
+  matched: ({ job, stage, workers }, { to, names }) =>
+    `matched ${batchName(names, to, job, stage)} with ` +
+    workers.map(({ worker, match }) => `${names.party(worker)} (#${match})`).join(', '),
+  unused: ({ worker, match }, { names }) => `no use for ${names.party(worker)} (#${match})`,
+  unheard: ({ job, worker, match }, { to, names }) =>
+    `${names.party(worker)} has not heard of #${match}, for ${names.job(to, job)}`,
+  run: ({ match, job, task, attempt }, { from, names }) =>
+    `run (#${match}) ${taskName(names, from, job, task, attempt)}`,
 };
 
 /** `w1 → s1  ask #1: A`, for any message. */

@@ -73,13 +73,13 @@ export class Matcher {
 
   /**
    * Whether the worker should say again what is free there: it is busy with less than is believed here, and no
-   * match is on its way to it.
+   * match can still be on its way to it.
    */
   isDoubtful(address: Address, busy: number, now: Millis): boolean {
     const puller = this.#pool.get(address);
     if (puller === undefined || !puller.open || !this.#isOn) return false;
-    if (puller.matches.length === 0) return puller.slots - busy > puller.free;
-    return puller.matches.some(({ at }) => now - at >= this.#lostAfterMs);
+    if (puller.slots - busy <= freeSlots(puller)) return false;
+    return puller.matches.every(({ at }) => now - at >= this.#lostAfterMs);
   }
 
   /** The owner has nothing (left) for the worker. */

@@ -98,7 +98,7 @@ it('records every setting that shaped a run, in seconds of the run', () => {
     stealBackoff: settings.stealBackoffMs / 1_000,
     stealBackoffMax: settings.stealBackoffMaxMs / 1_000,
     cancel: 'proactive',
-    shortOrder: 'size',
+    shortOrder: 'remaining',
     longOrder: 'remaining',
     reserve: 'auto',
     patience: 20,

@@ -121,7 +121,7 @@ export const DEFAULT_POLICY: PolicySettings = {
   // Doubling from 20 ms to an hour, a worker that stays idle asks 18 times 10 workers in its first hour: an
   // idle cluster of 15,000 must not drown in steal requests, and an idle worker gets probes anyhow.
   stealBackoffMaxMs: 3_600_000,
-  shortOrder: 'size',
+  shortOrder: 'remaining',
   longOrder: 'remaining',
   reserve: 'auto',
   patience: 20,
