@@ -2,8 +2,8 @@ import type { Judge, Judgement, Series, Verdict } from '../figure.js';
 import { format } from '../format.js';
 import type { Point } from '../point.js';
 
-/** Of shares and improvements: ten percentage points. */
-export const SHORTFALL = 0.1;
+/** Of shares and improvements: five percentage points. */
+export const SHORTFALL = 0.05;
 
 /** Ratios this close to 1 are no difference: what another seed does. */
 export const SAME = 0.05;
