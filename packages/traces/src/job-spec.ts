@@ -32,7 +32,7 @@ export function jobSpecOf(job: TraceJob, estimateMs: Millis): JobSpec {
 }
 
 function stagesOf({ durationsSeconds, stages, demand: ofJob }: TraceJob): JobSpec['stages'] {
-  const sleepsMs = durationsSeconds.map((seconds) => seconds * 1_000);
+  const sleepsMs = inMilliseconds(durationsSeconds);
   if (stages === undefined) {
     return [{ name: 'tasks', after: [], tasks: { sleepsMs }, demand: resourcesOf(ofJob) }];
   }
@@ -54,6 +54,13 @@ function resourcesOf(demand: Resources | undefined): Resources {
   if (demand === undefined) return NO_RESOURCES;
   const wanted = Object.entries(demand).filter(([, amount]) => amount > 0);
   return wanted.length === 0 ? NO_RESOURCES : Object.fromEntries(wanted);
+}
+
+/** A loop, since a simulation does this for each task: `map` takes five times as long. */
+function inMilliseconds(seconds: Float64Array): Float64Array {
+  const ms = new Float64Array(seconds.length);
+  for (let i = 0; i < seconds.length; i++) ms[i] = seconds[i]! * 1_000;
+  return ms;
 }
 
 function milliseconds(seconds: number | undefined): Millis | undefined {

@@ -96,9 +96,13 @@ export function unpackedJobs({
 }
 
 function moreOf(job: TraceJob): More | undefined {
+  let hasMore = false;
+  for (const field in job) {
+    if (field !== 'submitSeconds' && field !== 'durationsSeconds' && field !== 'meanSeconds') hasMore = true;
+  }
+  if (!hasMore) return undefined;
   const { submitSeconds: _, durationsSeconds: __, meanSeconds: ___, ...more } = job;
-  for (const _field in more) return more;
-  return undefined;
+  return more;
 }
 
 function sharedColumn(length: number): Float64Array {

@@ -29,20 +29,25 @@ async function* readChunks(file: string, lineNow: () => number): AsyncGenerator<
   }
 }
 
+/** Lines of a text file, as `readByteLines` gives them. */
+export async function* readLineBatches(file: string): AsyncGenerator<string[]> {
+  for await (const batch of readByteLines(file)) yield batch.map(textOf);
+}
+
 /**
- * Lines of a text file, in batches as they arrive (a batch costs one turn of the event loop, a line
+ * Lines of a file as bytes, in batches as they arrive (a batch costs one turn of the event loop, a line
  * none). Line ends are not included; a carriage return before one is left in place.
  */
-export async function* readLineBatches(file: string): AsyncGenerator<string[]> {
+export async function* readByteLines(file: string): AsyncGenerator<Buffer[]> {
   let pending: Buffer[] = [];
   let pendingBytes = 0;
   let lines = 0;
   for await (const chunk of readChunks(file, () => lines + 1)) {
-    const batch: string[] = [];
+    const batch: Buffer[] = [];
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
       const rest = chunk.subarray(start, end);
-      batch.push(pendingBytes === 0 ? text(rest) : text(Buffer.concat([...pending, rest])));
+      batch.push(pendingBytes === 0 ? rest : Buffer.concat([...pending, rest]));
       pending = [];
       pendingBytes = 0;
       start = end + 1;
@@ -61,16 +66,17 @@ export async function* readLineBatches(file: string): AsyncGenerator<string[]> {
     }
     if (batch.length > 0) yield batch;
   }
-  if (pendingBytes > 0) yield [text(Buffer.concat(pending))];
+  if (pendingBytes > 0) yield [Buffer.concat(pending)];
 }
 
 /** The first line that is not blank, with its number; undefined when there is none. */
 export async function firstLine(file: string): Promise<{ text: string; line: number } | undefined> {
   let line = 0;
-  for await (const batch of readLineBatches(file)) {
+  for await (const batch of readByteLines(file)) {
     for (const candidate of batch) {
       line++;
-      if (candidate.trim() !== '') return { text: candidate, line };
+      const text = textOf(candidate);
+      if (text.trim() !== '') return { text, line };
     }
   }
   return undefined;
@@ -91,7 +97,7 @@ async function isGzipped(file: string): Promise<boolean> {
   }
 }
 
-function text(bytes: Buffer): string {
+function textOf(bytes: Buffer): string {
   return bytes.toString('utf8');
 }
 

@@ -1,7 +1,7 @@
 import { WorkloadError } from '../errors.js';
 import type { Jobs, TraceJob } from '../job.js';
 import { Tally } from '../tally.js';
-import { emptyTrace, readLineBatches } from './lines.js';
+import { emptyTrace, readByteLines } from './lines.js';
 import { quote } from './quote.js';
 import type { TraceFormat } from './trace-format.js';
 
@@ -34,10 +34,10 @@ export function looksLikeTr(line: string): boolean {
 export async function* readTr(file: string): AsyncGenerator<TraceJob> {
   let line = 0;
   let jobs = 0;
-  for await (const batch of readLineBatches(file)) {
-    for (const text of batch) {
+  for await (const batch of readByteLines(file)) {
+    for (const bytes of batch) {
       line++;
-      const job = parseTrLine(text, file, line);
+      const job = parseTrLine(bytes, file, line);
       if (job === undefined) continue;
       jobs++;
       yield job;
@@ -47,8 +47,8 @@ export async function* readTr(file: string): AsyncGenerator<TraceJob> {
 }
 
 /** One line as a job, or undefined when it is blank. */
-export function parseTrLine(text: string, file: string, line: number): TraceJob | undefined {
-  const fields = new Fields(text);
+export function parseTrLine(bytes: Buffer, file: string, line: number): TraceJob | undefined {
+  const fields = new Fields(bytes);
   if (!fields.next()) return undefined;
   const wrong = (problem: string, advice: string) => new WorkloadError(problem, advice, { file, line });
 
@@ -71,7 +71,7 @@ export function parseTrLine(text: string, file: string, line: number): TraceJob 
       'it is a number of seconds, zero or more',
     );
   }
-  const durationsSeconds = readDurations(fields, tasks, text.length, wrong);
+  const durationsSeconds = readDurations(fields, tasks, bytes.length, wrong);
   return { submitSeconds, durationsSeconds, meanSeconds: mean };
 }
 
@@ -81,7 +81,7 @@ function readDurations(
   lineLength: number,
   wrong: (problem: string, advice: string) => WorkloadError,
 ): Float64Array {
-  // A line of n durations has 2n characters at least: a count that cannot be true allocates nothing.
+  // A line of n durations has 2n bytes at least: a count that cannot be true allocates nothing.
   const durations = new Float64Array(Math.min(tasks, lineLength));
   let count = 0;
   while (fields.next()) {
@@ -111,61 +111,78 @@ function readDurations(
   return durations;
 }
 
-/** Walks over the fields of a line without making an array of them: lines can have 50,000. */
+/**
+ * Walks over the fields of a line, its bytes once: without a string of it, or an array of its fields. Lines can
+ * have 50,000.
+ */
 class Fields {
-  readonly #text: string;
+  readonly #bytes: Buffer;
   #start = 0;
   #end = 0;
+  /** Of the field, if it is decimal digits with a point among them at most: all of them as one number… */
+  #digits = 0;
+  /** …and how many stand behind the point; −1 without one, −2 for a field of any other kind. */
+  #fraction = OTHER;
 
-  constructor(text: string) {
-    this.#text = text;
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
   }
 
   /** Moves to the next field; false when there is none. */
   next(): boolean {
-    const text = this.#text;
+    const bytes = this.#bytes;
     let at = this.#end;
-    while (at < text.length && text.charCodeAt(at) <= 32) at++;
+    while (at < bytes.length && bytes[at]! <= BLANK) at++;
     this.#start = at;
-    while (at < text.length && text.charCodeAt(at) > 32) at++;
+    let digits = 0;
+    let fraction = NO_POINT;
+    for (; at < bytes.length; at++) {
+      const byte = bytes[at]!;
+      if (byte >= ZERO && byte <= NINE) {
+        digits = digits * 10 + (byte - ZERO);
+        if (fraction >= 0) fraction++;
+      } else if (byte <= BLANK) {
+        break;
+      } else {
+        fraction = byte === POINT && fraction === NO_POINT ? 0 : OTHER;
+        if (fraction === OTHER) {
+          while (at < bytes.length && bytes[at]! > BLANK) at++;
+          break;
+        }
+      }
+    }
+    this.#digits = digits;
+    this.#fraction = fraction;
     this.#end = at;
     return this.#end > this.#start;
   }
 
   token(): string {
-    return this.#text.slice(this.#start, this.#end);
+    return this.#bytes.toString('utf8', this.#start, this.#end);
   }
 
   /** The field as a decimal number, NaN when it is none. */
   number(): number {
     // Decimal digits that make an integer below 2^53, divided by a power of ten that is exact itself,
     // give the correctly rounded value: one division in place of a substring and a general parser.
-    const text = this.#text;
-    let digits = 0;
-    let fraction = -1;
-    for (let i = this.#start; i < this.#end; i++) {
-      const code = text.charCodeAt(i);
-      if (code >= 48 && code <= 57) {
-        digits = digits * 10 + (code - 48);
-        if (fraction >= 0) fraction++;
-      } else if (code === 46 && fraction < 0) {
-        fraction = 0;
-      } else {
-        return this.#generalNumber();
-      }
+    const digits = this.#digits;
+    const fraction = this.#fraction;
+    if (fraction === NO_POINT && digits <= Number.MAX_SAFE_INTEGER) return digits;
+    if (fraction > 0 && fraction < POWERS_OF_TEN.length && digits <= Number.MAX_SAFE_INTEGER) {
+      return digits / POWERS_OF_TEN[fraction]!;
     }
-    const onlyPoint = fraction === 0 && this.#end - this.#start === 1;
-    if (digits > Number.MAX_SAFE_INTEGER || fraction >= POWERS_OF_TEN.length || onlyPoint) {
-      return this.#generalNumber();
-    }
-    return fraction <= 0 ? digits : digits / POWERS_OF_TEN[fraction]!;
-  }
-
-  #generalNumber(): number {
     const token = this.token();
     return /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(token) ? Number(token) : Number.NaN;
   }
 }
+
+const BLANK = 0x20;
+const POINT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+
+const NO_POINT = -1;
+const OTHER = -2;
 
 const POWERS_OF_TEN = Float64Array.from({ length: 23 }, (_, exponent) => Number(`1e${exponent}`));
 
