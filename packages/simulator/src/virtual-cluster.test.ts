@@ -3,6 +3,7 @@ import {
   ablate,
   type ClusterSettings,
   DEFAULT_POLICY,
+  type Environment,
   LIVE_TIMINGS,
   type Message,
   NOTHING_ABLATED,
@@ -334,5 +335,73 @@ describe('with leases and safety nets', () => {
     expect([...job.attempts]).toEqual([1, 3]);
     expect(job.errors.get(1)?.outcome.kind).toBe('timeout');
     expect(job.endedAt! - job.acceptedAt).toBeLessThan(700);
+  });
+});
+
+describe('machines of the caller’s own', () => {
+  function setUp(carry?: VirtualClusterOptions['carry']) {
+    const network = { kind: 'constant', delayMs: 1 } as const;
+    const options = { workers: 0, schedulers: 0, settings: settingsOf(), seed: 1, network };
+    const cluster = new VirtualCluster(carry === undefined ? options : { ...options, carry });
+    const seen: string[] = [];
+    const add = (name: string) => {
+      let environment: Environment | undefined;
+      const address = cluster.add(name, (_self, given) => {
+        environment = given;
+        return {
+          start: (now) => seen.push(`${now} ${name} starts`),
+          receive: (from, { type }, now) => seen.push(`${now} ${name} ${type} from ${cluster.nameOf(from)}`),
+          wake: (timer, key, now) => seen.push(`${now} ${name} ${timer}/${key}`),
+          checkInvariants() {},
+        };
+      });
+      return { address, environment: environment! };
+    };
+    return { cluster, seen, add };
+  }
+
+  test('join while it runs, and what is due at one time happens in the order in which it was put in', () => {
+    const { cluster, seen, add } = setUp();
+    const one = add('one');
+    cluster.run(10);
+    const two = add('two');
+    one.environment.setTimer('before', 0, 11);
+    one.environment.send(two.address, { type: 'resync' });
+    one.environment.setTimer('after', 0, 11);
+    two.environment.send(one.address, { type: 'leave' });
+    cluster.at(11, (now) => seen.push(`${now} a call`));
+    cluster.run(20);
+    expect(seen).toEqual([
+      '0 one starts',
+      '10 two starts',
+      '11 one before/0',
+      '11 two resync from one',
+      '11 one after/0',
+      '11 one leave from two',
+      '11 a call',
+    ]);
+  });
+
+  test('write to each other through whoever carries their mail', () => {
+    const carried: string[] = [];
+    const { cluster, seen, add } = setUp((from, to, { type }) => carried.push(`${type} ${from} ${to}`));
+    const one = add('one');
+    const two = add('two');
+    one.environment.send(two.address, { type: 'resync' });
+    cluster.run(10);
+    expect(carried).toEqual([`resync ${one.address} ${two.address}`]);
+    expect(seen).toEqual(['0 one starts', '0 two starts']);
+    cluster.post(one.address, two.address, { type: 'resync' });
+    cluster.run(20);
+    expect(seen.at(-1)).toBe('11 two resync from one');
+  });
+
+  test('a call for the past comes now, and time does not go back', () => {
+    const { cluster, seen } = setUp();
+    cluster.run(10);
+    cluster.at(5, (now) => seen.push(`${now} a call`));
+    cluster.run(10);
+    expect(seen).toEqual(['10 a call']);
+    expect(cluster.now).toBe(10);
   });
 });
