@@ -39,8 +39,11 @@ export class RealTimeDriver implements Driver {
   constructor(options: DriverOptions, world: World) {
     this.#options = options;
     this.#world = world;
-    const byPost = (from: Address, to: Address, message: Message) =>
-      world.later(() => this.arrive({ from, to, message }));
+    const byPost = (from: Address, to: Address, message: Message) => {
+      const arrive = () => this.arrive({ from, to, message });
+      if (from === to) world.loopBack(arrive);
+      else world.travel(arrive);
+    };
     this.#office = new PostOffice(options.carry ?? byPost);
   }
 

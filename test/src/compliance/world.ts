@@ -12,8 +12,10 @@ export interface World {
   alarm(): Alarm | undefined;
   /** Something that happens in a turn of the event loop. */
   turn(happen: () => void): void;
-  /** In a turn of its own, soon. */
-  later(happen: () => void): void;
+  /** Mail for another process: in a turn of its own, soon. */
+  travel(arrive: () => void): void;
+  /** Mail for the same process. */
+  loopBack(arrive: () => void): void;
   run(forMs: Millis): void;
   close(): void;
 }
@@ -35,8 +37,13 @@ export class FakeWorld implements World {
     this.time.turn(happen);
   }
 
-  later(happen: () => void): void {
-    this.time.at(this.time.now, happen);
+  travel(arrive: () => void): void {
+    this.time.at(this.time.now, arrive);
+  }
+
+  /** Within the very call that sends it: a host lets it wait until its machine has returned. */
+  loopBack(arrive: () => void): void {
+    arrive();
   }
 
   run(forMs: Millis): void {
@@ -76,8 +83,12 @@ export class NodeWorld implements World {
     vi.runAllTicks();
   }
 
-  later(happen: () => void): void {
-    setImmediate(happen);
+  travel(arrive: () => void): void {
+    setImmediate(arrive);
+  }
+
+  loopBack(arrive: () => void): void {
+    setImmediate(arrive);
   }
 
   run(forMs: Millis): void {
