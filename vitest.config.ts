@@ -21,6 +21,8 @@ export default defineConfig({
           name: 'unit',
           include: ['packages/*/src/**/*.test.ts', 'test/src/**/*.test.ts', 'bench/src/**/*.test.ts'],
           exclude: ['**/*.process.test.ts'],
+          // Only a test that hangs reaches it: other work on the machine must not fail one.
+          testTimeout: 60_000,
         },
       },
       {

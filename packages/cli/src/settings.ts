@@ -137,10 +137,15 @@ export function clusterSettings(policy: PolicySettings, timings: Timings = LIVE_
   return clusterSettingsSchema.parse({ policy, timings });
 }
 
-/** `hawk,sparrow` as names that exist, each once. */
-export function policyNames(text: string): string[] {
+/**
+ * `hawk,sparrow` as names that exist, each once.
+ *
+ * @param besides names that are good here, though no preset has them
+ * @throws InputError
+ */
+export function policyNames(text: string, besides: readonly string[] = []): string[] {
   const names = text.split(',').map((name) => name.trim());
-  for (const name of names) presetNamed(name);
+  for (const name of names) if (!besides.includes(name)) presetNamed(name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new InputError('bad-option', `--policy names ${twice} twice`);
   return names;

@@ -377,3 +377,33 @@ describe('a simulated job', () => {
     }
   });
 });
+
+describe('simulate goshawk', () => {
+  it('beside the omniscient reference, whose network takes no time', async () => {
+    const result = await simulate(
+      'google-like:jobs=300,seed=5',
+      '--policy',
+      'goshawk,omniscient',
+      '--workers',
+      '300',
+    );
+    const [goshawk, omniscient] = result.runs;
+    expect(omniscient).toMatchObject({
+      policy: 'omniscient',
+      options: { policy: 'omniscient', networkDelay: 0 },
+    });
+    expect(goshawk).toMatchObject({ policy: 'goshawk', options: { networkDelay: 0.0005 } });
+    expect(omniscient!.jobs.completed).toBe(300);
+    // A job needs three messages one after another: need, matched, run; and the next of a worker two.
+    const ahead = goshawk!.runtimeSeconds.short.p50! / omniscient!.runtimeSeconds.short.p50!;
+    expect(ahead).toBeGreaterThan(1);
+    expect(ahead).toBeLessThan(1.05);
+  });
+
+  it('in few messages, of types that add up', async () => {
+    const { runs } = await simulate('google-like:jobs=300,seed=5', '--policy', 'goshawk', '--workers', '300');
+    const { messages, tasks } = runs[0]!;
+    expect(messages.byType).toMatchObject({ run: tasks.completed, ended: tasks.completed });
+    expect((messages.total - 300 * 3) / tasks.completed).toBeLessThan(4.5);
+  });
+});

@@ -1,4 +1,4 @@
-import { LIMITS } from '@goshawk/core';
+import { LIMITS, POLICY_NAMES } from '@goshawk/core';
 import type { OptionSpecs, Resolved } from '../options.js';
 import { RESOURCES_OPTION } from '../resources.js';
 import { POLICY_OPTIONS, SLOTS_OPTION } from '../settings.js';
@@ -6,7 +6,11 @@ import { POLICY_OPTIONS, SLOTS_OPTION } from '../settings.js';
 /** Where the papers' simulators and a live cluster do not do the same, a simulation does as the papers (Hawk §4.1). */
 export const SIMULATE_OPTIONS = {
   ...POLICY_OPTIONS,
-  policy: { type: 'text', default: 'hawk', describe: 'policies; the first is compared with the others' },
+  policy: {
+    type: 'text',
+    default: 'hawk',
+    describe: `policies; the first is compared with the others. Beside ${POLICY_NAMES.join(', ')}: omniscient`,
+  },
   shortPartition: {
     type: 'text',
     default: '0.17',

@@ -1,9 +1,10 @@
 import { InputError, LIMITS, type PolicySettings } from '@goshawk/core';
 import type { NetworkModel } from '@goshawk/simulator';
 import { parseEstimator } from '../replay/estimates.js';
-import { policyNames, policyRecord, policySettings, type WorkloadFacts } from '../settings.js';
+import { policyRecord, type WorkloadFacts } from '../settings.js';
 import { capacityOf } from './capacity.js';
 import type { SimulateOptions } from './options.js';
+import { simulatedPolicies } from './references.js';
 import type { RunRequest } from './request.js';
 import type { Survey } from './survey.js';
 
@@ -54,10 +55,10 @@ function noLoad(why: string): InputError {
 export function checkOptions(options: SimulateOptions): void {
   parseEstimator(options.estimator);
   capacityOf(options);
-  for (const name of policyNames(options.policy))
-    policySettings({ ...options, policy: name }, name, NO_FACTS);
+  simulatedPolicies(options, NO_FACTS, NO_DELAY);
 }
 
+const NO_DELAY: NetworkModel = { kind: 'constant', delayMs: 0 };
 const NO_FACTS: WorkloadFacts = { divisor: 1, meanP90Ms: 0, shareBelow: () => 0 };
 
 /** One request for each policy and seed, policies first. */
@@ -71,8 +72,7 @@ export function planRuns(
   const capacity = capacityOf(options);
   survey.demands.check(capacity);
   const countedSeconds = countedTime(options, survey, arrivalFactor);
-  return policyNames(options.policy).flatMap((name) => {
-    const policy = policySettings({ ...options, policy: name }, name, survey.facts);
+  return simulatedPolicies(options, survey.facts, network).flatMap(({ policy, network: of }) => {
     checkPartition(policy, workers);
     return Array.from({ length: options.seeds }, (_, i) => ({
       policy,
@@ -81,14 +81,14 @@ export function planRuns(
       capacity,
       schedulers: options.schedulers,
       seed: options.seed + i,
-      network,
+      network: of,
       estimator: options.estimator,
       firstSubmitSeconds: survey.firstSubmitSeconds,
       arrivalFactor,
       countedSeconds,
       jobs: survey.record.jobs,
       wantsEffectsHash: options.effectsHash,
-      options: optionsRecord(options, policy, sizing, network, options.seed + i),
+      options: optionsRecord(options, policy, sizing, of, options.seed + i),
     }));
   });
 }
