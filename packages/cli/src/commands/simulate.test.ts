@@ -147,7 +147,7 @@ describe('simulate refuses in one line, and leaves no report', () => {
     [
       'a policy that there is not',
       ['--policy', 'hawk,eagle'],
-      'unknown policy "eagle"; known policies: hawk, ',
+      'unknown policy "eagle"; known policies: goshawk, hawk, ',
     ],
     [
       'a resource without an amount',
