@@ -5,12 +5,15 @@ import type { FakeTime } from './fake-time.js';
 /** Runs tasks, all of which sleep, on a fake clock; and ends them as it is told. */
 export class ClockedExecutor implements Executor {
   readonly #time: FakeTime;
+  readonly #beginMs: Millis;
   /** The latest run of each slot of each worker. */
   readonly #runs = new Map<string, ClockedRun>();
   #place = '';
 
-  constructor(time: FakeTime) {
+  /** @param beginMs how long a task waits for something to run it */
+  constructor(time: FakeTime, beginMs: Millis) {
     this.#time = time;
+    this.#beginMs = beginMs;
   }
 
   /** What is started within is for this slot, of which an executor is told nothing. */
@@ -21,6 +24,8 @@ export class ClockedExecutor implements Executor {
 
   start({ payload }: RunOrder, sink: RunSink): Run {
     const run = new ClockedRun(this.#time, sink, sleepOf(payload));
+    if (this.#beginMs === 0) this.#time.soon(() => run.begin());
+    else this.#time.at(this.#time.now + this.#beginMs, () => run.begin());
     this.#runs.set(this.#place, run);
     return run;
   }
@@ -36,20 +41,23 @@ export class ClockedExecutor implements Executor {
 class ClockedRun implements Run {
   readonly #time: FakeTime;
   readonly #sink: RunSink;
-  readonly #startedAt: Millis;
-  #state: 'running' | 'ending' | 'ended' = 'running';
+  readonly #sleepMs: Millis;
+  #startedAt: Millis | undefined;
+  #isEnding = false;
   /** Calls its end off. */
   #callOff = () => {};
 
   constructor(time: FakeTime, sink: RunSink, sleepMs: Millis) {
     this.#time = time;
     this.#sink = sink;
-    this.#startedAt = time.now;
-    time.soon(() => {
-      if (this.#state !== 'running') return;
-      sink.started?.();
-      this.#endAt(this.#startedAt + sleepMs, { kind: 'completed' });
-    });
+    this.#sleepMs = sleepMs;
+  }
+
+  begin(): void {
+    if (this.#isEnding) return;
+    this.#startedAt = this.#time.now;
+    this.#sink.started?.();
+    this.#endAt(this.#startedAt + this.#sleepMs, { kind: 'completed' });
   }
 
   kill(reason: Parameters<Run['kill']>[0]): void {
@@ -58,8 +66,8 @@ class ClockedRun implements Run {
 
   /** @returns false when it has ended, or is about to */
   endNow(outcome: RunOutcome): boolean {
-    if (this.#state !== 'running') return false;
-    this.#state = 'ending';
+    if (this.#isEnding) return false;
+    this.#isEnding = true;
     this.#endAt(this.#time.now, outcome);
     return true;
   }
@@ -67,8 +75,8 @@ class ClockedRun implements Run {
   #endAt(at: Millis, outcome: RunOutcome): void {
     this.#callOff();
     this.#callOff = this.#time.at(at, () => {
-      this.#state = 'ended';
-      this.#sink.ended(outcome, this.#time.now - this.#startedAt);
+      this.#isEnding = true;
+      this.#sink.ended(outcome, this.#time.now - (this.#startedAt ?? this.#time.now));
     });
   }
 }

@@ -3,7 +3,7 @@ import type { Driver, DriverOptions, SteppingDriver } from '../stepped/driver.js
 import { SteppedDriver } from '../stepped/stepped-driver.js';
 import { RealTimeDriver, SteppingRealTimeDriver } from './real-time-driver.js';
 import { VirtualDriver } from './virtual-driver.js';
-import { NodeWorld } from './world.js';
+import { FakeWorld, NodeWorld } from './world.js';
 
 /** Late as a busy process is. */
 const LATE: MeasuredProfile = {
@@ -35,5 +35,6 @@ export const DRIVERS: Readonly<Record<string, (options: DriverOptions) => Driver
     }),
   'the simulator, as late as was measured': (options) =>
     new VirtualDriver({ ...options, network: { kind: 'measured', profile: LATE } }),
+  'the real-time driver, whose tasks begin late': (options) => new RealTimeDriver(options, new FakeWorld(2)),
   'the real-time driver, on timers of Node’s': (options) => new RealTimeDriver(options, new NodeWorld()),
 };

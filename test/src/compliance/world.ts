@@ -23,7 +23,12 @@ export interface World {
 /** Time that is never late, and can be moved from event to event. */
 export class FakeWorld implements World {
   readonly time = new FakeTime();
-  readonly executor = new ClockedExecutor(this.time);
+  readonly executor: ClockedExecutor;
+
+  /** @param beginMs from the order to run a task to its beginning */
+  constructor(beginMs: Millis = 0) {
+    this.executor = new ClockedExecutor(this.time, beginMs);
+  }
 
   clock(): Millis {
     return this.time.now;
