@@ -222,8 +222,15 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
       completed: ended.state === 'completed',
       tasksCompleted: ended.counts.completed,
       attempts: ended.attemptsTotal,
-      startsMs: ended.startedAt.map((at) => at - SETTLING_MS),
+      startsMs: startsOf(ended),
       runsMs: ended.runMs,
     });
   }
+}
+
+/** Since the beginning of the workload. A loop, since there is one for each task: `map` takes three times as long. */
+function startsOf({ startedAt }: Job): Float64Array {
+  const starts = new Float64Array(startedAt.length);
+  for (let i = 0; i < starts.length; i++) starts[i] = startedAt[i]! - SETTLING_MS;
+  return starts;
 }

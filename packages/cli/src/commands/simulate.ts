@@ -7,7 +7,6 @@ import type { Context } from '../context.js';
 import { untilInterrupted } from '../interruption.js';
 import { counted } from '../jobs/words.js';
 import { checkReportFile, writeReportFile } from '../replay/report-file.js';
-import { networkOf } from '../simulate/network.js';
 import { SIMULATE_OPTIONS, type SimulateOptions } from '../simulate/options.js';
 import { checkOptions, partitionNote, planRuns, type Sizing, sizeOf } from '../simulate/plan.js';
 import type { RunOutcome, RunRequest } from '../simulate/request.js';
@@ -33,6 +32,8 @@ export const simulateCommand = defineCommand({
   async run(context, options, { words }) {
     const workload = words[0]!;
     checkOptions(options);
+    // With the simulator, which other commands would wait for.
+    const { networkOf } = await import('../simulate/network.js');
     const network = networkOf(options, context.cwd);
     const report = options.report === undefined ? undefined : resolve(context.cwd, options.report);
     if (report !== undefined) await checkReportFile(report, workload);

@@ -83,7 +83,7 @@ export async function perform(
     peakRssBytes: process.resourceUsage().maxRSS * 1_024,
     readings: simulation.readings.map(({ atMs, queuedEntries, ...counted }) => ({
       ...counted,
-      seconds: seconds(atMs),
+      seconds: atMs / 1_000,
       ...(queuedEntries === undefined ? {} : { queuedEntries }),
     })),
   });
@@ -123,7 +123,7 @@ function resultOf(end: SimulatedEnd<Arrival>, cutoffMs: Millis): JobResult {
   const { index, job, endedMs, completed, tasksCompleted, startsMs, runsMs } = end;
   // Of a job that failed, tasks may never have started.
   const wasStarted = (_value: number, task: number): boolean => startsMs[task]! >= 0;
-  const ofStarted = (times: Float64Array) => (completed ? times : times.filter(wasStarted));
+  const ofStarted = (times: Float64Array) => inSeconds(completed ? times : times.filter(wasStarted));
   return {
     id: `${index + 1}`,
     class: job.meanMs < cutoffMs ? 'short' : 'long',
@@ -132,13 +132,16 @@ function resultOf(end: SimulatedEnd<Arrival>, cutoffMs: Millis): JobResult {
     runtimeSeconds: (endedMs - job.submitMs) / 1_000,
     taskCount: job.tasks,
     tasksCompleted,
-    taskStartsSeconds: ofStarted(startsMs).map(seconds),
-    taskRunSeconds: ofStarted(runsMs).map(seconds),
+    taskStartsSeconds: ofStarted(startsMs),
+    taskRunSeconds: ofStarted(runsMs),
   };
 }
 
-function seconds(ms: Millis): number {
-  return ms / 1_000;
+/** A loop, since there is one for each task: `map` takes three times as long. */
+function inSeconds(ms: Float64Array): Float64Array {
+  const seconds = new Float64Array(ms.length);
+  for (let i = 0; i < ms.length; i++) seconds[i] = ms[i]! / 1_000;
+  return seconds;
 }
 
 function messagesOf(simulation: Simulation): { total: number; byType: Record<string, number> } {
