@@ -20,8 +20,8 @@ export class Pulling {
   readonly #around: Surroundings;
   /** The last matches that were heard of, as many as there are slots. */
   #heard: readonly number[] = [];
-  /** The last one of each owner, whose messages come in order. */
-  readonly #lastOf = new Map<Address, number>();
+  /** The last one of each owner, whose messages come in order. Made when there is one: most policies match nobody. */
+  #lastOf: Map<Address, number> | undefined;
 
   constructor(env: Environment<never>, around: Surroundings) {
     this.#env = env;
@@ -54,6 +54,7 @@ export class Pulling {
     const { slots } = this.#around;
     const { match, job, stage, long, demand } = message;
     if (!this.#heard.includes(match)) this.#heard = [...this.#heard, match].slice(-slots.count);
+    this.#lastOf ??= new Map();
     if (match <= (this.#lastOf.get(owner) ?? 0)) return undefined;
     this.#lastOf.set(owner, match);
     if (slots.idleCount === 0 || !slots.fits(demand) || !this.#around.takesWork()) return undefined;
@@ -61,7 +62,7 @@ export class Pulling {
   }
 
   ownerLost(owner: Address): void {
-    this.#lastOf.delete(owner);
+    this.#lastOf?.delete(owner);
   }
 
   get #isOn(): boolean {

@@ -9,7 +9,8 @@ interface Unconfirmed {
 
 /** Ends of tasks that their owners have not confirmed. Each is sent again until they have. */
 export class Reports {
-  readonly #unconfirmed = new Map<number, Unconfirmed>();
+  /** Made when there is one: where nothing is lost, nothing is kept. */
+  #unconfirmed: Map<number, Unconfirmed> = NONE;
   #next = 1;
 
   get size(): number {
@@ -34,6 +35,7 @@ export class Reports {
   }
 
   keep(owner: Address, message: MessageOf<'ended'>, now: Millis): void {
+    if (this.#unconfirmed === NONE) this.#unconfirmed = new Map();
     this.#unconfirmed.set(message.report, { owner, message, sentAt: now });
   }
 
@@ -65,3 +67,5 @@ export class Reports {
 }
 
 const NO_OUTPUT: MessageOf<'ended'>['output'] = [];
+/** Of those that never kept one. */
+const NONE = new Map<number, Unconfirmed>();
