@@ -134,6 +134,23 @@ describe('goshawk replay', () => {
     expect(runs[0]!.tasks.attempts).toBeGreaterThan(workload.tasks);
   });
 
+  it('completes every job under goshawk, although central is killed in the middle', {
+    timeout: 90_000,
+  }, async () => {
+    const replay = startGoshawk([
+      ...['replay', 'prototype:seed=2', '--policy', 'goshawk', '--workers', '30', '--schedulers', '2'],
+      ...['--jobs', '300', '--for', '9s', '--json', '--progress', 'plain'],
+    ]);
+    await replay.says(/^goshawk *: \d+ of 300/m);
+    const central = childrenOf(replay.pid).find(({ command }) => / central /.test(command));
+    process.kill(central!.pid, 'SIGKILL');
+    const { exitCode, stdout, stderr } = await replay.finished;
+    expect(stderr).toMatch(/central ended \(SIGKILL\) and is started again/);
+    expect(exitCode).toBe(0);
+    const { runs, workload } = JSON.parse(stdout) as Comparison;
+    expectWholeRun(runs[0]!, 300, workload.tasks);
+  });
+
   it('leaves nothing when it is interrupted: no process, no report', { timeout: 60_000 }, async () => {
     const report = join(folder, 'interrupted.html');
     const replay = startGoshawk(['replay', 'prototype', ...SMALL, '--report', report, '--progress', 'plain']);

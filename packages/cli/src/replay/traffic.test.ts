@@ -60,3 +60,14 @@ it('takes central for started again where it has counted less than before', () =
   const sent = (placed: number) => reading({ central: { messages: { sent: { placed } } } });
   expect(trafficBetween(sent(500), sent(20)).messages.total).toBe(20);
 });
+
+it('says who was there before and is not known any more, as after a restart of central', () => {
+  const before = reading({
+    schedulers: { s0: {} },
+    workers: { w0: worker(1, { ask: 5 }), w1: worker(0, {}) },
+  });
+  const after = reading({ workers: { w0: worker(1, { ask: 6 }) }, silent: ['worker w1'] });
+  const { incomplete, messages } = trafficBetween(before, after);
+  expect(incomplete).toEqual(['worker w1', 'scheduler s0']);
+  expect(messages.byType).toEqual({ ask: 1 });
+});

@@ -39,7 +39,16 @@ export function trafficBetween(before: Reading, after: Reading): Traffic {
     steals.probesMoved += since(counters.probesMoved, was.probesMoved);
   }
   const total = Object.values(byType).reduce((sum, count) => sum + count, 0);
-  return { messages: { total, byType }, steals, incomplete: [...after.counters.silent, ...restarted] };
+  const seen = partiesOf(after.counters);
+  // Central may have been started again, and not know everybody yet.
+  const unseen = [...earlier.keys()].filter(
+    (party) => !seen.has(party) && !after.counters.silent.includes(party),
+  );
+  return {
+    messages: { total, byType },
+    steals,
+    incomplete: [...after.counters.silent, ...restarted, ...unseen],
+  };
 }
 
 /** Whoever has another address than before: an address names the incarnation. */
