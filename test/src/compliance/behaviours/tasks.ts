@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { LATE_MAX_MS, sleepOrder } from '../recorder.js';
 import type { Behaviour } from './behaviour.js';
 
-/** Every task below says when it starts, since it might have a limit. ms */
+/** A time limit that none of the tasks below reaches. ms */
 const LIMIT_MS = 10_000;
 
 export const TASKS: readonly Behaviour[] = [
