@@ -6,7 +6,7 @@ import type { Message } from './messages/table.js';
  * it was given. Real time, virtual time and tests implement it; a machine never learns which.
  */
 export interface Environment<Timer extends string = string> {
-  /** The next number of this machine's own seeded stream, uniform in [0, 1). */
+  /** The next number of a seeded stream, uniform in [0, 1). Machines of one driver may share a stream. */
   random(): number;
   /** Hands a message to the network. It may arrive late, twice, or never; order holds per receiver. */
   send(to: Address, message: Message): void;
