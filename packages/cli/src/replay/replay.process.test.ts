@@ -61,6 +61,9 @@ describe('goshawk replay', () => {
       );
       expect(run.messages.byType.bind).toBeGreaterThan(0);
       expect(run.utilisation.max).toBeLessThanOrEqual(1);
+      expect(Math.max(...run.series.busySlots)).toBeGreaterThan(0);
+      const { stealAttempts } = run.series.counted!;
+      expect(stealAttempts.reduce((sum, attempts) => sum + attempts, 0)).toBe(run.steals.attempts);
       expect(run).toMatchObject({ seed: 7, predictor: null, events: null, eventsPerSecond: null });
       expect(run.wallSeconds).toBeGreaterThan(0);
       for (const option of [
@@ -111,7 +114,7 @@ describe('goshawk replay', () => {
       expect(simulated.runtimeSeconds[of].p50! / hawk.runtimeSeconds[of].p50!).toBeLessThan(2);
     }
     const page = await readFile(report, 'utf8');
-    expect(page).toContain('goshawk replay prototype:seed=2 --workers 20');
+    expect(page.replaceAll(/<[^>]+>/g, '')).toContain('goshawk replay prototype:seed=2 --workers 20');
     expect(await readdir(folder)).toEqual(['jobs.jsonl', 'out.html']);
   });
 
