@@ -3,6 +3,7 @@ export { EventHeap } from './event-heap.js';
 export {
   checkProfile,
   type MeasuredMessage,
+  type MeasuredPhase,
   type MeasuredProfile,
   type NetworkModel,
   PROFILE_SCHEMA,

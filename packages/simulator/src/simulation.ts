@@ -77,6 +77,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
     this.#knowsQueues = cancel === 'lazy';
     this.#cluster = new VirtualCluster({
       ...options,
+      networkBeginsAt: SETTLING_MS,
       onJobEnd: (job, now) => this.#jobEnded(job, now),
     });
   }
@@ -195,7 +196,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
     const { now, delays } = this.#cluster;
     if (delays === undefined) return this.#accept(index, job, now);
     this.#travelling++;
-    this.#cluster.at(now + delays.submissionMs(), (arrived) => {
+    this.#cluster.at(now + delays.submissionMs(now), (arrived) => {
       this.#travelling--;
       this.#accept(index, job, arrived);
     });
@@ -218,7 +219,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
     this.#ended.push({
       index,
       job,
-      endedMs: now + (this.#cluster.delays?.newsMs() ?? 0) - SETTLING_MS,
+      endedMs: now + (this.#cluster.delays?.newsMs(now) ?? 0) - SETTLING_MS,
       completed: ended.state === 'completed',
       tasksCompleted: ended.counts.completed,
       attempts: ended.attemptsTotal,

@@ -32,6 +32,8 @@ export interface VirtualClusterOptions {
   readonly capacity?: Resources;
   /** Default: 0.5 ms a message (Hawk §4.1). */
   readonly network?: NetworkModel;
+  /** From when on the phases of a measured network count. Default: 0. */
+  readonly networkBeginsAt?: Millis;
   /** Checks the invariants of whoever has just made a step. Slow; for tests. */
   readonly checked?: boolean;
   /** Called for each message that is sent, before it travels. */
@@ -100,8 +102,8 @@ export class VirtualCluster {
     const network = options.network ?? DEFAULT_NETWORK;
     this.#delayMs = network.kind === 'constant' ? network.delayMs : Number.NaN;
     const firstWorker = 1 + options.schedulers;
-    const workers = { first: firstWorker, count: options.workers };
-    this.#delays = delaysOf(network, workers, random.fork('network'));
+    const outline = { firstWorker, workers: options.workers, beginsAt: options.networkBeginsAt ?? 0 };
+    this.#delays = delaysOf(network, outline, random.fork('network'));
 
     this.centralAddress = this.#nextAddress();
     this.central = this.#newCentral(random.fork('central'));
@@ -267,7 +269,7 @@ export class VirtualCluster {
   }
 
   #postDrawn(delays: Delays, from: Address, to: Address, message: Message): void {
-    const drawn = this.#now + delays.messageMs(from, to, message.type);
+    const drawn = this.#now + delays.messageMs(from, to, message.type, this.#now);
     const at = this.#order.arrival(from, to, drawn, this.#now);
     this.#heap.push(at, this.#sequence++, EventKind.message, to, from, 0, message);
   }
@@ -287,8 +289,8 @@ export class VirtualCluster {
     const run = this.#slots.begin(this.#place(worker, slot), now);
     this.#options.onTaskStart?.(worker, slot, now);
     this.#begun.push({ worker, slot, run });
-    const lateMs = this.#delays?.sleepLateMs() ?? 0;
-    this.#pushEnd(worker, now + sleepOf(order.payload) + lateMs, slot, run);
+    const until = now + sleepOf(order.payload);
+    this.#pushEnd(worker, until + (this.#delays?.sleepLateMs(until) ?? 0), slot, run);
   }
 
   /** @internal */

@@ -1,15 +1,19 @@
-import { PROFILE_SCHEMA } from '@goshawk/simulator';
+import { type MeasuredMessage, type NetworkModel, PROFILE_SCHEMA } from '@goshawk/simulator';
 import { expect, test } from 'vitest';
 import { messageTimesOf } from './message-times.js';
 
-const PROFILE = {
-  schema: PROFILE_SCHEMA,
-  workersPerProcess: 1,
+const PHASE = {
+  fromMs: 0,
   sleepLateMs: [],
   timerLateMs: [],
   submissionMs: [],
   newsMs: [],
 } as const;
+
+function measured(messages: readonly MeasuredMessage[]): NetworkModel {
+  const phases = [{ ...PHASE, messages }];
+  return { kind: 'measured', profile: { schema: PROFILE_SCHEMA, workersPerProcess: 1, phases } };
+}
 
 test('a round trip binds a task, and one way the news of its end comes', () => {
   expect(messageTimesOf({ kind: 'constant', delayMs: 0.5 })).toEqual({ binding: 0.001, news: 0.0005 });
@@ -26,7 +30,7 @@ test('in a measured network each message has its own mean', () => {
     { type: 'ended', sameProcess: false, ms: [1, 2] },
     { type: 'steal', sameProcess: true, ms: [100] },
   ] as const;
-  expect(messageTimesOf({ kind: 'measured', profile: { ...PROFILE, messages } })).toEqual({
+  expect(messageTimesOf(measured(messages))).toEqual({
     binding: 0.006,
     news: 0.0015,
   });
@@ -34,7 +38,7 @@ test('in a measured network each message has its own mean', () => {
 
 test('a message that was not measured takes what the others do', () => {
   const messages = [{ type: 'steal', sameProcess: false, ms: [2, 4] }] as const;
-  expect(messageTimesOf({ kind: 'measured', profile: { ...PROFILE, messages } })).toEqual({
+  expect(messageTimesOf(measured(messages))).toEqual({
     binding: 0.006,
     news: 0.003,
   });

@@ -19,7 +19,7 @@ function meanMs(network: NetworkModel, type: MessageType): Millis {
     case 'normal':
       return network.meanMs;
     case 'measured': {
-      const { messages } = network.profile;
+      const messages = network.profile.phases.flatMap((phase) => phase.messages);
       const own = messages.filter((one) => one.type === type);
       // As the network draws them.
       const all = (own.length > 0 ? own : messages).flatMap(({ ms }) => ms);

@@ -7,15 +7,15 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runHere } from '../terminal.fixture.js';
 import { networkOf } from './network.js';
 
-const PROFILE = {
-  schema: 'goshawk.delays/1',
-  workersPerProcess: 2,
+const PHASE = {
+  fromMs: 0,
   messages: [{ type: 'steal', sameProcess: false, ms: [0.1, 0.2] }],
   sleepLateMs: [30],
   timerLateMs: [],
   submissionMs: [],
   newsMs: [],
 };
+const PROFILE = { schema: 'goshawk.delays/1', workersPerProcess: 2, phases: [PHASE] };
 
 let folder = '';
 beforeAll(async () => {

@@ -29,19 +29,22 @@ export interface MeasuredNetwork {
 /** The random times of one simulation. */
 export interface Delays {
   /** What a message takes, one way. */
-  messageMs(from: Address, to: Address, type: MessageType): Millis;
-  /** How late a task that sleeps ends. */
-  sleepLateMs(): Millis;
+  messageMs(from: Address, to: Address, type: MessageType, now: Millis): Millis;
+  /** How late a task ends that sleeps until then. */
+  sleepLateMs(until: Millis): Millis;
   /** How late a machine's timers fire that are set for a time: all of them alike, so that they stay in order. */
   timerLateMs(of: Address, at: Millis): Millis;
   /** From a client's call to the job's being at its owner. */
-  submissionMs(): Millis;
+  submissionMs(now: Millis): Millis;
   /** From the end of a job at its owner to the client's knowing of it. */
-  newsMs(): Millis;
+  newsMs(now: Millis): Millis;
 }
 
-/** The addresses of a cluster's workers, which follow each other. */
-export interface WorkerRange {
-  readonly first: number;
-  readonly count: number;
+/** What measured delays go by, of the cluster that they are drawn for. */
+export interface ClusterOutline {
+  /** Address of the first worker; the others follow it. */
+  readonly firstWorker: number;
+  readonly workers: number;
+  /** The times of a profile's phases count from here. */
+  readonly beginsAt: Millis;
 }

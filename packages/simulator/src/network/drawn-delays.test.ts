@@ -12,19 +12,24 @@ import {
 import { describe, expect, test } from 'vitest';
 import { Simulation } from '../simulation.js';
 import { VirtualCluster } from '../virtual-cluster.js';
-import type { MeasuredProfile, NetworkModel } from './index.js';
+import type { MeasuredPhase, NetworkModel } from './index.js';
 
 /** So wide that almost every message would overtake the one before it. */
 const WILD: NetworkModel = { kind: 'normal', meanMs: 5, deviationMs: 20, leastMs: 0 };
-const PROFILE: MeasuredProfile = {
-  schema: 'goshawk.delays/1',
-  workersPerProcess: 5,
+const PHASE: MeasuredPhase = {
+  fromMs: 0,
   messages: [{ type: 'steal', sameProcess: true, ms: [0.01, 3, 40] }],
   sleepLateMs: [],
   timerLateMs: [],
   submissionMs: [],
   newsMs: [],
 };
+
+function measured(phase: Partial<MeasuredPhase> = {}): NetworkModel {
+  const phases = [{ ...PHASE, ...phase }];
+  return { kind: 'measured', profile: { schema: 'goshawk.delays/1', workersPerProcess: 5, phases } };
+}
+
 const POLICY = { ...DEFAULT_POLICY, cutoffMs: 1_000 };
 const SETTINGS = { policy: POLICY, timings: RELIABLE_TIMINGS };
 
@@ -90,8 +95,8 @@ describe('a cluster whose delays are drawn', () => {
   });
 
   test('ends tasks as late as was measured, and says so of their run times', async () => {
-    const [plain] = await run({ kind: 'measured', profile: PROFILE });
-    const [late] = await run({ kind: 'measured', profile: { ...PROFILE, sleepLateMs: [7] } });
+    const [plain] = await run(measured());
+    const [late] = await run(measured({ sleepLateMs: [7] }));
     expect(late!.runsMs.length).toBeGreaterThan(0);
     late!.runsMs.forEach((ms, task) => {
       expect(ms).toBeCloseTo(plain!.runsMs[task]! + 7, 6);
@@ -99,12 +104,9 @@ describe('a cluster whose delays are drawn', () => {
   });
 
   test('counts what a client waits for beside its job', async () => {
-    const still = { ...PROFILE, messages: [{ ...PROFILE.messages[0]!, ms: [0] }] };
-    const plain = await run({ kind: 'measured', profile: still });
-    const client = await run({
-      kind: 'measured',
-      profile: { ...still, submissionMs: [30], newsMs: [4] },
-    });
+    const messages = [{ ...PHASE.messages[0]!, ms: [0] }];
+    const plain = await run(measured({ messages }));
+    const client = await run(measured({ messages, submissionMs: [30], newsMs: [4] }));
     // The first job finds an empty cluster either way.
     expect(client[0]!.endedMs).toBeCloseTo(plain[0]!.endedMs + 34, 6);
     expect(client[0]!.startsMs[0]).toBeCloseTo(plain[0]!.startsMs[0]! + 30, 6);
@@ -112,13 +114,12 @@ describe('a cluster whose delays are drawn', () => {
 
   test('fires timers as late as was measured, never early', () => {
     const wakes: number[] = [];
-    const profile = { ...PROFILE, timerLateMs: [2] };
     const cluster = new VirtualCluster({
       workers: 1,
       schedulers: 1,
       settings: SETTINGS,
       seed: 5,
-      network: { kind: 'measured', profile },
+      network: measured({ timerLateMs: [2] }),
     });
     cluster.add('sleeper', (_self: Address, environment: Environment) => ({
       start: () => environment.setTimer('nap', 0, 100),

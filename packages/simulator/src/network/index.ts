@@ -1,21 +1,27 @@
 import type { Random } from '@goshawk/core';
-import type { Delays, NetworkModel, WorkerRange } from './contract.js';
+import type { ClusterOutline, Delays, NetworkModel } from './contract.js';
 import { MeasuredDelays } from './measured.js';
 import { NormalDelays } from './normal.js';
 
 export { ArrivalOrder } from './arrival-order.js';
-export type { Delays, NetworkModel, WorkerRange } from './contract.js';
+export type { ClusterOutline, Delays, NetworkModel } from './contract.js';
 export { parseNetwork } from './parse.js';
-export { checkProfile, type MeasuredMessage, type MeasuredProfile, PROFILE_SCHEMA } from './profile.js';
+export {
+  checkProfile,
+  type MeasuredMessage,
+  type MeasuredPhase,
+  type MeasuredProfile,
+  PROFILE_SCHEMA,
+} from './profile.js';
 
 /** What a network draws, or undefined for one whose messages all take the same. */
-export function delaysOf(model: NetworkModel, workers: WorkerRange, random: Random): Delays | undefined {
+export function delaysOf(model: NetworkModel, outline: ClusterOutline, random: Random): Delays | undefined {
   switch (model.kind) {
     case 'constant':
       return undefined;
     case 'normal':
       return new NormalDelays(model, random);
     case 'measured':
-      return new MeasuredDelays(model.profile, workers, random);
+      return new MeasuredDelays(model.profile, outline, random);
   }
 }

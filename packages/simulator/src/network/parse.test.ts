@@ -2,15 +2,15 @@ import { InputError } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { parseNetwork } from './index.js';
 
-const PROFILE = {
-  schema: 'goshawk.delays/1',
-  workersPerProcess: 25,
+const PHASE = {
+  fromMs: 0,
   messages: [{ type: 'steal', sameProcess: false, ms: [0.1, 0.2] }],
   sleepLateMs: [0.5],
   timerLateMs: [],
   submissionMs: [],
   newsMs: [],
 };
+const PROFILE = { schema: 'goshawk.delays/1', workersPerProcess: 25, phases: [PHASE] };
 
 const parse = (text: string, file: unknown = PROFILE) =>
   parseNetwork(text, '--network-delay', () => (typeof file === 'string' ? file : JSON.stringify(file)));
@@ -71,48 +71,40 @@ describe('one line says what is wrong', () => {
     expect(problem(text)).toBe(message);
   });
 
-  const { messages } = PROFILE;
-  const [steal] = messages;
+  const [steal] = PHASE.messages;
+  const withPhase = (changes: object) => ({ ...PROFILE, phases: [{ ...PHASE, ...changes }] });
+  const withMessage = (changes: object) => withPhase({ messages: [steal, { ...steal, ...changes }] });
   test.each<[name: string, file: unknown, message: string]>([
-    ['no JSON', '{', 'd.json: not JSON: '],
-    ['a list', [], 'd.json: not an object'],
-    ['no schema', {}, 'd.json: schema is missing, not "goshawk.delays/1"'],
-    ['another schema', { ...PROFILE, schema: 'x/2' }, 'd.json: schema is "x/2", not "goshawk.delays/1"'],
+    ['no JSON', '{', 'not JSON: '],
+    ['a list', [], 'not an object'],
+    ['no schema', {}, 'schema is missing, not "goshawk.delays/1"'],
+    ['another schema', { ...PROFILE, schema: 'x/2' }, 'schema is "x/2", not "goshawk.delays/1"'],
+    ['no workers', { ...PROFILE, workersPerProcess: 0 }, 'workersPerProcess is not a whole number above 0'],
+    ['no phases', { ...PROFILE, phases: [] }, 'phases is no list of phases'],
+    ['a phase that is none', { ...PROFILE, phases: [7] }, 'phases[0] is not an object'],
+    ['a phase of no time', withPhase({ fromMs: null }), 'phases[0].fromMs is no time'],
+    ['no phase at the beginning', withPhase({ fromMs: 5 }), 'phases[0].fromMs is 5, not 0'],
     [
-      'no workers',
-      { ...PROFILE, workersPerProcess: 0 },
-      'd.json: workersPerProcess is not a whole number above 0',
+      'phases that overlap',
+      { ...PROFILE, phases: [PHASE, PHASE] },
+      'phases[1].fromMs, 0, is not after that of the phase before',
     ],
-    ['no messages', { ...PROFILE, messages: [] }, 'd.json: messages is no list of delays'],
-    ['a message that is none', { ...PROFILE, messages: [7] }, 'd.json: messages[0] is not an object'],
-    [
-      'an unknown message',
-      { ...PROFILE, messages: [steal, { ...steal, type: 'rob' }] },
-      'd.json: messages[1].type: no message is called "rob"',
-    ],
+    ['no messages', withPhase({ messages: [] }), 'no phase has messages'],
+    ['messages that are no list', withPhase({ messages: {} }), 'phases[0].messages is no list'],
+    ['a message that is none', withPhase({ messages: [7] }), 'phases[0].messages[0] is not an object'],
+    ['an unknown message', withMessage({ type: 'rob' }), '.messages[1].type: no message is called "rob"'],
     [
       'no word of processes',
-      { ...PROFILE, messages: [{ ...steal, sameProcess: 1 }] },
-      'd.json: messages[0].sameProcess is neither true nor false',
+      withMessage({ sameProcess: 1 }),
+      '.messages[1].sameProcess is neither true nor false',
     ],
-    ['nothing measured', { ...PROFILE, messages: [{ ...steal, ms: [] }] }, 'd.json: messages[0].ms is empty'],
-    [
-      'text for a number',
-      { ...PROFILE, messages: [{ ...steal, ms: ['1'] }] },
-      'd.json: messages[0].ms holds "1", which is no time',
-    ],
-    ['a negative time', { ...PROFILE, newsMs: [-1] }, 'd.json: newsMs holds -1, which is no time'],
-    [
-      'disorder',
-      { ...PROFILE, timerLateMs: [2, 1] },
-      'd.json: timerLateMs is not in ascending order: 1 after 2',
-    ],
-    [
-      'a list left out',
-      { ...PROFILE, sleepLateMs: undefined },
-      'd.json: sleepLateMs is not a list of numbers',
-    ],
+    ['nothing measured', withMessage({ ms: [] }), '.messages[1].ms is empty'],
+    ['text for a number', withMessage({ ms: ['1'] }), '.messages[1].ms holds "1", which is no time'],
+    ['a negative time', withPhase({ newsMs: [-1] }), 'phases[0].newsMs holds -1, which is no time'],
+    ['disorder', withPhase({ timerLateMs: [2, 1] }), '.timerLateMs is not in ascending order: 1 after 2'],
+    ['a list left out', withPhase({ sleepLateMs: undefined }), '.sleepLateMs is not a list of numbers'],
   ])('a file with %s', (_, file, message) => {
+    expect(problem('measured:d.json', file)).toMatch(/^d\.json: /);
     expect(problem('measured:d.json', file)).toContain(message);
   });
 });

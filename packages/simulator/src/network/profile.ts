@@ -6,11 +6,13 @@ import { InputError, MESSAGE_TYPES, type MessageType, type Millis } from '@gosha
  *
  *     { "schema": "goshawk.delays/1",
  *       "workersPerProcess": 25,
- *       "messages": [ { "type": "steal", "sameProcess": true, "ms": [0.004, 0.006, …] }, … ],
- *       "sleepLateMs": [0.1, 0.4, …],
- *       "timerLateMs": [0.2, 0.7, …],
-       "submissionMs": [0.5, 0.6, …],
-       "newsMs": [0.2, 0.3, …] }
+ *       "phases": [
+ *         { "fromMs": 0,
+ *           "messages": [ { "type": "steal", "sameProcess": true, "ms": [0.004, 0.006, …] }, … ],
+ *           "sleepLateMs": [0.1, 0.4, …],
+ *           "timerLateMs": [0.2, 0.7, …],
+ *           "submissionMs": [0.5, 0.6, …],
+ *           "newsMs": [0.2, 0.3, …] }, … ] }
  *
  * Each list is a distribution: values in ascending order, each as likely as the others, so that the k-th of n
  * stands for the quantiles from (k−1)/n to k/n. A list of means over slices of equal count keeps the mean of
@@ -22,15 +24,23 @@ export interface MeasuredProfile {
   readonly schema: typeof PROFILE_SCHEMA;
   /** Workers that share a process, and so its one thread: neighbours by number. */
   readonly workersPerProcess: number;
-  /** Types that are not named are drawn from all others together. */
+  /** One for what is always alike. More where it changes: with the load, or while a cluster is still cold. */
+  readonly phases: readonly MeasuredPhase[];
+}
+
+/** What a phase does not name, or has no values of, is drawn from those of all phases. */
+export interface MeasuredPhase {
+  /** Since the beginning of the workload; the first is 0, the last phase has no end. */
+  readonly fromMs: Millis;
+  /** Types that no phase names are drawn from all messages together. */
   readonly messages: readonly MeasuredMessage[];
-  /** How late tasks that sleep end. Empty: not at all. */
+  /** How late tasks that sleep end. */
   readonly sleepLateMs: readonly Millis[];
-  /** How late timers fire. Empty: not at all. */
+  /** How late timers fire. */
   readonly timerLateMs: readonly Millis[];
-  /** From a client's call to the job's being at its owner. Empty: jobs are counted from there. */
+  /** From a client's call to the job's being at its owner. */
   readonly submissionMs: readonly Millis[];
-  /** From a job's end at its owner to its client. Empty: jobs are counted to there. */
+  /** From a job's end at its owner to its client. */
   readonly newsMs: readonly Millis[];
 }
 
@@ -59,20 +69,39 @@ export function checkProfile(value: unknown, what: string): MeasuredProfile {
   if (profile.schema !== PROFILE_SCHEMA) {
     refuse(`schema is ${JSON.stringify(profile.schema) ?? 'missing'}, not "${PROFILE_SCHEMA}"`);
   }
-  const { workersPerProcess, messages } = profile;
+  const { workersPerProcess, phases } = profile;
   if (!Number.isSafeInteger(workersPerProcess) || (workersPerProcess as number) < 1) {
     refuse('workersPerProcess is not a whole number above 0');
   }
-  if (!Array.isArray(messages) || messages.length === 0) return refuse('messages is no list of delays');
-  messages.forEach((message: unknown, i) => {
-    const problem = problemOfMessage(message);
-    if (problem !== undefined) refuse(`messages[${i}]${problem}`);
+  if (!Array.isArray(phases) || phases.length === 0) return refuse('phases is no list of phases');
+  let before = Number.NEGATIVE_INFINITY;
+  phases.forEach((phase: unknown, i) => {
+    const problem = problemOfPhase(phase, before);
+    if (problem !== undefined) refuse(`phases[${i}]${problem}`);
+    before = (phase as MeasuredPhase).fromMs;
   });
-  for (const name of ['sleepLateMs', 'timerLateMs', 'submissionMs', 'newsMs'] as const) {
-    const problem = problemOfDistribution(profile[name]);
-    if (problem !== undefined) refuse(`${name} ${problem}`);
+  const checked = profile as unknown as MeasuredProfile;
+  if (checked.phases[0]!.fromMs !== 0) refuse(`phases[0].fromMs is ${checked.phases[0]!.fromMs}, not 0`);
+  if (checked.phases.every(({ messages }) => messages.length === 0)) refuse('no phase has messages');
+  return checked;
+}
+
+function problemOfPhase(value: unknown, before: Millis): string | undefined {
+  const phase = recordOf(value);
+  if (phase === undefined) return ' is not an object';
+  const { fromMs, messages } = phase;
+  if (typeof fromMs !== 'number' || !Number.isFinite(fromMs)) return '.fromMs is no time';
+  if (fromMs <= before) return `.fromMs, ${fromMs}, is not after that of the phase before`;
+  if (!Array.isArray(messages)) return '.messages is no list';
+  for (const [i, message] of messages.entries()) {
+    const problem = problemOfMessage(message);
+    if (problem !== undefined) return `.messages[${i}]${problem}`;
   }
-  return profile as unknown as MeasuredProfile;
+  for (const name of ['sleepLateMs', 'timerLateMs', 'submissionMs', 'newsMs']) {
+    const problem = problemOfDistribution(phase[name]);
+    if (problem !== undefined) return `.${name} ${problem}`;
+  }
+  return undefined;
 }
 
 function problemOfMessage(value: unknown): string | undefined {
