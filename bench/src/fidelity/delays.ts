@@ -1,9 +1,9 @@
 import { MESSAGE_TYPES, type MessageType } from '@goshawk/core';
-import { type MeasuredProfile, PROFILE_SCHEMA } from '@goshawk/simulator';
-import { HANDLED_COLUMNS, type Recording, SENT_COLUMNS } from './recording.js';
+import { type MeasuredMessage, type MeasuredProfile, PROFILE_SCHEMA } from '@goshawk/simulator';
+import { HANDLED_COLUMNS, LATE_COLUMNS, type Recording, SENT_COLUMNS } from './recording.js';
 
-/** Means of so many slices stand for a distribution. */
-const SLICES = 1_000;
+/** Means of so many slices, at most, stand for the distribution of a phase. */
+const SLICES = 500;
 /** Of a millisecond. */
 const DECIMALS = 4;
 
@@ -61,39 +61,83 @@ function processOf(party: string): string {
   return party.slice(0, party.lastIndexOf('/'));
 }
 
-/** What happened while jobs ran: finding each other before and taking leave afterwards are no part of it. */
-export function duringWork(travelled: readonly Travelled[]): Travelled[] {
-  const times = (type: MessageType) => travelled.filter((of) => of.type === type).map(({ sentAt }) => sentAt);
-  const from = times('submit').reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
-  const to = times('ended').reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
-  return travelled.filter(({ sentAt }) => sentAt >= from && sentAt <= to);
+/** From the first submission on, until the last task has ended. */
+export interface Work {
+  readonly from: number;
+  readonly to: number;
 }
 
-/** The distributions that a simulation draws from. */
+/** Finding each other before and taking leave afterwards are no part of the work. */
+export function workOf(travelled: readonly Travelled[]): Work {
+  const times = (type: MessageType) => travelled.filter((of) => of.type === type).map(({ sentAt }) => sentAt);
+  return {
+    from: times('submit').reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY),
+    to: times('ended').reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY),
+  };
+}
+
+/**
+ * The distributions that a simulation draws from, in phases of `phaseMs`.
+ *
+ * @param travelled what was sent during the work
+ */
 export function profileOf(
   recordings: readonly Recording[],
   travelled: readonly Travelled[],
-  workersPerProcess: number,
+  { from, to }: Work,
+  { workersPerProcess, phaseMs }: { readonly workersPerProcess: number; readonly phaseMs: number },
 ): MeasuredProfile {
-  const delaysOf = (type: MessageType, sameProcess?: boolean) =>
-    travelled
-      .filter((of) => of.type === type && (sameProcess ?? of.sameProcess) === of.sameProcess)
-      .map(({ delayMs }) => delayMs);
-  const types = [...new Set(travelled.map(({ type }) => type))].filter((type) => !NOT_SIMULATED.has(type));
+  const count = Math.max(1, Math.ceil((to - from) / phaseMs));
+  const placeOf = (at: number) => Math.min(count - 1, Math.max(0, Math.floor((at - from) / phaseMs)));
+  const messages = partition(travelled, count, ({ sentAt }) => placeOf(sentAt));
+  const late = (rows: readonly (readonly number[])[]) =>
+    partition(rows.flatMap(latenesses), count, ({ at }) => placeOf(at));
+  const sleeps = late(recordings.map((recording) => recording.sleeps));
+  const timers = late(recordings.map((recording) => recording.timers));
   return {
     schema: PROFILE_SCHEMA,
     workersPerProcess,
-    messages: types.flatMap((type) =>
-      [false, true].flatMap((sameProcess) => {
-        const ms = slices(delaysOf(type, sameProcess));
-        return ms.length === 0 ? [] : [{ type, sameProcess, ms }];
-      }),
-    ),
-    sleepLateMs: slices(recordings.flatMap(({ sleepLateMs }) => sleepLateMs)),
-    timerLateMs: slices(recordings.flatMap(({ timerLateMs }) => timerLateMs)),
-    submissionMs: slices(delaysOf('submit')),
-    newsMs: slices(delaysOf('event')),
+    phases: messages.map((inPhase, i) => ({
+      fromMs: i * phaseMs,
+      messages: measuredMessages(inPhase),
+      sleepLateMs: slices(sleeps[i]!.map(({ lateMs }) => lateMs)),
+      timerLateMs: slices(timers[i]!.map(({ lateMs }) => lateMs)),
+      submissionMs: slices(delaysOf(inPhase, 'submit')),
+      newsMs: slices(delaysOf(inPhase, 'event')),
+    })),
   };
+}
+
+function measuredMessages(travelled: readonly Travelled[]): MeasuredMessage[] {
+  const types = [...new Set(travelled.map(({ type }) => type))].filter((type) => !NOT_SIMULATED.has(type));
+  return types.flatMap((type) =>
+    [false, true].flatMap((sameProcess) => {
+      const ms = slices(
+        delaysOf(
+          travelled.filter((of) => of.sameProcess === sameProcess),
+          type,
+        ),
+      );
+      return ms.length === 0 ? [] : [{ type, sameProcess, ms }];
+    }),
+  );
+}
+
+function delaysOf(travelled: readonly Travelled[], type: MessageType): number[] {
+  return travelled.filter((of) => of.type === type).map(({ delayMs }) => delayMs);
+}
+
+function latenesses(rows: readonly number[]): { readonly at: number; readonly lateMs: number }[] {
+  return Array.from({ length: rows.length / LATE_COLUMNS }, (_, i) => ({
+    at: rows[LATE_COLUMNS * i]!,
+    lateMs: rows[LATE_COLUMNS * i + 1]!,
+  }));
+}
+
+function partition<T>(all: readonly T[], count: number, placeOf: (one: T) => number): T[][] {
+  const parts: T[][] = Array.from({ length: count }, () => []);
+  for (const one of all) parts[placeOf(one)]!.push(one);
+  return parts;
 }
 
 /** Between clients and the cluster, and what keeps a live cluster together. */

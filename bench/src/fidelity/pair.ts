@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { CLASSES, type JobClass } from '@goshawk/core';
 import type { Run } from '@goshawk/report';
 import type { MeasuredProfile } from '@goshawk/simulator';
-import { duringWork, pairUp, profileOf, type Travelled } from './delays.js';
+import { pairUp, profileOf, type Travelled, workOf } from './delays.js';
 import { goshawk, settingsOf } from './goshawk.js';
 import { readRecordings } from './recording.js';
 
@@ -36,6 +36,11 @@ export interface Pair {
 
 /** Workers of a local cluster that share a process. */
 const WORKERS_PER_PROCESS = 25;
+/**
+ * Messages are slower while the cluster is cold, and where few are under way: nobody is awake. Short enough to
+ * tell a busy phase from an idle one, long enough for some tens of messages of each type.
+ */
+const PHASE_MS = 500;
 
 /** One live run, and the same jobs at the same times simulated with the delays that were measured in it. */
 export async function runPair(options: PairOptions): Promise<Pair> {
@@ -52,8 +57,13 @@ export async function runPair(options: PairOptions): Promise<Pair> {
   const live = replayed.runs[0]!;
 
   const recorded = readRecordings(recordings);
-  const travelled = duringWork(pairUp(recorded));
-  const profile = profileOf(recorded, travelled, WORKERS_PER_PROCESS);
+  const all = pairUp(recorded);
+  const work = workOf(all);
+  const travelled = all.filter(({ sentAt }) => sentAt >= work.from && sentAt <= work.to);
+  const profile = profileOf(recorded, travelled, work, {
+    workersPerProcess: WORKERS_PER_PROCESS,
+    phaseMs: PHASE_MS,
+  });
   writeFileSync(delays, JSON.stringify(profile));
 
   const simulate = ['simulate', jobs, ...settingsOf(live), '--network-delay', `measured:${delays}`];

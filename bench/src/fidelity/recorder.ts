@@ -14,8 +14,8 @@ const offsetMs = clockOffsetMs();
 const parties = new Map<string, number>();
 const sent: number[] = [];
 const handled: number[] = [];
-const sleepLateMs: number[] = [];
-const timerLateMs: number[] = [];
+const sleeps: number[] = [];
+const timers: number[] = [];
 /** When a task's end or a timer began the step that is under way. */
 let stepAt: number | undefined;
 
@@ -46,11 +46,13 @@ function partyOf(process: string, index: number): number {
   return number;
 }
 
-function beginStep(): void {
+/** @returns when */
+function beginStep(): number {
   stepAt = performance.now() + offsetMs;
   queueMicrotask(() => {
     stepAt = undefined;
   });
+  return stepAt;
 }
 
 const listeners = {
@@ -65,14 +67,8 @@ const listeners = {
     for (let i = sent.length - SENT_COLUMNS; i >= 0 && sent[i]! >= at; i -= SENT_COLUMNS) sent[i] = at;
     handled.push(at, tookMs, partyOf(from, fromIndex), partyOf(to, toIndex), code as number);
   },
-  'goshawk.sleep.ended': ({ lateMs }: SleepEnded): void => {
-    beginStep();
-    sleepLateMs.push(lateMs);
-  },
-  'goshawk.timer.fired': ({ lateMs }: TimerFired): void => {
-    beginStep();
-    timerLateMs.push(lateMs);
-  },
+  'goshawk.sleep.ended': ({ lateMs }: SleepEnded): void => void sleeps.push(beginStep(), lateMs),
+  'goshawk.timer.fired': ({ lateMs }: TimerFired): void => void timers.push(beginStep(), lateMs),
 };
 
 for (const [channel, listener] of Object.entries(listeners)) {
@@ -82,6 +78,6 @@ for (const [channel, listener] of Object.entries(listeners)) {
 process.on('exit', () => {
   const folder = new URL(import.meta.url).searchParams.get('folder');
   if (folder === null || sent.length / SENT_COLUMNS + handled.length / HANDLED_COLUMNS === 0) return;
-  const recording: Recording = { parties: [...parties.keys()], sent, handled, sleepLateMs, timerLateMs };
+  const recording: Recording = { parties: [...parties.keys()], sent, handled, sleeps, timers };
   writeFileSync(join(folder, `${process.pid}.json`), JSON.stringify(recording));
 });

@@ -9,12 +9,15 @@ export interface Recording {
   readonly sent: readonly number[];
   /** Rows of when its handler was called, what that took, sender, receiver, code. */
   readonly handled: readonly number[];
-  readonly sleepLateMs: readonly number[];
-  readonly timerLateMs: readonly number[];
+  /** Rows of when a task that sleeps ended, and how late that was. */
+  readonly sleeps: readonly number[];
+  /** Rows of when a machine's timer fired, and how late that was. */
+  readonly timers: readonly number[];
 }
 
 export const SENT_COLUMNS = 4;
 export const HANDLED_COLUMNS = 5;
+export const LATE_COLUMNS = 2;
 
 /** @param folder into which the recorders of all processes wrote */
 export function readRecordings(folder: string): Recording[] {

@@ -40,12 +40,12 @@ export function measurements(pairs: readonly Pair[]): BenchResult[] {
     result(
       `${policy} sleeps late, mean`,
       'ms',
-      of.map(({ profile }) => mean(profile.sleepLateMs)),
+      of.map(({ profile }) => mean(profile.phases.flatMap((phase) => phase.sleepLateMs))),
     ),
     result(
       `${policy} timers late, mean`,
       'ms',
-      of.map(({ profile }) => mean(profile.timerLateMs)),
+      of.map(({ profile }) => mean(profile.phases.flatMap((phase) => phase.timerLateMs))),
     ),
     result(
       `${policy} steals asked for`,
