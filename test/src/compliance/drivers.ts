@@ -9,11 +9,16 @@ import { FakeWorld, NodeWorld } from './world.js';
 const LATE: MeasuredProfile = {
   schema: 'goshawk.delays/1',
   workersPerProcess: 1,
-  messages: [{ type: 'steal', sameProcess: false, ms: [0.1, 0.4, 2] }],
-  sleepLateMs: [0.1, 0.5, 1],
-  timerLateMs: [0.1, 0.5, 1],
-  submissionMs: [],
-  newsMs: [],
+  phases: [
+    {
+      fromMs: 0,
+      messages: [{ type: 'steal', sameProcess: false, ms: [0.1, 0.4, 2] }],
+      sleepLateMs: [0.1, 0.5, 1],
+      timerLateMs: [0.1, 0.5, 1],
+      submissionMs: [],
+      newsMs: [],
+    },
+  ],
 };
 
 /** Whatever drives machines, and can be moved from event to event. */
