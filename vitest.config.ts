@@ -29,7 +29,7 @@ export default defineConfig({
         resolve: { alias },
         test: {
           name: 'processes',
-          include: ['packages/*/src/**/*.process.test.ts', 'test/src/**/*.process.test.ts'],
+          include: ['{packages/*,test,bench}/src/**/*.process.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 60_000,
           fileParallelism: false,
