@@ -40,7 +40,7 @@ export async function runPolicy(
   const signal = context.interrupted;
   const before = await readTraffic(cluster, signal);
   const watch = new CounterWatch(cluster, before, {
-    pauseMs: readingPauseMs(plan.fit.estimatedRunMs, target.shape.workers),
+    pauseMs: readingPauseMs(plan.fit.estimatedRunMs, target.shape.workers, options.report !== undefined),
     signal,
   });
   const shown = startProgress(context, settings.policy.padEnd(LABEL_WIDTH), plan.jobs.length);

@@ -233,7 +233,8 @@ function paired(
 
 /** What was counted between readings, a second. */
 function rates(counted: CountedSeries | null, of: (counted: CountedSeries) => readonly number[]): Point[] {
-  if (counted === null || counted.stealAttempts.every((attempts) => attempts === 0)) return [];
+  if (counted === null || counted.seconds.length < 2) return [];
+  if (counted.stealAttempts.every((attempts) => attempts === 0)) return [];
   const { seconds } = counted;
   const points = of(counted).map((sum, index): Point => {
     const length = seconds[index]! - (seconds[index - 1] ?? 0);
