@@ -2,7 +2,7 @@ import { MESSAGE_TYPES, type MessageType } from '@goshawk/core';
 import { checkProfile } from '@goshawk/simulator';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { pairUp, profileOf, slices, workOf } from './delays.js';
+import { observe, pairUp, profileOf, slices, workOf } from './delays.js';
 import type { Recording } from './recording.js';
 
 const code = (type: MessageType) => MESSAGE_TYPES.indexOf(type);
@@ -70,10 +70,15 @@ test('the work is from the first submission to the end of the last task', () => 
 });
 
 test('what was measured is a profile that the simulator takes, phase by phase', () => {
-  const recordings = [SCHEDULER, WORKERS];
-  const travelled = pairUp(recordings);
-  const shape = { workersPerProcess: 25, phaseMs: 2 };
-  const profile = profileOf(recordings, travelled, { from: 10, to: 14 }, shape);
+  const client: Recording = {
+    ...NOTHING,
+    parties: ['c/0', 's/0', 'w/0'],
+    sent: [...[10, 0, 1, code('submit')], ...[13.9, 2, 1, code('ended')], ...[20, 0, 1, code('submit')]],
+    handled: [...[10.5, 0.1, 0, 1, code('submit')], ...[14.5, 0.1, 2, 1, code('ended')]],
+    timers: [...[9, 7], ...[15, 8]],
+  };
+  const observed = observe([SCHEDULER, WORKERS, client]);
+  const profile = profileOf(observed, { workersPerProcess: 25, phaseMs: 2 });
   expect(checkProfile(JSON.parse(JSON.stringify(profile)), 'it')).toEqual({
     schema: 'goshawk.delays/1',
     workersPerProcess: 25,
@@ -83,7 +88,7 @@ test('what was measured is a profile that the simulator takes, phase by phase', 
         messages: [{ type: 'probe', sameProcess: false, ms: [0.5, 2] }],
         sleepLateMs: [],
         timerLateMs: [1],
-        submissionMs: [],
+        submissionMs: [0.5],
         newsMs: [],
       },
       {
@@ -92,6 +97,7 @@ test('what was measured is a profile that the simulator takes, phase by phase', 
           { type: 'ask', sameProcess: false, ms: [1] },
           { type: 'cancelProbes', sameProcess: false, ms: [1] },
           { type: 'steal', sameProcess: true, ms: [0.5] },
+          { type: 'ended', sameProcess: false, ms: [0.6] },
         ],
         sleepLateMs: [2, 3],
         timerLateMs: [],

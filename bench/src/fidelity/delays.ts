@@ -76,34 +76,60 @@ export function workOf(travelled: readonly Travelled[]): Work {
   };
 }
 
-/**
- * The distributions that a simulation draws from, in phases of `phaseMs`.
- *
- * @param travelled what was sent during the work
- */
+/** What ended, or fired, after its time. */
+export interface Late {
+  readonly at: number;
+  readonly lateMs: number;
+}
+
+/** All that a live run was seen to do between the first submission and the end of the last task. */
+export interface Observed {
+  readonly work: Work;
+  readonly travelled: readonly Travelled[];
+  readonly sleeps: readonly Late[];
+  readonly timers: readonly Late[];
+}
+
+/** @throws Error when a message was lost */
+export function observe(recordings: readonly Recording[]): Observed {
+  const all = pairUp(recordings);
+  const work = workOf(all);
+  const isWithin = (at: number) => at >= work.from && at <= work.to;
+  return {
+    work,
+    travelled: all.filter(({ sentAt }) => isWithin(sentAt)),
+    sleeps: recordings.flatMap(({ sleeps }) => latenesses(sleeps)).filter(({ at }) => isWithin(at)),
+    timers: recordings.flatMap(({ timers }) => latenesses(timers)).filter(({ at }) => isWithin(at)),
+  };
+}
+
+/** The distributions that a simulation draws from, in phases of `phaseMs`. */
 export function profileOf(
-  recordings: readonly Recording[],
-  travelled: readonly Travelled[],
-  { from, to }: Work,
+  { work, travelled, sleeps, timers }: Observed,
   { workersPerProcess, phaseMs }: { readonly workersPerProcess: number; readonly phaseMs: number },
 ): MeasuredProfile {
-  const count = Math.max(1, Math.ceil((to - from) / phaseMs));
-  const placeOf = (at: number) => Math.min(count - 1, Math.max(0, Math.floor((at - from) / phaseMs)));
-  const messages = partition(travelled, count, ({ sentAt }) => placeOf(sentAt));
-  const late = (rows: readonly (readonly number[])[]) =>
-    partition(rows.flatMap(latenesses), count, ({ at }) => placeOf(at));
-  const sleeps = late(recordings.map((recording) => recording.sleeps));
-  const timers = late(recordings.map((recording) => recording.timers));
+  const count = Math.max(1, Math.ceil((work.to - work.from) / phaseMs));
+  const inPhases = <T>(all: readonly T[], timeOf: (one: T) => number): T[][] => {
+    const phases: T[][] = Array.from({ length: count }, () => []);
+    for (const one of all) {
+      phases[Math.min(count - 1, Math.floor((timeOf(one) - work.from) / phaseMs))]!.push(one);
+    }
+    return phases;
+  };
+  const lateInPhases = (all: readonly Late[]) =>
+    inPhases(all, ({ at }) => at).map((ends) => slices(ends.map(({ lateMs }) => lateMs)));
+  const sleepsInPhases = lateInPhases(sleeps);
+  const timersInPhases = lateInPhases(timers);
   return {
     schema: PROFILE_SCHEMA,
     workersPerProcess,
-    phases: messages.map((inPhase, i) => ({
+    phases: inPhases(travelled, ({ sentAt }) => sentAt).map((messages, i) => ({
       fromMs: i * phaseMs,
-      messages: measuredMessages(inPhase),
-      sleepLateMs: slices(sleeps[i]!.map(({ lateMs }) => lateMs)),
-      timerLateMs: slices(timers[i]!.map(({ lateMs }) => lateMs)),
-      submissionMs: slices(delaysOf(inPhase, 'submit')),
-      newsMs: slices(delaysOf(inPhase, 'event')),
+      messages: measuredMessages(messages),
+      sleepLateMs: sleepsInPhases[i]!,
+      timerLateMs: timersInPhases[i]!,
+      submissionMs: slices(delaysOf(messages, 'submit')),
+      newsMs: slices(delaysOf(messages, 'event')),
     })),
   };
 }
@@ -112,12 +138,8 @@ function measuredMessages(travelled: readonly Travelled[]): MeasuredMessage[] {
   const types = [...new Set(travelled.map(({ type }) => type))].filter((type) => !NOT_SIMULATED.has(type));
   return types.flatMap((type) =>
     [false, true].flatMap((sameProcess) => {
-      const ms = slices(
-        delaysOf(
-          travelled.filter((of) => of.sameProcess === sameProcess),
-          type,
-        ),
-      );
+      const apart = travelled.filter((of) => of.sameProcess === sameProcess);
+      const ms = slices(delaysOf(apart, type));
       return ms.length === 0 ? [] : [{ type, sameProcess, ms }];
     }),
   );
@@ -127,17 +149,11 @@ function delaysOf(travelled: readonly Travelled[], type: MessageType): number[] 
   return travelled.filter((of) => of.type === type).map(({ delayMs }) => delayMs);
 }
 
-function latenesses(rows: readonly number[]): { readonly at: number; readonly lateMs: number }[] {
+function latenesses(rows: readonly number[]): Late[] {
   return Array.from({ length: rows.length / LATE_COLUMNS }, (_, i) => ({
     at: rows[LATE_COLUMNS * i]!,
     lateMs: rows[LATE_COLUMNS * i + 1]!,
   }));
-}
-
-function partition<T>(all: readonly T[], count: number, placeOf: (one: T) => number): T[][] {
-  const parts: T[][] = Array.from({ length: count }, () => []);
-  for (const one of all) parts[placeOf(one)]!.push(one);
-  return parts;
 }
 
 /** Between clients and the cluster, and what keeps a live cluster together. */

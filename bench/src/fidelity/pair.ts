@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { CLASSES, type JobClass } from '@goshawk/core';
 import type { Run } from '@goshawk/report';
 import type { MeasuredProfile } from '@goshawk/simulator';
-import { pairUp, profileOf, type Travelled, workOf } from './delays.js';
+import { observe, profileOf } from './delays.js';
 import { goshawk, settingsOf } from './goshawk.js';
 import { readRecordings } from './recording.js';
+import { summarise } from './summary.js';
 
 export const PERCENTILES = ['p50', 'p90'] as const;
 
@@ -30,8 +31,9 @@ export interface Pair {
   readonly loadBefore: number;
   readonly live: Run;
   readonly simulated: readonly Run[];
-  readonly travelled: readonly Travelled[];
   readonly profile: MeasuredProfile;
+  /** Of what was measured in the live run. */
+  readonly summary: ReadonlyMap<string, number>;
 }
 
 /** Workers of a local cluster that share a process. */
@@ -56,20 +58,14 @@ export async function runPair(options: PairOptions): Promise<Pair> {
   const replayed = await goshawk([...replay, '--seed', `${seed}`, '--save-jobs', jobs], recordings);
   const live = replayed.runs[0]!;
 
-  const recorded = readRecordings(recordings);
-  const all = pairUp(recorded);
-  const work = workOf(all);
-  const travelled = all.filter(({ sentAt }) => sentAt >= work.from && sentAt <= work.to);
-  const profile = profileOf(recorded, travelled, work, {
-    workersPerProcess: WORKERS_PER_PROCESS,
-    phaseMs: PHASE_MS,
-  });
+  const observed = observe(readRecordings(recordings));
+  const profile = profileOf(observed, { workersPerProcess: WORKERS_PER_PROCESS, phaseMs: PHASE_MS });
   writeFileSync(delays, JSON.stringify(profile));
 
   const simulate = ['simulate', jobs, ...settingsOf(live), '--network-delay', `measured:${delays}`];
   const seeds = ['--seed', `${seed}`, '--seeds', `${simulations}`];
   const { runs: simulated } = await goshawk([...simulate, ...seeds]);
-  return { options, loadBefore: loadBefore!, live, simulated, travelled, profile };
+  return { options, loadBefore: loadBefore!, live, simulated, profile, summary: summarise(observed) };
 }
 
 /** Simulated over live, less 1. */

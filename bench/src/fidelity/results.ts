@@ -1,6 +1,7 @@
-import { type BenchResult, percentile, result } from '../bench-report.js';
-import type { Travelled } from './delays.js';
+import type { Run } from '@goshawk/report';
+import { type BenchResult, result } from '../bench-report.js';
 import { comparisons, difference, type Pair } from './pair.js';
+import { mean } from './summary.js';
 
 /** What the simulation is off by: one result for each policy, class and percentile, one run a pair. */
 export function differences(pairs: readonly Pair[]): BenchResult[] {
@@ -8,82 +9,43 @@ export function differences(pairs: readonly Pair[]): BenchResult[] {
     comparisons().map(([jobs, at]) =>
       result(
         `${policy} ${jobs} ${at}`,
-        '% simulated over live',
+        OVER_LIVE,
         of.map((pair) => 100 * difference(pair, jobs, at)),
       ),
     ),
   );
 }
 
+/** Those whose median over all pairs is farther off than it may be. */
+export function misses(found: readonly BenchResult[]): BenchResult[] {
+  return found.filter(({ name, value }) => Math.abs(value) > (name.endsWith('p50') ? 5 : 10));
+}
+
 /** What was measured on the way, to find out by what the simulation is off. */
 export function measurements(pairs: readonly Pair[]): BenchResult[] {
-  return byPolicy(pairs).flatMap(([policy, of]) => [
-    result(
-      `${policy} load of the machine before`,
-      'processes',
-      of.map(({ loadBefore }) => loadBefore),
-    ),
-    ...KINDS.flatMap(([name, isOne]) => {
-      const delays = of.map(({ travelled }) => travelled.filter(isOne).map(({ delayMs }) => delayMs));
-      if (delays.every((ms) => ms.length === 0)) return [];
-      return [
-        result(`${policy} ${name}, mean`, 'ms', delays.map(mean)),
-        ...[0.5, 0.99].map((at) =>
-          result(
-            `${policy} ${name}, p${100 * at}`,
-            'ms',
-            delays.map((ms) => percentile(ms, at)),
-          ),
-        ),
-      ];
-    }),
-    result(
-      `${policy} sleeps late, mean`,
-      'ms',
-      of.map(({ profile }) => mean(profile.phases.flatMap((phase) => phase.sleepLateMs))),
-    ),
-    result(
-      `${policy} timers late, mean`,
-      'ms',
-      of.map(({ profile }) => mean(profile.phases.flatMap((phase) => phase.timerLateMs))),
-    ),
-    result(
-      `${policy} steals asked for`,
-      '% simulated over live',
-      of.map((pair) => overLive(pair, ({ steals }) => steals?.attempts)),
-    ),
-    result(
-      `${policy} steals that gave`,
-      '% simulated over live',
-      of.map((pair) => overLive(pair, ({ steals }) => steals?.successes)),
-    ),
-  ]);
+  return byPolicy(pairs).flatMap(([policy, of]) => {
+    const each = (name: string, unit: string, value: (pair: Pair) => number): BenchResult =>
+      result(`${policy} ${name}`, unit, of.map(value));
+    const measured = new Set(of.flatMap(({ summary }) => [...summary.keys()]));
+    const steals = STEALS.filter(([, count]) => of.some(({ live }) => count(live) > 0));
+    return [
+      each('load of the machine before', 'processes', ({ loadBefore }) => loadBefore),
+      ...[...measured].map((name) => each(name, 'ms', ({ summary }) => summary.get(name) ?? Number.NaN)),
+      ...steals.map(([name, count]) =>
+        each(name, OVER_LIVE, ({ live, simulated }) => 100 * (mean(simulated.map(count)) / count(live) - 1)),
+      ),
+    ];
+  });
 }
 
-const KINDS: readonly (readonly [name: string, (message: Travelled) => boolean])[] = [
-  ['steal and stolen', ({ type, sameProcess }) => isSteal(type) && !sameProcess],
-  ['steal and stolen within a process', ({ type, sameProcess }) => isSteal(type) && sameProcess],
-  ['ask', ({ type }) => type === 'ask'],
-  ['bind', ({ type }) => type === 'bind'],
-  ['probe', ({ type }) => type === 'probe'],
-  ['assign', ({ type }) => type === 'assign'],
-  ['submit', ({ type }) => type === 'submit'],
-  ['event', ({ type }) => type === 'event'],
+const OVER_LIVE = '% simulated over live';
+
+const STEALS: readonly (readonly [name: string, count: (run: Run) => number])[] = [
+  ['steals asked for', ({ steals }) => steals?.attempts ?? 0],
+  ['steals that gave', ({ steals }) => steals?.successes ?? 0],
 ];
-
-function isSteal(type: string): boolean {
-  return type === 'steal' || type === 'stolen';
-}
 
 function byPolicy(pairs: readonly Pair[]): [policy: string, pairs: Pair[]][] {
   const policies = [...new Set(pairs.map(({ options }) => options.policy))];
   return policies.map((policy) => [policy, pairs.filter(({ options }) => options.policy === policy)]);
-}
-
-function overLive({ live, simulated }: Pair, count: (run: Pair['live']) => number | undefined): number {
-  return 100 * (mean(simulated.map((run) => count(run) ?? 0)) / (count(live) ?? 0) - 1);
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

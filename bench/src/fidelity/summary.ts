@@ -1,0 +1,40 @@
+import { percentile } from '../bench-report.js';
+import type { Observed, Travelled } from './delays.js';
+
+/** What a live run is described by, in ms: messages by kind, their handling, and what ends late. */
+export function summarise({
+  travelled,
+  sleeps,
+  timers,
+}: Pick<Observed, 'travelled' | 'sleeps' | 'timers'>): ReadonlyMap<string, number> {
+  const summary = new Map<string, number>();
+  for (const [kind, isOne] of KINDS) {
+    const messages = travelled.filter(isOne);
+    if (messages.length === 0) continue;
+    const delays = messages.map(({ delayMs }) => delayMs);
+    summary.set(`${kind}, mean`, mean(delays));
+    for (const at of [0.5, 0.99]) summary.set(`${kind}, p${100 * at}`, percentile(delays, at));
+    summary.set(`${kind}, handling it, mean`, mean(messages.map(({ handlingMs }) => handlingMs)));
+  }
+  for (const [name, ends] of Object.entries({ sleeps, timers })) {
+    if (ends.length > 0) summary.set(`${name} late, mean`, mean(ends.map(({ lateMs }) => lateMs)));
+  }
+  return summary;
+}
+
+/** The messages whose delays decide how long a job takes. */
+const KINDS: readonly (readonly [name: string, (message: Travelled) => boolean])[] = [
+  ['steal and stolen', (message) => isSteal(message) && !message.sameProcess],
+  ['steal and stolen within a process', (message) => isSteal(message) && message.sameProcess],
+  ...(['ask', 'bind', 'probe', 'assign', 'submit', 'event'] as const).map(
+    (kind) => [kind, ({ type }: Travelled) => type === kind] as const,
+  ),
+];
+
+function isSteal({ type }: Travelled): boolean {
+  return type === 'steal' || type === 'stolen';
+}
+
+export function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
