@@ -110,7 +110,6 @@ describe('goshawk replay', () => {
     const [simulated] = (JSON.parse(virtual.stdout) as Comparison).runs as [Run];
     for (const of of ['short', 'long'] as const) {
       expect(simulated.runtimeSeconds[of].count).toBe(hawk.runtimeSeconds[of].count);
-      expect(simulated.runtimeSeconds[of].p50! / hawk.runtimeSeconds[of].p50!).toBeGreaterThan(0.1);
       expect(simulated.runtimeSeconds[of].p50! / hawk.runtimeSeconds[of].p50!).toBeLessThan(2);
     }
     const page = await readFile(report, 'utf8');
