@@ -1,5 +1,5 @@
 import type { Claim, Figure, Panel } from '../figure.js';
-import { at, from, isMuchBetter, rises, staysWithin } from '../judging/index.js';
+import { at, from, isMuchBetter, isSlightlyWorse, rises, staysWithin } from '../judging/index.js';
 import { ratio } from '../series.js';
 import { GOOGLE, GOOGLE_SETTINGS, GOOGLE_SIZES, HAWK, POLICIES } from './paper.js';
 
@@ -17,7 +17,7 @@ export const hawk8: Figure = againstCentral('8', 'short', {
     {
       section: '§4.5',
       text: 'As utilization decreases it does an increasingly better job for short jobs',
-      judge: rises(short, 0, from(15_000)),
+      judge: rises(short, from(15_000)),
     },
     {
       section: '§4.5',
@@ -33,7 +33,7 @@ export const hawk9: Figure = againstCentral('9', 'long', {
     {
       section: '§4.5',
       text: 'For long jobs the centralized scheduler performs slightly better',
-      judge: staysWithin(long, { least: 0.95, most: 1.2 }),
+      judge: isSlightlyWorse(long),
     },
   ],
 });

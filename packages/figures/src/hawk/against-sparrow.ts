@@ -9,8 +9,9 @@ import {
   isBetter,
   isLowestAt,
   isMuchBetter,
+  isSlightlyBetter,
+  isSlightlyWorse,
   shareReaches,
-  staysWithin,
   tendsToOne,
 } from '../judging/index.js';
 import { busy, ratio, shareOfJobs, stated } from '../series.js';
@@ -148,12 +149,12 @@ export const hawk5: Figure = {
     {
       section: '§4.2',
       text: 'At 10,000 nodes, overloaded, Hawk is just slightly worse for long jobs',
-      judge: staysWithin([long50, long90], { least: 0.95, most: 1.2 }, at(10_000)),
+      judge: isSlightlyWorse([long50, long90], at(10_000)),
     },
     {
       section: '§4.2',
       text: 'At 10,000 nodes Hawk is better for short jobs, but not by much',
-      judge: staysWithin([short50, short90], { least: 0.7, most: 1 }, at(10_000)),
+      judge: isSlightlyBetter([short50, short90], at(10_000)),
     },
     {
       section: '§4.2',

@@ -1,6 +1,6 @@
 import { settingAxis } from '../axis.js';
 import type { Figure } from '../figure.js';
-import { at, isHighestAt, isWorse, staysWithin } from '../judging/index.js';
+import { at, isHighestAt, isSlightlyBetter, isWorse, staysWithin } from '../judging/index.js';
 import { ratio } from '../series.js';
 import type { RunSettings } from '../settings.js';
 import { GOOGLE, GOOGLE_SETTINGS, GOOGLE_WORKERS, HAWK } from './paper.js';
@@ -55,7 +55,7 @@ export const hawk7: Figure = {
     {
       section: '§4.4',
       text: 'Without partitioning long jobs perform slightly better',
-      judge: staysWithin([long50, long90], { least: 0.8, most: 1 }, at(NO_PARTITION)),
+      judge: isSlightlyBetter([long50, long90], at(NO_PARTITION)),
     },
     {
       section: '§4.4',

@@ -22,7 +22,7 @@ export const hawk12: Figure = byCutoff('12', 'long', {
     {
       section: '§4.7',
       text: 'For smaller cutoffs the 90th percentile of long jobs is affected more under Hawk than under Sparrow',
-      judge: falls([long90], 0),
+      judge: falls([long90]),
     },
   ],
 });
@@ -38,7 +38,7 @@ export const hawk13: Figure = byCutoff('13', 'short', {
     {
       section: '§4.7',
       text: 'For smaller cutoffs Hawk improves the most on Sparrow',
-      judge: rises(short, 0),
+      judge: rises(short),
     },
   ],
 });

@@ -48,7 +48,7 @@ export const hawk14: Figure = {
     {
       section: '§4.8',
       text: 'Long jobs perform better at the 90th percentile as the mis-estimation grows',
-      judge: falls([long90], 0),
+      judge: falls([long90]),
     },
     {
       section: '§4.8',

@@ -1,6 +1,6 @@
 import { settingAxis } from '../axis.js';
 import type { Figure } from '../figure.js';
-import { at, falls, from, isMuchBetter, staysWithin } from '../judging/index.js';
+import { at, falls, from, isMuchBetter, isSlightlyBetter } from '../judging/index.js';
 import { ratioToPlace } from '../series.js';
 import { GOOGLE, GOOGLE_SETTINGS, GOOGLE_WORKERS, HAWK, POLICIES } from './paper.js';
 
@@ -30,7 +30,7 @@ export const hawk15: Figure = {
     {
       section: '§4.9',
       text: 'Performance increases with the cap',
-      judge: falls(short, 0.05),
+      judge: falls(short),
     },
     {
       section: '§4.9',
@@ -40,7 +40,7 @@ export const hawk15: Figure = {
     {
       section: '§4.9',
       text: 'At high caps there is also a slight increase in the performance of long jobs',
-      judge: staysWithin(long, { least: 0.8, most: 1 }, from(100)),
+      judge: isSlightlyBetter(long, from(100)),
     },
   ],
 };

@@ -1,6 +1,6 @@
 import type { Judge, Series } from '../figure.js';
 import { format } from '../format.js';
-import { everywhere, judging, placeOf, ranges, SAME, said, type Where } from './places.js';
+import { everywhere, judging, placeOf, ranges, SAME, SLIGHT, said, type Where } from './places.js';
 
 /** "Consistently better": worse at no place, and better at some; in direction where worse at the fewer places. */
 export function isBetter(series: readonly Series[], where: Where = everywhere): Judge {
@@ -33,9 +33,27 @@ export function isMuchBetter(series: readonly Series[], by: number, where: Where
 }
 
 /**
- * "Slightly worse", "competitive", "similar": ratios within `least` … `most`; in direction within twice as
- * far from 1 on either side.
+ * "Slightly worse": ratios between as good as 1 and `SLIGHT` above it, and above 1 on the whole; in direction
+ * where they are further above.
  */
+export function isSlightlyWorse(series: readonly Series[], where: Where = everywhere): Judge {
+  return judging(series, where, (places) => {
+    const ratios = places.flatMap(({ values }) => values);
+    const isAbove = Math.min(...ratios) >= 1 - SAME && meanLog(ratios) >= 0;
+    return said(ranges(series, places), isAbove && Math.max(...ratios) <= 1 + SLIGHT, isAbove);
+  });
+}
+
+/** "Slightly better": the same below 1. */
+export function isSlightlyBetter(series: readonly Series[], where: Where = everywhere): Judge {
+  return judging(series, where, (places) => {
+    const ratios = places.flatMap(({ values }) => values);
+    const isBelowOne = Math.max(...ratios) <= 1 + SAME && meanLog(ratios) <= 0;
+    return said(ranges(series, places), isBelowOne && Math.min(...ratios) >= 1 - SLIGHT, isBelowOne);
+  });
+}
+
+/** "Converge", "no worse": ratios within `least` … `most`; in direction within twice as far from 1 on either side. */
 export function staysWithin(
   series: readonly Series[],
   { least, most }: { readonly least: number; readonly most: number },
@@ -85,4 +103,8 @@ export function agree(pairs: readonly (readonly [Series, Series])[], by: number)
       sides,
     );
   });
+}
+
+function meanLog(ratios: readonly number[]): number {
+  return ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length;
 }

@@ -50,21 +50,23 @@ export function tendsToOne(series: readonly Series[], where: Where = everywhere)
   });
 }
 
-/** "Improves with it": each series is lower at the last place than at the first, by a share of it. */
-export function falls(series: readonly Series[], by: number, where: Where = everywhere): Judge {
-  return changes(series, where, (first, last) => 1 - last / first, by);
+/**
+ * "Improves with it": each series is lower at the last place than at the first, by more than noise; in
+ * direction where one of them is, or each is lower at all.
+ */
+export function falls(series: readonly Series[], where: Where = everywhere): Judge {
+  return changes(series, where, (first, last) => 1 - last / first);
 }
 
-/** "Does an increasingly better job": each series is higher at the last place than at the first. */
-export function rises(series: readonly Series[], by: number, where: Where = everywhere): Judge {
-  return changes(series, where, (first, last) => last / first - 1, by);
+/** "Does an increasingly better job": the same upwards. */
+export function rises(series: readonly Series[], where: Where = everywhere): Judge {
+  return changes(series, where, (first, last) => last / first - 1);
 }
 
 function changes(
   series: readonly Series[],
   where: Where,
   change: (first: number, last: number) => number,
-  by: number,
 ): Judge {
   return judging(series, where, (places) => {
     if (places.length < 2) return notJudged('it takes two places of the axis');
@@ -72,8 +74,8 @@ function changes(
     const changed = places.at(-1)!.values.map((last, i) => change(first[i]!, last));
     return said(
       trend(series, places),
-      changed.every((each) => each >= by),
-      changed.some((each) => each >= by),
+      changed.every((each) => each > SAME),
+      changed.some((each) => each > SAME) || changed.every((each) => each > 0),
     );
   });
 }
