@@ -47,6 +47,7 @@ export function assess({ figure, axis, workload, runs, command, generator }: Swe
     mode: figure.mode,
     workload,
     seeds: seedsOf(runs),
+    workers: workersOf(runs),
     axis: { name: axis.name, spacing: axis.spacing, places: points.map(placeOf) },
     panels: figure.panels.map((panel) => measuredPanel(panel, points, bySeed)),
     claims,
@@ -72,6 +73,13 @@ function pointsBySeed({ pairs }: Figure, runs: readonly RunsAt[]): Point[][] {
 function seedsOf(runs: readonly RunsAt[]): number[] {
   const finished = runs.flatMap(({ byVariant }) => Object.values(byVariant).flat());
   return [...new Set(finished.map(({ run }) => run.seed))];
+}
+
+function workersOf(runs: readonly RunsAt[]): number | null {
+  const finished = runs.flatMap(({ byVariant }) => Object.values(byVariant).flat());
+  const sizes = new Set(finished.map(({ run }) => run.options.workers));
+  const [size] = sizes;
+  return sizes.size === 1 && typeof size === 'number' ? size : null;
 }
 
 function judged({ section, text, judge }: Claim, points: readonly Point[]): JudgedClaim {

@@ -43,6 +43,8 @@ export interface FigureResult {
   readonly mode: 'simulated' | 'live';
   readonly workload: Workload;
   readonly seeds: readonly number[];
+  /** Where all runs are on clusters of one size. */
+  readonly workers: number | null;
   readonly axis: {
     readonly name: string;
     readonly spacing: Axis['spacing'];

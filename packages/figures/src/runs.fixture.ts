@@ -25,7 +25,7 @@ export function finishedRun({
   const { run, series } = buildRun({
     policy,
     seed,
-    options: { policy },
+    options: { policy, workers: slots },
     totalSlots: slots,
     messages: { total: 0, byType: {} },
     steals: { attempts: 0, successes: 0, probesMoved: 0 },

@@ -22,8 +22,7 @@ export const hawk7: Figure = {
   title: 'What each part of Hawk contributes',
   paper: HAWK,
   section: '§4.4, Figure 7',
-  about:
-    'Run times without a part of Hawk over those of the whole, at 15,000 workers. Above 1, the part is missed.',
+  about: 'Run times without a part of Hawk over those of the whole. Above 1, the part is missed.',
   mode: 'simulated',
   workload: GOOGLE,
   settings: { ...GOOGLE_SETTINGS, workers: GOOGLE_WORKERS, policy: 'hawk' },

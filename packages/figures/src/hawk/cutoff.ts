@@ -54,7 +54,7 @@ function byCutoff(
     paper: HAWK,
     section: `§4.7, Figure ${number}`,
     about:
-      'Run times under Hawk over those under Sparrow at 15,000 workers. Jobs are short or long by the cutoff of each ' +
+      'Run times under Hawk over those under Sparrow. Jobs are short or long by the cutoff of each ' +
       'place, under both.',
     mode: 'simulated',
     workload: GOOGLE,

@@ -18,7 +18,7 @@ export const hawk14: Figure = {
   section: '§4.8, Figure 14',
   about:
     'Each estimate is the true mean task run time multiplied by a random number of the range, drawn once a job. Run times ' +
-    'over those under Sparrow at 15,000 workers; jobs are short or long by their true means.',
+    'over those under Sparrow; jobs are short or long by their true means.',
   mode: 'simulated',
   workload: GOOGLE,
   settings: { ...GOOGLE_SETTINGS, workers: GOOGLE_WORKERS },

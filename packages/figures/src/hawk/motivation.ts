@@ -18,7 +18,7 @@ export const motivation: Figure = {
   paper: HAWK,
   section: '§2.3, Figure 1',
   about:
-    'Short jobs of 100 tasks of 100 s among long ones of 1,000 tasks of 20,000 s, on 15,000 workers. Without waiting, ' +
+    'Short jobs of 100 tasks of 100 s among long ones of 1,000 tasks of 20,000 s. Without waiting, ' +
     'a short job takes 100 s.',
   mode: 'simulated',
   workload: { generator: 'motivation', jobs: 1_000, isReplaceable: false },

@@ -83,7 +83,7 @@ function prototype(
     paper: HAWK,
     section: `§4.10, Figure ${number}`,
     about:
-      'A sample of jobs on a cluster of 100 worker slots and 10 schedulers, as processes of this machine, and the same jobs ' +
+      'A sample of jobs on a cluster of 10 schedulers and the workers, as processes of this machine, and the same jobs ' +
       'at the same times simulated. Run times under Hawk over those under Sparrow.',
     mode: 'live',
     // The demo's: of so few jobs of a workload with so long a tail, many samples are all tail.

@@ -12,7 +12,7 @@ export const hawk15: Figure = {
   title: 'How many workers an idle worker asks',
   paper: HAWK,
   section: '§4.9, Figure 15',
-  about: 'Run times under Hawk over those with a cap of 1, at 15,000 workers.',
+  about: 'Run times under Hawk over those with a cap of 1.',
   mode: 'simulated',
   workload: GOOGLE,
   settings: { ...GOOGLE_SETTINGS, workers: GOOGLE_WORKERS },

@@ -95,13 +95,18 @@ function claimList(claims: readonly JudgedClaim[]): Markup {
   )}</dl>`;
 }
 
-function provenance({ workload, mode, seeds, runs, command, generator }: FigureResult): Markup {
+function provenance({ workload, workers, mode, seeds, runs, command, generator }: FigureResult): Markup {
   return section(
     'How this was made',
     html`<dl><dt>Workload</dt><dd>${workload.name}</dd>
 <dt>SHA-256 of the workload</dt><dd><code>${workload.sha256}</code></dd>
 <dt>Jobs, tasks</dt><dd>${workload.jobs.toLocaleString('en-US')}, ${workload.tasks.toLocaleString('en-US')}</dd>
-<dt>Runs</dt><dd>${runs.length}, ${mode === 'live' ? 'live and simulated' : 'simulated'}; their numbers and options are in the JSON file</dd>
+${
+  workers === null
+    ? null
+    : html`<dt>Workers</dt><dd>${workers.toLocaleString('en-US')}</dd>
+`
+}<dt>Runs</dt><dd>${runs.length}, ${mode === 'live' ? 'live and simulated' : 'simulated'}; their numbers and options are in the JSON file</dd>
 <dt>${seeds.length === 1 ? 'Seed' : 'Seeds'}</dt><dd>${seeds.join(', ')}</dd>
 <dt>Made by</dt><dd>${generator}</dd>
 <dt>To make it again</dt><dd><pre><code>${command}</code></pre></dd></dl>`,

@@ -31,9 +31,10 @@ export function renderFigureText(result: FigureResult, { color, columns }: TextS
     return color ? `\u001b[${open}m${text}\u001b[${close}m` : text;
   };
   const width = Math.max(WIDTH_MIN, columns);
-  const { id, title, paper, about, workload, seeds } = result;
+  const { id, title, paper, about, workload, workers, seeds } = result;
   const seedsText = seeds.length > 1 ? `, ${seeds.length} seeds (means; least and greatest below)` : '';
-  const ran = `${workload.name}: ${count(workload.jobs)} jobs with ${count(workload.tasks)} tasks${seedsText}`;
+  const size = workers === null ? '' : ` on ${count(workers)} workers`;
+  const ran = `${workload.name}: ${count(workload.jobs)} jobs with ${count(workload.tasks)} tasks${size}${seedsText}`;
   return [
     [
       ink(`${id}: ${title}`, 'bold'),
