@@ -1,4 +1,11 @@
-import type { ClusterSettings, JobSpec, MessageType, Millis, Resources } from '@goshawk/core';
+import {
+  type ClusterSettings,
+  type JobSpec,
+  LIVE_TIMINGS,
+  type MessageType,
+  type Millis,
+  type Resources,
+} from '@goshawk/core';
 import type { Job } from '@goshawk/scheduler';
 import { CounterLog, type CounterReading, queuedEntries } from './counter-log.js';
 import type { NetworkModel } from './network/index.js';
@@ -77,6 +84,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
     this.#knowsQueues = cancel === 'lazy';
     this.#cluster = new VirtualCluster({
       ...options,
+      settings: gathering(options),
       networkBeginsAt: SETTLING_MS,
       onJobEnd: (job, now) => this.#jobEnded(job, now),
     });
@@ -234,4 +242,14 @@ function startsOf({ startedAt }: Job): Float64Array {
   const starts = new Float64Array(startedAt.length);
   for (let i = 0; i < starts.length; i++) starts[i] = startedAt[i]! - SETTLING_MS;
   return starts;
+}
+
+/**
+ * With constant delays all who join come to central at one time, and are told of at once. With others each comes
+ * by itself, and without a pause in which they gather each of 15,000 would be told of all that come after.
+ */
+function gathering({ settings, network }: SimulationOptions): ClusterSettings {
+  const { timings } = settings;
+  if (network === undefined || network.kind === 'constant' || timings.publishMs > 0) return settings;
+  return { ...settings, timings: { ...timings, publishMs: LIVE_TIMINGS.publishMs } };
 }

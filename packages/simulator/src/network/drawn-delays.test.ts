@@ -94,6 +94,21 @@ describe('a cluster whose delays are drawn', () => {
     expect(ends(await run(WILD, { policy, seed: 2 }))).not.toEqual(ends(first));
   });
 
+  test('has its parties told of each other in few messages, however they trickle in', async () => {
+    const settings = SETTINGS;
+    const simulation = new Simulation({
+      workers: 500,
+      slots: 1,
+      capacity: {},
+      schedulers: 3,
+      settings,
+      seed: 1,
+      network: WILD,
+    });
+    for await (const _ of simulation.run(workload(1, 1)));
+    expect(simulation.messages.peers).toBeLessThan(10 * 500);
+  });
+
   test('ends tasks as late as was measured, and says so of their run times', async () => {
     const [plain] = await run(measured());
     const [late] = await run(measured({ sleepLateMs: [7] }));
