@@ -7,7 +7,7 @@ export function format(value: number | undefined, unit: Series['unit']): string 
     case 'ratio':
       return ratioText(value);
     case 'share':
-      return `${(100 * value).toFixed(needsTenth(Math.abs(value)) ? 1 : 0)}%`;
+      return `${(100 * value).toFixed(needsTenth(Math.abs(value)) ? 1 : 0).replace(/\.0$/, '')}%`;
     case 'seconds':
       return `${secondsText(value)} s`;
   }
