@@ -88,9 +88,14 @@ async function make(
     axis,
     workload,
     runs,
-    command: commandLine('figure', [figure.id], FIGURE_OPTIONS, options),
+    command: commandLine('figure', [figure.id], FIGURE_OPTIONS, shaping(options)),
     generator: `goshawk ${VERSION}`,
   });
+}
+
+/** What shapes the figure; not how fast it is made, and where it is put. */
+function shaping(options: FigureOptions): FigureOptions {
+  return { ...options, parallel: undefined, out: FIGURE_OPTIONS.out.default };
 }
 
 async function write(context: Context, result: FigureResult, folder: string): Promise<void> {

@@ -1,4 +1,11 @@
-import { type AxisSpec, type ChartDrawing, type LineSpec, lineChart, ratioChart } from '@goshawk/report';
+import {
+  type AxisSpec,
+  type ChartDrawing,
+  type LineSpec,
+  lineChart,
+  lineLook,
+  ratioChart,
+} from '@goshawk/report';
 import { format } from '../format.js';
 import type { FigureResult, MeasuredPanel, MeasuredSeries } from '../result.js';
 
@@ -42,17 +49,18 @@ function lineDrawing(result: FigureResult, panel: MeasuredPanel): ChartDrawing {
   return lineChart({
     x: xAxisOf(result, xs),
     y: isRatio ? { name: panel.axisName, kind: 'ratio' } : shareAxis(panel.axisName),
-    lines: panel.series.flatMap((series) => linesOf(series, xs)),
+    lines: panel.series.flatMap((series, index) => linesOf(series, index, xs)),
     references: isRatio ? [1] : [],
   });
 }
 
-/** Our line, and the paper's numbers as points of their own. */
-function linesOf({ name, values, paper }: MeasuredSeries, xs: readonly number[]): LineSpec[] {
-  const ours: LineSpec = { name, points: values.map((value, at) => [xs[at]!, value]) };
+/** Our line, and the paper's numbers as points beside it, in the same colour. */
+function linesOf({ name, values, paper }: MeasuredSeries, index: number, xs: readonly number[]): LineSpec[] {
+  const look = lineLook(index);
+  const ours: LineSpec = { name, look, points: values.map((value, at) => [xs[at]!, value]) };
   if (paper === undefined) return [ours];
   const stated = paper.flatMap((value, at) => (value === null ? [] : [[xs[at]!, value] as const]));
-  return [ours, { name: `${name}, paper`, points: stated, drawn: 'points' }];
+  return [ours, { name: `${name}, paper`, look, points: stated, drawn: 'points' }];
 }
 
 function placesAlong({ axis: { spacing, places } }: FigureResult): number[] {
@@ -60,13 +68,20 @@ function placesAlong({ axis: { spacing, places } }: FigureResult): number[] {
 }
 
 function xAxisOf({ axis: { name, spacing, places } }: FigureResult, xs: readonly number[]): AxisSpec {
+  const labels = shortLabels(places.map(({ label }) => label));
   return {
     name,
     kind: spacing === 'log' ? 'log' : 'linear',
     ticks: xs,
     // Back from the logarithm a place is not quite what it was.
-    format: (value) => places[nearestIndex(xs, value)]?.label ?? '',
+    format: (value) => labels[nearestIndex(xs, value)] ?? '',
   };
+}
+
+/** Many large numbers side by side leave each other no room. */
+function shortLabels(labels: readonly string[]): readonly string[] {
+  const areThousands = labels.every((label) => label.endsWith(',000'));
+  return areThousands ? labels.map((label) => `${label.slice(0, -',000'.length)}k`) : labels;
 }
 
 function nearestIndex(xs: readonly number[], value: number): number {

@@ -1,12 +1,11 @@
 import {
   figure,
   html,
-  type LegendEntry,
+  legend,
   type Markup,
   renderChart,
   renderDocument,
   section,
-  swatch,
   table,
 } from '@goshawk/report';
 import { format } from '../format.js';
@@ -35,12 +34,11 @@ function chartOf(result: FigureResult, panel: MeasuredPanel, id: string): Markup
   const drawing = drawingOf(result, panel);
   if (drawing === undefined) return undefined;
   const chart = renderChart({ id, label: describe(result, panel), option: drawing.option });
-  return figure(panel.title, html`${legendOf(drawing.legend)}${chart}`, numbersOf(result, panel));
-}
-
-function legendOf(entries: readonly LegendEntry[]): Markup | null {
-  if (entries.length < 2) return null;
-  return html`<ul class="legend">${entries.map(({ name, look }) => html`<li>${swatch(look)}${name}</li>`)}</ul>`;
+  return figure(
+    panel.title,
+    html`${drawing.legend.length > 1 ? legend(drawing.legend) : null}${chart}`,
+    numbersOf(result, panel),
+  );
 }
 
 function numbersOf({ axis }: FigureResult, panel: MeasuredPanel): Markup {
