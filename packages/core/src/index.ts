@@ -1,3 +1,4 @@
+export * from './address-numbers.js';
 export * from './assert.js';
 export * from './deque.js';
 export * from './durations.js';

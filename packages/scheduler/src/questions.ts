@@ -1,4 +1,4 @@
-import type { Address } from '@goshawk/core';
+import { type Address, AddressNumbers } from '@goshawk/core';
 
 /** A worker's first question of all, one that was not asked before, or one whose answer may have been lost. */
 export type QuestionKind = 'first' | 'new' | 'again';
@@ -8,17 +8,18 @@ export type QuestionKind = 'first' | 'new' | 'again';
  * between two parties, so that the last number of each worker is all there is to remember.
  */
 export class Questions {
-  readonly #last = new Map<Address, number>();
+  /** 0: it has not asked yet. */
+  readonly #last = new AddressNumbers();
 
   /** Remembers the question. */
   note(worker: Address, ask: number): QuestionKind {
     const last = this.#last.get(worker);
-    if (last !== undefined && ask <= last) return 'again';
+    if (ask <= last) return 'again';
     this.#last.set(worker, ask);
-    return last === undefined ? 'first' : 'new';
+    return last === 0 ? 'first' : 'new';
   }
 
   forget(workers: Iterable<Address>): void {
-    for (const worker of workers) this.#last.delete(worker);
+    for (const worker of workers) this.#last.set(worker, 0);
   }
 }

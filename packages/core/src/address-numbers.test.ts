@@ -1,0 +1,19 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { AddressNumbers } from './address-numbers.js';
+import type { Address } from './ids.js';
+
+test('a column of addresses remembers what was set last, and 0 elsewhere', () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.nat(500), fc.nat(9))), (pairs) => {
+      const column = new AddressNumbers();
+      const model = new Map<number, number>();
+      for (const [address, number] of pairs) {
+        column.set(address as Address, number);
+        model.set(address, number);
+      }
+      for (let address = 0; address < 1_100; address++)
+        expect(column.get(address as Address)).toBe(model.get(address) ?? 0);
+    }),
+  );
+});
