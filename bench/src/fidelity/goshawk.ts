@@ -33,7 +33,7 @@ export function settingsOf({ policy, options: live }: Run): string[] {
   const partition = live.shortPartition === null ? 'none' : text('shortPartition');
   return [
     ...['--policy', policy, '--cutoff', text('cutoff'), '--short-partition', partition],
-    ...['--steal-retry', text('stealRetry'), '--cancel', text('cancel')],
+    ...['--steal-retry', text('stealRetry'), '--cancel', text('cancel'), '--probe-draw', text('probeDraw')],
     ...['--workers', text('workers'), '--schedulers', text('schedulers')],
   ];
 }

@@ -29,6 +29,12 @@ export const POLICY_OPTIONS = {
     describe: 'fraction of the workers that long tasks never use; auto: the share of short work; none',
   },
   probeRatio: { type: 'number', default: 2, min: 1, max: 100, describe: 'probes a task' },
+  probeDraw: {
+    type: 'text',
+    default: DEFAULT_POLICY.probeDraw,
+    choices: ['distinct', 'independent'],
+    describe: 'whether the probes of a batch go to different workers, or each is drawn by itself',
+  },
   stealCap: { type: 'count', default: 10, min: 1, describe: 'workers that an idle worker asks in one round' },
   stealLimit: { type: 'count', min: 1, describe: 'probes taken at one steal at most' },
   stealRetry: {
@@ -121,6 +127,7 @@ export function policySettings(
     cutoffMs,
     shortPartition: shortPartitionOf(options.shortPartition, cutoffMs, facts),
     probeRatio: options.probeRatio,
+    probeDraw: options.probeDraw as PolicySettings['probeDraw'],
     stealCap: options.stealCap,
     stealLimit: options.stealLimit ?? null,
     stealRetry: options.stealRetry as PolicySettings['stealRetry'],
@@ -206,6 +213,7 @@ export function policyRecord({ preset, ...settings }: PolicySettings) {
     cutoff: settings.cutoffMs / 1_000,
     shortPartition: preset.partition ? settings.shortPartition : null,
     probeRatio: settings.probeRatio,
+    probeDraw: settings.probeDraw,
     stealCap: settings.stealCap,
     stealLimit: settings.stealLimit,
     stealRetry: settings.stealRetry,

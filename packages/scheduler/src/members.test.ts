@@ -40,7 +40,7 @@ function membersOf(...list: Member[]): Members {
 
 function draw(members: Members, scope: Scope, count: number, random: Random, demand = NO_RESOURCES) {
   const drawn = new Map<Address, number>();
-  members.draw(scope, demand, count, { random: () => random.next() }, (to) =>
+  members.draw('distinct', scope, demand, count, { random: () => random.next() }, (to) =>
     drawn.set(to, (drawn.get(to) ?? 0) + 1),
   );
   return drawn;
@@ -52,6 +52,21 @@ describe('a draw of places for probes', () => {
     partition: fc.constantFrom('general' as const, 'short' as const),
     draining: fc.boolean(),
     memory: fc.nat(8),
+  });
+
+  test('that is independent may meet one worker twice, and reaches all of them alike', () => {
+    const members = membersOf(...Array.from({ length: 10 }, (_, i) => member(i)));
+    const random = Random.seeded('independent');
+    const counts = new Map<Address, number>();
+    const source = { random: () => random.next() };
+    for (let round = 0; round < 1_000; round++) {
+      members.draw('independent', 'all', NO_RESOURCES, 10, source, (to) => {
+        counts.set(to, (counts.get(to) ?? 0) + 1);
+      });
+    }
+    // Ten distinct ones would be exactly 1,000 each.
+    for (const count of counts.values()) expect(Math.abs(count - 1_000)).toBeLessThan(150);
+    expect(new Set(counts.values()).size).toBeGreaterThan(1);
   });
 
   test('gives each eligible slot ⌊probes ÷ slots⌋ or one more, and nobody else any', () => {

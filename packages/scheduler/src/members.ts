@@ -8,6 +8,7 @@ import {
   type MessageOf,
   type Millis,
   NO_RESOURCES,
+  type PolicySettings,
   type Resources,
   type Scope,
 } from '@goshawk/core';
@@ -102,11 +103,12 @@ export class Members {
   }
 
   /**
-   * Draws `count` places for probes at random among the slots of a scope that can hold the demand: without
-   * replacement, and going round again when there are more probes than slots, so that every slot gets
-   * ⌊count ÷ slots⌋ or one more.
+   * Draws `count` places for probes at random among the slots of a scope that can hold the demand. Distinct ones
+   * are drawn without replacement, going round again when there are more probes than slots, so that every slot
+   * gets ⌊count ÷ slots⌋ or one more; independent ones each by itself.
    */
   draw(
+    how: PolicySettings['probeDraw'],
     scope: Scope,
     demand: Resources,
     count: number,
@@ -115,6 +117,10 @@ export class Members {
   ): void {
     const pool = this.#pool(scope, demand);
     if (pool.length === 0) return;
+    if (how === 'independent') {
+      for (let i = 0; i < count; i++) visit(pool[drawIndex(source, pool.length)]!);
+      return;
+    }
     let left = count;
     for (; left >= pool.length; left -= pool.length) for (const address of pool) visit(address);
     // The first steps of a Fisher–Yates shuffle. The pool stays shuffled, which the next draw does not mind.

@@ -54,7 +54,7 @@ export class Prober {
       demand: stage.spec.demand,
     };
     stage.recalled = false;
-    this.#members.draw(scope, stage.spec.demand, probes, this.#env, (to) => {
+    this.#members.draw(policy.probeDraw, scope, stage.spec.demand, probes, this.#env, (to) => {
       this.#counters.probesSent++;
       add(stage, to, 1);
       this.#env.send(to, message);

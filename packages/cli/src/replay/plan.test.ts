@@ -118,6 +118,7 @@ describe('facts of a plan', () => {
     cutoff: undefined,
     shortPartition: undefined,
     probeRatio: 2,
+    probeDraw: 'distinct',
     stealCap: 10,
     stealLimit: undefined,
     stealRetry: 'backoff',

@@ -92,6 +92,7 @@ it('records every setting that shaped a run, in seconds of the run', () => {
     cutoff: 5,
     shortPartition: 0.17,
     probeRatio: 2,
+    probeDraw: 'distinct',
     stealCap: 10,
     stealLimit: null,
     stealRetry: 'backoff',

@@ -16,6 +16,11 @@ export const SIMULATE_OPTIONS = {
     default: '0.17',
     describe: 'fraction of the workers that long tasks never use; auto: the share of short work; none',
   },
+  probeDraw: {
+    ...POLICY_OPTIONS.probeDraw,
+    default: 'independent',
+    describe: `${POLICY_OPTIONS.probeDraw.describe}; live clusters: distinct`,
+  },
   stealRetry: {
     ...POLICY_OPTIONS.stealRetry,
     default: 'never',

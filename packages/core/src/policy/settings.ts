@@ -35,6 +35,11 @@ export const policySettingsSchema = z.strictObject({
   shortPartition: z.union([fraction, z.literal('auto')]),
   /** Probes per task (Sparrow and Hawk §4.1: 2). */
   probeRatio: z.number().min(1).max(100),
+  /**
+   * `distinct`: the probes of a batch go to different workers (Sparrow). `independent`: each is drawn by itself, as
+   * in the simulator of Hawk's authors, and two may meet at one worker.
+   */
+  probeDraw: z.enum(['distinct', 'independent']),
   /** Workers that an idle worker contacts in one round of stealing (Hawk §4.1: 10). */
   stealCap: z.number().int().min(1).max(100_000),
   /** Probes taken at one steal at most. */
@@ -114,6 +119,7 @@ export const DEFAULT_POLICY: PolicySettings = {
   cutoffMs: 10_000,
   shortPartition: 0.17,
   probeRatio: 2,
+  probeDraw: 'distinct',
   stealCap: 10,
   stealLimit: null,
   stealRetry: 'backoff',
