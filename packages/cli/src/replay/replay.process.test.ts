@@ -120,9 +120,9 @@ describe('goshawk replay', () => {
   it('completes every job once, although workers are killed in the middle', { timeout: 90_000 }, async () => {
     const replay = startGoshawk([
       ...['replay', 'prototype:seed=2', '--policy', 'hawk', '--workers', '30', '--schedulers', '2'],
-      ...['--jobs', '300', '--for', '9s', '--json', '--progress', 'plain'],
+      ...['--jobs', '300', '--for', '18s', '--json', '--progress', 'plain'],
     ]);
-    // The first line about the progress comes after five seconds.
+    // The first line about the progress comes after five seconds, while jobs still come and most workers are busy.
     await replay.says(/^hawk *: \d+ of 300/m);
     const workers = childrenOf(replay.pid).filter(({ command }) => / worker /.test(command));
     expect(workers).toHaveLength(2);
