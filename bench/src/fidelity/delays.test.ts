@@ -2,7 +2,7 @@ import { MESSAGE_TYPES, type MessageType } from '@goshawk/core';
 import { checkProfile } from '@goshawk/simulator';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { observe, pairUp, profileOf, slices, workOf } from './delays.js';
+import { observe, pairUp, profileOf, slices, unhindered, workOf } from './delays.js';
 import type { Recording } from './recording.js';
 
 const code = (type: MessageType) => MESSAGE_TYPES.indexOf(type);
@@ -62,11 +62,20 @@ test('the work is from the first submission to the end of the last task', () => 
     type,
     sentAt,
     sameProcess: false,
+    to: 's',
     delayMs: 1,
     handlingMs: 0,
   });
   const all = [at('register', 1), at('submit', 5), at('submit', 7), at('ended', 9), at('leave', 10)];
   expect(workOf(all)).toEqual({ from: 5, to: 9 });
+});
+
+test('only what found nothing under way to its process is a delay of its own', () => {
+  const one = (to: string, sentAt: number, delayMs: number, sameProcess = false) =>
+    ({ type: 'steal', to, sameProcess, sentAt, delayMs, handlingMs: 0 }) as const;
+  const free = [one('a', 0, 10), one('b', 1, 1), one('a', 2, 0.1, true), one('b', 2, 1), one('a', 12, 1)];
+  const behind = [one('a', 3, 7), one('a', 9, 3)];
+  expect(unhindered([...behind, ...free])).toEqual(free);
 });
 
 test('what was measured is a profile that the simulator takes, phase by phase', () => {
@@ -85,7 +94,7 @@ test('what was measured is a profile that the simulator takes, phase by phase', 
     phases: [
       {
         fromMs: 0,
-        messages: [{ type: 'probe', sameProcess: false, ms: [0.5, 2] }],
+        messages: [{ type: 'probe', sameProcess: false, ms: [2] }],
         sleepLateMs: [],
         timerLateMs: [1],
         submissionMs: [0.5],
@@ -94,10 +103,9 @@ test('what was measured is a profile that the simulator takes, phase by phase', 
       {
         fromMs: 2,
         messages: [
-          { type: 'ask', sameProcess: false, ms: [1] },
           { type: 'cancelProbes', sameProcess: false, ms: [1] },
+          { type: 'ask', sameProcess: false, ms: [1] },
           { type: 'steal', sameProcess: true, ms: [0.5] },
-          { type: 'ended', sameProcess: false, ms: [0.6] },
         ],
         sleepLateMs: [2, 3],
         timerLateMs: [],

@@ -12,6 +12,8 @@ export interface Travelled {
   readonly type: MessageType;
   /** Both parties belong to one process. */
   readonly sameProcess: boolean;
+  /** The process that handled it. */
+  readonly to: string;
   readonly sentAt: number;
   readonly delayMs: number;
   /** What the receiver was busy with it. */
@@ -48,6 +50,7 @@ export function pairUp(recordings: readonly Recording[]): Travelled[] {
       travelled.push({
         type: MESSAGE_TYPES[code]!,
         sameProcess: processOf(from) === processOf(to),
+        to: processOf(to),
         sentAt: origin.at,
         delayMs: Math.max(0, rows[i]! - origin.at),
         handlingMs: rows[i + 1]!,
@@ -123,7 +126,7 @@ export function profileOf(
   return {
     schema: PROFILE_SCHEMA,
     workersPerProcess,
-    phases: inPhases(travelled, ({ sentAt }) => sentAt).map((messages, i) => ({
+    phases: inPhases(unhindered(travelled), ({ sentAt }) => sentAt).map((messages, i) => ({
       fromMs: i * phaseMs,
       messages: measuredMessages(messages),
       sleepLateMs: sleepsInPhases[i]!,
@@ -143,6 +146,23 @@ function measuredMessages(travelled: readonly Travelled[]): MeasuredMessage[] {
       return ms.length === 0 ? [] : [{ type, sameProcess, ms }];
     }),
   );
+}
+
+/**
+ * Those that found no other under way to their process. A process handles one after another, so what the others
+ * took is for the most part what those before them took.
+ */
+export function unhindered(travelled: readonly Travelled[]): Travelled[] {
+  const latest = new Map<string, number>();
+  return [...travelled]
+    .sort((a, b) => a.sentAt - b.sentAt)
+    .filter(({ to, sameProcess, sentAt, delayMs }) => {
+      // What workers of one process send each other passes by its socket.
+      const way = `${to} ${sameProcess}`;
+      const before = latest.get(way) ?? Number.NEGATIVE_INFINITY;
+      latest.set(way, Math.max(before, sentAt + delayMs));
+      return before <= sentAt;
+    });
 }
 
 function delaysOf(travelled: readonly Travelled[], type: MessageType): number[] {

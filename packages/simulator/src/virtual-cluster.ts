@@ -16,7 +16,7 @@ import { type Job, Scheduler } from '@goshawk/scheduler';
 import { type KillReason, type TaskOrder, Worker, type WorkerEnvironment } from '@goshawk/worker';
 import { DelayLane } from './delay-lane.js';
 import { EventHeap } from './event-heap.js';
-import { ArrivalOrder, type Delays, delaysOf, type NetworkModel } from './network/index.js';
+import { type Delays, delaysOf, type NetworkModel } from './network/index.js';
 import { COMPLETED, CUT_SHORT } from './outcomes.js';
 import { PartyEnvironment, SchedulerParty, WorkerParty } from './parties.js';
 import { NO_RUN, VirtualSlots } from './virtual-slots.js';
@@ -77,7 +77,6 @@ export class VirtualCluster {
   /** Of every message, unless delays are drawn. */
   readonly #delayMs: number;
   readonly #delays: Delays | undefined;
-  readonly #order = new ArrivalOrder();
   /** Everything but messages of a constant delay. */
   readonly #heap = new EventHeap();
   readonly #mail = new DelayLane();
@@ -269,8 +268,7 @@ export class VirtualCluster {
   }
 
   #postDrawn(delays: Delays, from: Address, to: Address, message: Message): void {
-    const drawn = this.#now + delays.messageMs(from, to, message.type, this.#now);
-    const at = this.#order.arrival(from, to, drawn, this.#now);
+    const at = delays.arrivalAt(from, to, message.type, this.#now);
     this.#heap.push(at, this.#sequence++, EventKind.message, to, from, 0, message);
   }
 

@@ -28,8 +28,8 @@ export interface MeasuredNetwork {
 
 /** The random times of one simulation. */
 export interface Delays {
-  /** What a message takes, one way. */
-  messageMs(from: Address, to: Address, type: MessageType, now: Millis): Millis;
+  /** When a message arrives that is sent now: no earlier than what its sender sent its receiver before. */
+  arrivalAt(from: Address, to: Address, type: MessageType, now: Millis): Millis;
   /** How late a task ends that sleeps until then. */
   sleepLateMs(until: Millis): Millis;
   /** How late a machine's timers fire that are set for a time: all of them alike, so that they stay in order. */

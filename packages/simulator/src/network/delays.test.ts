@@ -2,6 +2,7 @@ import { type Address, type MessageType, Random } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import {
   type ClusterOutline,
+  type Delays,
   delaysOf,
   type MeasuredPhase,
   type MeasuredProfile,
@@ -32,6 +33,13 @@ function delays(model: NetworkModel, seed = 1) {
   return delaysOf(model, OUTLINE, Random.seeded(seed))!;
 }
 
+let clock = 0;
+/** What a message takes that is sent when all before it have long arrived; rounded, as a difference of times. */
+function delayOf(from: Delays, sender = CENTRAL, receiver = SCHEDULER, type: MessageType = 'place'): number {
+  clock += 1_000;
+  return Number((from.arrivalAt(sender, receiver, type, clock) - clock).toFixed(6));
+}
+
 function draw(count: number, one: () => number): number[] {
   return Array.from({ length: count }, one);
 }
@@ -41,7 +49,7 @@ describe('normal delays', () => {
 
   test('have the mean and the deviation that are asked for', () => {
     const normal = delays(model);
-    const drawn = draw(20_000, () => normal.messageMs(CENTRAL, SCHEDULER, 'place', 0));
+    const drawn = draw(20_000, () => delayOf(normal));
     const mean = drawn.reduce((sum, ms) => sum + ms, 0) / drawn.length;
     const variance = drawn.reduce((sum, ms) => sum + (ms - mean) ** 2, 0) / drawn.length;
     expect(mean).toBeCloseTo(0.5, 2);
@@ -50,14 +58,12 @@ describe('normal delays', () => {
 
   test('are never below the least one, even where half of them would be', () => {
     const cut = delays({ ...model, leastMs: 0.5 });
-    expect(
-      Math.min(...draw(10_000, () => cut.messageMs(CENTRAL, SCHEDULER, 'place', 0))),
-    ).toBeGreaterThanOrEqual(0.5);
+    expect(Math.min(...draw(10_000, () => delayOf(cut)))).toBeGreaterThanOrEqual(0.5);
   });
 
   test('of no deviation are constant, and nothing else is late', () => {
     const still = delays({ ...model, deviationMs: 0 });
-    expect(still.messageMs(CENTRAL, SCHEDULER, 'place', 0)).toBe(0.5);
+    expect(delayOf(still)).toBe(0.5);
     expect([
       still.sleepLateMs(0),
       still.timerLateMs(CENTRAL, 0),
@@ -69,7 +75,7 @@ describe('normal delays', () => {
   test('follow from the seed', () => {
     const some = (seed: number) => {
       const normal = delays(model, seed);
-      return draw(10, () => normal.messageMs(CENTRAL, SCHEDULER, 'place', 0));
+      return draw(10, () => delayOf(normal));
     };
     expect(some(7)).toEqual(some(7));
     expect(some(7)).not.toEqual(some(8));
@@ -79,7 +85,7 @@ describe('normal delays', () => {
 describe('measured delays', () => {
   const measured = delays({ kind: 'measured', profile: PROFILE });
   const seen = (from: Address, to: Address, type: MessageType) => [
-    ...new Set(draw(200, () => measured.messageMs(from, to, type, 0)).sort((a, b) => a - b)),
+    ...new Set(draw(200, () => delayOf(measured, from, to, type)).sort((a, b) => a - b)),
   ];
 
   test('are drawn from the distribution of the type of message', () => {
@@ -124,12 +130,31 @@ describe('measured delays', () => {
       },
     ];
     const phased = delays({ kind: 'measured', profile: { ...PROFILE, phases } });
-    const ask = (now: number) => phased.messageMs(worker(0), SCHEDULER, 'ask', now);
+    const arrival = (type: MessageType, now: number) => phased.arrivalAt(worker(0), SCHEDULER, type, now);
     // The workload begins 1 s after the cluster.
-    expect([0, 1_499, 1_500, 9_000, 1_200].map(ask)).toEqual([0.4, 0.4, 9, 9, 0.4]);
+    expect(arrival('ask', 0)).toBe(0.4);
+    expect(arrival('ask', 1_499)).toBe(1_499.4);
     expect(phased.timerLateMs(CENTRAL, 1_500)).toBe(6);
-    expect(phased.messageMs(SCHEDULER, worker(0), 'bind', 1_500)).toBe(0.5);
+    expect(phased.timerLateMs(CENTRAL, 1_499)).toBeLessThan(6);
+    expect(arrival('ask', 1_500)).toBe(1_509);
+    expect(arrival('bind', 1_600)).toBe(1_600.5);
+    expect(arrival('ask', 9_000)).toBe(9_009);
     expect([0.7, 0.8]).toContain(phased.sleepLateMs(1_500));
+  });
+
+  test('of one message hold up all that are sent to its process meanwhile, by whomever', () => {
+    const slow = { type: 'steal', sameProcess: false, ms: [10] } as const;
+    const quick = { type: 'bind', sameProcess: false, ms: [1] } as const;
+    const near = { type: 'steal', sameProcess: true, ms: [0.1] } as const;
+    const phases = [{ ...PHASE, messages: [slow, quick, near] }];
+    const process = delays({ kind: 'measured', profile: { ...PROFILE, phases } });
+    // Workers 0 to 4 share a process, and so do 5 to 9.
+    expect(process.arrivalAt(worker(5), worker(0), 'steal', 100)).toBe(110);
+    expect(process.arrivalAt(SCHEDULER, worker(1), 'bind', 102)).toBe(110);
+    expect(process.arrivalAt(SCHEDULER, worker(5), 'bind', 102)).toBe(103);
+    expect(process.arrivalAt(SCHEDULER, CENTRAL, 'bind', 102)).toBe(103);
+    expect(process.arrivalAt(worker(2), worker(3), 'steal', 102)).toBe(102.1);
+    expect(process.arrivalAt(SCHEDULER, worker(1), 'bind', 120)).toBe(121);
   });
 
   test('of an empty list are none', () => {

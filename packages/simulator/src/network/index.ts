@@ -3,7 +3,6 @@ import type { ClusterOutline, Delays, NetworkModel } from './contract.js';
 import { MeasuredDelays } from './measured.js';
 import { NormalDelays } from './normal.js';
 
-export { ArrivalOrder } from './arrival-order.js';
 export type { ClusterOutline, Delays, NetworkModel } from './contract.js';
 export { parseNetwork } from './parse.js';
 export {

@@ -3,7 +3,11 @@ import type { ClusterOutline, Delays } from './contract.js';
 import { MeasuredTables } from './measured-tables.js';
 import type { MeasuredProfile } from './profile.js';
 
-/** Draws from the distributions of a profile, those of the phase that it is in. */
+/**
+ * Draws from the distributions of a profile, those of the phase that it is in. A process handles one message
+ * after another, in the order in which they were sent: what makes it slow for one, that it has not got the
+ * processor, or clears its memory, holds up all that come meanwhile.
+ */
 export class MeasuredDelays implements Delays {
   readonly #outline: ClusterOutline;
   readonly #processes: number;
@@ -11,6 +15,9 @@ export class MeasuredDelays implements Delays {
   /** Never drawn from: each instant of a party has a stream of its own. */
   readonly #instants: Random;
   readonly #phases: readonly MeasuredTables[];
+  /** When the latest message arrives, by the process that it is for. */
+  readonly #latestBetween: Millis[] = [];
+  readonly #latestWithin: Millis[] = [];
   /** Where the time is that was last asked for. */
   #phase = 0;
 
@@ -23,8 +30,15 @@ export class MeasuredDelays implements Delays {
     this.#phases = profile.phases.map((phase) => new MeasuredTables(phase, all));
   }
 
-  messageMs(from: Address, to: Address, type: MessageType, now: Millis): Millis {
-    return draw(this.#at(now).message(type, this.#shareProcess(from, to)), this.#random);
+  arrivalAt(from: Address, to: Address, type: MessageType, now: Millis): Millis {
+    const receiver = this.#processOf(to);
+    const isWithin = this.#processOf(from) === receiver;
+    const at = now + draw(this.#at(now).message(type, isWithin), this.#random);
+    // What workers of one process send each other passes by its socket.
+    const latest = isWithin ? this.#latestWithin : this.#latestBetween;
+    const arrival = Math.max(at, latest[receiver] ?? 0);
+    latest[receiver] = arrival;
+    return arrival;
   }
 
   sleepLateMs(until: Millis): Millis {
@@ -54,17 +68,15 @@ export class MeasuredDelays implements Delays {
     return phases[place]!;
   }
 
-  #shareProcess(from: Address, to: Address): boolean {
+  /**
+   * Workers are dealt to processes evenly, neighbours to one, as `goshawk up` does; everybody else has a process
+   * of its own.
+   */
+  #processOf(party: Address): number {
     const { firstWorker, workers } = this.#outline;
-    const sender = from - firstWorker;
-    const receiver = to - firstWorker;
-    if (sender < 0 || receiver < 0 || sender >= workers || receiver >= workers) return false;
-    return this.#processOf(sender) === this.#processOf(receiver);
-  }
-
-  /** Workers are dealt to processes evenly, neighbours to one, as `goshawk up` does. */
-  #processOf(worker: number): number {
-    return Math.floor((this.#processes * (worker + 1) - 1) / this.#outline.workers);
+    const worker = party - firstWorker;
+    if (worker < 0 || worker >= workers) return this.#processes + party;
+    return Math.floor((this.#processes * (worker + 1) - 1) / workers);
   }
 }
 

@@ -1,10 +1,12 @@
-import type { Millis, Random } from '@goshawk/core';
+import type { Address, MessageType, Millis, Random } from '@goshawk/core';
+import { ArrivalOrder } from './arrival-order.js';
 import type { Delays, NormalNetwork } from './contract.js';
 
 /** By Marsaglia's polar method; what is below the least value is drawn again, less than twice on average. */
 export class NormalDelays implements Delays {
   readonly #model: NormalNetwork;
   readonly #random: Random;
+  readonly #order = new ArrivalOrder();
   /** The method gives two at a time. NaN: none left. */
   #spare = Number.NaN;
 
@@ -13,12 +15,8 @@ export class NormalDelays implements Delays {
     this.#random = random;
   }
 
-  messageMs(): Millis {
-    const { meanMs, deviationMs, leastMs } = this.#model;
-    for (;;) {
-      const delayMs = meanMs + deviationMs * this.#standardNormal();
-      if (delayMs >= leastMs) return delayMs;
-    }
+  arrivalAt(from: Address, to: Address, _type: MessageType, now: Millis): Millis {
+    return this.#order.arrival(from, to, now + this.#delayMs(), now);
   }
 
   sleepLateMs(): Millis {
@@ -36,6 +34,14 @@ export class NormalDelays implements Delays {
 
   newsMs(): Millis {
     return 0;
+  }
+
+  #delayMs(): Millis {
+    const { meanMs, deviationMs, leastMs } = this.#model;
+    for (;;) {
+      const delayMs = meanMs + deviationMs * this.#standardNormal();
+      if (delayMs >= leastMs) return delayMs;
+    }
   }
 
   #standardNormal(): number {

@@ -17,8 +17,9 @@ import { InputError, MESSAGE_TYPES, type MessageType, type Millis } from '@gosha
  * Each list is a distribution: values in ascending order, each as likely as the others, so that the k-th of n
  * stands for the quantiles from (k−1)/n to k/n. A list of means over slices of equal count keeps the mean of
  * what was measured. A message takes from the beginning of the step in which its sender sent it to the
- * beginning of the step in which its receiver handled it: what the sender did before it sent, and waiting for
- * the receiver, are part of it.
+ * beginning of the step in which its receiver handled it, so what the sender did before it sent is part of it.
+ * The lists are of messages that found none under way to their process; what others wait for those before them
+ * comes of itself, since a process handles messages in the order in which they were sent.
  */
 export interface MeasuredProfile {
   readonly schema: typeof PROFILE_SCHEMA;
