@@ -14,19 +14,20 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   core: [],
   worker: ['core'],
-  scheduler: ['core'],
+  predictor: ['core'],
+  scheduler: ['core', 'predictor'],
   central: ['core'],
-  simulator: ['core', 'worker', 'scheduler', 'central'],
-  runtime: ['core', 'worker', 'scheduler', 'central'],
+  simulator: ['core', 'predictor', 'worker', 'scheduler', 'central'],
+  runtime: ['core', 'predictor', 'worker', 'scheduler', 'central'],
   traces: ['core'],
   report: ['core'],
   figures: ['core', 'report'],
   client: ['core', 'runtime'],
-  cli: ['core', 'runtime', 'traces', 'report', 'figures', 'client', 'simulator'],
+  cli: ['core', 'predictor', 'runtime', 'traces', 'report', 'figures', 'client', 'simulator'],
 };
 
 /** Deterministic: a function of their inputs. */
-const PURE = ['core', 'worker', 'scheduler', 'central', 'simulator'];
+const PURE = ['core', 'predictor', 'worker', 'scheduler', 'central', 'simulator'];
 
 const BANNED_IN_PURE: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\bDate\.now\b|\bnew Date\(\)/, 'the `now` that every door gets'],

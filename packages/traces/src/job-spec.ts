@@ -15,9 +15,9 @@ import type { TraceJob } from './job.js';
  * What a cluster has no notion of stays behind: the logical name, Google's scheduling class, and shares of a
  * machine of unknown size.
  *
- * @param estimateMs what the cluster is told of the tasks' mean run time
+ * @param estimateMs what the cluster is told of the tasks' mean run time; undefined: nothing
  */
-export function jobSpecOf(job: TraceJob, estimateMs: Millis): JobSpec {
+export function jobSpecOf(job: TraceJob, estimateMs: Millis | undefined): JobSpec {
   return {
     name: job.name ?? 'job',
     user: job.user,

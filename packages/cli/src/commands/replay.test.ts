@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ESTIMATOR_FORMS } from '@goshawk/predictor';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RunHere, runHere } from '../terminal.fixture.js';
 
@@ -34,8 +35,8 @@ describe('replay refuses before it starts anything', () => {
     ['half a worker', ['prototype', '--workers', '1.5'], '--workers: "1.5" is not a whole number'],
     [
       'an estimator that there is not',
-      ['prototype', '--estimator', 'pilot'],
-      'there is no estimator "pilot"; known: oracle, given, noisy:LOW-HIGH',
+      ['prototype', '--estimator', 'nobody'],
+      `there is no estimator "nobody"; known: ${ESTIMATOR_FORMS}`,
     ],
     [
       'a scale and a time',

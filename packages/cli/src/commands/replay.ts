@@ -3,7 +3,7 @@ import { InputError } from '@goshawk/core';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { clusterUrl } from '../local/whereabouts.js';
-import { parseEstimator } from '../replay/estimates.js';
+import { checkEstimator } from '../replay/estimates.js';
 import { DEFAULT_POLICIES, REPLAY_OPTIONS, type ReplayOptions } from '../replay/options.js';
 import { type Replayed, replayLocally, replayOnCluster } from '../replay/replay.js';
 import { checkReportFile, writeReportFile } from '../replay/report-file.js';
@@ -41,7 +41,7 @@ export const replayCommand = defineCommand({
 
 /** What no single option can know to be wrong. */
 function checkOptions(options: ReplayOptions): void {
-  parseEstimator(options.estimator);
+  checkEstimator(options.estimator);
   if (options.scale !== undefined && options.for !== undefined) {
     throw new InputError('bad-option', '--scale and --for: one decides the other', 'give one of them');
   }

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { ESTIMATOR_FORMS } from '@goshawk/predictor';
 import type { Comparison } from '@goshawk/report';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runHere } from '../terminal.fixture.js';
@@ -132,7 +133,7 @@ describe('simulate refuses in one line, and leaves no report', () => {
     [
       'an estimator that there is not',
       ['--estimator', 'crystal-ball'],
-      '--estimator: there is no estimator "crystal-ball"; known: oracle, given, noisy:LOW-HIGH',
+      `--estimator: there is no estimator "crystal-ball"; known: ${ESTIMATOR_FORMS}`,
     ],
     [
       'a negative delay',

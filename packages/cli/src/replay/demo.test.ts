@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { openWorkload } from '@goshawk/traces';
 import { expect, it } from 'vitest';
-import { parseEstimator } from './estimates.js';
 import { planReplay } from './plan.js';
 
 const demo = readFileSync(new URL('../../../../scripts/demo.mjs', import.meta.url), 'utf8');
@@ -21,7 +20,7 @@ it('the workload of the demo keeps its cluster busy for most of the run, with ta
     seed: 1,
     scale: undefined,
     forMs: 40_000,
-    estimator: parseEstimator('oracle'),
+    estimator: 'oracle',
   });
   expect(jobs).toHaveLength(3_300);
   expect(fit.spanMs / fit.estimatedRunMs).toBeGreaterThan(0.65);

@@ -1,21 +1,20 @@
-import { InputError, Random } from '@goshawk/core';
+import { InputError } from '@goshawk/core';
+import { ESTIMATOR_FORMS } from '@goshawk/predictor';
 import { expect, it } from 'vitest';
-import { estimateOf, parseEstimator } from './estimates.js';
+import { checkEstimator, schedulersEstimator, submissionEstimates } from './estimates.js';
 
 const job = { submitSeconds: 0, durationsSeconds: Float64Array.of(0.1, 0.3), meanSeconds: 0.15 };
 
 it('tells the true mean, or what stands in the trace, the word of the submitter first', () => {
-  expect(estimateOf(parseEstimator('oracle'), job, Random.seeded(1))).toBe(200);
-  expect(estimateOf(parseEstimator('given'), job, Random.seeded(1))).toBe(150);
-  const believed = { ...job, estimateSeconds: 0.04 };
-  expect(estimateOf(parseEstimator('given'), believed, Random.seeded(1))).toBe(40);
+  expect(submissionEstimates('oracle', 1)(job)).toBe(200);
+  expect(submissionEstimates('given', 1)(job)).toBe(150);
+  expect(submissionEstimates('given', 1)({ ...job, estimateSeconds: 0.04 })).toBe(40);
 });
 
 it('draws noise evenly between its bounds, the same for the same seed', () => {
-  const noisy = parseEstimator('noisy:0.1-1.9');
   const draws = (seed: number) => {
-    const random = Random.seeded(seed);
-    return Array.from({ length: 2_000 }, () => estimateOf(noisy, job, random));
+    const told = submissionEstimates('noisy:0.1-1.9', seed);
+    return Array.from({ length: 2_000 }, () => told(job)!);
   };
   expect(draws(1)).toEqual(draws(1));
   expect(draws(1)).not.toEqual(draws(2));
@@ -26,19 +25,20 @@ it('draws noise evenly between its bounds, the same for the same seed', () => {
   expect(Math.abs(mean - 200)).toBeLessThan(12);
 });
 
-it.each(['pilot', 'history', 'hybrid', 'noisy', 'noisy:1', 'noisy:-1-2', ''])(
-  'refuses %j and names the known ones',
-  (text) => {
-    expect(() => parseEstimator(text)).toThrow(InputError);
-    expect(() => parseEstimator(text)).toThrow(`there is no estimator "${text}"`);
-    try {
-      parseEstimator(text);
-    } catch (error) {
-      expect((error as InputError).hint).toBe('known: oracle, given, noisy:LOW-HIGH');
-    }
-  },
-);
+it('only what needs the truth is asked here; schedulers then take its word', () => {
+  expect(['oracle', 'noisy:0.1-1.9', 'given'].map(schedulersEstimator)).toEqual(['given', 'given', 'given']);
+});
+
+it.each(['nobody', 'noisy', 'oracle:1', ''])('refuses %j and names the known ones', (text) => {
+  expect(() => checkEstimator(text)).toThrow(InputError);
+  expect(() => checkEstimator(text)).toThrow(`there is no estimator "${text}"`);
+  try {
+    checkEstimator(text);
+  } catch (error) {
+    expect((error as InputError).hint).toBe(`known: ${ESTIMATOR_FORMS}`);
+  }
+});
 
 it('refuses bounds in the wrong order', () => {
-  expect(() => parseEstimator('noisy:1.9-0.1')).toThrow('1.9 is above 0.1');
+  expect(() => checkEstimator('noisy:1.9-0.1')).toThrow('1.9 is above 0.1');
 });

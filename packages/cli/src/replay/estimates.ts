@@ -1,54 +1,49 @@
-import { InputError, type Millis, type Random } from '@goshawk/core';
+import { type Millis, Random } from '@goshawk/core';
+import { estimatorKind, makeEstimator, SLEARN_SETTINGS } from '@goshawk/predictor';
 import { meanOf, type TraceJob } from '@goshawk/traces';
 
-/** What the cluster is told about the run times of a job, live and in virtual time. */
-export type Estimator =
-  /** The true mean run time of the job's tasks. */
-  | { readonly kind: 'oracle' }
-  /** What stands in the trace: the submitter's estimate, or else the mean that the trace states. */
-  | { readonly kind: 'given' }
-  /** The true mean times U(low, high), drawn once a job (Hawk Figure 14). */
-  | { readonly kind: 'noisy'; readonly low: number; readonly high: number };
-
-export const ESTIMATORS = ['oracle', 'given', 'noisy:LOW-HIGH'] as const;
-
-/** @throws InputError that names the estimators there are */
-export function parseEstimator(text: string): Estimator {
-  if (text === 'oracle' || text === 'given') return { kind: text };
-  const noisy = /^noisy:(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$/.exec(text);
-  if (noisy !== null) {
-    const low = Number(noisy[1]);
-    const high = Number(noisy[2]);
-    if (low <= high) return { kind: 'noisy', low, high };
-    throw new InputError(
-      'bad-option',
-      `--estimator: ${text}: ${low} is above ${high}`,
-      'write noisy:0.1-1.9',
-    );
-  }
-  throw new InputError(
-    'bad-option',
-    `--estimator: there is no estimator "${text}"`,
-    `known: ${ESTIMATORS.join(', ')}`,
-  );
-}
+/** What a cluster is told of the mean task run time of a job that is submitted; undefined: nothing. */
+export type Told = (job: TraceJob) => Millis | undefined;
 
 /**
- * @param job as it is run
- * @param random one stream for all jobs of a run, in their order
- * @returns the mean run time of its tasks, as the cluster is told
+ * What submitters say in a replay, live and in virtual time. An estimator that needs the truth is asked here,
+ * and the cluster takes its word; for `given` the submitter speaks; all others find out by themselves.
+ *
+ * @returns to be asked of each job of the run, in their order
+ * @throws InputError that names the estimators there are
  */
-export function estimateOf(estimator: Estimator, job: TraceJob, random: Random): Millis {
-  switch (estimator.kind) {
-    case 'oracle':
-      return meanOf(job.durationsSeconds) * 1_000;
-    case 'given':
-      return (job.estimateSeconds ?? job.meanSeconds) * 1_000;
-    case 'noisy':
-      return (
-        meanOf(job.durationsSeconds) *
-        1_000 *
-        (estimator.low + (estimator.high - estimator.low) * random.next())
-      );
-  }
+export function submissionEstimates(text: string, seed: number): Told {
+  const { kind, argument } = estimatorKind(text);
+  const random = Random.seeded(seed).fork('estimates');
+  const estimator = kind.make(argument, SLEARN_SETTINGS, () => random.next());
+  if (!kind.needsTruth && estimator.name !== 'given') return () => undefined;
+  return (job) => {
+    const judgement = estimator.judge(arrivingJobOf(job));
+    return judgement.kind === 'estimate' ? judgement.estimate.meanMs : undefined;
+  };
+}
+
+/** The estimator of the cluster's schedulers, who never know the truth. */
+export function schedulersEstimator(text: string): string {
+  return estimatorKind(text).kind.needsTruth ? 'given' : text;
+}
+
+/** @throws InputError that says what is wrong with it */
+export function checkEstimator(text: string): void {
+  makeEstimator(text, SLEARN_SETTINGS, () => 0);
+}
+
+function arrivingJobOf(job: TraceJob) {
+  const tasks = job.durationsSeconds.length;
+  return {
+    name: job.name ?? 'job',
+    logicalName: job.logicalName,
+    user: job.user,
+    tasks,
+    startable: tasks,
+    submittedAt: job.submitSeconds * 1_000,
+    // What stands in the trace: the submitter's estimate, or else the mean that the trace states.
+    givenMs: (job.estimateSeconds ?? job.meanSeconds) * 1_000,
+    trueMeanMs: meanOf(job.durationsSeconds) * 1_000,
+  };
 }

@@ -1,3 +1,4 @@
+import { ESTIMATOR_FORMS } from '@goshawk/predictor';
 import type { OptionSpecs, Resolved } from '../options.js';
 import { RESOURCES_OPTION } from '../resources.js';
 import { POLICY_OPTIONS, SLOTS_OPTION } from '../settings.js';
@@ -31,7 +32,7 @@ export const REPLAY_OPTIONS = {
   estimator: {
     type: 'text',
     default: 'oracle',
-    describe: 'what the cluster is told about run times: oracle, given, noisy:0.1-1.9',
+    describe: `how it is found out which job is long: ${ESTIMATOR_FORMS}`,
   },
   saveJobs: {
     type: 'text',

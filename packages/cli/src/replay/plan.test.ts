@@ -2,7 +2,6 @@ import { countTasks, parseJobSpec } from '@goshawk/core';
 import { openWorkload } from '@goshawk/traces';
 import { describe, expect, it } from 'vitest';
 import { policySettings } from '../settings.js';
-import { parseEstimator } from './estimates.js';
 import { factsOf, type PlannedJob, type PlanOptions, planReplay } from './plan.js';
 
 const options: PlanOptions = {
@@ -13,7 +12,7 @@ const options: PlanOptions = {
   seed: 3,
   scale: undefined,
   forMs: 4_000,
-  estimator: parseEstimator('oracle'),
+  estimator: 'oracle',
 };
 
 async function plan(changes: Partial<PlanOptions> = {}) {
@@ -47,7 +46,7 @@ describe('planReplay', () => {
   });
 
   it('is the same for the same seed, also where estimates are drawn', async () => {
-    const estimator = parseEstimator('noisy:0.5-1.5');
+    const estimator = 'noisy:0.5-1.5';
     expect(await plan({ estimator })).toEqual({
       ...(await plan({ estimator })),
       facts: expect.anything(),
@@ -75,7 +74,7 @@ describe('planReplay', () => {
     async function* jobs() {
       yield staged;
     }
-    const given = { ...options, forMs: undefined, scale: 1_000, estimator: parseEstimator('given') };
+    const given = { ...options, forMs: undefined, scale: 1_000, estimator: 'given' };
     const { jobs: planned } = await planReplay(workload, jobs(), given);
     const sleeps = (...all: number[]) => ({ each: all.map((sleep) => ({ sleep })) });
     expect(parseJobSpec(planned[0]!.input)).toMatchObject({

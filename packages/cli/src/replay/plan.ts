@@ -1,4 +1,4 @@
-import { type JobInput, type Millis, nearestRank, Random } from '@goshawk/core';
+import { type JobInput, type Millis, nearestRank } from '@goshawk/core';
 import type { Workload as WorkloadRecord } from '@goshawk/report';
 import {
   jobInputOf,
@@ -10,7 +10,7 @@ import {
   type Workload,
 } from '@goshawk/traces';
 import type { WorkloadFacts } from '../settings.js';
-import { type Estimator, estimateOf } from './estimates.js';
+import { submissionEstimates, type Told } from './estimates.js';
 
 /** A job of a replay, ready to be sent. */
 export interface PlannedJob {
@@ -22,7 +22,8 @@ export interface PlannedJob {
   /** Sum of the run times of its tasks. */
   readonly taskMs: Millis;
   readonly trueMeanMs: Millis;
-  readonly estimateMs: Millis;
+  /** What the cluster is told; undefined: nothing. */
+  readonly estimateMs: Millis | undefined;
   readonly input: JobInput;
 }
 
@@ -37,7 +38,8 @@ export interface PlanOptions {
   readonly scale: number | undefined;
   /** The run is to take about so long. */
   readonly forMs: Millis | undefined;
-  readonly estimator: Estimator;
+  /** By its name. */
+  readonly estimator: string;
 }
 
 /** A workload fitted to a cluster: the same jobs at the same times for each policy. */
@@ -69,8 +71,8 @@ export async function planReplay(
     scale,
     forSeconds: forMs === undefined ? undefined : forMs / 1_000,
   });
-  const random = Random.seeded(seed).fork('estimates');
-  const planned = replayed.map((job, index) => planJob(job, index, estimator, random));
+  const told = submissionEstimates(estimator, seed);
+  const planned = replayed.map((job, index) => planJob(job, index, told));
   return {
     workload: {
       name: workload.name,
@@ -86,10 +88,10 @@ export async function planReplay(
   };
 }
 
-function planJob(job: TraceJob, index: number, estimator: Estimator, random: Random): PlannedJob {
+function planJob(job: TraceJob, index: number, told: Told): PlannedJob {
   const taskMs = sum(job.durationsSeconds) * 1_000;
   const tasks = job.durationsSeconds.length;
-  const estimateMs = estimateOf(estimator, job, random);
+  const estimateMs = told(job);
   return {
     submitMs: job.submitSeconds * 1_000,
     tasks,

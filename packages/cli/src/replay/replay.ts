@@ -6,7 +6,6 @@ import { policySettings } from '../settings.js';
 import type { Progress } from '../terminal/progress.js';
 import { jobsShown, openShown } from '../workload.js';
 import type { PolicyRun, Shape } from './contract.js';
-import { parseEstimator } from './estimates.js';
 import type { ReplayOptions } from './options.js';
 import { type PlannedJob, planReplay, type ReplayPlan } from './plan.js';
 import { runPolicy } from './run-policy.js';
@@ -82,13 +81,12 @@ async function makePlan(
 ): Promise<ReplayPlan> {
   const workload = await openShown(context, spec);
   const jobs = jobsShown(context, workload, 'drawing jobs');
-  const estimator = parseEstimator(options.estimator);
   const plan = await planReplay(workload, jobs, {
     ...options,
     workers,
     slots,
     forMs: options.for,
-    estimator,
+    estimator: options.estimator,
   });
   if (options.saveJobs !== undefined) {
     const file = resolve(context.cwd, options.saveJobs);
@@ -100,7 +98,7 @@ async function makePlan(
 
 /** As it is run, with what the cluster is told of it. */
 export function traceJob({ job, estimateMs }: PlannedJob): TraceJob {
-  return { ...job, estimateSeconds: estimateMs / 1_000 };
+  return estimateMs === undefined ? job : { ...job, estimateSeconds: estimateMs / 1_000 };
 }
 
 function checkPolicy({ policy }: PolicySettings, url: string, policies: readonly string[] | undefined): void {

@@ -76,7 +76,7 @@ export function accuracyOf(jobs: readonly EndedReplayJob[], cutoffMs: Millis): P
   let errors = 0;
   let misclassified = 0;
   for (const { planned, ended } of jobs) {
-    const { trueMeanMs, estimateMs } = planned;
+    const { trueMeanMs, estimateMs = 0 } = planned;
     errors += trueMeanMs > 0 ? Math.abs(estimateMs - trueMeanMs) / trueMeanMs : 0;
     if ((ended.class === 'long') !== trueMeanMs >= cutoffMs) misclassified++;
   }

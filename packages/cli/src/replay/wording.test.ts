@@ -2,7 +2,6 @@ import { DEFAULT_POLICY, PRESETS } from '@goshawk/core';
 import { openWorkload } from '@goshawk/traces';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { PolicyRun } from './contract.js';
-import { parseEstimator } from './estimates.js';
 import { planReplay, type ReplayPlan } from './plan.js';
 import { optionsRecord } from './record.js';
 import { planLines, progressNote, runLines } from './wording.js';
@@ -18,7 +17,7 @@ beforeAll(async () => {
     seed: 1,
     scale: 1_000,
     forMs: undefined,
-    estimator: parseEstimator('oracle'),
+    estimator: 'oracle',
   });
 });
 

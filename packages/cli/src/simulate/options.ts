@@ -1,4 +1,5 @@
 import { LIMITS, POLICY_NAMES } from '@goshawk/core';
+import { ESTIMATOR_FORMS } from '@goshawk/predictor';
 import type { OptionSpecs, Resolved } from '../options.js';
 import { RESOURCES_OPTION } from '../resources.js';
 import { POLICY_OPTIONS, SLOTS_OPTION } from '../settings.js';
@@ -59,7 +60,7 @@ export const SIMULATE_OPTIONS = {
   estimator: {
     type: 'text',
     default: 'oracle',
-    describe: 'what schedulers are told about run times: oracle, given, noisy:0.1-1.9',
+    describe: `how it is found out which job is long: ${ESTIMATOR_FORMS}`,
   },
   seed: { type: 'count', default: 1, describe: 'of all random numbers' },
   seeds: {

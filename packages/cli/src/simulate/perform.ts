@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
-import { GoshawkError, type Millis, Random, RELIABLE_TIMINGS } from '@goshawk/core';
+import { GoshawkError, type Millis, RELIABLE_TIMINGS } from '@goshawk/core';
 import { finishRun, type JobResult, RunTally } from '@goshawk/report';
 import { type SimulatedEnd, type SimulatedJob, Simulation } from '@goshawk/simulator';
 import { type Jobs, jobSpecOf, meanOf } from '@goshawk/traces';
-import { estimateOf, parseEstimator } from '../replay/estimates.js';
+import { submissionEstimates } from '../replay/estimates.js';
 import { EffectsHash } from './effects-hash.js';
 import { messageTimesOf } from './message-times.js';
 import type { JobTimes, RunOutcome, RunProgress, RunRequest } from './request.js';
@@ -102,12 +102,11 @@ function noteJobTime({ runtimeSeconds, isLong }: JobTimes, index: number, result
 }
 
 async function* arrivals(request: RunRequest, jobs: Jobs): AsyncIterable<Arrival> {
-  const estimator = parseEstimator(request.estimator);
-  const random = Random.seeded(request.seed).fork('estimates');
+  const told = submissionEstimates(request.estimator, request.seed);
   for await (const job of jobs) {
     yield {
       submitMs: (job.submitSeconds - request.firstSubmitSeconds) * request.arrivalFactor * 1_000,
-      spec: jobSpecOf(job, estimateOf(estimator, job, random)),
+      spec: jobSpecOf(job, told(job)),
       tasks: job.durationsSeconds.length,
       meanMs: meanOf(job.durationsSeconds) * 1_000,
     };

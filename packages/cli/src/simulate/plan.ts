@@ -1,6 +1,6 @@
 import { InputError, LIMITS, type PolicySettings } from '@goshawk/core';
 import type { NetworkModel } from '@goshawk/simulator';
-import { parseEstimator } from '../replay/estimates.js';
+import { checkEstimator } from '../replay/estimates.js';
 import { policyRecord, type WorkloadFacts } from '../settings.js';
 import { capacityOf } from './capacity.js';
 import type { SimulateOptions } from './options.js';
@@ -53,7 +53,7 @@ function noLoad(why: string): InputError {
  * @throws InputError
  */
 export function checkOptions(options: SimulateOptions): void {
-  parseEstimator(options.estimator);
+  checkEstimator(options.estimator);
   capacityOf(options);
   simulatedPolicies(options, NO_FACTS, NO_DELAY);
 }

@@ -1,0 +1,192 @@
+import { Random } from '@goshawk/core';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { ArrivingJob, EndedJob, Estimator, Evidence, Judgement } from './estimator.js';
+import { Guarded } from './guarded.js';
+
+/** How an estimator is made for a test, from a stream of random numbers. */
+export type Make = (random: () => number) => Estimator;
+
+const CUTOFF_MS = 10_000;
+
+/** A job, and how long each of its tasks runs. */
+export interface TestJob {
+  readonly job: ArrivingJob;
+  readonly runsMs: readonly number[];
+}
+
+const word = fc.string({ minLength: 1, maxLength: 12 });
+
+export const arbitraryJob: fc.Arbitrary<TestJob> = fc
+  .record({
+    name: word,
+    logicalName: fc.option(word, { nil: undefined }),
+    user: fc.option(word, { nil: undefined }),
+    submittedAt: fc.double({ min: 0, max: 4e12, noNaN: true }),
+    hasGiven: fc.boolean(),
+    knowsTruth: fc.boolean(),
+    runsMs: fc.array(fc.double({ min: 0, max: 1e9, noNaN: true }), { minLength: 1, maxLength: 300 }),
+    startable: fc.double({ min: 0, max: 1, noNaN: true }),
+  })
+  .map(({ hasGiven, knowsTruth, runsMs, startable, ...job }) => {
+    const tasks = runsMs.length;
+    const meanMs = runsMs.reduce((sum, ms) => sum + ms, 0) / tasks;
+    return {
+      job: {
+        ...job,
+        tasks,
+        startable: Math.max(1, Math.round(startable * tasks)),
+        givenMs: hasGiven ? meanMs * 2 : undefined,
+        trueMeanMs: knowsTruth ? meanMs : undefined,
+      },
+      runsMs,
+    };
+  });
+
+/** Runs the pilots that are wanted, one after another, some of which fail. @returns what was decided */
+export function live(estimator: Estimator, { job, runsMs }: TestJob, failing = 0): number | undefined {
+  const judgement = estimator.judge(job);
+  let decided = judgement.kind === 'estimate' ? judgement.estimate.meanMs : undefined;
+  if (judgement.kind === 'sample') {
+    const evidence = {
+      pilots: judgement.pilots,
+      runsMs: [] as number[],
+      failedRunsMs: [] as number[],
+      failed: 0,
+      elapsedMs: [] as number[],
+    };
+    for (let pilot = 0; pilot < judgement.pilots && decided === undefined; pilot++) {
+      const runMs = runsMs[pilot]!;
+      evidence.elapsedMs = [runMs / 2];
+      const before = estimator.weigh(job, judgement, evidence, CUTOFF_MS);
+      evidence.elapsedMs = [];
+      if (pilot < failing) {
+        evidence.failed++;
+        evidence.failedRunsMs.push(runMs);
+      } else evidence.runsMs.push(runMs);
+      const after = before.kind === 'decided' ? before : estimator.weigh(job, judgement, evidence, CUTOFF_MS);
+      if (after.kind === 'decided') decided = after.estimate.meanMs;
+    }
+  }
+  estimator.learn(endOf({ job, runsMs }, judgement));
+  return decided;
+}
+
+export function endOf({ job, runsMs }: TestJob, judgement: Judgement, completed = true): EndedJob {
+  return { job, judgement, completed, runtimeMs: 1.5 * Math.max(...runsMs), runsMs };
+}
+
+function seeded(make: Make): Guarded {
+  const random = Random.seeded('compliance');
+  return new Guarded(make(() => random.next()));
+}
+
+/** What every estimator keeps to, whatever it is. */
+export function keepsToTheContract(name: string, make: Make): void {
+  describe(name, () => {
+    test('judges, weighs and learns whatever comes, and always decides', () => {
+      fc.assert(
+        fc.property(fc.array(fc.tuple(arbitraryJob, fc.nat(4)), { maxLength: 30 }), (jobs) => {
+          const estimator = seeded(make);
+          for (const [job, failing] of jobs) {
+            const { kind } = estimator.judge(job.job);
+            const decided = live(estimator, job, failing);
+            if (kind === 'estimate' || kind === 'sample') expect(decided).toBeDefined();
+          }
+          expect(estimator.misbehaviour).toEqual({ count: 0, first: '', last: '' });
+        }),
+        { numRuns: 50 },
+      );
+    });
+
+    test('gives the same answers to the same questions', () => {
+      fc.assert(
+        fc.property(fc.array(arbitraryJob, { maxLength: 20 }), (jobs) => {
+          const [first, second] = [seeded(make), seeded(make)];
+          for (const job of jobs) {
+            expect(first.judge(job.job)).toEqual(second.judge(job.job));
+            expect(live(first, job)).toBe(live(second, job));
+          }
+        }),
+        { numRuns: 30 },
+      );
+    });
+
+    test('decides when every pilot has failed, and when none ran at all', () => {
+      const estimator = seeded(make);
+      const runsMs = new Array<number>(100).fill(4_000);
+      const job = { name: 'a', tasks: 100, startable: 100, submittedAt: 0 };
+      const judgement = estimator.judge(job);
+      if (judgement.kind !== 'sample') return;
+      const { pilots } = judgement;
+      const evidence = { pilots, runsMs: [], failed: pilots, elapsedMs: [] };
+      for (const failedRunsMs of [runsMs.slice(0, pilots), []] as const) {
+        const verdict = estimator.weigh(job, judgement, { ...evidence, failedRunsMs }, CUTOFF_MS);
+        expect(verdict.kind).toBe('decided');
+      }
+      expect(estimator.misbehaviour.count).toBe(0);
+    });
+
+    test('a pilot that runs for ever makes its job long in the end', () => {
+      const estimator = seeded(make);
+      const job = { name: 'a', tasks: 100, startable: 100, submittedAt: 0 };
+      const judgement = estimator.judge(job);
+      if (judgement.kind !== 'sample') return;
+      const evidence: Evidence = {
+        pilots: judgement.pilots,
+        runsMs: [],
+        failedRunsMs: [],
+        failed: 0,
+        elapsedMs: new Array<number>(judgement.pilots).fill(100 * CUTOFF_MS),
+      };
+      const verdict = estimator.weigh(job, judgement, evidence, CUTOFF_MS);
+      expect(verdict.kind).toBe('decided');
+      if (verdict.kind === 'decided') expect(verdict.estimate.meanMs).toBeGreaterThanOrEqual(CUTOFF_MS);
+    });
+
+    test('goes on where it was saved', () => {
+      fc.assert(
+        fc.property(fc.array(arbitraryJob, { minLength: 1, maxLength: 40 }), (jobs) => {
+          const before = seeded(make);
+          const half = jobs.slice(0, jobs.length >> 1);
+          for (const job of half) live(before, job);
+          const after = seeded(make);
+          // So that those that draw have drawn as often.
+          for (const job of half) after.judge(job.job);
+          after.load(JSON.parse(JSON.stringify(before.save())));
+          for (const job of jobs.slice(half.length)) {
+            expect(after.judge(job.job)).toEqual(before.judge(job.job));
+            expect(live(after, job)).toBe(live(before, job));
+          }
+        }),
+        { numRuns: 30 },
+      );
+    });
+
+    test('refuses what it has not saved', () => {
+      for (const saved of ['nonsense', 17, { some: 'thing' }, [1, 2]]) {
+        expect(() => seeded(make).load(saved)).toThrow(/was not saved by/);
+      }
+    });
+
+    test('keeps within its memory, however many jobs it learns from', () => {
+      const estimator = seeded(make);
+      const random = Random.seeded('memory');
+      for (let i = 0; i < 3_000; i++) {
+        const runsMs = Array.from({ length: 3 + (i % 9) }, () => 1e5 * random.next());
+        const tasks = runsMs.length;
+        const job = {
+          name: `job ${i}`,
+          logicalName: `logical ${i}`,
+          user: `user ${i}`,
+          tasks,
+          startable: tasks,
+          submittedAt: i * 1e4,
+        };
+        live(estimator, { job, runsMs });
+      }
+      expect(JSON.stringify(estimator.save()).length).toBeLessThanOrEqual(estimator.savedCharactersMax);
+      expect(estimator.misbehaviour.count).toBe(0);
+    });
+  });
+}

@@ -1,0 +1,47 @@
+import { describe, expect, test } from 'vitest';
+import { keepsToTheContract } from './compliance.fixture.js';
+import { ESTIMATORS, type EstimatorKind, estimatorKind, makeEstimator } from './estimators.js';
+import { SLEARN_SETTINGS } from './settings.js';
+
+describe('every estimator of the table keeps to the contract:', () => {
+  for (const [name, kind] of Object.entries<EstimatorKind>(ESTIMATORS)) {
+    keepsToTheContract(name, (random) => kind.make(kind.example ?? '', SLEARN_SETTINGS, random));
+  }
+});
+
+const half = () => 0.5;
+const job = { name: 'a', tasks: 10, startable: 10, submittedAt: 0, givenMs: 700, trueMeanMs: 1_000 };
+
+describe('estimators that replays know', () => {
+  test.each([
+    ['oracle', 1_000, 'oracle'],
+    ['given', 700, 'given'],
+    ['noisy:0.5-2.5', 1_500, 'noisy:0.5-2.5'],
+  ])('%s', (name, meanMs, by) => {
+    const judgement = makeEstimator(name, SLEARN_SETTINGS, half).judge(job);
+    expect(judgement).toMatchObject({ kind: 'estimate', estimate: { meanMs, by } });
+  });
+
+  test('know nothing of a job of which they were not told', () => {
+    const unheard = { name: 'a', tasks: 10, startable: 10, submittedAt: 0 };
+    for (const name of ['oracle', 'given', 'noisy:0.5-2.5'])
+      expect(makeEstimator(name, SLEARN_SETTINGS, half).judge(unheard)).toEqual({ kind: 'unknown' });
+  });
+});
+
+describe('names', () => {
+  test.each(['nobody', 'oracle:1', 'noisy', 'noisy:', 'toString'])(
+    '%s is refused, with those there are',
+    (name) => {
+      expect(() => estimatorKind(name)).toThrow(`there is no estimator "${name}"`);
+    },
+  );
+
+  test('noisy:1.9-0.1 has its bounds in the wrong order', () => {
+    expect(() => makeEstimator('noisy:1.9-0.1', SLEARN_SETTINGS, half)).toThrow('1.9 is above 0.1');
+  });
+
+  test.each(['a-b', '1', '-1-2'])('noisy:%s is no range', (range) => {
+    expect(() => makeEstimator(`noisy:${range}`, SLEARN_SETTINGS, half)).toThrow('is no range');
+  });
+});

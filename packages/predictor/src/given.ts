@@ -1,0 +1,15 @@
+import type { ArrivingJob, Judgement } from './estimator.js';
+import { Stateless } from './stateless.js';
+
+/** What the submitter says; of a job of which nobody says anything, nothing. */
+export class Given extends Stateless {
+  constructor() {
+    super('given');
+  }
+
+  judge({ givenMs }: ArrivingJob): Judgement {
+    return givenMs === undefined
+      ? { kind: 'unknown' }
+      : { kind: 'estimate', estimate: { meanMs: givenMs, by: 'given' } };
+  }
+}

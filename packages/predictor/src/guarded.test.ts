@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest';
+import type { Estimator, Evidence, Judgement, SamplePlan, Verdict } from './estimator.js';
+import { Given } from './given.js';
+import { Guarded } from './guarded.js';
+
+const job = { name: 'a', tasks: 10, startable: 8, submittedAt: 0, givenMs: 700 };
+const plan: SamplePlan = { kind: 'sample', pilots: 2 };
+const ended: Evidence = { pilots: 2, runsMs: [100, 300], failedRunsMs: [50], failed: 0, elapsedMs: [] };
+
+function judging(judge: () => Judgement): Guarded {
+  return new Guarded(Object.assign(new Given(), { judge }));
+}
+
+function weighing(verdict: Verdict | Error): Guarded {
+  const weigh = (): Verdict => {
+    if (verdict instanceof Error) throw verdict;
+    return verdict;
+  };
+  return new Guarded(Object.assign(new Given(), { weigh }) as Estimator);
+}
+
+describe('an estimator that misbehaves', () => {
+  test.each<[string, Judgement]>([
+    ['an estimate of NaN', { kind: 'estimate', estimate: { meanMs: Number.NaN, by: '' } }],
+    ['an estimate below 0', { kind: 'estimate', estimate: { meanMs: -1, by: '' } }],
+    ['more pilots than tasks', { kind: 'sample', pilots: 9 }],
+    ['no pilots', { kind: 'sample', pilots: 0 }],
+    ['a negative variance', { kind: 'thin', guess: { meanMs: 1, varianceMs2: -1, by: '' } }],
+  ])('%s: what was given counts instead', (_, judgement) => {
+    const guarded = judging(() => judgement);
+    expect(guarded.judge(job)).toEqual({ kind: 'estimate', estimate: { meanMs: 700, by: 'given' } });
+    expect(guarded.judge({ ...job, givenMs: undefined })).toEqual({ kind: 'unknown' });
+    expect(guarded.misbehaviour.count).toBe(2);
+  });
+
+  test('throws: the first and the last reason are kept', () => {
+    let calls = 0;
+    const guarded = judging(() => {
+      throw new Error(`reason ${++calls}`);
+    });
+    for (let i = 0; i < 3; i++) guarded.judge(job);
+    expect(guarded.misbehaviour).toEqual({ count: 3, first: 'reason 1', last: 'reason 3' });
+  });
+
+  test.each<[string, Verdict | Error]>([
+    ['throws', new Error('no')],
+    ['never decides', { kind: 'wait', againInMs: 5 }],
+    ['decides on nonsense', { kind: 'decided', estimate: { meanMs: Number.POSITIVE_INFINITY, by: '' } }],
+  ])('one that %s: the mean of the pilots decides, when all have ended', (_, verdict) => {
+    const guarded = weighing(verdict);
+    expect(guarded.weigh(job, plan, ended, 1_000)).toMatchObject({
+      kind: 'decided',
+      estimate: { meanMs: 200 },
+    });
+    const failed = { ...ended, runsMs: [], failed: 2 };
+    expect(guarded.weigh(job, plan, failed, 1_000)).toMatchObject({ estimate: { meanMs: 50 } });
+  });
+
+  test('one that wants to be asked without pause is asked when something has happened', () => {
+    const guarded = weighing({ kind: 'wait', againInMs: 0 });
+    const running = { ...ended, runsMs: [100] };
+    expect(guarded.weigh(job, plan, running, 1_000)).toEqual({
+      kind: 'wait',
+      againInMs: Number.POSITIVE_INFINITY,
+    });
+    expect(guarded.misbehaviour.count).toBe(1);
+  });
+});

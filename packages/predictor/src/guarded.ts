@@ -1,0 +1,141 @@
+import type {
+  ArrivingJob,
+  EndedJob,
+  Estimate,
+  Estimator,
+  Evidence,
+  Judgement,
+  SamplePlan,
+  Verdict,
+} from './estimator.js';
+
+/** How often an estimator has misbehaved, and how it did so first and last. */
+export interface Misbehaviour {
+  count: number;
+  first: string;
+  last: string;
+}
+
+/**
+ * An estimator that can do no harm: what it throws, and what it answers that makes no sense, is counted and
+ * replaced. A judgement becomes what the submitter said, or nothing; a verdict the mean of what has ended, once
+ * nothing more will come; and what it does not want to learn, it does not learn.
+ */
+export class Guarded implements Estimator {
+  readonly #inner: Estimator;
+  readonly misbehaviour: Misbehaviour = { count: 0, first: '', last: '' };
+
+  constructor(inner: Estimator) {
+    this.#inner = inner;
+  }
+
+  get name(): string {
+    return this.#inner.name;
+  }
+
+  get savedCharactersMax(): number {
+    return this.#inner.savedCharactersMax;
+  }
+
+  judge(job: ArrivingJob): Judgement {
+    return this.#try(
+      () => this.#inner.judge(job),
+      (judgement) => whatIsWrong(judgement, job),
+      () => withoutEstimator(job),
+    );
+  }
+
+  weigh(job: ArrivingJob, judgement: SamplePlan, evidence: Evidence, cutoffMs: number): Verdict {
+    return this.#try(
+      () => this.#inner.weigh(job, judgement, evidence, cutoffMs),
+      (verdict) => {
+        if (verdict.kind === 'decided') return wrongEstimate(verdict.estimate);
+        // Nothing more will be seen: to wait now is to wait for ever.
+        if (isComplete(evidence)) return 'does not decide though all pilots have ended';
+        return verdict.againInMs > 0 ? undefined : `wants to be asked again after ${verdict.againInMs} ms`;
+      },
+      () => (isComplete(evidence) ? plainVerdict(evidence) : NEVER),
+    );
+  }
+
+  learn(ended: EndedJob): void {
+    this.#try(
+      () => this.#inner.learn(ended),
+      () => undefined,
+      () => undefined,
+    );
+  }
+
+  save(): unknown {
+    return this.#try(
+      () => this.#inner.save(),
+      () => undefined,
+      () => undefined,
+    );
+  }
+
+  /** @throws InputError when that was not saved by this kind of estimator */
+  load(saved: unknown): void {
+    this.#inner.load(saved);
+  }
+
+  #try<T>(act: () => T, whatIsWrongWith: (result: T) => string | undefined, instead: () => T): T {
+    let wrong: string | undefined;
+    try {
+      const result = act();
+      wrong = whatIsWrongWith(result);
+      if (wrong === undefined) return result;
+    } catch (error) {
+      wrong = error instanceof Error ? error.message : String(error);
+    }
+    const { misbehaviour } = this;
+    misbehaviour.count++;
+    if (misbehaviour.first === '') misbehaviour.first = wrong;
+    misbehaviour.last = wrong;
+    return instead();
+  }
+}
+
+const NEVER: Verdict = { kind: 'wait', againInMs: Number.POSITIVE_INFINITY };
+
+function isComplete({ pilots, runsMs, failed }: Evidence): boolean {
+  return runsMs.length + failed >= pilots;
+}
+
+/** The mean of the pilots that completed, or of the attempts that failed where none did. */
+function plainVerdict({ runsMs, failedRunsMs }: Evidence): Verdict {
+  const counted = runsMs.length > 0 ? runsMs : failedRunsMs;
+  const sum = counted.reduce((total, ms) => total + ms, 0);
+  return {
+    kind: 'decided',
+    estimate: { meanMs: counted.length === 0 ? 0 : sum / counted.length, by: 'pilots' },
+  };
+}
+
+function withoutEstimator({ givenMs }: ArrivingJob): Judgement {
+  return givenMs === undefined
+    ? { kind: 'unknown' }
+    : { kind: 'estimate', estimate: { meanMs: givenMs, by: 'given' } };
+}
+
+function whatIsWrong(judgement: Judgement, job: ArrivingJob): string | undefined {
+  switch (judgement.kind) {
+    case 'estimate':
+      return wrongEstimate(judgement.estimate);
+    case 'sample': {
+      const { pilots, guess } = judgement;
+      if (!Number.isInteger(pilots) || pilots < 1 || pilots > job.startable)
+        return `${pilots} pilots of ${job.startable} tasks`;
+      return guess === undefined ? undefined : wrongEstimate(guess);
+    }
+    case 'thin':
+      return judgement.guess === undefined ? undefined : wrongEstimate(judgement.guess);
+    case 'unknown':
+      return undefined;
+  }
+}
+
+function wrongEstimate({ meanMs, varianceMs2 }: Estimate): string | undefined {
+  if (!(meanMs >= 0 && meanMs < Number.POSITIVE_INFINITY)) return `an estimate of ${meanMs} ms`;
+  return varianceMs2 === undefined || varianceMs2 >= 0 ? undefined : `a variance of ${varianceMs2} ms²`;
+}

@@ -1,0 +1,4 @@
+export * from './estimator.js';
+export * from './estimators.js';
+export * from './guarded.js';
+export * from './settings.js';

@@ -1,0 +1,15 @@
+import type { ArrivingJob, Judgement } from './estimator.js';
+import { Stateless } from './stateless.js';
+
+/** The true mean run time of the job's tasks, which only a replay knows. */
+export class Oracle extends Stateless {
+  constructor() {
+    super('oracle');
+  }
+
+  judge({ trueMeanMs }: ArrivingJob): Judgement {
+    return trueMeanMs === undefined
+      ? { kind: 'unknown' }
+      : { kind: 'estimate', estimate: { meanMs: trueMeanMs, varianceMs2: 0, by: 'oracle' } };
+  }
+}

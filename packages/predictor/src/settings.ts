@@ -1,0 +1,19 @@
+/** What the estimators can be told; each takes what concerns it. */
+export interface EstimatorSettings {
+  /** Fraction of a job's tasks that are pilots, or `adaptive` (SLearn Figure 4). */
+  readonly pilotRatio: number | 'adaptive';
+  /** Pilots of one job at most. */
+  readonly pilotsMax: number | null;
+  /** Fraction of the pilots that must have ended before their mean decides. */
+  readonly pilotQuorum: number;
+  /** Jobs of fewer tasks are not sampled. */
+  readonly thinLimit: number;
+}
+
+/** SLearn §5.1: 3% of the tasks, all of whose pilots are waited for; jobs of one and two tasks are thin. */
+export const SLEARN_SETTINGS: EstimatorSettings = {
+  pilotRatio: 0.03,
+  pilotsMax: null,
+  pilotQuorum: 1,
+  thinLimit: 3,
+};
