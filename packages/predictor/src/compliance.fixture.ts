@@ -73,7 +73,9 @@ export function live(estimator: Estimator, { job, runsMs }: TestJob, failing = 0
 }
 
 export function endOf({ job, runsMs }: TestJob, judgement: Judgement, completed = true): EndedJob {
-  return { job, judgement, completed, runtimeMs: 1.5 * Math.max(...runsMs), runsMs };
+  const meanMs = runsMs.reduce((sum, ms) => sum + ms, 0) / runsMs.length;
+  const long = meanMs >= CUTOFF_MS;
+  return { job, judgement, completed, long, runtimeMs: 1.5 * Math.max(...runsMs), runsMs };
 }
 
 function seeded(make: Make): Guarded {

@@ -110,6 +110,8 @@ export interface EndedJob {
   readonly judgement: Judgement;
   /** All its tasks completed. */
   readonly completed: boolean;
+  /** The mean run time of its tasks reached the cutoff. */
+  readonly long: boolean;
   /** From its submission to the end of its last task. */
   readonly runtimeMs: Millis;
   /** Run times of the tasks that completed. ms */

@@ -3,6 +3,7 @@ import type { Estimator } from './estimator.js';
 import { Given } from './given.js';
 import { Noisy } from './noisy.js';
 import { Oracle } from './oracle.js';
+import { Pilot } from './pilot/pilot.js';
 import type { EstimatorSettings } from './settings.js';
 
 export interface EstimatorKind {
@@ -45,6 +46,12 @@ export const ESTIMATORS = {
     example: '0.1-1.9',
     needsTruth: true,
     make: (range, _settings, random) => new Noisy(range, random),
+  },
+  pilot: {
+    title: 'a few tasks of the job run first, and their mean tells (SLearn)',
+    form: 'pilot',
+    needsTruth: false,
+    make: (_argument, settings) => new Pilot(settings),
   },
 } as const satisfies Record<string, EstimatorKind>;
 

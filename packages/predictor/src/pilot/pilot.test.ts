@@ -1,0 +1,124 @@
+import { describe, expect, test } from 'vitest';
+import { keepsToTheContract } from '../compliance.fixture.js';
+import type { Evidence, Judgement, SamplePlan } from '../estimator.js';
+import { type EstimatorSettings, SLEARN_SETTINGS } from '../settings.js';
+import { Pilot } from './pilot.js';
+
+const CUTOFF_MS = 1_000;
+
+keepsToTheContract('pilot, adaptive', () => new Pilot({ ...SLEARN_SETTINGS, pilotRatio: 'adaptive' }));
+keepsToTheContract('pilot, few', () => new Pilot({ ...SLEARN_SETTINGS, pilotsMax: 3, pilotQuorum: 0.5 }));
+
+function jobOf(tasks: number) {
+  return { name: 'a', tasks, startable: tasks, submittedAt: 0 };
+}
+
+function plan(tasks: number, settings: Partial<EstimatorSettings> = {}): Judgement {
+  return new Pilot({ ...SLEARN_SETTINGS, ...settings }).judge(jobOf(tasks));
+}
+
+describe('how many pilots', () => {
+  test.each([1, 2])('a job of %d tasks is thin', (tasks) => {
+    expect(plan(tasks)).toEqual({ kind: 'thin' });
+  });
+
+  test.each([
+    [3, 1],
+    [49, 1],
+    [50, 2],
+    [100, 3],
+    [10_000, 300],
+  ])('3%% of %d tasks are %d', (tasks, pilots) => {
+    expect(plan(tasks)).toMatchObject({ kind: 'sample', pilots });
+  });
+
+  test('no more than the cap, and than tasks that may start', () => {
+    expect(plan(10_000, { pilotsMax: 3 })).toMatchObject({ pilots: 3 });
+    const staged = { ...jobOf(10_000), startable: 2 };
+    expect(new Pilot({ ...SLEARN_SETTINGS, pilotRatio: 1 }).judge(staged)).toMatchObject({ pilots: 2 });
+  });
+
+  test('the adaptive ratio notes what it chose', () => {
+    expect(plan(1_000, { pilotRatio: 'adaptive' })).toMatchObject({ pilots: 30, note: 3 });
+  });
+
+  test('what ended lately stands for a job of which nothing is known', () => {
+    const pilot = new Pilot(SLEARN_SETTINGS);
+    const judgement = pilot.judge(jobOf(3));
+    pilot.learn({ job: jobOf(3), judgement, completed: true, long: false, runtimeMs: 9, runsMs: [1, 2, 9] });
+    expect(pilot.judge(jobOf(1))).toMatchObject({ kind: 'thin', guess: { meanMs: 2 } });
+    expect(pilot.judge(jobOf(5))).toMatchObject({ kind: 'sample', guess: { meanMs: 2 } });
+  });
+});
+
+describe('what they say', () => {
+  const nothing: Evidence = { pilots: 4, runsMs: [], failedRunsMs: [], failed: 0, elapsedMs: [] };
+  const sample: SamplePlan = { kind: 'sample', pilots: 4 };
+  const weigh = (evidence: Partial<Evidence>, settings: Partial<EstimatorSettings> = {}) =>
+    new Pilot({ ...SLEARN_SETTINGS, ...settings }).weigh(
+      jobOf(100),
+      sample,
+      { ...nothing, ...evidence },
+      CUTOFF_MS,
+    );
+
+  test('nothing, while none has started', () => {
+    expect(weigh({})).toEqual({ kind: 'wait', againInMs: Number.POSITIVE_INFINITY });
+  });
+
+  test('their mean, and how sure it is, when all have ended', () => {
+    expect(weigh({ runsMs: [100, 200, 300, 400] })).toEqual({
+      kind: 'decided',
+      estimate: { meanMs: 250, varianceMs2: 50_000 / 3 / 4, by: '4 pilots' },
+    });
+  });
+
+  test('to wait, until what has elapsed would reach the cutoff', () => {
+    // 4 · 1,000 are missing 4,000 − 500 − 2 · 250, by two that run.
+    expect(weigh({ runsMs: [500], elapsedMs: [250, 250] })).toEqual({ kind: 'wait', againInMs: 1_500 });
+  });
+
+  test('long at once, when elapsed times alone reach it', () => {
+    const verdict = weigh({ runsMs: [500], elapsedMs: [1_750, 1_750] });
+    expect(verdict).toEqual({
+      kind: 'decided',
+      estimate: { meanMs: 1_000, by: 'the elapsed time of 4 pilots' },
+    });
+  });
+
+  test('one pilot past the cutoff is no proof', () => {
+    expect(weigh({ runsMs: [100, 100], elapsedMs: [1_200, 1_100] }).kind).toBe('wait');
+  });
+
+  test('a job that is only known to be long is taken for one as they were lately', () => {
+    const pilot = new Pilot(SLEARN_SETTINGS);
+    const ended = { job: jobOf(3), judgement: sample, completed: true, runtimeMs: 9_000 };
+    pilot.learn({ ...ended, long: true, runsMs: [5_000, 7_000] });
+    pilot.learn({ ...ended, long: false, runsMs: [10, 20] });
+    const evidence = { ...nothing, elapsedMs: [1_000, 1_000, 1_000, 1_000] };
+    expect(pilot.weigh(jobOf(100), sample, evidence, CUTOFF_MS)).toMatchObject({
+      estimate: { meanMs: 6_000 },
+    });
+  });
+
+  test('half of them are enough where that is asked for, unless the others have run for longer', () => {
+    const half = { pilotQuorum: 0.5 };
+    expect(weigh({ runsMs: [100] }, half).kind).toBe('wait');
+    expect(weigh({ runsMs: [100, 300], elapsedMs: [50, 50] }, half)).toMatchObject({
+      estimate: { meanMs: 200, by: '2 of 4 pilots' },
+    });
+    expect(weigh({ runsMs: [100, 300], elapsedMs: [400, 800] }, half)).toMatchObject({
+      estimate: { meanMs: 400 },
+    });
+  });
+
+  test('those that fail are left out, unless all do', () => {
+    expect(weigh({ runsMs: [100, 300], failed: 2, failedRunsMs: [9, 9] })).toMatchObject({
+      estimate: { meanMs: 200, by: '2 pilots' },
+    });
+    expect(weigh({ failed: 4, failedRunsMs: [10, 20, 30, 40] })).toMatchObject({
+      estimate: { meanMs: 25, by: '4 failed runs of pilots' },
+    });
+    expect(weigh({ failed: 4 })).toMatchObject({ estimate: { meanMs: 0, by: 'pilots that never ran' } });
+  });
+});

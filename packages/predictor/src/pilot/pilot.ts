@@ -1,0 +1,112 @@
+import type { Millis } from '@goshawk/core';
+import { z } from 'zod';
+import type {
+  ArrivingJob,
+  EndedJob,
+  Estimate,
+  Estimator,
+  Evidence,
+  Judgement,
+  SamplePlan,
+  Verdict,
+} from '../estimator.js';
+import type { EstimatorSettings } from '../settings.js';
+import { notSavedBy } from '../stateless.js';
+import { AdaptiveRatio } from './adaptive-ratio.js';
+import { RollingMedian } from './rolling-median.js';
+import { weighPilots } from './weigh-pilots.js';
+
+/** Ended tasks whose median stands for a task of which nothing is known. */
+const RECENT_TASKS = 1_000;
+/** Finished long jobs whose mean stands for a job of which is known only that it is long. */
+const RECENT_LONG_JOBS = 100;
+/** The longest number in JSON, and a comma. */
+const NUMBER_CHARACTERS = 25;
+
+/**
+ * Pilot sampling (SLearn §3–5): a few tasks of a job, drawn at random, run first, and the mean of their run times is
+ * the estimate. The others wait for it, or run where nothing else would.
+ */
+export class Pilot implements Estimator {
+  readonly name = 'pilot';
+  readonly savedCharactersMax = (5 * 100 + RECENT_TASKS + RECENT_LONG_JOBS) * NUMBER_CHARACTERS + 256;
+  readonly #settings: EstimatorSettings;
+  readonly #adaptive: AdaptiveRatio | undefined;
+  readonly #recentTasks = new RollingMedian(RECENT_TASKS);
+  /** Mean task run times of the last long jobs. ms */
+  #recentLong: Millis[] = [];
+
+  constructor(settings: EstimatorSettings) {
+    this.#settings = settings;
+    this.#adaptive = settings.pilotRatio === 'adaptive' ? new AdaptiveRatio() : undefined;
+  }
+
+  judge({ tasks, startable }: ArrivingJob): Judgement {
+    const { pilotRatio, pilotsMax, thinLimit } = this.#settings;
+    const guess = this.#guess();
+    if (tasks < thinLimit) return { kind: 'thin', guess };
+    const percent = this.#adaptive?.choose();
+    const ratio = percent === undefined ? Number(pilotRatio) : percent / 100;
+    const wanted = Math.max(1, Math.round(ratio * startable));
+    const pilots = Math.min(startable, pilotsMax ?? startable, wanted);
+    return { kind: 'sample', pilots, guess, ...(percent === undefined ? {} : { note: percent }) };
+  }
+
+  weigh(_job: ArrivingJob, _plan: SamplePlan, evidence: Evidence, cutoffMs: Millis): Verdict {
+    return weighPilots(evidence, {
+      cutoffMs,
+      quorum: this.#settings.pilotQuorum,
+      typicalLongMs: meanOf(this.#recentLong),
+    });
+  }
+
+  learn({ judgement, completed, long, runtimeMs, runsMs }: EndedJob): void {
+    const { length } = runsMs;
+    for (let i = Math.max(0, length - RECENT_TASKS); i < length; i++) this.#recentTasks.add(runsMs[i]!);
+    if (!completed) return;
+    let sum = 0;
+    for (let i = 0; i < length; i++) sum += runsMs[i]!;
+    if (long) {
+      this.#recentLong.push(sum / length);
+      if (this.#recentLong.length > RECENT_LONG_JOBS) this.#recentLong.shift();
+    }
+    const { note } = judgement;
+    if (typeof note === 'number' && sum > 0) this.#adaptive?.finished(note, (runtimeMs * length) / sum);
+  }
+
+  save(): unknown {
+    return {
+      kind: 'pilot/1',
+      tasks: this.#recentTasks.save(),
+      long: this.#recentLong,
+      ...(this.#adaptive === undefined ? {} : { ratio: this.#adaptive.save() }),
+    };
+  }
+
+  load(saved: unknown): void {
+    const { success, data } = savedSchema.safeParse(saved);
+    if (!success) throw notSavedBy(this.name);
+    this.#recentTasks.load(data.tasks);
+    this.#recentLong = data.long.slice(-RECENT_LONG_JOBS);
+    if (data.ratio !== undefined) this.#adaptive?.load(data.ratio);
+  }
+
+  #guess(): Estimate | undefined {
+    const { median } = this.#recentTasks;
+    return median === undefined ? undefined : { meanMs: median, by: 'tasks that ended lately' };
+  }
+}
+
+const numbers = z.array(z.number().nonnegative());
+const savedSchema = z.strictObject({
+  kind: z.literal('pilot/1'),
+  tasks: numbers,
+  long: numbers,
+  ratio: z
+    .strictObject({ chosen: z.int().nonnegative(), scores: z.array(z.tuple([z.number(), numbers])) })
+    .optional(),
+});
+
+function meanOf(values: readonly number[]): number | undefined {
+  return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length;
+}
