@@ -34,6 +34,6 @@ export function settingsOf({ policy, options: live }: Run): string[] {
   return [
     ...['--policy', policy, '--cutoff', text('cutoff'), '--short-partition', partition],
     ...['--steal-retry', text('stealRetry'), '--cancel', text('cancel'), '--probe-draw', text('probeDraw')],
-    ...['--workers', text('workers'), '--schedulers', text('schedulers')],
+    ...['--durations', 'task', '--workers', text('workers'), '--schedulers', text('schedulers')],
   ];
 }

@@ -10,6 +10,8 @@ export interface RunSettings {
   readonly stealRetry?: 'never' | 'backoff';
   readonly cancel?: 'lazy' | 'proactive';
   readonly estimator?: string;
+  /** Whether a duration belongs to its task, or to whichever task of the job starts next. */
+  readonly durations?: 'start' | 'task';
   readonly central?: boolean;
   readonly partition?: boolean;
   readonly stealing?: boolean;

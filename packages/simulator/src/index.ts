@@ -1,4 +1,5 @@
 export type { CounterReading } from './counter-log.js';
+export { DealtSleeps, dealtByStart } from './dealt-sleeps.js';
 export { EventHeap } from './event-heap.js';
 export {
   checkProfile,

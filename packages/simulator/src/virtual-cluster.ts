@@ -14,6 +14,7 @@ import {
 } from '@goshawk/core';
 import { type Job, Scheduler } from '@goshawk/scheduler';
 import { type KillReason, type TaskOrder, Worker, type WorkerEnvironment } from '@goshawk/worker';
+import { DealtSleeps } from './dealt-sleeps.js';
 import { DelayLane } from './delay-lane.js';
 import { EventHeap } from './event-heap.js';
 import { type Delays, delaysOf, type NetworkModel } from './network/index.js';
@@ -390,6 +391,7 @@ export class VirtualCluster {
 }
 
 function sleepOf(payload: unknown): number {
+  if (payload instanceof DealtSleeps) return payload.next();
   const { sleep } = payload as { sleep?: unknown };
   if (typeof sleep !== 'number') throw new Error('only tasks that sleep can be simulated');
   return sleep;

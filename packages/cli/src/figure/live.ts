@@ -103,6 +103,7 @@ function sameAs({ run }: PolicyRun, { shape }: Replayed): RunSettings & { readon
   return {
     workers: shape.workers,
     schedulers: shape.schedulers,
+    durations: 'task',
     cutoff: String(cutoff),
     shortPartition: shortPartition === null ? 'none' : String(shortPartition),
   };

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Address, type Environment, GoshawkError, type Millis } from '@goshawk/core';
+import { DealtSleeps } from '@goshawk/simulator';
 
 /** What machines ask of their environment, and do not do to it. */
 const QUESTIONS: ReadonlySet<string | symbol> = new Set(['random', 'nameOf', 'counted']);
@@ -55,6 +56,7 @@ function written(value: unknown): string {
   if (Array.isArray(value) || ArrayBuffer.isView(value)) {
     return `[${Array.from(value as unknown as ArrayLike<unknown>, written)}]`;
   }
+  if (value instanceof DealtSleeps) return `${value.dealt} dealt`;
   if (isJob(value)) return written([value.id, value.state, value.startedAt, value.runMs]);
   if (Object.getPrototypeOf(value) !== Object.prototype) {
     throw new GoshawkError('internal', `an effect holds a ${value.constructor.name}, which cannot be hashed`);

@@ -62,6 +62,13 @@ export const SIMULATE_OPTIONS = {
     default: 'oracle',
     describe: `how it is found out which job is long: ${ESTIMATOR_FORMS}`,
   },
+  durations: {
+    type: 'text',
+    choices: ['start', 'task'],
+    default: 'start',
+    describe:
+      "which task takes which of its job's durations: dealt as tasks start, as the papers' simulators do; or each its own, as in a replay",
+  },
   seed: { type: 'count', default: 1, describe: 'of all random numbers' },
   seeds: {
     type: 'count',

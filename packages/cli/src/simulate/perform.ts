@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { GoshawkError, type Millis, RELIABLE_TIMINGS } from '@goshawk/core';
 import { finishRun, type JobResult, RunTally } from '@goshawk/report';
-import { type SimulatedEnd, type SimulatedJob, Simulation } from '@goshawk/simulator';
+import { dealtByStart, type SimulatedEnd, type SimulatedJob, Simulation } from '@goshawk/simulator';
 import { type Jobs, jobSpecOf, meanOf } from '@goshawk/traces';
 import { submissionEstimates } from '../replay/estimates.js';
 import { EffectsHash } from './effects-hash.js';
@@ -104,9 +104,10 @@ function noteJobTime({ runtimeSeconds, isLong }: JobTimes, index: number, result
 async function* arrivals(request: RunRequest, jobs: Jobs): AsyncIterable<Arrival> {
   const told = submissionEstimates(request.estimator, request.seed);
   for await (const job of jobs) {
+    const spec = jobSpecOf(job, told(job));
     yield {
       submitMs: (job.submitSeconds - request.firstSubmitSeconds) * request.arrivalFactor * 1_000,
-      spec: jobSpecOf(job, told(job)),
+      spec: request.durations === 'start' ? dealtByStart(spec) : spec,
       tasks: job.durationsSeconds.length,
       meanMs: meanOf(job.durationsSeconds) * 1_000,
     };

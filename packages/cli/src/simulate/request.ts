@@ -14,6 +14,8 @@ export interface RunRequest {
   readonly seed: number;
   readonly network: NetworkModel;
   readonly estimator: string;
+  /** Whether a duration of the workload belongs to its task, or to whichever task of the batch starts next. */
+  readonly durations: 'start' | 'task';
   /** The workload's time begins here. */
   readonly firstSubmitSeconds: number;
   /** Times between submissions are multiplied by this. */

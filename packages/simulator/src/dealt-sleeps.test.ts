@@ -1,0 +1,43 @@
+import { DEFAULT_POLICY, type JobSpec, NO_RESOURCES, PRESETS, RELIABLE_TIMINGS } from '@goshawk/core';
+import { expect, test } from 'vitest';
+import { dealtByStart } from './dealt-sleeps.js';
+import { Simulation } from './simulation.js';
+
+function jobOf(sleepsMs: readonly number[], estimateMs: number): JobSpec {
+  const stage = { name: 'tasks', after: [], tasks: { sleepsMs }, demand: NO_RESOURCES };
+  const nothingElse = { user: undefined, timeoutMs: undefined, maxRunning: undefined, deadlineMs: undefined };
+  return { name: 'job', stages: [stage], estimateMs, retries: 0, weight: 1, ...nothingElse };
+}
+
+/** Two jobs of two tasks on two workers, placed by central: of the second, the second task starts first. */
+async function runsOfSecondJob(as: (spec: JobSpec) => JobSpec): Promise<number[]> {
+  const simulation = new Simulation({
+    workers: 2,
+    slots: 1,
+    capacity: NO_RESOURCES,
+    schedulers: 1,
+    settings: {
+      policy: { ...DEFAULT_POLICY, policy: 'central', preset: { ...PRESETS.central }, cutoffMs: 1 },
+      timings: RELIABLE_TIMINGS,
+    },
+    seed: 1,
+  });
+  const jobs = [
+    { submitMs: 0, spec: as(jobOf([5_000, 1_000], 3_000)) },
+    { submitMs: 10, spec: as(jobOf([100, 200], 150)) },
+  ];
+  for await (const ended of simulation.run(jobs)) {
+    for (const { index, runsMs } of ended) if (index === 1) return [...runsMs];
+  }
+  throw new Error('the second job did not end');
+}
+
+test('a duration belongs to its task, unless it is dealt to whichever task starts next', async () => {
+  expect(await runsOfSecondJob((spec) => spec)).toEqual([100, 200]);
+  expect(await runsOfSecondJob(dealtByStart)).toEqual([200, 100]);
+});
+
+test('other tasks than sleeping ones stay as they are', () => {
+  const spec = { ...jobOf([], 1), stages: [{ ...jobOf([], 1).stages[0]!, tasks: { each: [{ sleep: 1 }] } }] };
+  expect(dealtByStart(spec)).toEqual(spec);
+});

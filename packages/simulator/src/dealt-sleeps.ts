@@ -1,0 +1,39 @@
+import { invariant, type JobSpec, type Millis, type Payload } from '@goshawk/core';
+
+/**
+ * The durations of a batch as the payload that all its tasks share: each task, when it starts, is dealt the next.
+ *
+ * A trace knows how long the tasks of a job ran, and not which of several that are alike will. The simulators of
+ * Sparrow, Hawk and Eagle therefore give a job's next duration to whichever of its tasks starts next. Where tasks
+ * are bound late that is their order anyway; what central places on workers starts in another.
+ */
+export class DealtSleeps {
+  readonly #sleepsMs: ArrayLike<number>;
+  #dealt = 0;
+
+  constructor(sleepsMs: ArrayLike<number>) {
+    this.#sleepsMs = sleepsMs;
+  }
+
+  /** How many have been dealt. */
+  get dealt(): number {
+    return this.#dealt;
+  }
+
+  next(): Millis {
+    const sleepMs = this.#sleepsMs[this.#dealt++];
+    invariant(sleepMs !== undefined, 'more tasks of a batch started than it has');
+    return sleepMs;
+  }
+}
+
+/** The same job, whose tasks take the durations of their batch in the order in which they start. Runs once. */
+export function dealtByStart(spec: JobSpec): JobSpec {
+  const stages = spec.stages.map((stage) => {
+    const { tasks } = stage;
+    if (!('sleepsMs' in tasks)) return stage;
+    const run = new DealtSleeps(tasks.sleepsMs) as unknown as Payload;
+    return { ...stage, tasks: { count: tasks.sleepsMs.length, run } };
+  });
+  return { ...spec, stages };
+}
