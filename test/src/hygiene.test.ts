@@ -18,12 +18,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   scheduler: ['core', 'predictor'],
   central: ['core'],
   simulator: ['core', 'predictor', 'worker', 'scheduler', 'central'],
-  runtime: ['core', 'predictor', 'worker', 'scheduler', 'central'],
+  journal: ['core'],
+  runtime: ['core', 'predictor', 'worker', 'scheduler', 'central', 'journal'],
   traces: ['core'],
   report: ['core'],
   figures: ['core', 'report'],
   client: ['core', 'runtime'],
-  cli: ['core', 'predictor', 'runtime', 'traces', 'report', 'figures', 'client', 'simulator'],
+  cli: ['core', 'journal', 'predictor', 'runtime', 'traces', 'report', 'figures', 'client', 'simulator'],
 };
 
 /** Deterministic: a function of their inputs. */
@@ -47,6 +48,7 @@ const ENTRIES = new Set([
   'packages/runtime/src/executors/spawner.ts',
   'packages/runtime/src/executors/module-thread.ts',
   'packages/runtime/src/mailbox/peer.fixture.ts',
+  'packages/journal/src/folder-claim.fixture.ts',
   'packages/cli/src/main.ts',
   'packages/cli/src/simulate/thread.ts',
 ]);

@@ -9,6 +9,7 @@ export * from './indexed-heap.js';
 export { parseBytes } from './job/bytes.js';
 export { countTasks, describeIssue, parseJobSpec } from './job/parse.js';
 export * from './job/payload.js';
+export * from './job/record.js';
 export type { JobInput, JobSpec, StageSpec, TaskList } from './job/spec.js';
 export * from './job/view.js';
 export * from './limits.js';

@@ -1,0 +1,55 @@
+import type { JobNumber, Millis, TaskIndex } from '../ids.js';
+import type { Outcome } from '../messages/table.js';
+import type { JobClass, Route } from '../policy/presets.js';
+import type { JobSpec } from './spec.js';
+import type { JobState } from './view.js';
+
+/**
+ * What an owner writes down of its jobs, in the order in which it happened: enough to own them again after a
+ * restart. Whatever else an owner knows (probes, placements, what runs) can be found out again or done again.
+ *
+ * `at` is wall clock, ms since 1970: the machine's own clock begins anew with each process.
+ */
+export type JobRecord =
+  | {
+      readonly kind: 'accepted';
+      readonly job: JobNumber;
+      readonly at: Millis;
+      /** Of the submission. */
+      readonly key: string | undefined;
+      readonly spec: JobSpec;
+      readonly class: JobClass;
+      readonly classifiedBy: string;
+      readonly route: Route;
+    }
+  | {
+      /** What the job is taken for was decided, or decided anew. */
+      readonly kind: 'classified';
+      readonly job: JobNumber;
+      readonly at: Millis;
+      readonly class: JobClass;
+      readonly classifiedBy: string;
+      readonly route: Route;
+    }
+  | {
+      /** A run of a task is over. One that is not written down has never been heard of. */
+      readonly kind: 'attempt';
+      readonly job: JobNumber;
+      readonly at: Millis;
+      readonly task: TaskIndex;
+      readonly attempt: number;
+      readonly outcome: Outcome;
+      /** Name of the worker. */
+      readonly worker: string;
+      readonly runMs: Millis;
+    }
+  | { readonly kind: 'cancelled'; readonly job: JobNumber; readonly at: Millis }
+  | { readonly kind: 'ended'; readonly job: JobNumber; readonly at: Millis; readonly state: JobState }
+  | {
+      /** The job is no longer kept: nothing of it is. */
+      readonly kind: 'forgotten';
+      readonly job: JobNumber;
+      readonly at: Millis;
+    };
+
+export type JobRecordOf<K extends JobRecord['kind']> = Extract<JobRecord, { kind: K }>;

@@ -1,0 +1,60 @@
+import type { JobRecord, Millis } from '@goshawk/core';
+
+/** Whether a journal takes what it is given. */
+export type JournalState =
+  | { readonly kind: 'open' }
+  /** There is too little room for new jobs; those that it has are written on, from the reserve. */
+  | { readonly kind: 'full'; readonly message: string }
+  /** A write or a sync has failed, and nothing that was not recorded before will ever be. */
+  | { readonly kind: 'failed'; readonly message: string };
+
+export interface JournalListener {
+  /** The first `count` records that were appended since the journal was opened are on the disk. */
+  recorded(count: number): void;
+  stateChanged(state: JournalState): void;
+}
+
+/** Sizes in bytes, durations in ms; counts are of this process. */
+export interface JournalMetrics {
+  readonly state: JournalState['kind'];
+  /** Of the file, and of what is in use of it. */
+  readonly fileBytes: number;
+  readonly usedBytes: number;
+  /** Of the disk; undefined where it is not watched. */
+  readonly freeBytes: number | undefined;
+  readonly recordsAppended: number;
+  readonly recordsWritten: number;
+  readonly commits: number;
+  readonly lastCommitMs: Millis;
+  readonly longestCommitMs: Millis;
+}
+
+/**
+ * What one scheduler writes down of its jobs. Records are appended in the order in which things happened and
+ * become durable in that order, in groups: everything that was appended while one commit was on its way to the
+ * disk goes with the next.
+ */
+export interface Journal {
+  /** Prefix of the ids of all jobs in it; drawn when it was made. */
+  readonly tag: string;
+  /** The addresses, by name, of those who had this journal before, the latest last. */
+  readonly formers: readonly string[];
+  /** The highest number of a job that was ever written down; 0 when none was. */
+  readonly lastJob: number;
+  /**
+   * What was there when it was opened: job after job, each from its acceptance on. To be read once, before
+   * anything is appended.
+   *
+   * @throws JournalError `journal-damaged`
+   */
+  records(): Iterable<JobRecord>;
+  /** Writes down who has the journal from now on, and returns when that is on the disk. */
+  begin(self: string): Promise<void>;
+  /** To be called once, before anything is appended. */
+  listen(listener: JournalListener): void;
+  append(record: JobRecord): void;
+  readonly state: JournalState;
+  metrics(): JournalMetrics;
+  /** Commits what was appended, and lets others have the journal. */
+  close(): Promise<void>;
+}

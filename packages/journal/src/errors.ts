@@ -1,0 +1,21 @@
+import { InputError } from '@goshawk/core';
+
+export type JournalErrorCode =
+  /** Another process has it. */
+  | 'journal-in-use'
+  /** A newer version of Goshawk has written it. */
+  | 'journal-newer'
+  /** It cannot be read. */
+  | 'journal-damaged'
+  | 'no-journal'
+  /** The folder cannot be used. */
+  | 'journal-folder';
+
+/** A journal cannot be opened or read: to be told to whoever started the process. */
+export class JournalError extends InputError {
+  override name = 'JournalError';
+
+  constructor(code: JournalErrorCode, message: string, hint = '', options?: ErrorOptions) {
+    super(code, message, hint, options);
+  }
+}

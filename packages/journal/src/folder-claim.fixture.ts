@@ -1,0 +1,10 @@
+import { claimFolder } from './folder-claim.js';
+
+// A process that claims a folder, says how that went, and keeps it until it is ended.
+try {
+  await claimFolder(process.argv[2]!);
+  process.stdout.write('claimed\n');
+  setInterval(() => {}, 1_000);
+} catch (error) {
+  process.stdout.write(`${(error as Error).message}\n`);
+}

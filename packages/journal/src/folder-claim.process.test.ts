@@ -1,0 +1,72 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { claimFolder } from './folder-claim.js';
+
+const CANDIDATE = new URL('../dist/folder-claim.fixture.js', import.meta.url).pathname;
+
+let folder: string;
+const children: ChildProcess[] = [];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'goshawk-claim-'));
+});
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function candidate(): Promise<{ said: string; child: ChildProcess }> {
+  const child = spawn(process.execPath, [CANDIDATE, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+  children.push(child);
+  const [said] = (await once(createInterface({ input: child.stdout! }), 'line')) as [string];
+  return { said, child };
+}
+
+async function killed(child: ChildProcess): Promise<void> {
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+}
+
+describe('one folder, one process', () => {
+  test('a second process is refused and told who has it', async () => {
+    const { child } = await candidate();
+    await expect(claimFolder(folder)).rejects.toMatchObject({
+      code: 'journal-in-use',
+      message: expect.stringContaining(`process ${child.pid} on `),
+    });
+  });
+
+  test('a process that is stopped keeps it', async () => {
+    const { child } = await candidate();
+    child.kill('SIGSTOP');
+    await expect(claimFolder(folder)).rejects.toMatchObject({ code: 'journal-in-use' });
+    child.kill('SIGCONT');
+  });
+
+  test('after SIGKILL the next one has it at once, and nothing is left lying about', async () => {
+    await killed((await candidate()).child);
+    const { said, child } = await candidate();
+    expect(said).toBe('claimed');
+    expect(readdirSync(folder)).toHaveLength(1);
+    await killed(child);
+    await (await claimFolder(folder)).release();
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test('of several that come at once after a crash one gets it', async () => {
+    await killed((await candidate()).child);
+    const all = await Promise.all(Array.from({ length: 5 }, candidate));
+    expect(all.map(({ said }) => said).filter((said) => said === 'claimed')).toHaveLength(1);
+  });
+
+  test('a folder with a long path can be claimed, and refused, too', async () => {
+    folder = join(folder, 'x'.repeat(100), 'y'.repeat(100));
+    mkdirSync(folder, { recursive: true });
+    expect((await candidate()).said).toBe('claimed');
+    expect((await candidate()).said).toMatch(/another scheduler has/);
+  });
+});

@@ -1,0 +1,149 @@
+import { randomBytes } from 'node:crypto';
+import { closeSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { connect, createServer, type Server } from 'node:net';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { JournalError } from './errors.js';
+
+/**
+ * One folder, one process. Whoever has a folder listens at a socket in it; the kernel ends that with the process,
+ * however it ends, and everybody who sees the folder can try the socket: also from another container, where process
+ * ids mean nothing, and also while the owner is stopped, since it is the kernel that takes the connection.
+ *
+ * Each candidate first listens under a name of its own and then looks at all others. Of two that come at once each
+ * sees the other, both give way, and they try again after a time that is drawn; two can never both stay.
+ */
+const CLAIM = /^owner-[0-9a-f]{16}\.sock$/;
+const TRIES = 8;
+const PAUSE_MS = 60;
+/** Of the path of a socket, on every system. */
+const PATH_BYTES_MAX = 100;
+/** Until the owner of a folder has said who it is. It may be stopped. */
+const INTRODUCTION_MS = 300;
+
+export interface FolderClaim {
+  /** Others may have the folder. */
+  release(): Promise<void>;
+}
+
+/**
+ * Claims a folder for this process.
+ *
+ * @throws JournalError `journal-in-use` when a living process has it; `journal-folder` when the file system knows no
+ *   sockets
+ */
+export async function claimFolder(folder: string): Promise<FolderClaim> {
+  let owner = '';
+  for (let tries = 0; tries < TRIES; tries++) {
+    if (tries > 0) await pause(PAUSE_MS * (0.5 + Math.random()) * tries);
+    const claim = await listen(folder);
+    const found = await livingOther(folder, claim.name);
+    if (found === undefined) return { release: () => claim.end() };
+    owner = found;
+    await claim.end();
+  }
+  throw new JournalError(
+    'journal-in-use',
+    `another scheduler has the journal in ${folder}${owner === '' ? '' : `: ${owner}`}`,
+    'stop that one, or give this one a folder of its own with --data-folder',
+  );
+}
+
+interface Claim {
+  readonly name: string;
+  end(): Promise<void>;
+}
+
+async function listen(folder: string): Promise<Claim> {
+  const name = `owner-${randomBytes(8).toString('hex')}.sock`;
+  const introduction = `process ${process.pid} on ${hostname()}`;
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.end(introduction);
+  });
+  // Only one that listens bears a name that others look at: it is never taken for the socket of a dead process.
+  const early = `${name}.early`;
+  try {
+    await withShortPath(folder, early, (path) => listening(server, path));
+    renameSync(join(folder, early), join(folder, name));
+  } catch (cause) {
+    server.close();
+    throw new JournalError(
+      'journal-folder',
+      `cannot claim ${folder}: ${(cause as Error).message}`,
+      'it must be on a local file system that can be written and that knows Unix sockets',
+      { cause },
+    );
+  }
+  server.unref();
+  return {
+    name,
+    end: () => {
+      rmSync(join(folder, name), { force: true });
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+function listening(server: Server, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(path, () => {
+      server.off('error', reject);
+      server.on('error', () => {});
+      resolve();
+    });
+  });
+}
+
+/** @returns what another living process says of itself; undefined when there is none */
+async function livingOther(folder: string, own: string): Promise<string | undefined> {
+  for (const name of readdirSync(folder)) {
+    if (name === own || !CLAIM.test(name)) continue;
+    const said = await withShortPath(folder, name, introductionAt);
+    if (said !== undefined) return said;
+    rmSync(join(folder, name), { force: true });
+  }
+  return undefined;
+}
+
+/** @returns undefined when nobody listens there any more */
+function introductionAt(path: string): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
+    let said = '';
+    const socket = connect(path);
+    const patience = setTimeout(() => done(said), INTRODUCTION_MS);
+    const done = (answer: string | undefined): void => {
+      clearTimeout(patience);
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.on('data', (bytes) => {
+      said += bytes.toString();
+    });
+    socket.on('end', () => done(said));
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') return done(undefined);
+      // Its queue of connections is full, or it ended in the middle of a word: somebody is or was there just now.
+      if (error.code === 'EAGAIN' || error.code === 'ECONNRESET' || error.code === 'EPIPE') return done(said);
+      clearTimeout(patience);
+      reject(error);
+    });
+  });
+}
+
+/** Paths of sockets are short everywhere; Linux has a short one for every folder that is open. */
+async function withShortPath<T>(folder: string, name: string, use: (path: string) => Promise<T>): Promise<T> {
+  const path = join(folder, name);
+  if (Buffer.byteLength(path) <= PATH_BYTES_MAX || process.platform !== 'linux') return use(path);
+  const open = openSync(folder, 'r');
+  try {
+    return await use(`/proc/self/fd/${open}/${name}`);
+  } finally {
+    closeSync(open);
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest';
+import type { JournalState } from './contract.js';
+import { type Disk, type Entry, GroupCommit } from './group-commit.js';
+import { accepted } from './records.fixture.js';
+
+/** A disk whose writes end when the test says so. */
+class SlowDisk implements Disk {
+  readonly groups: { readonly group: readonly Entry[]; end(error?: Error): void }[] = [];
+  room = Number.POSITIVE_INFINITY;
+
+  write(group: readonly Entry[]): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.groups.push({ group, end: (error) => (error === undefined ? resolve() : reject(error)) });
+    });
+  }
+
+  hasRoomFor(bytes: number): boolean {
+    return bytes <= this.room;
+  }
+}
+
+function setUp() {
+  const disk = new SlowDisk();
+  const actions: (() => void)[] = [];
+  const commits = new GroupCommit(disk, {
+    soon: (action) => actions.push(action),
+    later: (action) => actions.push(action),
+  });
+  const heard = { counts: [] as number[], states: [] as JournalState[] };
+  commits.listen({
+    recorded: (count) => heard.counts.push(count),
+    stateChanged: (state) => heard.states.push(state),
+  });
+  const turn = async (): Promise<void> => {
+    for (const action of actions.splice(0)) action();
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { disk, commits, heard, turn };
+}
+
+describe('group commit', () => {
+  test('has one group on its way at a time', async () => {
+    const { disk, commits, heard, turn } = setUp();
+    commits.append(accepted(1));
+    await turn();
+    commits.append(accepted(2));
+    commits.append(accepted(3));
+    await turn();
+    expect(disk.groups.map(({ group }) => group.length)).toEqual([1]);
+    disk.groups[0]!.end();
+    await turn();
+    expect(disk.groups.map(({ group }) => group.length)).toEqual([1, 2]);
+    expect(heard.counts).toEqual([1]);
+    disk.groups[1]!.end();
+    await turn();
+    expect(heard.counts).toEqual([1, 3]);
+  });
+
+  test('a sync that fails once is the end: nothing is recorded any more, and nothing written', async () => {
+    const { disk, commits, heard, turn } = setUp();
+    commits.append(accepted(1));
+    await turn();
+    commits.append(accepted(2));
+    disk.groups[0]!.end(new Error('EIO: i/o error, fdatasync'));
+    await turn();
+    commits.append(accepted(3));
+    await turn();
+    expect(disk.groups).toHaveLength(1);
+    expect(heard.counts).toEqual([]);
+    expect(heard.states).toEqual([{ kind: 'failed', message: 'EIO: i/o error, fdatasync' }]);
+    commits.setFull(undefined);
+    expect(commits.state.kind).toBe('failed');
+    await commits.close();
+  });
+
+  test('nothing is written while there is no room, and all of it once there is', async () => {
+    const { disk, commits, heard, turn } = setUp();
+    disk.room = 0;
+    commits.append(accepted(1));
+    await turn();
+    await turn();
+    expect(disk.groups).toHaveLength(0);
+    disk.room = 1e6;
+    await turn();
+    expect(disk.groups).toHaveLength(1);
+    disk.groups[0]!.end();
+    await turn();
+    expect(heard.counts).toEqual([1]);
+  });
+
+  test('whoever closes does not wait for room', async () => {
+    const { disk, commits, heard, turn } = setUp();
+    disk.room = 0;
+    commits.append(accepted(1));
+    await turn();
+    const closed = commits.close();
+    await turn();
+    await closed;
+    expect(heard.counts).toEqual([]);
+  });
+});

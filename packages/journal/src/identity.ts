@@ -1,0 +1,45 @@
+import { JournalError } from './errors.js';
+import { FORMAT } from './record-codec.js';
+
+/** What a journal says of itself. */
+export interface Identity {
+  readonly format: number;
+  readonly tag: string;
+  /** Version of Goshawk that wrote to it last, for people. */
+  readonly version: string;
+  readonly formers: readonly string[];
+  readonly lastJob: number;
+}
+
+/** What an earlier owner started may still run somewhere, but not for so many restarts. */
+const FORMERS_MAX = 8;
+
+export function newIdentity(tag: string, version: string): Identity {
+  return { format: FORMAT, tag, version, formers: [], lastJob: 0 };
+}
+
+export function succeededBy(identity: Identity, self: string, version: string): Identity {
+  const formers = [...identity.formers.filter((former) => former !== self), self].slice(-FORMERS_MAX);
+  return { ...identity, format: FORMAT, version, formers };
+}
+
+/** @throws JournalError `journal-newer`, `journal-damaged` */
+export function checkIdentity(value: unknown, where: string): Identity {
+  const given = value as Partial<Identity> | undefined | null;
+  if (typeof given?.format === 'number' && given.format > FORMAT) {
+    throw new JournalError(
+      'journal-newer',
+      `the journal in ${where} was written by goshawk ${given.version ?? 'of a later version'} in format ${given.format}; this one reads formats up to ${FORMAT}`,
+      'start the version that wrote it, or one after it',
+    );
+  }
+  if (typeof given?.format !== 'number' || typeof given.tag !== 'string') {
+    throw new JournalError(
+      'journal-damaged',
+      `the journal in ${where} does not say what it is`,
+      'put it aside, or give another folder',
+    );
+  }
+  const { format, tag, version = '', formers = [], lastJob = 0 } = given;
+  return { format, tag, version, formers, lastJob };
+}

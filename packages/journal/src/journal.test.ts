@@ -1,0 +1,205 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { JobRecord } from '@goshawk/core';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Journal, JournalState } from './contract.js';
+import { openLmdbJournal } from './lmdb-journal.js';
+import { MemoryDisk, openMemoryJournal } from './memory-journal.js';
+import { accepted, attempt, EVERY_KIND, ended, forgotten } from './records.fixture.js';
+
+/** One place where a journal can be opened again and again. */
+interface Place {
+  open(): Promise<Journal>;
+  /** The disk gets full, or has room again. */
+  setFull(on: boolean): void;
+  remove(): void;
+}
+
+const options = { newTag: () => 'abcde', version: '1.2.3' };
+
+const PLACES: Record<string, () => Place> = {
+  memory: () => {
+    const disk = new MemoryDisk();
+    return {
+      open: async () => openMemoryJournal(disk, options),
+      setFull: (on) => {
+        disk.isFull = on;
+      },
+      remove: () => {},
+    };
+  },
+  lmdb: () => {
+    const folder = mkdtempSync(join(tmpdir(), 'goshawk-journal-'));
+    const room = { fullBelow: 1_000, stopBelow: 100, reserve: 0, everyMs: 5 };
+    let free = 1_000_000;
+    return {
+      open: () => openLmdbJournal({ ...options, folder, room, freeBytes: () => free }),
+      setFull: (on) => {
+        free = on ? 900 : 1_000_000;
+      },
+      remove: () => rmSync(folder, { recursive: true, force: true }),
+    };
+  },
+};
+
+const cleanUp: (() => void | Promise<void>)[] = [];
+afterEach(async () => {
+  for (const action of cleanUp.splice(0).reverse()) await action();
+});
+
+/** Hears what a journal says, and waits for it. */
+class Ear {
+  count = 0;
+  readonly states: JournalState[] = [];
+  readonly calls: number[] = [];
+  #wake: () => void = () => {};
+
+  constructor(journal: Journal) {
+    journal.listen({
+      recorded: (count) => {
+        this.count = count;
+        this.calls.push(count);
+        this.#wake();
+      },
+      stateChanged: (state) => {
+        this.states.push(state);
+        this.#wake();
+      },
+    });
+  }
+
+  async until(met: () => boolean): Promise<void> {
+    while (!met()) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+}
+
+describe.each(Object.keys(PLACES))('a journal in %s', (kind) => {
+  function place(): Place {
+    const made = PLACES[kind]!();
+    cleanUp.push(() => made.remove());
+    return made;
+  }
+
+  async function opened(at: Place): Promise<{ journal: Journal; before: JobRecord[]; ear: Ear }> {
+    const journal = await at.open();
+    cleanUp.push(() => journal.close());
+    return { journal, before: [...journal.records()], ear: new Ear(journal) };
+  }
+
+  async function written(at: Place, records: readonly JobRecord[]): Promise<void> {
+    const { journal } = await opened(at);
+    for (const record of records) journal.append(record);
+    await journal.close();
+  }
+
+  test('a new one is empty, and has a tag that it keeps', async () => {
+    const at = place();
+    const first = await opened(at);
+    expect(first.before).toEqual([]);
+    expect(first.journal.tag).toBe('abcde');
+    expect(first.journal.lastJob).toBe(0);
+    await first.journal.close();
+    expect((await opened(at)).journal.tag).toBe('abcde');
+  });
+
+  test('every kind of record is read again as it was written', async () => {
+    const at = place();
+    await written(at, EVERY_KIND);
+    expect((await opened(at)).before).toEqual(EVERY_KIND);
+  });
+
+  test('records come by job, and within a job in the order in which they were written', async () => {
+    const at = place();
+    await written(at, [accepted(2), accepted(1), attempt(2, 1), attempt(1, 0), attempt(2, 0)]);
+    await written(at, [attempt(1, 1), ended(2)]);
+    const { before, journal } = await opened(at);
+    expect(before).toEqual([
+      accepted(1),
+      attempt(1, 0),
+      attempt(1, 1),
+      accepted(2),
+      attempt(2, 1),
+      attempt(2, 0),
+      ended(2),
+    ]);
+    expect(journal.lastJob).toBe(2);
+  });
+
+  test('what was appended in one turn is one commit, and is counted when it is durable', async () => {
+    const { journal, ear } = await opened(place());
+    for (let job = 1; job <= 100; job++) journal.append(accepted(job));
+    expect(ear.count).toBe(0);
+    await ear.until(() => ear.count === 100);
+    expect(ear.calls).toEqual([100]);
+    expect(journal.metrics()).toMatchObject({ commits: 1, recordsAppended: 100, recordsWritten: 100 });
+  });
+
+  test('what is appended while a commit is on its way goes with the next', async () => {
+    const { journal, ear } = await opened(place());
+    journal.append(accepted(1));
+    await ear.until(() => ear.count === 1);
+    for (let job = 2; job <= 9; job++) journal.append(accepted(job));
+    await ear.until(() => ear.count === 9);
+    expect(ear.calls).toEqual([1, 9]);
+  });
+
+  test('of a job that is forgotten nothing is left, and its number is not given again', async () => {
+    const at = place();
+    await written(at, [accepted(6), accepted(7), attempt(7, 0), ended(7)]);
+    await written(at, [forgotten(7)]);
+    const { before, journal } = await opened(at);
+    expect(before).toEqual([accepted(6)]);
+    expect(journal.lastJob).toBe(7);
+  });
+
+  test('a job may be forgotten in the group in which it was written', async () => {
+    const at = place();
+    await written(at, [accepted(1), ended(1), forgotten(1), accepted(2)]);
+    expect((await opened(at)).before).toEqual([accepted(2)]);
+  });
+
+  test('it knows who had it before, the last of them', async () => {
+    const at = place();
+    for (let i = 1; i <= 10; i++) {
+      const { journal } = await opened(at);
+      await journal.begin(`tcp://127.0.0.1:1!${i}/0`);
+      await journal.close();
+    }
+    const { formers } = (await opened(at)).journal;
+    expect(formers).toEqual([3, 4, 5, 6, 7, 8, 9, 10].map((i) => `tcp://127.0.0.1:1!${i}/0`));
+  });
+
+  test('a second one at the same place is refused, until the first is closed', async () => {
+    const at = place();
+    const { journal } = await opened(at);
+    await expect(at.open()).rejects.toThrow(/another scheduler has/);
+    await journal.close();
+    await expect(opened(at)).resolves.toBeDefined();
+  });
+
+  test('a full disk is said, and what is appended is written all the same', async () => {
+    const at = place();
+    const { journal, ear } = await opened(at);
+    at.setFull(true);
+    journal.append(accepted(1));
+    await ear.until(() => ear.states.length > 0 && ear.count === 1);
+    expect(journal.state).toMatchObject({ kind: 'full', message: expect.stringContaining('full') });
+    at.setFull(false);
+    journal.append(ended(1));
+    await ear.until(() => ear.states.length > 1 && ear.count === 2);
+    expect(ear.states.map((state) => state.kind)).toEqual(['full', 'open']);
+  });
+
+  test('closing writes what was appended', async () => {
+    const at = place();
+    const { journal } = await opened(at);
+    journal.append(accepted(1));
+    await journal.close();
+    expect((await opened(at)).before).toEqual([accepted(1)]);
+  });
+});

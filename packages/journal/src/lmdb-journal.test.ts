@@ -1,0 +1,178 @@
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { open } from 'lmdb';
+import { Packr } from 'msgpackr/index-no-eval';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openLmdbJournal } from './lmdb-journal.js';
+import { OfflineJournal } from './offline.js';
+import { accepted, attempt, EVERY_KIND, ended, forgotten } from './records.fixture.js';
+import { Room } from './room.js';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'goshawk-journal-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const room = { fullBelow: 0, stopBelow: 0, reserve: 0, everyMs: 1_000 };
+
+function openHere() {
+  return openLmdbJournal({ folder, newTag: () => 'abcde', version: '1.2.3', room });
+}
+
+async function written(...records: Parameters<Awaited<ReturnType<typeof openHere>>['append']>[0][]) {
+  const journal = await openHere();
+  const before = [...journal.records()];
+  for (const record of records) journal.append(record);
+  await journal.close();
+  return before;
+}
+
+/** Changes the file behind the journal's back. */
+async function tamper(
+  change: (database: (name: string) => ReturnType<ReturnType<typeof open>['openDB']>) => void,
+) {
+  const root = open({ path: join(folder, 'jobs.mdb'), noSubdir: true, overlappingSync: false, maxDbs: 2 });
+  change((name) => root.openDB(name, { encoding: 'binary' }));
+  await root.close();
+}
+
+describe('versions', () => {
+  test('a journal from a newer version is refused, and says which', async () => {
+    await written(accepted(1));
+    await tamper((database) =>
+      database('identity').putSync('identity', new Packr().pack({ format: 2, tag: 'x', version: '9.0.0' })),
+    );
+    const error = await openHere().catch((thrown: Error) => thrown);
+    expect(error).toMatchObject({
+      code: 'journal-newer',
+      message: `the journal in ${folder} was written by goshawk 9.0.0 in format 2; this one reads formats up to 1`,
+      hint: 'start the version that wrote it, or one after it',
+    });
+  });
+
+  test('a file that is no journal is refused', async () => {
+    writeFileSync(join(folder, 'jobs.mdb'), 'these are not the jobs that you are looking for'.repeat(1_000));
+    await expect(openHere()).rejects.toMatchObject({ code: 'journal-damaged' });
+  });
+});
+
+describe('damage', () => {
+  test('a record that has changed on the disk is found when it is read', async () => {
+    await written(accepted(1), attempt(1, 0));
+    await tamper((database) => {
+      const records = database('records');
+      const [last] = [...records.getKeys({ reverse: true, limit: 1 })];
+      const bytes = Buffer.from(records.get(last!) as Buffer);
+      bytes[bytes.length - 1]! ^= 1;
+      records.putSync(last!, bytes);
+    });
+    const journal = await openHere();
+    expect(() => [...journal.records()]).toThrow(
+      /damaged: a record of job 1 cannot be read: the checksum is wrong/,
+    );
+    await journal.close();
+    const offline = await OfflineJournal.open(folder);
+    expect(offline.verify()).toEqual({
+      records: 1,
+      jobs: 1,
+      damaged: [{ job: 1, place: 1, problem: 'the checksum is wrong' }],
+    });
+    await offline.close();
+  });
+
+  test('records out of place are found', async () => {
+    await written(accepted(1), ended(1), attempt(1, 0), attempt(2, 0));
+    const offline = await OfflineJournal.open(folder);
+    expect(offline.verify().damaged).toEqual([
+      { job: 1, place: 2, problem: '"attempt" follows its end' },
+      { job: 2, place: 0, problem: 'it begins with "attempt"' },
+    ]);
+    await offline.close();
+  });
+});
+
+describe('offline', () => {
+  test('a journal is read while its scheduler has it', async () => {
+    const journal = await openHere();
+    expect([...journal.records()]).toEqual([]);
+    const recorded = new Promise<void>((resolve) => {
+      journal.listen({ recorded: () => resolve(), stateChanged: () => {} });
+    });
+    for (const record of EVERY_KIND) journal.append(record);
+    await recorded;
+    const offline = await OfflineJournal.open(folder);
+    expect([...offline.records(() => {})]).toEqual(EVERY_KIND);
+    expect(offline.summary()).toMatchObject({
+      tag: 'abcde',
+      format: 1,
+      version: '1.2.3',
+      jobs: 1,
+      jobsEnded: 1,
+      records: 5,
+    });
+    await offline.close();
+    await journal.close();
+  });
+
+  test('where there is none, none is made', async () => {
+    await expect(OfflineJournal.open(folder)).rejects.toMatchObject({ code: 'no-journal' });
+    expect(existsSync(join(folder, 'jobs.mdb'))).toBe(false);
+  });
+});
+
+describe('room', () => {
+  test('what forgotten jobs took is given back to the disk when the journal is opened again', async () => {
+    const large = 'x'.repeat(200_000);
+    const jobs = Array.from({ length: 100 }, (_, i) => i + 1);
+    await written(...jobs.flatMap((job) => [accepted(job), attempt(job, 0, large)]));
+    await written(...jobs.slice(1).map((job) => forgotten(job)));
+    const before = statSync(join(folder, 'jobs.mdb')).size;
+    expect(await written()).toEqual([accepted(1), attempt(1, 0, large)]);
+    expect(statSync(join(folder, 'jobs.mdb')).size).toBeLessThan(before / 10);
+  });
+
+  test('the reserve is given back when the disk gets full, and put aside again when there is room', () => {
+    let free = 10_000_000;
+    const said: (string | undefined)[] = [];
+    const limits = { fullBelow: 1_000_000, stopBelow: 1_000, reserve: 50_000, everyMs: 1e6 };
+    const watch = new Room(
+      folder,
+      limits,
+      () => free,
+      (problem) => said.push(problem),
+    );
+    const reserve = join(folder, 'reserve');
+    expect(statSync(reserve).size).toBe(50_000);
+    free = 999_999;
+    watch.look();
+    expect(existsSync(reserve)).toBe(false);
+    // Its room is for what was accepted.
+    free = 1_040_000;
+    watch.look();
+    free = 10_000_000;
+    watch.look();
+    expect(statSync(reserve).size).toBe(50_000);
+    expect(said.map((problem) => problem !== undefined)).toEqual([false, true, true, false]);
+    watch.close();
+  });
+
+  test('nothing is written when lmdb might meet a full disk', () => {
+    let free = 10_000;
+    const limits = { fullBelow: 5_000, stopBelow: 2_000, reserve: 0, everyMs: 1e6 };
+    const watch = new Room(
+      folder,
+      limits,
+      () => free,
+      () => {},
+    );
+    expect(watch.hasRoomFor(100)).toBe(true);
+    free = 2_300;
+    expect(watch.hasRoomFor(1_300)).toBe(false);
+    watch.look();
+    expect(watch.hasRoomFor(50)).toBe(true);
+    expect(watch.hasRoomFor(100)).toBe(false);
+    watch.close();
+  });
+});

@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { BadRecordError, decodeRecord, encodeRecord, FORMAT } from './record-codec.js';
+import { accepted, EVERY_KIND } from './records.fixture.js';
+
+describe('records as bytes', () => {
+  test(`format ${FORMAT} is read, and written, as it was when it was made`, () => {
+    const golden = readFileSync(new URL('./record-format-1.golden.txt', import.meta.url), 'utf8');
+    const lines = golden.trim().split('\n');
+    expect(lines.map((hex) => decodeRecord(Buffer.from(hex, 'hex')))).toEqual(EVERY_KIND);
+    expect(EVERY_KIND.map((record) => encodeRecord(record).toString('hex'))).toEqual(lines);
+  });
+
+  test('a job given as a column of sleeps keeps it', () => {
+    const spec = {
+      ...accepted(1).spec,
+      stages: [{ name: 's', after: [], demand: {}, tasks: { sleepsMs: new Float64Array([1, 2.5]) } }],
+    };
+    const read = decodeRecord(encodeRecord(accepted(1, { spec })));
+    expect(read).toMatchObject({ spec: { stages: [{ tasks: { sleepsMs: [1, 2.5] } }] } });
+  });
+
+  test('a bit that was flipped anywhere is found', () => {
+    const good = encodeRecord(accepted(1));
+    for (let at = 0; at < good.length; at++) {
+      const bad = Buffer.from(good);
+      bad[at]! ^= 1;
+      expect(() => decodeRecord(bad)).toThrow(BadRecordError);
+    }
+  });
+
+  test('what is cut short is found', () => {
+    const good = encodeRecord(accepted(1));
+    for (const length of [0, 3, 4, good.length - 1]) {
+      expect(() => decodeRecord(good.subarray(0, length))).toThrow(BadRecordError);
+    }
+  });
+});

@@ -1,0 +1,107 @@
+import { crc32 } from 'node:zlib';
+import type { JobRecord, JobSpec, StageSpec } from '@goshawk/core';
+import { Packr } from 'msgpackr/index-no-eval';
+
+/**
+ * A record as bytes: four of CRC-32 over the rest, then a MessagePack array of kind, job, time and the kind's own
+ * fields by position. The order of kinds and fields is the format: add at the end, and give what is missing in older
+ * records its value in `decodeRecord`. For any other change raise `FORMAT` and read the older one too.
+ */
+const FIELDS = {
+  accepted: ['key', 'spec', 'class', 'classifiedBy', 'route'],
+  classified: ['class', 'classifiedBy', 'route'],
+  attempt: ['task', 'attempt', 'outcome', 'worker', 'runMs'],
+  cancelled: [],
+  ended: ['state'],
+  forgotten: [],
+} as const satisfies Record<JobRecord['kind'], readonly string[]>;
+
+const KINDS = Object.keys(FIELDS) as JobRecord['kind'][];
+
+/** Of journals that this version writes. It reads this one and all before it. */
+export const FORMAT = 1;
+
+const CRC_BYTES = 4;
+
+const packr = new Packr({
+  useRecords: false,
+  variableMapSize: true,
+  encodeUndefinedAsNil: true,
+  skipValues: [undefined],
+  useToJSON: false,
+  int64AsType: 'number',
+} as ConstructorParameters<typeof Packr>[0]);
+
+/** The bytes are no record: the disk has lost or changed them, or they never were one. */
+export class BadRecordError extends Error {
+  override name = 'BadRecordError';
+}
+
+export function encodeRecord(record: JobRecord): Buffer {
+  const { kind, job, at } = record;
+  const fields = FIELDS[kind] as readonly string[];
+  const values = fields.map((name) => {
+    const value = (record as unknown as Record<string, unknown>)[name];
+    return name === 'spec' ? plainSpec(value as JobSpec) : value;
+  });
+  const packed = packr.pack([KINDS.indexOf(kind), job, at, ...values]);
+  const bytes = Buffer.allocUnsafe(CRC_BYTES + packed.length);
+  bytes.writeUInt32LE(crc32(packed), 0);
+  bytes.set(packed, CRC_BYTES);
+  return bytes;
+}
+
+/** @throws BadRecordError */
+export function decodeRecord(bytes: Buffer): JobRecord {
+  if (bytes.length <= CRC_BYTES) throw new BadRecordError(`${bytes.length} bytes are too few for a record`);
+  const packed = bytes.subarray(CRC_BYTES);
+  if (crc32(packed) !== bytes.readUInt32LE(0)) throw new BadRecordError('the checksum is wrong');
+  const values = unpack(packed);
+  const kind = KINDS[values[0] as number];
+  const [, job, at] = values;
+  if (kind === undefined) throw new BadRecordError(`there is no record of kind ${String(values[0])}`);
+  if (!Number.isSafeInteger(job) || typeof at !== 'number')
+    throw new BadRecordError('it names no job or no time');
+  const record: Record<string, unknown> = { kind, job, at };
+  (FIELDS[kind] as readonly string[]).forEach((name, index) => {
+    const value = values[index + 3] ?? undefined;
+    record[name] = name === 'spec' ? fullSpec(value as JobSpec) : value;
+  });
+  return record as unknown as JobRecord;
+}
+
+function unpack(packed: Buffer): unknown[] {
+  let values: unknown;
+  try {
+    values = packr.unpack(packed);
+  } catch (cause) {
+    throw new BadRecordError((cause as Error).message, { cause });
+  }
+  if (!Array.isArray(values)) throw new BadRecordError('it is no list of fields');
+  return values;
+}
+
+/** MessagePack knows lists, but no columns of numbers. */
+function plainSpec(spec: JobSpec): unknown {
+  const stages = spec.stages.map(({ tasks, ...stage }) => ({
+    ...stage,
+    tasks: 'sleepsMs' in tasks ? { sleepsMs: Array.from(tasks.sleepsMs) } : tasks,
+  }));
+  return { ...spec, stages };
+}
+
+/** What was `undefined` was not written. */
+function fullSpec(spec: JobSpec): JobSpec {
+  const stages: StageSpec[] = spec.stages.map((stage) => ({ ...stage }));
+  return {
+    name: spec.name,
+    user: spec.user,
+    stages,
+    estimateMs: spec.estimateMs,
+    retries: spec.retries,
+    timeoutMs: spec.timeoutMs,
+    maxRunning: spec.maxRunning,
+    deadlineMs: spec.deadlineMs,
+    weight: spec.weight,
+  };
+}

@@ -1,0 +1,83 @@
+import { type JobRecord, type JobRecordOf, type JobSpec, parseJobSpec } from '@goshawk/core';
+
+const AT = 1_800_000_000_000;
+
+export const SPEC: JobSpec = parseJobSpec({
+  name: 'thumbnails',
+  user: 'ada',
+  stages: [
+    {
+      name: 'cut',
+      tasks: [{ exec: ['convert', 'a.png'], stdin: 'x' }, { sleep: 5 }],
+      demand: { memory: '1GiB' },
+    },
+    {
+      name: 'join',
+      after: ['cut'],
+      tasks: { count: 3, run: { module: './join.js', input: { deep: [1, null] } } },
+    },
+  ],
+  estimate: '2s',
+  retries: 2,
+});
+
+export function accepted(
+  job: number,
+  fields: Partial<JobRecordOf<'accepted'>> = {},
+): JobRecordOf<'accepted'> {
+  return {
+    kind: 'accepted',
+    job,
+    at: AT + job,
+    key: `key-${job}`,
+    spec: SPEC,
+    class: 'short',
+    classifiedBy: 'given',
+    route: { by: 'probing', over: 'all' },
+    ...fields,
+  };
+}
+
+export function attempt(job: number, task: number, value?: unknown): JobRecordOf<'attempt'> {
+  return {
+    kind: 'attempt',
+    job,
+    at: AT + job + 100,
+    task,
+    attempt: 1,
+    outcome: {
+      kind: 'completed',
+      value,
+      errorCode: '',
+      errorMessage: '',
+      exitCode: 0,
+      signal: undefined,
+    },
+    worker: 'w1',
+    runMs: 12.5,
+  };
+}
+
+export function ended(job: number): JobRecordOf<'ended'> {
+  return { kind: 'ended', job, at: AT + job + 200, state: 'completed' };
+}
+
+export function forgotten(job: number): JobRecordOf<'forgotten'> {
+  return { kind: 'forgotten', job, at: AT + job + 300 };
+}
+
+/** One of each kind that is stored. */
+export const EVERY_KIND: readonly JobRecord[] = [
+  accepted(1),
+  {
+    kind: 'classified',
+    job: 1,
+    at: AT + 2,
+    class: 'long',
+    classifiedBy: 'pilot',
+    route: { by: 'central', over: 'general' },
+  },
+  attempt(1, 0, { sum: 42, text: 'é' }),
+  { kind: 'cancelled', job: 1, at: AT + 150 },
+  { kind: 'ended', job: 1, at: AT + 201, state: 'cancelled' },
+];
