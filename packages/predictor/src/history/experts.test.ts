@@ -1,0 +1,80 @@
+import { nearestRank } from '@goshawk/core';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { DEFAULT_EXPERTS, GUESSES, Runs } from './experts.js';
+
+const runTimes = fc.array(fc.double({ min: 0, max: 1e7, noNaN: true }), { minLength: 1, maxLength: 150 });
+const [average, median, rolling, recent] = GUESSES.map((_, expert) => expert) as [
+  number,
+  number,
+  number,
+  number,
+];
+
+function runsOf(values: readonly number[], settings = DEFAULT_EXPERTS): Runs {
+  const runs = new Runs(settings);
+  for (const value of values) runs.add(value);
+  return runs;
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+describe('the four experts', () => {
+  test('average of all, median of the newest 50, average of the newest 10', () => {
+    fc.assert(
+      fc.property(runTimes, (values) => {
+        const runs = runsOf(values);
+        expect(runs.guess(average)).toBeCloseTo(mean(values), 3);
+        expect(runs.guess(median)).toBe(nearestRank(Float64Array.from(values.slice(-50)).sort(), 50));
+        expect(runs.guess(recent)).toBeCloseTo(mean(values.slice(-10)), 3);
+      }),
+    );
+  });
+
+  test('rolling: the newest run counts 0.6, the first one as it is', () => {
+    expect(runsOf([100]).guess(rolling)).toBe(100);
+    expect(runsOf([100, 200]).guess(rolling)).toBe(160);
+    expect(runsOf([100, 200, 0]).guess(rolling)).toBe(64);
+  });
+
+  test('are judged by what they said before the run was known, and the first run judges nobody', () => {
+    const runs = runsOf([100, 300, 200]);
+    expect(runs.scored).toBe(2);
+    // Said 100 and then 200 by average; 100 and 100 by median; 100 and 220 by rolling. The runs were 300 and 200.
+    expect(runs.errorOf(average)).toBeCloseTo((200 + 0) / 500, 12);
+    expect(runs.errorOf(median)).toBeCloseTo((200 + 100) / 500, 12);
+    expect(runs.errorOf(rolling)).toBeCloseTo((200 + 20) / 500, 12);
+    expect(runs.logVarianceOf(median)).toBeCloseTo((Math.log(3) ** 2 + Math.log(2) ** 2) / 2, 12);
+  });
+
+  test('runs of no time at all are no error of those who said so', () => {
+    const runs = runsOf([0, 0, 0]);
+    expect(runs.errorOf(average)).toBe(0);
+    expect(runs.logVarianceOf(average)).toBe(0);
+  });
+
+  test('take no more memory after 50,000 runs than after 1,000', () => {
+    const values = Array.from({ length: 50_000 }, (_, i) => (i * 7_919) % 100_003);
+    expect(runsOf(values).bytes).toBe(runsOf(values.slice(0, 1_000)).bytes);
+    expect(runsOf(values).bytes).toBeLessThan(3_500);
+  });
+
+  test('go on where they were saved', () => {
+    fc.assert(
+      fc.property(runTimes, runTimes, (before, after) => {
+        const stayed = runsOf(before);
+        const returned = Runs.load(JSON.parse(JSON.stringify(stayed.save())));
+        for (const value of after) {
+          for (let expert = 0; expert < GUESSES.length; expert++) {
+            expect(returned.guess(expert)).toBe(stayed.guess(expert));
+          }
+          stayed.add(value);
+          returned.add(value);
+        }
+        expect(returned.save()).toEqual(stayed.save());
+      }),
+    );
+  });
+});

@@ -1,0 +1,215 @@
+import type { Millis } from '@goshawk/core';
+import { BINS_MAX, Histogram, type SavedBin } from './histogram.js';
+
+/**
+ * What is known of the runs that share one value of one feature, such as all jobs of one user, and how well four
+ * ways of guessing from it have done (3σPredict §4.1). Its size is bounded, however many runs there were.
+ *
+ * An expert is one way of guessing from the runs of one feature value. It is judged by its normalised mean
+ * absolute error: the sum of |estimate − actual| over the sum of actual.
+ */
+export const GUESSES = ['average', 'median', 'rolling', 'recent'] as const;
+export type Guess = (typeof GUESSES)[number];
+
+export interface ExpertSettings {
+  readonly binsMax: number;
+  /** Weight of the newest run in the rolling guess (3σPredict §4.1: 0.6). */
+  readonly alpha: number;
+  /** Runs that the guess `recent` is the average of. */
+  readonly recent: number;
+  /** Newest runs that stand for all in the median. */
+  readonly medianOf: number;
+}
+
+export const DEFAULT_EXPERTS: ExpertSettings = { binsMax: BINS_MAX, alpha: 0.6, recent: 10, medianOf: 50 };
+
+/** Below it run times say nothing about a job, and logarithms go astray. */
+const LEAST_MS = 1;
+const FIRST_CAPACITY = 2;
+
+/** State of one feature value as it is saved. */
+export interface SavedRuns {
+  readonly bins: readonly SavedBin[];
+  /** Oldest first. */
+  readonly recent: readonly number[];
+  /** Of all runs. */
+  readonly total: Millis;
+  readonly rolling: Millis;
+  readonly scored: number;
+  readonly actual: number;
+  /** By expert. */
+  readonly errors: readonly number[];
+  readonly logErrors: readonly number[];
+}
+
+export class Runs {
+  readonly #settings: ExpertSettings;
+  #histogram: Histogram;
+  /** A ring of the newest runs, and the same sorted; both grow up to `medianOf`. */
+  #ring: Float64Array = new Float64Array(FIRST_CAPACITY);
+  #sorted: Float64Array = new Float64Array(FIRST_CAPACITY);
+  #held = 0;
+  /** Where the next run goes once the ring has its full size. */
+  #next = 0;
+  #total = 0;
+  #rolling = 0;
+  #scored = 0;
+  #actual = 0;
+  /** By expert: Σ|estimate − actual|, and behind them Σ ln²(estimate ÷ actual). */
+  readonly #scores = new Float64Array(2 * GUESSES.length);
+
+  constructor(settings: ExpertSettings = DEFAULT_EXPERTS) {
+    this.#settings = settings;
+    this.#histogram = new Histogram(settings.binsMax);
+  }
+
+  get samples(): number {
+    return this.#histogram.count;
+  }
+
+  /** How many runs the experts were judged by: all but the first. */
+  get scored(): number {
+    return this.#scored;
+  }
+
+  get histogram(): Histogram {
+    return this.#histogram;
+  }
+
+  /** Judges the experts as they stand by a run that ended, and learns from it. */
+  add(actualMs: Millis): void {
+    if (this.samples > 0) this.#judge(actualMs);
+    this.#histogram.add(actualMs);
+    this.#total += actualMs;
+    const { alpha } = this.#settings;
+    this.#rolling = this.samples === 1 ? actualMs : alpha * actualMs + (1 - alpha) * this.#rolling;
+    this.#remember(actualMs);
+  }
+
+  /** What an expert says; NaN before the first run. */
+  guess(expert: number): Millis {
+    switch (expert) {
+      case 0:
+        return this.#total / this.samples;
+      case 1:
+        return this.#held === 0 ? Number.NaN : this.#sorted[Math.ceil(this.#held / 2) - 1]!;
+      case 2:
+        return this.samples === 0 ? Number.NaN : this.#rolling;
+      default:
+        return this.#meanOfNewest();
+    }
+  }
+
+  /** Normalised mean absolute error of an expert; only once one run was judged. */
+  errorOf(expert: number): number {
+    const error = this.#scores[expert]!;
+    return error === 0 ? 0 : error / this.#actual;
+  }
+
+  /**
+   * Variance of an expert's error as a factor: the mean of ln²(estimate ÷ actual). Of logarithms, since run times
+   * err by factors: one job that ran for a day does not outweigh a hundred that were guessed to the second.
+   */
+  logVarianceOf(expert: number): number {
+    return this.#scores[GUESSES.length + expert]! / this.#scored;
+  }
+
+  save(): SavedRuns {
+    return {
+      bins: this.#histogram.save(),
+      recent: this.#newest(this.#held),
+      total: this.#total,
+      rolling: this.#rolling,
+      scored: this.#scored,
+      actual: this.#actual,
+      errors: Array.from(this.#scores.subarray(0, GUESSES.length)),
+      logErrors: Array.from(this.#scores.subarray(GUESSES.length)),
+    };
+  }
+
+  static load(saved: SavedRuns, settings: ExpertSettings = DEFAULT_EXPERTS): Runs {
+    const runs = new Runs(settings);
+    runs.#histogram = Histogram.load(saved.bins, settings.binsMax);
+    runs.#total = saved.total;
+    for (const run of saved.recent) runs.#remember(run);
+    runs.#rolling = saved.rolling;
+    runs.#scored = saved.scored;
+    runs.#actual = saved.actual;
+    runs.#scores.set(saved.errors);
+    runs.#scores.set(saved.logErrors, GUESSES.length);
+    return runs;
+  }
+
+  /** Bytes of the numbers held. */
+  get bytes(): number {
+    return this.#histogram.bytes + 2 * this.#ring.byteLength + this.#scores.byteLength;
+  }
+
+  #judge(actualMs: Millis): void {
+    this.#scored++;
+    this.#actual += actualMs;
+    const log = Math.log(Math.max(actualMs, LEAST_MS));
+    for (let expert = 0; expert < GUESSES.length; expert++) {
+      const guess = this.guess(expert);
+      this.#scores[expert]! += Math.abs(guess - actualMs);
+      this.#scores[GUESSES.length + expert]! += (Math.log(Math.max(guess, LEAST_MS)) - log) ** 2;
+    }
+  }
+
+  #remember(run: Millis): void {
+    const { medianOf } = this.#settings;
+    if (this.#held === medianOf) this.#forgetOldest();
+    else if (this.#held === this.#ring.length) this.#grow(Math.min(2 * this.#held, medianOf));
+    const place = placeIn(this.#sorted, this.#held, run);
+    this.#sorted.copyWithin(place + 1, place, this.#held);
+    this.#sorted[place] = run;
+    this.#ring[this.#next] = run;
+    this.#held++;
+    this.#next = (this.#next + 1) % medianOf;
+  }
+
+  #forgetOldest(): void {
+    // The ring is full, so the oldest run stands where the next one goes.
+    const place = placeIn(this.#sorted, this.#held, this.#ring[this.#next]!);
+    this.#sorted.copyWithin(place, place + 1, this.#held);
+    this.#held--;
+  }
+
+  #grow(capacity: number): void {
+    const ring = new Float64Array(capacity);
+    ring.set(this.#ring);
+    this.#ring = ring;
+    const sorted = new Float64Array(capacity);
+    sorted.set(this.#sorted);
+    this.#sorted = sorted;
+  }
+
+  #meanOfNewest(): Millis {
+    const count = Math.min(this.#settings.recent, this.#held);
+    let total = 0;
+    for (let back = 1; back <= count; back++) total += this.#ring[this.#before(back)]!;
+    return total / count;
+  }
+
+  #newest(count: number): number[] {
+    return Array.from({ length: count }, (_, i) => this.#ring[this.#before(count - i)]!);
+  }
+
+  /** Where in the ring the run stands that was the `back`th before the next. */
+  #before(back: number): number {
+    const { medianOf } = this.#settings;
+    return (this.#next - back + medianOf) % medianOf;
+  }
+}
+
+/** The first place whose value is no less. */
+function placeIn(sorted: Float64Array, length: number, value: number): number {
+  let low = 0;
+  let high = length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (sorted[middle]! < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

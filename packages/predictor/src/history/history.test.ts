@@ -1,0 +1,165 @@
+import { describe, expect, test } from 'vitest';
+import { DEFAULT_FEATURES, type JobTraits } from './features.js';
+import { History } from './history.js';
+
+const HOUR_MS = 3_600_000;
+const job: JobTraits = { name: 'nightly', user: 'ada', tasks: 4, submittedAtMs: 0 };
+
+/** A history of jobs of the same traits, but for some, with their run times. */
+function taught(
+  runs: readonly (readonly [traits: Partial<JobTraits>, ms: number])[],
+  settings?: ConstructorParameters<typeof History>[0],
+): History {
+  const history = new History(settings);
+  for (const [traits, ms] of runs) history.learn({ ...job, ...traits }, ms);
+  return history;
+}
+
+describe('history', () => {
+  test('knows nothing at first, and says so', () => {
+    const prediction = new History({ defaultMs: 5_000 }).predict(job);
+    expect(prediction).toMatchObject({ estimateMs: 5_000, samples: 0, expert: undefined });
+    expect(prediction.distribution()).toEqual([{ from: 5_000, to: 5_000, p: 1 }]);
+  });
+
+  test('after a first run takes it for what it is, though nobody was judged by it', () => {
+    const prediction = taught([[{}, 700]]).predict(job);
+    expect(prediction).toMatchObject({ estimateMs: 700, samples: 1, expert: undefined });
+  });
+
+  test('believes the feature whose values have told run times best', () => {
+    const settings = { features: ['user', 'name'] };
+    const history = taught(
+      [
+        [{ name: 'small' }, 10],
+        [{ name: 'large' }, 1_000],
+        [{ name: 'small' }, 10],
+        [{ name: 'large' }, 1_000],
+      ],
+      settings,
+    );
+    expect(history.predict({ ...job, name: 'large' })).toMatchObject({
+      estimateMs: 1_000,
+      expert: { feature: 'name', guess: 'average' },
+      logVariance: 0,
+    });
+    expect(history.predict({ ...job, name: 'large' }).distribution()).toEqual([
+      { from: 1_000, to: 1_000, p: 1 },
+    ]);
+    // Of this name nothing is known, but of its user.
+    expect(history.predict({ ...job, name: 'new' }).expert?.feature).toBe('user');
+  });
+
+  test('of equally good experts takes the one of more runs, then the earlier feature', () => {
+    const history = taught(
+      [
+        [{ name: 'other' }, 50],
+        [{}, 50],
+        [{}, 50],
+      ],
+      { features: ['name', 'user', 'all'] },
+    );
+    expect(history.predict(job)).toMatchObject({ samples: 3, expert: { feature: 'user', guess: 'average' } });
+  });
+
+  test('a prediction changes nothing, not even what is forgotten', () => {
+    const settings = { features: ['name'], valuesMax: 2 };
+    const history = taught(
+      [
+        [{ name: 'a' }, 1],
+        [{ name: 'b' }, 2],
+      ],
+      settings,
+    );
+    const before = history.save();
+    history.predict({ ...job, name: 'a' });
+    expect(history.save()).toEqual(before);
+    history.learn({ ...job, name: 'c' }, 3);
+    expect(history.predict({ ...job, name: 'a' }).samples).toBe(0);
+    expect(history.predict({ ...job, name: 'b' }).samples).toBe(1);
+  });
+
+  test('memory is bounded: values that no job had for long are forgotten', () => {
+    const history = new History({ features: ['name'], valuesMax: 100 });
+    for (let i = 0; i < 10_000; i++) history.learn({ ...job, name: `job ${i}` }, i);
+    expect(history.valueCount).toBe(100);
+    expect(history.predict({ ...job, name: 'job 9999' }).estimateMs).toBe(9_999);
+    expect(history.predict({ ...job, name: 'job 9899' }).samples).toBe(0);
+  });
+
+  test('a value of endless length makes no feature', () => {
+    const history = new History({ features: ['name'] });
+    history.learn({ ...job, name: 'x'.repeat(2_000) }, 1);
+    expect(history.valueCount).toBe(0);
+  });
+
+  test('goes on where it was saved, also under fewer features and with less room', () => {
+    const history = taught([
+      [{ name: 'a' }, 10],
+      [{ name: 'a' }, 12],
+      [{ name: 'b', user: 'bob' }, 14],
+    ]);
+    const saved = JSON.parse(JSON.stringify(history.save()));
+    expect(History.load(saved).save()).toEqual(history.save());
+    const narrow = History.load(saved, { features: ['name'], valuesMax: 1 });
+    expect(narrow.valueCount).toBe(1);
+    expect(narrow.predict({ ...job, name: 'b' }).estimateMs).toBe(14);
+  });
+
+  test.each([
+    ['nothing', undefined],
+    ['text', 'history'],
+    ['another file', { schema: 'goshawk.run/1' }],
+  ])('refuses %s', (_, saved) => {
+    expect(() => History.load(saved)).toThrow('this is no saved history');
+  });
+
+  test('refuses what a newer version saved, and says which one', () => {
+    expect(() => History.load({ schema: 'goshawk.history/2', values: [] })).toThrow(
+      'saved by a newer version (goshawk.history/2; this one reads goshawk.history/1)',
+    );
+  });
+
+  test.each([
+    ['no list', 'values'],
+    ['a value without runs', [['name\u0000a']]],
+    ['a value that is no number', [['name\u0000a', { bins: [Number.NaN], recent: [1] }]]],
+    ['a bin of too few numbers', [['name\u0000a', { bins: [[1, 2]], recent: [1] }]]],
+  ])('refuses a damaged one: %s', (_, values) => {
+    expect(() => History.load({ schema: 'goshawk.history/1', values })).toThrow('damaged');
+  });
+});
+
+describe('features', () => {
+  test('an attribute that is absent makes none', () => {
+    const history = new History({ features: ['user', 'user+name', 'logical'] });
+    history.learn({ name: 'a', tasks: 1, submittedAtMs: 0 }, 5);
+    expect(history.valueCount).toBe(0);
+  });
+
+  test('hours are those of a day', () => {
+    const history = taught([[{ submittedAtMs: 25 * HOUR_MS }, 5]], { features: ['user+hour'] });
+    expect(history.predict({ ...job, submittedAtMs: 49 * HOUR_MS }).samples).toBe(1);
+    expect(history.predict({ ...job, submittedAtMs: 50 * HOUR_MS }).samples).toBe(0);
+  });
+
+  test('demands are the same in any order', () => {
+    const history = taught([[{ demand: { cpu: 1, memory: 2 } }, 5]], { features: ['resources'] });
+    expect(history.predict({ ...job, demand: { memory: 2, cpu: 1 } }).samples).toBe(1);
+    expect(history.predict({ ...job, demand: { memory: 3, cpu: 1 } }).samples).toBe(0);
+  });
+
+  test('values of different features are never taken for one another', () => {
+    const history = taught([[{ name: 'ada' }, 5]], { features: ['name'] });
+    const other = new History({ features: ['user'] });
+    other.learn(job, 7);
+    expect(history.predict({ ...job, name: 'x', user: 'ada' }).samples).toBe(0);
+    expect(DEFAULT_FEATURES).toContain('user+name');
+  });
+
+  test('what there is not is named, with what there is', () => {
+    expect(() => new History({ features: ['user+moon'] })).toThrow(
+      'no attribute "moon" for the feature "user+moon"',
+    );
+  });
+});

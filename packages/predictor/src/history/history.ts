@@ -1,0 +1,172 @@
+import type { Millis } from '@goshawk/core';
+import { DEFAULT_EXPERTS, type ExpertSettings, GUESSES, type Guess, Runs } from './experts.js';
+import { DEFAULT_FEATURES, type JobTraits, type KeyOf, parseFeature } from './features.js';
+import type { Segment } from './histogram.js';
+import { RecencyMap } from './recency-map.js';
+import { readSavedHistory, type SavedHistory, SCHEMA } from './saved.js';
+
+/**
+ * 3σPredict (§4.1): a job will run as long as jobs like it have run. What "like it" means is learned: for each
+ * value of each feature four experts guess from its past runs, and the one that has erred least so far is believed.
+ */
+export interface HistorySettings extends ExpertSettings {
+  readonly features: readonly string[];
+  /** Feature values that are remembered; the one that no job had for longest is forgotten. */
+  readonly valuesMax: number;
+  /** What is said of a job of which nothing is known. */
+  readonly defaultMs: Millis;
+}
+
+export const DEFAULT_HISTORY: HistorySettings = {
+  ...DEFAULT_EXPERTS,
+  features: DEFAULT_FEATURES,
+  valuesMax: 20_000,
+  defaultMs: 600_000,
+};
+
+export interface HistoryPrediction {
+  /** Mean task run time. */
+  readonly estimateMs: Millis;
+  /** Past runs that it follows from; 0 for a job of which nothing is known. */
+  readonly samples: number;
+  /** Undefined as long as no expert was judged. */
+  readonly expert: { readonly feature: string; readonly guess: Guess } | undefined;
+  /** Mean of ln²(estimate ÷ actual) over what this expert said so far; Infinity where nobody was judged. */
+  readonly logVariance: number;
+  /** The runs of the chosen feature value: what a scheduler that plans by distributions takes. */
+  distribution(): Segment[];
+}
+
+/** A key is made of what people write; one longer than this makes no feature, so that memory stays bounded. */
+const KEY_LENGTH_MAX = 1_024;
+
+interface Choice {
+  readonly runs: Runs;
+  readonly feature: number;
+  readonly expert: number;
+  readonly error: number;
+}
+
+export class History {
+  readonly #settings: HistorySettings;
+  readonly #keys: readonly KeyOf[];
+  readonly #values: RecencyMap<Runs>;
+
+  /** @throws InputError for a feature that there is not */
+  constructor(settings: Partial<HistorySettings> = {}) {
+    this.#settings = { ...DEFAULT_HISTORY, ...settings };
+    this.#keys = this.#settings.features.map(parseFeature);
+    this.#values = new RecencyMap(this.#settings.valuesMax);
+  }
+
+  /** How many feature values are remembered. */
+  get valueCount(): number {
+    return this.#values.size;
+  }
+
+  /** Changes nothing: a job counts when it has ended. */
+  predict(job: JobTraits): HistoryPrediction {
+    let best: Choice | undefined;
+    let most: Runs | undefined;
+    for (let feature = 0; feature < this.#keys.length; feature++) {
+      const runs = this.#runsOf(this.#keys[feature]!(job));
+      if (runs === undefined) continue;
+      if (most === undefined || runs.samples > most.samples) most = runs;
+      if (runs.scored > 0) best = betterOf(best, runs, feature);
+    }
+    if (best !== undefined) return this.#predictionOf(best);
+    return most === undefined ? this.#blind() : unjudged(most);
+  }
+
+  /**
+   * Learns from a job that ended.
+   *
+   * @param actualMs mean run time of its tasks that completed
+   */
+  learn(job: JobTraits, actualMs: Millis): void {
+    for (const keyOf of this.#keys) {
+      const key = keyOf(job);
+      if (key === undefined || key.length > KEY_LENGTH_MAX) continue;
+      let runs = this.#values.use(key);
+      if (runs === undefined) {
+        runs = new Runs(this.#settings);
+        this.#values.add(key, runs);
+      }
+      runs.add(actualMs);
+    }
+  }
+
+  /** Bytes of keys and numbers; the engine's own overhead comes on top. */
+  get bytes(): number {
+    let total = 0;
+    for (const [key, runs] of this.#values) total += 2 * key.length + runs.bytes;
+    return total;
+  }
+
+  /** Plain values, which JSON and MessagePack carry; least recently used first. */
+  save(): SavedHistory {
+    return { schema: SCHEMA, values: Array.from(this.#values, ([key, runs]) => [key, runs.save()]) };
+  }
+
+  /**
+   * What was saved, under the settings of today: values of features that are no longer asked for are left out,
+   * and so are the least recently used beyond `valuesMax`.
+   *
+   * @throws InputError in one line for what is no history, or one of a newer version
+   */
+  static load(saved: unknown, settings: Partial<HistorySettings> = {}): History {
+    const history = new History(settings);
+    const features = new Set(history.#settings.features);
+    for (const [key, runs] of readSavedHistory(saved).values) {
+      if (!features.has(key.split('\u0000', 1)[0]!)) continue;
+      history.#values.add(key, Runs.load(runs, history.#settings));
+    }
+    return history;
+  }
+
+  #runsOf(key: string | undefined): Runs | undefined {
+    return key === undefined ? undefined : this.#values.peek(key);
+  }
+
+  #predictionOf({ runs, feature, expert }: Choice): HistoryPrediction {
+    return {
+      estimateMs: runs.guess(expert),
+      samples: runs.samples,
+      expert: { feature: this.#settings.features[feature]!, guess: GUESSES[expert]! },
+      logVariance: runs.logVarianceOf(expert),
+      distribution: () => runs.histogram.segments(),
+    };
+  }
+
+  #blind(): HistoryPrediction {
+    const { defaultMs } = this.#settings;
+    return {
+      estimateMs: defaultMs,
+      samples: 0,
+      expert: undefined,
+      logVariance: Infinity,
+      distribution: () => [{ from: defaultMs, to: defaultMs, p: 1 }],
+    };
+  }
+}
+
+/** The expert of least error; on ties the one of more runs, then the earlier feature, then the earlier guess. */
+function betterOf(best: Choice | undefined, runs: Runs, feature: number): Choice | undefined {
+  for (let expert = 0; expert < GUESSES.length; expert++) {
+    const error = runs.errorOf(expert);
+    const better =
+      best === undefined || error < best.error || (error === best.error && runs.samples > best.runs.samples);
+    if (better) best = { runs, feature, expert, error };
+  }
+  return best;
+}
+
+function unjudged(runs: Runs): HistoryPrediction {
+  return {
+    estimateMs: runs.guess(0),
+    samples: runs.samples,
+    expert: undefined,
+    logVariance: Infinity,
+    distribution: () => runs.histogram.segments(),
+  };
+}

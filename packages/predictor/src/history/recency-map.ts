@@ -1,0 +1,78 @@
+import { invariant } from '@goshawk/core';
+
+/**
+ * A map of bounded size that lets go of what was not used for longest.
+ *
+ * The usual way, to delete a key from a `Map` and set it again, takes time with keys that nearly every job has: what
+ * was deleted stays in the table's chains until it is rebuilt, and each `set` walks past all of it. Hence a list.
+ */
+interface Entry<V> {
+  readonly key: string;
+  readonly value: V;
+  older: Entry<V> | undefined;
+  newer: Entry<V> | undefined;
+}
+
+export class RecencyMap<V> implements Iterable<readonly [string, V]> {
+  readonly #sizeMax: number;
+  readonly #entries = new Map<string, Entry<V>>();
+  #oldest: Entry<V> | undefined;
+  #newest: Entry<V> | undefined;
+
+  /** @param sizeMax one at least */
+  constructor(sizeMax: number) {
+    invariant(sizeMax >= 1, `a map of ${sizeMax} values holds nothing`);
+    this.#sizeMax = sizeMax;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Does not count as use. */
+  peek(key: string): V | undefined {
+    return this.#entries.get(key)?.value;
+  }
+
+  /** The value, used now; undefined where there is none. */
+  use(key: string): V | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    if (entry !== this.#newest) {
+      this.#unlink(entry);
+      this.#link(entry);
+    }
+    return entry.value;
+  }
+
+  /** A key that is not there, used now. Lets go of the one that was not used for longest when there are too many. */
+  add(key: string, value: V): void {
+    const entry: Entry<V> = { key, value, older: undefined, newer: undefined };
+    this.#entries.set(key, entry);
+    this.#link(entry);
+    if (this.#entries.size <= this.#sizeMax) return;
+    const oldest = this.#oldest!;
+    this.#unlink(oldest);
+    this.#entries.delete(oldest.key);
+  }
+
+  /** What was not used for longest comes first. */
+  *[Symbol.iterator](): Generator<readonly [string, V]> {
+    for (let entry = this.#oldest; entry !== undefined; entry = entry.newer) yield [entry.key, entry.value];
+  }
+
+  #link(entry: Entry<V>): void {
+    entry.older = this.#newest;
+    entry.newer = undefined;
+    if (this.#newest === undefined) this.#oldest = entry;
+    else this.#newest.newer = entry;
+    this.#newest = entry;
+  }
+
+  #unlink({ older, newer }: Entry<V>): void {
+    if (older === undefined) this.#oldest = newer;
+    else older.newer = newer;
+    if (newer === undefined) this.#newest = older;
+    else newer.older = older;
+  }
+}

@@ -1,0 +1,70 @@
+import { InputError } from '@goshawk/core';
+import { GUESSES, type SavedRuns } from './experts.js';
+
+/** A history as it is kept: versioned, so that what an older or a newer program wrote is known for what it is. */
+export const SCHEMA = 'goshawk.history/1';
+
+export interface SavedHistory {
+  readonly schema: typeof SCHEMA;
+  /** Least recently used first. */
+  readonly values: readonly (readonly [key: string, runs: SavedRuns])[];
+}
+
+const NAME = 'goshawk.history/';
+const BIN_NUMBERS = 4;
+const VERSION = Number(SCHEMA.slice(NAME.length));
+
+/**
+ * What was read from a disk, looked at before it is believed.
+ *
+ * @throws InputError in one line for what is no history, is damaged, or comes from a newer version
+ */
+export function readSavedHistory(saved: unknown): SavedHistory {
+  const { schema, values } = (saved ?? {}) as Partial<Record<keyof SavedHistory, unknown>>;
+  if (typeof schema !== 'string' || !schema.startsWith(NAME)) {
+    throw new InputError('bad-history', 'this is no saved history', 'remove the file to begin without one');
+  }
+  const version = Number(schema.slice(NAME.length));
+  if (version > VERSION) {
+    throw new InputError(
+      'newer-history',
+      `the history was saved by a newer version (${schema}; this one reads ${SCHEMA})`,
+      'run the newer version, or move the file away to begin without a history',
+    );
+  }
+  const damaged = !Array.isArray(values) || !values.every(isValue);
+  if (version !== VERSION || damaged) {
+    throw new InputError(
+      'bad-history',
+      'the saved history is damaged',
+      'move the file away to begin without one',
+    );
+  }
+  return { schema: SCHEMA, values };
+}
+
+function isValue(value: unknown): value is [string, SavedRuns] {
+  if (!Array.isArray(value) || value.length !== 2 || typeof value[0] !== 'string') return false;
+  const { bins, recent, total, rolling, scored, actual, errors, logErrors } = (value[1] ??
+    {}) as Partial<SavedRuns>;
+  return (
+    Array.isArray(bins) &&
+    bins.length > 0 &&
+    bins.every(isBin) &&
+    areNumbers(recent) &&
+    recent.length > 0 &&
+    areNumbers([total, rolling, scored, actual]) &&
+    areNumbers(errors, GUESSES.length) &&
+    areNumbers(logErrors, GUESSES.length)
+  );
+}
+
+function isBin(bin: unknown): boolean {
+  return Number.isFinite(bin) || areNumbers(bin, BIN_NUMBERS);
+}
+
+function areNumbers(values: unknown, count?: number): values is number[] {
+  return (
+    Array.isArray(values) && values.every(Number.isFinite) && (count === undefined || values.length === count)
+  );
+}
