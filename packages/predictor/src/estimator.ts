@@ -1,4 +1,4 @@
-import type { Millis } from '@goshawk/core';
+import type { Millis, Resources } from '@goshawk/core';
 
 /**
  * The contract of run-time estimators. One is asked when a job arrives; it answers with an estimate, or with how
@@ -43,6 +43,10 @@ export interface ArrivingJob {
   readonly tasks: number;
   /** Tasks that may start at once: those of stages that wait for no other. Pilots are drawn from them. */
   readonly startable: number;
+  /** What each of its tasks needs, where all need the same. */
+  readonly demand?: Resources | undefined;
+  /** Google's: 0 for what nobody waits for, up to 3 for what serves users. */
+  readonly schedulingClass?: number | undefined;
   /** Wall clock, ms since 1970; in a replay the time of the trace. */
   readonly submittedAt: Millis;
   /** Mean task run time as the submitter believes it. */
@@ -59,13 +63,14 @@ export interface Estimate {
   /** What it rests on, in the words that `job` and `why` show: `given`, `3 pilots`. */
   readonly by: string;
   /** How run times are spread, where that is known. */
-  readonly distribution?: readonly DistributionBin[] | undefined;
+  readonly distribution?: readonly Segment[] | undefined;
 }
 
-/** So much of the weight lies at about this run time. In order of time. */
-export interface DistributionBin {
-  readonly runMs: Millis;
-  readonly weight: number;
+/** Probability `p`, spread evenly from `from` to `to` (ms); an atom where they are equal. In order of time. */
+export interface Segment {
+  readonly from: Millis;
+  readonly to: Millis;
+  readonly p: number;
 }
 
 /** A sample is to be taken: the job is neither short nor long before its pilots tell. */

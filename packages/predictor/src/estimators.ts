@@ -1,6 +1,8 @@
 import { InputError } from '@goshawk/core';
 import type { Estimator } from './estimator.js';
 import { Given } from './given.js';
+import { HistoryEstimator } from './history/history-estimator.js';
+import { Hybrid } from './hybrid/hybrid.js';
 import { Noisy } from './noisy.js';
 import { Oracle } from './oracle.js';
 import { Pilot } from './pilot/pilot.js';
@@ -52,6 +54,18 @@ export const ESTIMATORS = {
     form: 'pilot',
     needsTruth: false,
     make: (_argument, settings) => new Pilot(settings),
+  },
+  history: {
+    title: 'as long as jobs like it have run: of several features, the one that has told best (3Sigma)',
+    form: 'history',
+    needsTruth: false,
+    make: (_argument, settings) => new HistoryEstimator(settings),
+  },
+  hybrid: {
+    title: 'pilots, and history: each counts by how far off it has been; thin jobs by history alone',
+    form: 'hybrid',
+    needsTruth: false,
+    make: (_argument, settings) => new Hybrid(settings),
   },
 } as const satisfies Record<string, EstimatorKind>;
 

@@ -8,6 +8,10 @@ export interface EstimatorSettings {
   readonly pilotQuorum: number;
   /** Jobs of fewer tasks are not sampled. */
   readonly thinLimit: number;
+  /** What makes two jobs alike, for those that learn from past jobs. All of `DEFAULT_FEATURES` unless given. */
+  readonly features?: readonly string[] | undefined;
+  /** Feature values of which history is kept. */
+  readonly featureValuesMax?: number | undefined;
 }
 
 /** SLearn §5.1: 3% of the tasks, all of whose pilots are waited for; jobs of one and two tasks are thin. */

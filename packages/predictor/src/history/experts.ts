@@ -1,5 +1,6 @@
 import type { Millis } from '@goshawk/core';
 import { BINS_MAX, Histogram, type SavedBin } from './histogram.js';
+import { type SavedSpread, Spread } from './spread.js';
 
 /**
  * What is known of the runs that share one value of one feature, such as all jobs of one user, and how well four
@@ -39,6 +40,7 @@ export interface SavedRuns {
   readonly actual: number;
   /** By expert. */
   readonly errors: readonly number[];
+  readonly spread: SavedSpread;
   readonly logErrors: readonly number[];
 }
 
@@ -55,6 +57,7 @@ export class Runs {
   #rolling = 0;
   #scored = 0;
   #actual = 0;
+  #spread = new Spread();
   /** By expert: Σ|estimate − actual|, and behind them Σ ln²(estimate ÷ actual). */
   readonly #scores = new Float64Array(2 * GUESSES.length);
 
@@ -76,14 +79,24 @@ export class Runs {
     return this.#histogram;
   }
 
-  /** Judges the experts as they stand by a run that ended, and learns from it. */
-  add(actualMs: Millis): void {
+  /** How the tasks of one of these jobs differ; undefined where none had two. */
+  get taskSpread(): number | undefined {
+    return this.#spread.typical;
+  }
+
+  /**
+   * Judges the experts as they stand by a run that ended, and learns from it.
+   *
+   * @param taskSpread of its tasks, where there were two at least
+   */
+  add(actualMs: Millis, taskSpread?: number): void {
     if (this.samples > 0) this.#judge(actualMs);
     this.#histogram.add(actualMs);
     this.#total += actualMs;
     const { alpha } = this.#settings;
     this.#rolling = this.samples === 1 ? actualMs : alpha * actualMs + (1 - alpha) * this.#rolling;
     this.#remember(actualMs);
+    if (taskSpread !== undefined) this.#spread.add(taskSpread);
   }
 
   /** What an expert says; NaN before the first run. */
@@ -123,6 +136,7 @@ export class Runs {
       scored: this.#scored,
       actual: this.#actual,
       errors: Array.from(this.#scores.subarray(0, GUESSES.length)),
+      spread: this.#spread.save(),
       logErrors: Array.from(this.#scores.subarray(GUESSES.length)),
     };
   }
@@ -135,6 +149,7 @@ export class Runs {
     runs.#rolling = saved.rolling;
     runs.#scored = saved.scored;
     runs.#actual = saved.actual;
+    runs.#spread = Spread.load(saved.spread);
     runs.#scores.set(saved.errors);
     runs.#scores.set(saved.logErrors, GUESSES.length);
     return runs;

@@ -1,27 +1,15 @@
-import { InputError, type Millis, type Resources } from '@goshawk/core';
+import { InputError, type Resources } from '@goshawk/core';
+import type { ArrivingJob } from '../estimator.js';
 
 /**
  * What makes two jobs alike (3σPredict §4.1): a feature is one attribute of a job, or several together, and
- * history is kept for each value that it takes. No single feature tells all jobs apart, so there are several.
+ * history is kept for each value that it takes. No single feature tells all jobs apart, so there are several. An
+ * attribute that a job does not have makes no feature.
  */
-
-/** What is known of a job before it runs. An attribute that is absent makes no feature. */
-export interface JobTraits {
-  readonly name?: string | undefined;
-  /** A name that stays the same from one run of a recurring job to the next. */
-  readonly logicalName?: string | undefined;
-  readonly user?: string | undefined;
-  readonly tasks: number;
-  /** Google's: 0 for what nobody waits for, up to 3 for what serves users. */
-  readonly schedulingClass?: number | undefined;
-  readonly demand?: Resources | undefined;
-  /** Since an hour that begins a day: since 1970 in UTC live, since its start in a trace. */
-  readonly submittedAtMs: Millis;
-}
 
 const HOUR_MS = 3_600_000;
 
-type Attribute = (job: JobTraits) => string | number | undefined;
+type Attribute = (job: ArrivingJob) => string | number | undefined;
 
 export const ATTRIBUTES = {
   name: (job) => job.name,
@@ -30,7 +18,7 @@ export const ATTRIBUTES = {
   tasks: (job) => job.tasks,
   class: (job) => job.schedulingClass,
   resources: (job) => resourcesOf(job.demand),
-  hour: (job) => Math.floor(job.submittedAtMs / HOUR_MS) % 24,
+  hour: (job) => Math.floor(job.submittedAt / HOUR_MS) % 24,
   all: () => '',
 } as const satisfies Record<string, Attribute>;
 
@@ -42,7 +30,6 @@ export const DEFAULT_FEATURES: readonly string[] = [
   'logical',
   'user',
   'user+name',
-  'user+logical',
   'user+tasks',
   'user+hour',
   'class',
@@ -51,9 +38,13 @@ export const DEFAULT_FEATURES: readonly string[] = [
 ];
 
 /** Of one job, the value of one feature: a key that no other value of any feature has. */
-export type KeyOf = (job: JobTraits) => string | undefined;
+export type KeyOf = (job: ArrivingJob) => string | undefined;
 
-const SEPARATOR = '\u0000';
+/** A key is made of what people write; one longer than this makes no feature, so that memory stays bounded. */
+export const KEY_LENGTH_MAX = 600;
+
+/** Between a feature and the values of its attributes; in names, nobody writes it. */
+export const SEPARATOR = '\u0000';
 
 /** @throws InputError that names the attributes there are */
 export function parseFeature(feature: string): KeyOf {

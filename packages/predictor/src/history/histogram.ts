@@ -1,4 +1,5 @@
 import { invariant } from '@goshawk/core';
+import type { Segment } from '../estimator.js';
 
 /**
  * Run times as a streaming histogram (Ben-Haim and Tom-Tov, "A Streaming Parallel Decision Tree Algorithm",
@@ -10,13 +11,6 @@ import { invariant } from '@goshawk/core';
  * bin, and exact as long as there are no more distinct values than bins.
  */
 export const BINS_MAX = 80;
-
-/** A piece of a distribution: probability `p`, spread evenly from `from` to `to`; an atom where they are equal. */
-export interface Segment {
-  readonly from: number;
-  readonly to: number;
-  readonly p: number;
-}
 
 /** How many values, their sum, the least and the greatest; or, of one value, that value. */
 export type SavedBin = number | readonly [n: number, sum: number, lo: number, hi: number];

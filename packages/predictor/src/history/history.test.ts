@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_FEATURES, type JobTraits } from './features.js';
+import type { ArrivingJob } from '../estimator.js';
+import { DEFAULT_FEATURES } from './features.js';
 import { History } from './history.js';
 
 const HOUR_MS = 3_600_000;
-const job: JobTraits = { name: 'nightly', user: 'ada', tasks: 4, submittedAtMs: 0 };
+const job: ArrivingJob = { name: 'nightly', user: 'ada', tasks: 4, startable: 4, submittedAt: 0 };
 
 /** A history of jobs of the same traits, but for some, with their run times. */
 function taught(
-  runs: readonly (readonly [traits: Partial<JobTraits>, ms: number])[],
+  runs: readonly (readonly [traits: Partial<ArrivingJob>, ms: number])[],
   settings?: ConstructorParameters<typeof History>[0],
 ): History {
   const history = new History(settings);
@@ -111,7 +112,7 @@ describe('history', () => {
     ['text', 'history'],
     ['another file', { schema: 'goshawk.run/1' }],
   ])('refuses %s', (_, saved) => {
-    expect(() => History.load(saved)).toThrow('this is no saved history');
+    expect(() => History.load(saved)).toThrow('this was not saved by the estimator history');
   });
 
   test('refuses what a newer version saved, and says which one', () => {
@@ -133,14 +134,14 @@ describe('history', () => {
 describe('features', () => {
   test('an attribute that is absent makes none', () => {
     const history = new History({ features: ['user', 'user+name', 'logical'] });
-    history.learn({ name: 'a', tasks: 1, submittedAtMs: 0 }, 5);
+    history.learn({ name: 'a', tasks: 1, startable: 1, submittedAt: 0 }, 5);
     expect(history.valueCount).toBe(0);
   });
 
   test('hours are those of a day', () => {
-    const history = taught([[{ submittedAtMs: 25 * HOUR_MS }, 5]], { features: ['user+hour'] });
-    expect(history.predict({ ...job, submittedAtMs: 49 * HOUR_MS }).samples).toBe(1);
-    expect(history.predict({ ...job, submittedAtMs: 50 * HOUR_MS }).samples).toBe(0);
+    const history = taught([[{ submittedAt: 25 * HOUR_MS }, 5]], { features: ['user+hour'] });
+    expect(history.predict({ ...job, submittedAt: 49 * HOUR_MS }).samples).toBe(1);
+    expect(history.predict({ ...job, submittedAt: 50 * HOUR_MS }).samples).toBe(0);
   });
 
   test('demands are the same in any order', () => {

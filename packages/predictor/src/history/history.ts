@@ -1,7 +1,7 @@
 import type { Millis } from '@goshawk/core';
+import type { ArrivingJob, Segment } from '../estimator.js';
 import { DEFAULT_EXPERTS, type ExpertSettings, GUESSES, type Guess, Runs } from './experts.js';
-import { DEFAULT_FEATURES, type JobTraits, type KeyOf, parseFeature } from './features.js';
-import type { Segment } from './histogram.js';
+import { DEFAULT_FEATURES, KEY_LENGTH_MAX, type KeyOf, parseFeature, SEPARATOR } from './features.js';
 import { RecencyMap } from './recency-map.js';
 import { readSavedHistory, type SavedHistory, SCHEMA } from './saved.js';
 
@@ -33,12 +33,14 @@ export interface HistoryPrediction {
   readonly expert: { readonly feature: string; readonly guess: Guess } | undefined;
   /** Mean of ln²(estimate ÷ actual) over what this expert said so far; Infinity where nobody was judged. */
   readonly logVariance: number;
+  /**
+   * How the tasks of one such job differ: a typical ln(1 + v²), v their standard deviation over their mean.
+   * Undefined where no such job had two tasks.
+   */
+  readonly taskSpread: number | undefined;
   /** The runs of the chosen feature value: what a scheduler that plans by distributions takes. */
   distribution(): Segment[];
 }
-
-/** A key is made of what people write; one longer than this makes no feature, so that memory stays bounded. */
-const KEY_LENGTH_MAX = 1_024;
 
 interface Choice {
   readonly runs: Runs;
@@ -65,7 +67,7 @@ export class History {
   }
 
   /** Changes nothing: a job counts when it has ended. */
-  predict(job: JobTraits): HistoryPrediction {
+  predict(job: ArrivingJob): HistoryPrediction {
     let best: Choice | undefined;
     let most: Runs | undefined;
     for (let feature = 0; feature < this.#keys.length; feature++) {
@@ -82,8 +84,9 @@ export class History {
    * Learns from a job that ended.
    *
    * @param actualMs mean run time of its tasks that completed
+   * @param taskSpread how they differed (`spreadOf`), of two tasks at least
    */
-  learn(job: JobTraits, actualMs: Millis): void {
+  learn(job: ArrivingJob, actualMs: Millis, taskSpread?: number): void {
     for (const keyOf of this.#keys) {
       const key = keyOf(job);
       if (key === undefined || key.length > KEY_LENGTH_MAX) continue;
@@ -92,7 +95,7 @@ export class History {
         runs = new Runs(this.#settings);
         this.#values.add(key, runs);
       }
-      runs.add(actualMs);
+      runs.add(actualMs, taskSpread);
     }
   }
 
@@ -118,7 +121,7 @@ export class History {
     const history = new History(settings);
     const features = new Set(history.#settings.features);
     for (const [key, runs] of readSavedHistory(saved).values) {
-      if (!features.has(key.split('\u0000', 1)[0]!)) continue;
+      if (!features.has(key.split(SEPARATOR, 1)[0]!)) continue;
       history.#values.add(key, Runs.load(runs, history.#settings));
     }
     return history;
@@ -134,6 +137,7 @@ export class History {
       samples: runs.samples,
       expert: { feature: this.#settings.features[feature]!, guess: GUESSES[expert]! },
       logVariance: runs.logVarianceOf(expert),
+      taskSpread: runs.taskSpread,
       distribution: () => runs.histogram.segments(),
     };
   }
@@ -144,7 +148,8 @@ export class History {
       estimateMs: defaultMs,
       samples: 0,
       expert: undefined,
-      logVariance: Infinity,
+      logVariance: Number.POSITIVE_INFINITY,
+      taskSpread: undefined,
       distribution: () => [{ from: defaultMs, to: defaultMs, p: 1 }],
     };
   }
@@ -166,7 +171,8 @@ function unjudged(runs: Runs): HistoryPrediction {
     estimateMs: runs.guess(0),
     samples: runs.samples,
     expert: undefined,
-    logVariance: Infinity,
+    logVariance: Number.POSITIVE_INFINITY,
+    taskSpread: runs.taskSpread,
     distribution: () => runs.histogram.segments(),
   };
 }

@@ -1,5 +1,8 @@
 import { InputError } from '@goshawk/core';
+import { notSavedBy } from '../stateless.js';
 import { GUESSES, type SavedRuns } from './experts.js';
+import { KEY_LENGTH_MAX } from './features.js';
+import type { HistorySettings } from './history.js';
 
 /** A history as it is kept: versioned, so that what an older or a newer program wrote is known for what it is. */
 export const SCHEMA = 'goshawk.history/1';
@@ -12,6 +15,7 @@ export interface SavedHistory {
 
 const NAME = 'goshawk.history/';
 const BIN_NUMBERS = 4;
+const SPREAD_NUMBERS = 2;
 const VERSION = Number(SCHEMA.slice(NAME.length));
 
 /**
@@ -21,9 +25,7 @@ const VERSION = Number(SCHEMA.slice(NAME.length));
  */
 export function readSavedHistory(saved: unknown): SavedHistory {
   const { schema, values } = (saved ?? {}) as Partial<Record<keyof SavedHistory, unknown>>;
-  if (typeof schema !== 'string' || !schema.startsWith(NAME)) {
-    throw new InputError('bad-history', 'this is no saved history', 'remove the file to begin without one');
-  }
+  if (typeof schema !== 'string' || !schema.startsWith(NAME)) throw notSavedBy('history');
   const version = Number(schema.slice(NAME.length));
   if (version > VERSION) {
     throw new InputError(
@@ -45,7 +47,7 @@ export function readSavedHistory(saved: unknown): SavedHistory {
 
 function isValue(value: unknown): value is [string, SavedRuns] {
   if (!Array.isArray(value) || value.length !== 2 || typeof value[0] !== 'string') return false;
-  const { bins, recent, total, rolling, scored, actual, errors, logErrors } = (value[1] ??
+  const { bins, recent, total, rolling, scored, actual, errors, logErrors, spread } = (value[1] ??
     {}) as Partial<SavedRuns>;
   return (
     Array.isArray(bins) &&
@@ -55,7 +57,8 @@ function isValue(value: unknown): value is [string, SavedRuns] {
     recent.length > 0 &&
     areNumbers([total, rolling, scored, actual]) &&
     areNumbers(errors, GUESSES.length) &&
-    areNumbers(logErrors, GUESSES.length)
+    areNumbers(logErrors, GUESSES.length) &&
+    areNumbers(spread, SPREAD_NUMBERS)
   );
 }
 
@@ -67,4 +70,27 @@ function areNumbers(values: unknown, count?: number): values is number[] {
   return (
     Array.isArray(values) && values.every(Number.isFinite) && (count === undefined || values.length === count)
   );
+}
+
+/** The longest number in JSON, and a comma. */
+const NUMBER_CHARACTERS = 25;
+/** A character of a key, where it is escaped. */
+const ESCAPED_CHARACTERS = 6;
+/** Names of fields, brackets, quotes; and the brackets of each bin. */
+const VALUE_CHARACTERS = 200;
+const BIN_BRACKETS = 3;
+
+/** What a history of these settings takes as JSON at most. */
+export function savedCharactersMax({
+  valuesMax,
+  binsMax,
+  medianOf,
+}: Pick<HistorySettings, 'valuesMax' | 'binsMax' | 'medianOf'>): number {
+  const numbers = binsMax * BIN_NUMBERS + medianOf + 2 * GUESSES.length + SPREAD_NUMBERS + 4;
+  const value =
+    ESCAPED_CHARACTERS * KEY_LENGTH_MAX +
+    binsMax * BIN_BRACKETS +
+    numbers * NUMBER_CHARACTERS +
+    VALUE_CHARACTERS;
+  return valuesMax * value + VALUE_CHARACTERS;
 }

@@ -1,0 +1,54 @@
+import type { Millis } from '@goshawk/core';
+
+/**
+ * How much the tasks of one job differ, as the variance of the logarithms that a lognormal of their mean and variance
+ * has: ln(1 + v²), v the standard deviation over the mean (SLearn §4.2: the variation across space).
+ *
+ * @param runsMs of a job's tasks
+ * @returns undefined for fewer than two, or tasks of no time at all
+ */
+export function spreadOf(runsMs: ArrayLike<Millis>): number | undefined {
+  const { length } = runsMs;
+  if (length < 2) return undefined;
+  let sum = 0;
+  for (let i = 0; i < length; i++) sum += runsMs[i]!;
+  const mean = sum / length;
+  if (!(mean > 0)) return undefined;
+  let squares = 0;
+  for (let i = 0; i < length; i++) squares += ((runsMs[i]! - mean) / mean) ** 2;
+  return Math.log1p(squares / (length - 1));
+}
+
+/** Tasks that agree to 1% are not told apart from those that agree to less. */
+const LEAST = 1e-4;
+
+export type SavedSpread = readonly [logSum: number, count: number];
+
+/**
+ * The typical spread of a group of jobs: the geometric mean, since in most jobs all tasks take about as long, and the
+ * few in which they do not would speak for all.
+ */
+export class Spread {
+  #logSum = 0;
+  #count = 0;
+
+  add(spread: number): void {
+    this.#logSum += Math.log(Math.max(spread, LEAST));
+    this.#count++;
+  }
+
+  get typical(): number | undefined {
+    return this.#count === 0 ? undefined : Math.exp(this.#logSum / this.#count);
+  }
+
+  save(): SavedSpread {
+    return [this.#logSum, this.#count];
+  }
+
+  static load([logSum, count]: SavedSpread): Spread {
+    const spread = new Spread();
+    spread.#logSum = logSum;
+    spread.#count = count;
+    return spread;
+  }
+}

@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest';
+import type { ArrivingJob, EndedJob, Evidence, Judgement, SamplePlan } from '../estimator.js';
+import { SLEARN_SETTINGS } from '../settings.js';
+import { Hybrid } from './hybrid.js';
+
+const CUTOFF_MS = 10_000;
+const wide: ArrivingJob = { name: 'a', user: 'ada', tasks: 40, startable: 40, submittedAt: 0 };
+const thin: ArrivingJob = { ...wide, tasks: 2, startable: 2 };
+
+function ended(job: ArrivingJob, meanMs: number, judgement: Judgement = { kind: 'unknown' }): EndedJob {
+  const runsMs = Array.from({ length: job.tasks }, (_, i) => meanMs * (i % 2 === 0 ? 0.9 : 1.1));
+  return { job, judgement, completed: true, long: meanMs >= CUTOFF_MS, runtimeMs: 2 * meanMs, runsMs };
+}
+
+function taught(job: ArrivingJob, ...meansMs: number[]): Hybrid {
+  const hybrid = new Hybrid(SLEARN_SETTINGS);
+  for (const meanMs of meansMs) hybrid.learn(ended(job, meanMs));
+  return hybrid;
+}
+
+function pilotsOf(...runsMs: number[]): Evidence {
+  return { pilots: runsMs.length, runsMs, failedRunsMs: [], failed: 0, elapsedMs: [] };
+}
+
+describe('hybrid', () => {
+  test('is pilot sampling as long as there is no history', () => {
+    const hybrid = new Hybrid(SLEARN_SETTINGS);
+    expect(hybrid.judge(thin).kind).toBe('thin');
+    const plan = hybrid.judge(wide) as SamplePlan;
+    expect(plan).toMatchObject({ kind: 'sample', pilots: 1, guess: undefined });
+    expect(hybrid.weigh(wide, plan, pilotsOf(700), CUTOFF_MS)).toMatchObject({ estimate: { meanMs: 700 } });
+  });
+
+  test('knows which thin jobs are long, of which nobody runs pilots', () => {
+    const judgement = taught(thin, 50_000, 50_000).judge(thin);
+    expect(judgement).toMatchObject({ kind: 'estimate', estimate: { meanMs: 50_000 } });
+  });
+
+  test('guesses by history while the pilots run, and lets them correct it', () => {
+    const hybrid = taught(wide, 1_000, 1_000, 1_000);
+    const plan = hybrid.judge(wide) as SamplePlan;
+    expect(plan.guess?.meanMs).toBeCloseTo(1_000, 6);
+    const near = hybrid.weigh(wide, plan, pilotsOf(1_100), CUTOFF_MS);
+    if (near.kind !== 'decided') throw new Error('no decision');
+    expect(near.estimate.by).toBe('1 pilot and history');
+    expect(near.estimate.meanMs).toBeGreaterThan(1_000);
+    expect(near.estimate.meanMs).toBeLessThan(1_100);
+    const far = hybrid.weigh(wide, plan, pilotsOf(60_000), CUTOFF_MS);
+    expect(far.kind === 'decided' && far.estimate.meanMs).toBeGreaterThan(59_000);
+  });
+
+  test('a pilot that runs past the cutoff makes a job long, whatever history says', () => {
+    const hybrid = taught(wide, 1_000, 1_000, 1_000);
+    const plan = hybrid.judge(wide) as SamplePlan;
+    const running = { ...pilotsOf(), pilots: 1, elapsedMs: [12_000] };
+    const verdict = hybrid.weigh(wide, plan, running, CUTOFF_MS);
+    expect(verdict.kind === 'decided' && verdict.estimate.meanMs).toBeGreaterThanOrEqual(12_000);
+    const withOneEnded = { ...pilotsOf(9_000), pilots: 2, elapsedMs: [12_000] };
+    const early = hybrid.weigh(wide, { ...plan, pilots: 2 }, withOneEnded, CUTOFF_MS);
+    expect(early.kind === 'decided' && early.estimate.meanMs).toBeGreaterThanOrEqual(10_500);
+  });
+
+  test('a history of another version is refused, and nothing of it is taken', () => {
+    const hybrid = taught(wide, 1_000, 1_000);
+    const saved = hybrid.save() as { history: object };
+    const newer = { ...saved, history: { ...saved.history, schema: 'goshawk.history/9' } };
+    const before = hybrid.judge(wide);
+    expect(() => hybrid.load(newer)).toThrow('newer version');
+    expect(hybrid.judge(wide)).toEqual(before);
+  });
+});

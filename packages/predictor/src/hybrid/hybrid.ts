@@ -1,0 +1,119 @@
+import type { Millis } from '@goshawk/core';
+import { z } from 'zod';
+import type {
+  ArrivingJob,
+  EndedJob,
+  Estimator,
+  Evidence,
+  Judgement,
+  SamplePlan,
+  Verdict,
+} from '../estimator.js';
+import { DEFAULT_HISTORY, History, type HistorySettings } from '../history/history.js';
+import { estimateOf, historySettings, learnFrom } from '../history/history-estimator.js';
+import { savedCharactersMax } from '../history/saved.js';
+import { Spread, spreadOf } from '../history/spread.js';
+import { Pilot } from '../pilot/pilot.js';
+import type { EstimatorSettings } from '../settings.js';
+import { notSavedBy } from '../stateless.js';
+import { combine, type Prior } from './combine.js';
+
+/** Until a job with two tasks has ended. Half of the jobs of a Google sample differ less. */
+const FIRST_SPREAD = 0.01;
+
+/**
+ * Pilots, with history before and beside them: history is the first guess, and what pilots say is combined with it, each
+ * by how far off it has been. Of a thin job there are no pilots: there history decides.
+ */
+export class Hybrid implements Estimator {
+  readonly name = 'hybrid';
+  readonly savedCharactersMax: number;
+  readonly #settings: Partial<HistorySettings>;
+  readonly #pilot: Pilot;
+  #history: History;
+  /** Of the jobs of which nothing else is known. */
+  #spread = new Spread();
+
+  /** @throws InputError for a feature that there is not */
+  constructor(settings: EstimatorSettings) {
+    this.#settings = historySettings(settings);
+    this.#pilot = new Pilot(settings);
+    this.#history = new History(this.#settings);
+    const ofHistory = savedCharactersMax({ ...DEFAULT_HISTORY, ...this.#settings });
+    this.savedCharactersMax = ofHistory + this.#pilot.savedCharactersMax + OWN_CHARACTERS;
+  }
+
+  judge(job: ArrivingJob): Judgement {
+    const judgement = this.#pilot.judge(job);
+    const prediction = this.#history.predict(job);
+    if (prediction.samples === 0 || (judgement.kind !== 'sample' && judgement.kind !== 'thin'))
+      return judgement;
+    const estimate = estimateOf(prediction);
+    if (judgement.kind === 'thin') return { kind: 'estimate', estimate };
+    const { note: ofPilot } = judgement;
+    if (prediction.expert === undefined) return { ...judgement, guess: estimate, note: { ofPilot } };
+    const prior: Prior = {
+      meanMs: prediction.estimateMs,
+      logVariance: prediction.logVariance,
+      taskSpread: prediction.taskSpread ?? this.#spread.typical ?? FIRST_SPREAD,
+    };
+    return { ...judgement, guess: estimate, note: { ofPilot, prior } };
+  }
+
+  weigh(job: ArrivingJob, plan: SamplePlan, evidence: Evidence, cutoffMs: Millis): Verdict {
+    const { ofPilot, prior } = noteOf(plan);
+    const verdict = this.#pilot.weigh(job, { ...plan, note: ofPilot }, evidence, cutoffMs);
+    const pilots = evidence.runsMs.length;
+    // What is decided while pilots run is decided by how long they have run already, which no history undoes.
+    const isEarly = evidence.elapsedMs.length > 0;
+    if (verdict.kind === 'wait' || prior === undefined || pilots === 0 || isEarly) return verdict;
+    const { estimate } = verdict;
+    const meanMs = combine(estimate.meanMs, pilots, prior);
+    return { kind: 'decided', estimate: { meanMs, by: `${estimate.by} and history` } };
+  }
+
+  learn(ended: EndedJob): void {
+    const { judgement, completed, runsMs } = ended;
+    const ofPilot = judgement.kind === 'sample' ? noteOf(judgement).ofPilot : judgement.note;
+    this.#pilot.learn({ ...ended, judgement: { ...judgement, note: ofPilot } });
+    learnFrom(this.#history, ended);
+    const spread = completed ? spreadOf(runsMs) : undefined;
+    if (spread !== undefined) this.#spread.add(spread);
+  }
+
+  save(): unknown {
+    return {
+      kind: 'hybrid/1',
+      pilot: this.#pilot.save(),
+      history: this.#history.save(),
+      spread: this.#spread.save(),
+    };
+  }
+
+  load(saved: unknown): void {
+    const { success, data } = savedSchema.safeParse(saved);
+    if (!success) throw notSavedBy(this.name);
+    const history = History.load(data.history, this.#settings);
+    this.#pilot.load(data.pilot);
+    this.#history = history;
+    this.#spread = Spread.load(data.spread);
+  }
+}
+
+const OWN_CHARACTERS = 256;
+
+const savedSchema = z.strictObject({
+  kind: z.literal('hybrid/1'),
+  pilot: z.unknown(),
+  history: z.unknown(),
+  spread: z.tuple([z.number(), z.number()]),
+});
+
+interface Note {
+  readonly ofPilot?: unknown;
+  readonly prior?: Prior;
+}
+
+function noteOf({ note }: SamplePlan): Note {
+  return note !== null && typeof note === 'object' ? (note as Note) : { ofPilot: note };
+}
