@@ -1,4 +1,4 @@
-import type { Address, Environment, Millis } from '@goshawk/core';
+import type { Address, Environment, JobRecord, Millis } from '@goshawk/core';
 import type { Job } from './job.js';
 
 export type SchedulerTimer =
@@ -12,6 +12,11 @@ export type SchedulerTimer =
   | 'usage';
 
 export interface SchedulerEnvironment extends Environment<SchedulerTimer> {
+  /**
+   * Writes down what must outlive this process. The door `recorded` says when it is durable. A driver without it keeps
+   * jobs for as long as the process lives, and nothing waits.
+   */
+  record?(record: JobRecord): void;
   /** A job has reached its end; its record is complete and will not change. */
   jobEnded(job: Job): void;
   /** The scheduler drains and holds no job that has not ended. */
@@ -32,8 +37,20 @@ export interface SchedulerConfig {
   readonly wallOffsetMs: Millis;
   /** Jobs kept after their end. */
   readonly endedJobsMax: number;
+  /** For so long. ms; if not said, for as long as there are not too many. */
+  readonly endedJobsKeepMs?: Millis | undefined;
+  /** What an earlier incarnation has left behind. */
+  readonly inheritance?: Inheritance | undefined;
   /** Bytes of task output kept, over all jobs. */
   readonly logBytesMax: number;
+}
+
+/** What is known of an owner's jobs when it starts again. */
+export interface Inheritance {
+  /** By job, each from its acceptance on. */
+  readonly records: Iterable<JobRecord>;
+  /** The highest number that a job ever had. */
+  readonly lastJob: number;
 }
 
 /** Counted since the start. */

@@ -14,7 +14,9 @@ import type { SchedulerConfig, SchedulerCounters, SchedulerEnvironment } from '.
 import { type Job, TaskState } from './job.js';
 import type { JobStore } from './job-store.js';
 import { detail, resultPage, summarise } from './job-views.js';
+import type { Ledger, Refusal } from './ledger.js';
 import type { Members } from './members.js';
+import { isSameJob } from './same-job.js';
 
 /** What the desk asks of the scheduler behind it. */
 interface Office {
@@ -22,6 +24,7 @@ interface Office {
   readonly isReady: boolean;
   readonly isDraining: boolean;
   readonly progressMs: Millis;
+  readonly refusal: Refusal | undefined;
   submit(spec: JobSpec, key: string | undefined, now: Millis): Job;
   cancel(job: Job, now: Millis): void;
   whyImpossible(spec: JobSpec): string | undefined;
@@ -46,6 +49,7 @@ export class ClientDesk {
   readonly #office: Office;
   readonly #jobs: JobStore;
   readonly #members: Members;
+  readonly #ledger: Ledger;
   readonly #env: SchedulerEnvironment;
   readonly #config: SchedulerConfig;
   readonly #watches = new Map<number, Watch[]>();
@@ -56,12 +60,14 @@ export class ClientDesk {
     office: Office,
     jobs: JobStore,
     members: Members,
+    ledger: Ledger,
     env: SchedulerEnvironment,
     config: SchedulerConfig,
   ) {
     this.#office = office;
     this.#jobs = jobs;
     this.#members = members;
+    this.#ledger = ledger;
     this.#env = env;
     this.#config = config;
   }
@@ -158,8 +164,7 @@ export class ClientDesk {
       );
     }
     const known = this.#jobs.byKey(message.key);
-    if (known !== undefined) return this.#accepted(from, message.request, known);
-    if (this.#office.isDraining) return this.#refuseDraining(from, message.request);
+    if (known === undefined && this.#refusesNew(from, message.request)) return;
     let spec: JobSpec;
     try {
       spec = parseJobSpec(message.spec);
@@ -167,6 +172,7 @@ export class ClientDesk {
       if (!(error instanceof InputError)) throw error;
       return this.#refuse(from, message.request, error.code, error.message, error.hint);
     }
+    if (known !== undefined) return this.#known(from, message, known, spec);
     const impossible = this.#office.whyImpossible(spec);
     if (impossible !== undefined) {
       return this.#refuse(
@@ -180,13 +186,25 @@ export class ClientDesk {
     this.#accepted(from, message.request, this.#office.submit(spec, message.key, now));
   }
 
+  /** The key was here before: with the same job it is the same job, with another one a mistake. */
+  #known(from: Address, { request, key }: { request: number; key: string }, job: Job, spec: JobSpec): void {
+    if (isSameJob(job.spec, spec)) return this.#accepted(from, request, job);
+    this.#refuse(
+      from,
+      request,
+      'key-conflict',
+      `the key ${key} was given to another job before, which is ${job.id}`,
+      'give another key for another job',
+    );
+  }
+
   #accepted(from: Address, request: number, job: Job): void {
     this.#answer(from, request, { job: job.id, state: job.state });
   }
 
   #watch(from: Address, message: MessageOf<'watchJob'>, job: Job, now: Millis): void {
     if (job.hasEnded) {
-      return this.#env.send(from, {
+      return this.#ledger.send(from, {
         type: 'event',
         request: message.request,
         value: this.#endOf(job, message.detail, now),
@@ -201,7 +219,7 @@ export class ClientDesk {
       this.#watches.set(job.number, watches);
     }
     const value: JobEvent = { kind: 'progress', job: summarise(job, this.#config.wallOffsetMs) };
-    this.#env.send(from, { type: 'event', request: message.request, value });
+    this.#ledger.send(from, { type: 'event', request: message.request, value });
   }
 
   #unwatch(from: Address, request: number): void {
@@ -238,8 +256,7 @@ export class ClientDesk {
   /** A new job of the tasks that failed or were cancelled, with everything else as it was. */
   #retry(from: Address, message: MessageOf<'retryJob'>, job: Job, now: Millis): void {
     const known = this.#jobs.byKey(message.key);
-    if (known !== undefined) return this.#accepted(from, message.request, known);
-    if (this.#office.isDraining) return this.#refuseDraining(from, message.request);
+    if (known === undefined && this.#refusesNew(from, message.request)) return;
     if (!isFinal(job.state)) {
       return this.#refuse(
         from,
@@ -253,6 +270,7 @@ export class ClientDesk {
     if (spec === undefined) {
       return this.#refuse(from, message.request, 'nothing-failed', `no task of ${job.id} failed`, '');
     }
+    if (known !== undefined) return this.#known(from, message, known, spec);
     this.#accepted(from, message.request, this.#office.submit(spec, message.key, now));
   }
 
@@ -290,19 +308,22 @@ export class ClientDesk {
   }
 
   #tell(watch: Watch, value: JobEvent): void {
-    this.#env.send(watch.client, { type: 'event', request: watch.request, value });
+    this.#ledger.send(watch.client, { type: 'event', request: watch.request, value });
   }
 
   #answer(to: Address, request: number, value: unknown): void {
-    this.#env.send(to, { type: 'answer', request, value });
+    this.#ledger.send(to, { type: 'answer', request, value });
   }
 
-  #refuseDraining(to: Address, request: number): void {
-    this.#refuse(to, request, 'draining', 'this scheduler is shutting down', 'submit to another one');
+  /** @returns whether it has refused */
+  #refusesNew(to: Address, request: number): boolean {
+    const refusal = this.#office.isDraining ? DRAINING : this.#office.refusal;
+    if (refusal !== undefined) this.#refuse(to, request, refusal.code, refusal.message, refusal.hint);
+    return refusal !== undefined;
   }
 
   #refuse(to: Address, request: number, code: string, message: string, hint: string): void {
-    this.#env.send(to, { type: 'refused', request, code, message: clip(message), hint: clip(hint) });
+    this.#ledger.send(to, { type: 'refused', request, code, message: clip(message), hint: clip(hint) });
   }
 }
 
@@ -312,6 +333,12 @@ function clip(line: string): string {
 }
 
 const RETRY = 'try again in a moment';
+
+const DRAINING: Refusal = {
+  code: 'draining',
+  message: 'this scheduler is shutting down',
+  hint: 'submit to another one',
+};
 
 /** The same job with only its tasks that did not complete; undefined when all did. */
 function failedPart(job: Job): JobSpec | undefined {

@@ -1,21 +1,32 @@
+import type { Millis } from '@goshawk/core';
 import type { Job } from './job.js';
 import { TaskLogs } from './task-logs.js';
+
+/** Which jobs are kept after their end. */
+export interface Retention {
+  readonly jobsMax: number;
+  readonly keepMs: Millis;
+  /** Nothing is kept of the job any more. */
+  forgot(job: number, now: Millis): void;
+}
 
 /** The jobs of one owner: those that have not ended, and the last of those that have. */
 export class JobStore {
   readonly logs: TaskLogs;
   readonly #tag: string;
-  readonly #endedMax: number;
+  readonly #retention: Retention;
   readonly #active = new Map<number, Job>();
   /** In the order in which they ended. */
   readonly #ended = new Map<number, Job>();
   readonly #byKey = new Map<string, number>();
   readonly #keys = new Map<number, string>();
-  #next = 1;
+  #next: number;
 
-  constructor(tag: string, endedMax: number, logBytesMax: number) {
+  /** @param lastJob the highest number that must not be given again */
+  constructor(tag: string, lastJob: number, retention: Retention, logBytesMax: number) {
     this.#tag = tag;
-    this.#endedMax = endedMax;
+    this.#next = lastJob + 1;
+    this.#retention = retention;
     this.logs = new TaskLogs(logBytesMax);
   }
 
@@ -25,7 +36,11 @@ export class JobStore {
 
   nextName(): { number: number; id: string } {
     const number = this.#next++;
-    return { number, id: `${this.#tag}-${number}` };
+    return { number, id: this.idOf(number) };
+  }
+
+  idOf(number: number): string {
+    return `${this.#tag}-${number}`;
   }
 
   add(job: Job, key: string | undefined): void {
@@ -33,6 +48,14 @@ export class JobStore {
     if (key === undefined) return;
     this.#byKey.set(key, job.number);
     this.#keys.set(job.number, key);
+  }
+
+  /** A job that was there before this process. */
+  restore(job: Job, key: string | undefined): void {
+    this.add(job, key);
+    if (!job.hasEnded) return;
+    this.#active.delete(job.number);
+    this.#ended.set(job.number, job);
   }
 
   active(): Iterable<Job> {
@@ -61,17 +84,24 @@ export class JobStore {
     return number === undefined ? undefined : this.byNumber(number);
   }
 
-  /** Moves the job to those that have ended; the oldest of them go when there are too many. */
-  ended(job: Job): void {
+  /** Moves the job to those that have ended; of them, those go that are not to be kept any more. */
+  ended(job: Job, now: Millis): void {
     this.#active.delete(job.number);
     this.#ended.set(job.number, job);
-    while (this.#ended.size > this.#endedMax) {
-      const oldest = this.#ended.keys().next().value!;
-      this.#ended.delete(oldest);
-      this.logs.forget(oldest);
-      const key = this.#keys.get(oldest);
+    this.forgetOld(now);
+  }
+
+  /** Forgets the ended jobs that are too many, or too old. */
+  forgetOld(now: Millis): void {
+    const { jobsMax, keepMs } = this.#retention;
+    for (const [number, { endedAt }] of this.#ended) {
+      if (this.#ended.size <= jobsMax && now - endedAt! <= keepMs) return;
+      this.#ended.delete(number);
+      this.logs.forget(number);
+      const key = this.#keys.get(number);
       if (key !== undefined) this.#byKey.delete(key);
-      this.#keys.delete(oldest);
+      this.#keys.delete(number);
+      this.#retention.forgot(number, now);
     }
   }
 }

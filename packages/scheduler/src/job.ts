@@ -276,6 +276,32 @@ export class Job {
     stage.returned.push(task);
   }
 
+  /**
+   * All tasks of the stage have ended: those that wait for it may start, or will never.
+   *
+   * @returns the stages that nothing holds back any more
+   */
+  stageEnded(stage: Stage): Stage[] {
+    const next: Stage[] = [];
+    let completed = true;
+    for (let task = stage.first; task < stage.first + stage.count; task++) {
+      if (this.states[task] !== TaskState.completed) completed = false;
+    }
+    for (const other of this.stages) {
+      if (!other.spec.after.includes(stage.index)) continue;
+      if (completed) {
+        if (--other.blockers === 0 && !this.cancelling) next.push(other);
+      } else if (other.unfinished > 0) {
+        // What comes after a stage that failed cannot run.
+        for (let task = other.first; task < other.first + other.count; task++) {
+          if (!this.isFinal(task)) this.set(task, TaskState.cancelled);
+        }
+        next.push(...this.stageEnded(other));
+      }
+    }
+    return next;
+  }
+
   /** The next waiting task of the stage, in task order, or −1. The caller takes it out of `waiting`. */
   takeWaiting(stage: Stage): number {
     for (;;) {
@@ -371,7 +397,8 @@ export class Job {
   }
 }
 
-const LOST: Outcome = {
+/** An attempt that went with its worker. */
+export const LOST: Outcome = {
   kind: 'lost',
   value: undefined,
   errorCode: 'worker-lost',

@@ -8,6 +8,7 @@ import {
   type MessageOf,
   type Millis,
   NO_RESOURCES,
+  NOBODY,
   type PolicySettings,
   type Resources,
   type Scope,
@@ -27,6 +28,9 @@ export class Members {
    * those that were met before central told of them.
    */
   readonly #unconfirmed = new Map<Address, Millis>();
+  /** Names of workers that an earlier incarnation of the owner knew. */
+  readonly #former: string[] = [];
+  readonly #formerAddresses = new Map<string, Address>();
   /** The last that were lost or have left. */
   readonly #gone = new Set<Address>();
 
@@ -51,7 +55,19 @@ export class Members {
   }
 
   nameOf(address: Address): string | undefined {
+    if (address < NOBODY) return this.#former[NOBODY - 1 - address];
     return this.#members.get(address)?.name;
+  }
+
+  /** Something to remember a worker by of which only the name is known: below `NOBODY`, and nobody's address. */
+  formerly(name: string): Address {
+    let address = this.#formerAddresses.get(name);
+    if (address === undefined) {
+      address = (NOBODY - 1 - this.#former.length) as Address;
+      this.#former.push(name);
+      this.#formerAddresses.set(name, address);
+    }
+    return address;
   }
 
   /**

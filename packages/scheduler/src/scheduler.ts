@@ -13,15 +13,23 @@ import {
 import { whyImpossible } from './admission.js';
 import { Binder } from './binding.js';
 import { classify } from './classify.js';
-import type { SchedulerConfig, SchedulerCounters, SchedulerEnvironment, SchedulerTimer } from './contract.js';
+import type {
+  Inheritance,
+  SchedulerConfig,
+  SchedulerCounters,
+  SchedulerEnvironment,
+  SchedulerTimer,
+} from './contract.js';
 import { ClientDesk } from './desk.js';
 import { Enlistment } from './enlistment.js';
-import { Job, type Stage, TaskState } from './job.js';
+import { Job, LOST, type Stage, TaskState } from './job.js';
 import { JobStore } from './job-store.js';
+import { Ledger, type Refusal, UNRECORDED_JOBS_MAX } from './ledger.js';
 import { Members } from './members.js';
 import { Needer } from './needing.js';
 import { Placer } from './placing.js';
 import { Prober } from './probing.js';
+import { rebuildJobs } from './rebuild.js';
 
 /**
  * The scheduler: owns jobs from submission to result. A batch of short tasks is probed and bound late, one
@@ -47,11 +55,14 @@ export class Scheduler implements Machine<SchedulerTimer> {
   readonly #placer: Placer;
   readonly #needer: Needer;
   readonly #jobs: JobStore;
+  readonly #ledger: Ledger;
   readonly #desk: ClientDesk;
   readonly #enlistment: Enlistment;
   readonly #binder: Binder;
   #sweepArmed = false;
   #draining = false;
+  /** Jobs of an earlier incarnation are here, and nothing was done for them yet. */
+  #hasInherited = false;
 
   constructor(config: SchedulerConfig, env: SchedulerEnvironment) {
     this.#env = env;
@@ -59,7 +70,16 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#prober = new Prober(env, this.#members, this.counters);
     this.#placer = new Placer(env);
     this.#needer = new Needer(env);
-    this.#jobs = new JobStore(config.tag, config.endedJobsMax, config.logBytesMax);
+    this.#ledger = new Ledger(env, config.wallOffsetMs);
+    const { inheritance } = config;
+    const retention = {
+      jobsMax: config.endedJobsMax,
+      keepMs: config.endedJobsKeepMs ?? Number.POSITIVE_INFINITY,
+      forgot: (job: number, now: Millis) => this.#ledger.forgotten(job, now),
+    };
+    const lastJob = inheritance === undefined ? 0 : inheritance.lastJob + UNRECORDED_JOBS_MAX;
+    this.#jobs = new JobStore(config.tag, lastJob, retention, config.logBytesMax);
+    if (inheritance !== undefined) this.#inherit(inheritance, config.wallOffsetMs);
     this.#binder = new Binder({
       env,
       jobs: this.#jobs,
@@ -73,12 +93,15 @@ export class Scheduler implements Machine<SchedulerTimer> {
       central: () => this.#enlistment.central,
       heardCentral: (now) => this.#enlistment.heard(now),
     });
-    this.#desk = new ClientDesk(this, this.#jobs, this.#members, env, config);
+    this.#desk = new ClientDesk(this, this.#jobs, this.#members, this.#ledger, env, config);
   }
 
   // ---- doors
 
   start(now: Millis): void {
+    this.#jobs.forgetOld(now);
+    // Cancelled, and not yet said to have ended.
+    for (const job of [...this.#jobs.active()]) this.#endIfDone(job, now);
     this.#enlistment.enlist(now);
   }
 
@@ -117,6 +140,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     switch (timer) {
       case 'heartbeat':
         this.#workersLost(this.#enlistment.dropMissingWorkers(), now);
+        this.#jobs.forgetOld(now);
         this.#enlistment.beat(this.#jobs.activeCount, () => this.#waitingTasks(), now);
         return this.#doWithoutCentral(now);
       case 'sweep':
@@ -126,6 +150,21 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'usage':
         return this.#enlistment.tellUsage(now);
     }
+  }
+
+  /** The first `count` records of this process are durable. */
+  recorded(count: number): void {
+    this.#ledger.recorded(count);
+  }
+
+  /** The journal has too little room for new jobs, which is said to whoever brings one; undefined: it has room. */
+  journalFull(message: string | undefined): void {
+    this.#ledger.setFull(message);
+  }
+
+  /** The journal takes nothing any more. */
+  journalFailed(): void {
+    this.#ledger.fail();
   }
 
   /**
@@ -149,6 +188,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       acceptedAt: now,
     });
     this.#jobs.add(job, key);
+    this.#ledger.accepted(job, key, now);
     this.counters.jobsAccepted++;
     for (const stage of job.stages) if (stage.blockers === 0) this.#startStage(job, stage, now);
     return job;
@@ -158,6 +198,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   cancel(job: Job, now: Millis): void {
     if (job.hasEnded || job.cancelling) return;
     job.cancelling = true;
+    this.#ledger.cancelled(job, now);
     if (job.route.by !== 'probing' && this.#enlistment.central !== NOBODY) {
       this.#env.send(this.#enlistment.central, { type: 'withdraw', job: job.number });
     }
@@ -253,32 +294,20 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   #finishStage(job: Job, stage: Stage, now: Millis): void {
     if (stage.probesOut > 0) this.#prober.batchIsBound(job, stage, this.policy);
-    let completed = true;
-    for (let task = stage.first; task < stage.first + stage.count; task++) {
-      if (job.states[task] !== TaskState.completed) completed = false;
-    }
-    for (const next of job.stages) {
-      if (!next.spec.after.includes(stage.index)) continue;
-      if (completed) {
-        if (--next.blockers === 0 && !job.cancelling) this.#startStage(job, next, now);
-      } else if (next.unfinished > 0) {
-        // What comes after a stage that failed cannot run.
-        for (let task = next.first; task < next.first + next.count; task++) {
-          if (!job.isFinal(task)) job.set(task, TaskState.cancelled);
-        }
-        this.#finishStage(job, next, now);
-      }
-    }
+    for (const next of job.stageEnded(stage)) this.#startStage(job, next, now);
   }
 
   // ---- ends of attempts
 
   #ended(from: Address, message: MessageOf<'ended'>, now: Millis): void {
-    if (this.#enlistment.timings.retryMs > 0)
-      this.#env.send(from, { type: 'confirm', report: message.report });
     const job = this.#jobs.byNumber(message.job);
     const { task } = message;
-    if (job === undefined || !this.#isCurrent(job, task, message.attempt, from)) {
+    const counts = job !== undefined && this.#isCurrent(job, task, message.attempt, from);
+    if (counts) this.#writeDownEnd(job, task, message.outcome, message.runMs, now);
+    // The worker forgets a report that is confirmed.
+    if (this.#enlistment.timings.retryMs > 0)
+      this.#ledger.send(from, { type: 'confirm', report: message.report });
+    if (!counts) {
       this.counters.staleReports++;
       return;
     }
@@ -342,6 +371,11 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#afterEnd(job, job.stageOf(task), now);
   }
 
+  #writeDownEnd(job: Job, task: number, outcome: Outcome, runMs: Millis, now: Millis): void {
+    if (!this.#ledger.isKept) return;
+    this.#ledger.attemptEnded(job, task, outcome, this.#workerName(job.workerOf(task)), runMs, now);
+  }
+
   #workerName(worker: Address): string {
     return this.#members.nameOf(worker) ?? this.#env.nameOf(worker);
   }
@@ -368,7 +402,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.counters.jobsEnded++;
     for (const stage of job.stages)
       if (stage.probesOut > 0) this.#prober.batchIsBound(job, stage, this.policy);
-    this.#jobs.ended(job);
+    this.#ledger.ended(job, now);
+    this.#jobs.ended(job, now);
     this.#env.jobEnded(job);
     this.#desk.ended(job, now);
     if (this.#draining && this.#jobs.activeCount === 0) this.#env.drained();
@@ -443,8 +478,12 @@ export class Scheduler implements Machine<SchedulerTimer> {
       for (let task = 0; task < job.taskCount && !job.hasEnded; task++) {
         if (!gone.has(job.workerOf(task))) continue;
         const state = job.stateOf(task);
-        if (state === TaskState.running) this.#attemptLost(job, task, now - job.startedAt[task]!, now);
-        else if (state === TaskState.placed) this.#tryAgain(job, task, now);
+        if (state === TaskState.running) {
+          const runMs = now - job.startedAt[task]!;
+          this.#writeDownEnd(job, task, LOST, runMs, now);
+          this.#attemptLost(job, task, runMs, now);
+        }
+        if (state === TaskState.placed) this.#tryAgain(job, task, now);
       }
       for (const stage of job.stages) this.#find(job, stage, now);
     }
@@ -461,6 +500,11 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   #welcomed(from: Address, message: MessageOf<'welcome'>, now: Millis): void {
     if (!this.#enlistment.welcomed(from, message, now)) return;
+    if (this.#hasInherited) {
+      this.#hasInherited = false;
+      for (const job of this.#jobs.active()) for (const stage of job.stages) this.#find(job, stage, now);
+      return;
+    }
     for (const job of this.#jobs.active()) {
       if (job.route.by === 'central') this.#placer.placeAgain(job, from, now);
       else if (job.route.by === 'matching') {
@@ -474,6 +518,21 @@ export class Scheduler implements Machine<SchedulerTimer> {
     let waiting = 0;
     for (const job of this.#jobs.active()) waiting += job.counts.waiting;
     return waiting;
+  }
+
+  // ---- after a restart
+
+  #inherit({ records }: Inheritance, wallOffsetMs: Millis): void {
+    const around = {
+      wallOffsetMs,
+      idOf: (job: number) => this.#jobs.idOf(job),
+      formerly: (worker: string) => this.#members.formerly(worker),
+    };
+    const rebuilt = [...rebuildJobs(records, around)];
+    // Those that ended are kept in the order of their ends.
+    rebuilt.sort((a, b) => (a.job.endedAt ?? 0) - (b.job.endedAt ?? 0));
+    for (const { job, key } of rebuilt) this.#jobs.restore(job, key);
+    this.#hasInherited = this.#jobs.activeCount > 0;
   }
 
   // ---- safety nets
@@ -513,6 +572,11 @@ export class Scheduler implements Machine<SchedulerTimer> {
   #sendCancelTo(worker: Address, job: Job, task: number): void {
     if (worker === NOBODY) return;
     this.#env.send(worker, { type: 'cancelTask', job: job.number, task, attempt: job.attempts[task]! });
+  }
+
+  /** Why no new job can be taken now; undefined when it can. */
+  get refusal(): Refusal | undefined {
+    return this.#ledger.refusal;
   }
 
   /** Why no worker could ever run a stage of this job; undefined when some could. */

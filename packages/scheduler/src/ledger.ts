@@ -1,0 +1,184 @@
+import {
+  type Address,
+  Deque,
+  type JobRecord,
+  type Message,
+  type Millis,
+  type Outcome,
+  type TaskIndex,
+} from '@goshawk/core';
+import type { SchedulerEnvironment } from './contract.js';
+import type { Job } from './job.js';
+
+/**
+ * Jobs whose acceptance is not on the disk yet, at most. After a restart this many numbers are passed over, so that a
+ * job that was accepted and never recorded shares its number with none.
+ */
+export const UNRECORDED_JOBS_MAX = 10_000;
+
+/** Messages held back at most. Each of them is asked for again by whoever misses it. */
+const HELD_MAX = 100_000;
+
+interface Held {
+  /** Goes out when so many records are durable. */
+  readonly after: number;
+  readonly to: Address;
+  readonly message: Message;
+}
+
+/** Why no new job is taken. */
+export interface Refusal {
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string;
+}
+
+/**
+ * The owner's side of its journal: writes down what must outlive this process, and holds back what others must not
+ * hear before it is durable: answers to clients, and confirmations of reports, after which workers forget them.
+ * Scheduling waits for nothing.
+ *
+ * Where jobs are not journaled there is nothing to wait for, and everything goes out at once.
+ */
+export class Ledger {
+  readonly #env: SchedulerEnvironment;
+  readonly #wallOffsetMs: Millis;
+  #written = 0;
+  #durable = 0;
+  /** By `after`, in the order in which they were sent. */
+  readonly #held = new Deque<Held>();
+  /** Of the acceptances that are not durable, the place of each. */
+  readonly #acceptances = new Deque<number>();
+  #refusal: Refusal | undefined;
+  #hasFailed = false;
+
+  constructor(env: SchedulerEnvironment, wallOffsetMs: Millis) {
+    this.#env = env;
+    this.#wallOffsetMs = wallOffsetMs;
+  }
+
+  /** Jobs outlive this process. */
+  get isKept(): boolean {
+    return this.#env.record !== undefined;
+  }
+
+  /** Why a new job cannot be taken now; undefined when it can. */
+  get refusal(): Refusal | undefined {
+    if (this.#refusal !== undefined) return this.#refusal;
+    return this.#acceptances.length >= UNRECORDED_JOBS_MAX ? BEHIND : undefined;
+  }
+
+  /** What waits for the disk. */
+  get heldCount(): number {
+    return this.#held.length;
+  }
+
+  accepted(job: Job, key: string | undefined, now: Millis): void {
+    if (!this.isKept) return;
+    const { spec, class: jobClass, classifiedBy, route } = job;
+    this.#write({
+      kind: 'accepted',
+      job: job.number,
+      at: this.#wall(now),
+      key,
+      spec,
+      class: jobClass,
+      classifiedBy,
+      route,
+    });
+    this.#acceptances.push(this.#written);
+  }
+
+  /** What the job is taken for has changed. */
+  classified(job: Job, now: Millis): void {
+    if (!this.isKept) return;
+    const { class: jobClass, classifiedBy, route } = job;
+    this.#write({
+      kind: 'classified',
+      job: job.number,
+      at: this.#wall(now),
+      class: jobClass,
+      classifiedBy,
+      route,
+    });
+  }
+
+  attemptEnded(
+    job: Job,
+    task: TaskIndex,
+    outcome: Outcome,
+    worker: string,
+    runMs: Millis,
+    now: Millis,
+  ): void {
+    if (!this.isKept) return;
+    const attempt = job.attempts[task]!;
+    this.#write({
+      kind: 'attempt',
+      job: job.number,
+      at: this.#wall(now),
+      task,
+      attempt,
+      outcome,
+      worker,
+      runMs,
+    });
+  }
+
+  cancelled(job: Job, now: Millis): void {
+    if (this.isKept) this.#write({ kind: 'cancelled', job: job.number, at: this.#wall(now) });
+  }
+
+  ended(job: Job, now: Millis): void {
+    if (this.isKept) this.#write({ kind: 'ended', job: job.number, at: this.#wall(now), state: job.state });
+  }
+
+  forgotten(job: number, now: Millis): void {
+    if (this.isKept) this.#write({ kind: 'forgotten', job, at: this.#wall(now) });
+  }
+
+  /** Sends it when everything that was written down so far is durable. Order holds. */
+  send(to: Address, message: Message): void {
+    if (this.#hasFailed) return;
+    if (this.#durable === this.#written) this.#env.send(to, message);
+    else if (this.#held.length < HELD_MAX) this.#held.push({ after: this.#written, to, message });
+  }
+
+  /** The first `count` records are durable. */
+  recorded(count: number): void {
+    if (this.#hasFailed) return;
+    this.#durable = count;
+    while (this.#held.length > 0 && this.#held.at(0)!.after <= count) {
+      const { to, message } = this.#held.shift()!;
+      this.#env.send(to, message);
+    }
+    while (this.#acceptances.length > 0 && this.#acceptances.at(0)! <= count) this.#acceptances.shift();
+  }
+
+  /** There is no room for new jobs, or there is again. */
+  setFull(message: string | undefined): void {
+    if (this.#hasFailed) return;
+    this.#refusal = message === undefined ? undefined : { code: 'journal-full', message, hint: FULL_HINT };
+  }
+
+  /** Nothing will be durable any more: nobody gets an answer, since nobody knows what the disk holds. */
+  fail(): void {
+    this.#hasFailed = true;
+  }
+
+  #wall(now: Millis): Millis {
+    return now + this.#wallOffsetMs;
+  }
+
+  #write(record: JobRecord): void {
+    this.#written++;
+    this.#env.record!(record);
+  }
+}
+
+const FULL_HINT = 'make room on that disk; the jobs that were accepted go on meanwhile';
+const BEHIND: Refusal = {
+  code: 'not-ready',
+  message: 'this scheduler waits for its disk',
+  hint: 'try again in a moment',
+};

@@ -1,0 +1,28 @@
+import type { JobSpec } from '@goshawk/core';
+
+/** Whether two submissions ask for the same. What is not there and what is `undefined` are the same. */
+export function isSameJob(a: JobSpec, b: JobSpec): boolean {
+  return isSame(a, b);
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  if (a === b || Object.is(a, b)) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (isColumn(a) || isColumn(b)) return isColumn(a) && isColumn(b) && isSameColumn(a, b);
+  return [a, b].every((one) =>
+    Object.keys(one).every((name) => isSame((a as Fields)[name], (b as Fields)[name])),
+  );
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Lists, and bytes and numbers in whatever holds them. */
+function isColumn(value: object): value is ArrayLike<unknown> {
+  return Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
+}
+
+function isSameColumn(a: ArrayLike<unknown>, b: ArrayLike<unknown>): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (!isSame(a[i], b[i])) return false;
+  return true;
+}
