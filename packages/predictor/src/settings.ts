@@ -12,6 +12,8 @@ export interface EstimatorSettings {
   readonly features?: readonly string[] | undefined;
   /** Feature values of which history is kept. */
   readonly featureValuesMax?: number | undefined;
+  /** Estimates carry the distribution that they come from, for policies that plan by it. */
+  readonly distributions?: boolean | undefined;
 }
 
 /** SLearn §5.1: 3% of the tasks, all of whose pilots are waited for; jobs of one and two tasks are thin. */

@@ -26,7 +26,6 @@ export const DEFAULT_EXPERTS: ExpertSettings = { binsMax: BINS_MAX, alpha: 0.6, 
 
 /** Below it run times say nothing about a job, and logarithms go astray. */
 const LEAST_MS = 1;
-const FIRST_CAPACITY = 2;
 
 /** State of one feature value as it is saved. */
 export interface SavedRuns {
@@ -44,22 +43,23 @@ export interface SavedRuns {
   readonly logErrors: readonly number[];
 }
 
+const NO_SCORES: readonly number[] = new Array<number>(2 * GUESSES.length).fill(0);
+
 export class Runs {
   readonly #settings: ExpertSettings;
   #histogram: Histogram;
   /** A ring of the newest runs, and the same sorted; both grow up to `medianOf`. */
-  #ring: Float64Array = new Float64Array(FIRST_CAPACITY);
-  #sorted: Float64Array = new Float64Array(FIRST_CAPACITY);
-  #held = 0;
-  /** Where the next run goes once the ring has its full size. */
+  readonly #ring: number[] = [];
+  readonly #sorted: number[] = [];
+  /** Where the next run goes. */
   #next = 0;
   #total = 0;
   #rolling = 0;
   #scored = 0;
   #actual = 0;
   #spread = new Spread();
-  /** By expert: Σ|estimate − actual|, and behind them Σ ln²(estimate ÷ actual). */
-  readonly #scores = new Float64Array(2 * GUESSES.length);
+  /** By expert: Σ|estimate − actual|, and behind them Σ ln²(estimate ÷ actual). Most values are seen once only. */
+  #scores = NO_SCORES;
 
   constructor(settings: ExpertSettings = DEFAULT_EXPERTS) {
     this.#settings = settings;
@@ -105,7 +105,7 @@ export class Runs {
       case 0:
         return this.#total / this.samples;
       case 1:
-        return this.#held === 0 ? Number.NaN : this.#sorted[Math.ceil(this.#held / 2) - 1]!;
+        return this.samples === 0 ? Number.NaN : this.#sorted[Math.ceil(this.#sorted.length / 2) - 1]!;
       case 2:
         return this.samples === 0 ? Number.NaN : this.#rolling;
       default:
@@ -130,14 +130,14 @@ export class Runs {
   save(): SavedRuns {
     return {
       bins: this.#histogram.save(),
-      recent: this.#newest(this.#held),
+      recent: this.#newest(this.#ring.length),
       total: this.#total,
       rolling: this.#rolling,
       scored: this.#scored,
       actual: this.#actual,
-      errors: Array.from(this.#scores.subarray(0, GUESSES.length)),
+      errors: this.#scores.slice(0, GUESSES.length),
       spread: this.#spread.save(),
-      logErrors: Array.from(this.#scores.subarray(GUESSES.length)),
+      logErrors: this.#scores.slice(GUESSES.length),
     };
   }
 
@@ -150,57 +150,36 @@ export class Runs {
     runs.#scored = saved.scored;
     runs.#actual = saved.actual;
     runs.#spread = Spread.load(saved.spread);
-    runs.#scores.set(saved.errors);
-    runs.#scores.set(saved.logErrors, GUESSES.length);
+    runs.#scores = [...saved.errors, ...saved.logErrors];
     return runs;
   }
 
-  /** Bytes of the numbers held. */
-  get bytes(): number {
-    return this.#histogram.bytes + 2 * this.#ring.byteLength + this.#scores.byteLength;
-  }
-
   #judge(actualMs: Millis): void {
+    if (this.#scored === 0) this.#scores = [...NO_SCORES];
+    const scores = this.#scores as number[];
     this.#scored++;
     this.#actual += actualMs;
     const log = Math.log(Math.max(actualMs, LEAST_MS));
     for (let expert = 0; expert < GUESSES.length; expert++) {
       const guess = this.guess(expert);
-      this.#scores[expert]! += Math.abs(guess - actualMs);
-      this.#scores[GUESSES.length + expert]! += (Math.log(Math.max(guess, LEAST_MS)) - log) ** 2;
+      scores[expert]! += Math.abs(guess - actualMs);
+      scores[GUESSES.length + expert]! += (Math.log(Math.max(guess, LEAST_MS)) - log) ** 2;
     }
   }
 
   #remember(run: Millis): void {
     const { medianOf } = this.#settings;
-    if (this.#held === medianOf) this.#forgetOldest();
-    else if (this.#held === this.#ring.length) this.#grow(Math.min(2 * this.#held, medianOf));
-    const place = placeIn(this.#sorted, this.#held, run);
-    this.#sorted.copyWithin(place + 1, place, this.#held);
-    this.#sorted[place] = run;
-    this.#ring[this.#next] = run;
-    this.#held++;
+    const ring = this.#ring;
+    const sorted = this.#sorted;
+    // Once the ring is full, the oldest run stands where the next one goes.
+    if (ring.length === medianOf) sorted.splice(placeIn(sorted, ring[this.#next]!), 1);
+    sorted.splice(placeIn(sorted, run), 0, run);
+    ring[this.#next] = run;
     this.#next = (this.#next + 1) % medianOf;
   }
 
-  #forgetOldest(): void {
-    // The ring is full, so the oldest run stands where the next one goes.
-    const place = placeIn(this.#sorted, this.#held, this.#ring[this.#next]!);
-    this.#sorted.copyWithin(place, place + 1, this.#held);
-    this.#held--;
-  }
-
-  #grow(capacity: number): void {
-    const ring = new Float64Array(capacity);
-    ring.set(this.#ring);
-    this.#ring = ring;
-    const sorted = new Float64Array(capacity);
-    sorted.set(this.#sorted);
-    this.#sorted = sorted;
-  }
-
   #meanOfNewest(): Millis {
-    const count = Math.min(this.#settings.recent, this.#held);
+    const count = Math.min(this.#settings.recent, this.#ring.length);
     let total = 0;
     for (let back = 1; back <= count; back++) total += this.#ring[this.#before(back)]!;
     return total / count;
@@ -218,9 +197,9 @@ export class Runs {
 }
 
 /** The first place whose value is no less. */
-function placeIn(sorted: Float64Array, length: number, value: number): number {
+function placeIn(sorted: readonly number[], value: number): number {
   let low = 0;
-  let high = length;
+  let high = sorted.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
     if (sorted[middle]! < value) low = middle + 1;

@@ -1,5 +1,6 @@
 import { InputError, type Resources } from '@goshawk/core';
 import type { ArrivingJob } from '../estimator.js';
+import { Fingerprint } from './fingerprint.js';
 
 /**
  * What makes two jobs alike (3σPredict §4.1): a feature is one attribute of a job, or several together, and
@@ -19,7 +20,7 @@ export const ATTRIBUTES = {
   class: (job) => job.schedulingClass,
   resources: (job) => resourcesOf(job.demand),
   hour: (job) => Math.floor(job.submittedAt / HOUR_MS) % 24,
-  all: () => '',
+  all: () => 0,
 } as const satisfies Record<string, Attribute>;
 
 export type AttributeName = keyof typeof ATTRIBUTES;
@@ -37,34 +38,76 @@ export const DEFAULT_FEATURES: readonly string[] = [
   'all',
 ];
 
-/** Of one job, the value of one feature: a key that no other value of any feature has. */
-export type KeyOf = (job: ArrivingJob) => string | undefined;
+/** A feature, with the attributes that it is made of by their place among those that are asked of a job. */
+interface Feature {
+  readonly seed: Fingerprint;
+  readonly attributes: readonly number[];
+}
 
-/** A key is made of what people write; one longer than this makes no feature, so that memory stays bounded. */
-export const KEY_LENGTH_MAX = 600;
+/**
+ * The values of a job's features, each as one number that no other value of any feature has: a fingerprint of 53 bits.
+ * Long names would cost more to join, to hash and to keep than all that is known of them.
+ */
+export class FeatureKeys {
+  readonly #attributes: readonly Attribute[];
+  readonly #features: readonly Feature[];
+  /** By attribute; for one job at a time. */
+  readonly #prints: readonly Fingerprint[];
+  readonly #isPresent: boolean[];
+  readonly #keys: Float64Array;
+  readonly #scratch = new Fingerprint();
 
-/** Between a feature and the values of its attributes; in names, nobody writes it. */
-export const SEPARATOR = '\u0000';
+  /** @throws InputError that names the attributes there are */
+  constructor(features: readonly string[]) {
+    const named = features.map((feature) => ({ feature, names: attributesOf(feature) }));
+    const names = [...new Set(named.flatMap((of) => of.names))];
+    this.#attributes = names.map((name): Attribute => ATTRIBUTES[name]);
+    this.#prints = names.map(() => new Fingerprint());
+    this.#isPresent = names.map(() => false);
+    this.#features = named.map(({ feature, names: of }) => {
+      const seed = new Fingerprint();
+      seed.begin();
+      seed.addText(feature);
+      return { seed, attributes: of.map((name) => names.indexOf(name)) };
+    });
+    this.#keys = new Float64Array(features.length);
+  }
 
-/** @throws InputError that names the attributes there are */
-export function parseFeature(feature: string): KeyOf {
-  const attributes = feature.split('+').map((name) => {
-    if (Object.hasOwn(ATTRIBUTES, name)) return ATTRIBUTES[name as AttributeName] as Attribute;
+  /** @returns by feature, NaN where the job has no such value; overwritten by the next call */
+  of(job: ArrivingJob): Float64Array {
+    for (let place = 0; place < this.#attributes.length; place++) {
+      const value = this.#attributes[place]!(job);
+      const print = this.#prints[place]!;
+      this.#isPresent[place] = value !== undefined;
+      print.begin();
+      if (typeof value === 'string') print.addText(value);
+      else if (value !== undefined) print.addNumber(value);
+    }
+    for (let place = 0; place < this.#features.length; place++) {
+      this.#keys[place] = this.#keyOf(this.#features[place]!);
+    }
+    return this.#keys;
+  }
+
+  #keyOf({ seed, attributes }: Feature): number {
+    this.#scratch.copy(seed);
+    for (const attribute of attributes) {
+      if (!this.#isPresent[attribute]) return Number.NaN;
+      this.#scratch.join(this.#prints[attribute]!);
+    }
+    return this.#scratch.value;
+  }
+}
+
+function attributesOf(feature: string): AttributeName[] {
+  return feature.split('+').map((name) => {
+    if (Object.hasOwn(ATTRIBUTES, name)) return name as AttributeName;
     throw new InputError(
       'bad-feature',
       `there is no attribute "${name}" for the feature "${feature}"`,
       `join by + some of ${Object.keys(ATTRIBUTES).join(', ')}`,
     );
   });
-  return (job) => {
-    let key = feature;
-    for (const attribute of attributes) {
-      const value = attribute(job);
-      if (value === undefined) return undefined;
-      key += SEPARATOR + value;
-    }
-    return key;
-  };
 }
 
 function resourcesOf(demand: Resources | undefined): string | undefined {

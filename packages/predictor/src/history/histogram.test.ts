@@ -123,11 +123,4 @@ describe('a streaming histogram', () => {
     expect([empty.quantile(0.5), empty.mean, empty.min, empty.max]).toEqual([NaN, NaN, NaN, NaN]);
     expect([empty.sum(1), empty.segments()]).toEqual([0, []]);
   });
-
-  test('takes no more room than its values need', () => {
-    const one = histogramOf([5]);
-    expect(one.bytes).toBeLessThanOrEqual(64);
-    const many = histogramOf(Array.from({ length: 1_000 }, (_, i) => i * i));
-    expect(many.bytes).toBe((BINS_MAX + 1) * 4 * 8);
-  });
 });

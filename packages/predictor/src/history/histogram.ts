@@ -20,11 +20,11 @@ const STRIDE = 4;
 const SUM = 1;
 const LO = 2;
 const HI = 3;
-const FIRST_CAPACITY = 2;
 
 export class Histogram {
   readonly #binsMax: number;
-  #bins: Float64Array;
+  /** A plain array: most histograms hold a value or two, and a typed array of that takes four times the room. */
+  #bins: number[] = [];
   #size = 0;
   #count = 0;
 
@@ -32,7 +32,6 @@ export class Histogram {
   constructor(binsMax: number = BINS_MAX) {
     invariant(binsMax >= 2, `a histogram of ${binsMax} bins tells nothing`);
     this.#binsMax = binsMax;
-    this.#bins = new Float64Array(Math.min(FIRST_CAPACITY, binsMax + 1) * STRIDE);
   }
 
   /** How many values were added. */
@@ -72,21 +71,15 @@ export class Histogram {
       this.#bins[at + SUM]! += x;
       return;
     }
-    this.#open(place);
-    // One by one: an array to set from would cost more than all the rest.
-    const fresh = place * STRIDE;
-    this.#bins[fresh] = 1;
-    this.#bins[fresh + SUM] = x;
-    this.#bins[fresh + LO] = x;
-    this.#bins[fresh + HI] = x;
+    this.#insert(place, x);
     if (this.#size > this.#binsMax) this.#joinClosest();
   }
 
   /** Adds all that another histogram holds. */
   merge(other: Histogram): void {
-    const mine = this.#bins.slice(0, this.#size * STRIDE);
-    const theirs = other.#bins.slice(0, other.#size * STRIDE);
-    this.#bins = new Float64Array(mine.length + theirs.length);
+    const mine = this.#bins;
+    const theirs = other.#bins;
+    this.#bins = [];
     this.#size = 0;
     this.#count += other.#count;
     let m = 0;
@@ -152,7 +145,7 @@ export class Histogram {
 
   save(): SavedBin[] {
     return Array.from({ length: this.#size }, (_, place) => {
-      const [n, sum, lo, hi] = this.#bins.subarray(place * STRIDE, (place + 1) * STRIDE);
+      const [n, sum, lo, hi] = this.#bins.slice(place * STRIDE, (place + 1) * STRIDE);
       return n === 1 ? lo! : ([n!, sum!, lo!, hi!] as const);
     });
   }
@@ -160,20 +153,14 @@ export class Histogram {
   /** @param saved by `save`; joined until they are no more than `binsMax` */
   static load(saved: readonly SavedBin[], binsMax: number = BINS_MAX): Histogram {
     const histogram = new Histogram(binsMax);
-    histogram.#bins = new Float64Array(saved.length * STRIDE);
     histogram.#size = saved.length;
-    saved.forEach((bin, place) => {
+    for (const bin of saved) {
       const whole = typeof bin === 'number' ? ([1, bin, bin, bin] as const) : bin;
-      histogram.#bins.set(whole, place * STRIDE);
+      histogram.#bins.push(...whole);
       histogram.#count += whole[0];
-    });
+    }
     while (histogram.#size > binsMax) histogram.#joinClosest();
     return histogram;
-  }
-
-  /** Bytes that the bins take, used or not. */
-  get bytes(): number {
-    return this.#bins.byteLength;
   }
 
   /** How many bins begin at `x` or before. */
@@ -188,21 +175,25 @@ export class Histogram {
     return low;
   }
 
-  /** Makes room for a bin at a place. */
-  #open(place: number): void {
-    const used = this.#size * STRIDE;
-    if (used === this.#bins.length) {
-      const capacity = Math.max(this.#size + 1, Math.min(this.#size * 2, this.#binsMax + 1));
-      const larger = new Float64Array(capacity * STRIDE);
-      larger.set(this.#bins);
-      this.#bins = larger;
+  /** A bin of one value. */
+  #insert(place: number, x: number): void {
+    const bins = this.#bins;
+    const at = place * STRIDE;
+    if (this.#size === 0) this.#bins = [1, x, x, x];
+    else {
+      bins.push(1, x, x, x);
+      // By hand: a plain array's own copyWithin takes ten times as long.
+      for (let i = bins.length - 1; i >= at + STRIDE; i--) bins[i] = bins[i - STRIDE]!;
+      bins[at] = 1;
+      bins[at + SUM] = x;
+      bins[at + LO] = x;
+      bins[at + HI] = x;
     }
-    this.#bins.copyWithin((place + 1) * STRIDE, place * STRIDE, used);
     this.#size++;
   }
 
   /** Behind all others; joins the last one if they overlap. */
-  #append(from: Float64Array, at: number): void {
+  #append(from: readonly number[], at: number): void {
     const bins = this.#bins;
     const last = (this.#size - 1) * STRIDE;
     if (this.#size > 0 && from[at + LO]! <= bins[last + HI]!) {
@@ -211,7 +202,7 @@ export class Histogram {
       bins[last + HI] = Math.max(bins[last + HI]!, from[at + HI]!);
       return;
     }
-    bins.set(from.subarray(at, at + STRIDE), this.#size * STRIDE);
+    bins.push(from[at]!, from[at + SUM]!, from[at + LO]!, from[at + HI]!);
     this.#size++;
   }
 
@@ -234,7 +225,8 @@ export class Histogram {
     bins[closest]! += bins[next]!;
     bins[closest + SUM]! += bins[next + SUM]!;
     bins[closest + HI] = bins[next + HI]!;
-    bins.copyWithin(next, next + STRIDE, this.#size * STRIDE);
+    for (let i = next + STRIDE; i < bins.length; i++) bins[i - STRIDE] = bins[i]!;
+    bins.length -= STRIDE;
     this.#size--;
   }
 }

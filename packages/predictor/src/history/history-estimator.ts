@@ -9,11 +9,13 @@ export class HistoryEstimator implements Estimator {
   readonly name = 'history';
   readonly savedCharactersMax: number;
   readonly #settings: Partial<HistorySettings>;
+  readonly #withDistribution: boolean;
   #history: History;
 
   /** @throws InputError for a feature that there is not */
   constructor(settings: EstimatorSettings) {
     this.#settings = historySettings(settings);
+    this.#withDistribution = settings.distributions ?? false;
     this.#history = new History(this.#settings);
     this.savedCharactersMax = savedCharactersMax({ ...DEFAULT_HISTORY, ...this.#settings });
   }
@@ -22,7 +24,7 @@ export class HistoryEstimator implements Estimator {
     const prediction = this.#history.predict(job);
     return prediction.samples === 0
       ? { kind: 'unknown' }
-      : { kind: 'estimate', estimate: estimateOf(prediction) };
+      : { kind: 'estimate', estimate: estimateOf(prediction, this.#withDistribution) };
   }
 
   /** Asks for no pilots, so there is nothing to weigh. */
@@ -60,15 +62,15 @@ export function learnFrom(history: History, { job, completed, runsMs }: EndedJob
 }
 
 /** Of a prediction that rests on a run at least. */
-export function estimateOf(prediction: HistoryPrediction): Estimate {
+export function estimateOf(prediction: HistoryPrediction, withDistribution: boolean): Estimate {
   const { estimateMs, samples, expert, logVariance } = prediction;
   const runs = samples === 1 ? '1 run' : `${samples} runs`;
-  const estimate = {
-    meanMs: estimateMs,
-    by: expert === undefined ? `history: ${runs}` : `history: ${expert.guess} of ${expert.feature}, ${runs}`,
-    distribution: prediction.distribution(),
-  };
   // Of a lognormal with that variance of its logarithm.
   const varianceMs2 = estimateMs ** 2 * Math.expm1(logVariance);
-  return Number.isFinite(varianceMs2) ? { ...estimate, varianceMs2 } : estimate;
+  return {
+    meanMs: estimateMs,
+    by: expert === undefined ? `history: ${runs}` : `history: ${expert.guess} of ${expert.feature}, ${runs}`,
+    ...(Number.isFinite(varianceMs2) ? { varianceMs2 } : {}),
+    ...(withDistribution ? { distribution: prediction.distribution() } : {}),
+  };
 }

@@ -1,7 +1,7 @@
 import type { Millis } from '@goshawk/core';
 import type { ArrivingJob, Segment } from '../estimator.js';
 import { DEFAULT_EXPERTS, type ExpertSettings, GUESSES, type Guess, Runs } from './experts.js';
-import { DEFAULT_FEATURES, KEY_LENGTH_MAX, type KeyOf, parseFeature, SEPARATOR } from './features.js';
+import { DEFAULT_FEATURES, FeatureKeys } from './features.js';
 import { RecencyMap } from './recency-map.js';
 import { readSavedHistory, type SavedHistory, SCHEMA } from './saved.js';
 
@@ -51,13 +51,13 @@ interface Choice {
 
 export class History {
   readonly #settings: HistorySettings;
-  readonly #keys: readonly KeyOf[];
+  readonly #keys: FeatureKeys;
   readonly #values: RecencyMap<Runs>;
 
   /** @throws InputError for a feature that there is not */
   constructor(settings: Partial<HistorySettings> = {}) {
     this.#settings = { ...DEFAULT_HISTORY, ...settings };
-    this.#keys = this.#settings.features.map(parseFeature);
+    this.#keys = new FeatureKeys(this.#settings.features);
     this.#values = new RecencyMap(this.#settings.valuesMax);
   }
 
@@ -70,8 +70,9 @@ export class History {
   predict(job: ArrivingJob): HistoryPrediction {
     let best: Choice | undefined;
     let most: Runs | undefined;
-    for (let feature = 0; feature < this.#keys.length; feature++) {
-      const runs = this.#runsOf(this.#keys[feature]!(job));
+    const keys = this.#keys.of(job);
+    for (let feature = 0; feature < keys.length; feature++) {
+      const runs = this.#values.peek(keys[feature]!);
       if (runs === undefined) continue;
       if (most === undefined || runs.samples > most.samples) most = runs;
       if (runs.scored > 0) best = betterOf(best, runs, feature);
@@ -87,9 +88,8 @@ export class History {
    * @param taskSpread how they differed (`spreadOf`), of two tasks at least
    */
   learn(job: ArrivingJob, actualMs: Millis, taskSpread?: number): void {
-    for (const keyOf of this.#keys) {
-      const key = keyOf(job);
-      if (key === undefined || key.length > KEY_LENGTH_MAX) continue;
+    for (const key of this.#keys.of(job)) {
+      if (Number.isNaN(key)) continue;
       let runs = this.#values.use(key);
       if (runs === undefined) {
         runs = new Runs(this.#settings);
@@ -99,36 +99,23 @@ export class History {
     }
   }
 
-  /** Bytes of keys and numbers; the engine's own overhead comes on top. */
-  get bytes(): number {
-    let total = 0;
-    for (const [key, runs] of this.#values) total += 2 * key.length + runs.bytes;
-    return total;
-  }
-
   /** Plain values, which JSON and MessagePack carry; least recently used first. */
   save(): SavedHistory {
     return { schema: SCHEMA, values: Array.from(this.#values, ([key, runs]) => [key, runs.save()]) };
   }
 
   /**
-   * What was saved, under the settings of today: values of features that are no longer asked for are left out,
-   * and so are the least recently used beyond `valuesMax`.
+   * What was saved, under the settings of today: the least recently used beyond `valuesMax` are left out. Values of
+   * features that are no longer asked for are forgotten in time.
    *
    * @throws InputError in one line for what is no history, or one of a newer version
    */
   static load(saved: unknown, settings: Partial<HistorySettings> = {}): History {
     const history = new History(settings);
-    const features = new Set(history.#settings.features);
     for (const [key, runs] of readSavedHistory(saved).values) {
-      if (!features.has(key.split(SEPARATOR, 1)[0]!)) continue;
       history.#values.add(key, Runs.load(runs, history.#settings));
     }
     return history;
-  }
-
-  #runsOf(key: string | undefined): Runs | undefined {
-    return key === undefined ? undefined : this.#values.peek(key);
   }
 
   #predictionOf({ runs, feature, expert }: Choice): HistoryPrediction {

@@ -5,32 +5,32 @@ import { RecencyMap } from './recency-map.js';
 describe('a map that forgets', () => {
   test('lets go of what was not used for longest', () => {
     const map = new RecencyMap<number>(2);
-    map.add('a', 1);
-    map.add('b', 2);
-    expect(map.use('a')).toBe(1);
-    map.add('c', 3);
+    map.add(10, 1);
+    map.add(20, 2);
+    expect(map.use(10)).toBe(1);
+    map.add(30, 3);
     expect([...map]).toEqual([
-      ['a', 1],
-      ['c', 3],
+      [10, 1],
+      [30, 3],
     ]);
-    expect(map.use('b')).toBeUndefined();
+    expect(map.use(20)).toBeUndefined();
   });
 
   test('a look is no use', () => {
     const map = new RecencyMap<number>(2);
-    map.add('a', 1);
-    map.add('b', 2);
-    expect(map.peek('a')).toBe(1);
-    map.add('c', 3);
-    expect(map.peek('a')).toBeUndefined();
+    map.add(10, 1);
+    map.add(20, 2);
+    expect(map.peek(10)).toBe(1);
+    map.add(30, 3);
+    expect(map.peek(10)).toBeUndefined();
   });
 
   test('holds, in order of use, what a list that is searched from its start would hold', () => {
-    const keys = fc.array(fc.constantFrom('a', 'b', 'c', 'd', 'e'), { maxLength: 60 });
+    const keys = fc.array(fc.nat(4), { maxLength: 60 });
     fc.assert(
       fc.property(keys, fc.integer({ min: 1, max: 5 }), (used, sizeMax) => {
-        const map = new RecencyMap<string>(sizeMax);
-        let model: string[] = [];
+        const map = new RecencyMap<number>(sizeMax);
+        let model: number[] = [];
         for (const key of used) {
           expect(map.use(key)).toBe(model.includes(key) ? key : undefined);
           if (!model.includes(key)) map.add(key, key);

@@ -7,15 +7,15 @@ import { invariant } from '@goshawk/core';
  * was deleted stays in the table's chains until it is rebuilt, and each `set` walks past all of it. Hence a list.
  */
 interface Entry<V> {
-  readonly key: string;
+  readonly key: number;
   readonly value: V;
   older: Entry<V> | undefined;
   newer: Entry<V> | undefined;
 }
 
-export class RecencyMap<V> implements Iterable<readonly [string, V]> {
+export class RecencyMap<V> implements Iterable<readonly [number, V]> {
   readonly #sizeMax: number;
-  readonly #entries = new Map<string, Entry<V>>();
+  readonly #entries = new Map<number, Entry<V>>();
   #oldest: Entry<V> | undefined;
   #newest: Entry<V> | undefined;
 
@@ -30,12 +30,12 @@ export class RecencyMap<V> implements Iterable<readonly [string, V]> {
   }
 
   /** Does not count as use. */
-  peek(key: string): V | undefined {
+  peek(key: number): V | undefined {
     return this.#entries.get(key)?.value;
   }
 
   /** The value, used now; undefined where there is none. */
-  use(key: string): V | undefined {
+  use(key: number): V | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
     if (entry !== this.#newest) {
@@ -46,7 +46,7 @@ export class RecencyMap<V> implements Iterable<readonly [string, V]> {
   }
 
   /** A key that is not there, used now. Lets go of the one that was not used for longest when there are too many. */
-  add(key: string, value: V): void {
+  add(key: number, value: V): void {
     const entry: Entry<V> = { key, value, older: undefined, newer: undefined };
     this.#entries.set(key, entry);
     this.#link(entry);
@@ -57,7 +57,7 @@ export class RecencyMap<V> implements Iterable<readonly [string, V]> {
   }
 
   /** What was not used for longest comes first. */
-  *[Symbol.iterator](): Generator<readonly [string, V]> {
+  *[Symbol.iterator](): Generator<readonly [number, V]> {
     for (let entry = this.#oldest; entry !== undefined; entry = entry.newer) yield [entry.key, entry.value];
   }
 

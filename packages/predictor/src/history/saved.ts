@@ -1,7 +1,6 @@
 import { InputError } from '@goshawk/core';
 import { notSavedBy } from '../stateless.js';
 import { GUESSES, type SavedRuns } from './experts.js';
-import { KEY_LENGTH_MAX } from './features.js';
 import type { HistorySettings } from './history.js';
 
 /** A history as it is kept: versioned, so that what an older or a newer program wrote is known for what it is. */
@@ -10,7 +9,7 @@ export const SCHEMA = 'goshawk.history/1';
 export interface SavedHistory {
   readonly schema: typeof SCHEMA;
   /** Least recently used first. */
-  readonly values: readonly (readonly [key: string, runs: SavedRuns])[];
+  readonly values: readonly (readonly [key: number, runs: SavedRuns])[];
 }
 
 const NAME = 'goshawk.history/';
@@ -45,8 +44,8 @@ export function readSavedHistory(saved: unknown): SavedHistory {
   return { schema: SCHEMA, values };
 }
 
-function isValue(value: unknown): value is [string, SavedRuns] {
-  if (!Array.isArray(value) || value.length !== 2 || typeof value[0] !== 'string') return false;
+function isValue(value: unknown): value is [number, SavedRuns] {
+  if (!Array.isArray(value) || value.length !== 2 || !Number.isSafeInteger(value[0])) return false;
   const { bins, recent, total, rolling, scored, actual, errors, logErrors, spread } = (value[1] ??
     {}) as Partial<SavedRuns>;
   return (
@@ -74,8 +73,6 @@ function areNumbers(values: unknown, count?: number): values is number[] {
 
 /** The longest number in JSON, and a comma. */
 const NUMBER_CHARACTERS = 25;
-/** A character of a key, where it is escaped. */
-const ESCAPED_CHARACTERS = 6;
 /** Names of fields, brackets, quotes; and the brackets of each bin. */
 const VALUE_CHARACTERS = 200;
 const BIN_BRACKETS = 3;
@@ -86,11 +83,7 @@ export function savedCharactersMax({
   binsMax,
   medianOf,
 }: Pick<HistorySettings, 'valuesMax' | 'binsMax' | 'medianOf'>): number {
-  const numbers = binsMax * BIN_NUMBERS + medianOf + 2 * GUESSES.length + SPREAD_NUMBERS + 4;
-  const value =
-    ESCAPED_CHARACTERS * KEY_LENGTH_MAX +
-    binsMax * BIN_BRACKETS +
-    numbers * NUMBER_CHARACTERS +
-    VALUE_CHARACTERS;
+  const numbers = binsMax * BIN_NUMBERS + medianOf + 2 * GUESSES.length + SPREAD_NUMBERS + 5;
+  const value = binsMax * BIN_BRACKETS + numbers * NUMBER_CHARACTERS + VALUE_CHARACTERS;
   return valuesMax * value + VALUE_CHARACTERS;
 }

@@ -29,6 +29,7 @@ export class Hybrid implements Estimator {
   readonly name = 'hybrid';
   readonly savedCharactersMax: number;
   readonly #settings: Partial<HistorySettings>;
+  readonly #withDistribution: boolean;
   readonly #pilot: Pilot;
   #history: History;
   /** Of the jobs of which nothing else is known. */
@@ -37,6 +38,7 @@ export class Hybrid implements Estimator {
   /** @throws InputError for a feature that there is not */
   constructor(settings: EstimatorSettings) {
     this.#settings = historySettings(settings);
+    this.#withDistribution = settings.distributions ?? false;
     this.#pilot = new Pilot(settings);
     this.#history = new History(this.#settings);
     const ofHistory = savedCharactersMax({ ...DEFAULT_HISTORY, ...this.#settings });
@@ -48,7 +50,7 @@ export class Hybrid implements Estimator {
     const prediction = this.#history.predict(job);
     if (prediction.samples === 0 || (judgement.kind !== 'sample' && judgement.kind !== 'thin'))
       return judgement;
-    const estimate = estimateOf(prediction);
+    const estimate = estimateOf(prediction, this.#withDistribution);
     if (judgement.kind === 'thin') return { kind: 'estimate', estimate };
     const { note: ofPilot } = judgement;
     if (prediction.expert === undefined) return { ...judgement, guess: estimate, note: { ofPilot } };
