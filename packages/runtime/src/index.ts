@@ -19,4 +19,19 @@ export {
   type RunSink,
   SleepExecutor,
 } from './executors/index.js';
+export {
+  type ClusterKeys,
+  generateKeys,
+  type KeyFile,
+  type KeyRing,
+  type KeySource,
+  keyFileName,
+  keyRing,
+  keysIn,
+  type RotationStep,
+  readKeyFolder,
+  readKeys,
+  rotate,
+  writeKeyFolder,
+} from './keys/index.js';
 export * from './mailbox/index.js';

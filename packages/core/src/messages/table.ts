@@ -30,7 +30,8 @@ import {
 
 export const PROTOCOL_VERSION = 2;
 
-export type Role = 'client' | 'scheduler' | 'central' | 'worker';
+export const ROLES = ['client', 'scheduler', 'central', 'worker'] as const;
+export type Role = (typeof ROLES)[number];
 
 interface Declaration<F> {
   readonly from: readonly Role[];

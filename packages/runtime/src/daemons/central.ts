@@ -15,7 +15,7 @@ export interface CentralOptions extends ProcessOptions {
  * @throws InputError when it cannot listen where it should
  */
 export async function startCentral(options: CentralOptions): Promise<Daemon> {
-  const process = await openProcess(options);
+  const process = await openProcess('central', options);
   const name = options.name ?? 'central';
   process.host.add({ index: FIRST_PARTY, name, role: 'central' }, (environment) => {
     const self = process.addressOf(FIRST_PARTY);

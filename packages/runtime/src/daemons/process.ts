@@ -1,7 +1,8 @@
-import { type Address, InputError, type InvariantError } from '@goshawk/core';
+import { type Address, InputError, type InvariantError, type Role } from '@goshawk/core';
 import { nanoid } from 'nanoid';
 import { Host, type Logger } from '../driver/index.js';
-import { Directory, Mailbox, MailboxError } from '../mailbox/index.js';
+import type { KeyRing } from '../keys/index.js';
+import { anyIncarnationOf, Directory, incarnationOf, Mailbox, MailboxError } from '../mailbox/index.js';
 import type { MailboxOptions } from '../mailbox/mailbox.js';
 
 export interface ProcessOptions {
@@ -9,7 +10,9 @@ export interface ProcessOptions {
   readonly bind: string;
   /** Where others reach it, when that is not where it listens. */
   readonly advertise?: string | undefined;
-  /** Listen beyond loopback without encryption and authentication. */
+  /** Encrypt what comes and goes, and keep out who has no key of the cluster. */
+  readonly keys?: KeyRing | undefined;
+  /** Listen beyond loopback without keys. */
   readonly insecure?: boolean | undefined;
   readonly logger: Logger;
 }
@@ -26,8 +29,8 @@ export interface DaemonProcess {
   readonly ended: Promise<CloseReason>;
   /** The address of a party of this process. */
   addressOf(index: number): Address;
-  /** The address of whoever is at an endpoint now. */
-  addressAt(endpoint: string): Address;
+  /** The address of the central scheduler that is at an endpoint now. */
+  centralAt(endpoint: string): Address;
   close(): Promise<void>;
 }
 
@@ -36,13 +39,14 @@ export interface DaemonProcess {
  *
  * @throws InputError when the endpoint cannot be listened at, or should not be without keys
  */
-export async function openProcess(options: ProcessOptions): Promise<DaemonProcess> {
+export async function openProcess(role: Role, options: ProcessOptions): Promise<DaemonProcess> {
   refuseToBeOpenToAll(options);
-  const incarnation = nanoid();
+  const incarnation = incarnationOf(role, nanoid());
   const directory = new Directory();
   const mailbox = await openMailbox({
     bind: options.bind,
     ...(options.advertise === undefined ? {} : { advertise: options.advertise }),
+    ...(options.keys === undefined ? {} : { keys: options.keys }),
     incarnation,
     directory,
     logger: options.logger,
@@ -59,6 +63,7 @@ export async function openProcess(options: ProcessOptions): Promise<DaemonProces
   const host = new Host({
     mailbox,
     names: directory,
+    roleOf: (party) => directory.roleOf(party),
     seed: incarnation,
     logger: options.logger,
     onFatal: (error) => void close({ kind: 'failed', error }),
@@ -68,7 +73,8 @@ export async function openProcess(options: ProcessOptions): Promise<DaemonProces
     host,
     ended,
     addressOf: (index) => mailbox.addressOf(index),
-    addressAt: (endpoint) => directory.intern(`${checkEndpoint(endpoint)}!*/0`),
+    centralAt: (endpoint) =>
+      directory.intern(`${checkEndpoint(endpoint)}!${anyIncarnationOf('central')}/${FIRST_PARTY}`),
     close: () => close({ kind: 'closed' }),
   };
 }
@@ -82,12 +88,12 @@ async function openMailbox(options: MailboxOptions): Promise<Mailbox> {
   }
 }
 
-function refuseToBeOpenToAll({ bind, insecure }: ProcessOptions): void {
-  if (insecure || isLoopback(bind)) return;
+function refuseToBeOpenToAll({ bind, keys, insecure }: ProcessOptions): void {
+  if (keys !== undefined || insecure || isLoopback(bind)) return;
   throw new InputError(
     'insecure-bind',
-    `${bind} can be reached from other machines, and messages are neither encrypted nor authenticated`,
-    'bind to 127.0.0.1, or give --insecure on a network that you trust',
+    `${bind} can be reached from other machines, and without keys anybody could run commands here`,
+    'make keys with `goshawk keygen` and give them with --keys; or bind to 127.0.0.1; or give --insecure on a network that you trust',
   );
 }
 

@@ -28,7 +28,7 @@ const newTag = customAlphabet('23456789abcdefghjkmnpqrstuvwxyz', 5);
  */
 export async function startScheduler(options: SchedulerOptions): Promise<Daemon> {
   const { logger, name } = options;
-  const process = await openProcess(options);
+  const process = await openProcess('scheduler', options);
   const { endpoint } = process.mailbox;
   let onDrained: () => void = () => {};
   const drained = new Promise<void>((resolve) => {
@@ -43,7 +43,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Daemon>
           self: process.addressOf(FIRST_PARTY),
           tag: newTag(),
           endpoint,
-          central: process.addressAt(options.central),
+          central: process.centralAt(options.central),
           enlistRetryMs: ENLIST_RETRY_MS,
           wallOffsetMs: Date.now() - process.host.now(),
           endedJobsMax: options.endedJobsMax ?? ENDED_JOBS_MAX,

@@ -36,8 +36,8 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
   });
   const leftovers = await executor.endLeftovers();
   if (leftovers > 0) logger.warn({ leftovers }, 'ended commands that an earlier worker had left running');
-  const process = await openProcess(options);
-  const central = process.addressAt(options.central);
+  const process = await openProcess('worker', options);
+  const central = process.centralAt(options.central);
   // Who has been told to drain for good and has not finished; an operator's drain, which can be taken back, is
   // nobody's end.
   const draining = new Map<string, () => void>();

@@ -22,7 +22,7 @@ export type DropReason = (typeof DROP_REASONS)[number];
 
 /** Why something that arrived was not even opened, or not delivered; counted in frames. */
 export const REFUSAL_REASONS = [
-  /** The sender does not say which process it is. */
+  /** The sender does not say which process it is, or cannot prove it. */
   'unknownSender',
   /** It is larger than a frame may be. */
   'tooLarge',
@@ -35,6 +35,20 @@ export const REFUSAL_REASONS = [
 ] as const;
 
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
+
+/** Why a connection was refused before anything was said over it; counted in attempts. */
+export const STRANGER_REASONS = [
+  /** It offers no key. */
+  'noKey',
+  /** Its key is none of this cluster's, or of a role that has no business here. */
+  'unknownKey',
+  /** It does not know this process's key. */
+  'wrongServerKey',
+  /** It does not speak ZeroMQ, or broke off. */
+  'malformed',
+] as const;
+
+export type StrangerReason = (typeof STRANGER_REASONS)[number];
 
 export interface Traffic {
   messages: number;
@@ -50,6 +64,7 @@ export interface MailboxCounters {
   readonly local: Traffic;
   readonly dropped: Record<DropReason, number>;
   readonly refused: Record<RefusalReason, number>;
+  readonly strangers: Record<StrangerReason, number>;
   /** Messages whose handler threw. */
   handlerErrors: number;
   /** Gauge: processes that this one has an open connection to. */
@@ -65,6 +80,7 @@ export function newCounters(): MailboxCounters {
     local: { messages: 0, frames: 0, bytes: 0 },
     dropped: zeroes(DROP_REASONS),
     refused: zeroes(REFUSAL_REASONS),
+    strangers: zeroes(STRANGER_REASONS),
     handlerErrors: 0,
     outboundConnections: 0,
     inboundConnections: 0,

@@ -1,80 +1,199 @@
+import type { Role } from '@goshawk/core';
 import { Dealer } from 'zeromq';
 import type { Carrier, Transmission } from './carrier.js';
 import { hasHostName, parseEndpoint, resolveEndpoint } from './endpoint.js';
 import type { PackedFrame } from './frame.js';
+import type { Way } from './identification.js';
 import type { MailboxLimits } from './limits.js';
 import type { ThrottledLog } from './log.js';
-import { type Receiver, receive } from './receive.js';
+import { receive } from './receive.js';
 import { dealerOptions } from './socket-options.js';
+
+/** Why a process that listens does not take our connection. */
+export type Unwelcome =
+  /** It wants keys, and we have none. */
+  | 'keyNeeded'
+  /** It knows none of our keys, or we none of its. */
+  | 'keyRefused';
+
+/** Pauses between two rounds grow so often, and then stay within `reconnectIntervalMaxMs` anyhow. */
+const PAUSE_DOUBLINGS_MAX = 16;
 
 export interface DealerOptions {
   readonly endpoint: string;
-  /** Name of this process; the peer knows the connection by it. */
-  readonly process: string;
+  /** How to connect, to be tried in turn. */
+  readonly ways: readonly Way[];
   readonly limits: MailboxLimits;
   readonly log: ThrottledLog;
-  /** For a client: takes what the peer answers over this connection. */
-  readonly receiver?: Receiver;
+  readonly onUnwelcome: (why: Unwelcome) => void;
+  /** For a client: takes what the peer answers over this connection, and what its key has proven it to be. */
+  readonly receiver?: (parts: readonly Buffer[], proven: Role | undefined) => number;
 }
 
-/** Carries frames to a process that listens. Waits, without end, for one that cannot be reached. */
+/**
+ * Carries frames to a process that listens. Waits, without end, for one that cannot be reached.
+ *
+ * With keys there may be several ways to connect: while keys are rotated a peer uses the old ones or the new
+ * ones. A way that was refused is followed by the next, with a socket of its own, so that nothing of the last
+ * attempt is taken for one of this. (ZeroMQ would give up at some refusals, and try again at others.)
+ */
 export class DealerCarrier implements Carrier {
-  private readonly endpoint: string;
-  private readonly log: ThrottledLog;
-  private readonly socket: Dealer;
+  private readonly options: DealerOptions;
+  private readonly isKeyed: boolean;
+  private readonly hasName: boolean;
   private readonly redialTimer: NodeJS.Timeout | undefined;
+  private socket: Dealer;
   private dialled: string | undefined;
+  /** Which of the ways is tried, or was accepted. */
+  private way = 0;
+  /** Ways that were refused since the last that was not. */
+  private refusals = 0;
+  private retryTimer: NodeJS.Timeout | undefined;
+  private isClosed = false;
+  /** With keys, mail is kept back until a way was accepted: it would be lost with the socket of another. */
+  private isAccepted = false;
+  private accepted: Promise<void> | undefined;
+  private onAccepted: () => void = () => {};
 
   /** @throws InvalidEndpointError, or ZeroMQ's error if there are no more sockets to be had. */
-  constructor({ endpoint, process, limits, log, receiver }: DealerOptions) {
-    const parsed = parseEndpoint(endpoint);
-    this.endpoint = endpoint;
-    this.log = log;
-    this.socket = new Dealer(dealerOptions(limits, process, receiver !== undefined));
-    if (hasHostName(parsed)) {
-      void this.dial();
+  constructor(options: DealerOptions) {
+    const { endpoint, ways, limits } = options;
+    this.hasName = hasHostName(parseEndpoint(endpoint));
+    this.options = options;
+    this.isKeyed = ways[0]?.curve !== undefined;
+    this.socket = this.openSocket();
+    if (this.hasName) {
       this.redialTimer = setInterval(() => this.redial(), limits.redialIntervalMs).unref();
-    } else {
-      this.connect(endpoint);
-    }
-    if (receiver !== undefined) {
-      void receive(this.socket, receiver, limits, log);
     }
   }
 
   async transmit(frame: PackedFrame): Promise<Transmission> {
-    try {
-      await this.socket.send(frame.bytes);
-      return 'sent';
-    } catch (error) {
-      if (!this.socket.closed) {
-        this.log.warn(this.endpoint, 'send', `cannot send to ${this.endpoint}: ${(error as Error).message}`);
+    const { endpoint, log } = this.options;
+    for (;;) {
+      if (this.socket.closed || (this.isKeyed && !this.isAccepted)) {
+        await this.untilAccepted();
       }
-      return 'gone';
+      const { socket } = this;
+      try {
+        await socket.send(frame.bytes);
+        return 'sent';
+      } catch (error) {
+        if (this.isClosed) {
+          return 'gone';
+        }
+        if (!socket.closed) {
+          log.warn(endpoint, 'send', `cannot send to ${endpoint}: ${(error as Error).message}`);
+          return 'gone';
+        }
+        // The socket has made way for another one, which takes the frame.
+      }
     }
   }
 
   close(lingerMs: number): void {
+    this.isClosed = true;
     clearInterval(this.redialTimer);
-    this.socket.linger = lingerMs;
+    clearTimeout(this.retryTimer);
+    if (!this.socket.closed) {
+      this.socket.linger = lingerMs;
+      this.socket.close();
+    }
+    this.onAccepted();
+  }
+
+  private untilAccepted(): Promise<void> {
+    this.accepted ??= new Promise((resolve) => {
+      this.onAccepted = resolve;
+    });
+    return this.isClosed ? Promise.resolve() : this.accepted;
+  }
+
+  private openSocket(): Dealer {
+    const { endpoint, limits, log, receiver, ways } = this.options;
+    const way = ways[this.way] as Way;
+    const socket = new Dealer(dealerOptions(limits, way, receiver !== undefined));
+    this.socket = socket;
+    this.dialled = undefined;
+    if (this.isKeyed || receiver !== undefined) {
+      void this.watch(socket);
+    }
+    if (this.hasName) {
+      void this.dial();
+    } else {
+      this.connect(endpoint);
+    }
+    if (receiver !== undefined) {
+      void receive(socket, (parts) => receiver(parts, way.role), limits, log);
+    }
+    return socket;
+  }
+
+  private async watch(socket: Dealer): Promise<void> {
+    for await (const { type } of socket.events) {
+      if (socket.closed) {
+        return;
+      }
+      switch (type) {
+        case 'handshake':
+          this.isAccepted = true;
+          this.refusals = 0;
+          this.accepted = undefined;
+          this.onAccepted();
+          break;
+        case 'disconnect':
+          this.isAccepted = false;
+          break;
+        case 'handshake:error:protocol':
+        case 'handshake:error:auth':
+        case 'handshake:error:other':
+          this.refused();
+          return;
+        default:
+          break;
+      }
+    }
+  }
+
+  /** Tries the next way: at once as long as there is one that was not tried, then with growing pauses. */
+  private refused(): void {
+    const { endpoint, limits, log, onUnwelcome, ways } = this.options;
+    this.isAccepted = false;
+    this.refusals++;
+    const rounds = Math.floor(this.refusals / ways.length);
+    if (this.refusals % ways.length === 0) {
+      const problem = this.isKeyed
+        ? 'does not take this process’s key, or has another than we know'
+        : 'wants keys';
+      log.warn(endpoint, 'keys', `${endpoint} ${problem}`);
+      onUnwelcome(this.isKeyed ? 'keyRefused' : 'keyNeeded');
+    }
+    const pauseMs =
+      rounds === 0 ? 0 : limits.reconnectIntervalMs * 2 ** Math.min(rounds, PAUSE_DOUBLINGS_MAX);
+    this.way = (this.way + 1) % ways.length;
     this.socket.close();
+    this.retryTimer = setTimeout(
+      () => this.openSocket(),
+      Math.min(pauseMs, limits.reconnectIntervalMaxMs),
+    ).unref();
   }
 
   /** A process that was moved to another machine keeps its host name, and gets another address. */
   private redial(): void {
-    if (!this.socket.writable) {
+    if (!this.socket.closed && !this.socket.writable) {
       void this.dial();
     }
   }
 
   private async dial(): Promise<void> {
+    const { endpoint, log } = this.options;
+    const { socket } = this;
     try {
-      const resolved = await resolveEndpoint(this.endpoint);
-      if (!this.socket.closed && resolved !== this.dialled) {
+      const resolved = await resolveEndpoint(endpoint);
+      if (!socket.closed && resolved !== this.dialled) {
         this.connect(resolved);
       }
     } catch (error) {
-      this.log.warn(this.endpoint, 'dial', (error as Error).message);
+      log.warn(endpoint, 'dial', (error as Error).message);
     }
   }
 

@@ -1,13 +1,18 @@
-import type { Address } from '@goshawk/core';
+import type { Address, Role } from '@goshawk/core';
 import { InvalidPartyNameError } from './errors.js';
 import { DEFAULT_LIMITS } from './limits.js';
-import { parsePartyName, parseProcessName, partyName } from './party-name.js';
+import { claimedRole, parsePartyName, parseProcessName, partyName, placeOf } from './party-name.js';
 
 /** A process that was spoken to or heard from. */
 export interface KnownProcess {
   readonly name: string;
   readonly endpoint: string;
   readonly incarnation: string;
+  /** As its name says. */
+  readonly role: Role | undefined;
+  readonly place: string;
+  /** How ZeroMQ knows its connection to us; of a client that was heard from. */
+  routingId: string | undefined;
   /** Its parties, by index. */
   readonly parties: Map<number, Address>;
   /** When it was last spoken to or heard from, as a count of such occasions. */
@@ -73,6 +78,11 @@ export class Directory {
     return party && partyName(party.process.name, party.index);
   }
 
+  /** The role that a party claims by its name; proven by what it sends where there are keys. */
+  roleOf(address: Address): Role | undefined {
+    return this.parties.get(address)?.process.role;
+  }
+
   partyAt(address: Address): KnownParty | undefined {
     const party = this.parties.get(address);
     if (party !== undefined) {
@@ -92,7 +102,15 @@ export class Directory {
     if (parsed === undefined) {
       return undefined;
     }
-    const process = { name, ...parsed, parties: new Map<number, Address>(), lastUse: ++this.uses };
+    const process = {
+      name,
+      ...parsed,
+      role: claimedRole(parsed),
+      place: placeOf(parsed),
+      routingId: undefined,
+      parties: new Map<number, Address>(),
+      lastUse: ++this.uses,
+    };
     this.processes.set(name, process);
     return process;
   }

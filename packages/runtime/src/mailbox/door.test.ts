@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type MailboxCounters, newCounters } from './counters.js';
 import { Directory } from './directory.js';
 import { Door } from './door.js';
+import { Unproven } from './identification.js';
 import { Incarnations } from './incarnations.js';
 import { completeLimits } from './limits.js';
 import { ThrottledLog } from './log.js';
@@ -21,6 +22,7 @@ function openDoor() {
   const door = new Door({
     process: SELF,
     incarnation: 'me',
+    identification: new Unproven(SELF),
     directory,
     incarnations: new Incarnations(limits.incarnationGraceMs),
     limits,

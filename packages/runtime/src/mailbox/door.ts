@@ -1,17 +1,20 @@
-import type { Address } from '@goshawk/core';
+import type { Address, Role } from '@goshawk/core';
 import { messageHandled } from '../diagnostics/channels.js';
 import { count, type MailboxCounters, type RefusalReason } from './counters.js';
 import type { Directory, KnownProcess } from './directory.js';
 import { MalformedFrameError } from './errors.js';
 import { type Mail, type OpenedFrame, openFrame } from './frame.js';
+import type { Identification } from './identification.js';
 import type { Incarnations } from './incarnations.js';
 import type { MailboxLimits } from './limits.js';
 import type { ThrottledLog } from './log.js';
 import {
   ANY_INCARNATION,
+  claimedRole,
+  isAnyIncarnation,
   isClientEndpoint,
   type ProcessName,
-  parseProcessName,
+  placeOf,
   processName,
 } from './party-name.js';
 
@@ -22,13 +25,14 @@ export interface DoorOptions {
   /** Name of this process. */
   readonly process: string;
   readonly incarnation: string;
+  readonly identification: Identification;
   readonly directory: Directory;
   readonly incarnations: Incarnations;
   readonly limits: MailboxLimits;
   readonly counters: MailboxCounters;
   readonly log: ThrottledLog;
-  /** Another incarnation than before was heard at an endpoint. */
-  readonly onSuccessor: (endpoint: string) => void;
+  /** Another incarnation than before was heard at its place. */
+  readonly onSuccessor: (sender: ProcessName) => void;
   readonly onHandlerError: (index: number, error: unknown) => void;
 }
 
@@ -42,10 +46,15 @@ const SHOWN_NAME_LENGTH = 80;
 export class Door {
   private readonly options: DoorOptions;
   private readonly handlers: (Handler | undefined)[] = [];
+  /** What a frame for whoever is here may say. */
+  private readonly anyTargets: ReadonlySet<string>;
   private isClosed = false;
 
   constructor(options: DoorOptions) {
     this.options = options;
+    const { incarnation } = options;
+    const letter = incarnation.slice(0, incarnation.indexOf('.') + 1);
+    this.anyTargets = new Set([ANY_INCARNATION, letter + ANY_INCARNATION]);
   }
 
   register(index: number, handler: Handler): void {
@@ -71,21 +80,26 @@ export class Door {
    * @returns how many messages the frame held.
    */
   acceptFromPeer([routingId, bytes, ...rest]: readonly Buffer[]): number {
-    const name = routingId?.toString() ?? '';
-    const sender = parseProcessName(name);
-    if (sender === undefined || sender.incarnation === ANY_INCARNATION) {
-      const shown = name.replace(UNPRINTABLE, '?').slice(0, SHOWN_NAME_LENGTH);
-      return this.refuse(shown, 'unknownSender', `"${shown}" is not the name of a process`);
+    const said = routingId?.toString() ?? '';
+    const sender = this.options.identification.recognise(said);
+    if (sender === undefined) {
+      const shown = said.replace(UNPRINTABLE, '?').slice(0, SHOWN_NAME_LENGTH);
+      return this.refuse(shown, 'unknownSender', `"${shown}" is not the name of a process, or not proven`);
     }
+    const { name } = sender;
     if (bytes === undefined || rest.length > 0) {
       return this.refuse(name, 'malformed', 'a frame has one part');
     }
     const frame = this.open(name, bytes);
-    return frame === undefined ? 0 : this.admit(name, sender, frame, bytes.length);
+    return frame === undefined ? 0 : this.admit(name, sender, frame, bytes.length, said);
   }
 
-  /** What arrived at a client over the connection that it made to the endpoint. */
-  acceptReply(endpoint: string, [bytes, ...rest]: readonly Buffer[]): number {
+  /**
+   * What arrived at a client over the connection that it made to the endpoint.
+   *
+   * @param proven what the peer is by its key, where there are keys.
+   */
+  acceptReply(endpoint: string, [bytes, ...rest]: readonly Buffer[], proven?: Role): number {
     if (bytes === undefined || rest.length > 0) {
       return this.refuse(endpoint, 'malformed', 'a frame has one part');
     }
@@ -94,10 +108,14 @@ export class Door {
       return 0;
     }
     const { sender: incarnation } = frame;
-    if (incarnation === null || incarnation === ANY_INCARNATION) {
+    if (incarnation === null || isAnyIncarnation(incarnation)) {
       return this.refuse(endpoint, 'unknownSender', 'a reply must say which process sent it');
     }
-    return this.admit(processName(endpoint, incarnation), { endpoint, incarnation }, frame, bytes.length);
+    const sender = { endpoint, incarnation };
+    if (proven !== undefined && claimedRole(sender) !== proven) {
+      return this.refuse(endpoint, 'unknownSender', `a ${proven} answers in the name of another`);
+    }
+    return this.admit(processName(endpoint, incarnation), sender, frame, bytes.length);
   }
 
   /** What parties of this process send to each other; counted when it was sent. */
@@ -120,7 +138,7 @@ export class Door {
     }
     try {
       const frame = openFrame(bytes, limits);
-      if (frame.target === incarnation || frame.target === ANY_INCARNATION) {
+      if (frame.target === incarnation || this.anyTargets.has(frame.target)) {
         return frame;
       }
       this.refuse(peer, 'wrongTarget', `a frame for incarnation ${frame.target}; this one is ${incarnation}`);
@@ -133,28 +151,35 @@ export class Door {
     return undefined;
   }
 
-  private admit(name: string, sender: ProcessName, frame: OpenedFrame, bytes: number): number {
+  private admit(
+    name: string,
+    sender: ProcessName,
+    frame: OpenedFrame,
+    bytes: number,
+    routingId?: string,
+  ): number {
     if (!this.isAlive(sender)) {
       return this.refuse(name, 'oldSender', 'a frame from an incarnation that was superseded');
     }
-    const messages = this.deliver(name, frame);
+    const messages = this.deliver(name, frame, routingId);
     count(this.options.counters.received, { messages, bytes });
     return messages;
   }
 
-  private isAlive({ endpoint, incarnation }: ProcessName): boolean {
-    if (isClientEndpoint(endpoint)) {
+  private isAlive(sender: ProcessName): boolean {
+    if (isClientEndpoint(sender.endpoint)) {
       return true;
     }
-    const standing = this.options.incarnations.heard(endpoint, incarnation, performance.now());
+    const { incarnations, onSuccessor } = this.options;
+    const standing = incarnations.heard(placeOf(sender), sender.incarnation, performance.now());
     if (standing === 'successor') {
-      this.options.onSuccessor(endpoint);
+      onSuccessor(sender);
     }
     return standing !== 'retired';
   }
 
-  private deliver(name: string, { mail }: OpenedFrame): number {
-    const senders = this.addressesOf(name, mail);
+  private deliver(name: string, { mail }: OpenedFrame, routingId?: string): number {
+    const senders = this.addressesOf(name, mail, routingId);
     for (const [i, letter] of mail.entries()) {
       const handler = this.handlers[letter[1]];
       if (handler === undefined) {
@@ -187,9 +212,10 @@ export class Door {
   }
 
   /** Before any handler runs: a handler may forget parties, and must not find a half-known process. */
-  private addressesOf(name: string, mail: readonly Mail[]): Address[] {
+  private addressesOf(name: string, mail: readonly Mail[], routingId: string | undefined): Address[] {
     const { directory } = this.options;
     const process = directory.process(name) as KnownProcess;
+    process.routingId = routingId;
     return mail.map(([from]) => directory.internParty(process, from));
   }
 

@@ -1,4 +1,4 @@
-const ENDPOINTS_MAX = 65_536;
+const PLACES_MAX = 65_536;
 const RETIRED_MAX = 8;
 const NONE: ReadonlyMap<string, number> = new Map();
 
@@ -17,7 +17,8 @@ export type Standing =
   | 'retired';
 
 /**
- * Which incarnation lives at each endpoint, as far as can be told from who was heard.
+ * Which incarnation lives at each place (an endpoint, as one role; see `placeOf`), as far as can be told from
+ * who was heard. A worker that says that it lives where central does thereby succeeds nobody.
  *
  * Two processes cannot bind one endpoint, so one never heard before is taken for the successor of the
  * last. That is a guess: frames of a process that died can be read after the first one of its successor.
@@ -32,10 +33,10 @@ export class Incarnations {
     this.graceMs = graceMs;
   }
 
-  heard(endpoint: string, incarnation: string, nowMs: number): Standing {
-    const succession = this.successions.get(endpoint);
+  heard(place: string, incarnation: string, nowMs: number): Standing {
+    const succession = this.successions.get(place);
     if (succession === undefined) {
-      this.begin(endpoint, incarnation);
+      this.begin(place, incarnation);
       return 'current';
     }
     if (succession.current === incarnation) {
@@ -52,14 +53,14 @@ export class Incarnations {
     return 'successor';
   }
 
-  /** The incarnations that were superseded at an endpoint; kept current. */
-  retiredAt(endpoint: string): ReadonlyMap<string, number> {
-    return this.successions.get(endpoint)?.retired ?? NONE;
+  /** The incarnations that were superseded at a place; kept current. */
+  retiredAt(place: string): ReadonlyMap<string, number> {
+    return this.successions.get(place)?.retired ?? NONE;
   }
 
-  private begin(endpoint: string, incarnation: string): void {
-    this.successions.set(endpoint, { current: incarnation, retired: new Map() });
-    dropFirst(this.successions, ENDPOINTS_MAX);
+  private begin(place: string, incarnation: string): void {
+    this.successions.set(place, { current: incarnation, retired: new Map() });
+    dropFirst(this.successions, PLACES_MAX);
   }
 }
 

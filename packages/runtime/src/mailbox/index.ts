@@ -4,8 +4,11 @@ export {
   type MailboxCounters,
   REFUSAL_REASONS,
   type RefusalReason,
+  STRANGER_REASONS,
+  type StrangerReason,
   type Traffic,
 } from './counters.js';
+export type { Unwelcome } from './dealer-carrier.js';
 export { Directory } from './directory.js';
 export type { Handler } from './door.js';
 export { resolveEndpoint } from './endpoint.js';
@@ -14,4 +17,12 @@ export { FrameWriter, openFrame } from './frame.js';
 export { DEFAULT_LIMITS, type MailboxLimits, PARTY_INDEX_MAX } from './limits.js';
 export type { Logger } from './log.js';
 export { Mailbox, type MailboxOptions, type SendResult } from './mailbox.js';
-export { ANY_INCARNATION, type PartyName, parsePartyName, partyName, processName } from './party-name.js';
+export {
+  ANY_INCARNATION,
+  anyIncarnationOf,
+  incarnationOf,
+  type PartyName,
+  parsePartyName,
+  partyName,
+  processName,
+} from './party-name.js';

@@ -29,6 +29,10 @@ export interface MailboxLimits {
   /** A connection is probed this often, and given up when nothing came for the timeout. */
   readonly heartbeatIntervalMs: number;
   readonly heartbeatTimeoutMs: number;
+  /** A connection that has not said who it is within this time is closed. */
+  readonly handshakeTimeoutMs: number;
+  /** One line of log about connections that were refused in this time. */
+  readonly strangersLogIntervalMs: number;
   /** How often the host name of a peer that cannot be reached is looked up again. */
   readonly redialIntervalMs: number;
   /** A reply that finds its client's connection full is tried again after so long. */
@@ -62,6 +66,8 @@ export const DEFAULT_LIMITS: MailboxLimits = {
   reconnectIntervalMaxMs: 2_000,
   heartbeatIntervalMs: 5_000,
   heartbeatTimeoutMs: 15_000,
+  handshakeTimeoutMs: 10_000,
+  strangersLogIntervalMs: 60_000,
   redialIntervalMs: 5_000,
   replyRetryMs: 5,
   incarnationGraceMs: 30_000,

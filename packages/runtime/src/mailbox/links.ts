@@ -1,15 +1,17 @@
+import { ROLES, type Role } from '@goshawk/core';
 import type { Router } from 'zeromq';
 import type { MailboxCounters } from './counters.js';
-import { DealerCarrier } from './dealer-carrier.js';
+import { DealerCarrier, type Unwelcome } from './dealer-carrier.js';
 import type { KnownProcess } from './directory.js';
 import type { Door } from './door.js';
+import type { Identification } from './identification.js';
 import type { Incarnations } from './incarnations.js';
 import type { MailboxLimits } from './limits.js';
 import { Link } from './link.js';
 import { LocalCarrier } from './local-carrier.js';
 import type { ThrottledLog } from './log.js';
 import { Outbox } from './outbox.js';
-import { isClientEndpoint } from './party-name.js';
+import { claimedRole, isClientEndpoint, type ProcessName, placeOf } from './party-name.js';
 import { ReplyCarrier } from './reply-carrier.js';
 
 export interface LinksOptions {
@@ -20,11 +22,14 @@ export interface LinksOptions {
   /** Where clients are answered; none in a process that is a client itself. */
   readonly router: Router | undefined;
   readonly door: Door;
+  readonly identification: Identification;
   readonly incarnations: Incarnations;
   readonly limits: MailboxLimits;
   readonly counters: MailboxCounters;
   readonly log: ThrottledLog;
   readonly onOverflow: (peer: string, messages: number) => void;
+  /** A process that listens wants another key than ours, or any. */
+  readonly onUnwelcome: (endpoint: string, why: Unwelcome) => void;
 }
 
 /**
@@ -33,8 +38,10 @@ export interface LinksOptions {
  */
 export class Links {
   private readonly options: LinksOptions;
-  /** By endpoint; clients, which have no other, by theirs. */
+  /** By place; clients, which have no other, by their endpoint. */
   private readonly links = new Map<string, Link>();
+  /** Those that this process dialled. */
+  private readonly outbound = new Set<Link>();
   private due: Link[] = [];
   private readonly sweepTimer: NodeJS.Timeout;
 
@@ -45,7 +52,17 @@ export class Links {
 
   /** @returns undefined, and the reason is logged, if there is no way to the process. */
   to(process: KnownProcess): Link | undefined {
-    return this.links.get(process.endpoint) ?? this.open(process);
+    return this.links.get(process.place) ?? this.sameDoor(process) ?? this.open(process);
+  }
+
+  /** Who asks an endpoint without knowing what lives there has no second connection once that is known. */
+  private sameDoor(process: ProcessName): Link | undefined {
+    const { endpoint } = process;
+    if (claimedRole(process) !== undefined) {
+      return this.links.get(endpoint);
+    }
+    const roles = ROLES.map((role) => this.links.get(`${role} ${endpoint}`));
+    return roles.find((link) => link !== undefined);
   }
 
   /**
@@ -66,9 +83,11 @@ export class Links {
     }
   }
 
-  /** A successor was heard at the endpoint. */
-  supersede(endpoint: string): void {
-    this.links.get(endpoint)?.supersede(this.options.incarnations.retiredAt(endpoint));
+  /** A successor was heard at its place. */
+  supersede(successor: ProcessName): void {
+    const place = placeOf(successor);
+    const link = this.links.get(place) ?? this.sameDoor(successor);
+    link?.supersede(this.options.incarnations.retiredAt(place));
   }
 
   /** Lets what waits leave for at most `closeFlushMs`, then closes. */
@@ -87,6 +106,7 @@ export class Links {
       link.close(limits.closeFlushMs);
     }
     this.links.clear();
+    this.outbound.clear();
     this.options.counters.outboundConnections = 0;
   }
 
@@ -99,10 +119,11 @@ export class Links {
     }
   }
 
-  private open({ endpoint, name }: KnownProcess): Link | undefined {
+  private open(process: KnownProcess): Link | undefined {
+    const { endpoint, place } = process;
     try {
-      const link = this.create(endpoint, name);
-      this.links.set(endpoint, link);
+      const link = this.create(process);
+      this.links.set(place, link);
       return link;
     } catch (error) {
       // A peer can name any endpoint, and sockets can run out; neither is a reason to stop.
@@ -114,10 +135,10 @@ export class Links {
   }
 
   /** @throws if there is no such endpoint, no way to it, or no more sockets. */
-  private create(endpoint: string, name: string): Link {
+  private create({ endpoint, name, place, role, routingId }: KnownProcess): Link {
     const { options } = this;
     const { counters, limits, log, incarnation } = options;
-    const retired = options.incarnations.retiredAt(endpoint);
+    const retired = options.incarnations.retiredAt(place);
     if (endpoint === options.endpoint) {
       const carrier = new LocalCarrier((bytes) => options.door.acceptLocal(bytes));
       const outbox = new Outbox(null, limits);
@@ -127,21 +148,33 @@ export class Links {
       if (options.router === undefined) {
         throw new Error('a client is answered only by a process that it has a connection to');
       }
-      const carrier = new ReplyCarrier(options.router, name, log);
+      const carrier = new ReplyCarrier(options.router, { name, routingId: routingId ?? name }, log);
       const outbox = new Outbox(incarnation, limits);
       return new Link({ peer: name, outbox, carrier, traffic: counters.sent, retired }, options);
     }
-    const carrier = this.dial(endpoint);
+    const carrier = this.dial(endpoint, role);
     const outbox = new Outbox(null, limits);
-    counters.outboundConnections++;
-    return new Link({ peer: endpoint, outbox, carrier, traffic: counters.sent, retired }, options);
+    const link = new Link({ peer: endpoint, outbox, carrier, traffic: counters.sent, retired }, options);
+    this.outbound.add(link);
+    counters.outboundConnections = this.outbound.size;
+    return link;
   }
 
-  private dial(endpoint: string): DealerCarrier {
-    const { process, limits, log, router, door } = this.options;
-    const dealer = { endpoint, process, limits, log };
+  private dial(endpoint: string, role: Role | undefined): DealerCarrier {
+    const { identification, limits, log, router, door, onUnwelcome } = this.options;
+    const ways = identification.waysTo({ endpoint, role });
+    const dealer = {
+      endpoint,
+      ways,
+      limits,
+      log,
+      onUnwelcome: (why: Unwelcome) => onUnwelcome(endpoint, why),
+    };
     return router === undefined
-      ? new DealerCarrier({ ...dealer, receiver: (parts) => door.acceptReply(endpoint, parts) })
+      ? new DealerCarrier({
+          ...dealer,
+          receiver: (parts, proven) => door.acceptReply(endpoint, parts, proven),
+        })
       : new DealerCarrier(dealer);
   }
 
@@ -152,15 +185,14 @@ export class Links {
   private closeIdle(): void {
     const { limits, counters, router } = this.options;
     const horizonMs = performance.now() - limits.idleMs;
-    for (const [endpoint, link] of this.links) {
-      const isReply = isClientEndpoint(endpoint);
+    for (const [place, link] of this.links) {
+      const isReply = isClientEndpoint(place);
       if (link.isIdle && link.lastUsedMs < horizonMs && (isReply || router !== undefined)) {
         link.close(0);
-        this.links.delete(endpoint);
-        if (!isReply && endpoint !== this.options.endpoint) {
-          counters.outboundConnections--;
-        }
+        this.links.delete(place);
+        this.outbound.delete(link);
       }
     }
+    counters.outboundConnections = this.outbound.size;
   }
 }

@@ -1,9 +1,8 @@
 import { Router } from 'zeromq';
 import { type Endpoint, formatTcp, isWildcard, parseEndpoint, resolveEndpoint } from './endpoint.js';
 import { AddressInUseError, AddressUnavailableError, InvalidEndpointError } from './errors.js';
-import { type MailboxLimits, PROCESS_NAME_BYTES_MAX } from './limits.js';
-import { processName } from './party-name.js';
-import { routerOptions } from './socket-options.js';
+import type { MailboxLimits } from './limits.js';
+import { type Keyed, routerOptions } from './socket-options.js';
 
 /** A bound ROUTER. */
 export interface Listener {
@@ -15,13 +14,14 @@ export interface Listener {
 /**
  * @param bind where to listen; port 0 for any that is free.
  * @param advertise where peers connect to, if it differs; needed where `bind` is every interface.
+ * @param keyed admits only those with a key.
  * @throws AddressInUseError, AddressUnavailableError, UnresolvableHostError, InvalidEndpointError
  */
 export async function listen(
   bind: string,
   advertise: string | undefined,
-  incarnation: string,
   limits: MailboxLimits,
+  keyed?: Keyed,
 ): Promise<Listener> {
   const wanted = parseEndpoint(bind);
   const told = parseEndpoint(advertise ?? bind);
@@ -32,14 +32,12 @@ export async function listen(
     );
   }
   const address = await resolveEndpoint(bind);
-  const router = new Router(routerOptions(limits));
+  const router = new Router(routerOptions(limits, keyed));
   try {
     router.ipv6 = wanted.transport === 'tcp' && wanted.host.includes(':');
     await router.bind(address);
     const bound = router.lastEndpoint ?? address;
-    const endpoint = withPort(told, advertise ?? bind, bound);
-    checkName(endpoint, incarnation);
-    return { router, endpoint };
+    return { router, endpoint: withPort(told, advertise ?? bind, bound) };
   } catch (error) {
     router.close();
     throw bindError(bind, error as NodeJS.ErrnoException);
@@ -53,15 +51,6 @@ function withPort(told: Endpoint, text: string, bound: string): string {
   }
   const { port } = parseEndpoint(bound) as Extract<Endpoint, { transport: 'tcp' }>;
   return formatTcp(told.host, port);
-}
-
-function checkName(endpoint: string, incarnation: string): void {
-  if (Buffer.byteLength(processName(endpoint, incarnation)) > PROCESS_NAME_BYTES_MAX) {
-    throw new InvalidEndpointError(
-      endpoint,
-      `longer than ${PROCESS_NAME_BYTES_MAX} bytes with its incarnation`,
-    );
-  }
 }
 
 function bindError(bind: string, cause: NodeJS.ErrnoException): Error {

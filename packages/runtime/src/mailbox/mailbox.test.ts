@@ -353,10 +353,11 @@ describe('what arrives', () => {
     browser.on('error', () => {});
     browser.end('GET / HTTP/1.1\r\n\r\n');
     await untilTrue(() =>
-      mailboxes.logger.lines.some(({ message }) =>
-        message.startsWith(`a connection to ${a.endpoint} failed`),
+      mailboxes.logger.lines.some(
+        ({ message, fields }) => message.startsWith('refused connections') && fields.malformed === 1,
       ),
     );
+    expect(a.counters.strangers.malformed).toBe(1);
     b.send(0, b.directory.intern(`${a.process}/0`), ['sound']);
     await atA.until(1);
     await untilTrue(() => a.counters.inboundConnections === 1);

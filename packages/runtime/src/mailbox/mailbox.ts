@@ -1,9 +1,13 @@
-import type { Address } from '@goshawk/core';
+import type { Address, Role } from '@goshawk/core';
 import { nanoid } from 'nanoid';
 import { messageSent } from '../diagnostics/channels.js';
+import type { KeyRing } from '../keys/index.js';
 import { type DropReason, type MailboxCounters, newCounters } from './counters.js';
+import type { Unwelcome } from './dealer-carrier.js';
 import { Directory } from './directory.js';
 import { Door, type Handler } from './door.js';
+import { InvalidEndpointError } from './errors.js';
+import { type Identification, Proven, rolesHeardBy, Unproven } from './identification.js';
 import { Incarnations } from './incarnations.js';
 import { completeLimits, type MailboxLimits } from './limits.js';
 import { Links } from './links.js';
@@ -11,8 +15,9 @@ import { type Listener, listen } from './listen.js';
 import { type Logger, ThrottledLog } from './log.js';
 import { watchConnections } from './monitor.js';
 import {
-  ANY_INCARNATION,
+  claimedRole,
   clientEndpoint,
+  isAnyIncarnation,
   isIncarnation,
   isPartyIndex,
   partyName,
@@ -20,6 +25,8 @@ import {
 } from './party-name.js';
 import { receive } from './receive.js';
 import { prepareContext } from './socket-options.js';
+import { Strangers } from './strangers.js';
+import { enterZapDomain, type ZapDomain } from './zap.js';
 
 export interface MailboxOptions {
   /** Where to listen: `tcp://HOST:PORT`, port 0 for any. Without it the process is a client. */
@@ -28,6 +35,8 @@ export interface MailboxOptions {
   readonly advertise?: string;
   /** Drawn at the start of the process; tells it from those that were at its endpoint before. */
   readonly incarnation: string;
+  /** Encrypts all that comes and goes, and keeps out who has no key of the cluster. */
+  readonly keys?: KeyRing;
   readonly limits?: Partial<MailboxLimits>;
   readonly directory?: Directory;
   readonly logger: Logger;
@@ -36,11 +45,24 @@ export interface MailboxOptions {
    * The peer is the endpoint of a process that listens, or the name of a client.
    */
   readonly onOverflow?: (peer: string, messages: number) => void;
+  /** Told when a process that was dialled does not take the connection because of keys. */
+  readonly onUnwelcome?: (endpoint: string, why: Unwelcome) => void;
   /** Told when the handler of a party threw; logged if absent. */
   readonly onHandlerError?: (index: number, error: unknown) => void;
 }
 
 export type SendResult = 'accepted' | DropReason;
+
+/** What is there before the mailbox is. */
+interface Parts {
+  readonly limits: MailboxLimits;
+  readonly counters: MailboxCounters;
+  readonly strangers: Strangers;
+  readonly endpoint: string;
+  readonly identification: Identification;
+  readonly listener?: Listener | undefined;
+  readonly zap?: ZapDomain | undefined;
+}
 
 /**
  * Moves messages between *parties*, of which a process may hold many, over one ROUTER socket for all that
@@ -63,51 +85,74 @@ export class Mailbox {
   private readonly door: Door;
   private readonly links: Links;
   private readonly log: ThrottledLog;
-  private readonly listener: Listener | undefined;
+  private readonly parts: Parts;
   private readonly isFreed: Promise<void> = Promise.resolve();
-  private readonly limits: MailboxLimits;
   private closing: Promise<void> | undefined;
 
   /**
    * Opens the mailbox of this process.
    *
    * @throws AddressInUseError, AddressUnavailableError, UnresolvableHostError, InvalidEndpointError;
-   * RangeError for limits that contradict each other or an incarnation that is none.
+   * RangeError for limits that contradict each other, or an incarnation that is none or not its keys' role.
    */
   static async open(options: MailboxOptions): Promise<Mailbox> {
-    const { bind, advertise, incarnation } = options;
+    const { bind, advertise, incarnation, keys } = options;
     const limits = completeLimits(options.limits);
-    if (!isIncarnation(incarnation) || incarnation === ANY_INCARNATION) {
+    if (!isIncarnation(incarnation) || isAnyIncarnation(incarnation)) {
       throw new RangeError(`"${incarnation}" is not an incarnation; expected 1 to 64 of A-Z a-z 0-9 _ -`);
     }
+    if (keys !== undefined && keys.role !== roleOf(options)) {
+      throw new RangeError(`the keys are a ${keys.role}’s, and "${incarnation}" is not one`);
+    }
     prepareContext(limits);
-    const listener = bind === undefined ? undefined : await listen(bind, advertise, incarnation, limits);
-    return new Mailbox(options, limits, listener);
+    const counters = newCounters();
+    const strangers = new Strangers(counters, options.logger, limits.strangersLogIntervalMs);
+    const shared = { limits, counters, strangers };
+    if (bind === undefined) {
+      const endpoint = clientEndpoint(nanoid());
+      return new Mailbox(options, { ...shared, endpoint, identification: identify(options, endpoint) });
+    }
+    const zap = keys && (await enterZapDomain(admission(keys, strangers)));
+    const keyed = keys && zap && { ring: keys, zapDomain: zap.name };
+    try {
+      const listener = await listen(bind, advertise, limits, keyed);
+      try {
+        const { endpoint } = listener;
+        const identification = identify(options, endpoint);
+        return new Mailbox(options, { ...shared, endpoint, identification, listener, zap });
+      } catch (error) {
+        listener.router.close();
+        throw error;
+      }
+    } catch (error) {
+      zap?.leave();
+      throw error;
+    }
   }
 
-  private constructor(options: MailboxOptions, limits: MailboxLimits, listener: Listener | undefined) {
-    this.limits = limits;
-    this.listener = listener;
+  private constructor(options: MailboxOptions, parts: Parts) {
+    const { limits, listener, counters, strangers, identification } = parts;
+    this.parts = parts;
     this.incarnation = options.incarnation;
-    this.endpoint = listener?.endpoint ?? clientEndpoint(nanoid());
+    this.endpoint = parts.endpoint;
     this.process = processName(this.endpoint, this.incarnation);
     this.directory = options.directory ?? new Directory(limits.partiesMax);
-    this.counters = newCounters();
+    this.counters = counters;
     this.log = new ThrottledLog(options.logger, limits.logIntervalMs);
-    const incarnations = new Incarnations(limits.incarnationGraceMs);
     const shared = {
       process: this.process,
       endpoint: this.endpoint,
       incarnation: this.incarnation,
+      identification,
       limits,
-      counters: this.counters,
+      counters,
       log: this.log,
-      incarnations,
+      incarnations: new Incarnations(limits.incarnationGraceMs),
     };
     this.door = new Door({
       ...shared,
       directory: this.directory,
-      onSuccessor: (endpoint) => this.links.supersede(endpoint),
+      onSuccessor: (sender) => this.links.supersede(sender),
       onHandlerError:
         options.onHandlerError ??
         ((index, error) => options.logger.error({ err: error, index }, 'the handler of a party threw')),
@@ -117,10 +162,11 @@ export class Mailbox {
       router: listener?.router,
       door: this.door,
       onOverflow: (peer, messages) => this.overflowed(peer, messages, options.onOverflow),
+      onUnwelcome: (endpoint, why) => options.onUnwelcome?.(endpoint, why),
     });
     if (listener !== undefined) {
-      void receive(listener.router, (parts) => this.door.acceptFromPeer(parts), limits, this.log);
-      this.isFreed = watchConnections(listener.router, this.counters, this.log);
+      void receive(listener.router, (received) => this.door.acceptFromPeer(received), limits, this.log);
+      this.isFreed = watchConnections(listener.router, counters, strangers);
     }
   }
 
@@ -206,14 +252,46 @@ export class Mailbox {
   }
 
   private async shutDown(): Promise<void> {
+    const { limits, listener, strangers, zap } = this.parts;
     this.door.close();
     await this.links.close();
-    if (this.listener !== undefined) {
-      this.listener.router.linger = this.limits.closeFlushMs;
-      this.listener.router.close();
+    strangers.close();
+    if (listener !== undefined) {
+      listener.router.linger = limits.closeFlushMs;
+      listener.router.close();
       await this.isFreed;
+      zap?.leave();
     }
   }
+}
+
+function roleOf({ bind, incarnation }: MailboxOptions): Role | undefined {
+  return bind === undefined ? 'client' : claimedRole({ endpoint: bind, incarnation });
+}
+
+/** @throws InvalidEndpointError for a name that is too long */
+function identify({ incarnation, keys }: MailboxOptions, endpoint: string): Identification {
+  const process = processName(endpoint, incarnation);
+  const identification = keys === undefined ? new Unproven(process) : new Proven(process, endpoint, keys);
+  const { nameBytesMax } = identification;
+  if (Buffer.byteLength(process) > nameBytesMax) {
+    throw new InvalidEndpointError(endpoint, `longer than ${nameBytesMax} bytes with its incarnation`);
+  }
+  return identification;
+}
+
+/** Admits whoever holds a key of a role that this one hears from. */
+function admission({ role, generations }: KeyRing, strangers: Strangers) {
+  const admitted = new Set(
+    rolesHeardBy(role).flatMap((heard) => generations.map(({ peers }) => peers[heard].curve)),
+  );
+  return (key: string, address: string): boolean => {
+    if (admitted.has(key)) {
+      return true;
+    }
+    strangers.refused('unknownKey', address);
+    return false;
+  };
 }
 
 function checkIndex(index: number): void {

@@ -1,20 +1,26 @@
+import type { Role } from '@goshawk/core';
 import { InvalidPartyNameError } from './errors.js';
 import { PARTY_INDEX_MAX, PROCESS_NAME_BYTES_MAX } from './limits.js';
 
 /**
  * Names on the wire.
  *
- *     process   <endpoint>!<incarnation>              tcp://10.0.0.7:7000!V1StGXR8_Z5jdHi6B-myT
+ *     process   <endpoint>!<incarnation>              tcp://10.0.0.7:7000!w.V1StGXR8_Z5jdHi6B-myT
  *     client    client:<id>!<incarnation>             client:9dKqv3…!V1StGXR8_Z5jdHi6B-myT
- *     party     <process>/<index>                     tcp://10.0.0.7:7000!V1StGXR8_Z5jdHi6B-myT/3
+ *     party     <process>/<index>                     tcp://10.0.0.7:7000!w.V1StGXR8_Z5jdHi6B-myT/3
+ *
+ * An incarnation begins with the letter of its role. That is a claim; where there are keys it is proven by them
+ * (`identification.ts`).
  *
  * The incarnation `*` stands for whichever process is at the endpoint now: it is what a process says that
- * knows an endpoint from its configuration and has not heard from it yet.
+ * knows an endpoint from its configuration and has not heard from it yet; `c.*` is whichever central is there.
  */
 export const ANY_INCARNATION = '*';
 
+const ROLE_OF_LETTER: Readonly<Record<string, Role>> = { c: 'central', s: 'scheduler', w: 'worker' };
+
 const CLIENT_PREFIX = 'client:';
-const INCARNATION = /^(?:[A-Za-z0-9_-]{1,64}|\*)$/;
+const INCARNATION = /^(?:[csw]\.)?(?:[A-Za-z0-9_-]{1,64}|\*)$/;
 const INDEX = /^(?:0|[1-9][0-9]{0,4})$/;
 
 export interface ProcessName {
@@ -44,6 +50,33 @@ export function clientEndpoint(id: string): string {
 /** A client binds nothing, and is reached only through the connection that it made. */
 export function isClientEndpoint(endpoint: string): boolean {
   return endpoint.startsWith(CLIENT_PREFIX);
+}
+
+/** The incarnation of a process of this role; a client's needs no letter, its endpoint tells. */
+export function incarnationOf(role: Role, id: string): string {
+  return role === 'client' ? id : `${role.charAt(0)}.${id}`;
+}
+
+/** Whoever is there, as long as it has this role. */
+export function anyIncarnationOf(role: Role): string {
+  return incarnationOf(role, ANY_INCARNATION);
+}
+
+/** It names no process, but whichever is there. */
+export function isAnyIncarnation(incarnation: string): boolean {
+  return incarnation.endsWith(ANY_INCARNATION);
+}
+
+/** The role that a process claims by its name; undefined when it claims none. */
+export function claimedRole({ endpoint, incarnation }: ProcessName): Role | undefined {
+  if (isClientEndpoint(endpoint)) return 'client';
+  return incarnation.charAt(1) === '.' ? ROLE_OF_LETTER[incarnation.charAt(0)] : undefined;
+}
+
+/** Where a process lives, as what: that by which it is told whether another one has taken its place. */
+export function placeOf(process: ProcessName): string {
+  const role = claimedRole(process);
+  return role === undefined || role === 'client' ? process.endpoint : `${role} ${process.endpoint}`;
 }
 
 export function isIncarnation(value: unknown): value is string {

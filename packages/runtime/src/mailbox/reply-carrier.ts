@@ -12,17 +12,19 @@ import type { ThrottledLog } from './log.js';
 export class ReplyCarrier implements Carrier {
   private readonly router: Router;
   private readonly client: string;
+  private readonly routingId: string;
   private readonly log: ThrottledLog;
 
-  constructor(router: Router, client: string, log: ThrottledLog) {
+  constructor(router: Router, client: { name: string; routingId: string }, log: ThrottledLog) {
     this.router = router;
-    this.client = client;
+    this.client = client.name;
+    this.routingId = client.routingId;
     this.log = log;
   }
 
   async transmit(frame: PackedFrame): Promise<Transmission> {
     try {
-      await this.router.send([this.client, frame.bytes]);
+      await this.router.send([this.routingId, frame.bytes]);
       return 'sent';
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;

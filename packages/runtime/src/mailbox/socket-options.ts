@@ -1,4 +1,6 @@
 import { context, type Dealer, type Router, type SocketOptions } from 'zeromq';
+import type { KeyRing } from '../keys/index.js';
+import type { Way } from './identification.js';
 import type { MailboxLimits } from './limits.js';
 
 /**
@@ -17,7 +19,14 @@ function commonOptions(limits: MailboxLimits) {
     heartbeatInterval: limits.heartbeatIntervalMs,
     heartbeatTimeout: limits.heartbeatTimeoutMs,
     heartbeatTimeToLive: limits.heartbeatTimeoutMs,
+    handshakeInterval: limits.handshakeTimeoutMs,
   };
+}
+
+/** What a socket that listens needs to admit only those whom it should. */
+export interface Keyed {
+  readonly ring: KeyRing;
+  readonly zapDomain: string;
 }
 
 /**
@@ -25,11 +34,21 @@ function commonOptions(limits: MailboxLimits) {
  *
  * - handover: a peer that connects again under its name takes over from its broken connection;
  * - mandatory, and no time to wait: a reply to a client that is gone or full fails at once and for that
- *   client alone, instead of vanishing or of holding up the replies to others.
+ *   client alone, instead of vanishing or of holding up the replies to others;
+ * - zapEnforceDomain: nobody is admitted unless somebody was asked. Without it ZeroMQ takes any key where it
+ *   finds no ZAP handler.
  */
-export function routerOptions(limits: MailboxLimits): SocketOptions<Router> {
+export function routerOptions(limits: MailboxLimits, keyed: Keyed | undefined): SocketOptions<Router> {
+  const [inUse] = keyed?.ring.generations ?? [];
   return {
     ...commonOptions(limits),
+    ...(inUse && {
+      curveServer: true,
+      curvePublicKey: inUse.curve.publicKey,
+      curveSecretKey: inUse.curve.secretKey,
+      zapDomain: keyed!.zapDomain,
+      zapEnforceDomain: true,
+    }),
     receiveHighWaterMark: limits.highWaterMark,
     handover: true,
     mandatory: true,
@@ -47,13 +66,14 @@ export function routerOptions(limits: MailboxLimits): SocketOptions<Router> {
  */
 export function dealerOptions(
   limits: MailboxLimits,
-  routingId: string,
+  { routingId, curve }: Way,
   isRead: boolean,
 ): SocketOptions<Dealer> {
   return {
     ...commonOptions(limits),
     receiveHighWaterMark: isRead ? limits.highWaterMark : 1,
     routingId,
+    ...curve,
     immediate: !isRead,
     reconnectInterval: limits.reconnectIntervalMs,
     reconnectMaxInterval: limits.reconnectIntervalMaxMs,

@@ -1,0 +1,16 @@
+/**
+ * Z85 (ZeroMQ RFC 32), in which ZeroMQ takes keys as text: five characters for each four bytes. Key files hold
+ * base64url, which survives shells, YAML and URLs.
+ */
+const DIGITS = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#';
+const BASE = DIGITS.length;
+
+/** @param bytes a multiple of four of them */
+export function z85(bytes: Buffer): string {
+  let text = '';
+  for (let at = 0; at < bytes.length; at += 4) {
+    const word = bytes.readUInt32BE(at);
+    for (let place = BASE ** 4; place >= 1; place /= BASE) text += DIGITS[Math.floor(word / place) % BASE];
+  }
+  return text;
+}

@@ -1,0 +1,94 @@
+import { InputError, ROLES, type Role } from '@goshawk/core';
+import { KEY_BYTES } from './raw-keys.js';
+
+/**
+ * What stands in the key file of a role: its secrets, and everybody's public keys. The first generation is the
+ * one in use; a second one is accepted beside it while keys are rotated. All keys are base64url of 32 bytes.
+ */
+export interface KeyFile {
+  readonly schema: typeof KEY_SCHEMA;
+  readonly role: Role;
+  readonly generations: readonly KeyGeneration[];
+}
+
+export interface KeyGeneration {
+  /** 1 for the first keys of a cluster, and one more with each rotation. */
+  readonly number: number;
+  readonly secret: KeyTexts;
+  readonly public: Readonly<Record<Role, KeyTexts>>;
+}
+
+export interface KeyTexts {
+  /** X25519: what sockets encrypt and authenticate by. */
+  readonly curve: string;
+  /** Ed25519: what a process signs its name and role by. */
+  readonly sign: string;
+}
+
+export const KEY_SCHEMA = 'goshawk.keys/1';
+/** One in use, one to come or to go. */
+const GENERATIONS_MAX = 2;
+
+export function keyFileName(role: Role): string {
+  return `${role}.key`;
+}
+
+/**
+ * @param source for errors, which never repeat what the file says: it is secret
+ * @throws InputError that says what is wrong with it
+ */
+export function parseKeyFile(text: string, source: string): KeyFile {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw badKeys(source, 'it is not JSON');
+  }
+  const file = object(value, source, 'it');
+  if (file.schema !== KEY_SCHEMA) throw badKeys(source, `its schema is not ${KEY_SCHEMA}`);
+  const role = ROLES.find((known) => known === file.role);
+  if (role === undefined) throw badKeys(source, `its role is none of ${ROLES.join(', ')}`);
+  const { generations } = file;
+  if (!Array.isArray(generations) || generations.length < 1 || generations.length > GENERATIONS_MAX) {
+    throw badKeys(source, `it needs one or ${GENERATIONS_MAX} generations of keys`);
+  }
+  return { schema: KEY_SCHEMA, role, generations: generations.map((each) => generation(each, source)) };
+}
+
+function generation(value: unknown, source: string): KeyGeneration {
+  const { number, secret, public: everybody } = object(value, source, 'a generation');
+  if (!Number.isSafeInteger(number)) throw badKeys(source, 'a generation has no number');
+  const byRole = object(everybody, source, 'a generation’s public keys');
+  return {
+    number: number as number,
+    secret: keys(secret, source, 'its secret keys'),
+    public: Object.fromEntries(
+      ROLES.map((role) => [role, keys(byRole[role], source, `the public keys of the ${role}`)]),
+    ) as Record<Role, KeyTexts>,
+  };
+}
+
+function keys(value: unknown, source: string, what: string): KeyTexts {
+  const { curve, sign } = object(value, source, what);
+  if (!isKey(curve) || !isKey(sign)) throw badKeys(source, `${what} are not two keys of ${KEY_BYTES} bytes`);
+  return { curve, sign };
+}
+
+function isKey(value: unknown): value is string {
+  return typeof value === 'string' && /^[A-Za-z0-9_-]{43}$/.test(value);
+}
+
+function object(value: unknown, source: string, what: string): Record<string, unknown> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    return value as Record<string, unknown>;
+  }
+  throw badKeys(source, `${what} is not there, or not an object`);
+}
+
+export function badKeys(source: string, problem: string): InputError {
+  return new InputError(
+    'bad-keys',
+    `${source} is no key file: ${problem}`,
+    '`goshawk keygen` makes a cluster’s keys',
+  );
+}

@@ -1,0 +1,182 @@
+import { sign, verify } from 'node:crypto';
+import { MESSAGE_TYPES, MESSAGES, ROLES, type Role } from '@goshawk/core';
+import type { KeyRing, Keys } from '../keys/index.js';
+import { PROCESS_NAME_BYTES_MAX } from './limits.js';
+import {
+  claimedRole,
+  isAnyIncarnation,
+  isClientEndpoint,
+  type ProcessName,
+  parseProcessName,
+} from './party-name.js';
+
+/**
+ * Who is at the other end of a connection.
+ *
+ * ZeroMQ tells the receiver of a frame the routing id of the connection that it came over, which the peer chose,
+ * but not the key that the peer authenticated with: the ZAP request names no routing id, and zeromq.js gives no
+ * access to the user id that a ZAP handler answers. So CURVE and ZAP see to it that whoever is connected holds a
+ * key of the cluster, and the routing id itself proves which one: it is the name of the process with a signature
+ * by the key of its role. The signature is of the sender's name, and of whom it is meant for, so that who
+ * receives one cannot show it to somebody else as its own. Nobody else sees it: it travels encrypted.
+ *
+ * In the other direction CURVE suffices. Who dials a process that its name calls a scheduler does so with the
+ * public key of schedulers, and whoever lacks the secret one cannot even answer.
+ */
+export interface Identification {
+  /** Most bytes that the name of a process may have. */
+  readonly nameBytesMax: number;
+  /** How to dial a process: to be tried in this order, over and over, until one of them is accepted. */
+  waysTo(peer: Dialled): readonly Way[];
+  /** Who stands behind a routing id; undefined for who does not say so, or cannot prove it. */
+  recognise(routingId: string): Recognised | undefined;
+}
+
+export interface Dialled {
+  readonly endpoint: string;
+  readonly role: Role | undefined;
+}
+
+/** One way to connect to a process. */
+export interface Way {
+  readonly routingId: string;
+  /** What the peer has proven to be, once it is connected this way; undefined where there are no keys. */
+  readonly role?: Role;
+  readonly curve?: {
+    readonly curvePublicKey: string;
+    readonly curveSecretKey: string;
+    readonly curveServerKey: string;
+  };
+}
+
+export interface Recognised extends ProcessName {
+  readonly name: string;
+}
+
+/** Without keys everybody is believed. */
+export class Unproven implements Identification {
+  readonly nameBytesMax = PROCESS_NAME_BYTES_MAX;
+  private readonly ways: readonly Way[];
+
+  /** @param process name of this one */
+  constructor(process: string) {
+    this.ways = [{ routingId: process }];
+  }
+
+  waysTo(): readonly Way[] {
+    return this.ways;
+  }
+
+  recognise(routingId: string): Recognised | undefined {
+    const parsed = parseProcessName(routingId);
+    if (parsed === undefined || isAnyIncarnation(parsed.incarnation)) {
+      return undefined;
+    }
+    return { name: routingId, ...parsed };
+  }
+}
+
+const MARK = '#';
+/** An Ed25519 signature as base64url. */
+const SIGNATURE_LENGTH = 86;
+/** Verified connections that are remembered; one more costs a verification with its next frame. */
+const KNOWN_MAX = 65_536;
+/** Central is asked for by many names (a service, an address), and there is one. */
+const ANYWHERE = '';
+
+/** Those that a role hears from, by the table of messages. */
+export function rolesHeardBy(role: Role): readonly Role[] {
+  const heard = MESSAGE_TYPES.map((type) => MESSAGES[type])
+    .filter(({ to }) => (to as readonly Role[]).includes(role))
+    .flatMap(({ from }): readonly Role[] => from);
+  return ROLES.filter((other) => heard.includes(other));
+}
+
+/** With keys, names are signed, and dialled with the key of the role that they claim. */
+export class Proven implements Identification {
+  readonly nameBytesMax = PROCESS_NAME_BYTES_MAX - MARK.length - SIGNATURE_LENGTH;
+  private readonly process: string;
+  private readonly endpoint: string;
+  private readonly ring: KeyRing;
+  private readonly heard: readonly Role[];
+  private readonly known = new Map<string, Recognised>();
+
+  constructor(process: string, endpoint: string, ring: KeyRing) {
+    this.process = process;
+    this.endpoint = endpoint;
+    this.ring = ring;
+    this.heard = rolesHeardBy(ring.role);
+  }
+
+  /** A client may be given the endpoint of central or of a scheduler, and does not know of which. */
+  waysTo({ endpoint, role }: Dialled): readonly Way[] {
+    const roles: readonly Role[] = role === undefined ? ['central', 'scheduler'] : [role];
+    return this.ring.generations.flatMap((keys) => roles.map((to) => this.way(keys, to, endpoint)));
+  }
+
+  recognise(routingId: string): Recognised | undefined {
+    const known = this.known.get(routingId);
+    if (known !== undefined) {
+      return known;
+    }
+    const recognised = this.verify(routingId);
+    if (recognised !== undefined) {
+      this.remember(routingId, recognised);
+    }
+    return recognised;
+  }
+
+  private way({ curve, peers, signing }: Keys, role: Role, endpoint: string): Way {
+    const where = addressee(this.ring.role, role, endpoint);
+    const signature = sign(null, statement(this.process, role, where), signing).toString('base64url');
+    return {
+      routingId: this.process + MARK + signature,
+      role,
+      curve: {
+        curvePublicKey: curve.publicKey,
+        curveSecretKey: curve.secretKey,
+        curveServerKey: peers[role].curve,
+      },
+    };
+  }
+
+  private verify(routingId: string): Recognised | undefined {
+    const mark = routingId.lastIndexOf(MARK);
+    const name = routingId.slice(0, Math.max(mark, 0));
+    const signature = routingId.slice(mark + 1);
+    const parsed = parseProcessName(name);
+    const role = parsed && claimedRole(parsed);
+    if (
+      parsed === undefined ||
+      role === undefined ||
+      !this.heard.includes(role) ||
+      isAnyIncarnation(parsed.incarnation) ||
+      signature.length !== SIGNATURE_LENGTH
+    ) {
+      return undefined;
+    }
+    const said = statement(name, this.ring.role, addressee(role, this.ring.role, this.endpoint));
+    const bytes = Buffer.from(signature, 'base64url');
+    const isProven = this.ring.generations.some(({ peers }) =>
+      verify(null, said, peers[role].verifying, bytes),
+    );
+    return isProven ? { name, ...parsed } : undefined;
+  }
+
+  private remember(routingId: string, recognised: Recognised): void {
+    if (this.known.size >= KNOWN_MAX) {
+      const [oldest] = this.known.keys();
+      this.known.delete(oldest as string);
+    }
+    this.known.set(routingId, recognised);
+  }
+}
+
+/** Endpoints that were configured have aliases: those of central, and all that clients use. */
+function addressee(from: Role, to: Role, endpoint: string): string {
+  return to === 'central' || from === 'client' || isClientEndpoint(endpoint) ? ANYWHERE : endpoint;
+}
+
+function statement(process: string, to: Role, endpoint: string): Buffer {
+  return Buffer.from(`goshawk.introduction/1\n${process}\n${to}\n${endpoint}`);
+}

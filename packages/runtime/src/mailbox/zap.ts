@@ -1,0 +1,93 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Router } from 'zeromq';
+import { z85 } from '../keys/curve-text.js';
+
+/**
+ * Who may connect at all: ZeroMQ asks for each CURVE connection to a socket of this process, with the public key
+ * of who is there (ZAP, RFC 27). There is one place to ask for all sockets of a process, so a mailbox has a
+ * domain of its own by which its questions are known.
+ */
+const ENDPOINT = 'inproc://zeromq.zap.01';
+const VERSION = '1.0';
+const ADMITTED = '200';
+const REFUSED = '400';
+/** A socket that was closed lets go of its endpoint at ZeroMQ's leisure. */
+const BIND_TURNS_MAX = 10_000;
+
+/** Says whether who holds this key (Z85) may connect; `address` is where the connection comes from. */
+export type Admission = (publicKey: string, address: string) => boolean;
+
+const admissions = new Map<string, Admission>();
+let handler: { router: Router; bound: Promise<void> } | undefined;
+let lastDomain = 0;
+
+export interface ZapDomain {
+  readonly name: string;
+  leave(): void;
+}
+
+/** Resolves once questions of the domain are answered; a socket must not be bound before. */
+export async function enterZapDomain(admission: Admission): Promise<ZapDomain> {
+  const name = `goshawk-${++lastDomain}`;
+  admissions.set(name, admission);
+  handler ??= openHandler();
+  await handler.bound;
+  return { name, leave: () => leave(name) };
+}
+
+function leave(name: string): void {
+  admissions.delete(name);
+  if (admissions.size > 0 || handler === undefined) return;
+  handler.router.close();
+  handler = undefined;
+}
+
+function openHandler(): { router: Router; bound: Promise<void> } {
+  const router = new Router({ linger: 0 });
+  return { router, bound: bindAndServe(router) };
+}
+
+async function bindAndServe(router: Router): Promise<void> {
+  for (let turn = 1; ; turn++) {
+    try {
+      await router.bind(ENDPOINT);
+      void serve(router);
+      return;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || turn === BIND_TURNS_MAX) throw error;
+      await nextTurn();
+    }
+  }
+}
+
+async function serve(router: Router): Promise<void> {
+  while (!router.closed) {
+    try {
+      const answer = answerTo(await router.receive());
+      if (answer !== undefined) await router.send(answer);
+    } catch (error) {
+      if (!router.closed) throw error;
+    }
+  }
+}
+
+/** @returns undefined for what is no question of ZeroMQ's. */
+function answerTo(parts: readonly Buffer[]): (Buffer | string)[] | undefined {
+  const [asker, delimiter, version, request, domain, address, , mechanism, key] = parts;
+  if (
+    asker === undefined ||
+    delimiter === undefined ||
+    version?.toString() !== VERSION ||
+    request === undefined
+  ) {
+    return undefined;
+  }
+  const admission = admissions.get(domain?.toString() ?? '');
+  const isAdmitted =
+    admission !== undefined &&
+    mechanism?.toString() === 'CURVE' &&
+    key?.length === 32 &&
+    admission(z85(key), address?.toString() ?? '');
+  const status = isAdmitted ? ADMITTED : REFUSED;
+  return [asker, delimiter, version, request, status, isAdmitted ? 'OK' : 'unknown key', '', ''];
+}
