@@ -1,3 +1,4 @@
+import type { KeyFile } from '@goshawk/runtime';
 import { type Body, body, KIND } from './mailbox-body.js';
 import { answerByMailbox, answerRaw } from './mailbox-wire.js';
 
@@ -30,6 +31,10 @@ function handle(received: Body, reply: (answer: Body) => void): void {
   }
 }
 
-const open = process.argv[2] === 'raw' ? answerRaw : answerByMailbox;
-process.send?.({ address: await open(handle) });
+const [, , kind, keys] = process.argv;
+const address =
+  kind === 'raw'
+    ? answerRaw(handle)
+    : answerByMailbox(handle, keys === undefined ? undefined : (JSON.parse(keys) as KeyFile));
+process.send?.({ address: await address });
 process.on('disconnect', () => process.exit());

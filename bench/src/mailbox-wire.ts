@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Mailbox, SILENT_LOGGER } from '@goshawk/runtime';
+import { incarnationOf, type KeyFile, keyRing, Mailbox, SILENT_LOGGER } from '@goshawk/runtime';
 import { Packr, Unpackr } from 'msgpackr';
 
 import { Dealer, Router } from 'zeromq';
@@ -29,9 +29,9 @@ function nextTurn(): Promise<void> {
   });
 }
 
-/** Goshawk's mailbox, with its defaults. */
-export async function openMailboxWire(peer: string): Promise<Wire> {
-  const mailbox = await openMailbox();
+/** Goshawk's mailbox, with its defaults; encrypted when there are keys. */
+export async function openMailboxWire(peer: string, keys?: KeyFile): Promise<Wire> {
+  const mailbox = await openMailbox(keys);
   const to = mailbox.directory.intern(`${peer}/${PARTY}`);
   let counted = 0;
   let wake = () => {};
@@ -75,16 +75,21 @@ export async function openMailboxWire(peer: string): Promise<Wire> {
 }
 
 /** @returns the name of the process, for `openMailboxWire`. */
-export async function answerByMailbox(answer: Answer): Promise<string> {
-  const mailbox = await openMailbox();
+export async function answerByMailbox(answer: Answer, keys?: KeyFile): Promise<string> {
+  const mailbox = await openMailbox(keys);
   mailbox.register(PARTY, (from, received) => {
     answer(received as Body, (reply) => mailbox.send(PARTY, from, reply));
   });
   return mailbox.process;
 }
 
-function openMailbox(): Promise<Mailbox> {
-  return Mailbox.open({ bind: 'tcp://127.0.0.1:0', incarnation: randomUUID(), logger: SILENT_LOGGER });
+function openMailbox(file: KeyFile | undefined): Promise<Mailbox> {
+  return Mailbox.open({
+    bind: 'tcp://127.0.0.1:0',
+    incarnation: incarnationOf(file?.role ?? 'worker', randomUUID()),
+    logger: SILENT_LOGGER,
+    ...(file && { keys: keyRing(file, 'bench') }),
+  });
 }
 
 /**

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { generateKeys } from '@goshawk/runtime';
 import { type BenchResult, percentile, report, result, table } from './bench-report.js';
 import { openMailboxWire, openRawWire, type Wire } from './mailbox-wire.js';
 
@@ -9,8 +10,9 @@ import { openMailboxWire, openRawWire, type Wire } from './mailbox-wire.js';
  * How fast is the mailbox, and how much of that is the price of what it does?
  *
  * Two processes over loopback: request and reply one at a time, and one way with 1, 10 and 100 messages in
- * each turn of the event loop, as the receiver counts them. The floor is measured in the same run and in
- * turn with it: the same sockets and MessagePack with nothing around them.
+ * each turn of the event loop, as the receiver counts them. Measured in the same run and in turn with it: the
+ * same with keys, that is with CURVE on all sockets; and the floor, which is the same sockets and MessagePack with
+ * nothing around them.
  */
 const ASKS = { warmUp: 2_000, measured: 10_000 };
 const BURSTS = [
@@ -18,7 +20,7 @@ const BURSTS = [
   { bodies: 10, total: 500_000 },
   { bodies: 100, total: 1_000_000 },
 ];
-const WIRES = ['mailbox', 'floor'] as const;
+const WIRES = ['mailbox', 'keyed', 'floor'] as const;
 type WireName = (typeof WIRES)[number];
 
 interface Side {
@@ -36,14 +38,18 @@ const REFERENCES: Readonly<Record<string, string>> = {
 };
 
 async function openSide(name: WireName): Promise<Side> {
-  const peer = fork(join(import.meta.dirname, 'mailbox-peer.js'), [name === 'floor' ? 'raw' : 'mailbox']);
+  const keys = name === 'keyed' ? generateKeys() : undefined;
+  const peer = fork(join(import.meta.dirname, 'mailbox-peer.js'), [
+    name === 'floor' ? 'raw' : 'mailbox',
+    ...(keys ? [JSON.stringify(keys.worker)] : []),
+  ]);
   peer.once('exit', (code) => {
     if (code !== 0) {
       fail(1)(new Error(`the other process of the bench ended with code ${code}`));
     }
   });
   const [{ address }] = (await once(peer, 'message')) as [{ address: string }];
-  const wire = await (name === 'floor' ? openRawWire(address) : openMailboxWire(address));
+  const wire = await (name === 'floor' ? openRawWire(address) : openMailboxWire(address, keys?.scheduler));
   return { name, wire, peer };
 }
 
@@ -73,7 +79,7 @@ type Samples = Map<string, Record<WireName, number[]>>;
 
 async function measureOnce(side: Side, samples: Samples): Promise<void> {
   const keep = (measure: string, value: number): void => {
-    const entry = samples.get(measure) ?? { mailbox: [], floor: [] };
+    const entry = samples.get(measure) ?? { mailbox: [], keyed: [], floor: [] };
     entry[side.name].push(value);
     samples.set(measure, entry);
   };
@@ -88,32 +94,37 @@ async function measureOnce(side: Side, samples: Samples): Promise<void> {
 
 const unitOf = (measure: string): string => (measure.startsWith('one way') ? 'messages/s' : 'ms');
 
-/** Mailbox, floor, and their ratio run by run: noise of the machine hits both alike. */
+/** Each of the three, and their ratios run by run: noise of the machine hits all alike. */
 function results(samples: Samples): BenchResult[] {
-  return [...samples].flatMap(([measure, { mailbox, floor }]) => [
+  const over = (some: number[], others: number[]) =>
+    some.map((value, run) => value / (others[run] ?? Number.NaN));
+  return [...samples].flatMap(([measure, { mailbox, keyed, floor }]) => [
     result(measure, unitOf(measure), mailbox),
     result(`${measure}, floor`, unitOf(measure), floor),
-    result(
-      `${measure}, over floor`,
-      'ratio',
-      mailbox.map((value, run) => value / (floor[run] ?? Number.NaN)),
-    ),
+    result(`${measure}, over floor`, 'ratio', over(mailbox, floor)),
+    result(`${measure}, with keys`, unitOf(measure), keyed),
+    result(`${measure}, with keys over without`, 'ratio', over(keyed, mailbox)),
   ]);
 }
+
+const RESULTS_A_MEASURE = 5;
 
 function show(value: number, unit: string): string {
   return unit === 'ms' ? `${value.toFixed(3)} ms` : `${(value / 1e6).toFixed(2)} M/s`;
 }
 
 function readable(measured: readonly BenchResult[]): string {
-  const rows = [['', 'mailbox', 'floor', 'mailbox/floor', 'reference']];
-  for (let i = 0; i + 2 < measured.length; i += 3) {
-    const [mailbox, floor, ratio] = measured.slice(i, i + 3) as [BenchResult, BenchResult, BenchResult];
+  const rows = [['', 'mailbox', 'floor', 'mailbox/floor', 'with keys', 'with/without', 'reference']];
+  for (let i = 0; i < measured.length; i += RESULTS_A_MEASURE) {
+    const [mailbox, floor, ratio, keyed, cost] = measured.slice(i, i + RESULTS_A_MEASURE) as BenchResult[] &
+      Record<0 | 1 | 2 | 3 | 4, BenchResult>;
     rows.push([
       mailbox.name,
       show(mailbox.value, mailbox.unit),
       show(floor.value, floor.unit),
       ratio.value.toFixed(2),
+      show(keyed.value, keyed.unit),
+      cost.value.toFixed(2),
       REFERENCES[mailbox.name] ?? '',
     ]);
   }
@@ -134,7 +145,8 @@ function options(): { readonly isJson: boolean; readonly runs: number } {
 
 async function measure(runs: number): Promise<BenchResult[]> {
   const samples: Samples = new Map();
-  const sides = [await openSide('mailbox'), await openSide('floor')];
+  const sides: Side[] = [];
+  for (const name of WIRES) sides.push(await openSide(name));
   for (let run = 0; run < runs; run++) {
     for (const side of sides) {
       process.stderr.write(`run ${run + 1} of ${runs}: ${side.name}\n`);

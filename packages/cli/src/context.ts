@@ -12,6 +12,10 @@ export const GLOBAL_OPTIONS = {
     describe:
       'where the cluster is: tcp://HOST:PORT of central or of a scheduler (default: the one that `goshawk up` started here)',
   },
+  keys: {
+    type: 'text',
+    describe: 'the key file of this role, or the folder of a cluster’s keys (see `goshawk keygen`)',
+  },
   progress: {
     type: 'text',
     default: 'auto',

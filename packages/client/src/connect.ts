@@ -1,6 +1,12 @@
 import { userInfo } from 'node:os';
 import { InputError, UnreachableError } from '@goshawk/core';
-import { MailboxError, resolveEndpoint, SILENT_LOGGER, UnresolvableHostError } from '@goshawk/runtime';
+import {
+  MailboxError,
+  readKeys,
+  resolveEndpoint,
+  SILENT_LOGGER,
+  UnresolvableHostError,
+} from '@goshawk/runtime';
 import { Alarms } from './alarms.js';
 import { Cluster } from './cluster.js';
 import { Connection } from './connection.js';
@@ -14,13 +20,17 @@ import { Watches } from './watches.js';
  *
  * @param url `tcp://HOST:PORT` of central or of any scheduler; several, separated by commas, to be able to
  * connect while one of them is away
- * @throws InputError `bad-url`; UnreachableError when nobody answers there
+ * @throws InputError `bad-url`, and for keys that are none; UnreachableError when nobody answers there, or the
+ * cluster does not take these keys
  */
 export async function connect(url: string, options: ConnectOptions = {}): Promise<Cluster> {
   const timings = completeTimings(options);
   options.signal?.throwIfAborted();
   const seeds = await checkUrl(url);
-  const connection = await Connection.open(options.logger ?? SILENT_LOGGER);
+  const { keys } = options;
+  const source = typeof keys === 'string' ? { path: keys } : keys;
+  const ring = source && readKeys(source, 'client');
+  const connection = await Connection.open(options.logger ?? SILENT_LOGGER, ring);
   const alarms = new Alarms();
   const requests = new Requests(connection, alarms, timings);
   const watches = new Watches(connection, alarms, timings);

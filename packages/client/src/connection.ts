@@ -5,9 +5,12 @@ import {
   DecodeError,
   Directory,
   EncodeError,
+  type KeyRing,
   type Logger,
   Mailbox,
+  parsePartyName,
   type SendResult,
+  type Unwelcome,
 } from '@goshawk/runtime';
 import { nanoid } from 'nanoid';
 
@@ -43,22 +46,31 @@ export class Connection {
   readonly #codec: Codec;
   readonly #logger: Logger;
   readonly #listeners = new Map<number, Listener>();
+  /** Endpoints that do not take our connection because of keys. */
+  readonly #unwelcome: ReadonlyMap<string, Unwelcome>;
   #nextNumber = 1;
   #isClosed = false;
 
-  static async open(logger: Logger): Promise<Connection> {
+  static async open(logger: Logger, keys?: KeyRing): Promise<Connection> {
     const directory = new Directory();
+    const unwelcome = new Map<string, Unwelcome>();
     const mailbox = await Mailbox.open({
       incarnation: nanoid(),
       directory,
       logger,
       limits: { closeFlushMs: CLOSE_FLUSH_MS },
+      onUnwelcome: (endpoint, why) => {
+        if (why === undefined) unwelcome.delete(endpoint);
+        else unwelcome.set(endpoint, why);
+      },
+      ...(keys && { keys }),
     });
-    return new Connection(mailbox, logger);
+    return new Connection(mailbox, logger, unwelcome);
   }
 
-  private constructor(mailbox: Mailbox, logger: Logger) {
+  private constructor(mailbox: Mailbox, logger: Logger, unwelcome: ReadonlyMap<string, Unwelcome>) {
     this.#mailbox = mailbox;
+    this.#unwelcome = unwelcome;
     this.#codec = new Codec(mailbox.directory);
     this.#logger = logger;
     mailbox.register(PARTY, (from, body) => this.#receive(from, body));
@@ -89,6 +101,12 @@ export class Connection {
       throw new InputError('job-too-large', `${message.type}: more than one message can carry`, LARGEST_JOB);
     }
     return result;
+  }
+
+  /** Why a party's process does not take our connection; undefined when keys are not the reason. */
+  whyUnwelcome(party: string): Unwelcome | undefined {
+    const { process } = parsePartyName(party);
+    return this.#unwelcome.get(process.slice(0, process.lastIndexOf('!')));
   }
 
   /** Ends all that is waited for. */

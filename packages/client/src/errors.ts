@@ -8,6 +8,7 @@ import {
   type TaskFailure,
   UnreachableError,
 } from '@goshawk/core';
+import type { Unwelcome } from '@goshawk/runtime';
 
 /** A job has ended, and not all of its tasks completed. Exit code 1. */
 export class JobFailed extends GoshawkError {
@@ -82,6 +83,19 @@ export function noAnswer(whom: string, what: string, silentMs: Millis): Unreacha
     'is the cluster running?',
   );
 }
+
+/** It is there, and does not take us. */
+export function unwelcome(whom: string, why: Unwelcome): UnreachableError {
+  return why === 'keyNeeded'
+    ? new UnreachableError('keys-needed', `${whom} takes only clients with a key`, GIVE_KEYS)
+    : new UnreachableError(
+        'keys-refused',
+        `${whom} does not take this key, or this client has no current one of its`,
+        GIVE_KEYS,
+      );
+}
+
+const GIVE_KEYS = 'give the cluster’s client.key with --keys or GOSHAWK_KEYS (in the SDK: `keys`)';
 
 export function ownerGone(id: string, whom: string, silentMs: Millis): UnreachableError {
   return new UnreachableError(

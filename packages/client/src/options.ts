@@ -1,5 +1,5 @@
 import type { Millis } from '@goshawk/core';
-import type { Logger } from '@goshawk/runtime';
+import type { KeySource, Logger } from '@goshawk/runtime';
 
 /** How patient a client is. All in ms. */
 export interface ClientTimings {
@@ -42,6 +42,11 @@ export interface ConnectOptions extends Partial<ClientTimings> {
   readonly signal?: AbortSignal | undefined;
   /** Whose jobs these are, where a job does not say. Default: the name of the operating system's user. */
   readonly user?: string | undefined;
+  /**
+   * The cluster's client key, where the cluster has keys: the path of `client.key` or of the folder that it is in,
+   * or what it holds as `{ text }`.
+   */
+  readonly keys?: string | KeySource | undefined;
   /** Default: silent. A pino logger is one. */
   readonly logger?: Logger | undefined;
 }

@@ -2,7 +2,7 @@ import { type Message, type MessageOf, type Millis, UnreachableError } from '@go
 import { onAbort } from './abort.js';
 import type { Alarm, Alarms } from './alarms.js';
 import type { Connection, Listener, Reply } from './connection.js';
-import { connectionClosed, noAnswer, refusal } from './errors.js';
+import { connectionClosed, noAnswer, refusal, unwelcome } from './errors.js';
 import type { ClientTimings } from './options.js';
 
 /** Who is asked. */
@@ -79,6 +79,7 @@ class Request implements Listener {
   #attempts = 0;
   /** Who was asked last. */
   #whom = 'the cluster';
+  #party: string | undefined;
   /** The last answer was that it cannot be answered yet. */
   #notReady: MessageOf<'refused'> | undefined;
 
@@ -128,6 +129,7 @@ class Request implements Listener {
       if (to !== undefined) {
         if (to.title !== this.#whom) this.#notReady = undefined;
         this.#whom = to.title;
+        this.#party = to.party;
         this.#connection.send(to.party, this.#order.build(this.#number));
       }
     } catch (error) {
@@ -141,6 +143,8 @@ class Request implements Listener {
       const { code, message, hint } = this.#notReady;
       return new UnreachableError(code, `${this.#whom}: ${message}`, hint);
     }
+    const why = this.#party && this.#connection.whyUnwelcome(this.#party);
+    if (why) return unwelcome(this.#whom, why);
     return noAnswer(this.#whom, this.#order.what, Math.round(now - this.#beganAt));
   }
 

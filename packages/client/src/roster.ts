@@ -1,5 +1,5 @@
 import { type Millis, UnreachableError } from '@goshawk/core';
-import { parsePartyName } from '@goshawk/runtime';
+import { anyIncarnationOf, parsePartyName } from '@goshawk/runtime';
 import { abortable } from './abort.js';
 import {
   type ClusterView,
@@ -193,7 +193,8 @@ function knownScheduler(name: string, tag: string, endpoint: string, address: st
 
 /** Central may be restarted, and is still central: whoever is there. */
 function centralAt(endpoint: string, index: number): Destination {
-  return { party: `${endpoint}!*/${index}`, title: `central at ${endpoint}` };
+  const party = `${endpoint}!${anyIncarnationOf('central')}/${index}`;
+  return { party, title: `central at ${endpoint}` };
 }
 
 function centralNamed(name: string): Destination | undefined {
@@ -212,7 +213,7 @@ function parseParty(name: string): { endpoint: string; incarnation: string; inde
 }
 
 function nobodyThere(seeds: readonly string[], causes: readonly unknown[]): unknown {
-  const other = causes.find((cause) => !(cause instanceof UnreachableError));
+  const other = causes.find((cause) => !(cause instanceof UnreachableError) || cause.code.startsWith('keys-'));
   if (other !== undefined) return other;
   return new UnreachableError(
     'unreachable',

@@ -1,5 +1,6 @@
 import { InputError, type PolicySettings, policySettingsSchema } from '@goshawk/core';
 import { defineCommand } from '../command.js';
+import { keysFor } from '../keys.js';
 import { clusterSettings, POLICY_OPTIONS, policyNames, policySettings } from '../settings.js';
 import { CENTRAL_PORT, DAEMON_OPTIONS, keep } from './daemon-options.js';
 
@@ -26,7 +27,8 @@ export const centralCommand = defineCommand({
         : parseSettings(options.settings);
     const { createLogger, startCentral } = await import('@goshawk/runtime');
     const logger = createLogger(options.logLevel, { role: 'central' });
-    const daemon = await startCentral({ ...options, settings: clusterSettings(policy), logger });
+    const keys = await keysFor('central', context);
+    const daemon = await startCentral({ ...options, keys, settings: clusterSettings(policy), logger });
     return keep(daemon, context, options.withParent);
   },
 });

@@ -7,6 +7,7 @@ import { drainCommand } from './drain.js';
 import { figureCommand } from './figure.js';
 import { jobCommand } from './job.js';
 import { jobsCommand } from './jobs.js';
+import { keygenCommand } from './keygen.js';
 import { logsCommand } from './logs.js';
 import { replayCommand } from './replay.js';
 import { retryCommand } from './retry.js';
@@ -28,6 +29,7 @@ export const COMMANDS: readonly Command[] = [
   centralCommand,
   schedulerCommand,
   workerCommand,
+  keygenCommand,
   submitCommand,
   waitCommand,
   jobsCommand,

@@ -2,7 +2,6 @@ import { resolve } from 'node:path';
 import { InputError } from '@goshawk/core';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
-import { clusterUrl } from '../local/whereabouts.js';
 import { checkEstimator } from '../replay/estimates.js';
 import { DEFAULT_POLICIES, REPLAY_OPTIONS, type ReplayOptions } from '../replay/options.js';
 import { type Replayed, replayLocally, replayOnCluster } from '../replay/replay.js';
@@ -34,7 +33,7 @@ export const replayCommand = defineCommand({
     const replayed =
       context.global.cluster === undefined
         ? await replayLocally(context, options, spec, policies ?? DEFAULT_POLICIES)
-        : await replayOnCluster(context, options, spec, clusterUrl(context), policies);
+        : await replayOnCluster(context, options, spec, policies);
     return tell(context, options, words, replayed, report);
   },
 });

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { defineCommand } from '../command.js';
+import { keysFor } from '../keys.js';
 import { CENTRAL_PORT, DAEMON_OPTIONS, keep } from './daemon-options.js';
 
 export const schedulerCommand = defineCommand({
@@ -19,7 +20,8 @@ export const schedulerCommand = defineCommand({
     const { createLogger, startScheduler } = await import('@goshawk/runtime');
     const name = options.name ?? `scheduler-${hostname()}-${process.pid}`;
     const logger = createLogger(options.logLevel, { role: 'scheduler', name });
-    const daemon = await startScheduler({ ...options, name, central: options.centralUrl, logger });
+    const keys = await keysFor('scheduler', context);
+    const daemon = await startScheduler({ ...options, keys, name, central: options.centralUrl, logger });
     return keep(daemon, context, options.withParent);
   },
 });

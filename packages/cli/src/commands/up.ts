@@ -21,20 +21,27 @@ export const upCommand = defineCommand({
     resources: RESOURCES_OPTION,
     bind: { type: 'text', default: 'tcp://127.0.0.1:0', describe: 'where central listens; port 0 for any' },
     dataFolder: { type: 'text', default: '.goshawk', describe: 'logs, and what outlives the processes' },
+    secure: {
+      type: 'flag',
+      default: true,
+      describe: 'encrypt, and serve only who may read its keys (--no-secure: every user of this machine)',
+    },
     logLevel: { type: 'text', default: 'info', choices: LOG_LEVELS, describe: 'how much the logs say' },
     ...POLICY_OPTIONS,
   },
   async run(context, options) {
     const policy = policySettings(options, onePolicy(options.policy));
     const dataFolder = resolve(context.cwd, options.dataFolder);
+    const keys = options.secure ? await keyFolder(context, dataFolder) : undefined;
     context.note(`starting central, ${options.schedulers} schedulers and ${options.workers} workers …`);
     const cluster = await LocalCluster.start(
-      { ...options, policy, dataFolder, note: (line) => context.note(line) },
+      { ...options, policy, keys, dataFolder, note: (line) => context.note(line) },
       context.interrupted,
     );
-    leaveWord(cluster.url, context.environment);
+    leaveWord({ url: cluster.url, keys }, context.environment);
     try {
-      if (context.global.json) context.json({ schema: 'goshawk.up/1', cluster: cluster.url, dataFolder });
+      if (context.global.json)
+        context.json({ schema: 'goshawk.up/1', cluster: cluster.url, dataFolder, keys: keys ?? null });
       announce(context, cluster.url, options.policy, dataFolder);
       await interrupted(context.interrupted);
       context.note('draining: no new jobs, what runs is finished (Ctrl-C again stops at once)');
@@ -45,6 +52,15 @@ export const upCommand = defineCommand({
     return ExitCode.done;
   },
 });
+
+/** The keys that were given, those of the last time, or new ones. */
+async function keyFolder({ global, cwd }: Context, dataFolder: string): Promise<string> {
+  const { generateKeys, keysIn, readKeyFolder, writeKeyFolder } = await import('@goshawk/runtime');
+  const folder = global.keys === undefined ? join(dataFolder, 'keys') : resolve(cwd, global.keys);
+  if (global.keys === undefined && keysIn(folder).length === 0) writeKeyFolder(folder, generateKeys());
+  readKeyFolder(folder);
+  return folder;
+}
 
 function announce(context: Context, url: string, policy: string, dataFolder: string): void {
   context.note(`the cluster is up at ${url} under ${policy}; logs are in ${join(dataFolder, 'logs')}`);

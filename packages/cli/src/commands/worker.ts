@@ -1,6 +1,7 @@
 import { hostname, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { defineCommand } from '../command.js';
+import { keysFor } from '../keys.js';
 import { parseResources, RESOURCES_OPTION } from '../resources.js';
 import { SLOTS_OPTION } from '../settings.js';
 import { CENTRAL_PORT, DAEMON_OPTIONS, keep } from './daemon-options.js';
@@ -50,8 +51,10 @@ export const workerCommand = defineCommand({
     const memory = Math.floor(totalmem() / (options.memoryShares ?? options.workers));
     const capacity = { cpu: options.slots, memory, ...parseResources(options.resources) };
     const logger = createLogger(options.logLevel, { role: 'worker', name });
+    const keys = await keysFor('worker', context);
     const daemon = await startWorkers({
       ...options,
+      keys,
       names,
       capacity,
       central: options.centralUrl,

@@ -74,6 +74,7 @@ export function recordingContext(
       config: undefined,
       color: true,
       cluster: undefined,
+      keys: undefined,
       progress: 'none',
       ...more.global,
     },

@@ -1,13 +1,15 @@
 import type { Cluster } from '@goshawk/client';
 import { connect } from '../connect.js';
 import type { Context } from '../context.js';
-import { clusterUrl } from '../local/whereabouts.js';
+import { keySource } from '../keys.js';
+import { findCluster } from '../local/whereabouts.js';
 
 /**
  * The cluster that the command is meant for. Close it, or open it with `await using`.
  *
- * @throws UnreachableError within a few seconds when nobody answers there
+ * @throws InputError for keys that are none; UnreachableError within a few seconds when nobody answers there
  */
 export function openCluster(context: Context): Promise<Cluster> {
-  return connect(clusterUrl(context), { signal: context.interrupted });
+  const { url, keys } = findCluster(context);
+  return connect(url, { signal: context.interrupted, keys: keySource(context) ?? keys });
 }

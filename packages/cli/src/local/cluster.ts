@@ -8,6 +8,8 @@ export interface LocalClusterOptions {
   readonly slots: number;
   readonly schedulers: number;
   readonly policy: PolicySettings;
+  /** The folder of the cluster's keys; undefined: whoever reaches an endpoint of it is served. */
+  readonly keys: string | undefined;
   /** Where central listens; port 0 for any. */
   readonly bind: string;
   readonly resources?: string | undefined;
@@ -134,7 +136,13 @@ export class LocalCluster {
   }
 
   async #start(name: string, args: string[]): Promise<void> {
-    const child = await startChild(name, args, join(this.#options.dataFolder, 'logs', `${name}.log`));
+    const { keys } = this.#options;
+    const keyArgs = keys === undefined ? [] : ['--keys', keys];
+    const child = await startChild(
+      name,
+      [...args, ...keyArgs],
+      join(this.#options.dataFolder, 'logs', `${name}.log`),
+    );
     this.#children.set(name, child);
     void child.ended.then((how) => this.#childEnded(child, args, how));
   }
@@ -155,7 +163,7 @@ export class LocalCluster {
   async #allJoined(signal?: AbortSignal): Promise<void> {
     const { workers, schedulers } = this.#options;
     const giveUpAt = performance.now() + JOIN_TIMEOUT_MS;
-    await using client = await connect(this.url, signal === undefined ? {} : { signal });
+    await using client = await connect(this.url, { signal, keys: this.#options.keys });
     for (;;) {
       const seen = await client.describe();
       if (seen.workers.length >= workers && seen.schedulers.length >= schedulers) return;

@@ -7,6 +7,8 @@ import type { Context } from '../context.js';
 /** Where `goshawk up` leaves word of its cluster. */
 interface Whereabouts {
   readonly url: string;
+  /** The folder of its keys; they are for whoever may read it. */
+  readonly keys?: string | undefined;
   readonly pid: number;
 }
 
@@ -15,10 +17,13 @@ function fileOf(environment: Context['environment']): string {
   return join(state, 'goshawk', 'cluster.json');
 }
 
-export function leaveWord(url: string, environment: Context['environment']): void {
+export function leaveWord(
+  { url, keys }: { readonly url: string; readonly keys: string | undefined },
+  environment: Context['environment'],
+): void {
   const file = fileOf(environment);
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, `${JSON.stringify({ url, pid: process.pid } satisfies Whereabouts)}\n`);
+  writeFileSync(file, `${JSON.stringify({ url, keys, pid: process.pid } satisfies Whereabouts)}\n`);
 }
 
 /** Only what this process left: another cluster may have been started since. */
@@ -26,22 +31,28 @@ export function takeWordBack(environment: Context['environment']): void {
   if (readWord(environment)?.pid === process.pid) rmSync(fileOf(environment), { force: true });
 }
 
+/** Where a cluster is, and where its keys are if it has left word of that. */
+export interface FoundCluster {
+  readonly url: string;
+  readonly keys?: string | undefined;
+}
+
 /**
  * The cluster that a command is meant for: `--cluster`, `GOSHAWK_CLUSTER`, or the one that runs here.
  *
  * @throws InputError when what was given is no URL, UnreachableError when nothing was given and none runs
  */
-export function clusterUrl(context: Context): string {
+export function findCluster(context: Context): FoundCluster {
   const { cluster } = context.global;
+  const word = readWord(context.environment);
   if (cluster !== undefined) {
     for (const url of cluster.split(',')) {
       if (!/^(tcp:\/\/.+:\d+|ipc:\/\/.+)$/.test(url.trim())) {
         throw new InputError('bad-cluster', `--cluster: "${url}" is no URL`, 'write tcp://HOST:PORT');
       }
     }
-    return cluster;
+    return word?.url === cluster ? word : { url: cluster };
   }
-  const word = readWord(context.environment);
   if (word === undefined || !isAlive(word.pid)) {
     throw new UnreachableError(
       'no-cluster',
@@ -49,7 +60,7 @@ export function clusterUrl(context: Context): string {
       'start one with `goshawk up`, or say where it is with --cluster',
     );
   }
-  return word.url;
+  return word;
 }
 
 function readWord(environment: Context['environment']): Whereabouts | undefined {

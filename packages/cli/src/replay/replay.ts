@@ -58,10 +58,9 @@ export function replayOnCluster(
   context: Context,
   options: ReplayOptions,
   spec: string,
-  url: string,
   policies: readonly string[] | undefined,
 ): Promise<Replayed> {
-  return onExistingCluster(context, url, async (target) => {
+  return onExistingCluster(context, async (target, url) => {
     const { settings, shape } = target;
     checkPolicy(settings, url, policies);
     const plan = await makePlan(context, options, spec, shape);

@@ -5,7 +5,9 @@ import type { ClusterView } from '@goshawk/client';
 import { InputError, type PolicySettings } from '@goshawk/core';
 import { connect } from '../connect.js';
 import type { Context } from '../context.js';
+import { openCluster } from '../jobs/open-cluster.js';
 import { LocalCluster } from '../local/cluster.js';
+import { findCluster } from '../local/whereabouts.js';
 import type { ReplayTarget, Shape } from './contract.js';
 
 /**
@@ -31,6 +33,7 @@ export async function onLocalCluster<T>(
         ...shape,
         resources,
         policy: settings,
+        keys: undefined,
         bind: 'tcp://127.0.0.1:0',
         dataFolder,
         logLevel: 'info',
@@ -63,21 +66,21 @@ export async function onLocalCluster<T>(
 /**
  * Uses a cluster that is there, under the policy that it has.
  *
- * @param url of the cluster
+ * @param use is told where it is, too
  * @throws InputError when it has no worker; UnreachableError
  */
 export async function onExistingCluster<T>(
   context: Context,
-  url: string,
-  use: (target: ReplayTarget) => Promise<T>,
+  use: (target: ReplayTarget, url: string) => Promise<T>,
 ): Promise<T> {
   const signal = context.interrupted;
-  await using cluster = await connect(url, { signal });
+  const { url } = findCluster(context);
+  await using cluster = await openCluster(context);
   const view = await cluster.describe({ signal });
   const shape = shapeOf(view, url);
   const totalSlots = shape.workers * shape.slots;
   const { policy: settings } = view.settings;
-  return await use({ cluster, settings, shape, totalSlots, pids: () => [], isShared: true });
+  return await use({ cluster, settings, shape, totalSlots, pids: () => [], isShared: true }, url);
 }
 
 /** @throws InputError when there is nothing to run tasks on */

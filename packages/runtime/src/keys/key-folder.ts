@@ -118,6 +118,8 @@ export function writeKeyFolder(folder: string, keys: ClusterKeys): void {
     writeFileSync(draftOf(path), `${JSON.stringify(keys[role], undefined, 2)}\n`, { mode: 0o600 });
     chmodSync(draftOf(path), 0o600);
   }
+  // Keys that lie in a project's folder must not be committed with it.
+  writeFileSync(join(folder, '.gitignore'), '*\n');
   for (const [, path] of paths) renameSync(draftOf(path), path);
 }
 

@@ -25,7 +25,8 @@ export interface DealerOptions {
   readonly ways: readonly Way[];
   readonly limits: MailboxLimits;
   readonly log: ThrottledLog;
-  readonly onUnwelcome: (why: Unwelcome) => void;
+  /** Told when every way was refused, and with undefined once one is not. */
+  readonly onUnwelcome: (why: Unwelcome | undefined) => void;
   /** For a client: takes what the peer answers over this connection, and what its key has proven it to be. */
   readonly receiver?: (parts: readonly Buffer[], proven: Role | undefined) => number;
 }
@@ -136,6 +137,9 @@ export class DealerCarrier implements Carrier {
       switch (type) {
         case 'handshake':
           this.isAccepted = true;
+          if (this.refusals > 0) {
+            this.options.onUnwelcome(undefined);
+          }
           this.refusals = 0;
           this.accepted = undefined;
           this.onAccepted();

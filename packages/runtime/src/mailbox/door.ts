@@ -1,4 +1,4 @@
-import type { Address, Role } from '@goshawk/core';
+import { type Address, ROLES, type Role } from '@goshawk/core';
 import { messageHandled } from '../diagnostics/channels.js';
 import { count, type MailboxCounters, type RefusalReason } from './counters.js';
 import type { Directory, KnownProcess } from './directory.js';
@@ -10,6 +10,7 @@ import type { MailboxLimits } from './limits.js';
 import type { ThrottledLog } from './log.js';
 import {
   ANY_INCARNATION,
+  anyIncarnationOf,
   claimedRole,
   isAnyIncarnation,
   isClientEndpoint,
@@ -53,8 +54,10 @@ export class Door {
   constructor(options: DoorOptions) {
     this.options = options;
     const { incarnation } = options;
-    const letter = incarnation.slice(0, incarnation.indexOf('.') + 1);
-    this.anyTargets = new Set([ANY_INCARNATION, letter + ANY_INCARNATION]);
+    // Who claims no role is whoever it is taken for.
+    const role = claimedRole({ endpoint: options.process, incarnation });
+    const roles = role === undefined ? ROLES : [role];
+    this.anyTargets = new Set([ANY_INCARNATION, ...roles.map(anyIncarnationOf)]);
   }
 
   register(index: number, handler: Handler): void {

@@ -28,8 +28,8 @@ export interface LinksOptions {
   readonly counters: MailboxCounters;
   readonly log: ThrottledLog;
   readonly onOverflow: (peer: string, messages: number) => void;
-  /** A process that listens wants another key than ours, or any. */
-  readonly onUnwelcome: (endpoint: string, why: Unwelcome) => void;
+  /** A process that listens wants another key than ours, or any; undefined once it takes us. */
+  readonly onUnwelcome: (endpoint: string, why: Unwelcome | undefined) => void;
 }
 
 /**
@@ -168,7 +168,7 @@ export class Links {
       ways,
       limits,
       log,
-      onUnwelcome: (why: Unwelcome) => onUnwelcome(endpoint, why),
+      onUnwelcome: (why: Unwelcome | undefined) => onUnwelcome(endpoint, why),
     };
     return router === undefined
       ? new DealerCarrier({

@@ -45,8 +45,8 @@ export interface MailboxOptions {
    * The peer is the endpoint of a process that listens, or the name of a client.
    */
   readonly onOverflow?: (peer: string, messages: number) => void;
-  /** Told when a process that was dialled does not take the connection because of keys. */
-  readonly onUnwelcome?: (endpoint: string, why: Unwelcome) => void;
+  /** Told when a process that was dialled does not take the connection because of keys; undefined once it does. */
+  readonly onUnwelcome?: (endpoint: string, why: Unwelcome | undefined) => void;
   /** Told when the handler of a party threw; logged if absent. */
   readonly onHandlerError?: (index: number, error: unknown) => void;
 }

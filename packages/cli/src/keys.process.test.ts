@@ -1,0 +1,175 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { connect as connectTo, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type RunningGoshawk, runGoshawk, startGoshawk } from './goshawk-process.fixture.js';
+
+let folder = '';
+let environment: NodeJS.ProcessEnv = {};
+const running: RunningGoshawk[] = [];
+const relays: { close(): void }[] = [];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'goshawk-keys-test-'));
+  environment = { XDG_STATE_HOME: folder };
+  expect((await goshawk('keygen', 'keys')).exitCode).toBe(0);
+  expect((await goshawk('keygen', 'others')).exitCode).toBe(0);
+});
+
+afterEach(async () => {
+  for (const relay of relays.splice(0)) relay.close();
+  for (const one of running.splice(0)) {
+    one.kill('SIGKILL');
+    await one.finished;
+  }
+  await rm(folder, { recursive: true });
+});
+
+function goshawk(...args: string[]) {
+  return runGoshawk(args, environment, { cwd: folder });
+}
+
+/** @returns the process, and where it listens */
+async function daemon(...args: string[]): Promise<{ daemon: RunningGoshawk; endpoint: string }> {
+  const started = startGoshawk([...args, '--json'], environment, { cwd: folder });
+  running.push(started);
+  const { endpoint } = JSON.parse(await started.firstLine) as { endpoint: string };
+  return { daemon: started, endpoint };
+}
+
+async function cluster(): Promise<{ central: RunningGoshawk; url: string; scheduler: string }> {
+  const { daemon: central, endpoint: url } = await daemon(
+    'central',
+    '--bind',
+    'tcp://127.0.0.1:0',
+    '--keys',
+    'keys',
+  );
+  const { endpoint: scheduler } = await daemon(
+    'scheduler',
+    '--central-url',
+    url,
+    '--keys',
+    'keys/scheduler.key',
+  );
+  await daemon(
+    'worker',
+    '--central-url',
+    url,
+    '--keys',
+    'keys',
+    '--name',
+    'w',
+    '--slots',
+    '2',
+    '--data-folder',
+    'w',
+  );
+  await vi.waitFor(
+    async () => {
+      const listed = await goshawk('workers', '--cluster', url, '--keys', 'keys', '--json');
+      expect(JSON.parse(listed.stdout)).toMatchObject({ total: 1 });
+    },
+    { timeout: 30_000 },
+  );
+  return { central, url, scheduler };
+}
+
+describe('a cluster with keys', () => {
+  it('serves who has a client’s key, by a file or the environment, at central and at a scheduler', async () => {
+    const { url, scheduler } = await cluster();
+    const text = await readFile(join(folder, 'keys', 'client.key'), 'utf8');
+    for (const [endpoint, more] of [
+      [url, { GOSHAWK_KEYS: join(folder, 'keys', 'client.key') }],
+      [scheduler, { GOSHAWK_KEY: text }],
+    ] as const) {
+      const args = ['submit', '--cluster', endpoint, '--wait', '--logs', '--', 'sh', '-c', 'env; echo done'];
+      const { exitCode, stdout } = await runGoshawk(
+        args,
+        { ...environment, ...more, SECRET: 'x' },
+        { cwd: folder },
+      );
+      expect(exitCode).toBe(0);
+      expect(stdout).toMatch(/done/);
+      expect(stdout).not.toMatch(/GOSHAWK_KEY|SECRET|"secret"/);
+    }
+  });
+
+  it('gives nothing to who has none, or another cluster’s, and says why', async () => {
+    const { central, url } = await cluster();
+    const keyless = await goshawk('jobs', '--cluster', url);
+    expect(keyless.exitCode).toBe(3);
+    expect(keyless.stderr).toMatch(
+      /takes only clients with a key; give the cluster’s client\.key with --keys/,
+    );
+    const stranger = await goshawk('jobs', '--cluster', url, '--keys', 'others');
+    expect(stranger.exitCode).toBe(3);
+    expect(stranger.stderr).toMatch(/does not take this key/);
+    await central.says(/refused connections from who is not of this cluster/);
+  });
+
+  it('takes no worker that has a client’s key, nor one of another cluster', async () => {
+    const { url } = await cluster();
+    const refused = await goshawk('worker', '--central-url', url, '--keys', 'keys/client.key');
+    expect(refused.exitCode).toBe(2);
+    const { daemon: stranger } = await daemon(
+      'worker',
+      '--central-url',
+      url,
+      '--keys',
+      'others',
+      '--name',
+      'stranger',
+      '--data-folder',
+      'x',
+    );
+    await stranger.says(/does not take this process’s key/);
+    const listed = await goshawk('workers', '--cluster', url, '--keys', 'keys', '--json');
+    expect(JSON.parse(listed.stdout)).toMatchObject({ total: 1, workers: [{ name: 'w' }] });
+  });
+
+  it('sends nothing that can be read on the way', async () => {
+    const { url } = await cluster();
+    const relay = await tap(url);
+    const secret = 'launch-code-00000000';
+    const args = ['--cluster', relay.endpoint, '--keys', 'keys'];
+    const listed = await goshawk('workers', ...args, '--json');
+    expect(JSON.parse(listed.stdout)).toMatchObject({ total: 1 });
+    const done = await goshawk('submit', ...args, '--wait', '--logs', '--', 'echo', secret);
+    expect(done.stdout).toMatch(secret);
+    expect(relay.captured().length).toBeGreaterThan(1_000);
+    for (const text of [secret, 'describeCluster', 'echo', 'hawk', '"w"']) {
+      expect(relay.captured().includes(text), text).toBe(false);
+    }
+  });
+});
+
+/** A relay to an endpoint that keeps what passes. */
+async function tap(url: string): Promise<{ endpoint: string; captured(): Buffer }> {
+  const passed: Buffer[] = [];
+  const open: Socket[] = [];
+  const server = createServer((near) => {
+    const far = connectTo(Number(url.split(':').at(-1)), '127.0.0.1');
+    open.push(near, far);
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      from.on('error', () => to.destroy());
+      from.on('data', (bytes: Buffer) => {
+        passed.push(bytes);
+        to.write(bytes);
+      });
+    }
+  });
+  relays.push({
+    close: () => {
+      for (const socket of open) socket.destroy();
+      server.close();
+    },
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  return { endpoint: `tcp://127.0.0.1:${port}`, captured: () => Buffer.concat(passed) };
+}

@@ -1,0 +1,22 @@
+import { resolve } from 'node:path';
+import type { Role } from '@goshawk/core';
+import type { KeyRing, KeySource } from '@goshawk/runtime';
+import type { Context } from './context.js';
+
+/** Holds a key file itself, where a secret comes in the environment rather than as a file. */
+const KEY_VARIABLE = 'GOSHAWK_KEY';
+
+/** Where this command was told that keys are; undefined when it was not. A path wins over the variable. */
+export function keySource({ global, environment, cwd }: Context): KeySource | undefined {
+  if (global.keys !== undefined) return { path: resolve(cwd, global.keys) };
+  const text = environment[KEY_VARIABLE];
+  return text === undefined || text === '' ? undefined : { text };
+}
+
+/** @throws InputError for keys that are none, not private, or another role's */
+export async function keysFor(role: Role, context: Context): Promise<KeyRing | undefined> {
+  const source = keySource(context);
+  if (source === undefined) return undefined;
+  const { readKeys } = await import('@goshawk/runtime');
+  return readKeys(source, role);
+}
