@@ -1,5 +1,6 @@
 export { type Conversion, type ConvertOptions, convertTrace } from './convert.js';
 export { WorkloadError } from './errors.js';
+export { type PastJob, readPastJobs } from './features/past-jobs.js';
 export { detectFormat, FORMATS, formatToWrite } from './formats/index.js';
 export type { TraceFormat } from './formats/trace-format.js';
 export { writeTrace } from './formats/write.js';

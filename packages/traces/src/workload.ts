@@ -4,7 +4,9 @@ import { access } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { WorkloadError } from './errors.js';
+import { readSideFile } from './features/job-features.js';
 import { detectFormat } from './formats/index.js';
+import { tr, trWith } from './formats/tr.js';
 import type { TraceFormat } from './formats/trace-format.js';
 import type { ConfiguredGenerator } from './generators/generator.js';
 import { configureGenerator, findGenerator, GENERATORS } from './generators/index.js';
@@ -44,6 +46,8 @@ export interface OpenOptions {
   readonly heldTasksMax?: number;
   /** Called for each job that is read before the workload is open. */
   readonly onJobRead?: () => void;
+  /** A `.tr` file's side file: what is known of its jobs beside their times. */
+  readonly features?: string | undefined;
 }
 
 /**
@@ -57,9 +61,23 @@ export interface OpenOptions {
  * @throws WorkloadError, one line: what is wrong with the file, generator or option, and what to do
  */
 export async function openWorkload(spec: string, options: OpenOptions = {}): Promise<Workload> {
-  if (findGenerator(spec) !== undefined) return generatedWorkload(configureGenerator(spec));
+  const { features } = options;
+  if (findGenerator(spec) !== undefined) {
+    if (features !== undefined) throw carriesItsOwn(spec, 'a generator');
+    return generatedWorkload(configureGenerator(spec));
+  }
   if (!(await exists(spec))) throw neitherFileNorGenerator(spec);
-  return fileWorkload(spec, await detectFormat(spec), options);
+  const format = await detectFormat(spec);
+  if (features === undefined) return fileWorkload(spec, format, options);
+  if (format.name !== tr.name) throw carriesItsOwn(spec, format.name);
+  return fileWorkload(spec, trWith(await readSideFile(features)), options);
+}
+
+function carriesItsOwn(spec: string, kind: string): WorkloadError {
+  return new WorkloadError(
+    `${spec} is no .tr file (${kind}), whose jobs a side file could describe`,
+    'leave --features out: other workloads say themselves what they know of their jobs',
+  );
 }
 
 async function fileWorkload(path: string, format: TraceFormat, options: OpenOptions): Promise<Workload> {
@@ -70,7 +88,7 @@ async function fileWorkload(path: string, format: TraceFormat, options: OpenOpti
     jobCount,
     tallied: tally.list(),
     jobs: held === undefined ? () => format.read(path) : () => asyncOf(held),
-    sha256: once((signal) => hashTrace(path, format, signal)),
+    sha256: once((signal) => hashFiles(path, format, options.features, signal)),
   };
 }
 
@@ -134,6 +152,20 @@ function once<T>(compute: Computation<T>): Computation<T> {
     result ??= compute(signal);
     return result;
   };
+}
+
+/** With a side file, its hash and that of the trace hashed again. */
+async function hashFiles(
+  path: string,
+  format: TraceFormat,
+  features: string | undefined,
+  signal?: AbortSignal,
+): Promise<string> {
+  const trace = await hashTrace(path, format, signal);
+  if (features === undefined) return trace;
+  return createHash('sha256')
+    .update(`${trace}\n${await hashFile(features, signal)}\n`)
+    .digest('hex');
 }
 
 /** Of a folder: what `sha256sum` prints for its files, hashed again. */

@@ -1,4 +1,5 @@
 import { WorkloadError } from '../errors.js';
+import { type SideFile, withFeatures } from '../features/job-features.js';
 import type { Jobs, TraceJob } from '../job.js';
 import { Tally } from '../tally.js';
 import { emptyTrace, readByteLines } from './lines.js';
@@ -27,11 +28,18 @@ export function looksLikeTr(line: string): boolean {
   return first !== undefined && /^[-+]?(\d*\.?\d+(e[-+]?\d+)?|nan|inf(inity)?)$/i.test(first);
 }
 
+/** The same, each job with what a side file knows of it. */
+export function trWith(sideFile: SideFile): TraceFormat {
+  return { ...tr, read: (file) => readTr(file, undefined, sideFile) };
+}
+
 /**
  * Jobs of a `.tr` file (gzip'd or not) in file order, streamed.
+ *
+ * @param sideFile what is known of them beside their times
  * @throws WorkloadError with file and line at the first line that is wrong, or when there is no job
  */
-export async function* readTr(file: string): AsyncGenerator<TraceJob> {
+export async function* readTr(file: string, _tally?: Tally, sideFile?: SideFile): AsyncGenerator<TraceJob> {
   let line = 0;
   let jobs = 0;
   for await (const batch of readByteLines(file)) {
@@ -40,7 +48,7 @@ export async function* readTr(file: string): AsyncGenerator<TraceJob> {
       const job = parseTrLine(bytes, file, line);
       if (job === undefined) continue;
       jobs++;
-      yield job;
+      yield sideFile === undefined ? job : withFeatures(job, line, sideFile);
     }
   }
   if (jobs === 0) throw emptyTrace(file, `each line is a job: ${TR_LAYOUT}`);

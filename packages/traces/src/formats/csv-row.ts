@@ -1,5 +1,5 @@
-import { WorkloadError } from '../../errors.js';
-import { quote } from '../quote.js';
+import { WorkloadError } from '../errors.js';
+import { quote } from './quote.js';
 
 const COMMA = 44;
 const CARRIAGE_RETURN = 13;

@@ -1,0 +1,68 @@
+import { WorkloadError } from '../errors.js';
+import type { TraceJob } from '../job.js';
+import { type HeadedRow, readHeadedCsv } from './headed-csv.js';
+
+/** What a trace that is only times does not say of a job, and what it can be recognised by. */
+export type JobFeatures = Pick<TraceJob, 'name' | 'user' | 'logicalName' | 'schedulingClass'>;
+
+/** Of the jobs of one `.tr` file, by line; told apart from those of another by the numbers of tasks. */
+export interface SideFile {
+  readonly file: string;
+  readonly byLine: ReadonlyMap<number, JobFeatures & { readonly tasks: number | undefined }>;
+}
+
+/**
+ * Reads what is known of the jobs of a `.tr` file beside their times: a CSV file, gzip'd or not, with a row for each
+ * job of which something is known. `line` is that of the job, from 1 on; `user`, `job_name`, `logical_job_name` and
+ * `scheduling_class` are what is known; and `tasks`, where it is there, must be what the trace says.
+ *
+ * @throws WorkloadError with file and line
+ */
+export async function readSideFile(file: string): Promise<SideFile> {
+  const byLine = new Map<number, JobFeatures & { tasks: number | undefined }>();
+  for await (const row of readHeadedCsv(file, ['line'])) {
+    const line = row.required('line');
+    if (byLine.has(line)) {
+      throw new WorkloadError(
+        `line ${line} of the trace is described again`,
+        'leave one of the two out',
+        row,
+      );
+    }
+    byLine.set(line, { ...featuresOf(row), tasks: row.amount('tasks') });
+  }
+  return { file, byLine };
+}
+
+/** `user`, `job_name`, `logical_job_name` and `scheduling_class` of a row, as far as it has them. */
+export function featuresOf(row: HeadedRow): JobFeatures {
+  const name = row.text('job_name');
+  const user = row.text('user');
+  const logicalName = row.text('logical_job_name');
+  const schedulingClass = row.amount('scheduling_class');
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(user === undefined ? {} : { user }),
+    ...(logicalName === undefined ? {} : { logicalName }),
+    ...(schedulingClass === undefined ? {} : { schedulingClass }),
+  };
+}
+
+/**
+ * The job with what is known of it.
+ *
+ * @param line of the trace
+ * @throws WorkloadError when the side file is about another trace
+ */
+export function withFeatures(job: TraceJob, line: number, { file, byLine }: SideFile): TraceJob {
+  const known = byLine.get(line);
+  if (known === undefined) return job;
+  const { tasks, ...features } = known;
+  const { length } = job.durationsSeconds;
+  if (tasks === undefined || tasks === length) return { ...job, ...features };
+  throw new WorkloadError(
+    `line ${line} of the trace has ${length} ${length === 1 ? 'task' : 'tasks'}, and ${tasks} here`,
+    'these features are of another trace',
+    { file },
+  );
+}
