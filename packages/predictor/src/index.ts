@@ -5,3 +5,5 @@ export * from './history/features.js';
 export * from './history/histogram.js';
 export * from './history/history.js';
 export * from './settings.js';
+export * from './shadow/score.js';
+export * from './shadow/scoreboard.js';

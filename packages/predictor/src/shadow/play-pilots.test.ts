@@ -1,0 +1,34 @@
+import { describe, expect, test } from 'vitest';
+import type { SamplePlan } from '../estimator.js';
+import { makeEstimator } from '../estimators.js';
+import { SLEARN_SETTINGS } from '../settings.js';
+import { playPilots } from './play-pilots.js';
+
+const job = { name: 'a', tasks: 100, startable: 100, submittedAt: 0 };
+const plan: SamplePlan = { kind: 'sample', pilots: 3 };
+const pilot = () => makeEstimator('pilot', SLEARN_SETTINGS, () => 0);
+
+describe('pilots that are only thought of', () => {
+  test('decide when the last of them ends', () => {
+    const played = playPilots(pilot(), job, plan, [300, 100, 200], 10_000);
+    expect(played).toMatchObject({ delayMs: 300, estimate: { meanMs: 200 } });
+  });
+
+  test('decide earlier when the time that they have run for says enough', () => {
+    // At 7,000 ms, 1,000 + 7,000 + 7,000 over three is the cutoff.
+    const played = playPilots(pilot(), job, plan, [1_000, 50_000, 60_000], 5_000);
+    expect(played?.delayMs).toBeCloseTo(7_000, 0);
+    expect(played?.estimate.meanMs).toBeGreaterThanOrEqual(5_000);
+  });
+
+  test('pilots of no time decide at once', () => {
+    expect(playPilots(pilot(), job, plan, [0, 0, 0], 5_000)).toMatchObject({ delayMs: 0 });
+  });
+
+  test('an estimator that never decides is not waited for', () => {
+    const never = Object.assign(pilot(), {
+      weigh: () => ({ kind: 'wait', againInMs: Number.POSITIVE_INFINITY }) as const,
+    });
+    expect(playPilots(never, job, plan, [100, 200, 300], 5_000)).toBeUndefined();
+  });
+});

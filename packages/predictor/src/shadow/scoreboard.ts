@@ -1,0 +1,147 @@
+import { drawIndex, type Millis, Random } from '@goshawk/core';
+import type { ArrivingJob, Estimate, Judgement } from '../estimator.js';
+import { makeEstimator } from '../estimators.js';
+import { Guarded } from '../guarded.js';
+import { FeatureKeys } from '../history/features.js';
+import { RecencyMap } from '../history/recency-map.js';
+import type { EstimatorSettings } from '../settings.js';
+import { playPilots } from './play-pilots.js';
+import { type EstimatorScore, Score } from './score.js';
+
+/** What became of a job. */
+export interface ShadowedEnd {
+  readonly completed: boolean;
+  /** From its submission to the end of its last task. */
+  readonly runtimeMs: Millis;
+  /** Of the tasks that completed. */
+  readonly runsMs: ArrayLike<Millis>;
+}
+
+export interface ScoreboardSettings extends EstimatorSettings {
+  /** A mean task run time that reaches it makes a job long. */
+  readonly cutoffMs: Millis;
+}
+
+/** Names of which is remembered how often they came. */
+const NAMES_MAX = 50_000;
+
+/**
+ * Estimators in shadow: each is asked about every job as it arrives, shown what it would have seen, and told of every
+ * job that ends, as if it had been in charge, and nothing comes of what it says but its score. Which tasks would have
+ * been pilots is drawn when the job has ended; that they start at once is the best case for the delay.
+ *
+ * Jobs have to come in order of time, arrivals and ends alike, and ids to be told apart.
+ */
+export class Scoreboard {
+  readonly #cutoffMs: Millis;
+  readonly #random: Random;
+  readonly #shadows: readonly { readonly estimator: Guarded; readonly score: Score }[];
+  readonly #underway = new Map<string | number, Underway>();
+  readonly #names = new FeatureKeys(['user+logical', 'logical', 'user+name']);
+  readonly #seen = new RecencyMap<{ times: number }>(NAMES_MAX);
+
+  /**
+   * @param names of estimators, arguments included
+   * @param learnt by name, what one has saved: it goes on from there
+   * @throws InputError for one that there is not, or what it has not saved
+   */
+  constructor(
+    names: readonly string[],
+    settings: ScoreboardSettings,
+    seed: number | string,
+    learnt: Readonly<Record<string, unknown>> = {},
+  ) {
+    this.#cutoffMs = settings.cutoffMs;
+    this.#random = Random.seeded(`shadow ${seed}`);
+    this.#shadows = names.map((name) => {
+      const stream = this.#random.fork(name);
+      const estimator = new Guarded(makeEstimator(name, settings, () => stream.next()));
+      if (learnt[name] !== undefined) estimator.load(learnt[name]);
+      return { estimator, score: new Score(settings.cutoffMs) };
+    });
+  }
+
+  arrived(id: string | number, job: ArrivingJob): void {
+    this.#underway.set(id, {
+      job,
+      seenBefore: this.#see(job),
+      judgements: this.#shadows.map(({ estimator }) => estimator.judge(job)),
+    });
+  }
+
+  /** Jobs of which no arrival was told are none of ours. */
+  ended(id: string | number, end: ShadowedEnd): void {
+    const underway = this.#underway.get(id);
+    if (underway === undefined) return;
+    this.#underway.delete(id);
+    const { job, judgements, seenBefore } = underway;
+    const trueMeanMs = meanOf(end.runsMs);
+    this.#shadows.forEach(({ estimator, score }, place) => {
+      const judgement = judgements[place]!;
+      if (end.completed && end.runsMs.length > 0) {
+        const { estimate, pilots, delayMs } = this.#believed(estimator, job, judgement, end.runsMs);
+        const estimateMs = estimate?.meanMs;
+        score.add({ trueMeanMs, tasks: end.runsMs.length, estimateMs, pilots, delayMs, seenBefore });
+      }
+      estimator.learn({ job, judgement, long: trueMeanMs >= this.#cutoffMs, ...end });
+    });
+  }
+
+  /** What each has learnt, by name. */
+  save(): Record<string, unknown> {
+    return Object.fromEntries(this.#shadows.map(({ estimator }) => [estimator.name, estimator.save()]));
+  }
+
+  results(): EstimatorScore[] {
+    return this.#shadows.map(({ estimator, score }) => score.result(estimator.name));
+  }
+
+  #believed(
+    estimator: Guarded,
+    job: ArrivingJob,
+    judgement: Judgement,
+    runsMs: ArrayLike<Millis>,
+  ): { readonly estimate: Estimate | undefined; readonly pilots: number; readonly delayMs: Millis } {
+    if (judgement.kind === 'estimate') return { estimate: judgement.estimate, pilots: 0, delayMs: 0 };
+    if (judgement.kind !== 'sample') return { estimate: undefined, pilots: 0, delayMs: 0 };
+    const pilotsMs = this.#draw(runsMs, judgement.pilots);
+    const played = playPilots(estimator, job, judgement, pilotsMs, this.#cutoffMs);
+    return { estimate: played?.estimate, pilots: pilotsMs.length, delayMs: played?.delayMs ?? 0 };
+  }
+
+  /** Distinct ones. */
+  #draw(runsMs: ArrayLike<Millis>, wanted: number): Millis[] {
+    const source = { random: () => this.#random.next() };
+    const count = Math.min(wanted, runsMs.length);
+    const drawn = new Set<number>();
+    // Floyd's way: as many draws as numbers.
+    for (let top = runsMs.length - count; top < runsMs.length; top++) {
+      const place = drawIndex(source, top + 1);
+      drawn.add(drawn.has(place) ? top : place);
+    }
+    return Array.from(drawn, (place) => runsMs[place]!);
+  }
+
+  /** How often a job of its kind came before; undefined where it does not say what it is. */
+  #see(job: ArrivingJob): number | undefined {
+    const key = this.#names.of(job).find((each) => !Number.isNaN(each));
+    if (key === undefined) return undefined;
+    const seen = this.#seen.use(key);
+    if (seen !== undefined) return seen.times++;
+    this.#seen.add(key, { times: 1 });
+    return 0;
+  }
+}
+
+interface Underway {
+  readonly job: ArrivingJob;
+  readonly seenBefore: number | undefined;
+  /** By shadow. */
+  readonly judgements: readonly Judgement[];
+}
+
+function meanOf(runsMs: ArrayLike<Millis>): Millis {
+  let sum = 0;
+  for (let i = 0; i < runsMs.length; i++) sum += runsMs[i]!;
+  return sum / runsMs.length;
+}
