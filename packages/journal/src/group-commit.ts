@@ -42,6 +42,7 @@ export class GroupCommit {
   #waitingBytes = 0;
   #isBusy = false;
   #isClosing = false;
+  #isClosed = false;
   #onIdle: (() => void)[] = [];
 
   constructor(disk: Disk, pace: Pace) {
@@ -54,6 +55,7 @@ export class GroupCommit {
   }
 
   append(record: JobRecord): void {
+    if (this.#isClosed) return;
     this.appended++;
     if (this.state.kind === 'failed') return;
     const bytes = record.kind === 'forgotten' ? undefined : encodeRecord(record);
@@ -76,12 +78,16 @@ export class GroupCommit {
    */
   close(): Promise<void> {
     this.#isClosing = true;
-    if (!this.#isBusy || this.state.kind === 'failed') return Promise.resolve();
+    if (!this.#isBusy || this.state.kind === 'failed') {
+      this.#isClosed = true;
+      return Promise.resolve();
+    }
     return new Promise((resolve) => this.#onIdle.push(resolve));
   }
 
   /** Nothing is written or told any more. */
   abandon(): void {
+    this.#isClosed = true;
     this.#listener = undefined;
     this.#waiting = [];
     this.#settle();
@@ -121,6 +127,7 @@ export class GroupCommit {
 
   #settle(): void {
     this.#isBusy = false;
+    this.#isClosed ||= this.#isClosing;
     for (const resolve of this.#onIdle.splice(0)) resolve();
   }
 

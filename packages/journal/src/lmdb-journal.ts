@@ -61,6 +61,7 @@ class LmdbJournal implements Journal, Disk {
   readonly #commits: GroupCommit;
   readonly #room: Room;
   #identity: Identity;
+  #closed: Promise<void> | undefined;
 
   constructor(store: LmdbStore, claim: FolderClaim, identity: Identity, options: LmdbJournalOptions) {
     this.#store = store;
@@ -132,7 +133,12 @@ class LmdbJournal implements Journal, Disk {
     };
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
     await this.#commits.close();
     this.#room.close();
     await this.#store.close();

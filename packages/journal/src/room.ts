@@ -16,9 +16,9 @@ export interface RoomLimits {
 
 const MIB = 1024 * 1024;
 export const ROOM_LIMITS: RoomLimits = {
-  fullBelow: 128 * MIB,
-  stopBelow: 16 * MIB,
-  reserve: 64 * MIB,
+  fullBelow: 64 * MIB,
+  stopBelow: 8 * MIB,
+  reserve: 16 * MIB,
   everyMs: 1_000,
 };
 

@@ -22,6 +22,16 @@ export const DAEMON_OPTIONS = {
   },
 } as const satisfies OptionSpecs;
 
+/** How long schedulers keep jobs that have ended. */
+export const RETENTION_OPTIONS = {
+  keep: { type: 'duration', default: '7d', describe: 'forget jobs this long after their end' },
+  keepJobs: {
+    type: 'count',
+    default: 10_000,
+    describe: 'ended jobs that a scheduler keeps at most; the oldest go first',
+  },
+} as const satisfies OptionSpecs;
+
 export const CENTRAL_PORT = 7070;
 
 /**

@@ -7,6 +7,7 @@ import { drainCommand } from './drain.js';
 import { figureCommand } from './figure.js';
 import { jobCommand } from './job.js';
 import { jobsCommand } from './jobs.js';
+import { journalExportCommand, journalInspectCommand, journalVerifyCommand } from './journal.js';
 import { keygenCommand } from './keygen.js';
 import { logsCommand } from './logs.js';
 import { replayCommand } from './replay.js';
@@ -46,6 +47,9 @@ export const COMMANDS: readonly Command[] = [
   traceGenerateCommand,
   traceConvertCommand,
   traceSampleCommand,
+  journalInspectCommand,
+  journalVerifyCommand,
+  journalExportCommand,
   configShowCommand(() => COMMANDS),
   completionCommand(() => COMMANDS),
 ] as unknown as readonly Command[];
@@ -53,5 +57,6 @@ export const COMMANDS: readonly Command[] = [
 /** What the commands of two words have in common. */
 export const COMMAND_GROUPS: Readonly<Record<string, string>> = {
   trace: 'look at workloads, and make them',
+  journal: 'look at what a scheduler has written down of its jobs',
   config: 'look at the settings',
 };

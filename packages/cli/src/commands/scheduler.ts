@@ -1,12 +1,19 @@
 import { hostname } from 'node:os';
+import { join, resolve } from 'node:path';
 import { defineCommand } from '../command.js';
 import { keysFor } from '../keys.js';
-import { CENTRAL_PORT, DAEMON_OPTIONS, keep } from './daemon-options.js';
+import { VERSION } from '../version.js';
+import { CENTRAL_PORT, DAEMON_OPTIONS, keep, RETENTION_OPTIONS } from './daemon-options.js';
 
 export const schedulerCommand = defineCommand({
   name: 'scheduler',
   describe: 'run a scheduler: it takes jobs and owns them to their end',
-  examples: [['goshawk scheduler --central-url tcp://127.0.0.1:7070', 'a scheduler of that cluster']],
+  examples: [
+    [
+      'goshawk scheduler --central-url tcp://127.0.0.1:7070 --name s0 --data-folder /var/lib/goshawk/s0',
+      'a scheduler of that cluster, whose jobs survive it',
+    ],
+  ],
   options: {
     bind: { type: 'text', default: 'tcp://127.0.0.1:0', describe: 'where to listen; port 0 for any' },
     centralUrl: { type: 'text', default: `tcp://127.0.0.1:${CENTRAL_PORT}`, describe: 'where central is' },
@@ -14,6 +21,12 @@ export const schedulerCommand = defineCommand({
       type: 'text',
       describe: 'what others call it; unique in the cluster (default: host and process)',
     },
+    dataFolder: {
+      type: 'text',
+      describe:
+        'where its jobs are written down, on a local disk (default: nowhere; they live as long as it does)',
+    },
+    ...RETENTION_OPTIONS,
     ...DAEMON_OPTIONS,
   },
   async run(context, options) {
@@ -21,7 +34,21 @@ export const schedulerCommand = defineCommand({
     const name = options.name ?? `scheduler-${hostname()}-${process.pid}`;
     const logger = createLogger(options.logLevel, { role: 'scheduler', name });
     const keys = await keysFor('scheduler', context);
-    const daemon = await startScheduler({ ...options, keys, name, central: options.centralUrl, logger });
+    const { dataFolder } = options;
+    if (dataFolder === undefined) logger.warn({}, 'without --data-folder jobs end with this process');
+    const daemon = await startScheduler({
+      ...options,
+      keys,
+      name,
+      central: options.centralUrl,
+      journal:
+        dataFolder === undefined
+          ? undefined
+          : { folder: join(resolve(context.cwd, dataFolder), 'journal'), version: VERSION },
+      endedJobsMax: options.keepJobs,
+      endedJobsKeepMs: options.keep,
+      logger,
+    });
     return keep(daemon, context, options.withParent);
   },
 });

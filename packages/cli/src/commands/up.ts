@@ -6,7 +6,7 @@ import { leaveWord, takeWordBack } from '../local/whereabouts.js';
 import { RESOURCES_OPTION } from '../resources.js';
 import { POLICY_OPTIONS, policySettings, SLOTS_OPTION } from '../settings.js';
 import { onePolicy } from './central.js';
-import { LOG_LEVELS } from './daemon-options.js';
+import { LOG_LEVELS, RETENTION_OPTIONS } from './daemon-options.js';
 
 export const upCommand = defineCommand({
   name: 'up',
@@ -26,6 +26,7 @@ export const upCommand = defineCommand({
       default: true,
       describe: 'encrypt, and serve only who may read its keys (--no-secure: every user of this machine)',
     },
+    ...RETENTION_OPTIONS,
     logLevel: { type: 'text', default: 'info', choices: LOG_LEVELS, describe: 'how much the logs say' },
     ...POLICY_OPTIONS,
   },
@@ -35,7 +36,7 @@ export const upCommand = defineCommand({
     const keys = options.secure ? await keyFolder(context, dataFolder) : undefined;
     context.note(`starting central, ${options.schedulers} schedulers and ${options.workers} workers …`);
     const cluster = await LocalCluster.start(
-      { ...options, policy, keys, dataFolder, note: (line) => context.note(line) },
+      { ...options, journal: true, policy, keys, dataFolder, note: (line) => context.note(line) },
       context.interrupted,
     );
     leaveWord({ url: cluster.url, keys }, context.environment);

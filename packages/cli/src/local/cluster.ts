@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { GoshawkError, type PolicySettings } from '@goshawk/core';
+import { GoshawkError, type Millis, type PolicySettings } from '@goshawk/core';
 import { connect } from '../connect.js';
 import { type Child, startChild } from './child.js';
 
@@ -15,6 +15,10 @@ export interface LocalClusterOptions {
   readonly resources?: string | undefined;
   /** Logs, and what outlives the processes. */
   readonly dataFolder: string;
+  /** Jobs survive their scheduler, and this cluster: the next one with the same folder goes on with them. */
+  readonly journal: boolean;
+  readonly keep?: Millis | undefined;
+  readonly keepJobs?: number | undefined;
   readonly logLevel: string;
   /** Told what happens to the processes, in lines for people. */
   readonly note: (line: string) => void;
@@ -108,7 +112,12 @@ export class LocalCluster {
   }
 
   #schedulerArgs(name: string): string[] {
-    return ['scheduler', '--name', name, '--central-url', this.url, '--log-level', this.#options.logLevel];
+    const { journal, keep, keepJobs, dataFolder, logLevel } = this.#options;
+    const args = ['scheduler', '--name', name, '--central-url', this.url, '--log-level', logLevel];
+    if (journal) args.push('--data-folder', join(dataFolder, name));
+    if (keep !== undefined) args.push('--keep', `${keep}ms`);
+    if (keepJobs !== undefined) args.push('--keep-jobs', `${keepJobs}`);
+    return args;
   }
 
   #workerProcesses(): [name: string, args: string[]][] {

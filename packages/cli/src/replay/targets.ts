@@ -36,6 +36,8 @@ export async function onLocalCluster<T>(
         keys: undefined,
         bind: 'tcp://127.0.0.1:0',
         dataFolder,
+        // Its jobs are nobody's, and what is compared are policies, not disks.
+        journal: false,
         logLevel: 'info',
         note: say,
       },

@@ -1,4 +1,4 @@
-import { type Address, InputError, type InvariantError, type Role } from '@goshawk/core';
+import { type Address, InputError, type Role } from '@goshawk/core';
 import { nanoid } from 'nanoid';
 import { Host, type Logger } from '../driver/index.js';
 import type { KeyRing } from '../keys/index.js';
@@ -17,10 +17,8 @@ export interface ProcessOptions {
   readonly logger: Logger;
 }
 
-/** Why a daemon ended: it was asked to, or a machine contradicted itself. */
-export type CloseReason =
-  | { readonly kind: 'closed' }
-  | { readonly kind: 'failed'; readonly error: InvariantError };
+/** Why a daemon ended: it was asked to, or it can do its work no more. */
+export type CloseReason = { readonly kind: 'closed' } | { readonly kind: 'failed'; readonly error: Error };
 
 /** What every daemon stands on: one mailbox, and one host that drives its machines. */
 export interface DaemonProcess {
@@ -29,9 +27,15 @@ export interface DaemonProcess {
   readonly ended: Promise<CloseReason>;
   /** The address of a party of this process. */
   addressOf(index: number): Address;
+  /** The full name of a party of this process. */
+  nameOf(index: number): string;
+  /** The address of a party by its full name. */
+  addressNamed(name: string): Address;
   /** The address of the central scheduler that is at an endpoint now. */
   centralAt(endpoint: string): Address;
   close(): Promise<void>;
+  /** Ends at once: nothing that this process would say is worth anything. */
+  fail(error: Error): void;
 }
 
 /**
@@ -60,22 +64,26 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
     await mailbox.close();
     end(reason);
   };
+  const fail = (error: Error): void => void close({ kind: 'failed', error });
   const host = new Host({
     mailbox,
     names: directory,
     roleOf: (party) => directory.roleOf(party),
     seed: incarnation,
     logger: options.logger,
-    onFatal: (error) => void close({ kind: 'failed', error }),
+    onFatal: (error) => fail(error),
   });
   return {
     mailbox,
     host,
     ended,
     addressOf: (index) => mailbox.addressOf(index),
+    nameOf: (index) => directory.nameOf(mailbox.addressOf(index))!,
+    addressNamed: (name) => directory.intern(name),
     centralAt: (endpoint) =>
       directory.intern(`${checkEndpoint(endpoint)}!${anyIncarnationOf('central')}/${FIRST_PARTY}`),
     close: () => close({ kind: 'closed' }),
+    fail,
   };
 }
 

@@ -1,14 +1,19 @@
+import type { Millis } from '@goshawk/core';
 import { type Job, Scheduler } from '@goshawk/scheduler';
-import { customAlphabet } from 'nanoid';
 import type { Daemon } from './daemon.js';
-import { FIRST_PARTY, openProcess, type ProcessOptions, whenJoined } from './process.js';
+import { JobJournal, type JobJournalOptions, newTag } from './job-journal.js';
+import { type DaemonProcess, FIRST_PARTY, openProcess, type ProcessOptions, whenJoined } from './process.js';
 
 export interface SchedulerOptions extends ProcessOptions {
   readonly name: string;
   /** Central's endpoint. */
   readonly central: string;
+  /** Where jobs are written down; without it they live as long as the process. */
+  readonly journal?: JobJournalOptions | undefined;
   /** Jobs kept after their end. */
   readonly endedJobsMax?: number | undefined;
+  /** For so long. ms */
+  readonly endedJobsKeepMs?: Millis | undefined;
   /** Bytes of task output kept, over all jobs. */
   readonly logBytesMax?: number | undefined;
 }
@@ -18,17 +23,29 @@ const ENLIST_RETRY_MS = 500;
 const ENDED_JOBS_MAX = 10_000;
 const LOG_BYTES_MAX = 256 * 1024 * 1024;
 
-/** Letters and digits that cannot be taken for one another; job ids begin with them. */
-const newTag = customAlphabet('23456789abcdefghjkmnpqrstuvwxyz', 5);
-
 /**
  * Starts one scheduler in this process.
  *
- * @throws InputError when it cannot listen where it should
+ * @throws InputError when it cannot listen where it should, or cannot have its journal
  */
 export async function startScheduler(options: SchedulerOptions): Promise<Daemon> {
+  const { logger } = options;
+  const journal = options.journal && (await JobJournal.open(options.journal, logger));
+  let process: DaemonProcess | undefined;
+  try {
+    process = await openProcess('scheduler', options);
+    await journal?.begin(process.nameOf(FIRST_PARTY));
+    void process.ended.then(() => journal?.close());
+    return serve(process, journal, options);
+  } catch (error) {
+    await process?.close();
+    await journal?.close();
+    throw error;
+  }
+}
+
+function serve(process: DaemonProcess, journal: JobJournal | undefined, options: SchedulerOptions): Daemon {
   const { logger, name } = options;
-  const process = await openProcess('scheduler', options);
   const { endpoint } = process.mailbox;
   let onDrained: () => void = () => {};
   const drained = new Promise<void>((resolve) => {
@@ -41,16 +58,20 @@ export async function startScheduler(options: SchedulerOptions): Promise<Daemon>
         {
           name,
           self: process.addressOf(FIRST_PARTY),
-          tag: newTag(),
+          tag: journal?.tag ?? newTag(),
           endpoint,
           central: process.centralAt(options.central),
           enlistRetryMs: ENLIST_RETRY_MS,
           wallOffsetMs: Date.now() - process.host.now(),
           endedJobsMax: options.endedJobsMax ?? ENDED_JOBS_MAX,
+          endedJobsKeepMs: options.endedJobsKeepMs,
           logBytesMax: options.logBytesMax ?? LOG_BYTES_MAX,
+          inheritance: journal?.inheritance,
         },
         {
           ...environment,
+          ...journal?.effects,
+          counted: () => ({ ...environment.counted?.(), ...(journal && { journal: journal.metrics() }) }),
           jobEnded: (job: Job) => {
             const { id, state, counts } = job;
             logger.debug({ job: id, state, ...counts, ms: job.endedAt! - job.acceptedAt }, 'job ended');
@@ -59,11 +80,14 @@ export async function startScheduler(options: SchedulerOptions): Promise<Daemon>
         },
       ),
   );
-  logger.info({ name, endpoint, central: options.central }, 'scheduler is up');
+  journal?.serve(enter, (error) => process.fail(error));
+  logger.info({ name, endpoint, central: options.central, jobs: machine.activeJobs }, 'scheduler is up');
   const joined = whenJoined(() => machine.isReady, process.ended);
   void joined.then(() => logger.info({ name }, 'scheduler has joined the cluster'));
   const stop = async (): Promise<void> => {
     enter('leave', (scheduler) => scheduler.leave());
+    // What is durable by now is said before the mailbox closes.
+    await journal?.close();
     await process.close();
   };
   return {

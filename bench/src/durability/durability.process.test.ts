@@ -1,0 +1,72 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect } from '@goshawk/client';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Cluster } from './daemons.js';
+import { killAfterAnswer } from './kill-after-answer.js';
+import { oneKeyTwoClients } from './one-key.js';
+
+let folder: string;
+let cluster: Cluster;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'goshawk-durability-'));
+  cluster = await Cluster.start(folder);
+});
+afterEach(async () => {
+  await cluster.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe('durable jobs', () => {
+  test('survive a scheduler that is killed right after the answer, each time', async () => {
+    const report = await killAfterAnswer(cluster, 6);
+    expect(report).toMatchObject({ lost: [], doubled: [], completed: report.accepted });
+    expect(report.accepted).toBeGreaterThanOrEqual(6);
+  });
+
+  test('of two clients that submit one key at once both get the same job', async () => {
+    await cluster.startScheduler('one');
+    await cluster.startScheduler('two');
+    expect(await oneKeyTwoClients(cluster, 25)).toEqual({ keys: 25, doubled: [] });
+  });
+
+  test('a wait that began before the scheduler died ends with the job', async () => {
+    const scheduler = await cluster.startScheduler('durable');
+    await using client = await connect(cluster.url, { renewMs: 500, requestTimeoutMs: 60_000 });
+    const job = await client.submit({ tasks: { count: 8, run: { sleep: 300 } } });
+    const ended = job.wait();
+    await scheduler.kill();
+    await cluster.startScheduler('durable');
+    expect((await ended).state).toBe('completed');
+  });
+
+  test('a cancellation that was confirmed holds after a crash', async () => {
+    const scheduler = await cluster.startScheduler('durable');
+    await using client = await connect(cluster.url, { requestTimeoutMs: 60_000 });
+    const job = await client.submit({ tasks: { count: 40, run: { sleep: 60_000 } } });
+    await job.cancel();
+    await scheduler.kill();
+    await cluster.startScheduler('durable');
+    expect((await job.wait()).state).toBe('cancelled');
+  });
+
+  test('results are there after a crash', async () => {
+    const scheduler = await cluster.startScheduler('durable');
+    await using client = await connect(cluster.url, { requestTimeoutMs: 60_000 });
+    const job = await client.submit<number>({
+      tasks: [1, 2, 3].map((input) => ({ module: new URL('./square.fixture.js', DIST).pathname, input })),
+    });
+    expect(await job.result()).toEqual([1, 4, 9]);
+    await scheduler.kill();
+    await cluster.startScheduler('durable');
+    expect(await job.result()).toEqual([1, 4, 9]);
+  });
+
+  test('a second scheduler on the same folder is refused with a clear line', async () => {
+    await cluster.startScheduler('durable');
+    await expect(cluster.startScheduler('durable')).rejects.toThrow(/did not start/);
+  });
+});
+
+const DIST = new URL('../../dist/durability/', import.meta.url);

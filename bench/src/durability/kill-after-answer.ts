@@ -1,0 +1,95 @@
+import { connect } from '@goshawk/client';
+import type { Cluster } from './daemons.js';
+
+export interface KillReport {
+  readonly kills: number;
+  /** Jobs of which a client had the answer. */
+  readonly accepted: number;
+  /** …of which nothing is known any more. */
+  readonly lost: readonly string[];
+  readonly completed: number;
+  /** Submitted again with its key after the restart, and given another id. */
+  readonly doubled: readonly string[];
+}
+
+const PATIENCE = { requestTimeoutMs: 60_000, connectTimeoutMs: 30_000 };
+/** Jobs on their way when the scheduler dies; the answer to the first of them is its end. */
+const AT_ONCE = 4;
+
+/**
+ * Kills a scheduler with SIGKILL as soon as a client has the answer to a submission, again and again, and looks for
+ * the jobs each time and at the end.
+ */
+export async function killAfterAnswer(
+  cluster: Cluster,
+  times: number,
+  told: (done: number) => void = () => {},
+): Promise<KillReport> {
+  const accepted: string[] = [];
+  const lost: string[] = [];
+  const doubled: string[] = [];
+  for (let time = 0; time < times; time++) {
+    const scheduler = await cluster.startScheduler('durable');
+    await using client = await connect(cluster.url, PATIENCE);
+    await listed(client, scheduler.endpoint);
+    for (const id of accepted.slice(-AT_ONCE)) if (!(await isThere(client, id))) lost.push(id);
+    const giveUp = new AbortController();
+    const submit = async (each: number) => {
+      const submission = {
+        name: 'kill',
+        key: `kill-${time}-${each}`,
+        tasks: { count: 2, run: { sleep: 5 } },
+      };
+      const { id } = await client.submit(submission, { signal: giveUp.signal });
+      return { id, submission };
+    };
+    const submissions = Array.from({ length: AT_ONCE }, (_, each) => submit(each));
+    const first = await Promise.any(submissions);
+    await scheduler.kill();
+    giveUp.abort();
+    // Those that had their answer before they were given up count as well.
+    const settled = await Promise.allSettled(submissions);
+    const answered = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    accepted.push(...answered.map(({ id }) => id));
+    if (time % 10 === 0) {
+      const again = await cluster.startScheduler('durable');
+      await listed(client, again.endpoint);
+      const { id } = await client.submit(first.submission);
+      if (id !== first.id) doubled.push(id);
+      await again.kill();
+    }
+    told(time + 1);
+  }
+  const scheduler = await cluster.startScheduler('durable');
+  await using client = await connect(cluster.url, PATIENCE);
+  await listed(client, scheduler.endpoint);
+  let completed = 0;
+  for (const id of accepted) {
+    if (lost.includes(id)) continue;
+    if (!(await isThere(client, id))) lost.push(id);
+    else if ((await client.job(id).wait()).state === 'completed') completed++;
+  }
+  await scheduler.kill();
+  return { kills: times, accepted: accepted.length, lost, completed, doubled };
+}
+
+type Client = Awaited<ReturnType<typeof connect>>;
+
+/** Returns when central has heard of the scheduler at this endpoint: before, its jobs seem to be nobody's. */
+async function listed(client: Client, endpoint: string): Promise<void> {
+  for (;;) {
+    const { schedulers } = await client.describe();
+    if (schedulers.some((scheduler) => scheduler.endpoint === endpoint)) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+async function isThere(client: Client, id: string): Promise<boolean> {
+  try {
+    await client.job(id).describe();
+    return true;
+  } catch (error) {
+    if ((error as { code?: string }).code === 'unknown-job') return false;
+    throw error;
+  }
+}

@@ -1,0 +1,96 @@
+import type { Journal, JournalMetrics } from '@goshawk/journal';
+import type { Inheritance, Scheduler, SchedulerEnvironment } from '@goshawk/scheduler';
+import { customAlphabet } from 'nanoid';
+import type { Enter, Logger } from '../driver/index.js';
+
+export interface JobJournalOptions {
+  /** On a local disk, and this scheduler's alone. */
+  readonly folder: string;
+  /** Of Goshawk, for those who read the journal. */
+  readonly version: string;
+}
+
+/** Letters and digits that cannot be taken for one another; job ids begin with them. */
+export const newTag = customAlphabet('23456789abcdefghjkmnpqrstuvwxyz', 5);
+
+/**
+ * A scheduler's journal and the scheduler: records one way, and word of what is durable the other.
+ */
+export class JobJournal {
+  readonly #journal: Journal;
+  readonly #logger: Logger;
+
+  private constructor(journal: Journal, logger: Logger) {
+    this.#journal = journal;
+    this.#logger = logger;
+  }
+
+  /** @throws JournalError when the folder cannot be had, or what is in it cannot be read */
+  static async open(options: JobJournalOptions, logger: Logger): Promise<JobJournal> {
+    // Loaded by whoever has one: most processes of a cluster do not.
+    const { openLmdbJournal } = await import('@goshawk/journal');
+    const journal = await openLmdbJournal({ ...options, newTag });
+    const { fileBytes } = journal.metrics();
+    logger.info({ folder: options.folder, tag: journal.tag, fileBytes }, 'the journal is open');
+    return new JobJournal(journal, logger);
+  }
+
+  get tag(): string {
+    return this.#journal.tag;
+  }
+
+  /** Names of those who had these jobs before. */
+  get formers(): readonly string[] {
+    return this.#journal.formers;
+  }
+
+  /** What an earlier owner has left; a journal that nobody has had holds nothing. */
+  get inheritance(): Inheritance | undefined {
+    const { formers, lastJob } = this.#journal;
+    const records = [...this.#journal.records()];
+    return formers.length === 0 ? undefined : { records, lastJob };
+  }
+
+  get effects(): Required<Pick<SchedulerEnvironment, 'record'>> {
+    return { record: (record) => this.#journal.append(record) };
+  }
+
+  metrics(): JournalMetrics {
+    return this.#journal.metrics();
+  }
+
+  /** From now on this one has the jobs. */
+  begin(self: string): Promise<void> {
+    return this.#journal.begin(self);
+  }
+
+  /** @param onFailure the journal takes nothing any more: to end the process */
+  serve(enter: Enter<Scheduler>, onFailure: (error: Error) => void): void {
+    const tell = (message: string | undefined): void =>
+      enter('journal full or not', (scheduler) => scheduler.journalFull(message));
+    this.#journal.listen({
+      recorded: (count) => enter(`recorded ${count}`, (scheduler) => scheduler.recorded(count)),
+      stateChanged: (state) => {
+        switch (state.kind) {
+          case 'open':
+            this.#logger.info({}, 'the journal has room for new jobs again');
+            return tell(undefined);
+          case 'full':
+            this.#logger.error({}, `no new jobs are taken: ${state.message}`);
+            return tell(state.message);
+          case 'failed':
+            enter('journal failed', (scheduler) => scheduler.journalFailed());
+            this.#logger.fatal({}, `the journal cannot be written: ${state.message}; this process ends`);
+            return onFailure(new Error(`the journal cannot be written: ${state.message}`));
+        }
+      },
+    });
+    const { state } = this.#journal;
+    if (state.kind === 'full') tell(state.message);
+  }
+
+  /** Writes what was appended, and leaves the folder to others. */
+  close(): Promise<void> {
+    return this.#journal.close();
+  }
+}
