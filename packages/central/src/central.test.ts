@@ -8,7 +8,7 @@ import {
   type PolicySettings,
   PRESETS,
 } from '@goshawk/core';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Central } from './central.js';
 
 const OWNER = 1 as Address;
@@ -209,4 +209,80 @@ test('a heartbeat of a stranger is answered as such', () => {
   const bench = new Bench();
   bench.receive(W1, { type: 'heartbeat', busy: 0, queued: 0 });
   expect(bench.take('strangerTold')).toHaveLength(1);
+});
+
+describe('workers that may ask schedulers for tasks', () => {
+  const owners = (bench: Bench) =>
+    bench.take('peers').map(({ owners, ownersLost }) => ({ owners, ownersLost }));
+  const enlist = (bench: Bench, scheduler: Address, name = `s${scheduler}`) =>
+    bench.receive(scheduler, { type: 'enlist', name, tag: name, endpoint: '' });
+  const publish = (bench: Bench) => bench.central.wake('publish', 0, bench.now);
+
+  test('are told of those there are, of new ones, and of those that are gone', () => {
+    const bench = new Bench({ preset: { ...PRESETS['goshawk-peer'] } });
+    enlist(bench, OWNER);
+    bench.register(W1);
+    publish(bench);
+    expect(owners(bench)).toEqual([{ owners: [OWNER], ownersLost: [] }]);
+    const [second, third] = [5, 6] as [Address, Address];
+    enlist(bench, second, 's');
+    publish(bench);
+    expect(owners(bench)).toEqual([{ owners: [second], ownersLost: [] }]);
+    enlist(bench, third, 's');
+    publish(bench);
+    expect(owners(bench)).toEqual([{ owners: [third], ownersLost: [second] }]);
+    // That it enlists again is no news to workers.
+    enlist(bench, third, 's');
+    publish(bench);
+    expect(owners(bench)).toEqual([]);
+  });
+
+  test('are none under the policies of the papers', () => {
+    const bench = new Bench();
+    bench.register(W1);
+    publish(bench);
+    bench.take('peers');
+    enlist(bench, OWNER);
+    publish(bench);
+    expect(owners(bench)).toEqual([]);
+  });
+});
+
+test('a place that is free goes to the next worker', () => {
+  const bench = new Bench();
+  bench.receive(OWNER, { type: 'enlist', name: 's', tag: 's', endpoint: '' });
+  const places = () => {
+    bench.central.wake('publish', 0, bench.now);
+    return bench
+      .take('members')
+      .flatMap(({ changed }) => changed.map(({ address, place }) => [address, place]));
+  };
+  bench.register(W1);
+  bench.register(W2);
+  expect(places()).toEqual([
+    [W1, 0],
+    [W2, 1],
+  ]);
+  bench.receive(W1, { type: 'leave' });
+  bench.register(W3);
+  expect(places()).toContainEqual([W3, 0]);
+});
+
+test('short work of which central is only told what came counts in the reserve', () => {
+  const policy = { preset: { ...PRESETS['goshawk-peer'] }, cutoffMs: 1_000 };
+  const long = (cameMs: number) => {
+    const bench = new Bench(policy);
+    const workers = Array.from({ length: 100 }, (_, i) => (100 + i) as Address);
+    for (const worker of workers) {
+      bench.register(worker);
+      bench.receive(worker, { type: 'pull', heard: [], free: 1, spare: {}, long: 0 });
+    }
+    bench.receive(OWNER, { type: 'usage', shortMs: 0, longMs: 0, cameMs });
+    const need = { job: 1, stage: 0, long: true, tasks: 200, matches: 0, estimateMs: 9_000, demand: {} };
+    bench.receive(OWNER, { type: 'need', ...need });
+    return bench.take('matched').flatMap(({ workers }) => workers).length;
+  };
+  expect(long(0)).toBe(98);
+  // 5 slots' work over a window of four cutoffs, thrice.
+  expect(long(5 * 4_000)).toBe(85);
 });

@@ -7,11 +7,13 @@ import {
   type Message,
   type MessageOf,
   type Millis,
+  maySeek,
   type Preset,
   type Scope,
 } from '@goshawk/core';
 import type { CentralConfig, CentralCounters, CentralEnvironment, CentralTimer } from './contract.js';
 import { Matcher } from './matching/matcher.js';
+import { Occupied } from './matching/occupied.js';
 import { type Labelled, relabel, shortPartitionSize } from './partition.js';
 import { PendingTasks } from './pending-tasks.js';
 import { Publisher } from './publisher.js';
@@ -42,19 +44,26 @@ export class Central implements Machine<CentralTimer> {
   readonly #queue = new WaitingTimeQueue();
   readonly #share = new WorkShare();
   readonly #matcher: Matcher;
+  readonly #occupied = new Occupied();
+  /** Owners probe, or may have to: where heartbeats are sent, central can be missed. */
+  readonly #tellsOccupied: boolean;
   /** Tasks that no worker can take at present, in order of arrival. */
   readonly #pending = new PendingTasks();
   /** Of the workers that take work: those that drain are in no partition's size. */
   readonly #split = new Split();
   #publishArmed = false;
+  #occupiedArmed = false;
   #leaseDueAt: Millis = 0;
 
   constructor(config: CentralConfig, env: CentralEnvironment) {
     this.#config = config;
     this.#env = env;
-    this.#publisher = new Publisher(env, this.#registry);
     const { policy, timings } = config.settings;
+    this.#publisher = new Publisher(env, this.#registry, maySeek(policy.preset));
     this.#matcher = new Matcher(env, policy, 2 * timings.retryMs);
+    const { by } = policy.preset.short;
+    this.#tellsOccupied =
+      policy.bitmapMs > 0 && (by === 'seeking' || (by === 'matching' && timings.heartbeatMs > 0));
   }
 
   // ---- doors
@@ -66,9 +75,11 @@ export class Central implements Machine<CentralTimer> {
   receive(from: Address, message: Message, now: Millis): void {
     switch (message.type) {
       case 'pull':
-        return this.#matcher.pulled(from, message, now);
+        this.#matcher.pulled(from, message, now);
+        return this.#tellOccupiedSoon(now);
       case 'need':
-        return this.#matcher.needed(from, message, now);
+        this.#matcher.needed(from, message, now);
+        return this.#tellOccupiedSoon(now);
       case 'unused':
         return this.#matcher.unused(message, now);
       case 'heartbeat':
@@ -92,6 +103,7 @@ export class Central implements Machine<CentralTimer> {
         return this.#drained(from);
       case 'usage':
         this.#share.add(message.shortMs, message.longMs, now);
+        this.#matcher.shortCame(message.cameMs, now);
         return this.#relabel(now);
       case 'resync':
         return this.#resync(from, now);
@@ -126,6 +138,8 @@ export class Central implements Machine<CentralTimer> {
         return this.#publisher.publish();
       case 'match':
         return this.#matcher.wake(now);
+      case 'occupied':
+        return this.#tellOccupied();
     }
   }
 
@@ -327,7 +341,7 @@ export class Central implements Machine<CentralTimer> {
 
   #admit(from: Address, message: MessageOf<'register'>, now: Millis): WorkerRecord {
     this.counters.workersJoined++;
-    const worker: WorkerRecord = {
+    const worker = this.#registry.addWorker({
       address: from,
       name: message.name,
       slots: message.slots,
@@ -339,8 +353,7 @@ export class Central implements Machine<CentralTimer> {
       heardAt: now,
       busy: 0,
       queued: 0,
-    };
-    this.#registry.addWorker(worker);
+    });
     this.#queue.addWorker(from, message.slots, message.capacity);
     this.#changed(worker, now);
     return worker;
@@ -351,7 +364,7 @@ export class Central implements Machine<CentralTimer> {
     const { address, partition } = worker;
     const inScope = this.#placementScope === 'all' || this.#placementScope === partition;
     this.#queue.setOpen(address, inScope && isActive(worker), now);
-    this.#matcher.setOpen(address, worker.slots, worker.capacity, isActive(worker));
+    this.#matcher.setOpen(worker, isActive(worker));
     this.#split.update(worker);
     this.#publisher.changed(address);
     this.#publishSoon(now);
@@ -361,6 +374,9 @@ export class Central implements Machine<CentralTimer> {
     const same = this.#registry.schedulerNamed(message.name);
     if (same !== undefined && same.address !== from) this.#schedulerLost(same.address, now);
     const { name, tag, endpoint } = message;
+    if (!this.#registry.schedulers.has(from)) this.#publisher.ownerJoined(from);
+    this.#occupied.forget();
+    this.#tellOccupiedSoon(now);
     this.#registry.addScheduler({
       address: from,
       name,
@@ -475,6 +491,24 @@ export class Central implements Machine<CentralTimer> {
       else if (now - scheduler.heardAt > leaseMs) this.#schedulerLost(scheduler.address, now);
     }
     this.#armLease(now);
+  }
+
+  // ---- where probes need not go
+
+  /** Long tasks may have started, or ended. */
+  #tellOccupiedSoon(now: Millis): void {
+    if (this.#occupiedArmed || !this.#tellsOccupied) return;
+    this.#occupiedArmed = true;
+    this.#env.setTimer('occupied', 0, now + this.#config.settings.policy.bitmapMs);
+  }
+
+  #tellOccupied(): void {
+    this.#occupiedArmed = false;
+    const bits = this.#occupied.changed(this.#matcher.pullers, this.#registry.places);
+    if (bits !== undefined) {
+      const message: Message = { type: 'occupied', bits };
+      for (const scheduler of this.#registry.schedulers.keys()) this.#env.send(scheduler, message);
+    }
   }
 
   // ---- operators

@@ -6,7 +6,9 @@ export type CentralTimer =
   /** Tell changes of the membership. */
   | 'publish'
   /** See whether more long tasks may run. */
-  | 'match';
+  | 'match'
+  /** Tell schedulers which workers are occupied. */
+  | 'occupied';
 
 export type CentralEnvironment = Environment<CentralTimer>;
 

@@ -8,15 +8,19 @@ import { memberOf, type Registry } from './registry.js';
 export class Publisher {
   readonly #env: Environment;
   readonly #registry: Registry;
+  /** Workers are told of the schedulers: they may ask them for tasks. */
+  readonly #tellsOwners: boolean;
   #version = 1;
   readonly #changed = new Set<Address>();
   readonly #left = new Set<Address>();
   readonly #ownersLost = new Set<Address>();
+  readonly #owners = new Set<Address>();
   readonly #newcomers = new Set<Address>();
 
-  constructor(env: Environment, registry: Registry) {
+  constructor(env: Environment, registry: Registry, tellsOwners: boolean) {
     this.#env = env;
     this.#registry = registry;
+    this.#tellsOwners = tellsOwners;
   }
 
   get version(): number {
@@ -24,7 +28,11 @@ export class Publisher {
   }
 
   get hasNews(): boolean {
-    return this.#changed.size + this.#left.size + this.#ownersLost.size + this.#newcomers.size > 0;
+    return this.#hasChanges || this.#newcomers.size > 0;
+  }
+
+  get #hasChanges(): boolean {
+    return this.#changed.size + this.#left.size + this.#ownersLost.size + this.#owners.size > 0;
   }
 
   changed(worker: Address): void {
@@ -37,8 +45,13 @@ export class Publisher {
     this.#left.add(worker);
   }
 
+  ownerJoined(scheduler: Address): void {
+    if (this.#tellsOwners) this.#owners.add(scheduler);
+  }
+
   ownerLost(scheduler: Address): void {
     this.#newcomers.delete(scheduler);
+    this.#owners.delete(scheduler);
     this.#ownersLost.add(scheduler);
   }
 
@@ -48,7 +61,7 @@ export class Publisher {
 
   publish(): void {
     const since = this.#version;
-    if (this.#changed.size + this.#left.size + this.#ownersLost.size > 0) this.#version++;
+    if (this.#hasChanges) this.#version++;
     const members = this.#members(since);
     const peers = this.#peers(since);
     const snapshots = this.#newcomers.size > 0 ? this.#snapshots() : undefined;
@@ -63,6 +76,7 @@ export class Publisher {
     this.#changed.clear();
     this.#left.clear();
     this.#ownersLost.clear();
+    this.#owners.clear();
     this.#newcomers.clear();
   }
 
@@ -83,7 +97,9 @@ export class Publisher {
       if (worker.partition === 'general') joined.push(address);
       else left.push(address);
     }
-    return { type: 'peers', version: this.#version, since, joined, left, ownersLost: [...this.#ownersLost] };
+    const ownersLost = [...this.#ownersLost];
+    const owners = [...this.#owners];
+    return { type: 'peers', version: this.#version, since, joined, left, ownersLost, owners };
   }
 
   /** The whole list, one object for all that are new: receivers do not change what they receive. */
@@ -102,6 +118,7 @@ export class Publisher {
         joined: general,
         left: [],
         ownersLost: [...this.#ownersLost],
+        owners: this.#tellsOwners ? [...this.#registry.schedulers.keys()] : [],
       },
     };
   }

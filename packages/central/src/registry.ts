@@ -2,6 +2,8 @@ import type { Address, Member, Millis, Resources } from '@goshawk/core';
 
 export interface WorkerRecord {
   readonly address: Address;
+  /** A small number of its own, which another gets when it is gone. */
+  readonly place: number;
   readonly name: string;
   readonly slots: number;
   readonly capacity: Resources;
@@ -32,6 +34,7 @@ export class Registry {
   readonly #schedulers = new Map<Address, SchedulerRecord>();
   /** Thousands of workers that register at once are looked up by name, each. */
   readonly #workerNames = new Map<string, WorkerRecord>();
+  readonly #freePlaces: number[] = [];
 
   get workers(): ReadonlyMap<Address, WorkerRecord> {
     return this.#workers;
@@ -41,13 +44,20 @@ export class Registry {
     return this.#schedulers;
   }
 
-  addWorker(worker: WorkerRecord): void {
-    this.#workers.set(worker.address, worker);
-    this.#workerNames.set(worker.name, worker);
+  /** All places are below this. */
+  get places(): number {
+    return this.#workers.size + this.#freePlaces.length;
   }
 
-  removeWorker({ address, name }: WorkerRecord): void {
-    this.#workers.delete(address);
+  addWorker(fields: Omit<WorkerRecord, 'place'>): WorkerRecord {
+    const worker: WorkerRecord = { ...fields, place: this.#freePlaces.pop() ?? this.#workers.size };
+    this.#workers.set(worker.address, worker);
+    this.#workerNames.set(worker.name, worker);
+    return worker;
+  }
+
+  removeWorker({ address, name, place }: WorkerRecord): void {
+    if (this.#workers.delete(address)) this.#freePlaces.push(place);
     if (this.#workerNames.get(name)?.address === address) this.#workerNames.delete(name);
   }
 
@@ -70,8 +80,8 @@ export class Registry {
 }
 
 export function memberOf(worker: WorkerRecord): Member {
-  const { address, name, slots, capacity, partition } = worker;
-  return { address, name, slots, capacity, partition, draining: !isActive(worker) };
+  const { address, name, slots, capacity, partition, place } = worker;
+  return { address, name, slots, capacity, partition, draining: !isActive(worker), place };
 }
 
 /** It takes work. */

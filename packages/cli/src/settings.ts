@@ -11,8 +11,11 @@ import {
   NOTHING_ABLATED,
   POLICY_NAMES,
   type PolicySettings,
+  parseDuration,
   presetNamed,
   type Timings,
+  WORKER_ORDERS,
+  type WorkerOrder,
 } from '@goshawk/core';
 import type { OptionSpec, OptionSpecs, Resolved } from './options.js';
 
@@ -72,6 +75,25 @@ export const POLICY_OPTIONS = {
     min: 0,
     describe: 'matching: cutoffs that a job may wait before it comes first; 0: for ever',
   },
+  seek: {
+    type: 'count',
+    default: DEFAULT_POLICY.seekCap,
+    max: 1_000,
+    describe: 'seeking: schedulers that a free worker asks for a task; 0: none',
+  },
+  hints: { type: 'flag', default: true, describe: 'seeking: probe workers that found nothing (--no-hints)' },
+  bitmap: {
+    type: 'text',
+    default: 'auto',
+    describe:
+      'seeking: how often schedulers hear who is busy with long tasks: 10s; auto: by the cutoff; none',
+  },
+  workerOrder: {
+    type: 'text',
+    default: DEFAULT_POLICY.workerOrder,
+    choices: WORKER_ORDERS,
+    describe: 'seeking: which of its probes a worker serves first',
+  },
   central: { type: 'flag', default: true, describe: 'place long jobs centrally (--no-central)' },
   partition: { type: 'flag', default: true, describe: 'keep a short partition (--no-partition)' },
   stealing: { type: 'flag', default: true, describe: 'let idle workers steal (--no-stealing)' },
@@ -86,7 +108,12 @@ export const SLOTS_OPTION = {
   describe: 'tasks that a worker runs at a time',
 } as const satisfies OptionSpec;
 
-export type PolicyOptions = Resolved<typeof POLICY_OPTIONS>;
+/** Where these are not said, a policy of the papers does as they do, and one in which workers seek as is best. */
+type BestBySome = 'cancel' | 'probeDraw';
+
+export type PolicyOptions = Omit<Resolved<typeof POLICY_OPTIONS>, BestBySome> & {
+  readonly [name in BestBySome]: string | undefined;
+};
 
 /** What a workload says that settings may depend on. */
 export interface WorkloadFacts {
@@ -119,6 +146,7 @@ export function policySettings(
     stealing: options.stealing,
   };
   const preset = ablate(presetNamed(policy), keep);
+  const seeks = preset.short.by === 'seeking';
   const cutoffMs = cutoffOf(options.cutoff, facts);
   return {
     ...DEFAULT_POLICY,
@@ -127,15 +155,19 @@ export function policySettings(
     cutoffMs,
     shortPartition: shortPartitionOf(options.shortPartition, cutoffMs, facts),
     probeRatio: options.probeRatio,
-    probeDraw: options.probeDraw as PolicySettings['probeDraw'],
+    probeDraw: (options.probeDraw as PolicySettings['probeDraw']) ?? (seeks ? 'distinct' : 'independent'),
     stealCap: options.stealCap,
     stealLimit: options.stealLimit ?? null,
     stealRetry: options.stealRetry as PolicySettings['stealRetry'],
-    cancel: options.cancel as PolicySettings['cancel'],
+    cancel: (options.cancel as PolicySettings['cancel']) ?? (seeks ? 'proactive' : 'lazy'),
     shortOrder: options.shortOrder as NeedOrder,
     longOrder: options.longOrder as NeedOrder,
     reserve: reserveOf(options.reserve),
     patience: options.patience,
+    seekCap: options.seek,
+    hints: options.hints,
+    bitmapMs: bitmapOf(options.bitmap, cutoffMs),
+    workerOrder: options.workerOrder as WorkerOrder,
   };
 }
 
@@ -206,6 +238,13 @@ function reserveOf(text: string): PolicySettings['reserve'] {
   );
 }
 
+/** `auto`: long tasks last for a cutoff, so that a hundredth of it is soon enough. */
+function bitmapOf(text: string, cutoffMs: number): number {
+  if (text === 'none') return 0;
+  if (text === 'auto') return Math.min(10_000, Math.max(100, cutoffMs / 100));
+  return parseDuration(text, '--bitmap');
+}
+
 /** The settings of a policy as reports record them, by the names of the flags; durations in seconds. */
 export function policyRecord({ preset, ...settings }: PolicySettings) {
   return {
@@ -224,6 +263,10 @@ export function policyRecord({ preset, ...settings }: PolicySettings) {
     longOrder: settings.longOrder,
     reserve: settings.reserve,
     patience: settings.patience,
+    seek: settings.seekCap,
+    hints: settings.hints,
+    bitmap: settings.bitmapMs === 0 ? null : settings.bitmapMs / 1_000,
+    workerOrder: settings.workerOrder,
     short: `${preset.short.by} over ${preset.short.over}`,
     long: `${preset.long.by} over ${preset.long.over}`,
     central: preset.short.by === 'central' || preset.long.by === 'central',

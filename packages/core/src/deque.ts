@@ -23,6 +23,16 @@ export class Deque<T> {
     this.#ring[(this.#head + this.#length++) & (this.#ring.length - 1)] = item;
   }
 
+  /** Puts the item before the one that is at `index` now; what comes after that moves on by one. */
+  insert(index: number, item: T): void {
+    this.push(item);
+    const mask = this.#ring.length - 1;
+    for (let i = this.#length - 1; i > index; i--) {
+      this.#ring[(this.#head + i) & mask] = this.#ring[(this.#head + i - 1) & mask];
+    }
+    this.#ring[(this.#head + index) & mask] = item;
+  }
+
   shift(): T | undefined {
     if (this.#length === 0) return undefined;
     const item = this.#ring[this.#head];

@@ -1,5 +1,6 @@
 export * from './address-numbers.js';
 export * from './assert.js';
+export * from './decaying-sum.js';
 export * from './deque.js';
 export * from './durations.js';
 export * from './environment.js';
@@ -16,6 +17,7 @@ export * from './limits.js';
 export * from './messages/fields.js';
 export * from './messages/table.js';
 export * from './percentiles.js';
+export * from './policy/order.js';
 export * from './policy/presets.js';
 export * from './policy/settings.js';
 export * from './random.js';

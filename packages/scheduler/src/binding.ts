@@ -1,9 +1,11 @@
 import type { Address, Environment, MessageOf, Millis, PolicySettings } from '@goshawk/core';
 import type { SchedulerCounters } from './contract.js';
+import type { IdleHints } from './idle-hints.js';
 import { type Job, type Stage, TaskState } from './job.js';
 import type { JobStore } from './job-store.js';
 import type { Members } from './members.js';
 import type { Needer } from './needing.js';
+import type { Offers } from './offers.js';
 import type { Prober } from './probing.js';
 import { Questions } from './questions.js';
 
@@ -14,6 +16,8 @@ interface Surroundings {
   readonly members: Members;
   readonly prober: Prober;
   readonly needer: Needer;
+  readonly offers: Offers;
+  readonly hints: IdleHints;
   readonly counters: SchedulerCounters;
   policy(): PolicySettings;
   /** Looks for workers for what waits in the stage. */
@@ -26,7 +30,8 @@ interface Surroundings {
 
 /**
  * Which task a worker gets, and that it gets it once: late binding (Hawk §3.5) when it serves a probe, the task
- * itself when central has placed it, and the next one of the batch when central has matched it.
+ * itself when central has placed it, the next one of the batch when central has matched it, and of the first batch
+ * in order when the worker seeks whatever there is.
  */
 export class Binder {
   readonly #around: Surroundings;
@@ -49,10 +54,8 @@ export class Binder {
     // A placed task's attempt tells whether it counts; a probe that was lost with its worker has no such mark.
     if (message.placed === undefined && this.#around.members.isGone(from))
       return this.#refuse(from, message.ask);
-    const question = this.#questions.note(from, message.ask);
-    if (question === 'first') this.#around.members.met(from, now);
-    const isNew = question !== 'again';
-    if (!isNew && this.#sendAgain(job, from, message.ask)) return;
+    const isNew = this.#isNew(from, message.ask, now);
+    if (!isNew && this.#sendAgain(job, from, message.ask, 'bind')) return;
     const task =
       message.placed === undefined
         ? this.#nextFor(job, stage, from, isNew)
@@ -60,14 +63,42 @@ export class Binder {
     if (task < 0) {
       this.#refuse(from, message.ask);
     } else {
+      this.#around.hints.delete(from);
       job.asks[task] = message.ask;
-      this.#bind(job, task, from, now);
+      this.#bind(job, task, from, 'bind', now);
     }
     if (message.placed === undefined) this.#afterProbe(job, stage, now);
   }
 
+  /** A worker has nothing to do, and takes whichever short task comes first here. */
+  sought(from: Address, { ask, spare }: MessageOf<'seek'>, now: Millis): void {
+    const { env, members, offers, hints } = this.#around;
+    if (members.isGone(from)) return env.send(from, { type: 'none', ask });
+    if (!this.#isNew(from, ask, now)) {
+      for (const job of this.#around.jobs.active()) if (this.#sendAgain(job, from, ask, 'run')) return;
+      return env.send(from, { type: 'none', ask });
+    }
+    const offer = offers.first(spare);
+    if (offer === undefined) {
+      hints.add(from);
+      return env.send(from, { type: 'none', ask });
+    }
+    const { job, stage } = offer;
+    hints.delete(from);
+    this.#give(job, stage, from, ask, now);
+    this.#afterProbe(job, stage, now);
+  }
+
+  /** The question comes for the first time. */
+  #isNew(from: Address, ask: number, now: Millis): boolean {
+    const question = this.#questions.note(from, ask);
+    if (question === 'first') this.#around.members.met(from, now);
+    return question !== 'again';
+  }
+
   #refuse(worker: Address, ask: number): void {
     this.#around.counters.asksRefused++;
+    this.#around.hints.add(worker);
     this.#around.env.send(worker, { type: 'none', ask });
   }
 
@@ -111,52 +142,59 @@ export class Binder {
     const give = (worker: Address, match: number): boolean => {
       if (job === undefined || stage === undefined || job.hasEnded || job.cancelling || job.headroom === 0)
         return false;
-      const task = job.takeWaiting(stage);
-      if (task < 0) return false;
-      job.attempts[task]!++;
-      job.asks[task] = -match;
       this.#around.members.met(worker, now);
-      this.#bind(job, task, worker, now);
-      return true;
+      return this.#give(job, stage, worker, -match, now);
     };
     this.#around.heardCentral(now);
     this.#around.needer.matched(stage, message, from, give, now);
     if (job !== undefined && stage?.waiting === 0) this.#allBound(job, stage, now);
   }
 
+  /** The next task of the batch goes to a worker that has not asked for this batch. @returns false when none waits */
+  #give(job: Job, stage: Stage, worker: Address, ask: number, now: Millis): boolean {
+    const task = job.takeWaiting(stage);
+    if (task < 0) return false;
+    job.attempts[task]!++;
+    job.asks[task] = ask;
+    this.#bind(job, task, worker, 'run', now);
+    return true;
+  }
+
   /** The worker has not heard of the match: what it was given is sent again, or the slot given back. */
   unheard(central: Address, { job: number, worker, match }: MessageOf<'unheard'>): void {
     const job = this.#around.jobs.byNumber(number);
-    if (job !== undefined && this.#sendAgain(job, worker, -match)) return;
+    if (job !== undefined && this.#sendAgain(job, worker, -match, 'run')) return;
     this.#around.env.send(central, { type: 'unused', worker, match });
   }
 
   /** The answer to this question, or match, was lost: give the same one. @returns false when there was none */
-  #sendAgain(job: Job, worker: Address, ask: number): boolean {
+  #sendAgain(job: Job, worker: Address, ask: number, as: 'bind' | 'run'): boolean {
     for (let task = 0; task < job.taskCount; task++) {
       if (job.states[task] !== TaskState.running || job.asks[task] !== ask || job.workers[task] !== worker)
         continue;
-      this.#sendBind(job, task, worker);
+      this.#send(job, task, worker, as);
       return true;
     }
     return false;
   }
 
-  #bind(job: Job, task: number, worker: Address, now: Millis): void {
+  #bind(job: Job, task: number, worker: Address, as: 'bind' | 'run', now: Millis): void {
     this.#around.counters.tasksBound++;
     job.attemptsTotal++;
     job.workers[task] = worker;
     job.startedAt[task] = now;
     job.firstStartAt ??= now;
     job.set(task, TaskState.running);
-    this.#sendBind(job, task, worker);
+    if (job.maySeek) this.#around.offers.update(job, job.stageOf(task));
+    this.#send(job, task, worker, as);
     this.#around.changed(job, now);
   }
 
-  #sendBind(job: Job, task: number, worker: Address): void {
+  /** `bind` answers the question of a probe, or of a placed task; `run` says all that the worker has to know. */
+  #send(job: Job, task: number, worker: Address, as: 'bind' | 'run'): void {
     const attempt = job.attempts[task]!;
-    const ask = job.asks[task]!;
-    const match = -ask;
+    const ask = Math.max(0, job.asks[task]!);
+    const match = Math.max(0, -job.asks[task]!);
     const { index, spec } = job.stageOf(task);
     const payload = job.payloadOf(task);
     const identity = { GOSHAWK_JOB: job.id, GOSHAWK_TASK: `${task}`, GOSHAWK_ATTEMPT: `${attempt}` };
@@ -165,7 +203,7 @@ export class Binder {
     const { number } = job;
     this.#around.env.send(
       worker,
-      ask > 0
+      as === 'bind'
         ? { type: 'bind', ask, job: number, task, attempt, payload, identity, long, timeoutMs }
         : {
             type: 'run',
@@ -179,6 +217,7 @@ export class Binder {
             long,
             demand: spec.demand,
             timeoutMs,
+            ask,
           },
     );
   }

@@ -5,16 +5,11 @@ import {
   type Millis,
   NOBODY,
   RELIABLE_TIMINGS,
+  SILENT_HEARTBEATS,
   type Timings,
 } from '@goshawk/core';
 import type { SchedulerConfig, SchedulerEnvironment } from './contract.js';
 import type { Members } from './members.js';
-
-/** An answer to a heartbeat comes at once, unless central is away or very busy. */
-const SILENT_HEARTBEATS = 2.5;
-
-/** Between two reports of how much short and long work was done. ms */
-const USAGE_MS = 10_000;
 
 /**
  * A scheduler's place in the cluster: it enlists with central until it is welcomed, gets the settings there,
@@ -30,8 +25,6 @@ export class Enlistment {
   #heardAt: Millis = 0;
   /** When the present central has welcomed this scheduler. */
   #welcomedAt: Millis = 0;
-  #shortMs = 0;
-  #longMs = 0;
 
   constructor(config: SchedulerConfig, env: SchedulerEnvironment, members: Members) {
     this.#config = config;
@@ -77,7 +70,6 @@ export class Enlistment {
     if (settings.timings.heartbeatMs > 0)
       this.#env.setTimer('heartbeat', 0, now + settings.timings.heartbeatMs);
     else this.#env.clearTimer('heartbeat', 0);
-    if (isNew && settings.policy.shortPartition === 'auto') this.#env.setTimer('usage', 0, now + USAGE_MS);
     return isNew;
   }
 
@@ -118,21 +110,6 @@ export class Enlistment {
     const { leaseMs } = this.timings;
     const isEarly = this.#central === NOBODY || this.#heardAt - this.#welcomedAt <= leaseMs;
     return isEarly ? [] : this.#members.dropUnconfirmed(this.#heardAt - leaseMs);
-  }
-
-  /** Run time of a task that completed, for central's share of short work. */
-  worked(long: boolean, runMs: Millis): void {
-    if (long) this.#longMs += runMs;
-    else this.#shortMs += runMs;
-  }
-
-  tellUsage(now: Millis): void {
-    if (this.#central !== NOBODY && this.#shortMs + this.#longMs > 0) {
-      this.#env.send(this.#central, { type: 'usage', shortMs: this.#shortMs, longMs: this.#longMs });
-      this.#shortMs = 0;
-      this.#longMs = 0;
-    }
-    this.#env.setTimer('usage', 0, now + USAGE_MS);
   }
 
   /** Says goodbye, so that nobody has to wait for the lease to end. */

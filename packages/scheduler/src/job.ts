@@ -81,6 +81,10 @@ export class Job {
   readonly class: JobClass;
   readonly classifiedBy: string;
   readonly route: Route;
+  /** Central finds its workers, while it is there. */
+  readonly needsCentral: boolean;
+  /** Its tasks may go to workers that seek any: always, or while central is silent. */
+  readonly maySeek: boolean;
   readonly acceptedAt: Millis;
   readonly stages: readonly Stage[];
   readonly taskCount: number;
@@ -131,6 +135,9 @@ export class Job {
     this.class = fields.class;
     this.classifiedBy = fields.classifiedBy;
     this.route = fields.route;
+    const { by } = fields.route;
+    this.needsCentral = by === 'central' || by === 'matching';
+    this.maySeek = by === 'seeking' || (by === 'matching' && fields.class === 'short');
     this.acceptedAt = fields.acceptedAt;
     let first = 0;
     this.stages = fields.spec.stages.map((spec, index) => {

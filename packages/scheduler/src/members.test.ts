@@ -19,6 +19,7 @@ function member(address: number, fields: Partial<Member> = {}): Member {
     capacity: {},
     partition: 'general',
     draining: false,
+    place: address,
     ...fields,
   };
 }
@@ -123,6 +124,71 @@ describe('a draw of places for probes', () => {
       expect(Math.abs(counts.get(i as Address)! - rounds * 0.3)).toBeLessThan(5 * 46);
     }
     expect(Math.abs(counts.get(8 as Address)! - rounds * 0.6)).toBeLessThan(5 * 65);
+  });
+});
+
+describe('a draw of places for probes that avoids the occupied', () => {
+  const byPlace = (occupied: readonly number[]) => {
+    const bits = new Uint8Array(2);
+    for (const place of occupied) bits[place >> 3]! |= 1 << (place & 7);
+    return bits;
+  };
+
+  test('takes them only when no others are left, and nobody twice before', () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.nat(15)),
+        fc.array(fc.nat(16), { minLength: 1, maxLength: 5 }),
+        fc.string(),
+        (occupied, counts, seed) => {
+          const all = Array.from({ length: 16 }, (_, i) => member(i));
+          const members = membersOf(...all);
+          const random = Random.seeded(seed);
+          members.setOccupied(byPlace(occupied));
+          for (const count of counts) {
+            const drawn: number[] = [];
+            const source = { random: () => random.next() };
+            members.drawUnoccupied('distinct', 'all', NO_RESOURCES, count, source, (to) => drawn.push(to));
+            expect(drawn).toHaveLength(count);
+            expect(new Set(drawn).size).toBe(count);
+            const avoidable = drawn.filter((to) => occupied.includes(to)).length;
+            expect(avoidable).toBe(Math.max(0, count - (16 - occupied.length)));
+          }
+        },
+      ),
+    );
+  });
+
+  test('is uniform over the others', () => {
+    const members = membersOf(...Array.from({ length: 12 }, (_, i) => member(i)));
+    members.setOccupied(byPlace([0, 11]));
+    const random = Random.seeded('unoccupied');
+    const counts = new Map<Address, number>();
+    const rounds = 10_000;
+    for (let i = 0; i < rounds; i++) {
+      const source = { random: () => random.next() };
+      members.drawUnoccupied('distinct', 'all', NO_RESOURCES, 3, source, (to) =>
+        counts.set(to, (counts.get(to) ?? 0) + 1),
+      );
+    }
+    expect(counts.size).toBe(10);
+    for (const count of counts.values()) expect(Math.abs(count - rounds * 0.3)).toBeLessThan(5 * 46);
+  });
+
+  test('goes by what the last central said until another one tells who is there', () => {
+    const members = membersOf(member(1));
+    members.setOccupied(byPlace([1]));
+    members.apply(news(1, 0, [member(1)]));
+    members.startAnew();
+    expect(members.isOccupied(1 as Address)).toBe(true);
+    members.apply(news(1, 0, [member(1)]));
+    expect(members.isOccupied(1 as Address)).toBe(false);
+  });
+
+  test('knows nothing of a worker that central has not told of', () => {
+    const members = membersOf(member(1));
+    members.setOccupied(byPlace([0, 1]));
+    expect(members.isOccupied(2 as Address)).toBe(false);
   });
 });
 

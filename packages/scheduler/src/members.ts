@@ -33,6 +33,10 @@ export class Members {
   readonly #formerAddresses = new Map<string, Address>();
   /** The last that were lost or have left. */
   readonly #gone = new Set<Address>();
+  /** By the places that central has given to its workers: who has no slot but for long tasks. */
+  #occupied: Uint8Array = NOBODY_OCCUPIED;
+  /** The next whole list gives new places: until then the old ones hold, which may be a while. */
+  #isRenumbered = false;
 
   get version(): number {
     return this.#version;
@@ -76,6 +80,7 @@ export class Members {
    */
   startAnew(): void {
     this.#version = 0;
+    this.#isRenumbered = true;
     for (const address of this.#members.keys()) this.#unconfirmed.set(address, Number.NEGATIVE_INFINITY);
   }
 
@@ -100,6 +105,8 @@ export class Members {
     let gone = message.left;
     if (message.version < this.#version) return [];
     if (message.since === 0) {
+      if (this.#isRenumbered) this.#occupied = NOBODY_OCCUPIED;
+      this.#isRenumbered = false;
       const present = new Set(message.changed.map((member) => member.address));
       gone = [...this.#members.keys()].filter(
         (address) => !present.has(address) && !this.#unconfirmed.has(address),
@@ -147,6 +154,57 @@ export class Members {
       pool[i] = drawn;
       visit(drawn);
     }
+  }
+
+  /**
+   * Draws as `draw` does, but takes places at workers that are occupied by long tasks only when no others are left.
+   * Independent draws take them as they come: whoever asks for those wants to see what blind ones do.
+   */
+  drawUnoccupied(
+    how: PolicySettings['probeDraw'],
+    scope: Scope,
+    demand: Resources,
+    count: number,
+    source: { random(): number },
+    visit: (to: Address) => void,
+  ): void {
+    const pool = this.#pool(scope, demand);
+    if (how === 'independent' || this.#occupied.length === 0 || count >= pool.length) {
+      return this.draw(how, scope, demand, count, source, visit);
+    }
+    const passedOver: Address[] = [];
+    let left = count;
+    for (let i = 0; i < pool.length && left > 0; i++) {
+      const j = i + drawIndex(source, pool.length - i);
+      const drawn = pool[j]!;
+      pool[j] = pool[i]!;
+      pool[i] = drawn;
+      if (this.isOccupied(drawn)) passedOver.push(drawn);
+      else {
+        visit(drawn);
+        left--;
+      }
+    }
+    for (let i = 0; i < left; i++) visit(passedOver[i]!);
+  }
+
+  /** Central has told who is occupied. Shared with whoever sent it: never changed in place. */
+  setOccupied(bits: Uint8Array): void {
+    this.#occupied = bits;
+  }
+
+  /** Every slot of the worker runs a long task, or did when central last told of it. */
+  isOccupied(worker: Address): boolean {
+    const place = this.#members.get(worker)?.place;
+    return place !== undefined && ((this.#occupied[place >> 3] ?? 0) & (1 << (place & 7))) !== 0;
+  }
+
+  /** Whether a probe may be sent to the worker. */
+  takesProbe(worker: Address, scope: Scope, demand: Resources): boolean {
+    const member = this.#members.get(worker);
+    if (member === undefined || member.draining || (scope !== 'all' && member.partition !== scope))
+      return false;
+    return fits(demand, member.capacity) && !this.isOccupied(worker);
   }
 
   /** Whether a worker of the scope has that much in all; one that drains may come back. */
@@ -212,6 +270,8 @@ function shortageOf(demand: Resources, capacity: Resources): number {
   }
   return worst + missing * Number.MAX_SAFE_INTEGER;
 }
+
+const NOBODY_OCCUPIED = new Uint8Array();
 
 /** What a worker said before it went arrives soon after, so that only the latest of them matter. */
 const GONE_MAX = 10_000;

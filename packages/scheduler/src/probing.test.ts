@@ -1,6 +1,7 @@
 import { type Address, DEFAULT_POLICY, type Environment, parseJobSpec, presetNamed } from '@goshawk/core';
 import { expect, it } from 'vitest';
 import type { SchedulerCounters } from './contract.js';
+import { IdleHints } from './idle-hints.js';
 import { Job } from './job.js';
 import { Members } from './members.js';
 import { Prober } from './probing.js';
@@ -20,6 +21,7 @@ function workers(): Members {
       capacity: {},
       partition: 'general',
       draining: false,
+      place: index,
     })),
     left: [],
   });
@@ -29,7 +31,7 @@ function workers(): Members {
 it('a huge batch has no more probes out than a peer’s queue takes, and goes on as they are served', () => {
   const sent: Address[] = [];
   const env = { random: () => 0.5, send: (to: Address) => sent.push(to) } as unknown as Environment;
-  const prober = new Prober(env, workers(), { probesSent: 0 } as SchedulerCounters);
+  const prober = new Prober(env, workers(), new IdleHints(), { probesSent: 0 } as SchedulerCounters);
   const job = new Job({
     number: 1,
     id: 'a-1',

@@ -8,6 +8,7 @@ import {
   type Scope,
 } from '@goshawk/core';
 import type { SchedulerCounters } from './contract.js';
+import type { IdleHints } from './idle-hints.js';
 import type { Job, Stage } from './job.js';
 import type { Members } from './members.js';
 
@@ -26,10 +27,12 @@ export class Prober {
   readonly #env: Environment;
   readonly #members: Members;
   readonly #counters: SchedulerCounters;
+  readonly #hints: IdleHints;
 
-  constructor(env: Environment, members: Members, counters: SchedulerCounters) {
+  constructor(env: Environment, members: Members, hints: IdleHints, counters: SchedulerCounters) {
     this.#env = env;
     this.#members = members;
+    this.#hints = hints;
     this.#counters = counters;
   }
 
@@ -45,20 +48,30 @@ export class Prober {
     const probes = Math.min(room, Math.max(missing, Math.ceil(policy.probeRatio * missing)));
     if (probes <= 0) return;
     const scope: Scope = effectiveScope(policy.preset, job.route.over);
+    const { demand } = stage.spec;
+    const seeks = job.route.by !== 'probing';
+    const bySize = seeks && policy.workerOrder === 'size';
     const message: MessageOf<'probe'> = {
       type: 'probe',
       job: job.number,
       stage: stage.index,
       long: job.class === 'long',
       lane: LANE,
-      demand: stage.spec.demand,
+      demand,
+      sizeMs: bySize ? (job.spec.estimateMs ?? 0) * stage.waiting : 0,
     };
     stage.recalled = false;
-    this.#members.draw(policy.probeDraw, scope, stage.spec.demand, probes, this.#env, (to) => {
+    const send = (to: Address): void => {
       this.#counters.probesSent++;
       add(stage, to, 1);
       this.#env.send(to, message);
-    });
+    };
+    const { probeDraw } = policy;
+    if (!seeks) return this.#members.draw(probeDraw, scope, demand, probes, this.#env, send);
+    // Beside the random ones, since by now the worker may have found something elsewhere.
+    const suits = (worker: Address): boolean => this.#members.takesProbe(worker, scope, demand);
+    for (const worker of this.#hints.take(missing, suits)) send(worker);
+    this.#members.drawUnoccupied(probeDraw, scope, demand, probes, this.#env, send);
   }
 
   /** A probe was served, or given back: it is out no more. */

@@ -83,6 +83,7 @@ class Bench {
         capacity: {},
         partition: 'general',
         draining: false,
+        place: address,
       }),
     );
     this.receive(CENTRAL, { type: 'members', version: ++this.#version, since: 0, changed, left: [] });
@@ -182,6 +183,7 @@ test('the news of another central is not older for its lower number', () => {
     capacity: {},
     partition: 'general',
     draining: false,
+    place: 0,
   };
   bench.receive(other, { type: 'members', version: 2, since: 0, changed: [joined], left: [] });
   bench.receive(other, { type: 'members', version: 3, since: 2, changed: [], left: [W1] });

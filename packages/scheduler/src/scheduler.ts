@@ -6,6 +6,7 @@ import {
   type Message,
   type MessageOf,
   type Millis,
+  maySeek,
   NOBODY,
   type Outcome,
   type PolicySettings,
@@ -22,14 +23,17 @@ import type {
 } from './contract.js';
 import { ClientDesk } from './desk.js';
 import { Enlistment } from './enlistment.js';
+import { IdleHints } from './idle-hints.js';
 import { Job, LOST, type Stage, TaskState } from './job.js';
 import { JobStore } from './job-store.js';
 import { Ledger, type Refusal, UNRECORDED_JOBS_MAX } from './ledger.js';
 import { Members } from './members.js';
 import { Needer } from './needing.js';
+import { Offers } from './offers.js';
 import { Placer } from './placing.js';
 import { Prober } from './probing.js';
 import { rebuildJobs } from './rebuild.js';
+import { Usage } from './usage.js';
 
 /**
  * The scheduler: owns jobs from submission to result. A batch of short tasks is probed and bound late, one
@@ -54,10 +58,13 @@ export class Scheduler implements Machine<SchedulerTimer> {
   readonly #prober: Prober;
   readonly #placer: Placer;
   readonly #needer: Needer;
+  readonly #hints = new IdleHints();
+  readonly #offers = new Offers(() => this.policy.shortOrder);
   readonly #jobs: JobStore;
   readonly #ledger: Ledger;
   readonly #desk: ClientDesk;
   readonly #enlistment: Enlistment;
+  readonly #usage: Usage;
   readonly #binder: Binder;
   #sweepArmed = false;
   #draining = false;
@@ -67,7 +74,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
   constructor(config: SchedulerConfig, env: SchedulerEnvironment) {
     this.#env = env;
     this.#enlistment = new Enlistment(config, env, this.#members);
-    this.#prober = new Prober(env, this.#members, this.counters);
+    this.#usage = new Usage(env);
+    this.#prober = new Prober(env, this.#members, this.#hints, this.counters);
     this.#placer = new Placer(env);
     this.#needer = new Needer(env);
     this.#ledger = new Ledger(env, config.wallOffsetMs);
@@ -86,6 +94,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
       members: this.#members,
       prober: this.#prober,
       needer: this.#needer,
+      offers: this.#offers,
+      hints: this.#hints,
       counters: this.counters,
       policy: () => this.policy,
       find: (job, stage, now) => this.#find(job, stage, now),
@@ -121,6 +131,11 @@ export class Scheduler implements Machine<SchedulerTimer> {
         return this.#placed(message, now);
       case 'matched':
         return this.#binder.matched(from, message, now);
+      case 'seek':
+        return this.#binder.sought(from, message, now);
+      case 'occupied':
+        if (from === this.#enlistment.central) this.#members.setOccupied(message.bits);
+        return;
       case 'unheard':
         return this.#binder.unheard(from, message);
       case 'members':
@@ -148,7 +163,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'progress':
         return this.#desk.tellProgress(now);
       case 'usage':
-        return this.#enlistment.tellUsage(now);
+        return this.#usage.tell(this.#enlistment.central, now);
     }
   }
 
@@ -199,7 +214,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     if (job.hasEnded || job.cancelling) return;
     job.cancelling = true;
     this.#ledger.cancelled(job, now);
-    if (job.route.by !== 'probing' && this.#enlistment.central !== NOBODY) {
+    if (job.needsCentral && this.#enlistment.central !== NOBODY) {
       this.#env.send(this.#enlistment.central, { type: 'withdraw', job: job.number });
     }
     for (const stage of job.stages) if (stage.probesOut > 0) this.#prober.recall(job, stage);
@@ -262,12 +277,17 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   #startStage(job: Job, stage: Stage, now: Millis): void {
     job.release(stage);
+    if (job.maySeek) {
+      const isTold = job.needsCentral && !this.#enlistment.isSilent(now);
+      this.#usage.shortCame((job.spec.estimateMs ?? 0) * stage.count, isTold, now);
+    }
     this.#find(job, stage, now);
   }
 
   /** Looks for workers for what waits in this stage, by the job's route. */
   #find(job: Job, stage: Stage, now: Millis): void {
     if (stage.waiting === 0 || job.cancelling) return;
+    if (job.maySeek) this.#offers.update(job, stage);
     if (job.route.by === 'central') {
       this.#placer.place(job, stage, this.#enlistment.central, now);
       this.#armSweep(now);
@@ -319,7 +339,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       job.startedAt[task] = now - runMs;
       job.runMs[task] = runMs;
       if (outcome.value !== undefined && outcome.value !== null) job.values.set(task, outcome.value);
-      this.#enlistment.worked(job.class === 'long', runMs);
+      this.#usage.worked(job.class === 'long', runMs);
       job.set(task, TaskState.completed);
       this.#afterEnd(job, stage, now);
     } else if (outcome.kind === 'lost') {
@@ -491,7 +511,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   #lookAgain(now: Millis): void {
     for (const job of this.#jobs.active()) {
-      if (job.route.by !== 'probing') continue;
+      if (job.needsCentral) continue;
       for (const stage of job.stages) if (stage.waiting > 0) this.#find(job, stage, now);
     }
   }
@@ -500,6 +520,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   #welcomed(from: Address, message: MessageOf<'welcome'>, now: Millis): void {
     if (!this.#enlistment.welcomed(from, message, now)) return;
+    this.#usage.startAnew(from, this.policy, now);
+    this.#hints.startAnew(maySeek(this.policy.preset) && this.policy.hints);
     if (this.#hasInherited) {
       this.#hasInherited = false;
       for (const job of this.#jobs.active()) for (const stage of job.stages) this.#find(job, stage, now);

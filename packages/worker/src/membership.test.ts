@@ -1,4 +1,4 @@
-import { type Address, DEFAULT_POLICY, LIVE_TIMINGS, type MessageOf } from '@goshawk/core';
+import { type Address, DEFAULT_POLICY, LIVE_TIMINGS, type MessageOf, RELIABLE_TIMINGS } from '@goshawk/core';
 import { expect, test } from 'vitest';
 import { Membership } from './membership.js';
 
@@ -10,6 +10,7 @@ function news(version: number, since: number, joined: number[], left: number[] =
     joined: joined as Address[],
     left: left as Address[],
     ownersLost: [],
+    owners: [],
   };
 }
 
@@ -48,4 +49,29 @@ test('the news of another central is not older for its lower number', () => {
   membership.welcome(8 as Address, settings, 0);
   membership.apply(news(2, 0, [2]));
   expect(membership.general).toEqual([2]);
+});
+
+test('schedulers are told with the workers, and those that are gone are asked no more', () => {
+  const membership = new Membership();
+  const schedulers = (...owners: number[]) => ({ owners: owners as Address[] });
+  membership.apply({ ...news(1, 0, []), ...schedulers(21, 22) });
+  membership.apply({ ...news(2, 1, []), ...schedulers(23), ownersLost: [21 as Address] });
+  expect(membership.schedulers).toEqual([22, 23]);
+  membership.apply({ ...news(3, 0, []), ...schedulers(24) });
+  expect(membership.schedulers).toEqual([24]);
+});
+
+test('central is quiet when some heartbeats were not answered, or when there is none; never where none are sent', () => {
+  const membership = new Membership();
+  const { heartbeatMs } = LIVE_TIMINGS;
+  expect(membership.isQuiet(0)).toBe(false);
+  membership.welcome(7 as Address, { policy: DEFAULT_POLICY, timings: LIVE_TIMINGS }, 0);
+  expect(membership.isQuiet(2 * heartbeatMs)).toBe(false);
+  expect(membership.isQuiet(3 * heartbeatMs)).toBe(true);
+  membership.heard(3 * heartbeatMs);
+  expect(membership.isQuiet(3 * heartbeatMs)).toBe(false);
+  membership.forget();
+  expect(membership.isQuiet(3 * heartbeatMs)).toBe(true);
+  membership.welcome(8 as Address, { policy: DEFAULT_POLICY, timings: RELIABLE_TIMINGS }, 0);
+  expect(membership.isQuiet(1e9)).toBe(false);
 });

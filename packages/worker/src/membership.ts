@@ -1,8 +1,15 @@
-import { type Address, type ClusterSettings, type MessageOf, type Millis, NOBODY } from '@goshawk/core';
+import {
+  type Address,
+  type ClusterSettings,
+  type MessageOf,
+  type Millis,
+  NOBODY,
+  SILENT_HEARTBEATS,
+} from '@goshawk/core';
 
 /**
  * What a worker knows of the cluster: the central scheduler that has welcomed it, the settings it was given
- * there, and the general workers. All of it is soft and can be asked for again.
+ * there, the general workers, and the schedulers where it may ask for tasks. All of it is soft and can be asked for again.
  */
 export class Membership {
   /** Who has welcomed this worker; NOBODY while it does not belong to a cluster. */
@@ -10,10 +17,15 @@ export class Membership {
   settings: ClusterSettings | undefined;
   #version = 0;
   #general: readonly Address[] = [];
+  #schedulers: readonly Address[] = [];
   #heardAt: Millis = 0;
 
   get general(): readonly Address[] {
     return this.#general;
+  }
+
+  get schedulers(): readonly Address[] {
+    return this.#schedulers;
   }
 
   get version(): number {
@@ -30,6 +42,13 @@ export class Membership {
 
   heard(now: Millis): void {
     this.#heardAt = now;
+  }
+
+  /** Nothing was heard of central for some heartbeats, or it is gone: work is to be found without it. */
+  isQuiet(now: Millis): boolean {
+    const heartbeatMs = this.settings?.timings.heartbeatMs ?? 0;
+    if (heartbeatMs === 0) return false;
+    return this.central === NOBODY || now - this.#heardAt > SILENT_HEARTBEATS * heartbeatMs;
   }
 
   /** Central is silent for so long that its lease on this worker has ended, or it is gone. */
@@ -49,11 +68,16 @@ export class Membership {
     if (message.since === 0) {
       // Shared with whoever sent it: never changed in place.
       this.#general = message.joined;
+      this.#schedulers = message.owners;
     } else {
       if (message.since !== this.#version) return message.version === this.#version;
       if (message.joined.length > 0 || message.left.length > 0) {
         const gone = new Set([...message.left, ...message.joined]);
         this.#general = [...this.#general.filter((peer) => !gone.has(peer)), ...message.joined];
+      }
+      if (message.owners.length > 0 || message.ownersLost.length > 0) {
+        const gone = new Set([...message.ownersLost, ...message.owners]);
+        this.#schedulers = [...this.#schedulers.filter((owner) => !gone.has(owner)), ...message.owners];
       }
     }
     this.#version = message.version;

@@ -1,15 +1,8 @@
 import { type Address, type Environment, type MessageOf, NOBODY } from '@goshawk/core';
-import type { Membership } from './membership.js';
-import type { Entry, WorkerQueue } from './queue.js';
-import type { Slots } from './slots.js';
+import type { Entry } from './queue.js';
+import type { Surroundings } from './surroundings.js';
 
-/** What pulling has to know of the worker around it. */
-interface Surroundings {
-  readonly queue: WorkerQueue;
-  readonly slots: Slots;
-  readonly membership: Membership;
-  takesWork(): boolean;
-}
+type PullingSurroundings = Pick<Surroundings, 'queue' | 'slots' | 'membership' | 'takesWork'>;
 
 /**
  * The worker's half of matching: says to central what is free here, and keeps count of the matches that came
@@ -17,13 +10,16 @@ interface Surroundings {
  */
 export class Pulling {
   readonly #env: Environment<never>;
-  readonly #around: Surroundings;
+  readonly #around: PullingSurroundings;
   /** The last matches that were heard of, as many as there are slots. */
   #heard: readonly number[] = [];
   /** The last one of each owner, whose messages come in order. Made when there is one: most policies match nobody. */
   #lastOf: Map<Address, number> | undefined;
+  /** What central believes: as it was told last, less the matches that were heard of since. */
+  #believedFree = 0;
+  #believedLong = 0;
 
-  constructor(env: Environment<never>, around: Surroundings) {
+  constructor(env: Environment<never>, around: PullingSurroundings) {
     this.#env = env;
     this.#around = around;
   }
@@ -34,9 +30,24 @@ export class Pulling {
     if (slots.idleCount > 0 && queue.length === 0) this.pull();
   }
 
+  /** The same, unless central believes so already. */
+  pullIfNew(): void {
+    const { queue, slots } = this.#around;
+    if (slots.idleCount > this.#believedFree && queue.length === 0) this.pull();
+    else this.takeBack();
+  }
+
+  /** Less is free here, or fewer long tasks run, than central believes: something was found without it. */
+  takeBack(): void {
+    const { slots } = this.#around;
+    if (slots.idleCount < this.#believedFree || slots.longCount < this.#believedLong) this.pull();
+  }
+
   pull(): void {
     const { slots, membership } = this.#around;
     if (!this.#isOn || !this.#around.takesWork()) return;
+    this.#believedFree = slots.idleCount;
+    this.#believedLong = slots.longCount;
     this.#env.send(membership.central, {
       type: 'pull',
       heard: this.#heard,
@@ -53,12 +64,16 @@ export class Pulling {
   accept(owner: Address, message: MessageOf<'run'>): Entry | undefined {
     const { slots } = this.#around;
     const { match, job, stage, long, demand } = message;
-    if (!this.#heard.includes(match)) this.#heard = [...this.#heard, match].slice(-slots.count);
+    if (!this.#heard.includes(match)) {
+      this.#heard = [...this.#heard, match].slice(-slots.count);
+      this.#believedFree = Math.max(0, this.#believedFree - 1);
+      if (long) this.#believedLong++;
+    }
     this.#lastOf ??= new Map();
     if (match <= (this.#lastOf.get(owner) ?? 0)) return undefined;
     this.#lastOf.set(owner, match);
     if (slots.idleCount === 0 || !slots.fits(demand) || !this.#around.takesWork()) return undefined;
-    return { owner, job, stage, long, lane: 'normal', demand, placed: undefined, estimateMs: 0 };
+    return { owner, job, stage, long, lane: 'normal', demand, placed: undefined, estimateMs: 0, sizeMs: 0 };
   }
 
   ownerLost(owner: Address): void {

@@ -14,6 +14,7 @@ function entry(kind: 'short' | 'long', id: number, fields: Partial<Entry> = {}):
     demand: NO_RESOURCES,
     placed: undefined,
     estimateMs: 0,
+    sizeMs: 0,
     ...fields,
   };
 }
@@ -250,8 +251,21 @@ describe('the queue', () => {
     );
   });
 
+  test('the least comes first where sizes are told, and of one size the first', () => {
+    const sizes = [5, 1, 3, 5, 3, 9, 1];
+    const queue = new WorkerQueue();
+    for (const [id, sizeMs] of sizes.entries()) queue.push(entry('short', id, { sizeMs }));
+    expect(idsOf(queue)).toEqual([1, 6, 2, 4, 0, 3, 5]);
+  });
+
+  test('what has no size comes last, and nothing that comes later is put before it', () => {
+    const queue = new WorkerQueue();
+    for (const [id, sizeMs] of [5, 0, 3].entries()) queue.push(entry('short', id, { sizeMs }));
+    expect(idsOf(queue)).toEqual([0, 1, 2]);
+  });
+
   test('a probe keeps everything but its place when it moves to another worker', () => {
-    const waiting = entry('long', 3, { lane: 'opportunistic', demand: { memory: 5 } });
-    expect(entryOfProbe(probeOfEntry(waiting))).toEqual(waiting);
+    const waiting = entry('long', 3, { lane: 'opportunistic', demand: { memory: 5 }, sizeMs: 7 });
+    expect(entryOfProbe(waiting.owner, probeOfEntry(waiting))).toEqual(waiting);
   });
 });

@@ -12,12 +12,14 @@ export interface Entry {
   readonly placed: TaskAttempt | undefined;
   /** The owner's belief of the task's run time; 0 for probes, of which nobody asks. ms */
   readonly estimateMs: number;
+  /** The least comes first in its lane; 0 where none is told: they are served as they came. ms */
+  readonly sizeMs: number;
 }
 
 /**
- * The queue of a worker: three lanes, each FIFO, served in order (express, normal, opportunistic). Hawk's
- * worker has the normal lane only (§3.1); the others exist for pilot tasks and for work that may run where
- * nothing else waits.
+ * The queue of a worker: three lanes, served in order (express, normal, opportunistic), each FIFO, or by size where
+ * owners tell it. Hawk's worker has the normal lane only (§3.1); the others exist for pilot tasks and for work that
+ * may run where nothing else waits.
  */
 export class WorkerQueue {
   readonly #express = new Deque<Entry>();
@@ -33,7 +35,9 @@ export class WorkerQueue {
   }
 
   push(entry: Entry): void {
-    this.#lane(entry.lane).push(entry);
+    const lane = this.#lane(entry.lane);
+    if (entry.sizeMs === 0) lane.push(entry);
+    else lane.insert(placeOf(entry, lane), entry);
     this.#length++;
     if (entry.long && entry.lane === 'normal') this.#longEntries++;
   }
@@ -141,13 +145,20 @@ export class WorkerQueue {
 
 const NO_ENTRIES: Entry[] = [];
 
+/** Behind all that are not larger, and have a size. */
+function placeOf({ sizeMs }: Entry, lane: Deque<Entry>): number {
+  let place = lane.length;
+  while (place > 0 && lane.at(place - 1)!.sizeMs > sizeMs) place--;
+  return place;
+}
+
 function isStealable(entry: Entry): boolean {
   return !entry.long && entry.placed === undefined;
 }
 
-export function entryOfProbe(probe: Probe): Entry {
+export function entryOfProbe(owner: Address, probe: Omit<Probe, 'owner'>): Entry {
   return {
-    owner: probe.owner,
+    owner,
     job: probe.job,
     stage: probe.stage,
     long: probe.long,
@@ -155,6 +166,7 @@ export function entryOfProbe(probe: Probe): Entry {
     demand: probe.demand,
     placed: undefined,
     estimateMs: 0,
+    sizeMs: probe.sizeMs,
   };
 }
 
@@ -166,5 +178,6 @@ export function probeOfEntry(entry: Entry): Probe {
     long: entry.long,
     lane: entry.lane,
     demand: entry.demand,
+    sizeMs: entry.sizeMs,
   };
 }

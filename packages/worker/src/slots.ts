@@ -110,12 +110,28 @@ export class Slots {
     return index;
   }
 
+  get isAsking(): boolean {
+    return this.#slots.some(({ kind }) => kind === 'asking');
+  }
+
   indexOfAsk(ask: number): number {
     for (let i = 0; i < this.#slots.length; i++) {
       const slot = this.#slots[i]!;
       if (slot.kind === 'asking' && slot.ask === ask) return i;
     }
     return -1;
+  }
+
+  /** Whether a slot asks for a task that central has placed here. */
+  asksFor(owner: Address, job: number, task: number, attempt: number): boolean {
+    return this.#slots.some(
+      (slot) =>
+        slot.kind === 'asking' &&
+        slot.entry.placed?.task === task &&
+        slot.entry.placed.attempt === attempt &&
+        slot.entry.job === job &&
+        slot.entry.owner === owner,
+    );
   }
 
   indexOfTask(owner: Address, job: number, task: number, attempt: number): number {

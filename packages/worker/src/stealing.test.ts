@@ -60,7 +60,7 @@ class Bench {
         declined: 0,
       },
       takesWork: () => this.wantsWork,
-      askedVictim() {},
+      asked() {},
     });
   }
 
@@ -126,6 +126,7 @@ describe('a round of stealing', () => {
       long: false,
       lane: 'normal',
       demand: {},
+      sizeMs: 0,
     } as const;
     bench.stealing.answered(bench.asked[0]!, { type: 'stolen', round: bench.round, probes: [probe] }, 0);
     expect(bench.asked).toHaveLength(1);

@@ -7,22 +7,13 @@ import {
   NOBODY,
   type PolicySettings,
 } from '@goshawk/core';
-import type { WorkerCounters, WorkerTimer } from './contract.js';
+import type { WorkerTimer } from './contract.js';
 import type { Membership } from './membership.js';
 import { type Entry, probeOfEntry, type WorkerQueue } from './queue.js';
 import type { Slots } from './slots.js';
+import type { Surroundings } from './surroundings.js';
 
-/** What stealing has to know of the worker around it. */
-interface Surroundings {
-  readonly queue: WorkerQueue;
-  readonly slots: Slots;
-  readonly membership: Membership;
-  readonly counters: WorkerCounters;
-  /** The worker takes work: it does not drain. */
-  takesWork(): boolean;
-  /** A victim was asked: see to it that silence is noticed. */
-  askedVictim(now: Millis): void;
-}
+type StealingSurroundings = Omit<Surroundings, 'nextAsk'>;
 
 /**
  * Stealing (Hawk §3.6), both halves. As a thief: a round asks up to `stealCap` distinct general workers,
@@ -32,7 +23,7 @@ interface Surroundings {
 export class Stealing {
   readonly #self: Address;
   readonly #env: Environment<WorkerTimer>;
-  readonly #around: Surroundings;
+  readonly #around: StealingSurroundings;
   readonly #queue: WorkerQueue;
   readonly #slots: Slots;
   readonly #membership: Membership;
@@ -45,7 +36,7 @@ export class Stealing {
   #askedAt: Millis = 0;
   #pauseMs = 0;
 
-  constructor(self: Address, env: Environment<WorkerTimer>, around: Surroundings) {
+  constructor(self: Address, env: Environment<WorkerTimer>, around: StealingSurroundings) {
     this.#self = self;
     this.#env = env;
     this.#around = around;
@@ -158,7 +149,7 @@ export class Stealing {
     this.#tried.push(this.#asked);
     this.#around.counters.stealAttempts++;
     this.#env.send(this.#asked, this.#request);
-    this.#around.askedVictim(now);
+    this.#around.asked(now);
   }
 
   /** Until the next round: doubles each time, with jitter so that idle workers spread out. */

@@ -80,7 +80,7 @@ class Bench {
   }
 
   probe(job: number, long = false): void {
-    this.receive(OWNER, { type: 'probe', job, stage: 0, long, lane: 'normal', demand: {} });
+    this.receive(OWNER, { type: 'probe', job, stage: 0, long, lane: 'normal', demand: {}, sizeMs: 0 });
   }
 
   bind(ask: number, job: number, task = 0, timeoutMs?: number): void {
@@ -195,6 +195,7 @@ test('a central that has news at every heartbeat is not silent', () => {
       joined: [OTHER],
       left: [],
       ownersLost: [],
+      owners: [],
     });
   }
   expect(bench.take('register')).toEqual([]);

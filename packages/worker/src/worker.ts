@@ -14,17 +14,18 @@ import type { KillReason, WorkerConfig, WorkerCounters, WorkerEnvironment, Worke
 import { GivingBack } from './giving-back.js';
 import { heldTasks } from './held-tasks.js';
 import { Membership } from './membership.js';
-import { OutputBuffer } from './output-buffer.js';
-import { Pulling } from './pulling.js';
+import { Printing } from './printing.js';
 import { type Entry, entryOfProbe, WorkerQueue } from './queue.js';
 import { Reports } from './reports.js';
 import { type Running, Slots } from './slots.js';
 import { nothingToSteal, Stealing } from './stealing.js';
+import type { Surroundings } from './surroundings.js';
+import { findsWork, WorkFinder } from './work-finder.js';
 
 /**
  * The worker: entries wait in its queue, a free slot serves the head by asking its owner for the task (late
- * binding, Hawk §3.5), and when a slot is free and nothing waits the worker steals (§3.6). A task that
- * central has placed asks in the same way, naming itself, so that its owner has the last word on whether
+ * binding, Hawk §3.5), and when a slot is free and nothing waits the worker steals (§3.6), seeks, or pulls. A task
+ * that central has placed asks in the same way, naming itself, so that its owner has the last word on whether
  * it still runs here.
  */
 export class Worker implements Machine<WorkerTimer> {
@@ -42,7 +43,10 @@ export class Worker implements Machine<WorkerTimer> {
   readonly #queue = new WorkerQueue();
   readonly #slots: Slots;
   readonly #stealing: Stealing;
-  readonly #pulling: Pulling;
+  readonly #around: Surroundings;
+  /** Made when the cluster's policy has workers look for work; most have not. */
+  #finder: WorkFinder | undefined;
+  readonly #printing: Printing;
   readonly #giveBack: GivingBack;
   readonly #reports = new Reports();
   readonly #membership = new Membership();
@@ -57,17 +61,18 @@ export class Worker implements Machine<WorkerTimer> {
     this.#config = config;
     this.#env = env;
     this.#slots = new Slots(config.slots, config.capacity);
+    this.#printing = new Printing(env, this.#slots);
     this.#giveBack = new GivingBack(env, this.counters, () => this.#central);
-    const around = {
+    this.#around = {
       queue: this.#queue,
       slots: this.#slots,
       membership: this.#membership,
       counters: this.counters,
       takesWork: () => !this.#draining,
-      askedVictim: (now: Millis) => this.#armSweep(now),
+      nextAsk: () => this.#nextAsk++,
+      asked: (now) => this.#armSweep(now),
     };
-    this.#stealing = new Stealing(config.self, env, around);
-    this.#pulling = new Pulling(env, around);
+    this.#stealing = new Stealing(config.self, env, this.#around);
   }
 
   // ---- doors
@@ -79,25 +84,13 @@ export class Worker implements Machine<WorkerTimer> {
   receive(from: Address, message: Message, now: Millis): void {
     switch (message.type) {
       case 'probe':
-        return this.#enqueue(
-          {
-            owner: from,
-            job: message.job,
-            stage: message.stage,
-            long: message.long,
-            lane: message.lane,
-            demand: message.demand,
-            placed: undefined,
-            estimateMs: 0,
-          },
-          now,
-        );
+        return this.#enqueue(entryOfProbe(from, message), now);
       case 'bind':
         return this.#bound(from, message, now);
       case 'run':
-        return this.#matched(from, message, now);
+        return this.#given(from, message, now);
       case 'none':
-        return this.#refused(message.ask, now);
+        return this.#refused(from, message.ask, now);
       case 'steal':
         // Thieves knock at many doors behind which nothing waits: those need not go in.
         if (this.#queue.length === 0) return this.#env.send(from, nothingToSteal(message.round));
@@ -157,7 +150,7 @@ export class Worker implements Machine<WorkerTimer> {
       case 'taskTimeout':
         return this.#timeOut(key, now);
       case 'output':
-        return this.#flushOutput(key);
+        return this.#printing.flush(key);
     }
   }
 
@@ -170,12 +163,7 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   taskOutput(slot: number, stream: 'stdout' | 'stderr', bytes: Uint8Array, now: Millis): void {
-    const running = this.#slots.at(slot);
-    if (running.kind !== 'running') return;
-    running.output ??= new OutputBuffer();
-    if (running.output.isEmpty) this.#env.setTimer('output', slot, now + this.#timings.progressMs);
-    running.output.append(stream, bytes);
-    if (running.output.isFull) this.#flushOutput(slot);
+    this.#printing.append(slot, stream, bytes, now + this.#timings.progressMs);
   }
 
   /** @param runMs as the executor measured it */
@@ -198,7 +186,7 @@ export class Worker implements Machine<WorkerTimer> {
     this.#slots.release(slot);
     this.#serve(now);
     this.#stealing.begin(now);
-    this.#pulling.pullIfFree();
+    this.#finder?.freed(now);
     this.#sayIfDrained();
   }
 
@@ -302,12 +290,14 @@ export class Worker implements Machine<WorkerTimer> {
     this.#run(slot, asking.entry, from, message, now);
   }
 
-  /** Central has matched a slot with a job, whose owner sends one of its tasks. */
-  #matched(from: Address, message: MessageOf<'run'>, now: Millis): void {
+  /** An owner sends a task: central has matched a slot with its job, or this worker sought one. */
+  #given(from: Address, message: MessageOf<'run'>, now: Millis): void {
     if (this.#knows(from, message)) return;
-    const entry = this.#pulling.accept(from, message);
-    if (entry === undefined) return this.#giveBack.task(from, message.job, 0, message.task, message.attempt);
-    this.#run(this.#slots.ask(entry, 0, now), entry, from, message, now);
+    const { job, task, attempt } = message;
+    const entry = this.#finder?.accept(from, message);
+    if (entry === undefined) this.#giveBack.task(from, job, 0, task, attempt);
+    else this.#run(this.#slots.ask(entry, 0, now), entry, from, message, now);
+    this.#finder?.settled(message, now);
   }
 
   /** The task runs here, or has ended here. */
@@ -336,15 +326,16 @@ export class Worker implements Machine<WorkerTimer> {
     };
     this.#slots.run(slot, running);
     this.#stealing.foundWork();
+    this.#finder?.started();
     if (running.placedByCentral) this.#tellCentral('placementStarted', running);
     const { payload, identity, timeoutMs } = message;
     this.#env.execute(slot, { payload, identity, timeoutMs });
   }
 
   /** The owner has no task for this probe (left): the slot goes on to the next entry. */
-  #refused(ask: number, now: Millis): void {
+  #refused(from: Address, ask: number, now: Millis): void {
     const slot = this.#slots.indexOfAsk(ask);
-    if (slot < 0) return;
+    if (slot < 0) return this.#finder?.refused(from, ask, now);
     const asking = this.#slots.at(slot);
     if (asking.kind === 'asking') this.#giveBack.placementOver(asking.entry);
     this.#freed(slot, now);
@@ -369,18 +360,6 @@ export class Worker implements Machine<WorkerTimer> {
     this.#env.kill(slot, 'timeout');
   }
 
-  #flushOutput(slot: number): void {
-    const running = this.#slots.at(slot);
-    if (running.kind !== 'running' || running.output === undefined || running.output.isEmpty) return;
-    let offset = running.output.sentBytes;
-    for (const chunk of running.output.take()) {
-      const { job, task, attempt } = running;
-      this.#env.send(running.owner, { type: 'output', job, task, attempt, offset, chunk });
-      offset += chunk.bytes.length;
-    }
-    this.#env.clearTimer('output', slot);
-  }
-
   #report(running: Running, outcome: Outcome, runMs: Millis, now: Millis): void {
     const message = this.#reports.reportOf(running, outcome, runMs);
     this.#env.send(running.owner, message);
@@ -394,18 +373,12 @@ export class Worker implements Machine<WorkerTimer> {
 
   #assigned(message: MessageOf<'assign'>, now: Millis): void {
     const { owner, job, task, attempt } = message;
-    if (this.#slots.indexOfTask(owner, job, task, attempt) >= 0 || this.#queue.has(owner, job, task, attempt))
+    if (
+      this.#slots.indexOfTask(owner, job, task, attempt) >= 0 ||
+      this.#slots.asksFor(owner, job, task, attempt)
+    )
       return;
-    for (const [, { entry }] of this.#slots.asking()) {
-      if (
-        entry.owner === owner &&
-        entry.job === job &&
-        entry.placed?.task === task &&
-        entry.placed.attempt === attempt
-      ) {
-        return;
-      }
-    }
+    if (this.#queue.has(owner, job, task, attempt)) return;
     const entry: Entry = {
       owner,
       job,
@@ -415,6 +388,7 @@ export class Worker implements Machine<WorkerTimer> {
       demand: message.demand,
       placed: { task, attempt },
       estimateMs: message.estimateMs,
+      sizeMs: 0,
     };
     this.#enqueue(entry, now);
   }
@@ -428,7 +402,7 @@ export class Worker implements Machine<WorkerTimer> {
 
   #takeStolen(from: Address, message: MessageOf<'stolen'>, now: Millis): void {
     for (const probe of this.#stealing.answered(from, message, now)) {
-      const entry = entryOfProbe(probe);
+      const entry = entryOfProbe(probe.owner, probe);
       if (this.#draining) this.#giveBack.entry(entry);
       else this.#queue.push(entry);
     }
@@ -448,11 +422,14 @@ export class Worker implements Machine<WorkerTimer> {
     if (on) {
       this.#giveBack.all(this.#queue.removeAll());
       this.#stealing.end();
+      this.#finder?.end();
     }
     // Central hears of it by the same message that says everything else about this worker.
     this.#register(now);
     this.#sayIfDrained();
-    if (!on) this.#stealing.begin(now);
+    if (on) return;
+    this.#stealing.begin(now);
+    this.#finder?.lookAround(now);
   }
 
   #sayIfDrained(): void {
@@ -508,10 +485,13 @@ export class Worker implements Machine<WorkerTimer> {
     }
     // What has ended since this one heard of it was told to the other.
     if (!first && before !== from) this.#register(now);
-    this.#pulling.pull();
+    if (findsWork(settings.policy.preset)) this.#finder ??= new WorkFinder(this.#env, this.#around);
+    this.#finder?.welcomed(before !== from);
   }
 
   #beat(now: Millis): void {
+    // While central is silent there are no matches: schedulers are to know who is idle.
+    this.#finder?.lookAround(now);
     if (this.#membership.central === NOBODY) return this.#register(now);
     if (this.#membership.isSilent(now)) return this.#registerAnew(now);
     this.#env.send(this.#membership.central, {
@@ -535,6 +515,7 @@ export class Worker implements Machine<WorkerTimer> {
     if (!this.#membership.apply(message)) return this.#env.send(from, { type: 'resync' });
     this.#stealing.setVictims(this.#membership.general, now);
     for (const owner of message.ownersLost) this.#ownerLost(owner, now);
+    this.#finder?.lookAround(now);
   }
 
   /**
@@ -544,7 +525,7 @@ export class Worker implements Machine<WorkerTimer> {
   #ownerLost(owner: Address, now: Millis): void {
     this.#giveBack.all(this.#queue.removeOwner(owner));
     this.#reports.dropOwner(owner);
-    this.#pulling.ownerLost(owner);
+    this.#finder?.ownerLost(owner, now);
     for (const [slot, running] of this.#slots.running()) {
       if (running.owner !== owner) continue;
       running.orphaned = true;
@@ -586,8 +567,10 @@ export class Worker implements Machine<WorkerTimer> {
     }
     this.#reports.resend(retryMs, now, (to, message) => this.#env.send(to, message));
     this.#stealing.sweep(retryMs, now);
+    this.#finder?.sweep(retryMs, retriesMax, now);
     this.#serve(now);
-    if (this.#stealing.inRound || this.#reports.size > 0 || [...this.#slots.asking()].length > 0)
+    const isSeeking = this.#finder?.isWaiting ?? false;
+    if (this.#stealing.inRound || isSeeking || this.#reports.size > 0 || this.#slots.isAsking)
       this.#armSweep(now);
     this.#sayIfDrained();
   }

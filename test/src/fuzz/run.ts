@@ -349,7 +349,14 @@ function leaks(cluster: SteppedCluster): string[] {
   const { pendingTasks, placedTasks } = cluster.central;
   if (pendingTasks > 0) complaints.push(`central holds ${pendingTasks} tasks that wait for a worker`);
   if (placedTasks > 0) complaints.push(`central believes that ${placedTasks} tasks are at workers`);
-  const harmless: readonly MessageType[] = ['heartbeat', 'heartbeatAck', 'steal', 'stolen', 'usage'];
+  const harmless: readonly MessageType[] = [
+    'heartbeat',
+    'heartbeatAck',
+    'steal',
+    'stolen',
+    'usage',
+    'occupied',
+  ];
   for (const { message } of cluster.network.all()) {
     if (!harmless.includes(message.type)) complaints.push(`a ${message.type} is still on its way`);
   }

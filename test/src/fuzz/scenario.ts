@@ -9,6 +9,7 @@ import {
   PRESETS,
   Random,
   type Resources,
+  WORKER_ORDERS,
 } from '@goshawk/core';
 
 export const CUTOFF_MS = 400;
@@ -135,6 +136,10 @@ function drawSettings(draw: Draw): ClusterSettings {
       stealLimit: draw.pick([null, 1, 3]),
       stealRetry: draw.pick(['never', 'backoff'] as const),
       cancel: draw.pick(['proactive', 'lazy'] as const),
+      seekCap: draw.pick([0, 1, 2, 2, 10]),
+      hints: draw.chance(0.7),
+      bitmapMs: draw.pick([0, 100, 1_000]),
+      workerOrder: draw.pick(WORKER_ORDERS),
     },
     timings: LIVE_TIMINGS,
   };

@@ -33,6 +33,10 @@ export function settingsOf({ options }: Command): ClusterSettings {
     cancel: options.get('cancel') === 'lazy' ? 'lazy' : 'proactive',
     reserve: numberOf(options, 'reserve', 0),
     patience: numberOf(options, 'patience', 0),
+    seekCap: numberOf(options, 'seek', 2),
+    hints: options.get('hints') !== 'no',
+    bitmapMs: numberOf(options, 'bitmap', 0),
+    workerOrder: options.get('order') === 'fifo' ? 'fifo' : 'size',
   };
   return { policy: { ...DEFAULT_POLICY, ...choices }, timings: LIVE_TIMINGS };
 }
@@ -41,7 +45,7 @@ type Run = (stage: Stage, command: Command) => void;
 
 /** What a transcript can do, by the first word of the line. */
 export const COMMANDS: Readonly<Record<string, Run>> = {
-  /** cluster workers=2 schedulers=1 [policy= slots= memory= short= ratio= cancel= stealRetry= …]: all have joined */
+  /** cluster workers=2 schedulers=1 [policy= slots= memory= short= ratio= cancel= seek= bitmap= …]: all have joined */
   cluster(stage, { options }) {
     stage.cluster.addCentral();
     for (let i = 1; i <= numberOf(options, 'schedulers', 1); i++) stage.cluster.addScheduler(`s${i}`);

@@ -41,7 +41,7 @@ const RENDERERS: Renderers = {
   strangerTold: () => 'I do not know you',
   leave: () => 'leave',
   resync: () => 'resync',
-  peers: ({ version, since, joined, left, ownersLost }, { names }) => {
+  peers: ({ version, since, joined, left, ownersLost, owners }, { names }) => {
     const parts =
       since === 0
         ? [`general: ${list(joined.map(names.party))}`]
@@ -50,6 +50,7 @@ const RENDERERS: Renderers = {
             ...left.map((address) => `−${names.party(address)}`),
           ];
     for (const owner of ownersLost) parts.push(`owner ${names.party(owner)} is lost`);
+    if (owners.length > 0) parts.push(`owners: ${list(owners.map(names.party))}`);
     return `peers v${version}${since === 0 ? '' : ` after v${since}`}: ${parts.join(', ')}`;
   },
   members: ({ version, since, changed, left }, { names }) => {
@@ -119,8 +120,11 @@ const RENDERERS: Renderers = {
   unused: ({ worker, match }, { names }) => `no use for ${names.party(worker)} (#${match})`,
   unheard: ({ job, worker, match }, { to, names }) =>
     `${names.party(worker)} has not heard of #${match}, for ${names.job(to, job)}`,
-  run: ({ match, job, task, attempt }, { from, names }) =>
-    `run (#${match}) ${taskName(names, from, job, task, attempt)}`,
+  run: ({ match, job, task, attempt, ask }, { from, names }) =>
+    `run (${ask > 0 ? `seek #${ask}` : `#${match}`}) ${taskName(names, from, job, task, attempt)}`,
+  seek: ({ ask, again, spare }) =>
+    `seek #${ask}${again ? ' again' : ''}${isEmpty(spare) ? '' : ` with ${formatResources(spare)}`}`,
+  occupied: ({ bits }) => `occupied: ${[...bits].map((byte) => byte.toString(2).padStart(8, '0')).join(' ')}`,
 };
 
 /** `w1 → s1  ask #1: A`, for any message. */

@@ -1,4 +1,4 @@
-import type { Millis } from '@goshawk/core';
+import { DecayingSum, type Millis } from '@goshawk/core';
 
 /**
  * How many long tasks may run at a time: all slots but a reserve for short ones. With `auto` the reserve is
@@ -8,9 +8,8 @@ import type { Millis } from '@goshawk/core';
 export class LongLimit {
   readonly #reserve: number | 'auto';
   readonly #windowMs: Millis;
-  /** Σ work · e^(−age ÷ window), as of `#at`. ms */
-  #work = 0;
-  #at: Millis = 0;
+  /** Short work that came lately. ms */
+  readonly #work: DecayingSum;
 
   /**
    * @param reserve a fraction of all slots, or `auto`
@@ -19,25 +18,19 @@ export class LongLimit {
   constructor(reserve: number | 'auto', windowMs: Millis) {
     this.#reserve = reserve;
     this.#windowMs = windowMs;
+    this.#work = new DecayingSum(windowMs);
   }
 
   /** Short work has come: estimate × tasks. */
   shortCame(workMs: Millis, now: Millis): void {
-    this.#decay(now);
-    this.#work += workMs;
+    this.#work.add(workMs, now);
   }
 
   /** Long tasks that may run in so many slots. */
   of(slots: number, now: Millis): number {
     if (this.#reserve !== 'auto') return Math.round(slots * (1 - this.#reserve));
-    this.#decay(now);
-    const needed = this.#windowMs > 0 ? this.#work / this.#windowMs : 0;
+    const needed = this.#windowMs > 0 ? this.#work.at(now) / this.#windowMs : 0;
     return slots - Math.round(Math.max(LEAST * slots, Math.min(MOST * slots, TIMES * needed)));
-  }
-
-  #decay(now: Millis): void {
-    if (now > this.#at && this.#windowMs > 0) this.#work *= Math.exp((this.#at - now) / this.#windowMs);
-    this.#at = now;
   }
 }
 

@@ -15,6 +15,12 @@ import { Matcher } from './matcher.js';
 
 const OWNER = 900 as Address;
 const worker = (index: number): Address => index as Address;
+const record = (index: number, slots: number, capacity = NO_RESOURCES) => ({
+  address: worker(index),
+  place: index,
+  slots,
+  capacity,
+});
 
 /** A matcher, workers that pull, and owners that hear of them. */
 class Bench {
@@ -47,7 +53,7 @@ class Bench {
       lostAfterMs,
     );
     for (let i = 0; i < workers; i++) {
-      this.matcher.setOpen(worker(i), slots, NO_RESOURCES, true);
+      this.matcher.setOpen(record(i, slots), true);
       this.pull(i, { free: slots });
     }
   }
@@ -105,7 +111,7 @@ describe('a need', () => {
     const bench = new Bench();
     bench.need(1, { tasks: 5 });
     bench.need(1, { tasks: 0 });
-    bench.matcher.setOpen(worker(0), 1, NO_RESOURCES, true);
+    bench.matcher.setOpen(record(0, 1), true);
     bench.pull(0);
     expect(bench.taken()).toEqual([]);
   });
@@ -134,7 +140,7 @@ describe('a free worker', () => {
       bench.need(1, { tasks: 2, estimateMs: 200 });
       bench.need(2, { tasks: 1, estimateMs: 300 });
       bench.need(3, { tasks: 9, estimateMs: 100 });
-      bench.matcher.setOpen(worker(0), 1, NO_RESOURCES, true);
+      bench.matcher.setOpen(record(0, 1), true);
       const served: number[] = [];
       for (let i = 1; i <= 12; i++) {
         bench.pull(0, { heard: i === 1 ? [] : [i - 1] });
@@ -150,7 +156,7 @@ describe('a free worker', () => {
     bench.need(2, { long: true, tasks: 2, estimateMs: 6_000 });
     bench.need(3, { tasks: 1 });
     for (let i = 0; i < 4; i++) {
-      bench.matcher.setOpen(worker(i), 1, NO_RESOURCES, true);
+      bench.matcher.setOpen(record(i, 1), true);
       bench.pull(i);
     }
     expect(bench.taken()).toEqual(['3@0', '2@1', '2@2', '1@3']);
@@ -180,7 +186,7 @@ describe('a free worker', () => {
 
   test('that drains or is gone gets nothing', () => {
     const bench = new Bench({}, 2);
-    bench.matcher.setOpen(worker(0), 1, NO_RESOURCES, false);
+    bench.matcher.setOpen(record(0, 1), false);
     bench.matcher.removeWorker(worker(1));
     bench.need(1, { tasks: 2 });
     expect(bench.taken()).toEqual([]);
@@ -230,7 +236,7 @@ describe('patience', () => {
   test('a task that needs much gets a worker kept for it, where small ones would take it bit by bit', () => {
     const play = (patience: number): string[] => {
       const bench = new Bench({ patience });
-      bench.matcher.setOpen(worker(0), 4, { cpu: 4 }, true);
+      bench.matcher.setOpen(record(0, 4, { cpu: 4 }), true);
       bench.need(1, { tasks: 1, demand: { cpu: 4 }, estimateMs: 10_000, long: false });
       const taken: string[] = [];
       const running: number[] = [];
@@ -276,7 +282,7 @@ describe('what is lost', () => {
 
   test('a worker that is busy with less than was believed is doubtful', () => {
     const bench = new Bench({}, 0, 1, 2_000);
-    bench.matcher.setOpen(worker(0), 1, NO_RESOURCES, true);
+    bench.matcher.setOpen(record(0, 1), true);
     expect(bench.matcher.isDoubtful(worker(0), 1, 0)).toBe(false);
     expect(bench.matcher.isDoubtful(worker(0), 0, 0)).toBe(true);
   });

@@ -7,13 +7,12 @@ import {
   type Millis,
   type PolicySettings,
   type Resources,
+  reserveWindowMs,
 } from '@goshawk/core';
+import type { WorkerRecord } from '../registry.js';
 import { LongLimit } from './long-limit.js';
 import { type Need, Needs } from './needs.js';
 import { freeSlots, Pool, type Puller } from './pool.js';
-
-/** Over so many cutoffs the need of short work is averaged: about an hour for the Google trace. */
-const WINDOW_CUTOFFS = 4;
 
 /**
  * Brings together the workers that have a free slot and the jobs that need one. The tasks stay with their
@@ -44,7 +43,7 @@ export class Matcher {
     this.#lostAfterMs = lostAfterMs;
     this.#short = new Needs(policy.shortOrder);
     this.#long = new Needs(policy.longOrder);
-    this.#limit = new LongLimit(policy.reserve, WINDOW_CUTOFFS * policy.cutoffMs);
+    this.#limit = new LongLimit(policy.reserve, reserveWindowMs(policy));
   }
 
   /** Tasks that wait for a worker. */
@@ -55,8 +54,16 @@ export class Matcher {
   // ---- workers
 
   /** The worker takes work, or it does not. */
-  setOpen(address: Address, slots: number, capacity: Resources, open: boolean): void {
-    this.#pool.setOpen(this.#pool.get(address) ?? this.#pool.add(address, slots, capacity), open);
+  setOpen(
+    { address, place, slots, capacity }: Pick<WorkerRecord, 'address' | 'place' | 'slots' | 'capacity'>,
+    open: boolean,
+  ): void {
+    this.#pool.setOpen(this.#pool.get(address) ?? this.#pool.add(address, place, slots, capacity), open);
+  }
+
+  /** Workers, as far as they have registered. */
+  get pullers(): Iterable<Puller> {
+    return this.#pool;
   }
 
   removeWorker(address: Address): void {
@@ -126,6 +133,11 @@ export class Matcher {
     ofOwner.set(key, need);
     if (!message.long) this.#limit.shortCame(sizeMs, now);
     this.#find(need, now);
+  }
+
+  /** Short work has come that needs nobody from here: estimate × tasks. */
+  shortCame(workMs: Millis, now: Millis): void {
+    this.#limit.shortCame(workMs, now);
   }
 
   withdraw(owner: Address, job: number, now: Millis): void {

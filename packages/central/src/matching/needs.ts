@@ -4,6 +4,7 @@ import {
   type JobClass,
   type Millis,
   type NeedOrder,
+  needKey,
   type Resources,
 } from '@goshawk/core';
 
@@ -119,7 +120,7 @@ export class Needs {
 
   #list(need: Need): void {
     if (!this.#byKey.has(need.id) && isDemanding(need)) this.#demanding++;
-    this.#byKey.set(need.id, this.#keyOf(need));
+    this.#byKey.set(need.id, needKey(this.#order, need, this.#arrivalOf[need.id]!));
     this.#byWait.set(need.id, need.waitsSince);
   }
 
@@ -127,21 +128,6 @@ export class Needs {
     if (!this.#byKey.delete(need.id)) return;
     this.#byWait.delete(need.id);
     if (isDemanding(need)) this.#demanding--;
-  }
-
-  #keyOf(need: Need): number {
-    switch (this.#order) {
-      case 'size':
-        return need.sizeMs;
-      case 'remaining':
-        return need.estimateMs * need.tasks;
-      case 'mean':
-        return need.estimateMs;
-      case 'tasks':
-        return need.tasks;
-      case 'fifo':
-        return this.#arrivalOf[need.id]!;
-    }
   }
 }
 

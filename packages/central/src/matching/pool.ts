@@ -15,6 +15,8 @@ export interface OpenMatch {
 /** A worker as its last `pull` and the matches since then make it. */
 export interface Puller {
   readonly address: Address;
+  /** Its bit in what schedulers are told of the occupied. */
+  readonly bit: number;
   readonly slots: number;
   readonly capacity: Resources;
   /** It takes work. */
@@ -59,9 +61,10 @@ export class Pool {
     return this.#pullers.get(address);
   }
 
-  add(address: Address, slots: number, capacity: Resources): Puller {
+  add(address: Address, bit: number, slots: number, capacity: Resources): Puller {
     const puller: Puller = {
       address,
+      bit,
       slots,
       capacity,
       open: false,
@@ -161,7 +164,8 @@ export function freeSlots({ free, matches }: Puller): number {
   return free - matches.length;
 }
 
-function longOf({ long, matches }: Puller): number {
+/** Long tasks that run there, or are on their way. */
+export function longOf({ long, matches }: Puller): number {
   let sum = long;
   for (const match of matches) if (match.long) sum++;
   return sum;

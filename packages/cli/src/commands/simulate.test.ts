@@ -146,9 +146,14 @@ describe('simulate refuses in one line, and leaves no report', () => {
       '--short-partition: "1.5" is neither a fraction from 0 to 1,',
     ],
     [
+      'an interval without a unit',
+      ['--bitmap', '10'],
+      '--bitmap: "10" is not a duration; write a number with a unit',
+    ],
+    [
       'a policy that there is not',
       ['--policy', 'hawk,eagle'],
-      'unknown policy "eagle"; known policies: goshawk, hawk, ',
+      'unknown policy "eagle"; known policies: goshawk, ',
     ],
     [
       'a resource without an amount',

@@ -126,6 +126,10 @@ describe('facts of a plan', () => {
     longOrder: 'remaining',
     reserve: 'auto',
     patience: 20,
+    seek: 2,
+    hints: true,
+    bitmap: 'auto',
+    workerOrder: 'size',
     central: true,
     partition: true,
     stealing: true,
@@ -145,6 +149,28 @@ describe('facts of a plan', () => {
     expect(policySettings({ ...given, cutoff: 'p90', shortPartition: 'auto' }, 'hawk', facts)).toEqual(
       settings,
     );
+  });
+
+  it('scale how often schedulers hear of long tasks with the cutoff, unless it is said', () => {
+    const bitmapMs = (options: { cutoff?: string; bitmap?: string }) =>
+      policySettings({ ...given, ...options }, 'goshawk-peer').bitmapMs;
+    expect(bitmapMs({ cutoff: '50' })).toBe(500);
+    expect(bitmapMs({ cutoff: '0' })).toBe(100);
+    expect(bitmapMs({ cutoff: '1e5' })).toBe(10_000);
+    expect(bitmapMs({ bitmap: '3s' })).toBe(3_000);
+    expect(bitmapMs({ bitmap: 'none' })).toBe(0);
+  });
+
+  it('draw and cancel probes as the papers do, or as is best where workers seek, unless it is said', () => {
+    const probing = (policy: string, said: { cancel?: string; probeDraw?: string } = {}) => {
+      const options = { ...given, cancel: undefined, probeDraw: undefined, ...said };
+      const { cancel, probeDraw } = policySettings(options, policy);
+      return [cancel, probeDraw];
+    };
+    expect(probing('hawk')).toEqual(['lazy', 'independent']);
+    expect(probing('goshawk-peer')).toEqual(['proactive', 'distinct']);
+    expect(probing('hawk', { probeDraw: 'distinct' })).toEqual(['lazy', 'distinct']);
+    expect(probing('goshawk-peer', { cancel: 'lazy' })).toEqual(['lazy', 'distinct']);
   });
 
   it('take a cutoff in seconds of the workload, divided as its durations are', () => {

@@ -18,9 +18,9 @@ export const SIMULATE_OPTIONS = {
     describe: 'fraction of the workers that long tasks never use; auto: the share of short work; none',
   },
   probeDraw: {
-    ...POLICY_OPTIONS.probeDraw,
-    default: 'independent',
-    describe: `${POLICY_OPTIONS.probeDraw.describe}; live clusters: distinct`,
+    type: 'text',
+    choices: POLICY_OPTIONS.probeDraw.choices,
+    describe: `${POLICY_OPTIONS.probeDraw.describe} (default: independent; where workers seek, and live, distinct)`,
   },
   stealRetry: {
     ...POLICY_OPTIONS.stealRetry,
@@ -28,9 +28,9 @@ export const SIMULATE_OPTIONS = {
     describe: `${POLICY_OPTIONS.stealRetry.describe}; live clusters: backoff`,
   },
   cancel: {
-    ...POLICY_OPTIONS.cancel,
-    default: 'lazy',
-    describe: `${POLICY_OPTIONS.cancel.describe}; live clusters: proactive`,
+    type: 'text',
+    choices: POLICY_OPTIONS.cancel.choices,
+    describe: `${POLICY_OPTIONS.cancel.describe} (default: lazy; where workers seek, and live, proactive)`,
   },
   workers: {
     type: 'count',

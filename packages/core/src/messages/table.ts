@@ -93,7 +93,7 @@ export type Outcome = NonNullable<(typeof outcome)['infer']>;
 const outputChunk = record({ stream: choice('stdout', 'stderr'), bytes: bytes(LIMITS.outputBytesMax) });
 export type OutputChunk = NonNullable<(typeof outputChunk)['infer']>;
 
-const probe = record({ owner: address, job, stage, long: flag, lane, demand: resources });
+const probe = record({ owner: address, job, stage, long: flag, lane, demand: resources, sizeMs: ms });
 /** A promise that some task of a batch may run at a worker. The owner decides which when it is asked. */
 export type Probe = NonNullable<(typeof probe)['infer']>;
 
@@ -118,6 +118,8 @@ const member = record({
   partition: choice('general', 'short'),
   /** Takes no new work. */
   draining: flag,
+  /** Its bit in `occupied`. */
+  place: count,
 });
 /** A worker, as central tells it to schedulers. */
 export type Member = NonNullable<(typeof member)['infer']>;
@@ -183,6 +185,8 @@ export const MESSAGES = {
     left: list(address, LIMITS.membersMax),
     /** Schedulers that are gone: what they own ends here. */
     ownersLost: list(address, LIMITS.membersMax),
+    /** Schedulers that are new, where workers ask schedulers for tasks. */
+    owners: list(address, LIMITS.membersMax),
   }),
   members: message(
     'central',
@@ -202,6 +206,8 @@ export const MESSAGES = {
     /** Run time of tasks that ended since the last report. */
     shortMs: ms,
     longMs: ms,
+    /** Estimate × tasks of the short jobs that came since then and of which central hears nothing else. */
+    cameMs: ms,
   }),
 
   // ---- long jobs: owner → central → worker → owner
@@ -269,6 +275,8 @@ export const MESSAGES = {
       long: flag,
       lane,
       demand: resources,
+      /** Estimate × tasks that wait, where workers serve small jobs first; otherwise 0. */
+      sizeMs: ms,
     },
   ),
   cancelProbes: message('scheduler', 'worker', 'Lost: the probe finds out when it is served.', {
@@ -489,8 +497,9 @@ export const MESSAGES = {
   run: message(
     'scheduler',
     'worker',
-    'Lost: central hears that the worker knows nothing of it, and the owner sends it again.',
+    'Lost: asked for again by who sought it; of a match, central hears that the worker knows nothing of it.',
     {
+      /** 0: central has no part in it. */
       match: count,
       job,
       stage,
@@ -501,6 +510,31 @@ export const MESSAGES = {
       long: flag,
       demand: resources,
       timeoutMs: optional(ms),
+      /** The question of a worker that sought work; 0: nobody has asked. */
+      ask: count,
+    },
+  ),
+
+  // ---- seeking: free workers ask schedulers for short tasks
+  seek: message(
+    'worker',
+    'scheduler',
+    'Sent again without an answer, marked as such; the owner answers the same.',
+    {
+      /** Names the question; unique at the worker. */
+      ask: count,
+      again: flag,
+      /** What is free beside the slot. */
+      spare: resources,
+    },
+  ),
+  occupied: message(
+    'central',
+    'scheduler',
+    'Lost: probes go to workers that are long busy, until the next.',
+    {
+      /** A bit for each worker, least first: every slot runs a long task. */
+      bits: bytes(Math.ceil(LIMITS.membersMax / 8)),
     },
   ),
 } as const;

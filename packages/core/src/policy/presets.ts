@@ -13,13 +13,14 @@ export const SCOPES = ['all', 'general', 'short'] as const;
 /** The workers that a class may use: all, or one of the two partitions (Hawk §3.4). */
 export type Scope = (typeof SCOPES)[number];
 
-export const ROUTES = ['probing', 'central', 'matching'] as const;
+export const ROUTES = ['probing', 'central', 'matching', 'seeking'] as const;
 
 /** How the tasks of a class find their workers, and among which. */
 export interface Route {
   /**
    * `probing`: batch probing by the job's owner (Hawk §3.5). `central`: the waiting-time queue (Hawk §3.7).
-   * `matching`: the tasks stay with their owner until central matches a free worker with the job.
+   * `matching`: the tasks stay with their owner until central matches a free worker with the job. `seeking`: the
+   * owner probes, and free workers ask schedulers whether a task waits there.
    */
   readonly by: (typeof ROUTES)[number];
   readonly over: Scope;
@@ -40,6 +41,14 @@ export const PRESETS = {
     title:
       'Goshawk: central matches free workers with the jobs that need them; a reserve is kept for short ones',
     short: { by: 'matching', over: 'all' },
+    long: { by: 'matching', over: 'all' },
+    partition: false,
+    stealing: false,
+  },
+  'goshawk-peer': {
+    title:
+      'Goshawk, peer to peer: short jobs are probed for, and free workers ask for them; central matches long ones',
+    short: { by: 'seeking', over: 'all' },
     long: { by: 'matching', over: 'all' },
     partition: false,
     stealing: false,
@@ -100,6 +109,11 @@ export function ablate(preset: Preset, keep: Ablations): Preset {
     partition: preset.partition && keep.partition,
     stealing: preset.stealing && keep.stealing,
   };
+}
+
+/** Whether workers may come to ask schedulers for short tasks: always, or while central is silent. */
+export function maySeek({ short }: Preset): boolean {
+  return short.by === 'seeking' || short.by === 'matching';
 }
 
 /** @throws InputError that names the policies there are */

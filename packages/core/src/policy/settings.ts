@@ -12,6 +12,10 @@ import { PRESETS, type Preset, ROUTES, SCOPES } from './presets.js';
 export const NEED_ORDERS = ['size', 'remaining', 'mean', 'tasks', 'fifo'] as const;
 export type NeedOrder = (typeof NEED_ORDERS)[number];
 
+/** Which of the probes that wait at a worker is served first: that of the job of least size, or the first. */
+export const WORKER_ORDERS = ['fifo', 'size'] as const;
+export type WorkerOrder = (typeof WORKER_ORDERS)[number];
+
 const route = z.strictObject({ by: z.enum(ROUTES), over: z.enum(SCOPES) });
 const fraction = z.number().min(0).max(1);
 const ms = z.number().nonnegative();
@@ -49,7 +53,7 @@ export const policySettingsSchema = z.strictObject({
   /** First and longest pause between rounds that found nothing; each pause doubles, with jitter. ms. */
   stealBackoffMs: ms,
   stealBackoffMaxMs: ms,
-  /** Matching: which short job a free worker serves first, and which long one. */
+  /** Matching and seeking: which short job a free worker serves first, and which long one. */
   shortOrder: z.enum(NEED_ORDERS),
   longOrder: z.enum(NEED_ORDERS),
   /**
@@ -62,6 +66,17 @@ export const policySettingsSchema = z.strictObject({
    * waits for ever. 0: never.
    */
   patience: z.number().nonnegative(),
+  /** Seeking: schedulers that a free worker asks, one after another, whether a task waits there. 0: none. */
+  seekCap: z.number().int().min(0).max(1_000),
+  /** Seeking: schedulers remember who found nothing there, and send probes there beside the random ones. */
+  hints: z.boolean(),
+  /**
+   * Seeking: how often central tells schedulers which workers have no slot but for long tasks, so that probes
+   * go elsewhere. ms; 0: never
+   */
+  bitmapMs: ms,
+  /** Seeking: which probe a worker serves first. */
+  workerOrder: z.enum(WORKER_ORDERS),
   /** When all tasks of a batch are bound: `proactive` cancels its other probes, `lazy` lets them find out. */
   cancel: z.enum(['proactive', 'lazy']),
 });
@@ -92,6 +107,12 @@ export const clusterSettingsSchema = z.strictObject({ policy: policySettingsSche
 
 /** What central tells everybody who joins. */
 export type ClusterSettings = z.infer<typeof clusterSettingsSchema>;
+
+/**
+ * An answer to a heartbeat comes at once, unless central is away or very busy. Who has had none for so many does
+ * without central until it is heard again.
+ */
+export const SILENT_HEARTBEATS = 2.5;
 
 export const LIVE_TIMINGS: Timings = {
   heartbeatMs: 1_000,
@@ -131,6 +152,10 @@ export const DEFAULT_POLICY: PolicySettings = {
   longOrder: 'remaining',
   reserve: 'auto',
   patience: 20,
+  seekCap: 2,
+  hints: true,
+  bitmapMs: 100,
+  workerOrder: 'size',
   cancel: 'proactive',
 };
 
@@ -144,4 +169,9 @@ export function parseClusterSettings(value: unknown): ClusterSettings {
 /** The scope's name in a cluster without partitions is `all`, whatever the route says. */
 export function effectiveScope(preset: Preset, scope: (typeof SCOPES)[number]): (typeof SCOPES)[number] {
   return preset.partition ? scope : 'all';
+}
+
+/** Over so much time the need of short work is averaged: 4 cutoffs, about an hour for the Google trace. */
+export function reserveWindowMs({ cutoffMs }: PolicySettings): number {
+  return 4 * cutoffMs;
 }

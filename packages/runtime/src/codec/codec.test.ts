@@ -48,6 +48,7 @@ const probe: Message = {
   long: false,
   lane: 'normal',
   demand: { cpu: 2, memory: 1e9 },
+  sizeMs: 3,
 };
 const bind: MessageOf<'bind'> = {
   type: 'bind',
@@ -84,7 +85,15 @@ describe('what was encoded is decoded to the same', () => {
   });
 
   test('a body is the code and the fields in their order, addresses by name and choices by number', () => {
-    expect(codec.encode({ ...probe, demand: NO_RESOURCES })).toEqual([codeOf('probe'), 1, 0, false, 1, null]);
+    expect(codec.encode({ ...probe, demand: NO_RESOURCES })).toEqual([
+      codeOf('probe'),
+      1,
+      0,
+      false,
+      1,
+      null,
+      3,
+    ]);
     const moved: Message = {
       type: 'moved',
       job: 1,

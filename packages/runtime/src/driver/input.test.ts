@@ -13,8 +13,16 @@ test('an input is told from others by one line', () => {
   expect(describeInput({ kind: 'start' }, nameOf)).toBe('start');
   expect(describeInput({ kind: 'timer', timer: 'sweep', key: 7 }, nameOf)).toBe('timer sweep/7');
   expect(
-    described({ type: 'probe', job: 1, stage: 0, long: false, lane: 'normal', demand: { cpu: 2 } }),
-  ).toBe('probe{job: 1, stage: 0, long: false, lane: normal, demand: {"cpu":2}} from party-3');
+    described({
+      type: 'probe',
+      job: 1,
+      stage: 0,
+      long: false,
+      lane: 'normal',
+      demand: { cpu: 2 },
+      sizeMs: 0,
+    }),
+  ).toBe('probe{job: 1, stage: 0, long: false, lane: normal, demand: {"cpu":2}, sizeMs: 0} from party-3');
   const asked = { type: 'ask', ask: 1, again: false, job: 2, stage: 0 } as const;
   expect(described({ ...asked, placed: undefined })).toBe(
     'ask{ask: 1, again: false, job: 2, stage: 0, placed: none} from party-3',
@@ -55,6 +63,7 @@ test('and so does what is long', () => {
     capacity: NO_RESOURCES,
     partition: 'general',
     draining: false,
+    place: 0,
   } as const;
   const members: Message = { type: 'members', version: 1, since: 0, changed: [member, member], left: [] };
   expect(described(members)).toBe(

@@ -1,0 +1,41 @@
+import type { Address } from '@goshawk/core';
+import { expect, test } from 'vitest';
+import { IdleHints } from './idle-hints.js';
+
+const [one, two, three] = [1, 2, 3] as [Address, Address, Address];
+const anyone = () => true;
+
+function hintsOf(...workers: Address[]): IdleHints {
+  const hints = new IdleHints();
+  hints.startAnew(true);
+  for (const worker of workers) hints.add(worker);
+  return hints;
+}
+
+test('a hint is used once, the newest first', () => {
+  const hints = hintsOf(one, two, three, one);
+  expect(hints.take(2, anyone)).toEqual([one, three]);
+  expect(hints.take(2, anyone)).toEqual([two]);
+  expect(hints.take(2, anyone)).toEqual([]);
+});
+
+test('a worker that has got something since is idle no more', () => {
+  const hints = hintsOf(one, two);
+  hints.delete(two);
+  expect(hints.take(2, anyone)).toEqual([one]);
+});
+
+test('hints that do not suit are used up as well', () => {
+  const hints = hintsOf(one, two, three);
+  expect(hints.take(1, (worker) => worker !== three)).toEqual([two]);
+  expect(hints.take(3, anyone)).toEqual([one]);
+});
+
+test('none are kept where workers do not seek, nor what was known before', () => {
+  const hints = hintsOf(one);
+  hints.startAnew(true);
+  expect(hints.size).toBe(0);
+  hints.startAnew(false);
+  hints.add(two);
+  expect(hints.take(1, anyone)).toEqual([]);
+});

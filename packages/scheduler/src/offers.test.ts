@@ -1,0 +1,110 @@
+import { type JobInput, NO_RESOURCES, PRESETS, parseJobSpec, type Resources } from '@goshawk/core';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { Job, TaskState } from './job.js';
+import { Offers } from './offers.js';
+
+let numbers = 0;
+
+function jobOf(input: JobInput): Job {
+  const number = ++numbers;
+  const job = new Job({
+    number,
+    id: `s-${number}`,
+    spec: parseJobSpec(input),
+    class: 'short',
+    classifiedBy: 'given',
+    route: PRESETS['goshawk-peer'].short,
+    acceptedAt: 0,
+  });
+  for (const stage of job.stages) job.release(stage);
+  return job;
+}
+
+function tasks(count: number, estimate: number, fields: Partial<JobInput> = {}): JobInput {
+  return { tasks: { count, run: { sleep: 1 } }, estimate, ...fields } as JobInput;
+}
+
+function offersOf(...jobs: Job[]): Offers {
+  const offers = new Offers(() => 'remaining');
+  for (const job of jobs) for (const stage of job.stages) offers.update(job, stage);
+  return offers;
+}
+
+/** The next task of the job is bound. */
+function bind(job: Job): void {
+  const task = job.takeWaiting(job.stages[0]!);
+  job.set(task, TaskState.running);
+}
+
+const firstOf = (offers: Offers, spare: Resources = NO_RESOURCES) => offers.first(spare)?.job;
+
+test('the first is the batch of least remaining work, as it is when it was last said', () => {
+  const [small, large] = [jobOf(tasks(2, 100)), jobOf(tasks(30, 10))];
+  const offers = offersOf(large, small);
+  expect(firstOf(offers)).toBe(small);
+  for (let i = 0; i < 15; i++) bind(large);
+  offers.update(large, large.stages[0]!);
+  expect(firstOf(offers)).toBe(large);
+});
+
+test('a batch of which nothing waits is not offered, whether that was said or not', () => {
+  const [one, other] = [jobOf(tasks(1, 100)), jobOf(tasks(1, 200))];
+  const offers = offersOf(one, other);
+  bind(one);
+  expect(firstOf(offers)).toBe(other);
+  other.cancelling = true;
+  expect(firstOf(offers)).toBeUndefined();
+  expect(offers.size).toBe(0);
+});
+
+test('what does not fit, or may not run now, is passed over and stays', () => {
+  const large = jobOf(tasks(1, 1, { demand: { memory: 8 } }));
+  const limited = jobOf(tasks(2, 2, { maxRunning: 1 }));
+  const last = jobOf(tasks(1, 50));
+  const offers = offersOf(large, limited, last);
+  bind(limited);
+  expect(firstOf(offers, { memory: 4 })).toBe(last);
+  expect(firstOf(offers, { memory: 8 })).toBe(large);
+  limited.set(0, TaskState.completed);
+  expect(firstOf(offers, { memory: 4 })).toBe(limited);
+});
+
+test('whatever happens, the first is the least of those that may go', () => {
+  const input = fc.record({
+    count: fc.integer({ min: 1, max: 4 }),
+    estimate: fc.nat(5),
+    memory: fc.nat(3),
+  });
+  const step = fc.record({ of: fc.nat(9), what: fc.constantFrom('bind', 'cancel', 'say') });
+  fc.assert(
+    fc.property(
+      fc.array(input, { maxLength: 10 }),
+      fc.array(step, { maxLength: 40 }),
+      fc.nat(3),
+      (inputs, steps, memory) => {
+        const jobs = inputs.map((given) =>
+          jobOf(
+            tasks(given.count, given.estimate, given.memory > 0 ? { demand: { memory: given.memory } } : {}),
+          ),
+        );
+        const offers = offersOf(...jobs);
+        const remaining = (job: Job) => job.spec.estimateMs! * job.stages[0]!.waiting;
+        for (const { of, what } of steps) {
+          const job = jobs[of];
+          if (job === undefined) continue;
+          if (what === 'bind' && job.stages[0]!.waiting > 0) bind(job);
+          if (what === 'cancel') job.cancelling = true;
+          offers.update(job, job.stages[0]!);
+          const able = jobs.filter(
+            ({ stages, cancelling }) =>
+              !cancelling && stages[0]!.waiting > 0 && (stages[0]!.spec.demand.memory ?? 0) <= memory,
+          );
+          const first = firstOf(offers, { memory });
+          if (able.length === 0) expect(first).toBeUndefined();
+          else expect(remaining(first!)).toBe(Math.min(...able.map(remaining)));
+        }
+      },
+    ),
+  );
+});

@@ -1,0 +1,93 @@
+import { fits, IndexedHeap, type NeedOrder, needKey, type Resources } from '@goshawk/core';
+import type { Job, Stage } from './job.js';
+
+interface Offer {
+  readonly job: Job;
+  readonly stage: Stage;
+  /** Its place in the order of coming. */
+  readonly arrival: number;
+}
+
+/** The batches of which a task may go to whoever asks, in the order in which they are given. */
+export class Offers {
+  readonly #order: () => NeedOrder;
+  readonly #heap = new IndexedHeap();
+  /** Of the ids in the heap; ids are given out again, so that the heap stays small. */
+  readonly #offers: (Offer | undefined)[] = [];
+  readonly #ids = new Map<Stage, number>();
+  readonly #freeIds: number[] = [];
+  #arrivals = 0;
+
+  constructor(order: () => NeedOrder) {
+    this.#order = order;
+  }
+
+  get size(): number {
+    return this.#heap.size;
+  }
+
+  /** The tasks of the batch that wait, or may run, are more or fewer than before. */
+  update(job: Job, stage: Stage): void {
+    const id = this.#ids.get(stage);
+    if (!isOpen(job, stage)) return id === undefined ? undefined : this.#remove(stage, id);
+    if (id === undefined) return this.#add(job, stage);
+    this.#heap.set(id, this.#keyOf(this.#offers[id]!));
+  }
+
+  /** The first in order of which a task fits into what is free, or undefined. */
+  first(spare: Resources): Offer | undefined {
+    for (;;) {
+      const id = this.#heap.top();
+      if (id < 0) return undefined;
+      const offer = this.#offers[id]!;
+      const { job, stage } = offer;
+      // Its last task may have been taken by somebody who did not say so here.
+      if (!isOpen(job, stage)) this.#remove(stage, id);
+      else if (suits(offer, spare)) return offer;
+      else return this.#leastOfAll(spare);
+    }
+  }
+
+  #leastOfAll(spare: Resources): Offer | undefined {
+    const heap = this.#heap;
+    let least = -1;
+    for (const id of heap.ids()) {
+      const offer = this.#offers[id]!;
+      if (!isOpen(offer.job, offer.stage) || !suits(offer, spare)) continue;
+      if (least < 0 || heap.keyOf(id)! < heap.keyOf(least)!) least = id;
+    }
+    return this.#offers[least];
+  }
+
+  #add(job: Job, stage: Stage): void {
+    const id = this.#freeIds.pop() ?? this.#offers.length;
+    const offer: Offer = { job, stage, arrival: this.#arrivals++ };
+    this.#ids.set(stage, id);
+    this.#offers[id] = offer;
+    this.#heap.set(id, this.#keyOf(offer));
+  }
+
+  #remove(stage: Stage, id: number): void {
+    this.#heap.delete(id);
+    this.#ids.delete(stage);
+    this.#offers[id] = undefined;
+    this.#freeIds.push(id);
+  }
+
+  #keyOf({ job, stage, arrival }: Offer): number {
+    const estimateMs = job.spec.estimateMs ?? 0;
+    return needKey(
+      this.#order(),
+      { estimateMs, sizeMs: estimateMs * stage.count, tasks: stage.waiting },
+      arrival,
+    );
+  }
+}
+
+function isOpen(job: Job, stage: Stage): boolean {
+  return stage.waiting > 0 && !job.cancelling && !job.hasEnded;
+}
+
+function suits({ job, stage }: Offer, spare: Resources): boolean {
+  return job.headroom > 0 && fits(stage.spec.demand, spare);
+}

@@ -1,0 +1,80 @@
+import { type Address, DEFAULT_POLICY, type Message, NOBODY } from '@goshawk/core';
+import { describe, expect, test } from 'vitest';
+import { Usage } from './usage.js';
+
+const [CENTRAL, ANOTHER] = [1, 2] as [Address, Address];
+const POLICY = { ...DEFAULT_POLICY, cutoffMs: 10_000 };
+
+/** What is sent to whom, and the time of the timer that is set, or of the last. */
+function bench() {
+  const told: [Address, Message][] = [];
+  const timers: number[] = [];
+  const usage = new Usage({
+    random: () => 0.5,
+    send: (to: Address, message: Message) => told.push([to, message]),
+    setTimer: (_: string, __: number, at: number) => timers.push(at),
+    clearTimer() {},
+    nameOf: () => '',
+    jobEnded() {},
+    drained() {},
+  });
+  return { usage, told, timers };
+}
+
+const came = (cameMs: unknown) => ({ type: 'usage', shortMs: 0, longMs: 0, cameMs });
+
+describe('short work that came', () => {
+  test('is told now and then when central hears nothing else of it', () => {
+    const { usage, told, timers } = bench();
+    usage.startAnew(CENTRAL, POLICY, 0);
+    usage.shortCame(300, false, 1_000);
+    usage.shortCame(200, false, 2_000);
+    usage.shortCame(5_000, true, 2_000);
+    expect(timers).toEqual([11_000]);
+    usage.tell(CENTRAL, 11_000);
+    expect(told).toEqual([[CENTRAL, came(500)]]);
+    expect(timers).toEqual([11_000]);
+  });
+
+  test('waits for a central, and is told to another one with all that came lately', () => {
+    const { usage, told } = bench();
+    usage.startAnew(CENTRAL, POLICY, 0);
+    usage.shortCame(1_000, true, 0);
+    usage.shortCame(500, false, 40_000);
+    usage.tell(NOBODY, 50_000);
+    expect(told).toEqual([]);
+    usage.startAnew(ANOTHER, POLICY, 80_000);
+    expect(told).toEqual([[ANOTHER, came(expect.closeTo(1_000 / Math.E ** 2 + 500 / Math.E))]]);
+    usage.tell(ANOTHER, 90_000);
+    expect(told).toHaveLength(1);
+  });
+
+  test('is told once to a central that welcomes this scheduler again', () => {
+    const { usage, told } = bench();
+    usage.startAnew(CENTRAL, POLICY, 0);
+    usage.shortCame(1_000, true, 0);
+    usage.shortCame(500, false, 0);
+    usage.startAnew(CENTRAL, POLICY, 5_000);
+    usage.startAnew(CENTRAL, POLICY, 6_000);
+    expect(told).toEqual([[CENTRAL, came(500)]]);
+  });
+
+  test('is nobody’s business where the reserve is fixed', () => {
+    const { usage, told, timers } = bench();
+    usage.startAnew(CENTRAL, { ...POLICY, reserve: 0.1 }, 0);
+    usage.shortCame(1_000, false, 0);
+    usage.startAnew(ANOTHER, { ...POLICY, reserve: 0.1 }, 5_000);
+    expect([told, timers]).toEqual([[], []]);
+  });
+});
+
+test('run times are told while the partition follows them', () => {
+  const { usage, told, timers } = bench();
+  usage.startAnew(CENTRAL, { ...POLICY, shortPartition: 'auto' }, 0);
+  usage.worked(false, 3);
+  usage.worked(true, 40);
+  usage.tell(CENTRAL, 10_000);
+  usage.tell(CENTRAL, 20_000);
+  expect(told).toEqual([[CENTRAL, { type: 'usage', shortMs: 3, longMs: 40, cameMs: 0 }]]);
+  expect(timers).toEqual([10_000, 20_000, 30_000]);
+});

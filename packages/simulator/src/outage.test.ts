@@ -1,0 +1,110 @@
+import { Central } from '@goshawk/central';
+import {
+  type Address,
+  type ClusterSettings,
+  DEFAULT_POLICY,
+  LIVE_TIMINGS,
+  type Message,
+  type Millis,
+  nearestRank,
+  type PolicyName,
+  PRESETS,
+  parseJobSpec,
+  Random,
+} from '@goshawk/core';
+import type { Job } from '@goshawk/scheduler';
+import { expect, test } from 'vitest';
+import { VirtualCluster } from './virtual-cluster.js';
+
+const WORKERS = 50;
+const SCHEDULERS = 4;
+const CUTOFF_MS = 10_000;
+/** Jobs come from here… */
+const FROM_MS = 5_000;
+/** …to here, and none is left long before the end. */
+const UNTIL_MS = 305_000;
+const END_MS = 600_000;
+
+/** Central is killed at one time, and another one started in its place at the other. */
+interface Outage {
+  readonly fromMs: Millis;
+  readonly untilMs: Millis;
+}
+
+/** Short and long jobs at 80% load, of which short ones make a quarter. @returns how long the short ones that came within a time took */
+function play(policy: PolicyName, outage?: Outage): (within: Outage) => number[] {
+  const settings: ClusterSettings = {
+    policy: { ...DEFAULT_POLICY, policy, preset: { ...PRESETS[policy] }, cutoffMs: CUTOFF_MS },
+    timings: LIVE_TIMINGS,
+  };
+  const ended = new Map<Job, Millis>();
+  const early: [from: Address, to: Address, message: Message][] = [];
+  let successor: Address | undefined;
+  let post = (from: Address, to: Address, message: Message): void => void early.push([from, to, message]);
+  const cluster = new VirtualCluster({
+    workers: WORKERS,
+    schedulers: SCHEDULERS,
+    settings,
+    seed: policy,
+    onJobEnd: (job, now) => ended.set(job, now),
+    // Whichever central is alive stands behind the address of the first, as behind an endpoint.
+    carry: (from, to, message) => post(from, to, message),
+  });
+  post = (from, to, message) => {
+    cluster.post(from, to === cluster.centralAddress ? (successor ?? to) : to, message);
+  };
+  for (const mail of early) post(...mail);
+  if (outage !== undefined) {
+    cluster.at(outage.fromMs, () => cluster.kill(cluster.centralAddress));
+    cluster.at(outage.untilMs, () => {
+      successor = cluster.add('another central', (self, environment) => {
+        return new Central({ name: 'central', self, settings }, environment);
+      });
+    });
+  }
+  const jobs = submitTo(cluster);
+  cluster.run(END_MS);
+  expect(jobs.filter((job) => job.state !== 'completed')).toEqual([]);
+  const ran = cluster.workers.reduce((sum, { counters }) => sum + counters.tasksStarted, 0);
+  expect(ran).toBe(jobs.reduce((sum, { taskCount }) => sum + taskCount, 0));
+  return ({ fromMs, untilMs }) =>
+    jobs
+      .filter((job) => job.class === 'short' && job.acceptedAt >= fromMs && job.acceptedAt < untilMs)
+      .map((job) => ended.get(job)! - job.acceptedAt);
+}
+
+function submitTo(cluster: VirtualCluster): Job[] {
+  const random = Random.seeded('outage');
+  const jobs: Job[] = [];
+  for (let at = FROM_MS, i = 0; at < UNTIL_MS; at += 2 * 1_024 * random.next(), i++) {
+    const isLong = random.next() < 0.1;
+    const mean = isLong ? 30_000 : 1_000;
+    const sleeps = Array.from(
+      { length: 1 + Math.floor(random.next() * 20) },
+      () => mean * (0.5 + random.next()),
+    );
+    const spec = parseJobSpec({ tasks: sleeps.map((sleep) => ({ sleep })), estimate: mean });
+    cluster.at(at, (now) => jobs.push(cluster.schedulers[i % SCHEDULERS]!.submit(spec, undefined, now)));
+  }
+  return jobs;
+}
+
+test.each(['goshawk', 'goshawk-peer'] as const)(
+  'under %s short jobs hardly notice that central is away, and nothing is lost when it is back',
+  (policy) => {
+    const outage = { fromMs: 100_000, untilMs: 200_000 };
+    const usual = play(policy);
+    const without = play(policy, outage);
+    // The first short jobs wait until its silence is noticed; that is the same however long it lasts.
+    const noticed = { fromMs: outage.fromMs + 3 * LIVE_TIMINGS.heartbeatMs, untilMs: outage.untilMs };
+    const p90 = (times: number[]) =>
+      nearestRank(
+        times.toSorted((one, other) => one - other),
+        90,
+      );
+    expect(p90(without(noticed))).toBeLessThan(1.3 * p90(usual(noticed)));
+    const afterwards = { fromMs: outage.untilMs + 10_000, untilMs: UNTIL_MS };
+    // The long jobs that have waited take all slots but the reserve.
+    expect(p90(without(afterwards))).toBeLessThan(1.5 * p90(usual(afterwards)));
+  },
+);

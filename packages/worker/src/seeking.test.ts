@@ -1,0 +1,234 @@
+import {
+  type Address,
+  DEFAULT_POLICY,
+  type Environment,
+  LIVE_TIMINGS,
+  type Message,
+  type MessageOf,
+  type Millis,
+  NO_RESOURCES,
+  type PolicySettings,
+  PRESETS,
+  Random,
+} from '@goshawk/core';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Membership } from './membership.js';
+import { entryOfProbe, WorkerQueue } from './queue.js';
+import { Seeking } from './seeking.js';
+import { Slots } from './slots.js';
+
+const CENTRAL = 1_000 as Address;
+const { heartbeatMs, retryMs, retriesMax } = LIVE_TIMINGS;
+
+/** A worker of one slot that seeks at so many schedulers, from address 0 on. */
+class Bench {
+  readonly seeking: Seeking;
+  readonly slots = new Slots(1, NO_RESOURCES);
+  readonly queue = new WorkerQueue();
+  readonly membership = new Membership();
+  asked: { scheduler: Address; ask: number; again: boolean }[] = [];
+  takesWork = true;
+  #ask = 0;
+
+  constructor(schedulers: number, policy: Partial<PolicySettings> = {}, seed = 'seeker') {
+    const random = Random.seeded(seed);
+    const env: Environment<never> = {
+      random: () => random.next(),
+      send: (scheduler: Address, message: Message) => {
+        if (message.type === 'seek') this.asked.push({ scheduler, ask: message.ask, again: message.again });
+      },
+      setTimer() {},
+      clearTimer() {},
+      nameOf: String,
+    };
+    const settings = { ...DEFAULT_POLICY, preset: { ...PRESETS['goshawk-peer'] }, ...policy };
+    this.membership.welcome(CENTRAL, { policy: settings, timings: LIVE_TIMINGS }, 0);
+    const owners = Array.from({ length: schedulers }, (_, i) => i as Address);
+    this.membership.apply({
+      type: 'peers',
+      version: 1,
+      since: 0,
+      joined: [],
+      left: [],
+      ownersLost: [],
+      owners,
+    });
+    this.seeking = new Seeking(env, {
+      queue: this.queue,
+      slots: this.slots,
+      membership: this.membership,
+      takesWork: () => this.takesWork,
+      nextAsk: () => ++this.#ask,
+      asked() {},
+    });
+  }
+
+  /** Who is asked when nobody has anything. */
+  wholeRound(): Address[] {
+    this.asked = [];
+    this.seeking.begin(0);
+    for (let i = 0; i < this.asked.length; i++) {
+      this.seeking.refused(this.asked[i]!.scheduler, this.asked[i]!.ask, 0);
+    }
+    return this.asked.map(({ scheduler }) => scheduler);
+  }
+
+  sweep(now: Millis): boolean {
+    return this.seeking.sweep(retryMs, retriesMax, now);
+  }
+}
+
+function run(ask: number): MessageOf<'run'> {
+  return {
+    type: 'run',
+    match: 0,
+    job: 1,
+    stage: 0,
+    task: 0,
+    attempt: 1,
+    payload: {},
+    identity: {},
+    long: false,
+    demand: NO_RESOURCES,
+    timeoutMs: undefined,
+    ask,
+  };
+}
+
+const probe = { job: 1, stage: 0, long: false, lane: 'normal', demand: NO_RESOURCES, sizeMs: 0 } as const;
+
+describe('a round', () => {
+  test('asks distinct schedulers one after another, no more than the cap or than there are', () => {
+    fc.assert(
+      fc.property(fc.nat(20), fc.nat(8), fc.string(), (schedulers, seekCap, seed) => {
+        const bench = new Bench(schedulers, { seekCap }, seed);
+        const asked = bench.wholeRound();
+        expect(asked).toHaveLength(Math.min(schedulers, seekCap));
+        expect(new Set(asked).size).toBe(asked.length);
+        expect(bench.seeking.isWaiting).toBe(false);
+      }),
+    );
+  });
+
+  test('asks everybody equally often', () => {
+    const bench = new Bench(10, { seekCap: 2 });
+    const counts = new Map<Address, number>();
+    for (let i = 0; i < 5_000; i++) {
+      for (const scheduler of bench.wholeRound()) counts.set(scheduler, (counts.get(scheduler) ?? 0) + 1);
+    }
+    // Binomial: mean 1,000 and standard deviation 28 for each.
+    for (const count of counts.values()) expect(Math.abs(count - 1_000)).toBeLessThan(5 * 28);
+  });
+
+  test('ends with the first that has a task, which runs here', () => {
+    const bench = new Bench(5);
+    bench.seeking.begin(0);
+    const [{ scheduler, ask }] = bench.asked as [Bench['asked'][0]];
+    expect(bench.seeking.accept(scheduler, run(ask))).toMatchObject({ owner: scheduler, job: 1 });
+    expect(bench.seeking.inRound).toBe(false);
+    expect(bench.asked).toHaveLength(1);
+  });
+
+  test('begins only when a slot is free, nothing waits, and the worker takes work', () => {
+    const idle = new Bench(5);
+    const waiting = new Bench(5);
+    waiting.queue.push(entryOfProbe(0 as Address, probe));
+    const busy = new Bench(5);
+    busy.slots.ask(entryOfProbe(0 as Address, probe), 1, 0);
+    const draining = new Bench(5);
+    draining.takesWork = false;
+    expect([idle, waiting, busy, draining].map(({ seeking }) => seeking.begin(0))).toEqual([
+      true,
+      false,
+      false,
+      false,
+    ]);
+  });
+
+  test('goes on to nobody when there is work meanwhile', () => {
+    const bench = new Bench(5, { seekCap: 5 });
+    bench.seeking.begin(0);
+    bench.queue.push(entryOfProbe(0 as Address, probe));
+    expect(bench.seeking.refused(bench.asked[0]!.scheduler, bench.asked[0]!.ask, 0)).toBe(false);
+    expect(bench.asked).toHaveLength(1);
+  });
+
+  test('that was in vain is not begun again by itself, until there was work', () => {
+    const bench = new Bench(5);
+    bench.wholeRound();
+    expect(bench.seeking.beginOnce(0)).toBe(false);
+    bench.seeking.foundWork();
+    expect(bench.seeking.beginOnce(0)).toBe(true);
+  });
+});
+
+describe('a task that comes', () => {
+  test('twice, from somebody else, or for a question that nobody asked is not taken', () => {
+    const bench = new Bench(5);
+    bench.seeking.begin(0);
+    const [{ scheduler, ask }] = bench.asked as [Bench['asked'][0]];
+    expect(bench.seeking.accept((scheduler + 1) as Address, run(ask))).toBeUndefined();
+    expect(bench.seeking.accept(scheduler, run(ask + 1))).toBeUndefined();
+    expect(bench.seeking.accept(scheduler, run(ask))).toBeDefined();
+    expect(bench.seeking.accept(scheduler, run(ask))).toBeUndefined();
+  });
+
+  test('when the slot is taken is not taken, and the question is answered all the same', () => {
+    const bench = new Bench(5);
+    bench.seeking.begin(0);
+    const [{ scheduler, ask }] = bench.asked as [Bench['asked'][0]];
+    bench.slots.ask(entryOfProbe(0 as Address, probe), 99, 0);
+    expect(bench.seeking.accept(scheduler, run(ask))).toBeUndefined();
+    expect(bench.seeking.isWaiting).toBe(false);
+  });
+});
+
+describe('a scheduler that is silent', () => {
+  test('is asked again with the same number and given up at last, while others are asked beside', () => {
+    const bench = new Bench(5, { seekCap: 2 });
+    bench.seeking.begin(0);
+    const [first] = bench.asked as [Bench['asked'][0]];
+    expect(bench.sweep(retryMs / 2)).toBe(false);
+    expect(bench.asked).toHaveLength(1);
+    bench.sweep(retryMs);
+    const [, again, second] = bench.asked as [Bench['asked'][0], Bench['asked'][0], Bench['asked'][0]];
+    expect(again).toEqual({ ...first, again: true });
+    expect(second).toMatchObject({ again: false });
+    expect(bench.seeking.refused(second.scheduler, second.ask, retryMs)).toBe(false);
+    expect(bench.seeking.isWaiting).toBe(true);
+    for (let i = 2; i <= retriesMax; i++) bench.sweep(i * retryMs);
+    expect(bench.asked.filter(({ ask }) => ask === first.ask)).toHaveLength(retriesMax);
+    expect(bench.seeking.isWaiting).toBe(false);
+  });
+
+  test('may still have had a task, which runs here if a slot is free', () => {
+    const bench = new Bench(5);
+    bench.seeking.begin(0);
+    const [first] = bench.asked as [Bench['asked'][0]];
+    bench.sweep(retryMs);
+    expect(bench.seeking.accept(first.scheduler, run(first.ask))).toBeDefined();
+  });
+
+  test('and is gone is not waited for', () => {
+    const bench = new Bench(5, { seekCap: 1 });
+    bench.seeking.begin(0);
+    expect(bench.seeking.ownerLost(bench.asked[0]!.scheduler, 0)).toBe(true);
+    expect(bench.seeking.isWaiting).toBe(false);
+  });
+});
+
+test('where central matches, workers seek only while it is silent', () => {
+  const bench = new Bench(5, { preset: { ...PRESETS.goshawk } });
+  expect(bench.seeking.begin(0)).toBe(false);
+  expect(bench.seeking.begin(3 * heartbeatMs)).toBe(true);
+  bench.seeking.end();
+  bench.membership.heard(3 * heartbeatMs);
+  expect(bench.seeking.isOn(3 * heartbeatMs)).toBe(false);
+});
+
+test.each(['hawk', 'sparrow', 'central', 'split'] as const)('nobody seeks under %s', (policy) => {
+  const bench = new Bench(5, { preset: { ...PRESETS[policy] } });
+  expect(bench.seeking.isOn(0)).toBe(false);
+  expect(bench.seeking.isOn(1e9)).toBe(false);
+});

@@ -1,0 +1,19 @@
+import type { Millis } from '@goshawk/core';
+import type { WorkerCounters } from './contract.js';
+import type { Membership } from './membership.js';
+import type { WorkerQueue } from './queue.js';
+import type { Slots } from './slots.js';
+
+/** What the parts of a worker that look for work have to know of the worker around them. */
+export interface Surroundings {
+  readonly queue: WorkerQueue;
+  readonly slots: Slots;
+  readonly membership: Membership;
+  readonly counters: WorkerCounters;
+  /** The worker takes work: it does not drain. */
+  takesWork(): boolean;
+  /** A number for a question; unique at this worker. */
+  nextAsk(): number;
+  /** Somebody was asked: see to it that silence is noticed. */
+  asked(now: Millis): void;
+}

@@ -1,0 +1,84 @@
+import type { Address, Environment, MessageOf, Millis, Preset } from '@goshawk/core';
+import { Pulling } from './pulling.js';
+import type { Entry } from './queue.js';
+import { Seeking } from './seeking.js';
+import type { Surroundings } from './surroundings.js';
+
+/** The policy has free workers say so: to central, which matches them, or to schedulers. */
+export function findsWork({ short, long }: Preset): boolean {
+  return short.by === 'matching' || short.by === 'seeking' || long.by === 'matching';
+}
+
+/**
+ * How a worker with nothing to do finds something under the policies where nobody else looks for workers: it seeks
+ * short tasks at schedulers where that is done, and else, or when there is none, pulls from central.
+ */
+export class WorkFinder {
+  readonly #around: Surroundings;
+  readonly #seeking: Seeking;
+  readonly #pulling: Pulling;
+
+  constructor(env: Environment<never>, around: Surroundings) {
+    this.#around = around;
+    this.#seeking = new Seeking(env, around);
+    this.#pulling = new Pulling(env, around);
+  }
+
+  /** Schedulers have been asked and have not answered. */
+  get isWaiting(): boolean {
+    return this.#seeking.isWaiting;
+  }
+
+  /** A slot has become free. */
+  freed(now: Millis): void {
+    if (!this.#seeking.isOn(now)) return this.#pulling.pullIfFree();
+    if (this.#around.slots.idleCount > 0 && !this.#seeking.beginOnce(now)) this.#pulling.pullIfNew();
+  }
+
+  /** @returns the task as an entry of this worker's, when it was asked for, or matched, and can run here now */
+  accept(from: Address, message: MessageOf<'run'>): Entry | undefined {
+    return message.ask > 0 ? this.#seeking.accept(from, message) : this.#pulling.accept(from, message);
+  }
+
+  /** What was given here runs, or was given back. */
+  settled({ ask }: MessageOf<'run'>, now: Millis): void {
+    if (ask > 0) this.freed(now);
+    else this.#pulling.takeBack();
+  }
+
+  /** Something runs here, however it came. */
+  started(): void {
+    this.#seeking.foundWork();
+    this.#pulling.takeBack();
+  }
+
+  /** A scheduler has nothing. */
+  refused(from: Address, ask: number, now: Millis): void {
+    if (!this.#seeking.refused(from, ask, now)) this.#pulling.pullIfNew();
+  }
+
+  /** The worker takes no more work. */
+  end(): void {
+    this.#seeking.end();
+  }
+
+  /** There may be somebody to seek at: the worker takes work again, schedulers have come, central is silent. */
+  lookAround(now: Millis): void {
+    this.#seeking.beginOnce(now);
+  }
+
+  /** @param isAnother than the central before, who knows nothing of what was said */
+  welcomed(isAnother: boolean): void {
+    if (isAnother) this.#seeking.foundWork();
+    this.#pulling.pull();
+  }
+
+  ownerLost(owner: Address, now: Millis): void {
+    this.#pulling.ownerLost(owner);
+    if (this.#seeking.ownerLost(owner, now)) this.#pulling.pullIfNew();
+  }
+
+  sweep(silenceMs: Millis, triesMax: number, now: Millis): void {
+    if (this.#seeking.sweep(silenceMs, triesMax, now)) this.#pulling.pullIfNew();
+  }
+}
