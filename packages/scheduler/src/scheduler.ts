@@ -33,6 +33,7 @@ import { Offers } from './offers.js';
 import { Placer } from './placing.js';
 import { Prober } from './probing.js';
 import { rebuildJobs } from './rebuild.js';
+import { Routing } from './routing.js';
 import { Usage } from './usage.js';
 
 /**
@@ -57,9 +58,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
   readonly #members = new Members();
   readonly #prober: Prober;
   readonly #placer: Placer;
-  readonly #needer: Needer;
+  readonly #routing: Routing;
   readonly #hints = new IdleHints();
-  readonly #offers = new Offers(() => this.policy.shortOrder);
   readonly #jobs: JobStore;
   readonly #ledger: Ledger;
   readonly #desk: ClientDesk;
@@ -77,7 +77,6 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#usage = new Usage(env);
     this.#prober = new Prober(env, this.#members, this.#hints, this.counters);
     this.#placer = new Placer(env);
-    this.#needer = new Needer(env);
     this.#ledger = new Ledger(env, config.wallOffsetMs);
     const { inheritance } = config;
     const retention = {
@@ -88,17 +87,24 @@ export class Scheduler implements Machine<SchedulerTimer> {
     const lastJob = inheritance === undefined ? 0 : inheritance.lastJob + UNRECORDED_JOBS_MAX;
     this.#jobs = new JobStore(config.tag, lastJob, retention, config.logBytesMax);
     if (inheritance !== undefined) this.#inherit(inheritance, config.wallOffsetMs);
-    this.#binder = new Binder({
+    const around = {
       env,
       jobs: this.#jobs,
       members: this.#members,
+      enlistment: this.#enlistment,
       prober: this.#prober,
-      needer: this.#needer,
-      offers: this.#offers,
+      placer: this.#placer,
+      needer: new Needer(env),
+      offers: new Offers(() => this.policy.shortOrder),
       hints: this.#hints,
       counters: this.counters,
       policy: () => this.policy,
-      find: (job, stage, now) => this.#find(job, stage, now),
+      asked: (now: Millis) => this.#armSweep(now),
+    };
+    this.#routing = new Routing(around);
+    this.#binder = new Binder({
+      ...around,
+      find: (job, stage, now) => this.#routing.find(job, stage, now),
       changed: (job, now) => this.#desk.changed(job, now),
       central: () => this.#enlistment.central,
       heardCentral: (now) => this.#enlistment.heard(now),
@@ -157,7 +163,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
         this.#workersLost(this.#enlistment.dropMissingWorkers(), now);
         this.#jobs.forgetOld(now);
         this.#enlistment.beat(this.#jobs.activeCount, () => this.#waitingTasks(), now);
-        return this.#doWithoutCentral(now);
+        return this.#routing.doWithoutCentral(now);
       case 'sweep':
         return this.#sweep(now);
       case 'progress':
@@ -281,35 +287,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       const isTold = job.needsCentral && !this.#enlistment.isSilent(now);
       this.#usage.shortCame((job.spec.estimateMs ?? 0) * stage.count, isTold, now);
     }
-    this.#find(job, stage, now);
-  }
-
-  /** Looks for workers for what waits in this stage, by the job's route. */
-  #find(job: Job, stage: Stage, now: Millis): void {
-    if (stage.waiting === 0 || job.cancelling) return;
-    if (job.maySeek) this.#offers.update(job, stage);
-    if (job.route.by === 'central') {
-      this.#placer.place(job, stage, this.#enlistment.central, now);
-      this.#armSweep(now);
-    } else if (job.route.by === 'matching') {
-      this.#needer.tell(job, stage, this.#enlistment.central, now);
-      this.#armSweep(now);
-      if (this.#enlistment.isSilent(now)) this.#probeInstead(job, stage);
-    } else {
-      this.#prober.topUp(job, stage, this.policy);
-    }
-  }
-
-  /** Central is away: short jobs find their workers themselves, as Sparrow's do, and long ones wait. */
-  #doWithoutCentral(now: Millis): void {
-    if (!this.#enlistment.isSilent(now)) return;
-    for (const job of this.#jobs.active()) {
-      if (job.route.by === 'matching') for (const stage of job.stages) this.#probeInstead(job, stage);
-    }
-  }
-
-  #probeInstead(job: Job, stage: Stage): void {
-    if (job.class === 'short' && stage.waiting > 0) this.#prober.topUp(job, stage, this.policy);
+    this.#routing.find(job, stage, now);
   }
 
   #finishStage(job: Job, stage: Stage, now: Millis): void {
@@ -402,7 +380,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   #tryAgain(job: Job, task: number, now: Millis): void {
     job.putBack(task);
-    this.#find(job, job.stageOf(task), now);
+    this.#routing.find(job, job.stageOf(task), now);
     this.#desk.changed(job, now);
   }
 
@@ -410,7 +388,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   #afterEnd(job: Job, stage: Stage, now: Millis): void {
     if (stage.unfinished === 0) this.#finishStage(job, stage, now);
     if (job.spec.maxRunning !== undefined) {
-      for (const other of job.stages) if (other.waiting > 0) this.#find(job, other, now);
+      for (const other of job.stages) if (other.waiting > 0) this.#routing.find(job, other, now);
     }
     this.#endIfDone(job, now);
     this.#desk.changed(job, now);
@@ -446,7 +424,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       const stage = job.stages[message.stage];
       if (stage === undefined) return;
       this.#prober.used(stage, from, message.probes);
-      return this.#find(job, stage, now);
+      return this.#routing.find(job, stage, now);
     }
     const { task, attempt } = message.placed;
     if (task >= job.taskCount || job.attempts[task] !== attempt || job.isFinal(task)) return;
@@ -486,7 +464,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     if (gone === undefined) return this.#env.send(from, { type: 'resync' });
     this.#workersLost(gone, now);
     // Those that came may be what a batch has waited for.
-    if (message.changed.length > 0) this.#lookAgain(now);
+    if (message.changed.length > 0) this.#routing.findForThoseThatProbe(now);
   }
 
   #workersLost(addresses: readonly Address[], now: Millis): void {
@@ -505,14 +483,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
         }
         if (state === TaskState.placed) this.#tryAgain(job, task, now);
       }
-      for (const stage of job.stages) this.#find(job, stage, now);
-    }
-  }
-
-  #lookAgain(now: Millis): void {
-    for (const job of this.#jobs.active()) {
-      if (job.needsCentral) continue;
-      for (const stage of job.stages) if (stage.waiting > 0) this.#find(job, stage, now);
+      for (const stage of job.stages) this.#routing.find(job, stage, now);
     }
   }
 
@@ -524,16 +495,11 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#hints.startAnew(maySeek(this.policy.preset) && this.policy.hints);
     if (this.#hasInherited) {
       this.#hasInherited = false;
-      for (const job of this.#jobs.active()) for (const stage of job.stages) this.#find(job, stage, now);
+      for (const job of this.#jobs.active())
+        for (const stage of job.stages) this.#routing.find(job, stage, now);
       return;
     }
-    for (const job of this.#jobs.active()) {
-      if (job.route.by === 'central') this.#placer.placeAgain(job, from, now);
-      else if (job.route.by === 'matching') {
-        for (const stage of job.stages) if (stage.probesOut > 0) this.#prober.recall(job, stage);
-        this.#needer.tellAgain(job, from, now, now);
-      }
-    }
+    this.#routing.tellAnotherCentral(from, now);
   }
 
   #waitingTasks(): number {
@@ -570,14 +536,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     const { retryMs } = this.#enlistment.timings;
     let open = false;
     for (const job of this.#jobs.active()) {
-      if (job.countOf(TaskState.placing) > 0) {
-        open = true;
-        if (now - job.placeSentAt >= 2 * retryMs) this.#placer.placeAgain(job, this.#enlistment.central, now);
-      }
-      if (job.route.by === 'matching' && job.countOf(TaskState.waiting) > 0) {
-        open = true;
-        this.#needer.tellAgain(job, this.#enlistment.central, now - 5 * retryMs, now);
-      }
+      if (this.#routing.askAgain(job, retryMs, now)) open = true;
       if (!job.cancelling) continue;
       open = true;
       for (let task = 0; task < job.taskCount; task++) {
