@@ -34,9 +34,29 @@ export interface Swept {
 }
 
 /** From the runs of a figure to its numbers and verdicts. */
-export function assess({ figure, axis, workload, runs, command, generator }: Swept): FigureResult {
-  const points = runs.map(({ tick, byVariant }) => pointOf(tick, byVariant, figure.pairs));
-  const bySeed = pointsBySeed(figure, runs);
+export function assess({ runs, ...asked }: Swept): FigureResult {
+  return resultOf({
+    ...asked,
+    points: runs.map(({ tick, byVariant }) => pointOf(tick, byVariant, asked.figure.pairs)),
+    bySeed: pointsBySeed(asked.figure, runs),
+    seeds: seedsOf(runs),
+    workers: workersOf(runs),
+    runs: runs.flatMap(placedRuns),
+  });
+}
+
+/** What was measured for a figure, however it was. */
+export interface Assessed extends Omit<Swept, 'runs'> {
+  readonly points: readonly Point[];
+  /** The places once for each seed, as if it had been the only one; none where it was. */
+  readonly bySeed: readonly (readonly Point[])[];
+  readonly seeds: readonly number[];
+  readonly workers: number | null;
+  readonly runs: readonly PlacedRun[];
+}
+
+export function resultOf(assessed: Assessed): FigureResult {
+  const { figure, axis, workload, points, bySeed, seeds, workers, runs, command, generator } = assessed;
   const claims = figure.claims.map((claim) => judged(claim, points));
   return {
     schema: FIGURE_SCHEMA,
@@ -46,13 +66,13 @@ export function assess({ figure, axis, workload, runs, command, generator }: Swe
     paper: { ...figure.paper, section: figure.section },
     mode: figure.mode,
     workload,
-    seeds: seedsOf(runs),
-    workers: workersOf(runs),
+    seeds,
+    workers,
     axis: { name: axis.name, spacing: axis.spacing, places: points.map(placeOf) },
     panels: figure.panels.map((panel) => measuredPanel(panel, points, bySeed)),
     claims,
     verdicts: countVerdicts(claims),
-    runs: runs.flatMap(placedRuns),
+    runs,
     command,
     generator,
   };
@@ -115,8 +135,17 @@ function measuredPanel(
 ): MeasuredPanel {
   if (panel.kind === 'distribution') {
     const { kind, title, of, variants } = panel;
-    const percentiles = variants.map((name) => [name, points[0]?.measured[name]?.percentiles[of] ?? []]);
-    return { kind, title, axisName: '', series: [], percentiles: Object.fromEntries(percentiles) };
+    const percentilesOf = (name: string) =>
+      of === 'errors' ? points[0]?.errors?.[name] : points[0]?.measured[name]?.percentiles[of];
+    const percentiles = variants.map((name) => [name, percentilesOf(name) ?? []]);
+    return {
+      kind,
+      title,
+      axisName: '',
+      series: [],
+      percentiles: Object.fromEntries(percentiles),
+      ...(of === 'errors' ? { percentilesOf: of } : {}),
+    };
   }
   return {
     kind: panel.kind,

@@ -40,6 +40,14 @@ export function settingAxis<V extends number | string>(
   return { name, spacing, isClusterSize: false, ticks: values.map(tick) };
 }
 
+/** Of predicted figures: percentiles of the errors. */
+export const ERROR_PERCENTILES: Axis = {
+  name: 'percentile',
+  spacing: 'even',
+  isClusterSize: false,
+  ticks: [50, 90].map((percent) => ({ x: percent, label: `P${percent}`, settings: {} })),
+};
+
 /** Where nothing varies but the variants. */
 export const ONE_PLACE: Axis = {
   name: '',

@@ -36,11 +36,14 @@ export type Panel =
     }
   /** Numbers that the paper states in its text. */
   | { readonly kind: 'table'; readonly title: string; readonly series: readonly Series[] }
-  /** Cumulative distributions of run times at the first place of the axis, a line a variant. */
+  /**
+   * Cumulative distributions at the first place of the axis, a line a variant: of the run times of a class, or of the
+   * errors of predictions.
+   */
   | {
       readonly kind: 'distribution';
       readonly title: string;
-      readonly of: 'short' | 'long';
+      readonly of: 'short' | 'long' | 'errors';
       readonly variants: readonly string[];
     };
 
@@ -83,7 +86,8 @@ export interface Figure {
   readonly section: string;
   /** One or two sentences: what is run, and how to read it. */
   readonly about: string;
-  readonly mode: 'simulated' | 'live';
+  /** Predicted figures run nothing: estimators are asked about jobs, and told what these took. */
+  readonly mode: 'simulated' | 'live' | 'predicted';
   readonly workload: FigureWorkload;
   readonly settings: RunSettings;
   readonly axis: Axis;

@@ -10,6 +10,7 @@ import { hawk6 } from './hawk/other-traces.js';
 import { hawk16, hawk17 } from './hawk/prototype.js';
 import { hawk15 } from './hawk/steal-cap.js';
 import { nearest } from './nearest.js';
+import { slearnError } from './slearn/error.js';
 
 /** Every figure, in the order in which lists have them. One file and one line here make a new one. */
 export const FIGURES: readonly Figure[] = [
@@ -27,6 +28,7 @@ export const FIGURES: readonly Figure[] = [
   hawk15,
   hawk16,
   hawk17,
+  slearnError,
 ];
 
 /** Names that stand for several figures. */

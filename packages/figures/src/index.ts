@@ -4,6 +4,7 @@ export { workersAxis } from './axis.js';
 export type { Figure, FigureWorkload, Paper, Variant, Verdict } from './figure.js';
 export { FIGURES, figuresNamed, GROUPS } from './figures.js';
 export type { FinishedRun, JobTimes } from './measure.js';
+export { assessPredictions, type Predicted } from './predicted.js';
 export { renderFigurePage } from './render/page.js';
 export { renderFigureSvg } from './render/svg.js';
 export { renderFigureText, type TextStyle } from './render/text.js';

@@ -90,9 +90,12 @@ function percentiles(samples: readonly (readonly number[] | Float64Array)[]): nu
     all.set(sample, at);
     at += sample.length;
   }
-  if (all.length === 0) return [];
-  all.sort();
-  return PERCENTS.map((percent) => percentileOfSorted(all, percent)!);
+  return percentilesOf(all.sort());
+}
+
+/** At each whole percentile, 0 to 100; empty for no values. */
+export function percentilesOf(sorted: Float64Array): number[] {
+  return sorted.length === 0 ? [] : PERCENTS.map((percent) => percentileOfSorted(sorted, percent)!);
 }
 
 /** Seed by seed, since each has its own run times for the same jobs. */

@@ -31,6 +31,8 @@ export interface Point {
   readonly measured: Readonly<Record<string, Measured>>;
   /** By `pairName`; null for a class without jobs. */
   readonly paired: Readonly<Record<string, ByClass<Paired | null>>>;
+  /** Of predicted figures, by variant: |estimate − truth| ÷ truth at each whole percentile, 0 to 100. */
+  readonly errors?: Readonly<Record<string, readonly number[]>>;
 }
 
 /** Two variants whose jobs are compared one by one. */

@@ -29,8 +29,10 @@ export interface MeasuredPanel {
   readonly title: string;
   readonly axisName: string;
   readonly series: readonly MeasuredSeries[];
-  /** Of distributions: run times in seconds at each whole percentile, 0 to 100, by variant. */
+  /** Of distributions: run times in seconds, or errors as shares, at each whole percentile, 0 to 100, by variant. */
   readonly percentiles?: Readonly<Record<string, readonly number[]>>;
+  /** What the percentiles are; run times unless given. */
+  readonly percentilesOf?: 'errors';
 }
 
 /** A figure as it came out here: what `goshawk figure --json` prints and ID.json holds. */
@@ -40,7 +42,7 @@ export interface FigureResult {
   readonly title: string;
   readonly about: string;
   readonly paper: { readonly name: string; readonly reference: string; readonly section: string };
-  readonly mode: 'simulated' | 'live';
+  readonly mode: 'simulated' | 'live' | 'predicted';
   readonly workload: Workload;
   readonly seeds: readonly number[];
   /** Where all runs are on clusters of one size. */

@@ -77,6 +77,20 @@ export function shareLonger(of: string, jobs: JobClass, seconds: number): Series
   };
 }
 
+/** Of predicted figures: the error of a variant's predictions at the percentile that the place of the axis is. */
+export function error(of: string): Series {
+  return { name: of, unit: 'share', value: (point) => point.errors?.[of]?.[point.tick.x] };
+}
+
+/** The error of one variant over that of another, at the same percentile. */
+export function errorRatio(of: string, over: string): Series {
+  return {
+    name: `${of} ÷ ${over}`,
+    unit: 'ratio',
+    value: (point, all) => quotient(error(of).value(point, all), error(over).value(point, all)),
+  };
+}
+
 /** A run time itself. */
 export function seconds(of: string, jobs: JobClass, statistic: Statistic): Series {
   return {

@@ -36,9 +36,10 @@ export function describe(result: FigureResult, panel: MeasuredPanel): string {
     });
     return `${name}: ${numbers.join(', ')}`;
   });
+  const unit = unitOf(panel);
   const curves = Object.entries(panel.percentiles ?? {}).map(
     ([name, percentiles]) =>
-      `${name}: half within ${format(percentiles[50], 'seconds')}, 90% within ${format(percentiles[90], 'seconds')}`,
+      `${name}: half within ${format(percentiles[50], unit)}, 90% within ${format(percentiles[90], unit)}`,
   );
   return `${panel.title}. ${[...series, ...curves].join('; ')}.`;
 }
@@ -92,15 +93,30 @@ function shareAxis(name: string): AxisSpec {
   return { name, reach: [0, 1], format: (share) => `${Math.round(100 * share)}%` };
 }
 
-function distributionDrawing({ percentiles = {} }: MeasuredPanel): ChartDrawing | undefined {
+/** Errors are drawn from here on: a logarithmic axis has no nothing. */
+const LEAST_ERROR = 0.001;
+
+/** Of what a distribution is of. */
+export function unitOf({ percentilesOf }: MeasuredPanel): 'share' | 'seconds' {
+  return percentilesOf === 'errors' ? 'share' : 'seconds';
+}
+
+function distributionDrawing(panel: MeasuredPanel): ChartDrawing | undefined {
+  const { percentiles = {}, percentilesOf } = panel;
+  const unit = unitOf(panel);
+  const least = percentilesOf === 'errors' ? LEAST_ERROR : 0;
   const curves = Object.entries(percentiles).filter(([, values]) => values.length > 0);
   if (curves.length === 0) return undefined;
   return lineChart({
-    x: { name: 'run time', kind: 'log', format: (value) => format(value, 'seconds') },
+    x: {
+      name: percentilesOf === 'errors' ? 'error of the prediction' : 'run time',
+      kind: 'log',
+      format: (value) => format(value, unit),
+    },
     y: shareAxis('jobs'),
     lines: curves.map(([name, values]) => ({
       name,
-      points: values.map((seconds, percent) => [seconds, percent / 100]),
+      points: values.map((value, percent) => [Math.max(least, value), percent / 100]),
     })),
   });
 }

@@ -10,7 +10,7 @@ import {
 } from '@goshawk/report';
 import { format } from '../format.js';
 import type { FigureResult, JudgedClaim, MeasuredPanel } from '../result.js';
-import { describe, drawingOf } from './drawings.js';
+import { describe, drawingOf, unitOf } from './drawings.js';
 import { VERDICT_MARKS, verdictLine } from './verdicts.js';
 
 /** A figure as one HTML file, without scripts and without network: charts, numbers, claims, and how it was made. */
@@ -42,7 +42,7 @@ function chartOf(result: FigureResult, panel: MeasuredPanel, id: string): Markup
 }
 
 function numbersOf({ axis }: FigureResult, panel: MeasuredPanel): Markup {
-  if (panel.percentiles !== undefined) return percentileTable(panel.percentiles);
+  if (panel.percentiles !== undefined) return percentileTable(panel.percentiles, unitOf(panel));
   const rows = panel.series.flatMap(({ name, unit, values, paper, spread }) => {
     const show = (value: number | null) => format(value ?? undefined, unit);
     return [
@@ -74,13 +74,16 @@ function numbersOf({ axis }: FigureResult, panel: MeasuredPanel): Markup {
 
 const TABLE_PERCENTS = [1, 10, 25, 50, 75, 90, 95, 99, 100];
 
-function percentileTable(percentiles: Readonly<Record<string, readonly number[]>>): Markup {
+function percentileTable(
+  percentiles: Readonly<Record<string, readonly number[]>>,
+  unit: 'share' | 'seconds',
+): Markup {
   return table(
     '',
     TABLE_PERCENTS.map((percent) => ({ title: percent === 100 ? 'max' : `p${percent}` })),
     Object.entries(percentiles).map(([head, values]) => ({
       head,
-      cells: TABLE_PERCENTS.map((percent) => format(values[percent], 'seconds')),
+      cells: TABLE_PERCENTS.map((percent) => format(values[percent], unit)),
     })),
   );
 }
@@ -104,8 +107,12 @@ ${
     ? null
     : html`<dt>Workers</dt><dd>${workers.toLocaleString('en-US')}</dd>
 `
-}<dt>Runs</dt><dd>${runs.length}, ${mode === 'live' ? 'live and simulated' : 'simulated'}; their numbers and options are in the JSON file</dd>
-<dt>${seeds.length === 1 ? 'Seed' : 'Seeds'}</dt><dd>${seeds.join(', ')}</dd>
+}${
+  mode === 'predicted'
+    ? null
+    : html`<dt>Runs</dt><dd>${runs.length}, ${mode === 'live' ? 'live and simulated' : 'simulated'}; their numbers and options are in the JSON file</dd>
+`
+}<dt>${seeds.length === 1 ? 'Seed' : 'Seeds'}</dt><dd>${seeds.join(', ')}</dd>
 <dt>Made by</dt><dd>${generator}</dd>
 <dt>To make it again</dt><dd><pre><code>${command}</code></pre></dd></dl>`,
   );

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { assess } from '../assess.js';
 import type { Figure } from '../figure.js';
 import { FIGURES } from '../figures.js';
+import { assessPredictions } from '../predicted.js';
 import { runsAt } from '../runs.fixture.js';
 import { renderFigurePage } from './page.js';
 import { renderFigureSvg } from './svg.js';
@@ -11,6 +12,20 @@ import { addVerdicts, verdictLine } from './verdicts.js';
 
 /** Each variant a little slower than the one before it, each place a little slower than the one before. */
 function resultOf(figure: Figure, seeds: readonly number[] = [1]) {
+  const asked = {
+    figure,
+    axis: figure.axis,
+    workload: { name: 'a <workload>', sha256: 'f00', jobs: 5, tasks: 5, taskSeconds: 36, spanSeconds: 10 },
+    command: `goshawk figure ${figure.id}`,
+    generator: 'goshawk 0',
+  };
+  if (figure.mode === 'predicted') {
+    const errors = figure.variants.map(({ name }, variant) => [
+      name,
+      [0.01, 0.1, 1].map((by) => by * (1 + variant)),
+    ]);
+    return assessPredictions({ ...asked, draws: seeds.map(() => Object.fromEntries(errors)) });
+  }
   const runs = figure.axis.ticks.map((tick, place) => ({
     ...runsAt(
       tick.x,
@@ -28,14 +43,7 @@ function resultOf(figure: Figure, seeds: readonly number[] = [1]) {
     ),
     tick,
   }));
-  return assess({
-    figure,
-    axis: figure.axis,
-    workload: { name: 'a <workload>', sha256: 'f00', jobs: 5, tasks: 5, taskSeconds: 36, spanSeconds: 10 },
-    runs,
-    command: `goshawk figure ${figure.id}`,
-    generator: 'goshawk 0',
-  });
+  return assess({ ...asked, runs });
 }
 
 const results = FIGURES.map((figure) => [figure.id, resultOf(figure)] as const);

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { assessPredictions } from './predicted.js';
+import { renderFigurePage } from './render/page.js';
+import { renderFigureSvg } from './render/svg.js';
+import { renderFigureText } from './render/text.js';
+import { slearnError } from './slearn/error.js';
+
+const workload = { name: 'w', sha256: 'x', jobs: 4, tasks: 12, taskSeconds: 1, spanSeconds: 1 };
+const asked = { figure: slearnError, axis: slearnError.axis, workload, command: 'goshawk', generator: 'g' };
+
+/** Errors that are the better, the lower `by` is. */
+const draw = (by: number) => ({
+  pilot: [0, 0.01 * by, 0.02 * by, 0.3 * by],
+  '3sigma': [0.1, 0.2, 0.9, 4],
+  history: [0.1, 0.2, 0.3, 2],
+  hybrid: [0, 0.01, 0.02, 0.3],
+});
+
+test('errors of all draws count alike, and each draw is a seed', () => {
+  const result = assessPredictions({ ...asked, draws: [draw(1), draw(2)] });
+  expect(result.seeds).toEqual([1, 2]);
+  const table = result.panels.find(({ kind }) => kind === 'table')!;
+  expect(table.series[0]).toMatchObject({ name: 'pilot', paper: [0.0915, 0.4995] });
+  const [p50, p90] = table.series[0]!.values;
+  expect(p50).toBeCloseTo(0.02, 9);
+  expect(p90).toBeCloseTo(0.6, 9);
+  expect(table.series[0]!.spread).toEqual([
+    [0.01, 0.02],
+    [0.3, 0.6],
+  ]);
+});
+
+test('is drawn and told like other figures, errors of nothing included', () => {
+  const result = assessPredictions({ ...asked, draws: [draw(1)] });
+  expect(renderFigureSvg(result)).toContain('error of the prediction');
+  expect(renderFigurePage(result)).toContain('P90');
+  expect(renderFigureText(result, { color: false, columns: 100 })).toContain(
+    'slearn-error: 4 of 4 claims hold',
+  );
+});
