@@ -7,16 +7,19 @@ import { type Progress, startProgress } from './terminal/progress.js';
  * Opens a workload, and shows how far that has come where it takes a while.
  *
  * @param onJob called for each job that is read
+ * @param features what is known of the jobs of a `.tr` file beside their times
  * @throws WorkloadError, one line; the reason of the interruption
  */
 export async function openShown(
   context: Context,
   spec: string,
   onJob: () => void = () => {},
+  features?: string,
 ): Promise<Workload> {
   const counter = new Counter(context, 'reading jobs', 0);
   try {
     return await openWorkload(spec, {
+      features,
       onJobRead: () => {
         counter.add();
         onJob();

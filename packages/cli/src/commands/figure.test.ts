@@ -136,6 +136,49 @@ describe('a simulated figure', () => {
   });
 });
 
+describe('a predicted figure', () => {
+  /** Two users whose jobs take as long as they always do. */
+  async function writeTrace(): Promise<{ trace: string; features: string; history: string }> {
+    const [trace, features, history] = ['jobs.tr', 'features.csv', 'history.csv'].map((name) =>
+      join(cwd, name),
+    );
+    const seconds = (i: number) => (i % 2 === 0 ? 5 : 500);
+    const jobs = Array.from({ length: 60 }, (_, i) => i);
+    const tr = jobs.map((i) => `${10 * i} 3 ${seconds(i)} ${Array(3).fill(seconds(i)).join(' ')}\n`);
+    await writeFile(trace!, tr.join(''));
+    await writeFile(features!, `line,user\n${jobs.map((i) => `${i + 1},u${i % 2}\n`).join('')}`);
+    const past = jobs.map((i) => `${10 * i},${10 * i},${10 * i + seconds(i)},u${i % 2}\n`);
+    await writeFile(history!, `submit_s,start_s,end_s,user\n${past.join('')}`);
+    return { trace: trace!, features: features!, history: history! };
+  }
+
+  it('learns from what ended before, and is three files', async () => {
+    const { trace, features, history } = await writeTrace();
+    const args = ['--trace', trace, '--features', features, '--history', history];
+    const [result] = resultsOf(await figure('slearn-error', ...args, '--seeds', '2', '--json'));
+    expect(result).toMatchObject({
+      id: 'slearn-error',
+      mode: 'predicted',
+      seeds: [1, 2],
+      workers: null,
+      runs: [],
+    });
+    const table = result!.panels.find(({ kind }) => kind === 'table')!;
+    for (const { values } of table.series) for (const error of values) expect(error).toBeCloseTo(0, 6);
+    expect((await readdir(join(cwd, 'figures'))).sort()).toEqual([
+      'slearn-error.html',
+      'slearn-error.json',
+      'slearn-error.svg',
+    ]);
+  });
+
+  it('without a history takes the first half of the workload for it', async () => {
+    const { stderr, exitCode } = await figure('slearn-error', '--jobs', '400');
+    expect(stderr).toMatch(/slearn-error: 1\d\d jobs to learn from, (1\d\d|200) jobs to draw from/);
+    expect(exitCode).toBe(0);
+  });
+});
+
 describe('several figures', () => {
   it('are made by the name of their group, and share the runs that they have in common', async () => {
     const { exitCode, stdout, stderr } = await figure('hawk-8', 'hawk-9', 'hawk-8', ...TINY);
@@ -174,6 +217,8 @@ describe('what cannot be', () => {
       '--trace: hawk-6-cloudera and hawk-6-facebook are about different workloads; name one',
     ],
     [['hawk-5', '--trace', 'no/such.tr'], 'no/such.tr: no such file; check the path'],
+    [['hawk-5', '--features', 'x'], '--features: hawk-5 predicts nothing; leave it out'],
+    [['slearn-error', '--workers', '5'], '--workers: slearn-error runs nothing; leave it out'],
     [['hawk-5', '--jobs', '0'], '--jobs: 0 is out of range; it must be at least 1'],
     [['hawk-5', '--seeds', '0'], '--seeds: 0 is out of range; it must be from 1 to 1000'],
   ])('%j: %s', async (args, line) => {

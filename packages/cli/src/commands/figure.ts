@@ -77,20 +77,23 @@ async function make(
   options: FigureOptions,
   lost: string,
 ): Promise<FigureResult> {
-  const { assess } = await import('@goshawk/figures');
+  const { assess, assessPredictions } = await import('@goshawk/figures');
   const { figure, axis } = chosen;
+  const made = {
+    figure,
+    axis,
+    command: commandLine('figure', [figure.id], FIGURE_OPTIONS, shaping(options)),
+    generator: `goshawk ${VERSION}`,
+  };
+  if (figure.mode === 'predicted') {
+    const { runPredicted } = await import('../figure/predicted.js');
+    return assessPredictions({ ...made, ...(await runPredicted(context, chosen, options, lost)) });
+  }
   const { workload, runs } =
     figure.mode === 'live'
       ? await (await import('../figure/live.js')).runLive(context, store, chosen, options)
       : await (await import('../figure/simulated.js')).runSimulated(context, store, chosen, options, lost);
-  return assess({
-    figure,
-    axis,
-    workload,
-    runs,
-    command: commandLine('figure', [figure.id], FIGURE_OPTIONS, shaping(options)),
-    generator: `goshawk ${VERSION}`,
-  });
+  return assess({ ...made, workload, runs });
 }
 
 /** What shapes the figure; not how fast it is made, and where it is put. */

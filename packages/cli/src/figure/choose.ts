@@ -25,6 +25,7 @@ export function chooseFigures(words: readonly string[], options: FigureOptions):
     throw new InputError('usage', 'figure needs ID…', '`goshawk figure --list` lists them');
   const figures = [...new Set(words.flatMap(named))];
   checkTrace(figures, options);
+  checkPast(figures, options);
   const sizes = sizesOf(options.workers);
   return figures.map((figure) => ({
     figure,
@@ -64,13 +65,21 @@ function checkTrace(figures: readonly Figure[], { trace, jobs }: FigureOptions):
       'name one',
     );
   }
-  if (jobs !== undefined && figures.some(({ mode }) => mode === 'simulated')) {
+  if (jobs !== undefined && figures.some(({ mode }) => mode !== 'live')) {
     throw new InputError(
       'bad-option',
       '--jobs: a trace has the jobs that it has',
       '`goshawk trace sample --jobs N` makes a shorter one',
     );
   }
+}
+
+/** What is known beside a trace is of use to predictions alone. */
+function checkPast(figures: readonly Figure[], { features, history }: FigureOptions): void {
+  const name = features !== undefined ? 'features' : history !== undefined ? 'history' : undefined;
+  const other = figures.find(({ mode }) => mode !== 'predicted');
+  if (name === undefined || other === undefined) return;
+  throw new InputError('bad-option', `--${name}: ${other.id} predicts nothing`, 'leave it out');
 }
 
 function sizesOf(text: string | undefined): readonly number[] | undefined {
@@ -88,8 +97,11 @@ function sizesOf(text: string | undefined): readonly number[] | undefined {
 }
 
 function sized(figure: Figure, sizes: readonly number[] | undefined): Pick<ChosenFigure, 'axis' | 'workers'> {
-  const { axis, id } = figure;
+  const { axis, id, mode } = figure;
   if (sizes === undefined) return { axis, workers: undefined };
+  if (mode === 'predicted') {
+    throw new InputError('bad-option', `--workers: ${id} runs nothing`, 'leave it out');
+  }
   if (axis.isClusterSize) return { axis: workersAxis(sizes), workers: undefined };
   if (sizes.length === 1) return { axis, workers: sizes[0] };
   const varied = axis.name === '' ? 'is of one size of the cluster' : `varies the ${axis.name}`;

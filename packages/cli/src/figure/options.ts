@@ -13,6 +13,17 @@ export const FIGURE_OPTIONS = {
     flagOnly: true,
     describe: 'run on this workload instead: a trace file, or a generator with its options',
   },
+  features: {
+    type: 'text',
+    flagOnly: true,
+    describe: 'of predicted figures on a .tr file: what is known of its jobs beside their times, a CSV file',
+  },
+  history: {
+    type: 'text',
+    flagOnly: true,
+    describe:
+      'of predicted figures: jobs that ended before, a CSV file (default: the first half of the workload)',
+  },
   workers: {
     type: 'text',
     flagOnly: true,

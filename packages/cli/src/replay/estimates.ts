@@ -1,6 +1,7 @@
 import { type Millis, Random } from '@goshawk/core';
 import { estimatorKind, makeEstimator, SLEARN_SETTINGS } from '@goshawk/predictor';
-import { meanOf, type TraceJob } from '@goshawk/traces';
+import type { TraceJob } from '@goshawk/traces';
+import { arrivingJobOf } from '../predict/arriving.js';
 
 /** What a cluster is told of the mean task run time of a job that is submitted; undefined: nothing. */
 export type Told = (job: TraceJob) => Millis | undefined;
@@ -31,19 +32,4 @@ export function schedulersEstimator(text: string): string {
 /** @throws InputError that says what is wrong with it */
 export function checkEstimator(text: string): void {
   makeEstimator(text, SLEARN_SETTINGS, () => 0);
-}
-
-function arrivingJobOf(job: TraceJob) {
-  const tasks = job.durationsSeconds.length;
-  return {
-    name: job.name ?? 'job',
-    logicalName: job.logicalName,
-    user: job.user,
-    tasks,
-    startable: tasks,
-    submittedAt: job.submitSeconds * 1_000,
-    // What stands in the trace: the submitter's estimate, or else the mean that the trace states.
-    givenMs: (job.estimateSeconds ?? job.meanSeconds) * 1_000,
-    trueMeanMs: meanOf(job.durationsSeconds) * 1_000,
-  };
 }

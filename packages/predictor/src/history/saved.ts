@@ -1,7 +1,6 @@
 import { InputError } from '@goshawk/core';
 import { notSavedBy } from '../stateless.js';
-import { GUESSES, type SavedRuns } from './experts.js';
-import type { HistorySettings } from './history.js';
+import { type ExpertSettings, GUESSES, type SavedRuns } from './experts.js';
 
 /** A history as it is kept: versioned, so that what an older or a newer program wrote is known for what it is. */
 export const SCHEMA = 'goshawk.history/1';
@@ -82,7 +81,7 @@ export function savedCharactersMax({
   valuesMax,
   binsMax,
   medianOf,
-}: Pick<HistorySettings, 'valuesMax' | 'binsMax' | 'medianOf'>): number {
+}: Pick<ExpertSettings, 'binsMax' | 'medianOf'> & { readonly valuesMax: number }): number {
   const numbers = binsMax * BIN_NUMBERS + medianOf + 2 * GUESSES.length + SPREAD_NUMBERS + 5;
   const value = binsMax * BIN_BRACKETS + numbers * NUMBER_CHARACTERS + VALUE_CHARACTERS;
   return valuesMax * value + VALUE_CHARACTERS;

@@ -1,0 +1,159 @@
+import { drawIndex, Random } from '@goshawk/core';
+import {
+  type ArrivingJob,
+  type Estimator,
+  inverseSquareEstimate,
+  type Judgement,
+  makeEstimator,
+  playPilots,
+  SLEARN_SETTINGS,
+} from '@goshawk/predictor';
+import type { TraceJob } from '@goshawk/traces';
+import { arrivingJobOf } from '../predict/arriving.js';
+import { type LearntJob, learnAll, learntFromTrace } from '../predict/past.js';
+
+/** SLearn §4.3: jobs drawn for each experiment, the most tasks one may have, and the least for which it counts. */
+const JOBS_DRAWN = 1_250;
+const TASKS_MAX = 150;
+const WIDE_TASKS = 3;
+
+/** Classes are not asked for, so no sample is cut short. */
+const NO_CUTOFF = Number.POSITIVE_INFINITY;
+
+/** What is known before, and the jobs that are drawn from. */
+export interface Extracted {
+  readonly past: readonly LearntJob[];
+  readonly jobs: readonly TraceJob[];
+}
+
+/**
+ * The paper's halves: jobs to learn from, and jobs to predict, of at most 150 tasks. Where a trace says of some of its
+ * jobs whose they are, only those are predicted: history finds the others nowhere.
+ *
+ * @param jobs in order of submission
+ * @param past what ended before all of them; without it, they are divided in the middle
+ */
+export function extract(jobs: readonly TraceJob[], past: readonly LearntJob[] | undefined): Extracted {
+  const narrow = jobs.filter(({ durationsSeconds: { length } }) => length <= TASKS_MAX);
+  const middle = Math.floor(narrow.length / 2);
+  const [before, after] =
+    past === undefined
+      ? [narrow.slice(0, middle).map(learntFromTrace).sort(byEnd), narrow.slice(middle)]
+      : [past, narrow];
+  const known = after.filter(({ user, logicalName }) => user !== undefined || logicalName !== undefined);
+  return { past: before, jobs: known.length > 0 ? known : after };
+}
+
+/** What the estimators of a figure have learnt from the past, so that each draw begins there. */
+export class Predictors {
+  readonly #learnt = new Map<string, unknown>();
+
+  constructor(past: readonly LearntJob[]) {
+    for (const name of ['pilot', 'history', 'hybrid']) {
+      const estimator = madeEstimator(name);
+      learnAll(estimator, past, NO_CUTOFF);
+      this.#learnt.set(name, estimator.save());
+    }
+  }
+
+  /**
+   * Draws jobs and predicts them in order of submission, as each is submitted; each ends, and is learnt from, when its
+   * longest task does.
+   *
+   * @returns |estimate − truth| ÷ truth of the drawn jobs of three tasks and more, by variant
+   */
+  draw(jobs: readonly TraceJob[], seed: number): Record<'pilot' | '3sigma' | 'history' | 'hybrid', number[]> {
+    const random = Random.seeded(seed).fork('slearn-error');
+    const [pilot, history, hybrid] = ['pilot', 'history', 'hybrid'].map((name) => this.#again(name));
+    const errors = { pilot: [], '3sigma': [], history: [], hybrid: [] } as Record<
+      'pilot' | '3sigma' | 'history' | 'hybrid',
+      number[]
+    >;
+    const queue = new EndQueue();
+    for (const traced of drawn(jobs, random)) {
+      const ended = learntFromTrace(traced);
+      const job = arrivingJobOf(traced);
+      for (const each of queue.until(job.submittedAt)) {
+        for (const estimator of [pilot!, history!, hybrid!]) learnAll(estimator, [each], NO_CUTOFF);
+      }
+      queue.add(ended);
+      if (job.tasks < WIDE_TASKS) continue;
+      const note = (variant: keyof typeof errors, estimateMs: number | undefined) => {
+        const truth = job.trueMeanMs!;
+        if (estimateMs === undefined || !(truth > 0)) return;
+        errors[variant].push(Math.abs(estimateMs - truth) / truth);
+      };
+      note('pilot', believed(pilot!, job, pilot!.judge(job), ended, random));
+      note('hybrid', believed(hybrid!, job, hybrid!.judge(job), ended, random));
+      const judgement = history!.judge(job);
+      if (judgement.kind !== 'estimate') continue;
+      note('history', judgement.estimate.meanMs);
+      note('3sigma', inverseSquareEstimate(judgement.estimate.distribution ?? []));
+    }
+    return errors;
+  }
+
+  #again(name: string): Estimator {
+    const estimator = madeEstimator(name);
+    estimator.load(this.#learnt.get(name));
+    return estimator;
+  }
+}
+
+function madeEstimator(name: string): Estimator {
+  return makeEstimator(name, { ...SLEARN_SETTINGS, distributions: true }, () => 0);
+}
+
+/** An estimate, of which pilots may have been part. */
+function believed(
+  estimator: Estimator,
+  job: ArrivingJob,
+  judgement: Judgement,
+  { runsMs }: LearntJob,
+  random: Random,
+): number | undefined {
+  if (judgement.kind === 'estimate') return judgement.estimate.meanMs;
+  if (judgement.kind !== 'sample') return undefined;
+  const pilots = distinct(runsMs.length, judgement.pilots, random).map((task) => runsMs[task]!);
+  return playPilots(estimator, job, judgement, pilots, NO_CUTOFF)?.estimate.meanMs;
+}
+
+/** In order of submission. */
+function drawn(jobs: readonly TraceJob[], random: Random): TraceJob[] {
+  const places = distinct(jobs.length, Math.min(JOBS_DRAWN, jobs.length), random);
+  return places.sort((a, b) => a - b).map((place) => jobs[place]!);
+}
+
+function distinct(count: number, wanted: number, random: Random): number[] {
+  const source = { random: () => random.next() };
+  const all = Array.from({ length: count }, (_, place) => place);
+  for (let i = 0; i < wanted; i++) {
+    const other = i + drawIndex(source, count - i);
+    [all[i], all[other]] = [all[other]!, all[i]!];
+  }
+  return all.slice(0, wanted);
+}
+
+function endOf({ job, runtimeMs }: LearntJob): number {
+  return job.submittedAt + runtimeMs;
+}
+
+function byEnd(a: LearntJob, b: LearntJob): number {
+  return endOf(a) - endOf(b);
+}
+
+/** Jobs that run, until they end. */
+class EndQueue {
+  #jobs: LearntJob[] = [];
+
+  add(job: LearntJob): void {
+    this.#jobs.push(job);
+  }
+
+  /** Those that have ended by then, in order; each once. */
+  until(now: number): LearntJob[] {
+    const ended = this.#jobs.filter((job) => endOf(job) <= now).sort(byEnd);
+    if (ended.length > 0) this.#jobs = this.#jobs.filter((job) => endOf(job) > now);
+    return ended;
+  }
+}
