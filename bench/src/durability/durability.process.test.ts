@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from '@goshawk/client';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Cluster } from './daemons.js';
 import { killAfterAnswer } from './kill-after-answer.js';
 import { oneKeyTwoClients } from './one-key.js';
@@ -41,6 +41,35 @@ describe('durable jobs', () => {
     expect((await ended).state).toBe('completed');
   });
 
+  test('what runs when its scheduler dies runs on, also to its end, and is not run again', async () => {
+    const scheduler = await cluster.startScheduler('durable');
+    await using client = await connect(cluster.url, { renewMs: 500, requestTimeoutMs: 60_000 });
+    const lines = join(folder, 'lines');
+    const run = (script: string) => ({ exec: ['sh', '-c', `echo $GOSHAWK_TASK >> ${lines}; ${script}`] });
+    const go = join(folder, 'go');
+    // Two that end while their scheduler is away, and two that run until it is back.
+    const tasks = [
+      run('sleep 0.5'),
+      run('sleep 0.5'),
+      ...Array(2).fill(run(`until [ -e ${go} ]; do sleep 0.1; done`)),
+    ];
+    const job = await client.submit({ tasks });
+    await vi.waitFor(() => expect(linesOf(lines)).toEqual(['0', '1', '2', '3']), { timeout: 20_000 });
+    await scheduler.kill();
+    const ended = job.wait();
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await cluster.startScheduler('durable');
+    await vi.waitFor(
+      async () => expect((await job.describe()).tasks).toMatchObject({ completed: 2, running: 2 }),
+      {
+        timeout: 20_000,
+      },
+    );
+    writeFileSync(go, '');
+    expect((await ended).state).toBe('completed');
+    expect(linesOf(lines)).toEqual(['0', '1', '2', '3']);
+  });
+
   test('a cancellation that was confirmed holds after a crash', async () => {
     const scheduler = await cluster.startScheduler('durable');
     await using client = await connect(cluster.url, { requestTimeoutMs: 60_000 });
@@ -68,5 +97,9 @@ describe('durable jobs', () => {
     await expect(cluster.startScheduler('durable')).rejects.toThrow(/did not start/);
   });
 });
+
+function linesOf(file: string): string[] {
+  return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').sort() : [];
+}
 
 const DIST = new URL('../../dist/durability/', import.meta.url);

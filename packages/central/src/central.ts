@@ -11,6 +11,7 @@ import {
   type Preset,
   type Scope,
 } from '@goshawk/core';
+import { AwayOwners } from './away-owners.js';
 import type { CentralConfig, CentralCounters, CentralEnvironment, CentralTimer } from './contract.js';
 import { Matcher } from './matching/matcher.js';
 import { Occupied } from './matching/occupied.js';
@@ -40,6 +41,7 @@ export class Central implements Machine<CentralTimer> {
   readonly #config: CentralConfig;
   readonly #env: CentralEnvironment;
   readonly #registry = new Registry();
+  readonly #away = new AwayOwners();
   readonly #publisher: Publisher;
   readonly #queue = new WaitingTimeQueue();
   readonly #share = new WorkShare();
@@ -373,7 +375,8 @@ export class Central implements Machine<CentralTimer> {
   #enlist(from: Address, message: MessageOf<'enlist'>, now: Millis): void {
     const same = this.#registry.schedulerNamed(message.name);
     if (same !== undefined && same.address !== from) this.#schedulerLost(same.address, now);
-    const { name, tag, endpoint } = message;
+    const { name, tag, endpoint, durable } = message;
+    this.#away.returned(tag);
     if (!this.#registry.schedulers.has(from)) this.#publisher.ownerJoined(from);
     this.#occupied.forget();
     this.#tellOccupiedSoon(now);
@@ -382,6 +385,7 @@ export class Central implements Machine<CentralTimer> {
       name,
       tag,
       endpoint,
+      durable,
       heardAt: now,
       jobs: 0,
       waiting: 0,
@@ -455,10 +459,16 @@ export class Central implements Machine<CentralTimer> {
   }
 
   #removeScheduler(address: Address, now: Millis): void {
+    const scheduler = this.#registry.schedulers.get(address);
     this.#registry.removeScheduler(address);
     this.#pending.remove((task) => task.owner === address);
     this.#matcher.removeOwner(address, now);
-    this.#publisher.ownerLost(address);
+    if (scheduler?.durable) {
+      this.#away.left(scheduler.tag, address, now);
+      this.#publisher.ownerAway(address);
+    } else {
+      this.#publisher.ownerLost(address);
+    }
     this.#publishSoon(now);
   }
 
@@ -489,6 +499,10 @@ export class Central implements Machine<CentralTimer> {
     for (const scheduler of [...this.#registry.schedulers.values()]) {
       if (overslept) scheduler.heardAt = now;
       else if (now - scheduler.heardAt > leaseMs) this.#schedulerLost(scheduler.address, now);
+    }
+    for (const owner of this.#away.giveUp(now)) {
+      this.#publisher.ownerLost(owner);
+      this.#publishSoon(now);
     }
     this.#armLease(now);
   }

@@ -15,6 +15,7 @@ export class Publisher {
   readonly #left = new Set<Address>();
   readonly #ownersLost = new Set<Address>();
   readonly #owners = new Set<Address>();
+  readonly #ownersAway = new Set<Address>();
   readonly #newcomers = new Set<Address>();
 
   constructor(env: Environment, registry: Registry, tellsOwners: boolean) {
@@ -32,7 +33,8 @@ export class Publisher {
   }
 
   get #hasChanges(): boolean {
-    return this.#changed.size + this.#left.size + this.#ownersLost.size + this.#owners.size > 0;
+    const ofOwners = this.#ownersLost.size + this.#owners.size + this.#ownersAway.size;
+    return this.#changed.size + this.#left.size + ofOwners > 0;
   }
 
   changed(worker: Address): void {
@@ -53,6 +55,13 @@ export class Publisher {
     this.#newcomers.delete(scheduler);
     this.#owners.delete(scheduler);
     this.#ownersLost.add(scheduler);
+  }
+
+  /** It is gone and may come back as another incarnation, which will want what runs of its jobs. */
+  ownerAway(scheduler: Address): void {
+    this.#newcomers.delete(scheduler);
+    this.#owners.delete(scheduler);
+    this.#ownersAway.add(scheduler);
   }
 
   newcomer(party: Address): void {
@@ -77,6 +86,7 @@ export class Publisher {
     this.#left.clear();
     this.#ownersLost.clear();
     this.#owners.clear();
+    this.#ownersAway.clear();
     this.#newcomers.clear();
   }
 
@@ -99,7 +109,8 @@ export class Publisher {
     }
     const ownersLost = [...this.#ownersLost];
     const owners = [...this.#owners];
-    return { type: 'peers', version: this.#version, since, joined, left, ownersLost, owners };
+    const ownersAway = [...this.#ownersAway];
+    return { type: 'peers', version: this.#version, since, joined, left, ownersLost, owners, ownersAway };
   }
 
   /** The whole list, one object for all that are new: receivers do not change what they receive. */
@@ -119,6 +130,7 @@ export class Publisher {
         left: [],
         ownersLost: [...this.#ownersLost],
         owners: this.#tellsOwners ? [...this.#registry.schedulers.keys()] : [],
+        ownersAway: [...this.#ownersAway],
       },
     };
   }

@@ -23,6 +23,8 @@ export interface SchedulerRecord {
   readonly name: string;
   readonly tag: string;
   readonly endpoint: string;
+  /** Its jobs survive it. */
+  readonly durable: boolean;
   heardAt: Millis;
   jobs: number;
   waiting: number;

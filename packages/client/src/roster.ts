@@ -213,7 +213,9 @@ function parseParty(name: string): { endpoint: string; incarnation: string; inde
 }
 
 function nobodyThere(seeds: readonly string[], causes: readonly unknown[]): unknown {
-  const other = causes.find((cause) => !(cause instanceof UnreachableError) || cause.code.startsWith('keys-'));
+  const other = causes.find(
+    (cause) => !(cause instanceof UnreachableError) || cause.code.startsWith('keys-'),
+  );
   if (other !== undefined) return other;
   return new UnreachableError(
     'unreachable',

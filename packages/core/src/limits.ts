@@ -24,6 +24,10 @@ export const LIMITS = {
   resultBytesMax: 256 * 1024,
   /** Parties in one membership message. */
   membersMax: 200_000,
+  /** Incarnations of one scheduler that workers may still hold tasks of. */
+  formersMax: 16,
+  /** Tasks that a worker holds of one owner: those that run, and those of which the end is not confirmed. */
+  heldTasksMax: 100_000,
   /** Tasks in one message between an owner and central; more of them go in several. */
   tasksPerMessageMax: 10_000,
 } as const;

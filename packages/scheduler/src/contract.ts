@@ -49,8 +49,10 @@ export interface SchedulerConfig {
 export interface Inheritance {
   /** By job, each from its acceptance on. */
   readonly records: Iterable<JobRecord>;
-  /** The highest number that a job ever had. */
+  /** The highest number that a job was written down with. */
   readonly lastJob: number;
+  /** The incarnations before, the latest last. */
+  readonly formers: readonly Address[];
 }
 
 /** Counted since the start. */

@@ -48,8 +48,9 @@ export class Enlistment {
 
   enlist(now: Millis): void {
     const { name, tag, endpoint, enlistRetryMs } = this.#config;
+    const durable = this.#env.record !== undefined;
     const central = this.#central === NOBODY ? this.#config.central : this.#central;
-    this.#env.send(central, { type: 'enlist', name, tag, endpoint });
+    this.#env.send(central, { type: 'enlist', name, tag, endpoint, durable });
     if (enlistRetryMs > 0) this.#env.setTimer('heartbeat', 0, now + enlistRetryMs);
   }
 

@@ -16,6 +16,8 @@ interface Surroundings {
   readonly needer: Needer;
   readonly offers: Offers;
   policy(): PolicySettings;
+  /** Nothing of the job is to be given out yet. */
+  isHeld(job: Job): boolean;
   /** Central was asked: see to it that silence is noticed. */
   asked(now: Millis): void;
 }
@@ -30,7 +32,7 @@ export class Routing {
 
   /** Looks for workers for what waits in the stage. */
   find(job: Job, stage: Stage, now: Millis): void {
-    if (stage.waiting === 0 || job.cancelling) return;
+    if (stage.waiting === 0 || job.cancelling || this.#around.isHeld(job)) return;
     const { enlistment, prober, placer, needer, offers, policy } = this.#around;
     if (job.maySeek) offers.update(job, stage);
     if (!job.needsCentral) return prober.topUp(job, stage, policy());
@@ -56,7 +58,7 @@ export class Routing {
   }
 
   #probeInstead(job: Job, stage: Stage): void {
-    if (!job.needsCentral || !job.maySeek || stage.waiting === 0) return;
+    if (!job.needsCentral || !job.maySeek || stage.waiting === 0 || this.#around.isHeld(job)) return;
     this.#around.prober.topUp(job, stage, this.#around.policy());
   }
 
@@ -64,6 +66,7 @@ export class Routing {
   tellAnotherCentral(central: Address, now: Millis): void {
     const { jobs, prober, placer, needer } = this.#around;
     for (const job of jobs.active()) {
+      if (this.#around.isHeld(job)) continue;
       if (job.route.by === 'central') placer.placeAgain(job, central, now);
       if (job.route.by !== 'matching') continue;
       for (const stage of job.stages) if (stage.probesOut > 0) prober.recall(job, stage);
@@ -73,6 +76,7 @@ export class Routing {
 
   /** Asks central again for what it has not answered for long. @returns whether there is anything to be answered */
   askAgain(job: Job, retryMs: Millis, now: Millis): boolean {
+    if (this.#around.isHeld(job)) return false;
     const { enlistment, placer, needer } = this.#around;
     const isPlacing = job.countOf(TaskState.placing) > 0;
     if (isPlacing && now - job.placeSentAt >= 2 * retryMs) placer.placeAgain(job, enlistment.central, now);

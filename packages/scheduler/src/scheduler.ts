@@ -14,16 +14,11 @@ import {
 import { whyImpossible } from './admission.js';
 import { Binder } from './binding.js';
 import { classify } from './classify.js';
-import type {
-  Inheritance,
-  SchedulerConfig,
-  SchedulerCounters,
-  SchedulerEnvironment,
-  SchedulerTimer,
-} from './contract.js';
+import type { SchedulerConfig, SchedulerCounters, SchedulerEnvironment, SchedulerTimer } from './contract.js';
 import { ClientDesk } from './desk.js';
 import { Enlistment } from './enlistment.js';
 import { IdleHints } from './idle-hints.js';
+import { inherit } from './inheriting.js';
 import { Job, LOST, type Stage, TaskState } from './job.js';
 import { JobStore } from './job-store.js';
 import { Ledger, type Refusal, UNRECORDED_JOBS_MAX } from './ledger.js';
@@ -32,7 +27,7 @@ import { Needer } from './needing.js';
 import { Offers } from './offers.js';
 import { Placer } from './placing.js';
 import { Prober } from './probing.js';
-import { rebuildJobs } from './rebuild.js';
+import { Resumption } from './resumption.js';
 import { Routing } from './routing.js';
 import { Usage } from './usage.js';
 
@@ -59,6 +54,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   readonly #prober: Prober;
   readonly #placer: Placer;
   readonly #routing: Routing;
+  readonly #resumption: Resumption;
   readonly #hints = new IdleHints();
   readonly #jobs: JobStore;
   readonly #ledger: Ledger;
@@ -68,8 +64,6 @@ export class Scheduler implements Machine<SchedulerTimer> {
   readonly #binder: Binder;
   #sweepArmed = false;
   #draining = false;
-  /** Jobs of an earlier incarnation are here, and nothing was done for them yet. */
-  #hasInherited = false;
 
   constructor(config: SchedulerConfig, env: SchedulerEnvironment) {
     this.#env = env;
@@ -86,7 +80,17 @@ export class Scheduler implements Machine<SchedulerTimer> {
     };
     const lastJob = inheritance === undefined ? 0 : inheritance.lastJob + UNRECORDED_JOBS_MAX;
     this.#jobs = new JobStore(config.tag, lastJob, retention, config.logBytesMax);
-    if (inheritance !== undefined) this.#inherit(inheritance, config.wallOffsetMs);
+    if (inheritance !== undefined) inherit(inheritance, this.#jobs, this.#members, config.wallOffsetMs);
+    this.#resumption = new Resumption({
+      env,
+      jobs: this.#jobs,
+      formers: inheritance?.formers ?? [],
+      lastJob,
+      resumed: (now) => {
+        for (const job of this.#jobs.active())
+          for (const stage of job.stages) this.#routing.find(job, stage, now);
+      },
+    });
     const around = {
       env,
       jobs: this.#jobs,
@@ -99,6 +103,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       hints: this.#hints,
       counters: this.counters,
       policy: () => this.policy,
+      isHeld: (job: Job) => this.#resumption.holds(job),
       asked: (now: Millis) => this.#armSweep(now),
     };
     this.#routing = new Routing(around);
@@ -150,6 +155,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
         return this.#welcomed(from, message, now);
       case 'heartbeatAck':
         return this.#enlistment.acknowledged(from, message.version, now);
+      case 'holding':
+        return this.#resumption.holding(from, message, now);
       case 'strangerTold':
         return this.#enlistment.strangerTold(from, now);
       default:
@@ -463,6 +470,11 @@ export class Scheduler implements Machine<SchedulerTimer> {
     const gone = this.#members.apply(message);
     if (gone === undefined) return this.#env.send(from, { type: 'resync' });
     this.#workersLost(gone, now);
+    this.#resumption.members(
+      message.changed.map(({ address }) => address),
+      gone,
+      now,
+    );
     // Those that came may be what a batch has waited for.
     if (message.changed.length > 0) this.#routing.findForThoseThatProbe(now);
   }
@@ -493,12 +505,6 @@ export class Scheduler implements Machine<SchedulerTimer> {
     if (!this.#enlistment.welcomed(from, message, now)) return;
     this.#usage.startAnew(from, this.policy, now);
     this.#hints.startAnew(maySeek(this.policy.preset) && this.policy.hints);
-    if (this.#hasInherited) {
-      this.#hasInherited = false;
-      for (const job of this.#jobs.active())
-        for (const stage of job.stages) this.#routing.find(job, stage, now);
-      return;
-    }
     this.#routing.tellAnotherCentral(from, now);
   }
 
@@ -506,21 +512,6 @@ export class Scheduler implements Machine<SchedulerTimer> {
     let waiting = 0;
     for (const job of this.#jobs.active()) waiting += job.counts.waiting;
     return waiting;
-  }
-
-  // ---- after a restart
-
-  #inherit({ records }: Inheritance, wallOffsetMs: Millis): void {
-    const around = {
-      wallOffsetMs,
-      idOf: (job: number) => this.#jobs.idOf(job),
-      formerly: (worker: string) => this.#members.formerly(worker),
-    };
-    const rebuilt = [...rebuildJobs(records, around)];
-    // Those that ended are kept in the order of their ends.
-    rebuilt.sort((a, b) => (a.job.endedAt ?? 0) - (b.job.endedAt ?? 0));
-    for (const { job, key } of rebuilt) this.#jobs.restore(job, key);
-    this.#hasInherited = this.#jobs.activeCount > 0;
   }
 
   // ---- safety nets
@@ -533,8 +524,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   #sweep(now: Millis): void {
     this.#sweepArmed = false;
-    const { retryMs } = this.#enlistment.timings;
-    let open = false;
+    const { retryMs, leaseMs } = this.#enlistment.timings;
+    let open = this.#resumption.askAgain(leaseMs, now);
     for (const job of this.#jobs.active()) {
       if (this.#routing.askAgain(job, retryMs, now)) open = true;
       if (!job.cancelling) continue;

@@ -1,5 +1,6 @@
-import type { HeldTask, Millis } from '@goshawk/core';
+import type { Address, HeldTask, MessageOf, Millis } from '@goshawk/core';
 import type { WorkerQueue } from './queue.js';
+import type { Reports } from './reports.js';
 import type { Slots } from './slots.js';
 
 /** What a worker holds of the tasks that central has placed, for a central that may know nothing of them. */
@@ -18,4 +19,43 @@ export function heldTasks(slots: Slots, queue: WorkerQueue, now: Millis): HeldTa
       held.push({ owner, job, ...placed, long, estimateMs, running: false, elapsedMs: 0 });
   }
   return held;
+}
+
+/** What a worker holds of one owner's tasks: what runs, and what has ended without the owner's confirmation. */
+export function tasksHeldOf(
+  owner: Address,
+  slots: Slots,
+  reports: Reports,
+  now: Millis,
+): MessageOf<'holding'>['tasks'] {
+  const held: MessageOf<'holding'>['tasks'][number][] = [];
+  for (const [, r] of slots.running()) {
+    if (r.owner !== owner || r.orphaned) continue;
+    held.push({ job: r.job, task: r.task, attempt: r.attempt, elapsedMs: now - r.startedAt });
+  }
+  reports.forEachTo(owner, ({ job, task, attempt, runMs }) =>
+    held.push({ job, task, attempt, elapsedMs: runMs }),
+  );
+  return held;
+}
+
+/**
+ * What earlier incarnations of an owner have here is the owner's now.
+ *
+ * @returns whether central has placed any of it
+ */
+export function readdress(
+  owner: Address,
+  formers: readonly Address[],
+  slots: Slots,
+  reports: Reports,
+): boolean {
+  let wasPlaced = false;
+  for (const former of formers) reports.readdress(former, owner);
+  for (const [, running] of slots.running()) {
+    if (running.owner === owner || !formers.includes(running.owner)) continue;
+    running.owner = owner;
+    wasPlaced ||= running.placedByCentral;
+  }
+  return wasPlaced;
 }

@@ -11,6 +11,7 @@ function news(version: number, since: number, joined: number[], left: number[] =
     left: left as Address[],
     ownersLost: [],
     owners: [],
+    ownersAway: [],
   };
 }
 

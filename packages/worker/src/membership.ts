@@ -75,8 +75,8 @@ export class Membership {
         const gone = new Set([...message.left, ...message.joined]);
         this.#general = [...this.#general.filter((peer) => !gone.has(peer)), ...message.joined];
       }
-      if (message.owners.length > 0 || message.ownersLost.length > 0) {
-        const gone = new Set([...message.ownersLost, ...message.owners]);
+      if (message.owners.length + message.ownersLost.length + message.ownersAway.length > 0) {
+        const gone = new Set([...message.ownersLost, ...message.ownersAway, ...message.owners]);
         this.#schedulers = [...this.#schedulers.filter((owner) => !gone.has(owner)), ...message.owners];
       }
     }

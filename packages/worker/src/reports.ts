@@ -2,7 +2,7 @@ import type { Address, MessageOf, Millis, Outcome } from '@goshawk/core';
 import type { Running } from './slots.js';
 
 interface Unconfirmed {
-  readonly owner: Address;
+  owner: Address;
   readonly message: MessageOf<'ended'>;
   sentAt: Millis;
 }
@@ -49,6 +49,16 @@ export class Reports {
         return true;
     }
     return false;
+  }
+
+  /** The reports to `from` are for `to` now. */
+  readdress(from: Address, to: Address): void {
+    for (const report of this.#unconfirmed.values()) if (report.owner === from) report.owner = to;
+  }
+
+  /** Calls back for each report to this owner. */
+  forEachTo(owner: Address, visit: (message: MessageOf<'ended'>) => void): void {
+    for (const { owner: of, message } of this.#unconfirmed.values()) if (of === owner) visit(message);
   }
 
   dropOwner(owner: Address): void {

@@ -53,6 +53,7 @@ class Bench {
       left: [],
       ownersLost: [],
       owners,
+      ownersAway: [],
     });
     this.seeking = new Seeking(env, {
       queue: this.queue,

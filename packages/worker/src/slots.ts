@@ -21,7 +21,8 @@ export interface Asking {
 
 export interface Running {
   readonly kind: 'running';
-  readonly owner: Address;
+  /** Another incarnation of it may take over. */
+  owner: Address;
   readonly job: number;
   readonly task: number;
   readonly attempt: number;

@@ -196,6 +196,7 @@ test('a central that has news at every heartbeat is not silent', () => {
       left: [],
       ownersLost: [],
       owners: [],
+      ownersAway: [],
     });
   }
   expect(bench.take('register')).toEqual([]);

@@ -12,7 +12,7 @@ import {
 } from '@goshawk/core';
 import type { KillReason, WorkerConfig, WorkerCounters, WorkerEnvironment, WorkerTimer } from './contract.js';
 import { GivingBack } from './giving-back.js';
-import { heldTasks } from './held-tasks.js';
+import { heldTasks, readdress, tasksHeldOf } from './held-tasks.js';
 import { Membership } from './membership.js';
 import { Printing } from './printing.js';
 import { type Entry, entryOfProbe, WorkerQueue } from './queue.js';
@@ -109,6 +109,8 @@ export class Worker implements Machine<WorkerTimer> {
         return this.#serve(now);
       case 'assign':
         return this.#assigned(message, now);
+      case 'resume':
+        return this.#resumed(from, message, now);
       case 'welcome':
         return this.#welcomed(from, message, now);
       case 'heartbeatAck':
@@ -515,6 +517,9 @@ export class Worker implements Machine<WorkerTimer> {
     if (!this.#membership.apply(message)) return this.#env.send(from, { type: 'resync' });
     this.#stealing.setVictims(this.#membership.general, now);
     for (const owner of message.ownersLost) this.#ownerLost(owner, now);
+    // What runs of theirs goes on, and its results are held.
+    for (const owner of message.ownersAway) this.#dropWaiting(owner, now);
+    if (message.ownersAway.length > 0) this.#serve(now);
     this.#finder?.lookAround(now);
   }
 
@@ -523,21 +528,37 @@ export class Worker implements Machine<WorkerTimer> {
    * case that it was only silent: then it looks for other workers.
    */
   #ownerLost(owner: Address, now: Millis): void {
-    this.#giveBack.all(this.#queue.removeOwner(owner));
+    this.#dropWaiting(owner, now);
     this.#reports.dropOwner(owner);
-    this.#finder?.ownerLost(owner, now);
     for (const [slot, running] of this.#slots.running()) {
       if (running.owner !== owner) continue;
       running.orphaned = true;
       this.#env.kill(slot, 'shutdown');
     }
+    this.#serve(now);
+    this.#sayIfDrained();
+  }
+
+  /** Nobody is there to say what a probe stands for. */
+  #dropWaiting(owner: Address, now: Millis): void {
+    this.#giveBack.all(this.#queue.removeOwner(owner));
+    this.#finder?.ownerLost(owner, now);
     for (const [slot, { entry }] of [...this.#slots.asking()]) {
       if (entry.owner !== owner) continue;
       this.#giveBack.entry(entry);
       this.#slots.release(slot);
     }
+  }
+
+  /** An owner that was started again wants what its earlier incarnations have here. */
+  #resumed(owner: Address, { formers }: MessageOf<'resume'>, now: Millis): void {
+    for (const former of formers) if (former !== owner) this.#dropWaiting(former, now);
     this.#serve(now);
-    this.#sayIfDrained();
+    const wasPlaced = readdress(owner, formers, this.#slots, this.#reports);
+    // Central keeps account of what it has placed by its owner.
+    if (wasPlaced) this.#register(now);
+    this.#env.send(owner, { type: 'holding', tasks: tasksHeldOf(owner, this.#slots, this.#reports, now) });
+    this.#reports.forEachTo(owner, (report) => this.#env.send(owner, report));
   }
 
   // ---- safety nets

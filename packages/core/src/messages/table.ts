@@ -144,6 +144,8 @@ export const MESSAGES = {
     tag: text(32),
     /** Where clients reach it. */
     endpoint: text(512),
+    /** Its jobs survive it: should it go, it may come back under the same tag, and what it owns goes on meanwhile. */
+    durable: flag,
   }),
   welcome: message(
     'central',
@@ -187,6 +189,8 @@ export const MESSAGES = {
     ownersLost: list(address, LIMITS.membersMax),
     /** Schedulers that are new, where workers ask schedulers for tasks. */
     owners: list(address, LIMITS.membersMax),
+    /** Schedulers that are away and keep their jobs: what runs of theirs goes on, and is held for them. */
+    ownersAway: list(address, LIMITS.membersMax),
   }),
   members: message(
     'central',
@@ -537,6 +541,16 @@ export const MESSAGES = {
       bits: bytes(Math.ceil(LIMITS.membersMax / 8)),
     },
   ),
+
+  // ---- an owner that was started again finds what its workers hold
+  resume: message('scheduler', 'worker', 'Sent again until the worker has said what it holds.', {
+    /** Who the sender was before: what is theirs is the sender's now. */
+    formers: list(address, LIMITS.formersMax),
+  }),
+  holding: message('worker', 'scheduler', 'Lost: `resume` comes again. Doubled: harmless.', {
+    /** What runs here of the owner’s tasks, and what has ended and is not confirmed: those reports follow. */
+    tasks: list(record({ job, task, attempt, elapsedMs: ms }), LIMITS.heldTasksMax),
+  }),
 } as const;
 
 export type MessageType = keyof typeof MESSAGES;

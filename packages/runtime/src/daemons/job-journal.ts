@@ -1,3 +1,4 @@
+import type { Address } from '@goshawk/core';
 import type { Journal, JournalMetrics } from '@goshawk/journal';
 import type { Inheritance, Scheduler, SchedulerEnvironment } from '@goshawk/scheduler';
 import { customAlphabet } from 'nanoid';
@@ -39,16 +40,11 @@ export class JobJournal {
     return this.#journal.tag;
   }
 
-  /** Names of those who had these jobs before. */
-  get formers(): readonly string[] {
-    return this.#journal.formers;
-  }
-
   /** What an earlier owner has left; a journal that nobody has had holds nothing. */
-  get inheritance(): Inheritance | undefined {
+  inheritance(addressNamed: (name: string) => Address): Inheritance | undefined {
     const { formers, lastJob } = this.#journal;
     const records = [...this.#journal.records()];
-    return formers.length === 0 ? undefined : { records, lastJob };
+    return formers.length === 0 ? undefined : { records, lastJob, formers: formers.map(addressNamed) };
   }
 
   get effects(): Required<Pick<SchedulerEnvironment, 'record'>> {

@@ -66,7 +66,7 @@ function serve(process: DaemonProcess, journal: JobJournal | undefined, options:
           endedJobsMax: options.endedJobsMax ?? ENDED_JOBS_MAX,
           endedJobsKeepMs: options.endedJobsKeepMs,
           logBytesMax: options.logBytesMax ?? LOG_BYTES_MAX,
-          inheritance: journal?.inheritance,
+          inheritance: journal?.inheritance(process.addressNamed),
         },
         {
           ...environment,
