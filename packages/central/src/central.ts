@@ -536,6 +536,7 @@ export class Central implements Machine<CentralTimer> {
         code: 'unknown-worker',
         message: `there is no worker ${message.worker}`,
         hint: '`goshawk workers` lists those there are',
+        retryMs: undefined,
       });
     }
     worker.drainWanted = message.on;

@@ -67,7 +67,7 @@ const INPUT_CODES: ReadonlySet<string> = new Set([
 ]);
 
 /** Refusals of somebody who cannot serve now; another one may, or the same one later. */
-const UNAVAILABLE_CODES: ReadonlySet<string> = new Set(['not-ready', 'draining']);
+const UNAVAILABLE_CODES: ReadonlySet<string> = new Set(['not-ready', 'draining', 'overloaded']);
 
 export function refusal({ code, message, hint }: MessageOf<'refused'>): GoshawkError {
   if (INPUT_CODES.has(code)) return new InputError(code, message, hint);

@@ -114,6 +114,27 @@ describe('a request', () => {
     });
   });
 
+  test('that is too much now is asked again when it was told to, and not before', async () => {
+    peer.script = (_message, { answer, refuse }, times) => {
+      if (times < 3) refuse('overloaded', 'full', 'try again in 1 s', 30);
+      else answer('taken');
+    };
+    const startedAt = performance.now();
+    expect((await requests.ask(order())).value).toBe('taken');
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(60);
+    expect(peer.heard).toHaveLength(3);
+  });
+
+  test('that is too much for longer than there is time says so at once', async () => {
+    peer.script = (_message, { refuse }) => refuse('overloaded', 'full', 'try again in 60 s', 60_000);
+    await expect(calm.ask(order())).rejects.toMatchObject({
+      name: 'UnreachableError',
+      code: 'overloaded',
+      message: 'full',
+      hint: 'try again in 60 s',
+    });
+  });
+
   test.each([
     ['unknown-job', InputError],
     ['impossible-demand', InputError],

@@ -80,7 +80,7 @@ class Request implements Listener {
   /** Who was asked last. */
   #whom = 'the cluster';
   #party: string | undefined;
-  /** The last answer was that it cannot be answered yet. */
+  /** The last answer was that it cannot be answered yet, or not now. */
   #notReady: MessageOf<'refused'> | undefined;
 
   constructor(order: Order, connection: Connection, alarms: Alarms, timings: ClientTimings, settle: Settle) {
@@ -106,6 +106,7 @@ class Request implements Listener {
         return;
       case 'refused':
         if (reply.code === 'not-ready') this.#notReady = reply;
+        else if (reply.retryMs !== undefined) this.#comeBack(reply, reply.retryMs);
         else this.#fail(refusal(reply));
         return;
       case 'event':
@@ -115,6 +116,14 @@ class Request implements Listener {
 
   closed(): void {
     this.#fail(connectionClosed());
+  }
+
+  /** Asks again when it was told to, if there is time for that; asking sooner would only add to the load. */
+  #comeBack(reply: MessageOf<'refused'>, retryMs: Millis): void {
+    const at = performance.now() + retryMs;
+    if (at >= this.#deadline) return this.#fail(refusal(reply));
+    this.#notReady = reply;
+    this.#alarm.set(at);
   }
 
   #ring(now: Millis): void {

@@ -4,7 +4,7 @@ import { nanoid } from 'nanoid';
 
 export interface Replies {
   answer(value: unknown): void;
-  refuse(code: string, message?: string, hint?: string): void;
+  refuse(code: string, message?: string, hint?: string, retryMs?: number): void;
   event(value: unknown): void;
 }
 
@@ -69,7 +69,8 @@ export class ScriptedPeer implements AsyncDisposable {
     const { request } = message as MessageOf<'answer'>;
     const replies: Replies = {
       answer: (value) => reply({ type: 'answer', request, value }),
-      refuse: (code, text = '', hint = '') => reply({ type: 'refused', request, code, message: text, hint }),
+      refuse: (code, text = '', hint = '', retryMs) =>
+        reply({ type: 'refused', request, code, message: text, hint, retryMs }),
       event: (value) => reply({ type: 'event', request, value }),
     };
     this.script(message, replies, this.of(message.type).length);

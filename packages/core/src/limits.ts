@@ -13,6 +13,15 @@ export const LIMITS = {
   argumentsMax: 4_096,
   environmentMax: 1_024,
   retriesMax: 1_000,
+  /** Jobs of one scheduler that have not ended; more are refused as `overloaded`, to be tried again. */
+  activeJobsMax: 100_000,
+  /** Those of one user, as jobs say. */
+  activeJobsPerUserMax: 50_000,
+  /** What they take of its memory, as it estimates it; and those that have ended and are kept. In bytes. */
+  activeBytesMax: 1024 * 1024 * 1024,
+  endedBytesMax: 256 * 1024 * 1024,
+  /** Clients that are told how jobs of one scheduler come along. */
+  watchesMax: 100_000,
   /** Distinct resource names in a demand or a capacity. */
   resourcesMax: 32,
   slotsMax: 4_096,

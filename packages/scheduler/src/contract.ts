@@ -1,5 +1,6 @@
 import type { Address, Environment, JobRecord, Millis } from '@goshawk/core';
 import type { Job } from './job.js';
+import type { LoadLimits } from './overload.js';
 
 export type SchedulerTimer =
   /** Enlist, or renew the lease. */
@@ -43,6 +44,8 @@ export interface SchedulerConfig {
   readonly inheritance?: Inheritance | undefined;
   /** Bytes of task output kept, over all jobs. */
   readonly logBytesMax: number;
+  /** What is refused as too much; core's limits by default. */
+  readonly load?: Partial<LoadLimits> | undefined;
 }
 
 /** What is known of an owner's jobs when it starts again. */
@@ -58,6 +61,8 @@ export interface Inheritance {
 /** Counted since the start. */
 export interface SchedulerCounters {
   jobsAccepted: number;
+  /** Submissions that were told to come back later. */
+  jobsRefused: number;
   jobsEnded: number;
   tasksBound: number;
   tasksCompleted: number;

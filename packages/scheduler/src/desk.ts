@@ -4,6 +4,7 @@ import {
   isFinal,
   type JobEvent,
   type JobSpec,
+  LIMITS,
   type Message,
   type MessageOf,
   type Millis,
@@ -14,8 +15,10 @@ import type { SchedulerConfig, SchedulerCounters, SchedulerEnvironment } from '.
 import { type Job, TaskState } from './job.js';
 import type { JobStore } from './job-store.js';
 import { detail, resultPage, summarise } from './job-views.js';
+import { JobWatches, type Watch } from './job-watches.js';
 import type { Ledger, Refusal } from './ledger.js';
 import type { Members } from './members.js';
+import { DEFAULT_LOAD_LIMITS, Overload, type Overloaded } from './overload.js';
 import { isSameJob } from './same-job.js';
 
 /** What the desk asks of the scheduler behind it. */
@@ -30,17 +33,6 @@ interface Office {
   whyImpossible(spec: JobSpec): string | undefined;
 }
 
-interface Watch {
-  readonly client: Address;
-  readonly request: number;
-  readonly detail: boolean;
-  readonly job: Job;
-  heardAt: Millis;
-}
-
-/** A watcher that has not said anything for so long is gone. ms */
-const WATCH_SILENCE_MS = 60_000;
-
 /**
  * Where clients are served: requests in, answers out, and news of the jobs they watch. Everything may be
  * asked twice; the answer is the same.
@@ -52,7 +44,8 @@ export class ClientDesk {
   readonly #ledger: Ledger;
   readonly #env: SchedulerEnvironment;
   readonly #config: SchedulerConfig;
-  readonly #watches = new Map<number, Watch[]>();
+  readonly #overload: Overload;
+  readonly #watches = new JobWatches();
   readonly #changed = new Set<Job>();
   #progressArmed = false;
 
@@ -70,6 +63,7 @@ export class ClientDesk {
     this.#ledger = ledger;
     this.#env = env;
     this.#config = config;
+    this.#overload = new Overload(jobs, { ...DEFAULT_LOAD_LIMITS, ...config.load }, env.random);
   }
 
   receive(from: Address, message: Message, now: Millis): void {
@@ -79,7 +73,7 @@ export class ClientDesk {
       case 'watchJob':
         return this.#withJob(from, message, (job) => this.#watch(from, message, job, now));
       case 'unwatch':
-        return this.#unwatch(from, message.request);
+        return this.#watches.forget(from, message.request);
       case 'describeJob':
         return this.#withJob(from, message, (job) =>
           this.#answer(from, message.request, this.#detail(job, now, message.spec)),
@@ -121,7 +115,7 @@ export class ClientDesk {
 
   /** Something about the job is new; those who watch it hear of it before long. */
   changed(job: Job, now: Millis): void {
-    if (this.#watches.size === 0 || !this.#watches.has(job.number)) return;
+    if (!this.#watches.isWatched(job)) return;
     this.#changed.add(job);
     const { progressMs } = this.#office;
     if (this.#progressArmed || progressMs === 0) return;
@@ -134,21 +128,15 @@ export class ClientDesk {
     for (const job of this.#changed) {
       if (job.hasEnded) continue;
       const value: JobEvent = { kind: 'progress', job: summarise(job, this.#config.wallOffsetMs) };
-      const watches = this.#watches.get(job.number) ?? [];
-      const alive = watches.filter((watch) => now - watch.heardAt < WATCH_SILENCE_MS);
-      if (alive.length === 0) this.#watches.delete(job.number);
-      else if (alive.length < watches.length) this.#watches.set(job.number, alive);
-      for (const watch of alive) this.#tell(watch, value);
+      for (const watch of this.#watches.alive(job, now)) this.#tell(watch, value);
     }
     this.#changed.clear();
   }
 
   ended(job: Job, now: Millis): void {
-    const watches = this.#watches.get(job.number);
-    if (watches === undefined) return;
-    this.#watches.delete(job.number);
+    this.#overload.jobEnded(now);
     this.#changed.delete(job);
-    for (const watch of watches) this.#tell(watch, this.#endOf(job, watch.detail, now));
+    for (const watch of this.#watches.take(job)) this.#tell(watch, this.#endOf(job, watch.detail, now));
   }
 
   // ---- requests
@@ -173,6 +161,8 @@ export class ClientDesk {
       return this.#refuse(from, message.request, error.code, error.message, error.hint);
     }
     if (known !== undefined) return this.#known(from, message, known, spec);
+    const overloaded = this.#overload.refusalOf(spec.user);
+    if (overloaded !== undefined) return this.#turnAway(from, message.request, overloaded);
     const impossible = this.#office.whyImpossible(spec);
     if (impossible !== undefined) {
       return this.#refuse(
@@ -210,25 +200,11 @@ export class ClientDesk {
         value: this.#endOf(job, message.detail, now),
       });
     }
-    const watches = this.#watches.get(job.number) ?? [];
-    const known = watches.find((watch) => watch.client === from && watch.request === message.request);
-    if (known !== undefined) {
-      known.heardAt = now;
-    } else {
-      watches.push({ client: from, request: message.request, detail: message.detail, job, heardAt: now });
-      this.#watches.set(job.number, watches);
+    if (!this.#watches.renew(job, from, message.request, message.detail, now)) {
+      return this.#turnAway(from, message.request, TOO_MANY_WATCH);
     }
     const value: JobEvent = { kind: 'progress', job: summarise(job, this.#config.wallOffsetMs) };
     this.#ledger.send(from, { type: 'event', request: message.request, value });
-  }
-
-  #unwatch(from: Address, request: number): void {
-    for (const [job, watches] of this.#watches) {
-      const left = watches.filter((watch) => watch.client !== from || watch.request !== request);
-      if (left.length === watches.length) continue;
-      if (left.length === 0) this.#watches.delete(job);
-      else this.#watches.set(job, left);
-    }
   }
 
   /** Active jobs, oldest first, then ended ones, newest first. Filters come before limits. */
@@ -317,13 +293,27 @@ export class ClientDesk {
 
   /** @returns whether it has refused */
   #refusesNew(to: Address, request: number): boolean {
-    const refusal = this.#office.isDraining ? DRAINING : this.#office.refusal;
-    if (refusal !== undefined) this.#refuse(to, request, refusal.code, refusal.message, refusal.hint);
+    const refusal = this.#office.isDraining ? DRAINING : (this.#office.refusal ?? this.#overload.refusal());
+    if (refusal !== undefined) this.#turnAway(to, request, refusal);
     return refusal !== undefined;
   }
 
-  #refuse(to: Address, request: number, code: string, message: string, hint: string): void {
-    this.#ledger.send(to, { type: 'refused', request, code, message: clip(message), hint: clip(hint) });
+  #turnAway(to: Address, request: number, refusal: Refusal | Overloaded): void {
+    const { code, message, hint } = refusal;
+    if ('retryMs' in refusal) this.#office.counters.jobsRefused++;
+    this.#refuse(to, request, code, message, hint, 'retryMs' in refusal ? refusal.retryMs : undefined);
+  }
+
+  #refuse(
+    to: Address,
+    request: number,
+    code: string,
+    message: string,
+    hint: string,
+    retryMs?: Millis | undefined,
+  ): void {
+    const lines = { message: clip(message), hint: clip(hint) };
+    this.#ledger.send(to, { type: 'refused', request, code, ...lines, retryMs });
   }
 }
 
@@ -338,6 +328,12 @@ const DRAINING: Refusal = {
   code: 'draining',
   message: 'this scheduler is shutting down',
   hint: 'submit to another one',
+};
+
+const TOO_MANY_WATCH: Refusal = {
+  code: 'overloaded',
+  message: `${LIMITS.watchesMax} clients are told of jobs of this scheduler, which is all it tells`,
+  hint: 'wait for jobs one after the other, or ask for them now and then',
 };
 
 /** The same job with only its tasks that did not complete; undefined when all did. */

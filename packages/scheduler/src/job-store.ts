@@ -1,4 +1,5 @@
 import type { Millis } from '@goshawk/core';
+import { bytesOf, Holdings } from './holdings.js';
 import type { Job } from './job.js';
 import { TaskLogs } from './task-logs.js';
 
@@ -6,6 +7,8 @@ import { TaskLogs } from './task-logs.js';
 export interface Retention {
   readonly jobsMax: number;
   readonly keepMs: Millis;
+  /** What they may take, as far as that can be estimated. */
+  readonly bytesMax: number;
   /** Nothing is kept of the job any more. */
   forgot(job: number, now: Millis): void;
 }
@@ -20,6 +23,8 @@ export class JobStore {
   readonly #ended = new Map<number, Job>();
   readonly #byKey = new Map<string, number>();
   readonly #keys = new Map<number, string>();
+  readonly #holdings = new Holdings();
+  readonly #activeByUser = new Map<string | undefined, number>();
   #next: number;
 
   /** @param lastJob the highest number that must not be given again */
@@ -34,6 +39,16 @@ export class JobStore {
     return this.#active.size;
   }
 
+  /** What the jobs take that have not ended, estimated. */
+  get activeBytes(): number {
+    return this.#holdings.active;
+  }
+
+  /** How many jobs of a user have not ended. */
+  activeOf(user: string | undefined): number {
+    return this.#activeByUser.get(user) ?? 0;
+  }
+
   nextName(): { number: number; id: string } {
     const number = this.#next++;
     return { number, id: this.idOf(number) };
@@ -45,6 +60,8 @@ export class JobStore {
 
   add(job: Job, key: string | undefined): void {
     this.#active.set(job.number, job);
+    this.#holdings.add(job.number, bytesOf(job.spec));
+    this.#countActive(job, 1);
     if (key === undefined) return;
     this.#byKey.set(key, job.number);
     this.#keys.set(job.number, key);
@@ -54,8 +71,7 @@ export class JobStore {
   restore(job: Job, key: string | undefined): void {
     this.add(job, key);
     if (!job.hasEnded) return;
-    this.#active.delete(job.number);
-    this.#ended.set(job.number, job);
+    this.#moveToEnded(job);
   }
 
   active(): Iterable<Job> {
@@ -86,17 +102,31 @@ export class JobStore {
 
   /** Moves the job to those that have ended; of them, those go that are not to be kept any more. */
   ended(job: Job, now: Millis): void {
+    this.#moveToEnded(job);
+    this.forgetOld(now);
+  }
+
+  #moveToEnded(job: Job): void {
     this.#active.delete(job.number);
     this.#ended.set(job.number, job);
-    this.forgetOld(now);
+    this.#holdings.jobEnded(job.number);
+    this.#countActive(job, -1);
+  }
+
+  #countActive({ spec: { user } }: Job, change: 1 | -1): void {
+    const count = this.activeOf(user) + change;
+    if (count === 0) this.#activeByUser.delete(user);
+    else this.#activeByUser.set(user, count);
   }
 
   /** Forgets the ended jobs that are too many, or too old. */
   forgetOld(now: Millis): void {
-    const { jobsMax, keepMs } = this.#retention;
+    const { jobsMax, keepMs, bytesMax } = this.#retention;
     for (const [number, { endedAt }] of this.#ended) {
-      if (this.#ended.size <= jobsMax && now - endedAt! <= keepMs) return;
+      const isTooMany = this.#ended.size > jobsMax || this.#holdings.ended > bytesMax;
+      if (!isTooMany && now - endedAt! <= keepMs) return;
       this.#ended.delete(number);
+      this.#holdings.forget(number);
       this.logs.forget(number);
       const key = this.#keys.get(number);
       if (key !== undefined) this.#byKey.delete(key);

@@ -13,6 +13,7 @@ import {
 } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import type { Job } from './job.js';
+import type { LoadLimits } from './overload.js';
 import { Scheduler } from './scheduler.js';
 
 const CENTRAL = 1 as Address;
@@ -39,7 +40,7 @@ class Bench {
   #ask = 0;
   #version = 0;
 
-  constructor(policy: Partial<PolicySettings> = {}) {
+  constructor(policy: Partial<PolicySettings> = {}, load: Partial<LoadLimits> = {}) {
     const config = {
       name: 's',
       self: 3 as Address,
@@ -50,6 +51,7 @@ class Bench {
       wallOffsetMs: 0,
       endedJobsMax: 2,
       logBytesMax: 1_000,
+      load,
     };
     this.scheduler = new Scheduler(config, {
       random: () => 0.5,
@@ -217,6 +219,19 @@ describe('clients', () => {
     expect(bench.request(submit)).toMatchObject({ type: 'refused', code: 'draining' });
     const retry = { type: 'retryJob', request: 2, key: 'b', id: job.id } as const;
     expect(bench.request(retry)).toMatchObject({ type: 'refused', code: 'draining' });
+  });
+
+  test('a scheduler that has as much as it takes says when to come back, and knows what it has taken', () => {
+    const bench = new Bench({}, { activeJobsMax: 1, activeJobsPerUserMax: 1 });
+    bench.members(W1);
+    const spec = { user: 'ada', tasks: [{ sleep: 1 }] };
+    const submit = (key: string) => bench.request({ type: 'submit', request: 1, key, spec });
+    expect(submit('a')).toMatchObject({ type: 'answer' });
+    const refused = submit('b');
+    expect(refused).toMatchObject({ type: 'refused', code: 'overloaded', hint: 'try again in 1 s' });
+    expect((refused as { retryMs?: number }).retryMs).toBeGreaterThan(0);
+    expect(submit('a')).toMatchObject({ type: 'answer', value: { job: 's-1' } });
+    expect(bench.scheduler.counters).toMatchObject({ jobsAccepted: 1, jobsRefused: 1 });
   });
 
   test.each([0.5, -1, Number.NaN, '3', null, {}, [], undefined])('may give %o as a cursor', (cursor) => {

@@ -2,6 +2,7 @@ import {
   type Address,
   invariant,
   type JobSpec,
+  LIMITS,
   type Machine,
   type Message,
   type MessageOf,
@@ -39,6 +40,7 @@ import { Usage } from './usage.js';
 export class Scheduler implements Machine<SchedulerTimer> {
   readonly counters: SchedulerCounters = {
     jobsAccepted: 0,
+    jobsRefused: 0,
     jobsEnded: 0,
     tasksBound: 0,
     tasksCompleted: 0,
@@ -76,6 +78,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     const retention = {
       jobsMax: config.endedJobsMax,
       keepMs: config.endedJobsKeepMs ?? Number.POSITIVE_INFINITY,
+      bytesMax: LIMITS.endedBytesMax,
       forgot: (job: number, now: Millis) => this.#ledger.forgotten(job, now),
     };
     const lastJob = inheritance === undefined ? 0 : inheritance.lastJob + UNRECORDED_JOBS_MAX;

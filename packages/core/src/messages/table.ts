@@ -442,6 +442,8 @@ export const MESSAGES = {
     code: text(64),
     message: line,
     hint: line,
+    /** When it is worth trying again; only where that is likely to help. */
+    retryMs: optional(ms),
   }),
   event: message(
     ['central', 'scheduler'],

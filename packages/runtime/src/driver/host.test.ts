@@ -252,6 +252,7 @@ describe('what a machine sends and is no message', () => {
         code: 'x',
         message: 'm'.repeat(5_000),
         hint: '',
+        retryMs: undefined,
       });
       machine.environment.send(PEER, HEARTBEAT);
       machine.environment.send(PEER, ACK);

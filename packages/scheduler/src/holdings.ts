@@ -1,0 +1,74 @@
+import type { JobSpec, Payload, TaskList } from '@goshawk/core';
+
+/**
+ * What jobs take of an owner's memory, estimated from what was submitted: enough to bound it, not to account for
+ * it. In bytes.
+ */
+export class Holdings {
+  readonly #byJob = new Map<number, number>();
+  #active = 0;
+  #ended = 0;
+
+  /** Of jobs that have not ended. */
+  get active(): number {
+    return this.#active;
+  }
+
+  /** Of jobs that have ended and are kept. */
+  get ended(): number {
+    return this.#ended;
+  }
+
+  add(job: number, bytes: number): void {
+    this.#byJob.set(job, bytes);
+    this.#active += bytes;
+  }
+
+  jobEnded(job: number): void {
+    const bytes = this.#byJob.get(job) ?? 0;
+    this.#active -= bytes;
+    this.#ended += bytes;
+  }
+
+  /** Of a job that has ended. */
+  forget(job: number): void {
+    this.#ended -= this.#byJob.get(job) ?? 0;
+    this.#byJob.delete(job);
+  }
+}
+
+/** A job's record, and each task's state, attempts, times and worker. */
+const JOB_BYTES = 2_048;
+const TASK_BYTES = 64;
+/** A value in an object or a list, beside the text that it may be. */
+const VALUE_BYTES = 16;
+
+/** What a job will take while it is held. */
+export function bytesOf(spec: JobSpec): number {
+  return spec.stages.reduce((sum, { tasks }) => sum + taskListBytes(tasks), JOB_BYTES);
+}
+
+function taskListBytes(tasks: TaskList): number {
+  if ('count' in tasks) return tasks.count * TASK_BYTES + payloadBytes(tasks.run);
+  if ('sleepsMs' in tasks) return tasks.sleepsMs.length * TASK_BYTES;
+  return tasks.each.reduce((sum, payload) => sum + TASK_BYTES + payloadBytes(payload), 0);
+}
+
+function payloadBytes(payload: Payload): number {
+  // A walk of its own, not by recursion: it is as deep as its submitter has made it.
+  let bytes = 0;
+  const left: unknown[] = [payload];
+  while (left.length > 0) {
+    const value = left.pop();
+    bytes += VALUE_BYTES;
+    if (typeof value === 'string') bytes += value.length;
+    else if (value instanceof Uint8Array) bytes += value.length;
+    else if (typeof value === 'object' && value !== null) {
+      for (const [key, inner] of Object.entries(value)) {
+        bytes += key.length;
+        left.push(inner);
+      }
+    }
+  }
+  return bytes;
+}

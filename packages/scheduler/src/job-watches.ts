@@ -1,0 +1,65 @@
+import { type Address, LIMITS, type Millis } from '@goshawk/core';
+import type { Job } from './job.js';
+
+/** A client that is told how a job comes along. */
+export interface Watch {
+  readonly client: Address;
+  readonly request: number;
+  /** With each task's times in the last event. */
+  readonly detail: boolean;
+  heardAt: Millis;
+}
+
+/** A watcher that has not said anything for so long is gone. ms */
+const SILENCE_MS = 60_000;
+
+/** Who watches which job. Those who fall silent are forgotten, and there are never more than so many. */
+export class JobWatches {
+  readonly #byJob = new Map<number, Watch[]>();
+  #count = 0;
+
+  /** @returns false when there is no room for one more */
+  renew(job: Job, client: Address, request: number, detail: boolean, now: Millis): boolean {
+    const watches = this.#byJob.get(job.number) ?? [];
+    const known = watches.find((watch) => watch.client === client && watch.request === request);
+    if (known !== undefined) {
+      known.heardAt = now;
+      return true;
+    }
+    if (this.#count >= LIMITS.watchesMax) return false;
+    this.#set(job.number, [...watches, { client, request, detail, heardAt: now }]);
+    return true;
+  }
+
+  isWatched(job: Job): boolean {
+    return this.#byJob.has(job.number);
+  }
+
+  /** Those who watch a job and have been heard from lately; the others are forgotten. */
+  alive(job: Job, now: Millis): readonly Watch[] {
+    const watches = this.#byJob.get(job.number) ?? [];
+    const alive = watches.filter(({ heardAt }) => now - heardAt < SILENCE_MS);
+    if (alive.length < watches.length) this.#set(job.number, alive);
+    return alive;
+  }
+
+  /** The job has ended: takes its watchers out. */
+  take(job: Job): readonly Watch[] {
+    const watches = this.#byJob.get(job.number) ?? [];
+    this.#set(job.number, []);
+    return watches;
+  }
+
+  forget(client: Address, request: number): void {
+    for (const [job, watches] of this.#byJob) {
+      const left = watches.filter((watch) => watch.client !== client || watch.request !== request);
+      if (left.length < watches.length) this.#set(job, left);
+    }
+  }
+
+  #set(job: number, watches: Watch[]): void {
+    this.#count += watches.length - (this.#byJob.get(job)?.length ?? 0);
+    if (watches.length === 0) this.#byJob.delete(job);
+    else this.#byJob.set(job, watches);
+  }
+}
