@@ -126,12 +126,12 @@ export class Binder {
 
   #afterProbe(job: Job, stage: Stage, now: Millis): void {
     if (stage.waiting === 0) this.#allBound(job, stage, now);
-    else if (stage.probesOut < stage.waiting) this.#around.find(job, stage, now);
+    else if (stage.probes.out < stage.waiting) this.#around.find(job, stage, now);
   }
 
   /** No task waits: neither probes nor matched workers are needed any more. */
   #allBound(job: Job, stage: Stage, now: Millis): void {
-    if (stage.probesOut > 0) this.#around.prober.batchIsBound(job, stage, this.#around.policy());
+    if (stage.probes.out > 0) this.#around.prober.batchIsBound(job, stage, this.#around.policy());
     if (stage.needTold > 0) this.#around.needer.satisfied(job, stage, this.#around.central(), now);
   }
 
@@ -197,14 +197,13 @@ export class Binder {
     const match = Math.max(0, -job.asks[task]!);
     const { index, spec } = job.stageOf(task);
     const payload = job.payloadOf(task);
-    const identity = { GOSHAWK_JOB: job.id, GOSHAWK_TASK: `${task}`, GOSHAWK_ATTEMPT: `${attempt}` };
     const long = job.class === 'long';
     const { timeoutMs } = job.spec;
-    const { number } = job;
+    const { number, id: jobId } = job;
     this.#around.env.send(
       worker,
       as === 'bind'
-        ? { type: 'bind', ask, job: number, task, attempt, payload, identity, long, timeoutMs }
+        ? { type: 'bind', ask, job: number, task, attempt, payload, jobId, long, timeoutMs }
         : {
             type: 'run',
             match,
@@ -213,7 +212,7 @@ export class Binder {
             task,
             attempt,
             payload,
-            identity,
+            jobId,
             long,
             demand: spec.demand,
             timeoutMs,

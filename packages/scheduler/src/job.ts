@@ -15,6 +15,7 @@ import {
   type StageSpec,
   type TaskCounts,
 } from '@goshawk/core';
+import { ProbeLedger } from './probe-ledger.js';
 
 /**
  * Where a task is. Every task is in exactly one of these states:
@@ -58,9 +59,8 @@ export interface Stage {
   /** The first task that was never taken from `waiting`; those before it that wait again are in `returned`. */
   nextFresh: number;
   returned: number[];
-  /** Probes that no worker has served, by the worker that they are believed to be at. */
-  readonly probes: Map<Address, number>;
-  probesOut: number;
+  /** Where the probes are that no worker has served. */
+  readonly probes: ProbeLedger;
   /** All probes were taken back; news of them that was on its way says nothing about probes that are out. */
   recalled: boolean;
   /** Tasks of which central was told that they need a worker and for which none has come, and when it was told. */
@@ -152,8 +152,7 @@ export class Job {
         waiting: 0,
         nextFresh: first,
         returned: [],
-        probes: new Map(),
-        probesOut: 0,
+        probes: new ProbeLedger(),
         recalled: false,
         needTold: 0,
         needToldAt: 0,
@@ -389,12 +388,6 @@ export class Job {
       invariant(
         unfinished === stage.unfinished,
         () => `${this.id}: ${unfinished} unfinished, counted ${stage.unfinished}`,
-      );
-      let out = 0;
-      for (const probes of stage.probes.values()) out += probes;
-      invariant(
-        out === stage.probesOut,
-        () => `${this.id}: ${out} probes are out, counted ${stage.probesOut}`,
       );
     }
     invariant(

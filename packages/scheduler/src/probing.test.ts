@@ -51,7 +51,7 @@ it('a huge batch has no more probes out than a peer’s queue takes, and goes on
     job.takeWaiting(stage);
     prober.used(stage, sent[served - 1]!, 1);
     prober.topUp(job, stage, DEFAULT_POLICY);
-    expect(stage.probesOut).toBe(200_000);
+    expect(stage.probes.out).toBe(200_000);
     expect(sent).toHaveLength(200_000 + served);
   }
 });

@@ -42,9 +42,9 @@ export class Prober {
    */
   topUp(job: Job, stage: Stage, policy: PolicySettings): void {
     const wanted = Math.min(stage.waiting, job.headroom);
-    const missing = wanted - stage.probesOut;
+    const missing = wanted - stage.probes.out;
     if (missing <= 0) return;
-    const room = PROBES_OUT_MAX - stage.probesOut;
+    const room = PROBES_OUT_MAX - stage.probes.out;
     const probes = Math.min(room, Math.max(missing, Math.ceil(policy.probeRatio * missing)));
     if (probes <= 0) return;
     const scope: Scope = effectiveScope(policy.preset, job.route.over);
@@ -63,7 +63,7 @@ export class Prober {
     stage.recalled = false;
     const send = (to: Address): void => {
       this.#counters.probesSent++;
-      add(stage, to, 1);
+      stage.probes.add(to, 1);
       this.#env.send(to, message);
     };
     const { probeDraw } = policy;
@@ -77,46 +77,34 @@ export class Prober {
   /** A probe was served, or given back: it is out no more. */
   used(stage: Stage, worker: Address, probes: number): void {
     if (stage.recalled) return;
-    add(stage, worker, -probes);
+    stage.probes.add(worker, -probes);
   }
 
   moved(stage: Stage, from: Address, to: Address, probes: number): void {
     if (stage.recalled) return;
-    add(stage, from, -probes);
+    stage.probes.add(from, -probes);
     // A thief that is gone has taken them along.
-    if (this.#members.get(to) !== undefined) add(stage, to, probes);
+    if (this.#members.get(to) !== undefined) stage.probes.add(to, probes);
   }
 
   workerLost(stage: Stage, worker: Address): void {
-    add(stage, worker, -(stage.probes.get(worker) ?? 0));
+    stage.probes.add(worker, -stage.probes.at(worker));
   }
 
   /** No task of the batch is left: its probes find out by themselves (`lazy`), or are told (`proactive`). */
   batchIsBound(job: Job, stage: Stage, policy: PolicySettings): void {
-    if (policy.cancel === 'lazy' || stage.probesOut === 0) return;
+    if (policy.cancel === 'lazy' || stage.probes.out === 0) return;
     this.recall(job, stage);
   }
 
   /** Takes all probes of the batch back. */
   recall(job: Job, stage: Stage): void {
-    for (const worker of stage.probes.keys()) {
+    for (const worker of stage.probes.workers()) {
       this.#env.send(worker, { type: 'cancelProbes', job: job.number, stage: stage.index });
     }
     stage.probes.clear();
-    stage.probesOut = 0;
     stage.recalled = true;
   }
 }
 
 const LANE: Lane = 'normal';
-
-/**
- * The news that a probe has moved and the question of the worker that it moved to come from two senders, in
- * any order, so a worker may be counted below 0 for a while; the sum is right all along.
- */
-function add(stage: Stage, worker: Address, probes: number): void {
-  const there = (stage.probes.get(worker) ?? 0) + probes;
-  if (there === 0) stage.probes.delete(worker);
-  else stage.probes.set(worker, there);
-  stage.probesOut += probes;
-}

@@ -69,7 +69,7 @@ export class Routing {
       if (this.#around.isHeld(job)) continue;
       if (job.route.by === 'central') placer.placeAgain(job, central, now);
       if (job.route.by !== 'matching') continue;
-      for (const stage of job.stages) if (stage.probesOut > 0) prober.recall(job, stage);
+      for (const stage of job.stages) if (stage.probes.out > 0) prober.recall(job, stage);
       needer.tellAgain(job, central, now, now);
     }
   }

@@ -233,7 +233,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     if (job.needsCentral && this.#enlistment.central !== NOBODY) {
       this.#env.send(this.#enlistment.central, { type: 'withdraw', job: job.number });
     }
-    for (const stage of job.stages) if (stage.probesOut > 0) this.#prober.recall(job, stage);
+    for (const stage of job.stages) if (stage.probes.out > 0) this.#prober.recall(job, stage);
     for (let task = 0; task < job.taskCount; task++) {
       const state = job.stateOf(task);
       if (state === TaskState.running || state === TaskState.placed) this.#sendCancel(job, task);
@@ -301,7 +301,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   }
 
   #finishStage(job: Job, stage: Stage, now: Millis): void {
-    if (stage.probesOut > 0) this.#prober.batchIsBound(job, stage, this.policy);
+    if (stage.probes.out > 0) this.#prober.batchIsBound(job, stage, this.policy);
     for (const next of job.stageEnded(stage)) this.#startStage(job, next, now);
   }
 
@@ -409,7 +409,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     job.endedAt = now;
     this.counters.jobsEnded++;
     for (const stage of job.stages)
-      if (stage.probesOut > 0) this.#prober.batchIsBound(job, stage, this.policy);
+      if (stage.probes.out > 0) this.#prober.batchIsBound(job, stage, this.policy);
     this.#ledger.ended(job, now);
     this.#jobs.ended(job, now);
     this.#env.jobEnded(job);
@@ -424,7 +424,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     const stage = job?.stages[index];
     if (job === undefined || stage === undefined || job.hasEnded) return;
     this.#prober.moved(stage, from, to, probes);
-    if (stage.probesOut < stage.waiting) this.#prober.topUp(job, stage, this.policy);
+    if (stage.probes.out < stage.waiting) this.#prober.topUp(job, stage, this.policy);
   }
 
   #declined(from: Address, message: MessageOf<'declined'>, now: Millis): void {

@@ -53,12 +53,6 @@ export interface VirtualClusterOptions {
 /** A machine that runs tasks. */
 export type TaskMachine = Machine & Pick<Worker, 'taskStarted' | 'taskEnded'>;
 
-interface Begun {
-  readonly worker: Address;
-  readonly slot: number;
-  readonly run: number;
-}
-
 /**
  * A whole cluster in virtual time: the machines that run live, driven from one agenda. Messages take what the
  * network says, work at the machines takes no time of its own, and a task is a `sleep` that ends when it says,
@@ -71,7 +65,6 @@ export class VirtualCluster {
   readonly centralAddress: Address;
   readonly schedulerAddresses: readonly Address[];
   readonly workerAddresses: readonly Address[];
-  readonly messages: Partial<Record<MessageType, number>> = {};
   events = 0;
 
   readonly #options: VirtualClusterOptions;
@@ -81,6 +74,7 @@ export class VirtualCluster {
   /** Everything but messages of a constant delay. */
   readonly #heap = new EventHeap();
   readonly #mail = new DelayLane();
+  readonly #sent = new Map<MessageType, { count: number }>();
   /** Orders all events of one time, whichever of the two they are in. */
   #sequence = 0;
   /** Columns of the parties, by address. */
@@ -90,8 +84,8 @@ export class VirtualCluster {
   /** Those of a party are the slots from its own first place to that of the next party. */
   readonly #firstPlaces: number[] = [];
   readonly #slots = new VirtualSlots();
-  /** Runs that began in this step, and whose workers are told so when it is over. */
-  readonly #begun: Begun[] = [];
+  /** Runs that began in this step, and whose workers are told so when it is over: worker, slot, run; and so on. */
+  readonly #begun: number[] = [];
   readonly #random: Random;
   #now: Millis = 0;
 
@@ -123,6 +117,11 @@ export class VirtualCluster {
 
   get now(): Millis {
     return this.#now;
+  }
+
+  /** Messages sent so far. */
+  get messages(): Partial<Record<MessageType, number>> {
+    return Object.fromEntries([...this.#sent].map(([type, { count }]) => [type, count]));
   }
 
   /** What the network draws; undefined when all messages take the same. */
@@ -236,12 +235,15 @@ export class VirtualCluster {
   }
 
   #tellBegun(): void {
-    for (let next = this.#begun.shift(); next !== undefined; next = this.#begun.shift()) {
-      const { worker, slot, run } = next;
-      if (!this.#slots.isCurrent(this.#place(worker, slot), run)) continue;
+    const begun = this.#begun;
+    for (let i = 0; i < begun.length; i += 3) {
+      const worker = begun[i] as Address;
+      const slot = begun[i + 1]!;
+      if (!this.#slots.isCurrent(this.#place(worker, slot), begun[i + 2]!)) continue;
       this.#workerAt(worker).taskStarted(slot, this.#now);
       if (this.#options.checked) this.#workerAt(worker).checkInvariants();
     }
+    begun.length = 0;
   }
 
   #taskEnds(worker: Address, slot: number, run: number): void {
@@ -256,10 +258,16 @@ export class VirtualCluster {
 
   /** @internal */
   send(from: Address, to: Address, message: Message): void {
-    this.messages[message.type] = (this.messages[message.type] ?? 0) + 1;
+    this.#count(message.type);
     this.#options.onSend?.(from, to, message, this.#now);
     if (this.#options.carry === undefined) this.post(from, to, message);
     else this.#options.carry(from, to, message);
+  }
+
+  #count(type: MessageType): void {
+    const sent = this.#sent.get(type);
+    if (sent === undefined) this.#sent.set(type, { count: 1 });
+    else sent.count++;
   }
 
   /** Puts a message on its way. */
@@ -287,7 +295,7 @@ export class VirtualCluster {
     const now = this.#now;
     const run = this.#slots.begin(this.#place(worker, slot), now);
     this.#options.onTaskStart?.(worker, slot, now);
-    this.#begun.push({ worker, slot, run });
+    this.#begun.push(worker, slot, run);
     const until = now + sleepOf(order.payload);
     this.#pushEnd(worker, until + (this.#delays?.sleepLateMs(until) ?? 0), slot, run);
   }

@@ -17,8 +17,10 @@ export type KillReason = 'cancelled' | 'timeout' | 'shutdown';
 /** What an executor needs to run a task. */
 export interface TaskOrder {
   readonly payload: unknown;
-  /** `GOSHAWK_*` variables that tell the task who it is. */
-  readonly identity: unknown;
+  /** By which the task is to know its job, itself and this attempt. */
+  readonly jobId: string;
+  readonly task: number;
+  readonly attempt: number;
   /** The worker kills the task when it has run for so long, counted from `taskStarted`. */
   readonly timeoutMs: number | undefined;
 }

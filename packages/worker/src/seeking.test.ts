@@ -89,7 +89,7 @@ function run(ask: number): MessageOf<'run'> {
     task: 0,
     attempt: 1,
     payload: {},
-    identity: {},
+    jobId: 'j1',
     long: false,
     demand: NO_RESOURCES,
     timeoutMs: undefined,

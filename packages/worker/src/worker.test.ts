@@ -84,7 +84,6 @@ class Bench {
   }
 
   bind(ask: number, job: number, task = 0, timeoutMs?: number): void {
-    const identity = {};
     const payload = { sleep: 1 };
     this.receive(OWNER, {
       type: 'bind',
@@ -93,7 +92,7 @@ class Bench {
       task,
       attempt: 1,
       payload,
-      identity,
+      jobId: 'j1',
       long: false,
       timeoutMs,
     });
@@ -159,7 +158,7 @@ describe('a question', () => {
       task: 0,
       attempt: 1,
       payload: {},
-      identity: {},
+      jobId: 'j1',
       long: false,
       timeoutMs: undefined,
     });

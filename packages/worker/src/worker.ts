@@ -330,8 +330,7 @@ export class Worker implements Machine<WorkerTimer> {
     this.#stealing.foundWork();
     this.#finder?.started();
     if (running.placedByCentral) this.#tellCentral('placementStarted', running);
-    const { payload, identity, timeoutMs } = message;
-    this.#env.execute(slot, { payload, identity, timeoutMs });
+    this.#env.execute(slot, message);
   }
 
   /** The owner has no task for this probe (left): the slot goes on to the next entry. */

@@ -8,6 +8,7 @@ import {
   Random,
 } from '@goshawk/core';
 import { type Job, TaskState } from '@goshawk/scheduler';
+import type { TaskOrder } from '@goshawk/worker';
 import { type Course, outcomeOf } from '../stepped/executor.js';
 import type { Envelope } from '../stepped/network.js';
 import { type Party, SteppedCluster } from '../stepped/stepped-cluster.js';
@@ -62,11 +63,11 @@ export class FuzzRun {
       settings: scenario.settings,
       seed: scenario.seed,
       killMs: () => scenario.killMs * this.#random.next(),
-      courseOf: ({ payload, identity }) => this.#courseOf(payload, identity),
+      courseOf: (order) => this.#courseOf(order),
       observer: {
         jobEnded: (_, job) => this.#ended.push(job),
         drained: (party) => this.#drained(party),
-        executed: (_, __, order) => this.#executedOnce(order.identity),
+        executed: (_, __, order) => this.#executedOnce(order),
         stepped: () => {
           this.#steps++;
         },
@@ -262,20 +263,18 @@ export class FuzzRun {
 
   // ---- tasks
 
-  #courseOf(payload: unknown, identity: unknown): Course {
+  #courseOf({ payload, jobId }: TaskOrder): Course {
     const { sleep } = payload as { sleep: number };
-    const { GOSHAWK_JOB } = identity as { GOSHAWK_JOB: string };
-    const fails = this.#failing.has(GOSHAWK_JOB) && this.#chance(0.2);
+    const fails = this.#failing.has(jobId) && this.#chance(0.2);
     return { runMs: sleep, outcome: outcomeOf(fails ? 'failed' : 'completed') };
   }
 
-  #executedOnce(identity: unknown): void {
-    const { GOSHAWK_JOB, GOSHAWK_TASK, GOSHAWK_ATTEMPT } = identity as Record<string, string>;
+  #executedOnce({ jobId, task, attempt }: TaskOrder): void {
     // A scheduler that was started again counts its jobs anew.
     if (this.#scenario.weather.schedulersDie) return;
-    const attempt = `${GOSHAWK_JOB} task ${GOSHAWK_TASK} attempt ${GOSHAWK_ATTEMPT}`;
-    if (this.#executed.has(attempt)) throw new Error(`${attempt} was executed twice`);
-    this.#executed.add(attempt);
+    const run = `${jobId} task ${task} attempt ${attempt}`;
+    if (this.#executed.has(run)) throw new Error(`${run} was executed twice`);
+    this.#executed.add(run);
   }
 
   #pick<T>(of: readonly T[]): T {
@@ -299,7 +298,7 @@ export function complaintsAbout({ scenario, cluster, jobs, ended }: Report): str
     if (!owner.alive) continue;
     const states = [...job.states].map((state) => Object.keys(TaskState)[state]).join(' ');
     if (!job.hasEnded) {
-      const probes = job.stages.map((stage) => stage.probesOut).join(' ');
+      const probes = job.stages.map((stage) => stage.probes.out).join(' ');
       complaints.push(`${job.id} (${job.class}) has not ended: ${states}; probes out: ${probes}`);
       continue;
     }

@@ -1,5 +1,6 @@
 import { type Address, type ClusterSettings, type Message, type Millis, NOBODY } from '@goshawk/core';
 import { type Job, TASK_STATE_NAMES } from '@goshawk/scheduler';
+import type { TaskOrder } from '@goshawk/worker';
 import type { Envelope } from '../stepped/network.js';
 import { type Party, SteppedCluster, type SteppedOptions } from '../stepped/stepped-cluster.js';
 import { type Names, renderMessage } from './render.js';
@@ -32,7 +33,7 @@ export class Stage {
       makeDriver,
       observer: {
         sent: (from, to, message) => this.#sent(from, to, message),
-        executed: (worker, _, { identity }) => this.#say(`${worker.name} runs ${this.#taskOf(identity)}`),
+        executed: (worker, _, order) => this.#say(`${worker.name} runs ${this.#taskOf(order)}`),
         killed: (worker, slot, reason) => this.#say(`${worker.name} kills slot ${slot}: ${reason}`),
         jobEnded: (owner, job) =>
           this.#say(`${owner.name}: ${this.#names.job(owner.address, job.number)} ${job.state}`),
@@ -177,10 +178,9 @@ export class Stage {
     this.#lines.push(line);
   }
 
-  #taskOf(identity: unknown): string {
-    const { GOSHAWK_JOB, GOSHAWK_TASK, GOSHAWK_ATTEMPT } = identity as Record<string, string>;
-    const label = [...this.#jobs].find(([, { job }]) => job.id === GOSHAWK_JOB)?.[0] ?? GOSHAWK_JOB;
-    return `${label}.${GOSHAWK_TASK}${GOSHAWK_ATTEMPT === '1' ? '' : ` (attempt ${GOSHAWK_ATTEMPT})`}`;
+  #taskOf({ jobId, task, attempt }: TaskOrder): string {
+    const label = [...this.#jobs].find(([, { job }]) => job.id === jobId)?.[0] ?? jobId;
+    return `${label}.${task}${attempt === 1 ? '' : ` (attempt ${attempt})`}`;
   }
 }
 

@@ -28,7 +28,7 @@ import {
   text,
 } from './fields.js';
 
-export const PROTOCOL_VERSION = 2;
+export const PROTOCOL_VERSION = 3;
 
 export const ROLES = ['client', 'scheduler', 'central', 'worker'] as const;
 export type Role = (typeof ROLES)[number];
@@ -311,8 +311,8 @@ export const MESSAGES = {
       task,
       attempt,
       payload: open,
-      /** `GOSHAWK_*` variables that tell the task who it is. */
-      identity: open,
+      /** The job's id, by which the task is to know it. */
+      jobId: name,
       long: flag,
       timeoutMs: optional(ms),
     },
@@ -512,7 +512,7 @@ export const MESSAGES = {
       task,
       attempt,
       payload: open,
-      identity: open,
+      jobId: name,
       long: flag,
       demand: resources,
       timeoutMs: optional(ms),

@@ -57,7 +57,7 @@ const bind: MessageOf<'bind'> = {
   task: 3,
   attempt: 0,
   payload: { sleep: 50 },
-  identity: {},
+  jobId: 'j1',
   long: false,
   timeoutMs: undefined,
 };

@@ -156,7 +156,7 @@ test('a worker in one process runs a task for an owner in another', async () => 
             task: 4,
             attempt: 1,
             payload: { sleep: 5 },
-            identity: { GOSHAWK_TASK: '4' },
+            jobId: 'a-1',
             long: false,
             timeoutMs: undefined,
           });

@@ -40,12 +40,12 @@ test('what users have written or their tasks have said stays out of it', () => {
     task: 3,
     attempt: 0,
     payload: { exec: ['login'], env: { PASSWORD: 'secret' } },
-    identity: {},
+    jobId: 'j1',
     long: false,
     timeoutMs: 10,
   });
   expect(line).toBe(
-    'bind{ask: 1, job: 2, task: 3, attempt: 0, payload: …, identity: …, long: false, timeoutMs: 10} from party-3',
+    'bind{ask: 1, job: 2, task: 3, attempt: 0, payload: …, jobId: "j1", long: false, timeoutMs: 10} from party-3',
   );
   const bytes = new TextEncoder().encode('secret');
   expect(

@@ -66,8 +66,8 @@ class Recorder implements WorkerDoors {
 const names = new Directory();
 const codec = new Codec(names);
 const silent: Post = { register: () => {}, send: () => {} };
-const IDENTITY = { GOSHAWK_JOB: 'a-1', GOSHAWK_TASK: '0' };
-const order = (payload: unknown, identity: unknown = {}) => ({ payload, identity, timeoutMs: undefined });
+const IDENTITY = { GOSHAWK_JOB: 'a-1', GOSHAWK_TASK: '0', GOSHAWK_ATTEMPT: '1' };
+const order = (payload: unknown) => ({ payload, jobId: 'a-1', task: 0, attempt: 1, timeoutMs: undefined });
 const text = (line: string) => new TextEncoder().encode(line);
 
 function setUp<M extends WorkerDoors>(build: (environment: WorkerEnvironment) => M, mailbox: Post = silent) {
@@ -98,7 +98,7 @@ function setUp<M extends WorkerDoors>(build: (environment: WorkerEnvironment) =>
 describe('a task in a slot', () => {
   test('is run, and the machine hears of its start, its output and its end', () => {
     const { machine, environment, executor, setNow } = setUp(() => new Recorder());
-    environment.execute(2, order({ sleep: 50 }, IDENTITY));
+    environment.execute(2, order({ sleep: 50 }));
     expect(executor.runs.map(({ order }) => order)).toMatchObject([
       { payload: { sleep: 50 }, env: IDENTITY },
     ]);
@@ -150,19 +150,13 @@ describe('a task in a slot', () => {
 });
 
 describe('an order that makes no sense', () => {
-  test.each<[string, unknown, unknown, string]>([
-    ['no payload', undefined, IDENTITY, 'not a task, which is one of {sleep}, {exec}, {module}'],
-    ['a field that there is not', { sleep: 1, often: 2 }, IDENTITY, 'unknown field "often"'],
-    ['a wrong value', { sleep: -1 }, IDENTITY, 'sleep: '],
-    [
-      'variables that are no text',
-      { sleep: 1 },
-      { GOSHAWK_JOB: 7 },
-      'the variables that tell the task who it is',
-    ],
-  ])('is a failed task, never an executor’s: %s', (_, payload, identity, problem) => {
+  test.each<[string, unknown, string]>([
+    ['no payload', undefined, 'not a task, which is one of {sleep}, {exec}, {module}'],
+    ['a field that there is not', { sleep: 1, often: 2 }, 'unknown field "often"'],
+    ['a wrong value', { sleep: -1 }, 'sleep: '],
+  ])('is a failed task, never an executor’s: %s', (_, payload, problem) => {
     const { machine, environment, executor } = setUp(() => new Recorder());
-    environment.execute(0, order(payload, identity));
+    environment.execute(0, order(payload));
     expect(executor.runs).toEqual([]);
     expect(machine.heard).toEqual(['0 failed 0 after 0']);
     expect(machine.outcomes[0]).toMatchObject({ kind: 'failed', errorCode: 'bad-payload' });
@@ -213,7 +207,7 @@ test('the worker machine runs a task through it, and reports its end to the owne
     task: 4,
     attempt: 0,
     payload: { exec: ['true'] },
-    identity: IDENTITY,
+    jobId: 'a-1',
     long: false,
     timeoutMs: undefined,
   });

@@ -100,18 +100,13 @@ class WorkerPort {
 }
 
 /** What the executor is told. The payload comes from whoever submitted the job; nobody has looked at it yet. */
-function runOrder({ payload, identity }: TaskOrder): RunOrder | { readonly problem: string } {
+function runOrder({ payload, jobId, task, attempt }: TaskOrder): RunOrder | { readonly problem: string } {
   const parsed = payloadSchema.safeParse(payload);
   if (!parsed.success) {
     return {
       problem: `not a task, which is one of {sleep}, {exec}, {module}: ${describeIssue(parsed.error)}`,
     };
   }
-  if (!isTextByName(identity)) return { problem: 'the variables that tell the task who it is are no text' };
-  return { payload: parsed.data as Payload, env: identity, outputBytesMax: LIMITS.outputBytesMax };
-}
-
-function isTextByName(value: unknown): value is Record<string, string> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  return Object.values(value).every((text) => typeof text === 'string');
+  const env = { GOSHAWK_JOB: jobId, GOSHAWK_TASK: `${task}`, GOSHAWK_ATTEMPT: `${attempt}` };
+  return { payload: parsed.data as Payload, env, outputBytesMax: LIMITS.outputBytesMax };
 }

@@ -36,11 +36,17 @@ export const STEPS: readonly Behaviour[] = [
           recorder.environment.setTimer('past', recorder.happened.length, now - 5);
           recorder.environment.setTimer('next', recorder.happened.length, now + 5);
           if (what.startsWith('completed')) {
-            recorder.environment.execute(0, { payload: { sleep: 0 }, identity: {}, timeoutMs: 50 });
+            recorder.environment.execute(0, {
+              payload: { sleep: 0 },
+              jobId: 'j1',
+              task: 0,
+              attempt: 1,
+              timeoutMs: 50,
+            });
           }
         };
         recorder.do((environment) =>
-          environment.execute(0, { payload: { sleep: 5 }, identity: {}, timeoutMs: 50 }),
+          environment.execute(0, { payload: { sleep: 5 }, jobId: 'j1', task: 0, attempt: 1, timeoutMs: 50 }),
         );
       }
       stand.run(1_000);

@@ -1,0 +1,44 @@
+import type { Address } from '@goshawk/core';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { ProbeLedger } from './probe-ledger.js';
+
+const WORKERS = 5;
+
+test('it says of each worker what a map of sums would say', () => {
+  const change = fc.tuple(fc.nat(WORKERS - 1), fc.integer({ min: -3, max: 3 }));
+  fc.assert(
+    fc.property(fc.array(change, { maxLength: 3_000 }), (changes) => {
+      const ledger = new ProbeLedger();
+      const sums = new Array<number>(WORKERS).fill(0);
+      for (const [worker, probes] of changes) {
+        ledger.add(worker as Address, probes);
+        sums[worker]! += probes;
+      }
+      expect(sums.map((_, worker) => ledger.at(worker as Address))).toEqual(sums);
+      expect(ledger.out).toBe(sums.reduce((sum, probes) => sum + probes, 0));
+      const holding = [...sums.keys()].filter((worker) => sums[worker] !== 0);
+      expect([...ledger.workers()].sort()).toEqual(holding);
+    }),
+    { seed: 1 },
+  );
+});
+
+test('cleared, it knows of none', () => {
+  const ledger = new ProbeLedger();
+  ledger.add(3 as Address, 2);
+  ledger.clear();
+  expect(ledger.out).toBe(0);
+  expect([...ledger.workers()]).toEqual([]);
+});
+
+test('probes that are stolen again and again do not make it grow', () => {
+  const ledger = new ProbeLedger();
+  ledger.add(0 as Address, 1);
+  for (let i = 0; i < 100_000; i++) {
+    ledger.add((i % WORKERS) as Address, -1);
+    ledger.add(((i + 1) % WORKERS) as Address, 1);
+  }
+  expect(ledger.length).toBeLessThan(2_000);
+  expect(ledger.at((100_000 % WORKERS) as Address)).toBe(1);
+});
