@@ -6,22 +6,31 @@ import {
   InputError,
   LIMITS,
   LIVE_TIMINGS,
+  maySeek,
   NEED_ORDERS,
   type NeedOrder,
   NOTHING_ABLATED,
   POLICY_NAMES,
   type PolicySettings,
+  type Preset,
   parseDuration,
   presetNamed,
   type Timings,
   WORKER_ORDERS,
   type WorkerOrder,
 } from '@goshawk/core';
+import { ESTIMATOR_FORMS } from '@goshawk/predictor';
 import type { OptionSpec, OptionSpecs, Resolved } from './options.js';
+import { schedulersEstimator } from './replay/estimates.js';
 
 /** The settings that shape a run: the same names for `up`, `replay`, `simulate`, `central` and in files. */
 export const POLICY_OPTIONS = {
   policy: { type: 'text', default: 'hawk', describe: `how jobs are scheduled: ${POLICY_NAMES.join(', ')}` },
+  estimator: {
+    type: 'text',
+    default: DEFAULT_POLICY.estimator,
+    describe: `how it is found out which job is long: ${ESTIMATOR_FORMS}`,
+  },
   cutoff: {
     type: 'text',
     describe:
@@ -93,6 +102,29 @@ export const POLICY_OPTIONS = {
     default: DEFAULT_POLICY.workerOrder,
     choices: WORKER_ORDERS,
     describe: 'seeking: which of its probes a worker serves first',
+  },
+  pilotRatio: {
+    type: 'text',
+    default: '3%',
+    describe: 'pilots: share of the tasks of a job that run first (3%, 0.03), or adaptive',
+  },
+  pilotsMax: {
+    type: 'text',
+    describe:
+      'pilots: of one job at most; none: as many as the ratio says (default: 3 where jobs are matched)',
+  },
+  pilotQuorum: {
+    type: 'number',
+    min: 0,
+    max: 1,
+    describe:
+      'pilots: share that must have ended before their mean decides (default: 0.5 where jobs are matched)',
+  },
+  thinLimit: {
+    type: 'count',
+    default: DEFAULT_POLICY.thinLimit,
+    min: 0,
+    describe: 'pilots: jobs of fewer tasks are not sampled',
   },
   central: { type: 'flag', default: true, describe: 'place long jobs centrally (--no-central)' },
   partition: { type: 'flag', default: true, describe: 'keep a short partition (--no-partition)' },
@@ -168,7 +200,38 @@ export function policySettings(
     hints: options.hints,
     bitmapMs: bitmapOf(options.bitmap, cutoffMs),
     workerOrder: options.workerOrder as WorkerOrder,
+    estimator: schedulersEstimator(options.estimator),
+    pilotRatio: pilotRatioOf(options.pilotRatio),
+    pilotsMax: pilotsMaxOf(options.pilotsMax, preset),
+    pilotQuorum: options.pilotQuorum ?? (maySeek(preset) ? MATCHED_QUORUM : DEFAULT_POLICY.pilotQuorum),
+    thinLimit: options.thinLimit,
   };
+}
+
+/**
+ * Where free workers are matched, a long job's pilots take what is kept free for short ones: three say enough, and
+ * half of them are waited for (`docs/PREDICTION.md`).
+ */
+const MATCHED_PILOTS_MAX = 3;
+const MATCHED_QUORUM = 0.5;
+
+function pilotRatioOf(text: string): PolicySettings['pilotRatio'] {
+  if (text === 'adaptive') return text;
+  const [, number, percent] = /^(\d*\.?\d+)(%?)$/.exec(text) ?? [];
+  const ratio = Number(number) / (percent === '%' ? 100 : 1);
+  if (ratio >= 0 && ratio <= 1) return ratio;
+  throw new InputError(
+    'bad-option',
+    `--pilot-ratio: "${text}" is neither a share from 0% to 100%, nor adaptive`,
+    'write 3% or 0.03',
+  );
+}
+
+function pilotsMaxOf(text: string | undefined, preset: Preset): PolicySettings['pilotsMax'] {
+  if (text === undefined) return maySeek(preset) ? MATCHED_PILOTS_MAX : null;
+  if (text === 'none') return null;
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new InputError('bad-option', `--pilots-max: "${text}" is neither a number from 1 on nor none`);
 }
 
 /** @throws InputError when some combination is refused by the settings' own schema */
@@ -267,6 +330,10 @@ export function policyRecord({ preset, ...settings }: PolicySettings) {
     hints: settings.hints,
     bitmap: settings.bitmapMs === 0 ? null : settings.bitmapMs / 1_000,
     workerOrder: settings.workerOrder,
+    pilotRatio: settings.pilotRatio,
+    pilotsMax: settings.pilotsMax,
+    pilotQuorum: settings.pilotQuorum,
+    thinLimit: settings.thinLimit,
     short: `${preset.short.by} over ${preset.short.over}`,
     long: `${preset.long.by} over ${preset.long.over}`,
     central: preset.short.by === 'central' || preset.long.by === 'central',

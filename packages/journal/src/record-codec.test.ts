@@ -11,6 +11,12 @@ describe('records as bytes', () => {
     expect(EVERY_KIND.map((record) => encodeRecord(record).toString('hex'))).toEqual(lines);
   });
 
+  test('what was decided before estimates were written down has none', () => {
+    const bytes =
+      'f02868ba960101cb427a3185c5002000a46c6f6e67a570696c6f7482a26279a763656e7472616ca46f766572a767656e6572616c';
+    expect(decodeRecord(Buffer.from(bytes, 'hex'))).toEqual({ ...EVERY_KIND[1], estimateMs: undefined });
+  });
+
   test('a job given as a column of sleeps keeps it', () => {
     const spec = {
       ...accepted(1).spec,

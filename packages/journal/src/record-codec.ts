@@ -9,7 +9,7 @@ import { Packr } from 'msgpackr/index-no-eval';
  */
 const FIELDS = {
   accepted: ['key', 'spec', 'class', 'classifiedBy', 'route'],
-  classified: ['class', 'classifiedBy', 'route'],
+  classified: ['class', 'classifiedBy', 'route', 'estimateMs'],
   attempt: ['task', 'attempt', 'outcome', 'worker', 'runMs'],
   cancelled: [],
   ended: ['state'],

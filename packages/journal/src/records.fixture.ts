@@ -76,6 +76,7 @@ export const EVERY_KIND: readonly JobRecord[] = [
     class: 'long',
     classifiedBy: 'pilot',
     route: { by: 'central', over: 'general' },
+    estimateMs: 981_000,
   },
   attempt(1, 0, { sum: 42, text: 'é' }),
   { kind: 'cancelled', job: 1, at: AT + 150 },

@@ -101,10 +101,20 @@ export interface CountedSeries {
 }
 
 export interface PredictorAccuracy {
+  /** Jobs of which some tasks ran first, and those tasks. */
   readonly jobsSampled: number;
   readonly pilotTasks: number;
+  /** |estimate − truth| ÷ truth, over the jobs that had an estimate. */
   readonly meanAbsoluteErrorPercent: number | null;
+  readonly medianAbsoluteErrorPercent: number | null;
+  readonly p90AbsoluteErrorPercent: number | null;
+  /** Share of the task seconds that are in jobs treated as the other class; then in long jobs, and in short ones. */
   readonly misclassifiedPercent: number | null;
+  readonly takenForShortPercent: number;
+  readonly takenForLongPercent: number;
+  readonly misclassifiedJobsPercent: number | null;
+  /** From submission to decision, of the jobs that were sampled; null where none was. */
+  readonly decisionSeconds: Distribution | null;
 }
 
 export interface Messages {

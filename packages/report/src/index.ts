@@ -22,6 +22,7 @@ export {
   UTILISATION_SNAPSHOT_SECONDS,
 } from './job-result.js';
 export { type Content, html, Markup, trusted } from './markup.js';
+export { type JudgedJob, PredictorTally } from './predictor-tally.js';
 export { buildRun, finishRun, type RunFacts, type RunMeasurements, type RunSeries } from './run.js';
 export { type PolicySummary, summarisePolicies } from './summary.js';
 export { renderTable, type TableStyle } from './table.js';

@@ -1,5 +1,5 @@
 import { effectiveScope, type JobSpec, type PolicySettings } from '@goshawk/core';
-import { classify } from './classify.js';
+import { possibleClasses } from './classify.js';
 import type { Members } from './members.js';
 
 /**
@@ -11,12 +11,14 @@ export function whyImpossible(spec: JobSpec, policy: PolicySettings, members: Me
     const why = members.whyImpossible(stage.demand);
     if (why !== undefined) return why;
   }
-  const { class: jobClass } = classify(spec, policy);
-  const scope = effectiveScope(policy.preset, policy.preset[jobClass].over);
-  if (members.size === 0 || scope === 'all') return undefined;
-  for (const stage of spec.stages) {
-    if (!members.couldFit(scope, stage.demand)) {
-      return `the workers that have room for it are not in the ${scope} partition, which ${jobClass} jobs use`;
+  if (members.size === 0) return undefined;
+  for (const jobClass of possibleClasses(spec, policy)) {
+    const scope = effectiveScope(policy.preset, policy.preset[jobClass].over);
+    if (scope === 'all') continue;
+    for (const stage of spec.stages) {
+      if (!members.couldFit(scope, stage.demand)) {
+        return `the workers that have room for it are not in the ${scope} partition, which ${jobClass} jobs use`;
+      }
     }
   }
   return undefined;

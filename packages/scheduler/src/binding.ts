@@ -1,7 +1,8 @@
 import type { Address, Environment, MessageOf, Millis, PolicySettings } from '@goshawk/core';
+import type { Batch } from './batch.js';
 import type { SchedulerCounters } from './contract.js';
 import type { IdleHints } from './idle-hints.js';
-import { type Job, type Stage, TaskState } from './job.js';
+import { type Job, TaskState } from './job.js';
 import type { JobStore } from './job-store.js';
 import type { Members } from './members.js';
 import type { Needer } from './needing.js';
@@ -20,8 +21,10 @@ interface Surroundings {
   readonly hints: IdleHints;
   readonly counters: SchedulerCounters;
   policy(): PolicySettings;
-  /** Looks for workers for what waits in the stage. */
-  find(job: Job, stage: Stage, now: Millis): void;
+  /** Looks for workers for what waits in the batch. */
+  find(job: Job, batch: Batch, now: Millis): void;
+  /** A task of a job that is not decided upon was given to a worker. */
+  bound(job: Job, now: Millis): void;
   changed(job: Job, now: Millis): void;
   central(): Address;
   /** Central is there. */
@@ -49,8 +52,8 @@ export class Binder {
   /** A worker serves a probe, or a task that central has placed with it, and wants to know what to run. */
   answer(from: Address, message: MessageOf<'ask'>, now: Millis): void {
     const job = this.#around.jobs.byNumber(message.job);
-    const stage = job?.stages[message.stage];
-    if (job === undefined || stage === undefined || job.hasEnded) return this.#refuse(from, message.ask);
+    const batch = job?.batches[message.stage];
+    if (job === undefined || batch === undefined || job.hasEnded) return this.#refuse(from, message.ask);
     // A placed task's attempt tells whether it counts; a probe that was lost with its worker has no such mark.
     if (message.placed === undefined && this.#around.members.isGone(from))
       return this.#refuse(from, message.ask);
@@ -58,7 +61,7 @@ export class Binder {
     if (!isNew && this.#sendAgain(job, from, message.ask, 'bind')) return;
     const task =
       message.placed === undefined
-        ? this.#nextFor(job, stage, from, isNew)
+        ? this.#nextFor(job, batch, from, isNew)
         : this.#placedTask(job, from, message.placed.task, message.placed.attempt);
     if (task < 0) {
       this.#refuse(from, message.ask);
@@ -67,7 +70,7 @@ export class Binder {
       job.asks[task] = message.ask;
       this.#bind(job, task, from, 'bind', now);
     }
-    if (message.placed === undefined) this.#afterProbe(job, stage, now);
+    if (message.placed === undefined) this.#afterProbe(job, batch, now);
   }
 
   /** A worker has nothing to do, and takes whichever short task comes first here. */
@@ -83,10 +86,10 @@ export class Binder {
       hints.add(from);
       return env.send(from, { type: 'none', ask });
     }
-    const { job, stage } = offer;
+    const { job, batch } = offer;
     hints.delete(from);
-    this.#give(job, stage, from, ask, now);
-    this.#afterProbe(job, stage, now);
+    this.#give(job, batch, from, ask, now);
+    this.#afterProbe(job, batch, now);
   }
 
   /** The question comes for the first time. */
@@ -106,11 +109,11 @@ export class Binder {
    * The task for a probe that is served, or −1. To a question that was answered `none` before, a task would come
    * too late: that answer is at the worker first.
    */
-  #nextFor(job: Job, stage: Stage, from: Address, isNew: boolean): number {
+  #nextFor(job: Job, batch: Batch, from: Address, isNew: boolean): number {
     if (!isNew) return -1;
-    this.#around.prober.used(stage, from, 1);
+    this.#around.prober.used(batch, from, 1);
     if (job.cancelling || job.headroom === 0) return -1;
-    const task = job.takeWaiting(stage);
+    const task = job.takeWaiting(batch);
     if (task >= 0) job.attempts[task]!++;
     return task;
   }
@@ -124,35 +127,37 @@ export class Binder {
     return state === TaskState.placed && job.workers[task] === from ? task : -1;
   }
 
-  #afterProbe(job: Job, stage: Stage, now: Millis): void {
-    if (stage.waiting === 0) this.#allBound(job, stage, now);
-    else if (stage.probes.out < stage.waiting) this.#around.find(job, stage, now);
+  #afterProbe(job: Job, batch: Batch, now: Millis): void {
+    const present = job.present(batch);
+    if (present !== batch && present.waiting === 0) this.#allBound(job, present, now);
+    if (batch.waiting === 0) this.#allBound(job, batch, now);
+    else if (batch.probes.out < batch.waiting) this.#around.find(job, batch, now);
   }
 
   /** No task waits: neither probes nor matched workers are needed any more. */
-  #allBound(job: Job, stage: Stage, now: Millis): void {
-    if (stage.probes.out > 0) this.#around.prober.batchIsBound(job, stage, this.#around.policy());
-    if (stage.needTold > 0) this.#around.needer.satisfied(job, stage, this.#around.central(), now);
+  #allBound(job: Job, batch: Batch, now: Millis): void {
+    if (batch.probes.out > 0) this.#around.prober.batchIsBound(job, batch, this.#around.policy());
+    if (batch.needTold > 0) this.#around.needer.satisfied(job, batch, this.#around.central(), now);
   }
 
   /** Central has found workers for a stage: each gets the next task. */
   matched(from: Address, message: MessageOf<'matched'>, now: Millis): void {
     const job = this.#around.jobs.byNumber(message.job);
-    const stage = job?.stages[message.stage];
+    const batch = job?.batches[message.stage];
     const give = (worker: Address, match: number): boolean => {
-      if (job === undefined || stage === undefined || job.hasEnded || job.cancelling || job.headroom === 0)
+      if (job === undefined || batch === undefined || job.hasEnded || job.cancelling || job.headroom === 0)
         return false;
       this.#around.members.met(worker, now);
-      return this.#give(job, stage, worker, -match, now);
+      return this.#give(job, batch, worker, -match, now);
     };
     this.#around.heardCentral(now);
-    this.#around.needer.matched(stage, message, from, give, now);
-    if (job !== undefined && stage?.waiting === 0) this.#allBound(job, stage, now);
+    this.#around.needer.matched(batch, message, from, give, now);
+    if (job !== undefined && batch?.waiting === 0) this.#allBound(job, batch, now);
   }
 
   /** The next task of the batch goes to a worker that has not asked for this batch. @returns false when none waits */
-  #give(job: Job, stage: Stage, worker: Address, ask: number, now: Millis): boolean {
-    const task = job.takeWaiting(stage);
+  #give(job: Job, batch: Batch, worker: Address, ask: number, now: Millis): boolean {
+    const task = job.takeWaiting(batch);
     if (task < 0) return false;
     job.attempts[task]!++;
     job.asks[task] = ask;
@@ -184,9 +189,11 @@ export class Binder {
     job.workers[task] = worker;
     job.startedAt[task] = now;
     job.firstStartAt ??= now;
+    const batch = job.batchOf(task);
     job.set(task, TaskState.running);
-    if (job.maySeek) this.#around.offers.update(job, job.stageOf(task));
+    if (job.maySeek) this.#around.offers.update(job, batch);
     this.#send(job, task, worker, as);
+    if (job.isUndecided) this.#around.bound(job, now);
     this.#around.changed(job, now);
   }
 
@@ -195,7 +202,7 @@ export class Binder {
     const attempt = job.attempts[task]!;
     const ask = Math.max(0, job.asks[task]!);
     const match = Math.max(0, -job.asks[task]!);
-    const { index, spec } = job.stageOf(task);
+    const { index, spec } = job.batchOf(task);
     const payload = job.payloadOf(task);
     const long = job.class === 'long';
     const { timeoutMs } = job.spec;

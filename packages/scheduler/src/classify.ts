@@ -1,16 +1,79 @@
-import type { JobClass, JobSpec, PolicySettings } from '@goshawk/core';
+import type { JobClass, JobSpec, Lane, Millis, PolicySettings, Preset, Route } from '@goshawk/core';
+import type { Estimate, Judgement } from '@goshawk/predictor';
 
-export interface Classification {
+/** What a job is decided by while its pilots have not told. */
+export const UNDECIDED = 'pilots, not yet';
+
+/** What a job is treated as, and why. */
+export interface Decision {
   readonly class: JobClass;
-  /** What the decision rests on, for `job` and `why`. */
+  /** What it rests on, for `job` and `why`. */
   readonly by: string;
+  /** Mean task run time as it is believed; undefined where nothing is. */
+  readonly estimateMs: Millis | undefined;
+  /** What to go by where nothing is believed and size matters. */
+  readonly guessMs: Millis | undefined;
+  readonly route: Route;
+  /** Where its probes wait at workers. */
+  readonly lane: Lane;
 }
 
 /**
- * Short or long, by the estimated mean run time of the job's tasks against the cutoff (Hawk §3.3: smaller
- * than the cutoff is short). A job of which nobody says anything is taken for short.
+ * Short or long, by what is believed of a job (Hawk §3.3: smaller than the cutoff is short). A job of which nothing
+ * is known is taken for short, and so is one of too few tasks to find out, which goes ahead of others (SLearn
+ * §5.1.2); one that is to be sampled is nobody's yet, and its pilots are looked for as short tasks are.
  */
-export function classify(spec: JobSpec, policy: PolicySettings): Classification {
-  if (spec.estimateMs === undefined) return { class: 'short', by: 'default (no estimate)' };
-  return { class: spec.estimateMs >= policy.cutoffMs ? 'long' : 'short', by: 'given' };
+export function decide(judgement: Judgement, policy: PolicySettings): Decision {
+  const undecided: Decision = {
+    class: 'short',
+    by: 'default (no estimate)',
+    estimateMs: undefined,
+    guessMs: undefined,
+    route: policy.preset.short,
+    lane: 'normal',
+  };
+  switch (judgement.kind) {
+    case 'estimate':
+      return decideBy(judgement.estimate, policy);
+    case 'thin':
+      return {
+        ...undecided,
+        by: `fewer than ${policy.thinLimit} tasks`,
+        guessMs: judgement.guess?.meanMs,
+        route: pilotRoute(policy.preset),
+        lane: 'express',
+      };
+    case 'sample':
+      return {
+        ...undecided,
+        by: UNDECIDED,
+        guessMs: judgement.guess?.meanMs,
+        route: pilotRoute(policy.preset),
+      };
+    case 'unknown':
+      return undecided;
+  }
+}
+
+export function decideBy({ meanMs, by }: Estimate, policy: PolicySettings): Decision {
+  const jobClass = meanMs >= policy.cutoffMs ? 'long' : 'short';
+  return {
+    class: jobClass,
+    by,
+    estimateMs: meanMs,
+    guessMs: undefined,
+    route: policy.preset[jobClass],
+    lane: 'normal',
+  };
+}
+
+/** Where it may turn out to belong, when nobody has been asked yet. */
+export function possibleClasses(spec: JobSpec, policy: PolicySettings): readonly JobClass[] {
+  if (policy.estimator !== 'given') return ['short', 'long'];
+  return [spec.estimateMs !== undefined && spec.estimateMs >= policy.cutoffMs ? 'long' : 'short'];
+}
+
+/** Pilots are looked for as short tasks are; where central places those, their owners do it themselves. */
+function pilotRoute({ short }: Preset): Route {
+  return short.by === 'central' ? { by: 'probing', over: short.over } : short;
 }

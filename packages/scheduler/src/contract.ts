@@ -10,7 +10,9 @@ export type SchedulerTimer =
   /** Tell watchers how their jobs come along. */
   | 'progress'
   /** Tell central how much short and long work has been done. */
-  | 'usage';
+  | 'usage'
+  /** Ask again what the pilots of a job say. */
+  | 'weigh';
 
 export interface SchedulerEnvironment extends Environment<SchedulerTimer> {
   /**

@@ -7,7 +7,7 @@ import {
   type ResultPage,
   type TaskFailure,
 } from '@goshawk/core';
-import { type Job, LISTED_MAX, TaskState } from './job.js';
+import { type Job, LISTED_MAX, TASK_STATE_NAMES, TaskState } from './job.js';
 
 /** Bytes of one page of results, about. */
 const RESULT_PAGE_BYTES = 1024 * 1024;
@@ -19,7 +19,7 @@ export function summarise(job: Job, wallOffsetMs: Millis): JobSummary {
     user: job.spec.user,
     class: job.class,
     classifiedBy: job.classifiedBy,
-    estimateMs: job.spec.estimateMs,
+    estimateMs: job.estimateMs,
     state: job.state,
     tasks: job.counts,
     submittedAt: job.acceptedAt + wallOffsetMs,
@@ -63,6 +63,7 @@ export function detail(
       state: stage.unfinished === 0 ? 'ended' : stage.blockers > 0 ? 'blocked' : 'started',
       tasks: stage.count,
     })),
+    sampling: samplingOf(job),
     attempts: { total: job.attemptsTotal, failed: job.attemptsFailed, lost: job.attemptsLost },
     attemptList: listAttempts(job, now, nameOf),
     failures,
@@ -73,6 +74,20 @@ export function detail(
     firstStartMs: job.firstStartAt === undefined ? undefined : job.firstStartAt - job.acceptedAt,
     running,
     spec: withSpec ? job.spec : undefined,
+  };
+}
+
+function samplingOf(job: Job): JobDetail['sampling'] {
+  const { sample } = job;
+  if (sample === undefined) return undefined;
+  return {
+    pilotTasks: sample.tasks.length,
+    pilots: sample.tasks.slice(0, LISTED_MAX).map((task) => ({
+      task,
+      state: TASK_STATE_NAMES[job.stateOf(task)]!,
+      runMs: job.runMs[task]!,
+    })),
+    decidedMs: sample.decidedAt === undefined ? undefined : sample.decidedAt - job.acceptedAt,
   };
 }
 

@@ -1,19 +1,11 @@
-import { type Address, parseJobSpec } from '@goshawk/core';
+import type { Address } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Job, TASK_STATE_NAMES, TaskState } from './job.js';
+import { jobOf } from './job.fixture.js';
+import { type Job, TASK_STATE_NAMES, TaskState } from './job.js';
 
-function jobOf(...counts: number[]): Job {
-  const stages = counts.map((count, i) => ({ name: `${i}`, tasks: { count, run: { sleep: i } } }));
-  return new Job({
-    number: 1,
-    id: 'a-1',
-    spec: parseJobSpec({ stages }),
-    class: 'short',
-    classifiedBy: 'given',
-    route: { by: 'probing', over: 'all' },
-    acceptedAt: 0,
-  });
+function stagesOf(...counts: number[]): Job {
+  return jobOf({ stages: counts.map((count, i) => ({ name: `${i}`, tasks: { count, run: { sleep: i } } })) });
 }
 
 describe('the counts of a job', () => {
@@ -26,7 +18,7 @@ describe('the counts of a job', () => {
         fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 5 }),
         fc.array(change),
         (sizes, changes) => {
-          const job = jobOf(...sizes);
+          const job = stagesOf(...sizes);
           const model = new Array<TaskState>(job.taskCount).fill(TaskState.blocked);
           for (const { task: any, state } of changes) {
             const task = any % job.taskCount;
@@ -68,7 +60,7 @@ describe('the counts of a job', () => {
 
 describe('waiting tasks', () => {
   test('are taken in task order, those that come back before those that never ran, each once', () => {
-    const job = jobOf(4);
+    const job = stagesOf(4);
     const [stage] = job.stages;
     job.release(stage!);
     const take = () => {
@@ -83,7 +75,7 @@ describe('waiting tasks', () => {
   });
 
   test('that were cancelled meanwhile are not taken', () => {
-    const job = jobOf(3);
+    const job = stagesOf(3);
     const [stage] = job.stages;
     job.release(stage!);
     job.set(job.takeWaiting(stage!), TaskState.running);
@@ -96,7 +88,7 @@ describe('waiting tasks', () => {
   test('belong to the stage that they are counted in', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 20 }), (sizes) => {
-        const job = jobOf(...sizes);
+        const job = stagesOf(...sizes);
         for (const stage of job.stages) {
           for (let task = stage.first; task < stage.first + stage.count; task++) {
             expect(job.stageOf(task)).toBe(stage);
@@ -110,15 +102,10 @@ describe('waiting tasks', () => {
 
 describe('the limit on running tasks', () => {
   test('counts what runs, and what is on its way to a worker', () => {
-    const job = new Job({
-      number: 1,
-      id: 'a-1',
-      spec: parseJobSpec({ tasks: { count: 9, run: { sleep: 1 } }, maxRunning: 4 }),
-      class: 'long',
-      classifiedBy: 'given',
-      route: { by: 'central', over: 'all' },
-      acceptedAt: 0,
-    });
+    const job = jobOf(
+      { tasks: { count: 9, run: { sleep: 1 } }, maxRunning: 4 },
+      { class: 'long', route: { by: 'central', over: 'all' } },
+    );
     job.release(job.stages[0]!);
     expect(job.headroom).toBe(4);
     job.set(0, TaskState.placing);

@@ -12,10 +12,12 @@ import {
   type Outcome,
   type Payload,
   type Route,
-  type StageSpec,
   type TaskCounts,
 } from '@goshawk/core';
-import { ProbeLedger } from './probe-ledger.js';
+import type { ArrivingJob, Judgement } from '@goshawk/predictor';
+import { type Batch, nothingLookedFor, type Stage } from './batch.js';
+import type { Decision } from './classify.js';
+import type { Sample } from './sample.js';
 
 /**
  * Where a task is. Every task is in exactly one of these states:
@@ -43,33 +45,6 @@ export type TaskState = (typeof TaskState)[keyof typeof TaskState];
 
 export const TASK_STATE_NAMES = Object.keys(TaskState) as (keyof typeof TaskState)[];
 
-/** A stage is the batch of batch probing (Sparrow): its tasks are alike to the scheduler. */
-export interface Stage {
-  readonly index: number;
-  readonly spec: StageSpec;
-  /** Its tasks are first … first + count − 1. */
-  readonly first: number;
-  readonly count: number;
-  /** Stages before it that have not completed. */
-  blockers: number;
-  /** Tasks that are neither completed, failed nor cancelled. */
-  unfinished: number;
-  /** Tasks in state `waiting`. */
-  waiting: number;
-  /** The first task that was never taken from `waiting`; those before it that wait again are in `returned`. */
-  nextFresh: number;
-  returned: number[];
-  /** Where the probes are that no worker has served. */
-  readonly probes: ProbeLedger;
-  /** All probes were taken back; news of them that was on its way says nothing about probes that are out. */
-  recalled: boolean;
-  /** Tasks of which central was told that they need a worker and for which none has come, and when it was told. */
-  needTold: number;
-  needToldAt: Millis;
-  /** Workers that central has matched with the stage. */
-  matches: number;
-}
-
 /** Attempts whose end is kept, and tasks that a detail lists, at most. */
 export const LISTED_MAX = 100;
 
@@ -78,15 +53,15 @@ export class Job {
   readonly number: number;
   readonly id: string;
   readonly spec: JobSpec;
-  readonly class: JobClass;
-  readonly classifiedBy: string;
-  readonly route: Route;
-  /** Central finds its workers, while it is there. */
-  readonly needsCentral: boolean;
-  /** Its tasks may go to workers that seek any: always, or while central is silent. */
-  readonly maySeek: boolean;
+  readonly arriving: ArrivingJob;
+  readonly judgement: Judgement;
+  #decision: Decision;
+  /** Its tasks of which some run first, so that it can be decided what the others are. */
+  #sample: Sample | undefined;
   readonly acceptedAt: Millis;
   readonly stages: readonly Stage[];
+  /** The stages, then what else is looked for by itself; each at the place of its index. */
+  #batches: readonly Batch[];
   readonly taskCount: number;
 
   readonly states: Uint8Array;
@@ -124,27 +99,28 @@ export class Job {
     number: number;
     id: string;
     spec: JobSpec;
-    class: JobClass;
-    classifiedBy: string;
-    route: Route;
+    arriving: ArrivingJob;
+    judgement: Judgement;
+    decision: Decision;
     acceptedAt: Millis;
   }) {
     this.number = fields.number;
     this.id = fields.id;
     this.spec = fields.spec;
-    this.class = fields.class;
-    this.classifiedBy = fields.classifiedBy;
-    this.route = fields.route;
-    const { by } = fields.route;
-    this.needsCentral = by === 'central' || by === 'matching';
-    this.maySeek = by === 'seeking' || (by === 'matching' && fields.class === 'short');
+    this.arriving = fields.arriving;
+    this.judgement = fields.judgement;
+    this.#decision = fields.decision;
     this.acceptedAt = fields.acceptedAt;
     let first = 0;
     this.stages = fields.spec.stages.map((spec, index) => {
       const count = countTasks(spec.tasks);
       const stage: Stage = {
+        ...nothingLookedFor(),
         index,
         spec,
+        lane: fields.decision.lane,
+        probeFactor: 1,
+        over: undefined,
         first,
         count,
         blockers: spec.after.length,
@@ -152,15 +128,11 @@ export class Job {
         waiting: 0,
         nextFresh: first,
         returned: [],
-        probes: new ProbeLedger(),
-        recalled: false,
-        needTold: 0,
-        needToldAt: 0,
-        matches: 0,
       };
       first += count;
       return stage;
     });
+    this.#batches = this.stages;
     const total = first;
     this.taskCount = total;
     this.states = new Uint8Array(total);
@@ -176,6 +148,82 @@ export class Job {
 
   countOf(state: TaskState): number {
     return this.#counts[state]!;
+  }
+
+  /** Treated as; while it is undecided, as a short one. */
+  get class(): JobClass {
+    return this.#decision.class;
+  }
+
+  /** What the class rests on, for `job` and `why`. */
+  get classifiedBy(): string {
+    return this.#decision.by;
+  }
+
+  /** Mean run time of its tasks, as it is believed; undefined where nothing is. */
+  get estimateMs(): Millis | undefined {
+    return this.#decision.estimateMs;
+  }
+
+  /** The same where something is needed to go by: 0 of a job of which nothing is known. */
+  get believedMs(): Millis {
+    return this.#decision.estimateMs ?? this.#decision.guessMs ?? 0;
+  }
+
+  get route(): Route {
+    return this.#decision.route;
+  }
+
+  /** Central finds its workers, while it is there. */
+  get needsCentral(): boolean {
+    const { by } = this.#decision.route;
+    return by === 'central' || by === 'matching';
+  }
+
+  /** Its tasks may go to workers that seek any: always, or while central is silent. */
+  get maySeek(): boolean {
+    const { by } = this.#decision.route;
+    return by === 'seeking' || (by === 'matching' && this.#decision.class === 'short');
+  }
+
+  get sample(): Sample | undefined {
+    return this.#sample;
+  }
+
+  /** Its pilots have not told yet. */
+  get isUndecided(): boolean {
+    return this.#sample?.isDecided === false;
+  }
+
+  get batches(): readonly Batch[] {
+    return this.#batches;
+  }
+
+  /** Some of its tasks run first. */
+  startSample(sample: Sample): void {
+    this.#sample = sample;
+    this.#batches = [...this.stages, sample.pilots, ...sample.early];
+    for (const task of sample.tasks) {
+      if (this.states[task] !== TaskState.waiting) continue;
+      this.stageOf(task).waiting--;
+      sample.pilots.waiting++;
+      sample.pilots.queue.push(task);
+    }
+  }
+
+  /** What the pilots have told, or what was believed instead; the pilots that wait are tasks like others again. */
+  decide(decision: Decision, now: Millis): void {
+    const sample = this.#sample;
+    invariant(sample?.isDecided === false, () => `${this.id} was decided upon twice`);
+    for (const task of sample.tasks) {
+      if (this.states[task] !== TaskState.waiting) continue;
+      const stage = this.stageOf(task);
+      sample.pilots.waiting--;
+      stage.waiting++;
+      stage.returned.push(task);
+    }
+    sample.decidedAt = now;
+    this.#decision = decision;
   }
 
   get runningCount(): number {
@@ -255,14 +303,15 @@ export class Job {
     const before = this.states[task]!;
     if (before === state) return;
     const stage = this.stages.length === 1 ? this.stages[0]! : this.stageOf(task);
+    const batch = this.#sample?.holds(task) ? this.#sample.pilots : stage;
     invariant(
       before < TaskState.completed,
       () => `task ${task} of ${this.id} left the final state ${TASK_STATE_NAMES[before]}`,
     );
     this.#counts[before]!--;
     this.#counts[state]!++;
-    if (before === TaskState.waiting) stage.waiting--;
-    if (state === TaskState.waiting) stage.waiting++;
+    if (before === TaskState.waiting) batch.waiting--;
+    if (state === TaskState.waiting) batch.waiting++;
     if (state >= TaskState.completed) stage.unfinished--;
     this.states[task] = state;
   }
@@ -270,16 +319,18 @@ export class Job {
   /** All tasks of the stage may start from now on. */
   release(stage: Stage): void {
     for (let task = stage.first; task < stage.first + stage.count; task++) {
-      if (this.states[task] === TaskState.blocked) this.set(task, TaskState.waiting);
+      if (this.states[task] !== TaskState.blocked) continue;
+      this.set(task, TaskState.waiting);
+      if (this.#sample?.holds(task)) this.#sample.pilots.queue.push(task);
     }
   }
 
   /** The task waits again after an attempt; it goes before those that never ran. */
   putBack(task: number): void {
-    const stage = this.stageOf(task);
     this.set(task, TaskState.waiting);
     this.workers[task] = NOBODY;
-    stage.returned.push(task);
+    if (this.#sample?.holds(task)) this.#sample.pilots.queue.push(task);
+    else this.stageOf(task).returned.push(task);
   }
 
   /**
@@ -308,19 +359,47 @@ export class Job {
     return next;
   }
 
-  /** The next waiting task of the stage, in task order, or −1. The caller takes it out of `waiting`. */
-  takeWaiting(stage: Stage): number {
-    for (;;) {
-      const task = stage.returned.shift();
-      if (task === undefined) break;
-      if (this.states[task] === TaskState.waiting) return task;
+  /** The batch that the task is looked for with. */
+  batchOf(task: number): Batch {
+    return this.#sample?.holds(task) ? this.#sample.pilots : this.stageOf(task);
+  }
+
+  /** Whose tasks the batch gives: a stage's own, or a stage's before it is decided. */
+  #stageIn(batch: Batch): Stage | undefined {
+    if (batch.index < this.stages.length) return this.stages[batch.index];
+    const early = this.#sample?.early[batch.index - this.stages.length - 1];
+    return early?.stage;
+  }
+
+  /** What stands for the batch by now: when it is decided, the stage for what might run before. */
+  present(batch: Batch): Batch {
+    return this.isUndecided ? batch : (this.#stageIn(batch) ?? batch);
+  }
+
+  /** The next waiting task of the batch, in task order, or −1. The caller takes it out of `waiting`. */
+  takeWaiting(batch: Batch): number {
+    const sample = this.#sample;
+    if (batch === sample?.pilots) {
+      return sample.isDecided ? -1 : this.#takeFrom(sample.pilots.queue);
     }
+    const stage = this.#stageIn(batch);
+    if (stage === undefined) return -1;
+    const returned = this.#takeFrom(stage.returned);
+    if (returned >= 0) return returned;
     const end = stage.first + stage.count;
     while (stage.nextFresh < end) {
       const task = stage.nextFresh++;
-      if (this.states[task] === TaskState.waiting) return task;
+      if (this.states[task] === TaskState.waiting && !sample?.holds(task)) return task;
     }
     return -1;
+  }
+
+  #takeFrom(queue: number[]): number {
+    for (;;) {
+      const task = queue.shift();
+      if (task === undefined) return -1;
+      if (this.states[task] === TaskState.waiting) return task;
+    }
   }
 
   /** The current attempt failed by the task's own fault. @returns whether the task is to be tried again */
@@ -328,6 +407,7 @@ export class Job {
     this.attemptsFailed++;
     this.#noteSetback(task, outcome, worker, runMs, now);
     this.failures[task]!++;
+    this.#sample?.attemptFailed(task, runMs);
     this.errors.set(task, { outcome, worker });
     return this.failures[task]! <= this.spec.retries && !this.cancelling;
   }
@@ -378,7 +458,7 @@ export class Job {
       let waiting = 0;
       let unfinished = 0;
       for (let task = stage.first; task < stage.first + stage.count; task++) {
-        if (this.states[task] === TaskState.waiting) waiting++;
+        if (this.states[task] === TaskState.waiting && !this.#sample?.holds(task)) waiting++;
         if (!this.isFinal(task)) unfinished++;
       }
       invariant(
@@ -390,6 +470,14 @@ export class Job {
         () => `${this.id}: ${unfinished} unfinished, counted ${stage.unfinished}`,
       );
     }
+    const pilots = this.#sample?.pilots;
+    const waiting = this.#sample?.tasks.filter(
+      (task) => this.#sample?.holds(task) && this.states[task] === TaskState.waiting,
+    );
+    invariant(
+      waiting?.length === pilots?.waiting,
+      () => `${this.id}: ${waiting?.length} pilots wait, counted ${pilots?.waiting}`,
+    );
     invariant(
       this.hasEnded === (this.unfinished === 0),
       () => `${this.id}: ended ${this.hasEnded}, ${this.unfinished} left`,

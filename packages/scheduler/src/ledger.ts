@@ -92,7 +92,7 @@ export class Ledger {
   /** What the job is taken for has changed. */
   classified(job: Job, now: Millis): void {
     if (!this.isKept) return;
-    const { class: jobClass, classifiedBy, route } = job;
+    const { class: jobClass, classifiedBy, route, estimateMs } = job;
     this.#write({
       kind: 'classified',
       job: job.number,
@@ -100,6 +100,7 @@ export class Ledger {
       class: jobClass,
       classifiedBy,
       route,
+      estimateMs,
     });
   }
 

@@ -1,5 +1,6 @@
 import { type Address, type Environment, type MessageOf, type Millis, NOBODY } from '@goshawk/core';
-import type { Job, Stage } from './job.js';
+import type { Batch } from './batch.js';
+import type { Job } from './job.js';
 
 /**
  * The owner's half of matching: tells central how many workers a stage needs, and gives a task to each that
@@ -14,16 +15,16 @@ export class Needer {
   }
 
   /** Sees to it that central knows of all tasks of the stage that may run. */
-  tell(job: Job, stage: Stage, central: Address, now: Millis): void {
-    const tasks = tasksInNeed(job, stage);
-    if (tasks > stage.needTold) this.#tell(job, stage, tasks, central, now);
+  tell(job: Job, batch: Batch, central: Address, now: Millis): void {
+    const tasks = tasksInNeed(job, batch);
+    if (tasks > batch.needTold) this.#tell(job, batch, tasks, central, now);
   }
 
   /** Tells again what central has not answered since then. */
   tellAgain(job: Job, central: Address, since: Millis, now: Millis): void {
-    for (const stage of job.stages) {
-      const tasks = tasksInNeed(job, stage);
-      if (tasks > 0 && stage.needToldAt <= since) this.#tell(job, stage, tasks, central, now);
+    for (const batch of batchesInNeed(job)) {
+      const tasks = tasksInNeed(job, batch);
+      if (tasks > 0 && batch.needToldAt <= since) this.#tell(job, batch, tasks, central, now);
     }
   }
 
@@ -34,45 +35,51 @@ export class Needer {
    * @param give binds a waiting task to the worker; false when there is none
    */
   matched(
-    stage: Stage | undefined,
+    batch: Batch | undefined,
     message: MessageOf<'matched'>,
     central: Address,
     give: (worker: Address, match: number) => boolean,
     now: Millis,
   ): void {
     for (const { worker, match } of message.workers) {
-      if (stage !== undefined) {
-        stage.matches++;
-        stage.needTold = Math.max(0, stage.needTold - 1);
-        stage.needToldAt = now;
+      if (batch !== undefined) {
+        batch.matches++;
+        batch.needTold = Math.max(0, batch.needTold - 1);
+        batch.needToldAt = now;
       }
       if (!give(worker, match)) this.#env.send(central, { type: 'unused', worker, match });
     }
   }
 
   /** No task of the stage waits any more. */
-  satisfied(job: Job, stage: Stage, central: Address, now: Millis): void {
-    if (stage.needTold > 0) this.#tell(job, stage, 0, central, now);
+  satisfied(job: Job, batch: Batch, central: Address, now: Millis): void {
+    if (batch.needTold > 0) this.#tell(job, batch, 0, central, now);
   }
 
-  #tell(job: Job, stage: Stage, tasks: number, central: Address, now: Millis): void {
+  #tell(job: Job, batch: Batch, tasks: number, central: Address, now: Millis): void {
     if (central === NOBODY) return;
-    stage.needTold = tasks;
-    stage.needToldAt = now;
+    batch.needTold = tasks;
+    batch.needToldAt = now;
     this.#env.send(central, {
       type: 'need',
       job: job.number,
-      stage: stage.index,
+      stage: batch.index,
       long: job.class === 'long',
       tasks,
-      matches: stage.matches,
-      estimateMs: job.spec.estimateMs ?? 0,
-      demand: stage.spec.demand,
+      matches: batch.matches,
+      estimateMs: job.believedMs,
+      demand: batch.spec.demand,
     });
   }
 }
 
+/** What central is told of. Pilots need workers by themselves, and the rest needs them in another way meanwhile. */
+function batchesInNeed(job: Job): readonly Batch[] {
+  const { sample } = job;
+  return sample === undefined || sample.isDecided ? job.stages : [sample.pilots, ...job.stages];
+}
+
 /** A job that limits how many of its tasks run needs no more workers than that. */
-function tasksInNeed(job: Job, stage: Stage): number {
-  return job.cancelling ? 0 : Math.min(stage.waiting, job.headroom);
+function tasksInNeed(job: Job, batch: Batch): number {
+  return job.cancelling ? 0 : Math.min(batch.waiting, job.headroom);
 }

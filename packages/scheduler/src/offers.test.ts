@@ -1,22 +1,14 @@
-import { type JobInput, NO_RESOURCES, PRESETS, parseJobSpec, type Resources } from '@goshawk/core';
+import { type JobInput, NO_RESOURCES, PRESETS, type Resources } from '@goshawk/core';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Job, TaskState } from './job.js';
+import { jobOf } from './job.fixture.js';
+import { type Job, TaskState } from './job.js';
 import { Offers } from './offers.js';
 
 let numbers = 0;
 
-function jobOf(input: JobInput): Job {
-  const number = ++numbers;
-  const job = new Job({
-    number,
-    id: `s-${number}`,
-    spec: parseJobSpec(input),
-    class: 'short',
-    classifiedBy: 'given',
-    route: PRESETS['goshawk-peer'].short,
-    acceptedAt: 0,
-  });
+function offered(input: JobInput): Job {
+  const job = jobOf(input, { number: ++numbers, route: PRESETS['goshawk-peer'].short });
   for (const stage of job.stages) job.release(stage);
   return job;
 }
@@ -40,7 +32,7 @@ function bind(job: Job): void {
 const firstOf = (offers: Offers, spare: Resources = NO_RESOURCES) => offers.first(spare)?.job;
 
 test('the first is the batch of least remaining work, as it is when it was last said', () => {
-  const [small, large] = [jobOf(tasks(2, 100)), jobOf(tasks(30, 10))];
+  const [small, large] = [offered(tasks(2, 100)), offered(tasks(30, 10))];
   const offers = offersOf(large, small);
   expect(firstOf(offers)).toBe(small);
   for (let i = 0; i < 15; i++) bind(large);
@@ -49,7 +41,7 @@ test('the first is the batch of least remaining work, as it is when it was last 
 });
 
 test('a batch of which nothing waits is not offered, whether that was said or not', () => {
-  const [one, other] = [jobOf(tasks(1, 100)), jobOf(tasks(1, 200))];
+  const [one, other] = [offered(tasks(1, 100)), offered(tasks(1, 200))];
   const offers = offersOf(one, other);
   bind(one);
   expect(firstOf(offers)).toBe(other);
@@ -59,9 +51,9 @@ test('a batch of which nothing waits is not offered, whether that was said or no
 });
 
 test('what does not fit, or may not run now, is passed over and stays', () => {
-  const large = jobOf(tasks(1, 1, { demand: { memory: 8 } }));
-  const limited = jobOf(tasks(2, 2, { maxRunning: 1 }));
-  const last = jobOf(tasks(1, 50));
+  const large = offered(tasks(1, 1, { demand: { memory: 8 } }));
+  const limited = offered(tasks(2, 2, { maxRunning: 1 }));
+  const last = offered(tasks(1, 50));
   const offers = offersOf(large, limited, last);
   bind(limited);
   expect(firstOf(offers, { memory: 4 })).toBe(last);
@@ -84,7 +76,7 @@ test('whatever happens, the first is the least of those that may go', () => {
       fc.nat(3),
       (inputs, steps, memory) => {
         const jobs = inputs.map((given) =>
-          jobOf(
+          offered(
             tasks(given.count, given.estimate, given.memory > 0 ? { demand: { memory: given.memory } } : {}),
           ),
         );

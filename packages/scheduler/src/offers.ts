@@ -1,9 +1,10 @@
 import { fits, IndexedHeap, type NeedOrder, needKey, type Resources } from '@goshawk/core';
-import type { Job, Stage } from './job.js';
+import type { Batch } from './batch.js';
+import type { Job } from './job.js';
 
 interface Offer {
   readonly job: Job;
-  readonly stage: Stage;
+  readonly batch: Batch;
   /** Its place in the order of coming. */
   readonly arrival: number;
 }
@@ -14,7 +15,7 @@ export class Offers {
   readonly #heap = new IndexedHeap();
   /** Of the ids in the heap; ids are given out again, so that the heap stays small. */
   readonly #offers: (Offer | undefined)[] = [];
-  readonly #ids = new Map<Stage, number>();
+  readonly #ids = new Map<Batch, number>();
   readonly #freeIds: number[] = [];
   #arrivals = 0;
 
@@ -27,10 +28,10 @@ export class Offers {
   }
 
   /** The tasks of the batch that wait, or may run, are more or fewer than before. */
-  update(job: Job, stage: Stage): void {
-    const id = this.#ids.get(stage);
-    if (!isOpen(job, stage)) return id === undefined ? undefined : this.#remove(stage, id);
-    if (id === undefined) return this.#add(job, stage);
+  update(job: Job, batch: Batch): void {
+    const id = this.#ids.get(batch);
+    if (!isOpen(job, batch)) return id === undefined ? undefined : this.#remove(batch, id);
+    if (id === undefined) return this.#add(job, batch);
     this.#heap.set(id, this.#keyOf(this.#offers[id]!));
   }
 
@@ -40,9 +41,9 @@ export class Offers {
       const id = this.#heap.top();
       if (id < 0) return undefined;
       const offer = this.#offers[id]!;
-      const { job, stage } = offer;
+      const { job, batch } = offer;
       // Its last task may have been taken by somebody who did not say so here.
-      if (!isOpen(job, stage)) this.#remove(stage, id);
+      if (!isOpen(job, batch)) this.#remove(batch, id);
       else if (suits(offer, spare)) return offer;
       else return this.#leastOfAll(spare);
     }
@@ -53,41 +54,41 @@ export class Offers {
     let least = -1;
     for (const id of heap.ids()) {
       const offer = this.#offers[id]!;
-      if (!isOpen(offer.job, offer.stage) || !suits(offer, spare)) continue;
+      if (!isOpen(offer.job, offer.batch) || !suits(offer, spare)) continue;
       if (least < 0 || heap.keyOf(id)! < heap.keyOf(least)!) least = id;
     }
     return this.#offers[least];
   }
 
-  #add(job: Job, stage: Stage): void {
+  #add(job: Job, batch: Batch): void {
     const id = this.#freeIds.pop() ?? this.#offers.length;
-    const offer: Offer = { job, stage, arrival: this.#arrivals++ };
-    this.#ids.set(stage, id);
+    const offer: Offer = { job, batch, arrival: this.#arrivals++ };
+    this.#ids.set(batch, id);
     this.#offers[id] = offer;
     this.#heap.set(id, this.#keyOf(offer));
   }
 
-  #remove(stage: Stage, id: number): void {
+  #remove(batch: Batch, id: number): void {
     this.#heap.delete(id);
-    this.#ids.delete(stage);
+    this.#ids.delete(batch);
     this.#offers[id] = undefined;
     this.#freeIds.push(id);
   }
 
-  #keyOf({ job, stage, arrival }: Offer): number {
-    const estimateMs = job.spec.estimateMs ?? 0;
+  #keyOf({ job, batch, arrival }: Offer): number {
+    const estimateMs = job.believedMs;
     return needKey(
       this.#order(),
-      { estimateMs, sizeMs: estimateMs * stage.count, tasks: stage.waiting },
+      { estimateMs, sizeMs: estimateMs * batch.count, tasks: batch.waiting },
       arrival,
     );
   }
 }
 
-function isOpen(job: Job, stage: Stage): boolean {
-  return stage.waiting > 0 && !job.cancelling && !job.hasEnded;
+function isOpen(job: Job, batch: Batch): boolean {
+  return batch.waiting > 0 && !job.cancelling && !job.hasEnded;
 }
 
-function suits({ job, stage }: Offer, spare: Resources): boolean {
-  return job.headroom > 0 && fits(stage.spec.demand, spare);
+function suits({ job, batch }: Offer, spare: Resources): boolean {
+  return job.headroom > 0 && fits(batch.spec.demand, spare);
 }

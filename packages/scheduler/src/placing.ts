@@ -1,5 +1,6 @@
 import { type Address, type Environment, LIMITS, type Millis, NOBODY, type TaskAttempt } from '@goshawk/core';
-import { type Job, type Stage, TaskState } from './job.js';
+import type { Stage } from './batch.js';
+import { type Job, TaskState } from './job.js';
 
 /**
  * The owner's half of central placement (Hawk §3.7): hands waiting tasks to central, learns where they were
@@ -53,7 +54,7 @@ export class Placer {
         stage: stage.index,
         long: job.class === 'long',
         tasks: tasks.slice(from, from + LIMITS.tasksPerMessageMax),
-        estimateMs: job.spec.estimateMs ?? 0,
+        estimateMs: job.believedMs,
         demand: stage.spec.demand,
       });
     }

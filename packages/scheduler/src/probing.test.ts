@@ -1,8 +1,8 @@
-import { type Address, DEFAULT_POLICY, type Environment, parseJobSpec, presetNamed } from '@goshawk/core';
+import { type Address, DEFAULT_POLICY, type Environment } from '@goshawk/core';
 import { expect, it } from 'vitest';
 import type { SchedulerCounters } from './contract.js';
 import { IdleHints } from './idle-hints.js';
-import { Job } from './job.js';
+import { jobOf } from './job.fixture.js';
 import { Members } from './members.js';
 import { Prober } from './probing.js';
 
@@ -32,15 +32,7 @@ it('a huge batch has no more probes out than a peer’s queue takes, and goes on
   const sent: Address[] = [];
   const env = { random: () => 0.5, send: (to: Address) => sent.push(to) } as unknown as Environment;
   const prober = new Prober(env, workers(), new IdleHints(), { probesSent: 0 } as SchedulerCounters);
-  const job = new Job({
-    number: 1,
-    id: 'a-1',
-    spec: parseJobSpec({ tasks: { count: 500_000, run: { sleep: 1 } } }),
-    class: 'short',
-    classifiedBy: 'given',
-    route: presetNamed('sparrow').short,
-    acceptedAt: 0,
-  });
+  const job = jobOf({ tasks: { count: 500_000, run: { sleep: 1 } } });
   const stage = job.stages[0]!;
   job.release(stage);
   prober.topUp(job, stage, DEFAULT_POLICY);

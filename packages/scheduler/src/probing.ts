@@ -2,14 +2,14 @@ import {
   type Address,
   type Environment,
   effectiveScope,
-  type Lane,
   type MessageOf,
   type PolicySettings,
   type Scope,
 } from '@goshawk/core';
+import type { Batch } from './batch.js';
 import type { SchedulerCounters } from './contract.js';
 import type { IdleHints } from './idle-hints.js';
-import type { Job, Stage } from './job.js';
+import type { Job } from './job.js';
 import type { Members } from './members.js';
 
 /**
@@ -40,30 +40,33 @@ export class Prober {
    * Sees to it that a batch has probes out for every task that could start. Sends the whole batch's probes at
    * first, and later only what has been used up or lost on the way.
    */
-  topUp(job: Job, stage: Stage, policy: PolicySettings): void {
-    const wanted = Math.min(stage.waiting, job.headroom);
-    const missing = wanted - stage.probes.out;
+  topUp(job: Job, batch: Batch, policy: PolicySettings): void {
+    const wanted = Math.min(batch.waiting, job.headroom);
+    const missing = wanted - batch.probes.out;
     if (missing <= 0) return;
-    const room = PROBES_OUT_MAX - stage.probes.out;
-    const probes = Math.min(room, Math.max(missing, Math.ceil(policy.probeRatio * missing)));
+    const room = PROBES_OUT_MAX - batch.probes.out;
+    const probes = Math.min(
+      room,
+      Math.max(missing, Math.ceil(batch.probeFactor * policy.probeRatio * missing)),
+    );
     if (probes <= 0) return;
-    const scope: Scope = effectiveScope(policy.preset, job.route.over);
-    const { demand } = stage.spec;
+    const scope: Scope = effectiveScope(policy.preset, batch.over ?? job.route.over);
+    const { demand } = batch.spec;
     const seeks = job.route.by !== 'probing';
     const bySize = seeks && policy.workerOrder === 'size';
     const message: MessageOf<'probe'> = {
       type: 'probe',
       job: job.number,
-      stage: stage.index,
+      stage: batch.index,
       long: job.class === 'long',
-      lane: LANE,
+      lane: batch.lane,
       demand,
-      sizeMs: bySize ? (job.spec.estimateMs ?? 0) * stage.waiting : 0,
+      sizeMs: bySize ? job.believedMs * batch.waiting : 0,
     };
-    stage.recalled = false;
+    batch.recalled = false;
     const send = (to: Address): void => {
       this.#counters.probesSent++;
-      stage.probes.add(to, 1);
+      batch.probes.add(to, 1);
       this.#env.send(to, message);
     };
     const { probeDraw } = policy;
@@ -75,36 +78,34 @@ export class Prober {
   }
 
   /** A probe was served, or given back: it is out no more. */
-  used(stage: Stage, worker: Address, probes: number): void {
-    if (stage.recalled) return;
-    stage.probes.add(worker, -probes);
+  used(batch: Batch, worker: Address, probes: number): void {
+    if (batch.recalled) return;
+    batch.probes.add(worker, -probes);
   }
 
-  moved(stage: Stage, from: Address, to: Address, probes: number): void {
-    if (stage.recalled) return;
-    stage.probes.add(from, -probes);
+  moved(batch: Batch, from: Address, to: Address, probes: number): void {
+    if (batch.recalled) return;
+    batch.probes.add(from, -probes);
     // A thief that is gone has taken them along.
-    if (this.#members.get(to) !== undefined) stage.probes.add(to, probes);
+    if (this.#members.get(to) !== undefined) batch.probes.add(to, probes);
   }
 
-  workerLost(stage: Stage, worker: Address): void {
-    stage.probes.add(worker, -stage.probes.at(worker));
+  workerLost(batch: Batch, worker: Address): void {
+    batch.probes.add(worker, -batch.probes.at(worker));
   }
 
   /** No task of the batch is left: its probes find out by themselves (`lazy`), or are told (`proactive`). */
-  batchIsBound(job: Job, stage: Stage, policy: PolicySettings): void {
-    if (policy.cancel === 'lazy' || stage.probes.out === 0) return;
-    this.recall(job, stage);
+  batchIsBound(job: Job, batch: Batch, policy: PolicySettings): void {
+    if (policy.cancel === 'lazy' || batch.probes.out === 0) return;
+    this.recall(job, batch);
   }
 
   /** Takes all probes of the batch back. */
-  recall(job: Job, stage: Stage): void {
-    for (const worker of stage.probes.workers()) {
-      this.#env.send(worker, { type: 'cancelProbes', job: job.number, stage: stage.index });
+  recall(job: Job, batch: Batch): void {
+    for (const worker of batch.probes.workers()) {
+      this.#env.send(worker, { type: 'cancelProbes', job: job.number, stage: batch.index });
     }
-    stage.probes.clear();
-    stage.recalled = true;
+    batch.probes.clear();
+    batch.recalled = true;
   }
 }
-
-const LANE: Lane = 'normal';

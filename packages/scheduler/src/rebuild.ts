@@ -1,4 +1,5 @@
 import { type Address, type JobRecord, type JobRecordOf, type Millis, NOBODY } from '@goshawk/core';
+import { arrivingJobOf } from './arriving.js';
 import { Job, TaskState } from './job.js';
 
 /** A job as it was when its owner last wrote something down. */
@@ -47,14 +48,23 @@ class Rebuild {
   constructor(accepted: JobRecordOf<'accepted'>, records: readonly JobRecord[], around: Surroundings) {
     this.#around = around;
     // What it was taken for last is what it is taken for.
-    const { class: jobClass, classifiedBy, route } = records.findLast(isClassification) ?? accepted;
+    const decided = records.findLast(isClassification);
+    const { class: jobClass, classifiedBy: by, route } = decided ?? accepted;
+    const { spec } = accepted;
     this.job = new Job({
       number: accepted.job,
       id: around.idOf(accepted.job),
-      spec: accepted.spec,
-      class: jobClass,
-      classifiedBy,
-      route,
+      spec,
+      arriving: arrivingJobOf(spec, accepted.at),
+      judgement: { kind: 'unknown' },
+      decision: {
+        class: jobClass,
+        by,
+        estimateMs: decided?.estimateMs ?? spec.estimateMs,
+        guessMs: undefined,
+        route,
+        lane: 'normal',
+      },
       acceptedAt: this.#machineTime(accepted.at),
     });
     for (const stage of this.job.stages) if (stage.blockers === 0) this.job.release(stage);

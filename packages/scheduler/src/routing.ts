@@ -1,11 +1,13 @@
 import type { Address, Millis, PolicySettings } from '@goshawk/core';
+import type { Batch, Stage } from './batch.js';
 import type { Enlistment } from './enlistment.js';
-import { type Job, type Stage, TaskState } from './job.js';
+import { type Job, TaskState } from './job.js';
 import type { JobStore } from './job-store.js';
 import type { Needer } from './needing.js';
 import type { Offers } from './offers.js';
 import type { Placer } from './placing.js';
 import type { Prober } from './probing.js';
+import type { Usage } from './usage.js';
 
 /** What routing has to know of the scheduler around it. */
 interface Surroundings {
@@ -15,6 +17,7 @@ interface Surroundings {
   readonly placer: Placer;
   readonly needer: Needer;
   readonly offers: Offers;
+  readonly usage: Usage;
   policy(): PolicySettings;
   /** Nothing of the job is to be given out yet. */
   isHeld(job: Job): boolean;
@@ -30,23 +33,46 @@ export class Routing {
     this.#around = around;
   }
 
-  /** Looks for workers for what waits in the stage. */
-  find(job: Job, stage: Stage, now: Millis): void {
-    if (stage.waiting === 0 || job.cancelling || this.#around.isHeld(job)) return;
-    const { enlistment, prober, placer, needer, offers, policy } = this.#around;
-    if (job.maySeek) offers.update(job, stage);
-    if (!job.needsCentral) return prober.topUp(job, stage, policy());
-    if (job.route.by === 'central') placer.place(job, stage, enlistment.central, now);
-    else needer.tell(job, stage, enlistment.central, now);
+  /**
+   * Tasks of a stage may start: they have come, or it was decided what they are.
+   *
+   * @param tasks so many
+   */
+  come(job: Job, stage: Stage, tasks: number, now: Millis): void {
+    const { enlistment, usage } = this.#around;
+    if (job.maySeek && !job.isUndecided) {
+      const isTold = job.needsCentral && !enlistment.isSilent(now);
+      usage.shortCame(job.believedMs * tasks, isTold, now);
+    }
+    if (job.isUndecided) this.find(job, job.sample!.pilots, now);
+    this.find(job, stage, now);
+  }
+
+  /** Looks for workers for what waits in the batch. */
+  find(job: Job, of: Batch, now: Millis): void {
+    const { enlistment, prober, placer, needer, offers, policy, isHeld } = this.#around;
+    // Before it is decided what a job is, its rest is looked for in another way than by its class.
+    const isProbed = job.isUndecided && !job.needsCentral;
+    const batch = isProbed ? job.sample!.whileUndecided(of) : job.present(of);
+    if (batch.waiting === 0 || job.cancelling || isHeld(job)) return;
+    if (job.maySeek && batch.lane !== 'opportunistic') offers.update(job, batch);
+    if (!job.needsCentral) return prober.topUp(job, batch, policy());
+    if (job.route.by === 'central') placer.place(job, job.stages[batch.index]!, enlistment.central, now);
+    else needer.tell(job, batch, enlistment.central, now);
     this.#around.asked(now);
-    if (enlistment.isSilent(now)) this.#probeInstead(job, stage);
+    if (enlistment.isSilent(now)) this.#probeInstead(job, batch);
+  }
+
+  /** All of the job that waits. */
+  findAll(job: Job, now: Millis): void {
+    for (const batch of job.batches) this.find(job, batch, now);
   }
 
   /** There are other workers than before, or fewer. */
   findForThoseThatProbe(now: Millis): void {
     for (const job of this.#around.jobs.active()) {
       if (job.needsCentral) continue;
-      for (const stage of job.stages) this.find(job, stage, now);
+      this.findAll(job, now);
     }
   }
 
@@ -54,12 +80,13 @@ export class Routing {
   doWithoutCentral(now: Millis): void {
     if (!this.#around.enlistment.isSilent(now)) return;
     for (const job of this.#around.jobs.active())
-      for (const stage of job.stages) this.#probeInstead(job, stage);
+      for (const batch of job.batches) this.#probeInstead(job, batch);
   }
 
-  #probeInstead(job: Job, stage: Stage): void {
-    if (!job.needsCentral || !job.maySeek || stage.waiting === 0 || this.#around.isHeld(job)) return;
-    this.#around.prober.topUp(job, stage, this.#around.policy());
+  #probeInstead(job: Job, of: Batch): void {
+    if (!job.needsCentral || !job.maySeek || this.#around.isHeld(job)) return;
+    const batch = job.isUndecided ? job.sample!.whileUndecided(of) : job.present(of);
+    if (batch.waiting > 0) this.#around.prober.topUp(job, batch, this.#around.policy());
   }
 
   /** Another central than before knows nothing of what waits. */
@@ -69,7 +96,7 @@ export class Routing {
       if (this.#around.isHeld(job)) continue;
       if (job.route.by === 'central') placer.placeAgain(job, central, now);
       if (job.route.by !== 'matching') continue;
-      for (const stage of job.stages) if (stage.probes.out > 0) prober.recall(job, stage);
+      for (const batch of job.batches) if (batch.probes.out > 0) prober.recall(job, batch);
       needer.tellAgain(job, central, now, now);
     }
   }

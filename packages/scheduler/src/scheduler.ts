@@ -13,14 +13,16 @@ import {
   type PolicySettings,
 } from '@goshawk/core';
 import { whyImpossible } from './admission.js';
+import { arrivingJobOf } from './arriving.js';
+import type { Stage } from './batch.js';
 import { Binder } from './binding.js';
-import { classify } from './classify.js';
+import { decide } from './classify.js';
 import type { SchedulerConfig, SchedulerCounters, SchedulerEnvironment, SchedulerTimer } from './contract.js';
 import { ClientDesk } from './desk.js';
 import { Enlistment } from './enlistment.js';
 import { IdleHints } from './idle-hints.js';
 import { inherit } from './inheriting.js';
-import { Job, LOST, type Stage, TaskState } from './job.js';
+import { Job, LOST, TaskState } from './job.js';
 import { JobStore } from './job-store.js';
 import { Ledger, type Refusal, UNRECORDED_JOBS_MAX } from './ledger.js';
 import { Members } from './members.js';
@@ -30,6 +32,7 @@ import { Placer } from './placing.js';
 import { Prober } from './probing.js';
 import { Resumption } from './resumption.js';
 import { Routing } from './routing.js';
+import { Sampler } from './sampling.js';
 import { Usage } from './usage.js';
 
 /**
@@ -64,6 +67,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
   readonly #enlistment: Enlistment;
   readonly #usage: Usage;
   readonly #binder: Binder;
+  readonly #sampler: Sampler;
+  readonly #wallOffsetMs: Millis;
   #sweepArmed = false;
   #draining = false;
 
@@ -71,6 +76,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#env = env;
     this.#enlistment = new Enlistment(config, env, this.#members);
     this.#usage = new Usage(env);
+    this.#wallOffsetMs = config.wallOffsetMs;
     this.#prober = new Prober(env, this.#members, this.#hints, this.counters);
     this.#placer = new Placer(env);
     this.#ledger = new Ledger(env, config.wallOffsetMs);
@@ -90,8 +96,10 @@ export class Scheduler implements Machine<SchedulerTimer> {
       formers: inheritance?.formers ?? [],
       lastJob,
       resumed: (now) => {
-        for (const job of this.#jobs.active())
-          for (const stage of job.stages) this.#routing.find(job, stage, now);
+        for (const job of this.#jobs.active()) {
+          this.#sampler.resume(job, now);
+          this.#routing.findAll(job, now);
+        }
       },
     });
     const around = {
@@ -104,15 +112,19 @@ export class Scheduler implements Machine<SchedulerTimer> {
       needer: new Needer(env),
       offers: new Offers(() => this.policy.shortOrder),
       hints: this.#hints,
+      usage: this.#usage,
+      ledger: this.#ledger,
       counters: this.counters,
       policy: () => this.policy,
       isHeld: (job: Job) => this.#resumption.holds(job),
       asked: (now: Millis) => this.#armSweep(now),
     };
     this.#routing = new Routing(around);
+    this.#sampler = new Sampler(env, { ...around, routing: this.#routing });
     this.#binder = new Binder({
       ...around,
-      find: (job, stage, now) => this.#routing.find(job, stage, now),
+      find: (job, batch, now) => this.#routing.find(job, batch, now),
+      bound: (job, now) => this.#sampler.look(job, now),
       changed: (job, now) => this.#desk.changed(job, now),
       central: () => this.#enlistment.central,
       heardCentral: (now) => this.#enlistment.heard(now),
@@ -136,7 +148,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'ended':
         return this.#ended(from, message, now);
       case 'moved':
-        return this.#moved(from, message);
+        return this.#moved(from, message, now);
       case 'declined':
         return this.#declined(from, message, now);
       case 'output':
@@ -167,7 +179,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     }
   }
 
-  wake(timer: SchedulerTimer, _key: number, now: Millis): void {
+  wake(timer: SchedulerTimer, key: number, now: Millis): void {
     switch (timer) {
       case 'heartbeat':
         this.#workersLost(this.#enlistment.dropMissingWorkers(), now);
@@ -180,6 +192,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
         return this.#desk.tellProgress(now);
       case 'usage':
         return this.#usage.tell(this.#enlistment.central, now);
+      case 'weigh':
+        return this.#sampler.wake(this.#jobs.byNumber(key), now);
     }
   }
 
@@ -207,17 +221,12 @@ export class Scheduler implements Machine<SchedulerTimer> {
     const { policy } = this;
     const known = key === undefined ? undefined : this.#jobs.byKey(key);
     if (known !== undefined) return known;
-    const { class: jobClass, by } = classify(spec, policy);
+    const arriving = arrivingJobOf(spec, now + this.#wallOffsetMs);
+    const judgement = this.#sampler.judge(arriving);
     const { number, id } = this.#jobs.nextName();
-    const job = new Job({
-      number,
-      id,
-      spec,
-      class: jobClass,
-      classifiedBy: by,
-      route: policy.preset[jobClass],
-      acceptedAt: now,
-    });
+    const decision = decide(judgement, policy);
+    const job = new Job({ number, id, spec, arriving, judgement, decision, acceptedAt: now });
+    if (judgement.kind === 'sample') this.#sampler.start(job, judgement);
     this.#jobs.add(job, key);
     this.#ledger.accepted(job, key, now);
     this.counters.jobsAccepted++;
@@ -233,7 +242,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     if (job.needsCentral && this.#enlistment.central !== NOBODY) {
       this.#env.send(this.#enlistment.central, { type: 'withdraw', job: job.number });
     }
-    for (const stage of job.stages) if (stage.probes.out > 0) this.#prober.recall(job, stage);
+    for (const batch of job.batches) if (batch.probes.out > 0) this.#prober.recall(job, batch);
     for (let task = 0; task < job.taskCount; task++) {
       const state = job.stateOf(task);
       if (state === TaskState.running || state === TaskState.placed) this.#sendCancel(job, task);
@@ -293,11 +302,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   #startStage(job: Job, stage: Stage, now: Millis): void {
     job.release(stage);
-    if (job.maySeek) {
-      const isTold = job.needsCentral && !this.#enlistment.isSilent(now);
-      this.#usage.shortCame((job.spec.estimateMs ?? 0) * stage.count, isTold, now);
-    }
-    this.#routing.find(job, stage, now);
+    this.#routing.come(job, stage, stage.count, now);
   }
 
   #finishStage(job: Job, stage: Stage, now: Millis): void {
@@ -390,16 +395,16 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   #tryAgain(job: Job, task: number, now: Millis): void {
     job.putBack(task);
-    this.#routing.find(job, job.stageOf(task), now);
+    if (job.isUndecided) this.#sampler.look(job, now);
+    this.#routing.find(job, job.batchOf(task), now);
     this.#desk.changed(job, now);
   }
 
   /** A task has come to its end: what waited for that may go on. */
   #afterEnd(job: Job, stage: Stage, now: Millis): void {
+    if (job.isUndecided) this.#sampler.look(job, now);
     if (stage.unfinished === 0) this.#finishStage(job, stage, now);
-    if (job.spec.maxRunning !== undefined) {
-      for (const other of job.stages) if (other.waiting > 0) this.#routing.find(job, other, now);
-    }
+    if (job.spec.maxRunning !== undefined) this.#routing.findAll(job, now);
     this.#endIfDone(job, now);
     this.#desk.changed(job, now);
   }
@@ -408,8 +413,9 @@ export class Scheduler implements Machine<SchedulerTimer> {
     if (job.hasEnded || job.unfinished > 0) return;
     job.endedAt = now;
     this.counters.jobsEnded++;
-    for (const stage of job.stages)
-      if (stage.probes.out > 0) this.#prober.batchIsBound(job, stage, this.policy);
+    for (const batch of job.batches)
+      if (batch.probes.out > 0) this.#prober.batchIsBound(job, batch, this.policy);
+    this.#sampler.learn(job, now);
     this.#ledger.ended(job, now);
     this.#jobs.ended(job, now);
     this.#env.jobEnded(job);
@@ -419,22 +425,22 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   // ---- what workers and central tell
 
-  #moved(from: Address, { job: number, stage: index, to, probes }: MessageOf<'moved'>): void {
+  #moved(from: Address, { job: number, stage: index, to, probes }: MessageOf<'moved'>, now: Millis): void {
     const job = this.#jobs.byNumber(number);
-    const stage = job?.stages[index];
-    if (job === undefined || stage === undefined || job.hasEnded) return;
-    this.#prober.moved(stage, from, to, probes);
-    if (stage.probes.out < stage.waiting) this.#prober.topUp(job, stage, this.policy);
+    const batch = job?.batches[index];
+    if (job === undefined || batch === undefined || job.hasEnded) return;
+    this.#prober.moved(batch, from, to, probes);
+    if (batch.probes.out < batch.waiting) this.#routing.find(job, batch, now);
   }
 
   #declined(from: Address, message: MessageOf<'declined'>, now: Millis): void {
     const job = this.#jobs.byNumber(message.job);
     if (job === undefined || job.hasEnded) return;
     if (message.placed === undefined) {
-      const stage = job.stages[message.stage];
-      if (stage === undefined) return;
-      this.#prober.used(stage, from, message.probes);
-      return this.#routing.find(job, stage, now);
+      const batch = job.batches[message.stage];
+      if (batch === undefined) return;
+      this.#prober.used(batch, from, message.probes);
+      return this.#routing.find(job, batch, now);
     }
     const { task, attempt } = message.placed;
     if (task >= job.taskCount || job.attempts[task] !== attempt || job.isFinal(task)) return;
@@ -487,7 +493,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     const gone = new Set(addresses);
     this.#binder.forget(gone);
     for (const job of [...this.#jobs.active()]) {
-      for (const stage of job.stages) for (const worker of gone) this.#prober.workerLost(stage, worker);
+      for (const batch of job.batches) for (const worker of gone) this.#prober.workerLost(batch, worker);
       for (let task = 0; task < job.taskCount && !job.hasEnded; task++) {
         if (!gone.has(job.workerOf(task))) continue;
         const state = job.stateOf(task);
@@ -498,7 +504,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
         }
         if (state === TaskState.placed) this.#tryAgain(job, task, now);
       }
-      for (const stage of job.stages) this.#routing.find(job, stage, now);
+      this.#routing.findAll(job, now);
     }
   }
 
@@ -506,6 +512,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   #welcomed(from: Address, message: MessageOf<'welcome'>, now: Millis): void {
     if (!this.#enlistment.welcomed(from, message, now)) return;
+    this.#sampler.adopt(this.policy);
     this.#usage.startAnew(from, this.policy, now);
     this.#hints.startAnew(maySeek(this.policy.preset) && this.policy.hints);
     this.#routing.tellAnotherCentral(from, now);

@@ -1,6 +1,6 @@
-import { DEFAULT_POLICY, type JobSpec, NO_RESOURCES, PRESETS, RELIABLE_TIMINGS } from '@goshawk/core';
+import { DEFAULT_POLICY, type JobSpec, NO_RESOURCES, PRESETS, Random, RELIABLE_TIMINGS } from '@goshawk/core';
 import { expect, test } from 'vitest';
-import { dealtByStart } from './dealt-sleeps.js';
+import { type DealtSleeps, dealtByStart } from './dealt-sleeps.js';
 import { Simulation } from './simulation.js';
 
 function jobOf(sleepsMs: readonly number[], estimateMs: number): JobSpec {
@@ -40,4 +40,15 @@ test('a duration belongs to its task, unless it is dealt to whichever task start
 test('other tasks than sleeping ones stay as they are', () => {
   const spec = { ...jobOf([], 1), stages: [{ ...jobOf([], 1).stages[0]!, tasks: { each: [{ sleep: 1 }] } }] };
   expect(dealtByStart(spec)).toEqual(spec);
+});
+
+test('durations may be dealt in an order that is drawn', () => {
+  const sleepsMs = Array.from({ length: 50 }, (_, i) => i);
+  const random = Random.seeded('order');
+  const spec = dealtByStart(jobOf(sleepsMs, 1), { random: () => random.next() });
+  const { tasks } = spec.stages[0]!;
+  const dealt = 'run' in tasks ? (tasks.run as unknown as DealtSleeps) : undefined;
+  const order = sleepsMs.map(() => dealt!.next());
+  expect(order).not.toEqual(sleepsMs);
+  expect(order.toSorted((a, b) => a - b)).toEqual(sleepsMs);
 });

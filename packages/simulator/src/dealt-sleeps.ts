@@ -1,4 +1,4 @@
-import { invariant, type JobSpec, type Millis, type Payload } from '@goshawk/core';
+import { drawIndex, invariant, type JobSpec, type Millis, type Payload } from '@goshawk/core';
 
 /**
  * The durations of a batch as the payload that all its tasks share: each task, when it starts, is dealt the next.
@@ -27,13 +27,30 @@ export class DealtSleeps {
   }
 }
 
-/** The same job, whose tasks take the durations of their batch in the order in which they start. Runs once. */
-export function dealtByStart(spec: JobSpec): JobSpec {
+/**
+ * The same job, whose tasks take the durations of their batch in the order in which they start. Runs once.
+ *
+ * @param source draws the order of the durations, for a job whose first tasks are to stand for the others: those of a
+ *   trace may follow from how its machines were used, and pilots are random ones (SLearn §5.1.2)
+ */
+export function dealtByStart(spec: JobSpec, source?: { random(): number }): JobSpec {
   const stages = spec.stages.map((stage) => {
     const { tasks } = stage;
     if (!('sleepsMs' in tasks)) return stage;
-    const run = new DealtSleeps(tasks.sleepsMs) as unknown as Payload;
-    return { ...stage, tasks: { count: tasks.sleepsMs.length, run } };
+    const sleepsMs = source === undefined ? tasks.sleepsMs : shuffled(tasks.sleepsMs, source);
+    const run = new DealtSleeps(sleepsMs) as unknown as Payload;
+    return { ...stage, tasks: { count: sleepsMs.length, run } };
   });
   return { ...spec, stages };
+}
+
+function shuffled(sleepsMs: ArrayLike<number>, source: { random(): number }): Float64Array {
+  const order = Float64Array.from(sleepsMs);
+  for (let last = order.length - 1; last > 0; last--) {
+    const other = drawIndex(source, last + 1);
+    const sleepMs = order[last]!;
+    order[last] = order[other]!;
+    order[other] = sleepMs;
+  }
+  return order;
 }

@@ -44,6 +44,10 @@ export interface SimulatedEnd<J extends SimulatedJob = SimulatedJob> {
   readonly tasksCompleted: number;
   /** Runs of its tasks, those that failed included. */
   readonly attempts: number;
+  /** What it was taken for, and on what estimate; undefined where there was none. */
+  readonly judged: { readonly long: boolean; readonly estimateMs: Millis | undefined };
+  /** Tasks that ran first so that the others could be judged, and when that was decided, since its submission. */
+  readonly sampled: { readonly pilots: number; readonly decidedMs: Millis | undefined } | undefined;
   /** Of the runs that counted; negative where a task never started. */
   readonly startsMs: Float64Array;
   readonly runsMs: Float64Array;
@@ -231,10 +235,21 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
       completed: ended.state === 'completed',
       tasksCompleted: ended.counts.completed,
       attempts: ended.attemptsTotal,
+      judged: { long: ended.class === 'long', estimateMs: ended.estimateMs },
+      sampled: sampledOf(ended),
       startsMs: startsOf(ended),
       runsMs: ended.runMs,
     });
   }
+}
+
+function sampledOf({ sample, acceptedAt }: Job): SimulatedEnd['sampled'] {
+  if (sample === undefined) return undefined;
+  const { decidedAt, tasks } = sample;
+  return {
+    pilots: tasks.length,
+    decidedMs: decidedAt === undefined ? undefined : decidedAt - acceptedAt,
+  };
 }
 
 /** Since the beginning of the workload. A loop, since there is one for each task: `map` takes three times as long. */

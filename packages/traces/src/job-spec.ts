@@ -12,15 +12,18 @@ import type { TraceJob } from './job.js';
  * The job that a cluster runs for a job of a trace: each task sleeps for as long as it ran. It is the same
  * one live and in virtual time.
  *
- * What a cluster has no notion of stays behind: the logical name, Google's scheduling class, and shares of a
- * machine of unknown size.
+ * What a cluster has no notion of stays behind: Google's scheduling class, and shares of a machine of unknown
+ * size.
  *
  * @param estimateMs what the cluster is told of the tasks' mean run time; undefined: nothing
+ * @param seed what the job's own draws come from
  */
-export function jobSpecOf(job: TraceJob, estimateMs: Millis | undefined): JobSpec {
+export function jobSpecOf(job: TraceJob, estimateMs: Millis | undefined, seed?: string): JobSpec {
   return {
     name: job.name ?? 'job',
     user: job.user,
+    ...(job.logicalName === undefined ? {} : { logicalName: job.logicalName }),
+    ...(seed === undefined ? {} : { seed }),
     stages: stagesOf(job),
     estimateMs,
     retries: job.retries ?? 0,

@@ -37,6 +37,34 @@ function idsOf(entries: Iterable<Entry>): number[] {
 
 const EVERYTHING = Number.POSITIVE_INFINITY;
 
+describe('the express lane', () => {
+  const express = (id: number) => entry('short', id, { lane: 'express' });
+
+  test('goes ahead of all others, and never starves them for good', () => {
+    const queue = queueOf('s s l');
+    const served: number[] = [];
+    for (let id = 10; id < 40; id++) {
+      queue.push(express(id));
+      expect(queue.head()).toBe(queue.head());
+      const head = queue.head();
+      const next = queue.shift()!;
+      expect(next).toBe(head);
+      served.push(idsOf([next])[0]!);
+    }
+    // One in nine is somebody else's.
+    expect(served.filter((id) => id < 10)).toEqual([0, 1, 2]);
+    expect(served.slice(0, 9)).toEqual([10, 11, 12, 13, 14, 15, 16, 17, 0]);
+  });
+
+  test('gives nobody else a turn while nobody waits', () => {
+    const queue = new WorkerQueue();
+    queue.push(entry('short', 1, { lane: 'opportunistic' }));
+    for (let id = 10; id < 40; id++) queue.push(express(id));
+    const served = Array.from({ length: 31 }, () => idsOf([queue.shift()!])[0]!);
+    expect(served.at(-1)).toBe(1);
+  });
+});
+
 describe('what a thief may take (Hawk Figure 3)', () => {
   test.each([
     // The server executes a short task: what comes after the first long one in the queue.
@@ -70,12 +98,13 @@ describe('what a thief may take (Hawk Figure 3)', () => {
     expect(idsOf(queue.takeStealable(true, EVERYTHING))).toEqual([]);
   });
 
-  test('opportunistic probes when nothing else is to be had, and never what is in the express lane', () => {
+  test('what is in the express lane, when it waits for a long task; opportunistic probes when nothing else is to be had', () => {
     const queue = queueOf('s s');
     queue.push(entry('short', 7, { lane: 'opportunistic' }));
     queue.push(entry('short', 8, { lane: 'opportunistic' }));
     queue.push(entry('short', 9, { lane: 'express' }));
     expect(idsOf(queue.takeStealable(false, 1))).toEqual([7]);
+    expect(idsOf(queue.takeStealable(true, EVERYTHING))).toEqual([9]);
     expect(idsOf(queue.takeStealable(true, EVERYTHING))).toEqual([0, 1]);
     expect(idsOf(queue.takeStealable(true, EVERYTHING))).toEqual([8]);
     expect(idsOf(queue.takeStealable(true, EVERYTHING))).toEqual([]);
@@ -120,7 +149,8 @@ describe('what a thief may take (Hawk Figure 3)', () => {
           const before = [...queue];
           const inLane = (lane: Lane) => entries.filter((entry) => entry.lane === lane);
 
-          const run = fromThePaper(executingLong, inLane('normal'), limit);
+          const express = executingLong ? inLane('express').slice(0, limit) : [];
+          const run = express.length > 0 ? express : fromThePaper(executingLong, inLane('normal'), limit);
           const expected = run.length > 0 ? run : inLane('opportunistic').slice(0, limit);
           const stolen = queue.takeStealable(executingLong, limit);
           expect(stolen).toEqual(expected);

@@ -27,6 +27,8 @@ export class WorkerQueue {
   readonly #opportunistic = new Deque<Entry>();
   /** Long entries in the normal lane: without any, a victim need not look for what lies behind one. */
   #longEntries = 0;
+  /** Express entries served in a row while a normal one waited. */
+  #ahead = 0;
   /** All entries: thieves knock at many doors behind which nothing waits, and should not have to go in. */
   #length = 0;
 
@@ -45,14 +47,19 @@ export class WorkerQueue {
   /** What is served next. */
   head(): Entry | undefined {
     if (this.#length === 0) return undefined;
+    if (this.#isNormalsTurn) return this.#normal.at(0);
     return this.#express.at(0) ?? this.#normal.at(0) ?? this.#opportunistic.at(0);
   }
 
   shift(): Entry | undefined {
     if (this.#length === 0) return undefined;
     this.#length--;
-    const fromExpress = this.#express.shift();
-    if (fromExpress !== undefined) return fromExpress;
+    const fromExpress = this.#isNormalsTurn ? undefined : this.#express.shift();
+    if (fromExpress !== undefined) {
+      if (this.#normal.length > 0) this.#ahead++;
+      return fromExpress;
+    }
+    this.#ahead = 0;
     const fromNormal = this.#normal.shift();
     if (fromNormal === undefined) return this.#opportunistic.shift();
     if (fromNormal.long) this.#longEntries--;
@@ -62,14 +69,19 @@ export class WorkerQueue {
   /**
    * Takes out what a thief may have (Hawk §3.6, Figure 3): the first run of consecutive short probes that
    * comes after a long task. While a long task runs, that is the run behind it; while a short one runs, the
-   * run behind the first long entry. Only this one run, so that what is rescued belongs to few jobs. When
-   * the normal lane has none, opportunistic probes are given.
+   * run behind the first long entry. Only this one run, so that what is rescued belongs to few jobs. Express
+   * entries that wait for a long task to end go first; when neither lane has any, opportunistic probes are given.
    *
    * @param executingLong whether what runs here is long, and so what waits first is stuck behind it
    * @param limit probes at most
    */
   takeStealable(executingLong: boolean, limit: number): Entry[] {
     if (this.#length === 0) return NO_ENTRIES;
+    if (executingLong && this.#express.length > 0) {
+      const express = this.#express.cut(0, limit);
+      this.#length -= express.length;
+      return express;
+    }
     const run =
       executingLong || this.#longEntries > 0 ? this.#cutStealableRun(executingLong, limit) : NO_ENTRIES;
     const taken = run.length > 0 ? run : this.#opportunistic.cut(0, limit);
@@ -115,6 +127,11 @@ export class WorkerQueue {
     yield* this.#opportunistic;
   }
 
+  /** However many pilots and thin jobs come, what waits behind them gets its turn. */
+  get #isNormalsTurn(): boolean {
+    return this.#ahead >= EXPRESS_RUN_MAX && this.#normal.length > 0;
+  }
+
   #cutStealableRun(executingLong: boolean, limit: number): Entry[] {
     const lane = this.#normal;
     let start = 0;
@@ -142,6 +159,9 @@ export class WorkerQueue {
     return lane === 'express' ? this.#express : this.#opportunistic;
   }
 }
+
+/** Express entries that are served in a row while a normal one waits. */
+const EXPRESS_RUN_MAX = 8;
 
 const NO_ENTRIES: Entry[] = [];
 

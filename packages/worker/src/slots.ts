@@ -86,9 +86,17 @@ export class Slots {
    * Whether what waits here waits behind long work: something long is served and nothing short. With one
    * slot that is "executes a long task" (Hawk §3.6); with several, a slot that runs short work will soon
    * be free.
+   *
+   * @param startedBefore a task that has run since then is long, whatever its job is taken for
    */
-  get executesLong(): boolean {
-    return this.#runningLong > 0 && this.#shortInUse === 0;
+  executesLong(startedBefore: Millis): boolean {
+    if (this.#runningLong > 0 && this.#shortInUse === 0) return true;
+    if (startedBefore === Number.NEGATIVE_INFINITY || this.#idle === this.#slots.length) return false;
+    return this.#slots.every(
+      (slot) =>
+        slot.kind === 'idle' ||
+        (slot.kind === 'asking' ? slot.entry.long : slot.long || slot.startedAt <= startedBefore),
+    );
   }
 
   at(index: number): Slot {

@@ -102,8 +102,8 @@ export class Stealing {
   }
 
   /** The victim's half. */
-  give(thief: Address, round: number): void {
-    const entries = this.#queue.takeStealable(this.#slots.executesLong, this.#limit);
+  give(thief: Address, round: number, now: Millis): void {
+    const entries = this.#queue.takeStealable(this.#slots.executesLong(now - this.#overdueMs), this.#limit);
     if (entries.length === 0) return this.#env.send(thief, nothingToSteal(round));
     this.#env.send(thief, { type: 'stolen', round, probes: entries.map(probeOfEntry) });
     this.#tellOwners(entries, thief);
@@ -116,6 +116,15 @@ export class Stealing {
   /** A slot is free, nothing waits, and the worker takes work. */
   get #wantsWork(): boolean {
     return this.#queue.length === 0 && this.#slots.idleCount > 0 && this.#around.takesWork();
+  }
+
+  /**
+   * For how long a task must have run to be taken for long, whatever its job is called: pilots run before anybody
+   * knows. Where jobs are judged as they come, their class counts (Hawk §3.6).
+   */
+  get #overdueMs(): Millis {
+    const policy = this.#policy;
+    return policy === undefined || policy.estimator === 'given' ? Number.POSITIVE_INFINITY : policy.cutoffMs;
   }
 
   /** Probes given at one steal at most. */

@@ -94,7 +94,7 @@ export class Worker implements Machine<WorkerTimer> {
       case 'steal':
         // Thieves knock at many doors behind which nothing waits: those need not go in.
         if (this.#queue.length === 0) return this.#env.send(from, nothingToSteal(message.round));
-        this.#stealing.give(from, message.round);
+        this.#stealing.give(from, message.round, now);
         return this.#serve(now);
       case 'stolen':
         return this.#takeStolen(from, message, now);

@@ -24,6 +24,11 @@ export function submissionEstimates(text: string, seed: number): Told {
   };
 }
 
+/** What the draws of a run's job come from, so that live and in virtual time the same tasks are its pilots. */
+export function jobSeed(seed: number, index: number): string {
+  return `${seed}/${index}`;
+}
+
 /** The estimator of the cluster's schedulers, who never know the truth. */
 export function schedulersEstimator(text: string): string {
   return estimatorKind(text).kind.needsTruth ? 'given' : text;

@@ -114,6 +114,11 @@ describe('facts of a plan', () => {
   const facts = factsOf(jobs, 50);
   const given = {
     policy: 'hawk',
+    estimator: 'oracle',
+    pilotRatio: '3%',
+    pilotsMax: undefined as string | undefined,
+    pilotQuorum: undefined as number | undefined,
+    thinLimit: 3,
     cutoff: undefined,
     shortPartition: undefined,
     probeRatio: 2,
@@ -171,6 +176,32 @@ describe('facts of a plan', () => {
     expect(probing('goshawk-peer')).toEqual(['proactive', 'distinct']);
     expect(probing('hawk', { probeDraw: 'distinct' })).toEqual(['lazy', 'distinct']);
     expect(probing('goshawk-peer', { cancel: 'lazy' })).toEqual(['lazy', 'distinct']);
+  });
+
+  it('leave the estimator to the schedulers, unless it needs the truth', () => {
+    const estimatorOf = (estimator: string) => policySettings({ ...given, estimator }, 'hawk').estimator;
+    expect(['oracle', 'noisy:0.5-2', 'given', 'pilot'].map(estimatorOf)).toEqual([
+      ...['given', 'given', 'given'],
+      'pilot',
+    ]);
+  });
+
+  it('take few pilots where jobs are matched, unless told otherwise', () => {
+    const pilots = (options: Partial<typeof given>, policy: string) => {
+      const { pilotsMax, pilotQuorum } = policySettings({ ...given, ...options }, policy);
+      return [pilotsMax, pilotQuorum];
+    };
+    expect(pilots({}, 'hawk')).toEqual([null, 1]);
+    expect(pilots({}, 'goshawk')).toEqual([3, 0.5]);
+    expect(pilots({ pilotsMax: 'none', pilotQuorum: 1 }, 'goshawk')).toEqual([null, 1]);
+    expect(pilots({ pilotsMax: '7', pilotQuorum: 0 }, 'hawk')).toEqual([7, 0]);
+    expect(() => pilots({ pilotsMax: '0' }, 'hawk')).toThrow('--pilots-max: "0"');
+  });
+
+  it('take the ratio of pilots as a share or a percentage', () => {
+    const ratioOf = (pilotRatio: string) => policySettings({ ...given, pilotRatio }, 'hawk').pilotRatio;
+    expect(['3%', '0.03', '2.5%', '1', 'adaptive'].map(ratioOf)).toEqual([0.03, 0.03, 0.025, 1, 'adaptive']);
+    for (const wrong of ['', '3', '101%', '-1', 'x']) expect(() => ratioOf(wrong)).toThrow('--pilot-ratio');
   });
 
   it('take a cutoff in seconds of the workload, divided as its durations are', () => {

@@ -10,7 +10,7 @@ import {
   type Workload,
 } from '@goshawk/traces';
 import type { WorkloadFacts } from '../settings.js';
-import { submissionEstimates, type Told } from './estimates.js';
+import { jobSeed, submissionEstimates, type Told } from './estimates.js';
 
 /** A job of a replay, ready to be sent. */
 export interface PlannedJob {
@@ -72,7 +72,7 @@ export async function planReplay(
     forSeconds: forMs === undefined ? undefined : forMs / 1_000,
   });
   const told = submissionEstimates(estimator, seed);
-  const planned = replayed.map((job, index) => planJob(job, index, told));
+  const planned = replayed.map((job, index) => planJob(job, index, told, seed));
   return {
     workload: {
       name: workload.name,
@@ -88,7 +88,7 @@ export async function planReplay(
   };
 }
 
-function planJob(job: TraceJob, index: number, told: Told): PlannedJob {
+function planJob(job: TraceJob, index: number, told: Told, seed: number): PlannedJob {
   const taskMs = sum(job.durationsSeconds) * 1_000;
   const tasks = job.durationsSeconds.length;
   const estimateMs = told(job);
@@ -99,7 +99,7 @@ function planJob(job: TraceJob, index: number, told: Told): PlannedJob {
     taskMs,
     trueMeanMs: taskMs / tasks,
     estimateMs,
-    input: jobInputOf(jobSpecOf({ name: `replay ${index + 1}`, ...job }, estimateMs)),
+    input: jobInputOf(jobSpecOf({ name: `replay ${index + 1}`, ...job }, estimateMs, jobSeed(seed, index))),
   };
 }
 

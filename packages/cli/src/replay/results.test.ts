@@ -1,7 +1,8 @@
+import { PredictorTally } from '@goshawk/report';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { endedAs, endedJob, plannedJob } from './ended-job.fixture.js';
-import { acceptanceOf, accuracyOf, attemptsOf, jobResults, latenessMs, offeredLoad } from './results.js';
+import { acceptanceOf, attemptsOf, jobResults, judgeEstimates, latenessMs, offeredLoad } from './results.js';
 
 describe('jobResults', () => {
   it('measures from the submission to the news of the end, by the clock of the client', () => {
@@ -94,21 +95,25 @@ it('works out the load from what tasks really took and when jobs really left', (
   expect([...latenessMs(jobs)]).toEqual([0, 100]);
 });
 
-it('tells how far estimates were off, and how many jobs were taken for the wrong class', () => {
+it('tells how far estimates were off, and what work was taken for the wrong class', () => {
+  const sampling = { pilotTasks: 2, pilots: [], decidedMs: 30 };
   const jobs = [
     endedJob({
-      planned: plannedJob({ trueMeanMs: 100, estimateMs: 150 }),
-      ended: endedAs({ class: 'long' }),
+      planned: plannedJob({ trueMeanMs: 100, tasks: 3 }),
+      ended: endedAs({ class: 'long', estimateMs: 150, sampling }),
     }),
     endedJob({
-      planned: plannedJob({ trueMeanMs: 100, estimateMs: 90 }),
-      ended: endedAs({ class: 'short' }),
+      planned: plannedJob({ trueMeanMs: 100 }),
+      ended: endedAs({ class: 'short', estimateMs: 90 }),
     }),
   ];
-  expect(accuracyOf(jobs, 120)).toEqual({
-    jobsSampled: 0,
-    pilotTasks: 0,
+  const tally = new PredictorTally(0.12);
+  judgeEstimates(jobs, tally);
+  expect(tally.accuracy()).toMatchObject({
+    jobsSampled: 1,
+    pilotTasks: 2,
     meanAbsoluteErrorPercent: 30,
-    misclassifiedPercent: 50,
+    misclassifiedPercent: 75,
+    decisionSeconds: { count: 1, p50: 0.03 },
   });
 });

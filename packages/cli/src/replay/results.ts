@@ -1,5 +1,5 @@
 import type { Millis } from '@goshawk/core';
-import type { JobResult, PredictorAccuracy } from '@goshawk/report';
+import type { JobResult, PredictorTally } from '@goshawk/report';
 import type { EndedReplayJob } from './submitter.js';
 
 /** What was measured of the jobs of one run, as reports take it: in seconds since its first instant. */
@@ -71,19 +71,17 @@ export function latenessMs(jobs: readonly EndedReplayJob[]): Float64Array {
   return Float64Array.from(jobs, ({ planned, submittedMs }) => submittedMs - planned.submitMs).sort();
 }
 
-/** How far the estimates were off, and how many jobs the cluster therefore took for the other class. */
-export function accuracyOf(jobs: readonly EndedReplayJob[], cutoffMs: Millis): PredictorAccuracy {
-  let errors = 0;
-  let misclassified = 0;
+/** How far the estimates were off, and what the cluster therefore took for the other class. */
+export function judgeEstimates(jobs: readonly EndedReplayJob[], tally: PredictorTally): void {
   for (const { planned, ended } of jobs) {
-    const { trueMeanMs, estimateMs = 0 } = planned;
-    errors += trueMeanMs > 0 ? Math.abs(estimateMs - trueMeanMs) / trueMeanMs : 0;
-    if ((ended.class === 'long') !== trueMeanMs >= cutoffMs) misclassified++;
+    const { estimateMs, sampling } = ended;
+    tally.add({
+      trueMeanSeconds: planned.trueMeanMs / 1_000,
+      taskSeconds: planned.taskMs / 1_000,
+      judgedLong: ended.class === 'long',
+      estimateSeconds: estimateMs === undefined ? undefined : estimateMs / 1_000,
+      pilots: sampling?.pilotTasks ?? 0,
+      decidedSeconds: sampling?.decidedMs === undefined ? undefined : sampling.decidedMs / 1_000,
+    });
   }
-  return {
-    jobsSampled: 0,
-    pilotTasks: 0,
-    meanAbsoluteErrorPercent: (100 * errors) / jobs.length,
-    misclassifiedPercent: (100 * misclassified) / jobs.length,
-  };
 }

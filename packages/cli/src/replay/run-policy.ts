@@ -8,7 +8,7 @@ import { peakRssOf } from './memory.js';
 import type { ReplayOptions } from './options.js';
 import type { ReplayPlan } from './plan.js';
 import { optionsRecord } from './record.js';
-import { accuracyOf, attemptsOf, jobResults, latenessMs, offeredLoad } from './results.js';
+import { attemptsOf, jobResults, judgeEstimates, latenessMs, offeredLoad } from './results.js';
 import { type EndedReplayJob, submitOnTime } from './submitter.js';
 import { readTraffic, type Traffic, trafficBetween } from './traffic.js';
 import { progressNote } from './wording.js';
@@ -78,7 +78,9 @@ async function assess(
   { jobs, traffic: { messages, steals, incomplete }, readings }: Finished,
 ): Promise<PolicyRun> {
   // The charts' library takes a while to load: not before there is something to show.
-  const { buildRun } = await import('@goshawk/report');
+  const { buildRun, PredictorTally } = await import('@goshawk/report');
+  const predictor = new PredictorTally(settings.cutoffMs / 1_000);
+  judgeEstimates(jobs, predictor);
   const loadOffered = offeredLoad(jobs, { spanMs: plan.fit.spanMs, totalSlots });
   const { run, series } = buildRun({
     policy: settings.policy,
@@ -89,7 +91,7 @@ async function assess(
     snapshotIntervalSeconds: Math.max(SNAPSHOT_MIN_SECONDS, SNAPSHOT_TRACE_SECONDS / plan.fit.divisor),
     messages,
     steals,
-    predictor: options.estimator === 'oracle' ? null : accuracyOf(jobs, settings.cutoffMs),
+    predictor: options.estimator === 'oracle' ? null : predictor.accuracy(),
     wallSeconds: endOf(jobs) / 1_000,
     peakRssBytes: await peakRssOf(pids()),
     readings,

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
-import { GoshawkError, type Millis, RELIABLE_TIMINGS } from '@goshawk/core';
-import { finishRun, type JobResult, RunTally } from '@goshawk/report';
+import { GoshawkError, type Millis, Random, RELIABLE_TIMINGS } from '@goshawk/core';
+import { finishRun, type JobResult, PredictorTally, RunTally } from '@goshawk/report';
 import { dealtByStart, type SimulatedEnd, type SimulatedJob, Simulation } from '@goshawk/simulator';
 import { type Jobs, jobSpecOf, meanOf } from '@goshawk/traces';
-import { submissionEstimates } from '../replay/estimates.js';
+import { jobSeed, schedulersEstimator, submissionEstimates } from '../replay/estimates.js';
 import { EffectsHash } from './effects-hash.js';
 import { messageTimesOf } from './message-times.js';
 import type { JobTimes, RunOutcome, RunProgress, RunRequest } from './request.js';
@@ -40,6 +40,7 @@ export async function perform(
     totalSlots: request.workers * request.slots,
     messageTimes: messageTimesOf(request.network),
   });
+  const predictor = new PredictorTally(request.policy.cutoffMs / 1_000);
   const jobTimes = request.wantsJobTimes ? noJobTimes(request.jobs) : undefined;
   const startedAt = performance.now();
   let pausedAt = startedAt;
@@ -56,6 +57,7 @@ export async function perform(
         continue;
       }
       tally.add(result);
+      noteJudgement(predictor, end);
       if (jobTimes !== undefined) noteJobTime(jobTimes, end.index, result);
       attempts += end.attempts;
     }
@@ -78,6 +80,7 @@ export async function perform(
     options: request.options,
     messages: messagesOf(simulation),
     steals: simulation.steals,
+    predictor: request.estimator === 'oracle' ? null : predictor.accuracy(),
     events: simulation.events,
     wallSeconds,
     peakRssBytes: process.resourceUsage().maxRSS * 1_024,
@@ -101,13 +104,30 @@ function noteJobTime({ runtimeSeconds, isLong }: JobTimes, index: number, result
   isLong[index] = result.class === 'long' ? 1 : 0;
 }
 
+function noteJudgement(tally: PredictorTally, { job, judged, sampled }: SimulatedEnd<Arrival>): void {
+  const { estimateMs } = judged;
+  const decidedMs = sampled?.decidedMs;
+  tally.add({
+    trueMeanSeconds: job.meanMs / 1_000,
+    taskSeconds: (job.meanMs * job.tasks) / 1_000,
+    judgedLong: judged.long,
+    estimateSeconds: estimateMs === undefined ? undefined : estimateMs / 1_000,
+    pilots: sampled?.pilots ?? 0,
+    decidedSeconds: decidedMs === undefined ? undefined : decidedMs / 1_000,
+  });
+}
+
 async function* arrivals(request: RunRequest, jobs: Jobs): AsyncIterable<Arrival> {
   const told = submissionEstimates(request.estimator, request.seed);
+  const drawn = Random.seeded(request.seed).fork('durations');
+  const order =
+    schedulersEstimator(request.estimator) === 'given' ? undefined : { random: () => drawn.next() };
+  let index = 0;
   for await (const job of jobs) {
-    const spec = jobSpecOf(job, told(job));
+    const spec = jobSpecOf(job, told(job), jobSeed(request.seed, index++));
     yield {
       submitMs: (job.submitSeconds - request.firstSubmitSeconds) * request.arrivalFactor * 1_000,
-      spec: request.durations === 'start' ? dealtByStart(spec) : spec,
+      spec: request.durations === 'start' ? dealtByStart(spec, order) : spec,
       tasks: job.durationsSeconds.length,
       meanMs: meanOf(job.durationsSeconds) * 1_000,
     };

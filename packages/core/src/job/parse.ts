@@ -26,6 +26,8 @@ export function parseJobSpec(input: unknown, source = 'job'): JobSpec {
   return {
     name: job.name,
     user: job.user,
+    ...(job.logicalName === undefined ? {} : { logicalName: job.logicalName }),
+    ...(job.seed === undefined ? {} : { seed: job.seed }),
     stages,
     estimateMs: job.estimate,
     retries: job.retries,

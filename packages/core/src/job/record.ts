@@ -30,6 +30,8 @@ export type JobRecord =
       readonly class: JobClass;
       readonly classifiedBy: string;
       readonly route: Route;
+      /** Mean task run time, as it is believed now. */
+      readonly estimateMs?: Millis | undefined;
     }
   | {
       /** A run of a task is over. One that is not written down has never been heard of. */

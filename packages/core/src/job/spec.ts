@@ -53,6 +53,10 @@ const jobSpecSchema = z
   .strictObject({
     name: name.default('job'),
     user: name.optional(),
+    /** Stays the same from one run of a recurring job to the next; estimators learn by it. */
+    logicalName: name.optional(),
+    /** What the job's own draws come from, as which tasks are pilots; for runs that are to be made again. */
+    seed: name.optional(),
     /** A job of one stage. Either this or `stages`. */
     tasks: tasks.optional(),
     stages: z.array(stage).min(1).max(LIMITS.stagesPerJobMax).optional(),
@@ -96,6 +100,8 @@ export type TaskList =
 export interface JobSpec {
   readonly name: string;
   readonly user: string | undefined;
+  readonly logicalName?: string | undefined;
+  readonly seed?: string | undefined;
   readonly stages: readonly StageSpec[];
   readonly estimateMs: number | undefined;
   readonly retries: number;

@@ -62,7 +62,17 @@ export interface JobSummary {
   readonly endedMs: Millis | undefined;
 }
 
+/** How the class of a job was found out by running some of its tasks first. */
+export interface SamplingView {
+  readonly pilotTasks: number;
+  /** The first hundred of them. */
+  readonly pilots: readonly { readonly task: number; readonly state: string; readonly runMs: Millis }[];
+  /** Undefined while it is not decided. */
+  readonly decidedMs: Millis | undefined;
+}
+
 export interface JobDetail extends JobSummary {
+  readonly sampling?: SamplingView | undefined;
   readonly stages: readonly { readonly name: string; readonly state: string; readonly tasks: number }[];
   /** Runs in all, and those that failed or were lost. */
   readonly attempts: { readonly total: number; readonly failed: number; readonly lost: number };

@@ -77,6 +77,16 @@ export const policySettingsSchema = z.strictObject({
   bitmapMs: ms,
   /** Seeking: which probe a worker serves first. */
   workerOrder: z.enum(WORKER_ORDERS),
+  /** How schedulers find out which job is long: a name of the predictor's table. */
+  estimator: z.string().min(1).max(LIMITS.nameLengthMax),
+  /** Fraction of a job's tasks that run first as pilots, or `adaptive` (SLearn Figure 4). */
+  pilotRatio: z.union([fraction, z.literal('adaptive')]),
+  /** Pilots of one job at most. */
+  pilotsMax: z.number().int().min(1).nullable(),
+  /** Fraction of the pilots that must have ended before their mean decides. */
+  pilotQuorum: fraction,
+  /** Jobs of fewer tasks are not sampled. */
+  thinLimit: z.number().int().min(0),
   /** When all tasks of a batch are bound: `proactive` cancels its other probes, `lazy` lets them find out. */
   cancel: z.enum(['proactive', 'lazy']),
 });
@@ -133,7 +143,7 @@ export const RELIABLE_TIMINGS: Timings = {
   progressMs: 0,
 };
 
-/** Hawk §4.1; the short partition is the share of task seconds that the Google trace's short jobs have. */
+/** Hawk §4.1, SLearn §5.1; the short partition is the share of task seconds that the Google trace's short jobs have. */
 export const DEFAULT_POLICY: PolicySettings = {
   policy: 'hawk',
   preset: { ...PRESETS.hawk },
@@ -156,6 +166,11 @@ export const DEFAULT_POLICY: PolicySettings = {
   hints: true,
   bitmapMs: 100,
   workerOrder: 'size',
+  estimator: 'given',
+  pilotRatio: 0.03,
+  pilotsMax: null,
+  pilotQuorum: 1,
+  thinLimit: 3,
   cancel: 'proactive',
 };
 

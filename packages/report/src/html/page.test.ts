@@ -145,14 +145,20 @@ describe('what a page is made of', () => {
       jobsSampled: 7,
       pilotTasks: 21,
       meanAbsoluteErrorPercent: 12.3,
+      medianAbsoluteErrorPercent: 4.5,
+      p90AbsoluteErrorPercent: 67.8,
       misclassifiedPercent: null,
+      takenForShortPercent: 1,
+      takenForLongPercent: 2,
+      misclassifiedJobsPercent: 3,
+      decisionSeconds: null,
     };
     const { run } = buildRun(
       measurements([job({ id: 'a' }), job({ id: 'b', outcome: 'failed' })], { predictor }),
     );
     const page = renderHtml({ ...comparison, runs: [run] }, [], META);
     expect(page).toMatch(/hawk: 1(\.00)? of 2 jobs failed/);
-    expect(page).toContain('<td>21</td><td>12.3%</td><td>–</td>');
+    expect(page).toContain('<td>21</td><td>12.3%</td><td>4.5%</td><td>67.8%</td><td>–</td>');
   });
 
   test('a series of a policy that is not compared is an error', () => {

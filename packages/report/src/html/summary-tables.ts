@@ -158,14 +158,27 @@ export function predictorTable({ runs }: Comparison): Markup | null {
     'Predictor',
     table(
       'run',
-      ['jobs sampled', 'pilot tasks', 'mean absolute error', 'misclassified'].map((title) => ({ title })),
+      [
+        'jobs sampled',
+        'pilot tasks',
+        'absolute error, mean',
+        'p50',
+        'p90',
+        'task seconds misclassified',
+        'long as short',
+        'short as long',
+      ].map((title) => ({ title })),
       asked.map(({ policy, seed, predictor }) => ({
         head: `${policy}, seed ${seed}`,
         cells: [
           whole(predictor.jobsSampled),
           whole(predictor.pilotTasks),
           ofHundred(predictor.meanAbsoluteErrorPercent),
+          ofHundred(predictor.medianAbsoluteErrorPercent),
+          ofHundred(predictor.p90AbsoluteErrorPercent),
           ofHundred(predictor.misclassifiedPercent),
+          ofHundred(predictor.takenForShortPercent),
+          ofHundred(predictor.takenForLongPercent),
         ],
       })),
     ),

@@ -1,0 +1,74 @@
+import type { PredictorAccuracy } from './comparison.js';
+import { type Distribution, summariseSorted } from './distribution.js';
+import { Samples } from './samples.js';
+
+/** What was believed of a job, and what was true. */
+export interface JudgedJob {
+  readonly trueMeanSeconds: number;
+  /** Sum of the true run times of its tasks. */
+  readonly taskSeconds: number;
+  /** It was treated as a long job. */
+  readonly judgedLong: boolean;
+  /** Undefined where nothing was believed of its run times. */
+  readonly estimateSeconds: number | undefined;
+  /** Tasks that ran first so that the others could be judged; 0 where the job was not sampled. */
+  readonly pilots: number;
+  /** From its submission to the decision on the pilots; undefined where there was none. */
+  readonly decidedSeconds: number | undefined;
+}
+
+/** How good an estimator was over the jobs of a run, counted one by one. */
+export class PredictorTally {
+  readonly #cutoffSeconds: number;
+  readonly #errors = new Samples();
+  readonly #decided = new Samples();
+  #jobs = 0;
+  #sampled = 0;
+  #pilots = 0;
+  #wrongJobs = 0;
+  #taskSeconds = 0;
+  #shortForLong = 0;
+  #longForShort = 0;
+
+  constructor(cutoffSeconds: number) {
+    this.#cutoffSeconds = cutoffSeconds;
+  }
+
+  add(job: JudgedJob): void {
+    const { trueMeanSeconds, taskSeconds, judgedLong, estimateSeconds } = job;
+    this.#jobs++;
+    this.#taskSeconds += taskSeconds;
+    if (job.pilots > 0) this.#sampled++;
+    this.#pilots += job.pilots;
+    if (job.decidedSeconds !== undefined) this.#decided.push(job.decidedSeconds);
+    if (estimateSeconds !== undefined && trueMeanSeconds > 0)
+      this.#errors.push(Math.abs(estimateSeconds - trueMeanSeconds) / trueMeanSeconds);
+    const isLong = trueMeanSeconds >= this.#cutoffSeconds;
+    if (isLong === judgedLong) return;
+    this.#wrongJobs++;
+    if (isLong) this.#shortForLong += taskSeconds;
+    else this.#longForShort += taskSeconds;
+  }
+
+  accuracy(): PredictorAccuracy {
+    const errors = summariseSorted(this.#errors.sorted());
+    const ofWork = (seconds: number) => (this.#taskSeconds > 0 ? (100 * seconds) / this.#taskSeconds : 0);
+    return {
+      jobsSampled: this.#sampled,
+      pilotTasks: this.#pilots,
+      meanAbsoluteErrorPercent: percent(errors, 'mean'),
+      medianAbsoluteErrorPercent: percent(errors, 'p50'),
+      p90AbsoluteErrorPercent: percent(errors, 'p90'),
+      misclassifiedPercent: ofWork(this.#shortForLong + this.#longForShort),
+      takenForShortPercent: ofWork(this.#shortForLong),
+      takenForLongPercent: ofWork(this.#longForShort),
+      misclassifiedJobsPercent: this.#jobs === 0 ? null : (100 * this.#wrongJobs) / this.#jobs,
+      decisionSeconds: this.#decided.length === 0 ? null : summariseSorted(this.#decided.sorted()),
+    };
+  }
+}
+
+function percent(errors: Distribution, of: 'mean' | 'p50' | 'p90'): number | null {
+  const value = errors[of];
+  return value === null ? null : 100 * value;
+}

@@ -1,0 +1,22 @@
+import { countTasks, type JobSpec, type Millis } from '@goshawk/core';
+import type { ArrivingJob } from '@goshawk/predictor';
+
+/** What may be known of a job when it arrives. */
+export function arrivingJobOf(spec: JobSpec, wallMs: Millis): ArrivingJob {
+  let tasks = 0;
+  let startable = 0;
+  for (const stage of spec.stages) {
+    const count = countTasks(stage.tasks);
+    tasks += count;
+    if (stage.after.length === 0) startable = Math.max(startable, count);
+  }
+  return {
+    name: spec.name,
+    logicalName: spec.logicalName,
+    user: spec.user,
+    tasks,
+    startable,
+    submittedAt: wallMs,
+    givenMs: spec.estimateMs,
+  };
+}

@@ -1,0 +1,55 @@
+import type { Lane, Millis, Scope, StageSpec } from '@goshawk/core';
+import { ProbeLedger } from './probe-ledger.js';
+
+/**
+ * Tasks that are looked for together, because to the scheduler they are alike: those of a stage (the batch of batch
+ * probing), the pilots of a job, or what may run before they have told. Its index names it in messages.
+ */
+export interface Batch {
+  readonly index: number;
+  readonly spec: StageSpec;
+  readonly count: number;
+  /** Where its probes wait at workers. */
+  readonly lane: Lane;
+  /** Where its probes go, when not where the job's class may run. */
+  readonly over: Scope | undefined;
+  /** Times so many probes are sent as the policy says. */
+  readonly probeFactor: number;
+  /** Its tasks in state `waiting`. */
+  readonly waiting: number;
+  /** Where the probes are that no worker has served. */
+  readonly probes: ProbeLedger;
+  /** All probes were taken back; news of them that was on its way says nothing about probes that are out. */
+  recalled: boolean;
+  /** Tasks of which central was told that they need a worker and for which none has come, and when it was told. */
+  needTold: number;
+  needToldAt: Millis;
+  /** Workers that central has matched with the batch. */
+  matches: number;
+}
+
+/** A stage is the batch of batch probing (Sparrow): its tasks are alike to the scheduler. */
+export interface Stage extends Batch {
+  /** Its tasks are first … first + count − 1. */
+  readonly first: number;
+  /** Stages before it that have not completed. */
+  blockers: number;
+  /** Tasks that are neither completed, failed nor cancelled. */
+  unfinished: number;
+  /** Tasks in state `waiting`. */
+  waiting: number;
+  /** The first task that was never taken from `waiting`; those before it that wait again are in `returned`. */
+  nextFresh: number;
+  returned: number[];
+}
+
+/** What every batch begins with. */
+export function nothingLookedFor() {
+  return {
+    probes: new ProbeLedger(),
+    recalled: false,
+    needTold: 0,
+    needToldAt: 0,
+    matches: 0,
+  };
+}

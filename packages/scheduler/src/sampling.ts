@@ -1,0 +1,186 @@
+import {
+  drawIndex,
+  effectiveScope,
+  type JobSpec,
+  type Millis,
+  type PolicySettings,
+  Random,
+} from '@goshawk/core';
+import {
+  type ArrivingJob,
+  type Estimate,
+  type Estimator,
+  Guarded,
+  type Judgement,
+  makeEstimator,
+  type SamplePlan,
+} from '@goshawk/predictor';
+import type { Stage } from './batch.js';
+import { decideBy, UNDECIDED } from './classify.js';
+import type { SchedulerEnvironment } from './contract.js';
+import { type Job, TaskState } from './job.js';
+import type { Ledger } from './ledger.js';
+import type { Prober } from './probing.js';
+import type { Routing } from './routing.js';
+import { Sample } from './sample.js';
+
+/** What sampling has to know of the scheduler around it. */
+interface Surroundings {
+  readonly ledger: Ledger;
+  readonly prober: Prober;
+  readonly routing: Routing;
+}
+
+/**
+ * The scheduler's side of its estimator: asks it about each job that comes, draws the pilots that it wants, shows it
+ * what becomes of them until it decides, and lets it learn from what has ended.
+ */
+export class Sampler {
+  readonly #env: SchedulerEnvironment;
+  readonly #around: Surroundings;
+  #policy: PolicySettings | undefined;
+  #estimator: Guarded | undefined;
+
+  constructor(env: SchedulerEnvironment, around: Surroundings) {
+    this.#env = env;
+    this.#around = around;
+  }
+
+  /** The cluster's policy names the estimator. What it has learnt is kept while the name and its settings are. */
+  adopt(policy: PolicySettings): void {
+    const before = this.#policy;
+    this.#policy = policy;
+    if (before !== undefined && isSameEstimator(before, policy)) return;
+    this.#estimator = new Guarded(this.#make(policy));
+  }
+
+  get estimator(): Estimator | undefined {
+    return this.#estimator;
+  }
+
+  judge(arriving: ArrivingJob): Judgement {
+    return this.#estimator?.judge(arriving) ?? { kind: 'unknown' };
+  }
+
+  /** A job of an earlier incarnation, of which it was not decided what it is: other pilots tell, or those that have ended. */
+  resume(job: Job, now: Millis): void {
+    if (job.classifiedBy !== UNDECIDED || job.sample !== undefined || job.cancelling || job.hasEnded) return;
+    const judgement = this.judge(job.arriving);
+    if (judgement.kind !== 'sample') return;
+    this.start(job, judgement);
+    this.look(job, now);
+  }
+
+  /** Draws the pilots among the tasks of the largest stage that may start at once. */
+  start(job: Job, plan: SamplePlan): void {
+    const { preset } = this.#policy!;
+    const stage = startingStage(job);
+    const tasks = drawDistinct(stage.first, stage.count, plan.pilots, this.#sourceOf(job.spec));
+    const over = effectiveScope(preset, preset.long.over);
+    job.startSample(new Sample(job.arriving, plan, tasks, stage, job.stages, over));
+  }
+
+  /** Something became of a pilot, or time has passed: perhaps they tell by now. */
+  look(job: Job, now: Millis): void {
+    const { sample } = job;
+    if (sample === undefined || sample.isDecided || job.cancelling || job.hasEnded) return;
+    const evidence = sample.evidence((task) => {
+      const state = job.stateOf(task);
+      if (state === TaskState.completed) return { ran: job.runMs[task]! };
+      if (state === TaskState.running) return { runs: Math.max(0, now - job.startedAt[task]!) };
+      return job.isFinal(task) ? 'failed' : 'waiting';
+    });
+    const verdict = this.#estimator!.weigh(sample.arriving, sample.plan, evidence, this.#policy!.cutoffMs);
+    if (verdict.kind === 'wait') return this.#env.setTimer('weigh', job.number, now + verdict.againInMs);
+    this.#env.clearTimer('weigh', job.number);
+    this.#decide(job, sample, verdict.estimate, now);
+  }
+
+  /** What waits goes the way of its class from now on. */
+  #decide(job: Job, { pilots, early }: Sample, estimate: Estimate, now: Millis): void {
+    const { ledger, prober, routing } = this.#around;
+    job.decide(decideBy(estimate, this.#policy!), now);
+    ledger.classified(job, now);
+    for (const batch of [pilots, ...early]) {
+      if (batch.probes.out > 0) prober.batchIsBound(job, batch, this.#policy!);
+    }
+    for (const stage of job.stages) if (stage.waiting > 0) routing.come(job, stage, stage.waiting, now);
+  }
+
+  wake(job: Job | undefined, now: Millis): void {
+    if (job !== undefined) this.look(job, now);
+  }
+
+  /** The job has ended. */
+  learn(job: Job, now: Millis): void {
+    if (job.isUndecided) this.#env.clearTimer('weigh', job.number);
+    if (this.#policy === undefined || !this.#learns) return;
+    const { completed } = job.counts;
+    const isCompleted = completed === job.taskCount;
+    const runsMs = isCompleted
+      ? job.runMs
+      : job.runMs.filter((_, task) => job.stateOf(task) === TaskState.completed);
+    let sum = 0;
+    for (let i = 0; i < runsMs.length; i++) sum += runsMs[i]!;
+    this.#estimator!.learn({
+      job: job.arriving,
+      judgement: job.judgement,
+      completed: isCompleted,
+      long: completed > 0 && sum / completed >= this.#policy.cutoffMs,
+      runtimeMs: now - job.acceptedAt,
+      runsMs,
+    });
+  }
+
+  /** Most clusters are told: then there is nothing to learn. */
+  get #learns(): boolean {
+    return this.#policy?.estimator !== 'given';
+  }
+
+  #make(policy: PolicySettings): Estimator {
+    const random = () => this.#env.random();
+    try {
+      return makeEstimator(policy.estimator, policy, random);
+    } catch {
+      // Central is of a version that knows more: what submitters say is better than nothing.
+      return makeEstimator('given', policy, random);
+    }
+  }
+
+  /** Which tasks are pilots follows from the job's own seed, where it has one; so a run can be made again. */
+  #sourceOf({ seed }: JobSpec): { random(): number } {
+    if (seed === undefined) return this.#env;
+    const stream = Random.seeded(`pilots ${seed}`);
+    return { random: () => stream.next() };
+  }
+}
+
+function startingStage(job: Job): Stage {
+  const starting = job.stages.filter(({ blockers }) => blockers === 0);
+  return starting.reduce((largest, stage) => (stage.count > largest.count ? stage : largest));
+}
+
+/** Floyd's way: as many draws as numbers, whatever the range. */
+function drawDistinct(
+  first: number,
+  count: number,
+  wanted: number,
+  source: { random(): number },
+): readonly number[] {
+  const drawn = new Set<number>();
+  for (let top = count - wanted; top < count; top++) {
+    const number = first + drawIndex(source, top + 1);
+    drawn.add(drawn.has(number) ? first + top : number);
+  }
+  return [...drawn];
+}
+
+function isSameEstimator(one: PolicySettings, other: PolicySettings): boolean {
+  return (
+    one.estimator === other.estimator &&
+    one.pilotRatio === other.pilotRatio &&
+    one.pilotsMax === other.pilotsMax &&
+    one.pilotQuorum === other.pilotQuorum &&
+    one.thinLimit === other.thinLimit
+  );
+}
