@@ -5,7 +5,12 @@ import { Job } from './job.js';
 /** A job that a scheduler has accepted at time 0, and of which it was told what it is. */
 export function jobOf(
   input: JobInput,
-  { number = 1, class: jobClass = 'short', route = { by: 'probing', over: 'all' } }: Partial<Fields> = {},
+  {
+    number = 1,
+    class: jobClass = 'short',
+    route = { by: 'probing', over: 'all' },
+    acceptedAt = 0,
+  }: Partial<Fields> = {},
 ): Job {
   const spec = parseJobSpec(input);
   return new Job({
@@ -22,7 +27,7 @@ export function jobOf(
       route,
       lane: 'normal',
     },
-    acceptedAt: 0,
+    acceptedAt,
   });
 }
 
@@ -30,4 +35,5 @@ interface Fields {
   readonly number: number;
   readonly class: JobClass;
   readonly route: Route;
+  readonly acceptedAt: number;
 }

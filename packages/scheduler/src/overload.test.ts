@@ -1,7 +1,8 @@
 import { type JobInput, type Payload, parseJobSpec } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { bytesOf } from './holdings.js';
-import { Job } from './job.js';
+import { jobOf } from './job.fixture.js';
+import type { Job } from './job.js';
 import { JobStore } from './job-store.js';
 import { DEFAULT_LOAD_LIMITS, type LoadLimits, Overload } from './overload.js';
 
@@ -22,10 +23,8 @@ class Bench {
   }
 
   add(input: JobInput = { tasks: [{ sleep: 1 }] }): Job {
-    const { id, number } = this.jobs.nextName();
-    const route = { by: 'probing', over: 'all' } as const;
-    const about = { id, number, spec: parseJobSpec(input), acceptedAt: this.now, class: 'short', route };
-    const job = new Job({ ...about, classifiedBy: 'estimate', estimateMs: 1 } as never);
+    const { number } = this.jobs.nextName();
+    const job = jobOf(input, { number, acceptedAt: this.now });
     this.jobs.add(job, undefined);
     return job;
   }
