@@ -44,17 +44,21 @@ export class WorkerQueue {
     if (entry.long && entry.lane === 'normal') this.#longEntries++;
   }
 
+  /** As in all presets without sampling: the other lanes need not be looked into. */
+  get #isNormalOnly(): boolean {
+    return this.#length === this.#normal.length;
+  }
+
   /** What is served next. */
   head(): Entry | undefined {
-    if (this.#length === 0) return undefined;
-    if (this.#isNormalsTurn) return this.#normal.at(0);
+    if (this.#isNormalOnly || this.#isNormalsTurn) return this.#normal.at(0);
     return this.#express.at(0) ?? this.#normal.at(0) ?? this.#opportunistic.at(0);
   }
 
   shift(): Entry | undefined {
     if (this.#length === 0) return undefined;
+    const fromExpress = this.#isNormalOnly || this.#isNormalsTurn ? undefined : this.#express.shift();
     this.#length--;
-    const fromExpress = this.#isNormalsTurn ? undefined : this.#express.shift();
     if (fromExpress !== undefined) {
       if (this.#normal.length > 0) this.#ahead++;
       return fromExpress;
