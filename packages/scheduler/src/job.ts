@@ -15,8 +15,9 @@ import {
   type TaskCounts,
 } from '@goshawk/core';
 import type { ArrivingJob, Judgement } from '@goshawk/predictor';
-import { type Batch, nothingLookedFor, type Stage } from './batch.js';
+import type { Batch, Stage } from './batch.js';
 import type { Decision } from './classify.js';
+import { ProbeLedger } from './probe-ledger.js';
 import type { Sample } from './sample.js';
 
 /**
@@ -115,7 +116,6 @@ export class Job {
     this.stages = fields.spec.stages.map((spec, index) => {
       const count = countTasks(spec.tasks);
       const stage: Stage = {
-        ...nothingLookedFor(),
         index,
         spec,
         lane: fields.decision.lane,
@@ -128,6 +128,11 @@ export class Job {
         waiting: 0,
         nextFresh: first,
         returned: [],
+        probes: new ProbeLedger(),
+        recalled: false,
+        needTold: 0,
+        needToldAt: 0,
+        matches: 0,
       };
       first += count;
       return stage;
