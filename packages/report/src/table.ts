@@ -1,5 +1,4 @@
 import { stripVTControlCharacters } from 'node:util';
-import Table from 'cli-table3';
 import type { Comparison, JobClass, Ratio } from './comparison.js';
 import {
   compact,
@@ -13,6 +12,7 @@ import {
   whole,
 } from './numbers.js';
 import { type PolicySummary, summarisePolicies } from './summary.js';
+import { bare, type Cell } from './text-table.js';
 
 export interface TableStyle {
   /** Escape sequences for colour; leave them out where NO_COLOR is set or nobody looks. */
@@ -29,8 +29,6 @@ const NOTABLE_RATIO = 0.05;
 
 /** An empty column: the classes stand further apart than the numbers of one class. */
 const GAP = '';
-
-type Cell = string | { content: string; colSpan?: number; hAlign?: 'left' | 'center' | 'right' };
 
 /**
  * A comparison as a person reads it on a terminal: run times by policy, the first policy against the
@@ -159,26 +157,6 @@ function threeOrWhole(value: number): string {
 
 function counted(count: number, noun: string): string {
   return `${whole(count)} ${noun}${count === 1 ? '' : 's'}`;
-}
-
-/** Rows without rules: two spaces between columns, numbers to the right. */
-function bare(rows: readonly (readonly Cell[])[]): string {
-  const none = Object.fromEntries(
-    ['top', 'bottom', 'left', 'right', 'mid', 'middle']
-      .flatMap((side) => [side, `${side}-mid`, `${side}-left`, `${side}-right`, `mid-mid`])
-      .map((name) => [name, '']),
-  );
-  const table = new Table({
-    chars: { ...none, middle: '  ' },
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0, compact: true },
-    colAligns: ['left', ...Array.from({ length: 16 }, () => 'right' as const)],
-  });
-  table.push(...rows.map((row) => [...row]));
-  return table
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd())
-    .join('\n');
 }
 
 /** Text from outside, without what would move the cursor or change colours. */

@@ -8,6 +8,7 @@ import { type PolicyView, viewPolicies } from './policy.js';
 import { provenanceSection } from './provenance.js';
 import { ratioSection } from './ratio-bars.js';
 import { runtimeSection } from './runtime-cdf.js';
+import { shadowSection } from './shadow-section.js';
 import { costSection, headlineCards, predictorTable, runtimeTables } from './summary-tables.js';
 import { timePartsSection } from './time-parts.js';
 import { timelineSection } from './timelines.js';
@@ -37,6 +38,7 @@ ${[
   timelineSection(policies, comparison),
   costSection(policies),
   predictorTable(comparison),
+  shadowSection(comparison),
   provenanceSection(comparison, meta),
 ]}`,
   );

@@ -1,0 +1,105 @@
+import { InputError, type Millis, type PolicySettings } from '@goshawk/core';
+import {
+  type EstimatorScore,
+  estimatorKind,
+  makeEstimator,
+  Scoreboard,
+  type ScoreboardSettings,
+  SLEARN_SETTINGS,
+} from '@goshawk/predictor';
+import type { SimulatedEnd, SimulatedJob } from '@goshawk/simulator';
+import type { TraceJob } from '@goshawk/traces';
+import { arrivingJobOf } from './arriving.js';
+import { type LearntJob, learnAll } from './past.js';
+
+/**
+ * Names of estimators, `pilot,history,hybrid`; none for none.
+ *
+ * @throws InputError for one that there is not, or is named twice
+ */
+export function shadowNames(text: string | undefined): readonly string[] {
+  if (text === undefined) return [];
+  const names = text.split(',').map((name) => name.trim());
+  for (const [place, name] of names.entries()) {
+    estimatorKind(name);
+    if (names.indexOf(name) === place) continue;
+    throw new InputError('bad-option', `--shadow: ${name} is named twice`, 'name each once');
+  }
+  return names;
+}
+
+/** What estimators have learnt from the past, by name, as they save it. */
+export function learntBy(
+  names: readonly string[],
+  past: readonly LearntJob[],
+  settings: ScoreboardSettings,
+): Record<string, unknown> {
+  if (past.length === 0) return {};
+  return Object.fromEntries(
+    names.map((name) => {
+      const estimator = makeEstimator(name, settings, () => 0);
+      learnAll(estimator, past, settings.cutoffMs);
+      return [name, estimator.save()];
+    }),
+  );
+}
+
+/** Pilots as SLearn takes them, whatever the policy samples itself. */
+export function shadowSettings({ cutoffMs }: PolicySettings): ScoreboardSettings {
+  return { ...SLEARN_SETTINGS, cutoffMs };
+}
+
+/**
+ * The scoreboard of a simulation. That hands jobs out some time after they have ended; here they are put back in order,
+ * so that nobody learns anything too early or too late.
+ */
+export class SimulatedShadow {
+  readonly #board: Scoreboard;
+  readonly #arrived: { readonly at: Millis; readonly index: number; readonly job: TraceJob }[] = [];
+  #ended: SimulatedEnd[] = [];
+
+  constructor(board: Scoreboard) {
+    this.#board = board;
+  }
+
+  /** Jobs arrive in order. */
+  arrived(index: number, job: TraceJob, at: Millis): void {
+    this.#arrived.push({ at, index, job });
+  }
+
+  ended(ends: readonly SimulatedEnd<SimulatedJob>[]): void {
+    this.#ended.push(...ends);
+  }
+
+  /** All that ended by now has been told of. */
+  advance(now: Millis): void {
+    const due = this.#ended.filter(({ endedMs }) => endedMs <= now).sort((a, b) => a.endedMs - b.endedMs);
+    if (due.length > 0) this.#ended = this.#ended.filter(({ endedMs }) => endedMs > now);
+    let next = 0;
+    for (const end of due) {
+      next = this.#arrive(next, end.endedMs);
+      const { index, completed, endedMs, job, startsMs, runsMs } = end;
+      this.#board.ended(index, {
+        completed,
+        runtimeMs: endedMs - job.submitMs,
+        runsMs: completed ? runsMs : runsMs.filter((_, task) => startsMs[task]! >= 0),
+      });
+    }
+    this.#arrived.splice(0, this.#arrive(next, now));
+  }
+
+  results(): EstimatorScore[] {
+    this.advance(Number.POSITIVE_INFINITY);
+    return this.#board.results();
+  }
+
+  /** Those that arrived by then, from a place on. @returns the place of the first that did not */
+  #arrive(from: number, until: Millis): number {
+    let place = from;
+    for (; place < this.#arrived.length && this.#arrived[place]!.at <= until; place++) {
+      const { index, job, at } = this.#arrived[place]!;
+      this.#board.arrived(index, arrivingJobOf(job, at));
+    }
+    return place;
+  }
+}

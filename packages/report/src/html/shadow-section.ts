@@ -1,0 +1,35 @@
+import type { Comparison, GroupScore, ShadowScore } from '../comparison.js';
+import { html, type Markup } from '../markup.js';
+import { whole } from '../numbers.js';
+import { errorsOf, SHADOW_COLUMNS } from '../shadow-table.js';
+import { section, table } from './elements.js';
+
+/** Estimators that were asked about every job and had no say; nothing where there were none. */
+export function shadowSection({ runs }: Comparison): Markup | null {
+  const shown = runs.flatMap(({ policy, seed, shadow }) =>
+    shadow === undefined ? [] : [{ name: `${policy}, seed ${seed}`, shadow }],
+  );
+  if (shown.length === 0) return null;
+  return section(
+    'Estimators in shadow',
+    html`<p>Each was asked about every job, and nothing came of what it said. The delay is what its pilots would have
+taken, had they started at once.</p>
+${shown.map(({ name, shadow }) => tablesOf(name, shadow))}`,
+  );
+}
+
+function tablesOf(name: string, shadow: readonly ShadowScore[]): Markup {
+  const [first] = shadow;
+  const grouped = (of: (score: ShadowScore) => readonly GroupScore[]) =>
+    table(
+      'error p50 / p90',
+      of(first!).map(({ group, jobs }) => ({ title: `${group} (${whole(jobs)})` })),
+      shadow.map((score) => ({ head: score.estimator, cells: of(score).map(errorsOf) })),
+    );
+  return html`${table(
+    name,
+    SHADOW_COLUMNS.map(({ title }) => ({ title })),
+    shadow.map((score) => ({ head: score.estimator, cells: SHADOW_COLUMNS.map(({ cell }) => cell(score)) })),
+  )}
+${first === undefined ? null : [grouped(({ bySize }) => bySize), grouped(({ byRecurrence }) => byRecurrence)]}`;
+}
