@@ -1,0 +1,69 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Logger } from '../driver/index.js';
+import { LearntFile } from './learnt-file.js';
+
+let folder = '';
+let file = '';
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'goshawk-learnt-test-'));
+  file = join(folder, 'learnt.json');
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+function logged(): { logger: Logger; lines: string[] } {
+  const lines: string[] = [];
+  const note = (_: object, line: string) => {
+    lines.push(line);
+  };
+  return { lines, logger: { debug: note, info: note, warn: note, error: note, fatal: note } as Logger };
+}
+
+async function keptOnce(learnt: object, at = file): Promise<string[]> {
+  const { logger, lines } = logged();
+  const kept = new LearntFile(at, logger);
+  kept.keep(() => learnt as Readonly<Record<string, unknown>>);
+  await kept.close();
+  return lines;
+}
+
+describe('what was learnt', () => {
+  test('is there again when the next one opens it, and nothing else is left', async () => {
+    const learnt = { history: { schema: 'goshawk.history/1', values: [] } };
+    await keptOnce(learnt);
+    expect(await new LearntFile(file, logged().logger).load()).toEqual(learnt);
+    expect(await readdir(folder)).toEqual(['learnt.json']);
+  });
+
+  test('is nothing at first', async () => {
+    expect(await new LearntFile(file, logged().logger).load()).toEqual({});
+  });
+
+  test('is not written again where nothing was learnt since', async () => {
+    await keptOnce({ history: 1 });
+    const kept = new LearntFile(file, logged().logger);
+    kept.keep(() => undefined);
+    await kept.close();
+    expect(await kept.load()).toEqual({ history: 1 });
+  });
+
+  test('that cannot be written is said, and ends nothing', async () => {
+    const lines = await keptOnce({ history: 1 }, join(folder, 'missing', 'learnt.json'));
+    expect(lines).toEqual([
+      expect.stringContaining('what was learnt of run times cannot be written down: ENOENT'),
+    ]);
+  });
+
+  test.each([
+    ['{"schema":"goshawk.learnt/1","learnt":{"hist', 'is damaged'],
+    ['{"schema":"goshawk.learnt/1"}', 'is damaged'],
+    ['{"schema":"goshawk.run/1"}', 'is not what a scheduler has learnt'],
+    ['{"schema":"goshawk.learnt/2","learnt":{}}', 'was written by a newer version (goshawk.learnt/2'],
+  ])('as %s is refused and kept', async (text, why) => {
+    await writeFile(file, text);
+    await expect(new LearntFile(file, logged().logger).load()).rejects.toThrow(why);
+    expect(await readFile(file, 'utf8')).toBe(text);
+  });
+});

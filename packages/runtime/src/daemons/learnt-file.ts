@@ -1,0 +1,122 @@
+import { open, readFile, rename, rm } from 'node:fs/promises';
+import { InputError } from '@goshawk/core';
+import type { Logger } from '../driver/index.js';
+
+/** What estimators have learnt, by their names: whichever the cluster uses goes on from there. */
+export type Learnt = Readonly<Record<string, unknown>>;
+
+const SCHEMA = 'goshawk.learnt/1';
+const NAME = 'goshawk.learnt/';
+
+/** How often it is written: what a crash loses. Writing takes the scheduler's time, some 10 ms a megabyte. */
+export const KEEP_EACH_MS = 300_000;
+
+/**
+ * The file in which a scheduler keeps what its estimators have learnt. It is there whole or not at all; without it
+ * everything is learnt anew.
+ */
+export class LearntFile {
+  readonly #file: string;
+  readonly #logger: Logger;
+  #read: (() => Learnt | undefined) | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  /** One write after another. */
+  #written: Promise<void> = Promise.resolve();
+
+  constructor(file: string, logger: Logger) {
+    this.#file = file;
+    this.#logger = logger;
+  }
+
+  /**
+   * What was kept; nothing where nothing was.
+   *
+   * @throws InputError in one line when it is no such file, is damaged, or was written by a newer version
+   */
+  async load(): Promise<Learnt> {
+    let text: string;
+    try {
+      text = await readFile(this.#file, 'utf8');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
+      throw refused(this.#file, `cannot be read (${(error as Error).message})`, error);
+    }
+    return parsed(text, this.#file);
+  }
+
+  /**
+   * Writes it down now and then, and once more at `close`.
+   *
+   * @param read what is learnt by now; undefined where nothing was since it was last asked
+   */
+  keep(read: () => Learnt | undefined, eachMs = KEEP_EACH_MS): void {
+    this.#read = read;
+    this.#timer = setInterval(() => this.#write(), eachMs);
+    this.#timer.unref();
+  }
+
+  /** Writes down what was learnt last. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#write();
+    await this.#written;
+  }
+
+  #write(): void {
+    const learnt = this.#read?.();
+    if (learnt === undefined) return;
+    const text = JSON.stringify({ schema: SCHEMA, learnt });
+    this.#written = this.#written
+      .then(() => replaceFile(this.#file, text))
+      .catch((error: Error) =>
+        this.#logger.error(
+          { file: this.#file },
+          `what was learnt of run times cannot be written down: ${error.message}`,
+        ),
+      );
+  }
+}
+
+/** The new text or the old one, whatever happens meanwhile. */
+async function replaceFile(file: string, text: string): Promise<void> {
+  const partial = `${file}.partial-${process.pid}`;
+  try {
+    const handle = await open(partial, 'w');
+    try {
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(partial, file);
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw error;
+  }
+}
+
+function parsed(text: string, file: string): Learnt {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw refused(file, 'is damaged', error);
+  }
+  const { schema, learnt } = (value ?? {}) as { schema?: unknown; learnt?: unknown };
+  if (typeof schema !== 'string' || !schema.startsWith(NAME)) {
+    throw refused(file, 'is not what a scheduler has learnt');
+  }
+  if (schema !== SCHEMA)
+    throw refused(file, `was written by a newer version (${schema}; this one reads ${SCHEMA})`);
+  if (learnt === null || typeof learnt !== 'object') throw refused(file, 'is damaged');
+  return learnt as Learnt;
+}
+
+function refused(file: string, why: string, cause?: unknown): InputError {
+  return new InputError(
+    'bad-learnt-file',
+    `${file} ${why}`,
+    'move it away to learn run times anew',
+    cause === undefined ? undefined : { cause },
+  );
+}
