@@ -413,3 +413,56 @@ describe('simulate goshawk', () => {
     expect((messages.total - 300 * 3) / tasks.completed).toBeLessThan(4.5);
   });
 });
+
+describe('estimators in shadow', () => {
+  const jobs = Array.from(
+    { length: 40 },
+    (_, i) => `${5 * i} 4 ${i % 2 === 0 ? '2 2 2 2 2' : '90 90 90 90 90'}`,
+  );
+
+  it('are scored on what they have learnt from the past, and change nothing', async () => {
+    const trace = await trOf(...jobs);
+    const [features, history] = [join(folder, 'features.csv'), join(folder, 'history.csv')];
+    await writeFile(features, `line,user\n${jobs.map((_, i) => `${i + 1},u${i % 2}\n`).join('')}`);
+    const past = Array.from({ length: 10 }, (_, i) => `${i},${i},${i + (i % 2 === 0 ? 2 : 90)},u${i % 2}\n`);
+    await writeFile(history, `submit_s,start_s,end_s,user\n${past.join('')}`);
+    const asked = [trace, '--workers', '20', '--cutoff', '50', '--features', features, '--effects-hash'];
+    const hashOf = ({ runs: [run] }: Comparison) =>
+      (run as { effectsHash?: string } | undefined)?.effectsHash;
+    const alone = await simulate(...asked);
+    expect(alone.runs[0]!.shadow).toBeUndefined();
+    const watched = await simulate(...asked, '--history', history, '--shadow', 'pilot,history,hybrid');
+    expect(hashOf(watched)).toBe(hashOf(alone));
+    const scores = watched.runs[0]!.shadow!;
+    expect(scores.map(({ estimator }) => estimator)).toEqual(['pilot', 'history', 'hybrid']);
+    for (const { jobs: scored, errorPercent, misclassifiedJobsPercent } of scores) {
+      expect(scored).toBe(40);
+      expect(errorPercent.p90).toBeCloseTo(0, 6);
+      expect(misclassifiedJobsPercent).toBe(0);
+    }
+    // A long job's pilot runs until it is known that it is long, a short one's to its end.
+    expect(scores[0]!.delaySeconds!.mean).toBeCloseTo((2 + 50) / 2, 6);
+    expect(scores[1]!.delaySeconds!.mean).toBe(0);
+  });
+
+  it('are told on the terminal as well', async () => {
+    const trace = await trOf(...jobs);
+    const { stdout } = await runHere([
+      'simulate',
+      trace,
+      '--workers',
+      '20',
+      '--shadow',
+      'pilot',
+      '--parallel',
+      '1',
+    ]);
+    expect(stdout).toContain('estimators in shadow of hawk, seed 1: 40 jobs');
+  });
+
+  it('that there are not are refused before the workload is read', async () => {
+    const { stderr, exitCode } = await runHere(['simulate', 'no/such', '--shadow', 'moon']);
+    expect(stderr).toContain('there is no estimator "moon"');
+    expect(exitCode).toBe(2);
+  });
+});

@@ -37,11 +37,11 @@ export const simulateCommand = defineCommand({
     const network = networkOf(options, context.cwd);
     const report = options.report === undefined ? undefined : resolve(context.cwd, options.report);
     if (report !== undefined) await checkReportFile(report, workload);
-    const surveyed = await surveyShown(context, workload);
+    const surveyed = await surveyShown(context, workload, options.features);
     const sizing = sizeOf(options, surveyed);
     const requests = planRuns(options, surveyed, sizing, network);
     announce(context, surveyed, sizing, requests);
-    const source = sourceOf(workload, surveyed);
+    const source = sourceOf(workload, surveyed, options.features);
     const outcomes = await performShown(context, requests, source, options);
     return tell(context, options, words, surveyed, sizing, outcomes, report);
   },
@@ -75,7 +75,7 @@ async function tell(
   outcomes: readonly RunOutcome[],
   report: string | undefined,
 ): Promise<number> {
-  const { buildComparison, renderTable } = await import('@goshawk/report');
+  const { buildComparison, renderShadow, renderTable } = await import('@goshawk/report');
   const { slots, schedulers } = options;
   const comparison = buildComparison({
     workload: record,
@@ -92,7 +92,11 @@ async function tell(
     );
   }
   if (context.global.json) context.json(comparison);
-  else context.out(`\n${renderTable(comparison, { color: context.color, columns: context.columns })}`);
+  else {
+    context.out(`\n${renderTable(comparison, { color: context.color, columns: context.columns })}`);
+    const shadow = renderShadow(comparison);
+    if (shadow !== '') context.out(`\n${shadow}`);
+  }
   if (report !== undefined) context.note(`\nthe report with charts is in ${report}`);
   return comparison.runs.some((run) => run.jobs.failed > 0) ? ExitCode.failed : ExitCode.done;
 }

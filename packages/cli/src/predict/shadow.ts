@@ -8,9 +8,10 @@ import {
   SLEARN_SETTINGS,
 } from '@goshawk/predictor';
 import type { SimulatedEnd, SimulatedJob } from '@goshawk/simulator';
-import type { TraceJob } from '@goshawk/traces';
+import { readPastJobs, type TraceJob } from '@goshawk/traces';
+import type { RunRequest } from '../simulate/request.js';
 import { arrivingJobOf } from './arriving.js';
-import { type LearntJob, learnAll } from './past.js';
+import { type LearntJob, learnAll, learntFromPast } from './past.js';
 
 /**
  * Names of estimators, `pilot,history,hybrid`; none for none.
@@ -29,7 +30,7 @@ export function shadowNames(text: string | undefined): readonly string[] {
 }
 
 /** What estimators have learnt from the past, by name, as they save it. */
-export function learntBy(
+function learntBy(
   names: readonly string[],
   past: readonly LearntJob[],
   settings: ScoreboardSettings,
@@ -44,8 +45,25 @@ export function learntBy(
   );
 }
 
+/**
+ * The scoreboard that a run was asked for; undefined for none.
+ *
+ * @throws WorkloadError when the jobs of the past cannot be read
+ */
+export async function shadowFor({
+  shadow = [],
+  history,
+  policy,
+  seed,
+}: Pick<RunRequest, 'shadow' | 'history' | 'policy' | 'seed'>): Promise<SimulatedShadow | undefined> {
+  if (shadow.length === 0) return undefined;
+  const settings = shadowSettings(policy);
+  const past = history === undefined ? [] : learntFromPast(await readPastJobs(history));
+  return new SimulatedShadow(new Scoreboard(shadow, settings, seed, learntBy(shadow, past, settings)));
+}
+
 /** Pilots as SLearn takes them, whatever the policy samples itself. */
-export function shadowSettings({ cutoffMs }: PolicySettings): ScoreboardSettings {
+function shadowSettings({ cutoffMs }: PolicySettings): ScoreboardSettings {
   return { ...SLEARN_SETTINGS, cutoffMs };
 }
 

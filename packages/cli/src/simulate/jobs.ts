@@ -3,5 +3,7 @@ import type { JobSource } from './request.js';
 
 /** @throws WorkloadError when they have to be read again, and that fails */
 export async function jobsOf(source: JobSource): Promise<Jobs> {
-  return source.kind === 'packed' ? unpackedJobs(source.packed) : (await openWorkload(source.spec)).jobs();
+  if (source.kind === 'packed') return unpackedJobs(source.packed);
+  const { spec, features } = source;
+  return (await openWorkload(spec, { features })).jobs();
 }

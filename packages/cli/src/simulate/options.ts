@@ -69,6 +69,18 @@ export const SIMULATE_OPTIONS = {
     describe:
       "which task takes which of its job's durations: dealt as tasks start, as the papers' simulators do; or each its own, as in a replay",
   },
+  features: {
+    type: 'text',
+    describe: 'of a .tr file: what is known of its jobs beside their times, a CSV file',
+  },
+  history: {
+    type: 'text',
+    describe: 'jobs that ended before, which estimators learn from first, a CSV file',
+  },
+  shadow: {
+    type: 'text',
+    describe: `estimators to be asked about every job, and scored, without any effect: pilot,history,hybrid`,
+  },
   seed: { type: 'count', default: 1, describe: 'of all random numbers' },
   seeds: {
     type: 'count',

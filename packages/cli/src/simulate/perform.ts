@@ -3,6 +3,7 @@ import { GoshawkError, type Millis, Random, RELIABLE_TIMINGS } from '@goshawk/co
 import { finishRun, type JobResult, PredictorTally, RunTally } from '@goshawk/report';
 import { dealtByStart, type SimulatedEnd, type SimulatedJob, Simulation } from '@goshawk/simulator';
 import { type Jobs, jobSpecOf, meanOf } from '@goshawk/traces';
+import { type SimulatedShadow, shadowFor } from '../predict/shadow.js';
 import { jobSeed, schedulersEstimator, submissionEstimates } from '../replay/estimates.js';
 import { EffectsHash } from './effects-hash.js';
 import { messageTimesOf } from './message-times.js';
@@ -41,6 +42,7 @@ export async function perform(
     messageTimes: messageTimesOf(request.network),
   });
   const predictor = new PredictorTally(request.policy.cutoffMs / 1_000);
+  const shadow = await shadowFor(request);
   const jobTimes = request.wantsJobTimes ? noJobTimes(request.jobs) : undefined;
   const startedAt = performance.now();
   let pausedAt = startedAt;
@@ -48,7 +50,9 @@ export async function perform(
   let attempts = 0;
   const tell = (): void =>
     onProgress({ jobsDone, simulatedSeconds: simulation.now / 1_000, events: simulation.events });
-  for await (const ended of simulation.run(arrivals(request, jobs))) {
+  for await (const ended of simulation.run(arrivals(request, jobs, shadow))) {
+    shadow?.ended(ended);
+    shadow?.advance(simulation.now);
     jobsDone += ended.length;
     for (const end of ended) {
       const result = resultOf(end, request.policy.cutoffMs);
@@ -91,7 +95,8 @@ export async function perform(
     })),
   });
   const hashed = effects === undefined ? {} : { effectsHash: effects.digest() };
-  const outcome = { run: { ...run, tasks: { ...run.tasks, attempts }, ...hashed }, series };
+  const scored = shadow === undefined ? {} : { shadow: shadow.results() };
+  const outcome = { run: { ...run, tasks: { ...run.tasks, attempts }, ...hashed, ...scored }, series };
   return jobTimes === undefined ? outcome : { ...outcome, jobTimes };
 }
 
@@ -117,16 +122,22 @@ function noteJudgement(tally: PredictorTally, { job, judged, sampled }: Simulate
   });
 }
 
-async function* arrivals(request: RunRequest, jobs: Jobs): AsyncIterable<Arrival> {
+async function* arrivals(
+  request: RunRequest,
+  jobs: Jobs,
+  shadow: SimulatedShadow | undefined,
+): AsyncIterable<Arrival> {
   const told = submissionEstimates(request.estimator, request.seed);
   const drawn = Random.seeded(request.seed).fork('durations');
   const order =
     schedulersEstimator(request.estimator) === 'given' ? undefined : { random: () => drawn.next() };
   let index = 0;
   for await (const job of jobs) {
-    const spec = jobSpecOf(job, told(job), jobSeed(request.seed, index++));
+    const spec = jobSpecOf(job, told(job), jobSeed(request.seed, index));
+    const submitMs = (job.submitSeconds - request.firstSubmitSeconds) * request.arrivalFactor * 1_000;
+    shadow?.arrived(index++, job, submitMs);
     yield {
-      submitMs: (job.submitSeconds - request.firstSubmitSeconds) * request.arrivalFactor * 1_000,
+      submitMs,
       spec: request.durations === 'start' ? dealtByStart(spec, order) : spec,
       tasks: job.durationsSeconds.length,
       meanMs: meanOf(job.durationsSeconds) * 1_000,

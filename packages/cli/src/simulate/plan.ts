@@ -1,5 +1,6 @@
 import { InputError, LIMITS, type PolicySettings } from '@goshawk/core';
 import type { NetworkModel } from '@goshawk/simulator';
+import { shadowNames } from '../predict/shadow.js';
 import { checkEstimator } from '../replay/estimates.js';
 import { policyRecord, type WorkloadFacts } from '../settings.js';
 import { capacityOf } from './capacity.js';
@@ -54,6 +55,7 @@ function noLoad(why: string): InputError {
  */
 export function checkOptions(options: SimulateOptions): void {
   checkEstimator(options.estimator);
+  shadowNames(options.shadow);
   capacityOf(options);
   simulatedPolicies(options, NO_FACTS, NO_DELAY);
 }
@@ -83,6 +85,8 @@ export function planRuns(
       seed: options.seed + i,
       network: of,
       estimator: options.estimator,
+      shadow: shadowNames(options.shadow),
+      history: options.history,
       durations: options.durations as RunRequest['durations'],
       firstSubmitSeconds: survey.firstSubmitSeconds,
       arrivalFactor,
@@ -153,6 +157,9 @@ function optionsRecord(
     seed,
     estimator: options.estimator,
     durations: options.durations,
+    features: options.features ?? null,
+    history: options.history ?? null,
+    shadow: options.shadow ?? null,
     networkDelay: network.kind === 'constant' ? network.delayMs / 1_000 : options.networkDelay,
     warmUp: options.warmUp / 1_000,
     coolDown: options.coolDown / 1_000,

@@ -14,6 +14,10 @@ export interface RunRequest {
   readonly seed: number;
   readonly network: NetworkModel;
   readonly estimator: string;
+  /** Estimators that are asked about every job and have no say. */
+  readonly shadow?: readonly string[];
+  /** The file of jobs that ended before, which estimators learn from first. */
+  readonly history?: string | undefined;
   /** Whether a duration of the workload belongs to its task, or to whichever task of the batch starts next. */
   readonly durations: 'start' | 'task';
   /** The workload's time begins here. */
@@ -33,7 +37,7 @@ export interface RunRequest {
 /** Where a run finds its jobs, as plain data: in memory that threads share, or by path or generator. */
 export type JobSource =
   | { readonly kind: 'packed'; readonly packed: PackedJobs }
-  | { readonly kind: 'spec'; readonly spec: string };
+  | { readonly kind: 'spec'; readonly spec: string; readonly features?: string | undefined };
 
 export interface RunOutcome {
   readonly run: Run & { readonly effectsHash?: string };

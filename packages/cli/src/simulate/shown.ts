@@ -12,9 +12,10 @@ import { RunsTracker } from './tracker.js';
 /**
  * Reads a workload once, and shows how far that has come.
  *
+ * @param features what is known of the jobs of a `.tr` file beside their times
  * @throws WorkloadError; InterruptedError that says how far it had come
  */
-export function surveyShown(context: Context, workload: string): Promise<Survey> {
+export function surveyShown(context: Context, workload: string, features?: string): Promise<Survey> {
   let jobs = 0;
   const onJob = () => {
     jobs++;
@@ -22,7 +23,7 @@ export function surveyShown(context: Context, workload: string): Promise<Survey>
   return untilInterrupted(
     context,
     async () => {
-      const opened = await openShown(context, workload, onJob);
+      const opened = await openShown(context, workload, onJob, features);
       jobs = 0;
       return survey(opened, jobsShown(context, opened, 'surveying jobs', onJob), context.interrupted);
     },
@@ -31,8 +32,8 @@ export function surveyShown(context: Context, workload: string): Promise<Survey>
 }
 
 /** Where runs of a workload find its jobs: in memory, if they are there. */
-export function sourceOf(workload: string, { packed }: Survey): JobSource {
-  return packed === undefined ? { kind: 'spec', spec: workload } : { kind: 'packed', packed };
+export function sourceOf(workload: string, { packed }: Survey, features?: string): JobSource {
+  return packed === undefined ? { kind: 'spec', spec: workload, features } : { kind: 'packed', packed };
 }
 
 export interface Showing {
