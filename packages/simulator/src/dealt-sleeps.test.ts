@@ -37,6 +37,13 @@ test('a duration belongs to its task, unless it is dealt to whichever task start
   expect(await runsOfSecondJob(dealtByStart)).toEqual([200, 100]);
 });
 
+test('a task that runs again takes as long as before', () => {
+  const spec = dealtByStart({ ...jobOf([100, 200], 150), retries: 1 });
+  const { tasks } = spec.stages[0]!;
+  const dealt = 'run' in tasks ? (tasks.run as unknown as DealtSleeps) : undefined;
+  expect([1, 0, 1].map((task) => dealt!.of(task))).toEqual([100, 200, 100]);
+});
+
 test('other tasks than sleeping ones stay as they are', () => {
   const spec = { ...jobOf([], 1), stages: [{ ...jobOf([], 1).stages[0]!, tasks: { each: [{ sleep: 1 }] } }] };
   expect(dealtByStart(spec)).toEqual(spec);

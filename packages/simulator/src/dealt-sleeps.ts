@@ -9,15 +9,27 @@ import { drawIndex, invariant, type JobSpec, type Millis, type Payload } from '@
  */
 export class DealtSleeps {
   readonly #sleepsMs: ArrayLike<number>;
+  /** By task, where one may run again: it takes as long as before. */
+  readonly #ofTask: Map<number, Millis> | undefined;
   #dealt = 0;
 
-  constructor(sleepsMs: ArrayLike<number>) {
+  constructor(sleepsMs: ArrayLike<number>, mayRunAgain = false) {
     this.#sleepsMs = sleepsMs;
+    this.#ofTask = mayRunAgain ? new Map() : undefined;
   }
 
   /** How many have been dealt. */
   get dealt(): number {
     return this.#dealt;
+  }
+
+  /** Of a task that starts. */
+  of(task: number): Millis {
+    const known = this.#ofTask?.get(task);
+    if (known !== undefined) return known;
+    const sleepMs = this.next();
+    this.#ofTask?.set(task, sleepMs);
+    return sleepMs;
   }
 
   next(): Millis {
@@ -38,7 +50,7 @@ export function dealtByStart(spec: JobSpec, source?: { random(): number }): JobS
     const { tasks } = stage;
     if (!('sleepsMs' in tasks)) return stage;
     const sleepsMs = source === undefined ? tasks.sleepsMs : shuffled(tasks.sleepsMs, source);
-    const run = new DealtSleeps(sleepsMs) as unknown as Payload;
+    const run = new DealtSleeps(sleepsMs, spec.retries > 0) as unknown as Payload;
     return { ...stage, tasks: { count: sleepsMs.length, run } };
   });
   return { ...spec, stages };

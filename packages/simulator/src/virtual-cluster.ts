@@ -296,7 +296,7 @@ export class VirtualCluster {
     const run = this.#slots.begin(this.#place(worker, slot), now);
     this.#options.onTaskStart?.(worker, slot, now);
     this.#begun.push(worker, slot, run);
-    const until = now + sleepOf(order.payload);
+    const until = now + sleepOf(order);
     this.#pushEnd(worker, until + (this.#delays?.sleepLateMs(until) ?? 0), slot, run);
   }
 
@@ -398,8 +398,8 @@ export class VirtualCluster {
   }
 }
 
-function sleepOf(payload: unknown): number {
-  if (payload instanceof DealtSleeps) return payload.next();
+function sleepOf({ payload, task }: TaskOrder): number {
+  if (payload instanceof DealtSleeps) return payload.of(task);
   const { sleep } = payload as { sleep?: unknown };
   if (typeof sleep !== 'number') throw new Error('only tasks that sleep can be simulated');
   return sleep;

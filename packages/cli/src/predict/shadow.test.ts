@@ -23,6 +23,8 @@ function ended(index: number, traced: TraceJob, endedMs: number, completed = tru
     completed,
     tasksCompleted: completed ? 1 : 0,
     attempts: 1,
+    judged: { long: false, estimateMs: undefined },
+    sampled: undefined,
     startsMs: Float64Array.of(submitMs),
     runsMs: traced.durationsSeconds.map((seconds) => seconds * 1_000),
   };
