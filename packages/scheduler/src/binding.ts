@@ -38,6 +38,8 @@ interface Surroundings {
  */
 export class Binder {
   readonly #around: Surroundings;
+  /** Tasks that were given by matches in this time may be known to nobody else. */
+  #doubtful = { since: 0, before: 0, until: 0 };
   readonly #questions = new Questions();
 
   constructor(around: Surroundings) {
@@ -47,6 +49,7 @@ export class Binder {
   /** The workers are gone: should they come back, their questions are counted anew. */
   forget(workers: Iterable<Address>): void {
     this.#questions.forget(workers);
+    this.#around.needer.forget(workers);
   }
 
   /** A worker serves a probe, or a task that central has placed with it, and wants to know what to run. */
@@ -170,6 +173,35 @@ export class Binder {
     const job = this.#around.jobs.byNumber(number);
     if (job !== undefined && this.#sendAgain(job, worker, -match, 'run')) return;
     this.#around.env.send(central, { type: 'unused', worker, match });
+  }
+
+  /**
+   * Another central knows of no match of the one before, so that nobody would notice that a worker has not heard of
+   * one. Whoever was given a task shortly before gets it again for a while, and knows what has come.
+   *
+   * @param heardAt when the one before was heard last
+   * @returns as `sendDoubtfulAgain` does
+   */
+  centralChanged(heardAt: Millis, leaseMs: Millis, now: Millis): boolean {
+    this.#doubtful = { since: heardAt - 2 * leaseMs, before: now, until: now + leaseMs };
+    return this.sendDoubtfulAgain(now);
+  }
+
+  /** @returns whether it is to be called again in a while */
+  sendDoubtfulAgain(now: Millis): boolean {
+    const { since, before, until } = this.#doubtful;
+    let hasSent = false;
+    if (now >= until) return hasSent;
+    for (const job of this.#around.jobs.active()) {
+      for (let task = 0; task < job.taskCount; task++) {
+        const startedAt = job.startedAt[task]!;
+        if (job.states[task] !== TaskState.running || job.asks[task]! >= 0) continue;
+        if (startedAt < since || startedAt >= before) continue;
+        this.#send(job, task, job.workerOf(task), 'run');
+        hasSent = true;
+      }
+    }
+    return hasSent;
   }
 
   /** The answer to this question, or match, was lost: give the same one. @returns false when there was none */

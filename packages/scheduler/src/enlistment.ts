@@ -46,6 +46,11 @@ export class Enlistment {
     return this.#settings?.timings ?? RELIABLE_TIMINGS;
   }
 
+  /** When central was heard last, or another one before it. */
+  get heardAt(): Millis {
+    return this.#heardAt;
+  }
+
   enlist(now: Millis): void {
     const { name, tag, endpoint, enlistRetryMs } = this.#config;
     const durable = this.#env.record !== undefined;

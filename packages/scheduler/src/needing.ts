@@ -1,4 +1,11 @@
-import { type Address, type Environment, type MessageOf, type Millis, NOBODY } from '@goshawk/core';
+import {
+  type Address,
+  AddressNumbers,
+  type Environment,
+  type MessageOf,
+  type Millis,
+  NOBODY,
+} from '@goshawk/core';
 import type { Batch } from './batch.js';
 import type { Job } from './job.js';
 
@@ -9,6 +16,9 @@ import type { Job } from './job.js';
  */
 export class Needer {
   readonly #env: Environment;
+  #central: Address = NOBODY;
+  /** The last match of each worker, by the numbers of this central: one that comes again is no other one. */
+  #last = new AddressNumbers();
 
   constructor(env: Environment) {
     this.#env = env;
@@ -41,7 +51,13 @@ export class Needer {
     give: (worker: Address, match: number) => boolean,
     now: Millis,
   ): void {
+    if (central !== this.#central) {
+      this.#central = central;
+      this.#last = new AddressNumbers();
+    }
     for (const { worker, match } of message.workers) {
+      if (match <= this.#last.get(worker)) continue;
+      this.#last.set(worker, match);
       if (batch !== undefined) {
         batch.matches++;
         batch.needTold = Math.max(0, batch.needTold - 1);
@@ -49,6 +65,11 @@ export class Needer {
       }
       if (!give(worker, match)) this.#env.send(central, { type: 'unused', worker, match });
     }
+  }
+
+  /** If they come back, their matches are numbered anew. */
+  forget(workers: Iterable<Address>): void {
+    for (const worker of workers) this.#last.set(worker, 0);
   }
 
   /** No task of the stage waits any more. */

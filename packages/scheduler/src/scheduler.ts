@@ -511,11 +511,13 @@ export class Scheduler implements Machine<SchedulerTimer> {
   // ---- belonging to a cluster
 
   #welcomed(from: Address, message: MessageOf<'welcome'>, now: Millis): void {
+    const { heardAt, timings } = this.#enlistment;
     if (!this.#enlistment.welcomed(from, message, now)) return;
     this.#sampler.adopt(this.policy);
     this.#usage.startAnew(from, this.policy, now);
     this.#hints.startAnew(maySeek(this.policy.preset) && this.policy.hints);
     this.#routing.tellAnotherCentral(from, now);
+    if (this.#binder.centralChanged(heardAt, timings.leaseMs, now)) this.#armSweep(now);
   }
 
   #waitingTasks(): number {
@@ -536,6 +538,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#sweepArmed = false;
     const { retryMs, leaseMs } = this.#enlistment.timings;
     let open = this.#resumption.askAgain(leaseMs, now);
+    if (this.#binder.sendDoubtfulAgain(now)) open = true;
     for (const job of this.#jobs.active()) {
       if (this.#routing.askAgain(job, retryMs, now)) open = true;
       if (!job.cancelling) continue;

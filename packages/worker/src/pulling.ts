@@ -4,6 +4,9 @@ import type { Surroundings } from './surroundings.js';
 
 type PullingSurroundings = Pick<Surroundings, 'queue' | 'slots' | 'membership' | 'takesWork'>;
 
+/** No central matches a worker so often without its hearing of any. */
+const MATCHES_UNHEARD_MAX = 1_000_000;
+
 /**
  * The worker's half of matching: says to central what is free here, and keeps count of the matches that came
  * of it. It says all that there is to say each time, so that a message lost is made up for by the next.
@@ -13,8 +16,12 @@ export class Pulling {
   readonly #around: PullingSurroundings;
   /** The last matches that were heard of, as many as there are slots. */
   #heard: readonly number[] = [];
+  /** Matches of this central have higher numbers; undefined before there is one. */
+  #floor: number | undefined;
   /** The last one of each owner, whose messages come in order. Made when there is one: most policies match nobody. */
   #lastOf: Map<Address, number> | undefined;
+  /** The last one of all owners that were lost: what they sent before may still come, and may have run here. */
+  #lastOfLost = 0;
   /** What central believes: as it was told last, less the matches that were heard of since. */
   #believedFree = 0;
   #believedLong = 0;
@@ -22,6 +29,20 @@ export class Pulling {
   constructor(env: Environment<never>, around: PullingSurroundings) {
     this.#env = env;
     this.#around = around;
+  }
+
+  /**
+   * Another central than before counts on from what it hears: from a number that the one before has not come to, since
+   * what that has matched may still be on its way, and be taken for a match of this one.
+   */
+  startAnew(): void {
+    if (this.#floor === undefined) {
+      this.#floor = 0;
+    } else {
+      const last = Math.max(this.#floor, ...this.#heard);
+      this.#floor = MATCHES_UNHEARD_MAX * (1 + Math.floor(last / MATCHES_UNHEARD_MAX));
+      this.#heard = [this.#floor];
+    }
   }
 
   /** A slot is free, and nothing that waits here wants it. */
@@ -64,19 +85,20 @@ export class Pulling {
   accept(owner: Address, message: MessageOf<'run'>): Entry | undefined {
     const { slots } = this.#around;
     const { match, job, stage, long, demand } = message;
-    if (!this.#heard.includes(match)) {
+    if (match > (this.#floor ?? 0) && !this.#heard.includes(match)) {
       this.#heard = [...this.#heard, match].slice(-slots.count);
       this.#believedFree = Math.max(0, this.#believedFree - 1);
       if (long) this.#believedLong++;
     }
     this.#lastOf ??= new Map();
-    if (match <= (this.#lastOf.get(owner) ?? 0)) return undefined;
+    if (match <= (this.#lastOf.get(owner) ?? this.#lastOfLost)) return undefined;
     this.#lastOf.set(owner, match);
     if (slots.idleCount === 0 || !slots.fits(demand) || !this.#around.takesWork()) return undefined;
     return { owner, job, stage, long, lane: 'normal', demand, placed: undefined, estimateMs: 0, sizeMs: 0 };
   }
 
   ownerLost(owner: Address): void {
+    this.#lastOfLost = Math.max(this.#lastOfLost, this.#lastOf?.get(owner) ?? 0);
     this.#lastOf?.delete(owner);
   }
 

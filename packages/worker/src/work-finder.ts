@@ -69,7 +69,10 @@ export class WorkFinder {
 
   /** @param isAnother than the central before, who knows nothing of what was said */
   welcomed(isAnother: boolean): void {
-    if (isAnother) this.#seeking.foundWork();
+    if (isAnother) {
+      this.#seeking.foundWork();
+      this.#pulling.startAnew();
+    }
     this.#pulling.pull();
   }
 

@@ -16,6 +16,8 @@ import type { Incident, Mishap, Scenario } from './scenario.js';
 
 /** Longer than any lease. ms */
 const CUT_OFF_MS = 8_000;
+/** At once, before anybody can have noticed, and longer than any lease. ms */
+const CENTRAL_AWAY_MS = [0, 1_000, 20_000];
 /** After the last incident everything must have come to an end within this. ms */
 const PATIENCE_MS = 2_000_000;
 /** …and after that nothing may be left anywhere within this. ms */
@@ -49,6 +51,8 @@ export class FuzzRun {
   readonly #cutOff = new Map<Address, Millis>();
   /** The last message of this kind between these two was lost; the next gets through. */
   readonly #lostLast = new Set<string>();
+  /** Central is away until then. */
+  #centralBackAt = Number.POSITIVE_INFINITY;
   readonly #terminating = new Set<Party>();
   /** Jobs of which an attempt may fail. */
   readonly #failing = new Set<string>();
@@ -86,7 +90,8 @@ export class FuzzRun {
       this.#happen(incident);
     }
     const lastAt = incidents.at(-1)?.at ?? 0;
-    this.#runTo(Math.max(lastAt, ...this.#cutOff.values()));
+    const backAt = Number.isFinite(this.#centralBackAt) ? this.#centralBackAt : 0;
+    this.#runTo(Math.max(lastAt, backAt, ...this.#cutOff.values()));
     this.#heal();
     this.#runUntil(
       () => this.#isDone(),
@@ -119,6 +124,15 @@ export class FuzzRun {
   // ---- the clock and the network
 
   #runTo(time: number): void {
+    if (this.#centralBackAt <= time) {
+      this.#goOnTo(this.#centralBackAt);
+      this.#centralBackAt = Number.POSITIVE_INFINITY;
+      this.#cluster.addCentral(nextIncarnation(this.#cluster.centralParty.name));
+    }
+    this.#goOnTo(time);
+  }
+
+  #goOnTo(time: number): void {
     const cluster = this.#cluster;
     for (;;) {
       const eventAt = cluster.nextEventAt();
@@ -210,8 +224,9 @@ export class FuzzRun {
         return;
       }
       case 'killCentral':
+        if (!cluster.centralParty.alive) return;
         cluster.kill(cluster.centralParty);
-        cluster.addCentral(nextIncarnation(cluster.centralParty.name));
+        this.#centralBackAt = cluster.now + this.#pick(CENTRAL_AWAY_MS);
         return;
       case 'terminateWorker': {
         const worker = this.#pick(workers);
@@ -355,6 +370,8 @@ function leaks(cluster: SteppedCluster): string[] {
     'stolen',
     'usage',
     'occupied',
+    // Said with each heartbeat, if nobody has told the worker since to go on.
+    'drained',
   ];
   for (const { message } of cluster.network.all()) {
     if (!harmless.includes(message.type)) complaints.push(`a ${message.type} is still on its way`);

@@ -5,6 +5,7 @@ import {
   type JobInput,
   LIVE_TIMINGS,
   type MessageType,
+  NEED_ORDERS,
   POLICY_NAMES,
   PRESETS,
   Random,
@@ -123,7 +124,8 @@ function mishapsOf(weather: Weather): Mishap[] {
 }
 
 function drawSettings(draw: Draw): ClusterSettings {
-  const policy = draw.pick(POLICY_NAMES);
+  // Our own has more parts that may fail each other than all others together.
+  const policy = draw.pick([...POLICY_NAMES, 'goshawk', 'goshawk', 'goshawk-peer'] as const);
   return {
     policy: {
       ...DEFAULT_POLICY,
@@ -141,6 +143,11 @@ function drawSettings(draw: Draw): ClusterSettings {
       pilotsMax: draw.pick([null, 1, 3]),
       pilotQuorum: draw.pick([0.5, 1]),
       thinLimit: draw.pick([1, 3]),
+      shortOrder: draw.pick(NEED_ORDERS),
+      longOrder: draw.pick(NEED_ORDERS),
+      reserve: draw.pick([0, 0.3, 'auto', 'auto'] as const),
+      // In cutoffs, that is from no patience to 8 s.
+      patience: draw.pick([0, 1, 5, 20]),
       seekCap: draw.pick([0, 1, 2, 2, 10]),
       hints: draw.chance(0.7),
       bitmapMs: draw.pick([0, 100, 1_000]),

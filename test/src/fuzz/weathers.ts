@@ -24,6 +24,20 @@ const LOSS_NOT_SURVIVED_YET: readonly MessageType[] = [
 /** A probe that is said twice to have moved is counted where it was not. */
 const DOUBLE_NOT_SURVIVED_YET: readonly MessageType[] = ['moved'];
 
+/** What brings free workers and waiting tasks together when nobody has asked for one. */
+const MATCHING: readonly MessageType[] = [
+  'pull',
+  'need',
+  'matched',
+  'unused',
+  'unheard',
+  'run',
+  'seek',
+  'none',
+  'occupied',
+  'usage',
+];
+
 /** What is known to happen to clusters, one at a time and together. */
 export const WEATHERS: Readonly<Record<string, Weather>> = {
   'nothing but delays': {},
@@ -47,6 +61,14 @@ export const WEATHERS: Readonly<Record<string, Weather>> = {
     drains: true,
     workersDie: true,
     lost: MESSAGE_TYPES.filter((type) => isBetweenMachines(type) && !LOSS_NOT_SURVIVED_YET.includes(type)),
+  },
+  'matches lost and doubled while centrals and workers die': {
+    workersDie: true,
+    centralDies: true,
+    drains: true,
+    cancels: true,
+    lost: MATCHING,
+    doubled: MATCHING,
   },
   // Not together with dying schedulers: a worker that hears of no central when its owner dies, or of a new
   // one that never knew that owner, reports to it for ever.
