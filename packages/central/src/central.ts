@@ -14,7 +14,7 @@ import {
 import { AwayOwners } from './away-owners.js';
 import type { CentralConfig, CentralCounters, CentralEnvironment, CentralTimer } from './contract.js';
 import { Matcher } from './matching/matcher.js';
-import { Occupied } from './matching/occupied.js';
+import { OccupiedNews } from './matching/occupied-news.js';
 import { type Labelled, relabel, shortPartitionSize } from './partition.js';
 import { PendingTasks } from './pending-tasks.js';
 import { Publisher } from './publisher.js';
@@ -46,15 +46,12 @@ export class Central implements Machine<CentralTimer> {
   readonly #queue = new WaitingTimeQueue();
   readonly #share = new WorkShare();
   readonly #matcher: Matcher;
-  readonly #occupied = new Occupied();
-  /** Owners probe, or may have to: where heartbeats are sent, central can be missed. */
-  readonly #tellsOccupied: boolean;
+  readonly #occupied: OccupiedNews;
   /** Tasks that no worker can take at present, in order of arrival. */
   readonly #pending = new PendingTasks();
   /** Of the workers that take work: those that drain are in no partition's size. */
   readonly #split = new Split();
   #publishArmed = false;
-  #occupiedArmed = false;
   #leaseDueAt: Millis = 0;
 
   constructor(config: CentralConfig, env: CentralEnvironment) {
@@ -63,9 +60,7 @@ export class Central implements Machine<CentralTimer> {
     const { policy, timings } = config.settings;
     this.#publisher = new Publisher(env, this.#registry, maySeek(policy.preset));
     this.#matcher = new Matcher(env, policy, 2 * timings.retryMs);
-    const { by } = policy.preset.short;
-    this.#tellsOccupied =
-      policy.bitmapMs > 0 && (by === 'seeking' || (by === 'matching' && timings.heartbeatMs > 0));
+    this.#occupied = new OccupiedNews(env, this.#registry, this.#matcher, config.settings);
   }
 
   // ---- doors
@@ -78,10 +73,10 @@ export class Central implements Machine<CentralTimer> {
     switch (message.type) {
       case 'pull':
         this.#matcher.pulled(from, message, now);
-        return this.#tellOccupiedSoon(now);
+        return this.#occupied.tellSoon(now);
       case 'need':
         this.#matcher.needed(from, message, now);
-        return this.#tellOccupiedSoon(now);
+        return this.#occupied.tellSoon(now);
       case 'unused':
         return this.#matcher.unused(message, now);
       case 'heartbeat':
@@ -141,7 +136,7 @@ export class Central implements Machine<CentralTimer> {
       case 'match':
         return this.#matcher.wake(now);
       case 'occupied':
-        return this.#tellOccupied();
+        return this.#occupied.tell();
     }
   }
 
@@ -378,8 +373,7 @@ export class Central implements Machine<CentralTimer> {
     const { name, tag, endpoint, durable } = message;
     this.#away.returned(tag);
     if (!this.#registry.schedulers.has(from)) this.#publisher.ownerJoined(from);
-    this.#occupied.forget();
-    this.#tellOccupiedSoon(now);
+    this.#occupied.schedulerCame(now);
     this.#registry.addScheduler({
       address: from,
       name,
@@ -505,24 +499,6 @@ export class Central implements Machine<CentralTimer> {
       this.#publishSoon(now);
     }
     this.#armLease(now);
-  }
-
-  // ---- where probes need not go
-
-  /** Long tasks may have started, or ended. */
-  #tellOccupiedSoon(now: Millis): void {
-    if (this.#occupiedArmed || !this.#tellsOccupied) return;
-    this.#occupiedArmed = true;
-    this.#env.setTimer('occupied', 0, now + this.#config.settings.policy.bitmapMs);
-  }
-
-  #tellOccupied(): void {
-    this.#occupiedArmed = false;
-    const bits = this.#occupied.changed(this.#matcher.pullers, this.#registry.places);
-    if (bits !== undefined) {
-      const message: Message = { type: 'occupied', bits };
-      for (const scheduler of this.#registry.schedulers.keys()) this.#env.send(scheduler, message);
-    }
   }
 
   // ---- operators

@@ -4,6 +4,7 @@ import {
   DEFAULT_POLICY,
   LIVE_TIMINGS,
   type Message,
+  type MessageOf,
   type Millis,
   type Outcome,
   type PolicySettings,
@@ -240,4 +241,50 @@ test('a worker that is told what it does already says that it does: central may 
   expect(bench.take('register')).toMatchObject([{ draining: true }]);
   bench.receive(CENTRAL, { type: 'drain', on: true });
   expect(bench.take('register')).toMatchObject([{ draining: true }]);
+});
+
+describe('a match', () => {
+  const ANOTHER_CENTRAL = 99 as Address;
+  const run = (match: number, job: number): MessageOf<'run'> => ({
+    type: 'run',
+    match,
+    job,
+    stage: 0,
+    task: 0,
+    attempt: 1,
+    payload: {},
+    identity: {},
+    long: false,
+    demand: {},
+    timeoutMs: undefined,
+    ask: 0,
+  });
+  const matched = () => new Bench().welcome({ preset: { ...PRESETS.goshawk } });
+
+  test('whose task has run here does not run it again, also when its owner was taken for lost since', () => {
+    const bench = matched();
+    bench.receive(OWNER, run(1, 1));
+    bench.end();
+    const peers = { version: 1, since: 0, joined: [], left: [], owners: [] };
+    bench.receive(CENTRAL, { type: 'peers', ...peers, ownersLost: [OWNER] });
+    bench.take('pull');
+    bench.receive(OWNER, run(1, 1));
+    expect(bench.orders).toHaveLength(1);
+    expect(bench.take('declined')).toMatchObject([{ job: 1 }]);
+  });
+
+  test('of the central before is never taken for one of the next', () => {
+    const bench = matched();
+    bench.receive(OWNER, run(3, 1));
+    bench.end();
+    bench.take('pull');
+    const settings = { policy: { ...DEFAULT_POLICY, preset: { ...PRESETS.goshawk } }, timings: LIVE_TIMINGS };
+    bench.receive(ANOTHER_CENTRAL, { type: 'welcome', settings });
+    const [{ heard }] = bench.take('pull') as [MessageOf<'pull'>];
+    expect(Math.min(...heard)).toBeGreaterThan(1_000);
+    bench.receive(OWNER, run(4, 2));
+    expect(bench.orders).toHaveLength(2);
+    bench.end();
+    expect(bench.take('pull').at(-1)!.heard).toEqual(heard);
+  });
 });

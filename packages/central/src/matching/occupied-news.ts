@@ -1,0 +1,52 @@
+import type { ClusterSettings, Environment, Message, Millis } from '@goshawk/core';
+import type { Registry } from '../registry.js';
+import type { Matcher } from './matcher.js';
+import { Occupied } from './occupied.js';
+
+/** Tells schedulers now and then which workers are occupied, under the policies in which they may probe beside matching. */
+export class OccupiedNews {
+  readonly #env: Environment<'occupied'>;
+  readonly #registry: Registry;
+  readonly #matcher: Matcher;
+  readonly #pauseMs: Millis;
+  readonly #occupied = new Occupied();
+  readonly #isOn: boolean;
+  #armed = false;
+
+  constructor(
+    env: Environment<'occupied'>,
+    registry: Registry,
+    matcher: Matcher,
+    { policy, timings }: ClusterSettings,
+  ) {
+    this.#env = env;
+    this.#registry = registry;
+    this.#matcher = matcher;
+    this.#pauseMs = policy.bitmapMs;
+    const { by } = policy.preset.short;
+    // Where heartbeats are sent, central can be missed, and owners probe then.
+    const mayProbe = by === 'seeking' || (by === 'matching' && timings.heartbeatMs > 0);
+    this.#isOn = mayProbe && policy.bitmapMs > 0;
+  }
+
+  /** Long tasks may have started, or ended. */
+  tellSoon(now: Millis): void {
+    if (this.#armed || !this.#isOn) return;
+    this.#armed = true;
+    this.#env.setTimer('occupied', 0, now + this.#pauseMs);
+  }
+
+  /** There is a scheduler that was told nothing yet. */
+  schedulerCame(now: Millis): void {
+    this.#occupied.forget();
+    this.tellSoon(now);
+  }
+
+  tell(): void {
+    this.#armed = false;
+    const bits = this.#occupied.changed(this.#matcher.pullers, this.#registry.places);
+    if (bits === undefined) return;
+    const message: Message = { type: 'occupied', bits };
+    for (const scheduler of this.#registry.schedulers.keys()) this.#env.send(scheduler, message);
+  }
+}
