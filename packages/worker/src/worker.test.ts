@@ -265,7 +265,7 @@ describe('a match', () => {
     const bench = matched();
     bench.receive(OWNER, run(1, 1));
     bench.end();
-    const peers = { version: 1, since: 0, joined: [], left: [], owners: [] };
+    const peers = { version: 1, since: 0, joined: [], left: [], owners: [], ownersAway: [] };
     bench.receive(CENTRAL, { type: 'peers', ...peers, ownersLost: [OWNER] });
     bench.take('pull');
     bench.receive(OWNER, run(1, 1));
