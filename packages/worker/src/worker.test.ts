@@ -253,7 +253,7 @@ describe('a match', () => {
     task: 0,
     attempt: 1,
     payload: {},
-    identity: {},
+    jobId: 'j1',
     long: false,
     demand: {},
     timeoutMs: undefined,
