@@ -1,6 +1,5 @@
 import type { Address, Environment, JobRecord, Millis } from '@goshawk/core';
 import type { Job } from './job.js';
-import type { LoadLimits } from './overload.js';
 
 export type SchedulerTimer =
   /** Enlist, or renew the lease. */
@@ -48,6 +47,16 @@ export interface SchedulerConfig {
   readonly logBytesMax: number;
   /** What is refused as too much; core's limits by default. */
   readonly load?: Partial<LoadLimits> | undefined;
+}
+
+/** How much an owner takes at a time. */
+export interface LoadLimits {
+  /** Jobs that have not ended. */
+  readonly activeJobsMax: number;
+  /** Those of one user, as jobs say. */
+  readonly activeJobsPerUserMax: number;
+  /** What they take of its memory, as `bytesOf` estimates it. */
+  readonly activeBytesMax: number;
 }
 
 /** What is known of an owner's jobs when it starts again. */

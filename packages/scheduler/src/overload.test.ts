@@ -1,10 +1,11 @@
 import { type JobInput, type Payload, parseJobSpec } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
+import type { LoadLimits } from './contract.js';
 import { bytesOf } from './holdings.js';
 import { jobOf } from './job.fixture.js';
 import type { Job } from './job.js';
 import { JobStore } from './job-store.js';
-import { DEFAULT_LOAD_LIMITS, type LoadLimits, Overload } from './overload.js';
+import { DEFAULT_LOAD_LIMITS, Overload } from './overload.js';
 
 /** A desk with nothing but the jobs that it holds. */
 class Bench {

@@ -1,15 +1,7 @@
 import { LIMITS, type Millis } from '@goshawk/core';
+import type { LoadLimits } from './contract.js';
 import type { JobStore } from './job-store.js';
 import type { Refusal } from './ledger.js';
-
-export interface LoadLimits {
-  /** Jobs that have not ended. */
-  readonly activeJobsMax: number;
-  /** Those of one user, as jobs say. */
-  readonly activeJobsPerUserMax: number;
-  /** What they take, as `bytesOf` estimates it. */
-  readonly activeBytesMax: number;
-}
 
 export const DEFAULT_LOAD_LIMITS: LoadLimits = {
   activeJobsMax: LIMITS.activeJobsMax,

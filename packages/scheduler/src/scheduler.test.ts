@@ -12,8 +12,8 @@ import {
   parseJobSpec,
 } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
+import type { LoadLimits } from './contract.js';
 import type { Job } from './job.js';
-import type { LoadLimits } from './overload.js';
 import { Scheduler } from './scheduler.js';
 
 const CENTRAL = 1 as Address;

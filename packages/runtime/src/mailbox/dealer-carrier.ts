@@ -1,11 +1,12 @@
 import type { Role } from '@goshawk/core';
-import { Dealer } from 'zeromq';
+import { Dealer, type EventType } from 'zeromq';
 import type { Carrier, Transmission } from './carrier.js';
 import { hasHostName, parseEndpoint, resolveEndpoint } from './endpoint.js';
 import type { PackedFrame } from './frame.js';
 import type { Way } from './identification.js';
 import type { MailboxLimits } from './limits.js';
 import type { ThrottledLog } from './log.js';
+import { hearEvents } from './monitor.js';
 import { receive } from './receive.js';
 import { dealerOptions } from './socket-options.js';
 
@@ -116,7 +117,7 @@ export class DealerCarrier implements Carrier {
     this.socket = socket;
     this.dialled = undefined;
     if (this.isKeyed || receiver !== undefined) {
-      void this.watch(socket);
+      void hearEvents(socket, ({ type }) => this.heard(socket, type));
     }
     if (this.hasName) {
       void this.dial();
@@ -129,32 +130,30 @@ export class DealerCarrier implements Carrier {
     return socket;
   }
 
-  private async watch(socket: Dealer): Promise<void> {
-    for await (const { type } of socket.events) {
-      if (socket.closed) {
-        return;
-      }
-      switch (type) {
-        case 'handshake':
-          this.isAccepted = true;
-          if (this.refusals > 0) {
-            this.options.onUnwelcome(undefined);
-          }
-          this.refusals = 0;
-          this.accepted = undefined;
-          this.onAccepted();
-          break;
-        case 'disconnect':
-          this.isAccepted = false;
-          break;
-        case 'handshake:error:protocol':
-        case 'handshake:error:auth':
-        case 'handshake:error:other':
-          this.refused();
-          return;
-        default:
-          break;
-      }
+  private heard(socket: Dealer, event: EventType): void {
+    if (socket.closed) {
+      return;
+    }
+    switch (event) {
+      case 'handshake':
+        this.isAccepted = true;
+        if (this.refusals > 0) {
+          this.options.onUnwelcome(undefined);
+        }
+        this.refusals = 0;
+        this.accepted = undefined;
+        this.onAccepted();
+        break;
+      case 'disconnect':
+        this.isAccepted = false;
+        break;
+      case 'handshake:error:protocol':
+      case 'handshake:error:auth':
+      case 'handshake:error:other':
+        this.refused();
+        break;
+      default:
+        break;
     }
   }
 

@@ -1,6 +1,19 @@
-import type { Event, Router } from 'zeromq';
+import type { Dealer, Event, Router } from 'zeromq';
 import type { MailboxCounters, StrangerReason } from './counters.js';
 import type { Strangers } from './strangers.js';
+
+/**
+ * Hears what happens to the connections of a socket, until ZeroMQ says that nothing will any more; that is some
+ * time after the socket was closed.
+ *
+ * Who stops listening before hangs the process, now and then: the thread of ZeroMQ that takes a socket down
+ * says so to whoever listens, and waits for ever for one that was garbage-collected meanwhile.
+ */
+export async function hearEvents(socket: Router | Dealer, heard: (event: Event) => void): Promise<void> {
+  for await (const event of socket.events) {
+    heard(event);
+  }
+}
 
 /**
  * Counts the connections that others have to this process, and those that were refused.
@@ -9,30 +22,34 @@ import type { Strangers } from './strangers.js';
  * leisure, and a successor that came too early would find the endpoint in use. (`unbind` would not do: it
  * runs in another thread, beside the reading of the same socket, which ZeroMQ forbids.)
  */
-export async function watchConnections(
+export function watchConnections(
   router: Router,
   counters: MailboxCounters,
   strangers: Strangers,
 ): Promise<void> {
-  for await (const event of router.events) {
-    switch (event.type) {
-      case 'accept':
-        counters.inboundConnections++;
-        break;
-      case 'disconnect':
-        counters.inboundConnections--;
-        break;
-      case 'handshake:error:protocol':
-      case 'handshake:error:other':
-        strangers.refused(reasonOf(event));
-        break;
-      case 'close':
-        return;
-      default:
-        // `handshake:error:auth` follows an answer of the ZAP handler, which has counted it.
-        break;
-    }
-  }
+  return new Promise((resolve, reject) => {
+    const heard = (event: Event): void => {
+      switch (event.type) {
+        case 'accept':
+          counters.inboundConnections++;
+          break;
+        case 'disconnect':
+          counters.inboundConnections--;
+          break;
+        case 'handshake:error:protocol':
+        case 'handshake:error:other':
+          strangers.refused(reasonOf(event));
+          break;
+        case 'close':
+          resolve();
+          break;
+        default:
+          // `handshake:error:auth` follows an answer of the ZAP handler, which has counted it.
+          break;
+      }
+    };
+    hearEvents(router, heard).then(resolve, reject);
+  });
 }
 
 function reasonOf(event: Event): StrangerReason {
