@@ -14,6 +14,7 @@ export function arrivingJobOf(spec: JobSpec, wallMs: Millis): ArrivingJob {
     name: spec.name,
     logicalName: spec.logicalName,
     user: spec.user,
+    demand: spec.stages.length === 1 ? spec.stages[0]!.demand : undefined,
     tasks,
     startable,
     submittedAt: wallMs,

@@ -19,6 +19,11 @@ export interface SchedulerEnvironment extends Environment<SchedulerTimer> {
    * jobs for as long as the process lives, and nothing waits.
    */
   record?(record: JobRecord): void;
+  /**
+   * What the cluster's estimator had learnt before is none of its own, or of a newer version; it begins anew. The
+   * message says why.
+   */
+  learntRefused?(estimator: string, message: string): void;
   /** A job has reached its end; its record is complete and will not change. */
   jobEnded(job: Job): void;
   /** The scheduler drains and holds no job that has not ended. */
@@ -43,6 +48,8 @@ export interface SchedulerConfig {
   readonly endedJobsKeepMs?: Millis | undefined;
   /** What an earlier incarnation has left behind. */
   readonly inheritance?: Inheritance | undefined;
+  /** What estimators had learnt, by their names: the cluster's goes on from there. */
+  readonly learnt?: Learnt | undefined;
   /** Bytes of task output kept, over all jobs. */
   readonly logBytesMax: number;
   /** What is refused as too much; core's limits by default. */
@@ -58,6 +65,9 @@ export interface LoadLimits {
   /** What they take of its memory, as `bytesOf` estimates it. */
   readonly activeBytesMax: number;
 }
+
+/** What estimators save, by their names. */
+export type Learnt = Readonly<Record<string, unknown>>;
 
 /** What is known of an owner's jobs when it starts again. */
 export interface Inheritance {

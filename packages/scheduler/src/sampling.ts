@@ -17,7 +17,7 @@ import {
 } from '@goshawk/predictor';
 import type { Stage } from './batch.js';
 import { decideBy, UNDECIDED } from './classify.js';
-import type { SchedulerEnvironment } from './contract.js';
+import type { Learnt, SchedulerEnvironment } from './contract.js';
 import { type Job, TaskState } from './job.js';
 import type { Ledger } from './ledger.js';
 import type { Prober } from './probing.js';
@@ -38,20 +38,46 @@ interface Surroundings {
 export class Sampler {
   readonly #env: SchedulerEnvironment;
   readonly #around: Surroundings;
+  /** Of the estimators that are not in charge. */
+  readonly #learnt: Record<string, unknown>;
   #policy: PolicySettings | undefined;
   #estimator: Guarded | undefined;
+  /** Something was learnt since it was last asked what. */
+  #hasLearnt = false;
 
-  constructor(env: SchedulerEnvironment, around: Surroundings) {
+  constructor(env: SchedulerEnvironment, around: Surroundings, learnt: Learnt = {}) {
     this.#env = env;
     this.#around = around;
+    this.#learnt = { ...learnt };
   }
 
-  /** The cluster's policy names the estimator. What it has learnt is kept while the name and its settings are. */
+  /** The cluster's policy names the estimator, which goes on from what it had learnt when it was last in charge. */
   adopt(policy: PolicySettings): void {
     const before = this.#policy;
     this.#policy = policy;
     if (before !== undefined && isSameEstimator(before, policy)) return;
+    if (this.#estimator !== undefined) this.#learnt[this.#estimator.name] = this.#estimator.save();
     this.#estimator = new Guarded(this.#make(policy));
+    this.#recall(this.#estimator);
+  }
+
+  /** All that estimators have learnt; undefined where that is nothing since it was last asked. */
+  takeLearnt(): Learnt | undefined {
+    if (!this.#hasLearnt || this.#estimator === undefined) return undefined;
+    this.#hasLearnt = false;
+    return { ...this.#learnt, [this.#estimator.name]: this.#estimator.save() };
+  }
+
+  #recall(estimator: Guarded): void {
+    const { name } = estimator;
+    const learnt = this.#learnt[name];
+    delete this.#learnt[name];
+    if (learnt === undefined || learnt === null) return;
+    try {
+      estimator.load(learnt);
+    } catch (error) {
+      this.#env.learntRefused?.(name, (error as Error).message);
+    }
   }
 
   get estimator(): Estimator | undefined {
@@ -122,6 +148,7 @@ export class Sampler {
       : job.runMs.filter((_, task) => job.stateOf(task) === TaskState.completed);
     let sum = 0;
     for (let i = 0; i < runsMs.length; i++) sum += runsMs[i]!;
+    this.#hasLearnt = true;
     this.#estimator!.learn({
       job: job.arriving,
       judgement: job.judgement,

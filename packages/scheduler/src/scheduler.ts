@@ -17,7 +17,13 @@ import { arrivingJobOf } from './arriving.js';
 import type { Stage } from './batch.js';
 import { Binder } from './binding.js';
 import { decide } from './classify.js';
-import type { SchedulerConfig, SchedulerCounters, SchedulerEnvironment, SchedulerTimer } from './contract.js';
+import type {
+  Learnt,
+  SchedulerConfig,
+  SchedulerCounters,
+  SchedulerEnvironment,
+  SchedulerTimer,
+} from './contract.js';
 import { ClientDesk } from './desk.js';
 import { Enlistment } from './enlistment.js';
 import { IdleHints } from './idle-hints.js';
@@ -120,7 +126,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       asked: (now: Millis) => this.#armSweep(now),
     };
     this.#routing = new Routing(around);
-    this.#sampler = new Sampler(env, { ...around, routing: this.#routing });
+    this.#sampler = new Sampler(env, { ...around, routing: this.#routing }, config.learnt);
     this.#binder = new Binder({
       ...around,
       find: (job, batch, now) => this.#routing.find(job, batch, now),
@@ -282,6 +288,11 @@ export class Scheduler implements Machine<SchedulerTimer> {
     const { settings } = this.#enlistment;
     invariant(settings !== undefined, 'a job came before the scheduler belonged to a cluster');
     return settings.policy;
+  }
+
+  /** What its estimators have learnt of run times, to be kept; undefined where nothing since it was last asked. */
+  takeLearnt(): Learnt | undefined {
+    return this.#sampler.takeLearnt();
   }
 
   get activeJobs(): number {

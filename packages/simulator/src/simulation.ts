@@ -6,7 +6,7 @@ import {
   type Millis,
   type Resources,
 } from '@goshawk/core';
-import type { Job } from '@goshawk/scheduler';
+import type { Job, Learnt } from '@goshawk/scheduler';
 import { CounterLog, type CounterReading, queuedEntries } from './counter-log.js';
 import type { NetworkModel } from './network/index.js';
 import { VirtualCluster, type VirtualClusterOptions } from './virtual-cluster.js';
@@ -27,6 +27,8 @@ export interface SimulationOptions {
   readonly schedulers: number;
   readonly settings: ClusterSettings;
   readonly seed: number | string;
+  /** What the schedulers' estimators have learnt before, by their names; each begins with it. */
+  readonly learnt?: Learnt | undefined;
   /** Default: 0.5 ms a message. */
   readonly network?: NetworkModel;
   /** A witness to all that the machines do. */

@@ -12,7 +12,7 @@ import {
   Random,
   type Resources,
 } from '@goshawk/core';
-import { type Job, Scheduler } from '@goshawk/scheduler';
+import { type Job, type Learnt, Scheduler } from '@goshawk/scheduler';
 import { type KillReason, type TaskOrder, Worker, type WorkerEnvironment } from '@goshawk/worker';
 import { DealtSleeps } from './dealt-sleeps.js';
 import { DelayLane } from './delay-lane.js';
@@ -28,6 +28,7 @@ export interface VirtualClusterOptions {
   readonly workers: number;
   readonly schedulers: number;
   readonly settings: ClusterSettings;
+  readonly learnt?: Learnt | undefined;
   readonly seed: number | string;
   readonly slots?: number;
   readonly capacity?: Resources;
@@ -346,6 +347,7 @@ export class VirtualCluster {
         enlistRetryMs: this.#options.settings.timings.heartbeatMs,
         wallOffsetMs: 0,
         endedJobsMax: 1,
+        learnt: this.#options.learnt,
         logBytesMax: 1 << 20,
       },
       this.#observed(environment, self),

@@ -24,7 +24,7 @@ export const schedulerCommand = defineCommand({
     dataFolder: {
       type: 'text',
       describe:
-        'where its jobs are written down, on a local disk (default: nowhere; they live as long as it does)',
+        'where its jobs are written down, and what it learns of run times, on a local disk (default: nowhere; they live as long as it does)',
     },
     ...RETENTION_OPTIONS,
     ...DAEMON_OPTIONS,
@@ -45,6 +45,8 @@ export const schedulerCommand = defineCommand({
         dataFolder === undefined
           ? undefined
           : { folder: join(resolve(context.cwd, dataFolder), 'journal'), version: VERSION },
+      learntFile:
+        dataFolder === undefined ? undefined : join(resolve(context.cwd, dataFolder), 'learnt.json'),
       endedJobsMax: options.keepJobs,
       endedJobsKeepMs: options.keep,
       logger,

@@ -466,3 +466,25 @@ describe('estimators in shadow', () => {
     expect(exitCode).toBe(2);
   });
 });
+
+it('simulate: schedulers begin with what ended before', async () => {
+  const trace = await trOf('0 2 500 500 500', '10 2 500 500 500');
+  const [features, history] = [join(folder, 'features.csv'), join(folder, 'history.csv')];
+  await writeFile(features, 'line,user\n1,ada\n2,ada\n');
+  await writeFile(history, `submit_s,start_s,end_s,user\n${'0,0,500,ada\n'.repeat(3)}`);
+  const asked = [
+    trace,
+    '--workers',
+    '20',
+    '--cutoff',
+    '100',
+    '--features',
+    features,
+    '--estimator',
+    'history',
+  ];
+  const { runs } = await simulate(...asked, '--history', history);
+  expect(runs[0]!.predictor).toMatchObject({ meanAbsoluteErrorPercent: 0, misclassifiedPercent: 0 });
+  const { runs: blind } = await simulate(...asked);
+  expect(blind[0]!.predictor).toMatchObject({ misclassifiedPercent: 100 });
+});

@@ -1,6 +1,6 @@
 import type { Millis } from '@goshawk/core';
-import type { EndedJob, Estimator } from '@goshawk/predictor';
-import type { PastJob, TraceJob } from '@goshawk/traces';
+import { type EndedJob, type Estimator, makeEstimator, type ScoreboardSettings } from '@goshawk/predictor';
+import { type PastJob, readPastJobs, type TraceJob } from '@goshawk/traces';
 import { arrivingJobOf, pastArrivingOf } from './arriving.js';
 
 /** A job that ended before a workload begins, as estimators learn from it. */
@@ -27,6 +27,28 @@ export function learntFromPast(jobs: readonly PastJob[]): LearntJob[] {
 export function learntFromTrace(job: TraceJob): LearntJob {
   const runsMs = job.durationsSeconds.map((seconds) => seconds * 1_000);
   return { job: arrivingJobOf(job), completed: true, runtimeMs: longest(runsMs), runsMs };
+}
+
+/**
+ * What estimators have learnt from the past, by name, as they save it.
+ *
+ * @param history the file of the jobs that ended before; nothing is learnt without one
+ * @throws WorkloadError when it cannot be read
+ */
+export async function learntBy(
+  names: readonly string[],
+  history: string | undefined,
+  settings: ScoreboardSettings,
+): Promise<Record<string, unknown>> {
+  if (history === undefined) return {};
+  const past = learntFromPast(await readPastJobs(history));
+  return Object.fromEntries(
+    names.map((name) => {
+      const estimator = makeEstimator(name, settings, () => 0);
+      learnAll(estimator, past, settings.cutoffMs);
+      return [name, estimator.save()];
+    }),
+  );
 }
 
 /** Nothing was judged then. */

@@ -1,17 +1,10 @@
-import { InputError, type Millis, type PolicySettings } from '@goshawk/core';
-import {
-  type EstimatorScore,
-  estimatorKind,
-  makeEstimator,
-  Scoreboard,
-  type ScoreboardSettings,
-  SLEARN_SETTINGS,
-} from '@goshawk/predictor';
+import { InputError, type Millis } from '@goshawk/core';
+import { type EstimatorScore, estimatorKind, Scoreboard } from '@goshawk/predictor';
 import type { SimulatedEnd, SimulatedJob } from '@goshawk/simulator';
-import { readPastJobs, type TraceJob } from '@goshawk/traces';
+import type { TraceJob } from '@goshawk/traces';
 import type { RunRequest } from '../simulate/request.js';
 import { arrivingJobOf } from './arriving.js';
-import { type LearntJob, learnAll, learntFromPast } from './past.js';
+import { learntBy } from './past.js';
 
 /**
  * Names of estimators, `pilot,history,hybrid`; none for none.
@@ -29,22 +22,6 @@ export function shadowNames(text: string | undefined): readonly string[] {
   return names;
 }
 
-/** What estimators have learnt from the past, by name, as they save it. */
-function learntBy(
-  names: readonly string[],
-  past: readonly LearntJob[],
-  settings: ScoreboardSettings,
-): Record<string, unknown> {
-  if (past.length === 0) return {};
-  return Object.fromEntries(
-    names.map((name) => {
-      const estimator = makeEstimator(name, settings, () => 0);
-      learnAll(estimator, past, settings.cutoffMs);
-      return [name, estimator.save()];
-    }),
-  );
-}
-
 /**
  * The scoreboard that a run was asked for; undefined for none.
  *
@@ -57,14 +34,7 @@ export async function shadowFor({
   seed,
 }: Pick<RunRequest, 'shadow' | 'history' | 'policy' | 'seed'>): Promise<SimulatedShadow | undefined> {
   if (shadow.length === 0) return undefined;
-  const settings = shadowSettings(policy);
-  const past = history === undefined ? [] : learntFromPast(await readPastJobs(history));
-  return new SimulatedShadow(new Scoreboard(shadow, settings, seed, learntBy(shadow, past, settings)));
-}
-
-/** Pilots as SLearn takes them, whatever the policy samples itself. */
-function shadowSettings({ cutoffMs }: PolicySettings): ScoreboardSettings {
-  return { ...SLEARN_SETTINGS, cutoffMs };
+  return new SimulatedShadow(new Scoreboard(shadow, policy, seed, await learntBy(shadow, history, policy)));
 }
 
 /**

@@ -3,6 +3,7 @@ import { GoshawkError, type Millis, Random, RELIABLE_TIMINGS } from '@goshawk/co
 import { finishRun, type JobResult, PredictorTally, RunTally } from '@goshawk/report';
 import { dealtByStart, type SimulatedEnd, type SimulatedJob, Simulation } from '@goshawk/simulator';
 import { type Jobs, jobSpecOf, meanOf } from '@goshawk/traces';
+import { learntBy } from '../predict/past.js';
 import { type SimulatedShadow, shadowFor } from '../predict/shadow.js';
 import { jobSeed, schedulersEstimator, submissionEstimates } from '../replay/estimates.js';
 import { EffectsHash } from './effects-hash.js';
@@ -31,8 +32,10 @@ export async function perform(
   signal?: AbortSignal,
 ): Promise<RunOutcome> {
   const effects = request.wantsEffectsHash ? new EffectsHash() : undefined;
+  const { policy, history } = request;
   const simulation = new Simulation<Arrival>({
     ...request,
+    learnt: await learntBy([policy.estimator], history, policy),
     ...(effects === undefined ? {} : { observe: effects.observe }),
     settings: { policy: request.policy, timings: RELIABLE_TIMINGS },
   });

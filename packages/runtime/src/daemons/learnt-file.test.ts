@@ -67,3 +67,13 @@ describe('what was learnt', () => {
     expect(await readFile(file, 'utf8')).toBe(text);
   });
 });
+
+test('a file that is not ours to replace stays as it is', async () => {
+  await keptOnce({ history: 'newer' });
+  const { logger } = logged();
+  const kept = new LearntFile(file, logger);
+  kept.keep(() => ({ history: 'ours' }));
+  kept.giveUp();
+  await kept.close();
+  expect(await kept.load()).toEqual({ history: 'newer' });
+});

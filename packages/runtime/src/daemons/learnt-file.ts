@@ -1,9 +1,7 @@
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import { InputError } from '@goshawk/core';
+import type { Learnt } from '@goshawk/scheduler';
 import type { Logger } from '../driver/index.js';
-
-/** What estimators have learnt, by their names: whichever the cluster uses goes on from there. */
-export type Learnt = Readonly<Record<string, unknown>>;
 
 const SCHEMA = 'goshawk.learnt/1';
 const NAME = 'goshawk.learnt/';
@@ -18,7 +16,8 @@ export const KEEP_EACH_MS = 300_000;
 export class LearntFile {
   readonly #file: string;
   readonly #logger: Logger;
-  #read: (() => Learnt | undefined) | undefined;
+  #read: () => Learnt | undefined = () => undefined;
+  #isGivenUp = false;
   #timer: NodeJS.Timeout | undefined;
   /** One write after another. */
   #written: Promise<void> = Promise.resolve();
@@ -55,6 +54,12 @@ export class LearntFile {
     this.#timer.unref();
   }
 
+  /** What is there is not ours to replace: nothing is written any more. */
+  giveUp(): void {
+    clearInterval(this.#timer);
+    this.#isGivenUp = true;
+  }
+
   /** Writes down what was learnt last. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
@@ -63,8 +68,8 @@ export class LearntFile {
   }
 
   #write(): void {
-    const learnt = this.#read?.();
-    if (learnt === undefined) return;
+    const learnt = this.#read();
+    if (learnt === undefined || this.#isGivenUp) return;
     const text = JSON.stringify({ schema: SCHEMA, learnt });
     this.#written = this.#written
       .then(() => replaceFile(this.#file, text))

@@ -1,7 +1,8 @@
 import type { Millis } from '@goshawk/core';
-import { type Job, Scheduler } from '@goshawk/scheduler';
+import { type Job, type Learnt, Scheduler } from '@goshawk/scheduler';
 import type { Daemon } from './daemon.js';
 import { JobJournal, type JobJournalOptions, newTag } from './job-journal.js';
+import { LearntFile } from './learnt-file.js';
 import { type DaemonProcess, FIRST_PARTY, openProcess, type ProcessOptions, whenJoined } from './process.js';
 
 export interface SchedulerOptions extends ProcessOptions {
@@ -10,6 +11,8 @@ export interface SchedulerOptions extends ProcessOptions {
   readonly central: string;
   /** Where jobs are written down; without it they live as long as the process. */
   readonly journal?: JobJournalOptions | undefined;
+  /** The file where it keeps what its estimators have learnt; without it they begin anew with the process. */
+  readonly learntFile?: string | undefined;
   /** Jobs kept after their end. */
   readonly endedJobsMax?: number | undefined;
   /** For so long. ms */
@@ -26,7 +29,8 @@ const LOG_BYTES_MAX = 256 * 1024 * 1024;
 /**
  * Starts one scheduler in this process.
  *
- * @throws InputError when it cannot listen where it should, or cannot have its journal
+ * @throws InputError when it cannot listen where it should, cannot have its journal, or what it had learnt is of a newer
+ *   version
  */
 export async function startScheduler(options: SchedulerOptions): Promise<Daemon> {
   const { logger } = options;
@@ -36,7 +40,9 @@ export async function startScheduler(options: SchedulerOptions): Promise<Daemon>
     process = await openProcess('scheduler', options);
     await journal?.begin(process.nameOf(FIRST_PARTY));
     void process.ended.then(() => journal?.close());
-    return serve(process, journal, options);
+    const learnt = options.learntFile === undefined ? undefined : new LearntFile(options.learntFile, logger);
+    const parts = { process, journal, learnt, knows: (await learnt?.load()) ?? {} };
+    return serve(parts, options);
   } catch (error) {
     await process?.close();
     await journal?.close();
@@ -44,7 +50,15 @@ export async function startScheduler(options: SchedulerOptions): Promise<Daemon>
   }
 }
 
-function serve(process: DaemonProcess, journal: JobJournal | undefined, options: SchedulerOptions): Daemon {
+interface Parts {
+  readonly process: DaemonProcess;
+  readonly journal: JobJournal | undefined;
+  readonly learnt: LearntFile | undefined;
+  /** What was in that file. */
+  readonly knows: Learnt;
+}
+
+function serve({ process, journal, learnt, knows }: Parts, options: SchedulerOptions): Daemon {
   const { logger, name } = options;
   const { endpoint } = process.mailbox;
   let onDrained: () => void = () => {};
@@ -65,6 +79,7 @@ function serve(process: DaemonProcess, journal: JobJournal | undefined, options:
           wallOffsetMs: Date.now() - process.host.now(),
           endedJobsMax: options.endedJobsMax ?? ENDED_JOBS_MAX,
           endedJobsKeepMs: options.endedJobsKeepMs,
+          learnt: knows,
           logBytesMax: options.logBytesMax ?? LOG_BYTES_MAX,
           inheritance: journal?.inheritance(process.addressNamed),
         },
@@ -76,16 +91,22 @@ function serve(process: DaemonProcess, journal: JobJournal | undefined, options:
             const { id, state, counts } = job;
             logger.debug({ job: id, state, ...counts, ms: job.endedAt! - job.acceptedAt }, 'job ended');
           },
+          learntRefused: (estimator, message) => {
+            logger.warn({ estimator }, `${message}; what is learnt from now on is not kept`);
+            learnt?.giveUp();
+          },
           drained: () => onDrained(),
         },
       ),
   );
+  learnt?.keep(() => machine.takeLearnt());
   journal?.serve(enter, (error) => process.fail(error));
   logger.info({ name, endpoint, central: options.central, jobs: machine.activeJobs }, 'scheduler is up');
   const joined = whenJoined(() => machine.isReady, process.ended);
   void joined.then(() => logger.info({ name }, 'scheduler has joined the cluster'));
   const stop = async (): Promise<void> => {
     enter('leave', (scheduler) => scheduler.leave());
+    await learnt?.close();
     // What is durable by now is said before the mailbox closes.
     await journal?.close();
     await process.close();
