@@ -1,28 +1,38 @@
-import type { Address, Millis } from '@goshawk/core';
+import type { Millis } from '@goshawk/core';
+import type { SchedulerRecord } from './registry.js';
 
 /** A scheduler that keeps its jobs and does not come back within this is given up. ms */
 const GIVEN_UP_MS = 10 * 60_000;
 
-/** Schedulers that are away and will know their jobs when they are back: what runs of theirs goes on meanwhile. */
+/**
+ * Schedulers that are away and will know their jobs when they are back: what runs of theirs goes on meanwhile, and
+ * their keys stay theirs.
+ */
 export class AwayOwners {
   /** By tag: another incarnation bears the same. */
-  readonly #byTag = new Map<string, { readonly address: Address; readonly since: Millis }>();
+  readonly #byTag = new Map<string, { readonly scheduler: SchedulerRecord; readonly since: Millis }>();
 
-  left(tag: string, address: Address, now: Millis): void {
-    this.#byTag.set(tag, { address, since: now });
+  left(scheduler: SchedulerRecord, now: Millis): void {
+    this.#byTag.set(scheduler.tag, { scheduler, since: now });
   }
 
-  returned(tag: string): void {
+  /** It is back, or another one has its name. */
+  returned(tag: string, name: string): void {
     this.#byTag.delete(tag);
+    for (const [other, { scheduler }] of this.#byTag) if (scheduler.name === name) this.#byTag.delete(other);
+  }
+
+  *all(): Iterable<SchedulerRecord> {
+    for (const { scheduler } of this.#byTag.values()) yield scheduler;
   }
 
   /** @returns those that nobody waits for any more */
-  giveUp(now: Millis): Address[] {
-    const given: Address[] = [];
-    for (const [tag, { address, since }] of this.#byTag) {
+  giveUp(now: Millis): SchedulerRecord[] {
+    const given: SchedulerRecord[] = [];
+    for (const [tag, { scheduler, since }] of this.#byTag) {
       if (now - since <= GIVEN_UP_MS) continue;
       this.#byTag.delete(tag);
-      given.push(address);
+      given.push(scheduler);
     }
     return given;
   }

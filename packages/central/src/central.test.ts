@@ -215,7 +215,14 @@ describe('workers that may ask schedulers for tasks', () => {
   const owners = (bench: Bench) =>
     bench.take('peers').map(({ owners, ownersLost }) => ({ owners, ownersLost }));
   const enlist = (bench: Bench, scheduler: Address, name = `s${scheduler}`) =>
-    bench.receive(scheduler, { type: 'enlist', name, tag: name, endpoint: '', durable: false });
+    bench.receive(scheduler, {
+      type: 'enlist',
+      name,
+      tag: name,
+      endpoint: '',
+      durable: false,
+      draining: false,
+    });
   const publish = (bench: Bench) => bench.central.wake('publish', 0, bench.now);
 
   test('are told of those there are, of new ones, and of those that are gone', () => {
@@ -250,7 +257,14 @@ describe('workers that may ask schedulers for tasks', () => {
 
 test('a place that is free goes to the next worker', () => {
   const bench = new Bench();
-  bench.receive(OWNER, { type: 'enlist', name: 's', tag: 's', endpoint: '', durable: false });
+  bench.receive(OWNER, {
+    type: 'enlist',
+    name: 's',
+    tag: 's',
+    endpoint: '',
+    durable: false,
+    draining: false,
+  });
   const places = () => {
     bench.central.wake('publish', 0, bench.now);
     return bench

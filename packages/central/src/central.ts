@@ -13,6 +13,7 @@ import {
 } from '@goshawk/core';
 import { AwayOwners } from './away-owners.js';
 import type { CentralConfig, CentralCounters, CentralEnvironment, CentralTimer } from './contract.js';
+import { describeParties, stateOf } from './describing.js';
 import { Matcher } from './matching/matcher.js';
 import { OccupiedNews } from './matching/occupied-news.js';
 import { type Labelled, relabel, shortPartitionSize } from './partition.js';
@@ -58,7 +59,7 @@ export class Central implements Machine<CentralTimer> {
     this.#config = config;
     this.#env = env;
     const { policy, timings } = config.settings;
-    this.#publisher = new Publisher(env, this.#registry, maySeek(policy.preset));
+    this.#publisher = new Publisher(env, this.#registry, this.#away, maySeek(policy.preset));
     this.#matcher = new Matcher(env, policy, 2 * timings.retryMs);
     this.#occupied = new OccupiedNews(env, this.#registry, this.#matcher, config.settings);
   }
@@ -370,8 +371,10 @@ export class Central implements Machine<CentralTimer> {
   #enlist(from: Address, message: MessageOf<'enlist'>, now: Millis): void {
     const same = this.#registry.schedulerNamed(message.name);
     if (same !== undefined && same.address !== from) this.#schedulerLost(same.address, now);
-    const { name, tag, endpoint, durable } = message;
-    this.#away.returned(tag);
+    const { name, tag, endpoint, durable, draining } = message;
+    this.#away.returned(tag, name);
+    const known = this.#registry.schedulers.get(from);
+    if (known?.durable !== durable || known.draining !== draining) this.#publisher.ownersChanged();
     if (!this.#registry.schedulers.has(from)) this.#publisher.ownerJoined(from);
     this.#occupied.schedulerCame(now);
     this.#registry.addScheduler({
@@ -380,6 +383,7 @@ export class Central implements Machine<CentralTimer> {
       tag,
       endpoint,
       durable,
+      draining,
       heardAt: now,
       jobs: 0,
       waiting: 0,
@@ -408,8 +412,12 @@ export class Central implements Machine<CentralTimer> {
       return this.#env.send(from, { type: 'strangerTold' });
     }
     // What is about to be published has not been missed.
-    if (!this.#publisher.hasNews)
-      this.#env.send(from, { type: 'heartbeatAck', version: this.#publisher.version });
+    if (!this.#publisher.hasNews) this.#acknowledge(from);
+  }
+
+  #acknowledge(party: Address): void {
+    const { version, ownersVersion } = this.#publisher;
+    this.#env.send(party, { type: 'heartbeatAck', version, ownersVersion });
   }
 
   /** An idle worker holds no placed tasks but those on their way to it: the end of others was not heard. */
@@ -455,10 +463,11 @@ export class Central implements Machine<CentralTimer> {
   #removeScheduler(address: Address, now: Millis): void {
     const scheduler = this.#registry.schedulers.get(address);
     this.#registry.removeScheduler(address);
+    this.#publisher.ownersChanged();
     this.#pending.remove((task) => task.owner === address);
     this.#matcher.removeOwner(address, now);
     if (scheduler?.durable) {
-      this.#away.left(scheduler.tag, address, now);
+      this.#away.left(scheduler, now);
       this.#publisher.ownerAway(address);
     } else {
       this.#publisher.ownerLost(address);
@@ -494,8 +503,9 @@ export class Central implements Machine<CentralTimer> {
       if (overslept) scheduler.heardAt = now;
       else if (now - scheduler.heardAt > leaseMs) this.#schedulerLost(scheduler.address, now);
     }
-    for (const owner of this.#away.giveUp(now)) {
-      this.#publisher.ownerLost(owner);
+    for (const { address } of this.#away.giveUp(now)) {
+      this.#publisher.ownerLost(address);
+      this.#publisher.ownersChanged();
       this.#publishSoon(now);
     }
     this.#armLease(now);
@@ -543,33 +553,9 @@ export class Central implements Machine<CentralTimer> {
       name: this.#config.name,
       settings: this.#config.settings,
       pendingTasks: this.pendingTasks,
-      workers: [...this.#registry.workers.values()].map((worker) => ({
-        name: worker.name,
-        address: this.#env.nameOf(worker.address),
-        slots: worker.slots,
-        capacity: worker.capacity,
-        partition: worker.partition,
-        state: stateOf(worker),
-        busy: worker.busy,
-        queued: worker.queued,
-        heardMsAgo: now - worker.heardAt,
-      })),
-      schedulers: [...this.#registry.schedulers.values()].map((scheduler) => ({
-        name: scheduler.name,
-        address: this.#env.nameOf(scheduler.address),
-        tag: scheduler.tag,
-        endpoint: scheduler.endpoint,
-        jobs: scheduler.jobs,
-        waiting: scheduler.waiting,
-        heardMsAgo: now - scheduler.heardAt,
-      })),
+      ...describeParties(this.#registry, this.#away, (address) => this.#env.nameOf(address), now),
     };
   }
-}
-
-function stateOf(worker: WorkerRecord): 'active' | 'draining' | 'drained' {
-  if (isActive(worker)) return 'active';
-  return worker.drained ? 'drained' : 'draining';
 }
 
 function heldBy(held: HeldTask): HeldPlacement {

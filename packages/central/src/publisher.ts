@@ -1,4 +1,5 @@
 import type { Address, Environment, Message, MessageOf } from '@goshawk/core';
+import type { AwayOwners } from './away-owners.js';
 import { memberOf, type Registry } from './registry.js';
 
 /**
@@ -8,6 +9,7 @@ import { memberOf, type Registry } from './registry.js';
 export class Publisher {
   readonly #env: Environment;
   readonly #registry: Registry;
+  readonly #away: AwayOwners;
   /** Workers are told of the schedulers: they may ask them for tasks. */
   readonly #tellsOwners: boolean;
   #version = 1;
@@ -16,11 +18,15 @@ export class Publisher {
   readonly #ownersLost = new Set<Address>();
   readonly #owners = new Set<Address>();
   readonly #ownersAway = new Set<Address>();
+  /** Schedulers, with those that are away, are others than before. */
+  #hasOtherOwners = false;
+  #ownersVersion = 0;
   readonly #newcomers = new Set<Address>();
 
-  constructor(env: Environment, registry: Registry, tellsOwners: boolean) {
+  constructor(env: Environment, registry: Registry, away: AwayOwners, tellsOwners: boolean) {
     this.#env = env;
     this.#registry = registry;
+    this.#away = away;
     this.#tellsOwners = tellsOwners;
   }
 
@@ -28,8 +34,12 @@ export class Publisher {
     return this.#version;
   }
 
+  get ownersVersion(): number {
+    return this.#ownersVersion;
+  }
+
   get hasNews(): boolean {
-    return this.#hasChanges || this.#newcomers.size > 0;
+    return this.#hasChanges || this.#newcomers.size > 0 || this.#hasOtherOwners;
   }
 
   get #hasChanges(): boolean {
@@ -57,6 +67,12 @@ export class Publisher {
     this.#ownersLost.add(scheduler);
   }
 
+  /** To whom keys belong has changed. */
+  ownersChanged(): void {
+    this.#hasOtherOwners = true;
+    this.#ownersVersion++;
+  }
+
   /** It is gone and may come back as another incarnation, which will want what runs of its jobs. */
   ownerAway(scheduler: Address): void {
     this.#newcomers.delete(scheduler);
@@ -76,7 +92,8 @@ export class Publisher {
     const snapshots = this.#newcomers.size > 0 ? this.#snapshots() : undefined;
     for (const scheduler of this.#registry.schedulers.keys()) {
       const message: Message = this.#newcomers.has(scheduler) ? snapshots!.members : members;
-      if (this.#newcomers.has(scheduler) || this.#version !== since) this.#env.send(scheduler, message);
+      const isNews = this.#version !== since || this.#hasOtherOwners;
+      if (this.#newcomers.has(scheduler) || isNews) this.#env.send(scheduler, message);
     }
     for (const worker of this.#registry.workers.keys()) {
       const message: Message = this.#newcomers.has(worker) ? snapshots!.peers : peers;
@@ -87,6 +104,7 @@ export class Publisher {
     this.#ownersLost.clear();
     this.#owners.clear();
     this.#ownersAway.clear();
+    this.#hasOtherOwners = false;
     this.#newcomers.clear();
   }
 
@@ -95,7 +113,20 @@ export class Publisher {
       const worker = this.#registry.workers.get(address);
       return worker === undefined ? [] : [memberOf(worker)];
     });
-    return { type: 'members', version: this.#version, since, changed, left: [...this.#left] };
+    const left = [...this.#left];
+    return { type: 'members', version: this.#version, since, changed, left, ...this.#owningKeys() };
+  }
+
+  /** One that drains and keeps no jobs gives its keys to the others at once. */
+  #owningKeys(): Pick<MessageOf<'members'>, 'owners' | 'ownersVersion'> {
+    const present = [...this.#registry.schedulers.values()].filter(
+      ({ draining, durable }) => !draining || durable,
+    );
+    const owners = [
+      ...present.map(({ name }) => ({ name, away: false })),
+      ...[...this.#away.all()].map(({ name }) => ({ name, away: true })),
+    ];
+    return { owners, ownersVersion: this.#ownersVersion };
   }
 
   #peers(since: number): MessageOf<'peers'> {
@@ -121,7 +152,14 @@ export class Publisher {
       .filter((worker) => worker.partition === 'general')
       .map((worker) => worker.address);
     return {
-      members: { type: 'members', version, since: 0, changed: workers.map(memberOf), left: [] },
+      members: {
+        type: 'members',
+        version,
+        since: 0,
+        changed: workers.map(memberOf),
+        left: [],
+        ...this.#owningKeys(),
+      },
       peers: {
         type: 'peers',
         version,

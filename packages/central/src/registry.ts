@@ -25,6 +25,8 @@ export interface SchedulerRecord {
   readonly endpoint: string;
   /** Its jobs survive it. */
   readonly durable: boolean;
+  /** It takes no new jobs. */
+  readonly draining: boolean;
   heardAt: Millis;
   jobs: number;
   waiting: number;

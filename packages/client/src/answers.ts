@@ -56,6 +56,8 @@ export interface ClusterView {
   readonly pendingTasks: number;
   readonly workers: readonly WorkerView[];
   readonly schedulers: readonly SchedulerView[];
+  /** Those that have gone, keep their jobs, and may come back. */
+  readonly schedulersAway?: readonly SchedulerView[] | undefined;
 }
 
 /** How a scheduler introduces itself. */

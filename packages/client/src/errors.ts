@@ -64,10 +64,18 @@ const INPUT_CODES: ReadonlySet<string> = new Set([
   'unknown-worker',
   'not-ended',
   'nothing-failed',
+  'key-conflict',
 ]);
 
 /** Refusals of somebody who cannot serve now; another one may, or the same one later. */
-const UNAVAILABLE_CODES: ReadonlySet<string> = new Set(['not-ready', 'draining', 'overloaded']);
+const UNAVAILABLE_CODES: ReadonlySet<string> = new Set([
+  'not-ready',
+  'draining',
+  'overloaded',
+  'owner-away',
+  'other-scheduler',
+  'journal-full',
+]);
 
 export function refusal({ code, message, hint }: MessageOf<'refused'>): GoshawkError {
   if (INPUT_CODES.has(code)) return new InputError(code, message, hint);

@@ -6,6 +6,7 @@ export {
   type JobInput,
   type JobState,
   type JobSummary,
+  rendezvous,
   type TaskCounts,
   type TaskFailure,
   UnreachableError,
@@ -19,5 +20,4 @@ export { type EndedJob, type EndedJobWithTasks, JobHandle, type WaitOptions } fr
 export type { Jobs, JobsOptions } from './job-listing.js';
 export type { LogChunk, LogOptions, TaskOutput } from './job-logs.js';
 export { type CallOptions, type ClientTimings, type ConnectOptions, DEFAULT_TIMINGS } from './options.js';
-export { rendezvous } from './rendezvous.js';
 export type { JobSubmission } from './submission.js';

@@ -1,4 +1,4 @@
-import { type Millis, UnreachableError } from '@goshawk/core';
+import { type Millis, rendezvous, UnreachableError } from '@goshawk/core';
 import { anyIncarnationOf, parsePartyName } from '@goshawk/runtime';
 import { abortable } from './abort.js';
 import {
@@ -9,7 +9,6 @@ import {
 } from './answers.js';
 import { unknownJob } from './errors.js';
 import type { ClientTimings } from './options.js';
-import { rendezvous } from './rendezvous.js';
 import type { Answer, Destination, Requests } from './requests.js';
 
 /** A scheduler of the cluster, and how to address it. */
@@ -34,6 +33,7 @@ export class Roster {
   readonly #seeds: readonly string[];
   #central: Destination | undefined;
   #schedulers: readonly KnownScheduler[] = [];
+  #away: readonly KnownScheduler[] = [];
   #toldAt: Millis = Number.NEGATIVE_INFINITY;
   #askedAt: Millis = Number.NEGATIVE_INFINITY;
   #refreshing: Promise<void> | undefined;
@@ -67,15 +67,23 @@ export class Roster {
     }
   }
 
-  /** The scheduler that a key belongs to, those excluded by name left out. */
+  /** The scheduler that a key belongs to, those excluded by name left out. It may be away. */
   forKey(key: string, excluded?: ReadonlySet<string>): KnownScheduler | undefined {
-    return rendezvous(key, this.#schedulers, excluded);
+    return rendezvous(key, this.#all, excluded);
+  }
+
+  isAway(scheduler: KnownScheduler): boolean {
+    return this.#away.includes(scheduler);
+  }
+
+  get #all(): readonly KnownScheduler[] {
+    return this.#away.length === 0 ? this.#schedulers : [...this.#schedulers, ...this.#away];
   }
 
   /** The scheduler that owns a job, as far as it is known. */
   ownerOf(id: string): KnownScheduler | undefined {
     const tag = id.slice(0, Math.max(id.lastIndexOf('-'), 0));
-    return tag === '' ? undefined : this.#schedulers.find((scheduler) => scheduler.tag === tag);
+    return tag === '' ? undefined : this.#all.find((scheduler) => scheduler.tag === tag);
   }
 
   /**
@@ -169,9 +177,10 @@ export class Roster {
 
   #take(view: ClusterView): ClusterView {
     this.#toldAt = performance.now();
-    this.#schedulers = view.schedulers.flatMap(({ name, tag, endpoint, address }) =>
-      knownScheduler(name, tag, endpoint, address),
-    );
+    const known = (views: ClusterView['schedulers']) =>
+      views.flatMap(({ name, tag, endpoint, address }) => knownScheduler(name, tag, endpoint, address));
+    this.#schedulers = known(view.schedulers);
+    this.#away = known(view.schedulersAway ?? []);
     return view;
   }
 }

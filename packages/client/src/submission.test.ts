@@ -1,6 +1,6 @@
+import { rendezvous } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { FAST, FakeCluster, obligingScheduler } from './fake-cluster.fixture.js';
-import { rendezvous } from './rendezvous.js';
 import type { Script } from './scripted-peer.fixture.js';
 
 const job = { name: 'j', tasks: [{ sleep: 1 }] };

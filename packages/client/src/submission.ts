@@ -1,5 +1,6 @@
 import { GoshawkError, type JobInput, type Millis, UnreachableError } from '@goshawk/core';
 import { nanoid } from 'nanoid';
+import { pause } from './abort.js';
 import { readSubmitted } from './answers.js';
 import type { CallOptions } from './options.js';
 import { prepareJob } from './prepare-job.js';
@@ -24,22 +25,24 @@ export interface Accepted {
 /**
  * Hands a job to the scheduler that its key belongs to, and to the next one if that is shutting down.
  *
- * @throws InputError for a job that is none or can never run; UnreachableError
+ * @throws InputError for a job that is none or can never run, or for a key that another job has; UnreachableError
  */
 export async function submit(
   session: Session,
   submission: JobSubmission,
   options: CallOptions,
 ): Promise<Accepted> {
-  const { key = nanoid(), ...job } = submission;
+  const { key: given, ...job } = submission;
   const spec = prepareJob(job, process.cwd(), session.user);
   const draining = new Set<string>();
+  const giveUpAt = performance.now() + session.timings.requestTimeoutMs;
   let sentAtMs: Millis | undefined;
   const note = (): void => {
     sentAtMs ??= performance.now();
   };
   for (;;) {
     await someSchedulers(session, options);
+    const key = given ?? drawKey(session, draining);
     const choice = new Choice(session, key, draining);
     try {
       const answer = await session.requests.ask({
@@ -55,11 +58,34 @@ export async function submit(
       const { job: id } = readSubmitted(answer.value, answer.whom);
       return { id, sentAtMs: sentAtMs ?? performance.now() };
     } catch (error) {
-      if (!(error instanceof GoshawkError) || error.code !== 'draining') throw error;
-      draining.add(choice.name);
-      session.roster.refreshSoon();
-      if (session.roster.forKey(key, draining) === undefined) throw allDraining(error);
+      if (!(error instanceof GoshawkError)) throw error;
+      if (error.code === 'draining') {
+        draining.add(choice.name);
+        session.roster.refreshSoon();
+        if (session.roster.forKey(key, draining) === undefined) throw allDraining(error);
+      } else if (ELSEWHERE.has(error.code) && performance.now() < giveUpAt) {
+        // It knows of schedulers that this client has not heard of, or the other way round.
+        await pause(Math.min(session.timings.retryMs, ELSEWHERE_PAUSE_MS), options.signal);
+        await session.roster.refresh(options.signal).catch(() => options.signal?.throwIfAborted());
+      } else {
+        throw error;
+      }
     }
+  }
+}
+
+/** The key is not the scheduler's that was asked, or not now. */
+const ELSEWHERE: ReadonlySet<string> = new Set(['other-scheduler', 'owner-away']);
+const ELSEWHERE_PAUSE_MS = 50;
+const DRAWS_MAX = 1_000;
+
+/** A new key; no job waits for a scheduler that is not there only because its key was drawn so. */
+function drawKey({ roster }: Session, draining: ReadonlySet<string>): string {
+  for (let draws = 1; ; draws++) {
+    const key = nanoid();
+    const owner = roster.forKey(key);
+    const isThere = owner !== undefined && !roster.isAway(owner) && !draining.has(owner.name);
+    if (isThere || draws >= DRAWS_MAX) return key;
   }
 }
 
@@ -83,12 +109,22 @@ class Choice {
     return this.#chosen?.name ?? '';
   }
 
+  /** @throws UnreachableError `owner-away` while it is known to be away */
   current(): KnownScheduler | undefined {
     const { roster } = this.#session;
     const isListed = roster.schedulers.some(({ party }) => party === this.#chosen?.party);
     if (!isListed) this.#chosen = roster.forKey(this.#key, this.#excluded) ?? this.#chosen;
+    if (this.#chosen !== undefined && roster.isAway(this.#chosen)) throw ownerAway(this.#key, this.#chosen);
     return this.#chosen;
   }
+}
+
+function ownerAway(key: string, owner: KnownScheduler): UnreachableError {
+  return new UnreachableError(
+    'owner-away',
+    `the key ${key} belongs to ${owner.title}, which is away`,
+    'try again when it is back',
+  );
 }
 
 function allDraining(cause: GoshawkError): UnreachableError {

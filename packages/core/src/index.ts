@@ -21,4 +21,5 @@ export * from './policy/order.js';
 export * from './policy/presets.js';
 export * from './policy/settings.js';
 export * from './random.js';
+export { rendezvous } from './rendezvous.js';
 export * from './resources.js';

@@ -27,7 +27,7 @@ interface Office {
   readonly isReady: boolean;
   readonly isDraining: boolean;
   readonly progressMs: Millis;
-  readonly refusal: Refusal | undefined;
+  refusalOf(key: string | undefined): Refusal | undefined;
   submit(spec: JobSpec, key: string | undefined, now: Millis): Job;
   cancel(job: Job, now: Millis): void;
   whyImpossible(spec: JobSpec): string | undefined;
@@ -152,7 +152,7 @@ export class ClientDesk {
       );
     }
     const known = this.#jobs.byKey(message.key);
-    if (known === undefined && this.#refusesNew(from, message.request)) return;
+    if (known === undefined && this.#refusesNew(from, message.request, message.key)) return;
     let spec: JobSpec;
     try {
       spec = parseJobSpec(message.spec);
@@ -232,7 +232,8 @@ export class ClientDesk {
   /** A new job of the tasks that failed or were cancelled, with everything else as it was. */
   #retry(from: Address, message: MessageOf<'retryJob'>, job: Job, now: Millis): void {
     const known = this.#jobs.byKey(message.key);
-    if (known === undefined && this.#refusesNew(from, message.request)) return;
+    // A retry belongs to whoever has the job, whatever its key.
+    if (known === undefined && this.#refusesNew(from, message.request, undefined)) return;
     if (!isFinal(job.state)) {
       return this.#refuse(
         from,
@@ -292,8 +293,9 @@ export class ClientDesk {
   }
 
   /** @returns whether it has refused */
-  #refusesNew(to: Address, request: number): boolean {
-    const refusal = this.#office.isDraining ? DRAINING : (this.#office.refusal ?? this.#overload.refusal());
+  #refusesNew(to: Address, request: number, key: string | undefined): boolean {
+    const { isDraining } = this.#office;
+    const refusal = isDraining ? DRAINING : (this.#office.refusalOf(key) ?? this.#overload.refusal());
     if (refusal !== undefined) this.#turnAway(to, request, refusal);
     return refusal !== undefined;
   }

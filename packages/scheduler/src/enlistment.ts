@@ -23,6 +23,7 @@ export class Enlistment {
   #central: Address = NOBODY;
   #settings: ClusterSettings | undefined;
   #heardAt: Millis = 0;
+  #draining = false;
   /** When the present central has welcomed this scheduler. */
   #welcomedAt: Millis = 0;
 
@@ -52,11 +53,16 @@ export class Enlistment {
   }
 
   enlist(now: Millis): void {
-    const { name, tag, endpoint, enlistRetryMs } = this.#config;
-    const durable = this.#env.record !== undefined;
+    const { enlistRetryMs } = this.#config;
     const central = this.#central === NOBODY ? this.#config.central : this.#central;
-    this.#env.send(central, { type: 'enlist', name, tag, endpoint, durable });
+    this.#env.send(central, this.#introduction());
     if (enlistRetryMs > 0) this.#env.setTimer('heartbeat', 0, now + enlistRetryMs);
+  }
+
+  #introduction(): MessageOf<'enlist'> {
+    const { name, tag, endpoint } = this.#config;
+    const durable = this.#env.record !== undefined;
+    return { type: 'enlist', name, tag, endpoint, durable, draining: this.#draining };
   }
 
   enlistAnew(now: Millis): void {
@@ -97,10 +103,12 @@ export class Enlistment {
     this.#heardAt = now;
   }
 
-  acknowledged(from: Address, version: number, now: Millis): void {
+  /** @param ownersVersion of the list of schedulers that is known here */
+  acknowledged(from: Address, message: MessageOf<'heartbeatAck'>, ownersVersion: number, now: Millis): void {
     if (from !== this.#central) return;
     this.#heardAt = now;
-    if (version !== this.#members.version) this.#env.send(from, { type: 'resync' });
+    const isCurrent = message.version === this.#members.version && message.ownersVersion === ownersVersion;
+    if (!isCurrent) this.#env.send(from, { type: 'resync' });
   }
 
   beat(activeJobs: number, waitingTasks: () => number, now: Millis): void {
@@ -116,6 +124,13 @@ export class Enlistment {
     const { leaseMs } = this.timings;
     const isEarly = this.#central === NOBODY || this.#heardAt - this.#welcomedAt <= leaseMs;
     return isEarly ? [] : this.#members.dropUnconfirmed(this.#heardAt - leaseMs);
+  }
+
+  /** Takes no new jobs: central tells the others. */
+  drain(): void {
+    this.#draining = true;
+    if (this.#central === NOBODY) return;
+    this.#env.send(this.#central, this.#introduction());
   }
 
   /** Says goodbye, so that nobody has to wait for the lease to end. */

@@ -30,7 +30,7 @@ function news(
   changed: readonly Member[],
   left: readonly number[] = [],
 ): MessageOf<'members'> {
-  return { type: 'members', version, since, changed, left: left as Address[] };
+  return { type: 'members', version, since, changed, left: left as Address[], owners: [], ownersVersion: 0 };
 }
 
 function membersOf(...list: Member[]): Members {

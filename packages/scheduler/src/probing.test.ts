@@ -24,6 +24,8 @@ function workers(): Members {
       place: index,
     })),
     left: [],
+    owners: [],
+    ownersVersion: 0,
   });
   return members;
 }

@@ -88,7 +88,15 @@ class Bench {
         place: address,
       }),
     );
-    this.receive(CENTRAL, { type: 'members', version: ++this.#version, since: 0, changed, left: [] });
+    this.receive(CENTRAL, {
+      type: 'members',
+      version: ++this.#version,
+      since: 0,
+      changed,
+      left: [],
+      owners: [],
+      ownersVersion: 0,
+    });
   }
 
   submit(job: JobInput): Job {
@@ -121,7 +129,7 @@ class Bench {
     for (const until = this.now + ms; this.now < until; ) {
       this.now += heartbeatMs;
       this.scheduler.wake('heartbeat', 0, this.now);
-      this.receive(CENTRAL, { type: 'heartbeatAck', version: this.#version });
+      this.receive(CENTRAL, { type: 'heartbeatAck', version: this.#version, ownersVersion: 0 });
     }
   }
 
@@ -187,8 +195,24 @@ test('the news of another central is not older for its lower number', () => {
     draining: false,
     place: 0,
   };
-  bench.receive(other, { type: 'members', version: 2, since: 0, changed: [joined], left: [] });
-  bench.receive(other, { type: 'members', version: 3, since: 2, changed: [], left: [W1] });
+  bench.receive(other, {
+    type: 'members',
+    version: 2,
+    since: 0,
+    changed: [joined],
+    left: [],
+    owners: [],
+    ownersVersion: 0,
+  });
+  bench.receive(other, {
+    type: 'members',
+    version: 3,
+    since: 2,
+    changed: [],
+    left: [W1],
+    owners: [],
+    ownersVersion: 0,
+  });
   bench.submit({ tasks: [{ sleep: 1 }] });
   expect(bench.sentTo(W2)).toContain('probe');
   expect(bench.sentTo(W1)).not.toContain('probe');

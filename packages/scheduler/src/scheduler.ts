@@ -30,6 +30,7 @@ import { IdleHints } from './idle-hints.js';
 import { inherit } from './inheriting.js';
 import { Job, LOST, TaskState } from './job.js';
 import { JobStore } from './job-store.js';
+import { Keys } from './keys.js';
 import { Ledger, type Refusal, UNRECORDED_JOBS_MAX } from './ledger.js';
 import { Members } from './members.js';
 import { Needer } from './needing.js';
@@ -69,6 +70,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   readonly #hints = new IdleHints();
   readonly #jobs: JobStore;
   readonly #ledger: Ledger;
+  readonly #keys: Keys;
   readonly #desk: ClientDesk;
   readonly #enlistment: Enlistment;
   readonly #usage: Usage;
@@ -85,6 +87,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#wallOffsetMs = config.wallOffsetMs;
     this.#prober = new Prober(env, this.#members, this.#hints, this.counters);
     this.#placer = new Placer(env);
+    this.#keys = new Keys(config.name);
     this.#ledger = new Ledger(env, config.wallOffsetMs);
     const { inheritance } = config;
     const retention = {
@@ -175,7 +178,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'welcome':
         return this.#welcomed(from, message, now);
       case 'heartbeatAck':
-        return this.#enlistment.acknowledged(from, message.version, now);
+        return this.#enlistment.acknowledged(from, message, this.#keys.version, now);
       case 'holding':
         return this.#resumption.holding(from, message, now);
       case 'strangerTold':
@@ -261,6 +264,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   /** Takes no more jobs; `env.drained()` follows when those it has are done. */
   drain(): void {
     this.#draining = true;
+    this.#enlistment.drain();
     if (this.#jobs.activeCount === 0) this.#env.drained();
   }
 
@@ -489,6 +493,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#enlistment.heard(now);
     const gone = this.#members.apply(message);
     if (gone === undefined) return this.#env.send(from, { type: 'resync' });
+    this.#keys.told(message);
     this.#workersLost(gone, now);
     this.#resumption.members(
       message.changed.map(({ address }) => address),
@@ -570,9 +575,9 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#env.send(worker, { type: 'cancelTask', job: job.number, task, attempt: job.attempts[task]! });
   }
 
-  /** Why no new job can be taken now; undefined when it can. */
-  get refusal(): Refusal | undefined {
-    return this.#ledger.refusal;
+  /** Why no new job can be taken with this key now; undefined when it can. */
+  refusalOf(key: string | undefined): Refusal | undefined {
+    return this.#ledger.refusal ?? (key === undefined ? undefined : this.#keys.refusal(key));
   }
 
   /** Why no worker could ever run a stage of this job; undefined when some could. */

@@ -146,6 +146,8 @@ export const MESSAGES = {
     endpoint: text(512),
     /** Its jobs survive it: should it go, it may come back under the same tag, and what it owns goes on meanwhile. */
     durable: flag,
+    /** It takes no new jobs, and will go. */
+    draining: flag,
   }),
   welcome: message(
     'central',
@@ -168,6 +170,8 @@ export const MESSAGES = {
     {
       /** Of the membership; whoever has another asks with `resync`. */
       version: count,
+      /** Of the list of those to whom keys belong. */
+      ownersVersion: count,
     },
   ),
   strangerTold: message(
@@ -202,6 +206,9 @@ export const MESSAGES = {
       /** New workers, and those of which something changed. */
       changed: list(member, LIMITS.membersMax),
       left: list(address, LIMITS.membersMax),
+      /** All schedulers to which keys belong: those that are there, and those that are away and keep their jobs. */
+      owners: list(record({ name, away: flag }), LIMITS.membersMax),
+      ownersVersion: count,
     },
   ),
   drain: message('central', 'worker', 'Lost: told again with the next heartbeat’s answer.', { on: flag }),

@@ -65,9 +65,17 @@ test('and so does what is long', () => {
     draining: false,
     place: 0,
   } as const;
-  const members: Message = { type: 'members', version: 1, since: 0, changed: [member, member], left: [] };
+  const members: Message = {
+    type: 'members',
+    version: 1,
+    since: 0,
+    changed: [member, member],
+    left: [],
+    owners: [],
+    ownersVersion: 0,
+  };
   expect(described(members)).toBe(
-    'members{version: 1, since: 0, changed: 2 entries, left: 0 entries} from party-3',
+    'members{version: 1, since: 0, changed: 2 entries, left: 0 entries, owners: 0 entries, ownersVersion: 0} from party-3',
   );
   const line = described({ type: 'cancelJob', request: 1, id: 'x'.repeat(200) });
   expect(line).toBe(`cancelJob{request: 1, id: "${'x'.repeat(79)}…"} from party-3`);

@@ -1,0 +1,140 @@
+import {
+  type Address,
+  type ClusterSettings,
+  DEFAULT_POLICY,
+  type JobInput,
+  type JobRecord,
+  LIVE_TIMINGS,
+  type Message,
+  type MessageOf,
+  type Outcome,
+  PRESETS,
+  parseJobSpec,
+} from '@goshawk/core';
+import type { Inheritance } from './contract.js';
+import type { Job } from './job.js';
+import { Scheduler } from './scheduler.js';
+
+export const CENTRAL = 1 as Address;
+export const CLIENT = 2 as Address;
+export const [W1, W2] = [11, 12] as [Address, Address];
+
+export const COMPLETED: Outcome = {
+  kind: 'completed',
+  value: undefined,
+  errorCode: '',
+  errorMessage: '',
+  exitCode: undefined,
+  signal: undefined,
+};
+export const FAILED: Outcome = { ...COMPLETED, kind: 'failed', errorCode: 'exit', errorMessage: 'exit 1' };
+
+/** Wall clock minus the machine's: each incarnation has a clock of its own. */
+const WALL = 1_800_000_000_000;
+
+/** A scheduler with a journal that the test commits, with everybody else played by the test. */
+export class DurableBench {
+  readonly scheduler: Scheduler;
+  readonly records: JobRecord[] = [];
+  now = 0;
+  #sent: { to: Address; message: Message }[] = [];
+  #ask = 0;
+  #report = 0;
+
+  constructor(inheritance?: Inheritance, startedAt = 0) {
+    this.scheduler = new Scheduler(
+      {
+        name: 's',
+        self: 3 as Address,
+        tag: 's',
+        endpoint: '',
+        central: CENTRAL,
+        enlistRetryMs: LIVE_TIMINGS.heartbeatMs,
+        wallOffsetMs: WALL + startedAt,
+        endedJobsMax: 100,
+        logBytesMax: 1_000,
+        inheritance,
+      },
+      {
+        random: () => 0.5,
+        send: (to: Address, message: Message) => void this.#sent.push({ to, message }),
+        setTimer() {},
+        clearTimer() {},
+        nameOf: (address: Address) => `party ${address}`,
+        jobEnded() {},
+        drained() {},
+        record: (record) => void this.records.push(record),
+      },
+    );
+    this.scheduler.start(0);
+    const settings: ClusterSettings = {
+      policy: { ...DEFAULT_POLICY, preset: { ...PRESETS.sparrow } },
+      timings: LIVE_TIMINGS,
+    };
+    this.receive(CENTRAL, { type: 'welcome', settings });
+    this.take();
+  }
+
+  receive(from: Address, message: Message): void {
+    this.scheduler.receive(from, message, this.now);
+    this.scheduler.checkInvariants();
+  }
+
+  members(...addresses: Address[]): void {
+    this.receive(CENTRAL, {
+      type: 'members',
+      version: 1,
+      since: 0,
+      changed: addresses.map((address, place) => ({
+        address,
+        name: `w${address}`,
+        slots: 4,
+        capacity: {},
+        partition: 'general',
+        draining: false,
+        place,
+      })),
+      left: [],
+      owners: [],
+      ownersVersion: 0,
+    });
+  }
+
+  submit(spec: JobInput, key = 'k', request = 1): void {
+    this.receive(CLIENT, { type: 'submit', request, key, spec });
+  }
+
+  /** Without a client. */
+  accept(spec: JobInput): Job {
+    return this.scheduler.submit(parseJobSpec(spec), undefined, this.now);
+  }
+
+  /** A worker asks for a task of the job. @returns the task, or undefined when there is none */
+  ask(from: Address, job: number, stage = 0): MessageOf<'bind'> | undefined {
+    this.receive(from, { type: 'ask', ask: ++this.#ask, again: false, job, stage, placed: undefined });
+    return this.take().find((message) => message.type === 'bind');
+  }
+
+  end(from: Address, { job, task, attempt }: MessageOf<'bind'>, outcome: Outcome = COMPLETED): void {
+    const report = ++this.#report;
+    const rest = { runMs: 5, output: [], outputBytes: 0 };
+    this.receive(from, { type: 'ended', report, job, task, attempt, outcome, ...rest });
+  }
+
+  /** Everything that was written down is on the disk. */
+  commit(): void {
+    this.scheduler.recorded(this.records.length);
+  }
+
+  /** What was sent since the last call. */
+  take(): Message[] {
+    return this.#sent.splice(0).map(({ message }) => message);
+  }
+
+  /** What the next incarnation finds, when everything was committed. */
+  inheritance(formers: Address[] = [3 as Address]): Inheritance {
+    const byJob = [...this.records].sort((a, b) => a.job - b.job);
+    const lastJob = Math.max(0, ...this.records.map(({ job }) => job));
+    return { records: byJob, lastJob, formers };
+  }
+}

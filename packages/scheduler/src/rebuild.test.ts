@@ -1,0 +1,107 @@
+import type { Address, JobRecord } from '@goshawk/core';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { CLIENT, COMPLETED, DurableBench, FAILED, W1, W2 } from './durable.fixture.js';
+import { type Job, TASK_STATE_NAMES, TaskState } from './job.js';
+import { rebuildJobs } from './rebuild.js';
+
+const around = { wallOffsetMs: 0, idOf: (job: number) => `s-${job}`, formerly: () => -2 as Address };
+
+function rebuild(records: readonly JobRecord[]): Job[] {
+  const byJob = [...records].sort((a, b) => a.job - b.job);
+  return [...rebuildJobs(byJob, around)].map(({ job }) => job);
+}
+
+/** What must be the same after a restart: everything but what was running. */
+function durablePart(job: Job) {
+  const isOver = job.cancelling || job.hasEnded;
+  const states = Array.from(job.states, (state) => {
+    if (state >= TaskState.completed) return TASK_STATE_NAMES[state];
+    if (isOver) return 'cancelled';
+    return state === TaskState.blocked ? 'blocked' : 'waiting';
+  });
+  const { id, failures, losses, cancelling, attemptsFailed, attemptsLost } = job;
+  return { id, states, failures, losses, cancelling, attemptsFailed, attemptsLost, values: [...job.values] };
+}
+
+/** One thing that happens: to the job, and to which of its runs. */
+const step = fc.oneof(
+  { weight: 6, arbitrary: fc.constant('ask' as const) },
+  { weight: 4, arbitrary: fc.constant('completed' as const) },
+  { weight: 3, arbitrary: fc.constant('failed' as const) },
+  { weight: 2, arbitrary: fc.constant('lost' as const) },
+  { weight: 1, arbitrary: fc.constant('cancel' as const) },
+);
+
+describe('jobs made of records', () => {
+  test('are what they were, whatever happened, at every record', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const bench = new DurableBench();
+        bench.members(W1, W2);
+        const live = bench.accept({
+          retries: 1,
+          stages: [
+            { name: 'a', tasks: { count: 3, run: { sleep: 1 } } },
+            { name: 'b', after: ['a'], tasks: [{ sleep: 1 }, { sleep: 1 }] },
+          ],
+        });
+        const running: NonNullable<ReturnType<typeof bench.ask>>[] = [];
+        for (const [index, what] of steps.entries()) {
+          bench.now++;
+          if (what === 'cancel') bench.receive(CLIENT, { type: 'cancelJob', request: 1, id: 's-1' });
+          if (what === 'ask') {
+            const bound = bench.ask(W1, 1, 0) ?? bench.ask(W1, 1, 1);
+            if (bound !== undefined) running.push(bound);
+          }
+          if (what === 'ask' || what === 'cancel') continue;
+          const [bound] = running.splice(index % Math.max(1, running.length), 1);
+          if (bound === undefined) continue;
+          const outcome =
+            what === 'completed'
+              ? { ...COMPLETED, value: index }
+              : what === 'lost'
+                ? { ...FAILED, kind: 'lost' as const }
+                : FAILED;
+          bench.end(W1, bound, outcome);
+        }
+        for (let count = 0; count <= bench.records.length; count++) {
+          // Checks itself, at its start and at each step.
+          const again = new DurableBench(
+            { ...bench.inheritance(), records: bench.records.slice(0, count) },
+            500,
+          );
+          again.members(W1, W2);
+        }
+        const [job] = rebuild(bench.records);
+        expect(durablePart(job!)).toEqual(durablePart(live));
+        expect(job!.hasEnded).toBe(live.hasEnded);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('that were forgotten are no more', () => {
+    const bench = new DurableBench();
+    bench.submit({ tasks: [{ sleep: 1 }] });
+    expect(rebuild([...bench.records, { kind: 'forgotten', job: 1, at: 9 }])).toEqual([]);
+  });
+
+  test('are taken for what they were taken for last', () => {
+    const bench = new DurableBench();
+    bench.submit({ tasks: [{ sleep: 1 }] });
+    const classified: JobRecord = {
+      kind: 'classified',
+      job: 1,
+      at: 9,
+      class: 'long',
+      classifiedBy: 'pilot',
+      route: { by: 'central', over: 'general' },
+    };
+    expect(rebuild([...bench.records, classified])[0]).toMatchObject({
+      class: 'long',
+      classifiedBy: 'pilot',
+      route: { by: 'central' },
+    });
+  });
+});
