@@ -1,5 +1,5 @@
 import type { Millis } from '@goshawk/core';
-import { Histogram } from '../history/histogram.js';
+import { type BucketCounts, LogBuckets } from './log-buckets.js';
 
 /** What was believed of a job that completed, and what was true. */
 export interface ScoredJob {
@@ -58,25 +58,42 @@ const RECURRENCES = [
 ] as const;
 const UNKNOWN = 'without a name';
 
-/** Errors are counted in bins of a histogram, so that a scoreboard of a cluster that runs for months stays small. */
-const BINS = 400;
+/** What a score is made of: counts, which add up over several parties, each a number or a group of counts. */
+export interface ScoreCounts {
+  readonly estimated: number;
+  readonly sampled: number;
+  readonly pilots: number;
+  readonly delayMs: number;
+  readonly delays: BucketCounts;
+  /** By name; every job is in `all`, in one of the sizes and in one of the recurrences. */
+  readonly groups: Readonly<Record<string, GroupCounts>>;
+}
 
-/** How good an estimator was, job by job. */
+interface GroupCounts {
+  readonly jobs: number;
+  readonly wrongJobs: number;
+  readonly taskMs: number;
+  readonly wrongTaskMs: number;
+  /** Of the jobs of which something was believed. */
+  readonly errorSum: number;
+  readonly erring: number;
+  readonly errors: BucketCounts;
+}
+
+const ALL = 'all';
+
+/** How good an estimator was, job by job. In counts, so that a scoreboard of a cluster that runs for months is small. */
 export class Score {
   readonly #cutoffMs: Millis;
-  readonly #all: Group;
-  readonly #bySize: readonly Group[];
-  readonly #byRecurrence: readonly Group[];
-  readonly #delays = new Histogram(BINS);
+  readonly #groups = new Map<string, Group>();
+  readonly #delays = new LogBuckets();
+  #delayMs = 0;
   #estimated = 0;
   #sampled = 0;
   #pilots = 0;
 
   constructor(cutoffMs: Millis) {
     this.#cutoffMs = cutoffMs;
-    this.#all = new Group('all');
-    this.#bySize = SIZES.map(([name]) => new Group(name));
-    this.#byRecurrence = [...RECURRENCES.map(([name]) => new Group(name)), new Group(UNKNOWN)];
   }
 
   add(job: ScoredJob): void {
@@ -84,6 +101,7 @@ export class Score {
     if (estimateMs !== undefined) this.#estimated++;
     if (pilots > 0) this.#sampled++;
     this.#pilots += pilots;
+    this.#delayMs += delayMs;
     this.#delays.add(delayMs);
     // Of what nothing is known is short.
     const isWrong = (estimateMs ?? 0) >= this.#cutoffMs !== trueMeanMs >= this.#cutoffMs;
@@ -91,73 +109,107 @@ export class Score {
       estimateMs === undefined || !(trueMeanMs > 0)
         ? undefined
         : Math.abs(estimateMs - trueMeanMs) / trueMeanMs;
+    const [size] = SIZES.find(([, most]) => tasks <= most)!;
     const recurrence =
-      seenBefore === undefined ? RECURRENCES.length : RECURRENCES.findIndex(([, most]) => seenBefore <= most);
-    const size = SIZES.findIndex(([, most]) => tasks <= most);
-    for (const group of [this.#all, this.#bySize[size]!, this.#byRecurrence[recurrence]!]) {
-      group.add(error, trueMeanMs * tasks, isWrong);
-    }
+      seenBefore === undefined ? UNKNOWN : RECURRENCES.find(([, most]) => seenBefore <= most)![0];
+    for (const name of [ALL, size, recurrence]) this.#group(name).add(error, trueMeanMs * tasks, isWrong);
   }
 
-  result(estimator: string): EstimatorScore {
-    const { group: _, ...all } = this.#all.result();
-    const delays = this.#delays;
-    const present = (groups: readonly Group[]) =>
-      groups.map((group) => group.result()).filter(({ jobs }) => jobs > 0);
+  counts(): ScoreCounts {
     return {
-      estimator,
-      ...all,
       estimated: this.#estimated,
       sampled: this.#sampled,
       pilots: this.#pilots,
-      delaySeconds:
-        delays.count === 0
-          ? null
-          : {
-              mean: delays.mean / 1_000,
-              p50: delays.quantile(0.5) / 1_000,
-              p90: delays.quantile(0.9) / 1_000,
-            },
-      bySize: present(this.#bySize),
-      byRecurrence: present(this.#byRecurrence),
+      delayMs: this.#delayMs,
+      delays: this.#delays.counts(),
+      groups: Object.fromEntries(Array.from(this.#groups, ([name, group]) => [name, group.counts()])),
     };
+  }
+
+  #group(name: string): Group {
+    let group = this.#groups.get(name);
+    if (group === undefined) {
+      group = new Group();
+      this.#groups.set(name, group);
+    }
+    return group;
   }
 }
 
 class Group {
-  readonly #name: string;
-  readonly #errors = new Histogram(BINS);
+  readonly #errors = new LogBuckets();
+  #errorSum = 0;
+  #erring = 0;
   #jobs = 0;
   #wrongJobs = 0;
   #taskMs = 0;
   #wrongTaskMs = 0;
 
-  constructor(name: string) {
-    this.#name = name;
-  }
-
   add(error: number | undefined, taskMs: Millis, isWrong: boolean): void {
     this.#jobs++;
     this.#taskMs += taskMs;
-    if (error !== undefined) this.#errors.add(error);
+    if (error !== undefined) {
+      this.#erring++;
+      this.#errorSum += error;
+      this.#errors.add(error);
+    }
     if (!isWrong) return;
     this.#wrongJobs++;
     this.#wrongTaskMs += taskMs;
   }
 
-  result(): GroupScore {
-    const errors = this.#errors;
-    const percent = (value: number) => (errors.count === 0 ? null : 100 * value);
+  counts(): GroupCounts {
     return {
-      group: this.#name,
       jobs: this.#jobs,
-      errorPercent: {
-        p50: percent(errors.quantile(0.5)),
-        p90: percent(errors.quantile(0.9)),
-        mean: percent(errors.mean),
-      },
-      misclassifiedJobsPercent: this.#jobs === 0 ? null : (100 * this.#wrongJobs) / this.#jobs,
-      misclassifiedTaskSecondsPercent: this.#taskMs > 0 ? (100 * this.#wrongTaskMs) / this.#taskMs : null,
+      wrongJobs: this.#wrongJobs,
+      taskMs: this.#taskMs,
+      wrongTaskMs: this.#wrongTaskMs,
+      errorSum: this.#errorSum,
+      erring: this.#erring,
+      errors: this.#errors.counts(),
     };
   }
+}
+
+/** A score in the words of a report, from the counts of one party or from those of several, added. */
+export function scoreOf(estimator: string, counts: ScoreCounts): EstimatorScore {
+  const { groups, estimated, sampled, pilots, delayMs } = counts;
+  const present = (names: readonly string[]) =>
+    names.flatMap((name) => (groups[name] === undefined ? [] : [groupScore(name, groups[name])]));
+  const { group: _, ...all } = groupScore(ALL, groups[ALL] ?? new Group().counts());
+  const delays = LogBuckets.of(counts.delays);
+  return {
+    estimator,
+    ...all,
+    estimated,
+    sampled,
+    pilots,
+    delaySeconds:
+      all.jobs === 0
+        ? null
+        : {
+            mean: delayMs / all.jobs / 1_000,
+            p50: delays.quantile(0.5) / 1_000,
+            p90: delays.quantile(0.9) / 1_000,
+          },
+    bySize: present(SIZES.map(([name]) => name)),
+    byRecurrence: present([...RECURRENCES.map(([name]) => name), UNKNOWN]),
+  };
+}
+
+function groupScore(group: string, counts: GroupCounts): GroupScore {
+  const { jobs, wrongJobs, taskMs, wrongTaskMs, errorSum, erring } = counts;
+  const errors = LogBuckets.of(counts.errors);
+  const percent = (value: number) => (erring === 0 ? null : 100 * value);
+  return {
+    group,
+    jobs,
+    errorPercent: {
+      p50: percent(errors.quantile(0.5)),
+      p90: percent(errors.quantile(0.9)),
+      mean: percent(errorSum / erring),
+    },
+    misclassifiedJobsPercent: jobs === 0 ? null : (100 * wrongJobs) / jobs,
+    misclassifiedTaskSecondsPercent: taskMs > 0 ? (100 * wrongTaskMs) / taskMs : null,
+  };
 }

@@ -6,7 +6,7 @@ import { FeatureKeys } from '../history/features.js';
 import { RecencyMap } from '../history/recency-map.js';
 import type { EstimatorSettings } from '../settings.js';
 import { playPilots } from './play-pilots.js';
-import { type EstimatorScore, Score } from './score.js';
+import { type EstimatorScore, Score, type ScoreCounts, scoreOf } from './score.js';
 
 /** What became of a job. */
 export interface ShadowedEnd {
@@ -93,7 +93,12 @@ export class Scoreboard {
   }
 
   results(): EstimatorScore[] {
-    return this.#shadows.map(({ estimator, score }) => score.result(estimator.name));
+    return this.#shadows.map(({ estimator, score }) => scoreOf(estimator.name, score.counts()));
+  }
+
+  /** By estimator; to be added to those of others, of which `scoreOf` makes a score. */
+  counts(): Record<string, ScoreCounts> {
+    return Object.fromEntries(this.#shadows.map(({ estimator, score }) => [estimator.name, score.counts()]));
   }
 
   #believed(
