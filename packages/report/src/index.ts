@@ -24,7 +24,7 @@ export {
 export { type Content, html, Markup, trusted } from './markup.js';
 export { type JudgedJob, PredictorTally } from './predictor-tally.js';
 export { buildRun, finishRun, type RunFacts, type RunMeasurements, type RunSeries } from './run.js';
-export { renderShadow } from './shadow-table.js';
+export { renderScores, renderShadow } from './shadow-table.js';
 export { type PolicySummary, summarisePolicies } from './summary.js';
 export { renderTable, type TableStyle } from './table.js';
 export { RunTally } from './tally.js';

@@ -11,9 +11,14 @@ export function renderShadow({ runs }: Pick<Comparison, 'runs'>): string {
 }
 
 function shadowOf({ policy, seed }: Run, scores: readonly ShadowScore[]): string {
+  return renderScores(`estimators in shadow of ${policy}, seed ${seed}`, scores);
+}
+
+/** How good estimators were over the same jobs. Ends without a newline. */
+export function renderScores(title: string, scores: readonly ShadowScore[]): string {
   const jobs = scores[0]?.jobs ?? 0;
   return [
-    `estimators in shadow of ${policy}, seed ${seed}: ${whole(jobs)} jobs`,
+    `${title}: ${whole(jobs)} jobs`,
     bare([
       ['estimator', ...SHADOW_COLUMNS.map(({ title }) => title)],
       ...scores.map((score) => [score.estimator, ...SHADOW_COLUMNS.map(({ cell }) => cell(score))]),

@@ -24,6 +24,8 @@ export interface SchedulerEnvironment extends Environment<SchedulerTimer> {
    * message says why.
    */
   learntRefused?(estimator: string, message: string): void;
+  /** A job was accepted, and nothing has become of it yet. */
+  jobAccepted?(job: Job): void;
   /** A job has reached its end; its record is complete and will not change. */
   jobEnded(job: Job): void;
   /** The scheduler drains and holds no job that has not ended. */

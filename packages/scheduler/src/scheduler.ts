@@ -239,6 +239,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#jobs.add(job, key);
     this.#ledger.accepted(job, key, now);
     this.counters.jobsAccepted++;
+    this.#env.jobAccepted?.(job);
     for (const stage of job.stages) if (stage.blockers === 0) this.#startStage(job, stage, now);
     return job;
   }

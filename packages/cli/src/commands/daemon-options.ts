@@ -32,6 +32,12 @@ export const RETENTION_OPTIONS = {
   },
 } as const satisfies OptionSpecs;
 
+/** Of schedulers; the whole of a local cluster takes it too. */
+export const SHADOW_OPTION = {
+  type: 'text',
+  describe: 'estimators to be asked about every job, and scored, without any effect: pilot,history,hybrid',
+} as const;
+
 export const CENTRAL_PORT = 7070;
 
 /**

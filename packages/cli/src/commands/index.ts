@@ -10,6 +10,7 @@ import { jobsCommand } from './jobs.js';
 import { journalExportCommand, journalInspectCommand, journalVerifyCommand } from './journal.js';
 import { keygenCommand } from './keygen.js';
 import { logsCommand } from './logs.js';
+import { predictorCommand } from './predictor.js';
 import { replayCommand } from './replay.js';
 import { retryCommand } from './retry.js';
 import { schedulerCommand } from './scheduler.js';
@@ -40,6 +41,7 @@ export const COMMANDS: readonly Command[] = [
   retryCommand,
   workersCommand,
   drainCommand,
+  predictorCommand,
   replayCommand,
   simulateCommand,
   figureCommand,

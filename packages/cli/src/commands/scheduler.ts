@@ -2,8 +2,9 @@ import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { defineCommand } from '../command.js';
 import { keysFor } from '../keys.js';
+import { shadowNames } from '../predict/shadow-names.js';
 import { VERSION } from '../version.js';
-import { CENTRAL_PORT, DAEMON_OPTIONS, keep, RETENTION_OPTIONS } from './daemon-options.js';
+import { CENTRAL_PORT, DAEMON_OPTIONS, keep, RETENTION_OPTIONS, SHADOW_OPTION } from './daemon-options.js';
 
 export const schedulerCommand = defineCommand({
   name: 'scheduler',
@@ -26,6 +27,7 @@ export const schedulerCommand = defineCommand({
       describe:
         'where its jobs are written down, and what it learns of run times, on a local disk (default: nowhere; they live as long as it does)',
     },
+    shadow: SHADOW_OPTION,
     ...RETENTION_OPTIONS,
     ...DAEMON_OPTIONS,
   },
@@ -47,6 +49,7 @@ export const schedulerCommand = defineCommand({
           : { folder: join(resolve(context.cwd, dataFolder), 'journal'), version: VERSION },
       learntFile:
         dataFolder === undefined ? undefined : join(resolve(context.cwd, dataFolder), 'learnt.json'),
+      shadow: shadowNames(options.shadow),
       endedJobsMax: options.keepJobs,
       endedJobsKeepMs: options.keep,
       logger,

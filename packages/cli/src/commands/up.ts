@@ -3,10 +3,11 @@ import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { LocalCluster } from '../local/cluster.js';
 import { leaveWord, takeWordBack } from '../local/whereabouts.js';
+import { shadowNames } from '../predict/shadow-names.js';
 import { RESOURCES_OPTION } from '../resources.js';
 import { POLICY_OPTIONS, policySettings, SLOTS_OPTION } from '../settings.js';
 import { onePolicy } from './central.js';
-import { LOG_LEVELS, RETENTION_OPTIONS } from './daemon-options.js';
+import { LOG_LEVELS, RETENTION_OPTIONS, SHADOW_OPTION } from './daemon-options.js';
 
 export const upCommand = defineCommand({
   name: 'up',
@@ -26,11 +27,13 @@ export const upCommand = defineCommand({
       default: true,
       describe: 'encrypt, and serve only who may read its keys (--no-secure: every user of this machine)',
     },
+    shadow: SHADOW_OPTION,
     ...RETENTION_OPTIONS,
     logLevel: { type: 'text', default: 'info', choices: LOG_LEVELS, describe: 'how much the logs say' },
     ...POLICY_OPTIONS,
   },
   async run(context, options) {
+    shadowNames(options.shadow);
     const policy = policySettings(options, onePolicy(options.policy));
     const dataFolder = resolve(context.cwd, options.dataFolder);
     const keys = options.secure ? await keyFolder(context, dataFolder) : undefined;

@@ -17,6 +17,8 @@ export interface LocalClusterOptions {
   readonly dataFolder: string;
   /** Jobs survive their scheduler, and this cluster: the next one with the same folder goes on with them. */
   readonly journal: boolean;
+  /** Estimators in shadow, by their names with commas between them. */
+  readonly shadow?: string | undefined;
   readonly keep?: Millis | undefined;
   readonly keepJobs?: number | undefined;
   readonly logLevel: string;
@@ -112,9 +114,10 @@ export class LocalCluster {
   }
 
   #schedulerArgs(name: string): string[] {
-    const { journal, keep, keepJobs, dataFolder, logLevel } = this.#options;
+    const { journal, shadow, keep, keepJobs, dataFolder, logLevel } = this.#options;
     const args = ['scheduler', '--name', name, '--central-url', this.url, '--log-level', logLevel];
     if (journal) args.push('--data-folder', join(dataFolder, name));
+    if (shadow !== undefined) args.push('--shadow', shadow);
     if (keep !== undefined) args.push('--keep', `${keep}ms`);
     if (keepJobs !== undefined) args.push('--keep-jobs', `${keepJobs}`);
     return args;

@@ -1,26 +1,10 @@
-import { InputError, type Millis } from '@goshawk/core';
-import { type EstimatorScore, estimatorKind, Scoreboard } from '@goshawk/predictor';
+import type { Millis } from '@goshawk/core';
+import { type EstimatorScore, Scoreboard } from '@goshawk/predictor';
 import type { SimulatedEnd, SimulatedJob } from '@goshawk/simulator';
 import type { TraceJob } from '@goshawk/traces';
 import type { RunRequest } from '../simulate/request.js';
 import { arrivingJobOf } from './arriving.js';
 import { learntBy } from './past.js';
-
-/**
- * Names of estimators, `pilot,history,hybrid`; none for none.
- *
- * @throws InputError for one that there is not, or is named twice
- */
-export function shadowNames(text: string | undefined): readonly string[] {
-  if (text === undefined) return [];
-  const names = text.split(',').map((name) => name.trim());
-  for (const [place, name] of names.entries()) {
-    estimatorKind(name);
-    if (names.indexOf(name) === place) continue;
-    throw new InputError('bad-option', `--shadow: ${name} is named twice`, 'name each once');
-  }
-  return names;
-}
 
 /**
  * The scoreboard that a run was asked for; undefined for none.

@@ -1,5 +1,6 @@
 import { LIMITS, POLICY_NAMES } from '@goshawk/core';
 import { ESTIMATOR_FORMS } from '@goshawk/predictor';
+import { SHADOW_OPTION } from '../commands/daemon-options.js';
 import type { OptionSpecs, Resolved } from '../options.js';
 import { RESOURCES_OPTION } from '../resources.js';
 import { POLICY_OPTIONS, SLOTS_OPTION } from '../settings.js';
@@ -77,10 +78,7 @@ export const SIMULATE_OPTIONS = {
     type: 'text',
     describe: 'jobs that ended before, which estimators learn from first, a CSV file',
   },
-  shadow: {
-    type: 'text',
-    describe: `estimators to be asked about every job, and scored, without any effect: pilot,history,hybrid`,
-  },
+  shadow: SHADOW_OPTION,
   seed: { type: 'count', default: 1, describe: 'of all random numbers' },
   seeds: {
     type: 'count',

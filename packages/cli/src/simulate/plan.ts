@@ -1,6 +1,6 @@
 import { InputError, LIMITS, type PolicySettings } from '@goshawk/core';
 import type { NetworkModel } from '@goshawk/simulator';
-import { shadowNames } from '../predict/shadow.js';
+import { shadowNames } from '../predict/shadow-names.js';
 import { checkEstimator } from '../replay/estimates.js';
 import { policyRecord, type WorkloadFacts } from '../settings.js';
 import { capacityOf } from './capacity.js';

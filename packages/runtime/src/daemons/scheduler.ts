@@ -4,6 +4,7 @@ import type { Daemon } from './daemon.js';
 import { JobJournal, type JobJournalOptions, newTag } from './job-journal.js';
 import { LearntFile } from './learnt-file.js';
 import { type DaemonProcess, FIRST_PARTY, openProcess, type ProcessOptions, whenJoined } from './process.js';
+import { ShadowWatch } from './shadow-watch.js';
 
 export interface SchedulerOptions extends ProcessOptions {
   readonly name: string;
@@ -13,6 +14,8 @@ export interface SchedulerOptions extends ProcessOptions {
   readonly journal?: JobJournalOptions | undefined;
   /** The file where it keeps what its estimators have learnt; without it they begin anew with the process. */
   readonly learntFile?: string | undefined;
+  /** Estimators that are asked about every job and have no say. */
+  readonly shadow?: readonly string[] | undefined;
   /** Jobs kept after their end. */
   readonly endedJobsMax?: number | undefined;
   /** For so long. ms */
@@ -61,6 +64,10 @@ interface Parts {
 function serve({ process, journal, learnt, knows }: Parts, options: SchedulerOptions): Daemon {
   const { logger, name } = options;
   const { endpoint } = process.mailbox;
+  const shadow: ShadowWatch | undefined =
+    (options.shadow ?? []).length === 0
+      ? undefined
+      : new ShadowWatch(options.shadow!, name, () => machine.policy);
   let onDrained: () => void = () => {};
   const drained = new Promise<void>((resolve) => {
     onDrained = resolve;
@@ -86,8 +93,14 @@ function serve({ process, journal, learnt, knows }: Parts, options: SchedulerOpt
         {
           ...environment,
           ...journal?.effects,
-          counted: () => ({ ...environment.counted?.(), ...(journal && { journal: journal.metrics() }) }),
+          counted: () => ({
+            ...environment.counted?.(),
+            ...(journal && { journal: journal.metrics() }),
+            ...(shadow && { shadow: shadow.counts() }),
+          }),
+          jobAccepted: (job: Job) => shadow?.accepted(job),
           jobEnded: (job: Job) => {
+            shadow?.ended(job);
             const { id, state, counts } = job;
             logger.debug({ job: id, state, ...counts, ms: job.endedAt! - job.acceptedAt }, 'job ended');
           },

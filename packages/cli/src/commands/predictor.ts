@@ -1,0 +1,37 @@
+import type { Counters } from '@goshawk/client';
+import { type EstimatorScore, type ScoreCounts, scoreOf } from '@goshawk/predictor';
+import { defineCommand, ExitCode } from '../command.js';
+import { openCluster } from '../jobs/open-cluster.js';
+
+export const predictorCommand = defineCommand({
+  name: 'predictor',
+  describe:
+    'say how well the estimators in shadow have told how long jobs run (scheduler --shadow, up --shadow)',
+  examples: [['goshawk predictor', 'over all schedulers, since each of them started']],
+  options: {},
+  async run(context) {
+    await using cluster = await openCluster(context);
+    const { totals, silent } = await cluster.counters({ signal: context.interrupted });
+    const scores = scoresIn(totals.schedulers);
+    if (context.global.json) {
+      context.json({ schema: 'goshawk.predictor/1', estimators: scores, silent });
+      return ExitCode.done;
+    }
+    if (silent.length > 0) context.note(`no answer from ${silent.join(', ')}`);
+    if (scores.length === 0) {
+      context.note(
+        'no estimator runs in shadow, or no job came yet; `goshawk up --shadow pilot,history,hybrid`',
+      );
+      return ExitCode.done;
+    }
+    const { renderScores } = await import('@goshawk/report');
+    context.out(renderScores('estimators in shadow', scores));
+    return ExitCode.done;
+  },
+});
+
+/** What schedulers have counted of their shadows, added. */
+function scoresIn({ shadow }: Counters): EstimatorScore[] {
+  if (typeof shadow !== 'object') return [];
+  return Object.entries(shadow).map(([name, counts]) => scoreOf(name, counts as unknown as ScoreCounts));
+}
