@@ -1,5 +1,5 @@
 import type { Millis } from '@goshawk/core';
-import { type Job, type Learnt, Scheduler } from '@goshawk/scheduler';
+import { type Job, type Learnt, Scheduler, type SchedulerConfig } from '@goshawk/scheduler';
 import type { Daemon } from './daemon.js';
 import { JobJournal, type JobJournalOptions, newTag } from './job-journal.js';
 import { LearntFile } from './learnt-file.js';
@@ -61,7 +61,25 @@ interface Parts {
   readonly knows: Learnt;
 }
 
-function serve({ process, journal, learnt, knows }: Parts, options: SchedulerOptions): Daemon {
+function configOf({ process, journal, knows }: Parts, options: SchedulerOptions): SchedulerConfig {
+  return {
+    name: options.name,
+    self: process.addressOf(FIRST_PARTY),
+    tag: journal?.tag ?? newTag(),
+    endpoint: process.mailbox.endpoint,
+    central: process.centralAt(options.central),
+    enlistRetryMs: ENLIST_RETRY_MS,
+    wallOffsetMs: Date.now() - process.host.now(),
+    endedJobsMax: options.endedJobsMax ?? ENDED_JOBS_MAX,
+    endedJobsKeepMs: options.endedJobsKeepMs,
+    learnt: knows,
+    logBytesMax: options.logBytesMax ?? LOG_BYTES_MAX,
+    inheritance: journal?.inheritance(process.addressNamed),
+  };
+}
+
+function serve(parts: Parts, options: SchedulerOptions): Daemon {
+  const { process, journal, learnt } = parts;
   const { logger, name } = options;
   const { endpoint } = process.mailbox;
   const shadow: ShadowWatch | undefined =
@@ -75,42 +93,26 @@ function serve({ process, journal, learnt, knows }: Parts, options: SchedulerOpt
   const { machine, enter } = process.host.add<Scheduler>(
     { index: FIRST_PARTY, name, role: 'scheduler' },
     (environment) =>
-      new Scheduler(
-        {
-          name,
-          self: process.addressOf(FIRST_PARTY),
-          tag: journal?.tag ?? newTag(),
-          endpoint,
-          central: process.centralAt(options.central),
-          enlistRetryMs: ENLIST_RETRY_MS,
-          wallOffsetMs: Date.now() - process.host.now(),
-          endedJobsMax: options.endedJobsMax ?? ENDED_JOBS_MAX,
-          endedJobsKeepMs: options.endedJobsKeepMs,
-          learnt: knows,
-          logBytesMax: options.logBytesMax ?? LOG_BYTES_MAX,
-          inheritance: journal?.inheritance(process.addressNamed),
+      new Scheduler(configOf(parts, options), {
+        ...environment,
+        ...journal?.effects,
+        counted: () => ({
+          ...environment.counted?.(),
+          ...(journal && { journal: journal.metrics() }),
+          ...(shadow && { shadow: shadow.counts() }),
+        }),
+        jobAccepted: (job: Job) => shadow?.accepted(job),
+        jobEnded: (job: Job) => {
+          shadow?.ended(job);
+          const { id, state, counts } = job;
+          logger.debug({ job: id, state, ...counts, ms: job.endedAt! - job.acceptedAt }, 'job ended');
         },
-        {
-          ...environment,
-          ...journal?.effects,
-          counted: () => ({
-            ...environment.counted?.(),
-            ...(journal && { journal: journal.metrics() }),
-            ...(shadow && { shadow: shadow.counts() }),
-          }),
-          jobAccepted: (job: Job) => shadow?.accepted(job),
-          jobEnded: (job: Job) => {
-            shadow?.ended(job);
-            const { id, state, counts } = job;
-            logger.debug({ job: id, state, ...counts, ms: job.endedAt! - job.acceptedAt }, 'job ended');
-          },
-          learntRefused: (estimator, message) => {
-            logger.warn({ estimator }, `${message}; what is learnt from now on is not kept`);
-            learnt?.giveUp();
-          },
-          drained: () => onDrained(),
+        learntRefused: (estimator, message) => {
+          logger.warn({ estimator }, `${message}; what is learnt from now on is not kept`);
+          learnt?.giveUp();
         },
-      ),
+        drained: () => onDrained(),
+      }),
   );
   learnt?.keep(() => machine.takeLearnt());
   journal?.serve(enter, (error) => process.fail(error));
