@@ -84,7 +84,7 @@ export class Binder {
       for (const job of this.#around.jobs.active()) if (this.#sendAgain(job, from, ask, 'run')) return;
       return env.send(from, { type: 'none', ask });
     }
-    const offer = offers.first(spare);
+    const offer = offers.first(spare, now);
     if (offer === undefined) {
       hints.add(from);
       return env.send(from, { type: 'none', ask });
@@ -223,7 +223,7 @@ export class Binder {
     job.firstStartAt ??= now;
     const batch = job.batchOf(task);
     job.set(task, TaskState.running);
-    if (job.maySeek) this.#around.offers.update(job, batch);
+    if (job.maySeek) this.#around.offers.update(job, batch, now);
     this.#send(job, task, worker, as);
     if (job.isUndecided) this.#around.bound(job, now);
     this.#around.changed(job, now);

@@ -1,4 +1,11 @@
-import { type JobInput, NO_RESOURCES, PRESETS, type Resources } from '@goshawk/core';
+import {
+  DEFAULT_POLICY,
+  type JobInput,
+  type Millis,
+  NO_RESOURCES,
+  PRESETS,
+  type Resources,
+} from '@goshawk/core';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { jobOf } from './job.fixture.js';
@@ -17,9 +24,11 @@ function tasks(count: number, estimate: number, fields: Partial<JobInput> = {}):
   return { tasks: { count, run: { sleep: 1 } }, estimate, ...fields } as JobInput;
 }
 
+const POLICY = { ...DEFAULT_POLICY, cutoffMs: 1_000, patience: 5 };
+
 function offersOf(...jobs: Job[]): Offers {
-  const offers = new Offers(() => 'remaining');
-  for (const job of jobs) for (const stage of job.stages) offers.update(job, stage);
+  const offers = new Offers(() => POLICY);
+  for (const job of jobs) for (const stage of job.stages) offers.update(job, stage, 0);
   return offers;
 }
 
@@ -29,14 +38,15 @@ function bind(job: Job): void {
   job.set(task, TaskState.running);
 }
 
-const firstOf = (offers: Offers, spare: Resources = NO_RESOURCES) => offers.first(spare)?.job;
+const firstOf = (offers: Offers, spare: Resources = NO_RESOURCES, now: Millis = 0) =>
+  offers.first(spare, now)?.job;
 
 test('the first is the batch of least remaining work, as it is when it was last said', () => {
   const [small, large] = [offered(tasks(2, 100)), offered(tasks(30, 10))];
   const offers = offersOf(large, small);
   expect(firstOf(offers)).toBe(small);
   for (let i = 0; i < 15; i++) bind(large);
-  offers.update(large, large.stages[0]!);
+  offers.update(large, large.stages[0]!, 0);
   expect(firstOf(offers)).toBe(large);
 });
 
@@ -87,7 +97,7 @@ test('whatever happens, the first is the least of those that may go', () => {
           if (job === undefined) continue;
           if (what === 'bind' && job.stages[0]!.waiting > 0) bind(job);
           if (what === 'cancel') job.cancelling = true;
-          offers.update(job, job.stages[0]!);
+          offers.update(job, job.stages[0]!, 0);
           const able = jobs.filter(
             ({ stages, cancelling }) =>
               !cancelling && stages[0]!.waiting > 0 && (stages[0]!.spec.demand.memory ?? 0) <= memory,
@@ -99,4 +109,28 @@ test('whatever happens, the first is the least of those that may go', () => {
       },
     ),
   );
+});
+
+test('a large batch waits no longer than the bound for each of its tasks, whatever smaller ones come', () => {
+  const large = offered(tasks(3, 1_000));
+  const offers = offersOf(large);
+  const given: Millis[] = [];
+  for (let now = 100; now <= 16_000; now += 100) {
+    const small = offered(tasks(1, 1));
+    offers.update(small, small.stages[0]!, now);
+    const first = firstOf(offers, NO_RESOURCES, now)!;
+    bind(first);
+    offers.update(first, first.stages[0]!, now);
+    if (first === large) given.push(now);
+  }
+  expect(given).toEqual([5_000, 10_000, 15_000]);
+});
+
+test('an overdue batch that does not fit is in nobody’s way', () => {
+  const [large, later] = [offered(tasks(1, 1_000, { demand: { memory: 8 } })), offered(tasks(1, 500))];
+  const offers = offersOf(large, later);
+  const small = offered(tasks(1, 1));
+  offers.update(small, small.stages[0]!, 6_000);
+  expect(firstOf(offers, { memory: 4 }, 6_000)).toBe(later);
+  expect(firstOf(offers, { memory: 8 }, 6_000)).toBe(large);
 });

@@ -1,4 +1,12 @@
-import { fits, IndexedHeap, type NeedOrder, needKey, type Resources } from '@goshawk/core';
+import {
+  fits,
+  IndexedHeap,
+  type Millis,
+  needKey,
+  type PolicySettings,
+  patienceMsOf,
+  type Resources,
+} from '@goshawk/core';
 import type { Batch } from './batch.js';
 import type { Job } from './job.js';
 
@@ -7,20 +15,24 @@ interface Offer {
   readonly batch: Batch;
   /** Its place in the order of coming. */
   readonly arrival: number;
+  /** Tasks that waited when it was last said. */
+  waiting: number;
 }
 
 /** The batches of which a task may go to whoever asks, in the order in which they are given. */
 export class Offers {
-  readonly #order: () => NeedOrder;
+  readonly #policy: () => PolicySettings;
   readonly #heap = new IndexedHeap();
+  /** By when they came, or a task of theirs was last given. */
+  readonly #byWait = new IndexedHeap();
   /** Of the ids in the heap; ids are given out again, so that the heap stays small. */
   readonly #offers: (Offer | undefined)[] = [];
   readonly #ids = new Map<Batch, number>();
   readonly #freeIds: number[] = [];
   #arrivals = 0;
 
-  constructor(order: () => NeedOrder) {
-    this.#order = order;
+  constructor(policy: () => PolicySettings) {
+    this.#policy = policy;
   }
 
   get size(): number {
@@ -28,15 +40,26 @@ export class Offers {
   }
 
   /** The tasks of the batch that wait, or may run, are more or fewer than before. */
-  update(job: Job, batch: Batch): void {
+  update(job: Job, batch: Batch, now: Millis): void {
     const id = this.#ids.get(batch);
     if (!isOpen(job, batch)) return id === undefined ? undefined : this.#remove(batch, id);
-    if (id === undefined) return this.#add(job, batch);
-    this.#heap.set(id, this.#keyOf(this.#offers[id]!));
+    if (id === undefined) return this.#add(job, batch, now);
+    const offer = this.#offers[id]!;
+    if (batch.waiting < offer.waiting) this.#byWait.set(id, now);
+    offer.waiting = batch.waiting;
+    this.#heap.set(id, this.#keyOf(offer));
   }
 
-  /** The first in order of which a task fits into what is free, or undefined. */
-  first(spare: Resources): Offer | undefined {
+  /**
+   * The first in order of which a task fits into what is free, or undefined. One of which no task was given for longer
+   * than any should wait comes before all others, the one that has waited longest first.
+   */
+  first(spare: Resources, now: Millis): Offer | undefined {
+    const before = now - patienceMsOf(this.#policy());
+    if (this.#byWait.topKey() <= before) {
+      const offer = this.#leastOfAll(this.#byWait, spare, before);
+      if (offer !== undefined) return offer;
+    }
     for (;;) {
       const id = this.#heap.top();
       if (id < 0) return undefined;
@@ -45,31 +68,32 @@ export class Offers {
       // Its last task may have been taken by somebody who did not say so here.
       if (!isOpen(job, batch)) this.#remove(batch, id);
       else if (suits(offer, spare)) return offer;
-      else return this.#leastOfAll(spare);
+      else return this.#leastOfAll(this.#heap, spare);
     }
   }
 
-  #leastOfAll(spare: Resources): Offer | undefined {
-    const heap = this.#heap;
+  #leastOfAll(heap: IndexedHeap, spare: Resources, most = Number.POSITIVE_INFINITY): Offer | undefined {
     let least = -1;
     for (const id of heap.ids()) {
       const offer = this.#offers[id]!;
-      if (!isOpen(offer.job, offer.batch) || !suits(offer, spare)) continue;
+      if (heap.keyOf(id)! > most || !isOpen(offer.job, offer.batch) || !suits(offer, spare)) continue;
       if (least < 0 || heap.keyOf(id)! < heap.keyOf(least)!) least = id;
     }
     return this.#offers[least];
   }
 
-  #add(job: Job, batch: Batch): void {
+  #add(job: Job, batch: Batch, now: Millis): void {
     const id = this.#freeIds.pop() ?? this.#offers.length;
-    const offer: Offer = { job, batch, arrival: this.#arrivals++ };
+    const offer: Offer = { job, batch, arrival: this.#arrivals++, waiting: batch.waiting };
     this.#ids.set(batch, id);
     this.#offers[id] = offer;
     this.#heap.set(id, this.#keyOf(offer));
+    this.#byWait.set(id, now);
   }
 
   #remove(batch: Batch, id: number): void {
     this.#heap.delete(id);
+    this.#byWait.delete(id);
     this.#ids.delete(batch);
     this.#offers[id] = undefined;
     this.#freeIds.push(id);
@@ -78,7 +102,7 @@ export class Offers {
   #keyOf({ job, batch, arrival }: Offer): number {
     const estimateMs = job.believedMs;
     return needKey(
-      this.#order(),
+      this.#policy().shortOrder,
       { estimateMs, sizeMs: estimateMs * batch.count, tasks: batch.waiting },
       arrival,
     );

@@ -55,7 +55,7 @@ export class Routing {
     const isProbed = job.isUndecided && !job.needsCentral;
     const batch = isProbed ? job.sample!.whileUndecided(of) : job.present(of);
     if (batch.waiting === 0 || job.cancelling || isHeld(job)) return;
-    if (job.maySeek && batch.lane !== 'opportunistic') offers.update(job, batch);
+    if (job.maySeek && batch.lane !== 'opportunistic') offers.update(job, batch, now);
     if (!job.needsCentral) return prober.topUp(job, batch, policy());
     if (job.route.by === 'central') placer.place(job, job.stages[batch.index]!, enlistment.central, now);
     else needer.tell(job, batch, enlistment.central, now);

@@ -119,7 +119,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       prober: this.#prober,
       placer: this.#placer,
       needer: new Needer(env),
-      offers: new Offers(() => this.policy.shortOrder),
+      offers: new Offers(() => this.policy),
       hints: this.#hints,
       usage: this.#usage,
       ledger: this.#ledger,

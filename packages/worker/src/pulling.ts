@@ -94,7 +94,18 @@ export class Pulling {
     if (match <= (this.#lastOf.get(owner) ?? this.#lastOfLost)) return undefined;
     this.#lastOf.set(owner, match);
     if (slots.idleCount === 0 || !slots.fits(demand) || !this.#around.takesWork()) return undefined;
-    return { owner, job, stage, long, lane: 'normal', demand, placed: undefined, estimateMs: 0, sizeMs: 0 };
+    return {
+      owner,
+      job,
+      stage,
+      long,
+      lane: 'normal',
+      demand,
+      placed: undefined,
+      estimateMs: 0,
+      sizeMs: 0,
+      since: 0,
+    };
   }
 
   ownerLost(owner: Address): void {

@@ -15,6 +15,7 @@ function entry(kind: 'short' | 'long', id: number, fields: Partial<Entry> = {}):
     placed: undefined,
     estimateMs: 0,
     sizeMs: 0,
+    since: 0,
     ...fields,
   };
 }
@@ -294,8 +295,22 @@ describe('the queue', () => {
     expect(idsOf(queue)).toEqual([0, 1, 2]);
   });
 
+  test('a large one is overtaken by smaller ones only until its patience has ended', () => {
+    const queue = new WorkerQueue();
+    queue.patienceMs = 100;
+    const arrivals = [
+      [0, 0, 50],
+      [1, 0, 60],
+      [2, 99, 40],
+      [3, 100, 30],
+      [4, 150, 20],
+    ] as const;
+    for (const [id, since, sizeMs] of arrivals) queue.push(entry('short', id, { sizeMs, since }));
+    expect(idsOf(queue)).toEqual([2, 0, 1, 4, 3]);
+  });
+
   test('a probe keeps everything but its place when it moves to another worker', () => {
-    const waiting = entry('long', 3, { lane: 'opportunistic', demand: { memory: 5 }, sizeMs: 7 });
-    expect(entryOfProbe(waiting.owner, probeOfEntry(waiting))).toEqual(waiting);
+    const waiting = entry('long', 3, { lane: 'opportunistic', demand: { memory: 5 }, sizeMs: 7, since: 9 });
+    expect(entryOfProbe(waiting.owner, probeOfEntry(waiting), 9)).toEqual(waiting);
   });
 });

@@ -1,4 +1,12 @@
-import { type Address, Deque, type Lane, type Probe, type Resources, type TaskAttempt } from '@goshawk/core';
+import {
+  type Address,
+  Deque,
+  type Lane,
+  type Millis,
+  type Probe,
+  type Resources,
+  type TaskAttempt,
+} from '@goshawk/core';
 
 /** Something that waits at a worker: a probe, or a task that central has placed here. */
 export interface Entry {
@@ -14,11 +22,13 @@ export interface Entry {
   readonly estimateMs: number;
   /** The least comes first in its lane; 0 where none is told: they are served as they came. ms */
   readonly sizeMs: number;
+  /** When it came here, where a size is told; otherwise 0. */
+  readonly since: Millis;
 }
 
 /**
  * The queue of a worker: three lanes, served in order (express, normal, opportunistic), each FIFO, or by size where
- * owners tell it. Hawk's worker has the normal lane only (§3.1); the others exist for pilot tasks and for work that
+ * owners tell it, but for what has waited too long. Hawk's worker has the normal lane only (§3.1); the others exist for pilot tasks and for work that
  * may run where nothing else waits.
  */
 export class WorkerQueue {
@@ -29,6 +39,8 @@ export class WorkerQueue {
   #longEntries = 0;
   /** Express entries served in a row while a normal one waited. */
   #ahead = 0;
+  /** What has waited for so long is overtaken by nothing smaller any more. */
+  patienceMs: Millis = Number.POSITIVE_INFINITY;
   /** All entries: thieves knock at many doors behind which nothing waits, and should not have to go in. */
   #length = 0;
 
@@ -39,7 +51,7 @@ export class WorkerQueue {
   push(entry: Entry): void {
     const lane = this.#lane(entry.lane);
     if (entry.sizeMs === 0) lane.push(entry);
-    else lane.insert(placeOf(entry, lane), entry);
+    else lane.insert(this.#placeOf(entry, lane), entry);
     this.#length++;
     if (entry.long && entry.lane === 'normal') this.#longEntries++;
   }
@@ -158,6 +170,16 @@ export class WorkerQueue {
     return removed;
   }
 
+  /** Behind all that are not larger, that have waited long enough, or that have no size. */
+  #placeOf({ sizeMs, since }: Entry, lane: Deque<Entry>): number {
+    let place = lane.length;
+    for (; place > 0; place--) {
+      const ahead = lane.at(place - 1)!;
+      if (ahead.sizeMs <= sizeMs || since - ahead.since >= this.patienceMs) break;
+    }
+    return place;
+  }
+
   #lane(lane: Lane): Deque<Entry> {
     if (lane === 'normal') return this.#normal;
     return lane === 'express' ? this.#express : this.#opportunistic;
@@ -169,18 +191,11 @@ const EXPRESS_RUN_MAX = 8;
 
 const NO_ENTRIES: Entry[] = [];
 
-/** Behind all that are not larger, and have a size. */
-function placeOf({ sizeMs }: Entry, lane: Deque<Entry>): number {
-  let place = lane.length;
-  while (place > 0 && lane.at(place - 1)!.sizeMs > sizeMs) place--;
-  return place;
-}
-
 function isStealable(entry: Entry): boolean {
   return !entry.long && entry.placed === undefined;
 }
 
-export function entryOfProbe(owner: Address, probe: Omit<Probe, 'owner'>): Entry {
+export function entryOfProbe(owner: Address, probe: Omit<Probe, 'owner'>, now: Millis): Entry {
   return {
     owner,
     job: probe.job,
@@ -191,6 +206,8 @@ export function entryOfProbe(owner: Address, probe: Omit<Probe, 'owner'>): Entry
     placed: undefined,
     estimateMs: 0,
     sizeMs: probe.sizeMs,
+    // A small integer where nobody looks at it: a fraction would take memory of its own for each probe.
+    since: probe.sizeMs === 0 ? 0 : now,
   };
 }
 

@@ -134,9 +134,9 @@ describe('a round', () => {
   test('begins only when a slot is free, nothing waits, and the worker takes work', () => {
     const idle = new Bench(5);
     const waiting = new Bench(5);
-    waiting.queue.push(entryOfProbe(0 as Address, probe));
+    waiting.queue.push(entryOfProbe(0 as Address, probe, 0));
     const busy = new Bench(5);
-    busy.slots.ask(entryOfProbe(0 as Address, probe), 1, 0);
+    busy.slots.ask(entryOfProbe(0 as Address, probe, 0), 1, 0);
     const draining = new Bench(5);
     draining.takesWork = false;
     expect([idle, waiting, busy, draining].map(({ seeking }) => seeking.begin(0))).toEqual([
@@ -150,7 +150,7 @@ describe('a round', () => {
   test('goes on to nobody when there is work meanwhile', () => {
     const bench = new Bench(5, { seekCap: 5 });
     bench.seeking.begin(0);
-    bench.queue.push(entryOfProbe(0 as Address, probe));
+    bench.queue.push(entryOfProbe(0 as Address, probe, 0));
     expect(bench.seeking.refused(bench.asked[0]!.scheduler, bench.asked[0]!.ask, 0)).toBe(false);
     expect(bench.asked).toHaveLength(1);
   });
@@ -179,7 +179,7 @@ describe('a task that comes', () => {
     const bench = new Bench(5);
     bench.seeking.begin(0);
     const [{ scheduler, ask }] = bench.asked as [Bench['asked'][0]];
-    bench.slots.ask(entryOfProbe(0 as Address, probe), 99, 0);
+    bench.slots.ask(entryOfProbe(0 as Address, probe, 0), 99, 0);
     expect(bench.seeking.accept(scheduler, run(ask))).toBeUndefined();
     expect(bench.seeking.isWaiting).toBe(false);
   });

@@ -93,6 +93,7 @@ export class Seeking {
       placed: undefined,
       estimateMs: 0,
       sizeMs: 0,
+      since: 0,
     };
   }
 

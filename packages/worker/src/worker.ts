@@ -8,6 +8,7 @@ import {
   type Millis,
   NOBODY,
   type Outcome,
+  patienceMsOf,
   type Timings,
 } from '@goshawk/core';
 import type { KillReason, WorkerConfig, WorkerCounters, WorkerEnvironment, WorkerTimer } from './contract.js';
@@ -84,7 +85,7 @@ export class Worker implements Machine<WorkerTimer> {
   receive(from: Address, message: Message, now: Millis): void {
     switch (message.type) {
       case 'probe':
-        return this.#enqueue(entryOfProbe(from, message), now);
+        return this.#enqueue(entryOfProbe(from, message, now), now);
       case 'bind':
         return this.#bound(from, message, now);
       case 'run':
@@ -390,6 +391,7 @@ export class Worker implements Machine<WorkerTimer> {
       placed: { task, attempt },
       estimateMs: message.estimateMs,
       sizeMs: 0,
+      since: 0,
     };
     this.#enqueue(entry, now);
   }
@@ -403,7 +405,7 @@ export class Worker implements Machine<WorkerTimer> {
 
   #takeStolen(from: Address, message: MessageOf<'stolen'>, now: Millis): void {
     for (const probe of this.#stealing.answered(from, message, now)) {
-      const entry = entryOfProbe(probe.owner, probe);
+      const entry = entryOfProbe(probe.owner, probe, now);
       if (this.#draining) this.#giveBack.entry(entry);
       else this.#queue.push(entry);
     }
@@ -486,6 +488,7 @@ export class Worker implements Machine<WorkerTimer> {
     }
     // What has ended since this one heard of it was told to the other.
     if (!first && before !== from) this.#register(now);
+    this.#queue.patienceMs = patienceMsOf(settings.policy);
     if (findsWork(settings.policy.preset)) this.#finder ??= new WorkFinder(this.#env, this.#around);
     this.#finder?.welcomed(before !== from);
   }

@@ -263,6 +263,38 @@ describe('patience', () => {
     expect(play(0)).not.toContain('1@0');
     expect(play(3)).toContain('1@0');
   });
+
+  test('a job that no worker can hold, or for which one is kept, is in nobody’s way', () => {
+    const bench = new Bench({ patience: 5 });
+    for (const index of [0, 1]) bench.matcher.setOpen(record(index, 2, { cpu: 2 }), true);
+    bench.need(1, { demand: { gpu: 1 } });
+    bench.need(2, { demand: { cpu: 2 } });
+    bench.now = 1_000;
+    bench.need(3, { demand: { cpu: 1 }, estimateMs: 10_000 });
+    bench.need(4, { demand: { cpu: 1 }, tasks: 100, estimateMs: 1 });
+    bench.now = 7_000;
+    bench.pull(0, { spare: { cpu: 1 } });
+    expect(bench.taken()).toEqual([]);
+    bench.pull(1, { spare: { cpu: 1 } });
+    expect(bench.taken()).toEqual(['3@1']);
+    bench.pull(0, { free: 2, spare: { cpu: 2 } });
+    expect(bench.taken()).toEqual(['2@0']);
+  });
+
+  test('another worker is kept when the one that was goes, and nobody when the job does', () => {
+    const bench = new Bench({ patience: 5 });
+    for (const index of [0, 1]) bench.matcher.setOpen(record(index, 2, { cpu: 2 }), true);
+    bench.need(1, { demand: { cpu: 2 } });
+    bench.need(2, { demand: { cpu: 1 }, tasks: 100, estimateMs: 1 });
+    bench.now = 5_000;
+    bench.pull(0, { spare: { cpu: 1 } });
+    expect(bench.taken()).toEqual([]);
+    bench.matcher.removeWorker(worker(0));
+    bench.pull(1, { spare: { cpu: 1 } });
+    expect(bench.taken()).toEqual([]);
+    bench.matcher.withdraw(OWNER, 1, bench.now);
+    expect(bench.taken()).toEqual(['2@1']);
+  });
 });
 
 describe('what is lost', () => {

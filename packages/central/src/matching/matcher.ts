@@ -6,6 +6,7 @@ import {
   type MessageOf,
   type Millis,
   type PolicySettings,
+  patienceMsOf,
   type Resources,
   reserveWindowMs,
 } from '@goshawk/core';
@@ -58,7 +59,9 @@ export class Matcher {
     { address, place, slots, capacity }: Pick<WorkerRecord, 'address' | 'place' | 'slots' | 'capacity'>,
     open: boolean,
   ): void {
-    this.#pool.setOpen(this.#pool.get(address) ?? this.#pool.add(address, place, slots, capacity), open);
+    const puller = this.#pool.get(address) ?? this.#pool.add(address, place, slots, capacity);
+    if (!open) letGo(puller);
+    this.#pool.setOpen(puller, open);
   }
 
   /** Workers, as far as they have registered. */
@@ -67,6 +70,8 @@ export class Matcher {
   }
 
   removeWorker(address: Address): void {
+    const puller = this.#pool.get(address);
+    if (puller !== undefined) letGo(puller);
     this.#pool.remove(address);
   }
 
@@ -184,7 +189,7 @@ export class Matcher {
       found.push({ worker: puller.address, match: this.#match(need, puller, now) });
     }
     this.#tell(need, found);
-    this.#forgetIfDone(need, now);
+    this.#settle(need, now);
   }
 
   /** Finds jobs for the free slots of a worker. */
@@ -193,34 +198,24 @@ export class Matcher {
       const need = this.#nextFor(puller, now);
       if (need === undefined) return;
       this.#tell(need, [{ worker: puller.address, match: this.#match(need, puller, now) }]);
-      this.#forgetIfDone(need, now);
+      this.#settle(need, now);
     }
   }
 
   #nextFor(puller: Puller, now: Millis): Need | undefined {
     const spare = spareOf(puller);
     const suits = (need: Need): boolean => fits(need.demand, spare);
-    const urgent = puller.heldFor ?? this.#overdue(now);
+    if (puller.heldFor !== undefined) return suits(puller.heldFor) ? puller.heldFor : undefined;
+    const urgent = this.#overdue((need) => suits(need) || mayBeHeldFor(puller, need), now);
     if (urgent !== undefined) {
       if (suits(urgent)) return urgent;
-      if (this.#holds(puller, urgent)) return undefined;
+      hold(puller, urgent);
+      return undefined;
     }
     const short = this.#short.first(suits);
     if (short !== undefined) return short;
     const long = this.#long.size === 0 ? undefined : this.#long.first(suits);
     return long !== undefined && this.#mayRun(long, now) ? long : undefined;
-  }
-
-  /**
-   * Keeps the worker for a job that has waited too long and would fit if more of it were free, so that
-   * smaller ones do not take what becomes free bit by bit. No job keeps more workers than it has tasks.
-   */
-  #holds(puller: Puller, need: Need): boolean {
-    if (puller.heldFor === need) return true;
-    if (!fits(need.demand, puller.capacity) || need.held.size >= need.tasks) return false;
-    puller.heldFor = need;
-    need.held.add(puller.address);
-    return true;
   }
 
   /** What was kept for the job may be used by others again. */
@@ -235,12 +230,11 @@ export class Matcher {
     }
   }
 
-  /** The job that has waited longest, when that is longer than anyone should. */
-  #overdue(now: Millis): Need | undefined {
-    const patienceMs = this.#policy.patience * this.#policy.cutoffMs;
-    if (patienceMs === 0) return undefined;
-    const short = this.#short.overdue(now - patienceMs);
-    const long = this.#long.overdue(now - patienceMs);
+  /** The job that has waited longest, of those that have waited longer than anyone should. */
+  #overdue(accepts: (need: Need) => boolean, now: Millis): Need | undefined {
+    const before = now - patienceMsOf(this.#policy);
+    const short = this.#short.overdue(before, accepts);
+    const long = this.#long.overdue(before, accepts);
     if (short === undefined || long === undefined) return short ?? long;
     return short.waitsSince <= long.waitsSince ? short : long;
   }
@@ -254,8 +248,7 @@ export class Matcher {
   #match(need: Need, puller: Puller, now: Millis): number {
     this.matches++;
     this.#needsOf(need).matched(need, now);
-    need.held.delete(puller.address);
-    puller.heldFor = undefined;
+    letGo(puller);
     const { owner, job, class: jobClass, demand } = need;
     return this.#pool.match(puller, { owner, job, long: jobClass === 'long', demand, at: now });
   }
@@ -264,8 +257,9 @@ export class Matcher {
     if (workers.length > 0) this.#env.send(owner, { type: 'matched', job, stage, workers });
   }
 
-  #forgetIfDone(need: Need, now: Millis): void {
+  #settle(need: Need, now: Millis): void {
     if (need.tasks === 0) this.#forget(need, now);
+    else if (need.held.size > need.tasks) this.#release(need, now);
   }
 
   #forget(need: Need, now: Millis): void {
@@ -312,6 +306,25 @@ export class Matcher {
       });
     }
   }
+}
+
+/** No job keeps more workers than it has tasks. */
+function mayBeHeldFor(puller: Puller, need: Need): boolean {
+  return fits(need.demand, puller.capacity) && need.held.size < need.tasks;
+}
+
+/**
+ * Keeps the worker for a job that has waited too long and would fit if more of it were free, so that smaller ones do
+ * not take what becomes free bit by bit.
+ */
+function hold(puller: Puller, need: Need): void {
+  puller.heldFor = need;
+  need.held.add(puller.address);
+}
+
+function letGo(puller: Puller): void {
+  puller.heldFor?.held.delete(puller.address);
+  puller.heldFor = undefined;
 }
 
 /** What is free at the worker beside its slots, when those that were matched with it have come. */

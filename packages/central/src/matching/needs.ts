@@ -96,9 +96,20 @@ export class Needs {
     return this.#least(this.#byKey, fits);
   }
 
-  /** The one that has waited longest, if that is since `before` or longer. */
-  overdue(before: Millis): Need | undefined {
-    return this.#byWait.topKey() <= before ? this.#needs[this.#byWait.top()] : undefined;
+  /** Of those that have waited since `before` or longer and are accepted, the one that has waited longest. */
+  overdue(before: Millis, accepts: (need: Need) => boolean): Need | undefined {
+    const heap = this.#byWait;
+    if (heap.topKey() > before) return undefined;
+    const top = this.#needs[heap.top()]!;
+    if (accepts(top)) return top;
+    let longest: Need | undefined;
+    for (const id of heap.ids()) {
+      const need = this.#needs[id]!;
+      if (need.waitsSince > before || (longest !== undefined && need.waitsSince >= longest.waitsSince))
+        continue;
+      if (accepts(need)) longest = need;
+    }
+    return longest;
   }
 
   *[Symbol.iterator](): Iterator<Need> {

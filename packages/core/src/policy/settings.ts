@@ -62,8 +62,8 @@ export const policySettingsSchema = z.strictObject({
    */
   reserve: z.union([fraction, z.literal('auto')]),
   /**
-   * Matching: a job that no worker was matched with for so many cutoffs comes before all others, so that none
-   * waits for ever. 0: never.
+   * Matching and seeking: a job that no worker was found for in so many cutoffs comes before all others, so that
+   * none waits for ever. 0: never.
    */
   patience: z.number().nonnegative(),
   /** Seeking: schedulers that a free worker asks, one after another, whether a task waits there. 0: none. */
@@ -189,4 +189,9 @@ export function effectiveScope(preset: Preset, scope: (typeof SCOPES)[number]): 
 /** Over so much time the need of short work is averaged: 4 cutoffs, about an hour for the Google trace. */
 export function reserveWindowMs({ cutoffMs }: PolicySettings): number {
   return 4 * cutoffMs;
+}
+
+/** For how long a job may wait before it comes first. ms; Infinity: for ever */
+export function patienceMsOf({ patience, cutoffMs }: PolicySettings): number {
+  return patience * cutoffMs || Number.POSITIVE_INFINITY;
 }
