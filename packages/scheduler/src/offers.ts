@@ -55,6 +55,7 @@ export class Offers {
    * than any should wait comes before all others, the one that has waited longest first.
    */
   first(spare: Resources, now: Millis): Offer | undefined {
+    if (this.size === 0) return undefined;
     const before = now - patienceMsOf(this.#policy());
     if (this.#byWait.topKey() <= before) {
       const offer = this.#leastOfAll(this.#byWait, spare, before);
