@@ -1,5 +1,5 @@
 // `npm run demo`: Hawk's prototype experiment (§4.10), small enough to watch. A hundred workers, one central
-// and ten schedulers as real processes run some minutes of Google-like work under Hawk, then under Sparrow.
+// and ten schedulers as real processes run Google-like work under Goshawk's own policy, under Hawk, then Sparrow.
 //
 //     npm run demo -- --for 5s --jobs 600      shorter; any option of `goshawk replay` goes here
 //     GOSHAWK_DEMO_FOR=5s npm run demo
@@ -8,12 +8,12 @@ import { fileURLToPath } from 'node:url';
 const own = process.argv.slice(2);
 const report = fileURLToPath(new URL('../report-demo.html', import.meta.url));
 const defaults = {
-  '--policy': 'hawk,sparrow',
+  '--policy': 'goshawk,hawk,sparrow',
   '--workers': '100',
   '--schedulers': '10',
   '--slots': '1',
   '--load': '0.9',
-  '--for': process.env.GOSHAWK_DEMO_FOR || '40s',
+  '--for': process.env.GOSHAWK_DEMO_FOR || '30s',
   '--report': report,
 };
 // --scale decides what --for would.

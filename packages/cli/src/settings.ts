@@ -25,7 +25,11 @@ import { schedulersEstimator } from './replay/estimates.js';
 
 /** The settings that shape a run: the same names for `up`, `replay`, `simulate`, `central` and in files. */
 export const POLICY_OPTIONS = {
-  policy: { type: 'text', default: 'hawk', describe: `how jobs are scheduled: ${POLICY_NAMES.join(', ')}` },
+  policy: {
+    type: 'text',
+    default: 'goshawk',
+    describe: `how jobs are scheduled: ${POLICY_NAMES.join(', ')}`,
+  },
   estimator: {
     type: 'text',
     default: DEFAULT_POLICY.estimator,

@@ -10,6 +10,7 @@ import {
 import { Alarms } from './alarms.js';
 import { Cluster } from './cluster.js';
 import { Connection } from './connection.js';
+import { localClusterAt } from './local-clusters.js';
 import { type ConnectOptions, completeTimings } from './options.js';
 import { Requests } from './requests.js';
 import { Roster } from './roster.js';
@@ -27,7 +28,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
   const timings = completeTimings(options);
   options.signal?.throwIfAborted();
   const seeds = await checkUrl(url);
-  const { keys } = options;
+  const keys = options.keys ?? process.env.GOSHAWK_KEYS ?? localClusterAt(url, process.env)?.keys;
   const source = typeof keys === 'string' ? { path: keys } : keys;
   const ring = source && readKeys(source, 'client');
   const connection = await Connection.open(options.logger ?? SILENT_LOGGER, ring);

@@ -19,5 +19,12 @@ export { JobCancelled, JobFailed, WaitTimeout } from './errors.js';
 export { type EndedJob, type EndedJobWithTasks, JobHandle, type WaitOptions } from './job-handle.js';
 export type { Jobs, JobsOptions } from './job-listing.js';
 export type { LogChunk, LogOptions, TaskOutput } from './job-logs.js';
+export {
+  type LocalCluster,
+  latestLocalCluster,
+  leaveWord,
+  localClusterAt,
+  takeWordBack,
+} from './local-clusters.js';
 export { type CallOptions, type ClientTimings, type ConnectOptions, DEFAULT_TIMINGS } from './options.js';
 export type { JobSubmission } from './submission.js';

@@ -44,7 +44,8 @@ export interface ConnectOptions extends Partial<ClientTimings> {
   readonly user?: string | undefined;
   /**
    * The cluster's client key, where the cluster has keys: the path of `client.key` or of the folder that it is in,
-   * or what it holds as `{ text }`.
+   * or what it holds as `{ text }`. Default: what `GOSHAWK_KEYS` names, or the keys of the cluster that `goshawk up`
+   * runs at this URL for the same user.
    */
   readonly keys?: string | KeySource | undefined;
   /** Default: silent. A pino logger is one. */

@@ -88,7 +88,7 @@ describe('Ctrl-C ends a simulation with one line that says how far it came, and 
   it('within a single job that takes long', async () => {
     // So many probes that it takes a minute on a fast machine; the first line comes after five seconds.
     const large = ['poisson:jobs=1,tasks=4000000', '--probe-ratio', '50'];
-    const trace = [...large, '--workers', '100', '--cutoff', '1e6'];
+    const trace = [...large, '--policy', 'hawk', '--workers', '100', '--cutoff', '1e6'];
     expect(await interrupted(trace, /^simulating: 0 of 1 \(0%\)/m)).toMatch(
       /^interrupted: 0 of 1 job simulated, hawk at [\d,]+ s of simulated time; nothing was written$/,
     );

@@ -282,6 +282,8 @@ describe('simulate takes', () => {
   it('jobs that are submitted at once, and tasks that take no time', async () => {
     const { runs, workload } = await simulate(
       await trOf('3 2 0 0 0', '3 1 0 0'),
+      '--policy',
+      'hawk',
       '--short-partition',
       'auto',
     );
@@ -350,7 +352,8 @@ describe('a simulated job', () => {
     // Long jobs are placed by central, and only they.
     const placed = async (estimator: string) => {
       const trace = await traceOf({ ...staged, estimateSeconds: 500 });
-      const { runs } = await simulate(trace, '--workers', '20', '--cutoff', '100', '--estimator', estimator);
+      const told = ['--policy', 'hawk', '--cutoff', '100', '--estimator', estimator];
+      const { runs } = await simulate(trace, '--workers', '20', ...told);
       return runs[0]!.messages.byType.place ?? 0;
     };
     expect(await placed('oracle')).toBe(0);
@@ -457,7 +460,7 @@ describe('estimators in shadow', () => {
       '--parallel',
       '1',
     ]);
-    expect(stdout).toContain('estimators in shadow of hawk, seed 1: 40 jobs');
+    expect(stdout).toContain('estimators in shadow of goshawk, seed 1: 40 jobs');
   });
 
   it('that there are not are refused before the workload is read', async () => {

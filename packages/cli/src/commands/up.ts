@@ -2,7 +2,6 @@ import { join, resolve } from 'node:path';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { LocalCluster } from '../local/cluster.js';
-import { leaveWord, takeWordBack } from '../local/whereabouts.js';
 import { shadowNames } from '../predict/shadow-names.js';
 import { RESOURCES_OPTION } from '../resources.js';
 import { POLICY_OPTIONS, policySettings, SLOTS_OPTION } from '../settings.js';
@@ -24,8 +23,7 @@ export const upCommand = defineCommand({
     dataFolder: { type: 'text', default: '.goshawk', describe: 'logs, and what outlives the processes' },
     secure: {
       type: 'flag',
-      default: true,
-      describe: 'encrypt, and serve only who may read its keys (--no-secure: every user of this machine)',
+      describe: 'encrypt, and serve only who may read its keys (otherwise: every user of this machine)',
     },
     shadow: SHADOW_OPTION,
     ...RETENTION_OPTIONS,
@@ -42,7 +40,9 @@ export const upCommand = defineCommand({
       { ...options, journal: true, policy, keys, dataFolder, note: (line) => context.note(line) },
       context.interrupted,
     );
-    leaveWord({ url: cluster.url, keys }, context.environment);
+    const { leaveWord, takeWordBack } = await import('@goshawk/client');
+    const here = { url: cluster.url, keys, pid: process.pid };
+    leaveWord(here, context.environment);
     try {
       if (context.global.json)
         context.json({ schema: 'goshawk.up/1', cluster: cluster.url, dataFolder, keys: keys ?? null });
@@ -51,7 +51,7 @@ export const upCommand = defineCommand({
       context.note('draining: no new jobs, what runs is finished (Ctrl-C again stops at once)');
       await cluster.drain();
     } finally {
-      takeWordBack(context.environment);
+      takeWordBack(here, context.environment);
     }
     return ExitCode.done;
   },

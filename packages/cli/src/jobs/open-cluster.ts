@@ -9,7 +9,7 @@ import { findCluster } from '../local/whereabouts.js';
  *
  * @throws InputError for keys that are none; UnreachableError within a few seconds when nobody answers there
  */
-export function openCluster(context: Context): Promise<Cluster> {
-  const { url, keys } = findCluster(context);
+export async function openCluster(context: Context): Promise<Cluster> {
+  const { url, keys } = await findCluster(context);
   return connect(url, { signal: context.interrupted, keys: keySource(context) ?? keys });
 }

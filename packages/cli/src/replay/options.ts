@@ -43,4 +43,4 @@ export const REPLAY_OPTIONS = {
 
 export type ReplayOptions = Resolved<typeof REPLAY_OPTIONS>;
 
-export const DEFAULT_POLICIES: readonly string[] = ['hawk', 'sparrow'];
+export const DEFAULT_POLICIES: readonly string[] = ['goshawk', 'hawk', 'sparrow'];

@@ -76,7 +76,7 @@ export async function onExistingCluster<T>(
   use: (target: ReplayTarget, url: string) => Promise<T>,
 ): Promise<T> {
   const signal = context.interrupted;
-  const { url } = findCluster(context);
+  const { url } = await findCluster(context);
   await using cluster = await openCluster(context);
   const view = await cluster.describe({ signal });
   const shape = shapeOf(view, url);

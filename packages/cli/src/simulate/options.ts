@@ -10,7 +10,7 @@ export const SIMULATE_OPTIONS = {
   ...POLICY_OPTIONS,
   policy: {
     type: 'text',
-    default: 'hawk',
+    default: 'goshawk',
     describe: `policies; the first is compared with the others. Beside ${POLICY_NAMES.join(', ')}: omniscient`,
   },
   shortPartition: {
