@@ -14,6 +14,7 @@ const FIELDS = {
   cancelled: [],
   ended: ['state'],
   forgotten: [],
+  resumed: [],
 } as const satisfies Record<JobRecord['kind'], readonly string[]>;
 
 const KINDS = Object.keys(FIELDS) as JobRecord['kind'][];

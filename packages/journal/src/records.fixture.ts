@@ -79,6 +79,7 @@ export const EVERY_KIND: readonly JobRecord[] = [
     estimateMs: 981_000,
   },
   attempt(1, 0, { sum: 42, text: 'é' }),
+  { kind: 'resumed', job: 1, at: AT + 140 },
   { kind: 'cancelled', job: 1, at: AT + 150 },
   { kind: 'ended', job: 1, at: AT + 201, state: 'cancelled' },
 ];

@@ -4,6 +4,7 @@ import type { SchedulerCounters } from './contract.js';
 import type { IdleHints } from './idle-hints.js';
 import { type Job, TaskState } from './job.js';
 import type { JobStore } from './job-store.js';
+import type { Ledger } from './ledger.js';
 import type { Members } from './members.js';
 import type { Needer } from './needing.js';
 import type { Offers } from './offers.js';
@@ -20,6 +21,7 @@ interface Surroundings {
   readonly offers: Offers;
   readonly hints: IdleHints;
   readonly counters: SchedulerCounters;
+  readonly ledger: Ledger;
   policy(): PolicySettings;
   /** Looks for workers for what waits in the batch. */
   find(job: Job, batch: Batch, now: Millis): void;
@@ -117,7 +119,7 @@ export class Binder {
     this.#around.prober.used(batch, from, 1);
     if (job.cancelling || job.headroom === 0) return -1;
     const task = job.takeWaiting(batch);
-    if (task >= 0) job.attempts[task]!++;
+    if (task >= 0) job.nextAttempt(task);
     return task;
   }
 
@@ -162,7 +164,7 @@ export class Binder {
   #give(job: Job, batch: Batch, worker: Address, ask: number, now: Millis): boolean {
     const task = job.takeWaiting(batch);
     if (task < 0) return false;
-    job.attempts[task]!++;
+    job.nextAttempt(task);
     job.asks[task] = ask;
     this.#bind(job, task, worker, 'run', now);
     return true;
@@ -239,7 +241,10 @@ export class Binder {
     const long = job.class === 'long';
     const { timeoutMs } = job.spec;
     const { number, id: jobId } = job;
-    this.#around.env.send(
+    // After a crash one attempt may have been given that is not written down, and no more: so that no number is given
+    // twice, the end of the one before it must be on the disk.
+    const out = attempt > 1 ? this.#around.ledger : this.#around.env;
+    out.send(
       worker,
       as === 'bind'
         ? { type: 'bind', ask, job: number, task, attempt, payload, jobId, long, timeoutMs }

@@ -68,6 +68,11 @@ export class Job {
   readonly states: Uint8Array;
   /** The number of the current attempt; 0 before the first. */
   readonly attempts: Uint32Array;
+  /**
+   * The highest number that earlier incarnations of the owner may have given an attempt of the task; undefined for a job
+   * of this one.
+   */
+  usedUpTo: Uint32Array | undefined;
   readonly workers: Int32Array;
   readonly asks: Float64Array;
   /** When the current attempt was bound, then when the attempt that counted started. Clock of the owner. */
@@ -405,6 +410,13 @@ export class Job {
       if (task === undefined) return -1;
       if (this.states[task] === TaskState.waiting) return task;
     }
+  }
+
+  /** The task is about to be given out anew. */
+  nextAttempt(task: number): number {
+    const used = this.usedUpTo === undefined ? 0 : this.usedUpTo[task]!;
+    this.attempts[task] = Math.max(this.attempts[task]!, used) + 1;
+    return this.attempts[task]!;
   }
 
   /** The current attempt failed by the task's own fault. @returns whether the task is to be tried again */

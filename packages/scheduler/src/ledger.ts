@@ -134,6 +134,11 @@ export class Ledger {
     if (this.isKept) this.#write({ kind: 'ended', job: job.number, at: this.#wall(now), state: job.state });
   }
 
+  /** This incarnation has the job of an earlier one. */
+  resumed(job: Job, now: Millis): void {
+    if (this.isKept) this.#write({ kind: 'resumed', job: job.number, at: this.#wall(now) });
+  }
+
   forgotten(job: number, now: Millis): void {
     if (this.isKept) this.#write({ kind: 'forgotten', job, at: this.#wall(now) });
   }

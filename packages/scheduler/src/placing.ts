@@ -19,7 +19,7 @@ export class Placer {
     for (let left = job.headroom; left > 0; left--) {
       const task = job.takeWaiting(stage);
       if (task < 0) break;
-      job.attempts[task]!++;
+      job.nextAttempt(task);
       job.set(task, TaskState.placing);
       tasks.push({ task, attempt: job.attempts[task]! });
     }

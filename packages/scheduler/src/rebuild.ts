@@ -18,7 +18,7 @@ interface Surroundings {
 
 /**
  * Makes jobs of records. What was running is waiting: whether it still runs is for its worker to say. Attempts of
- * tasks that have not ended count one more than was written down, for the one that may have been started.
+ * tasks that have not ended count on from those that may have been started and were not written down.
  *
  * @param records by job, each from its acceptance on; those of a job that was forgotten may be there or not
  */
@@ -44,6 +44,7 @@ function* rebuilt(records: readonly JobRecord[], around: Surroundings): Iterable
 class Rebuild {
   readonly job: Job;
   readonly #around: Surroundings;
+  readonly #usedUpTo: Uint32Array;
 
   constructor(accepted: JobRecordOf<'accepted'>, records: readonly JobRecord[], around: Surroundings) {
     this.#around = around;
@@ -67,6 +68,8 @@ class Rebuild {
       },
       acceptedAt: this.#machineTime(accepted.at),
     });
+    this.#usedUpTo = new Uint32Array(this.job.taskCount);
+    this.job.usedUpTo = this.#usedUpTo;
     for (const stage of this.job.stages) if (stage.blockers === 0) this.job.release(stage);
     for (const record of records) this.#apply(record);
     this.#settle();
@@ -82,6 +85,8 @@ class Rebuild {
       case 'ended':
         this.job.endedAt = this.#machineTime(record.at);
         return;
+      case 'resumed':
+        return this.#mayHaveStarted();
       case 'accepted':
       case 'classified':
       case 'forgotten':
@@ -95,6 +100,7 @@ class Rebuild {
     const now = this.#machineTime(at);
     const startedAt = now - runMs;
     job.attempts[task] = Math.max(job.attempts[task]!, attempt);
+    this.#usedUpTo[task] = Math.max(this.#usedUpTo[task]!, attempt);
     job.attemptsTotal++;
     job.firstStartAt = Math.min(job.firstStartAt ?? startedAt, startedAt);
     const end = (state: TaskState): void => {
@@ -125,10 +131,15 @@ class Rebuild {
     for (let task = 0; task < job.taskCount; task++) {
       if (job.isFinal(task)) continue;
       if (isOver) job.set(task, TaskState.cancelled);
-      else {
-        job.attempts[task]!++;
-        job.workers[task] = NOBODY;
-      }
+      else job.workers[task] = NOBODY;
+    }
+    this.#mayHaveStarted();
+  }
+
+  /** The incarnation that is gone may have given each task one attempt more than was written down. */
+  #mayHaveStarted(): void {
+    for (let task = 0; task < this.job.taskCount; task++) {
+      if (!this.job.isFinal(task)) this.#usedUpTo[task]!++;
     }
   }
 

@@ -18,7 +18,9 @@ function crashed(): DurableBench {
 }
 
 function again(before: DurableBench): DurableBench {
-  return new DurableBench(before.inheritance([FORMER]), 1_000);
+  const bench = new DurableBench(before.inheritance([FORMER]), 1_000);
+  bench.commit();
+  return bench;
 }
 
 const held = (task: number, attempt: number) => ({ job: 1, task, attempt, elapsedMs: 40 });

@@ -84,14 +84,10 @@ export class Resumption {
     if (task >= job.taskCount || job.cancelling || job.hasEnded || job.isFinal(task)) return false;
     const isRunning = job.stateOf(task) === TaskState.running;
     if (isRunning && job.workers[task] === from && job.attempts[task] === attempt) return true;
-    if (isRunning) {
-      // What this incarnation has given out counts, and of two attempts that workers hold the later one.
-      if (!this.holds(job) || attempt <= job.attempts[task]!) return false;
-    } else {
-      // Attempts before it are written down as having ended.
-      if (job.number > this.#around.lastJob || attempt < job.attempts[task]!) return false;
-      if (job.stateOf(task) !== TaskState.waiting) return false;
-    }
+    // The others have ended, or a later one is held, or was given out since.
+    if (job.number > this.#around.lastJob || attempt <= job.attempts[task]!) return false;
+    // What this incarnation has given out counts.
+    if (isRunning ? !this.holds(job) : job.stateOf(task) !== TaskState.waiting) return false;
     if (isRunning) this.#drop(job, task);
     else job.set(task, TaskState.running);
     job.attemptsTotal++;

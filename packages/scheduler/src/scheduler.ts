@@ -147,6 +147,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#jobs.forgetOld(now);
     // Cancelled, and not yet said to have ended.
     for (const job of [...this.#jobs.active()]) this.#endIfDone(job, now);
+    for (const job of this.#jobs.active()) this.#ledger.resumed(job, now);
     this.#enlistment.enlist(now);
   }
 
@@ -227,9 +228,9 @@ export class Scheduler implements Machine<SchedulerTimer> {
    * @param key chosen by the client; a key that is known gives the job that has it
    */
   submit(spec: JobSpec, key: string | undefined, now: Millis): Job {
-    const { policy } = this;
     const known = key === undefined ? undefined : this.#jobs.byKey(key);
     if (known !== undefined) return known;
+    const { policy } = this;
     const arriving = arrivingJobOf(spec, now + this.#wallOffsetMs);
     const judgement = this.#sampler.judge(arriving);
     const { number, id } = this.#jobs.nextName();
@@ -573,7 +574,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   #sendCancelTo(worker: Address, job: Job, task: number): void {
     if (worker === NOBODY) return;
-    this.#env.send(worker, { type: 'cancelTask', job: job.number, task, attempt: job.attempts[task]! });
+    // Behind the task itself, which may wait for the disk.
+    this.#ledger.send(worker, { type: 'cancelTask', job: job.number, task, attempt: job.attempts[task]! });
   }
 
   /** Why no new job can be taken with this key now; undefined when it can. */

@@ -1,6 +1,7 @@
 import {
   type Address,
   drawIndex,
+  type JobSpec,
   type Message,
   type MessageType,
   type Millis,
@@ -12,11 +13,15 @@ import type { TaskOrder } from '@goshawk/worker';
 import { type Course, outcomeOf } from '../stepped/executor.js';
 import type { Envelope } from '../stepped/network.js';
 import { type Party, SteppedCluster } from '../stepped/stepped-cluster.js';
+import { SteppedDisk } from '../stepped/stepped-disk.js';
 import type { Incident, Mishap, Scenario } from './scenario.js';
 
 /** Longer than any lease. ms */
 const CUT_OFF_MS = 8_000;
 /** At once, before anybody can have noticed, and longer than any lease. ms */
+const SCHEDULER_AWAY_MS = [0, 500, 8_000];
+/** A disk that has something to write does so between two deliveries with this probability. */
+const COMMIT_PROBABILITY = 0.3;
 const CENTRAL_AWAY_MS = [0, 1_000, 20_000];
 /** After the last incident everything must have come to an end within this. ms */
 const PATIENCE_MS = 2_000_000;
@@ -30,10 +35,19 @@ const FAULT_PROBABILITY = 0.08;
 export interface Report {
   readonly scenario: Scenario;
   readonly cluster: SteppedCluster;
-  readonly jobs: readonly { readonly owner: Party; readonly job: Job; readonly mayFail: boolean }[];
+  readonly jobs: readonly Submitted[];
   /** Ended jobs, in order, doubles included. */
   readonly ended: readonly Job[];
   readonly steps: number;
+}
+
+/** Whatever incarnation has it now. */
+interface Submitted {
+  owner: Party;
+  job: Job;
+  readonly key: string;
+  readonly spec: JobSpec;
+  readonly mayFail: boolean;
 }
 
 /** A scenario as it goes: which message is next, what is lost, whom a mishap hits is drawn from its seed. */
@@ -43,7 +57,11 @@ export class FuzzRun {
   readonly #random: Random;
   readonly #cluster: SteppedCluster;
   readonly #operator: Party;
-  readonly #jobs: { owner: Party; job: Job; mayFail: boolean }[] = [];
+  #jobs: Submitted[] = [];
+  /** By the plain name of their scheduler. */
+  readonly #disks = new Map<string, SteppedDisk>();
+  /** Names of the incarnations that start then. */
+  readonly #returning = new Map<string, Millis>();
   readonly #ended: Job[] = [];
   /** Attempts that were executed: none may be twice. */
   readonly #executed = new Set<string>();
@@ -83,7 +101,7 @@ export class FuzzRun {
   play(): Report {
     const { incidents, schedulers, workers } = this.#scenario;
     this.#cluster.addCentral();
-    for (let i = 1; i <= schedulers; i++) this.#cluster.addScheduler(`s${i}`);
+    for (let i = 1; i <= schedulers; i++) this.#cluster.addScheduler(`s${i}`, this.#diskOf(`s${i}`));
     for (let i = 1; i <= workers; i++) this.#addWorker(`w${i}`);
     for (const incident of incidents) {
       this.#runTo(incident.at);
@@ -91,7 +109,7 @@ export class FuzzRun {
     }
     const lastAt = incidents.at(-1)?.at ?? 0;
     const backAt = Number.isFinite(this.#centralBackAt) ? this.#centralBackAt : 0;
-    this.#runTo(Math.max(lastAt, backAt, ...this.#cutOff.values()));
+    this.#runTo(Math.max(lastAt, backAt, ...this.#cutOff.values(), ...this.#returning.values()));
     this.#heal();
     this.#runUntil(
       () => this.#isDone(),
@@ -129,12 +147,19 @@ export class FuzzRun {
       this.#centralBackAt = Number.POSITIVE_INFINITY;
       this.#cluster.addCentral(nextIncarnation(this.#cluster.centralParty.name));
     }
+    for (const [name, at] of [...this.#returning].sort(([, a], [, b]) => a - b)) {
+      if (at > time) continue;
+      this.#goOnTo(at);
+      this.#returning.delete(name);
+      this.#return(name);
+    }
     this.#goOnTo(time);
   }
 
   #goOnTo(time: number): void {
     const cluster = this.#cluster;
     for (;;) {
+      this.#commit(COMMIT_PROBABILITY);
       const eventAt = cluster.nextEventAt();
       if (eventAt <= cluster.now) {
         cluster.happenNext();
@@ -153,7 +178,40 @@ export class FuzzRun {
         break;
       }
     }
+    this.#commit(1);
     cluster.now = Math.max(cluster.now, time);
+  }
+
+  // ---- disks
+
+  #diskOf(scheduler: string): SteppedDisk | undefined {
+    if (!this.#scenario.weather.schedulersReturn) return undefined;
+    const name = scheduler.split('/')[0]!;
+    const disk = this.#disks.get(name) ?? new SteppedDisk();
+    this.#disks.set(name, disk);
+    return disk;
+  }
+
+  #commit(probability: number): void {
+    if (this.#disks.size === 0) return;
+    for (const owner of this.#cluster.alive('scheduler')) {
+      const disk = this.#diskOf(owner.name)!;
+      if (!disk.isDirty || !this.#chance(probability)) continue;
+      this.#cluster.step(owner, () => this.#cluster.schedulerOf(owner).recorded(disk.commit()));
+    }
+  }
+
+  /** The next incarnation of a scheduler, with its disk: all that was committed is there. */
+  #return(name: string): void {
+    const owner = this.#cluster.addScheduler(name, this.#diskOf(name));
+    const scheduler = this.#cluster.schedulerOf(owner);
+    for (const entry of this.#jobs) {
+      if (entry.owner.name.split('/')[0] !== name.split('/')[0]) continue;
+      entry.owner = owner;
+      // It has no policy yet: a job that it did not know would be an error.
+      entry.job = scheduler.submit(entry.spec, entry.key, this.#cluster.now);
+      if (entry.job.hasEnded && !this.#ended.includes(entry.job)) this.#ended.push(entry.job);
+    }
   }
 
   #isHeld({ from, to }: Envelope): boolean {
@@ -191,15 +249,18 @@ export class FuzzRun {
 
   #happen(incident: Incident): void {
     if (incident.kind !== 'submit') return this.#mishap(incident.kind);
-    const owner = this.#pick(this.#cluster.alive('scheduler'));
+    const owners = this.#cluster.alive('scheduler');
+    if (owners.length === 0) return;
+    const owner = this.#pick(owners);
     const scheduler = this.#cluster.schedulerOf(owner);
     const spec = parseJobSpec(incident.job);
     if (!scheduler.isReady || scheduler.whyImpossible(spec) !== undefined) return;
     this.#cluster.step(owner, () => {
-      const job = scheduler.submit(spec, undefined, this.#cluster.now);
+      const key = `key ${this.#request++}`;
+      const job = scheduler.submit(spec, key, this.#cluster.now);
       const mayFail = spec.timeoutMs !== undefined || this.#chance(0.2);
       if (mayFail) this.#failing.add(job.id);
-      this.#jobs.push({ owner, job, mayFail });
+      this.#jobs.push({ owner, job, key, spec, mayFail });
     });
   }
 
@@ -213,6 +274,7 @@ export class FuzzRun {
         this.#cutOff.set(this.#pick(workers).address, cluster.now + CUT_OFF_MS);
         return;
       case 'cutOffScheduler':
+        if (cluster.alive('scheduler').length === 0) return;
         this.#cutOff.set(this.#pick(cluster.alive('scheduler')).address, cluster.now + CUT_OFF_MS);
         return;
       case 'killScheduler': {
@@ -221,6 +283,18 @@ export class FuzzRun {
         // What a dead incarnation still had to say is dropped by the mailbox when its successor speaks.
         cluster.network.forget(({ from }) => from === scheduler.address);
         cluster.addScheduler(nextIncarnation(scheduler.name));
+        return;
+      }
+      case 'restartScheduler': {
+        const schedulers = cluster.alive('scheduler');
+        if (schedulers.length === 0) return;
+        const scheduler = this.#pick(schedulers);
+        // Nobody was answered about what the disk does not have.
+        const disk = this.#diskOf(scheduler.name)!;
+        this.#jobs = this.#jobs.filter(({ owner, key }) => owner !== scheduler || disk.hasAccepted(key));
+        cluster.kill(scheduler);
+        cluster.network.forget(({ from }) => from === scheduler.address);
+        this.#returning.set(nextIncarnation(scheduler.name), cluster.now + this.#pick(SCHEDULER_AWAY_MS));
         return;
       }
       case 'killCentral':
@@ -340,6 +414,8 @@ function losesAttempts({ weather, delayMaxMs }: Scenario): boolean {
 
 function wrongCounts(cluster: SteppedCluster, jobs: Report['jobs']): string[] {
   return cluster.alive('scheduler').flatMap((owner) => {
+    // What it has of earlier incarnations it did not count.
+    if (owner.name.includes('/')) return [];
     const { tasksCompleted } = cluster.schedulerOf(owner).counters;
     const completed = jobs
       .filter((entry) => entry.owner === owner)

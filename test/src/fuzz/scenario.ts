@@ -22,6 +22,8 @@ export interface Weather {
   /** Workers are cut off for longer than their lease, then heard again. */
   readonly workersCutOff?: boolean;
   readonly schedulersDie?: boolean;
+  /** Schedulers are killed and come back with their disks, which lack what was not synced. */
+  readonly schedulersReturn?: boolean;
   readonly schedulersCutOff?: boolean;
   readonly centralDies?: boolean;
   /** Workers drain: for good, as by SIGTERM, or until the operator says otherwise. */
@@ -35,6 +37,7 @@ export type Mishap =
   | 'killWorker'
   | 'cutOffWorker'
   | 'killScheduler'
+  | 'restartScheduler'
   | 'cutOffScheduler'
   | 'killCentral'
   | 'terminateWorker'
@@ -116,6 +119,7 @@ function mishapsOf(weather: Weather): Mishap[] {
   if (weather.workersDie) mishaps.push('killWorker');
   if (weather.workersCutOff) mishaps.push('cutOffWorker');
   if (weather.schedulersDie) mishaps.push('killScheduler');
+  if (weather.schedulersReturn) mishaps.push('restartScheduler', 'restartScheduler');
   if (weather.schedulersCutOff) mishaps.push('cutOffScheduler');
   if (weather.centralDies) mishaps.push('killCentral');
   if (weather.drains) mishaps.push('terminateWorker', 'drainWorker', 'undrainWorker');

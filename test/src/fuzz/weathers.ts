@@ -47,6 +47,13 @@ export const WEATHERS: Readonly<Record<string, Weather>> = {
   'workers cut off': { workersCutOff: true },
   'schedulers cut off': { schedulersCutOff: true },
   'dying schedulers': { schedulersDie: true },
+  'schedulers that come back': { schedulersReturn: true, cancels: true },
+  'schedulers that come back while workers and centrals die': {
+    schedulersReturn: true,
+    workersDie: true,
+    centralDies: true,
+    cancels: true,
+  },
   'dying centrals': { centralDies: true },
   'doubled messages': {
     cancels: true,

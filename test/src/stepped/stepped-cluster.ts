@@ -16,6 +16,7 @@ import { type KillReason, type TaskOrder, Worker } from '@goshawk/worker';
 import type { Build, DriverOptions, SteppingDriver } from './driver.js';
 import type { CourseOf } from './executor.js';
 import { type Envelope, Network } from './network.js';
+import type { SteppedDisk } from './stepped-disk.js';
 import { SteppedDriver } from './stepped-driver.js';
 
 /** Where everybody registers: whichever central is alive stands behind it, as behind an endpoint. */
@@ -85,22 +86,25 @@ export class SteppedCluster {
     });
   }
 
-  addScheduler(name: string): Party {
+  /** @param disk what its jobs are written down on; without one they go with it */
+  addScheduler(name: string, disk?: SteppedDisk): Party {
     const { heartbeatMs } = this.#options.settings.timings;
     return this.#add(name, 'scheduler', (environment, self, address) => {
       const config = {
         name: plainName(name),
         self,
-        tag: name,
+        tag: disk === undefined ? name : plainName(name),
         endpoint: '',
         central: this.#driver.handleOf(CENTRAL_DOOR, address),
         enlistRetryMs: heartbeatMs,
         wallOffsetMs: 0,
         endedJobsMax: 1_000,
         logBytesMax: 1 << 20,
+        inheritance: disk?.takeOver(self),
       };
       return new Scheduler(config, {
         ...environment,
+        ...(disk && { record: (record) => disk.record(record) }),
         jobEnded: (job) => this.#observer.jobEnded?.(this.party(address), job),
         drained: () => this.#observer.drained?.(this.party(address)),
       });

@@ -52,6 +52,12 @@ export type JobRecord =
       readonly kind: 'forgotten';
       readonly job: JobNumber;
       readonly at: Millis;
+    }
+  | {
+      /** Another incarnation of the owner has it: the one before may have given each task one more attempt. */
+      readonly kind: 'resumed';
+      readonly job: JobNumber;
+      readonly at: Millis;
     };
 
 export type JobRecordOf<K extends JobRecord['kind']> = Extract<JobRecord, { kind: K }>;

@@ -1,0 +1,43 @@
+import type { Address, JobRecord } from '@goshawk/core';
+import type { Inheritance } from '@goshawk/scheduler';
+
+/** What one scheduler writes down, from incarnation to incarnation. What was not committed goes with the crash. */
+export class SteppedDisk {
+  readonly #durable: JobRecord[] = [];
+  #waiting: JobRecord[] = [];
+  /** Durable records of the present incarnation. */
+  #recorded = 0;
+  readonly #formers: Address[] = [];
+
+  get isDirty(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  record(record: JobRecord): void {
+    this.#waiting.push(record);
+  }
+
+  /** @returns how many records of the present incarnation are durable now */
+  commit(): number {
+    this.#durable.push(...this.#waiting);
+    this.#recorded += this.#waiting.length;
+    this.#waiting = [];
+    return this.#recorded;
+  }
+
+  /** The acceptance of the job with this key is durable. */
+  hasAccepted(key: string): boolean {
+    return this.#durable.some((record) => record.kind === 'accepted' && record.key === key);
+  }
+
+  /** Another incarnation has it from now on. @returns what it finds; undefined when it is the first */
+  takeOver(self: Address): Inheritance | undefined {
+    this.#waiting = [];
+    this.#recorded = 0;
+    const formers = [...this.#formers];
+    this.#formers.push(self);
+    if (formers.length === 0) return undefined;
+    const records = this.#durable.toSorted((a, b) => a.job - b.job);
+    return { records, lastJob: Math.max(0, ...records.map(({ job }) => job)), formers };
+  }
+}
