@@ -381,9 +381,9 @@ export class Job {
     return early?.stage;
   }
 
-  /** What stands for the batch by now: when it is decided, the stage for what might run before. */
+  /** What stands for the batch where none is probed for before it is decided: a stage for what might run early. */
   present(batch: Batch): Batch {
-    return this.isUndecided ? batch : (this.#stageIn(batch) ?? batch);
+    return this.#stageIn(batch) ?? batch;
   }
 
   /** The next waiting task of the batch, in task order, or −1. The caller takes it out of `waiting`. */

@@ -77,10 +77,21 @@ export class Needer {
     if (batch.needTold > 0) this.#tell(job, batch, 0, central, now);
   }
 
+  /** It was decided what the job is: central is to know, whether anything of it waits or not. */
+  decided(job: Job, central: Address, now: Millis): void {
+    const { pilots } = job.sample!;
+    if (pilots.needTold > 0) this.#tell(job, pilots, 0, central, now);
+    for (const stage of job.stages) {
+      if (stage.needTold > 0 || stage.matches > 0)
+        this.#tell(job, stage, tasksInNeed(job, stage), central, now);
+    }
+  }
+
   #tell(job: Job, batch: Batch, tasks: number, central: Address, now: Millis): void {
     if (central === NOBODY) return;
     batch.needTold = tasks;
     batch.needToldAt = now;
+    const isPilots = batch === job.sample?.pilots;
     this.#env.send(central, {
       type: 'need',
       job: job.number,
@@ -88,7 +99,9 @@ export class Needer {
       long: job.class === 'long',
       tasks,
       matches: batch.matches,
-      estimateMs: job.believedMs,
+      undecided: job.isUndecided && !isPilots,
+      // They come before all others.
+      estimateMs: isPilots ? 0 : job.believedMs,
       demand: batch.spec.demand,
     });
   }

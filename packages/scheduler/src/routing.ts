@@ -52,8 +52,7 @@ export class Routing {
   find(job: Job, of: Batch, now: Millis): void {
     const { enlistment, prober, placer, needer, offers, policy, isHeld } = this.#around;
     // Before it is decided what a job is, its rest is looked for in another way than by its class.
-    const isProbed = job.isUndecided && !job.needsCentral;
-    const batch = isProbed ? job.sample!.whileUndecided(of) : job.present(of);
+    const batch = job.isUndecided && !job.needsCentral ? job.sample!.whileUndecided(of) : job.present(of);
     if (batch.waiting === 0 || job.cancelling || isHeld(job)) return;
     if (job.maySeek && batch.lane !== 'opportunistic') offers.update(job, batch, now);
     if (!job.needsCentral) return prober.topUp(job, batch, policy());

@@ -18,8 +18,10 @@ import {
 import type { Stage } from './batch.js';
 import { decideBy, UNDECIDED } from './classify.js';
 import type { Learnt, SchedulerEnvironment } from './contract.js';
+import type { Enlistment } from './enlistment.js';
 import { type Job, TaskState } from './job.js';
 import type { Ledger } from './ledger.js';
+import type { Needer } from './needing.js';
 import type { Prober } from './probing.js';
 import type { Routing } from './routing.js';
 import { Sample } from './sample.js';
@@ -29,6 +31,8 @@ interface Surroundings {
   readonly ledger: Ledger;
   readonly prober: Prober;
   readonly routing: Routing;
+  readonly needer: Needer;
+  readonly enlistment: Enlistment;
 }
 
 /**
@@ -124,13 +128,25 @@ export class Sampler {
 
   /** What waits goes the way of its class from now on. */
   #decide(job: Job, { pilots, early }: Sample, estimate: Estimate, now: Millis): void {
-    const { ledger, prober, routing } = this.#around;
+    const { ledger, prober, routing, needer, enlistment } = this.#around;
     job.decide(decideBy(estimate, this.#policy!), now);
     ledger.classified(job, now);
+    this.#tellThatLong(job);
+    if (job.maySeek || job.needsCentral) needer.decided(job, enlistment.central, now);
     for (const batch of [pilots, ...early]) {
       if (batch.probes.out > 0) prober.batchIsBound(job, batch, this.#policy!);
     }
     for (const stage of job.stages) if (stage.waiting > 0) routing.come(job, stage, stage.waiting, now);
+  }
+
+  /** Workers run tasks of a job that was taken for short: what waits there waits behind a long one. */
+  #tellThatLong(job: Job): void {
+    if (job.class === 'short') return;
+    for (let task = 0; task < job.taskCount; task++) {
+      if (job.states[task] !== TaskState.running) continue;
+      const attempt = job.attempts[task]!;
+      this.#env.send(job.workerOf(task), { type: 'nowLong', job: job.number, task, attempt });
+    }
   }
 
   wake(job: Job | undefined, now: Millis): void {

@@ -1,4 +1,4 @@
-import { type Address, type Environment, type MessageOf, NOBODY } from '@goshawk/core';
+import { type Address, type Environment, type MessageOf, type Millis, NOBODY } from '@goshawk/core';
 import type { Entry } from './queue.js';
 import type { Surroundings } from './surroundings.js';
 
@@ -25,6 +25,8 @@ export class Pulling {
   /** What central believes: as it was told last, less the matches that were heard of since. */
   #believedFree = 0;
   #believedLong = 0;
+  /** Run time of short tasks that ended, of which central was not told. ms */
+  #shortMs = 0;
 
   constructor(env: Environment<never>, around: PullingSurroundings) {
     this.#env = env;
@@ -75,7 +77,14 @@ export class Pulling {
       free: slots.idleCount,
       spare: slots.spare,
       long: slots.longCount,
+      shortMs: this.#shortMs,
     });
+    this.#shortMs = 0;
+  }
+
+  /** A short task has ended. Where submitters say how long theirs take, nobody asks how long they took. */
+  shortEnded(runMs: Millis): void {
+    if (this.#isOn && this.#around.membership.settings?.policy.estimator !== 'given') this.#shortMs += runMs;
   }
 
   /**

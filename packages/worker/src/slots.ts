@@ -3,6 +3,7 @@ import {
   addTo,
   fits,
   invariant,
+  type MessageOf,
   type Millis,
   NO_RESOURCES,
   type Resources,
@@ -26,7 +27,7 @@ export interface Running {
   readonly job: number;
   readonly task: number;
   readonly attempt: number;
-  readonly long: boolean;
+  long: boolean;
   readonly demand: Resources;
   /** Central placed it and wants to hear of its start and end. */
   readonly placedByCentral: boolean;
@@ -168,6 +169,16 @@ export class Slots {
     this.#slots[index] = running;
   }
 
+  /** What runs there is long, other than was believed. @returns whether that is news */
+  setLong(index: number): boolean {
+    const slot = this.#slots[index]!;
+    if (slot.kind !== 'running' || slot.long) return false;
+    this.#count(false, -1);
+    this.#count(true, 1);
+    slot.long = true;
+    return true;
+  }
+
   release(index: number): void {
     const slot = this.#slots[index]!;
     invariant(slot.kind !== 'idle', () => `slot ${index} was released twice`);
@@ -225,4 +236,28 @@ export class Slots {
     if (long) this.#runningLong += change;
     else this.#shortInUse += change;
   }
+}
+
+/** What an owner gave this worker for the entry starts to run. */
+export function runningOf(
+  entry: Entry,
+  owner: Address,
+  message: MessageOf<'bind' | 'run'>,
+  now: Millis,
+): Running {
+  return {
+    kind: 'running',
+    owner,
+    job: message.job,
+    task: message.task,
+    attempt: message.attempt,
+    long: message.long,
+    demand: entry.demand,
+    placedByCentral: entry.placed !== undefined,
+    estimateMs: entry.estimateMs,
+    timeoutMs: message.timeoutMs,
+    startedAt: now,
+    orphaned: false,
+    output: undefined,
+  };
 }

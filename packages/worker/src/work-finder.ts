@@ -52,6 +52,16 @@ export class WorkFinder {
     this.#pulling.takeBack();
   }
 
+  /** A task that is not known to be long has ended. */
+  shortEnded(runMs: Millis): void {
+    this.#pulling.shortEnded(runMs);
+  }
+
+  /** What runs here has turned out to be long. */
+  foundLong(): void {
+    this.#pulling.pull();
+  }
+
   /** A scheduler has nothing. */
   refused(from: Address, ask: number, now: Millis): void {
     if (!this.#seeking.refused(from, ask, now)) this.#pulling.pullIfNew();

@@ -18,7 +18,7 @@ import { Membership } from './membership.js';
 import { Printing } from './printing.js';
 import { type Entry, entryOfProbe, WorkerQueue } from './queue.js';
 import { Reports } from './reports.js';
-import { type Running, Slots } from './slots.js';
+import { type Running, runningOf, Slots } from './slots.js';
 import { nothingToSteal, Stealing } from './stealing.js';
 import type { Surroundings } from './surroundings.js';
 import { findsWork, WorkFinder } from './work-finder.js';
@@ -105,6 +105,8 @@ export class Worker implements Machine<WorkerTimer> {
       case 'cancelProbes':
         this.#queue.removeProbes(from, message.job, message.stage);
         return this.#serve(now);
+      case 'nowLong':
+        return this.#nowLong(from, message);
       case 'cancelTask':
         this.#cancelTask(from, message);
         return this.#serve(now);
@@ -180,6 +182,7 @@ export class Worker implements Machine<WorkerTimer> {
     if (running.timeoutMs !== undefined) this.#env.clearTimer('taskTimeout', slot);
     if (running.output !== undefined) this.#env.clearTimer('output', slot);
     this.#report(running, outcome, runMs, now);
+    if (!running.long) this.#finder?.shortEnded(runMs);
     if (running.placedByCentral) this.#tellCentral('placementEnded', running);
     this.#freed(slot, now);
   }
@@ -312,21 +315,7 @@ export class Worker implements Machine<WorkerTimer> {
 
   #run(slot: number, entry: Entry, owner: Address, message: MessageOf<'bind' | 'run'>, now: Millis): void {
     this.counters.tasksStarted++;
-    const running: Running = {
-      kind: 'running',
-      owner,
-      job: message.job,
-      task: message.task,
-      attempt: message.attempt,
-      long: message.long,
-      demand: entry.demand,
-      placedByCentral: entry.placed !== undefined,
-      estimateMs: entry.estimateMs,
-      timeoutMs: message.timeoutMs,
-      startedAt: now,
-      orphaned: false,
-      output: undefined,
-    };
+    const running = runningOf(entry, owner, message, now);
     this.#slots.run(slot, running);
     this.#stealing.foundWork();
     this.#finder?.started();
@@ -341,6 +330,12 @@ export class Worker implements Machine<WorkerTimer> {
     const asking = this.#slots.at(slot);
     if (asking.kind === 'asking') this.#giveBack.placementOver(asking.entry);
     this.#freed(slot, now);
+  }
+
+  /** It was found out that the job of a task is long. */
+  #nowLong(from: Address, { job, task, attempt }: MessageOf<'nowLong'>): void {
+    const slot = this.#slots.indexOfTask(from, job, task, attempt);
+    if (slot >= 0 && this.#slots.setLong(slot)) this.#finder?.foundLong();
   }
 
   #cancelTask(from: Address, { job, task, attempt }: MessageOf<'cancelTask'>): void {

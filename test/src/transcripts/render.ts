@@ -99,6 +99,8 @@ const RENDERERS: Renderers = {
     `output of ${taskName(names, to, job, task, attempt)}: ${chunk.bytes.length} bytes from ${offset}`,
   cancelTask: ({ job, task, attempt }, { from, names }) =>
     `cancel ${taskName(names, from, job, task, attempt)}`,
+  nowLong: ({ job, task, attempt }, { from, names }) =>
+    `now long: ${taskName(names, from, job, task, attempt)}`,
   declined: ({ job, stage, probes, placed }, { to, names }) =>
     placed === undefined
       ? `declined: ${plural(probes, 'probe')} of ${batchName(names, to, job, stage)}`
@@ -108,9 +110,9 @@ const RENDERERS: Renderers = {
     `stolen, round ${round}: ${list(probes.map(({ owner, job, stage }) => batchName(names, owner, job, stage)))}`,
   moved: ({ job, stage, to: thief, probes }, { to, names }) =>
     `moved ${plural(probes, 'probe')} of ${batchName(names, to, job, stage)} to ${names.party(thief)}`,
-  need: ({ job, stage, long, tasks, estimateMs, demand }, { from, names }) =>
+  need: ({ job, stage, long, undecided, tasks, estimateMs, demand }, { from, names }) =>
     `need ${plural(tasks, 'worker')} for ${batchName(names, from, job, stage)} ` +
-    `(${long ? 'long' : 'short'}, ${estimateMs} ms${needs(demand)})`,
+    `(${undecided ? 'undecided' : long ? 'long' : 'short'}, ${estimateMs} ms${needs(demand)})`,
   pull: ({ heard, free, spare, long }) =>
     `pull: ${free} free${isEmpty(spare) ? '' : ` with ${formatResources(spare)}`}, ${long} long` +
     (heard.length === 0 ? '' : `, heard of ${heard.map((match) => `#${match}`).join(' ')}`),

@@ -59,7 +59,15 @@ class Bench {
   }
 
   pull(index: number, fields: Partial<MessageOf<'pull'>> = {}): void {
-    const message = { type: 'pull' as const, heard: [], free: 1, spare: NO_RESOURCES, long: 0, ...fields };
+    const message = {
+      type: 'pull' as const,
+      heard: [],
+      free: 1,
+      spare: NO_RESOURCES,
+      long: 0,
+      shortMs: 0,
+      ...fields,
+    };
     this.matcher.pulled(worker(index), message, this.now);
   }
 
@@ -69,6 +77,7 @@ class Bench {
       job,
       stage: 0,
       long: false,
+      undecided: false,
       tasks: 1,
       matches: 0,
       estimateMs: 100,
@@ -383,4 +392,73 @@ test('whatever happens, no slot is matched twice and none is left while a task w
       },
     ),
   );
+});
+
+describe('jobs whose pilots have not told', () => {
+  const undecided = { undecided: true, estimateMs: 10 };
+  /** Of 1,000 slots 980 are for long tasks, unless it is said. */
+  const bench = (workers: number, policy: Partial<PolicySettings> = {}) => {
+    return new Bench({ reserve: 0.02, estimator: 'pilot', ...policy }, workers);
+  };
+
+  test('the small ones run at once, in half of the reserve', () => {
+    const one = bench(1_000);
+    one.need(1, { ...undecided, tasks: 10 });
+    expect(one.taken()).toHaveLength(10);
+    one.need(2, { ...undecided, tasks: 5 });
+    expect(one.taken()).toEqual([]);
+    one.need(1, { undecided: false, tasks: 0 });
+    expect(one.taken()).toHaveLength(5);
+  });
+
+  test('the large ones run where nothing else does, and leave the reserve', () => {
+    const one = bench(1_000);
+    one.need(1, { ...undecided, tasks: 2_000 });
+    expect(one.taken()).toHaveLength(980);
+    one.need(2, { tasks: 30 });
+    expect(one.taken()).toHaveLength(20);
+    // A slot that is free goes to what is known to be short.
+    one.pull(0, { heard: [1] });
+    expect(one.taken()).toEqual(['2@0']);
+  });
+
+  test('what turned out to be long counts as such, though its workers have not said so yet', () => {
+    const one = bench(100);
+    one.need(1, { ...undecided, tasks: 60 });
+    const workers = one.taken().map((taken) => Number(taken.split('@')[1]));
+    expect(workers).toHaveLength(60);
+    one.need(1, { long: true, tasks: 60, matches: 60 });
+    expect(one.taken()).toHaveLength(38);
+    for (const index of workers) one.pull(index, { heard: [1], free: 0, long: 1 });
+    one.now = one.timerAt!;
+    one.matcher.wake(one.now);
+    expect(one.taken()).toEqual([]);
+    one.pull(workers[0]!, { heard: [1], free: 1, long: 0 });
+    expect(one.taken()).toEqual([`1@${workers[0]}`]);
+  });
+
+  test('what turned out to be short takes any slot', () => {
+    const one = bench(100);
+    one.need(1, { ...undecided, tasks: 120 });
+    expect(one.taken()).toHaveLength(98);
+    one.need(1, { tasks: 22, matches: 98 });
+    expect(one.taken()).toHaveLength(2);
+  });
+
+  test('their owner is gone: they count no more', () => {
+    const one = bench(100);
+    one.need(1, { ...undecided, tasks: 98 });
+    one.taken();
+    one.matcher.removeOwner(OWNER, 0);
+    for (let i = 0; i < 100; i++) one.pull(i, { heard: [1] });
+    one.need(2, { ...undecided, tasks: 98 });
+    expect(one.taken()).toHaveLength(98);
+  });
+
+  test('the reserve follows from what short tasks took', () => {
+    const one = bench(100, { reserve: 'auto' });
+    one.pull(0, { shortMs: 5 * 4_000 });
+    one.need(1, { long: true, tasks: 100 });
+    expect(one.taken()).toHaveLength(85);
+  });
 });

@@ -12,8 +12,9 @@ import {
 } from '@goshawk/core';
 import type { WorkerRecord } from '../registry.js';
 import { LongLimit } from './long-limit.js';
-import { type Need, Needs } from './needs.js';
+import { type Need, type NeedKind, Needs } from './needs.js';
 import { freeSlots, Pool, type Puller } from './pool.js';
+import { Undecided } from './undecided.js';
 
 /**
  * Brings together the workers that have a free slot and the jobs that need one. The tasks stay with their
@@ -22,12 +23,18 @@ import { freeSlots, Pool, type Puller } from './pool.js';
  *
  * A free slot goes to a job that has waited longer than anyone should; else to the first short job in order;
  * else, while fewer long tasks run than the limit, to the first long one; else it waits here.
+ *
+ * Of jobs whose pilots have not told, the small ones come among the short ones by what tasks ran for lately, as long as
+ * they take less than half of the reserve; the large ones, that of the fewest tasks first, take what nobody else does,
+ * and nothing of the reserve.
  */
 export class Matcher {
   readonly #env: Environment<'match'>;
   readonly #policy: PolicySettings;
-  readonly #short: Needs;
-  readonly #long: Needs;
+  readonly #needs: Readonly<Record<NeedKind, Needs>>;
+  readonly #undecided: Undecided;
+  /** Estimates may come late: the reserve follows from what short tasks took, not from what they were to take. */
+  readonly #countsWhatRan: boolean;
   readonly #pool = new Pool();
   readonly #limit: LongLimit;
   /** By owner, then by job and stage. */
@@ -42,14 +49,20 @@ export class Matcher {
     this.#env = env;
     this.#policy = policy;
     this.#lostAfterMs = lostAfterMs;
-    this.#short = new Needs(policy.shortOrder);
-    this.#long = new Needs(policy.longOrder);
+    this.#needs = {
+      short: new Needs(policy.shortOrder),
+      small: new Needs(policy.shortOrder),
+      long: new Needs(policy.longOrder),
+      large: new Needs('tasks'),
+    };
+    this.#undecided = new Undecided(policy.cutoffMs);
+    this.#countsWhatRan = policy.estimator !== 'given';
     this.#limit = new LongLimit(policy.reserve, reserveWindowMs(policy));
   }
 
   /** Tasks that wait for a worker. */
   get waitingTasks(): number {
-    return this.#short.tasks + this.#long.tasks;
+    return KINDS.reduce((sum, kind) => sum + this.#needs[kind].tasks, 0);
   }
 
   // ---- workers
@@ -79,6 +92,7 @@ export class Matcher {
     const puller = this.#pool.get(from);
     if (puller === undefined) return;
     this.#pool.pulled(puller, message);
+    if (this.#countsWhatRan && message.shortMs > 0) this.#limit.shortCame(message.shortMs, now);
     this.#remind(puller, now);
     this.#serve(puller, now);
   }
@@ -104,30 +118,52 @@ export class Matcher {
   // ---- jobs
 
   needed(owner: Address, message: MessageOf<'need'>, now: Millis): void {
-    const { job, stage, tasks, matches, estimateMs } = message;
-    const key = `${job}/${stage}`;
-    const known = this.#known.get(owner)?.get(key);
-    if (tasks === 0) return known === undefined ? undefined : this.#forget(known, now);
-    if (known !== undefined) {
+    const { job, stage, tasks } = message;
+    const known = this.#known.get(owner)?.get(`${job}/${stage}`);
+    const makesRoom = this.#noteDecision(owner, message, now);
+    if (tasks === 0) {
+      if (known !== undefined) this.#forget(known, now);
+    } else if (known === undefined) {
+      this.#find(this.#add(owner, message, 0, now), now);
+    } else {
       // Workers that its owner has not heard of yet are on their way to it, if they were found just now.
       const canBeOnTheWay = this.#lostAfterMs === 0 || now - known.waitsSince < this.#lostAfterMs;
-      const onTheWay = canBeOnTheWay ? known.matches - matches : 0;
-      known.matches = matches + onTheWay;
-      this.#needsOf(known).setTasks(known, Math.max(0, tasks - onTheWay));
-      return this.#find(known, now);
+      const onTheWay = canBeOnTheWay ? known.matches - message.matches : 0;
+      if (isDecided(known) === message.undecided) {
+        this.#forget(known, now);
+        this.#find(this.#add(owner, message, onTheWay, now), now);
+      } else {
+        known.matches = message.matches + onTheWay;
+        this.#needsOf(known).setTasks(known, Math.max(0, tasks - onTheWay));
+        this.#find(known, now);
+      }
     }
-    const needs = message.long ? this.#long : this.#short;
-    const sizeMs = estimateMs * tasks;
-    const need = needs.add({
+    if (makesRoom) this.wake(now);
+  }
+
+  /** @returns whether more tasks of other jobs may run now */
+  #noteDecision(owner: Address, { job, stage, undecided, long }: MessageOf<'need'>, now: Millis): boolean {
+    if (undecided) return false;
+    if (!long) return this.#undecided.decided(owner, job, stage);
+    if (this.#undecided.turnedLong(owner, job, stage, now)) this.#lookAgain(now);
+    return false;
+  }
+
+  /** @param onTheWay workers that were found for it and of which its owner has not heard */
+  #add(owner: Address, message: MessageOf<'need'>, onTheWay: number, now: Millis): Need {
+    const { job, stage, estimateMs, demand } = message;
+    const sizeMs = estimateMs * message.tasks;
+    const kind = this.#kindOf(message);
+    const need = this.#needs[kind].add({
       owner,
       job,
       stage,
-      class: message.long ? 'long' : 'short',
-      demand: message.demand,
+      kind,
+      demand,
       estimateMs,
       sizeMs,
-      tasks,
-      matches,
+      tasks: Math.max(0, message.tasks - onTheWay),
+      matches: message.matches + onTheWay,
       waitsSince: now,
     });
     let ofOwner = this.#known.get(owner);
@@ -135,18 +171,27 @@ export class Matcher {
       ofOwner = new Map();
       this.#known.set(owner, ofOwner);
     }
-    ofOwner.set(key, need);
-    if (!message.long) this.#limit.shortCame(sizeMs, now);
-    this.#find(need, now);
+    ofOwner.set(`${job}/${stage}`, need);
+    if (kind === 'short' && !this.#countsWhatRan) this.#limit.shortCame(sizeMs, now);
+    return need;
+  }
+
+  #kindOf({ undecided, long, tasks }: MessageOf<'need'>): NeedKind {
+    if (!undecided) return long ? 'long' : 'short';
+    return tasks <= SMALL * this.#pool.slots ? 'small' : 'large';
   }
 
   /** Short work has come that needs nobody from here: estimate × tasks. */
   shortCame(workMs: Millis, now: Millis): void {
-    this.#limit.shortCame(workMs, now);
+    if (!this.#countsWhatRan) this.#limit.shortCame(workMs, now);
   }
 
   withdraw(owner: Address, job: number, now: Millis): void {
-    for (const need of [...this.#needsOfOwner(owner)]) if (need.job === job) this.#forget(need, now);
+    for (const need of [...this.#needsOfOwner(owner)]) {
+      if (need.job !== job) continue;
+      this.#undecided.decided(owner, job, need.stage);
+      this.#forget(need, now);
+    }
   }
 
   removeOwner(owner: Address, now: Millis): void {
@@ -156,17 +201,22 @@ export class Matcher {
     }
     for (const need of [...this.#needsOfOwner(owner)]) this.#forget(need, now);
     this.#known.delete(owner);
+    this.#undecided.removeOwner(owner);
   }
 
-  /** Time has passed: the limit may let more long tasks run. */
+  /** Time has passed, or something was decided: more tasks may run that are not known to be short. */
   wake(now: Millis): void {
     this.#armed = false;
-    let need = this.#longNext();
-    while (need !== undefined) {
-      const before = need.tasks;
-      this.#find(need, now);
-      if (need.tasks === before) return;
-      need = this.#longNext();
+    this.#undecided.settle(now - this.#pauseMs);
+    if (this.#undecided.isSettling) this.#lookAgain(now);
+    for (const kind of NOT_SHORT) {
+      let need = this.#needs[kind].first(() => true);
+      while (need !== undefined) {
+        const before = need.tasks;
+        this.#find(need, now);
+        if (need.tasks === before) break;
+        need = this.#needs[kind].first(() => true);
+      }
     }
   }
 
@@ -212,10 +262,22 @@ export class Matcher {
       hold(puller, urgent);
       return undefined;
     }
-    const short = this.#short.first(suits);
-    if (short !== undefined) return short;
-    const long = this.#long.size === 0 ? undefined : this.#long.first(suits);
-    return long !== undefined && this.#mayRun(long, now) ? long : undefined;
+    const short = this.#needs.short.first(suits);
+    const small = this.#firstThatMayRun('small', suits, now);
+    if (short !== undefined || small !== undefined) return this.#earlier(short, small);
+    return this.#firstThatMayRun('long', suits, now) ?? this.#firstThatMayRun('large', suits, now);
+  }
+
+  #firstThatMayRun(kind: NeedKind, suits: (need: Need) => boolean, now: Millis): Need | undefined {
+    const needs = this.#needs[kind];
+    const need = needs.size === 0 ? undefined : needs.first(suits);
+    return need !== undefined && this.#mayRun(need, now) ? need : undefined;
+  }
+
+  /** Of two in lists of one order. */
+  #earlier(one: Need | undefined, other: Need | undefined): Need | undefined {
+    if (one === undefined || other === undefined) return one ?? other;
+    return this.#needsOf(one).keyOf(one) <= this.#needsOf(other).keyOf(other) ? one : other;
   }
 
   /** What was kept for the job may be used by others again. */
@@ -233,24 +295,34 @@ export class Matcher {
   /** The job that has waited longest, of those that have waited longer than anyone should. */
   #overdue(accepts: (need: Need) => boolean, now: Millis): Need | undefined {
     const before = now - patienceMsOf(this.#policy);
-    const short = this.#short.overdue(before, accepts);
-    const long = this.#long.overdue(before, accepts);
+    const short = this.#needs.short.overdue(before, accepts);
+    const long = this.#needs.long.overdue(before, accepts);
     if (short === undefined || long === undefined) return short ?? long;
     return short.waitsSince <= long.waitsSince ? short : long;
   }
 
-  #mayRun(need: Need, now: Millis): boolean {
-    if (need.class === 'short' || this.#pool.long < this.#limit.of(this.#pool.slots, now)) return true;
-    this.#lookAgain(now);
-    return false;
+  #mayRun({ kind }: Need, now: Millis): boolean {
+    if (kind === 'short') return true;
+    const { slots, long } = this.#pool;
+    const limit = this.#limit.of(slots, now);
+    const { tasks, smallTasks, turningTasks } = this.#undecided;
+    const may =
+      kind === 'long'
+        ? long + turningTasks < limit
+        : kind === 'large'
+          ? long + tasks < limit
+          : smallTasks + Math.max(0, long - limit) < SMALL_SHARE * (slots - limit);
+    if (!may) this.#lookAgain(now);
+    return may;
   }
 
   #match(need: Need, puller: Puller, now: Millis): number {
     this.matches++;
     this.#needsOf(need).matched(need, now);
     letGo(puller);
-    const { owner, job, class: jobClass, demand } = need;
-    return this.#pool.match(puller, { owner, job, long: jobClass === 'long', demand, at: now });
+    const { owner, job, stage, kind, demand } = need;
+    if (!isDecided(need)) this.#undecided.matched(owner, job, stage, kind === 'small', now);
+    return this.#pool.match(puller, { owner, job, long: kind === 'long', demand, at: now });
   }
 
   #tell({ owner, job, stage }: Need, workers: MessageOf<'matched'>['workers']): void {
@@ -279,17 +351,18 @@ export class Matcher {
   }
 
   #needsOf(need: Need): Needs {
-    return need.class === 'long' ? this.#long : this.#short;
-  }
-
-  #longNext(): Need | undefined {
-    return this.#long.first(() => true);
+    return this.#needs[need.kind];
   }
 
   #lookAgain(now: Millis): void {
-    if (this.#armed || this.#pool.free === 0) return;
+    if (this.#armed || (this.#pool.free === 0 && !this.#undecided.isSettling)) return;
     this.#armed = true;
-    this.#env.setTimer('match', 0, now + Math.min(1_000, this.#policy.cutoffMs / 100));
+    this.#env.setTimer('match', 0, now + this.#pauseMs);
+  }
+
+  /** Between two looks at what may have changed by itself. */
+  get #pauseMs(): Millis {
+    return Math.min(1_000, this.#policy.cutoffMs / 100);
   }
 
   /** The worker has not heard of a match that should have come to it long ago: its owner is to see to it. */
@@ -325,6 +398,18 @@ function hold(puller: Puller, need: Need): void {
 function letGo(puller: Puller): void {
   puller.heldFor?.held.delete(puller.address);
   puller.heldFor = undefined;
+}
+
+const KINDS: readonly NeedKind[] = ['short', 'small', 'long', 'large'];
+/** In the order in which they are served. */
+const NOT_SHORT: readonly NeedKind[] = ['small', 'long', 'large'];
+/** A job of so many tasks, as a fraction of all slots, cannot do much harm before it is known what it is. */
+const SMALL = 0.01;
+/** The fraction of the reserve that such jobs may take together. */
+const SMALL_SHARE = 0.5;
+
+function isDecided({ kind }: Need): boolean {
+  return kind === 'short' || kind === 'long';
 }
 
 /** What is free at the worker beside its slots, when those that were matched with it have come. */

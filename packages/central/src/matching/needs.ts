@@ -8,12 +8,18 @@ import {
   type Resources,
 } from '@goshawk/core';
 
+/**
+ * What is known of a batch: that it is short, that it is long, or neither, as the pilots of its job have not told;
+ * those are small, or large, by the number of their tasks.
+ */
+export type NeedKind = JobClass | 'small' | 'large';
+
 /** A batch of tasks that wait at their owner for workers. */
 export interface Need {
   readonly owner: Address;
   readonly job: number;
   readonly stage: number;
-  readonly class: JobClass;
+  readonly kind: NeedKind;
   readonly demand: Resources;
   readonly estimateMs: Millis;
   /** The work that it came with: estimate × tasks. */
@@ -94,6 +100,11 @@ export class Needs {
   /** The first in order whose tasks fit, or undefined. */
   first(fits: (need: Need) => boolean): Need | undefined {
     return this.#least(this.#byKey, fits);
+  }
+
+  /** Its place in the order, among needs of another list with the same order. */
+  keyOf(need: Need): number {
+    return this.#byKey.keyOf(need.id) ?? Number.POSITIVE_INFINITY;
   }
 
   /** Of those that have waited since `before` or longer and are accepted, the one that has waited longest. */

@@ -474,6 +474,8 @@ export const MESSAGES = {
     /** The owner’s belief of a task’s run time. */
     estimateMs: ms,
     demand: resources,
+    /** The pilots of the job have not told whether it is long: this is the rest of it. */
+    undecided: flag,
   }),
   pull: message('worker', 'central', 'Told again while a slot is free; it says all, not what changed.', {
     /**
@@ -486,6 +488,8 @@ export const MESSAGES = {
     spare: resources,
     /** Slots that run long tasks. */
     long: count,
+    /** Run time of short tasks that ended since this was last said, where the reserve follows from it; otherwise 0. */
+    shortMs: ms,
   }),
   matched: message(
     'central',
@@ -560,6 +564,14 @@ export const MESSAGES = {
     /** What runs here of the owner’s tasks, and what has ended and is not confirmed: those reports follow. */
     tasks: list(record({ job, task, attempt, elapsedMs: ms }), LIMITS.heldTasksMax),
   }),
+
+  // ---- sampling: what a job is taken for may turn out late
+  nowLong: message(
+    'scheduler',
+    'worker',
+    'Lost: the task counts as short until it ends, and what waits behind it is not stolen before the cutoff.',
+    { job, task, attempt },
+  ),
 } as const;
 
 export type MessageType = keyof typeof MESSAGES;
