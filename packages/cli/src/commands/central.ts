@@ -2,7 +2,7 @@ import { InputError, type PolicySettings, policySettingsSchema } from '@goshawk/
 import { defineCommand } from '../command.js';
 import { keysFor } from '../keys.js';
 import { clusterSettings, POLICY_OPTIONS, policyNames, policySettings } from '../settings.js';
-import { CENTRAL_PORT, DAEMON_OPTIONS, keep } from './daemon-options.js';
+import { CENTRAL_PORT, DAEMON_OPTIONS, httpOptions, keep } from './daemon-options.js';
 
 export const centralCommand = defineCommand({
   name: 'central',
@@ -28,7 +28,13 @@ export const centralCommand = defineCommand({
     const { createLogger, startCentral } = await import('@goshawk/runtime');
     const logger = createLogger(options.logLevel, { role: 'central' });
     const keys = await keysFor('central', context);
-    const daemon = await startCentral({ ...options, keys, settings: clusterSettings(policy), logger });
+    const daemon = await startCentral({
+      ...options,
+      http: httpOptions(context, options),
+      keys,
+      settings: clusterSettings(policy),
+      logger,
+    });
     return keep(daemon, context, options.withParent);
   },
 });

@@ -1,4 +1,7 @@
-import type { Daemon } from '@goshawk/runtime';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { InputError } from '@goshawk/core';
+import type { Daemon, HttpOptions } from '@goshawk/runtime';
 import { ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import type { DaemonIsUp } from '../local/child.js';
@@ -14,6 +17,14 @@ export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', '
 export const DAEMON_OPTIONS = {
   advertise: { type: 'text', describe: 'where others reach it, when that is not where it listens' },
   insecure: { type: 'flag', describe: 'listen beyond loopback without keys' },
+  http: {
+    type: 'text',
+    describe: 'HOST:PORT for /livez, /readyz, /metrics and /status over HTTP (default: none of it)',
+  },
+  httpTokenFile: {
+    type: 'text',
+    describe: 'file of the token that HTTP asks for; beyond loopback it has to (or GOSHAWK_HTTP_TOKEN)',
+  },
   logLevel: { type: 'text', default: 'info', choices: LOG_LEVELS, describe: 'how much the log says' },
   withParent: {
     type: 'flag',
@@ -39,6 +50,33 @@ export const SHADOW_OPTION = {
 } as const;
 
 export const CENTRAL_PORT = 7070;
+
+/** @throws InputError for a file that is not there, or holds no token */
+export function httpOptions(
+  { environment, cwd }: Context,
+  options: { readonly http: string | undefined; readonly httpTokenFile: string | undefined },
+): HttpOptions | undefined {
+  const { http: bind, httpTokenFile: file } = options;
+  if (bind === undefined) return undefined;
+  const token =
+    file === undefined ? environment.GOSHAWK_HTTP_TOKEN || undefined : readToken(resolve(cwd, file));
+  return { bind, token };
+}
+
+function readToken(path: string): string {
+  let token: string;
+  try {
+    token = readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    throw new InputError('bad-token', `--http-token-file: ${(error as Error).message}`, '', { cause: error });
+  }
+  if (/^[\x21-\x7e]{16,512}$/.test(token)) return token;
+  throw new InputError(
+    'bad-token',
+    `--http-token-file: ${path} does not hold a token of 16 to 512 letters, digits and signs`,
+    'such as `openssl rand -hex 32` makes',
+  );
+}
 
 /**
  * Keeps a daemon until it ends. The first SIGTERM or Ctrl-C drains it, the second stops it at once.

@@ -4,7 +4,14 @@ import { defineCommand } from '../command.js';
 import { keysFor } from '../keys.js';
 import { shadowNames } from '../predict/shadow-names.js';
 import { VERSION } from '../version.js';
-import { CENTRAL_PORT, DAEMON_OPTIONS, keep, RETENTION_OPTIONS, SHADOW_OPTION } from './daemon-options.js';
+import {
+  CENTRAL_PORT,
+  DAEMON_OPTIONS,
+  httpOptions,
+  keep,
+  RETENTION_OPTIONS,
+  SHADOW_OPTION,
+} from './daemon-options.js';
 
 export const schedulerCommand = defineCommand({
   name: 'scheduler',
@@ -40,6 +47,7 @@ export const schedulerCommand = defineCommand({
     if (dataFolder === undefined) logger.warn({}, 'without --data-folder jobs end with this process');
     const daemon = await startScheduler({
       ...options,
+      http: httpOptions(context, options),
       keys,
       name,
       central: options.centralUrl,

@@ -1,10 +1,12 @@
+import { existsSync } from 'node:fs';
 import { hostname, tmpdir, totalmem } from 'node:os';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
+import { InputError } from '@goshawk/core';
 import { defineCommand } from '../command.js';
 import { keysFor } from '../keys.js';
 import { parseResources, RESOURCES_OPTION } from '../resources.js';
 import { SLOTS_OPTION } from '../settings.js';
-import { CENTRAL_PORT, DAEMON_OPTIONS, keep } from './daemon-options.js';
+import { CENTRAL_PORT, DAEMON_OPTIONS, httpOptions, keep } from './daemon-options.js';
 
 export const workerCommand = defineCommand({
   name: 'worker',
@@ -38,6 +40,15 @@ export const workerCommand = defineCommand({
       describe: 'for records that outlive the process (default: in the temporary folder)',
     },
     exec: { type: 'flag', default: true, describe: 'run commands (--no-exec)' },
+    execOnly: {
+      type: 'texts',
+      describe:
+        'run this command and no other, by absolute path and without the submitter’s variables; repeatable',
+    },
+    moduleOnly: {
+      type: 'texts',
+      describe: 'run only this module, or those in this folder, by absolute path; repeatable',
+    },
     module: { type: 'flag', default: true, describe: 'run functions of modules (--no-module)' },
     ...DAEMON_OPTIONS,
   },
@@ -54,14 +65,33 @@ export const workerCommand = defineCommand({
     const keys = await keysFor('worker', context);
     const daemon = await startWorkers({
       ...options,
+      http: httpOptions(context, options),
       keys,
       names,
       capacity,
       central: options.centralUrl,
       dataFolder: options.dataFolder ?? join(tmpdir(), `goshawk-${process.getuid?.() ?? 0}`, names[0]!),
-      executors: { allow: { exec: options.exec, module: options.module } },
+      executors: {
+        allow: {
+          exec: permission(options.exec, options.execOnly, '--exec-only'),
+          module: permission(options.module, options.moduleOnly, '--module-only'),
+        },
+      },
       logger,
     });
     return keep(daemon, context, options.withParent);
   },
 });
+
+/** @throws InputError for a path that is not absolute, or is not there */
+function permission(isOn: boolean, only: readonly string[], option: string): boolean | readonly string[] {
+  if (!isOn || only.length === 0) return isOn;
+  for (const path of only) {
+    if (isAbsolute(path) && existsSync(path)) continue;
+    throw new InputError(
+      'bad-option',
+      `${option}: ${path} is not the absolute path of something that is there`,
+    );
+  }
+  return only;
+}

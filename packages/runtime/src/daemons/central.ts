@@ -21,6 +21,7 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
     const self = process.addressOf(FIRST_PARTY);
     return new Central({ name, self, settings: options.settings }, environment);
   });
+  process.readiness(() => []);
   const { policy } = options.settings.policy;
   options.logger.info({ endpoint: process.mailbox.endpoint, policy }, 'central is up');
   const stop = async (): Promise<void> => {

@@ -1,3 +1,4 @@
+export type { HttpOptions } from '../http/index.js';
 export { type CentralOptions, startCentral } from './central.js';
 export type { Daemon } from './daemon.js';
 export { createLogger, LOG_LEVELS } from './logging.js';

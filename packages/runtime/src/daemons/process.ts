@@ -1,6 +1,8 @@
+import { isIPv4 } from 'node:net';
 import { type Address, InputError, type Role } from '@goshawk/core';
 import { nanoid } from 'nanoid';
 import { Host, type Logger } from '../driver/index.js';
+import { type HttpDoor, type HttpOptions, openHttpDoor, pagesOf, type Shown } from '../http/index.js';
 import type { KeyRing } from '../keys/index.js';
 import { anyIncarnationOf, Directory, incarnationOf, Mailbox, MailboxError } from '../mailbox/index.js';
 import type { MailboxOptions } from '../mailbox/mailbox.js';
@@ -14,6 +16,8 @@ export interface ProcessOptions {
   readonly keys?: KeyRing | undefined;
   /** Listen beyond loopback without keys. */
   readonly insecure?: boolean | undefined;
+  /** Where one may look at the process; nowhere by default. */
+  readonly http?: HttpOptions | undefined;
   readonly logger: Logger;
 }
 
@@ -33,6 +37,8 @@ export interface DaemonProcess {
   addressNamed(name: string): Address;
   /** The address of the central scheduler that is at an endpoint now. */
   centralAt(endpoint: string): Address;
+  /** What `/readyz` says: an empty list once the process does its work. */
+  readiness(notReady: () => readonly string[]): void;
   close(): Promise<void>;
   /** Ends at once: nothing that this process would say is worth anything. */
   fail(error: Error): void;
@@ -61,9 +67,11 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
   });
   const close = async (reason: CloseReason): Promise<void> => {
     host.close();
+    await http?.close();
     await mailbox.close();
     end(reason);
   };
+  let http: HttpDoor | undefined;
   const fail = (error: Error): void => void close({ kind: 'failed', error });
   const host = new Host({
     mailbox,
@@ -73,10 +81,28 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
     logger: options.logger,
     onFatal: (error) => fail(error),
   });
+  let notReady = (): readonly string[] => ['it is starting'];
+  const shown = {
+    role,
+    endpoint: mailbox.endpoint,
+    hasKeys: options.keys !== undefined,
+    mailbox: mailbox.counters,
+    machines: () => host.counters(),
+    notReady: () => notReady(),
+  };
+  try {
+    http = await openHttp(options, shown);
+  } catch (error) {
+    await close({ kind: 'closed' });
+    throw error;
+  }
   return {
     mailbox,
     host,
     ended,
+    readiness: (check) => {
+      notReady = check;
+    },
     addressOf: (index) => mailbox.addressOf(index),
     nameOf: (index) => directory.nameOf(mailbox.addressOf(index))!,
     addressNamed: (name) => directory.intern(name),
@@ -85,6 +111,16 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
     close: () => close({ kind: 'closed' }),
     fail,
   };
+}
+
+async function openHttp(
+  { http, insecure, logger }: ProcessOptions,
+  shown: Shown,
+): Promise<HttpDoor | undefined> {
+  if (http === undefined) return undefined;
+  const door = await openHttpDoor({ insecure, ...http }, (counters) => pagesOf(shown, counters), logger);
+  logger.info({ url: door.url }, 'one may look at this process over HTTP');
+  return door;
 }
 
 async function openMailbox(options: MailboxOptions): Promise<Mailbox> {
@@ -109,13 +145,16 @@ export function isLoopback(endpoint: string): boolean {
   const host = /^tcp:\/\/(?:\[([^\]]+)\]|([^:]+)):/.exec(endpoint);
   if (host === null) return endpoint.startsWith('ipc://') || endpoint.startsWith('inproc://');
   const name = host[1] ?? host[2]!;
-  return name === 'localhost' || name === '::1' || name.startsWith('127.');
+  return name === 'localhost' || name === '::1' || (isIPv4(name) && name.startsWith('127.'));
 }
 
 function checkEndpoint(endpoint: string): string {
   if (/^(tcp|ipc|inproc):\/\/.+/.test(endpoint)) return endpoint;
   throw new InputError('bad-endpoint', `${JSON.stringify(endpoint)} is no endpoint`, 'write tcp://HOST:PORT');
 }
+
+/** What `/readyz` says of who does not belong to a cluster yet. */
+export const NOT_JOINED: readonly string[] = ['it has not joined its cluster yet'];
 
 /** Party 0 of a process: central, a scheduler, or its first worker. */
 export const FIRST_PARTY = 0;

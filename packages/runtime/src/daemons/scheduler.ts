@@ -3,7 +3,14 @@ import { type Job, type Learnt, Scheduler, type SchedulerConfig } from '@goshawk
 import type { Daemon } from './daemon.js';
 import { JobJournal, type JobJournalOptions, newTag } from './job-journal.js';
 import { LearntFile } from './learnt-file.js';
-import { type DaemonProcess, FIRST_PARTY, openProcess, type ProcessOptions, whenJoined } from './process.js';
+import {
+  type DaemonProcess,
+  FIRST_PARTY,
+  NOT_JOINED,
+  openProcess,
+  type ProcessOptions,
+  whenJoined,
+} from './process.js';
 import { ShadowWatch } from './shadow-watch.js';
 
 export interface SchedulerOptions extends ProcessOptions {
@@ -117,6 +124,7 @@ function serve(parts: Parts, options: SchedulerOptions): Daemon {
   learnt?.keep(() => machine.takeLearnt());
   journal?.serve(enter, (error) => process.fail(error));
   logger.info({ name, endpoint, central: options.central, jobs: machine.activeJobs }, 'scheduler is up');
+  process.readiness(() => (machine.isReady ? [] : NOT_JOINED));
   const joined = whenJoined(() => machine.isReady, process.ended);
   void joined.then(() => logger.info({ name }, 'scheduler has joined the cluster'));
   const stop = async (): Promise<void> => {

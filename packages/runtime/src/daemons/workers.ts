@@ -3,7 +3,7 @@ import { Worker } from '@goshawk/worker';
 import { addWorker, type Hosted } from '../driver/index.js';
 import { createExecutors, type ExecutorOptions } from '../executors/index.js';
 import type { Daemon } from './daemon.js';
-import { openProcess, type ProcessOptions, whenJoined } from './process.js';
+import { NOT_JOINED, openProcess, type ProcessOptions, whenJoined } from './process.js';
 
 export interface WorkersOptions extends ProcessOptions {
   /** One worker each. */
@@ -60,6 +60,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
     { workers: names.length, slots: options.slots, endpoint, central: options.central },
     'workers are up',
   );
+  process.readiness(() => (workers.every(({ machine }) => machine.isMember) ? [] : NOT_JOINED));
   const joined = whenJoined(() => workers.every(({ machine }) => machine.isMember), process.ended);
   void joined.then(() => logger.info({ workers: names.length }, 'workers have joined the cluster'));
   void process.ended.then(() => executor.close());

@@ -14,6 +14,7 @@ import { endLeftovers } from './leftovers.js';
 import { CLOSE_MARGIN_MS, GRACE_MS, MODULE_HEAP_MIB_MAX, VALUE_BYTES_MAX } from './limits.js';
 import { ModuleExecutor } from './module.js';
 import { BadPayload, checkEnvironment, type PayloadKind, payloadKind } from './payload.js';
+import { Gate, type Permissions } from './permission.js';
 import { SleepExecutor } from './sleep.js';
 
 export interface ExecutorOptions {
@@ -27,8 +28,8 @@ export interface ExecutorOptions {
   readonly moduleHeapMiBMax?: number;
   /** Bytes of JSON that a module's value may take. Default 1 MiB. */
   readonly valueBytesMax?: number;
-  /** What this worker runs besides sleeps. Default: both. */
-  readonly allow?: { readonly exec?: boolean; readonly module?: boolean };
+  /** What this worker runs besides sleeps. Default: everything. */
+  readonly allow?: Permissions;
   /** Names of the worker's environment that tasks see, `LC_*` for a prefix. Default: `INHERITED_NAMES`. */
   readonly inherit?: readonly string[];
   /** The worker's environment. Default: `process.env`. */
@@ -59,7 +60,7 @@ const HOLD_INTERVAL_MS = 2 ** 31 - 1;
 class AllExecutors implements Executors {
   readonly #dataFolder: string;
   readonly #executors: Readonly<Record<PayloadKind, Executor>>;
-  readonly #allowed: Readonly<Record<PayloadKind, boolean>>;
+  readonly #gate: Gate;
   readonly #closeWaitMs: number;
   readonly #live = new Set<Run>();
   /** Holds the process's event loop while anything runs; threads, pipes and processes do not, when idle. */
@@ -75,11 +76,7 @@ class AllExecutors implements Executors {
     const graceMs = options.graceMs ?? GRACE_MS;
     this.#dataFolder = options.dataFolder;
     this.#closeWaitMs = graceMs + CLOSE_MARGIN_MS;
-    this.#allowed = {
-      sleep: true,
-      exec: options.allow?.exec ?? true,
-      module: options.allow?.module ?? true,
-    };
+    this.#gate = new Gate(options.allow ?? {});
     this.#executors = {
       sleep: new SleepExecutor(),
       exec: new ExecExecutor({
@@ -104,9 +101,8 @@ class AllExecutors implements Executors {
     try {
       checkOrder(order);
       const kind = payloadKind(order.payload);
-      if (!this.#allowed[kind]) {
-        return new RefusedRun(failed('not-allowed', `this worker does not run ${kind} tasks`), sink);
-      }
+      const refusal = this.#gate.refusal(kind, order.payload);
+      if (refusal !== undefined) return new RefusedRun(failed('not-allowed', refusal), sink);
       return this.#track(this.#executors[kind], order, sink);
     } catch (error) {
       if (!(error instanceof BadPayload)) throw error;

@@ -14,12 +14,14 @@ export type { Handler } from './door.js';
 export { resolveEndpoint } from './endpoint.js';
 export * from './errors.js';
 export { FrameWriter, openFrame } from './frame.js';
+export { Proven, type Way } from './identification.js';
 export { DEFAULT_LIMITS, type MailboxLimits, PARTY_INDEX_MAX } from './limits.js';
 export type { Logger } from './log.js';
 export { Mailbox, type MailboxOptions, type SendResult } from './mailbox.js';
 export {
   ANY_INCARNATION,
   anyIncarnationOf,
+  clientEndpoint,
   incarnationOf,
   type PartyName,
   parsePartyName,

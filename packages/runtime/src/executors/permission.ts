@@ -1,0 +1,77 @@
+import { realpathSync } from 'node:fs';
+import { isAbsolute, sep } from 'node:path';
+import type { ExecPayload, ModulePayload, Payload } from './contract.js';
+import { modulePath, type PayloadKind } from './payload.js';
+
+/** `false`: none; `true`: any; a list: these and nothing else. */
+export type Permission = boolean | readonly string[];
+
+export interface Permissions {
+  /** Commands, by absolute path. */
+  readonly exec?: Permission;
+  /** Modules, or folders of them, by absolute path. */
+  readonly module?: Permission;
+}
+
+/**
+ * What a worker runs. Where commands are listed, a submitter chooses one of them and its arguments, and
+ * nothing around it: no shell, and no variables of its own, since a variable (`LD_PRELOAD`, `PATH`,
+ * `NODE_OPTIONS`, and so many others that no list of them is complete) makes any command run anything.
+ */
+export class Gate {
+  readonly #exec: Permission;
+  readonly #modules: readonly string[] | boolean;
+
+  /** @throws RangeError for a listed path that is not absolute; Error for a listed module that is not there */
+  constructor({ exec = true, module = true }: Permissions) {
+    for (const path of [exec, module].flatMap((listed) => (typeof listed === 'boolean' ? [] : listed))) {
+      if (!isAbsolute(path)) throw new RangeError(`"${path}" is not an absolute path`);
+    }
+    this.#exec = exec;
+    this.#modules = typeof module === 'boolean' ? module : module.map((path) => realpathSync(path));
+  }
+
+  /** Why the payload is not run; undefined when it is. */
+  refusal(kind: PayloadKind, payload: Payload): string | undefined {
+    switch (kind) {
+      case 'sleep':
+        return undefined;
+      case 'exec':
+        return this.#execRefusal(payload as ExecPayload);
+      case 'module':
+        return this.#moduleRefusal(payload as ModulePayload);
+    }
+  }
+
+  #execRefusal({ exec, shell, env }: ExecPayload): string | undefined {
+    if (this.#exec === true) return undefined;
+    if (this.#exec === false) return 'this worker does not run exec tasks';
+    const listed = this.#exec.join(', ');
+    if (shell === true || !this.#exec.includes(exec[0] as string)) return `this worker runs only ${listed}`;
+    if (env !== undefined && Object.keys(env).length > 0) {
+      return 'this worker runs listed commands only, and those without variables of the submitter’s (env)';
+    }
+    return undefined;
+  }
+
+  #moduleRefusal(payload: ModulePayload): string | undefined {
+    if (this.#modules === true) return undefined;
+    if (this.#modules === false) return 'this worker does not run module tasks';
+    const path = modulePath(payload);
+    let real: string;
+    try {
+      // Where it really is: neither `..` nor a link leads out of a folder that is listed.
+      real = realpathSync(path);
+    } catch {
+      return `this worker runs listed modules only, and ${path} is not there`;
+    }
+    const isListed = this.#modules.some(
+      (listed) => real === listed || real.startsWith(withSeparator(listed)),
+    );
+    return isListed ? undefined : `this worker runs only modules in ${this.#modules.join(', ')}`;
+  }
+}
+
+function withSeparator(folder: string): string {
+  return folder.endsWith(sep) ? folder : folder + sep;
+}

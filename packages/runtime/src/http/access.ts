@@ -1,0 +1,41 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+
+/** Why a request was turned away. */
+export type HttpRefusal = 'token' | 'host';
+
+/** What a load balancer or a kubelet asks, which has no token and learns nothing. */
+const OPEN_PATHS: ReadonlySet<string> = new Set(['/livez', '/readyz']);
+const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
+
+/**
+ * Who may ask. With a token, whoever has it. Without one the door is on loopback, and then the request has to name
+ * loopback as its host: a page in a browser on this machine may have been given a name that leads here (DNS
+ * rebinding), and says that name.
+ */
+export class Access {
+  readonly #tokenHash: Buffer | undefined;
+  readonly #isLoopback: boolean;
+
+  constructor(token: string | undefined, isLoopback: boolean) {
+    this.#tokenHash = token === undefined ? undefined : hashOf(token);
+    this.#isLoopback = isLoopback;
+  }
+
+  refusal({ headers }: Pick<IncomingMessage, 'headers'>, path: string): HttpRefusal | undefined {
+    if (OPEN_PATHS.has(path)) return undefined;
+    if (this.#tokenHash !== undefined) return this.#hasToken(headers.authorization) ? undefined : 'token';
+    if (this.#isLoopback && !LOOPBACK_HOST.test(headers.host ?? '')) return 'host';
+    return undefined;
+  }
+
+  /** Takes as long for a token that is nearly right as for any other. */
+  #hasToken(authorization: string | undefined): boolean {
+    const given = /^Bearer ([\x21-\x7e]+)$/i.exec(authorization ?? '')?.[1] ?? '';
+    return timingSafeEqual(hashOf(given), this.#tokenHash!);
+  }
+}
+
+function hashOf(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

@@ -1,0 +1,154 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { newCounters } from '../mailbox/counters.js';
+import { recordingLogger } from '../mailbox/testing.js';
+import { pagesOf } from './pages.js';
+import { type HttpDoor, type HttpOptions, openHttpDoor } from './server.js';
+
+const doors: HttpDoor[] = [];
+const mailbox = newCounters();
+const notReady: string[] = [];
+
+afterEach(async () => {
+  notReady.length = 0;
+  for (const door of doors.splice(0)) await door.close();
+});
+
+async function open(options: Partial<HttpOptions> = {}): Promise<HttpDoor> {
+  const shown = {
+    role: 'worker' as const,
+    endpoint: 'tcp://127.0.0.1:1',
+    hasKeys: true,
+    mailbox,
+    machines: () => ({
+      w1: { sent: {}, received: { probe: 3 }, refused: 1, unsendable: 0, wakes: 0 },
+      w2: { sent: {}, received: { probe: 4, bind: 1 }, refused: 1, unsendable: 0, wakes: 0 },
+    }),
+    notReady: () => notReady,
+  };
+  const door = await openHttpDoor(
+    { bind: '127.0.0.1:0', ...options },
+    (counters) => pagesOf(shown, counters),
+    recordingLogger(),
+  );
+  doors.push(door);
+  return door;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+}
+
+async function ask(
+  door: HttpDoor,
+  path: string,
+  headers: Record<string, string> = {},
+  method = 'GET',
+): Promise<Answer> {
+  const port = Number(new URL(door.url).port);
+  const asked = request({ host: '127.0.0.1', port, path, method, headers });
+  asked.end();
+  const [response] = (await once(asked, 'response')) as [IncomingMessage];
+  let body = '';
+  for await (const part of response) body += part;
+  return { status: response.statusCode!, body };
+}
+
+describe('the HTTP door', () => {
+  it('shows how the process is', async () => {
+    const door = await open();
+    expect(await ask(door, '/livez')).toStrictEqual({ status: 200, body: 'alive\n' });
+    expect(await ask(door, '/readyz')).toStrictEqual({ status: 200, body: 'ready\n' });
+    notReady.push('it has not joined its cluster yet');
+    expect(await ask(door, '/readyz')).toStrictEqual({
+      status: 503,
+      body: 'it has not joined its cluster yet\n',
+    });
+    expect(JSON.parse((await ask(door, '/status')).body)).toMatchObject({
+      schema: 'goshawk.status/1',
+      role: 'worker',
+      encrypted: true,
+    });
+  });
+
+  it('has metrics as Prometheus reads them, attempts of strangers among them', async () => {
+    mailbox.strangers.unknownKey = 7;
+    const { body } = await ask(await open(), '/metrics?x=1');
+    expect(body).toMatch(/^goshawk_strangers_total\{reason="unknownKey"\} 7$/m);
+    expect(body).toMatch(/^goshawk_messages_total\{type="probe"\} 7$/m);
+    expect(body).toMatch(/^goshawk_messages_refused_total 2$/m);
+    for (const line of body.trim().split('\n')) {
+      expect(line).toMatch(
+        /^(# (HELP|TYPE) goshawk_[a-z_]+ .+|goshawk_[a-z_]+(\{[a-z]+="[A-Za-z]+"\})? [0-9.e+]+)$/,
+      );
+    }
+  });
+
+  it('asks for its token, but not for whether the process lives', async () => {
+    const token = 'correct-horse-battery-staple';
+    const door = await open({ token });
+    for (const headers of [
+      {},
+      { authorization: token },
+      { authorization: 'Bearer wrong' },
+      { authorization: `Basic ${token}` },
+      { authorization: `Bearer ${token}x` },
+    ]) {
+      expect((await ask(door, '/metrics', headers as Record<string, string>)).status).toBe(401);
+    }
+    expect((await ask(door, '/metrics', { authorization: `Bearer ${token}` })).status).toBe(200);
+    expect((await ask(door, '/livez')).status).toBe(200);
+    expect(door.counters.refused.token).toBe(5);
+  });
+
+  it('tells nothing to a page in a browser that was given a name for loopback', async () => {
+    const door = await open();
+    expect((await ask(door, '/status', { host: 'evil.example' })).status).toBe(421);
+    expect((await ask(door, '/status', { host: 'localhost:9' })).status).toBe(200);
+  });
+
+  it.each([
+    '/../../etc/passwd',
+    '/%2e%2e/%2e%2e/etc/passwd',
+    '/metrics/../../etc/passwd',
+    '//etc/passwd',
+    '/constructor',
+    '/__proto__',
+    '/toString',
+    '/metrics%00',
+    `/${'a'.repeat(4_000)}`,
+  ])('has no file and nothing else at %s', async (path) => {
+    expect((await ask(await open(), path)).status).toBe(404);
+  });
+
+  it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('changes nothing by %s', async (method) => {
+    expect((await ask(await open(), '/status', {}, method)).status).toBe(405);
+  });
+
+  it('closes the connection of who speaks something else, and goes on', async () => {
+    const door = await open();
+    const port = Number(new URL(door.url).port);
+    for (const bytes of ['\0\0\0', 'GET', 'x'.repeat(100_000), 'GET / HTTP/9.9\r\n\r\n']) {
+      const socket = connect(port, '127.0.0.1');
+      socket.on('error', () => {});
+      socket.end(bytes);
+      await new Promise((resolve) => socket.on('close', resolve));
+    }
+    expect((await ask(door, '/livez')).status).toBe(200);
+  });
+
+  it.each(['0.0.0.0:0', '[::]:0', '10.1.2.3:0', '127.evil.example:0'])(
+    'does not open beyond loopback without a token: %s',
+    async (bind) => {
+      await expect(open({ bind })).rejects.toThrow('whoever reaches it may look');
+    },
+  );
+
+  it('opens beyond loopback with a token', async () => {
+    const door = await open({ bind: '0.0.0.0:0', token: 'x'.repeat(16) });
+    expect((await ask(door, '/status')).status).toBe(401);
+  });
+});

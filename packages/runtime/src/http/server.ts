@@ -1,0 +1,165 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { InputError } from '@goshawk/core';
+import type { Logger } from '../mailbox/log.js';
+import { Access, type HttpRefusal } from './access.js';
+import { HTTP_LIMITS } from './limits.js';
+
+export interface Page {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+}
+
+/** What there is to see, by path. */
+export type Pages = Readonly<Record<string, () => Page>>;
+
+export interface HttpOptions {
+  /** `HOST:PORT`; port 0 for any. */
+  readonly bind: string;
+  /** What who asks has to show as `Authorization: Bearer …`; without it the door is on loopback only. */
+  readonly token?: string | undefined;
+  /** Beyond loopback without a token. */
+  readonly insecure?: boolean | undefined;
+}
+
+export interface HttpCounters {
+  requests: number;
+  readonly refused: Record<HttpRefusal, number>;
+}
+
+export interface HttpDoor {
+  /** `http://HOST:PORT` */
+  readonly url: string;
+  readonly counters: HttpCounters;
+  close(): Promise<void>;
+}
+
+/**
+ * A door through which one may look: pages that are made when they are asked for, no files, nothing that
+ * changes anything. Requests have no bodies.
+ *
+ * @throws InputError when it cannot listen there, or would be open to all
+ */
+export async function openHttpDoor(
+  options: HttpOptions,
+  pages: (counters: HttpCounters) => Pages,
+  logger: Logger,
+): Promise<HttpDoor> {
+  const { host, port } = parseBind(options.bind);
+  const isLoopback = host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+  refuseToBeOpenToAll(options, isLoopback);
+  const counters: HttpCounters = { requests: 0, refused: { token: 0, host: 0 } };
+  const access = new Access(options.token, isLoopback);
+  const shown = pages(counters);
+  const server = createServer(
+    {
+      maxHeaderSize: HTTP_LIMITS.headersBytesMax,
+      headersTimeout: HTTP_LIMITS.headersTimeoutMs,
+      requestTimeout: HTTP_LIMITS.requestTimeoutMs,
+      keepAliveTimeout: HTTP_LIMITS.keepAliveMs,
+      connectionsCheckingInterval: 1_000,
+    },
+    (request, response) => answer(request, response, { access, counters, pages: shown }),
+  );
+  server.maxConnections = HTTP_LIMITS.connectionsMax;
+  server.maxRequestsPerSocket = HTTP_LIMITS.requestsPerConnectionMax;
+  // What is no HTTP gets no answer: none would be understood.
+  server.on('clientError', (_, socket) => socket.destroy());
+  await listen(server, host, port, options.bind);
+  server.on('error', (error) => logger.warn({ err: error }, 'the HTTP door has an error'));
+  const { port: bound } = server.address() as AddressInfo;
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    counters,
+    close: async () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+interface Behind {
+  readonly access: Access;
+  readonly counters: HttpCounters;
+  readonly pages: Pages;
+}
+
+function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { access, counters, pages }: Behind,
+): void {
+  counters.requests++;
+  const path = pathOf(request.url ?? '');
+  const refusal = access.refusal(request, path);
+  if (refusal !== undefined) {
+    counters.refused[refusal]++;
+    const status = refusal === 'token' ? 401 : 421;
+    return send(request, response, { status, type: 'text/plain', body: `${REFUSALS[refusal]}\n` });
+  }
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    return send(request, response, { status: 405, type: 'text/plain', body: 'only GET and HEAD\n' });
+  }
+  const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
+  const there = Object.keys(pages).join(' ');
+  send(request, response, page?.() ?? { status: 404, type: 'text/plain', body: `there are ${there}\n` });
+}
+
+const REFUSALS: Readonly<Record<HttpRefusal, string>> = {
+  token: 'this needs Authorization: Bearer TOKEN',
+  host: 'ask for this by the name localhost',
+};
+
+function send(request: IncomingMessage, response: ServerResponse, { status, type, body }: Page): void {
+  const hasBody =
+    (request.headers['content-length'] ?? '0') !== '0' || 'transfer-encoding' in request.headers;
+  response.writeHead(status, {
+    'content-type': `${type}; charset=utf-8`,
+    'content-length': Buffer.byteLength(body),
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': "default-src 'none'",
+    // Nobody reads what else is sent.
+    ...(hasBody ? { connection: 'close' } : {}),
+    ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+  });
+  response.end(request.method === 'HEAD' ? undefined : body);
+}
+
+/** The path as it is asked for: paths are names here, and none of them leads to a file. */
+function pathOf(url: string): string {
+  const end = url.indexOf('?');
+  return (end < 0 ? url : url.slice(0, end)).slice(0, HTTP_LIMITS.pathLengthMax);
+}
+
+function parseBind(bind: string): { host: string; port: number } {
+  const parts = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(bind);
+  const port = Number(parts?.[3]);
+  if (parts === null || port > 65_535) {
+    throw new InputError('bad-endpoint', `${JSON.stringify(bind)} is no HOST:PORT`, 'such as 127.0.0.1:9090');
+  }
+  return { host: (parts[1] ?? parts[2])!, port };
+}
+
+function refuseToBeOpenToAll({ bind, token, insecure }: HttpOptions, isLoopback: boolean): void {
+  if (isLoopback || insecure) return;
+  if (token !== undefined) return;
+  throw new InputError(
+    'insecure-bind',
+    `${bind} can be reached from other machines, and whoever reaches it may look`,
+    'give a token with GOSHAWK_HTTP_TOKEN or --http-token-file; or bind to 127.0.0.1; or give --insecure',
+  );
+}
+
+async function listen(server: Server, host: string, port: number, bind: string): Promise<void> {
+  server.listen(port, host);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    throw new InputError('address-unavailable', `cannot listen at ${bind}: ${(error as Error).message}`, '', {
+      cause: error,
+    });
+  }
+}
