@@ -1,0 +1,79 @@
+import { parseArgs } from 'node:util';
+import { type BenchResult, percentile, report, result, table } from './bench-report.js';
+import { type FuzzResult, fuzz } from './fuzz/run.js';
+
+/**
+ * Can anything that somebody sends harm a cluster? Random bytes, frames with some bytes changed, sound frames of
+ * every type, replayed ones and HTTP requests go to every socket of a real cluster, once with keys (by somebody
+ * who has a client's key, and by somebody who has none) and once without; meanwhile jobs are submitted to it.
+ *
+ * Exit code 1 when a process has ended, has grown, or a job has failed.
+ */
+
+/** A process may grow by so much while it is attacked, in MiB: caches that have a bound, and the heap's slack. */
+const GROWTH_MAX = 150;
+
+interface Run {
+  readonly name: string;
+  readonly result: FuzzResult;
+}
+
+function totalOf({ inputs }: FuzzResult): number {
+  return Object.values(inputs).reduce((sum, count) => sum + count, 0);
+}
+
+function results(runs: readonly Run[]): BenchResult[] {
+  return runs.flatMap(({ name, result: run }) => [
+    result(`inputs, ${name}`, 'count', [totalOf(run)]),
+    result(`inputs/s, ${name}`, '1/s', [totalOf(run) / run.seconds]),
+    result(`processes ended, ${name}`, 'count', [run.crashed.length]),
+    result(`jobs completed, ${name}`, 'count', [run.jobs.completed]),
+    result(`jobs failed, ${name}`, 'count', [run.jobs.failed]),
+    result(`job p50, ${name}`, 'ms', [percentile(run.jobs.ms, 0.5)]),
+    result(`job p99, ${name}`, 'ms', [percentile(run.jobs.ms, 0.99)]),
+    result(`job p50 before, ${name}`, 'ms', [percentile(run.calmMs, 0.5)]),
+    ...Object.entries(run.memory).map(([role, [before, after]]) =>
+      result(`growth of ${role}, ${name}`, 'MiB', [after - before]),
+    ),
+    ...Object.entries(run.inputs).map(([kind, count]) => result(`${kind}, ${name}`, 'count', [count])),
+  ]);
+}
+
+function problems(runs: readonly Run[]): string[] {
+  return runs.flatMap(({ name, result: { crashed, jobs, memory } }) => [
+    ...crashed.map((role) => `${name}: ${role} ended`),
+    ...(jobs.failed > 0 ? [`${name}: ${jobs.failed} jobs failed`] : []),
+    ...Object.entries(memory)
+      .filter(([, [before, after]]) => after - before > GROWTH_MAX)
+      .map(([role, [before, after]]) => `${name}: ${role} grew from ${before} to ${after} MiB`),
+  ]);
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      json: { type: 'boolean', default: false },
+      inputs: { type: 'string', default: '1200000' },
+      seed: { type: 'string', default: '1' },
+    },
+  });
+  const runs: Run[] = [];
+  for (const hasKeys of [true, false]) {
+    const name = hasKeys ? 'with keys' : 'without keys';
+    const note = (line: string): void => void process.stderr.write(`${name}: ${line}\n`);
+    const inputs = Number(values.inputs) / 2;
+    runs.push({ name, result: await fuzz({ seed: Number(values.seed), inputs, hasKeys, note }) });
+    note(JSON.stringify(runs.at(-1)!.result.refused));
+  }
+  const measured = results(runs);
+  const rows = [
+    ['', 'value', 'unit'],
+    ...measured.map(({ name, value, unit }) => [name, value.toFixed(1), unit]),
+  ];
+  const text = values.json ? JSON.stringify(report('fuzz', measured), null, 2) : table(rows);
+  process.stdout.write(`${text}\n`);
+  for (const problem of problems(runs)) process.stderr.write(`${problem}\n`);
+  process.exitCode = problems(runs).length > 0 ? 1 : 0;
+}
+
+await main();

@@ -1,0 +1,197 @@
+import { connect } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { MESSAGE_TYPES, MESSAGES, type MessageType, type Random } from '@goshawk/core';
+import { clientEndpoint, type KeyRing, Proven } from '@goshawk/runtime';
+import { Dealer } from 'zeromq';
+import type { Target } from './cluster.js';
+import type { Inputs } from './inputs.js';
+
+/** Somebody who throws inputs at a target until told to stop. */
+export interface Attacker {
+  readonly name: string;
+  /** How many inputs of a thousand are its. */
+  readonly share: number;
+  /** Throws so many. */
+  attack(target: Target, inputs: number): Promise<void>;
+  close(): void;
+}
+
+/** Requests that change something would be work for the cluster, not noise. */
+const HARMLESS: readonly MessageType[] = MESSAGE_TYPES.filter(
+  (type) => (MESSAGES[type].from as readonly string[]).includes('client') && type !== 'drainWorker',
+);
+
+/** Frames over ZeroMQ connections, as a client of the cluster or under names that are not one's own. */
+export class FrameAttacker implements Attacker {
+  readonly name: string;
+  readonly share: number;
+  readonly #make: () => Buffer;
+  readonly #identity: (target: Target) => Identity;
+  readonly #sockets = new Map<string, Dealer>();
+
+  constructor(name: string, share: number, identity: (target: Target) => Identity, make: () => Buffer) {
+    this.name = name;
+    this.share = share;
+    this.#identity = identity;
+    this.#make = make;
+  }
+
+  async attack(target: Target, inputs: number): Promise<void> {
+    const socket = this.#socketTo(target);
+    for (let i = 0; i < inputs; i++) await socket.send(this.#make());
+    await drain(socket);
+  }
+
+  close(): void {
+    for (const socket of this.#sockets.values()) socket.close();
+  }
+
+  #socketTo(target: Target): Dealer {
+    const known = this.#sockets.get(target.endpoint);
+    if (known !== undefined) return known;
+    const socket = new Dealer({ linger: 0, sendHighWaterMark: 256, ...this.#identity(target) });
+    socket.connect(target.endpoint);
+    this.#sockets.set(target.endpoint, socket);
+    return socket;
+  }
+}
+
+/** Answers are read, so that a full connection does not end the attack. */
+async function drain(socket: Dealer): Promise<void> {
+  socket.receiveTimeout = 0;
+  for (;;) {
+    try {
+      await socket.receive();
+    } catch {
+      return;
+    }
+  }
+}
+
+export interface Identity {
+  readonly routingId: string;
+  readonly curvePublicKey?: string;
+  readonly curveSecretKey?: string;
+  readonly curveServerKey?: string;
+}
+
+/** A client, as the SDK would be one. */
+export function clientIdentity(id: string, ring: KeyRing | undefined): (target: Target) => Identity {
+  const endpoint = clientEndpoint(id);
+  const process = `${endpoint}!${id}`;
+  return ({ role, endpoint: to }) => {
+    if (ring === undefined) return { routingId: process };
+    const [way] = new Proven(process, endpoint, ring).waysTo({ endpoint: to, role });
+    return { routingId: way!.routingId, ...way!.curve! };
+  };
+}
+
+/** With a client's key, and somebody else's name. */
+export function impostorIdentity(ring: KeyRing): (target: Target) => Identity {
+  const client = clientIdentity('impostor', ring);
+  return (target) => ({ ...client(target), routingId: `tcp://127.0.0.1:1!w.impostor#${'A'.repeat(86)}` });
+}
+
+export function frameMakers(
+  random: Random,
+  inputs: Inputs,
+): Record<'garbage' | 'mutated' | 'sound' | 'replayed', () => Buffer> {
+  const corpus = Array.from({ length: 512 }, () => inputs.frame());
+  const requests = Array.from({ length: 256 }, () => inputs.frame(HARMLESS));
+  const pick = (of: readonly Buffer[]) => of[Math.floor(random.next() * of.length)]!;
+  return {
+    garbage: () => inputs.bytes(64),
+    mutated: () => inputs.mutated(pick(corpus)),
+    sound: () => pick(corpus),
+    // The same few, again and again.
+    replayed: () => pick(requests.slice(0, 16)),
+  };
+}
+
+/** Bytes over bare TCP: at the sockets of ZeroMQ, or at the HTTP door. */
+export class TcpAttacker implements Attacker {
+  readonly name: string;
+  readonly share: number;
+  readonly #port: (target: Target) => number;
+  readonly #make: () => Buffer;
+  readonly #perConnection: number;
+
+  constructor(
+    name: string,
+    share: number,
+    port: (target: Target) => number,
+    make: () => Buffer,
+    perConnection: number,
+  ) {
+    this.name = name;
+    this.share = share;
+    this.#port = port;
+    this.#make = make;
+    this.#perConnection = perConnection;
+  }
+
+  async attack(target: Target, inputs: number): Promise<void> {
+    for (let left = inputs; left > 0; left -= this.#perConnection) {
+      const batch = Array.from({ length: Math.min(left, this.#perConnection) }, () => this.#make());
+      await this.#throwAll(this.#port(target), Buffer.concat(batch));
+      await nextTurn();
+    }
+  }
+
+  close(): void {}
+
+  #throwAll(port: number, bytes: Buffer): Promise<void> {
+    return new Promise((resolve) => {
+      const socket = connect(port, '127.0.0.1');
+      const done = (): void => {
+        socket.destroy();
+        resolve();
+      };
+      socket.on('error', done).on('close', done);
+      socket.on('data', () => {});
+      socket.end(bytes, () => setTimeout(done, 1));
+    });
+  }
+}
+
+const GREETING = Buffer.from('ff00000000000000017f0300', 'hex');
+const PATHS = [
+  '/livez',
+  '/readyz',
+  '/metrics',
+  '/status',
+  '/',
+  '/../../etc/passwd',
+  '/%00',
+  '/metrics?x=%ff',
+];
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'GE T', '\0'];
+const HEADERS = [
+  'host: x',
+  'host: localhost',
+  'content-length: 99999',
+  'transfer-encoding: chunked',
+  'authorization: Bearer x',
+  'x: y',
+];
+
+/** The start of a conversation of ZeroMQ, and then anything. */
+export function zmtpMaker(random: Random, inputs: Inputs): () => Buffer {
+  return () => {
+    const start = Math.floor(random.next() * 3);
+    if (start === 0) return inputs.bytes(200);
+    const mechanism = Buffer.alloc(52);
+    mechanism.write(start === 1 ? 'CURVE' : 'NULL');
+    return Buffer.concat([GREETING.subarray(0, 11), mechanism, inputs.bytes(200)]);
+  };
+}
+
+export function httpMaker(random: Random, inputs: Inputs): () => Buffer {
+  const pick = (of: readonly string[]) => of[Math.floor(random.next() * of.length)]!;
+  return () => {
+    const request = `${pick(METHODS)} ${pick(PATHS)} HTTP/1.1\r\n${pick(HEADERS)}\r\n${pick(HEADERS)}\r\n\r\n`;
+    const kind = Math.floor(random.next() * 3);
+    if (kind === 0) return inputs.bytes(200);
+    return kind === 1 ? Buffer.from(request) : inputs.mutated(Buffer.from(request));
+  };
+}

@@ -1,0 +1,98 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const GOSHAWK = fileURLToPath(new URL('../../../packages/cli/bin/goshawk.js', import.meta.url));
+
+export interface Target {
+  readonly role: 'central' | 'scheduler' | 'worker';
+  readonly child: ChildProcess;
+  readonly endpoint: string;
+  /** Of its HTTP door. */
+  readonly httpPort: number;
+  hasEnded: boolean;
+}
+
+/** A cluster of real processes, with keys or without: central, a scheduler and two workers. */
+export class FuzzedCluster {
+  readonly #folder: string;
+  readonly #keys: string | undefined;
+  readonly targets: Target[] = [];
+
+  /** @param keys folder of its keys */
+  constructor(folder: string, keys: string | undefined) {
+    this.#folder = folder;
+    this.#keys = keys;
+  }
+
+  async start(): Promise<void> {
+    const central = await this.#spawn('central', []);
+    const at = ['--central-url', central.endpoint];
+    await this.#spawn('scheduler', [...at, '--name', 's', '--data-folder', join(this.#folder, 's')]);
+    const workers = [
+      '--workers',
+      '2',
+      '--slots',
+      '2',
+      '--name',
+      'w',
+      '--data-folder',
+      join(this.#folder, 'w'),
+    ];
+    await this.#spawn('worker', [...at, ...workers]);
+  }
+
+  get url(): string {
+    return this.targets[0]!.endpoint;
+  }
+
+  stop(): void {
+    for (const { child } of this.targets) child.kill('SIGKILL');
+  }
+
+  async #spawn(role: Target['role'], args: readonly string[]): Promise<Target> {
+    const keyArgs = this.#keys === undefined ? [] : ['--keys', this.#keys];
+    const all = [role, ...args, ...keyArgs, '--bind', 'tcp://127.0.0.1:0', '--http', '127.0.0.1:0', '--json'];
+    const child = spawn(process.execPath, [GOSHAWK, ...all, '--with-parent'], {
+      stdio: ['pipe', 'pipe', 'pipe'],
+      env: { PATH: process.env.PATH, HOME: this.#folder },
+    });
+    const httpUrl = new Promise<string>((resolve) => {
+      createInterface({ input: child.stderr! }).on('line', (line) => {
+        const url = /"url":"(http:[^"]+)"/.exec(line)?.[1];
+        if (url !== undefined) resolve(url);
+        if (/"level":(50|60)/.test(line)) process.stderr.write(`${role}: ${line}\n`);
+      });
+    });
+    const [line] = (await once(createInterface({ input: child.stdout! }), 'line')) as [string];
+    const { endpoint } = JSON.parse(line) as { endpoint: string };
+    const target: Target = {
+      role,
+      child,
+      endpoint,
+      httpPort: Number(new URL(await httpUrl).port),
+      hasEnded: false,
+    };
+    child.on('exit', () => {
+      target.hasEnded = true;
+    });
+    this.targets.push(target);
+    return target;
+  }
+}
+
+/** Resident memory of a process, in MiB. Linux only. */
+export function residentMebibytes({ child }: Target): number {
+  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
+  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1_024;
+}
+
+/** What a process says of itself at `/metrics`, by name and labels. */
+export async function metricsOf({ httpPort }: Target): Promise<Map<string, number>> {
+  const response = await fetch(`http://127.0.0.1:${httpPort}/metrics`);
+  const lines = (await response.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]));
+}

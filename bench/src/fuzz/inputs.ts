@@ -1,0 +1,151 @@
+import {
+  type Address,
+  type FieldKind,
+  type Fields,
+  MESSAGE_TYPES,
+  MESSAGES,
+  type Message,
+  type MessageType,
+  type Random,
+} from '@goshawk/core';
+import { Codec, DEFAULT_LIMITS, FrameWriter } from '@goshawk/runtime';
+
+/**
+ * What is thrown at a cluster: frames whose messages are as the table declares them, those with some bytes
+ * changed, and bytes that never were a frame. All follow from a seed.
+ */
+export class Inputs {
+  readonly #random: Random;
+  readonly #codec: Codec;
+  readonly #names: readonly string[];
+
+  /** @param names of parties, which messages may speak of */
+  constructor(random: Random, names: readonly string[]) {
+    this.#random = random;
+    this.#names = names;
+    this.#codec = new Codec({
+      intern: () => 0 as Address,
+      nameOf: (address) => names[address % names.length],
+    });
+  }
+
+  /** Up to so many bytes of anything. */
+  bytes(lengthMax: number): Buffer {
+    const bytes = Buffer.alloc(this.#below(lengthMax) + 1);
+    for (let i = 0; i < bytes.length; i++) bytes[i] = this.#below(256);
+    return bytes;
+  }
+
+  /** Messages of any types, or of those given, to whoever is there. */
+  frame(types: readonly MessageType[] = MESSAGE_TYPES): Buffer {
+    const frames: Buffer[] = [];
+    const writer = new FrameWriter(null, DEFAULT_LIMITS, ({ bytes }) => frames.push(bytes));
+    const messages = 1 + this.#below(3);
+    for (let i = 0; i < messages; i++) {
+      const type = this.#pick(types);
+      const fields: Fields = MESSAGES[type].fields;
+      const message = { type, ...this.#record(fields) } as Message;
+      // A party that is not there, now and then.
+      writer.add('*', this.#below(3), this.#below(8) === 0 ? 7 : 0, this.#encode(message));
+    }
+    writer.finish();
+    return frames[0] as Buffer;
+  }
+
+  /** The same with some of it changed, lost, doubled or moved. */
+  mutated(bytes: Buffer): Buffer {
+    let changed = Buffer.from(bytes);
+    for (let times = 1 + this.#below(4); times > 0 && changed.length > 0; times--) {
+      const at = this.#below(changed.length);
+      const length = this.#below(Math.min(32, changed.length - at)) + 1;
+      const piece = changed.subarray(at, at + length);
+      switch (this.#below(6)) {
+        case 0:
+          changed[at] = this.#below(256);
+          break;
+        case 1:
+          changed[at] = changed[at]! ^ (1 << this.#below(8));
+          break;
+        case 2:
+          changed = Buffer.concat([changed.subarray(0, at), changed.subarray(at + length)]);
+          break;
+        case 3:
+          changed = Buffer.concat([changed.subarray(0, at), piece, changed.subarray(at)]);
+          break;
+        case 4:
+          changed = Buffer.concat([changed.subarray(0, at), this.bytes(8), changed.subarray(at)]);
+          break;
+        default:
+          // Where a length stands, it is the longest there is.
+          changed.fill(0xff, at, at + Math.min(4, length));
+      }
+    }
+    return changed;
+  }
+
+  #encode(message: Message): readonly unknown[] {
+    return this.#codec.encode(message);
+  }
+
+  #record(fields: Fields): Record<string, unknown> {
+    return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, this.#value(field)]));
+  }
+
+  #value(field: FieldKind): unknown {
+    const random = this.#random;
+    switch (field.kind) {
+      case 'count':
+        return this.#pick([0, 1, 2, this.#below(1_000), random.nextUint32(), Number.MAX_SAFE_INTEGER]);
+      case 'integer':
+        return this.#pick([0, -1, random.nextUint32(), Number.MIN_SAFE_INTEGER]);
+      case 'number':
+        return this.#pick([0, -1, random.next(), 1e308, -1e308, 5e-324]);
+      case 'flag':
+        return this.#below(2) === 0;
+      case 'text':
+        return this.#text(field.lengthMax);
+      case 'bytes':
+        return this.bytes(Math.min(64, field.lengthMax));
+      case 'address':
+        return this.#below(this.#names.length) as Address;
+      case 'resources':
+        return this.#below(2) === 0 ? {} : { cpu: random.next(), memory: random.nextUint32() };
+      case 'choice':
+        return this.#pick(field.of);
+      case 'optional':
+        return this.#below(2) === 0 ? undefined : this.#value(field.of);
+      case 'list':
+        return Array.from({ length: this.#below(4) }, () => this.#value(field.of));
+      case 'record':
+        return this.#record(field.fields);
+      case 'open':
+      case 'parsed':
+        return this.#open(3);
+    }
+  }
+
+  #open(depth: number): unknown {
+    const random = this.#random;
+    const kind = this.#below(depth === 0 ? 5 : 7);
+    if (kind === 5) return Array.from({ length: this.#below(4) }, () => this.#open(depth - 1));
+    if (kind < 5) return [null, true, random.next(), this.#text(40), this.bytes(20)][kind];
+    const keys = ['tasks', 'stages', 'sleep', 'exec', 'module', 'count', 'run', 'name', 'toString', 'length'];
+    return Object.fromEntries(
+      Array.from({ length: this.#below(4) }, () => [this.#pick(keys), this.#open(depth - 1)]),
+    );
+  }
+
+  #text(lengthMax: number): string {
+    const length = this.#below(8) === 0 ? lengthMax : this.#below(Math.min(20, lengthMax));
+    return this.#pick(['x', 'é', '\0', '../', '"', '\u{1f985}']).repeat(length).slice(0, length);
+  }
+
+  /** A whole number from 0 to below `count`. */
+  #below(count: number): number {
+    return Math.floor(this.#random.next() * count);
+  }
+
+  #pick<T>(of: readonly T[]): T {
+    return of[this.#below(of.length)] as T;
+  }
+}

@@ -1,0 +1,165 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Random } from '@goshawk/core';
+import { generateKeys, type KeyRing, keyRing, writeKeyFolder } from '@goshawk/runtime';
+import {
+  type Attacker,
+  clientIdentity,
+  FrameAttacker,
+  frameMakers,
+  httpMaker,
+  impostorIdentity,
+  TcpAttacker,
+  zmtpMaker,
+} from './attackers.js';
+import { FuzzedCluster, metricsOf, residentMebibytes } from './cluster.js';
+import { Inputs } from './inputs.js';
+import type { Report } from './submitter.js';
+
+export interface FuzzOptions {
+  readonly seed: number;
+  /** In all, over all targets. */
+  readonly inputs: number;
+  readonly hasKeys: boolean;
+  readonly note: (line: string) => void;
+}
+
+export interface FuzzResult {
+  /** By attacker. */
+  readonly inputs: Readonly<Record<string, number>>;
+  readonly seconds: number;
+  /** Processes that ended. */
+  readonly crashed: readonly string[];
+  /** Resident memory of each process, in MiB: after a tenth of the inputs, and at the end. */
+  readonly memory: Readonly<Record<string, readonly [before: number, after: number]>>;
+  /** Jobs that were submitted meanwhile, and how long they took. ms */
+  readonly jobs: { readonly completed: number; readonly failed: number; readonly ms: readonly number[] };
+  /** The same before anything was thrown. ms */
+  readonly calmMs: readonly number[];
+  /** What was refused, by metric. */
+  readonly refused: Readonly<Record<string, number>>;
+}
+
+/** Inputs that one attacker throws before it is another's turn. */
+const BURST = 500;
+/** Before anything is thrown. */
+const CALM_MS = 3_000;
+
+/** Throws inputs at every socket and HTTP door of a real cluster, while jobs are submitted to it. */
+export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
+  const folder = await mkdtemp(join(tmpdir(), 'goshawk-fuzz-'));
+  const keys = options.hasKeys ? generateKeys() : undefined;
+  if (keys !== undefined) writeKeyFolder(join(folder, 'keys'), keys);
+  const cluster = new FuzzedCluster(folder, keys && join(folder, 'keys'));
+  let submitter: ChildProcess | undefined;
+  try {
+    await cluster.start();
+    const args = [cluster.url, ...(keys ? [join(folder, 'keys')] : [])];
+    submitter = fork(join(import.meta.dirname, '../../dist/fuzz/submitter.js'), args);
+    await once(submitter, 'message');
+    return await attackAll(options, cluster, submitter, keys && keyRing(keys.client, 'fuzz'));
+  } finally {
+    submitter?.kill('SIGKILL');
+    cluster.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function reported(submitter: ChildProcess): Promise<Report> {
+  submitter.send('report');
+  const [report] = (await once(submitter, 'message')) as [Report];
+  return report;
+}
+
+async function attackAll(
+  { seed, inputs, note }: FuzzOptions,
+  cluster: FuzzedCluster,
+  submitter: ChildProcess,
+  ring: KeyRing | undefined,
+): Promise<FuzzResult> {
+  const { targets } = cluster;
+  await new Promise((resolve) => setTimeout(resolve, CALM_MS));
+  const calm = await reported(submitter);
+  const attackers = attackersOf(
+    seed,
+    targets.map(({ endpoint }) => endpoint),
+    ring,
+  );
+  const thrown: Record<string, number> = Object.fromEntries(attackers.map(({ name }) => [name, 0]));
+  const memory: Record<string, [number, number]> = {};
+  let total = 0;
+  const startedAt = performance.now();
+  let shown = 0;
+  for (let round = 0; total < inputs; round++) {
+    const target = targets[round % targets.length]!;
+    if (target.hasEnded) break;
+    await Promise.all(
+      attackers.map(async (attacker) => {
+        const share = Math.max(1, Math.round((BURST * attacker.share) / 100));
+        await attacker.attack(target, share);
+        thrown[attacker.name]! += share;
+        total += share;
+      }),
+    );
+    if (total >= inputs / 10 && memory.central === undefined) {
+      for (const each of targets) memory[each.role] = [residentMebibytes(each), 0];
+    }
+    if (total - shown >= inputs / 10) {
+      shown = total;
+      note(`${total} of ${inputs} inputs`);
+    }
+  }
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const jobs = await reported(submitter);
+  for (const attacker of attackers) attacker.close();
+  const alive = targets.filter(({ hasEnded }) => !hasEnded);
+  for (const each of alive) memory[each.role]![1] = residentMebibytes(each);
+  return {
+    inputs: thrown,
+    seconds,
+    crashed: targets.filter(({ hasEnded }) => hasEnded).map(({ role }) => role),
+    memory,
+    jobs: { completed: jobs.ms.length, failed: jobs.failed, ms: jobs.ms },
+    calmMs: calm.ms,
+    refused: await refusals(alive),
+  };
+}
+
+function attackersOf(seed: number, endpoints: readonly string[], ring: KeyRing | undefined): Attacker[] {
+  const random = Random.seeded(seed);
+  const inputs = new Inputs(
+    random.fork('inputs'),
+    endpoints.map((endpoint) => `${endpoint}!*/0`),
+  );
+  const frames = frameMakers(random.fork('frames'), inputs);
+  const zmtpPort = ({ endpoint }: { endpoint: string }) => Number(endpoint.split(':').at(-1));
+  const client = (id: string) => clientIdentity(id, ring);
+  return [
+    new FrameAttacker('random frames', 20, client('garbage'), frames.garbage),
+    new FrameAttacker('mutated frames', 40, client('mutated'), frames.mutated),
+    new FrameAttacker('sound frames of any role', 20, client('sound'), frames.sound),
+    new FrameAttacker('replayed frames', 10, client('replayed'), frames.replayed),
+    ...(ring ? [new FrameAttacker('frames under false names', 6, impostorIdentity(ring), frames.sound)] : []),
+    new TcpAttacker('random connections', 1, zmtpPort, zmtpMaker(random.fork('zmtp'), inputs), 1),
+    new TcpAttacker(
+      'HTTP requests',
+      8,
+      ({ httpPort }) => httpPort,
+      httpMaker(random.fork('http'), inputs),
+      8,
+    ),
+  ];
+}
+
+async function refusals(targets: FuzzedCluster['targets']): Promise<Record<string, number>> {
+  const sums: Record<string, number> = {};
+  for (const target of targets) {
+    for (const [name, value] of await metricsOf(target)) {
+      if (/refused|strangers/.test(name) && value > 0) sums[name] = (sums[name] ?? 0) + value;
+    }
+  }
+  return sums;
+}
