@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { MESSAGE_TYPES, MESSAGES, type MessageType, type Random } from '@goshawk/core';
 import { clientEndpoint, type KeyRing, Proven } from '@goshawk/runtime';
 import { Dealer } from 'zeromq';
-import type { Target } from './cluster.js';
+import type { Target } from '../real-cluster.js';
 import type { Inputs } from './inputs.js';
 
 /** Somebody who throws inputs at a target until told to stop. */

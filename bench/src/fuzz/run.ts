@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Random } from '@goshawk/core';
 import { generateKeys, type KeyRing, keyRing, writeKeyFolder } from '@goshawk/runtime';
+import { metricsOf, RealCluster, residentMebibytes } from '../real-cluster.js';
 import {
   type Attacker,
   clientIdentity,
@@ -15,7 +16,6 @@ import {
   TcpAttacker,
   zmtpMaker,
 } from './attackers.js';
-import { FuzzedCluster, metricsOf, residentMebibytes } from './cluster.js';
 import { Inputs } from './inputs.js';
 import type { Report } from './submitter.js';
 
@@ -53,7 +53,7 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
   const folder = await mkdtemp(join(tmpdir(), 'goshawk-fuzz-'));
   const keys = options.hasKeys ? generateKeys() : undefined;
   if (keys !== undefined) writeKeyFolder(join(folder, 'keys'), keys);
-  const cluster = new FuzzedCluster(folder, keys && join(folder, 'keys'));
+  const cluster = new RealCluster(folder, keys && join(folder, 'keys'));
   let submitter: ChildProcess | undefined;
   try {
     await cluster.start();
@@ -76,7 +76,7 @@ async function reported(submitter: ChildProcess): Promise<Report> {
 
 async function attackAll(
   { seed, inputs, note }: FuzzOptions,
-  cluster: FuzzedCluster,
+  cluster: RealCluster,
   submitter: ChildProcess,
   ring: KeyRing | undefined,
 ): Promise<FuzzResult> {
@@ -154,7 +154,7 @@ function attackersOf(seed: number, endpoints: readonly string[], ring: KeyRing |
   ];
 }
 
-async function refusals(targets: FuzzedCluster['targets']): Promise<Record<string, number>> {
+async function refusals(targets: RealCluster['targets']): Promise<Record<string, number>> {
   const sums: Record<string, number> = {};
   for (const target of targets) {
     for (const [name, value] of await metricsOf(target)) {

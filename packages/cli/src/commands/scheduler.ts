@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
+import { LIMITS } from '@goshawk/core';
 import { defineCommand } from '../command.js';
 import { keysFor } from '../keys.js';
 import { shadowNames } from '../predict/shadow-names.js';
@@ -35,6 +36,12 @@ export const schedulerCommand = defineCommand({
         'where its jobs are written down, and what it learns of run times, on a local disk (default: nowhere; they live as long as it does)',
     },
     shadow: SHADOW_OPTION,
+    activeJobsMax: {
+      type: 'count',
+      min: 1,
+      default: LIMITS.activeJobsMax,
+      describe: 'jobs that have not ended; more are refused, to be tried again',
+    },
     ...RETENTION_OPTIONS,
     ...DAEMON_OPTIONS,
   },

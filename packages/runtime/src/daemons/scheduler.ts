@@ -29,6 +29,8 @@ export interface SchedulerOptions extends ProcessOptions {
   readonly endedJobsKeepMs?: Millis | undefined;
   /** Bytes of task output kept, over all jobs. */
   readonly logBytesMax?: number | undefined;
+  /** Jobs that have not ended, more of which are refused. */
+  readonly activeJobsMax?: number | undefined;
 }
 
 /** Until the cluster has told its own timings. ms */
@@ -81,6 +83,7 @@ function configOf({ process, journal, knows }: Parts, options: SchedulerOptions)
     endedJobsKeepMs: options.endedJobsKeepMs,
     learnt: knows,
     logBytesMax: options.logBytesMax ?? LOG_BYTES_MAX,
+    load: options.activeJobsMax === undefined ? {} : { activeJobsMax: options.activeJobsMax },
     inheritance: journal?.inheritance(process.addressNamed),
   };
 }

@@ -79,8 +79,9 @@ export class Unproven implements Identification {
 const MARK = '#';
 /** An Ed25519 signature as base64url. */
 const SIGNATURE_LENGTH = 86;
-/** Verified connections that are remembered; one more costs a verification with its next frame. */
+/** Connections that are remembered: verified ones, and refused ones; any other costs a verification a frame. */
 const KNOWN_MAX = 65_536;
+const REFUSED_MAX = 1_024;
 /** Central is asked for by many names (a service, an address), and there is one. */
 const ANYWHERE = '';
 
@@ -100,6 +101,7 @@ export class Proven implements Identification {
   private readonly ring: KeyRing;
   private readonly heard: readonly Role[];
   private readonly known = new Map<string, Recognised>();
+  private readonly refused = new Map<string, true>();
 
   constructor(process: string, endpoint: string, ring: KeyRing) {
     this.process = process;
@@ -116,12 +118,14 @@ export class Proven implements Identification {
 
   recognise(routingId: string): Recognised | undefined {
     const known = this.known.get(routingId);
-    if (known !== undefined) {
+    if (known !== undefined || this.refused.has(routingId)) {
       return known;
     }
     const recognised = this.verify(routingId);
-    if (recognised !== undefined) {
-      this.remember(routingId, recognised);
+    if (recognised === undefined) {
+      remember(this.refused, routingId, true, REFUSED_MAX);
+    } else {
+      remember(this.known, routingId, recognised, KNOWN_MAX);
     }
     return recognised;
   }
@@ -162,14 +166,14 @@ export class Proven implements Identification {
     );
     return isProven ? { name, ...parsed } : undefined;
   }
+}
 
-  private remember(routingId: string, recognised: Recognised): void {
-    if (this.known.size >= KNOWN_MAX) {
-      const [oldest] = this.known.keys();
-      this.known.delete(oldest as string);
-    }
-    this.known.set(routingId, recognised);
+function remember<T>(map: Map<string, T>, key: string, value: T, sizeMax: number): void {
+  if (map.size >= sizeMax) {
+    const [oldest] = map.keys();
+    map.delete(oldest as string);
   }
+  map.set(key, value);
 }
 
 /** Endpoints that were configured have aliases: those of central, and all that clients use. */

@@ -3,10 +3,12 @@ import type { Dealer, Router } from 'zeromq';
 import type { MailboxLimits } from './limits.js';
 import type { ThrottledLog } from './log.js';
 
-/** @returns how many messages were handled. */
+/** @returns how many messages were handled; 0 for a frame that was refused. */
 export type Receiver = (parts: readonly Buffer[]) => number;
 
 const PAUSE_AFTER_ERROR_MS = 100;
+/** A frame that is refused costs about as much as so many messages; who sends nothing else must get turns, too. */
+const REFUSED_WEIGHT = 10;
 
 /**
  * Reads a socket until it is closed; no error ends it before.
@@ -24,7 +26,7 @@ export async function receive(
   while (!socket.closed) {
     try {
       const parts = await socket.receive();
-      handled += receiver(parts);
+      handled += receiver(parts) || REFUSED_WEIGHT;
     } catch (error) {
       if (!socket.closed) {
         log.warn('', 'receive', `cannot receive: ${(error as Error).message}`);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-const GOSHAWK = fileURLToPath(new URL('../../../packages/cli/bin/goshawk.js', import.meta.url));
+const GOSHAWK = fileURLToPath(new URL('../../packages/cli/bin/goshawk.js', import.meta.url));
 
 export interface Target {
   readonly role: 'central' | 'scheduler' | 'worker';
@@ -17,21 +17,30 @@ export interface Target {
 }
 
 /** A cluster of real processes, with keys or without: central, a scheduler and two workers. */
-export class FuzzedCluster {
+export class RealCluster {
   readonly #folder: string;
   readonly #keys: string | undefined;
+  readonly #schedulerArgs: readonly string[];
   readonly targets: Target[] = [];
 
   /** @param keys folder of its keys */
-  constructor(folder: string, keys: string | undefined) {
+  constructor(folder: string, keys: string | undefined, schedulerArgs: readonly string[] = []) {
     this.#folder = folder;
     this.#keys = keys;
+    this.#schedulerArgs = schedulerArgs;
   }
 
   async start(): Promise<void> {
     const central = await this.#spawn('central', []);
     const at = ['--central-url', central.endpoint];
-    await this.#spawn('scheduler', [...at, '--name', 's', '--data-folder', join(this.#folder, 's')]);
+    await this.#spawn('scheduler', [
+      ...at,
+      '--name',
+      's',
+      '--data-folder',
+      join(this.#folder, 's'),
+      ...this.#schedulerArgs,
+    ]);
     const workers = [
       '--workers',
       '2',

@@ -1,0 +1,117 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type BenchResult, percentile, report, result, table } from './bench-report.js';
+import type { Flooded } from './overload/flooder.js';
+import { metricsOf, RealCluster, residentMebibytes, type Target } from './real-cluster.js';
+
+/**
+ * What happens to a scheduler that is sent more jobs than it can run? Its workers run at most 200 tasks of 20 ms a
+ * second, and it holds at most 300 jobs; clients submit as fast as they are answered, first few of them, then very
+ * many, while one client that has asked for news stands still and reads nothing.
+ *
+ * What was accepted has to be answered and to end as soon as the queue allows, the rest has to be refused, and
+ * memory has to stay.
+ */
+const ACTIVE_JOBS_MAX = 300;
+const CALM = { clients: 2, inFlight: 1, pauseMs: 20 };
+const FLOOD = { clients: 3, inFlight: 150, pauseMs: 0 };
+
+interface Phase {
+  readonly name: string;
+  readonly flooded: Flooded;
+  readonly seconds: number;
+}
+
+async function phase(
+  name: string,
+  url: string,
+  seconds: number,
+  { clients, inFlight, pauseMs }: typeof CALM,
+): Promise<Phase> {
+  const children = await Promise.all(Array.from({ length: clients }, () => flooder(url, inFlight, pauseMs)));
+  await pause(seconds * 1_000);
+  const reports = await Promise.all(
+    children.map(async (child) => {
+      child.send('report');
+      const [flooded] = (await once(child, 'message')) as [Flooded];
+      child.kill('SIGKILL');
+      return flooded;
+    }),
+  );
+  const flooded: Flooded = {
+    answeredMs: reports.flatMap(({ answeredMs }) => answeredMs),
+    endedMs: reports.flatMap(({ endedMs }) => endedMs),
+    refused: reports.reduce((sum, { refused }) => sum + refused, 0),
+    failed: reports.reduce((sum, { failed }) => sum + failed, 0),
+  };
+  return { name, flooded, seconds };
+}
+
+async function flooder(url: string, inFlight: number, pauseMs: number): Promise<ChildProcess> {
+  const child = fork(join(import.meta.dirname, 'overload', 'flooder.js'), [url, `${inFlight}`, `${pauseMs}`]);
+  await once(child, 'message');
+  return child;
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+function results(phases: readonly Phase[]): BenchResult[] {
+  return phases.flatMap(({ name, seconds, flooded: { answeredMs, endedMs, refused, failed } }) => [
+    result(`${name}: submissions`, '1/s', [(answeredMs.length + refused) / seconds]),
+    result(`${name}: refused`, '1/s', [refused / seconds]),
+    result(`${name}: accepted`, '1/s', [answeredMs.length / seconds]),
+    result(`${name}: failed`, 'count', [failed]),
+    result(`${name}: answered p50`, 'ms', [percentile(answeredMs, 0.5)]),
+    result(`${name}: answered p99`, 'ms', [percentile(answeredMs, 0.99)]),
+    result(`${name}: ended p50`, 'ms', [percentile(endedMs, 0.5)]),
+    result(`${name}: ended p99`, 'ms', [percentile(endedMs, 0.99)]),
+  ]);
+}
+
+async function measure(cluster: RealCluster, seconds: number): Promise<BenchResult[]> {
+  const scheduler = cluster.targets.find(({ role }) => role === 'scheduler') as Target;
+  const calm = await phase('calm', cluster.url, seconds, CALM);
+  const still = await flooder(cluster.url, 200, 0);
+  await pause(200);
+  still.kill('SIGSTOP');
+  const warm = await phase('flood', cluster.url, seconds, FLOOD);
+  const before = residentMebibytes(scheduler);
+  const flood = await phase('flood, later', cluster.url, seconds, FLOOD);
+  const after = residentMebibytes(scheduler);
+  still.kill('SIGKILL');
+  const dropped = (await metricsOf(scheduler)).get('goshawk_mailbox_dropped_total{reason="overflow"}') ?? 0;
+  return [
+    ...results([calm, warm, flood]),
+    result('memory after the first flood', 'MiB', [before]),
+    result('memory after the second', 'MiB', [after]),
+    result('messages dropped for who stands still', 'count', [dropped]),
+  ];
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: { json: { type: 'boolean', default: false }, seconds: { type: 'string', default: '15' } },
+  });
+  const folder = await mkdtemp(join(tmpdir(), 'goshawk-overload-'));
+  const cluster = new RealCluster(folder, undefined, ['--active-jobs-max', `${ACTIVE_JOBS_MAX}`]);
+  try {
+    await cluster.start();
+    const measured = await measure(cluster, Number(values.seconds));
+    const rows = measured.map(({ name, value, unit }) => [name, value.toFixed(1), unit]);
+    const text = values.json
+      ? JSON.stringify(report('overload', measured), null, 2)
+      : table([['', 'value', 'unit'], ...rows]);
+    process.stdout.write(`${text}\n`);
+  } finally {
+    cluster.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+await main();
