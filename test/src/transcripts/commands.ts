@@ -37,6 +37,8 @@ export function settingsOf({ options }: Command): ClusterSettings {
     hints: options.get('hints') !== 'no',
     bitmapMs: numberOf(options, 'bitmap', 0),
     workerOrder: options.get('order') === 'fifo' ? 'fifo' : 'size',
+    estimator: options.get('estimator') ?? 'given',
+    pilotRatio: numberOf(options, 'pilots', 0.03),
   };
   return { policy: { ...DEFAULT_POLICY, ...choices }, timings: LIVE_TIMINGS };
 }
@@ -45,7 +47,7 @@ type Run = (stage: Stage, command: Command) => void;
 
 /** What a transcript can do, by the first word of the line. */
 export const COMMANDS: Readonly<Record<string, Run>> = {
-  /** cluster workers=2 schedulers=1 [policy= slots= memory= short= ratio= cancel= seek= bitmap= …]: all have joined */
+  /** cluster workers=2 schedulers=1 [policy= slots= memory= short= ratio= cancel= seek= bitmap= estimator= pilots= …]: all have joined */
   cluster(stage, { options }) {
     stage.cluster.addCentral();
     for (let i = 1; i <= numberOf(options, 'schedulers', 1); i++) stage.cluster.addScheduler(`s${i}`);

@@ -8,6 +8,23 @@ const submittedAt = new Date(2026, 0, 2, 3, 4, 5).getTime();
 const now = submittedAt + 125_000;
 
 describe('the page of a job', () => {
+  it('shows the pilots of one that was sampled', () => {
+    const pilots = Array.from({ length: 7 }, (_, task) => ({ task, state: 'completed', runMs: 200 + task }));
+    const sampling = { pilotTasks: 7, pilots, decidedMs: 1_250 };
+    const page = jobPage(jobDetail({ classifiedBy: '7 pilots', sampling }), now, paint);
+    expect(page).toContain('short, decided by 7 pilots');
+    expect(page).toMatch(/pilots +7 tasks, decided after 1.25 s\n +task 0: completed, ran 200 ms/);
+    expect(page).toContain('and 2 more');
+    const undecided = {
+      pilotTasks: 1,
+      pilots: [{ task: 3, state: 'running', runMs: 0 }],
+      decidedMs: undefined,
+    };
+    expect(jobPage(jobDetail({ sampling: undecided }), now, paint)).toMatch(
+      /1 task, not decided yet\n +task 3: running\n/,
+    );
+  });
+
   it('tells of one that goes on', () => {
     const running = Array.from({ length: 7 }, (_, task) => ({
       task,

@@ -16,6 +16,7 @@ export function jobPage(job: JobDetail, now: Millis, paint: Painter): string {
     ['tasks', [taskCounts(job)]],
     ...(job.stages.length > 1 ? [['stages', stageLines(job)] as [string, string[]]] : []),
     ['class', [`${job.class}, decided by ${job.classifiedBy}`]],
+    ...section('pilots', pilotLines(job)),
     ['submitted', [submission(job, now)]],
     ...(isFinal(job.state) ? endings(job) : progress(job)),
     ...section('failed', failureLines(job)),
@@ -43,6 +44,24 @@ function taskCounts({ tasks }: JobDetail): string {
 
 function stageLines({ stages }: JobDetail): string[] {
   return stages.map(({ name, state, tasks }) => `${plain(name)}: ${counted(tasks, 'task')}, ${state}`);
+}
+
+/** Pilots that are shown. */
+const PILOTS_SHOWN = 5;
+
+/** How it was found out what the job is: which tasks ran first, and when that was enough. */
+function pilotLines({ sampling }: JobDetail): string[] {
+  if (sampling === undefined) return [];
+  const { pilotTasks, pilots, decidedMs } = sampling;
+  const shown = pilots.slice(0, PILOTS_SHOWN).map(({ task, state, runMs }) => {
+    return `task ${task}: ${state}${runMs > 0 ? `, ran ${formatDuration(runMs)}` : ''}`;
+  });
+  const hidden = pilotTasks - shown.length;
+  return [
+    `${counted(pilotTasks, 'task')}, ${decidedMs === undefined ? 'not decided yet' : `decided after ${formatDuration(decidedMs)}`}`,
+    ...shown,
+    ...(hidden > 0 ? [`and ${hidden.toLocaleString('en-US')} more`] : []),
+  ];
 }
 
 function submission(job: JobDetail, now: Millis): string {

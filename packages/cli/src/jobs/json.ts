@@ -26,6 +26,18 @@ export function jobJson(job: JobDetail): Record<string, unknown> {
     stages: job.stages,
     attempts: job.attemptList.map((attempt) => attemptJson(job, attempt)),
     attemptCounts: job.attempts,
+    sampling:
+      job.sampling === undefined
+        ? null
+        : {
+            pilotTasks: job.sampling.pilotTasks,
+            decidedAt: at(job, job.sampling.decidedMs),
+            pilots: job.sampling.pilots.map(({ task, state, runMs }) => ({
+              task,
+              state,
+              runSeconds: seconds(runMs),
+            })),
+          },
     failures: job.failures.map(({ exitCode, signal, ...failure }) => ({
       ...failure,
       exitCode: exitCode ?? null,
