@@ -19,7 +19,7 @@ import {
   WORKER_ORDERS,
   type WorkerOrder,
 } from '@goshawk/core';
-import { ESTIMATOR_FORMS } from '@goshawk/predictor';
+import { ATTRIBUTES, ESTIMATOR_FORMS, FeatureKeys } from '@goshawk/predictor';
 import type { OptionSpec, OptionSpecs, Resolved } from './options.js';
 import { schedulersEstimator } from './replay/estimates.js';
 
@@ -130,6 +130,10 @@ export const POLICY_OPTIONS = {
     min: 0,
     describe: 'pilots: jobs of fewer tasks are not sampled',
   },
+  historyFeatures: {
+    type: 'text',
+    describe: `history: what makes two jobs alike, such as user+name,logical (of ${Object.keys(ATTRIBUTES).join(', ')})`,
+  },
   central: { type: 'flag', default: true, describe: 'place long jobs centrally (--no-central)' },
   partition: { type: 'flag', default: true, describe: 'keep a short partition (--no-partition)' },
   stealing: { type: 'flag', default: true, describe: 'let idle workers steal (--no-stealing)' },
@@ -209,6 +213,7 @@ export function policySettings(
     pilotsMax: pilotsMaxOf(options.pilotsMax, preset),
     pilotQuorum: options.pilotQuorum ?? (maySeek(preset) ? MATCHED_QUORUM : DEFAULT_POLICY.pilotQuorum),
     thinLimit: options.thinLimit,
+    features: featuresOf(options.historyFeatures),
   };
 }
 
@@ -229,6 +234,15 @@ function pilotRatioOf(text: string): PolicySettings['pilotRatio'] {
     `--pilot-ratio: "${text}" is neither a share from 0% to 100%, nor adaptive`,
     'write 3% or 0.03',
   );
+}
+
+/** @throws InputError for a feature that there is not */
+function featuresOf(text: string | undefined): PolicySettings['features'] {
+  if (text === undefined) return null;
+  const features = [...new Set(text.split(',').map((feature) => feature.trim()))];
+  // Refuses what it does not know.
+  new FeatureKeys(features);
+  return features;
 }
 
 function pilotsMaxOf(text: string | undefined, preset: Preset): PolicySettings['pilotsMax'] {
@@ -338,6 +352,7 @@ export function policyRecord({ preset, ...settings }: PolicySettings) {
     pilotsMax: settings.pilotsMax,
     pilotQuorum: settings.pilotQuorum,
     thinLimit: settings.thinLimit,
+    historyFeatures: settings.features?.join(',') ?? null,
     short: `${preset.short.by} over ${preset.short.over}`,
     long: `${preset.long.by} over ${preset.long.over}`,
     central: preset.short.by === 'central' || preset.long.by === 'central',

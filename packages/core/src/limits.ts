@@ -37,6 +37,8 @@ export const LIMITS = {
   formersMax: 16,
   /** Tasks that a worker holds of one owner: those that run, and those of which the end is not confirmed. */
   heldTasksMax: 100_000,
+  /** Of jobs, by which an estimator learns. */
+  featuresMax: 32,
   /** Tasks in one message between an owner and central; more of them go in several. */
   tasksPerMessageMax: 10_000,
 } as const;

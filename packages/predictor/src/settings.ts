@@ -9,7 +9,7 @@ export interface EstimatorSettings {
   /** Jobs of fewer tasks are not sampled. */
   readonly thinLimit: number;
   /** What makes two jobs alike, for those that learn from past jobs. All of `DEFAULT_FEATURES` unless given. */
-  readonly features?: readonly string[] | undefined;
+  readonly features?: readonly string[] | null | undefined;
   /** Feature values of which history is kept. */
   readonly featureValuesMax?: number | undefined;
   /** Estimates carry the distribution that they come from, for policies that plan by it. */

@@ -224,6 +224,7 @@ function isSameEstimator(one: PolicySettings, other: PolicySettings): boolean {
     one.pilotRatio === other.pilotRatio &&
     one.pilotsMax === other.pilotsMax &&
     one.pilotQuorum === other.pilotQuorum &&
-    one.thinLimit === other.thinLimit
+    one.thinLimit === other.thinLimit &&
+    String(one.features) === String(other.features)
   );
 }

@@ -463,6 +463,25 @@ describe('estimators in shadow', () => {
     expect(stdout).toContain('estimators in shadow of goshawk, seed 1: 40 jobs');
   });
 
+  it('learn by the features that are asked for, and by no others', async () => {
+    const asked = ['no/such', '--history-features', 'user+moon'];
+    const { stderr, exitCode } = await runHere(['simulate', ...asked]);
+    expect(stderr).toContain('there is no attribute "moon" for the feature "user+moon"');
+    expect(exitCode).toBe(2);
+    const trace = await trOf(...jobs);
+    const { runs } = await simulate(
+      trace,
+      '--workers',
+      '20',
+      '--history-features',
+      'name, tasks',
+      '--shadow',
+      'history',
+    );
+    expect(runs[0]!.options.historyFeatures).toBe('name,tasks');
+    expect(runs[0]!.shadow).toHaveLength(1);
+  });
+
   it('that there are not are refused before the workload is read', async () => {
     const { stderr, exitCode } = await runHere(['simulate', 'no/such', '--shadow', 'moon']);
     expect(stderr).toContain('there is no estimator "moon"');

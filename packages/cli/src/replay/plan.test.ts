@@ -119,6 +119,7 @@ describe('facts of a plan', () => {
     pilotsMax: undefined as string | undefined,
     pilotQuorum: undefined as number | undefined,
     thinLimit: 3,
+    historyFeatures: undefined as string | undefined,
     cutoff: undefined,
     shortPartition: undefined,
     probeRatio: 2,

@@ -110,6 +110,7 @@ it('records every setting that shaped a run, in seconds of the run', () => {
     pilotsMax: null,
     pilotQuorum: 1,
     thinLimit: 3,
+    historyFeatures: null,
     short: 'probing over all',
     long: 'central over general',
     central: true,

@@ -87,6 +87,8 @@ export const policySettingsSchema = z.strictObject({
   pilotQuorum: fraction,
   /** Jobs of fewer tasks are not sampled. */
   thinLimit: z.number().int().min(0),
+  /** What makes two jobs alike, for estimators that learn from past ones: `user+name`. null: the predictor's own. */
+  features: z.array(z.string().min(1).max(LIMITS.nameLengthMax)).min(1).max(LIMITS.featuresMax).nullable(),
   /** When all tasks of a batch are bound: `proactive` cancels its other probes, `lazy` lets them find out. */
   cancel: z.enum(['proactive', 'lazy']),
 });
@@ -171,6 +173,7 @@ export const DEFAULT_POLICY: PolicySettings = {
   pilotsMax: null,
   pilotQuorum: 1,
   thinLimit: 3,
+  features: null,
   cancel: 'proactive',
 };
 

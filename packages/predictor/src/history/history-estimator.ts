@@ -47,7 +47,7 @@ export class HistoryEstimator implements Estimator {
 
 export function historySettings({ features, featureValuesMax }: EstimatorSettings): Partial<HistorySettings> {
   return {
-    ...(features === undefined ? {} : { features }),
+    ...(features == null ? {} : { features }),
     ...(featureValuesMax === undefined ? {} : { valuesMax: featureValuesMax }),
   };
 }
