@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { connect as connectTo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -142,6 +142,28 @@ describe('a cluster with keys', () => {
     for (const text of [secret, 'describeCluster', 'echo', 'hawk', '"w"']) {
       expect(relay.captured().includes(text), text).toBe(false);
     }
+  });
+});
+
+describe('goshawk up --secure', () => {
+  it('makes keys that its own user finds, and nobody else', async () => {
+    const up = startGoshawk(
+      ['up', '--secure', '--workers', '1', '--schedulers', '1', '--data-folder', 'data', '--json'],
+      environment,
+      { cwd: folder },
+    );
+    running.push(up);
+    const told = JSON.parse(await up.firstLine) as { cluster: string; keys: string };
+    expect(told.keys).toBe(join(folder, 'data', 'keys'));
+    expect((await stat(join(told.keys, 'client.key'))).mode & 0o777).toBe(0o600);
+    for (const where of [[], ['--cluster', told.cluster]]) {
+      expect((await goshawk('submit', ...where, '--sleep', '1ms', '--wait')).exitCode).toBe(0);
+    }
+    const stranger = await runGoshawk(['jobs', '--cluster', told.cluster], {
+      XDG_STATE_HOME: '/nonexistent',
+    });
+    expect(stranger.exitCode).toBe(3);
+    expect(stranger.stderr).toMatch(/takes only clients with a key/);
   });
 });
 

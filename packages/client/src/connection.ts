@@ -141,7 +141,7 @@ export class Connection {
     const at = performance.now();
     let message: Message;
     try {
-      message = this.#codec.decode(body, undefined, 'client');
+      message = this.#codec.decode(body, this.#mailbox.directory.roleOf(from), 'client');
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
       this.#complain(from, error);

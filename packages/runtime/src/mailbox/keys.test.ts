@@ -2,10 +2,13 @@ import { connect as connectTo, createServer, type Server, type Socket } from 'no
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Role } from '@goshawk/core';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { curveKeyPair, Dealer } from 'zeromq';
+import { curveKeyPair, Dealer, Router } from 'zeromq';
 import { type ClusterKeys, generateKeys, keyRing, rotate } from '../keys/index.js';
+import { completeLimits } from './limits.js';
 import type { Mailbox, MailboxOptions } from './mailbox.js';
+import { hearEvents } from './monitor.js';
 import { incarnationOf } from './party-name.js';
+import { routerOptions } from './socket-options.js';
 import { Inbox, Mailboxes, packFrame } from './testing.js';
 
 const keys = generateKeys();
@@ -184,6 +187,22 @@ describe('with keys', () => {
     tell(worker, party(liar.endpoint, 'worker'), ['steal']);
     await atLiar.until(1);
     expect(atLiar.bodies).toStrictEqual([['steal']]);
+  });
+
+  test('where nobody says who may connect, nobody may', async () => {
+    const ring = keyRing(keys.central, 'test');
+    const router = new Router({
+      ...routerOptions(completeLimits(), { ring, zapDomain: 'nobody answers for it' }),
+      linger: 0,
+    });
+    sockets.push(router);
+    await router.bind('tcp://127.0.0.1:0');
+    const heard: string[] = [];
+    void hearEvents(router, ({ type }) => heard.push(type));
+    const client = impostor(router.lastEndpoint!, 'central', 'x');
+    void client.send('anything').catch(() => {});
+    await vi.waitFor(() => expect(heard.some((type) => type.startsWith('handshake:error'))).toBe(true));
+    expect(heard).not.toContain('handshake');
   });
 
   test('a mailbox takes the keys of its own role only', async () => {
