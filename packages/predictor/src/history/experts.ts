@@ -186,7 +186,9 @@ export class Runs {
   }
 
   #newest(count: number): number[] {
-    return Array.from({ length: count }, (_, i) => this.#ring[this.#before(count - i)]!);
+    const newest: Millis[] = [];
+    for (let back = count; back > 0; back--) newest.push(this.#ring[this.#before(back)]!);
+    return newest;
   }
 
   /** Where in the ring the run stands that was the `back`th before the next. */

@@ -144,10 +144,13 @@ export class Histogram {
   }
 
   save(): SavedBin[] {
-    return Array.from({ length: this.#size }, (_, place) => {
-      const [n, sum, lo, hi] = this.#bins.slice(place * STRIDE, (place + 1) * STRIDE);
-      return n === 1 ? lo! : ([n!, sum!, lo!, hi!] as const);
-    });
+    const bins = this.#bins;
+    const saved: SavedBin[] = [];
+    for (let at = 0; at < bins.length; at += STRIDE) {
+      const lo = bins[at + LO]!;
+      saved.push(bins[at] === 1 ? lo : [bins[at]!, bins[at + SUM]!, lo, bins[at + HI]!]);
+    }
+    return saved;
   }
 
   /** @param saved by `save`; joined until they are no more than `binsMax` */

@@ -2,11 +2,12 @@ import { open, readFile, rename, rm } from 'node:fs/promises';
 import { InputError } from '@goshawk/core';
 import type { Learnt } from '@goshawk/scheduler';
 import type { Logger } from '../driver/index.js';
+import { jsonPieces } from './json-pieces.js';
 
 const SCHEMA = 'goshawk.learnt/1';
 const NAME = 'goshawk.learnt/';
 
-/** How often it is written: what a crash loses. Writing takes the scheduler's time, some 10 ms a megabyte. */
+/** How often it is written: what a crash loses. To look at it all takes the scheduler's time, some ms a megabyte. */
 export const KEEP_EACH_MS = 300_000;
 
 /**
@@ -70,9 +71,8 @@ export class LearntFile {
   #write(): void {
     const learnt = this.#read();
     if (learnt === undefined || this.#isGivenUp) return;
-    const text = JSON.stringify({ schema: SCHEMA, learnt });
     this.#written = this.#written
-      .then(() => replaceFile(this.#file, text))
+      .then(() => replaceFile(this.#file, { schema: SCHEMA, learnt }))
       .catch((error: Error) =>
         this.#logger.error(
           { file: this.#file },
@@ -82,13 +82,14 @@ export class LearntFile {
   }
 }
 
-/** The new text or the old one, whatever happens meanwhile. */
-async function replaceFile(file: string, text: string): Promise<void> {
+/** The new value or the old one, whatever happens meanwhile. */
+async function replaceFile(file: string, value: unknown): Promise<void> {
   const partial = `${file}.partial-${process.pid}`;
   try {
     const handle = await open(partial, 'w');
     try {
-      await handle.writeFile(text);
+      // The scheduler has its turn between two pieces.
+      for (const piece of jsonPieces(value)) await handle.write(piece);
       await handle.sync();
     } finally {
       await handle.close();
