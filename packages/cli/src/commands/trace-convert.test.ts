@@ -57,6 +57,20 @@ describe('trace convert', () => {
     expect(gunzipSync(await readFile(join(cwd, 'out.tr.gz'))).toString()).toMatch(/^5 1 4 4\n/);
   });
 
+  it('writes what a side file knows of the jobs of a .tr file', async () => {
+    const [trace, features] = [join(cwd, 'in.tr'), join(cwd, 'features.csv')];
+    await writeFile(trace, '5 1 4 4\n10 1 2 2\n');
+    await writeFile(features, 'line,user,logical_job_name\n2,ann,nightly\n');
+    const { exitCode } = await runHere(
+      ['trace', 'convert', trace, '--features', features, '--out', 'out.jsonl'],
+      { cwd },
+    );
+    expect(exitCode).toBe(0);
+    const [, bare, dressed] = (await readFile(join(cwd, 'out.jsonl'), 'utf8')).split('\n');
+    expect(bare).not.toContain('user');
+    expect(JSON.parse(dressed!)).toMatchObject({ submitSeconds: 10, user: 'ann', logicalName: 'nightly' });
+  });
+
   it('writes to stdout in the format that is named', async () => {
     const { stdout } = await runHere(
       ['trace', 'convert', source, '--out', '-', '--format', 'jsonl', '--quiet'],

@@ -38,8 +38,19 @@ export const traceConvertCommand = defineCommand({
       'for the simulators of Sparrow, Hawk and Eagle',
     ],
     ['goshawk trace convert google.tr --out - --format jsonl | head', 'on stdout'],
+    [
+      'goshawk trace convert google.tr --features names.csv --out google.jsonl',
+      'with whose jobs they are, for estimators that learn',
+    ],
   ],
-  options: TARGET_OPTIONS,
+  options: {
+    ...TARGET_OPTIONS,
+    features: {
+      type: 'text',
+      flagOnly: true,
+      describe: 'of a .tr file: what is known of its jobs beside their times, a CSV file',
+    },
+  },
   async run(context, options, { words }) {
     await writeWorkload(context, 'trace convert', words[0]!, options);
     return ExitCode.done;
@@ -55,7 +66,15 @@ export async function writeWorkload(
   context: Context,
   command: string,
   spec: string,
-  { out, format }: { readonly out: string | undefined; readonly format: string | undefined },
+  {
+    out,
+    format,
+    features,
+  }: {
+    readonly out: string | undefined;
+    readonly format: string | undefined;
+    readonly features?: string | undefined;
+  },
   sample?: SampleOptions,
 ): Promise<void> {
   const { json } = context.global;
@@ -66,7 +85,7 @@ export async function writeWorkload(
   if (out === '-' && format === undefined) {
     throw new InputError('usage', '--out - needs --format', `such as --format ${FORMATS.jsonl.name}`);
   }
-  const workload = await openShown(context, spec);
+  const workload = await openShown(context, spec, undefined, features);
   const file = resolve(context.cwd, out);
   const jobs = () => jobsShown(context, workload, 'writing jobs');
   const { tallied } = workload;
