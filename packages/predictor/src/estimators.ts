@@ -1,7 +1,11 @@
 import { InputError } from '@goshawk/core';
+import { FromDistribution } from './baselines/from-distribution.js';
+import { medianOf } from './baselines/median.js';
+import { Nothing } from './baselines/nothing.js';
 import type { Estimator } from './estimator.js';
 import { Given } from './given.js';
 import { HistoryEstimator } from './history/history-estimator.js';
+import { inverseSquareEstimate } from './history/utility.js';
 import { Hybrid } from './hybrid/hybrid.js';
 import { Noisy } from './noisy.js';
 import { Oracle } from './oracle.js';
@@ -20,6 +24,8 @@ export interface EstimatorKind {
    * what it says as given.
    */
   readonly needsTruth: boolean;
+  /** It says nothing of jobs, and names an order in which `gs` serves them: no other policy has a use for it. */
+  readonly orders?: boolean;
   /**
    * @param argument what stands after the colon; empty where nothing does
    * @param random the next number of a seeded stream, uniform in [0, 1)
@@ -66,6 +72,39 @@ export const ESTIMATORS = {
     form: 'hybrid',
     needsTruth: false,
     make: (_argument, settings) => new Hybrid(settings),
+  },
+  '3sigma': {
+    title: 'history, the whole distribution, by the utility 1 ÷ t² (a baseline of SLearn)',
+    form: '3sigma',
+    needsTruth: false,
+    make: (_argument, settings) => new FromDistribution('3sigma', settings, inverseSquareEstimate),
+  },
+  '3sigma-tl': {
+    title: 'the same, and jobs of few tasks go ahead as with pilot (a baseline of SLearn)',
+    form: '3sigma-tl',
+    needsTruth: false,
+    make: (_argument, settings) =>
+      new FromDistribution('3sigma-tl', settings, inverseSquareEstimate, settings.thinLimit),
+  },
+  'point-est': {
+    title: 'the median of the history (a baseline of SLearn)',
+    form: 'point-est',
+    needsTruth: false,
+    make: (_argument, settings) => new FromDistribution('point-est', settings, medianOf),
+  },
+  las: {
+    title: 'nothing: the job that has had least service is next (under gs)',
+    form: 'las',
+    needsTruth: false,
+    orders: true,
+    make: () => new Nothing('las'),
+  },
+  fifo: {
+    title: 'nothing: jobs are served in the order of their arrival (under gs)',
+    form: 'fifo',
+    needsTruth: false,
+    orders: true,
+    make: () => new Nothing('fifo'),
   },
 } as const satisfies Record<string, EstimatorKind>;
 

@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest';
+import type { ArrivingJob, EndedJob, Estimator } from '../estimator.js';
+import { makeEstimator } from '../estimators.js';
+import { SLEARN_SETTINGS } from '../settings.js';
+import { medianOf } from './median.js';
+
+const atoms = (...values: number[]) => values.map((at) => ({ from: at, to: at, p: 1 / values.length }));
+const MINUTE = 60_000;
+
+test('the median of a distribution is where half of it lies', () => {
+  expect(medianOf(atoms(5_000))).toBe(5_000);
+  expect(medianOf([{ from: 100, to: 400, p: 1 }])).toBe(250);
+  expect(medianOf(atoms(1, 2, 9))).toBe(2);
+});
+
+describe('the baselines that predict from history', () => {
+  const job = (name: string, tasks = 10): ArrivingJob => ({ name, tasks, startable: tasks, submittedAt: 0 });
+
+  function taught(name: string): Estimator {
+    const estimator = makeEstimator(name, SLEARN_SETTINGS, () => 0.5);
+    for (const run of [MINUTE, MINUTE, 10 * MINUTE]) {
+      const ended: EndedJob = {
+        job: job('nightly'),
+        judgement: { kind: 'unknown' },
+        completed: true,
+        long: false,
+        runtimeMs: run,
+        runsMs: [run],
+      };
+      estimator.learn(ended);
+    }
+    return estimator;
+  }
+
+  const meanOf = (estimator: Estimator, of: ArrivingJob): number => {
+    const judgement = estimator.judge(of);
+    return judgement.kind === 'estimate' ? judgement.estimate.meanMs : Number.NaN;
+  };
+
+  test('3sigma takes the whole distribution, point-est its median', () => {
+    expect(meanOf(taught('3sigma'), job('nightly'))).toBeGreaterThan(MINUTE);
+    expect(meanOf(taught('3sigma'), job('nightly'))).toBeLessThan(2 * MINUTE);
+    expect(meanOf(taught('point-est'), job('nightly'))).toBe(MINUTE);
+  });
+
+  test('a job like which none has run takes ten minutes, they say', () => {
+    const fresh = makeEstimator('3sigma', SLEARN_SETTINGS, () => 0.5);
+    expect(fresh.judge(job('new'))).toMatchObject({ estimate: { meanMs: 10 * MINUTE, by: 'no history' } });
+  });
+
+  test('thin jobs are the only difference of 3sigma-tl', () => {
+    expect(taught('3sigma').judge(job('nightly', 2)).kind).toBe('estimate');
+    expect(taught('3sigma-tl').judge(job('nightly', 2))).toEqual({ kind: 'thin' });
+    expect(taught('3sigma-tl').judge(job('nightly'))).toEqual(
+      expect.objectContaining({
+        estimate: expect.objectContaining({ meanMs: meanOf(taught('3sigma'), job('nightly')) }),
+      }),
+    );
+  });
+
+  test.each(['las', 'fifo'])('%s says nothing of any job', (name) => {
+    expect(taught(name).judge(job('nightly'))).toEqual({ kind: 'unknown' });
+  });
+});
