@@ -289,14 +289,16 @@ test('short work of which central is only told what came counts in the reserve',
     const workers = Array.from({ length: 100 }, (_, i) => (100 + i) as Address);
     for (const worker of workers) {
       bench.register(worker);
-      bench.receive(worker, { type: 'pull', heard: [], free: 1, spare: {}, long: 0, shortMs: 0 });
+      bench.receive(worker, { type: 'pull', heard: [], free: 1, spare: {}, long: 0, shortMs: 0, runs: [] });
     }
     bench.receive(OWNER, { type: 'usage', shortMs: 0, longMs: 0, cameMs });
     const need = {
       job: 1,
       stage: 0,
       long: true,
-      undecided: false,
+      part: 'judged' as const,
+      jobTasks: 200,
+      ageMs: 0,
       tasks: 200,
       matches: 0,
       estimateMs: 9_000,

@@ -14,10 +14,12 @@ import {
 import { AwayOwners } from './away-owners.js';
 import type { CentralConfig, CentralCounters, CentralEnvironment, CentralTimer } from './contract.js';
 import { describeParties, stateOf } from './describing.js';
+import { Dispatcher, type Dispatching } from './dispatch/dispatcher.js';
 import { Matcher } from './matching/matcher.js';
 import { OccupiedNews } from './matching/occupied-news.js';
 import { type Labelled, relabel, shortPartitionSize } from './partition.js';
 import { PendingTasks } from './pending-tasks.js';
+import { centralPolicy } from './policies/index.js';
 import { Publisher } from './publisher.js';
 import { isActive, Registry, type WorkerRecord } from './registry.js';
 import { Split } from './split.js';
@@ -46,7 +48,7 @@ export class Central implements Machine<CentralTimer> {
   readonly #publisher: Publisher;
   readonly #queue = new WaitingTimeQueue();
   readonly #share = new WorkShare();
-  readonly #matcher: Matcher;
+  readonly #matcher: Dispatching;
   readonly #occupied: OccupiedNews;
   /** Tasks that no worker can take at present, in order of arrival. */
   readonly #pending = new PendingTasks();
@@ -60,7 +62,11 @@ export class Central implements Machine<CentralTimer> {
     this.#env = env;
     const { policy, timings } = config.settings;
     this.#publisher = new Publisher(env, this.#registry, this.#away, maySeek(policy.preset));
-    this.#matcher = new Matcher(env, policy, 2 * timings.retryMs);
+    const { decidedBy } = policy.preset;
+    this.#matcher =
+      decidedBy === undefined
+        ? new Matcher(env, policy, 2 * timings.retryMs)
+        : new Dispatcher(env, centralPolicy(decidedBy, policy), 2 * timings.retryMs);
     this.#occupied = new OccupiedNews(env, this.#registry, this.#matcher, config.settings);
   }
 
@@ -449,7 +455,7 @@ export class Central implements Machine<CentralTimer> {
     this.#registry.removeWorker(worker);
     this.#split.remove(worker);
     this.#queue.removeWorker(worker.address);
-    this.#matcher.removeWorker(worker.address);
+    this.#matcher.removeWorker(worker.address, now);
     this.#publisher.left(worker.address);
     this.#relabel(now);
     this.#publishSoon(now);

@@ -19,7 +19,7 @@ import {
   WORKER_ORDERS,
   type WorkerOrder,
 } from '@goshawk/core';
-import { ATTRIBUTES, ESTIMATOR_FORMS, FeatureKeys } from '@goshawk/predictor';
+import { ATTRIBUTES, ESTIMATOR_FORMS, estimatorKind, FeatureKeys } from '@goshawk/predictor';
 import type { OptionSpec, OptionSpecs, Resolved } from './options.js';
 import { schedulersEstimator } from './replay/estimates.js';
 
@@ -107,6 +107,13 @@ export const POLICY_OPTIONS = {
     choices: WORKER_ORDERS,
     describe: 'seeking: which of its probes a worker serves first',
   },
+  queues: { type: 'count', min: 1, max: LIMITS.queuesMax, describe: 'gs: priority queues (default: 10)' },
+  queueBase: {
+    type: 'number',
+    min: 0.001,
+    describe:
+      'gs: the first queue has jobs of fewer task seconds, estimated; each further one ten times as many (default: 1000)',
+  },
   pilotRatio: {
     type: 'text',
     default: '3%',
@@ -188,10 +195,15 @@ export function policySettings(
   const preset = ablate(presetNamed(policy), keep);
   const seeks = preset.short.by === 'seeking';
   const cutoffMs = cutoffOf(options.cutoff, facts);
+  checkOrder(options.estimator, preset);
   return {
     ...DEFAULT_POLICY,
     policy,
-    preset: { ...preset, partition: preset.partition && options.shortPartition !== 'none' },
+    preset: {
+      ...preset,
+      partition: preset.partition && options.shortPartition !== 'none',
+      decidedBy: queuesOf(options, preset, facts),
+    },
     cutoffMs,
     shortPartition: shortPartitionOf(options.shortPartition, cutoffMs, facts),
     probeRatio: options.probeRatio,
@@ -211,7 +223,7 @@ export function policySettings(
     estimator: schedulersEstimator(options.estimator),
     pilotRatio: pilotRatioOf(options.pilotRatio),
     pilotsMax: pilotsMaxOf(options.pilotsMax, preset),
-    pilotQuorum: options.pilotQuorum ?? (maySeek(preset) ? MATCHED_QUORUM : DEFAULT_POLICY.pilotQuorum),
+    pilotQuorum: options.pilotQuorum ?? (keepsReserve(preset) ? MATCHED_QUORUM : DEFAULT_POLICY.pilotQuorum),
     thinLimit: options.thinLimit,
     features: featuresOf(options.historyFeatures),
   };
@@ -223,6 +235,32 @@ export function policySettings(
  */
 const MATCHED_PILOTS_MAX = 3;
 const MATCHED_QUORUM = 0.5;
+
+function keepsReserve(preset: Preset): boolean {
+  return maySeek(preset) && preset.decidedBy === undefined;
+}
+
+/** @throws InputError for a name of an order that nobody serves jobs in */
+function checkOrder(estimator: string, { decidedBy }: Preset): void {
+  const { kind } = estimatorKind(estimator);
+  if (kind.orders !== true || decidedBy?.policy === 'gs') return;
+  throw new InputError(
+    'bad-option',
+    `--estimator ${estimator} estimates nothing: it is an order in which gs serves jobs`,
+    'give --policy gs',
+  );
+}
+
+/** The queues are by sizes of the workload, which a replay makes smaller. */
+function queuesOf(
+  { queues, queueBase }: PolicyOptions,
+  { decidedBy }: Preset,
+  facts: WorkloadFacts | undefined,
+): Preset['decidedBy'] {
+  if (decidedBy === undefined) return undefined;
+  const baseMs = queueBase === undefined ? decidedBy.baseMs : queueBase * 1_000;
+  return { ...decidedBy, queues: queues ?? decidedBy.queues, baseMs: baseMs / (facts?.divisor ?? 1) };
+}
 
 function pilotRatioOf(text: string): PolicySettings['pilotRatio'] {
   if (text === 'adaptive') return text;
@@ -246,7 +284,7 @@ function featuresOf(text: string | undefined): PolicySettings['features'] {
 }
 
 function pilotsMaxOf(text: string | undefined, preset: Preset): PolicySettings['pilotsMax'] {
-  if (text === undefined) return maySeek(preset) ? MATCHED_PILOTS_MAX : null;
+  if (text === undefined) return keepsReserve(preset) ? MATCHED_PILOTS_MAX : null;
   if (text === 'none') return null;
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
   throw new InputError('bad-option', `--pilots-max: "${text}" is neither a number from 1 on nor none`);
@@ -353,6 +391,9 @@ export function policyRecord({ preset, ...settings }: PolicySettings) {
     pilotQuorum: settings.pilotQuorum,
     thinLimit: settings.thinLimit,
     historyFeatures: settings.features?.join(',') ?? null,
+    ...(preset.decidedBy === undefined
+      ? {}
+      : { queues: preset.decidedBy.queues, queueBase: preset.decidedBy.baseMs / 1_000 }),
     short: `${preset.short.by} over ${preset.short.over}`,
     long: `${preset.long.by} over ${preset.long.over}`,
     central: preset.short.by === 'central' || preset.long.by === 'central',

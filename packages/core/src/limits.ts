@@ -39,6 +39,8 @@ export const LIMITS = {
   heldTasksMax: 100_000,
   /** Of jobs, by which an estimator learns. */
   featuresMax: 32,
+  /** Priority queues of a central policy. */
+  queuesMax: 100,
   /** Tasks in one message between an owner and central; more of them go in several. */
   tasksPerMessageMax: 10_000,
 } as const;

@@ -1,6 +1,7 @@
 import {
   type Address,
   AddressNumbers,
+  type BatchPart,
   type Environment,
   type MessageOf,
   type Millis,
@@ -99,10 +100,12 @@ export class Needer {
       long: job.class === 'long',
       tasks,
       matches: batch.matches,
-      undecided: job.isUndecided && !isPilots,
       // They come before all others.
       estimateMs: isPilots ? 0 : job.believedMs,
       demand: batch.spec.demand,
+      part: partOf(job, batch),
+      jobTasks: job.taskCount,
+      ageMs: now - job.acceptedAt,
     });
   }
 }
@@ -116,4 +119,10 @@ function batchesInNeed(job: Job): readonly Batch[] {
 /** A job that limits how many of its tasks run needs no more workers than that. */
 function tasksInNeed(job: Job, batch: Batch): number {
   return job.cancelling ? 0 : Math.min(batch.waiting, job.headroom);
+}
+
+function partOf(job: Job, batch: Batch): BatchPart {
+  if (job.judgement.kind === 'thin') return 'thin';
+  if (!job.isUndecided) return 'judged';
+  return batch === job.sample?.pilots ? 'pilots' : 'early';
 }

@@ -282,9 +282,9 @@ describe('where central matches', () => {
   test('it hears of the pilots, of the rest apart, and of what it turns out to be', () => {
     const bench = new Bench(goshawk);
     const job = bench.submit(10);
-    expect(bench.take('need').map(({ stage, tasks, undecided }) => [stage, tasks, undecided])).toEqual([
-      [PILOTS, 2, false],
-      [0, 8, true],
+    expect(bench.take('need').map(({ stage, tasks, part }) => [stage, tasks, part])).toEqual([
+      [PILOTS, 2, 'pilots'],
+      [0, 8, 'early'],
     ]);
     const workers = [1, 2].map((i) => ({ worker: worker(i), match: 1 }));
     bench.receive(CENTRAL, { type: 'matched', job: job.number, stage: PILOTS, workers });
@@ -292,7 +292,7 @@ describe('where central matches', () => {
     bench.now = 1_000;
     bench.scheduler.wake('weigh', job.number, bench.now);
     const [need] = bench.take('need');
-    expect(need).toMatchObject({ stage: 0, tasks: 8, long: true, undecided: false, estimateMs: 1_000 });
+    expect(need).toMatchObject({ stage: 0, tasks: 8, long: true, part: 'judged', estimateMs: 1_000 });
     expect(bench.take('nowLong')).toHaveLength(2);
   });
 });

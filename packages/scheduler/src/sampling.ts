@@ -120,7 +120,7 @@ export class Sampler {
       if (state === TaskState.running) return { runs: Math.max(0, now - job.startedAt[task]!) };
       return job.isFinal(task) ? 'failed' : 'waiting';
     });
-    const verdict = this.#estimator!.weigh(sample.arriving, sample.plan, evidence, this.#policy!.cutoffMs);
+    const verdict = this.#estimator!.weigh(sample.arriving, sample.plan, evidence, this.#enoughMs);
     if (verdict.kind === 'wait') return this.#env.setTimer('weigh', job.number, now + verdict.againInMs);
     this.#env.clearTimer('weigh', job.number);
     this.#decide(job, sample, verdict.estimate, now);
@@ -151,6 +151,12 @@ export class Sampler {
 
   wake(job: Job | undefined, now: Millis): void {
     if (job !== undefined) this.look(job, now);
+  }
+
+  /** What a job must reach to be long, which decides at once; by size, all pilots have something to say (SLearn §5.1.2). */
+  get #enoughMs(): Millis {
+    const { preset, cutoffMs } = this.#policy!;
+    return preset.decidedBy === undefined ? cutoffMs : Number.POSITIVE_INFINITY;
   }
 
   /** The job has ended. */

@@ -49,7 +49,9 @@ export interface SimulatedEnd<J extends SimulatedJob = SimulatedJob> {
   /** What it was taken for, and on what estimate; undefined where there was none. */
   readonly judged: { readonly long: boolean; readonly estimateMs: Millis | undefined };
   /** Tasks that ran first so that the others could be judged, and when that was decided, since its submission. */
-  readonly sampled: { readonly pilots: number; readonly decidedMs: Millis | undefined } | undefined;
+  readonly sampled:
+    | { readonly pilots: number; readonly decidedMs: Millis | undefined; readonly note: unknown }
+    | undefined;
   /** Of the runs that counted; negative where a task never started. */
   readonly startsMs: Float64Array;
   readonly runsMs: Float64Array;
@@ -247,10 +249,11 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
 
 function sampledOf({ sample, acceptedAt }: Job): SimulatedEnd['sampled'] {
   if (sample === undefined) return undefined;
-  const { decidedAt, tasks } = sample;
+  const { decidedAt, tasks, plan } = sample;
   return {
     pilots: tasks.length,
     decidedMs: decidedAt === undefined ? undefined : decidedAt - acceptedAt,
+    note: plan.note,
   };
 }
 

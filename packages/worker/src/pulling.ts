@@ -78,6 +78,7 @@ export class Pulling {
       spare: slots.spare,
       long: slots.longCount,
       shortMs: this.#shortMs,
+      runs: this.#tellsRuns ? slots.matches : NO_RUNS,
     });
     this.#shortMs = 0;
   }
@@ -122,6 +123,11 @@ export class Pulling {
     this.#lastOf?.delete(owner);
   }
 
+  /** Who decides keeps account of what runs where; Goshawk's own matching need not. */
+  get #tellsRuns(): boolean {
+    return this.#around.membership.settings?.policy.preset.decidedBy !== undefined;
+  }
+
   get #isOn(): boolean {
     const { central, settings } = this.#around.membership;
     if (central === NOBODY || settings === undefined) return false;
@@ -129,3 +135,5 @@ export class Pulling {
     return short.by === 'matching' || long.by === 'matching';
   }
 }
+
+const NO_RUNS: readonly number[] = [];

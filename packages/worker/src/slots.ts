@@ -27,6 +27,8 @@ export interface Running {
   readonly job: number;
   readonly task: number;
   readonly attempt: number;
+  /** Of the match that it came of; 0: central has no part in it. */
+  readonly match: number;
   long: boolean;
   readonly demand: Resources;
   /** Central placed it and wants to hear of its start and end. */
@@ -59,6 +61,11 @@ export class Slots {
     this.#capacity = capacity;
     this.#free = { ...capacity };
     this.#idle = count;
+  }
+
+  /** Matches that what runs came of. */
+  get matches(): number[] {
+    return this.#slots.flatMap((slot) => (slot.kind === 'running' && slot.match > 0 ? slot.match : []));
   }
 
   get count(): number {
@@ -251,6 +258,7 @@ export function runningOf(
     job: message.job,
     task: message.task,
     attempt: message.attempt,
+    match: 'match' in message ? message.match : 0,
     long: message.long,
     demand: entry.demand,
     placedByCentral: entry.placed !== undefined,

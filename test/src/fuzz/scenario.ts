@@ -142,7 +142,11 @@ function drawSettings(draw: Draw): ClusterSettings {
       stealLimit: draw.pick([null, 1, 3]),
       stealRetry: draw.pick(['never', 'backoff'] as const),
       cancel: draw.pick(['proactive', 'lazy'] as const),
-      estimator: draw.pick(['given', 'pilot', 'pilot', 'hybrid']),
+      estimator: draw.pick(
+        policy === 'gs'
+          ? ['given', 'pilot', 'pilot', 'las', 'fifo', '3sigma-tl']
+          : ['given', 'pilot', 'pilot', 'hybrid'],
+      ),
       pilotRatio: draw.pick([0.03, 0.3, 'adaptive'] as const),
       pilotsMax: draw.pick([null, 1, 3]),
       pilotQuorum: draw.pick([0.5, 1]),

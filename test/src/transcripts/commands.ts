@@ -6,7 +6,6 @@ import {
   OUTCOMES,
   type OutcomeKind,
   type PolicySettings,
-  type PRESETS,
   parseJobSpec,
   presetNamed,
   type Resources,
@@ -24,7 +23,7 @@ export function settingsOf({ options }: Command): ClusterSettings {
   const policy = options.get('policy') ?? 'hawk';
   const choices: Partial<PolicySettings> = {
     policy,
-    preset: { ...(presetNamed(policy) as (typeof PRESETS)['hawk']) },
+    preset: presetOf(policy, options),
     cutoffMs: 1_000,
     shortPartition: numberOf(options, 'short', 0),
     probeRatio: numberOf(options, 'ratio', 2),
@@ -43,11 +42,19 @@ export function settingsOf({ options }: Command): ClusterSettings {
   return { policy: { ...DEFAULT_POLICY, ...choices }, timings: LIVE_TIMINGS };
 }
 
+/** @param options `base`: of the queues of `gs`. ms */
+function presetOf(policy: string, options: Command['options']): PolicySettings['preset'] {
+  const preset = presetNamed(policy);
+  const { decidedBy } = preset;
+  if (decidedBy === undefined) return { ...preset };
+  return { ...preset, decidedBy: { ...decidedBy, baseMs: numberOf(options, 'base', decidedBy.baseMs) } };
+}
+
 type Run = (stage: Stage, command: Command) => void;
 
 /** What a transcript can do, by the first word of the line. */
 export const COMMANDS: Readonly<Record<string, Run>> = {
-  /** cluster workers=2 schedulers=1 [policy= slots= memory= short= ratio= cancel= seek= bitmap= estimator= pilots= …]: all have joined */
+  /** cluster workers=2 schedulers=1 [policy= slots= memory= short= ratio= cancel= seek= bitmap= estimator= pilots= base= …]: all have joined */
   cluster(stage, { options }) {
     stage.cluster.addCentral();
     for (let i = 1; i <= numberOf(options, 'schedulers', 1); i++) stage.cluster.addScheduler(`s${i}`);

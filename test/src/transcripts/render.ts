@@ -110,9 +110,9 @@ const RENDERERS: Renderers = {
     `stolen, round ${round}: ${list(probes.map(({ owner, job, stage }) => batchName(names, owner, job, stage)))}`,
   moved: ({ job, stage, to: thief, probes }, { to, names }) =>
     `moved ${plural(probes, 'probe')} of ${batchName(names, to, job, stage)} to ${names.party(thief)}`,
-  need: ({ job, stage, long, undecided, tasks, estimateMs, demand }, { from, names }) =>
+  need: ({ job, stage, long, tasks, estimateMs, demand, part }, { from, names }) =>
     `need ${plural(tasks, 'worker')} for ${batchName(names, from, job, stage)} ` +
-    `(${undecided ? 'undecided' : long ? 'long' : 'short'}, ${estimateMs} ms${needs(demand)})`,
+    `(${long ? 'long' : 'short'}, ${estimateMs} ms${part === 'judged' ? '' : `, ${part}`}${needs(demand)})`,
   pull: ({ heard, free, spare, long }) =>
     `pull: ${free} free${isEmpty(spare) ? '' : ` with ${formatResources(spare)}`}, ${long} long` +
     (heard.length === 0 ? '' : `, heard of ${heard.map((match) => `#${match}`).join(' ')}`),

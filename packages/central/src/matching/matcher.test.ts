@@ -59,15 +59,8 @@ class Bench {
   }
 
   pull(index: number, fields: Partial<MessageOf<'pull'>> = {}): void {
-    const message = {
-      type: 'pull' as const,
-      heard: [],
-      free: 1,
-      spare: NO_RESOURCES,
-      long: 0,
-      shortMs: 0,
-      ...fields,
-    };
+    const nothing = { heard: [], free: 1, spare: NO_RESOURCES, long: 0, shortMs: 0, runs: [] };
+    const message = { type: 'pull' as const, ...nothing, ...fields };
     this.matcher.pulled(worker(index), message, this.now);
   }
 
@@ -77,11 +70,13 @@ class Bench {
       job,
       stage: 0,
       long: false,
-      undecided: false,
       tasks: 1,
       matches: 0,
       estimateMs: 100,
       demand: NO_RESOURCES,
+      part: 'judged' as const,
+      jobTasks: 1,
+      ageMs: 0,
       ...fields,
     };
     this.matcher.needed(OWNER, message, this.now);
@@ -395,7 +390,7 @@ test('whatever happens, no slot is matched twice and none is left while a task w
 });
 
 describe('jobs whose pilots have not told', () => {
-  const undecided = { undecided: true, estimateMs: 10 };
+  const undecided = { part: 'early' as const, estimateMs: 10 };
   /** Of 1,000 slots 980 are for long tasks, unless it is said. */
   const bench = (workers: number, policy: Partial<PolicySettings> = {}) => {
     return new Bench({ reserve: 0.02, estimator: 'pilot', ...policy }, workers);
@@ -407,7 +402,7 @@ describe('jobs whose pilots have not told', () => {
     expect(one.taken()).toHaveLength(10);
     one.need(2, { ...undecided, tasks: 5 });
     expect(one.taken()).toEqual([]);
-    one.need(1, { undecided: false, tasks: 0 });
+    one.need(1, { tasks: 0 });
     expect(one.taken()).toHaveLength(5);
   });
 

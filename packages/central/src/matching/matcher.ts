@@ -1,19 +1,17 @@
 import {
   type Address,
-  amountOf,
   type Environment,
   fits,
   type MessageOf,
   type Millis,
   type PolicySettings,
   patienceMsOf,
-  type Resources,
   reserveWindowMs,
 } from '@goshawk/core';
 import type { WorkerRecord } from '../registry.js';
 import { LongLimit } from './long-limit.js';
 import { type Need, type NeedKind, Needs } from './needs.js';
-import { freeSlots, Pool, type Puller } from './pool.js';
+import { freeSlots, Pool, type Puller, spareOf } from './pool.js';
 import { Undecided } from './undecided.js';
 
 /**
@@ -129,7 +127,7 @@ export class Matcher {
       // Workers that its owner has not heard of yet are on their way to it, if they were found just now.
       const canBeOnTheWay = this.#lostAfterMs === 0 || now - known.waitsSince < this.#lostAfterMs;
       const onTheWay = canBeOnTheWay ? known.matches - message.matches : 0;
-      if (isDecided(known) === message.undecided) {
+      if (isDecided(known) === (message.part === 'early')) {
         this.#forget(known, now);
         this.#find(this.#add(owner, message, onTheWay, now), now);
       } else {
@@ -142,8 +140,8 @@ export class Matcher {
   }
 
   /** @returns whether more tasks of other jobs may run now */
-  #noteDecision(owner: Address, { job, stage, undecided, long }: MessageOf<'need'>, now: Millis): boolean {
-    if (undecided) return false;
+  #noteDecision(owner: Address, { job, stage, part, long }: MessageOf<'need'>, now: Millis): boolean {
+    if (part === 'early') return false;
     if (!long) return this.#undecided.decided(owner, job, stage);
     if (this.#undecided.turnedLong(owner, job, stage, now)) this.#lookAgain(now);
     return false;
@@ -176,8 +174,8 @@ export class Matcher {
     return need;
   }
 
-  #kindOf({ undecided, long, tasks }: MessageOf<'need'>): NeedKind {
-    if (!undecided) return long ? 'long' : 'short';
+  #kindOf({ part, long, tasks }: MessageOf<'need'>): NeedKind {
+    if (part !== 'early') return long ? 'long' : 'short';
     return tasks <= SMALL * this.#pool.slots ? 'small' : 'large';
   }
 
@@ -410,14 +408,4 @@ const SMALL_SHARE = 0.5;
 
 function isDecided({ kind }: Need): boolean {
   return kind === 'short' || kind === 'long';
-}
-
-/** What is free at the worker beside its slots, when those that were matched with it have come. */
-function spareOf({ spare, matches }: Puller): Resources {
-  if (matches.length === 0) return spare;
-  const left: Record<string, number> = {};
-  for (const name in spare) {
-    left[name] = amountOf(spare, name) - matches.reduce((sum, { demand }) => sum + amountOf(demand, name), 0);
-  }
-  return left;
 }

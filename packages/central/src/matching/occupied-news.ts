@@ -7,7 +7,7 @@ import { Occupied } from './occupied.js';
 export class OccupiedNews {
   readonly #env: Environment<'occupied'>;
   readonly #registry: Registry;
-  readonly #matcher: Matcher;
+  readonly #matcher: Pick<Matcher, 'pullers'>;
   readonly #pauseMs: Millis;
   readonly #occupied = new Occupied();
   readonly #isOn: boolean;
@@ -16,7 +16,7 @@ export class OccupiedNews {
   constructor(
     env: Environment<'occupied'>,
     registry: Registry,
-    matcher: Matcher,
+    matcher: Pick<Matcher, 'pullers'>,
     { policy, timings }: ClusterSettings,
   ) {
     this.#env = env;

@@ -8,7 +8,15 @@ function poolOf(...long: number[]): Pool {
   const pool = new Pool();
   long.forEach((count, place) => {
     const puller = pool.add(place as Address, place, 2, NO_RESOURCES);
-    pool.pulled(puller, { type: 'pull', heard: [], free: 0, spare: NO_RESOURCES, long: count, shortMs: 0 });
+    pool.pulled(puller, {
+      type: 'pull',
+      heard: [],
+      free: 0,
+      spare: NO_RESOURCES,
+      long: count,
+      shortMs: 0,
+      runs: [],
+    });
   });
   return pool;
 }

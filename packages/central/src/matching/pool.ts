@@ -1,4 +1,11 @@
-import { type Address, drawIndex, type MessageOf, type Millis, type Resources } from '@goshawk/core';
+import {
+  type Address,
+  amountOf,
+  drawIndex,
+  type MessageOf,
+  type Millis,
+  type Resources,
+} from '@goshawk/core';
 import type { Need } from './needs.js';
 
 /** A match that its worker has not heard of yet, as far as is known here. */
@@ -52,7 +59,12 @@ export class Pool {
     return this.#long;
   }
 
-  /** Workers with a free slot. */
+  /** Workers with a free slot, in no order. */
+  get freePullers(): readonly Puller[] {
+    return this.#free;
+  }
+
+  /** How many those are. */
   get free(): number {
     return this.#free.length;
   }
@@ -169,4 +181,14 @@ export function longOf({ long, matches }: Puller): number {
   let sum = long;
   for (const match of matches) if (match.long) sum++;
   return sum;
+}
+
+/** What is free at the worker beside its slots, when those that were matched with it have come. */
+export function spareOf({ spare, matches }: Puller): Resources {
+  if (matches.length === 0) return spare;
+  const left: Record<string, number> = {};
+  for (const name in spare) {
+    left[name] = amountOf(spare, name) - matches.reduce((sum, { demand }) => sum + amountOf(demand, name), 0);
+  }
+  return left;
 }

@@ -120,6 +120,8 @@ describe('facts of a plan', () => {
     pilotQuorum: undefined as number | undefined,
     thinLimit: 3,
     historyFeatures: undefined as string | undefined,
+    queues: undefined,
+    queueBase: undefined,
     cutoff: undefined,
     shortPartition: undefined,
     probeRatio: 2,

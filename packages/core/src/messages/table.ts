@@ -70,6 +70,13 @@ export type Lane = (typeof LANES)[number];
 const lane = choice(...LANES);
 
 /**
+ * What the tasks of a batch are to their job. `judged`: nothing more is to be found out. `thin`: of a job of too few
+ * tasks to sample. `pilots`: those that run first. `early`: the others, before the pilots have told (SLearn §5.1.2).
+ */
+export const BATCH_PARTS = ['judged', 'thin', 'pilots', 'early'] as const;
+export type BatchPart = (typeof BATCH_PARTS)[number];
+
+/**
  * Why a run ended. `lost`: cut short by no fault of its own, because its worker is gone or was stopped; it may
  * run again and costs no retry.
  */
@@ -474,8 +481,11 @@ export const MESSAGES = {
     /** The owner’s belief of a task’s run time. */
     estimateMs: ms,
     demand: resources,
-    /** The pilots of the job have not told whether it is long: this is the rest of it. */
-    undecided: flag,
+    part: choice(...BATCH_PARTS),
+    /** Of the job, in all its stages. */
+    jobTasks: count,
+    /** Since the owner accepted the job. */
+    ageMs: ms,
   }),
   pull: message('worker', 'central', 'Told again while a slot is free; it says all, not what changed.', {
     /**
@@ -490,6 +500,8 @@ export const MESSAGES = {
     long: count,
     /** Run time of short tasks that ended since this was last said, where the reserve follows from it; otherwise 0. */
     shortMs: ms,
+    /** Matches whose tasks run here. */
+    runs: list(count, LIMITS.slotsMax),
   }),
   matched: message(
     'central',

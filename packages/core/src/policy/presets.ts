@@ -1,4 +1,5 @@
 import { InputError } from '../errors.js';
+import type { Millis } from '../ids.js';
 
 /**
  * Scheduling policies as data. A machine asks what a job's class says, never what the policy is called, so
@@ -26,6 +27,21 @@ export interface Route {
   readonly over: Scope;
 }
 
+/**
+ * The central policy `gs` (SLearn §5.1.1): priority queues by the estimated size of jobs (estimate × tasks). Queue q has
+ * what is smaller than base · growth^q, and a weight that is `weightRatio` times that of the next.
+ */
+export interface GsSettings {
+  readonly policy: 'gs';
+  readonly queues: number;
+  readonly baseMs: Millis;
+  readonly growth: number;
+  readonly weightRatio: number;
+}
+
+/** Which central policy decides, and its parameters. */
+export type CentralPolicySettings = GsSettings;
+
 export interface Preset {
   readonly title: string;
   readonly short: Route;
@@ -34,6 +50,8 @@ export interface Preset {
   readonly partition: boolean;
   /** Idle workers steal short probes from behind long tasks (Hawk §3.6). */
   readonly stealing: boolean;
+  /** Where central matches: the policy that decides which task starts where. Goshawk's own matching unless given. */
+  readonly decidedBy?: CentralPolicySettings | undefined;
 }
 
 export const PRESETS = {
@@ -80,6 +98,15 @@ export const PRESETS = {
     long: { by: 'central', over: 'general' },
     partition: true,
     stealing: false,
+  },
+  gs: {
+    title: 'SLearn’s generic scheduler: every job by central, in priority queues by estimated size',
+    short: { by: 'matching', over: 'all' },
+    long: { by: 'matching', over: 'all' },
+    partition: false,
+    stealing: false,
+    // SLearn §5.2.1.
+    decidedBy: { policy: 'gs', queues: 10, baseMs: 1e6, growth: 10, weightRatio: 10 },
   },
 } as const satisfies Record<string, Preset>;
 

@@ -20,6 +20,14 @@ const route = z.strictObject({ by: z.enum(ROUTES), over: z.enum(SCOPES) });
 const fraction = z.number().min(0).max(1);
 const ms = z.number().nonnegative();
 
+const gs = z.strictObject({
+  policy: z.literal('gs'),
+  queues: z.number().int().min(1).max(LIMITS.queuesMax),
+  baseMs: z.number().positive(),
+  growth: z.number().gt(1),
+  weightRatio: z.number().min(1),
+});
+
 /**
  * How a cluster schedules. Central holds them and hands them to every worker and scheduler that joins, so
  * that one cluster never runs two policies at once.
@@ -32,6 +40,7 @@ export const policySettingsSchema = z.strictObject({
     long: route,
     partition: z.boolean(),
     stealing: z.boolean(),
+    decidedBy: z.discriminatedUnion('policy', [gs]).optional(),
   }),
   /** A job whose estimated mean task run time reaches this is long. ms. */
   cutoffMs: ms,
