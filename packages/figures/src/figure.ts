@@ -76,6 +76,8 @@ export interface FigureWorkload {
   readonly paperJobs?: number;
   /** Whether the figure means something on another workload (`--trace`). */
   readonly isReplaceable: boolean;
+  /** Simulated figures: each seed runs so many jobs of no more tasks, drawn from those. */
+  readonly draw?: { readonly jobs: number; readonly tasksMax: number };
 }
 
 /** A figure of a paper, as data: what it runs, what is drawn, and what the paper says of it. */

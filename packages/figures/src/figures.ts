@@ -10,7 +10,11 @@ import { hawk6 } from './hawk/other-traces.js';
 import { hawk16, hawk17 } from './hawk/prototype.js';
 import { hawk15 } from './hawk/steal-cap.js';
 import { nearest } from './nearest.js';
+import { slearnAdaptive } from './slearn/adaptive.js';
 import { slearnError } from './slearn/error.js';
+import { slearnJct } from './slearn/jct.js';
+import { slearnThin } from './slearn/thin.js';
+import { slearnWait } from './slearn/wait.js';
 
 /** Every figure, in the order in which lists have them. One file and one line here make a new one. */
 export const FIGURES: readonly Figure[] = [
@@ -29,6 +33,10 @@ export const FIGURES: readonly Figure[] = [
   hawk16,
   hawk17,
   slearnError,
+  slearnJct,
+  slearnAdaptive,
+  slearnThin,
+  slearnWait,
 ];
 
 /** Names that stand for several figures. */

@@ -8,6 +8,7 @@ import {
   summarisePolicies,
 } from '@goshawk/report';
 import type { Tick } from './axis.js';
+import { beliefs, type JobDetails, ratioShares, speedup, waitShares } from './jobwise.js';
 import { type Busy, type Measured, type Pair, type Paired, type Point, pairName } from './point.js';
 
 /** Jobs in the order of the workload; the jobs that did not complete, or are not counted, are NaN. */
@@ -15,6 +16,7 @@ export interface JobTimes {
   readonly runtimeSeconds: Float64Array;
   /** 1 where the job's true mean task run time reaches the cutoff. */
   readonly isLong: Uint8Array;
+  readonly details?: JobDetails;
 }
 
 /** One finished run of a variant. */
@@ -48,7 +50,40 @@ export function pointOf(
 ): Point {
   const measured = Object.entries(runs).map(([name, finished]) => [name, measure(finished)] as const);
   const paired = pairs.map(({ of, over }) => [pairName(of, over), compare(runs[of]!, runs[over]!)] as const);
-  return { tick, measured: Object.fromEntries(measured), paired: Object.fromEntries(paired) };
+  return {
+    tick,
+    measured: Object.fromEntries(measured),
+    paired: Object.fromEntries(paired),
+    ...jobByJob(runs, pairs),
+  };
+}
+
+/** What only the jobs one by one say. */
+function jobByJob(
+  runs: Readonly<Record<string, readonly FinishedRun[]>>,
+  pairs: readonly Pair[],
+): Pick<Point, 'speedups' | 'waits' | 'beliefs' | 'ratios'> {
+  if (pairs.length === 0) return {};
+  const ofPairs = <T>(compute: (of: readonly FinishedRun[], over: readonly FinishedRun[]) => T | undefined) =>
+    Object.fromEntries(
+      pairs.flatMap(({ of, over }) => {
+        const value = compute(runs[of]!, runs[over]!);
+        return value === undefined ? [] : [[pairName(of, over), value] as const];
+      }),
+    );
+  const ofVariants = <T>(compute: (of: readonly FinishedRun[]) => T | undefined) =>
+    Object.fromEntries(
+      Object.entries(runs).flatMap(([name, finished]) => {
+        const value = compute(finished);
+        return value === undefined ? [] : [[name, value] as const];
+      }),
+    );
+  return {
+    speedups: ofPairs(speedup),
+    waits: ofPairs(waitShares),
+    beliefs: ofVariants(beliefs),
+    ratios: ofVariants(ratioShares),
+  };
 }
 
 function measure(finished: readonly FinishedRun[]): Measured {

@@ -1,5 +1,6 @@
 import type { ByClass, Distribution } from '@goshawk/report';
 import type { Tick } from './axis.js';
+import type { Beliefs, Speedup, WaitShares } from './jobwise.js';
 
 /** What was measured of one variant at one place of the axis: means over its seeds. */
 export interface Measured {
@@ -33,6 +34,13 @@ export interface Point {
   readonly paired: Readonly<Record<string, ByClass<Paired | null>>>;
   /** Of predicted figures, by variant: |estimate − truth| ÷ truth at each whole percentile, 0 to 100. */
   readonly errors?: Readonly<Record<string, readonly number[]>>;
+  /** By `pairName`, as far as jobs were told apart. */
+  readonly speedups?: Readonly<Record<string, Speedup>>;
+  readonly waits?: Readonly<Record<string, WaitShares>>;
+  /** By variant. */
+  readonly beliefs?: Readonly<Record<string, Beliefs>>;
+  /** By variant: of the sampled jobs, the share for which each ratio was chosen. */
+  readonly ratios?: Readonly<Record<string, ReadonlyMap<number, number>>>;
 }
 
 /** Two variants whose jobs are compared one by one. */

@@ -12,9 +12,13 @@ export interface RunSettings {
   readonly estimator?: string;
   /** Whether a duration belongs to its task, or to whichever task of the job starts next. */
   readonly durations?: 'start' | 'task';
+  /** A share, or adaptive. */
+  readonly pilotRatio?: string;
+  readonly thinLimit?: number;
+  readonly schedulers?: number;
   readonly central?: boolean;
   readonly partition?: boolean;
   readonly stealing?: boolean;
-  /** Live figures only: task time submitted over what the slots can do meanwhile. */
+  /** Task time submitted over what the slots can do meanwhile; simulated, arrivals are stretched to make it. */
   readonly load?: number;
 }

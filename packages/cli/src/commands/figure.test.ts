@@ -136,7 +136,7 @@ describe('a simulated figure', () => {
   });
 });
 
-describe('a predicted figure', () => {
+describe('a figure about learning', () => {
   /** Two users whose jobs take as long as they always do. */
   async function writeTrace(): Promise<{ trace: string; features: string; history: string }> {
     const [trace, features, history] = ['jobs.tr', 'features.csv', 'history.csv'].map((name) =>
@@ -170,6 +170,17 @@ describe('a predicted figure', () => {
       'slearn-error.json',
       'slearn-error.svg',
     ]);
+  });
+
+  it('runs its jobs where estimators begin with what ended before, each seed another draw', async () => {
+    const { trace, features, history } = await writeTrace();
+    const args = ['--trace', trace, '--features', features, '--history', history, '--workers', '4'];
+    const [result] = resultsOf(await figure('slearn-jct', ...args, '--seeds', '2', '--json'));
+    expect(result).toMatchObject({ id: 'slearn-jct', mode: 'simulated', seeds: [1, 2], workers: 4 });
+    expect(result!.runs.map(({ run }) => run.policy)).toEqual(new Array(14).fill('gs'));
+    const rightQueues = result!.panels.find(({ title }) => title === 'Queues')!.series;
+    // History knows whose jobs these are, and pilots are as long as the others.
+    for (const { values } of rightQueues) expect(values).toEqual([1]);
   });
 
   it('without a history takes the first half of the workload for it', async () => {

@@ -6,6 +6,7 @@ import type { ChosenFigure } from '../figure/choose.js';
 import { checkOutFolder, writeTogether } from '../figure/files.js';
 import { FIGURE_OPTIONS, type FigureOptions } from '../figure/options.js';
 import { RunStore } from '../figure/run-store.js';
+import type { FigureRuns } from '../figure/simulated.js';
 import { commandLine } from '../terminal/command-line.js';
 import { VERSION } from '../version.js';
 
@@ -89,11 +90,23 @@ async function make(
     const { runPredicted } = await import('../figure/predicted.js');
     return assessPredictions({ ...made, ...(await runPredicted(context, chosen, options, lost)) });
   }
-  const { workload, runs } =
-    figure.mode === 'live'
-      ? await (await import('../figure/live.js')).runLive(context, store, chosen, options)
-      : await (await import('../figure/simulated.js')).runSimulated(context, store, chosen, options, lost);
+  const { workload, runs } = await runAll(context, store, chosen, options, lost);
   return assess({ ...made, workload, runs });
+}
+
+async function runAll(
+  context: Context,
+  store: RunStore,
+  chosen: ChosenFigure,
+  options: FigureOptions,
+  lost: string,
+): Promise<FigureRuns> {
+  const { mode, workload } = chosen.figure;
+  if (mode === 'live') return (await import('../figure/live.js')).runLive(context, store, chosen, options);
+  if (workload.draw !== undefined) {
+    return (await import('../figure/drawn.js')).runDrawn(context, store, chosen, options, lost);
+  }
+  return (await import('../figure/simulated.js')).runSimulated(context, store, chosen, options, lost);
 }
 
 /** What shapes the figure; not how fast it is made, and where it is put. */

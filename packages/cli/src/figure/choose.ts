@@ -74,10 +74,10 @@ function checkTrace(figures: readonly Figure[], { trace, jobs }: FigureOptions):
   }
 }
 
-/** What is known beside a trace is of use to predictions alone. */
+/** What is known beside a trace is of use where estimators learn. */
 function checkPast(figures: readonly Figure[], { features, history }: FigureOptions): void {
   const name = features !== undefined ? 'features' : history !== undefined ? 'history' : undefined;
-  const other = figures.find(({ mode }) => mode !== 'predicted');
+  const other = figures.find(({ mode, workload }) => mode !== 'predicted' && workload.draw === undefined);
   if (name === undefined || other === undefined) return;
   throw new InputError('bad-option', `--${name}: ${other.id} predicts nothing`, 'leave it out');
 }

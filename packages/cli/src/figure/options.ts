@@ -16,13 +16,14 @@ export const FIGURE_OPTIONS = {
   features: {
     type: 'text',
     flagOnly: true,
-    describe: 'of predicted figures on a .tr file: what is known of its jobs beside their times, a CSV file',
+    describe:
+      'of figures about learning, on a .tr file: what is known of its jobs beside their times, a CSV file',
   },
   history: {
     type: 'text',
     flagOnly: true,
     describe:
-      'of predicted figures: jobs that ended before, a CSV file (default: the first half of the workload)',
+      'of figures about learning: jobs that ended before, a CSV file (default: the first half of the workload)',
   },
   workers: {
     type: 'text',

@@ -1,7 +1,8 @@
 import type { TraceJob } from '@goshawk/traces';
 import { describe, expect, test } from 'vitest';
 import { learntFromPast } from '../predict/past.js';
-import { extract, Predictors } from './predictions.js';
+import { extract } from './extract.js';
+import { Predictors, TASKS_MAX } from './predictions.js';
 
 function job(index: number, durations: readonly number[], more: Partial<TraceJob> = {}): TraceJob {
   const meanSeconds = durations.reduce((sum, each) => sum + each, 0) / durations.length;
@@ -15,7 +16,7 @@ const alike = (count: number, tasks: number, seconds: number, more: Partial<Trac
 describe('the jobs of a predicted figure', () => {
   test('are the later half, the earlier one being the past, and none is wider than a cluster of 150', () => {
     const jobs = [...alike(10, 4, 5), job(20, new Array<number>(151).fill(5))];
-    const { past, jobs: later } = extract(jobs, undefined);
+    const { past, jobs: later } = extract(jobs, undefined, TASKS_MAX);
     expect(past).toHaveLength(5);
     expect(later.map(({ submitSeconds }) => submitSeconds)).toEqual([50, 60, 70, 80, 90]);
   });
@@ -27,7 +28,7 @@ describe('the jobs of a predicted figure', () => {
     ]);
     // The workload begins when the last of them has ended.
     expect(past.map(({ job: { submittedAt } }) => submittedAt)).toEqual([-90_000, -30_000]);
-    const extracted = extract([job(0, [1]), job(1, [1], { user: 'ada' })], past);
+    const extracted = extract([job(0, [1]), job(1, [1], { user: 'ada' })], past, TASKS_MAX);
     expect(extracted.past).toBe(past);
     expect(extracted.jobs).toHaveLength(1);
   });
@@ -35,7 +36,7 @@ describe('the jobs of a predicted figure', () => {
 
 describe('predictions of a figure', () => {
   test('pilots know jobs whose tasks are alike, and history those that are as the ones before', () => {
-    const { past, jobs } = extract(alike(40, 4, 5, { user: 'ada' }), undefined);
+    const { past, jobs } = extract(alike(40, 4, 5, { user: 'ada' }), undefined, TASKS_MAX);
     const errors = new Predictors(past).draw(jobs, 1);
     expect(errors.pilot).toHaveLength(20);
     for (const all of Object.values(errors)) {
@@ -46,7 +47,7 @@ describe('predictions of a figure', () => {
 
   test('history is wrong where jobs change, and pilots are not', () => {
     const jobs = [...alike(20, 4, 5, { user: 'ada' }), ...alike(20, 4, 50, { user: 'ada' })];
-    const errors = new Predictors(extract(jobs, undefined).past).draw(jobs.slice(20), 1);
+    const errors = new Predictors(extract(jobs, undefined, TASKS_MAX).past).draw(jobs.slice(20), 1);
     expect(errors.history[0]).toBeCloseTo(0.9, 6);
     expect(errors['3sigma'][0]).toBeCloseTo(0.9, 6);
     expect(Math.max(...errors.pilot)).toBeCloseTo(0, 9);
@@ -55,13 +56,13 @@ describe('predictions of a figure', () => {
   });
 
   test('jobs of one and two tasks teach, and are not predicted', () => {
-    const { past, jobs } = extract(alike(20, 2, 5), undefined);
+    const { past, jobs } = extract(alike(20, 2, 5), undefined, TASKS_MAX);
     expect(new Predictors(past).draw(jobs, 1).pilot).toEqual([]);
   });
 
   test('a seed draws the same jobs and pilots again, another one others', () => {
     const jobs = Array.from({ length: 4_000 }, (_, i) => job(i, [1 + (i % 7), 2 + (i % 5), 3 + (i % 3)]));
-    const { past, jobs: later } = extract(jobs, undefined);
+    const { past, jobs: later } = extract(jobs, undefined, TASKS_MAX);
     const predictors = new Predictors(past);
     expect(predictors.draw(later, 1)).toEqual(predictors.draw(later, 1));
     expect(predictors.draw(later, 1).pilot).toHaveLength(1_250);

@@ -1,4 +1,4 @@
-import { drawIndex, Random } from '@goshawk/core';
+import { Random } from '@goshawk/core';
 import {
   type ArrivingJob,
   type Estimator,
@@ -11,38 +11,15 @@ import {
 import type { TraceJob } from '@goshawk/traces';
 import { arrivingJobOf } from '../predict/arriving.js';
 import { type LearntJob, learnAll, learntFromTrace } from '../predict/past.js';
+import { byEnd, drawDistinct, drawJobs, endOf } from './extract.js';
 
 /** SLearn §4.3: jobs drawn for each experiment, the most tasks one may have, and the least for which it counts. */
 const JOBS_DRAWN = 1_250;
-const TASKS_MAX = 150;
+export const TASKS_MAX = 150;
 const WIDE_TASKS = 3;
 
 /** Classes are not asked for, so no sample is cut short. */
 const NO_CUTOFF = Number.POSITIVE_INFINITY;
-
-/** What is known before, and the jobs that are drawn from. */
-export interface Extracted {
-  readonly past: readonly LearntJob[];
-  readonly jobs: readonly TraceJob[];
-}
-
-/**
- * The paper's halves: jobs to learn from, and jobs to predict, of at most 150 tasks. Where a trace says of some of its
- * jobs whose they are, only those are predicted: history finds the others nowhere.
- *
- * @param jobs in order of submission
- * @param past what ended before all of them; without it, they are divided in the middle
- */
-export function extract(jobs: readonly TraceJob[], past: readonly LearntJob[] | undefined): Extracted {
-  const narrow = jobs.filter(({ durationsSeconds: { length } }) => length <= TASKS_MAX);
-  const middle = Math.floor(narrow.length / 2);
-  const [before, after] =
-    past === undefined
-      ? [narrow.slice(0, middle).map(learntFromTrace).sort(byEnd), narrow.slice(middle)]
-      : [past, narrow];
-  const known = after.filter(({ user, logicalName }) => user !== undefined || logicalName !== undefined);
-  return { past: before, jobs: known.length > 0 ? known : after };
-}
 
 /** What the estimators of a figure have learnt from the past, so that each draw begins there. */
 export class Predictors {
@@ -70,7 +47,7 @@ export class Predictors {
       number[]
     >;
     const queue = new EndQueue();
-    for (const traced of drawn(jobs, random)) {
+    for (const traced of drawJobs(jobs, JOBS_DRAWN, random)) {
       const ended = learntFromTrace(traced);
       const job = arrivingJobOf(traced);
       for (const each of queue.until(job.submittedAt)) {
@@ -114,32 +91,8 @@ function believed(
 ): number | undefined {
   if (judgement.kind === 'estimate') return judgement.estimate.meanMs;
   if (judgement.kind !== 'sample') return undefined;
-  const pilots = distinct(runsMs.length, judgement.pilots, random).map((task) => runsMs[task]!);
+  const pilots = drawDistinct(runsMs.length, judgement.pilots, random).map((task) => runsMs[task]!);
   return playPilots(estimator, job, judgement, pilots, NO_CUTOFF)?.estimate.meanMs;
-}
-
-/** In order of submission. */
-function drawn(jobs: readonly TraceJob[], random: Random): TraceJob[] {
-  const places = distinct(jobs.length, Math.min(JOBS_DRAWN, jobs.length), random);
-  return places.sort((a, b) => a - b).map((place) => jobs[place]!);
-}
-
-function distinct(count: number, wanted: number, random: Random): number[] {
-  const source = { random: () => random.next() };
-  const all = Array.from({ length: count }, (_, place) => place);
-  for (let i = 0; i < wanted; i++) {
-    const other = i + drawIndex(source, count - i);
-    [all[i], all[other]] = [all[other]!, all[i]!];
-  }
-  return all.slice(0, wanted);
-}
-
-function endOf({ job, runtimeMs }: LearntJob): number {
-  return job.submittedAt + runtimeMs;
-}
-
-function byEnd(a: LearntJob, b: LearntJob): number {
-  return endOf(a) - endOf(b);
 }
 
 /** Jobs that run, until they end. */

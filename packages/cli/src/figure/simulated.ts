@@ -13,7 +13,7 @@ import type { FigureOptions } from './options.js';
 import type { RunStore } from './run-store.js';
 
 /** What `goshawk simulate` does when nobody says anything: neither the environment nor a file has a say here. */
-const DEFAULTS: SimulateOptions = resolveOptions(SIMULATE_OPTIONS, {
+export const DEFAULTS: SimulateOptions = resolveOptions(SIMULATE_OPTIONS, {
   flags: {},
   environment: {},
   file: {},

@@ -41,7 +41,15 @@ export async function learntBy(
   settings: ScoreboardSettings,
 ): Promise<Record<string, unknown>> {
   if (history === undefined) return {};
-  const past = learntFromPast(await readPastJobs(history));
+  return learntFrom(names, learntFromPast(await readPastJobs(history)), settings);
+}
+
+/** The same from jobs that were read already. */
+export function learntFrom(
+  names: readonly string[],
+  past: readonly LearntJob[],
+  settings: ScoreboardSettings,
+): Record<string, unknown> {
   return Object.fromEntries(
     names.map((name) => {
       const estimator = makeEstimator(name, settings, () => 0);

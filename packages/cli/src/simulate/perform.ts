@@ -35,7 +35,7 @@ export async function perform(
   const { policy, history } = request;
   const simulation = new Simulation<Arrival>({
     ...request,
-    learnt: await learntBy([policy.estimator], history, policy),
+    learnt: request.learnt ?? (await learntBy([policy.estimator], history, policy)),
     ...(effects === undefined ? {} : { observe: effects.observe }),
     settings: { policy: request.policy, timings: RELIABLE_TIMINGS },
   });
@@ -65,7 +65,7 @@ export async function perform(
       }
       tally.add(result);
       noteJudgement(predictor, end);
-      if (jobTimes !== undefined) noteJobTime(jobTimes, end.index, result);
+      if (jobTimes !== undefined) noteJobTime(jobTimes, end, result);
       attempts += end.attempts;
     }
     if (performance.now() - pausedAt < PAUSE_MS) continue;
@@ -104,12 +104,37 @@ export async function perform(
 }
 
 function noJobTimes(jobs: number): JobTimes {
-  return { runtimeSeconds: new Float64Array(jobs).fill(Number.NaN), isLong: new Uint8Array(jobs) };
+  const column = () => new Float64Array(jobs).fill(Number.NaN);
+  return {
+    runtimeSeconds: column(),
+    isLong: new Uint8Array(jobs),
+    details: {
+      tasks: column(),
+      normalisedWaits: column(),
+      meanSeconds: column(),
+      estimateSeconds: column(),
+      ratioPercents: column(),
+    },
+  };
 }
 
-function noteJobTime({ runtimeSeconds, isLong }: JobTimes, index: number, result: JobResult): void {
-  if (result.outcome === 'completed') runtimeSeconds[index] = result.runtimeSeconds;
+function noteJobTime(
+  { runtimeSeconds, isLong, details }: JobTimes,
+  { index, job, judged, sampled }: SimulatedEnd<Arrival>,
+  result: JobResult,
+): void {
   isLong[index] = result.class === 'long' ? 1 : 0;
+  details.tasks[index] = job.tasks;
+  details.meanSeconds[index] = job.meanMs / 1_000;
+  if (judged.estimateMs !== undefined) details.estimateSeconds[index] = judged.estimateMs / 1_000;
+  if (typeof sampled?.note === 'number') details.ratioPercents[index] = sampled.note;
+  if (result.outcome !== 'completed') return;
+  runtimeSeconds[index] = result.runtimeSeconds;
+  let waits = 0;
+  const starts = result.taskStartsSeconds;
+  for (let task = 0; task < starts.length; task++) waits += starts[task]! - result.submitSeconds;
+  const meanWait = waits / starts.length;
+  if (job.meanMs > 0) details.normalisedWaits[index] = meanWait / (job.meanMs / 1_000);
 }
 
 function noteJudgement(tally: PredictorTally, { job, judged, sampled }: SimulatedEnd<Arrival>): void {

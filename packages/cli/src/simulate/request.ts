@@ -28,6 +28,8 @@ export interface RunRequest {
   readonly countedSeconds: readonly [from: number, to: number];
   readonly jobs: number;
   readonly options: OptionValues;
+  /** What the schedulers' estimators have learnt before, by their names; what `history` says unless given. */
+  readonly learnt?: Readonly<Record<string, unknown>> | undefined;
   /** Whether the run time of each job is wanted, and not only how they are distributed. */
   readonly wantsJobTimes?: boolean;
   /** Whether a hash of all that the machines do is wanted. Slow. */
@@ -51,6 +53,19 @@ export interface JobTimes {
   readonly runtimeSeconds: Float64Array;
   /** 1 where the true mean run time of its tasks reaches the cutoff. */
   readonly isLong: Uint8Array;
+  readonly details: JobDetails;
+}
+
+/** NaN where there is nothing to say of a job. */
+export interface JobDetails {
+  readonly tasks: Float64Array;
+  /** Mean of the waits of its tasks over the mean of their run times. */
+  readonly normalisedWaits: Float64Array;
+  /** Mean task run time, the true one and as it was believed. */
+  readonly meanSeconds: Float64Array;
+  readonly estimateSeconds: Float64Array;
+  /** Share of its tasks that the sample was to have, where that is chosen job by job, in per cent. */
+  readonly ratioPercents: Float64Array;
 }
 
 export interface RunProgress {

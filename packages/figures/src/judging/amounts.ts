@@ -24,6 +24,14 @@ export function bestFactor(series: Series, paper: number, where: Where = everywh
   });
 }
 
+/** "Improves by 1.56 times": a ratio above 1, held to the paper's less the shortfall; in direction above 1 by more than `SAME`. */
+export function reaches(series: Series, paper: number, where: Where = everywhere): Judge {
+  return judging([series], where, (places) => {
+    const least = Math.min(...places.map(({ values }) => values[0]!));
+    return said(listed(series, places), least >= paper - SHORTFALL, least > 1 + SAME);
+  });
+}
+
 /**
  * "68% of the jobs": a share, held to the paper's less the shortfall; in direction where it is more than half
  * of the paper's.

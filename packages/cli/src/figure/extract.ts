@@ -1,0 +1,98 @@
+import { drawIndex, type Random } from '@goshawk/core';
+import { readPastJobs, type TraceJob } from '@goshawk/traces';
+import type { Context } from '../context.js';
+import { type LearntJob, learntFromPast, learntFromTrace } from '../predict/past.js';
+import { type Survey, survey } from '../simulate/survey.js';
+import { jobsShown, openShown } from '../workload.js';
+
+/** What is known before, and the jobs that are drawn from. */
+export interface Extracted {
+  readonly past: readonly LearntJob[];
+  readonly jobs: readonly TraceJob[];
+}
+
+/** Where a figure on drawn jobs finds them. */
+export interface DrawnFrom {
+  /** By path or generator. */
+  readonly workload: string;
+  readonly features: string | undefined;
+  /** A file of jobs that ended before; the first half of the workload unless given. */
+  readonly history: string | undefined;
+  readonly tasksMax: number;
+}
+
+/**
+ * Reads a workload, and what ended before it.
+ *
+ * @throws WorkloadError
+ */
+export async function readExtracted(
+  context: Context,
+  { workload, features, history, tasksMax }: DrawnFrom,
+): Promise<Extracted & Pick<Survey, 'record'>> {
+  const opened = await openShown(context, workload, undefined, features);
+  const jobs: TraceJob[] = [];
+  const { record } = await survey(
+    opened,
+    kept(jobsShown(context, opened, 'reading jobs'), jobs),
+    context.interrupted,
+  );
+  const past = history === undefined ? undefined : learntFromPast(await readPastJobs(history));
+  return { ...extract(jobs, past, tasksMax), record };
+}
+
+/**
+ * SLearn's halves (§4.3): jobs to learn from, and jobs to draw from, of so many tasks at most. Where a trace says of
+ * some of its jobs whose they are, only those are drawn from: history finds the others nowhere.
+ *
+ * @param jobs in order of submission
+ * @param past what ended before all of them; without it, they are divided in the middle
+ */
+export function extract(
+  jobs: readonly TraceJob[],
+  past: readonly LearntJob[] | undefined,
+  tasksMax: number,
+): Extracted {
+  const narrow = jobs.filter(({ durationsSeconds: { length } }) => length <= tasksMax);
+  const middle = Math.floor(narrow.length / 2);
+  const [before, after] =
+    past === undefined
+      ? [narrow.slice(0, middle).map(learntFromTrace).sort(byEnd), narrow.slice(middle)]
+      : [past, narrow];
+  const known = after.filter(({ user, logicalName }) => user !== undefined || logicalName !== undefined);
+  return { past: before, jobs: known.length > 0 ? known : after };
+}
+
+/** So many jobs, or all if they are fewer, in order of submission. */
+export function drawJobs(jobs: readonly TraceJob[], wanted: number, random: Random): TraceJob[] {
+  const places = drawDistinct(jobs.length, Math.min(wanted, jobs.length), random);
+  return places.sort((a, b) => a - b).map((place) => jobs[place]!);
+}
+
+/** So many of the numbers below `count`, in the order in which they were drawn. */
+export function drawDistinct(count: number, wanted: number, random: Random): number[] {
+  const source = { random: () => random.next() };
+  const all = Array.from({ length: count }, (_, place) => place);
+  for (let i = 0; i < wanted; i++) {
+    const other = i + drawIndex(source, count - i);
+    [all[i], all[other]] = [all[other]!, all[i]!];
+  }
+  return all.slice(0, wanted);
+}
+
+/** When a job of the past has ended. */
+export function endOf({ job, runtimeMs }: LearntJob): number {
+  return job.submittedAt + runtimeMs;
+}
+
+export function byEnd(a: LearntJob, b: LearntJob): number {
+  return endOf(a) - endOf(b);
+}
+
+/** What passes, put down on the way. */
+async function* kept(jobs: AsyncIterable<TraceJob>, into: TraceJob[]): AsyncGenerator<TraceJob> {
+  for await (const job of jobs) {
+    into.push(job);
+    yield job;
+  }
+}

@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'vitest';
+import { beliefs, type JobDetails, ratioShares, speedup, waitShares } from './jobwise.js';
+
+function runOf(seconds: readonly number[], details: Partial<Record<keyof JobDetails, number[]>> = {}) {
+  const column = (values: number[] | undefined) => Float64Array.from(values ?? seconds.map(() => Number.NaN));
+  return {
+    jobs: {
+      runtimeSeconds: Float64Array.from(seconds),
+      details: {
+        tasks: column(details.tasks ?? seconds.map(() => 10)),
+        normalisedWaits: column(details.normalisedWaits),
+        meanSeconds: column(details.meanSeconds),
+        estimateSeconds: column(details.estimateSeconds),
+        ratioPercents: column(details.ratioPercents),
+      },
+    },
+  };
+}
+
+describe('speed-up', () => {
+  test('on average is that of the means, and P50 that of the jobs', () => {
+    // Means 30 and 20; ratios 1, 1, 2.5.
+    expect(speedup([runOf([10, 30, 20])], [runOf([10, 30, 50])])).toEqual({ average: 1.5, p50: 1 });
+  });
+
+  test('jobs that did not complete under both do not count', () => {
+    const { average } = speedup([runOf([10, Number.NaN])], [runOf([20, 50])])!;
+    expect(average).toBe(2);
+  });
+
+  test('is the mean over the seeds', () => {
+    expect(speedup([runOf([10]), runOf([10])], [runOf([10]), runOf([30])])?.average).toBe(2);
+  });
+});
+
+test('waits are shared out over three segments, and compared where both are in the same', () => {
+  const ours = runOf([1, 1, 1, 1], { normalisedWaits: [0, 1, 2, 3], tasks: [3, 3, 3, 3] });
+  const theirs = runOf([1, 1, 1, 1], { normalisedWaits: [0.01, 5, 4, 2], tasks: [3, 3, 3, 3] });
+  expect(waitShares([ours], [theirs])).toEqual({
+    none: { own: 0.25, common: 0.25, lower: 1 },
+    moderate: { own: 0.25, common: 0, lower: undefined },
+    long: { own: 0.5, common: 0.5, lower: 0.5 },
+  });
+});
+
+test('thin jobs have no part in waits and beliefs', () => {
+  const thin = runOf([1], { tasks: [2], normalisedWaits: [1], meanSeconds: [1], estimateSeconds: [1] });
+  expect(waitShares([thin], [thin])).toBeUndefined();
+  expect(beliefs([thin])).toBeUndefined();
+});
+
+test('a job is in the right queue when its estimated and its true size are between the same powers of ten', () => {
+  const run = runOf([1, 1, 1], {
+    tasks: [10, 10, 10],
+    meanSeconds: [10, 50, 200],
+    estimateSeconds: [90, 150, 100],
+  });
+  expect(beliefs([run])).toEqual({ errorP50: 2, rightQueue: 2 / 3 });
+});
+
+test('ratios are shares of the sampled jobs', () => {
+  const run = runOf([1, 1, 1], { ratioPercents: [3, 3, Number.NaN] });
+  expect([...ratioShares([run, runOf([1], { ratioPercents: [2] })])]).toEqual([
+    [3, 2 / 3],
+    [2, 1 / 3],
+  ]);
+});

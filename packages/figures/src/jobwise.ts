@@ -1,0 +1,175 @@
+import { percentileOfSorted } from '@goshawk/report';
+
+/** A run as far as it is looked at here: its jobs in the order of the workload. */
+interface RunOfJobs {
+  readonly jobs?: {
+    /** NaN of those that did not complete. */
+    readonly runtimeSeconds: Float64Array;
+    readonly details?: JobDetails;
+  };
+}
+
+/** How much faster the jobs of one variant were than the same jobs under another (SLearn §5.2.1). */
+export interface Speedup {
+  /** Mean run time under the other over mean run time under this one; mean over the seeds. */
+  readonly average: number;
+  /** Median over all jobs of run time under the other over run time under this one. */
+  readonly p50: number;
+}
+
+/** What a run says of its jobs beside their times, in their order; NaN where it says nothing. */
+export interface JobDetails {
+  readonly tasks: Float64Array;
+  /** Mean of the waits of its tasks over the mean of their run times (SLearn §5.2.5). */
+  readonly normalisedWaits: Float64Array;
+  /** True mean task run time. */
+  readonly meanSeconds: Float64Array;
+  /** What was believed of that. */
+  readonly estimateSeconds: Float64Array;
+  /** Share of its tasks that the sample was to have, where that is chosen job by job, in per cent. */
+  readonly ratioPercents: Float64Array;
+}
+
+/** @returns undefined where no job completed under both */
+export function speedup(of: readonly RunOfJobs[], over: readonly RunOfJobs[]): Speedup | undefined {
+  const averages: number[] = [];
+  const ratios: number[] = [];
+  for (const [index, { jobs }] of of.entries()) {
+    const others = over[index]?.jobs;
+    if (jobs === undefined || others === undefined) continue;
+    let ours = 0;
+    let theirs = 0;
+    for (const [own, other] of pairsOf(jobs, others)) {
+      ours += own;
+      theirs += other;
+      ratios.push(other / own);
+    }
+    if (ours > 0) averages.push(theirs / ours);
+  }
+  if (averages.length === 0) return undefined;
+  return { average: meanOf(averages), p50: percentileOfSorted(Float64Array.from(ratios).sort(), 50)! };
+}
+
+function* pairsOf(
+  jobs: RunOfJobs['jobs'] & {},
+  others: RunOfJobs['jobs'] & {},
+): Iterable<readonly [own: number, other: number]> {
+  for (let job = 0; job < jobs.runtimeSeconds.length; job++) {
+    const own = jobs.runtimeSeconds[job]!;
+    const other = others.runtimeSeconds[job]!;
+    if (own > 0 && other > 0) yield [own, other];
+  }
+}
+
+/** Normalised waits below the first are next to nothing, above the second long (SLearn §5.2.5). */
+const WAIT_BOUNDS = [0.04, 1.9] as const;
+export type WaitSegment = 'none' | 'moderate' | 'long';
+export const WAIT_SEGMENTS: readonly WaitSegment[] = ['none', 'moderate', 'long'];
+
+/** The jobs of three tasks and more whose wait lies in one segment. */
+export interface WaitShare {
+  /** Under the variant itself. */
+  readonly own: number;
+  /** Under both. */
+  readonly common: number;
+  /** Of those: that wait less under the variant than under the other. */
+  readonly lower: number | undefined;
+}
+
+/** Shares of the wide jobs, by segment. */
+export type WaitShares = Readonly<Record<WaitSegment, WaitShare>>;
+
+/** @returns undefined where nothing is known of waits */
+export function waitShares(of: readonly RunOfJobs[], over: readonly RunOfJobs[]): WaitShares | undefined {
+  let jobs = 0;
+  const own = { none: 0, moderate: 0, long: 0 };
+  const common = { none: 0, moderate: 0, long: 0 };
+  const lower = { none: 0, moderate: 0, long: 0 };
+  for (const [index, { jobs: ofRun }] of of.entries()) {
+    const here = ofRun?.details;
+    const there = over[index]?.jobs?.details;
+    if (here === undefined || there === undefined) continue;
+    for (let job = 0; job < here.tasks.length; job++) {
+      const wait = here.normalisedWaits[job]!;
+      const other = there.normalisedWaits[job]!;
+      if (!isWide(here, job) || Number.isNaN(wait) || Number.isNaN(other)) continue;
+      jobs++;
+      const segment = segmentOf(wait);
+      own[segment]++;
+      if (segmentOf(other) !== segment) continue;
+      common[segment]++;
+      if (wait < other) lower[segment]++;
+    }
+  }
+  if (jobs === 0) return undefined;
+  const share = (segment: WaitSegment): WaitShare => ({
+    own: own[segment] / jobs,
+    common: common[segment] / jobs,
+    lower: common[segment] === 0 ? undefined : lower[segment] / common[segment],
+  });
+  return { none: share('none'), moderate: share('moderate'), long: share('long') };
+}
+
+function segmentOf(wait: number): WaitSegment {
+  if (wait < WAIT_BOUNDS[0]) return 'none';
+  return wait > WAIT_BOUNDS[1] ? 'long' : 'moderate';
+}
+
+/** What was believed of the jobs of three tasks and more. */
+export interface Beliefs {
+  /** Median of |estimate − truth| ÷ truth. */
+  readonly errorP50: number;
+  /** Share of them whose estimate puts them into the queue of `gs` that the truth does (SLearn Table 7). */
+  readonly rightQueue: number;
+}
+
+/** @returns undefined where nothing was believed */
+export function beliefs(runs: readonly RunOfJobs[]): Beliefs | undefined {
+  const errors: number[] = [];
+  let right = 0;
+  for (const { jobs } of runs) {
+    const details = jobs?.details;
+    if (details === undefined) continue;
+    for (let job = 0; job < details.tasks.length; job++) {
+      const truth = details.meanSeconds[job]!;
+      const estimate = details.estimateSeconds[job]!;
+      if (!isWide(details, job) || !(truth > 0) || !(estimate >= 0)) continue;
+      errors.push(Math.abs(estimate - truth) / truth);
+      const tasks = details.tasks[job]!;
+      if (queueOf(estimate * tasks) === queueOf(truth * tasks)) right++;
+    }
+  }
+  if (errors.length === 0) return undefined;
+  const errorP50 = percentileOfSorted(Float64Array.from(errors).sort(), 50)!;
+  return { errorP50, rightQueue: right / errors.length };
+}
+
+/** By the preset's sizes (SLearn §5.2.1). */
+function queueOf(sizeSeconds: number): number {
+  return Math.min(9, Math.max(0, Math.floor(Math.log10(Math.max(1, sizeSeconds))) - 2));
+}
+
+/** Of the sampled jobs, the share whose ratio was each of these. */
+export function ratioShares(runs: readonly RunOfJobs[]): ReadonlyMap<number, number> {
+  const counts = new Map<number, number>();
+  let jobs = 0;
+  for (const { jobs: ofRun } of runs) {
+    for (const percent of ofRun?.details?.ratioPercents ?? []) {
+      if (Number.isNaN(percent)) continue;
+      jobs++;
+      counts.set(percent, (counts.get(percent) ?? 0) + 1);
+    }
+  }
+  return new Map([...counts].map(([percent, count]) => [percent, count / jobs]));
+}
+
+/** SLearn §5.1.2: jobs of fewer tasks are thin. */
+const WIDE_TASKS = 3;
+
+function isWide({ tasks }: JobDetails, job: number): boolean {
+  return tasks[job]! >= WIDE_TASKS;
+}
+
+function meanOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
