@@ -21,7 +21,7 @@ const { values } = parseArgs({
 
 const note = (line: string): void => void process.stderr.write(`${line}\n`);
 const folder = values.folder ?? mkdtempSync(join(tmpdir(), 'goshawk-durability-'));
-const cluster = await Cluster.start(folder);
+let cluster = await Cluster.start(folder);
 let isGood = true;
 try {
   note(`a scheduler is killed ${values.kills} times right after an answer`);
@@ -29,7 +29,11 @@ try {
     if (done % 20 === 0) note(`  ${done} kills`);
   });
   isGood &&= killed.lost.length === 0 && killed.doubled.length === 0 && killed.completed === killed.accepted;
+  note(`  ${killed.accepted} jobs accepted, ${killed.lost.length} lost, ${killed.completed} completed`);
   note(`each of ${values.keys} keys is submitted by two clients at once`);
+  await cluster.stop();
+  // To one whose scheduler is away some of the keys would belong.
+  cluster = await Cluster.start(join(folder, 'keys'));
   await cluster.startScheduler('one');
   await cluster.startScheduler('two');
   const keys = await oneKeyTwoClients(cluster, Number(values.keys));

@@ -110,7 +110,7 @@ describe('offline', () => {
       version: '1.2.3',
       jobs: 1,
       jobsEnded: 1,
-      records: 6,
+      records: 7,
     });
     await offline.close();
     await journal.close();

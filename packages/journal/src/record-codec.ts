@@ -15,6 +15,7 @@ const FIELDS = {
   ended: ['state'],
   forgotten: [],
   resumed: [],
+  declined: ['task', 'attempt'],
 } as const satisfies Record<JobRecord['kind'], readonly string[]>;
 
 const KINDS = Object.keys(FIELDS) as JobRecord['kind'][];

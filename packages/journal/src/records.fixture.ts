@@ -80,6 +80,7 @@ export const EVERY_KIND: readonly JobRecord[] = [
   },
   attempt(1, 0, { sum: 42, text: 'é' }),
   { kind: 'resumed', job: 1, at: AT + 140 },
+  { kind: 'declined', job: 1, at: AT + 145, task: 1, attempt: 3 },
   { kind: 'cancelled', job: 1, at: AT + 150 },
   { kind: 'ended', job: 1, at: AT + 201, state: 'cancelled' },
 ];

@@ -134,6 +134,13 @@ export class Ledger {
     if (this.isKept) this.#write({ kind: 'ended', job: job.number, at: this.#wall(now), state: job.state });
   }
 
+  /** The task's attempt was given out and did not start. */
+  declined(job: Job, task: TaskIndex, now: Millis): void {
+    if (!this.isKept) return;
+    const attempt = job.attempts[task]!;
+    this.#write({ kind: 'declined', job: job.number, at: this.#wall(now), task, attempt });
+  }
+
   /** This incarnation has the job of an earlier one. */
   resumed(job: Job, now: Millis): void {
     if (this.isKept) this.#write({ kind: 'resumed', job: job.number, at: this.#wall(now) });

@@ -85,6 +85,8 @@ class Rebuild {
       case 'ended':
         this.job.endedAt = this.#machineTime(record.at);
         return;
+      case 'declined':
+        return this.#given(record.task, record.attempt);
       case 'resumed':
         return this.#mayHaveStarted();
       case 'accepted':
@@ -99,8 +101,7 @@ class Rebuild {
     if (task >= job.taskCount || job.isFinal(task)) return;
     const now = this.#machineTime(at);
     const startedAt = now - runMs;
-    job.attempts[task] = Math.max(job.attempts[task]!, attempt);
-    this.#usedUpTo[task] = Math.max(this.#usedUpTo[task]!, attempt);
+    this.#given(task, attempt);
     job.attemptsTotal++;
     job.firstStartAt = Math.min(job.firstStartAt ?? startedAt, startedAt);
     const end = (state: TaskState): void => {
@@ -134,6 +135,12 @@ class Rebuild {
       else job.workers[task] = NOBODY;
     }
     this.#mayHaveStarted();
+  }
+
+  #given(task: number, attempt: number): void {
+    if (task >= this.job.taskCount) return;
+    this.job.attempts[task] = Math.max(this.job.attempts[task]!, attempt);
+    this.#usedUpTo[task] = Math.max(this.#usedUpTo[task]!, attempt);
   }
 
   /** The incarnation that is gone may have given each task one attempt more than was written down. */

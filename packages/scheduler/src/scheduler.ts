@@ -410,6 +410,12 @@ export class Scheduler implements Machine<SchedulerTimer> {
     return this.#members.nameOf(worker) ?? this.#env.nameOf(worker);
   }
 
+  /** The attempt has not started, and will not. */
+  #giveAnew(job: Job, task: number, now: Millis): void {
+    this.#ledger.declined(job, task, now);
+    this.#tryAgain(job, task, now);
+  }
+
   #tryAgain(job: Job, task: number, now: Millis): void {
     job.putBack(task);
     if (job.isUndecided) this.#sampler.look(job, now);
@@ -468,7 +474,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       job.set(task, TaskState.cancelled);
       return this.#afterEnd(job, job.stageOf(task), now);
     }
-    this.#tryAgain(job, task, now);
+    this.#giveAnew(job, task, now);
   }
 
   #output(from: Address, message: MessageOf<'output'>): void {
@@ -520,7 +526,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
           this.#writeDownEnd(job, task, LOST, runMs, now);
           this.#attemptLost(job, task, runMs, now);
         }
-        if (state === TaskState.placed) this.#tryAgain(job, task, now);
+        if (state === TaskState.placed) this.#giveAnew(job, task, now);
       }
       this.#routing.findAll(job, now);
     }

@@ -551,9 +551,8 @@ export class Worker implements Machine<WorkerTimer> {
   #resumed(owner: Address, { formers }: MessageOf<'resume'>, now: Millis): void {
     for (const former of formers) if (former !== owner) this.#dropWaiting(former, now);
     this.#serve(now);
-    const wasPlaced = readdress(owner, formers, this.#slots, this.#reports);
     // Central keeps account of what it has placed by its owner.
-    if (wasPlaced) this.#register(now);
+    if (readdress(owner, formers, this.#slots, this.#reports)) this.#register(now);
     this.#env.send(owner, { type: 'holding', tasks: tasksHeldOf(owner, this.#slots, this.#reports, now) });
     this.#reports.forEachTo(owner, (report) => this.#env.send(owner, report));
   }

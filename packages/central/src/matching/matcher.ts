@@ -193,12 +193,15 @@ export class Matcher {
   }
 
   removeOwner(owner: Address, now: Millis): void {
+    const needs = [...this.#needsOfOwner(owner)];
+    this.#known.delete(owner);
+    // All of them before anything becomes free by it, or that would be matched with the rest of them.
+    for (const need of needs) this.#needsOf(need).remove(need);
     for (const puller of this.#pool) {
       for (const { match, owner: of } of [...puller.matches])
         if (of === owner) this.#pool.undo(puller, match);
     }
-    for (const need of [...this.#needsOfOwner(owner)]) this.#forget(need, now);
-    this.#known.delete(owner);
+    for (const need of needs) this.#release(need, now);
     this.#undecided.removeOwner(owner);
   }
 

@@ -54,6 +54,14 @@ export type JobRecord =
       readonly at: Millis;
     }
   | {
+      /** An attempt that was given out did not start. */
+      readonly kind: 'declined';
+      readonly job: JobNumber;
+      readonly at: Millis;
+      readonly task: TaskIndex;
+      readonly attempt: number;
+    }
+  | {
       /** Another incarnation of the owner has it: the one before may have given each task one more attempt. */
       readonly kind: 'resumed';
       readonly job: JobNumber;
