@@ -1,11 +1,13 @@
 import { type Address, type Environment, type MessageOf, type Millis, NOBODY } from '@goshawk/core';
 import { type Job, TaskState } from './job.js';
 import type { JobStore } from './job-store.js';
+import type { Members } from './members.js';
 
 /** What a resumption has to know of the scheduler around it. */
 interface Surroundings {
   readonly env: Environment;
   readonly jobs: JobStore;
+  readonly members: Members;
   /** Earlier incarnations, as workers knew them. */
   readonly formers: readonly Address[];
   /** The highest number of a job that an earlier incarnation may have accepted. */
@@ -59,6 +61,10 @@ export class Resumption {
 
   /** What a worker holds of this owner's tasks. */
   holding(from: Address, { tasks }: MessageOf<'holding'>, now: Millis): void {
+    const { members } = this.#around;
+    // Nobody would say again that it is gone.
+    if (members.isGone(from)) return;
+    members.met(from, now);
     for (const { job: number, task, attempt, elapsedMs } of tasks) {
       const job = this.#around.jobs.byNumber(number);
       if (job !== undefined && this.#takes(job, task, attempt, from, elapsedMs, now)) continue;

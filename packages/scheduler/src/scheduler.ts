@@ -102,6 +102,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#resumption = new Resumption({
       env,
       jobs: this.#jobs,
+      members: this.#members,
       formers: inheritance?.formers ?? [],
       lastJob,
       resumed: (now) => {
