@@ -42,20 +42,26 @@ export class Resumption {
     return this.#isHolding && job.number <= this.#around.lastJob;
   }
 
-  /** There are workers that were not asked. */
-  members(present: readonly Address[], gone: readonly Address[], now: Millis): void {
-    if (this.#around.formers.length === 0) return;
-    for (const worker of gone) {
-      this.#asked.delete(worker);
-      this.#known.delete(worker);
-    }
-    for (const worker of present) {
+  /** There may be workers that were not asked. @returns whether any is to be asked again should it not answer */
+  came(workers: readonly Address[], now: Millis): boolean {
+    if (this.#around.formers.length === 0) return false;
+    for (const worker of workers) {
       if (this.#known.has(worker)) continue;
       this.#known.add(worker);
       this.#asked.add(worker);
       this.#ask(worker);
     }
-    if (present.length > 0) this.#since ??= now;
+    if (workers.length > 0) this.#since ??= now;
+    this.#endIfAllHaveAnswered(now);
+    return this.#asked.size > 0;
+  }
+
+  /** These will not answer. */
+  lost(workers: Iterable<Address>, now: Millis): void {
+    for (const worker of workers) {
+      this.#asked.delete(worker);
+      this.#known.delete(worker);
+    }
     this.#endIfAllHaveAnswered(now);
   }
 

@@ -504,11 +504,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
     if (gone === undefined) return this.#env.send(from, { type: 'resync' });
     this.#keys.told(message);
     this.#workersLost(gone, now);
-    this.#resumption.members(
-      message.changed.map(({ address }) => address),
-      gone,
-      now,
-    );
+    const came = message.changed.map(({ address }) => address);
+    if (this.#resumption.came(came, now)) this.#armSweep(now);
     // Those that came may be what a batch has waited for.
     if (message.changed.length > 0) this.#routing.findForThoseThatProbe(now);
   }
@@ -531,6 +528,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       }
       this.#routing.findAll(job, now);
     }
+    this.#resumption.lost(gone, now);
   }
 
   // ---- belonging to a cluster
