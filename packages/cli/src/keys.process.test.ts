@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { connect as connectTo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,37 +38,23 @@ async function daemon(...args: string[]): Promise<{ daemon: RunningGoshawk; endp
   return { daemon: started, endpoint };
 }
 
-async function cluster(): Promise<{ central: RunningGoshawk; url: string; scheduler: string }> {
+const EVERYBODY = { central: 'keys', scheduler: 'keys/scheduler.key', worker: 'keys' };
+
+/** @param keys of each role */
+async function cluster(
+  keys = EVERYBODY,
+): Promise<{ central: RunningGoshawk; url: string; scheduler: string }> {
   const { daemon: central, endpoint: url } = await daemon(
-    'central',
-    '--bind',
-    'tcp://127.0.0.1:0',
-    '--keys',
-    'keys',
+    ...['central', '--bind', 'tcp://127.0.0.1:0', '--keys', keys.central],
   );
   const { endpoint: scheduler } = await daemon(
-    'scheduler',
-    '--central-url',
-    url,
-    '--keys',
-    'keys/scheduler.key',
+    ...['scheduler', '--central-url', url, '--keys', keys.scheduler],
   );
-  await daemon(
-    'worker',
-    '--central-url',
-    url,
-    '--keys',
-    'keys',
-    '--name',
-    'w',
-    '--slots',
-    '2',
-    '--data-folder',
-    'w',
-  );
+  const worker = ['worker', '--name', 'w', '--slots', '2', '--data-folder', 'w'];
+  await daemon(...worker, '--central-url', url, '--keys', keys.worker);
   await vi.waitFor(
     async () => {
-      const listed = await goshawk('workers', '--cluster', url, '--keys', 'keys', '--json');
+      const listed = await goshawk('workers', '--cluster', url, '--keys', keys.worker, '--json');
       expect(JSON.parse(listed.stdout)).toMatchObject({ total: 1 });
     },
     { timeout: 30_000 },
@@ -127,6 +113,21 @@ describe('a cluster with keys', () => {
     await stranger.says(/does not take this process’s key/);
     const listed = await goshawk('workers', '--cluster', url, '--keys', 'keys', '--json');
     expect(JSON.parse(listed.stdout)).toMatchObject({ total: 1, workers: [{ name: 'w' }] });
+  });
+
+  it('goes on while its keys are replaced, with everybody at another step of it', async () => {
+    for (const [before, after] of [
+      ['keys', 'prepared'],
+      ['prepared', 'switched'],
+    ] as const) {
+      await cp(join(folder, before), join(folder, after), { recursive: true });
+      expect((await goshawk('keygen', after, '--rotate')).exitCode).toBe(0);
+    }
+    const { url } = await cluster({ central: 'prepared', scheduler: 'switched', worker: 'prepared' });
+    for (const keys of ['prepared', 'switched']) {
+      const { exitCode } = await goshawk('submit', '--cluster', url, '--keys', keys, '--wait', '--', 'true');
+      expect(exitCode).toBe(0);
+    }
   });
 
   it('sends nothing that can be read on the way', async () => {
