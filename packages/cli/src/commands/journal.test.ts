@@ -1,0 +1,92 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type JobRecord, parseJobSpec } from '@goshawk/core';
+import { openLmdbJournal } from '@goshawk/journal';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runHere } from '../terminal.fixture.js';
+
+let cwd = '';
+beforeEach(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'goshawk-journal-test-'));
+});
+afterEach(() => rm(cwd, { recursive: true, force: true }));
+
+const AT = Date.parse('2026-01-02T03:04:05Z');
+const ACCEPTED: JobRecord = {
+  kind: 'accepted',
+  job: 1,
+  at: AT,
+  key: 'k',
+  spec: parseJobSpec({ name: 'nightly', tasks: [{ sleep: 5 }] }),
+  class: 'short',
+  classifiedBy: 'given',
+  route: { by: 'probing', over: 'all' },
+};
+const ENDED: JobRecord = { kind: 'ended', job: 1, at: AT + 9, state: 'completed' };
+
+/** The journal of a scheduler whose data folder is `s0`. */
+async function written(...records: JobRecord[]): Promise<void> {
+  const folder = join(cwd, 's0', 'journal');
+  const journal = await openLmdbJournal({ folder, newTag: () => 'abcde', version: '1.2.3' });
+  expect([...journal.records()]).toEqual([]);
+  await journal.begin('tcp://127.0.0.1:7000!xyz/0');
+  for (const record of records) journal.append(record);
+  await journal.close();
+}
+
+const journal = (...argv: string[]) => runHere(['journal', ...argv], { cwd });
+
+describe('journal', () => {
+  it('inspect says what is in it, for people and for programs', async () => {
+    await written(ACCEPTED, ENDED, { ...ACCEPTED, job: 2 });
+    const { stdout, exitCode } = await journal('inspect', 's0');
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(
+      /^jobs abcde-\*, format 1, written by goshawk 1\.2\.3\n2 jobs: 1 active, 1 ended\n3 records/,
+    );
+    const json = JSON.parse((await journal('inspect', 's0/journal', '--json')).stdout);
+    expect(json).toMatchObject({
+      schema: 'goshawk.journal/1',
+      tag: 'abcde',
+      jobs: 2,
+      jobsEnded: 1,
+      lastAt: AT + 9,
+    });
+  });
+
+  it('verify exits with 1 when something is wrong', async () => {
+    await written(ACCEPTED, ENDED);
+    expect(await journal('verify', 's0')).toMatchObject({
+      exitCode: 0,
+      stdout: '2 records of 1 jobs can be read, 0 are damaged\n',
+    });
+    await rm(join(cwd, 's0'), { recursive: true });
+    await written(ACCEPTED, ENDED, { ...ENDED, job: 3 });
+    expect(await journal('verify', 's0')).toMatchObject({
+      exitCode: 1,
+      stdout: expect.stringContaining('abcde-3: record 0: it begins with "ended"'),
+    });
+  });
+
+  it('export prints each record as a line of JSON', async () => {
+    await written(ACCEPTED, ENDED);
+    const { stdout } = await journal('export', 's0');
+    const lines = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object);
+    expect(lines).toMatchObject([
+      { id: 'abcde-1', kind: 'accepted', key: 'k', spec: { name: 'nightly' } },
+      { id: 'abcde-1', kind: 'ended', state: 'completed' },
+    ]);
+  });
+
+  it('says clearly what is no journal', async () => {
+    const { exitCode, stderr } = await journal('inspect', '.');
+    expect(exitCode).toBe(2);
+    expect(stderr).toBe(`goshawk: there is no journal in ${cwd}; give the folder that holds jobs.mdb\n`);
+    await writeFile(join(cwd, 'jobs.mdb'), 'not lmdb');
+    expect((await journal('inspect', '.')).stderr).toContain('is no journal');
+  });
+});
