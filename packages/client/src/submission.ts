@@ -62,7 +62,8 @@ export async function submit(
       if (error.code === 'draining') {
         draining.add(choice.name);
         session.roster.refreshSoon();
-        if (session.roster.forKey(key, draining) === undefined) throw allDraining(error);
+        const { schedulers } = session.roster;
+        if (schedulers.every(({ name }) => draining.has(name))) throw allDraining(error);
       } else if (ELSEWHERE.has(error.code) && performance.now() < giveUpAt) {
         // It knows of schedulers that this client has not heard of, or the other way round.
         await pause(Math.min(session.timings.retryMs, ELSEWHERE_PAUSE_MS), options.signal);
