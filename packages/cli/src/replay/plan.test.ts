@@ -120,8 +120,8 @@ describe('facts of a plan', () => {
     pilotQuorum: undefined as number | undefined,
     thinLimit: 3,
     historyFeatures: undefined as string | undefined,
-    queues: undefined,
-    queueBase: undefined,
+    queues: undefined as number | undefined,
+    queueBase: undefined as number | undefined,
     cutoff: undefined,
     shortPartition: undefined,
     probeRatio: 2,
@@ -199,6 +199,21 @@ describe('facts of a plan', () => {
     expect(pilots({ pilotsMax: 'none', pilotQuorum: 1 }, 'goshawk')).toEqual([null, 1]);
     expect(pilots({ pilotsMax: '7', pilotQuorum: 0 }, 'hawk')).toEqual([7, 0]);
     expect(() => pilots({ pilotsMax: '0' }, 'hawk')).toThrow('--pilots-max: "0"');
+  });
+
+  it('make the queues of gs for sizes of the workload, divided as its durations are', () => {
+    const queues = (options: Partial<typeof given>) => policySettings({ ...given, ...options }, 'gs', facts);
+    expect(queues({}).preset.decidedBy).toMatchObject({ queues: 10, baseMs: 20_000 });
+    expect(queues({ queues: 3, queueBase: 5 }).preset.decidedBy).toMatchObject({ queues: 3, baseMs: 100 });
+    // All that SLearn samples is waited for.
+    expect(queues({})).toMatchObject({ pilotsMax: null, pilotQuorum: 1 });
+  });
+
+  it('take an order of gs for an estimator only where gs decides', () => {
+    expect(policySettings({ ...given, estimator: 'las' }, 'gs').estimator).toBe('las');
+    expect(() => policySettings({ ...given, estimator: 'las' }, 'hawk')).toThrow(
+      '--estimator las estimates nothing',
+    );
   });
 
   it('take the ratio of pilots as a share or a percentage', () => {
