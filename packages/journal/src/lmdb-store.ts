@@ -170,7 +170,8 @@ export class LmdbStore {
 
 /** @throws JournalError `journal-folder` */
 export function makeFolder(folder: string): void {
-  attempt(folder, () => mkdirSync(folder, { recursive: true }));
+  // Jobs hold what their submitters gave them, passwords in variables among it.
+  attempt(folder, () => mkdirSync(folder, { recursive: true, mode: 0o700 }));
 }
 
 /** Where lmdb says in its first page that it is lmdb's. */

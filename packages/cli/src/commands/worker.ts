@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
-import { hostname, tmpdir, totalmem } from 'node:os';
+import { hostname, totalmem } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { InputError } from '@goshawk/core';
 import { defineCommand } from '../command.js';
 import { keysFor } from '../keys.js';
+import { privateTemporaryFolder } from '../local/private-folder.js';
 import { parseResources, RESOURCES_OPTION } from '../resources.js';
 import { SLOTS_OPTION } from '../settings.js';
 import { CENTRAL_PORT, DAEMON_OPTIONS, httpOptions, keep } from './daemon-options.js';
@@ -70,7 +71,7 @@ export const workerCommand = defineCommand({
       names,
       capacity,
       central: options.centralUrl,
-      dataFolder: options.dataFolder ?? join(tmpdir(), `goshawk-${process.getuid?.() ?? 0}`, names[0]!),
+      dataFolder: options.dataFolder ?? join(privateTemporaryFolder(), names[0]!),
       executors: {
         allow: {
           exec: permission(options.exec, options.execOnly, '--exec-only'),

@@ -1,0 +1,27 @@
+import { lstatSync, mkdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { InputError } from '@goshawk/core';
+
+/** Others may not put anything there. */
+const WRITABLE_BY_OTHERS = 0o022;
+
+/**
+ * A folder of this user in the temporary folder, which every user of the machine may write to: whoever was there
+ * first under its name could say which processes an earlier worker has left behind, to be ended.
+ *
+ * @throws InputError when it is somebody else's
+ */
+export function privateTemporaryFolder(parent: string = tmpdir()): string {
+  const uid = process.getuid?.() ?? 0;
+  const folder = join(parent, `goshawk-${uid}`);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const stats = lstatSync(folder);
+  const isOurs = stats.isDirectory() && (process.getuid === undefined || stats.uid === uid);
+  if (isOurs && (stats.mode & WRITABLE_BY_OTHERS) === 0) return folder;
+  throw new InputError(
+    'unsafe-folder',
+    `${folder} is not a folder that only this user may write to`,
+    'remove it, or give another one with --data-folder',
+  );
+}
