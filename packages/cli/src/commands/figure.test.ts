@@ -177,7 +177,7 @@ describe('a figure about learning', () => {
     const args = ['--trace', trace, '--features', features, '--history', history, '--workers', '4'];
     const [result] = resultsOf(await figure('slearn-jct', ...args, '--seeds', '2', '--json'));
     expect(result).toMatchObject({ id: 'slearn-jct', mode: 'simulated', seeds: [1, 2], workers: 4 });
-    expect(result!.runs.map(({ run }) => run.policy)).toEqual(new Array(14).fill('gs'));
+    expect(result!.runs.map(({ run }) => run.policy)).toEqual(new Array(18).fill('gs'));
     const rightQueues = result!.panels.find(({ title }) => title === 'Queues')!.series;
     // History knows whose jobs these are, and pilots are as long as the others.
     for (const { values } of rightQueues) expect(values).toEqual([1]);

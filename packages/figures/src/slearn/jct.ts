@@ -1,5 +1,5 @@
 import { ONE_PLACE } from '../axis.js';
-import type { Figure } from '../figure.js';
+import type { Figure, Variant } from '../figure.js';
 import { reaches } from '../judging/index.js';
 import { stated } from '../series.js';
 import { BASELINES, EXTRACT, GS_SETTINGS, SLEARN_VARIANT } from './gs.js';
@@ -16,6 +16,12 @@ const AVERAGES: Readonly<Record<string, number>> = {
   'point-est': 2.17,
   las: 1.65,
 };
+
+/** Not in the paper: how wrong estimates may be before it costs anything. The truth times a number from 0 to so much. */
+const WRONG: readonly Variant[] = [4, 20].map((most) => ({
+  name: `0 to ${most} times the truth`,
+  settings: { estimator: `noisy:0-${most}` },
+}));
 
 const averages = OTHERS.map(({ name }) => {
   const series = averageSpeedup(OF, name);
@@ -37,8 +43,8 @@ export const slearnJct: Figure = {
   workload: EXTRACT,
   settings: GS_SETTINGS,
   axis: ONE_PLACE,
-  variants: [SLEARN_VARIANT, ...OTHERS],
-  pairs: OTHERS.map(({ name }) => ({ of: OF, over: name })),
+  variants: [SLEARN_VARIANT, ...OTHERS, ...WRONG],
+  pairs: [...OTHERS, ...WRONG].map(({ name }) => ({ of: OF, over: name })),
   panels: [
     { kind: 'bars', title: 'Average speed-up', axisName: 'baseline ÷ SLearn', series: averages },
     {
@@ -46,6 +52,11 @@ export const slearnJct: Figure = {
       title: 'P50 speed-up',
       axisName: 'baseline ÷ SLearn',
       series: OTHERS.map(({ name }) => (name === '3sigma' ? median : medianSpeedup(OF, name))),
+    },
+    {
+      kind: 'table',
+      title: 'What wrong estimates cost (not in the paper)',
+      series: WRONG.map(({ name }) => averageSpeedup(OF, name)),
     },
     {
       kind: 'table',
