@@ -88,6 +88,13 @@ export const POLICY_OPTIONS = {
     min: 0,
     describe: 'matching: cutoffs that a job may wait before it comes first; 0: for ever',
   },
+  longPatience: {
+    type: 'number',
+    default: DEFAULT_POLICY.longPatience,
+    min: 0,
+    describe:
+      'matching: cutoffs that a long job may wait before it comes first of the long ones; 0: for ever',
+  },
   seek: {
     type: 'count',
     default: DEFAULT_POLICY.seekCap,
@@ -216,6 +223,7 @@ export function policySettings(
     longOrder: options.longOrder as NeedOrder,
     reserve: reserveOf(options.reserve),
     patience: options.patience,
+    longPatience: options.longPatience,
     seekCap: options.seek,
     hints: options.hints,
     bitmapMs: bitmapOf(options.bitmap, cutoffMs),
@@ -382,6 +390,7 @@ export function policyRecord({ preset, ...settings }: PolicySettings) {
     longOrder: settings.longOrder,
     reserve: settings.reserve,
     patience: settings.patience,
+    longPatience: settings.longPatience,
     seek: settings.seekCap,
     hints: settings.hints,
     bitmap: settings.bitmapMs === 0 ? null : settings.bitmapMs / 1_000,

@@ -156,6 +156,7 @@ function drawSettings(draw: Draw): ClusterSettings {
       reserve: draw.pick([0, 0.3, 'auto', 'auto'] as const),
       // In cutoffs, that is from no patience to 8 s.
       patience: draw.pick([0, 1, 5, 20]),
+      longPatience: draw.pick([0, 1, 5]),
       seekCap: draw.pick([0, 1, 2, 2, 10]),
       hints: draw.chance(0.7),
       bitmapMs: draw.pick([0, 100, 1_000]),

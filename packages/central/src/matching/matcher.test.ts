@@ -37,6 +37,7 @@ class Bench {
       cutoffMs: 1_000,
       reserve: 0,
       patience: 0,
+      longPatience: 0,
       ...policy,
     };
     this.matcher = new Matcher(
@@ -235,6 +236,24 @@ describe('patience', () => {
       if (bench.taken().some((at) => at.startsWith('1000@'))) waits.push(bench.now);
     }
     expect(waits).toEqual([5_000, 10_000, 15_000]);
+  });
+
+  test('a large long job takes turns with an endless stream of smaller ones, in the slots that long tasks may use', () => {
+    const bench = new Bench({ longPatience: 2 }, 1);
+    bench.need(1, { long: true, estimateMs: 1_000 });
+    bench.need(1_000, { long: true, tasks: 3, estimateMs: 9_000 });
+    const waits: Millis[] = [];
+    let match = 1;
+    for (let job = 2; job < 100; job++) {
+      bench.now += 100;
+      bench.need(job, { long: true, estimateMs: 1_000 });
+      if (job === 50) bench.need(500);
+      bench.pull(0, { heard: [match++] });
+      const [taken] = bench.taken();
+      if (taken === '1000@0') waits.push(bench.now);
+      if (job === 50) expect(taken).toBe('500@0');
+    }
+    expect(waits).toEqual([2_000, 4_000, 6_000]);
   });
 
   test('a task that needs much gets a worker kept for it, where small ones would take it bit by bit', () => {

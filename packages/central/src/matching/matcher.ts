@@ -211,12 +211,12 @@ export class Matcher {
     this.#undecided.settle(now - this.#pauseMs);
     if (this.#undecided.isSettling) this.#lookAgain(now);
     for (const kind of NOT_SHORT) {
-      let need = this.#needs[kind].first(() => true);
+      let need = this.#first(kind, anything, now);
       while (need !== undefined) {
         const before = need.tasks;
         this.#find(need, now);
         if (need.tasks === before) break;
-        need = this.#needs[kind].first(() => true);
+        need = this.#first(kind, anything, now);
       }
     }
   }
@@ -270,9 +270,17 @@ export class Matcher {
   }
 
   #firstThatMayRun(kind: NeedKind, suits: (need: Need) => boolean, now: Millis): Need | undefined {
-    const needs = this.#needs[kind];
-    const need = needs.size === 0 ? undefined : needs.first(suits);
+    const need = this.#first(kind, suits, now);
     return need !== undefined && this.#mayRun(need, now) ? need : undefined;
+  }
+
+  /** In order; but of the long ones, one that has waited too long for its next worker. */
+  #first(kind: NeedKind, suits: (need: Need) => boolean, now: Millis): Need | undefined {
+    const needs = this.#needs[kind];
+    if (needs.size === 0) return undefined;
+    const { longPatience, cutoffMs } = this.#policy;
+    const isAged = kind === 'long' && longPatience > 0;
+    return (isAged ? needs.overdue(now - longPatience * cutoffMs, suits) : undefined) ?? needs.first(suits);
   }
 
   /** Of two in lists of one order. */
@@ -381,6 +389,8 @@ export class Matcher {
     }
   }
 }
+
+const anything = (): boolean => true;
 
 /** No job keeps more workers than it has tasks. */
 function mayBeHeldFor(puller: Puller, need: Need): boolean {

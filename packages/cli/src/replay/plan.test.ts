@@ -134,6 +134,7 @@ describe('facts of a plan', () => {
     longOrder: 'remaining',
     reserve: 'auto',
     patience: 20,
+    longPatience: 1,
     seek: 2,
     hints: true,
     bitmap: 'auto',

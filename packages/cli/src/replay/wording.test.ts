@@ -102,6 +102,7 @@ it('records every setting that shaped a run, in seconds of the run', () => {
     longOrder: 'remaining',
     reserve: 'auto',
     patience: 20,
+    longPatience: 1,
     seek: 2,
     hints: true,
     bitmap: settings.bitmapMs / 1_000,

@@ -75,6 +75,11 @@ export const policySettingsSchema = z.strictObject({
    * none waits for ever. 0: never.
    */
   patience: z.number().nonnegative(),
+  /**
+   * Matching: a long job that no worker was matched with for so many cutoffs comes before the other long ones, in
+   * the slots that long tasks may use: so large ones do not wait for all smaller ones. 0: never.
+   */
+  longPatience: z.number().nonnegative(),
   /** Seeking: schedulers that a free worker asks, one after another, whether a task waits there. 0: none. */
   seekCap: z.number().int().min(0).max(1_000),
   /** Seeking: schedulers remember who found nothing there, and send probes there beside the random ones. */
@@ -173,6 +178,7 @@ export const DEFAULT_POLICY: PolicySettings = {
   longOrder: 'remaining',
   reserve: 'auto',
   patience: 20,
+  longPatience: 1,
   seekCap: 2,
   hints: true,
   bitmapMs: 100,
