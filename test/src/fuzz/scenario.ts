@@ -7,6 +7,7 @@ import {
   type MessageType,
   NEED_ORDERS,
   POLICY_NAMES,
+  type PolicySettings,
   PRESETS,
   Random,
   type Resources,
@@ -154,9 +155,7 @@ function drawSettings(draw: Draw): ClusterSettings {
       shortOrder: draw.pick(NEED_ORDERS),
       longOrder: draw.pick(NEED_ORDERS),
       reserve: draw.pick([0, 0.3, 'auto', 'auto'] as const),
-      // In cutoffs, that is from no patience to 8 s.
-      patience: draw.pick([0, 1, 5, 20]),
-      longPatience: draw.pick([0, 1, 5]),
+      ...patienceOf(draw.pick([0, 1, 5, 20])),
       seekCap: draw.pick([0, 1, 2, 2, 10]),
       hints: draw.chance(0.7),
       bitmapMs: draw.pick([0, 100, 1_000]),
@@ -164,6 +163,11 @@ function drawSettings(draw: Draw): ClusterSettings {
     },
     timings: LIVE_TIMINGS,
   };
+}
+
+/** In cutoffs, that is from no patience to 8 s. */
+function patienceOf(patience: number): Pick<PolicySettings, 'patience' | 'longPatience'> {
+  return { patience, longPatience: patience / 5 };
 }
 
 function drawJob(draw: Draw, capacity: Resources): JobInput {
