@@ -17,6 +17,7 @@ import { describeParties, stateOf } from './describing.js';
 import { Dispatcher, type Dispatching } from './dispatch/dispatcher.js';
 import { Matcher } from './matching/matcher.js';
 import { OccupiedNews } from './matching/occupied-news.js';
+import { LOOK_MS, Relief } from './matching/relief.js';
 import { type Labelled, relabel, shortPartitionSize } from './partition.js';
 import { PendingTasks } from './pending-tasks.js';
 import { centralPolicy } from './policies/index.js';
@@ -50,6 +51,7 @@ export class Central implements Machine<CentralTimer> {
   readonly #share = new WorkShare();
   readonly #matcher: Dispatching;
   readonly #occupied: OccupiedNews;
+  readonly #relief = new Relief();
   /** Tasks that no worker can take at present, in order of arrival. */
   readonly #pending = new PendingTasks();
   /** Of the workers that take work: those that drain are in no partition's size. */
@@ -65,7 +67,7 @@ export class Central implements Machine<CentralTimer> {
     const { decidedBy } = policy.preset;
     this.#matcher =
       decidedBy === undefined
-        ? new Matcher(env, policy, 2 * timings.retryMs)
+        ? new Matcher(env, policy, 2 * timings.retryMs, (tasks) => this.#relief.came(tasks))
         : new Dispatcher(env, centralPolicy(decidedBy, policy), 2 * timings.retryMs);
     this.#occupied = new OccupiedNews(env, this.#registry, this.#matcher, config.settings);
   }
@@ -74,6 +76,7 @@ export class Central implements Machine<CentralTimer> {
 
   start(now: Millis): void {
     this.#armLease(now);
+    this.#lookAtLoad(now);
   }
 
   receive(from: Address, message: Message, now: Millis): void {
@@ -108,6 +111,7 @@ export class Central implements Machine<CentralTimer> {
       case 'usage':
         this.#share.add(message.shortMs, message.longMs, now);
         this.#matcher.shortCame(message.cameMs, now);
+        this.#relief.came(message.cameTasks);
         return this.#relabel(now);
       case 'resync':
         return this.#resync(from, now);
@@ -123,6 +127,7 @@ export class Central implements Machine<CentralTimer> {
             name: this.#config.name,
             ...this.counters,
             pending: this.pendingTasks,
+            matching: this.#relief.isMatching,
             matches: this.#matcher.matches,
             ...this.#env.counted?.(),
           },
@@ -144,6 +149,8 @@ export class Central implements Machine<CentralTimer> {
         return this.#matcher.wake(now);
       case 'occupied':
         return this.#occupied.tell();
+      case 'relief':
+        return this.#lookAtLoad(now);
     }
   }
 
@@ -409,7 +416,8 @@ export class Central implements Machine<CentralTimer> {
       if (worker.drainWanted && !worker.draining) this.#env.send(from, { type: 'drain', on: true });
       if (busy === 0 && queued === 0 && this.#queue.isBusy(from)) this.#holdsNothing(from, now);
       // Whoever is welcomed says what is free.
-      if (this.#matcher.isDoubtful(from, busy, now)) this.#welcome(from);
+      const wantsToKnow = this.#relief.isMatching || this.#matcher.waitingTasks > 0;
+      if (wantsToKnow && this.#matcher.isDoubtful(from, busy, now)) this.#welcome(from);
     } else if (scheduler !== undefined) {
       scheduler.heardAt = now;
       scheduler.jobs = busy;
@@ -423,7 +431,18 @@ export class Central implements Machine<CentralTimer> {
 
   #acknowledge(party: Address): void {
     const { version, ownersVersion } = this.#publisher;
-    this.#env.send(party, { type: 'heartbeatAck', version, ownersVersion });
+    const matching = this.#relief.isMatching;
+    this.#env.send(party, { type: 'heartbeatAck', version, ownersVersion, matching });
+  }
+
+  /** Where there are heartbeats everybody hears by them whether central matches short jobs. */
+  #lookAtLoad(now: Millis): void {
+    const { policy, timings } = this.#config.settings;
+    const { short, decidedBy } = policy.preset;
+    const mayGiveUp = policy.matching === 'auto' && short.by === 'matching' && decidedBy === undefined;
+    if (!mayGiveUp || timings.heartbeatMs === 0 || this.#env.busyMs === undefined) return;
+    this.#relief.look(this.#env.busyMs(), now);
+    this.#env.setTimer('relief', 0, now + LOOK_MS);
   }
 
   /** An idle worker holds no placed tasks but those on their way to it: the end of others was not heard. */

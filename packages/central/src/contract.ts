@@ -1,4 +1,4 @@
-import type { Address, ClusterSettings, Environment } from '@goshawk/core';
+import type { Address, ClusterSettings, Environment, Millis } from '@goshawk/core';
 
 export type CentralTimer =
   /** Look for leases that have ended. */
@@ -8,9 +8,17 @@ export type CentralTimer =
   /** See whether more long tasks may run. */
   | 'match'
   /** Tell schedulers which workers are occupied. */
-  | 'occupied';
+  | 'occupied'
+  /** See whether there is too much to do. */
+  | 'relief';
 
-export type CentralEnvironment = Environment<CentralTimer>;
+export interface CentralEnvironment extends Environment<CentralTimer> {
+  /**
+   * For how long the process has been busy since its start. ms. Central takes what it cannot keep up with by this; a
+   * driver in which work takes no time has none.
+   */
+  readonly busyMs?: (() => Millis) | undefined;
+}
 
 export interface CentralConfig {
   readonly name: string;

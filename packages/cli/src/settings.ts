@@ -6,6 +6,7 @@ import {
   InputError,
   LIMITS,
   LIVE_TIMINGS,
+  MATCHINGS,
   maySeek,
   NEED_ORDERS,
   type NeedOrder,
@@ -95,6 +96,13 @@ export const POLICY_OPTIONS = {
     describe:
       'matching: cutoffs that a long job may wait before it comes first of the long ones; 0: for ever',
   },
+  matching: {
+    type: 'text',
+    default: DEFAULT_POLICY.matching,
+    choices: [...MATCHINGS, 'never'],
+    describe:
+      'matching: whether central matches short jobs; auto: unless it has too much to do; never: seeking',
+  },
   seek: {
     type: 'count',
     default: DEFAULT_POLICY.seekCap,
@@ -148,6 +156,12 @@ export const POLICY_OPTIONS = {
     type: 'text',
     describe: `history: what makes two jobs alike, such as user+name,logical (of ${Object.keys(ATTRIBUTES).join(', ')})`,
   },
+  series: {
+    type: 'text',
+    default: 'auto',
+    describe:
+      'for how long a slot may take tiny tasks of one scheduler one after another: 50ms; auto: by the cutoff; none',
+  },
   central: { type: 'flag', default: true, describe: 'place long jobs centrally (--no-central)' },
   partition: { type: 'flag', default: true, describe: 'keep a short partition (--no-partition)' },
   stealing: { type: 'flag', default: true, describe: 'let idle workers steal (--no-stealing)' },
@@ -198,6 +212,7 @@ export function policySettings(
     central: options.central,
     partition: options.partition,
     stealing: options.stealing,
+    matching: options.matching !== 'never',
   };
   const preset = ablate(presetNamed(policy), keep);
   const seeks = preset.short.by === 'seeking';
@@ -234,6 +249,8 @@ export function policySettings(
     pilotQuorum: options.pilotQuorum ?? (keepsReserve(preset) ? MATCHED_QUORUM : DEFAULT_POLICY.pilotQuorum),
     thinLimit: options.thinLimit,
     features: featuresOf(options.historyFeatures),
+    matching: options.matching === 'always' ? 'always' : 'auto',
+    seriesMs: seriesOf(options.series, cutoffMs),
   };
 }
 
@@ -372,6 +389,13 @@ function bitmapOf(text: string, cutoffMs: number): number {
   return parseDuration(text, '--bitmap');
 }
 
+/** `auto`: a hundredth of the cutoff, from which on tasks are long; no more than people notice. */
+function seriesOf(text: string, cutoffMs: number): number {
+  if (text === 'none') return 0;
+  if (text === 'auto') return Math.min(100, cutoffMs / 100);
+  return parseDuration(text, '--series');
+}
+
 /** The settings of a policy as reports record them, by the names of the flags; durations in seconds. */
 export function policyRecord({ preset, ...settings }: PolicySettings) {
   return {
@@ -403,6 +427,8 @@ export function policyRecord({ preset, ...settings }: PolicySettings) {
     ...(preset.decidedBy === undefined
       ? {}
       : { queues: preset.decidedBy.queues, queueBase: preset.decidedBy.baseMs / 1_000 }),
+    matching: settings.matching,
+    series: settings.seriesMs === 0 ? null : settings.seriesMs / 1_000,
     short: `${preset.short.by} over ${preset.short.over}`,
     long: `${preset.long.by} over ${preset.long.over}`,
     central: preset.short.by === 'central' || preset.long.by === 'central',

@@ -1,4 +1,11 @@
-import type { Address, Environment, MessageOf, Millis, PolicySettings } from '@goshawk/core';
+import {
+  type Address,
+  type Environment,
+  type MessageOf,
+  type Millis,
+  NO_RESOURCES,
+  type PolicySettings,
+} from '@goshawk/core';
 import type { Batch } from './batch.js';
 import type { SchedulerCounters } from './contract.js';
 import type { IdleHints } from './idle-hints.js';
@@ -93,7 +100,28 @@ export class Binder {
     }
     const { job, batch } = offer;
     hints.delete(from);
-    this.#give(job, batch, from, ask, now);
+    this.#give(job, batch, from, ask, 'run', now);
+    this.#afterProbe(job, batch, now);
+  }
+
+  /**
+   * A worker's slot has run a task, and if that was tiny it waits for the next one. It gets the first in order here if that is tiny
+   * too, and central is asked, or other schedulers, when it is not: so nothing smaller waits here meanwhile, and what
+   * is not tiny is bound as late as ever.
+   */
+  follow(from: Address, { ask, job: ended, task }: MessageOf<'ended'>, now: Millis): void {
+    if (ask === 0) return;
+    if (this.#around.members.isGone(from)) return this.#around.env.send(from, { type: 'none', ask });
+    if (!this.#isNew(from, ask, now)) {
+      for (const job of this.#around.jobs.active()) if (this.#sendAgain(job, from, ask, 'bind')) return;
+      return this.#around.env.send(from, { type: 'none', ask });
+    }
+    const demand = this.#around.jobs.byNumber(ended)?.stageOf(task).spec.demand;
+    const offer = this.#around.offers.first(demand ?? NO_RESOURCES, now);
+    if (offer === undefined || !isTiny(offer.job, this.#around.policy().seriesMs))
+      return this.#around.env.send(from, { type: 'none', ask });
+    const { job, batch } = offer;
+    this.#give(job, batch, from, ask, 'bind', now);
     this.#afterProbe(job, batch, now);
   }
 
@@ -153,7 +181,7 @@ export class Binder {
       if (job === undefined || batch === undefined || job.hasEnded || job.cancelling || job.headroom === 0)
         return false;
       this.#around.members.met(worker, now);
-      return this.#give(job, batch, worker, -match, now);
+      return this.#give(job, batch, worker, -match, 'run', now);
     };
     this.#around.heardCentral(now);
     this.#around.needer.matched(batch, message, from, give, now);
@@ -161,12 +189,12 @@ export class Binder {
   }
 
   /** The next task of the batch goes to a worker that has not asked for this batch. @returns false when none waits */
-  #give(job: Job, batch: Batch, worker: Address, ask: number, now: Millis): boolean {
+  #give(job: Job, batch: Batch, worker: Address, ask: number, as: 'bind' | 'run', now: Millis): boolean {
     const task = job.takeWaiting(batch);
     if (task < 0) return false;
     job.nextAttempt(task);
     job.asks[task] = ask;
-    this.#bind(job, task, worker, 'run', now);
+    this.#bind(job, task, worker, as, now);
     return true;
   }
 
@@ -264,4 +292,12 @@ export class Binder {
           },
     );
   }
+}
+
+/** Two of its tasks fit into a series, by those that have run, or while none has by what is believed of them. */
+function isTiny(job: Job, seriesMs: Millis): boolean {
+  const completed = job.countOf(TaskState.completed);
+  const believedMs = job.estimateMs ?? Number.POSITIVE_INFINITY;
+  const meanMs = completed > 0 ? job.workedMs / completed : believedMs;
+  return 2 * meanMs < seriesMs;
 }

@@ -117,7 +117,7 @@ export class DurableBench {
 
   end(from: Address, { job, task, attempt }: MessageOf<'bind'>, outcome: Outcome = COMPLETED): void {
     const report = ++this.#report;
-    const rest = { runMs: 5, output: [], outputBytes: 0 };
+    const rest = { runMs: 5, output: [], outputBytes: 0, ask: 0 };
     this.receive(from, { type: 'ended', report, job, task, attempt, outcome, ...rest });
   }
 

@@ -26,6 +26,8 @@ export class Enlistment {
   #draining = false;
   /** When the present central has welcomed this scheduler. */
   #welcomedAt: Millis = 0;
+  /** Central has said that it matches no short jobs at present. */
+  #isRelieved = false;
 
   constructor(config: SchedulerConfig, env: SchedulerEnvironment, members: Members) {
     this.#config = config;
@@ -78,7 +80,10 @@ export class Enlistment {
     this.#central = from;
     this.#settings = settings;
     this.#heardAt = now;
-    if (isNew) this.#welcomedAt = now;
+    if (isNew) {
+      this.#welcomedAt = now;
+      this.#isRelieved = false;
+    }
     if (settings.timings.heartbeatMs > 0)
       this.#env.setTimer('heartbeat', 0, now + settings.timings.heartbeatMs);
     else this.#env.clearTimer('heartbeat', 0);
@@ -99,16 +104,32 @@ export class Enlistment {
     return heartbeatMs > 0 && now - this.#heardAt > SILENT_HEARTBEATS * heartbeatMs;
   }
 
+  /** Central is there, and has too much to do for matching short jobs: they should not wait for it either. */
+  get isRelieved(): boolean {
+    return this.#isRelieved;
+  }
+
   heard(now: Millis): void {
     this.#heardAt = now;
   }
 
-  /** @param ownersVersion of the list of schedulers that is known here */
-  acknowledged(from: Address, message: MessageOf<'heartbeatAck'>, ownersVersion: number, now: Millis): void {
-    if (from !== this.#central) return;
+  /**
+   * @param ownersVersion of the list of schedulers that is known here
+   * @returns whether central matches short jobs again, or no more
+   */
+  acknowledged(
+    from: Address,
+    message: MessageOf<'heartbeatAck'>,
+    ownersVersion: number,
+    now: Millis,
+  ): boolean {
+    if (from !== this.#central) return false;
     this.#heardAt = now;
     const isCurrent = message.version === this.#members.version && message.ownersVersion === ownersVersion;
     if (!isCurrent) this.#env.send(from, { type: 'resync' });
+    const hasChanged = this.#isRelieved === message.matching;
+    this.#isRelieved = !message.matching;
+    return hasChanged;
   }
 
   beat(activeJobs: number, waitingTasks: () => number, now: Millis): void {

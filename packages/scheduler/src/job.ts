@@ -98,6 +98,8 @@ export class Job {
   attemptsFailed = 0;
   attemptsLost = 0;
   wastedMs = 0;
+  /** Run time of the tasks that completed. */
+  workedMs = 0;
   /** Last time that all unplaced tasks were sent to central. */
   placeSentAt: Millis = 0;
 

@@ -114,6 +114,7 @@ class Rebuild {
     };
     if (outcome.kind === 'completed') {
       if (outcome.value !== undefined && outcome.value !== null) job.values.set(task, outcome.value);
+      job.workedMs += runMs;
       end(TaskState.completed);
     } else if (outcome.kind === 'lost') {
       if (!job.attemptLost(task, worker, runMs, now))

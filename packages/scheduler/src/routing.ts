@@ -39,10 +39,10 @@ export class Routing {
    * @param tasks so many
    */
   come(job: Job, stage: Stage, tasks: number, now: Millis): void {
-    const { enlistment, usage } = this.#around;
+    const { usage } = this.#around;
     if (job.maySeek && !job.isUndecided) {
-      const isTold = job.needsCentral && !enlistment.isSilent(now);
-      usage.shortCame(job.believedMs * tasks, isTold, now);
+      const isTold = job.needsCentral && !this.#isAlone(now);
+      usage.shortCame(job.believedMs * tasks, tasks, isTold, now);
     }
     if (job.isUndecided) this.find(job, job.sample!.pilots, now);
     this.find(job, stage, now);
@@ -57,9 +57,9 @@ export class Routing {
     if (job.maySeek && batch.lane !== 'opportunistic') offers.update(job, batch, now);
     if (!job.needsCentral) return prober.topUp(job, batch, policy());
     if (job.route.by === 'central') placer.place(job, job.stages[batch.index]!, enlistment.central, now);
-    else needer.tell(job, batch, enlistment.central, now);
+    else if (!this.#isSpared(job)) needer.tell(job, batch, enlistment.central, now);
     this.#around.asked(now);
-    if (enlistment.isSilent(now)) this.#probeInstead(job, batch);
+    if (this.#isAlone(now)) this.#probeInstead(job, batch);
   }
 
   /** All of the job that waits. */
@@ -75,9 +75,9 @@ export class Routing {
     }
   }
 
-  /** Central is away: short jobs that it was to match find their workers themselves, and long ones wait. */
+  /** Central is away, or has too much to do: short jobs that it was to match find their workers themselves. */
   doWithoutCentral(now: Millis): void {
-    if (!this.#around.enlistment.isSilent(now)) return;
+    if (!this.#isAlone(now)) return;
     for (const job of this.#around.jobs.active())
       for (const batch of job.batches) this.#probeInstead(job, batch);
   }
@@ -88,15 +88,38 @@ export class Routing {
     if (batch.waiting > 0) this.#around.prober.topUp(job, batch, this.#around.policy());
   }
 
+  /** Central matches short jobs again, or no more. */
+  reliefChanged(central: Address, now: Millis): void {
+    if (this.#around.enlistment.isRelieved) return this.doWithoutCentral(now);
+    for (const job of this.#around.jobs.active())
+      if (job.route.by === 'matching' && job.maySeek && !this.#around.isHeld(job))
+        this.#matchAgain(job, central, now);
+  }
+
+  /** Short jobs have to do without central. */
+  #isAlone(now: Millis): boolean {
+    const { enlistment } = this.#around;
+    return enlistment.isRelieved || enlistment.isSilent(now);
+  }
+
+  /** Central has too much to do to be told of the job. While it is silent it is told, in case that it hears. */
+  #isSpared(job: Job): boolean {
+    return job.maySeek && this.#around.enlistment.isRelieved;
+  }
+
+  #matchAgain(job: Job, central: Address, now: Millis): void {
+    const { prober, needer } = this.#around;
+    for (const batch of job.batches) if (batch.probes.out > 0) prober.recall(job, batch);
+    needer.tellAgain(job, central, now, now);
+  }
+
   /** Another central than before knows nothing of what waits. */
   tellAnotherCentral(central: Address, now: Millis): void {
-    const { jobs, prober, placer, needer } = this.#around;
+    const { jobs, placer } = this.#around;
     for (const job of jobs.active()) {
       if (this.#around.isHeld(job)) continue;
       if (job.route.by === 'central') placer.placeAgain(job, central, now);
-      if (job.route.by !== 'matching') continue;
-      for (const batch of job.batches) if (batch.probes.out > 0) prober.recall(job, batch);
-      needer.tellAgain(job, central, now, now);
+      if (job.route.by === 'matching') this.#matchAgain(job, central, now);
     }
   }
 
@@ -106,7 +129,8 @@ export class Routing {
     const { enlistment, placer, needer } = this.#around;
     const isPlacing = job.countOf(TaskState.placing) > 0;
     if (isPlacing && now - job.placeSentAt >= 2 * retryMs) placer.placeAgain(job, enlistment.central, now);
-    const isMatching = job.route.by === 'matching' && job.countOf(TaskState.waiting) > 0;
+    const isMatching =
+      job.route.by === 'matching' && job.countOf(TaskState.waiting) > 0 && !this.#isSpared(job);
     if (isMatching) needer.tellAgain(job, enlistment.central, now - 5 * retryMs, now);
     return isPlacing || isMatching;
   }

@@ -115,7 +115,17 @@ class Bench {
 
   end(index: number, job: Job, task: number, runMs: number, outcome = COMPLETED): void {
     const attempt = job.attempts[task]!;
-    const report = { report: 1, job: job.number, task, attempt, outcome, runMs, output: [], outputBytes: 0 };
+    const report = {
+      report: 1,
+      job: job.number,
+      task,
+      attempt,
+      outcome,
+      runMs,
+      output: [],
+      outputBytes: 0,
+      ask: 0,
+    };
     this.receive(worker(index), { type: 'ended', ...report });
   }
 

@@ -121,6 +121,7 @@ class Bench {
       runMs: 5,
       output: [],
       outputBytes: 0,
+      ask: 0,
     });
   }
 
@@ -129,7 +130,12 @@ class Bench {
     for (const until = this.now + ms; this.now < until; ) {
       this.now += heartbeatMs;
       this.scheduler.wake('heartbeat', 0, this.now);
-      this.receive(CENTRAL, { type: 'heartbeatAck', version: this.#version, ownersVersion: 0 });
+      this.receive(CENTRAL, {
+        type: 'heartbeatAck',
+        version: this.#version,
+        ownersVersion: 0,
+        matching: true,
+      });
     }
   }
 

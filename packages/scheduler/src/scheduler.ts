@@ -157,7 +157,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'ask':
         return this.#binder.answer(from, message, now);
       case 'ended':
-        return this.#ended(from, message, now);
+        this.#ended(from, message, now);
+        return this.#binder.follow(from, message, now);
       case 'moved':
         return this.#moved(from, message, now);
       case 'declined':
@@ -180,7 +181,9 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'welcome':
         return this.#welcomed(from, message, now);
       case 'heartbeatAck':
-        return this.#enlistment.acknowledged(from, message, this.#keys.version, now);
+        if (this.#enlistment.acknowledged(from, message, this.#keys.version, now))
+          this.#routing.reliefChanged(from, now);
+        return;
       case 'holding':
         return this.#resumption.holding(from, message, now);
       case 'strangerTold':
@@ -349,6 +352,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       this.counters.tasksCompleted++;
       job.startedAt[task] = now - runMs;
       job.runMs[task] = runMs;
+      job.workedMs += runMs;
       if (outcome.value !== undefined && outcome.value !== null) job.values.set(task, outcome.value);
       this.#usage.worked(job.class === 'long', runMs);
       job.set(task, TaskState.completed);

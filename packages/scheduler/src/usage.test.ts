@@ -21,15 +21,15 @@ function bench() {
   return { usage, told, timers };
 }
 
-const came = (cameMs: unknown) => ({ type: 'usage', shortMs: 0, longMs: 0, cameMs });
+const came = (cameMs: unknown) => ({ type: 'usage', shortMs: 0, longMs: 0, cameMs, cameTasks: 0 });
 
 describe('short work that came', () => {
   test('is told now and then when central hears nothing else of it', () => {
     const { usage, told, timers } = bench();
     usage.startAnew(CENTRAL, POLICY, 0);
-    usage.shortCame(300, false, 1_000);
-    usage.shortCame(200, false, 2_000);
-    usage.shortCame(5_000, true, 2_000);
+    usage.shortCame(300, 1, false, 1_000);
+    usage.shortCame(200, 1, false, 2_000);
+    usage.shortCame(5_000, 1, true, 2_000);
     expect(timers).toEqual([11_000]);
     usage.tell(CENTRAL, 11_000);
     expect(told).toEqual([[CENTRAL, came(500)]]);
@@ -39,8 +39,8 @@ describe('short work that came', () => {
   test('waits for a central, and is told to another one with all that came lately', () => {
     const { usage, told } = bench();
     usage.startAnew(CENTRAL, POLICY, 0);
-    usage.shortCame(1_000, true, 0);
-    usage.shortCame(500, false, 40_000);
+    usage.shortCame(1_000, 1, true, 0);
+    usage.shortCame(500, 1, false, 40_000);
     usage.tell(NOBODY, 50_000);
     expect(told).toEqual([]);
     usage.startAnew(ANOTHER, POLICY, 80_000);
@@ -52,8 +52,8 @@ describe('short work that came', () => {
   test('is told once to a central that welcomes this scheduler again', () => {
     const { usage, told } = bench();
     usage.startAnew(CENTRAL, POLICY, 0);
-    usage.shortCame(1_000, true, 0);
-    usage.shortCame(500, false, 0);
+    usage.shortCame(1_000, 1, true, 0);
+    usage.shortCame(500, 1, false, 0);
     usage.startAnew(CENTRAL, POLICY, 5_000);
     usage.startAnew(CENTRAL, POLICY, 6_000);
     expect(told).toEqual([[CENTRAL, came(500)]]);
@@ -62,7 +62,7 @@ describe('short work that came', () => {
   test('is nobody’s business where the reserve is fixed', () => {
     const { usage, told, timers } = bench();
     usage.startAnew(CENTRAL, { ...POLICY, reserve: 0.1 }, 0);
-    usage.shortCame(1_000, false, 0);
+    usage.shortCame(1_000, 1, false, 0);
     usage.startAnew(ANOTHER, { ...POLICY, reserve: 0.1 }, 5_000);
     expect([told, timers]).toEqual([[], []]);
   });
@@ -75,6 +75,6 @@ test('run times are told while the partition follows them', () => {
   usage.worked(true, 40);
   usage.tell(CENTRAL, 10_000);
   usage.tell(CENTRAL, 20_000);
-  expect(told).toEqual([[CENTRAL, { type: 'usage', shortMs: 3, longMs: 40, cameMs: 0 }]]);
+  expect(told).toEqual([[CENTRAL, { type: 'usage', shortMs: 3, longMs: 40, cameMs: 0, cameTasks: 0 }]]);
   expect(timers).toEqual([10_000, 20_000, 30_000]);
 });

@@ -9,8 +9,9 @@ import {
 } from '@goshawk/core';
 import type { SchedulerEnvironment } from './contract.js';
 
-/** Between two reports. ms */
+/** Between two reports, and while central is to judge by them whether it can match again. ms */
 const USAGE_MS = 10_000;
+const USAGE_RELIEVED_MS = 1_000;
 
 /**
  * What central has to know of the work that passes here: how much short and long work was done, for the partition
@@ -25,6 +26,7 @@ export class Usage {
   #longMs = 0;
   /** Not told yet. */
   #cameMs = 0;
+  #cameTasks = 0;
   /** All that came lately: another central knows nothing of it. */
   #lately = new DecayingSum(0);
   #armed = false;
@@ -43,10 +45,12 @@ export class Usage {
     if (this.#policy === undefined || reserveWindowMs(this.#policy) !== windowMs)
       this.#lately = new DecayingSum(windowMs);
     this.#policy = policy;
-    if (central !== this.#central) this.#cameMs = this.#lately.at(now);
+    if (central !== this.#central) {
+      this.#cameMs = this.#lately.at(now);
+      this.#cameTasks = 0;
+    }
     this.#central = central;
-    if (this.#cameMs > 0) this.#send(central, { shortMs: 0, longMs: 0, cameMs: this.#cameMs });
-    this.#cameMs = 0;
+    if (this.#cameMs > 0) this.#send(central, { shortMs: 0, longMs: 0 });
     if (this.#tellsShares) this.#tellSoon(now);
   }
 
@@ -57,42 +61,54 @@ export class Usage {
   }
 
   /**
-   * A short batch has come: estimate × tasks.
+   * A short batch has come.
    *
+   * @param workMs estimate × tasks
    * @param isTold central hears of it as a need
    */
-  shortCame(workMs: Millis, isTold: boolean, now: Millis): void {
-    if (this.#policy?.reserve !== 'auto') return;
-    this.#lately.add(workMs, now);
+  shortCame(workMs: Millis, tasks: number, isTold: boolean, now: Millis): void {
+    const countsForReserve = this.#policy?.reserve === 'auto';
+    if (countsForReserve) this.#lately.add(workMs, now);
     if (isTold) return;
-    this.#cameMs += workMs;
-    this.#tellSoon(now);
+    if (countsForReserve) this.#cameMs += workMs;
+    if (this.#mayBeTold) this.#cameTasks += tasks;
+    if (this.#hasNews) this.#tellSoon(now);
+  }
+
+  /** Whether central tells when it matches again, which it judges by how many tasks come. */
+  get #mayBeTold(): boolean {
+    return this.#policy?.preset.short.by === 'matching' && this.#policy.matching === 'auto';
+  }
+
+  get #hasNews(): boolean {
+    return this.#cameMs > 0 || this.#cameTasks > 0;
   }
 
   /** @param central NOBODY while there is none */
   tell(central: Address, now: Millis): void {
     this.#armed = false;
     const hasShares = this.#tellsShares && this.#shortMs + this.#longMs > 0;
-    if (central !== NOBODY && (hasShares || this.#cameMs > 0)) {
-      this.#send(central, { shortMs: this.#shortMs, longMs: this.#longMs, cameMs: this.#cameMs });
+    if (central !== NOBODY && (hasShares || this.#hasNews)) {
+      this.#send(central, { shortMs: this.#shortMs, longMs: this.#longMs });
       this.#shortMs = 0;
       this.#longMs = 0;
-      this.#cameMs = 0;
     }
-    if (this.#tellsShares || this.#cameMs > 0) this.#tellSoon(now);
+    if (this.#tellsShares || this.#hasNews) this.#tellSoon(now);
   }
 
   get #tellsShares(): boolean {
     return this.#policy?.shortPartition === 'auto';
   }
 
-  #send(central: Address, usage: Omit<MessageOf<'usage'>, 'type'>): void {
-    this.#env.send(central, { type: 'usage', ...usage });
+  #send(central: Address, done: Pick<MessageOf<'usage'>, 'shortMs' | 'longMs'>): void {
+    this.#env.send(central, { type: 'usage', ...done, cameMs: this.#cameMs, cameTasks: this.#cameTasks });
+    this.#cameMs = 0;
+    this.#cameTasks = 0;
   }
 
   #tellSoon(now: Millis): void {
     if (this.#armed) return;
     this.#armed = true;
-    this.#env.setTimer('usage', 0, now + USAGE_MS);
+    this.#env.setTimer('usage', 0, now + (this.#cameTasks > 0 ? USAGE_RELIEVED_MS : USAGE_MS));
   }
 }

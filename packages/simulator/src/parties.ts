@@ -1,3 +1,4 @@
+import type { CentralEnvironment } from '@goshawk/central';
 import {
   type Address,
   type Environment,
@@ -74,6 +75,16 @@ export class PartyEnvironment implements Environment {
     if (keys?.get(key) !== event) return false;
     keys.delete(key);
     return true;
+  }
+}
+
+export class CentralParty extends PartyEnvironment implements CentralEnvironment {
+  readonly busyMs: (() => Millis) | undefined;
+
+  /** @param busyMs nobody asks for it where work takes no time */
+  constructor(cluster: PartyCluster, self: Address, random: Random, busyMs: (() => Millis) | undefined) {
+    super(cluster, self, random);
+    this.busyMs = busyMs;
   }
 }
 

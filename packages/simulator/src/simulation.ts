@@ -31,6 +31,8 @@ export interface SimulationOptions {
   readonly learnt?: Learnt | undefined;
   /** Default: 0.5 ms a message. */
   readonly network?: NetworkModel;
+  /** How long central takes for each message. Default: 0 ms. */
+  readonly centralServiceMs?: Millis;
   /** A witness to all that the machines do. */
   readonly observe?: NonNullable<VirtualClusterOptions['observe']>;
 }

@@ -9,6 +9,7 @@ import {
   type MessageType,
   type Millis,
   NO_RESOURCES,
+  NOBODY,
   Random,
   type Resources,
 } from '@goshawk/core';
@@ -19,10 +20,11 @@ import { DelayLane } from './delay-lane.js';
 import { EventHeap } from './event-heap.js';
 import { type Delays, delaysOf, type NetworkModel } from './network/index.js';
 import { COMPLETED, CUT_SHORT } from './outcomes.js';
-import { PartyEnvironment, SchedulerParty, WorkerParty } from './parties.js';
+import { CentralParty, PartyEnvironment, SchedulerParty, WorkerParty } from './parties.js';
+import { Service } from './service.js';
 import { NO_RUN, VirtualSlots } from './virtual-slots.js';
 
-const EventKind = { timer: 1, taskEnd: 2, call: 3, message: 4 } as const;
+const EventKind = { timer: 1, taskEnd: 2, call: 3, message: 4, served: 5 } as const;
 
 export interface VirtualClusterOptions {
   readonly workers: number;
@@ -34,6 +36,8 @@ export interface VirtualClusterOptions {
   readonly capacity?: Resources;
   /** Default: 0.5 ms a message (Hawk §4.1). */
   readonly network?: NetworkModel;
+  /** How long central takes for each message; those that come meanwhile wait. Default: 0 ms. */
+  readonly centralServiceMs?: Millis;
   /** From when on the phases of a measured network count. Default: 0. */
   readonly networkBeginsAt?: Millis;
   /** Checks the invariants of whoever has just made a step. Slow; for tests. */
@@ -72,6 +76,10 @@ export class VirtualCluster {
   /** Of every message, unless delays are drawn. */
   readonly #delayMs: number;
   readonly #delays: Delays | undefined;
+  /** Of central's process. */
+  readonly #service: Service | undefined;
+  /** Whose messages wait for it; nobody's when handling takes no time. */
+  readonly #served: Address;
   /** Everything but messages of a constant delay. */
   readonly #heap = new EventHeap();
   readonly #mail = new DelayLane();
@@ -101,6 +109,9 @@ export class VirtualCluster {
     this.#delays = delaysOf(network, outline, random.fork('network'));
 
     this.centralAddress = this.#nextAddress();
+    const serviceMs = options.centralServiceMs ?? 0;
+    this.#service = serviceMs > 0 ? new Service(serviceMs) : undefined;
+    this.#served = serviceMs > 0 ? this.centralAddress : NOBODY;
     this.central = this.#newCentral(random.fork('central'));
 
     const ofSchedulers = random.fork('schedulers');
@@ -208,8 +219,10 @@ export class VirtualCluster {
   #deliver(): void {
     const mail = this.#mail;
     this.#now = mail.time;
-    const machine = this.#machines[mail.target] ?? NO_MACHINE;
+    const { target } = mail;
     const from = mail.sender as Address;
+    if (target === this.#served) return this.#serve(from, mail.shift() as Message);
+    const machine = this.#machines[target] ?? NO_MACHINE;
     machine.receive(from, mail.shift() as Message, this.#now);
     if (this.#options.checked) machine.checkInvariants();
   }
@@ -226,13 +239,21 @@ export class VirtualCluster {
     const sequence = heap.sequenceOf(row);
     heap.release(row);
     if (kind === EventKind.call) return (ref as (now: Millis) => void)(this.#now);
-    if (kind === EventKind.message) {
+    if (kind === EventKind.message && target === this.#served)
+      return this.#serve(first as Address, ref as Message);
+    if (kind === EventKind.message || kind === EventKind.served) {
       (this.#machines[target] ?? NO_MACHINE).receive(first as Address, ref as Message, this.#now);
     } else if (kind === EventKind.taskEnd) this.#taskEnds(target, first, second);
     else if (this.#environments[target]!.takeTimer(ref as string, first, sequence)) {
       this.#machines[target]!.wake(ref as string, first, this.#now);
     }
     if (this.#options.checked) this.#machines[target]?.checkInvariants();
+  }
+
+  /** The message has arrived at a process that handles one after another. */
+  #serve(from: Address, message: Message): void {
+    const at = this.#service!.handledAt(this.#now);
+    this.#heap.push(at, this.#sequence++, EventKind.served, this.#served, from, 0, message);
   }
 
   #tellBegun(): void {
@@ -324,13 +345,18 @@ export class VirtualCluster {
 
   #newCentral(random: Random): Central {
     const self = this.centralAddress;
-    const environment = new PartyEnvironment(this, self, random);
+    const environment = new CentralParty(this, self, random, this.#busyMs);
     const central = new Central(
       { name: 'central', self, settings: this.#options.settings },
       this.#observed(environment, self),
     );
     this.#admit('central', central, environment);
     return central;
+  }
+
+  get #busyMs(): (() => Millis) | undefined {
+    const service = this.#service;
+    return service && (() => service.busyMs(this.#now));
   }
 
   #newScheduler(index: number, random: Random): Scheduler {

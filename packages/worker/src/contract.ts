@@ -10,7 +10,9 @@ export type WorkerTimer =
   /** The task in slot `key` has run for as long as it may. */
   | 'taskTimeout'
   /** Send what the task in slot `key` has printed. */
-  | 'output';
+  | 'output'
+  /** Tell central of a slot that has been free for a while. */
+  | 'pull';
 
 export type KillReason = 'cancelled' | 'timeout' | 'shutdown';
 

@@ -19,6 +19,8 @@ export class Membership {
   #general: readonly Address[] = [];
   #schedulers: readonly Address[] = [];
   #heardAt: Millis = 0;
+  /** Central matches no short jobs at present. */
+  isRelieved = false;
 
   get general(): readonly Address[] {
     return this.#general;
@@ -34,7 +36,10 @@ export class Membership {
 
   welcome(central: Address, settings: ClusterSettings, now: Millis): void {
     // Another central counts its versions anew.
-    if (this.central !== central) this.#version = 0;
+    if (this.central !== central) {
+      this.#version = 0;
+      this.isRelieved = false;
+    }
     this.central = central;
     this.settings = settings;
     this.#heardAt = now;

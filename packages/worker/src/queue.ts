@@ -2,6 +2,7 @@ import {
   type Address,
   Deque,
   type Lane,
+  type MessageOf,
   type Millis,
   type Probe,
   type Resources,
@@ -220,5 +221,22 @@ export function probeOfEntry(entry: Entry): Probe {
     lane: entry.lane,
     demand: entry.demand,
     sizeMs: entry.sizeMs,
+  };
+}
+
+/** A task that central has placed. */
+export function entryOfPlaced(message: MessageOf<'assign'>): Entry {
+  const { owner, job, stage, task, attempt, long, demand, estimateMs } = message;
+  return {
+    owner,
+    job,
+    stage,
+    long,
+    lane: 'normal',
+    demand,
+    placed: { task, attempt },
+    estimateMs,
+    sizeMs: 0,
+    since: 0,
   };
 }

@@ -17,8 +17,12 @@ export class Reports {
     return this.#unconfirmed.size;
   }
 
-  /** The report of a run that has ended, with what it printed and nobody has heard of. */
-  reportOf(running: Running, outcome: Outcome, runMs: Millis): MessageOf<'ended'> {
+  /**
+   * The report of a run that has ended, with what it printed and nobody has heard of.
+   *
+   * @param ask the question for the next task; 0: none is wanted
+   */
+  reportOf(running: Running, outcome: Outcome, runMs: Millis, ask: number): MessageOf<'ended'> {
     const { job, task, attempt } = running;
     const output = running.output?.take() ?? NO_OUTPUT;
     return {
@@ -31,6 +35,7 @@ export class Reports {
       runMs,
       output,
       outputBytes: running.output?.sentBytes ?? 0,
+      ask,
     };
   }
 

@@ -42,13 +42,13 @@ export class Seeking {
     return this.#open.length > 0;
   }
 
-  /** Short tasks are to be asked for: always by this policy, or because central is silent. */
+  /** Short tasks are to be asked for: always by this policy, or because central is silent, or relieved of that. */
   isOn(now: Millis): boolean {
     const { membership } = this.#around;
     const policy = membership.settings?.policy;
     if (policy === undefined || policy.seekCap === 0 || membership.schedulers.length === 0) return false;
     const { by } = policy.preset.short;
-    return by === 'seeking' || (by === 'matching' && membership.isQuiet(now));
+    return by === 'seeking' || (by === 'matching' && (membership.isRelieved || membership.isQuiet(now)));
   }
 
   /** Starts a round, when there is nothing else to do. @returns whether one is under way */

@@ -18,6 +18,16 @@ export interface Asking {
   readonly entry: Entry;
   sentAt: Millis;
   tries: number;
+  /** The series that the slot is in; undefined when it serves what has waited here. */
+  readonly series: Series | undefined;
+}
+
+/** Tiny tasks of one owner that run in a slot one after another: the end of each asks for the next. */
+export interface Series {
+  /** When its first task was given to the slot. */
+  readonly since: Millis;
+  /** The end of the last one. */
+  readonly report: MessageOf<'ended'>;
 }
 
 export interface Running {
@@ -25,12 +35,15 @@ export interface Running {
   /** Another incarnation of it may take over. */
   owner: Address;
   readonly job: number;
+  readonly stage: number;
   readonly task: number;
   readonly attempt: number;
   /** Of the match that it came of; 0: central has no part in it. */
   readonly match: number;
   long: boolean;
   readonly demand: Resources;
+  /** When the slot was given to this task, or to the first of its series. */
+  readonly since: Millis;
   /** Central placed it and wants to hear of its start and end. */
   readonly placedByCentral: boolean;
   readonly estimateMs: number;
@@ -116,10 +129,10 @@ export class Slots {
   }
 
   /** Starts to serve an entry in the first idle slot, whose index it returns; what it needs is taken from now on. */
-  ask(entry: Entry, ask: number, now: Millis): number {
+  ask(entry: Entry, ask: number, now: Millis, series?: Series): number {
     const index = this.#slots.indexOf(IDLE);
     invariant(index >= 0, 'asked without an idle slot');
-    const asking: Asking = { kind: 'asking', ask, entry, sentAt: now, tries: 1 };
+    const asking: Asking = { kind: 'asking', ask, entry, sentAt: now, tries: 1, series };
     this.#slots[index] = asking;
     this.#idle--;
     addTo(this.#free, entry.demand, -1);
@@ -245,9 +258,9 @@ export class Slots {
   }
 }
 
-/** What an owner gave this worker for the entry starts to run. */
+/** What an owner gave this worker for the question starts to run. */
 export function runningOf(
-  entry: Entry,
+  { entry, series }: Asking,
   owner: Address,
   message: MessageOf<'bind' | 'run'>,
   now: Millis,
@@ -256,11 +269,13 @@ export function runningOf(
     kind: 'running',
     owner,
     job: message.job,
+    stage: entry.stage,
     task: message.task,
     attempt: message.attempt,
     match: 'match' in message ? message.match : 0,
     long: message.long,
     demand: entry.demand,
+    since: series?.since ?? now,
     placedByCentral: entry.placed !== undefined,
     estimateMs: entry.estimateMs,
     timeoutMs: message.timeoutMs,

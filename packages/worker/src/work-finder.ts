@@ -1,4 +1,5 @@
 import type { Address, Environment, MessageOf, Millis, Preset } from '@goshawk/core';
+import type { Membership } from './membership.js';
 import { Pulling } from './pulling.js';
 import type { Entry } from './queue.js';
 import { Seeking } from './seeking.js';
@@ -14,11 +15,16 @@ export function findsWork({ short, long }: Preset): boolean {
  * short tasks at schedulers where that is done, and else, or when there is none, pulls from central.
  */
 export class WorkFinder {
+  readonly #env: Environment<'pull'>;
   readonly #around: Surroundings;
   readonly #seeking: Seeking;
   readonly #pulling: Pulling;
+  #armed = false;
+  /** While central is relieved: since when a slot may be free of which it was not told. */
+  #freeSince: Millis = 0;
 
-  constructor(env: Environment<never>, around: Surroundings) {
+  constructor(env: Environment<'pull'>, around: Surroundings) {
+    this.#env = env;
     this.#around = around;
     this.#seeking = new Seeking(env, around);
     this.#pulling = new Pulling(env, around);
@@ -32,7 +38,25 @@ export class WorkFinder {
   /** A slot has become free. */
   freed(now: Millis): void {
     if (!this.#seeking.isOn(now)) return this.#pulling.pullIfFree();
-    if (this.#around.slots.idleCount > 0 && !this.#seeking.beginOnce(now)) this.#pulling.pullIfNew();
+    if (this.#around.slots.idleCount > 0 && !this.#seeking.beginOnce(now)) this.#tellCentral(now);
+  }
+
+  /** Schedulers have nothing. Central has work for the slot only when that is long, and can wait while it is relieved. */
+  #tellCentral(now: Millis): void {
+    const { membership } = this.#around;
+    if (!membership.isRelieved) return this.#pulling.pullIfNew();
+    this.#freeSince = now;
+    if (this.#armed) return;
+    this.#armed = true;
+    this.#env.setTimer('pull', 0, now + pauseMs(membership));
+  }
+
+  /** It is time to tell central of a slot that is still free, unless something has run in it meanwhile. */
+  wake(now: Millis): void {
+    const dueAt = this.#freeSince + pauseMs(this.#around.membership);
+    this.#armed = now < dueAt;
+    if (this.#armed) this.#env.setTimer('pull', 0, dueAt);
+    else this.#pulling.pullIfNew();
   }
 
   /** @returns the task as an entry of this worker's, when it was asked for, or matched, and can run here now */
@@ -64,7 +88,7 @@ export class WorkFinder {
 
   /** A scheduler has nothing. */
   refused(from: Address, ask: number, now: Millis): void {
-    if (!this.#seeking.refused(from, ask, now)) this.#pulling.pullIfNew();
+    if (!this.#seeking.refused(from, ask, now)) this.#tellCentral(now);
   }
 
   /** The worker takes no more work. */
@@ -88,10 +112,18 @@ export class WorkFinder {
 
   ownerLost(owner: Address, now: Millis): void {
     this.#pulling.ownerLost(owner);
-    if (this.#seeking.ownerLost(owner, now)) this.#pulling.pullIfNew();
+    if (this.#seeking.ownerLost(owner, now)) this.#tellCentral(now);
   }
 
   sweep(silenceMs: Millis, triesMax: number, now: Millis): void {
-    if (this.#seeking.sweep(silenceMs, triesMax, now)) this.#pulling.pullIfNew();
+    if (this.#seeking.sweep(silenceMs, triesMax, now)) this.#tellCentral(now);
   }
+}
+
+/**
+ * For how long a slot is free before a central that has too much to do hears of it: at a high rate of tasks few
+ * are for so long, and long tasks, for which it is told, last for a cutoff.
+ */
+function pauseMs({ settings }: Membership): Millis {
+  return Math.min(1_000, (settings?.policy.cutoffMs ?? 0) / 10);
 }

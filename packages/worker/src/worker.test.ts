@@ -259,7 +259,7 @@ describe('a match', () => {
     timeoutMs: undefined,
     ask: 0,
   });
-  const matched = () => new Bench().welcome({ preset: { ...PRESETS.goshawk } });
+  const matched = () => new Bench().welcome({ preset: { ...PRESETS.goshawk }, seriesMs: 0 });
 
   test('whose task has run here does not run it again, also when its owner was taken for lost since', () => {
     const bench = matched();
@@ -278,7 +278,8 @@ describe('a match', () => {
     bench.receive(OWNER, run(3, 1));
     bench.end();
     bench.take('pull');
-    const settings = { policy: { ...DEFAULT_POLICY, preset: { ...PRESETS.goshawk } }, timings: LIVE_TIMINGS };
+    const policy = { ...DEFAULT_POLICY, preset: { ...PRESETS.goshawk }, seriesMs: 0 };
+    const settings = { policy, timings: LIVE_TIMINGS };
     bench.receive(ANOTHER_CENTRAL, { type: 'welcome', settings });
     const [{ heard }] = bench.take('pull') as [MessageOf<'pull'>];
     expect(Math.min(...heard)).toBeGreaterThan(1_000);
@@ -286,5 +287,74 @@ describe('a match', () => {
     expect(bench.orders).toHaveLength(2);
     bench.end();
     expect(bench.take('pull').at(-1)!.heard).toEqual(heard);
+  });
+});
+
+describe('a series of tiny tasks', () => {
+  const run: MessageOf<'run'> = {
+    type: 'run',
+    match: 1,
+    job: 1,
+    stage: 0,
+    task: 0,
+    attempt: 1,
+    payload: {},
+    jobId: 'j1',
+    long: false,
+    demand: {},
+    timeoutMs: undefined,
+    ask: 0,
+  };
+  const begun = (policy: Partial<PolicySettings> = {}, message: Partial<MessageOf<'run'>> = {}) => {
+    const bench = new Bench().welcome({ preset: { ...PRESETS.goshawk }, seriesMs: 100, ...policy });
+    bench.receive(OWNER, { ...run, ...message });
+    return bench;
+  };
+  const asksAtEnd = (bench: Bench, outcome?: Outcome) => {
+    bench.end(0, outcome);
+    return bench.take('ended')[0]!.ask > 0;
+  };
+
+  test('goes on for so long, and then central hears of the free slot', () => {
+    const bench = begun();
+    let tasks = 0;
+    for (;;) {
+      bench.now += 30;
+      bench.end();
+      const [ended] = bench.take('ended');
+      tasks++;
+      if (ended!.ask === 0) break;
+      bench.bind(ended!.ask, 1, tasks);
+    }
+    expect(tasks).toBe(4);
+    expect(bench.now).toBeLessThan(100 + 30);
+    bench.receive(OWNER, { ...run, match: 2, task: 9 });
+    expect(asksAtEnd(bench)).toBe(true);
+  });
+
+  test.each([
+    ['is switched off', begun({ seriesMs: 0 }), undefined],
+    ['takes as long as the task', begun({ seriesMs: 5 }), undefined],
+    ['would be of long tasks', begun({}, { long: true }), undefined],
+    ['would begin with one that failed', begun(), { ...COMPLETED, kind: 'failed' } as Outcome],
+  ])('does not begin where it %s', (_, bench, outcome) => {
+    expect(asksAtEnd(bench, outcome)).toBe(false);
+  });
+
+  test('ends when something waits here, or the worker takes no more work', () => {
+    const waited = begun();
+    waited.probe(7);
+    expect(asksAtEnd(waited)).toBe(false);
+    const draining = begun();
+    draining.receive(CENTRAL, { type: 'drain', on: true });
+    expect(asksAtEnd(draining)).toBe(false);
+  });
+
+  test('ends when its owner has nothing more', () => {
+    const bench = begun();
+    bench.end();
+    const [{ ask }] = bench.take('ended') as [MessageOf<'ended'>];
+    bench.receive(OWNER, { type: 'none', ask });
+    expect(bench.take('pull')).toMatchObject([{ free: 1 }]);
   });
 });

@@ -16,9 +16,11 @@ import { GivingBack } from './giving-back.js';
 import { heldTasks, readdress, tasksHeldOf } from './held-tasks.js';
 import { Membership } from './membership.js';
 import { Printing } from './printing.js';
-import { type Entry, entryOfProbe, WorkerQueue } from './queue.js';
+import { Questions } from './questions.js';
+import { type Entry, entryOfPlaced, entryOfProbe, WorkerQueue } from './queue.js';
 import { Reports } from './reports.js';
-import { type Running, runningOf, Slots } from './slots.js';
+import { continuesSeries, entryAfter, seriesMsOf } from './series.js';
+import { type Asking, type Running, runningOf, Slots } from './slots.js';
 import { nothingToSteal, Stealing } from './stealing.js';
 import type { Surroundings } from './surroundings.js';
 import { findsWork, WorkFinder } from './work-finder.js';
@@ -50,6 +52,7 @@ export class Worker implements Machine<WorkerTimer> {
   readonly #printing: Printing;
   readonly #giveBack: GivingBack;
   readonly #reports = new Reports();
+  readonly #questions: Questions;
   readonly #membership = new Membership();
   #nextAsk = 1;
   #sweepArmed = false;
@@ -64,6 +67,7 @@ export class Worker implements Machine<WorkerTimer> {
     this.#slots = new Slots(config.slots, config.capacity);
     this.#printing = new Printing(env, this.#slots);
     this.#giveBack = new GivingBack(env, this.counters, () => this.#central);
+    this.#questions = new Questions(env, this.#slots, this.#reports, this.#giveBack);
     this.#around = {
       queue: this.#queue,
       slots: this.#slots,
@@ -117,7 +121,7 @@ export class Worker implements Machine<WorkerTimer> {
       case 'welcome':
         return this.#welcomed(from, message, now);
       case 'heartbeatAck':
-        return this.#acknowledged(from, message.version, now);
+        return this.#acknowledged(from, message, now);
       case 'strangerTold':
         if (from === this.#membership.central) this.#registerAnew(now);
         return;
@@ -156,6 +160,8 @@ export class Worker implements Machine<WorkerTimer> {
         return this.#timeOut(key, now);
       case 'output':
         return this.#printing.flush(key);
+      case 'pull':
+        return this.#finder?.wake(now);
     }
   }
 
@@ -181,10 +187,17 @@ export class Worker implements Machine<WorkerTimer> {
     this.counters.tasksEnded++;
     if (running.timeoutMs !== undefined) this.#env.clearTimer('taskTimeout', slot);
     if (running.output !== undefined) this.#env.clearTimer('output', slot);
-    this.#report(running, outcome, runMs, now);
+    const mayGoOn = !this.#draining && this.#queue.length === 0;
+    const { policy } = this.#membership.settings ?? {};
+    const goesOn = mayGoOn && continuesSeries(running, outcome.kind, runMs, seriesMsOf(policy), now);
+    const ask = goesOn ? this.#nextAsk++ : 0;
+    const report = this.#report(running, outcome, runMs, ask, now);
     if (!running.long) this.#finder?.shortEnded(runMs);
     if (running.placedByCentral) this.#tellCentral('placementEnded', running);
-    this.#freed(slot, now);
+    if (!goesOn) return this.#freed(slot, now);
+    this.#slots.release(slot);
+    this.#slots.ask(entryAfter(running), ask, now, { since: running.since, report });
+    this.#armSweep(now);
   }
 
   /** Nothing runs in the slot any more: what waits here is next, or it is looked for elsewhere. */
@@ -263,20 +276,9 @@ export class Worker implements Machine<WorkerTimer> {
       this.#queue.shift();
       const ask = this.#nextAsk++;
       this.#slots.ask(head, ask, now);
-      this.#sendAsk(head, ask, false);
+      this.#questions.send(head, ask, false);
       this.#armSweep(now);
     }
-  }
-
-  #sendAsk(entry: Entry, ask: number, again: boolean): void {
-    this.#env.send(entry.owner, {
-      type: 'ask',
-      ask,
-      again,
-      job: entry.job,
-      stage: entry.stage,
-      placed: entry.placed,
-    });
   }
 
   #bound(from: Address, message: MessageOf<'bind'>, now: Millis): void {
@@ -293,7 +295,7 @@ export class Worker implements Machine<WorkerTimer> {
       this.#slots.release(slot);
       return this.#sayIfDrained();
     }
-    this.#run(slot, asking.entry, from, message, now);
+    this.#run(slot, asking, from, message, now);
   }
 
   /** An owner sends a task: central has matched a slot with its job, or this worker sought one. */
@@ -302,7 +304,10 @@ export class Worker implements Machine<WorkerTimer> {
     const { job, task, attempt } = message;
     const entry = this.#finder?.accept(from, message);
     if (entry === undefined) this.#giveBack.task(from, job, 0, task, attempt);
-    else this.#run(this.#slots.ask(entry, 0, now), entry, from, message, now);
+    else {
+      const slot = this.#slots.ask(entry, 0, now);
+      this.#run(slot, this.#slots.at(slot) as Asking, from, message, now);
+    }
     this.#finder?.settled(message, now);
   }
 
@@ -313,9 +318,9 @@ export class Worker implements Machine<WorkerTimer> {
     );
   }
 
-  #run(slot: number, entry: Entry, owner: Address, message: MessageOf<'bind' | 'run'>, now: Millis): void {
+  #run(slot: number, asking: Asking, owner: Address, message: MessageOf<'bind' | 'run'>, now: Millis): void {
     this.counters.tasksStarted++;
-    const running = runningOf(entry, owner, message, now);
+    const running = runningOf(asking, owner, message, now);
     this.#slots.run(slot, running);
     this.#stealing.foundWork();
     this.#finder?.started();
@@ -357,38 +362,25 @@ export class Worker implements Machine<WorkerTimer> {
     this.#env.kill(slot, 'timeout');
   }
 
-  #report(running: Running, outcome: Outcome, runMs: Millis, now: Millis): void {
-    const message = this.#reports.reportOf(running, outcome, runMs);
+  #report(running: Running, outcome: Outcome, runMs: Millis, ask: number, now: Millis): MessageOf<'ended'> {
+    const message = this.#reports.reportOf(running, outcome, runMs, ask);
     this.#env.send(running.owner, message);
     if (this.#timings.retryMs > 0 && !running.orphaned) {
       this.#reports.keep(running.owner, message, now);
       this.#armSweep(now);
     }
+    return message;
   }
 
   // ---- placed by central
 
   #assigned(message: MessageOf<'assign'>, now: Millis): void {
     const { owner, job, task, attempt } = message;
-    if (
+    const isHere =
       this.#slots.indexOfTask(owner, job, task, attempt) >= 0 ||
-      this.#slots.asksFor(owner, job, task, attempt)
-    )
-      return;
-    if (this.#queue.has(owner, job, task, attempt)) return;
-    const entry: Entry = {
-      owner,
-      job,
-      stage: message.stage,
-      long: message.long,
-      lane: 'normal',
-      demand: message.demand,
-      placed: { task, attempt },
-      estimateMs: message.estimateMs,
-      sizeMs: 0,
-      since: 0,
-    };
-    this.#enqueue(entry, now);
+      this.#slots.asksFor(owner, job, task, attempt) ||
+      this.#queue.has(owner, job, task, attempt);
+    if (!isHere) this.#enqueue(entryOfPlaced(message), now);
   }
 
   #tellCentral(type: 'placementStarted' | 'placementEnded', of: Running): void {
@@ -502,10 +494,13 @@ export class Worker implements Machine<WorkerTimer> {
     if (this.#timings.heartbeatMs > 0) this.#env.setTimer('heartbeat', 0, now + this.#timings.heartbeatMs);
   }
 
-  #acknowledged(from: Address, version: number, now: Millis): void {
+  #acknowledged(from: Address, { version, matching }: MessageOf<'heartbeatAck'>, now: Millis): void {
     if (from !== this.#membership.central) return;
     this.#membership.heard(now);
     if (version !== this.#membership.version) this.#env.send(from, { type: 'resync' });
+    if (this.#membership.isRelieved !== matching) return;
+    this.#membership.isRelieved = !matching;
+    this.#finder?.freed(now);
   }
 
   #peersChanged(from: Address, message: MessageOf<'peers'>, now: Millis): void {
@@ -540,11 +535,7 @@ export class Worker implements Machine<WorkerTimer> {
   #dropWaiting(owner: Address, now: Millis): void {
     this.#giveBack.all(this.#queue.removeOwner(owner));
     this.#finder?.ownerLost(owner, now);
-    for (const [slot, { entry }] of [...this.#slots.asking()]) {
-      if (entry.owner !== owner) continue;
-      this.#giveBack.entry(entry);
-      this.#slots.release(slot);
-    }
+    this.#questions.dropOwner(owner);
   }
 
   /** An owner that was started again wants what its earlier incarnations have here. */
@@ -570,18 +561,7 @@ export class Worker implements Machine<WorkerTimer> {
     this.#sweepArmed = false;
     const { retryMs, retriesMax } = this.#timings;
     if (retryMs === 0) return;
-    for (const [slot, asking] of [...this.#slots.asking()]) {
-      if (now - asking.sentAt < retryMs) continue;
-      if (asking.tries >= retriesMax) {
-        // The owner is away or gone. A probe is a promise that can be given back; so can a placed task.
-        this.#giveBack.entry(asking.entry);
-        this.#slots.release(slot);
-        continue;
-      }
-      asking.tries++;
-      asking.sentAt = now;
-      this.#sendAsk(asking.entry, asking.ask, true);
-    }
+    this.#questions.sweep(retryMs, retriesMax, now);
     this.#reports.resend(retryMs, now, (to, message) => this.#env.send(to, message));
     this.#stealing.sweep(retryMs, now);
     this.#finder?.sweep(retryMs, retriesMax, now);

@@ -302,6 +302,10 @@ export class FuzzRun {
         cluster.kill(cluster.centralParty);
         this.#centralBackAt = cluster.now + this.#pick(CENTRAL_AWAY_MS);
         return;
+      case 'loadCentral':
+        return cluster.loadCentral(1);
+      case 'unloadCentral':
+        return cluster.loadCentral(0);
       case 'terminateWorker': {
         const worker = this.#pick(workers);
         if (workers.length < 3) return;

@@ -27,6 +27,8 @@ export interface Weather {
   readonly schedulersReturn?: boolean;
   readonly schedulersCutOff?: boolean;
   readonly centralDies?: boolean;
+  /** Central has too much to do, and then again time. */
+  readonly centralBusy?: boolean;
   /** Workers drain: for good, as by SIGTERM, or until the operator says otherwise. */
   readonly drains?: boolean;
   readonly cancels?: boolean;
@@ -41,6 +43,8 @@ export type Mishap =
   | 'restartScheduler'
   | 'cutOffScheduler'
   | 'killCentral'
+  | 'loadCentral'
+  | 'unloadCentral'
   | 'terminateWorker'
   | 'drainWorker'
   | 'undrainWorker'
@@ -123,6 +127,7 @@ function mishapsOf(weather: Weather): Mishap[] {
   if (weather.schedulersReturn) mishaps.push('restartScheduler', 'restartScheduler');
   if (weather.schedulersCutOff) mishaps.push('cutOffScheduler');
   if (weather.centralDies) mishaps.push('killCentral');
+  if (weather.centralBusy) mishaps.push('loadCentral', 'unloadCentral', 'loadCentral', 'unloadCentral');
   if (weather.drains) mishaps.push('terminateWorker', 'drainWorker', 'undrainWorker');
   if (weather.cancels) mishaps.push('cancelJob', 'cancelJob');
   return mishaps;
@@ -160,6 +165,7 @@ function drawSettings(draw: Draw): ClusterSettings {
       hints: draw.chance(0.7),
       bitmapMs: draw.pick([0, 100, 1_000]),
       workerOrder: draw.pick(WORKER_ORDERS),
+      seriesMs: draw.pick([0, 100, 400]),
     },
     timings: LIVE_TIMINGS,
   };

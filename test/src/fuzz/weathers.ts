@@ -55,7 +55,10 @@ export const WEATHERS: Readonly<Record<string, Weather>> = {
     cancels: true,
   },
   'dying centrals': { centralDies: true },
+  'busy centrals': { centralBusy: true, cancels: true },
+  'busy and dying centrals': { centralBusy: true, centralDies: true, workersDie: true, cancels: true },
   'doubled messages': {
+    centralBusy: true,
     cancels: true,
     drains: true,
     workersDie: true,
@@ -64,6 +67,7 @@ export const WEATHERS: Readonly<Record<string, Weather>> = {
     ),
   },
   'lost messages': {
+    centralBusy: true,
     cancels: true,
     drains: true,
     workersDie: true,
@@ -84,6 +88,7 @@ export const WEATHERS: Readonly<Record<string, Weather>> = {
     workersCutOff: true,
     schedulersCutOff: true,
     centralDies: true,
+    centralBusy: true,
     drains: true,
     cancels: true,
   },

@@ -64,6 +64,8 @@ export class SteppedCluster {
   readonly #observer: Partial<Observer>;
   readonly #driver: SteppingDriver;
   #central: Party | undefined;
+  /** For so long the process of central was busy until then, and is for so much of the time from then on. */
+  #busy: { readonly ms: Millis; readonly at: Millis; readonly share: number } = { ms: 0, at: 0, share: 0 };
 
   constructor(options: SteppedOptions) {
     const { seed, courseOf, killMs } = options;
@@ -82,8 +84,19 @@ export class SteppedCluster {
   addCentral(name = 'central'): Party {
     const { settings } = this.#options;
     return this.#add(name, 'central', (environment, self) => {
-      return new CheckedCentral({ name: 'central', self, settings }, environment, () => this.now);
+      const loaded: CentralEnvironment = { ...environment, busyMs: () => this.#busyMs };
+      return new CheckedCentral({ name: 'central', self, settings }, loaded, () => this.now);
     });
+  }
+
+  /** From now on central's process, whichever it is, is busy for this share of the time. */
+  loadCentral(share: number): void {
+    this.#busy = { ms: this.#busyMs, at: this.now, share };
+  }
+
+  get #busyMs(): Millis {
+    const { ms, at, share } = this.#busy;
+    return ms + share * (this.now - at);
   }
 
   /** @param disk what its jobs are written down on; without one they go with it */

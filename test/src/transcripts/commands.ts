@@ -39,6 +39,7 @@ export function settingsOf({ options }: Command): ClusterSettings {
     workerOrder: options.get('order') === 'fifo' ? 'fifo' : 'size',
     estimator: options.get('estimator') ?? 'given',
     pilotRatio: numberOf(options, 'pilots', 0.03),
+    seriesMs: numberOf(options, 'series', 0),
   };
   return { policy: { ...DEFAULT_POLICY, ...choices }, timings: LIVE_TIMINGS };
 }
@@ -55,7 +56,7 @@ type Run = (stage: Stage, command: Command) => void;
 
 /** What a transcript can do, by the first word of the line. */
 export const COMMANDS: Readonly<Record<string, Run>> = {
-  /** cluster workers=2 schedulers=1 [policy= slots= memory= short= ratio= cancel= seek= bitmap= estimator= pilots= base= …]: all have joined */
+  /** cluster workers=2 schedulers=1 [policy= slots= memory= short= ratio= cancel= seek= bitmap= series= estimator= pilots= base= …]: all have joined */
   cluster(stage, { options }) {
     stage.cluster.addCentral();
     for (let i = 1; i <= numberOf(options, 'schedulers', 1); i++) stage.cluster.addScheduler(`s${i}`);
@@ -130,6 +131,9 @@ export const COMMANDS: Readonly<Record<string, Run>> = {
   /** drain w1, undrain w1: the operator asks central */
   drain: (stage, { words }) => operate(stage, words[0]!, true),
   undrain: (stage, { words }) => operate(stage, words[0]!, false),
+
+  /** busy 0.9: the process of central is busy for so much of the time */
+  busy: (stage, { words }) => stage.cluster.loadCentral(Number(words[0])),
 
   /** terminate w1: SIGTERM */
   terminate(stage, { words }) {

@@ -37,7 +37,8 @@ const RENDERERS: Renderers = {
   enlist: ({ name }) => `enlist as ${name}`,
   welcome: () => 'welcome',
   heartbeat: ({ busy, queued }) => `heartbeat: ${busy} busy, ${queued} queued`,
-  heartbeatAck: ({ version }) => `heartbeat heard, v${version}`,
+  heartbeatAck: ({ version, matching }) =>
+    `heartbeat heard, v${version}${matching ? '' : ', find each other'}`,
   strangerTold: () => 'I do not know you',
   leave: () => 'leave',
   resync: () => 'resync',
@@ -92,8 +93,9 @@ const RENDERERS: Renderers = {
   bind: ({ ask, job, task, attempt }, { from, names }) =>
     `bind #${ask}: ${taskName(names, from, job, task, attempt)}`,
   none: ({ ask }) => `none #${ask}`,
-  ended: ({ report, job, task, attempt, outcome, runMs }, { to, names }) =>
-    `ended #${report}: ${taskName(names, to, job, task, attempt)} ${outcome.kind} after ${rounded(runMs)} ms`,
+  ended: ({ report, job, task, attempt, outcome, runMs, ask }, { to, names }) =>
+    `ended #${report}: ${taskName(names, to, job, task, attempt)} ${outcome.kind} after ${rounded(runMs)} ms` +
+    (ask > 0 ? `, and ask #${ask}` : ''),
   confirm: ({ report }) => `confirm #${report}`,
   output: ({ job, task, attempt, offset, chunk }, { to, names }) =>
     `output of ${taskName(names, to, job, task, attempt)}: ${chunk.bytes.length} bytes from ${offset}`,

@@ -41,10 +41,18 @@ export class Matcher {
   #armed = false;
   /** For how long a match may be on its way. ms; 0: whatever is sent arrives */
   readonly #lostAfterMs: Millis;
+  /** Hears of tasks that have come, of jobs that are not long. */
+  readonly #came: (tasks: number) => void;
   matches = 0;
 
-  constructor(env: Environment<'match'>, policy: PolicySettings, lostAfterMs: Millis) {
+  constructor(
+    env: Environment<'match'>,
+    policy: PolicySettings,
+    lostAfterMs: Millis,
+    came: (tasks: number) => void = () => {},
+  ) {
     this.#env = env;
+    this.#came = came;
     this.#policy = policy;
     this.#lostAfterMs = lostAfterMs;
     this.#needs = {
@@ -171,6 +179,7 @@ export class Matcher {
     }
     ofOwner.set(`${job}/${stage}`, need);
     if (kind === 'short' && !this.#countsWhatRan) this.#limit.shortCame(sizeMs, now);
+    if (kind !== 'long') this.#came(message.tasks);
     return need;
   }
 

@@ -138,6 +138,8 @@ describe('facts of a plan', () => {
     seek: 2,
     hints: true,
     bitmap: 'auto',
+    matching: 'auto',
+    series: 'auto',
     workerOrder: 'size',
     central: true,
     partition: true,
@@ -168,6 +170,13 @@ describe('facts of a plan', () => {
     expect(bitmapMs({ cutoff: '1e5' })).toBe(10_000);
     expect(bitmapMs({ bitmap: '3s' })).toBe(3_000);
     expect(bitmapMs({ bitmap: 'none' })).toBe(0);
+    const seriesMs = (options: { cutoff?: string; series?: string }) =>
+      policySettings({ ...given, ...options }, 'goshawk').seriesMs;
+    expect(seriesMs({ cutoff: '0.5' })).toBe(5);
+    expect(seriesMs({ cutoff: '981' })).toBe(100);
+    expect(seriesMs({ series: '20ms' })).toBe(20);
+    expect(seriesMs({ series: 'none' })).toBe(0);
+    expect(policySettings({ ...given, matching: 'never' }, 'goshawk').preset.short.by).toBe('seeking');
   });
 
   it('draw and cancel probes as the papers do, or as is best where workers seek, unless it is said', () => {

@@ -112,6 +112,8 @@ it('records every setting that shaped a run, in seconds of the run', () => {
     pilotQuorum: 1,
     thinLimit: 3,
     historyFeatures: null,
+    matching: 'auto',
+    series: settings.seriesMs / 1_000,
     short: 'probing over all',
     long: 'central over general',
     central: true,

@@ -3,7 +3,7 @@ import { type Address, type Environment, GoshawkError, type Millis } from '@gosh
 import { DealtSleeps } from '@goshawk/simulator';
 
 /** What machines ask of their environment, and do not do to it. */
-const QUESTIONS: ReadonlySet<string | symbol> = new Set(['random', 'nameOf', 'counted']);
+const QUESTIONS: ReadonlySet<string | symbol> = new Set(['random', 'nameOf', 'counted', 'busyMs']);
 const CHUNK_LENGTH = 1 << 16;
 
 /**

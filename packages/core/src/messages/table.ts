@@ -160,9 +160,7 @@ export const MESSAGES = {
     'central',
     ['worker', 'scheduler'],
     'Lost: the other side asks again. Doubled: harmless.',
-    {
-      settings,
-    },
+    { settings },
   ),
   heartbeat: message(['worker', 'scheduler'], 'central', 'Several lost in a row end the lease.', {
     /** Slots in use (workers), jobs that have not ended (schedulers). */
@@ -179,6 +177,8 @@ export const MESSAGES = {
       version: count,
       /** Of the list of those to whom keys belong. */
       ownersVersion: count,
+      /** Central matches short jobs; otherwise workers and schedulers are to find each other, it has too much to do. */
+      matching: flag,
     },
   ),
   strangerTold: message(
@@ -226,6 +226,8 @@ export const MESSAGES = {
     longMs: ms,
     /** Estimate × tasks of the short jobs that came since then and of which central hears nothing else. */
     cameMs: ms,
+    /** Their tasks. */
+    cameTasks: count,
   }),
 
   // ---- long jobs: owner → central → worker → owner
@@ -348,6 +350,8 @@ export const MESSAGES = {
       output: list(outputChunk, 64),
       /** All that was captured, the above included. */
       outputBytes: count,
+      /** The slot waits for the next task, and this is the question for it, answered as an `ask` is; 0: it does not. */
+      ask: count,
     },
   ),
   confirm: message('scheduler', 'worker', 'Lost: the report comes again.', { report: count }),

@@ -113,25 +113,28 @@ export const PRESETS = {
 export type PolicyName = keyof typeof PRESETS;
 export const POLICY_NAMES = Object.keys(PRESETS) as PolicyName[];
 
-/** Hawk's ablations (§4.4): what is left of a preset when one of its parts is taken away. */
+/** What is left of a preset when one of its parts is taken away: Hawk's ablations (§4.4), and the matching of short jobs. */
 export interface Ablations {
   readonly central: boolean;
   readonly partition: boolean;
   readonly stealing: boolean;
+  readonly matching: boolean;
 }
 
-export const NOTHING_ABLATED: Ablations = { central: true, partition: true, stealing: true };
+export const NOTHING_ABLATED: Ablations = { central: true, partition: true, stealing: true, matching: true };
 
 /**
  * A preset without the parts that are switched off: without central its classes are probed over the same
- * workers; without the partition every worker is general; without stealing nobody steals.
+ * workers; without the partition every worker is general; without stealing nobody steals; without matching workers seek
+ * short jobs.
  */
 export function ablate(preset: Preset, keep: Ablations): Preset {
   const route = (of: Route): Route =>
     keep.central || of.by !== 'central' ? of : { by: 'probing', over: of.over };
+  const short = route(preset.short);
   return {
     ...preset,
-    short: route(preset.short),
+    short: keep.matching || short.by !== 'matching' ? short : { by: 'seeking', over: short.over },
     long: route(preset.long),
     partition: preset.partition && keep.partition,
     stealing: preset.stealing && keep.stealing,

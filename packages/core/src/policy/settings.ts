@@ -16,6 +16,8 @@ export type NeedOrder = (typeof NEED_ORDERS)[number];
 export const WORKER_ORDERS = ['fifo', 'size'] as const;
 export type WorkerOrder = (typeof WORKER_ORDERS)[number];
 
+export const MATCHINGS = ['auto', 'always'] as const;
+
 const route = z.strictObject({ by: z.enum(ROUTES), over: z.enum(SCOPES) });
 const fraction = z.number().min(0).max(1);
 const ms = z.number().nonnegative();
@@ -80,6 +82,11 @@ export const policySettingsSchema = z.strictObject({
    * the slots that long tasks may use: so large ones do not wait for all smaller ones. 0: never.
    */
   longPatience: z.number().nonnegative(),
+  /**
+   * Matching: whether central goes on to match short jobs when it has too much to do for it. `auto`: workers and
+   * schedulers find each other until it has less to do.
+   */
+  matching: z.enum(MATCHINGS),
   /** Seeking: schedulers that a free worker asks, one after another, whether a task waits there. 0: none. */
   seekCap: z.number().int().min(0).max(1_000),
   /** Seeking: schedulers remember who found nothing there, and send probes there beside the random ones. */
@@ -103,6 +110,11 @@ export const policySettingsSchema = z.strictObject({
   thinLimit: z.number().int().min(0),
   /** What makes two jobs alike, for estimators that learn from past ones: `user+name`. null: the predictor's own. */
   features: z.array(z.string().min(1).max(LIMITS.nameLengthMax)).min(1).max(LIMITS.featuresMax).nullable(),
+  /**
+   * Matching and seeking: for so long at most a slot takes tiny tasks of one scheduler one after another before
+   * others have their turn, as if they were one task. ms; 0: never
+   */
+  seriesMs: ms,
   /** When all tasks of a batch are bound: `proactive` cancels its other probes, `lazy` lets them find out. */
   cancel: z.enum(['proactive', 'lazy']),
 });
@@ -179,6 +191,7 @@ export const DEFAULT_POLICY: PolicySettings = {
   reserve: 'auto',
   patience: 20,
   longPatience: 1,
+  matching: 'auto',
   seekCap: 2,
   hints: true,
   bitmapMs: 100,
@@ -189,6 +202,7 @@ export const DEFAULT_POLICY: PolicySettings = {
   pilotQuorum: 1,
   thinLimit: 3,
   features: null,
+  seriesMs: 100,
   cancel: 'proactive',
 };
 

@@ -143,6 +143,7 @@ describe('whatever the codec lets through fits into a frame', () => {
     runMs: 1,
     output: [],
     outputBytes: 0,
+    ask: 0,
   });
 
   test('the deepest value', () => {
@@ -193,6 +194,7 @@ describe('what a peer may not send', () => {
       runMs: 1,
       output: [],
       outputBytes: 0,
+      ask: 0,
     });
     return body.with(placeOf('ended', field), value);
   };

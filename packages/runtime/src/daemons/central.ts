@@ -19,7 +19,8 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
   const name = options.name ?? 'central';
   process.host.add({ index: FIRST_PARTY, name, role: 'central' }, (environment) => {
     const self = process.addressOf(FIRST_PARTY);
-    return new Central({ name, self, settings: options.settings }, environment);
+    const busyMs = (): number => performance.eventLoopUtilization().active;
+    return new Central({ name, self, settings: options.settings }, { ...environment, busyMs });
   });
   process.readiness(() => []);
   const { policy } = options.settings.policy;

@@ -74,6 +74,7 @@ describe('how a run ended, in the words of the protocol', () => {
       runMs: 1,
       output: [],
       outputBytes: 0,
+      ask: 0,
     });
     const long = 'x'.repeat(100_000);
     const outcome = taskOutcome({

@@ -1,0 +1,108 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { connect } from '@goshawk/client';
+import { type BenchResult, report, result, table } from './bench-report.js';
+import { processorTime } from './processor-time.js';
+
+/**
+ * How many tasks that do nothing does a cluster get done in a second, as its client sees it? 20,000 of them in 200 jobs
+ * of 100 over 8 slots, through a cluster as `goshawk up` starts it; with and without series of tiny tasks, in turn,
+ * since the machine is never the same for long.
+ */
+const JOBS = 200;
+const TASKS = 100;
+const WAYS = { 'with series': [], 'without series': ['--series', 'none'] } as const;
+type Way = keyof typeof WAYS;
+
+const GOSHAWK = fileURLToPath(new URL('../../packages/cli/bin/goshawk.js', import.meta.url));
+
+const { values } = parseArgs({
+  options: {
+    runs: { type: 'string', default: '3' },
+    schedulers: { type: 'string', default: '2' },
+    policy: { type: 'string', default: 'goshawk' },
+    ways: { type: 'string', default: Object.keys(WAYS).join(',') },
+    json: { type: 'boolean', default: false },
+  },
+});
+
+interface Measured {
+  readonly perSecond: number;
+  /** Of central, of schedulers, and of workers, for each task. */
+  readonly processorMs: ReadonlyMap<string, number>;
+}
+
+async function measureOnce(way: Way): Promise<Measured> {
+  const folder = mkdtempSync(join(tmpdir(), 'goshawk-tiny-tasks-'));
+  const shape = ['--policy', values.policy, '--workers', '8', '--schedulers', values.schedulers];
+  const up = spawn(
+    process.execPath,
+    [GOSHAWK, 'up', '--json', '--no-secure', '--data-folder', folder, ...shape, ...WAYS[way]],
+    { stdio: ['pipe', 'pipe', 'ignore'], env: { ...process.env, XDG_STATE_HOME: folder } },
+  );
+  try {
+    await using cluster = await connect(await urlOf(up));
+    const run = async (jobs: number): Promise<number> => {
+      const began = performance.now();
+      const submitted = Array.from({ length: jobs }, async () => {
+        const job = await cluster.submit({ name: 'tiny', tasks: { count: TASKS, run: { sleep: 0 } } });
+        await job.wait();
+      });
+      await Promise.all(submitted);
+      return (jobs * TASKS * 1_000) / (performance.now() - began);
+    };
+    // The first ones find cold code.
+    await run(JOBS / 10);
+    const before = processorTime(up.pid!);
+    const perSecond = await run(JOBS);
+    const spent = [...processorTime(up.pid!)].map(
+      ([kind, ms]) => [kind, (ms - (before.get(kind) ?? 0)) / (JOBS * TASKS)] as const,
+    );
+    return { perSecond, processorMs: new Map(spent) };
+  } finally {
+    up.kill('SIGINT');
+    await once(up, 'exit');
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function urlOf(up: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    createInterface({ input: up.stdout! }).once('line', (line) => resolve(JSON.parse(line).cluster));
+    up.once('exit', (code) => reject(new Error(`goshawk up ended with code ${code}`)));
+  });
+}
+
+const ways = values.ways.split(',') as Way[];
+const measured = new Map<Way, Measured[]>(ways.map((way) => [way, []]));
+for (let run = 0; run < Number(values.runs); run++) {
+  for (const way of ways) {
+    const once = await measureOnce(way);
+    const shares = [...once.processorMs].map(([kind, ms]) => `${kind} ${(1_000 * ms).toFixed(0)}`);
+    process.stderr.write(`  ${way}: ${once.perSecond.toFixed(0)} tasks/s; µs a task: ${shares.join(', ')}\n`);
+    measured.get(way)!.push(once);
+  }
+}
+const results: BenchResult[] = [];
+for (const [way, runs] of measured) {
+  const perSecond = runs.map((run) => run.perSecond);
+  results.push(
+    result(way, 'tasks/s', perSecond),
+    result(`${way}, best`, 'tasks/s', [Math.max(...perSecond)]),
+  );
+  for (const kind of ['central', 'scheduler', 'worker']) {
+    const micros = runs.map(({ processorMs }) => 1_000 * (processorMs.get(kind) ?? Number.NaN));
+    results.push(result(`${way}: processor time of ${kind}`, 'µs/task', micros));
+  }
+}
+if (values.json) process.stdout.write(`${JSON.stringify(report('tiny-tasks', results))}\n`);
+else {
+  const rows = results.map(({ name, unit, value }) => [name, Number(value.toPrecision(4)).toString(), unit]);
+  process.stdout.write(`${table(rows)}\n`);
+}

@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest';
+import { LOOK_MS, Relief } from './relief.js';
+
+/** Looks once a second at a process that is busy for a share of the time while so many short tasks come. */
+class Course {
+  readonly relief = new Relief();
+  #now = 0;
+  #busyMs = 0;
+
+  /** @returns whether central matches after each second */
+  run(seconds: number, share: number, tasks: number): boolean[] {
+    return Array.from({ length: seconds }, () => {
+      this.#now += LOOK_MS;
+      this.#busyMs += share * LOOK_MS;
+      this.relief.came(tasks);
+      this.relief.look(this.#busyMs, this.#now);
+      return this.relief.isMatching;
+    });
+  }
+}
+
+const falses = (count: number) => new Array<boolean>(count).fill(false);
+const trues = (count: number) => new Array<boolean>(count).fill(true);
+
+describe('matching is given up', () => {
+  test('when central was too busy for three seconds on end', () => {
+    expect(new Course().run(4, 0.9, 10_000)).toEqual([true, true, false, false]);
+  });
+
+  test('not for moments in which there is too much to do', () => {
+    const course = new Course();
+    for (let i = 0; i < 10; i++) {
+      expect(course.run(2, 1, 10_000)).toEqual(trues(2));
+      expect(course.run(1, 0.7, 8_000)).toEqual(trues(1));
+    }
+  });
+});
+
+describe('matching is taken back', () => {
+  const overloaded = () => {
+    const course = new Course();
+    course.run(3, 0.9, 10_000);
+    return course;
+  };
+
+  test('when far fewer tasks came for ten seconds than were too many', () => {
+    expect(overloaded().run(10, 0.1, 6_000)).toEqual([...falses(9), true]);
+  });
+
+  test('not while nearly as many come, though central has time now that it does not match them', () => {
+    expect(overloaded().run(50, 0.1, 6_100)).toEqual(falses(50));
+  });
+
+  test('not while something else keeps central busy', () => {
+    const course = overloaded();
+    expect(course.run(50, 0.6, 100)).toEqual(falses(50));
+    expect(course.run(10, 0.4, 100).at(-1)).toBe(true);
+  });
+
+  test('to see whether it can be done now, after a minute, and later each time that it cannot', () => {
+    const course = overloaded();
+    const trials: number[] = [];
+    for (let second = 1; second <= 1_000; second++) {
+      const isMatching = course.relief.isMatching;
+      course.run(1, isMatching ? 1 : 0.1, 10_000);
+      if (!isMatching && course.relief.isMatching) trials.push(second);
+    }
+    const pauses = trials.map((at, i) => at - (trials[i - 1] ?? 0));
+    expect(pauses).toEqual([60, 123, 243, 483]);
+  });
+});

@@ -1,0 +1,86 @@
+import type { Millis } from '@goshawk/core';
+
+/** Between two looks. ms */
+export const LOOK_MS = 1_000;
+/** Busy for so much of the time, so many looks in a row: messages wait, and soon everything would wait for them. */
+const TOO_BUSY = 0.8;
+const TOO_BUSY_LOOKS = 3;
+/** Fewer tasks come than this part of what was too much, for so many looks, and there is time to match them. */
+const EASED = 0.6;
+const EASED_BUSY = 0.5;
+const EASED_LOOKS = 10;
+/** Something else may have kept central busy: it tries again after so long, twice as long each time. ms */
+const TRY_AGAIN_MS = 60_000;
+const TRY_AGAIN_MAX_MS = 3_600_000;
+
+/**
+ * Whether central matches short jobs, or is relieved of it, since one process can match only so many tasks a second.
+ * It gives that up when it has been busy nearly all the time for a while, and takes it back when so much fewer tasks
+ * come than then that it will not have to give it up at once. Between the two lies a gap, so that a rate that is
+ * about as much as it can do does not send everybody to and fro.
+ */
+export class Relief {
+  #isMatching = true;
+  #lookedAt: Millis = 0;
+  #busyMs: Millis = 0;
+  /** Short tasks that came since the last look. */
+  #came = 0;
+  /** Looks in a row that speak for a change, and the tasks that came meanwhile. */
+  #looks = 0;
+  #tasks = 0;
+  /** Short tasks a look when it was too much. */
+  #tooMany = 0;
+  #givenUpAt: Millis = 0;
+  #tryAgainMs = TRY_AGAIN_MS;
+
+  get isMatching(): boolean {
+    return this.#isMatching;
+  }
+
+  /** Short tasks have come, to be matched or not. */
+  came(tasks: number): void {
+    this.#came += tasks;
+  }
+
+  /** @param busyMs for how long the process has been busy since its start */
+  look(busyMs: Millis, now: Millis): void {
+    const share = now > this.#lookedAt ? (busyMs - this.#busyMs) / (now - this.#lookedAt) : 0;
+    this.#lookedAt = now;
+    this.#busyMs = busyMs;
+    if (this.#isMatching) this.#lookWhileMatching(share, now);
+    else this.#lookWhileRelieved(share, now);
+    this.#came = 0;
+  }
+
+  #lookWhileMatching(share: number, now: Millis): void {
+    if (share < TOO_BUSY) return this.#startCounting();
+    this.#count();
+    if (this.#looks < TOO_BUSY_LOOKS) return;
+    this.#tooMany = this.#tasks / this.#looks;
+    this.#isMatching = false;
+    this.#givenUpAt = now;
+    this.#startCounting();
+  }
+
+  #lookWhileRelieved(share: number, now: Millis): void {
+    if (share >= EASED_BUSY) return this.#startCounting();
+    this.#count();
+    if (this.#looks < EASED_LOOKS) return;
+    const hasEased = this.#tasks <= EASED * this.#tooMany * this.#looks;
+    const triesAgain = now - this.#givenUpAt >= this.#tryAgainMs;
+    if (hasEased || triesAgain) this.#isMatching = true;
+    if (hasEased) this.#tryAgainMs = TRY_AGAIN_MS;
+    else if (triesAgain) this.#tryAgainMs = Math.min(2 * this.#tryAgainMs, TRY_AGAIN_MAX_MS);
+    this.#startCounting();
+  }
+
+  #count(): void {
+    this.#looks++;
+    this.#tasks += this.#came;
+  }
+
+  #startCounting(): void {
+    this.#looks = 0;
+    this.#tasks = 0;
+  }
+}

@@ -1,0 +1,82 @@
+import {
+  type ClusterSettings,
+  DEFAULT_POLICY,
+  LIVE_TIMINGS,
+  type Millis,
+  nearestRank,
+  type PolicySettings,
+  PRESETS,
+  parseJobSpec,
+  Random,
+} from '@goshawk/core';
+import { describe, expect, test } from 'vitest';
+import { Service } from './service.js';
+import { type SimulatedJob, Simulation } from './simulation.js';
+
+test('messages are handled one after another, each for its time', () => {
+  const service = new Service(3);
+  expect([10, 11].map((at) => service.handledAt(at))).toEqual([13, 16]);
+  expect([12, 16, 20].map((at) => service.busyMs(at))).toEqual([2, 6, 6]);
+  expect(service.handledAt(20)).toBe(23);
+  expect([21, 23, 30].map((at) => service.busyMs(at))).toEqual([7, 9, 9]);
+});
+
+/** What a message costs central: a third of a thousand can be had in a second. */
+const SERVICE_MS = 3;
+const UNTIL_MS = 24_000;
+const TASK_MS = 50;
+
+/** Jobs of four tasks, a job every `gapMs` on average. */
+function jobs(gapMs: Millis): SimulatedJob[] {
+  const random = Random.seeded(`every ${gapMs}`);
+  const made: SimulatedJob[] = [];
+  const spec = parseJobSpec({
+    name: 'short',
+    estimate: TASK_MS,
+    tasks: { count: 4, run: { sleep: TASK_MS } },
+  });
+  let at = 0;
+  while (at < UNTIL_MS) {
+    made.push({ submitMs: at, spec });
+    at -= Math.log(1 - random.next()) * gapMs;
+  }
+  return made;
+}
+
+/** @returns what jobs took beyond their tasks: the 90th percentile of those that came in the second half; and messages */
+async function delays(gapMs: Millis, matching: PolicySettings['matching']) {
+  const settings: ClusterSettings = {
+    policy: { ...DEFAULT_POLICY, policy: 'goshawk', preset: { ...PRESETS.goshawk }, matching, seriesMs: 0 },
+    timings: LIVE_TIMINGS,
+  };
+  const cluster = { workers: 50, slots: 1, capacity: {}, schedulers: 4, settings, seed: 'service' };
+  const simulation = new Simulation({ ...cluster, centralServiceMs: SERVICE_MS });
+  const late: number[] = [];
+  let tasks = 0;
+  for await (const ended of simulation.run(jobs(gapMs))) {
+    for (const { job, endedMs, tasksCompleted } of ended) {
+      tasks += tasksCompleted;
+      if (job.submitMs > UNTIL_MS / 2) late.push(endedMs - job.submitMs - TASK_MS);
+    }
+  }
+  expect(simulation.jobsUnderway).toBe(0);
+  const submitted = 4 * simulation.jobsSubmitted;
+  expect(tasks).toBe(submitted);
+  late.sort((one, other) => one - other);
+  return { p90: nearestRank(late, 90), messages: simulation.messages };
+}
+
+describe('a central that takes time', () => {
+  test('matches all short tasks while it can', async () => {
+    const { p90, messages } = await delays(50, 'auto');
+    expect(p90).toBeLessThan(3 * TASK_MS);
+    expect(messages.seek).toBeUndefined();
+  });
+
+  test('is relieved of short jobs when more come than it can match, which else would wait ever longer', async () => {
+    const relieved = await delays(12, 'auto');
+    expect(relieved.p90).toBeLessThan(TASK_MS);
+    expect(relieved.messages.seek).toBeGreaterThan(0);
+    expect((await delays(12, 'always')).p90).toBeGreaterThan(20 * TASK_MS);
+  });
+});

@@ -1,0 +1,58 @@
+import type { Address, Environment, Millis } from '@goshawk/core';
+import type { GivingBack } from './giving-back.js';
+import type { Entry } from './queue.js';
+import type { Reports } from './reports.js';
+import type { Asking, Slots } from './slots.js';
+
+/** What slots ask owners before they run something, and what becomes of questions that nobody answers. */
+export class Questions {
+  readonly #env: Environment<never>;
+  readonly #slots: Slots;
+  readonly #reports: Reports;
+  readonly #giveBack: GivingBack;
+
+  constructor(env: Environment<never>, slots: Slots, reports: Reports, giveBack: GivingBack) {
+    this.#env = env;
+    this.#slots = slots;
+    this.#reports = reports;
+    this.#giveBack = giveBack;
+  }
+
+  send({ owner, job, stage, placed }: Entry, ask: number, again: boolean): void {
+    this.#env.send(owner, { type: 'ask', ask, again, job, stage, placed });
+  }
+
+  /** Asks again what has had no answer for `retryMs`; after so many tries the owner is away or gone. */
+  sweep(retryMs: Millis, triesMax: number, now: Millis): void {
+    for (const [slot, asking] of [...this.#slots.asking()]) {
+      if (now - asking.sentAt < retryMs) continue;
+      if (asking.tries >= triesMax) {
+        this.#giveUp(slot, asking);
+        continue;
+      }
+      asking.tries++;
+      asking.sentAt = now;
+      this.#again(asking);
+    }
+  }
+
+  /** The owner is gone. */
+  dropOwner(owner: Address): void {
+    for (const [slot, asking] of [...this.#slots.asking()])
+      if (asking.entry.owner === owner) this.#giveUp(slot, asking);
+  }
+
+  #again({ entry, ask, series }: Asking): void {
+    if (series === undefined) return this.send(entry, ask, true);
+    const { report } = series;
+    // One that is not confirmed is sent again anyhow.
+    if (this.#reports.has(entry.owner, report.job, report.task, report.attempt)) return;
+    this.#env.send(entry.owner, report);
+  }
+
+  /** A probe is a promise that can be given back, as can a placed task; a series just ends. */
+  #giveUp(slot: number, { entry, series }: Asking): void {
+    if (series === undefined) this.#giveBack.entry(entry);
+    this.#slots.release(slot);
+  }
+}

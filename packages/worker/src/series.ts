@@ -1,0 +1,42 @@
+import type { Millis, OutcomeKind, PolicySettings } from '@goshawk/core';
+import type { Entry } from './queue.js';
+import type { Running } from './slots.js';
+import { findsWork } from './work-finder.js';
+
+/**
+ * Whether a slot goes on with another task of the same owner, since its tasks are tiny: to find one elsewhere would
+ * take about as long as to run it. The series is bounded in time, the next task included if it is like the last, so
+ * that all others wait for no more than if it were one task of `seriesMs`.
+ */
+export function continuesSeries(
+  { since, long, placedByCentral, orphaned }: Running,
+  kind: OutcomeKind,
+  runMs: Millis,
+  seriesMs: Millis,
+  now: Millis,
+): boolean {
+  if (kind !== 'completed' || long || placedByCentral || orphaned) return false;
+  return now - since + runMs < seriesMs;
+}
+
+/** What the slot waits for after the task: any that fits where this one ran. */
+export function entryAfter({ owner, job, stage, demand }: Running): Entry {
+  return {
+    owner,
+    job,
+    stage,
+    long: false,
+    lane: 'normal',
+    demand,
+    placed: undefined,
+    estimateMs: 0,
+    sizeMs: 0,
+    since: 0,
+  };
+}
+
+/** For how long a series may last; 0 where others find work for workers, or a policy at central decides on each task. */
+export function seriesMsOf(policy: PolicySettings | undefined): Millis {
+  if (policy === undefined || !findsWork(policy.preset) || policy.preset.decidedBy !== undefined) return 0;
+  return policy.seriesMs;
+}
