@@ -224,9 +224,8 @@ export const MESSAGES = {
     /** Run time of tasks that ended since the last report. */
     shortMs: ms,
     longMs: ms,
-    /** Estimate × tasks of the short jobs that came since then and of which central hears nothing else. */
+    /** Estimate × tasks, and tasks, of the short jobs that came since then and of which central hears nothing else. */
     cameMs: ms,
-    /** Their tasks. */
     cameTasks: count,
   }),
 
