@@ -9,7 +9,6 @@ import {
   type MessageType,
   type Millis,
   NO_RESOURCES,
-  NOBODY,
   Random,
   type Resources,
 } from '@goshawk/core';
@@ -76,10 +75,8 @@ export class VirtualCluster {
   /** Of every message, unless delays are drawn. */
   readonly #delayMs: number;
   readonly #delays: Delays | undefined;
-  /** Of central's process. */
+  /** Of central's process; undefined where handling takes no time. */
   readonly #service: Service | undefined;
-  /** Whose messages wait for it; nobody's when handling takes no time. */
-  readonly #served: Address;
   /** Everything but messages of a constant delay. */
   readonly #heap = new EventHeap();
   readonly #mail = new DelayLane();
@@ -111,7 +108,6 @@ export class VirtualCluster {
     this.centralAddress = this.#nextAddress();
     const serviceMs = options.centralServiceMs ?? 0;
     this.#service = serviceMs > 0 ? new Service(serviceMs) : undefined;
-    this.#served = serviceMs > 0 ? this.centralAddress : NOBODY;
     this.central = this.#newCentral(random.fork('central'));
 
     const ofSchedulers = random.fork('schedulers');
@@ -221,7 +217,7 @@ export class VirtualCluster {
     this.#now = mail.time;
     const { target } = mail;
     const from = mail.sender as Address;
-    if (target === this.#served) return this.#serve(from, mail.shift() as Message);
+    if (this.#isServed(target)) return this.#serve(from, mail.shift() as Message);
     const machine = this.#machines[target] ?? NO_MACHINE;
     machine.receive(from, mail.shift() as Message, this.#now);
     if (this.#options.checked) machine.checkInvariants();
@@ -239,7 +235,7 @@ export class VirtualCluster {
     const sequence = heap.sequenceOf(row);
     heap.release(row);
     if (kind === EventKind.call) return (ref as (now: Millis) => void)(this.#now);
-    if (kind === EventKind.message && target === this.#served)
+    if (kind === EventKind.message && this.#isServed(target))
       return this.#serve(first as Address, ref as Message);
     if (kind === EventKind.message || kind === EventKind.served) {
       (this.#machines[target] ?? NO_MACHINE).receive(first as Address, ref as Message, this.#now);
@@ -250,10 +246,15 @@ export class VirtualCluster {
     if (this.#options.checked) this.#machines[target]?.checkInvariants();
   }
 
+  /** What arrives there waits for its turn. */
+  #isServed(target: number): boolean {
+    return this.#service !== undefined && target === this.centralAddress;
+  }
+
   /** The message has arrived at a process that handles one after another. */
   #serve(from: Address, message: Message): void {
     const at = this.#service!.handledAt(this.#now);
-    this.#heap.push(at, this.#sequence++, EventKind.served, this.#served, from, 0, message);
+    this.#heap.push(at, this.#sequence++, EventKind.served, this.centralAddress, from, 0, message);
   }
 
   #tellBegun(): void {
