@@ -1,0 +1,78 @@
+import { parseArgs } from 'node:util';
+import { type BenchResult, report, result, table } from './bench-report.js';
+import { measureLive } from './capacity/live.js';
+import { DESIGNS, type Design, simulatePoint } from './capacity/simulated.js';
+
+/**
+ * How many tasks a second can one central match, and what happens beyond? Live: what a task costs central's process,
+ * and what jobs of tasks without duration take at rising rates. Simulated: a central that takes a time for each
+ * message, at rates around the one at which it is busy all the time.
+ *
+ * The simulated central is far slower than the live one, 0.5 ms a message unless told otherwise, so that more than it
+ * can do is not a million tasks; what counts is the rate over that at which it saturates.
+ */
+const { values } = parseArgs({
+  options: {
+    rates: { type: 'string', default: '500,1000,2000,4000' },
+    seconds: { type: 'string', default: '5' },
+    runs: { type: 'string', default: '3' },
+    live: { type: 'boolean', default: true },
+    simulated: { type: 'boolean', default: true },
+    service: { type: 'string', default: '0.5' },
+    'simulated-rates': { type: 'string', default: '400,800,1200,1600,2000' },
+    json: { type: 'boolean', default: false },
+  },
+  allowNegative: true,
+});
+
+const numbers = (text: string): number[] => text.split(',').map(Number);
+const note = (line: string): void => void process.stderr.write(`${line}\n`);
+
+async function live(): Promise<BenchResult[]> {
+  const samples = new Map<string, { unit: string; runs: number[] }>();
+  const keep = (name: string, unit: string, value: number): void => {
+    const { runs } = samples.get(name) ?? { runs: [] };
+    samples.set(name, { unit, runs: [...runs, value] });
+  };
+  for (let run = 0; run < Number(values.runs); run++) {
+    for (const policy of ['goshawk', 'goshawk-peer']) {
+      const points = await measureLive(policy, numbers(values.rates), Number(values.seconds));
+      for (const { offered, done, p50, p90, centralMicros } of points) {
+        const at = `${policy} at ${offered}/s`;
+        note(
+          `  ${at}: ${done.toFixed(0)}/s, p50 ${p50.toFixed(1)} ms, central ${centralMicros.toFixed(0)} µs a task`,
+        );
+        keep(`${at}: done`, 'tasks/s', done);
+        keep(`${at}: job p50`, 'ms', p50);
+        keep(`${at}: job p90`, 'ms', p90);
+        keep(`${at}: central's processor`, 'µs/task', centralMicros);
+      }
+      const least = Math.min(...points.map(({ centralMicros }) => centralMicros));
+      keep(`${policy}: tasks a second for which central needs a whole processor`, 'tasks/s', 1e6 / least);
+    }
+  }
+  return [...samples].map(([name, { unit, runs }]) => result(name, unit, runs));
+}
+
+async function simulated(): Promise<BenchResult[]> {
+  const results: BenchResult[] = [];
+  for (const rate of numbers(values['simulated-rates'])) {
+    for (const design of Object.keys(DESIGNS) as Design[]) {
+      const { p50, p90, p99, atCentral } = await simulatePoint(design, rate, Number(values.service));
+      const at = `simulated, ${design} at ${rate}/s`;
+      note(`  ${at}: delay ${[p50, p90, p99].map((ms) => ms.toFixed(1)).join('/')} ms`);
+      results.push(result(`${at}: delay p50`, 'ms', [p50]), result(`${at}: delay p90`, 'ms', [p90]));
+      results.push(result(`${at}: delay p99`, 'ms', [p99]));
+      results.push(result(`${at}: messages at central`, '1/task', [atCentral]));
+    }
+  }
+  return results;
+}
+
+const results = [...(values.live ? await live() : []), ...(values.simulated ? await simulated() : [])];
+if (values.json) process.stdout.write(`${JSON.stringify(report('capacity', results))}\n`);
+else {
+  const rows = results.map(({ name, unit, value }) => [name, Number(value.toPrecision(4)).toString(), unit]);
+  process.stdout.write(`${table(rows)}\n`);
+}
+process.exit(0);
