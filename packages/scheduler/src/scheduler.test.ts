@@ -157,6 +157,20 @@ class Bench {
   }
 }
 
+test('a task that a worker declines before it starts was no attempt', () => {
+  const bench = new Bench();
+  bench.members(W1, W2);
+  const job = bench.submit({ tasks: [{ sleep: 1 }] });
+  bench.ask(W1, job);
+  const placed = { task: 0, attempt: job.attempts[0]! };
+  bench.receive(W1, { type: 'declined', job: job.number, stage: 0, probes: 0, placed });
+  bench.ask(W2, job);
+  bench.end(W2, job, 0);
+  expect(bench.ended).toEqual([job]);
+  expect(job.attemptsTotal).toBe(1);
+  expect(job.attemptsLost).toBe(0);
+});
+
 describe('a worker that central has not told of', () => {
   test('gets a task, and keeps it when central tells of it in time', () => {
     const bench = new Bench();

@@ -415,8 +415,9 @@ export class Scheduler implements Machine<SchedulerTimer> {
     return this.#members.nameOf(worker) ?? this.#env.nameOf(worker);
   }
 
-  /** The attempt has not started, and will not. */
+  /** The attempt has not started, and will not: it was none. */
   #giveAnew(job: Job, task: number, now: Millis): void {
+    if (job.stateOf(task) === TaskState.running) job.attemptsTotal--;
     this.#ledger.declined(job, task, now);
     this.#tryAgain(job, task, now);
   }
