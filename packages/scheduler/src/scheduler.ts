@@ -9,12 +9,10 @@ import {
   type Millis,
   maySeek,
   NOBODY,
-  type Outcome,
   type PolicySettings,
 } from '@goshawk/core';
 import { whyImpossible } from './admission.js';
 import { arrivingJobOf } from './arriving.js';
-import type { Stage } from './batch.js';
 import { Binder } from './binding.js';
 import { decide } from './classify.js';
 import type {
@@ -25,6 +23,7 @@ import type {
   SchedulerTimer,
 } from './contract.js';
 import { ClientDesk } from './desk.js';
+import { Endings } from './endings.js';
 import { Enlistment } from './enlistment.js';
 import { IdleHints } from './idle-hints.js';
 import { inherit } from './inheriting.js';
@@ -76,6 +75,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   readonly #usage: Usage;
   readonly #binder: Binder;
   readonly #sampler: Sampler;
+  readonly #endings: Endings;
   readonly #wallOffsetMs: Millis;
   #sweepArmed = false;
   #draining = false;
@@ -139,6 +139,14 @@ export class Scheduler implements Machine<SchedulerTimer> {
       central: () => this.#enlistment.central,
       heardCentral: (now) => this.#enlistment.heard(now),
     });
+    this.#endings = new Endings({
+      ...around,
+      routing: this.#routing,
+      sampler: this.#sampler,
+      isDraining: () => this.#draining,
+      changed: (job, now) => this.#desk.changed(job, now),
+      ended: (job, now) => this.#desk.ended(job, now),
+    });
     this.#desk = new ClientDesk(this, this.#jobs, this.#members, this.#ledger, env, config);
   }
 
@@ -147,7 +155,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   start(now: Millis): void {
     this.#jobs.forgetOld(now);
     // Cancelled, and not yet said to have ended.
-    for (const job of [...this.#jobs.active()]) this.#endIfDone(job, now);
+    for (const job of [...this.#jobs.active()]) this.#endings.endIfDone(job, now);
     for (const job of this.#jobs.active()) this.#ledger.resumed(job, now);
     this.#enlistment.enlist(now);
   }
@@ -245,7 +253,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#ledger.accepted(job, key, now);
     this.counters.jobsAccepted++;
     this.#env.jobAccepted?.(job);
-    for (const stage of job.stages) if (stage.blockers === 0) this.#startStage(job, stage, now);
+    for (const stage of job.stages) if (stage.blockers === 0) this.#endings.startStage(job, stage, now);
     return job;
   }
 
@@ -264,7 +272,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       if (state < TaskState.running) job.set(task, TaskState.cancelled);
     }
     this.#armSweep(now);
-    this.#endIfDone(job, now);
+    this.#endings.endIfDone(job, now);
   }
 
   /** Takes no more jobs; `env.drained()` follows when those it has are done. */
@@ -319,25 +327,13 @@ export class Scheduler implements Machine<SchedulerTimer> {
     }
   }
 
-  // ---- stages
-
-  #startStage(job: Job, stage: Stage, now: Millis): void {
-    job.release(stage);
-    this.#routing.come(job, stage, stage.count, now);
-  }
-
-  #finishStage(job: Job, stage: Stage, now: Millis): void {
-    if (stage.probes.out > 0) this.#prober.batchIsBound(job, stage, this.policy);
-    for (const next of job.stageEnded(stage)) this.#startStage(job, next, now);
-  }
-
   // ---- ends of attempts
 
   #ended(from: Address, message: MessageOf<'ended'>, now: Millis): void {
     const job = this.#jobs.byNumber(message.job);
     const { task } = message;
     const counts = job !== undefined && this.#isCurrent(job, task, message.attempt, from);
-    if (counts) this.#writeDownEnd(job, task, message.outcome, message.runMs, now);
+    if (counts) this.#endings.writeDown(job, task, message.outcome, message.runMs, now);
     // The worker forgets a report that is confirmed.
     if (this.#enlistment.timings.retryMs > 0)
       this.#ledger.send(from, { type: 'confirm', report: message.report });
@@ -346,26 +342,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       return;
     }
     for (const chunk of message.output) this.#jobs.logs.append(job.number, task, message.attempt, chunk);
-    const stage = job.stageOf(task);
-    const { outcome, runMs } = message;
-    if (outcome.kind === 'completed') {
-      this.counters.tasksCompleted++;
-      job.startedAt[task] = now - runMs;
-      job.runMs[task] = runMs;
-      job.workedMs += runMs;
-      if (outcome.value !== undefined && outcome.value !== null) job.values.set(task, outcome.value);
-      this.#usage.worked(job.class === 'long', runMs);
-      job.set(task, TaskState.completed);
-      this.#afterEnd(job, stage, now);
-    } else if (outcome.kind === 'lost') {
-      this.#attemptLost(job, task, runMs, now);
-    } else if (outcome.kind === 'cancelled' && job.cancelling) {
-      job.runMs[task] = runMs;
-      job.set(task, TaskState.cancelled);
-      this.#afterEnd(job, stage, now);
-    } else {
-      this.#attemptFailed(job, task, outcome, from, runMs, now);
-    }
+    this.#endings.ended(job, task, message.outcome, message.runMs, now);
   }
 
   #isCurrent(job: Job, task: number, attempt: number, from: Address): boolean {
@@ -376,80 +353,6 @@ export class Scheduler implements Machine<SchedulerTimer> {
       job.attempts[task] === attempt &&
       job.workers[task] === from
     );
-  }
-
-  #attemptFailed(
-    job: Job,
-    task: number,
-    outcome: Outcome,
-    worker: Address,
-    runMs: Millis,
-    now: Millis,
-  ): void {
-    if (job.attemptFailed(task, outcome, this.#workerName(worker), runMs, now)) {
-      this.counters.retries++;
-      return this.#tryAgain(job, task, now);
-    }
-    this.counters.tasksFailed++;
-    job.startedAt[task] = now - runMs;
-    job.runMs[task] = runMs;
-    job.set(task, TaskState.failed);
-    this.#afterEnd(job, job.stageOf(task), now);
-  }
-
-  #attemptLost(job: Job, task: number, runMs: Millis, now: Millis): void {
-    this.counters.lost++;
-    const worker = this.#workerName(job.workerOf(task));
-    if (job.attemptLost(task, worker, runMs, now)) return this.#tryAgain(job, task, now);
-    if (!job.cancelling) this.counters.tasksFailed++;
-    job.set(task, job.cancelling ? TaskState.cancelled : TaskState.failed);
-    this.#afterEnd(job, job.stageOf(task), now);
-  }
-
-  #writeDownEnd(job: Job, task: number, outcome: Outcome, runMs: Millis, now: Millis): void {
-    if (!this.#ledger.isKept) return;
-    this.#ledger.attemptEnded(job, task, outcome, this.#workerName(job.workerOf(task)), runMs, now);
-  }
-
-  #workerName(worker: Address): string {
-    return this.#members.nameOf(worker) ?? this.#env.nameOf(worker);
-  }
-
-  /** The attempt has not started, and will not: it was none. */
-  #giveAnew(job: Job, task: number, now: Millis): void {
-    if (job.stateOf(task) === TaskState.running) job.attemptsTotal--;
-    this.#ledger.declined(job, task, now);
-    this.#tryAgain(job, task, now);
-  }
-
-  #tryAgain(job: Job, task: number, now: Millis): void {
-    job.putBack(task);
-    if (job.isUndecided) this.#sampler.look(job, now);
-    this.#routing.find(job, job.batchOf(task), now);
-    this.#desk.changed(job, now);
-  }
-
-  /** A task has come to its end: what waited for that may go on. */
-  #afterEnd(job: Job, stage: Stage, now: Millis): void {
-    if (job.isUndecided) this.#sampler.look(job, now);
-    if (stage.unfinished === 0) this.#finishStage(job, stage, now);
-    if (job.spec.maxRunning !== undefined) this.#routing.findAll(job, now);
-    this.#endIfDone(job, now);
-    this.#desk.changed(job, now);
-  }
-
-  #endIfDone(job: Job, now: Millis): void {
-    if (job.hasEnded || job.unfinished > 0) return;
-    job.endedAt = now;
-    this.counters.jobsEnded++;
-    for (const batch of job.batches)
-      if (batch.probes.out > 0) this.#prober.batchIsBound(job, batch, this.policy);
-    this.#sampler.learn(job, now);
-    this.#ledger.ended(job, now);
-    this.#jobs.ended(job, now);
-    this.#env.jobEnded(job);
-    this.#desk.ended(job, now);
-    if (this.#draining && this.#jobs.activeCount === 0) this.#env.drained();
   }
 
   // ---- what workers and central tell
@@ -476,11 +379,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     const state = job.stateOf(task);
     if (state !== TaskState.placing && job.workers[task] !== from) return;
     if (state === TaskState.waiting) return;
-    if (job.cancelling) {
-      job.set(task, TaskState.cancelled);
-      return this.#afterEnd(job, job.stageOf(task), now);
-    }
-    this.#giveAnew(job, task, now);
+    this.#endings.declined(job, task, now);
   }
 
   #output(from: Address, message: MessageOf<'output'>): void {
@@ -526,10 +425,10 @@ export class Scheduler implements Machine<SchedulerTimer> {
         const state = job.stateOf(task);
         if (state === TaskState.running) {
           const runMs = now - job.startedAt[task]!;
-          this.#writeDownEnd(job, task, LOST, runMs, now);
-          this.#attemptLost(job, task, runMs, now);
+          this.#endings.writeDown(job, task, LOST, runMs, now);
+          this.#endings.ended(job, task, LOST, runMs, now);
         }
-        if (state === TaskState.placed) this.#giveAnew(job, task, now);
+        if (state === TaskState.placed) this.#endings.declined(job, task, now);
       }
       this.#routing.findAll(job, now);
     }

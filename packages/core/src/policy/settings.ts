@@ -150,7 +150,7 @@ export type ClusterSettings = z.infer<typeof clusterSettingsSchema>;
  * An answer to a heartbeat comes at once, unless central is away or very busy. Who has had none for so many does
  * without central until it is heard again.
  */
-export const SILENT_HEARTBEATS = 2.5;
+export const SILENT_HEARTBEATS = 1.5;
 
 export const LIVE_TIMINGS: Timings = {
   heartbeatMs: 1_000,

@@ -1,0 +1,143 @@
+import type { Address, Millis, Outcome, PolicySettings } from '@goshawk/core';
+import type { Stage } from './batch.js';
+import type { SchedulerCounters, SchedulerEnvironment } from './contract.js';
+import { type Job, TaskState } from './job.js';
+import type { JobStore } from './job-store.js';
+import type { Ledger } from './ledger.js';
+import type { Members } from './members.js';
+import type { Prober } from './probing.js';
+import type { Routing } from './routing.js';
+import type { Sampler } from './sampling.js';
+import type { Usage } from './usage.js';
+
+/** What endings have to know of the scheduler around them. */
+interface Surroundings {
+  readonly env: SchedulerEnvironment;
+  readonly jobs: JobStore;
+  readonly members: Members;
+  readonly prober: Prober;
+  readonly routing: Routing;
+  readonly sampler: Sampler;
+  readonly ledger: Ledger;
+  readonly usage: Usage;
+  readonly counters: SchedulerCounters;
+  policy(): PolicySettings;
+  isDraining(): boolean;
+  /** Clients that watch the job may be told. */
+  changed(job: Job, now: Millis): void;
+  ended(job: Job, now: Millis): void;
+}
+
+/**
+ * What follows from the end of an attempt: its task is done, or is tried again; the stages that waited for it start;
+ * the job ends.
+ */
+export class Endings {
+  readonly #around: Surroundings;
+
+  constructor(around: Surroundings) {
+    this.#around = around;
+  }
+
+  startStage(job: Job, stage: Stage, now: Millis): void {
+    job.release(stage);
+    this.#around.routing.come(job, stage, stage.count, now);
+  }
+
+  /** An attempt that counts has ended: before anybody is told. */
+  writeDown(job: Job, task: number, outcome: Outcome, runMs: Millis, now: Millis): void {
+    const { ledger } = this.#around;
+    if (ledger.isKept) ledger.attemptEnded(job, task, outcome, this.#workerOf(job, task), runMs, now);
+  }
+
+  /** An attempt that counts has ended. */
+  ended(job: Job, task: number, outcome: Outcome, runMs: Millis, now: Millis): void {
+    if (outcome.kind === 'completed') this.#completed(job, task, outcome, runMs, now);
+    else if (outcome.kind === 'lost') this.#lost(job, task, runMs, now);
+    else if (outcome.kind === 'cancelled' && job.cancelling) {
+      job.runMs[task] = runMs;
+      this.#end(job, task, TaskState.cancelled, now);
+    } else this.#failed(job, task, outcome, runMs, now);
+  }
+
+  /** The attempt has not started, and will not: it was none. */
+  declined(job: Job, task: number, now: Millis): void {
+    if (job.stateOf(task) === TaskState.running) job.attemptsTotal--;
+    if (job.cancelling) return this.#end(job, task, TaskState.cancelled, now);
+    this.#around.ledger.declined(job, task, now);
+    this.#tryAgain(job, task, now);
+  }
+
+  endIfDone(job: Job, now: Millis): void {
+    if (job.hasEnded || job.unfinished > 0) return;
+    const { env, jobs, prober, sampler, ledger, counters } = this.#around;
+    job.endedAt = now;
+    counters.jobsEnded++;
+    for (const batch of job.batches)
+      if (batch.probes.out > 0) prober.batchIsBound(job, batch, this.#around.policy());
+    sampler.learn(job, now);
+    ledger.ended(job, now);
+    jobs.ended(job, now);
+    env.jobEnded(job);
+    this.#around.ended(job, now);
+    if (this.#around.isDraining() && jobs.activeCount === 0) env.drained();
+  }
+
+  #completed(job: Job, task: number, { value }: Outcome, runMs: Millis, now: Millis): void {
+    this.#around.counters.tasksCompleted++;
+    job.startedAt[task] = now - runMs;
+    job.runMs[task] = runMs;
+    job.workedMs += runMs;
+    if (value !== undefined && value !== null) job.values.set(task, value);
+    this.#around.usage.worked(job.class === 'long', runMs);
+    this.#end(job, task, TaskState.completed, now);
+  }
+
+  #failed(job: Job, task: number, outcome: Outcome, runMs: Millis, now: Millis): void {
+    const { counters } = this.#around;
+    if (job.attemptFailed(task, outcome, this.#workerOf(job, task), runMs, now)) {
+      counters.retries++;
+      return this.#tryAgain(job, task, now);
+    }
+    counters.tasksFailed++;
+    job.startedAt[task] = now - runMs;
+    job.runMs[task] = runMs;
+    this.#end(job, task, TaskState.failed, now);
+  }
+
+  #lost(job: Job, task: number, runMs: Millis, now: Millis): void {
+    const { counters } = this.#around;
+    counters.lost++;
+    if (job.attemptLost(task, this.#workerOf(job, task), runMs, now)) return this.#tryAgain(job, task, now);
+    if (!job.cancelling) counters.tasksFailed++;
+    this.#end(job, task, job.cancelling ? TaskState.cancelled : TaskState.failed, now);
+  }
+
+  #tryAgain(job: Job, task: number, now: Millis): void {
+    const { routing, sampler } = this.#around;
+    job.putBack(task);
+    if (job.isUndecided) sampler.look(job, now);
+    routing.find(job, job.batchOf(task), now);
+    this.#around.changed(job, now);
+  }
+
+  /** A task has come to its end: what waited for that may go on. */
+  #end(job: Job, task: number, state: TaskState, now: Millis): void {
+    const { prober, routing, sampler } = this.#around;
+    const stage = job.stageOf(task);
+    job.set(task, state);
+    if (job.isUndecided) sampler.look(job, now);
+    if (stage.unfinished === 0) {
+      if (stage.probes.out > 0) prober.batchIsBound(job, stage, this.#around.policy());
+      for (const next of job.stageEnded(stage)) this.startStage(job, next, now);
+    }
+    if (job.spec.maxRunning !== undefined) routing.findAll(job, now);
+    this.endIfDone(job, now);
+    this.#around.changed(job, now);
+  }
+
+  #workerOf(job: Job, task: number): string {
+    const worker: Address = job.workerOf(task);
+    return this.#around.members.nameOf(worker) ?? this.#around.env.nameOf(worker);
+  }
+}
