@@ -72,3 +72,25 @@ function hash128(text: string): [number, number, number] {
 export function drawIndex(source: { random(): number }, count: number): number {
   return Math.floor(source.random() * count);
 }
+
+/**
+ * `wanted` of the numbers 0 … count − 1, all different, in an order that is not random. Floyd's way: as many draws as
+ * numbers, whatever the range.
+ */
+export function drawDistinct(source: { random(): number }, count: number, wanted: number): number[] {
+  const drawn = new Set<number>();
+  for (let top = count - wanted; top < count; top++) {
+    const number = drawIndex(source, top + 1);
+    drawn.add(drawn.has(number) ? top : number);
+  }
+  return [...drawn];
+}
+
+/** One step of a Fisher–Yates shuffle, in place. @returns what was drawn from `place` on, and stands there now */
+export function drawTo<T>(place: number, items: T[], source: { random(): number }): T {
+  const from = place + drawIndex(source, items.length - place);
+  const drawn = items[from]!;
+  items[from] = items[place]!;
+  items[place] = drawn;
+  return drawn;
+}

@@ -3,6 +3,7 @@ export type { Axis, Tick } from './axis.js';
 export { workersAxis } from './axis.js';
 export type { Figure, FigureWorkload, Paper, Variant, Verdict } from './figure.js';
 export { FIGURES, figuresNamed, GROUPS } from './figures.js';
+export type { JobDetails } from './jobwise.js';
 export type { FinishedRun, JobTimes } from './measure.js';
 export { assessPredictions, type Predicted } from './predicted.js';
 export { renderFigurePage } from './render/page.js';

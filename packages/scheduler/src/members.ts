@@ -2,6 +2,7 @@ import {
   type Address,
   amountOf,
   drawIndex,
+  drawTo,
   fits,
   formatResources,
   type Member,
@@ -147,13 +148,7 @@ export class Members {
     let left = count;
     for (; left >= pool.length; left -= pool.length) for (const address of pool) visit(address);
     // The first steps of a Fisher–Yates shuffle. The pool stays shuffled, which the next draw does not mind.
-    for (let i = 0; i < left; i++) {
-      const j = i + drawIndex(source, pool.length - i);
-      const drawn = pool[j]!;
-      pool[j] = pool[i]!;
-      pool[i] = drawn;
-      visit(drawn);
-    }
+    for (let i = 0; i < left; i++) visit(drawTo(i, pool, source));
   }
 
   /**
@@ -175,10 +170,7 @@ export class Members {
     const passedOver: Address[] = [];
     let left = count;
     for (let i = 0; i < pool.length && left > 0; i++) {
-      const j = i + drawIndex(source, pool.length - i);
-      const drawn = pool[j]!;
-      pool[j] = pool[i]!;
-      pool[i] = drawn;
+      const drawn = drawTo(i, pool, source);
       if (this.isOccupied(drawn)) passedOver.push(drawn);
       else {
         visit(drawn);

@@ -1,5 +1,5 @@
 import {
-  drawIndex,
+  drawDistinct,
   effectiveScope,
   type JobSpec,
   type Millis,
@@ -105,7 +105,8 @@ export class Sampler {
   start(job: Job, plan: SamplePlan): void {
     const { preset } = this.#policy!;
     const stage = startingStage(job);
-    const tasks = drawDistinct(stage.first, stage.count, plan.pilots, this.#sourceOf(job.spec));
+    const places = drawDistinct(this.#sourceOf(job.spec), stage.count, plan.pilots);
+    const tasks = places.map((place) => stage.first + place);
     const over = effectiveScope(preset, preset.long.over);
     job.startSample(new Sample(job.arriving, plan, tasks, stage, job.stages, over));
   }
@@ -207,21 +208,6 @@ export class Sampler {
 function startingStage(job: Job): Stage {
   const starting = job.stages.filter(({ blockers }) => blockers === 0);
   return starting.reduce((largest, stage) => (stage.count > largest.count ? stage : largest));
-}
-
-/** Floyd's way: as many draws as numbers, whatever the range. */
-function drawDistinct(
-  first: number,
-  count: number,
-  wanted: number,
-  source: { random(): number },
-): readonly number[] {
-  const drawn = new Set<number>();
-  for (let top = count - wanted; top < count; top++) {
-    const number = first + drawIndex(source, top + 1);
-    drawn.add(drawn.has(number) ? first + top : number);
-  }
-  return [...drawn];
 }
 
 function isSameEstimator(one: PolicySettings, other: PolicySettings): boolean {

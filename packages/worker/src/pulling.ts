@@ -1,5 +1,5 @@
 import { type Address, type Environment, type MessageOf, type Millis, NOBODY } from '@goshawk/core';
-import type { Entry } from './queue.js';
+import { type Entry, entryOfGiven } from './queue.js';
 import type { Surroundings } from './surroundings.js';
 
 type PullingSurroundings = Pick<Surroundings, 'queue' | 'slots' | 'membership' | 'takesWork'>;
@@ -94,7 +94,7 @@ export class Pulling {
    */
   accept(owner: Address, message: MessageOf<'run'>): Entry | undefined {
     const { slots } = this.#around;
-    const { match, job, stage, long, demand } = message;
+    const { match, long } = message;
     if (match > (this.#floor ?? 0) && !this.#heard.includes(match)) {
       this.#heard = [...this.#heard, match].slice(-slots.count);
       this.#believedFree = Math.max(0, this.#believedFree - 1);
@@ -103,19 +103,8 @@ export class Pulling {
     this.#lastOf ??= new Map();
     if (match <= (this.#lastOf.get(owner) ?? this.#lastOfLost)) return undefined;
     this.#lastOf.set(owner, match);
-    if (slots.idleCount === 0 || !slots.fits(demand) || !this.#around.takesWork()) return undefined;
-    return {
-      owner,
-      job,
-      stage,
-      long,
-      lane: 'normal',
-      demand,
-      placed: undefined,
-      estimateMs: 0,
-      sizeMs: 0,
-      since: 0,
-    };
+    if (slots.idleCount === 0 || !slots.fits(message.demand) || !this.#around.takesWork()) return undefined;
+    return entryOfGiven(owner, message);
   }
 
   ownerLost(owner: Address): void {

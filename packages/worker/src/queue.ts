@@ -196,6 +196,25 @@ function isStealable(entry: Entry): boolean {
   return !entry.long && entry.placed === undefined;
 }
 
+/** A task that its owner gives to a slot at once, or any that a slot asks its owner for: it never waits in the queue. */
+export function entryOfGiven(
+  owner: Address,
+  { job, stage, long, demand }: Pick<Entry, 'job' | 'stage' | 'long' | 'demand'>,
+): Entry {
+  return {
+    owner,
+    job,
+    stage,
+    long,
+    lane: 'normal',
+    demand,
+    placed: undefined,
+    estimateMs: 0,
+    sizeMs: 0,
+    since: 0,
+  };
+}
+
 export function entryOfProbe(owner: Address, probe: Omit<Probe, 'owner'>, now: Millis): Entry {
   return {
     owner,

@@ -1,5 +1,5 @@
 import { type Address, drawIndex, type Environment, type MessageOf, type Millis } from '@goshawk/core';
-import type { Entry } from './queue.js';
+import { type Entry, entryOfGiven } from './queue.js';
 import type { Surroundings } from './surroundings.js';
 
 type SeekingSurroundings = Omit<Surroundings, 'counters'>;
@@ -81,20 +81,8 @@ export class Seeking {
     if (question === undefined) return undefined;
     if (question === this.#current) this.#current = undefined;
     const { slots } = this.#around;
-    const { job, stage, long, demand } = message;
-    if (slots.idleCount === 0 || !slots.fits(demand) || !this.#around.takesWork()) return undefined;
-    return {
-      owner: from,
-      job,
-      stage,
-      long,
-      lane: 'normal',
-      demand,
-      placed: undefined,
-      estimateMs: 0,
-      sizeMs: 0,
-      since: 0,
-    };
+    if (slots.idleCount === 0 || !slots.fits(message.demand) || !this.#around.takesWork()) return undefined;
+    return entryOfGiven(from, message);
   }
 
   /**

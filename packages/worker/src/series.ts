@@ -1,5 +1,5 @@
 import type { Millis, OutcomeKind, PolicySettings } from '@goshawk/core';
-import type { Entry } from './queue.js';
+import { type Entry, entryOfGiven } from './queue.js';
 import type { Running } from './slots.js';
 import { findsWork } from './work-finder.js';
 
@@ -20,19 +20,8 @@ export function continuesSeries(
 }
 
 /** What the slot waits for after the task: any that fits where this one ran. */
-export function entryAfter({ owner, job, stage, demand }: Running): Entry {
-  return {
-    owner,
-    job,
-    stage,
-    long: false,
-    lane: 'normal',
-    demand,
-    placed: undefined,
-    estimateMs: 0,
-    sizeMs: 0,
-    since: 0,
-  };
+export function entryAfter(task: Running): Entry {
+  return entryOfGiven(task.owner, task);
 }
 
 /** For how long a series may last; 0 where others find work for workers, or a policy at central decides on each task. */

@@ -1,5 +1,5 @@
 import { type Address, type Environment, fits, invariant, type MessageOf, type Millis } from '@goshawk/core';
-import { freeSlots, Pool, type Puller, spareOf } from '../matching/pool.js';
+import { freeSlots, isDoubtful, Pool, type Puller, remindOwners, spareOf } from '../matching/pool.js';
 import type { CentralPolicy, ClusterView, Start, WorkerView } from '../policies/contract.js';
 import type { WorkerRecord } from '../registry.js';
 import { type DispatchedRun, Runs } from './runs.js';
@@ -63,22 +63,18 @@ export class Dispatcher {
       else if (isThere) run.isHeard = true;
     }
     this.#pool.pulled(puller, message);
-    this.#remind(puller, now);
+    remindOwners(this.#env, puller, this.#lostAfterMs, now);
     this.#freed.add(from);
     this.#decide(now);
   }
 
-  /**
-   * Whether the worker should say again what is free there: it is busy with less than is believed here, and no
-   * match can still be on its way to it.
-   */
+  /** Whether the worker should say again what is free there. */
   isDoubtful(address: Address, busy: number, now: Millis): boolean {
     const puller = this.#pool.get(address);
     if (puller === undefined) return false;
     // One that drains does not pull any more.
     if (busy === 0) for (const run of this.#runs.at(address)) if (run.isHeard) this.#end(run, true, now);
-    if (!puller.open || puller.slots - busy <= freeSlots(puller)) return false;
-    return puller.matches.every(({ at }) => now - at >= this.#lostAfterMs);
+    return isDoubtful(puller, busy, this.#lostAfterMs, now);
   }
 
   /** The owner has nothing (left) for the worker. */
@@ -211,21 +207,6 @@ export class Dispatcher {
   #end(run: DispatchedRun, wasStarted: boolean, now: Millis): void {
     this.#runs.delete(run, wasStarted, now);
     this.#room.forgetIfDone(run.job);
-  }
-
-  /** The worker has not heard of a match that should have come to it long ago: its owner is to see to it. */
-  #remind(puller: Puller, now: Millis): void {
-    if (this.#lostAfterMs === 0) return;
-    for (const open of puller.matches) {
-      if (now - open.at < this.#lostAfterMs) continue;
-      open.at = now;
-      this.#env.send(open.owner, {
-        type: 'unheard',
-        job: open.job,
-        worker: puller.address,
-        match: open.match,
-      });
-    }
   }
 }
 

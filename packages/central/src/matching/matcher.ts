@@ -11,7 +11,7 @@ import {
 import type { WorkerRecord } from '../registry.js';
 import { LongLimit } from './long-limit.js';
 import { type Need, type NeedKind, Needs } from './needs.js';
-import { freeSlots, Pool, type Puller, spareOf } from './pool.js';
+import { freeSlots, isDoubtful, Pool, type Puller, remindOwners, spareOf } from './pool.js';
 import { Undecided } from './undecided.js';
 
 /**
@@ -99,19 +99,15 @@ export class Matcher {
     if (puller === undefined) return;
     this.#pool.pulled(puller, message);
     if (this.#countsWhatRan && message.shortMs > 0) this.#limit.shortCame(message.shortMs, now);
-    this.#remind(puller, now);
+    remindOwners(this.#env, puller, this.#lostAfterMs, now);
     this.#serve(puller, now);
   }
 
-  /**
-   * Whether the worker should say again what is free there: it is busy with less than is believed here, and no
-   * match can still be on its way to it.
-   */
+  /** Whether the worker should say again what is free there. */
   isDoubtful(address: Address, busy: number, now: Millis): boolean {
     const puller = this.#pool.get(address);
-    if (puller === undefined || !puller.open || !this.#isOn) return false;
-    if (puller.slots - busy <= freeSlots(puller)) return false;
-    return puller.matches.every(({ at }) => now - at >= this.#lostAfterMs);
+    if (puller === undefined || !this.#isOn) return false;
+    return isDoubtful(puller, busy, this.#lostAfterMs, now);
   }
 
   /** The owner has nothing (left) for the worker. */
@@ -381,21 +377,6 @@ export class Matcher {
   /** Between two looks at what may have changed by itself. */
   get #pauseMs(): Millis {
     return Math.min(1_000, this.#policy.cutoffMs / 100);
-  }
-
-  /** The worker has not heard of a match that should have come to it long ago: its owner is to see to it. */
-  #remind(puller: Puller, now: Millis): void {
-    if (this.#lostAfterMs === 0) return;
-    for (const open of puller.matches) {
-      if (now - open.at < this.#lostAfterMs) continue;
-      open.at = now;
-      this.#env.send(open.owner, {
-        type: 'unheard',
-        job: open.job,
-        worker: puller.address,
-        match: open.match,
-      });
-    }
   }
 }
 

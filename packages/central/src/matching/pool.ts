@@ -2,6 +2,7 @@ import {
   type Address,
   amountOf,
   drawIndex,
+  type Environment,
   type MessageOf,
   type Millis,
   type Resources,
@@ -191,4 +192,34 @@ export function spareOf({ spare, matches }: Puller): Resources {
     left[name] = amountOf(spare, name) - matches.reduce((sum, { demand }) => sum + amountOf(demand, name), 0);
   }
   return left;
+}
+
+/**
+ * Whether the worker should say again what is free there: it is busy with less than is believed here, and no match can
+ * still be on its way to it.
+ *
+ * @param lostAfterMs for how long a match may be on its way
+ */
+export function isDoubtful(puller: Puller, busy: number, lostAfterMs: Millis, now: Millis): boolean {
+  if (!puller.open || puller.slots - busy <= freeSlots(puller)) return false;
+  return puller.matches.every(({ at }) => now - at >= lostAfterMs);
+}
+
+/**
+ * The worker has not heard of a match that should have come to it long ago: its owner is to see to it.
+ *
+ * @param lostAfterMs for how long a match may be on its way; 0: whatever is sent arrives
+ */
+export function remindOwners(
+  env: Pick<Environment, 'send'>,
+  { address: worker, matches }: Puller,
+  lostAfterMs: Millis,
+  now: Millis,
+): void {
+  if (lostAfterMs === 0) return;
+  for (const open of matches) {
+    if (now - open.at < lostAfterMs) continue;
+    open.at = now;
+    env.send(open.owner, { type: 'unheard', job: open.job, worker, match: open.match });
+  }
 }

@@ -1,4 +1,4 @@
-import { drawIndex, type Random } from '@goshawk/core';
+import { drawTo, type Random } from '@goshawk/core';
 import { readPastJobs, type TraceJob } from '@goshawk/traces';
 import type { Context } from '../context.js';
 import { type LearntJob, learntFromPast, learntFromTrace } from '../predict/past.js';
@@ -65,18 +65,15 @@ export function extract(
 
 /** So many jobs, or all if they are fewer, in order of submission. */
 export function drawJobs(jobs: readonly TraceJob[], wanted: number, random: Random): TraceJob[] {
-  const places = drawDistinct(jobs.length, Math.min(wanted, jobs.length), random);
+  const places = drawInOrder(jobs.length, Math.min(wanted, jobs.length), random);
   return places.sort((a, b) => a - b).map((place) => jobs[place]!);
 }
 
 /** So many of the numbers below `count`, in the order in which they were drawn. */
-export function drawDistinct(count: number, wanted: number, random: Random): number[] {
+export function drawInOrder(count: number, wanted: number, random: Random): number[] {
   const source = { random: () => random.next() };
   const all = Array.from({ length: count }, (_, place) => place);
-  for (let i = 0; i < wanted; i++) {
-    const other = i + drawIndex(source, count - i);
-    [all[i], all[other]] = [all[other]!, all[i]!];
-  }
+  for (let i = 0; i < wanted; i++) drawTo(i, all, source);
   return all.slice(0, wanted);
 }
 

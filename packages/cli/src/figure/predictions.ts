@@ -11,7 +11,7 @@ import {
 import type { TraceJob } from '@goshawk/traces';
 import { arrivingJobOf } from '../predict/arriving.js';
 import { type LearntJob, learnAll, learntFromTrace } from '../predict/past.js';
-import { byEnd, drawDistinct, drawJobs, endOf } from './extract.js';
+import { byEnd, drawInOrder, drawJobs, endOf } from './extract.js';
 
 /** SLearn §4.3: jobs drawn for each experiment, the most tasks one may have, and the least for which it counts. */
 const JOBS_DRAWN = 1_250;
@@ -91,7 +91,7 @@ function believed(
 ): number | undefined {
   if (judgement.kind === 'estimate') return judgement.estimate.meanMs;
   if (judgement.kind !== 'sample') return undefined;
-  const pilots = drawDistinct(runsMs.length, judgement.pilots, random).map((task) => runsMs[task]!);
+  const pilots = drawInOrder(runsMs.length, judgement.pilots, random).map((task) => runsMs[task]!);
   return playPilots(estimator, job, judgement, pilots, NO_CUTOFF)?.estimate.meanMs;
 }
 

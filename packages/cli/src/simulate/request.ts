@@ -1,4 +1,5 @@
 import type { PolicySettings, Resources } from '@goshawk/core';
+import type { JobDetails } from '@goshawk/figures';
 import type { OptionValues, Run, RunSeries } from '@goshawk/report';
 import type { NetworkModel } from '@goshawk/simulator';
 import type { PackedJobs } from '@goshawk/traces';
@@ -54,18 +55,6 @@ export interface JobTimes {
   /** 1 where the true mean run time of its tasks reaches the cutoff. */
   readonly isLong: Uint8Array;
   readonly details: JobDetails;
-}
-
-/** NaN where there is nothing to say of a job. */
-export interface JobDetails {
-  readonly tasks: Float64Array;
-  /** Mean of the waits of its tasks over the mean of their run times. */
-  readonly normalisedWaits: Float64Array;
-  /** Mean task run time, the true one and as it was believed. */
-  readonly meanSeconds: Float64Array;
-  readonly estimateSeconds: Float64Array;
-  /** Share of its tasks that the sample was to have, where that is chosen job by job, in per cent. */
-  readonly ratioPercents: Float64Array;
 }
 
 export interface RunProgress {

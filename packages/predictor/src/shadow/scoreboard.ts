@@ -1,4 +1,4 @@
-import { drawIndex, type Millis, Random } from '@goshawk/core';
+import { drawDistinct, type Millis, Random } from '@goshawk/core';
 import type { ArrivingJob, Estimate, Judgement } from '../estimator.js';
 import { makeEstimator } from '../estimators.js';
 import { Guarded } from '../guarded.js';
@@ -117,14 +117,8 @@ export class Scoreboard {
   /** Distinct ones. */
   #draw(runsMs: ArrayLike<Millis>, wanted: number): Millis[] {
     const source = { random: () => this.#random.next() };
-    const count = Math.min(wanted, runsMs.length);
-    const drawn = new Set<number>();
-    // Floyd's way: as many draws as numbers.
-    for (let top = runsMs.length - count; top < runsMs.length; top++) {
-      const place = drawIndex(source, top + 1);
-      drawn.add(drawn.has(place) ? top : place);
-    }
-    return Array.from(drawn, (place) => runsMs[place]!);
+    const places = drawDistinct(source, runsMs.length, Math.min(wanted, runsMs.length));
+    return places.map((place) => runsMs[place]!);
   }
 
   /** How often a job of its kind came before; undefined where it does not say what it is. */
