@@ -7,9 +7,12 @@ const alias = [
 ];
 
 // Where nobody watches, the counts are also written down: `.ci/run` closes with them.
-const reporters = process.env.CI
-  ? ['default', ['json', { outputFile: 'test-results.json' }] as [string, object]]
-  : ['default'];
+const outputFile = process.env.TEST_RESULTS;
+const reporters =
+  outputFile === undefined ? ['default'] : ['default', ['json', { outputFile }] as [string, object]];
+
+/** Minutes of killing, stopping and filling disks: `npm run test:faults`. */
+const FAULTS = ['bench/src/{durability,soak}/*.process.test.ts'];
 
 export default defineConfig({
   test: {
@@ -20,7 +23,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['packages/*/src/**/*.test.ts', 'test/src/**/*.test.ts', 'bench/src/**/*.test.ts'],
-          exclude: ['**/*.process.test.ts'],
+          exclude: ['**/*.process.test.ts', '**/*.container.test.ts'],
           // Only a test that hangs reaches it: other work on the machine must not fail one.
           testTimeout: 60_000,
         },
@@ -30,8 +33,31 @@ export default defineConfig({
         test: {
           name: 'processes',
           include: ['{packages/*,test,bench}/src/**/*.process.test.ts'],
+          exclude: FAULTS,
           testTimeout: 120_000,
           hookTimeout: 60_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        resolve: { alias },
+        test: {
+          name: 'faults',
+          include: FAULTS,
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        resolve: { alias },
+        test: {
+          name: 'containers',
+          include: ['test/src/containers/*.container.test.ts'],
+          globalSetup: 'test/src/containers/image.setup.ts',
+          env: { TESTCONTAINERS_RYUK_DISABLED: 'true' },
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
           fileParallelism: false,
         },
       },

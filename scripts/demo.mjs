@@ -16,6 +16,8 @@ const defaults = {
   '--for': process.env.GOSHAWK_DEMO_FOR || '30s',
   '--report': report,
 };
+// It is no setting of Goshawk's.
+delete process.env.GOSHAWK_DEMO_FOR;
 // --scale decides what --for would.
 if (own.some((word) => word === '--scale' || word.startsWith('--scale='))) delete defaults['--for'];
 

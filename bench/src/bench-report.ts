@@ -29,6 +29,16 @@ export function report(bench: string, results: readonly BenchResult[]): BenchRep
   };
 }
 
+/** To stdout: as JSON, or as a table of the medians. */
+export function printReport(made: BenchReport, isJson: boolean): void {
+  const rows = made.results.map(({ name, unit, value }) => [
+    name,
+    Number(value.toPrecision(4)).toString(),
+    unit,
+  ]);
+  process.stdout.write(`${isJson ? JSON.stringify(made) : table(rows)}\n`);
+}
+
 /** By nearest rank. */
 export function percentile(values: readonly number[], fraction: number): number {
   const sorted = [...values].sort((a, b) => a - b);

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { type BenchResult, report, result, table } from './bench-report.js';
+import { type BenchResult, printReport, report, result } from './bench-report.js';
 import { measureLive } from './capacity/live.js';
 import { DESIGNS, type Design, simulatePoint } from './capacity/simulated.js';
 
@@ -70,9 +70,5 @@ async function simulated(): Promise<BenchResult[]> {
 }
 
 const results = [...(values.live ? await live() : []), ...(values.simulated ? await simulated() : [])];
-if (values.json) process.stdout.write(`${JSON.stringify(report('capacity', results))}\n`);
-else {
-  const rows = results.map(({ name, unit, value }) => [name, Number(value.toPrecision(4)).toString(), unit]);
-  process.stdout.write(`${table(rows)}\n`);
-}
+printReport(report('capacity', results), values.json);
 process.exit(0);

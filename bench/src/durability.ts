@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { report, result, table } from './bench-report.js';
-import { Cluster } from './durability/daemons.js';
+import { printReport, report, result } from './bench-report.js';
+import { Cluster } from './durability/cluster.js';
 import { killAfterAnswer } from './durability/kill-after-answer.js';
 import { oneKeyTwoClients } from './durability/one-key.js';
 import { throughput } from './durability/throughput.js';
@@ -59,12 +59,7 @@ try {
     result('throughput with the journal', 'jobs/s', written),
     result('throughput in memory', 'jobs/s', remembered),
   ];
-  const made = report('durability', results);
-  if (values.json) process.stdout.write(`${JSON.stringify(made)}\n`);
-  else
-    process.stdout.write(
-      `${table(results.map(({ name, unit, value }) => [name, Number(value.toPrecision(4)).toString(), unit]))}\n`,
-    );
+  printReport(report('durability', results), values.json);
 } finally {
   await cluster.stop();
   if (values.folder === undefined && isGood) rmSync(folder, { recursive: true, force: true });

@@ -5,9 +5,10 @@
  * percentile, in the median of all pairs; otherwise the exit code is 1.
  *
  *     node bench/dist/fidelity.js [--pairs 5] [--for 40s] [--policy hawk,sparrow] [--workers 100]
- *         [--workload google-like:jobs=3300,seed=12] [--simulations 5] [--save-delays FOLDER] [--json]
+ *         [--workload google-like:jobs=3300,seed=12] [--simulations 5] [--save-delays FOLDER] [--keep FOLDER] [--json]
  *
- * Pairs differ in seed: other arrivals, other scaled tasks. Measure on a calm machine.
+ * Pairs differ in seed: other arrivals, other scaled tasks. Measure on a calm machine. `--keep` leaves all that was
+ * recorded, and the jobs as they were run, to look at.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,6 +28,7 @@ const { values: options } = parseArgs({
     simulations: { type: 'string', default: '5' },
     seed: { type: 'string', default: '1' },
     'save-delays': { type: 'string' },
+    keep: { type: 'string' },
     json: { type: 'boolean', default: false },
   },
 });
@@ -36,7 +38,7 @@ function rowsOf(results: readonly BenchResult[]): string[][] {
   return results.map(({ name, unit, value, runs }) => [name, text(value), runs.map(text).join(', '), unit]);
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'goshawk-fidelity-'));
+const folder = options.keep ?? mkdtempSync(join(tmpdir(), 'goshawk-fidelity-'));
 const pairs: Pair[] = [];
 try {
   const firstSeed = Number(options.seed);
@@ -63,7 +65,7 @@ try {
     }
   }
 } finally {
-  rmSync(folder, { recursive: true, force: true });
+  if (options.keep === undefined) rmSync(folder, { recursive: true, force: true });
 }
 
 const found = differences(pairs);

@@ -1,11 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-
-const GOSHAWK = fileURLToPath(new URL('../../packages/cli/bin/goshawk.js', import.meta.url));
+import { firstLine, GOSHAWK } from './daemons.js';
 
 export interface Target {
   readonly role: 'central' | 'scheduler' | 'worker';
@@ -73,11 +70,10 @@ export class RealCluster {
       createInterface({ input: child.stderr! }).on('line', (line) => {
         const url = /"url":"(http:[^"]+)"/.exec(line)?.[1];
         if (url !== undefined) resolve(url);
-        if (/"level":(50|60)/.test(line)) process.stderr.write(`${role}: ${line}\n`);
+        if (/"level":(50|60)|"schema":"goshawk.error/.test(line)) process.stderr.write(`${role}: ${line}\n`);
       });
     });
-    const [line] = (await once(createInterface({ input: child.stdout! }), 'line')) as [string];
-    const { endpoint } = JSON.parse(line) as { endpoint: string };
+    const { endpoint } = await firstLine<{ endpoint: string }>(child, role, 'the line above');
     const target: Target = {
       role,
       child,

@@ -1,13 +1,12 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { connect } from '@goshawk/client';
-import { type BenchResult, report, result, table } from './bench-report.js';
+import { type BenchResult, printReport, report, result } from './bench-report.js';
+import { firstLine, GOSHAWK } from './daemons.js';
 import { processorTime } from './processor-time.js';
 
 /**
@@ -19,8 +18,6 @@ const JOBS = 200;
 const TASKS = 100;
 const WAYS = { 'with series': [], 'without series': ['--series', 'none'] } as const;
 type Way = keyof typeof WAYS;
-
-const GOSHAWK = fileURLToPath(new URL('../../packages/cli/bin/goshawk.js', import.meta.url));
 
 const { values } = parseArgs({
   options: {
@@ -43,11 +40,13 @@ async function measureOnce(way: Way): Promise<Measured> {
   const shape = ['--policy', values.policy, '--workers', '8', '--schedulers', values.schedulers];
   const up = spawn(
     process.execPath,
-    [GOSHAWK, 'up', '--json', '--no-secure', '--data-folder', folder, ...shape, ...WAYS[way]],
-    { stdio: ['pipe', 'pipe', 'ignore'], env: { ...process.env, XDG_STATE_HOME: folder } },
+    [GOSHAWK, 'up', '--json', '--quiet', '--no-secure', '--data-folder', folder, ...shape, ...WAYS[way]],
+    { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, XDG_STATE_HOME: folder } },
   );
+  const gone = once(up, 'exit');
   try {
-    await using cluster = await connect(await urlOf(up));
+    const told = await firstLine<{ cluster: string }>(up, 'goshawk up', 'the line above');
+    await using cluster = await connect(told.cluster);
     const run = async (jobs: number): Promise<number> => {
       const began = performance.now();
       const submitted = Array.from({ length: jobs }, async () => {
@@ -67,16 +66,9 @@ async function measureOnce(way: Way): Promise<Measured> {
     return { perSecond, processorMs: new Map(spent) };
   } finally {
     up.kill('SIGINT');
-    await once(up, 'exit');
+    await gone;
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-function urlOf(up: ChildProcess): Promise<string> {
-  return new Promise((resolve, reject) => {
-    createInterface({ input: up.stdout! }).once('line', (line) => resolve(JSON.parse(line).cluster));
-    up.once('exit', (code) => reject(new Error(`goshawk up ended with code ${code}`)));
-  });
 }
 
 const ways = values.ways.split(',') as Way[];
@@ -101,8 +93,4 @@ for (const [way, runs] of measured) {
     results.push(result(`${way}: processor time of ${kind}`, 'µs/task', micros));
   }
 }
-if (values.json) process.stdout.write(`${JSON.stringify(report('tiny-tasks', results))}\n`);
-else {
-  const rows = results.map(({ name, unit, value }) => [name, Number(value.toPrecision(4)).toString(), unit]);
-  process.stdout.write(`${table(rows)}\n`);
-}
+printReport(report('tiny-tasks', results), values.json);

@@ -48,9 +48,17 @@ const ENTRIES = new Set([
   'packages/runtime/src/executors/spawner.ts',
   'packages/runtime/src/executors/module-thread.ts',
   'packages/runtime/src/mailbox/peer.fixture.ts',
+  'packages/runtime/src/mailbox/busy.fixture.ts',
   'packages/journal/src/folder-claim.fixture.ts',
   'packages/cli/src/main.ts',
   'packages/cli/src/simulate/thread.ts',
+  'test/src/containers/image.setup.ts',
+  'test/src/kubernetes/lab/main.ts',
+  'test/src/chaos/main.ts',
+  'test/src/chaos/thread.ts',
+  'test/src/chaos/mutants/main.ts',
+  'test/src/chaos/mutants/plant.ts',
+  'test/src/chaos/mutants/hooks.ts',
 ]);
 
 const FILE_LINES_MAX = 600;
@@ -189,6 +197,14 @@ describe('imports', () => {
   });
 });
 
+test('node:http is taken by process.getBuiltinModule: to import it loads undici, 5 MB in each process', () => {
+  const wrong = sources.flatMap(({ path, text, isTest }) => {
+    const imports = /^import (?!type )[^;]*from 'node:https?'/m;
+    return !isTest && path.startsWith('packages/') && imports.test(text) ? [path] : [];
+  });
+  expect(wrong).toEqual([]);
+});
+
 describe('pure packages', () => {
   test('name no clock, no chance, no socket and no promise', () => {
     const wrong = sources.flatMap(({ path, text, isTest }) => {
@@ -280,4 +296,13 @@ describe('the repository', () => {
       .filter((path) => !existsSync(join(ROOT, path)));
     expect(missing).toEqual([]);
   });
+});
+
+test('CONTRIBUTING.md names every bench', () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>;
+  };
+  const benches = Object.keys(scripts).filter((name) => name.startsWith('bench:'));
+  const text = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8');
+  expect(benches.filter((name) => !text.includes(`\`npm run ${name}\``))).toEqual([]);
 });

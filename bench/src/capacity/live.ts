@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { connect } from '@goshawk/client';
 import { nearestRank } from '@goshawk/core';
 import { SILENT_LOGGER, startScheduler, startWorkers } from '@goshawk/runtime';
-import { startDaemon } from '../durability/daemons.js';
+import { startDaemon } from '../daemons.js';
 import { processorTime } from '../processor-time.js';
 
 const WORKERS = 200;
 const SCHEDULERS = 4;
-export const TASKS_A_JOB = 10;
+const TASKS_A_JOB = 10;
 
 export interface LivePoint {
   readonly offered: number;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from '@goshawk/client';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { Cluster } from './daemons.js';
+import { Cluster } from './cluster.js';
 import { killAfterAnswer } from './kill-after-answer.js';
 import { oneKeyTwoClients } from './one-key.js';
 

@@ -1,5 +1,5 @@
 import { connect } from '@goshawk/client';
-import type { Cluster } from './daemons.js';
+import type { Cluster } from './cluster.js';
 
 export interface KillReport {
   readonly kills: number;

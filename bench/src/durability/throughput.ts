@@ -1,5 +1,5 @@
 import { connect } from '@goshawk/client';
-import type { Cluster } from './daemons.js';
+import type { Cluster } from './cluster.js';
 
 const JOBS_AT_ONCE = 64;
 

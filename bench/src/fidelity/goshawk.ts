@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Comparison, Run } from '@goshawk/report';
+import { GOSHAWK } from '../daemons.js';
 
-const GOSHAWK = fileURLToPath(new URL('../../../packages/cli/bin/goshawk.js', import.meta.url));
 const RECORDER = new URL('../../dist/fidelity/recorder.js', import.meta.url);
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 

@@ -10,20 +10,39 @@ const GIVEN_UP_MS = 10 * 60_000;
  */
 export class AwayOwners {
   /** By tag: another incarnation bears the same. */
-  readonly #byTag = new Map<string, { readonly scheduler: SchedulerRecord; readonly since: Millis }>();
+  readonly #byTag = new Map<string, { readonly scheduler: SchedulerRecord; since: Millis }>();
 
   left(scheduler: SchedulerRecord, now: Millis): void {
     this.#byTag.set(scheduler.tag, { scheduler, since: now });
   }
 
-  /** It is back, or another one has its name. */
-  returned(tag: string, name: string): void {
+  /**
+   * It is back, or another one has its name.
+   *
+   * @returns those that will not come back: their name is taken by one that does not know their jobs
+   */
+  returned(tag: string, name: string): SchedulerRecord[] {
     this.#byTag.delete(tag);
-    for (const [other, { scheduler }] of this.#byTag) if (scheduler.name === name) this.#byTag.delete(other);
+    const succeeded: SchedulerRecord[] = [];
+    for (const [other, { scheduler }] of this.#byTag) {
+      if (scheduler.name !== name) continue;
+      this.#byTag.delete(other);
+      succeeded.push(scheduler);
+    }
+    return succeeded;
   }
 
   *all(): Iterable<SchedulerRecord> {
     for (const { scheduler } of this.#byTag.values()) yield scheduler;
+  }
+
+  get count(): number {
+    return this.#byTag.size;
+  }
+
+  /** Central was not there to hear who is back: that time does not count. */
+  overslept(ms: Millis): void {
+    for (const away of this.#byTag.values()) away.since += ms;
   }
 
   /** @returns those that nobody waits for any more */

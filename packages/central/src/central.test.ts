@@ -45,7 +45,13 @@ class Bench {
     this.receive(worker, { type: 'register', name: `w${worker}`, slots: 1, capacity: {}, draining, held });
   }
 
+  enlist(scheduler: Address, tag: string): void {
+    const more = { endpoint: '', durable: true, draining: false };
+    this.receive(scheduler, { type: 'enlist', name: 's', tag, ...more });
+  }
+
   place(tasks: number, estimateMs = 20_000): void {
+    this.enlist(OWNER, 'first');
     const wanted = Array.from({ length: tasks }, (_, task) => ({ task, attempt: 1 }));
     this.receive(OWNER, {
       type: 'place',
@@ -177,6 +183,7 @@ test('an idle worker holds nothing but what may be on its way there', () => {
 test('an older attempt that comes late changes nothing', () => {
   const bench = new Bench({ shortPartition: 0 });
   bench.register(W1);
+  bench.enlist(OWNER, 'first');
   const place = (attempt: number): void =>
     bench.receive(OWNER, {
       type: 'place',
@@ -203,6 +210,38 @@ test('a central that has overslept gives everybody time to be heard again', () =
   bench.now += LIVE_TIMINGS.heartbeatMs;
   for (; bench.now < 70_000; bench.now += LIVE_TIMINGS.heartbeatMs) bench.central.wake('lease', 0, bench.now);
   expect(bench.central.workerCount).toBe(0);
+});
+
+test('a central that has overslept waits for owners that are away as if it had not', () => {
+  const bench = new Bench();
+  const enlist: Message = {
+    type: 'enlist',
+    name: 's',
+    tag: 's',
+    endpoint: '',
+    durable: true,
+    draining: false,
+  };
+  const lostOwners = (): unknown[] => {
+    bench.central.wake('publish', 0, bench.now);
+    return bench.take('peers').flatMap(({ ownersLost }) => ownersLost);
+  };
+  bench.receive(OWNER, enlist);
+  bench.register(W1);
+  const beatFor = (ms: number): void => {
+    for (const until = bench.now + ms; bench.now < until; bench.now += LIVE_TIMINGS.heartbeatMs) {
+      bench.receive(W1, { type: 'heartbeat', busy: 0, queued: 0 });
+      bench.central.wake('lease', 0, bench.now);
+    }
+  };
+  beatFor(60_000);
+  expect(bench.central.schedulerCount).toBe(0);
+  expect(lostOwners()).toEqual([]);
+  bench.now += 3_600_000;
+  beatFor(60_000);
+  expect(lostOwners()).toEqual([]);
+  beatFor(600_000);
+  expect(lostOwners()).toEqual([OWNER]);
 });
 
 test('a heartbeat of a stranger is answered as such', () => {
@@ -286,6 +325,7 @@ test('short work of which central is only told what came counts in the reserve',
   const policy = { preset: { ...PRESETS['goshawk-peer'] }, cutoffMs: 1_000 };
   const long = (cameMs: number) => {
     const bench = new Bench(policy);
+    bench.enlist(OWNER, 'first');
     const workers = Array.from({ length: 100 }, (_, i) => (100 + i) as Address);
     for (const worker of workers) {
       bench.register(worker);
@@ -310,4 +350,42 @@ test('short work of which central is only told what came counts in the reserve',
   expect(long(0)).toBe(98);
   // 5 slots' work over a window of four cutoffs, thrice.
   expect(long(5 * 4_000)).toBe(85);
+});
+
+test('a durable scheduler whose name is taken by one that does not know its jobs is lost', () => {
+  const bench = new Bench();
+  const toldOf = () => {
+    bench.central.wake('publish', 0, bench.now);
+    const [peers] = bench.take('peers');
+    return { lost: peers!.ownersLost, away: peers!.ownersAway };
+  };
+  bench.register(W1);
+  bench.enlist(OWNER, 'first');
+  toldOf();
+  // Started again with its journal: what runs of its jobs goes on.
+  bench.enlist(CLIENT, 'first');
+  expect(toldOf()).toEqual({ lost: [], away: [OWNER] });
+  // Started again without: nobody will ever want the results.
+  bench.enlist(W3, 'second');
+  expect(toldOf()).toEqual({ lost: [CLIENT], away: [] });
+});
+
+test('what a scheduler wants that is not of the cluster is not kept, and it is told to join', () => {
+  const bench = new Bench({ preset: { ...PRESETS.goshawk } });
+  bench.register(W1);
+  bench.receive(OWNER, {
+    type: 'need',
+    job: 1,
+    stage: 0,
+    long: false,
+    tasks: 1,
+    matches: 0,
+    estimateMs: 1,
+    demand: {},
+    part: 'judged',
+    jobTasks: 1,
+    ageMs: 0,
+  });
+  expect(bench.central.pendingTasks).toBe(0);
+  expect(bench.take('strangerTold')).toHaveLength(1);
 });

@@ -1,30 +1,38 @@
 import {
   type Address,
   effectiveScope,
-  type HeldTask,
-  invariant,
   type Machine,
   type Message,
   type MessageOf,
   type Millis,
-  maySeek,
   type Preset,
   type Scope,
 } from '@goshawk/core';
 import { AwayOwners } from './away-owners.js';
-import type { CentralConfig, CentralCounters, CentralEnvironment, CentralTimer } from './contract.js';
-import { describeParties, stateOf } from './describing.js';
+import type {
+  CentralConfig,
+  CentralCounters,
+  CentralEnvironment,
+  CentralStanding,
+  CentralTimer,
+} from './contract.js';
+import { countWorkers, describeDrain, describeParties, noSuchWorker } from './describing.js';
 import { Dispatcher, type Dispatching } from './dispatch/dispatcher.js';
+import { checkMembership } from './invariants.js';
+import { Leases } from './leases.js';
+import { noLine } from './matching/line.js';
 import { Matcher } from './matching/matcher.js';
 import { OccupiedNews } from './matching/occupied-news.js';
 import { LOOK_MS, Relief } from './matching/relief.js';
-import { type Labelled, relabel, shortPartitionSize } from './partition.js';
+import { Names } from './names.js';
+import { type Labelled, relabel, shortWanted } from './partition.js';
 import { PendingTasks } from './pending-tasks.js';
 import { centralPolicy } from './policies/index.js';
 import { Publisher } from './publisher.js';
 import { isActive, Registry, type WorkerRecord } from './registry.js';
+import { Rivals } from './rivals.js';
 import { Split } from './split.js';
-import { type HeldPlacement, type PlacedTask, WaitingTimeQueue } from './waiting-time-queue.js';
+import { heldBy, type PlacedTask, WaitingTimeQueue } from './waiting-time-queue.js';
 import { WorkShare } from './work-share.js';
 
 /** The Google trace's (Hawk §4.1), until `auto` has seen work of its own. */
@@ -52,29 +60,34 @@ export class Central implements Machine<CentralTimer> {
   readonly #matcher: Dispatching;
   readonly #occupied: OccupiedNews;
   readonly #relief = new Relief();
+  readonly #rivals: Rivals;
+  readonly #leases: Leases;
+  readonly #names: Names;
   /** Tasks that no worker can take at present, in order of arrival. */
   readonly #pending = new PendingTasks();
   /** Of the workers that take work: those that drain are in no partition's size. */
   readonly #split = new Split();
-  #publishArmed = false;
-  #leaseDueAt: Millis = 0;
 
   constructor(config: CentralConfig, env: CentralEnvironment) {
     this.#config = config;
     this.#env = env;
     const { policy, timings } = config.settings;
-    this.#publisher = new Publisher(env, this.#registry, this.#away, maySeek(policy.preset));
+    this.#publisher = new Publisher(env, this.#registry, this.#away, config.settings);
     const { decidedBy } = policy.preset;
     this.#matcher =
       decidedBy === undefined
         ? new Matcher(env, policy, 2 * timings.retryMs, (tasks) => this.#relief.came(tasks))
         : new Dispatcher(env, centralPolicy(decidedBy, policy), 2 * timings.retryMs);
+    this.#rivals = new Rivals(env, this.#registry, config);
+    this.#leases = new Leases(this.#registry, this.#away, timings);
+    this.#names = new Names(env, this.#leases, timings.heartbeatMs);
     this.#occupied = new OccupiedNews(env, this.#registry, this.#matcher, config.settings);
   }
 
   // ---- doors
 
   start(now: Millis): void {
+    this.#rivals.start(now);
     this.#armLease(now);
     this.#lookAtLoad(now);
   }
@@ -85,6 +98,7 @@ export class Central implements Machine<CentralTimer> {
         this.#matcher.pulled(from, message, now);
         return this.#occupied.tellSoon(now);
       case 'need':
+        if (this.#isStranger(from)) return;
         this.#matcher.needed(from, message, now);
         return this.#occupied.tellSoon(now);
       case 'unused':
@@ -96,7 +110,7 @@ export class Central implements Machine<CentralTimer> {
       case 'placementEnded':
         return this.#placementEnded(from, message, now);
       case 'place':
-        return this.#place(from, message, now);
+        return this.#isStranger(from) ? undefined : this.#place(from, message, now);
       case 'withdraw':
         this.#matcher.withdraw(from, message.job, now);
         return this.#pending.remove((task) => task.owner === from && task.job === message.job);
@@ -108,6 +122,8 @@ export class Central implements Machine<CentralTimer> {
         return this.#partyLeft(from, now);
       case 'drained':
         return this.#drained(from);
+      case 'aside':
+        return this.#aside(from, message.reason, now);
       case 'usage':
         this.#share.add(message.shortMs, message.longMs, now);
         this.#matcher.shortCame(message.cameMs, now);
@@ -115,23 +131,27 @@ export class Central implements Machine<CentralTimer> {
         return this.#relabel(now);
       case 'resync':
         return this.#resync(from, now);
+      case 'claim':
+        return this.#rivals.heard(from, message, now);
       case 'describeCluster':
-        return this.#env.send(from, { type: 'answer', request: message.request, value: this.#describe(now) });
+        return this.#answer(from, message.request, {
+          role: 'central',
+          name: this.#config.name,
+          settings: this.#config.settings,
+          pendingTasks: this.pendingTasks,
+          ...describeParties(this.#registry, this.#away, (address) => this.#env.nameOf(address), now),
+        });
       case 'drainWorker':
         return this.#drainWorker(from, message, now);
       case 'readCounters':
-        return this.#env.send(from, {
-          type: 'answer',
-          request: message.request,
-          value: {
-            name: this.#config.name,
-            ...this.counters,
-            pending: this.pendingTasks,
-            matching: this.#relief.isMatching,
-            matches: this.#matcher.matches,
-            ...this.#env.counted?.(),
-          },
-        });
+        return this.#answer(from, message.request, this.#counted);
+      case 'explainWaiting':
+      case 'explainNeed':
+        return this.#answer(
+          from,
+          message.request,
+          this.#matcher.line?.(message, now) ?? noLine(this.#registry.workers.values(), this.pendingTasks),
+        );
       default:
         // Meant for another role: nothing here waits for it.
         return;
@@ -143,7 +163,6 @@ export class Central implements Machine<CentralTimer> {
       case 'lease':
         return this.#endLeases(now);
       case 'publish':
-        this.#publishArmed = false;
         return this.#publisher.publish();
       case 'match':
         return this.#matcher.wake(now);
@@ -154,21 +173,23 @@ export class Central implements Machine<CentralTimer> {
     }
   }
 
+  /** Says to whoever is at these places that this central is there: another one would have to end, or this one. */
+  lookForOthers(places: readonly Address[], now: Millis): void {
+    this.#rivals.look(places, now);
+  }
+
   checkInvariants(now: Millis = 0): void {
     this.#queue.checkInvariants(now);
     this.#matcher.checkInvariants();
-    const active = [...this.#registry.workers.values()].filter(isActive);
-    const short = active.filter(({ partition }) => partition === 'short').length;
-    invariant(
-      active.length === this.#split.active && short === this.#split.short,
-      () => `${short} of ${active.length} are short, counted ${this.#split.short} of ${this.#split.active}`,
-    );
-    for (const worker of this.#registry.workers.values()) {
-      invariant(
-        !this.#isMislabelled(worker),
-        () => `${worker.name} is in the short partition and holds long tasks`,
-      );
-    }
+    checkMembership(this.#registry, this.#split, (worker) => this.#isMislabelled(worker));
+  }
+
+  get #counted(): unknown {
+    const matching = this.#relief.isMatching;
+    const { matches } = this.#matcher;
+    const { name } = this.#config;
+    const { pendingTasks: pending } = this;
+    return { name, ...this.counters, pending, matching, matches, ...this.#env.counted?.() };
   }
 
   get workerCount(): number {
@@ -182,6 +203,25 @@ export class Central implements Machine<CentralTimer> {
   /** Tasks that wait here for a worker. */
   get pendingTasks(): number {
     return this.#pending.size + this.#matcher.waitingTasks;
+  }
+
+  /** How things stand now, for whoever looks at the process: a few steps for each worker. */
+  get standing(): CentralStanding {
+    return {
+      workers: countWorkers(this.#registry.workers.values()),
+      schedulers: this.schedulerCount,
+      schedulersAway: this.#away.count,
+      placedTasks: this.placedTasks,
+      pendingTasks: this.#pending.size,
+      unmatchedTasks: this.#matcher.unmatched,
+      matches: this.#matcher.matches,
+      isMatching: this.#relief.isMatching,
+    };
+  }
+
+  /** Slots that are kept for tasks on their way. */
+  get openMatches(): number {
+    return this.#matcher.openMatches;
   }
 
   /** Tasks that were placed and are not known to have ended. */
@@ -275,13 +315,8 @@ export class Central implements Machine<CentralTimer> {
   // ---- partitions
 
   get #shortWanted(): number {
-    if (!this.#preset.partition) return 0;
-    const { shortPartition } = this.#config.settings.policy;
-    const fraction =
-      shortPartition === 'auto' ? this.#share.shareOfShort(SHARE_BEFORE_ANY_WORK) : shortPartition;
-    const { short, long } = this.#preset;
-    const least = short.over === 'short' || long.over === 'short' ? 1 : 0;
-    return shortPartitionSize(fraction, this.#split.active, least);
+    const { policy } = this.#config.settings;
+    return shortWanted(policy, () => this.#share.shareOfShort(SHARE_BEFORE_ANY_WORK), this.#split.active);
   }
 
   /** In the short partition, and holds tasks that may not be there. */
@@ -316,8 +351,11 @@ export class Central implements Machine<CentralTimer> {
 
   #register(from: Address, message: MessageOf<'register'>, now: Millis): void {
     const same = this.#registry.workerNamed(message.name);
-    // A worker that was started again: what its former self ran is lost, and that is known at once.
-    if (same !== undefined && same.address !== from) this.#workerLost(same, now);
+    if (same !== undefined && same.address !== from) {
+      if (this.#names.refuses(from, same, now)) return;
+      // It was started again: what its former self ran is lost, and that is known at once.
+      this.#workerLost(same, now);
+    }
     let worker = this.#registry.workers.get(from);
     if (worker === undefined) {
       worker = this.#admit(from, message, now);
@@ -335,7 +373,7 @@ export class Central implements Machine<CentralTimer> {
       this.#changed(worker, now);
     }
     this.#welcome(from);
-    this.#publishSoon(now);
+    this.#publisher.publishSoon(now);
     this.#relabel(now);
     this.#placePending(now);
   }
@@ -352,19 +390,7 @@ export class Central implements Machine<CentralTimer> {
 
   #admit(from: Address, message: MessageOf<'register'>, now: Millis): WorkerRecord {
     this.counters.workersJoined++;
-    const worker = this.#registry.addWorker({
-      address: from,
-      name: message.name,
-      slots: message.slots,
-      capacity: message.capacity,
-      partition: 'general',
-      draining: message.draining,
-      drained: false,
-      drainWanted: false,
-      heardAt: now,
-      busy: 0,
-      queued: 0,
-    });
+    const worker = this.#registry.admit(from, message, now);
     this.#queue.addWorker(from, message.slots, message.capacity);
     this.#changed(worker, now);
     return worker;
@@ -378,14 +404,18 @@ export class Central implements Machine<CentralTimer> {
     this.#matcher.setOpen(worker, isActive(worker));
     this.#split.update(worker);
     this.#publisher.changed(address);
-    this.#publishSoon(now);
+    this.#publisher.publishSoon(now);
   }
 
   #enlist(from: Address, message: MessageOf<'enlist'>, now: Millis): void {
     const same = this.#registry.schedulerNamed(message.name);
-    if (same !== undefined && same.address !== from) this.#schedulerLost(same.address, now);
+    if (same !== undefined && same.address !== from) {
+      // One journal has one owner at a time, so whoever has the same one is its next incarnation.
+      if (same.tag !== message.tag && this.#names.refuses(from, same, now)) return;
+      this.#schedulerLost(same.address, now);
+    }
     const { name, tag, endpoint, durable, draining } = message;
-    this.#away.returned(tag, name);
+    for (const { address } of this.#away.returned(tag, name)) this.#publisher.ownerLost(address);
     const known = this.#registry.schedulers.get(from);
     if (known?.durable !== durable || known.draining !== draining) this.#publisher.ownersChanged();
     if (!this.#registry.schedulers.has(from)) this.#publisher.ownerJoined(from);
@@ -403,7 +433,7 @@ export class Central implements Machine<CentralTimer> {
     });
     this.#welcome(from);
     this.#publisher.newcomer(from);
-    this.#publishSoon(now);
+    this.#publisher.publishSoon(now);
   }
 
   #heartbeat(from: Address, { busy, queued }: MessageOf<'heartbeat'>, now: Millis): void {
@@ -413,6 +443,9 @@ export class Central implements Machine<CentralTimer> {
       worker.heardAt = now;
       worker.busy = busy;
       worker.queued = queued;
+      // It says so before each of its heartbeats.
+      const { heartbeatMs } = this.#config.settings.timings;
+      if ((worker.aside?.saidAt ?? now) < now - heartbeatMs / 2) this.#aside(from, '', now);
       if (worker.drainWanted && !worker.draining) this.#env.send(from, { type: 'drain', on: true });
       if (busy === 0 && queued === 0 && this.#queue.isBusy(from)) this.#holdsNothing(from, now);
       // Whoever is welcomed says what is free.
@@ -422,11 +455,10 @@ export class Central implements Machine<CentralTimer> {
       scheduler.heardAt = now;
       scheduler.jobs = busy;
       scheduler.waiting = queued;
-    } else {
-      return this.#env.send(from, { type: 'strangerTold' });
     }
+    if (this.#isStranger(from)) return;
     // What is about to be published has not been missed.
-    if (!this.#publisher.hasNews) this.#acknowledge(from);
+    if (!this.#publisher.owes(from)) this.#acknowledge(from);
   }
 
   #acknowledge(party: Address): void {
@@ -452,11 +484,16 @@ export class Central implements Machine<CentralTimer> {
   }
 
   #resync(from: Address, now: Millis): void {
-    if (!this.#registry.workers.has(from) && !this.#registry.schedulers.has(from)) {
-      return this.#env.send(from, { type: 'strangerTold' });
-    }
+    if (this.#isStranger(from)) return;
     this.#publisher.newcomer(from);
-    this.#publishSoon(now);
+    this.#publisher.publishSoon(now);
+  }
+
+  /** Nobody would say that it is gone: what it wants is nothing that could be kept. It is told to join. */
+  #isStranger(from: Address): boolean {
+    if (this.#registry.workers.has(from) || this.#registry.schedulers.has(from)) return false;
+    this.#env.send(from, { type: 'strangerTold' });
+    return true;
   }
 
   #partyLeft(from: Address, now: Millis): void {
@@ -477,7 +514,7 @@ export class Central implements Machine<CentralTimer> {
     this.#matcher.removeWorker(worker.address, now);
     this.#publisher.left(worker.address);
     this.#relabel(now);
-    this.#publishSoon(now);
+    this.#publisher.publishSoon(now);
   }
 
   #schedulerLost(address: Address, now: Millis): void {
@@ -497,41 +534,24 @@ export class Central implements Machine<CentralTimer> {
     } else {
       this.#publisher.ownerLost(address);
     }
-    this.#publishSoon(now);
-  }
-
-  #publishSoon(now: Millis): void {
-    if (this.#publishArmed) return;
-    this.#publishArmed = true;
-    this.#env.setTimer('publish', 0, now + this.#config.settings.timings.publishMs);
+    this.#publisher.publishSoon(now);
   }
 
   // ---- leases
 
   #armLease(now: Millis): void {
-    const { heartbeatMs } = this.#config.settings.timings;
-    if (heartbeatMs === 0) return;
-    this.#leaseDueAt = now + heartbeatMs;
-    this.#env.setTimer('lease', 0, this.#leaseDueAt);
+    const at = this.#leases.nextLook(now);
+    if (at !== undefined) this.#env.setTimer('lease', 0, at);
   }
 
   #endLeases(now: Millis): void {
-    const { leaseMs } = this.#config.settings.timings;
-    if (leaseMs === 0) return;
-    const overslept = now - this.#leaseDueAt > leaseMs / 2;
-    for (const worker of [...this.#registry.workers.values()]) {
-      // Central was away itself, and what the others said meanwhile may still wait at its door.
-      if (overslept) worker.heardAt = now;
-      else if (now - worker.heardAt > leaseMs) this.#workerLost(worker, now);
-    }
-    for (const scheduler of [...this.#registry.schedulers.values()]) {
-      if (overslept) scheduler.heardAt = now;
-      else if (now - scheduler.heardAt > leaseMs) this.#schedulerLost(scheduler.address, now);
-    }
-    for (const { address } of this.#away.giveUp(now)) {
+    const { workers, schedulers, givenUp } = this.#leases.ended(now);
+    for (const worker of workers) this.#workerLost(worker, now);
+    for (const { address } of schedulers) this.#schedulerLost(address, now);
+    for (const { address } of givenUp) {
       this.#publisher.ownerLost(address);
       this.#publisher.ownersChanged();
-      this.#publishSoon(now);
+      this.#publisher.publishSoon(now);
     }
     this.#armLease(now);
   }
@@ -540,27 +560,28 @@ export class Central implements Machine<CentralTimer> {
 
   #drainWorker(from: Address, message: MessageOf<'drainWorker'>, now: Millis): void {
     const worker = this.#registry.workerNamed(message.worker);
-    if (worker === undefined) {
-      return this.#env.send(from, {
-        type: 'refused',
-        request: message.request,
-        code: 'unknown-worker',
-        message: `there is no worker ${message.worker}`,
-        hint: '`goshawk workers` lists those there are',
-        retryMs: undefined,
-      });
-    }
+    if (worker === undefined) return this.#env.send(from, noSuchWorker(message));
     worker.drainWanted = message.on;
     if (!message.on) worker.drained = false;
     this.#env.send(worker.address, { type: 'drain', on: message.on });
+    this.#activityChanged(worker, now);
+    this.#answer(from, message.request, describeDrain(worker));
+  }
+
+  /** Nothing can be started there at present, or (no reason) something can again. */
+  #aside(from: Address, reason: string, now: Millis): void {
+    const worker = this.#registry.workers.get(from);
+    if (worker === undefined) return;
+    const wasActive = isActive(worker);
+    worker.aside = reason === '' ? undefined : { reason, saidAt: now };
+    if (isActive(worker) !== wasActive) this.#activityChanged(worker, now);
+  }
+
+  /** The worker takes work, and did not before, or the other way round. */
+  #activityChanged(worker: WorkerRecord, now: Millis): void {
     this.#changed(worker, now);
     this.#relabel(now);
     this.#placePending(now);
-    this.#env.send(from, {
-      type: 'answer',
-      request: message.request,
-      value: { worker: worker.name, state: stateOf(worker), running: worker.busy },
-    });
   }
 
   #drained(from: Address): void {
@@ -572,21 +593,7 @@ export class Central implements Machine<CentralTimer> {
     worker.queued = 0;
   }
 
-  #describe(now: Millis): unknown {
-    return {
-      role: 'central',
-      name: this.#config.name,
-      settings: this.#config.settings,
-      pendingTasks: this.pendingTasks,
-      ...describeParties(this.#registry, this.#away, (address) => this.#env.nameOf(address), now),
-    };
+  #answer(to: Address, request: number, value: unknown): void {
+    this.#env.send(to, { type: 'answer', request, value });
   }
-}
-
-function heldBy(held: HeldTask): HeldPlacement {
-  const { owner, job, task, attempt, long, estimateMs, running, elapsedMs } = held;
-  return {
-    task: { owner, job, stage: 0, task, attempt, long, estimateMs, demand: {} },
-    elapsedMs: running ? elapsedMs : undefined,
-  };
 }

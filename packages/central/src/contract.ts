@@ -18,13 +18,55 @@ export interface CentralEnvironment extends Environment<CentralTimer> {
    * driver in which work takes no time has none.
    */
   readonly busyMs?: (() => Millis) | undefined;
+  /** Another central has the cluster: the process is to end, and say so. */
+  readonly supplanted?: ((error: Error) => void) | undefined;
+  /** Another central is followed by so many, as this one is by others: neither ends by itself. */
+  readonly disputed?: ((other: string, followers: number) => void) | undefined;
 }
 
 export interface CentralConfig {
   readonly name: string;
   readonly self: Address;
+  /** Where another central may reach it, beside its own endpoint. */
+  readonly at?: readonly Address[] | undefined;
   /** What everybody who joins is told. */
   readonly settings: ClusterSettings;
+}
+
+/** How things stand in the cluster, as central knows it. */
+export interface CentralStanding {
+  /** Workers by partition and state, in that order; those that there are none of are left out. */
+  readonly workers: readonly CountedWorkers[];
+  readonly schedulers: number;
+  /** Schedulers that are gone and are expected back, since they keep a journal. */
+  readonly schedulersAway: number;
+  /** Tasks that were placed and are not known to have ended. */
+  readonly placedTasks: number;
+  /** Tasks that no worker can take at present. */
+  readonly pendingTasks: number;
+  /** Tasks that wait for a worker to be matched with, by what is known of them. */
+  readonly unmatchedTasks: Readonly<Partial<Record<UnmatchedKind, number>>>;
+  readonly matches: number;
+  /** It matches short jobs; if not, it has too much to do. */
+  readonly isMatching: boolean;
+}
+
+/**
+ * What is known of tasks that wait to be matched: their job is short, or long; or neither, since its pilots have not
+ * told, and it is small, or large; or a central policy plans them, whatever they are.
+ */
+export const UNMATCHED_KINDS = ['short', 'small', 'long', 'large', 'planned'] as const;
+export type UnmatchedKind = (typeof UNMATCHED_KINDS)[number];
+
+/** `aside`: it takes nothing for a while, since nothing can be started there. */
+export const WORKER_STATES = ['active', 'draining', 'drained', 'aside'] as const;
+export type WorkerState = (typeof WORKER_STATES)[number];
+
+export interface CountedWorkers {
+  readonly partition: 'general' | 'short';
+  readonly state: WorkerState;
+  readonly count: number;
+  readonly slots: number;
 }
 
 /** Counted since the start. */

@@ -1,5 +1,6 @@
-import type { Address, Millis } from '@goshawk/core';
+import type { Address, MessageOf, Millis } from '@goshawk/core';
 import type { AwayOwners } from './away-owners.js';
+import type { CountedWorkers, WorkerState } from './contract.js';
 import { isActive, type Registry, type SchedulerRecord, type WorkerRecord } from './registry.js';
 
 /** Who is in the cluster, as clients are told. */
@@ -26,6 +27,7 @@ export function describeParties(
       capacity: worker.capacity,
       partition: worker.partition,
       state: stateOf(worker),
+      aside: worker.aside?.reason,
       busy: worker.busy,
       queued: worker.queued,
       heardMsAgo: now - worker.heardAt,
@@ -35,7 +37,39 @@ export function describeParties(
   };
 }
 
-export function stateOf(worker: WorkerRecord): 'active' | 'draining' | 'drained' {
+/** The workers by partition and state. */
+export function countWorkers(workers: Iterable<WorkerRecord>): CountedWorkers[] {
+  const counts = new Map<string, { -readonly [K in keyof CountedWorkers]: CountedWorkers[K] }>();
+  for (const worker of workers) {
+    const { partition } = worker;
+    const state = stateOf(worker);
+    const counted = counts.get(`${partition} ${state}`) ?? { partition, state, count: 0, slots: 0 };
+    counted.count++;
+    counted.slots += worker.slots;
+    counts.set(`${partition} ${state}`, counted);
+  }
+  return [...counts.values()];
+}
+
+export function stateOf(worker: WorkerRecord): WorkerState {
   if (isActive(worker)) return 'active';
+  if (!worker.draining && !worker.drainWanted) return 'aside';
   return worker.drained ? 'drained' : 'draining';
+}
+
+/** What an operator hears of a worker that is to drain, or no more. */
+export function describeDrain(worker: WorkerRecord) {
+  return { worker: worker.name, state: stateOf(worker), running: worker.busy };
+}
+
+/** An operator has named a worker that there is not. */
+export function noSuchWorker({ request, worker }: MessageOf<'drainWorker'>): MessageOf<'refused'> {
+  return {
+    type: 'refused',
+    request,
+    code: 'unknown-worker',
+    message: `there is no worker ${worker}`,
+    hint: '`goshawk workers` lists those there are',
+    retryMs: undefined,
+  };
 }

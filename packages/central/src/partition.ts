@@ -1,3 +1,4 @@
+import type { PolicySettings } from '@goshawk/core';
 /**
  * How many of so many workers are kept free of long tasks (Hawk §3.4).
  *
@@ -43,4 +44,16 @@ export function relabel(
     }
   }
   return changes;
+}
+
+/** Workers that the short partition is to have, of those that take work. */
+export function shortWanted(
+  { preset, shortPartition }: PolicySettings,
+  measured: () => number,
+  active: number,
+): number {
+  if (!preset.partition) return 0;
+  const fraction = shortPartition === 'auto' ? measured() : shortPartition;
+  const least = preset.short.over === 'short' || preset.long.over === 'short' ? 1 : 0;
+  return shortPartitionSize(fraction, active, least);
 }

@@ -1,17 +1,35 @@
-import type { Address, Environment, Message, MessageOf } from '@goshawk/core';
+import {
+  type Address,
+  type ClusterSettings,
+  type Environment,
+  type Message,
+  type MessageOf,
+  type Millis,
+  maySeek,
+  type Timings,
+} from '@goshawk/core';
 import type { AwayOwners } from './away-owners.js';
 import { memberOf, type Registry } from './registry.js';
+
+/** So many parties are told of who is in the cluster as often as it changes. */
+const TOLD_A_PAUSE = 500;
+/** Of a heartbeat. Schedulers that are about to hear of each other are not answered until then, and wait for 1.5. */
+const PAUSE_MAX = 0.4;
+
+const NO_VICTIMS: Pick<MessageOf<'peers'>, 'joined' | 'left'> = { joined: [], left: [] };
 
 /**
  * Tells workers and schedulers who is in the cluster. Changes gather and go out together as one numbered
  * step from the last version; whoever is new, or has missed a step, gets the whole list.
  */
 export class Publisher {
-  readonly #env: Environment;
+  readonly #env: Environment<'publish'>;
   readonly #registry: Registry;
   readonly #away: AwayOwners;
   /** Workers are told of the schedulers: they may ask them for tasks. */
   readonly #tellsOwners: boolean;
+  /** Workers are told of each other: they may steal. Nobody else reads lists of thousands, told to thousands. */
+  readonly #tellsVictims: boolean;
   #version = 1;
   readonly #changed = new Set<Address>();
   readonly #left = new Set<Address>();
@@ -22,12 +40,21 @@ export class Publisher {
   #hasOtherOwners = false;
   #ownersVersion = 0;
   readonly #newcomers = new Set<Address>();
+  readonly #timings: Timings;
+  #armed = false;
 
-  constructor(env: Environment, registry: Registry, away: AwayOwners, tellsOwners: boolean) {
+  constructor(
+    env: Environment<'publish'>,
+    registry: Registry,
+    away: AwayOwners,
+    { policy, timings }: ClusterSettings,
+  ) {
     this.#env = env;
     this.#registry = registry;
     this.#away = away;
-    this.#tellsOwners = tellsOwners;
+    this.#tellsOwners = maySeek(policy.preset);
+    this.#tellsVictims = policy.preset.stealing;
+    this.#timings = timings;
   }
 
   get version(): number {
@@ -38,8 +65,9 @@ export class Publisher {
     return this.#ownersVersion;
   }
 
-  get hasNews(): boolean {
-    return this.#hasChanges || this.#newcomers.size > 0 || this.#hasOtherOwners;
+  /** It is about to get what it would ask for if it was answered now. */
+  owes(party: Address): boolean {
+    return this.#newcomers.has(party) || (this.#hasOtherOwners && this.#registry.schedulers.has(party));
   }
 
   get #hasChanges(): boolean {
@@ -62,6 +90,7 @@ export class Publisher {
   }
 
   ownerLost(scheduler: Address): void {
+    this.#ownersAway.delete(scheduler);
     this.#newcomers.delete(scheduler);
     this.#owners.delete(scheduler);
     this.#ownersLost.add(scheduler);
@@ -84,7 +113,27 @@ export class Publisher {
     this.#newcomers.add(party);
   }
 
+  /** Something is to be told, with what else comes until then. */
+  publishSoon(now: Millis): void {
+    if (this.#armed) return;
+    this.#armed = true;
+    this.#env.setTimer('publish', 0, now + this.#pauseMs);
+  }
+
+  /**
+   * Each step is told to everybody. While workers come by the thousand, as they do when central was started again, a
+   * step for every few of them would be more than anybody could read; so the more there are, the more is gathered, and
+   * to each of them only a few steps are told in all.
+   */
+  get #pauseMs(): Millis {
+    const { publishMs, heartbeatMs } = this.#timings;
+    const parties = this.#registry.workers.size + this.#registry.schedulers.size;
+    const pauseMs = publishMs * Math.max(1, parties / TOLD_A_PAUSE);
+    return heartbeatMs === 0 ? pauseMs : Math.min(pauseMs, Math.max(publishMs, PAUSE_MAX * heartbeatMs));
+  }
+
   publish(): void {
+    this.#armed = false;
     const since = this.#version;
     if (this.#hasChanges) this.#version++;
     const members = this.#members(since);
@@ -130,6 +179,14 @@ export class Publisher {
   }
 
   #peers(since: number): MessageOf<'peers'> {
+    const { joined, left } = this.#tellsVictims ? this.#victims() : NO_VICTIMS;
+    const ownersLost = [...this.#ownersLost];
+    const owners = [...this.#owners];
+    const ownersAway = [...this.#ownersAway];
+    return { type: 'peers', version: this.#version, since, joined, left, ownersLost, owners, ownersAway };
+  }
+
+  #victims(): Pick<MessageOf<'peers'>, 'joined' | 'left'> {
     const joined: Address[] = [];
     const left = [...this.#left];
     for (const address of this.#changed) {
@@ -138,10 +195,7 @@ export class Publisher {
       if (worker.partition === 'general') joined.push(address);
       else left.push(address);
     }
-    const ownersLost = [...this.#ownersLost];
-    const owners = [...this.#owners];
-    const ownersAway = [...this.#ownersAway];
-    return { type: 'peers', version: this.#version, since, joined, left, ownersLost, owners, ownersAway };
+    return { joined, left };
   }
 
   /** The whole list, one object for all that are new: receivers do not change what they receive. */
@@ -149,7 +203,7 @@ export class Publisher {
     const workers = [...this.#registry.workers.values()];
     const version = this.#version;
     const general = workers
-      .filter((worker) => worker.partition === 'general')
+      .filter((worker) => this.#tellsVictims && worker.partition === 'general')
       .map((worker) => worker.address);
     return {
       members: {

@@ -1,4 +1,4 @@
-import type { Address, Member, Millis, Resources } from '@goshawk/core';
+import type { Address, Member, MessageOf, Millis, Resources } from '@goshawk/core';
 
 export interface WorkerRecord {
   readonly address: Address;
@@ -13,6 +13,8 @@ export interface WorkerRecord {
   drained: boolean;
   /** What the operator asked for. */
   drainWanted: boolean;
+  /** Why it takes nothing for a while, and when it last said so. */
+  aside: { readonly reason: string; readonly saidAt: Millis } | undefined;
   heardAt: Millis;
   busy: number;
   queued: number;
@@ -53,6 +55,24 @@ export class Registry {
     return this.#workers.size + this.#freePlaces.length;
   }
 
+  admit(from: Address, message: MessageOf<'register'>, now: Millis): WorkerRecord {
+    const { name, slots, capacity, draining } = message;
+    return this.addWorker({
+      address: from,
+      name,
+      slots,
+      capacity,
+      partition: 'general',
+      draining,
+      drained: false,
+      drainWanted: false,
+      aside: undefined,
+      heardAt: now,
+      busy: 0,
+      queued: 0,
+    });
+  }
+
   addWorker(fields: Omit<WorkerRecord, 'place'>): WorkerRecord {
     const worker: WorkerRecord = { ...fields, place: this.#freePlaces.pop() ?? this.#workers.size };
     this.#workers.set(worker.address, worker);
@@ -90,5 +110,5 @@ export function memberOf(worker: WorkerRecord): Member {
 
 /** It takes work. */
 export function isActive(worker: WorkerRecord): boolean {
-  return !worker.draining && !worker.drainWanted;
+  return !worker.draining && !worker.drainWanted && worker.aside === undefined;
 }

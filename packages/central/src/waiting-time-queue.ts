@@ -1,6 +1,7 @@
 import {
   type Address,
   fits,
+  type HeldTask,
   IndexedHeap,
   invariant,
   type Millis,
@@ -367,4 +368,13 @@ export class WaitingTimeQueue {
       this.#places.get(task.owner)!.get(task.job * TASKS_FACTOR + task.task)!.server = idle;
     }
   }
+}
+
+/** As its worker tells of it. */
+export function heldBy(held: HeldTask): HeldPlacement {
+  const { owner, job, task, attempt, long, estimateMs, running, elapsedMs } = held;
+  return {
+    task: { owner, job, stage: 0, task, attempt, long, estimateMs, demand: {} },
+    elapsedMs: running ? elapsedMs : undefined,
+  };
 }

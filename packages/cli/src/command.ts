@@ -1,5 +1,5 @@
 import type { Context } from './context.js';
-import type { OptionSpec, OptionSpecs, Resolved } from './options.js';
+import type { OptionSpec, OptionSpecs, Origin, Resolved } from './options.js';
 
 /** What follows the command's name, and what is after `--`. */
 export interface Positionals {
@@ -18,8 +18,16 @@ export interface Command<S extends OptionSpecs = OptionSpecs> {
   /** Lines for help, each a command that works. */
   readonly examples: readonly (readonly [command: string, does: string])[];
   readonly options: S;
-  /** @returns the exit code */
-  run(context: Context, options: Resolved<S>, positionals: Positionals): Promise<number>;
+  /**
+   * @param origins where each of its options comes from, by name
+   * @returns the exit code
+   */
+  run(
+    context: Context,
+    options: Resolved<S>,
+    positionals: Positionals,
+    origins: Readonly<Record<string, Origin>>,
+  ): Promise<number>;
 }
 
 /** Keeps the option types that `run` gets. */

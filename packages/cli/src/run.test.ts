@@ -74,6 +74,61 @@ describe('wrong usage is one line and exit code 2', () => {
   });
 });
 
+describe('what is no setting is refused', () => {
+  const takenOut = 'is for one command line and cannot be a setting; take it out, and give';
+  const unset = 'is for one command line and cannot be a setting; unset it, and give';
+
+  it.each([
+    ['{"stealkap": 3}', 'there is no setting "stealkap"'],
+    ['{"all": true}', `"all": --all ${takenOut} --all where it is meant`],
+    ['{"ifMissing": true}', `"ifMissing": --if-missing ${takenOut} --if-missing where it is meant`],
+    ['{"if-missing": true}', `"if-missing": --if-missing ${takenOut} --if-missing where it is meant`],
+  ])('in a file: %s', async (text, line) => {
+    const config = join(folder, 'strays.json');
+    writeFileSync(config, text);
+    const { exitCode, stdout, stderr } = await goshawk(['trace', 'generate', '--list', '--config', config]);
+    expect(stderr).toContain(`goshawk: ${config}: ${line}`);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+    expect(stdout).toBe('');
+    expect(exitCode).toBe(2);
+  });
+
+  it.each([
+    ['GOSHAWK_STEALKAP', 'there is no setting GOSHAWK_STEALKAP; did you mean GOSHAWK_STEAL_CAP? unset it'],
+    ['GOSHAWK_SLOT', 'there is no setting GOSHAWK_SLOT; did you mean GOSHAWK_SLOTS? unset it'],
+    ['GOSHAWK_HTTP_PORT', 'there is no setting GOSHAWK_HTTP_PORT'],
+    ['GOSHAWK_UNHEARD_OF', 'there is no setting GOSHAWK_UNHEARD_OF; unset it, or correct it: '],
+    ['GOSHAWK_IF_MISSING', `GOSHAWK_IF_MISSING: --if-missing ${unset} --if-missing where it is meant\n`],
+  ])('in the environment: %s', async (variable, line) => {
+    const { exitCode, stdout, stderr } = await goshawk(['trace', 'generate', '--list'], { [variable]: '1' });
+    expect(stderr).toContain(`goshawk: ${line}`);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+    expect(stdout).toBe('');
+    expect(exitCode).toBe(2);
+  });
+
+  it('but not a setting of another command, nor what others say in their own words', async () => {
+    const environment = {
+      GOSHAWK_POLICY: 'hawk',
+      // A worker's; a job's own is for one command line.
+      GOSHAWK_NAME: 'w1',
+      GOSHAWK_STEALKAP: '',
+      // In a task that submits jobs itself.
+      GOSHAWK_JOB: 's1-1',
+      GOSHAWK_TASK: '0',
+      GOSHAWK_ATTEMPT: '1',
+      GOSHAWK_LINE: 'x',
+      // In a pod, of a service.
+      GOSHAWK_CENTRAL_SERVICE_HOST: '10.0.0.1',
+      GOSHAWK_CENTRAL_SERVICE_PORT_MAIL: '7070',
+      GOSHAWK_CENTRAL_PORT: 'tcp://10.0.0.1:7070',
+      GOSHAWK_CENTRAL_PORT_7070_TCP_ADDR: '10.0.0.1',
+      GOSHAWKS: 'many',
+    };
+    expect((await goshawk(['trace', 'generate', '--list'], environment)).exitCode).toBe(0);
+  });
+});
+
 it('without a cluster, exit code 3', async () => {
   const { exitCode, stderr } = await goshawk(['jobs']);
   expect(stderr).toBe(

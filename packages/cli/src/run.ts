@@ -5,14 +5,8 @@ import { ExitCode } from './command.js';
 import { COMMAND_GROUPS, COMMANDS } from './commands/index.js';
 import { type Context, GLOBAL_OPTIONS, type GlobalOptions, type OutputStream } from './context.js';
 import { describeFailure, failureLine } from './failure.js';
-import {
-  flagOf,
-  kebab,
-  type OptionSpec,
-  type OptionSpecs,
-  readConfigFile,
-  resolveOptions,
-} from './options.js';
+import { flagOf, kebab, type OptionSpec, readConfigFile, resolveOptions } from './options.js';
+import { SettingNames } from './stray-settings.js';
 import { VERSION } from './version.js';
 
 /** Where a command's words go; the real one is the process. */
@@ -102,7 +96,7 @@ function buildParser(argv: readonly string[], handle: Handle): Argv {
   let parser: Argv = yargs()
     .scriptName('goshawk')
     .usage(
-      '$0 COMMAND [OPTIONS]\n\nA hybrid cluster scheduler: long jobs placed centrally, short ones probed and stolen.',
+      '$0 COMMAND [OPTIONS]\n\nA hybrid cluster scheduler: central brings free workers and jobs together, and while it is away schedulers probe.',
     )
     .parserConfiguration({
       'camel-case-expansion': true,
@@ -189,10 +183,12 @@ async function runCommand(
   const fileName = (parsed.config as string | undefined) ?? environment.GOSHAWK_CONFIG;
   const file = fileName === undefined ? {} : readConfigFile(fileName);
   const sources = { flags: parsed, environment, file, fileName: fileName ?? '' };
-  checkFile(file, sources.fileName);
+  const names = new SettingNames([GLOBAL_OPTIONS, ...COMMANDS.map((each) => each.options)]);
+  names.checkFile(file, sources.fileName);
+  names.checkEnvironment(environment);
   const global = resolveOptions(GLOBAL_OPTIONS, sources).values;
-  const { values } = resolveOptions(command.options, sources);
-  return command.run(contextOf(global, terminal), values, positionals);
+  const { values, origins } = resolveOptions(command.options, sources);
+  return command.run(contextOf(global, terminal), values, positionals, origins);
 }
 
 function contextOf(global: GlobalOptions, terminal: Terminal): Context {
@@ -221,17 +217,6 @@ async function readAll(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   for await (const part of stream) parts.push(part);
   return Buffer.concat(parts);
-}
-
-/** A setting that no command knows is a mistake, wherever it stands. */
-function checkFile(file: Record<string, unknown>, fileName: string): void {
-  const known = new Set<string>();
-  for (const specs of [GLOBAL_OPTIONS, ...COMMANDS.map((command) => command.options)] as OptionSpecs[]) {
-    for (const name of Object.keys(specs)) known.add(name).add(kebab(name));
-  }
-  for (const name of Object.keys(file)) {
-    if (!known.has(name)) throw new InputError('bad-config', `${fileName}: there is no setting "${name}"`);
-  }
 }
 
 function checkWords(command: Command, words: readonly string[]): void {

@@ -1,11 +1,14 @@
 import type {
+  CentralLine,
   ClusterSettings,
   JobDetail,
   JobEvent,
+  JobExplanation,
   JobState,
   JobSummary,
   LogPage,
   ResultPage,
+  WaitingGroup,
 } from '@goshawk/core';
 import { badAnswer } from './errors.js';
 
@@ -17,7 +20,8 @@ import { badAnswer } from './errors.js';
 
 export type EndedEvent = Extract<JobEvent, { kind: 'ended' }>;
 
-export type WorkerState = 'active' | 'draining' | 'drained';
+/** `aside`: it takes nothing for a while, since nothing can be started there. */
+export type WorkerState = 'active' | 'draining' | 'drained' | 'aside';
 
 export interface WorkerView {
   readonly name: string;
@@ -28,6 +32,8 @@ export interface WorkerView {
   readonly capacity: Readonly<Record<string, number>>;
   readonly partition: 'general' | 'short';
   readonly state: WorkerState;
+  /** Why it is set aside. */
+  readonly aside?: string | undefined;
   /** Slots in use, and entries in its queue, at its last heartbeat. */
   readonly busy: number;
   readonly queued: number;
@@ -114,6 +120,19 @@ export function readDetail(value: unknown, whom: string): JobDetail {
 
 export function readJobList(value: unknown, whom: string): JobList {
   return checked(value, { jobs: 'list', total: 'number' }, whom, 'a list of jobs');
+}
+
+export function readExplanation(value: unknown, whom: string): JobExplanation {
+  const shape: Shape = { job: 'object', owner: 'string', number: 'number', waiting: 'list', probes: 'list' };
+  return checked(value, shape, whom, 'why a job waits');
+}
+
+export function readWaiting(value: unknown, whom: string): { readonly waiting: readonly WaitingGroup[] } {
+  return checked(value, { waiting: 'list' }, whom, 'what waits there');
+}
+
+export function readCentralLine(value: unknown, whom: string): CentralLine {
+  return checked(value, { needs: 'list', slots: 'number' }, whom, 'who waits for workers');
 }
 
 export function readResultPage(value: unknown, whom: string): ResultPage {

@@ -1,5 +1,6 @@
 import { type ClusterView, type DrainAnswer, readDrainAnswer } from './answers.js';
 import { type ClusterCounters, readClusterCounters } from './counters.js';
+import { type ClusterWaiting, clusterWaiting } from './explanations.js';
 import { JobHandle } from './job-handle.js';
 import { type Jobs, type JobsOptions, listJobs } from './job-listing.js';
 import type { CallOptions } from './options.js';
@@ -56,6 +57,11 @@ export class Cluster implements AsyncDisposable {
       signal: options.signal,
     });
     return readDrainAnswer(answer.value, answer.whom);
+  }
+
+  /** What waits in the cluster, for which reasons, and what central has for it. */
+  waiting(options: CallOptions = {}): Promise<ClusterWaiting> {
+    return clusterWaiting(this.#session, options);
   }
 
   /** What everybody in the cluster has counted since it was started. */

@@ -16,7 +16,14 @@ export { Cluster } from './cluster.js';
 export { connect } from './connect.js';
 export { type ClusterCounters, type Counters, sumCounters } from './counters.js';
 export { JobCancelled, JobFailed, WaitTimeout } from './errors.js';
-export { type EndedJob, type EndedJobWithTasks, JobHandle, type WaitOptions } from './job-handle.js';
+export type { ClusterWaiting } from './explanations.js';
+export {
+  type EndedJob,
+  type EndedJobWithTasks,
+  type ExplainedJob,
+  JobHandle,
+  type WaitOptions,
+} from './job-handle.js';
 export type { Jobs, JobsOptions } from './job-listing.js';
 export type { LogChunk, LogOptions, TaskOutput } from './job-logs.js';
 export {

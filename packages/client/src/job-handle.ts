@@ -1,8 +1,24 @@
-import type { JobDetail, JobEvent, JobSummary, Millis } from '@goshawk/core';
+import {
+  type CentralLine,
+  isFinal,
+  type JobDetail,
+  type JobEvent,
+  type JobExplanation,
+  type JobSummary,
+  type Millis,
+} from '@goshawk/core';
 import { nanoid } from 'nanoid';
 import { onAbort } from './abort.js';
-import { type EndedEvent, readDetail, readResultPage, readSubmitted, readSummary } from './answers.js';
+import {
+  type EndedEvent,
+  readDetail,
+  readExplanation,
+  readResultPage,
+  readSubmitted,
+  readSummary,
+} from './answers.js';
 import { badAnswer, JobCancelled, JobFailed, WaitTimeout } from './errors.js';
+import { lineAt } from './explanations.js';
 import { jobEvents } from './job-events.js';
 import { jobLogs, type LogChunk, type LogOptions, type TaskOutput, taskOutput } from './job-logs.js';
 import type { CallOptions } from './options.js';
@@ -21,6 +37,12 @@ export interface EndedJobWithTasks extends EndedJob {
   readonly starts: readonly Millis[];
   /** For how long it ran. */
   readonly runs: readonly Millis[];
+}
+
+/** What the owner of a job knows of it, and what central does. */
+export interface ExplainedJob extends JobExplanation {
+  /** Undefined once the job has ended, and while central does not answer. */
+  readonly central: CentralLine | undefined;
 }
 
 export interface WaitOptions extends CallOptions {
@@ -132,6 +154,26 @@ export class JobHandle<Value = unknown> {
       options,
     );
     return readDetail(answer.value, answer.whom);
+  }
+
+  /**
+   * Why the job waits, where its probes and needs are and what stands before them, and where its time went.
+   *
+   * @param options `task`: told of in particular
+   * @throws InputError `unknown-task`
+   */
+  async explain(options: CallOptions & { readonly task?: number } = {}): Promise<ExplainedJob> {
+    const { task } = options;
+    const answer = await this.#ask(
+      {
+        what: 'why a job waits',
+        build: (request) => ({ type: 'explainJob', request, id: this.id, task }),
+      },
+      options,
+    );
+    const explanation = readExplanation(answer.value, answer.whom);
+    if (isFinal(explanation.job.state)) return { ...explanation, central: undefined };
+    return { ...explanation, central: await lineAt(this.#session, explanation, options) };
   }
 
   /** Cancels what has not ended. Tasks that run are killed, and the job ends when they have. */

@@ -5,16 +5,33 @@ export * from './deque.js';
 export * from './durations.js';
 export * from './environment.js';
 export * from './errors.js';
+export * from './histogram.js';
 export * from './ids.js';
 export * from './indexed-heap.js';
 export { parseBytes } from './job/bytes.js';
+export * from './job/explanation.js';
 export { countTasks, describeIssue, parseJobSpec } from './job/parse.js';
 export * from './job/payload.js';
 export * from './job/record.js';
 export type { JobInput, JobSpec, StageSpec, TaskList } from './job/spec.js';
 export * from './job/view.js';
+export * from './job/waiting.js';
 export * from './limits.js';
 export * from './messages/fields.js';
+export {
+  BATCH_PARTS,
+  type BatchPart,
+  type HeldTask,
+  LANES,
+  type Lane,
+  type Member,
+  OUTCOMES,
+  type Outcome,
+  type OutcomeKind,
+  type OutputChunk,
+  type Probe,
+  type TaskAttempt,
+} from './messages/records.js';
 export * from './messages/table.js';
 export * from './percentiles.js';
 export * from './policy/order.js';
@@ -23,3 +40,4 @@ export * from './policy/settings.js';
 export * from './random.js';
 export { rendezvous } from './rendezvous.js';
 export * from './resources.js';
+export * from './start-fault.js';

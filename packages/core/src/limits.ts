@@ -15,6 +15,11 @@ export const LIMITS = {
   retriesMax: 1_000,
   /** Jobs of one scheduler that have not ended; more are refused as `overloaded`, to be tried again. */
   activeJobsMax: 100_000,
+  /**
+   * Jobs of one scheduler whose acceptance is not on its disk yet. After a restart this many numbers are passed over,
+   * so that a job that was started and never recorded shares its number with none.
+   */
+  unrecordedJobsMax: 10_000,
   /** Those of one user, as jobs say. */
   activeJobsPerUserMax: 50_000,
   /** What they take of its memory, as it estimates it; and those that have ended and are kept. In bytes. */
@@ -41,6 +46,8 @@ export const LIMITS = {
   featuresMax: 32,
   /** Priority queues of a central policy. */
   queuesMax: 100,
+  /** Where one central says that it can be reached. */
+  centralPlacesMax: 16,
   /** Tasks in one message between an owner and central; more of them go in several. */
   tasksPerMessageMax: 10_000,
 } as const;

@@ -147,6 +147,12 @@ function measuredPanel(
       ...(of === 'errors' ? { percentilesOf: of } : {}),
     };
   }
+  if (panel.kind === 'course') {
+    const { kind, title, at, variants } = panel;
+    const there = points.find(({ tick }) => tick.x === at)?.ratioCourses;
+    const courses = Object.fromEntries(variants.map((name) => [name, there?.[name] ?? []]));
+    return { kind, title, axisName: '', series: [], courses };
+  }
   return {
     kind: panel.kind,
     title: panel.title,

@@ -45,6 +45,14 @@ export type Panel =
       readonly title: string;
       readonly of: 'short' | 'long' | 'errors';
       readonly variants: readonly string[];
+    }
+  /** The ratio that was chosen for each sampled job of the first seed, one after another, at a place of the axis. */
+  | {
+      readonly kind: 'course';
+      readonly title: string;
+      readonly of: 'ratios';
+      readonly at: number;
+      readonly variants: readonly string[];
     };
 
 export const VERDICTS = ['holds', 'in direction', 'does not hold', 'not judged'] as const;

@@ -1,4 +1,6 @@
 import type { Figure } from './figure.js';
+import { goshawkParts } from './goshawk/parts.js';
+import { goshawkSize } from './goshawk/size.js';
 import { hawk8, hawk9 } from './hawk/against-central.js';
 import { hawk5 } from './hawk/against-sparrow.js';
 import { hawk10, hawk11 } from './hawk/against-split.js';
@@ -37,6 +39,8 @@ export const FIGURES: readonly Figure[] = [
   slearnAdaptive,
   slearnThin,
   slearnWait,
+  goshawkSize,
+  goshawkParts,
 ];
 
 /** Names that stand for several figures. */

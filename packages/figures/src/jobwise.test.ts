@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { beliefs, type JobDetails, ratioShares, speedup, waitShares } from './jobwise.js';
+import { beliefs, type JobDetails, ratioCourse, ratioShares, speedup, waitShares } from './jobwise.js';
 
 function runOf(seconds: readonly number[], details: Partial<Record<keyof JobDetails, number[]>> = {}) {
   const column = (values: number[] | undefined) => Float64Array.from(values ?? seconds.map(() => Number.NaN));
@@ -64,4 +64,10 @@ test('ratios are shares of the sampled jobs', () => {
     [3, 2 / 3],
     [2, 1 / 3],
   ]);
+});
+
+test('the course of ratios is that of the first seed, and leaves out the jobs that were not sampled', () => {
+  const first = runOf([1, 1, 1, 1], { ratioPercents: [3, Number.NaN, 4, 3] });
+  expect(ratioCourse([first, runOf([1], { ratioPercents: [5] })])).toEqual([3, 4, 3]);
+  expect(ratioCourse([runOf([1])])).toBeUndefined();
 });

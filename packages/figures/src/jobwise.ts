@@ -163,6 +163,12 @@ export function ratioShares(runs: readonly RunOfJobs[]): ReadonlyMap<number, num
   return new Map([...counts].map(([percent, count]) => [percent, count / jobs]));
 }
 
+/** The ratio that was chosen for each sampled job of the first of the runs; undefined where none was. */
+export function ratioCourse([first]: readonly RunOfJobs[]): readonly number[] | undefined {
+  const chosen = [...(first?.jobs?.details?.ratioPercents ?? [])].filter((percent) => !Number.isNaN(percent));
+  return chosen.length === 0 ? undefined : chosen;
+}
+
 /** SLearn §5.1.2: jobs of fewer tasks are thin. */
 const WIDE_TASKS = 3;
 

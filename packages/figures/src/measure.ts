@@ -8,7 +8,7 @@ import {
   summarisePolicies,
 } from '@goshawk/report';
 import type { Tick } from './axis.js';
-import { beliefs, type JobDetails, ratioShares, speedup, waitShares } from './jobwise.js';
+import { beliefs, type JobDetails, ratioCourse, ratioShares, speedup, waitShares } from './jobwise.js';
 import { type Busy, type Measured, type Pair, type Paired, type Point, pairName } from './point.js';
 
 /** Jobs in the order of the workload; the jobs that did not complete, or are not counted, are NaN. */
@@ -62,7 +62,7 @@ export function pointOf(
 function jobByJob(
   runs: Readonly<Record<string, readonly FinishedRun[]>>,
   pairs: readonly Pair[],
-): Pick<Point, 'speedups' | 'waits' | 'beliefs' | 'ratios'> {
+): Pick<Point, 'speedups' | 'waits' | 'beliefs' | 'ratios' | 'ratioCourses'> {
   if (pairs.length === 0) return {};
   const ofPairs = <T>(compute: (of: readonly FinishedRun[], over: readonly FinishedRun[]) => T | undefined) =>
     Object.fromEntries(
@@ -83,6 +83,7 @@ function jobByJob(
     waits: ofPairs(waitShares),
     beliefs: ofVariants(beliefs),
     ratios: ofVariants(ratioShares),
+    ratioCourses: ofVariants(ratioCourse),
   };
 }
 

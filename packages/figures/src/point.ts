@@ -41,6 +41,8 @@ export interface Point {
   readonly beliefs?: Readonly<Record<string, Beliefs>>;
   /** By variant: of the sampled jobs, the share for which each ratio was chosen. */
   readonly ratios?: Readonly<Record<string, ReadonlyMap<number, number>>>;
+  /** By variant: the ratio for each sampled job of the first seed, in their order, in per cent. */
+  readonly ratioCourses?: Readonly<Record<string, readonly number[]>>;
 }
 
 /** Two variants whose jobs are compared one by one. */

@@ -25,7 +25,7 @@ export interface JudgedClaim {
 }
 
 export interface MeasuredPanel {
-  readonly kind: 'lines' | 'bars' | 'table' | 'distribution';
+  readonly kind: 'lines' | 'bars' | 'table' | 'distribution' | 'course';
   readonly title: string;
   readonly axisName: string;
   readonly series: readonly MeasuredSeries[];
@@ -33,6 +33,8 @@ export interface MeasuredPanel {
   readonly percentiles?: Readonly<Record<string, readonly number[]>>;
   /** What the percentiles are; run times unless given. */
   readonly percentilesOf?: 'errors';
+  /** Of courses: the sampling ratio of one job after another, in per cent, by variant. */
+  readonly courses?: Readonly<Record<string, readonly number[]>>;
 }
 
 /** A figure as it came out here: what `goshawk figure --json` prints and ID.json holds. */

@@ -49,6 +49,13 @@ export function finishedRun({
     jobs: {
       runtimeSeconds: Float64Array.from(all),
       isLong: Uint8Array.from(all, (_, index) => (index < short.length ? 0 : 1)),
+      details: {
+        tasks: Float64Array.from(all, () => 10),
+        normalisedWaits: Float64Array.from(all, () => 1),
+        meanSeconds: Float64Array.from(all, (seconds) => seconds / 2),
+        estimateSeconds: Float64Array.from(all, (seconds) => seconds / 2),
+        ratioPercents: Float64Array.from(all, (_, index) => 1 + (index % 5)),
+      },
     },
   };
 }

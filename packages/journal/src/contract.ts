@@ -1,4 +1,4 @@
-import type { JobRecord, Millis } from '@goshawk/core';
+import type { Histogram, JobRecord, Millis } from '@goshawk/core';
 
 /** Whether a journal takes what it is given. */
 export type JournalState =
@@ -39,7 +39,7 @@ export interface Journal {
   readonly tag: string;
   /** The addresses, by name, of those who had this journal before, the latest last. */
   readonly formers: readonly string[];
-  /** The highest number of a job that was ever written down; 0 when none was. */
+  /** The highest number of a job that was ever written down, or passed over; 0 when none was. */
   readonly lastJob: number;
   /**
    * What was there when it was opened: job after job, each from its acceptance on. To be read once, before
@@ -55,6 +55,8 @@ export interface Journal {
   append(record: JobRecord): void;
   readonly state: JournalState;
   metrics(): JournalMetrics;
+  /** How long commits took. ms */
+  readonly commitMs: Histogram;
   /** Commits what was appended, and lets others have the journal. */
   close(): Promise<void>;
 }

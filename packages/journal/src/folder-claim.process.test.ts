@@ -1,11 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { claimFolder } from './folder-claim.js';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { claimFolder, isClaimed } from './folder-claim.js';
 
 const CANDIDATE = new URL('../dist/folder-claim.fixture.js', import.meta.url).pathname;
 
@@ -19,8 +19,9 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function candidate(): Promise<{ said: string; child: ChildProcess }> {
-  const child = spawn(process.execPath, [CANDIDATE, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+async function candidate(...prefix: string[]): Promise<{ said: string; child: ChildProcess }> {
+  const [command, ...args] = [...prefix, process.execPath, CANDIDATE, folder];
+  const child = spawn(command!, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   children.push(child);
   const [said] = (await once(createInterface({ input: child.stdout! }), 'line')) as [string];
   return { said, child };
@@ -31,13 +32,41 @@ async function killed(child: ChildProcess): Promise<void> {
   await once(child, 'exit');
 }
 
+/** As in another container: process ids, host name and network of its own. */
+const ELSEWHERE = ['unshare', '--pid', '--fork', '--kill-child', '--uts', '--net', '--ipc'];
+const mayUnshare = spawnSync(ELSEWHERE[0]!, [...ELSEWHERE.slice(1), 'true']).status === 0;
+
 describe('one folder, one process', () => {
+  test.skipIf(!mayUnshare)(
+    'a process in another container is refused, and refuses (only for who may make namespaces)',
+    async () => {
+      const first = await candidate();
+      expect((await candidate(...ELSEWHERE)).said).toMatch(/another scheduler has/);
+      await killed(first.child);
+      const inside = await candidate(...ELSEWHERE);
+      expect(inside.said).toBe('claimed');
+      expect((await candidate()).said).toMatch(/another scheduler has/);
+      expect((await candidate(...ELSEWHERE)).said).toMatch(/another scheduler has/);
+      await killed(inside.child);
+      await vi.waitFor(async () => expect((await candidate()).said).toBe('claimed'), { timeout: 20_000 });
+    },
+  );
+
   test('a second process is refused and told who has it', async () => {
     const { child } = await candidate();
     await expect(claimFolder(folder)).rejects.toMatchObject({
       code: 'journal-in-use',
       message: expect.stringContaining(`process ${child.pid} on `),
     });
+  });
+
+  test('one may look whether somebody has it, without taking it', async () => {
+    expect(await isClaimed(join(folder, 'nowhere'))).toBe(false);
+    expect(await isClaimed(folder)).toBe(false);
+    const { child } = await candidate();
+    expect(await isClaimed(folder)).toBe(true);
+    await killed(child);
+    expect(await isClaimed(folder)).toBe(false);
   });
 
   test('a process that is stopped keeps it', async () => {
@@ -59,7 +88,7 @@ describe('one folder, one process', () => {
 
   test('of several that come at once after a crash one gets it', async () => {
     await killed((await candidate()).child);
-    const all = await Promise.all(Array.from({ length: 5 }, candidate));
+    const all = await Promise.all(Array.from({ length: 5 }, () => candidate()));
     expect(all.map(({ said }) => said).filter((said) => said === 'claimed')).toHaveLength(1);
   });
 

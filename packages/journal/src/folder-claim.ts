@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import type { InputError } from '@goshawk/core';
 import { JournalError } from './errors.js';
 
 /**
@@ -26,27 +27,45 @@ export interface FolderClaim {
   release(): Promise<void>;
 }
 
+/** What a folder is claimed for. */
+export interface Purpose {
+  /** What is said of the owner to whoever comes after it, beside its process; asked for each time. */
+  readonly about?: () => string;
+  /** @param owner what it says of itself; empty when it is stopped, and says nothing */
+  inUse(folder: string, owner: string): InputError;
+}
+
+const FOR_JOURNAL: Purpose = {
+  inUse: (folder, owner) =>
+    new JournalError(
+      'journal-in-use',
+      `another scheduler has the journal in ${folder}${owner === '' ? '' : `: ${owner}`}`,
+      'stop that one, or give this one a folder of its own with --data-folder',
+    ),
+};
+
 /**
  * Claims a folder for this process.
  *
- * @throws JournalError `journal-in-use` when a living process has it; `journal-folder` when the file system knows no
- *   sockets
+ * @throws the error of the purpose when a living process has it: of a journal, JournalError `journal-in-use`;
+ *   JournalError `journal-folder` when the file system knows no sockets
  */
-export async function claimFolder(folder: string): Promise<FolderClaim> {
+export async function claimFolder(folder: string, purpose: Purpose = FOR_JOURNAL): Promise<FolderClaim> {
   let owner = '';
   for (let tries = 0; tries < TRIES; tries++) {
     if (tries > 0) await pause(PAUSE_MS * (0.5 + Math.random()) * tries);
-    const claim = await listen(folder);
+    const claim = await listen(folder, purpose.about);
     const found = await livingOther(folder, claim.name);
     if (found === undefined) return { release: () => claim.end() };
     owner = found;
     await claim.end();
   }
-  throw new JournalError(
-    'journal-in-use',
-    `another scheduler has the journal in ${folder}${owner === '' ? '' : `: ${owner}`}`,
-    'stop that one, or give this one a folder of its own with --data-folder',
-  );
+  throw purpose.inUse(folder, owner);
+}
+
+/** Whether a living process has a folder, at this moment; only `claimFolder` makes it one's own. */
+export async function isClaimed(folder: string): Promise<boolean> {
+  return existsSync(folder) && (await livingOther(folder, '')) !== undefined;
 }
 
 interface Claim {
@@ -54,12 +73,11 @@ interface Claim {
   end(): Promise<void>;
 }
 
-async function listen(folder: string): Promise<Claim> {
+async function listen(folder: string, about: Purpose['about']): Promise<Claim> {
   const name = `owner-${randomBytes(8).toString('hex')}.sock`;
-  const introduction = `process ${process.pid} on ${hostname()}`;
   const server = createServer((socket) => {
     socket.on('error', () => {});
-    socket.end(introduction);
+    socket.end(`process ${process.pid} on ${hostname()}${about === undefined ? '' : `, ${about()}`}`);
   });
   // Only one that listens bears a name that others look at: it is never taken for the socket of a dead process.
   const early = `${name}.early`;

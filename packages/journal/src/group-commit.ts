@@ -1,4 +1,4 @@
-import type { JobRecord, Millis } from '@goshawk/core';
+import { Histogram, type JobRecord, type Millis } from '@goshawk/core';
 import type { JournalListener, JournalState } from './contract.js';
 import { encodeRecord } from './record-codec.js';
 
@@ -22,6 +22,9 @@ export interface Pace {
   later(action: () => void): void;
 }
 
+/** From a disk with a battery to one that hangs. ms */
+const COMMIT_BOUNDS_MS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 10_000];
+
 const OPEN: JournalState = { kind: 'open' };
 
 /**
@@ -35,6 +38,7 @@ export class GroupCommit {
   commits = 0;
   lastCommitMs: Millis = 0;
   longestCommitMs: Millis = 0;
+  readonly commitMs = new Histogram(COMMIT_BOUNDS_MS);
   readonly #disk: Disk;
   readonly #pace: Pace;
   #listener: JournalListener | undefined;
@@ -111,6 +115,7 @@ export class GroupCommit {
       }
       this.lastCommitMs = performance.now() - began;
       this.longestCommitMs = Math.max(this.longestCommitMs, this.lastCommitMs);
+      this.commitMs.add(this.lastCommitMs);
       this.commits++;
       this.written += group.length;
       this.#listener?.recorded(this.written);

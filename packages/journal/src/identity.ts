@@ -1,3 +1,4 @@
+import { LIMITS } from '@goshawk/core';
 import { JournalError } from './errors.js';
 import { FORMAT } from './record-codec.js';
 
@@ -8,6 +9,7 @@ export interface Identity {
   /** Version of Goshawk that wrote to it last, for people. */
   readonly version: string;
   readonly formers: readonly string[];
+  /** The highest number of a job that is forgotten, or that may have been given and never recorded. */
   readonly lastJob: number;
 }
 
@@ -18,9 +20,13 @@ export function newIdentity(tag: string, version: string): Identity {
   return { format: FORMAT, tag, version, formers: [], lastJob: 0 };
 }
 
-export function succeededBy(identity: Identity, self: string, version: string): Identity {
+/** @param lastJob the highest number that was ever written down, or passed over */
+export function succeededBy(identity: Identity, self: string, version: string, lastJob: number): Identity {
   const formers = [...identity.formers.filter((former) => former !== self), self].slice(-FORMERS_MAX);
-  return { ...identity, format: FORMAT, version, formers };
+  // The one that begins passes over what the one before it may have given and not recorded; the next must do so as
+  // well, even if nothing is recorded until then.
+  const passedOver = identity.formers.length === 0 ? 0 : LIMITS.unrecordedJobsMax;
+  return { ...identity, format: FORMAT, version, formers, lastJob: lastJob + passedOver };
 }
 
 /** @throws JournalError `journal-newer`, `journal-damaged` */

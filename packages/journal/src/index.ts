@@ -1,6 +1,10 @@
 export type { Journal, JournalListener, JournalMetrics, JournalState } from './contract.js';
 export { JournalError } from './errors.js';
+export { claimFolder, type FolderClaim, isClaimed } from './folder-claim.js';
+export { type Disk, type Entry, GroupCommit, type Pace } from './group-commit.js';
+export { type Identity, newIdentity, succeededBy } from './identity.js';
 export { type LmdbJournalOptions, openLmdbJournal } from './lmdb-journal.js';
 export { MemoryDisk, type MemoryJournalOptions, openMemoryJournal } from './memory-journal.js';
 export { type Damaged, type JournalSummary, OfflineJournal } from './offline.js';
+export { decodeRecord } from './record-codec.js';
 export { ROOM_LIMITS, type RoomLimits } from './room.js';

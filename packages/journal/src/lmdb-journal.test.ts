@@ -6,7 +6,8 @@ import { Packr } from 'msgpackr/index-no-eval';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openLmdbJournal } from './lmdb-journal.js';
 import { OfflineJournal } from './offline.js';
-import { accepted, attempt, EVERY_KIND, ended, forgotten } from './records.fixture.js';
+import { FORMAT } from './record-codec.js';
+import { accepted, attempt, EVERY_KIND, EVERY_KIND_BY_JOB, ended, forgotten } from './records.fixture.js';
 import { Room } from './room.js';
 
 let folder: string;
@@ -42,14 +43,30 @@ describe('versions', () => {
   test('a journal from a newer version is refused, and says which', async () => {
     await written(accepted(1));
     await tamper((database) =>
-      database('identity').putSync('identity', new Packr().pack({ format: 2, tag: 'x', version: '9.0.0' })),
+      database('identity').putSync(
+        'identity',
+        new Packr().pack({ format: FORMAT + 1, tag: 'x', version: '9.0.0' }),
+      ),
     );
     const error = await openHere().catch((thrown: Error) => thrown);
     expect(error).toMatchObject({
       code: 'journal-newer',
-      message: `the journal in ${folder} was written by goshawk 9.0.0 in format 2; this one reads formats up to 1`,
+      message: `the journal in ${folder} was written by goshawk 9.0.0 in format ${FORMAT + 1}; this one reads formats up to ${FORMAT}`,
       hint: 'start the version that wrote it, or one after it',
     });
+  });
+
+  test('a journal from an older version is read, and is of this one from then on', async () => {
+    await written(accepted(1));
+    const identity = { format: 1, tag: 'abcde', version: '0.0.9' };
+    await tamper((database) => database('identity').putSync('identity', new Packr().pack(identity)));
+    const journal = await openHere();
+    expect([...journal.records()]).toEqual([accepted(1)]);
+    await journal.begin('tcp://127.0.0.1:1!a/0');
+    await journal.close();
+    const offline = await OfflineJournal.open(folder);
+    expect(offline.summary()).toMatchObject({ format: FORMAT, version: '1.2.3', jobs: 1 });
+    await offline.close();
   });
 
   test('a file that is no journal is refused', async () => {
@@ -103,14 +120,14 @@ describe('offline', () => {
     for (const record of EVERY_KIND) journal.append(record);
     await recorded;
     const offline = await OfflineJournal.open(folder);
-    expect([...offline.records(() => {})]).toEqual(EVERY_KIND);
+    expect([...offline.records(() => {})]).toEqual(EVERY_KIND_BY_JOB);
     expect(offline.summary()).toMatchObject({
       tag: 'abcde',
-      format: 1,
+      format: FORMAT,
       version: '1.2.3',
       jobs: 1,
       jobsEnded: 1,
-      records: 7,
+      records: 8,
     });
     await offline.close();
     await journal.close();

@@ -1,10 +1,10 @@
-import type { JobRecord } from '@goshawk/core';
+import type { Histogram, JobRecord } from '@goshawk/core';
 import type { Journal, JournalListener, JournalMetrics } from './contract.js';
 import { claimFolder, type FolderClaim } from './folder-claim.js';
 import { type Disk, type Entry, GroupCommit } from './group-commit.js';
 import { type Identity, newIdentity, succeededBy } from './identity.js';
 import { LmdbStore, makeFolder } from './lmdb-store.js';
-import { damagedRecord, decodeOf } from './reading.js';
+import { decodeOf } from './reading.js';
 import { type FreeBytes, freeBytesOf, ROOM_LIMITS, Room, type RoomLimits } from './room.js';
 
 export interface LmdbJournalOptions {
@@ -89,12 +89,11 @@ class LmdbJournal implements Journal, Disk {
   }
 
   *records(): Iterable<JobRecord> {
-    const damage = damagedRecord(this.#folder);
-    for (const [job, bytes] of this.#store.read()) yield decodeOf(bytes, job, damage);
+    for (const [job, bytes] of this.#store.read()) yield decodeOf(bytes, job, this.#folder);
   }
 
   begin(self: string): Promise<void> {
-    this.#identity = succeededBy(this.#identity, self, this.#version);
+    this.#identity = succeededBy(this.#identity, self, this.#version, this.lastJob);
     this.#store.writeIdentity(this.#identity);
     return Promise.resolve();
   }
@@ -117,6 +116,10 @@ class LmdbJournal implements Journal, Disk {
 
   hasRoomFor(bytes: number): boolean {
     return this.#room.hasRoomFor(bytes);
+  }
+
+  get commitMs(): Histogram {
+    return this.#commits.commitMs;
   }
 
   metrics(): JournalMetrics {

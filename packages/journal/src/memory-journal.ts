@@ -1,9 +1,9 @@
-import type { JobRecord } from '@goshawk/core';
+import type { Histogram, JobRecord } from '@goshawk/core';
 import type { Journal, JournalListener, JournalMetrics } from './contract.js';
 import { JournalError } from './errors.js';
 import { type Disk, type Entry, GroupCommit, type Pace } from './group-commit.js';
 import { checkIdentity, type Identity, newIdentity, succeededBy } from './identity.js';
-import { damagedRecord, decodeOf } from './reading.js';
+import { decodeOf } from './reading.js';
 
 /**
  * A disk in memory: what was committed outlives the journal that wrote it, what was not is gone. For tests and fault
@@ -76,12 +76,12 @@ class MemoryJournal implements Journal, Disk {
 
   *records(): Iterable<JobRecord> {
     for (const [job, all] of [...this.#disk.jobs].sort(([a], [b]) => a - b)) {
-      for (const bytes of all) yield decodeOf(bytes, job, damagedRecord('memory'));
+      for (const bytes of all) yield decodeOf(bytes, job, 'memory');
     }
   }
 
   begin(self: string): Promise<void> {
-    this.#store(succeededBy(this.#identity, self, this.#version));
+    this.#store(succeededBy(this.#identity, self, this.#version, this.lastJob));
     return Promise.resolve();
   }
 
@@ -107,6 +107,10 @@ class MemoryJournal implements Journal, Disk {
 
   hasRoomFor(): boolean {
     return !this.#disk.hasNoRoom;
+  }
+
+  get commitMs(): Histogram {
+    return this.#commits.commitMs;
   }
 
   metrics(): JournalMetrics {

@@ -1,7 +1,8 @@
 import type { JobRecord, Millis } from '@goshawk/core';
 import type { Identity } from './identity.js';
 import { LmdbStore } from './lmdb-store.js';
-import { BadRecordError, decodeRecord } from './record-codec.js';
+import { decodeFiled } from './reading.js';
+import { BadRecordError } from './record-codec.js';
 
 /** A record that cannot be read, or should not be where it is. */
 export interface Damaged {
@@ -58,7 +59,7 @@ export class OfflineJournal {
       place = job === current ? place + 1 : 0;
       current = job;
       try {
-        yield decodeRecord(bytes);
+        yield decodeFiled(bytes, job);
       } catch (error) {
         if (!(error instanceof BadRecordError)) throw error;
         onDamage({ job, place, problem: error.message });
@@ -75,13 +76,14 @@ export class OfflineJournal {
     let place = 0;
     for (const record of this.records((found) => damaged.push(found))) {
       records++;
+      if (record.kind === 'schedulers') continue;
       const isFirst = record.job !== before?.job;
       place = isFirst ? 0 : place + 1;
       if (isFirst) jobs++;
       const problem = misplaced(record, isFirst ? undefined : before);
       // After a record that cannot be read it is no wonder that the next one seems out of place.
-      const isNews = !damaged.some(({ job }) => job === record.job);
-      if (problem !== undefined && isNews) damaged.push({ job: record.job, place, problem });
+      if (problem !== undefined && !damaged.some(({ job }) => job === record.job))
+        damaged.push({ job: record.job, place, problem });
       before = record;
     }
     return { records, jobs, damaged };

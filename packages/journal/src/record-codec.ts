@@ -4,8 +4,9 @@ import { Packr } from 'msgpackr/index-no-eval';
 
 /**
  * A record as bytes: four of CRC-32 over the rest, then a MessagePack array of kind, job, time and the kind's own
- * fields by position. The order of kinds and fields is the format: add at the end, and give what is missing in older
- * records its value in `decodeRecord`. For any other change raise `FORMAT` and read the older one too.
+ * fields by position. The order of kinds and fields is the format: add at the end. A field that is added is skipped by
+ * who does not know it, and has a value in `decodeRecord` for older records. For anything else, a new kind too, raise
+ * `FORMAT`, so that older versions refuse the journal rather than take it for damaged; and read the older ones.
  */
 const FIELDS = {
   accepted: ['key', 'spec', 'class', 'classifiedBy', 'route'],
@@ -16,12 +17,13 @@ const FIELDS = {
   forgotten: [],
   resumed: [],
   declined: ['task', 'attempt'],
+  schedulers: ['names'],
 } as const satisfies Record<JobRecord['kind'], readonly string[]>;
 
 const KINDS = Object.keys(FIELDS) as JobRecord['kind'][];
 
-/** Of journals that this version writes. It reads this one and all before it. */
-export const FORMAT = 1;
+/** Of journals that this version writes. It reads this one and all before it. 2: `schedulers`. */
+export const FORMAT = 2;
 
 const CRC_BYTES = 4;
 
@@ -105,5 +107,7 @@ function fullSpec(spec: JobSpec): JobSpec {
     maxRunning: spec.maxRunning,
     deadlineMs: spec.deadlineMs,
     weight: spec.weight,
+    ...(spec.logicalName === undefined ? {} : { logicalName: spec.logicalName }),
+    ...(spec.seed === undefined ? {} : { seed: spec.seed }),
   };
 }

@@ -83,4 +83,8 @@ export const EVERY_KIND: readonly JobRecord[] = [
   { kind: 'declined', job: 1, at: AT + 145, task: 1, attempt: 3 },
   { kind: 'cancelled', job: 1, at: AT + 150 },
   { kind: 'ended', job: 1, at: AT + 201, state: 'cancelled' },
+  { kind: 'schedulers', job: 0, at: AT + 150, names: ['s1', 's2'] },
 ];
+
+/** The same in the order in which a journal gives them back. */
+export const EVERY_KIND_BY_JOB: readonly JobRecord[] = EVERY_KIND.toSorted((a, b) => a.job - b.job);

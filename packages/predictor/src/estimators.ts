@@ -110,8 +110,6 @@ export const ESTIMATORS = {
 
 export type EstimatorName = keyof typeof ESTIMATORS;
 
-export const ESTIMATOR_NAMES = Object.keys(ESTIMATORS) as EstimatorName[];
-
 /** How they are written, for help texts: `oracle, given, noisy:LOW-HIGH`. */
 export const ESTIMATOR_FORMS: string = Object.values(ESTIMATORS)
   .map(({ form }) => form)

@@ -8,6 +8,7 @@ import type {
   SamplePlan,
   Verdict,
 } from './estimator.js';
+import { Given } from './given.js';
 
 /** How often an estimator has misbehaved, and how it did so first and last. */
 export interface Misbehaviour {
@@ -41,7 +42,7 @@ export class Guarded implements Estimator {
     return this.#try(
       () => this.#inner.judge(job),
       (judgement) => whatIsWrong(judgement, job),
-      () => withoutEstimator(job),
+      () => WITHOUT_ESTIMATOR.judge(job),
     );
   }
 
@@ -96,6 +97,7 @@ export class Guarded implements Estimator {
   }
 }
 
+const WITHOUT_ESTIMATOR = new Given();
 const NEVER: Verdict = { kind: 'wait', againInMs: Number.POSITIVE_INFINITY };
 
 function isComplete({ pilots, runsMs, failed }: Evidence): boolean {
@@ -110,12 +112,6 @@ function plainVerdict({ runsMs, failedRunsMs }: Evidence): Verdict {
     kind: 'decided',
     estimate: { meanMs: counted.length === 0 ? 0 : sum / counted.length, by: 'pilots' },
   };
-}
-
-function withoutEstimator({ givenMs }: ArrivingJob): Judgement {
-  return givenMs === undefined
-    ? { kind: 'unknown' }
-    : { kind: 'estimate', estimate: { meanMs: givenMs, by: 'given' } };
 }
 
 function whatIsWrong(judgement: Judgement, job: ArrivingJob): string | undefined {

@@ -14,6 +14,7 @@ export { type Column, figure, legend, type Row, section, swatch, table } from '.
 export { type InlineChart, renderChart } from './html/inline-chart.js';
 export { renderHtml } from './html/page.js';
 export type { PageMeta } from './html/page-meta.js';
+export { formatJobRecords, type JobRecord, jobRecord } from './job-record.js';
 export {
   type CounterReading,
   type JobResult,

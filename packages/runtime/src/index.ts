@@ -35,3 +35,4 @@ export {
   writeKeyFolder,
 } from './keys/index.js';
 export * from './mailbox/index.js';
+export { METRICS, type MetricName, type MetricSpec } from './metrics/index.js';

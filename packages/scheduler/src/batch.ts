@@ -1,5 +1,5 @@
 import type { Lane, Millis, Scope, StageSpec } from '@goshawk/core';
-import { ProbeLedger } from './probe-ledger.js';
+import type { ProbeLedger } from './probe-ledger.js';
 
 /**
  * Tasks that are looked for together, because to the scheduler they are alike: those of a stage (the batch of batch
@@ -32,6 +32,8 @@ export interface Batch {
 export interface Stage extends Batch {
   /** Its tasks are first … first + count − 1. */
   readonly first: number;
+  /** When its tasks might start; of a job of an earlier incarnation, when that was accepted. */
+  releasedAt: Millis;
   /** Stages before it that have not completed. */
   blockers: number;
   /** Tasks that are neither completed, failed nor cancelled. */
@@ -41,15 +43,4 @@ export interface Stage extends Batch {
   /** The first task that was never taken from `waiting`; those before it that wait again are in `returned`. */
   nextFresh: number;
   returned: number[];
-}
-
-/** What every batch begins with. */
-export function nothingLookedFor() {
-  return {
-    probes: new ProbeLedger(),
-    recalled: false,
-    needTold: 0,
-    needToldAt: 0,
-    matches: 0,
-  };
 }

@@ -1,26 +1,20 @@
-import {
-  type Address,
-  type Environment,
-  type MessageOf,
-  type Millis,
-  NO_RESOURCES,
-  type PolicySettings,
-} from '@goshawk/core';
+import { type Address, type MessageOf, type Millis, NO_RESOURCES, type PolicySettings } from '@goshawk/core';
 import type { Batch } from './batch.js';
-import type { SchedulerCounters } from './contract.js';
+import type { SchedulerCounters, SchedulerEnvironment } from './contract.js';
 import type { IdleHints } from './idle-hints.js';
 import { type Job, TaskState } from './job.js';
 import type { JobStore } from './job-store.js';
 import type { Ledger } from './ledger.js';
 import type { Members } from './members.js';
 import type { Needer } from './needing.js';
-import type { Offers } from './offers.js';
+import type { Offer, Offers } from './offers.js';
 import type { Prober } from './probing.js';
 import { Questions } from './questions.js';
+import type { Tallies } from './tallies.js';
 
 /** What binding has to know of the scheduler around it. */
 interface Surroundings {
-  readonly env: Environment;
+  readonly env: SchedulerEnvironment;
   readonly jobs: JobStore;
   readonly members: Members;
   readonly prober: Prober;
@@ -28,11 +22,14 @@ interface Surroundings {
   readonly offers: Offers;
   readonly hints: IdleHints;
   readonly counters: SchedulerCounters;
+  readonly tallies: Tallies;
   readonly ledger: Ledger;
   policy(): PolicySettings;
   /** Looks for workers for what waits in the batch. */
   find(job: Job, batch: Batch, now: Millis): void;
-  /** A task of a job that is not decided upon was given to a worker. */
+  /** The same task is sent to its worker once more. */
+  sentAgain(job: Job, task: number): void;
+  /** A task was given to a worker. */
   bound(job: Job, now: Millis): void;
   changed(job: Job, now: Millis): void;
   central(): Address;
@@ -87,42 +84,48 @@ export class Binder {
 
   /** A worker has nothing to do, and takes whichever short task comes first here. */
   sought(from: Address, { ask, spare }: MessageOf<'seek'>, now: Millis): void {
-    const { env, members, offers, hints } = this.#around;
-    if (members.isGone(from)) return env.send(from, { type: 'none', ask });
-    if (!this.#isNew(from, ask, now)) {
-      for (const job of this.#around.jobs.active()) if (this.#sendAgain(job, from, ask, 'run')) return;
-      return env.send(from, { type: 'none', ask });
-    }
+    const { hints, offers } = this.#around;
+    if (!this.#isServed(from, ask, 'run', now)) return;
     const offer = offers.first(spare, now);
-    if (offer === undefined) {
-      hints.add(from);
-      return env.send(from, { type: 'none', ask });
-    }
-    const { job, batch } = offer;
-    hints.delete(from);
-    this.#give(job, batch, from, ask, 'run', now);
-    this.#afterProbe(job, batch, now);
+    if (offer === undefined) hints.add(from);
+    else hints.delete(from);
+    this.#serve(from, ask, 'run', offer, now);
   }
 
   /**
-   * A worker's slot has run a task, and if that was tiny it waits for the next one. It gets the first in order here if that is tiny
-   * too, and central is asked, or other schedulers, when it is not: so nothing smaller waits here meanwhile, and what
-   * is not tiny is bound as late as ever.
+   * A worker's slot has run a task, and if that was tiny it waits for the next one. It gets the first in order here if
+   * that is tiny too, and central is asked, or other schedulers, when it is not: so nothing smaller waits here
+   * meanwhile, and what is not tiny is bound as late as ever.
    */
   follow(from: Address, { ask, job: ended, task }: MessageOf<'ended'>, now: Millis): void {
-    if (ask === 0) return;
-    if (this.#around.members.isGone(from)) return this.#around.env.send(from, { type: 'none', ask });
-    if (!this.#isNew(from, ask, now)) {
-      for (const job of this.#around.jobs.active()) if (this.#sendAgain(job, from, ask, 'bind')) return;
-      return this.#around.env.send(from, { type: 'none', ask });
+    if (ask === 0 || !this.#isServed(from, ask, 'bind', now)) return;
+    const { jobs, offers } = this.#around;
+    const demand = jobs.byNumber(ended)?.stageOf(task).spec.demand;
+    const offer = offers.first(demand ?? NO_RESOURCES, now);
+    const isTinyToo = offer !== undefined && isTiny(offer.job, this.#around.policy().seriesMs);
+    this.#serve(from, ask, 'bind', isTinyToo ? offer : undefined, now);
+  }
+
+  /** A question for any task is one to look for: from a worker that is there, and not answered before. */
+  #isServed(from: Address, ask: number, as: 'bind' | 'run', now: Millis): boolean {
+    const { members, jobs } = this.#around;
+    if (!members.isGone(from)) {
+      if (this.#isNew(from, ask, now)) return true;
+      for (const job of jobs.active()) if (this.#sendAgain(job, from, ask, as)) return false;
     }
-    const demand = this.#around.jobs.byNumber(ended)?.stageOf(task).spec.demand;
-    const offer = this.#around.offers.first(demand ?? NO_RESOURCES, now);
-    if (offer === undefined || !isTiny(offer.job, this.#around.policy().seriesMs))
-      return this.#around.env.send(from, { type: 'none', ask });
+    this.#none(from, ask);
+    return false;
+  }
+
+  #serve(from: Address, ask: number, as: 'bind' | 'run', offer: Offer | undefined, now: Millis): void {
+    if (offer === undefined) return this.#none(from, ask);
     const { job, batch } = offer;
-    this.#give(job, batch, from, ask, 'bind', now);
+    this.#give(job, batch, from, ask, as, now);
     this.#afterProbe(job, batch, now);
+  }
+
+  #none(worker: Address, ask: number): void {
+    this.#around.env.send(worker, { type: 'none', ask });
   }
 
   /** The question comes for the first time. */
@@ -227,6 +230,7 @@ export class Binder {
         const startedAt = job.startedAt[task]!;
         if (job.states[task] !== TaskState.running || job.asks[task]! >= 0) continue;
         if (startedAt < since || startedAt >= before) continue;
+        this.#around.sentAgain(job, task);
         this.#send(job, task, job.workerOf(task), 'run');
         hasSent = true;
       }
@@ -239,6 +243,7 @@ export class Binder {
     for (let task = 0; task < job.taskCount; task++) {
       if (job.states[task] !== TaskState.running || job.asks[task] !== ask || job.workers[task] !== worker)
         continue;
+      this.#around.sentAgain(job, task);
       this.#send(job, task, worker, as);
       return true;
     }
@@ -246,16 +251,19 @@ export class Binder {
   }
 
   #bind(job: Job, task: number, worker: Address, as: 'bind' | 'run', now: Millis): void {
-    this.#around.counters.tasksBound++;
+    const { counters, tallies, env } = this.#around;
+    counters.tasksBound++;
+    tallies.taskBound(job, task, now);
     job.attemptsTotal++;
     job.workers[task] = worker;
     job.startedAt[task] = now;
     job.firstStartAt ??= now;
     const batch = job.batchOf(task);
     job.set(task, TaskState.running);
+    env.taskBound?.(job, task, now);
     if (job.maySeek) this.#around.offers.update(job, batch, now);
     this.#send(job, task, worker, as);
-    if (job.isUndecided) this.#around.bound(job, now);
+    this.#around.bound(job, now);
     this.#around.changed(job, now);
   }
 

@@ -1,4 +1,4 @@
-import type { Address, Environment, JobRecord, Millis } from '@goshawk/core';
+import type { Address, Environment, JobRecord, Millis, Outcome } from '@goshawk/core';
 import type { Job } from './job.js';
 
 export type SchedulerTimer =
@@ -26,8 +26,16 @@ export interface SchedulerEnvironment extends Environment<SchedulerTimer> {
   learntRefused?(estimator: string, message: string): void;
   /** A job was accepted, and nothing has become of it yet. */
   jobAccepted?(job: Job): void;
+  /** It was decided what the job is, by what its pilots have told. */
+  jobDecided?(job: Job, now: Millis): void;
+  /** A worker was given a task: the attempt that it is in is under way. */
+  taskBound?(job: Job, task: number, now: Millis): void;
+  /** An attempt that counts has ended; nothing has become of that yet. */
+  attemptEnded?(job: Job, task: number, outcome: Outcome, runMs: Millis, now: Millis): void;
   /** A job has reached its end; its record is complete and will not change. */
   jobEnded(job: Job): void;
+  /** Another scheduler has the name; this one goes on asking for it. */
+  nameTaken?(holder: string): void;
   /** The scheduler drains and holds no job that has not ended. */
   drained(): void;
 }
@@ -73,7 +81,7 @@ export type Learnt = Readonly<Record<string, unknown>>;
 
 /** What is known of an owner's jobs when it starts again. */
 export interface Inheritance {
-  /** By job, each from its acceptance on. */
+  /** By job, each from its acceptance on; of no job, that is under 0, who the schedulers were. */
   readonly records: Iterable<JobRecord>;
   /** The highest number that a job was written down with. */
   readonly lastJob: number;
@@ -95,6 +103,8 @@ export interface SchedulerCounters {
   /** Attempts that were cut short with their worker. */
   lost: number;
   probesSent: number;
+  /** Probes that were taken back before a worker served them. */
+  probesRecalled: number;
   /** Probes that were answered "none left". */
   asksRefused: number;
   /** Reports of attempts that no longer count. */

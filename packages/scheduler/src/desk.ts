@@ -12,14 +12,16 @@ import {
   parseJobSpec,
 } from '@goshawk/core';
 import type { SchedulerConfig, SchedulerCounters, SchedulerEnvironment } from './contract.js';
+import { explain, type Narrator, waitingGroups } from './explaining.js';
 import { type Job, TaskState } from './job.js';
 import type { JobStore } from './job-store.js';
-import { detail, resultPage, summarise } from './job-views.js';
+import { detail, resultPage, startOf, summarise } from './job-views.js';
 import { JobWatches, type Watch } from './job-watches.js';
 import type { Ledger, Refusal } from './ledger.js';
 import type { Members } from './members.js';
 import { DEFAULT_LOAD_LIMITS, Overload, type Overloaded } from './overload.js';
 import { isSameJob } from './same-job.js';
+import type { Circumstances } from './standing.js';
 
 /** What the desk asks of the scheduler behind it. */
 interface Office {
@@ -27,6 +29,7 @@ interface Office {
   readonly isReady: boolean;
   readonly isDraining: boolean;
   readonly progressMs: Millis;
+  circumstances(now: Millis): Circumstances;
   refusalOf(key: string | undefined): Refusal | undefined;
   submit(spec: JobSpec, key: string | undefined, now: Millis): Job;
   cancel(job: Job, now: Millis): void;
@@ -78,6 +81,12 @@ export class ClientDesk {
         return this.#withJob(from, message, (job) =>
           this.#answer(from, message.request, this.#detail(job, now, message.spec)),
         );
+      case 'explainJob':
+        return this.#withJob(from, message, (job) => this.#explain(from, message, job, now));
+      case 'explainWaiting':
+        return this.#answer(from, message.request, {
+          waiting: waitingGroups(this.#jobs.active(), this.#office.circumstances(now), now),
+        });
       case 'listJobs':
         return this.#list(from, message);
       case 'readLogs':
@@ -142,15 +151,7 @@ export class ClientDesk {
   // ---- requests
 
   #submit(from: Address, message: MessageOf<'submit'>, now: Millis): void {
-    if (!this.#office.isReady) {
-      return this.#refuse(
-        from,
-        message.request,
-        'not-ready',
-        'this scheduler has not joined its cluster yet',
-        RETRY,
-      );
-    }
+    if (this.#isEarly(from, message.request)) return;
     const known = this.#jobs.byKey(message.key);
     if (known === undefined && this.#refusesNew(from, message.request, message.key)) return;
     let spec: JobSpec;
@@ -161,8 +162,7 @@ export class ClientDesk {
       return this.#refuse(from, message.request, error.code, error.message, error.hint);
     }
     if (known !== undefined) return this.#known(from, message, known, spec);
-    const overloaded = this.#overload.refusalOf(spec.user);
-    if (overloaded !== undefined) return this.#turnAway(from, message.request, overloaded);
+    if (this.#refusesMore(from, message.request, spec)) return;
     const impossible = this.#office.whyImpossible(spec);
     if (impossible !== undefined) {
       return this.#refuse(
@@ -231,6 +231,7 @@ export class ClientDesk {
 
   /** A new job of the tasks that failed or were cancelled, with everything else as it was. */
   #retry(from: Address, message: MessageOf<'retryJob'>, job: Job, now: Millis): void {
+    if (this.#isEarly(from, message.request)) return;
     const known = this.#jobs.byKey(message.key);
     // A retry belongs to whoever has the job, whatever its key.
     if (known === undefined && this.#refusesNew(from, message.request, undefined)) return;
@@ -248,6 +249,7 @@ export class ClientDesk {
       return this.#refuse(from, message.request, 'nothing-failed', `no task of ${job.id} failed`, '');
     }
     if (known !== undefined) return this.#known(from, message, known, spec);
+    if (this.#refusesMore(from, message.request, spec)) return;
     this.#accepted(from, message.request, this.#office.submit(spec, message.key, now));
   }
 
@@ -266,20 +268,33 @@ export class ClientDesk {
   }
 
   #detail(job: Job, now: Millis, withSpec: boolean) {
-    return detail(
-      job,
-      this.#config.wallOffsetMs,
-      now,
-      (worker) => this.#members.nameOf(worker as Address) ?? this.#env.nameOf(worker as Address),
-      withSpec,
-    );
+    return detail(job, this.#config.wallOffsetMs, now, (worker) => this.#nameOf(worker as Address), withSpec);
+  }
+
+  #nameOf(worker: Address): string {
+    return this.#members.nameOf(worker) ?? this.#env.nameOf(worker);
+  }
+
+  #explain(from: Address, { request, task }: MessageOf<'explainJob'>, job: Job, now: Millis): void {
+    if (task !== undefined && task >= job.taskCount) {
+      const last = job.taskCount - 1;
+      const message = `${job.id} has no task ${task}`;
+      return this.#refuse(from, request, 'unknown-task', message, `its tasks are 0 to ${last}`);
+    }
+    const narrator: Narrator = {
+      circumstances: this.#office.circumstances(now),
+      owner: this.#env.nameOf(this.#config.self),
+      wallOffsetMs: this.#config.wallOffsetMs,
+      nameOf: (worker) => this.#nameOf(worker),
+    };
+    this.#answer(from, request, explain(job, task, narrator, now));
   }
 
   #endOf(job: Job, withTasks: boolean, now: Millis): JobEvent {
     return {
       kind: 'ended',
       job: this.#detail(job, now, false),
-      starts: withTasks ? Array.from(job.startedAt, (at) => at - job.acceptedAt) : undefined,
+      starts: withTasks ? Array.from(job.startedAt, (_at, task) => startOf(job, task)) : undefined,
       runs: withTasks ? Array.from(job.runMs) : undefined,
     };
   }
@@ -292,10 +307,24 @@ export class ClientDesk {
     this.#ledger.send(to, { type: 'answer', request, value });
   }
 
+  /** A job of an earlier incarnation may be asked about before there is a policy for new ones. @returns whether it has refused */
+  #isEarly(to: Address, request: number): boolean {
+    if (this.#office.isReady) return false;
+    this.#turnAway(to, request, NOT_READY);
+    return true;
+  }
+
   /** @returns whether it has refused */
   #refusesNew(to: Address, request: number, key: string | undefined): boolean {
     const { isDraining } = this.#office;
     const refusal = isDraining ? DRAINING : (this.#office.refusalOf(key) ?? this.#overload.refusal());
+    if (refusal !== undefined) this.#turnAway(to, request, refusal);
+    return refusal !== undefined;
+  }
+
+  /** One user may have so many jobs, and a job that is tried again is one. @returns whether it has refused */
+  #refusesMore(to: Address, request: number, { user }: JobSpec): boolean {
+    const refusal = this.#overload.refusalOf(user);
     if (refusal !== undefined) this.#turnAway(to, request, refusal);
     return refusal !== undefined;
   }
@@ -325,6 +354,12 @@ function clip(line: string): string {
 }
 
 const RETRY = 'try again in a moment';
+
+const NOT_READY: Refusal = {
+  code: 'not-ready',
+  message: 'this scheduler has not joined its cluster yet',
+  hint: RETRY,
+};
 
 const DRAINING: Refusal = {
   code: 'draining',

@@ -1,32 +1,17 @@
 import {
   type Address,
-  type ClusterSettings,
-  DEFAULT_POLICY,
   type JobInput,
   type JobRecord,
-  LIVE_TIMINGS,
   type Message,
   type MessageOf,
   type Outcome,
-  PRESETS,
   parseJobSpec,
 } from '@goshawk/core';
 import type { Inheritance } from './contract.js';
 import type { Job } from './job.js';
-import { Scheduler } from './scheduler.js';
+import { CENTRAL, CLIENT, COMPLETED, joined, loneScheduler, welcome } from './lone-scheduler.fixture.js';
+import type { Scheduler } from './scheduler.js';
 
-export const CENTRAL = 1 as Address;
-export const CLIENT = 2 as Address;
-export const [W1, W2] = [11, 12] as [Address, Address];
-
-export const COMPLETED: Outcome = {
-  kind: 'completed',
-  value: undefined,
-  errorCode: '',
-  errorMessage: '',
-  exitCode: undefined,
-  signal: undefined,
-};
 export const FAILED: Outcome = { ...COMPLETED, kind: 'failed', errorCode: 'exit', errorMessage: 'exit 1' };
 
 /** Wall clock minus the machine's: each incarnation has a clock of its own. */
@@ -41,37 +26,19 @@ export class DurableBench {
   #ask = 0;
   #report = 0;
 
-  constructor(inheritance?: Inheritance, startedAt = 0) {
-    this.scheduler = new Scheduler(
+  /** @param joins whether central welcomes it at once */
+  constructor(inheritance?: Inheritance, startedAt = 0, joins = true) {
+    this.scheduler = loneScheduler(
+      { wallOffsetMs: WALL + startedAt, inheritance },
       {
-        name: 's',
-        self: 3 as Address,
-        tag: 's',
-        endpoint: '',
-        central: CENTRAL,
-        enlistRetryMs: LIVE_TIMINGS.heartbeatMs,
-        wallOffsetMs: WALL + startedAt,
-        endedJobsMax: 100,
-        logBytesMax: 1_000,
-        inheritance,
-      },
-      {
-        random: () => 0.5,
         send: (to: Address, message: Message) => void this.#sent.push({ to, message }),
-        setTimer() {},
-        clearTimer() {},
-        nameOf: (address: Address) => `party ${address}`,
-        jobEnded() {},
-        drained() {},
         record: (record) => void this.records.push(record),
       },
     );
     this.scheduler.start(0);
-    const settings: ClusterSettings = {
-      policy: { ...DEFAULT_POLICY, preset: { ...PRESETS.sparrow } },
-      timings: LIVE_TIMINGS,
-    };
-    this.receive(CENTRAL, { type: 'welcome', settings });
+    if (!joins) return;
+    this.receive(CENTRAL, welcome());
+    this.members();
     this.take();
   }
 
@@ -81,23 +48,7 @@ export class DurableBench {
   }
 
   members(...addresses: Address[]): void {
-    this.receive(CENTRAL, {
-      type: 'members',
-      version: 1,
-      since: 0,
-      changed: addresses.map((address, place) => ({
-        address,
-        name: `w${address}`,
-        slots: 4,
-        capacity: {},
-        partition: 'general',
-        draining: false,
-        place,
-      })),
-      left: [],
-      owners: [],
-      ownersVersion: 0,
-    });
+    this.receive(CENTRAL, joined(1, addresses, 4));
   }
 
   submit(spec: JobInput, key = 'k', request = 1): void {

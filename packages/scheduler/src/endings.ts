@@ -1,4 +1,4 @@
-import type { Address, Millis, Outcome, PolicySettings } from '@goshawk/core';
+import { type Address, isExcused, type Millis, type Outcome, type PolicySettings } from '@goshawk/core';
 import type { Stage } from './batch.js';
 import type { SchedulerCounters, SchedulerEnvironment } from './contract.js';
 import { type Job, TaskState } from './job.js';
@@ -8,6 +8,7 @@ import type { Members } from './members.js';
 import type { Prober } from './probing.js';
 import type { Routing } from './routing.js';
 import type { Sampler } from './sampling.js';
+import type { Tallies } from './tallies.js';
 import type { Usage } from './usage.js';
 
 /** What endings have to know of the scheduler around them. */
@@ -21,6 +22,7 @@ interface Surroundings {
   readonly ledger: Ledger;
   readonly usage: Usage;
   readonly counters: SchedulerCounters;
+  readonly tallies: Tallies;
   policy(): PolicySettings;
   isDraining(): boolean;
   /** Clients that watch the job may be told. */
@@ -40,19 +42,27 @@ export class Endings {
   }
 
   startStage(job: Job, stage: Stage, now: Millis): void {
+    stage.releasedAt = now;
     job.release(stage);
     this.#around.routing.come(job, stage, stage.count, now);
   }
 
+  /** What a worker says of the end of an attempt, seen by what other workers have said of the job. */
+  judged(job: Job, task: number, outcome: Outcome): Outcome {
+    return job.judgeStart(task, outcome, this.#workerOf(job, task), this.#around.members.size);
+  }
+
   /** An attempt that counts has ended: before anybody is told. */
   writeDown(job: Job, task: number, outcome: Outcome, runMs: Millis, now: Millis): void {
-    const { ledger } = this.#around;
+    const { env, ledger } = this.#around;
+    env.attemptEnded?.(job, task, outcome, runMs, now);
     if (ledger.isKept) ledger.attemptEnded(job, task, outcome, this.#workerOf(job, task), runMs, now);
   }
 
   /** An attempt that counts has ended. */
   ended(job: Job, task: number, outcome: Outcome, runMs: Millis, now: Millis): void {
     if (outcome.kind === 'completed') this.#completed(job, task, outcome, runMs, now);
+    else if (isExcused(outcome)) this.#excused(job, task, outcome, runMs, now);
     else if (outcome.kind === 'lost') this.#lost(job, task, runMs, now);
     else if (outcome.kind === 'cancelled' && job.cancelling) {
       job.runMs[task] = runMs;
@@ -70,9 +80,10 @@ export class Endings {
 
   endIfDone(job: Job, now: Millis): void {
     if (job.hasEnded || job.unfinished > 0) return;
-    const { env, jobs, prober, sampler, ledger, counters } = this.#around;
+    const { env, jobs, prober, sampler, ledger, counters, tallies } = this.#around;
     job.endedAt = now;
     counters.jobsEnded++;
+    tallies.jobEnded(job, now);
     for (const batch of job.batches)
       if (batch.probes.out > 0) prober.batchIsBound(job, batch, this.#around.policy());
     sampler.learn(job, now);
@@ -105,6 +116,13 @@ export class Endings {
     this.#end(job, task, TaskState.failed, now);
   }
 
+  #excused(job: Job, task: number, outcome: Outcome, runMs: Millis, now: Millis): void {
+    this.#around.counters.lost++;
+    job.attemptExcused(task, outcome, this.#workerOf(job, task), runMs, now);
+    if (job.cancelling) this.#end(job, task, TaskState.cancelled, now);
+    else this.#tryAgain(job, task, now);
+  }
+
   #lost(job: Job, task: number, runMs: Millis, now: Millis): void {
     const { counters } = this.#around;
     counters.lost++;
@@ -123,9 +141,11 @@ export class Endings {
 
   /** A task has come to its end: what waited for that may go on. */
   #end(job: Job, task: number, state: TaskState, now: Millis): void {
-    const { prober, routing, sampler } = this.#around;
+    const { prober, routing, sampler, tallies } = this.#around;
     const stage = job.stageOf(task);
     job.set(task, state);
+    if (state !== TaskState.cancelled)
+      tallies.taskEnded(job, state === TaskState.completed ? 'completed' : 'failed');
     if (job.isUndecided) sampler.look(job, now);
     if (stage.unfinished === 0) {
       if (stage.probes.out > 0) prober.batchIsBound(job, stage, this.#around.policy());

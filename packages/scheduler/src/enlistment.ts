@@ -147,6 +147,10 @@ export class Enlistment {
     return isEarly ? [] : this.#members.dropUnconfirmed(this.#heardAt - leaseMs);
   }
 
+  get isDraining(): boolean {
+    return this.#draining;
+  }
+
   /** Takes no new jobs: central tells the others. */
   drain(): void {
     this.#draining = true;

@@ -1,3 +1,5 @@
 export * from './contract.js';
 export { Job, TASK_STATE_NAMES, TaskState } from './job.js';
 export { Scheduler } from './scheduler.js';
+export type { SchedulerStanding } from './standing.js';
+export { ENDS, type End, type Tallies } from './tallies.js';

@@ -77,7 +77,8 @@ export function detail(
   };
 }
 
-function samplingOf(job: Job): JobDetail['sampling'] {
+/** How the job's pilots stand; undefined where it has none. */
+export function samplingOf(job: Job): JobDetail['sampling'] {
   const { sample } = job;
   if (sample === undefined) return undefined;
   return {
@@ -141,4 +142,14 @@ function describeFailure(job: Job, task: number): TaskFailure {
     signal: error?.outcome.signal,
     worker: error?.worker ?? '',
   };
+}
+
+/**
+ * When the attempt that counted started, in ms since the job was accepted; before it where there was none. After a restart
+ * both are by what was written down of them, and that may be off by a ms: nothing that has ended started before its job.
+ */
+export function startOf(job: Job, task: number): Millis {
+  const since = job.startedAt[task]! - job.acceptedAt;
+  const state = job.stateOf(task);
+  return state === TaskState.completed || state === TaskState.failed ? Math.max(0, since) : since;
 }

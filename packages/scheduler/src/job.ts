@@ -12,6 +12,7 @@ import {
   type Outcome,
   type Payload,
   type Route,
+  startFault,
   type TaskCounts,
 } from '@goshawk/core';
 import type { ArrivingJob, Judgement } from '@goshawk/predictor';
@@ -48,6 +49,9 @@ export const TASK_STATE_NAMES = Object.keys(TaskState) as (keyof typeof TaskStat
 
 /** Attempts whose end is kept, and tasks that a detail lists, at most. */
 export const LISTED_MAX = 100;
+
+/** So many workers on which a task cannot be started are enough to say that it is the task's fault. */
+const STARTS_TRIED_AT = 3;
 
 /** Everything an owner knows of one job. Tasks are columns of numbers, so that many of them cost little. */
 export class Job {
@@ -87,6 +91,11 @@ export class Job {
   /** The last failure of tasks that failed at least once. */
   readonly errors = new Map<number, { outcome: Outcome; worker: string }>();
 
+  /** At which workers tasks could not be started, while it is not known whose fault that is. */
+  readonly #failedAt = new Map<number, Set<string>>();
+  /** Several workers have said that what the job wants is not there. */
+  #cannotStart = false;
+
   cancelling = false;
   endedAt: Millis | undefined;
   firstStartAt: Millis | undefined;
@@ -95,6 +104,8 @@ export class Job {
   /** The first attempts that did not complete: what they died of. */
   readonly setbacks: AttemptView[] = [];
   attemptsTotal = 0;
+  /** Probes that another worker has taken, or was given, than they were sent to. */
+  probesMoved = 0;
   attemptsFailed = 0;
   attemptsLost = 0;
   wastedMs = 0;
@@ -102,6 +113,8 @@ export class Job {
   workedMs = 0;
   /** Last time that all unplaced tasks were sent to central. */
   placeSentAt: Millis = 0;
+  /** For so long at least tasks that were placed are left alone. */
+  placedPauseMs: Millis = 0;
 
   constructor(fields: {
     number: number;
@@ -130,6 +143,7 @@ export class Job {
         over: undefined,
         first,
         count,
+        releasedAt: fields.acceptedAt,
         blockers: spec.after.length,
         unfinished: count,
         waiting: 0,
@@ -444,6 +458,31 @@ export class Job {
     const message = `lost its worker ${this.losses[task]} times and was given up`;
     this.errors.set(task, { outcome: { ...LOST, errorMessage: message }, worker });
     return false;
+  }
+
+  /**
+   * The current attempt could not be started. Where that may be the worker's fault, other workers are tried; when several
+   * say the same it is the task's.
+   *
+   * @param workers how many there are in the cluster
+   * @returns what came of the attempt: `lost` while it costs the task nothing
+   */
+  judgeStart(task: number, outcome: Outcome, worker: string, workers: number): Outcome {
+    if (startFault(outcome) !== 'unclear') return outcome;
+    const failed = { ...outcome, kind: 'failed' } as const;
+    if (this.#cannotStart) return failed;
+    const at = this.#failedAt.get(task) ?? new Set();
+    this.#failedAt.set(task, at.add(worker));
+    if (at.size < Math.min(STARTS_TRIED_AT, Math.max(1, workers))) return outcome;
+    this.#failedAt.clear();
+    this.#cannotStart = true;
+    return failed;
+  }
+
+  /** The current attempt came to nothing, and says nothing of the task. */
+  attemptExcused(task: number, outcome: Outcome, worker: string, runMs: Millis, now: Millis): void {
+    this.attemptsLost++;
+    this.#noteSetback(task, outcome, worker, runMs, now);
   }
 
   /** The task's current attempt has come to nothing. */

@@ -1,32 +1,87 @@
-import { rendezvous } from '@goshawk/core';
-import { expect, test } from 'vitest';
+import { type Address, type MessageOf, rendezvous } from '@goshawk/core';
+import { describe, expect, test } from 'vitest';
 import { Keys } from './keys.js';
 
-const owners = ['a', 'b', 'c'].map((name) => ({ name, away: name === 'c' }));
-const told = {
-  type: 'members',
-  version: 1,
-  since: 0,
-  changed: [],
-  left: [],
-  owners,
-  ownersVersion: 4,
-} as const;
+const CENTRAL = 1 as Address;
+const ANOTHER = 2 as Address;
+const MINUTE_MS = 60_000;
+
+const all = ['a', 'b', 'c'].map((name) => ({ name }));
 const keyOf = (name: string) =>
-  Array.from({ length: 1_000 }, (_, i) => `${i}`).find((key) => rendezvous(key, owners)!.name === name)!;
+  Array.from({ length: 1_000 }, (_, i) => `${i}`).find((key) => rendezvous(key, all)!.name === name)!;
 
-test('a scheduler takes the keys that are its own, and says whose the others are', () => {
-  const keys = new Keys('a');
-  keys.told(told);
-  expect(keys.refusal(keyOf('a'))).toBeUndefined();
-  expect(keys.refusal(keyOf('b'))).toMatchObject({
-    code: 'other-scheduler',
-    message: 'the key belongs to scheduler b',
+function members(present: readonly string[], away: readonly string[] = []): MessageOf<'members'> {
+  const owners = [
+    ...present.map((name) => ({ name, away: false })),
+    ...away.map((name) => ({ name, away: true })),
+  ];
+  return { type: 'members', version: 1, since: 0, changed: [], left: [], owners, ownersVersion: 4 };
+}
+
+class Bench {
+  readonly written: (readonly string[])[] = [];
+  readonly keys: Keys;
+
+  constructor(formerly: readonly string[] = []) {
+    this.keys = new Keys({ self: 'a', formerly, changed: (names) => void this.written.push(names) });
+  }
+
+  /** What is said to a key of each scheduler. */
+  get codes(): (string | undefined)[] {
+    return all.map(({ name }) => this.keys.refusal(keyOf(name))?.code);
+  }
+}
+
+describe('keys', () => {
+  test('a scheduler takes the keys that are its own, and says whose the others are', () => {
+    const { keys } = new Bench();
+    keys.told(CENTRAL, members(['a', 'b'], ['c']), 0);
+    expect(keys.refusal(keyOf('a'))).toBeUndefined();
+    expect(keys.refusal(keyOf('b'))).toMatchObject({
+      code: 'other-scheduler',
+      message: 'the key belongs to scheduler b',
+    });
+    expect(keys.refusal(keyOf('c'))).toMatchObject({ code: 'owner-away' });
+    expect(keys.version).toBe(4);
   });
-  expect(keys.refusal(keyOf('c'))).toMatchObject({ code: 'owner-away' });
-  expect(keys.version).toBe(4);
-});
 
-test('a scheduler that knows of no others takes every key', () => {
-  expect(new Keys('a').refusal(keyOf('b'))).toBeUndefined();
+  test('a scheduler that knows of no others takes every key, and none before it was told', () => {
+    const bench = new Bench();
+    expect(bench.codes).toEqual(['not-ready', 'not-ready', 'not-ready']);
+    bench.keys.told(CENTRAL, members(['a']), 0);
+    expect(bench.codes).toEqual([undefined, undefined, undefined]);
+  });
+
+  test('who was known before a new central and is not named by it is away, for ten minutes', () => {
+    const bench = new Bench();
+    bench.keys.told(CENTRAL, members(['a', 'b', 'c']), 0);
+    bench.keys.told(ANOTHER, members(['a']), 1);
+    expect(bench.codes).toEqual([undefined, 'owner-away', 'owner-away']);
+    bench.keys.told(ANOTHER, members(['a', 'b']), 2);
+    expect(bench.codes).toEqual([undefined, 'other-scheduler', 'owner-away']);
+    bench.keys.told(ANOTHER, members(['a', 'b']), 11 * MINUTE_MS);
+    expect(bench.codes[2]).not.toBe('owner-away');
+  });
+
+  test('who is given up by the central that knew it is known no more', () => {
+    const bench = new Bench();
+    bench.keys.told(CENTRAL, members(['a', 'b', 'c']), 0);
+    bench.keys.told(CENTRAL, members(['a', 'b']), 1);
+    expect(bench.codes[2]).not.toBe('owner-away');
+  });
+
+  test('a scheduler that was started again remembers who there was', () => {
+    const bench = new Bench(['a', 'b', 'c']);
+    bench.keys.told(CENTRAL, members(['a']), 0);
+    expect(bench.codes).toEqual([undefined, 'owner-away', 'owner-away']);
+  });
+
+  test('names are written down when they change', () => {
+    const bench = new Bench(['a', 'b']);
+    bench.keys.told(CENTRAL, members(['b', 'a']), 0);
+    bench.keys.told(CENTRAL, members(['a'], ['b']), 1);
+    expect(bench.written).toEqual([]);
+    bench.keys.told(CENTRAL, members(['c', 'a'], ['b']), 2);
+    expect(bench.written).toEqual([['a', 'b', 'c']]);
+  });
 });

@@ -1,6 +1,7 @@
+import { LIMITS } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
-import { CLIENT, DurableBench, W1 } from './durable.fixture.js';
-import { UNRECORDED_JOBS_MAX } from './ledger.js';
+import { DurableBench, FAILED } from './durable.fixture.js';
+import { CLIENT, W1 } from './lone-scheduler.fixture.js';
 
 const job = { tasks: [{ sleep: 1 }, { sleep: 1 }] };
 
@@ -73,9 +74,21 @@ describe('with a journal', () => {
     expect(types(bench)).toEqual(['answer']);
   });
 
+  test('a job of an earlier incarnation is tried again when there is a policy for it', () => {
+    const first = new DurableBench();
+    first.members(W1);
+    first.submit({ tasks: [{ sleep: 1 }] });
+    first.end(W1, first.ask(W1, 1)!, FAILED);
+    first.commit();
+    const bench = new DurableBench(first.inheritance(), 0, false);
+    bench.take();
+    bench.receive(CLIENT, { type: 'retryJob', request: 9, key: 'again', id: 's-1' });
+    expect(bench.take()).toMatchObject([{ type: 'refused', request: 9, code: 'not-ready' }]);
+  });
+
   test('a disk that falls far behind takes no more jobs for now', () => {
     const bench = new DurableBench();
-    for (let i = 0; i < UNRECORDED_JOBS_MAX; i++) bench.accept({ tasks: [{ sleep: 1 }] });
+    for (let i = 0; i < LIMITS.unrecordedJobsMax; i++) bench.accept({ tasks: [{ sleep: 1 }] });
     expect(types(bench)).toEqual([]);
     bench.submit(job, 'one too many', 5);
     bench.commit();

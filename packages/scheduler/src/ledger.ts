@@ -2,6 +2,7 @@ import {
   type Address,
   Deque,
   type JobRecord,
+  LIMITS,
   type Message,
   type Millis,
   type Outcome,
@@ -9,12 +10,6 @@ import {
 } from '@goshawk/core';
 import type { SchedulerEnvironment } from './contract.js';
 import type { Job } from './job.js';
-
-/**
- * Jobs whose acceptance is not on the disk yet, at most. After a restart this many numbers are passed over, so that a
- * job that was accepted and never recorded shares its number with none.
- */
-export const UNRECORDED_JOBS_MAX = 10_000;
 
 /** Messages held back at most. Each of them is asked for again by whoever misses it. */
 const HELD_MAX = 100_000;
@@ -62,15 +57,15 @@ export class Ledger {
     return this.#env.record !== undefined;
   }
 
+  /** What waits to be sent until it is durable. */
+  get heldCount(): number {
+    return this.#held.length;
+  }
+
   /** Why a new job cannot be taken now; undefined when it can. */
   get refusal(): Refusal | undefined {
     if (this.#refusal !== undefined) return this.#refusal;
-    return this.#acceptances.length >= UNRECORDED_JOBS_MAX ? BEHIND : undefined;
-  }
-
-  /** What waits for the disk. */
-  get heldCount(): number {
-    return this.#held.length;
+    return this.#acceptances.length >= LIMITS.unrecordedJobsMax ? BEHIND : undefined;
   }
 
   accepted(job: Job, key: string | undefined, now: Millis): void {
@@ -144,6 +139,11 @@ export class Ledger {
   /** This incarnation has the job of an earlier one. */
   resumed(job: Job, now: Millis): void {
     if (this.isKept) this.#write({ kind: 'resumed', job: job.number, at: this.#wall(now) });
+  }
+
+  /** To whom keys belong, should this process be started again while nobody can tell. */
+  schedulers(names: readonly string[], now: Millis): void {
+    if (this.isKept) this.#write({ kind: 'schedulers', job: 0, at: this.#wall(now), names });
   }
 
   forgotten(job: number, now: Millis): void {

@@ -85,9 +85,10 @@ describe('a draw of places for probes', () => {
           const members = membersOf(...list);
           const random = Random.seeded(seed);
           const demand: Resources = memory === 0 ? NO_RESOURCES : { memory };
+          const reach = list.length === 1 ? 'all' : scope;
           const eligible = list.filter(
             ({ draining, partition, capacity }) =>
-              !draining && (scope === 'all' || partition === scope) && capacity.memory! >= memory,
+              !draining && (reach === 'all' || partition === reach) && capacity.memory! >= memory,
           );
           const slots = eligible.reduce((sum, { slots }) => sum + slots, 0);
           // Again and again from the same pool, which a draw shuffles.
@@ -108,6 +109,21 @@ describe('a draw of places for probes', () => {
       ),
       { numRuns: 500 },
     );
+  });
+
+  test('takes the only worker that there is for either partition, until there is another', () => {
+    const members = membersOf(member(1));
+    const random = Random.seeded('alone');
+    expect(draw(members, 'short', 2, random)).toEqual(new Map([[1, 2]]));
+    expect(members.couldFit('short', NO_RESOURCES)).toBe(true);
+    expect(members.takesProbe(1 as Address, 'short', NO_RESOURCES)).toBe(true);
+    members.apply(news(2, 1, [member(2, { partition: 'short' })]));
+    expect(draw(members, 'short', 2, random)).toEqual(new Map([[2, 2]]));
+    expect(members.takesProbe(1 as Address, 'short', NO_RESOURCES)).toBe(false);
+    members.apply(news(3, 2, [member(2, { partition: 'short', draining: true })]));
+    expect(draw(members, 'short', 2, random).size).toBe(0);
+    members.apply(news(4, 3, [], [2]));
+    expect(draw(members, 'short', 2, random)).toEqual(new Map([[1, 2]]));
   });
 
   test('is uniform over slots, whatever was drawn before', () => {

@@ -194,15 +194,15 @@ export class Members {
   /** Whether a probe may be sent to the worker. */
   takesProbe(worker: Address, scope: Scope, demand: Resources): boolean {
     const member = this.#members.get(worker);
-    if (member === undefined || member.draining || (scope !== 'all' && member.partition !== scope))
-      return false;
+    if (member === undefined || member.draining || !isIn(member, this.#reachOf(scope))) return false;
     return fits(demand, member.capacity) && !this.isOccupied(worker);
   }
 
   /** Whether a worker of the scope has that much in all; one that drains may come back. */
   couldFit(scope: Scope, demand: Resources): boolean {
+    const reach = this.#reachOf(scope);
     for (const member of this.#members.values()) {
-      if ((scope === 'all' || member.partition === scope) && fits(demand, member.capacity)) return true;
+      if (isIn(member, reach) && fits(demand, member.capacity)) return true;
     }
     return false;
   }
@@ -226,6 +226,14 @@ export class Members {
     return `no worker has ${formatResources(demand)}; the closest is ${closest!.name} with ${formatResources(closest!.capacity)}`;
   }
 
+  /**
+   * One worker alone stands for both partitions: jobs of the other would wait for ever. Where another one drains they
+   * wait for it, rather than behind the tasks that they are kept from.
+   */
+  #reachOf(scope: Scope): Scope {
+    return this.#members.size === 1 ? 'all' : scope;
+  }
+
   #drop(address: Address): void {
     this.#members.delete(address);
     this.#unconfirmed.delete(address);
@@ -237,8 +245,9 @@ export class Members {
     let pool = this.#pools.get(scope);
     if (pool === undefined) {
       pool = [];
+      const reach = this.#reachOf(scope);
       for (const member of this.#members.values()) {
-        if (member.draining || (scope !== 'all' && member.partition !== scope)) continue;
+        if (member.draining || !isIn(member, reach)) continue;
         for (let slot = 0; slot < member.slots; slot++) pool.push(member.address);
       }
       this.#pools.set(scope, pool);
@@ -246,6 +255,10 @@ export class Members {
     if (demand === NO_RESOURCES) return pool;
     return pool.filter((address) => fits(demand, this.#members.get(address)!.capacity));
   }
+}
+
+function isIn({ partition }: Member, scope: Scope): boolean {
+  return scope === 'all' || partition === scope;
 }
 
 /**

@@ -10,7 +10,7 @@ import {
 import type { Batch } from './batch.js';
 import type { Job } from './job.js';
 
-interface Offer {
+export interface Offer {
   readonly job: Job;
   readonly batch: Batch;
   /** Its place in the order of coming. */

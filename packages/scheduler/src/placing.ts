@@ -2,6 +2,9 @@ import { type Address, type Environment, LIMITS, type Millis, NOBODY, type TaskA
 import type { Stage } from './batch.js';
 import { type Job, TaskState } from './job.js';
 
+/** The pause doubles up to so many times the first. */
+const PAUSES_MAX = 32;
+
 /**
  * The owner's half of central placement (Hawk §3.7): hands waiting tasks to central, learns where they were
  * put, and asks again for those of which it heard nothing.
@@ -37,6 +40,21 @@ export class Placer {
       }
       this.#send(job, stage, tasks, central);
     }
+  }
+
+  /**
+   * Tasks that were placed for long and have not asked: they may wait behind others, or never have come to their
+   * worker, or have been given back. Central is asked again, ever less often, and whoever asks first gets them.
+   */
+  doubtPlaced(job: Job, pauseMs: Millis, central: Address, now: Millis): void {
+    if (now - job.placeSentAt < Math.max(pauseMs, job.placedPauseMs)) return;
+    job.placedPauseMs = Math.min(2 * Math.max(pauseMs, job.placedPauseMs), PAUSES_MAX * pauseMs);
+    for (let task = 0; task < job.taskCount; task++) {
+      if (job.states[task] !== TaskState.placed) continue;
+      job.workers[task] = NOBODY;
+      job.set(task, TaskState.placing);
+    }
+    this.placeAgain(job, central, now);
   }
 
   placed(job: Job, task: number, attempt: number, worker: Address): void {

@@ -12,6 +12,7 @@ export class ProbeLedger {
   /** Worker, change, worker, change, … */
   #changes: number[] = [];
   #out = 0;
+  #count = 0;
   /** The most that were out since the list was last summed up. */
   #peak = 0;
 
@@ -25,20 +26,28 @@ export class ProbeLedger {
     return this.#changes.length;
   }
 
+  /** How often anything was added or cleared: by that it is told whether anything has happened. */
+  get changes(): number {
+    return this.#count;
+  }
+
   /** @param probes below 0: they are there no more */
   add(worker: Address, probes: number): void {
+    this.#count++;
     this.#changes.push(worker, probes);
     this.#out += probes;
     if (this.#out > this.#peak) this.#peak = this.#out;
     if (this.#changes.length > CHANGES_MAX_BASE + CHANGES_MAX_A_PROBE * this.#peak) this.#sumUp();
   }
 
+  /** Lost workers hold none. */
+  drop(gone: ReadonlySet<Address>): void {
+    if (this.#changes.length === 0) return;
+    for (const [worker, probes] of this.#sums()) if (gone.has(worker)) this.add(worker, -probes);
+  }
+
   at(worker: Address): number {
-    let there = 0;
-    for (let i = 0; i < this.#changes.length; i += 2) {
-      if (this.#changes[i] === worker) there += this.#changes[i + 1]!;
-    }
-    return there;
+    return this.#sums().get(worker) ?? 0;
   }
 
   /** Those that hold probes, or are believed to owe some. */
@@ -47,6 +56,7 @@ export class ProbeLedger {
   }
 
   clear(): void {
+    this.#count++;
     this.#changes = [];
     this.#out = 0;
     this.#peak = 0;

@@ -33,7 +33,10 @@ function workers(): Members {
 it('a huge batch has no more probes out than a peer’s queue takes, and goes on as they are served', () => {
   const sent: Address[] = [];
   const env = { random: () => 0.5, send: (to: Address) => sent.push(to) } as unknown as Environment;
-  const prober = new Prober(env, workers(), new IdleHints(), { probesSent: 0 } as SchedulerCounters);
+  const prober = new Prober(env, workers(), new IdleHints(), {
+    probesSent: 0,
+    probesRecalled: 0,
+  } as SchedulerCounters);
   const job = jobOf({ tasks: { count: 500_000, run: { sleep: 1 } } });
   const stage = job.stages[0]!;
   job.release(stage);

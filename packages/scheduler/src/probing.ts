@@ -42,7 +42,15 @@ export class Prober {
    */
   topUp(job: Job, batch: Batch, policy: PolicySettings): void {
     const wanted = Math.min(batch.waiting, job.headroom);
-    const missing = wanted - batch.probes.out;
+    this.#send(job, batch, wanted - batch.probes.out, policy);
+  }
+
+  /** Sends a probe for each task that could start, whatever is believed to be out. */
+  probeAgain(job: Job, batch: Batch, policy: PolicySettings): void {
+    this.#send(job, batch, Math.min(batch.waiting, job.headroom), policy);
+  }
+
+  #send(job: Job, batch: Batch, missing: number, policy: PolicySettings): void {
     if (missing <= 0) return;
     const room = PROBES_OUT_MAX - batch.probes.out;
     const probes = Math.min(
@@ -90,10 +98,6 @@ export class Prober {
     if (this.#members.get(to) !== undefined) batch.probes.add(to, probes);
   }
 
-  workerLost(batch: Batch, worker: Address): void {
-    batch.probes.add(worker, -batch.probes.at(worker));
-  }
-
   /** No task of the batch is left: its probes find out by themselves (`lazy`), or are told (`proactive`). */
   batchIsBound(job: Job, batch: Batch, policy: PolicySettings): void {
     if (policy.cancel === 'lazy' || batch.probes.out === 0) return;
@@ -102,6 +106,7 @@ export class Prober {
 
   /** Takes all probes of the batch back. */
   recall(job: Job, batch: Batch): void {
+    this.#counters.probesRecalled += batch.probes.out;
     for (const worker of batch.probes.workers()) {
       this.#env.send(worker, { type: 'cancelProbes', job: job.number, stage: batch.index });
     }

@@ -1,8 +1,10 @@
 import type { Address, JobRecord } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CLIENT, COMPLETED, DurableBench, FAILED, W1, W2 } from './durable.fixture.js';
+import { DurableBench, FAILED } from './durable.fixture.js';
 import { type Job, TASK_STATE_NAMES, TaskState } from './job.js';
+import { startOf } from './job-views.js';
+import { CLIENT, COMPLETED, W1, W2 } from './lone-scheduler.fixture.js';
 import { rebuildJobs } from './rebuild.js';
 
 const around = { wallOffsetMs: 0, idOf: (job: number) => `s-${job}`, formerly: () => -2 as Address };
@@ -79,6 +81,16 @@ describe('jobs made of records', () => {
       }),
       { numRuns: 300 },
     );
+  });
+
+  test('have tasks that started after them, also where clocks have been rounded', () => {
+    const bench = new DurableBench();
+    bench.accept({ tasks: { count: 2, run: { sleep: 1 } } });
+    const [accepted] = bench.records;
+    const run = { task: 0, attempt: 1, outcome: COMPLETED, worker: 'w1', runMs: 0.4 };
+    const [job] = rebuild([accepted!, { kind: 'attempt', job: accepted!.job, at: accepted!.at, ...run }]);
+    expect(startOf(job!, 0)).toBe(0);
+    expect(startOf(job!, 1)).toBeLessThan(0);
   });
 
   test('that were forgotten are no more', () => {

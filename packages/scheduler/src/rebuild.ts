@@ -1,4 +1,11 @@
-import { type Address, type JobRecord, type JobRecordOf, type Millis, NOBODY } from '@goshawk/core';
+import {
+  type Address,
+  isExcused,
+  type JobRecord,
+  type JobRecordOf,
+  type Millis,
+  NOBODY,
+} from '@goshawk/core';
 import { arrivingJobOf } from './arriving.js';
 import { Job, TaskState } from './job.js';
 
@@ -92,6 +99,7 @@ class Rebuild {
       case 'accepted':
       case 'classified':
       case 'forgotten':
+      case 'schedulers':
         return;
     }
   }
@@ -116,6 +124,8 @@ class Rebuild {
       if (outcome.value !== undefined && outcome.value !== null) job.values.set(task, outcome.value);
       job.workedMs += runMs;
       end(TaskState.completed);
+    } else if (isExcused(outcome)) {
+      job.attemptExcused(task, outcome, worker, runMs, now);
     } else if (outcome.kind === 'lost') {
       if (!job.attemptLost(task, worker, runMs, now))
         end(job.cancelling ? TaskState.cancelled : TaskState.failed);

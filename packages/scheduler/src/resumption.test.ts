@@ -1,7 +1,8 @@
 import type { Address } from '@goshawk/core';
 import { LIVE_TIMINGS } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
-import { CENTRAL, CLIENT, COMPLETED, DurableBench, FAILED, W1, W2 } from './durable.fixture.js';
+import { DurableBench, FAILED } from './durable.fixture.js';
+import { CENTRAL, CLIENT, COMPLETED, W1, W2 } from './lone-scheduler.fixture.js';
 
 const FORMER = 3 as Address;
 const { leaseMs, retryMs } = LIVE_TIMINGS;
@@ -21,6 +22,10 @@ function again(before: DurableBench): DurableBench {
   const bench = new DurableBench(before.inheritance([FORMER]), 1_000);
   bench.commit();
   return bench;
+}
+
+function sweepUntil(bench: DurableBench, until: number): void {
+  for (; bench.now <= until; bench.now += retryMs) bench.scheduler.wake('sweep', 0, bench.now);
 }
 
 const held = (task: number, attempt: number) => ({ job: 1, task, attempt, elapsedMs: 40 });
@@ -66,8 +71,7 @@ describe('an owner that was started again', () => {
     bench.now = retryMs;
     bench.scheduler.wake('sweep', 0, bench.now);
     expect(bench.take()).toEqual([{ type: 'resume', formers: [FORMER] }]);
-    bench.now = leaseMs + 1;
-    bench.scheduler.wake('sweep', 0, bench.now);
+    sweepUntil(bench, leaseMs + retryMs);
     expect(bench.take().filter(({ type }) => type === 'probe')).toHaveLength(4);
     // Both tasks run elsewhere by the time it speaks.
     const elsewhere = [bench.ask(W1, 1)!, bench.ask(W1, 1)!];
@@ -77,6 +81,17 @@ describe('an owner that was started again', () => {
     ]);
     bench.receive(W2, { type: 'holding', tasks: [held(1, 1)] });
     expect(bench.take()).toEqual([{ type: 'cancelTask', job: 1, task: 1, attempt: 1 }]);
+  });
+
+  test('does not count the time in which it was stopped itself and could not hear the answer', () => {
+    const bench = again(crashed());
+    bench.members(W1);
+    bench.take();
+    bench.now = 3 * leaseMs;
+    bench.scheduler.wake('sweep', 0, bench.now);
+    expect(bench.take()).toEqual([{ type: 'resume', formers: [FORMER] }]);
+    bench.receive(W1, { type: 'holding', tasks: [held(1, 1)] });
+    expect(summary(bench).tasks).toMatchObject({ completed: 1, running: 1 });
   });
 
   test('of two attempts that workers hold takes the later one, whoever is heard first', () => {

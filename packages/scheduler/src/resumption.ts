@@ -80,9 +80,15 @@ export class Resumption {
     this.#endIfAllHaveAnswered(now);
   }
 
-  /** Asks again who has not answered. @returns whether there is anybody */
-  askAgain(leaseMs: Millis, now: Millis): boolean {
+  /**
+   * Asks again who has not answered.
+   *
+   * @param lateMs how long after its time this is called: for so long the owner was stopped, or too busy to read answers
+   * @returns whether there is anybody
+   */
+  askAgain(leaseMs: Millis, lateMs: Millis, now: Millis): boolean {
     for (const worker of this.#asked) this.#ask(worker);
+    if (this.#since !== undefined) this.#since += Math.max(0, lateMs);
     if (this.#since !== undefined && now - this.#since > leaseMs) this.#end(now);
     return this.#asked.size > 0;
   }

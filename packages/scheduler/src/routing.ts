@@ -6,8 +6,12 @@ import type { JobStore } from './job-store.js';
 import type { Needer } from './needing.js';
 import type { Offers } from './offers.js';
 import type { Placer } from './placing.js';
+import { ProbeWatch } from './probe-watch.js';
 import type { Prober } from './probing.js';
 import type { Usage } from './usage.js';
+
+/** What was sent and not answered for so many retries may be lost. */
+const SILENCE_RETRIES = 10;
 
 /** What routing has to know of the scheduler around it. */
 interface Surroundings {
@@ -28,6 +32,7 @@ interface Surroundings {
 /** How what waits finds its workers, by the route of its job, and without central while that is away. */
 export class Routing {
   readonly #around: Surroundings;
+  readonly #watch = new ProbeWatch();
 
   constructor(around: Surroundings) {
     this.#around = around;
@@ -55,10 +60,10 @@ export class Routing {
     const batch = job.isUndecided && !job.needsCentral ? job.sample!.whileUndecided(of) : job.present(of);
     if (batch.waiting === 0 || job.cancelling || isHeld(job)) return;
     if (job.maySeek && batch.lane !== 'opportunistic') offers.update(job, batch, now);
+    this.#around.asked(now);
     if (!job.needsCentral) return prober.topUp(job, batch, policy());
     if (job.route.by === 'central') placer.place(job, job.stages[batch.index]!, enlistment.central, now);
     else if (!this.#isSpared(job)) needer.tell(job, batch, enlistment.central, now);
-    this.#around.asked(now);
     if (this.#isAlone(now)) this.#probeInstead(job, batch);
   }
 
@@ -129,9 +134,26 @@ export class Routing {
     const { enlistment, placer, needer } = this.#around;
     const isPlacing = job.countOf(TaskState.placing) > 0;
     if (isPlacing && now - job.placeSentAt >= 2 * retryMs) placer.placeAgain(job, enlistment.central, now);
+    const isPlaced = job.countOf(TaskState.placed) > 0;
+    if (isPlaced) placer.doubtPlaced(job, SILENCE_RETRIES * retryMs, enlistment.central, now);
+    const isProbing = this.#probeAgain(job, SILENCE_RETRIES * retryMs, now);
     const isMatching =
       job.route.by === 'matching' && job.countOf(TaskState.waiting) > 0 && !this.#isSpared(job);
     if (isMatching) needer.tellAgain(job, enlistment.central, now - 5 * retryMs, now);
-    return isPlacing || isMatching;
+    return isPlacing || isPlaced || isMatching || isProbing;
+  }
+
+  /** Sends more probes where nothing was heard of those that are out. @returns whether any are */
+  #probeAgain(job: Job, pauseMs: Millis, now: Millis): boolean {
+    const { prober, policy } = this.#around;
+    let isProbing = false;
+    for (const batch of job.batches) {
+      if (batch.probes.out === 0 || batch.waiting === 0 || job.headroom === 0) continue;
+      isProbing = true;
+      if (!this.#watch.isSilent(batch, pauseMs, now)) continue;
+      prober.probeAgain(job, batch, policy());
+      this.#watch.hasProbed(batch, pauseMs, now);
+    }
+    return isProbing;
   }
 }

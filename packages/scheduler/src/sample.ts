@@ -1,6 +1,6 @@
 import type { Millis, Scope } from '@goshawk/core';
 import type { ArrivingJob, Evidence, SamplePlan } from '@goshawk/predictor';
-import { type Batch, nothingLookedFor, type Stage } from './batch.js';
+import type { Batch, Stage } from './batch.js';
 import { ProbeLedger } from './probe-ledger.js';
 
 /** Failed runs of pilots that are kept: the estimate of a job whose pilots all fail comes from them. */
@@ -51,7 +51,6 @@ export class Sample {
     this.tasks = [...tasks].sort((a, b) => a - b);
     this.#isPilot = new Set(tasks);
     this.pilots = {
-      ...nothingLookedFor(),
       index: stages.length,
       spec: stage.spec,
       count: tasks.length,
@@ -60,6 +59,11 @@ export class Sample {
       over: undefined,
       waiting: 0,
       queue: [],
+      probes: new ProbeLedger(),
+      recalled: false,
+      needTold: 0,
+      needToldAt: 0,
+      matches: 0,
     };
     this.early = stages.map((of) => new EarlyBatch(stages.length + 1 + of.index, of, over));
   }
@@ -76,11 +80,6 @@ export class Sample {
   /** A pilot, and it matters which tasks are. */
   holds(task: number): boolean {
     return this.decidedAt === undefined && this.#isPilot.has(task);
-  }
-
-  /** A pilot, whether it was decided or not. */
-  isPilot(task: number): boolean {
-    return this.#isPilot.has(task);
   }
 
   attemptFailed(task: number, runMs: Millis): void {

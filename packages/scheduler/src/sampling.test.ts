@@ -1,10 +1,6 @@
 import {
   type Address,
-  type ClusterSettings,
-  DEFAULT_POLICY,
   type JobInput,
-  LIVE_TIMINGS,
-  type Member,
   type Message,
   type MessageOf,
   type MessageType,
@@ -15,18 +11,10 @@ import {
 } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import type { Job } from './job.js';
-import { Scheduler } from './scheduler.js';
+import { CENTRAL, COMPLETED, joined, loneScheduler, welcome } from './lone-scheduler.fixture.js';
+import type { Scheduler } from './scheduler.js';
 
-const CENTRAL = 1 as Address;
 const worker = (index: number): Address => (100 + index) as Address;
-const COMPLETED: Outcome = {
-  kind: 'completed',
-  value: undefined,
-  errorCode: '',
-  errorMessage: '',
-  exitCode: undefined,
-  signal: undefined,
-};
 const FAILED: Outcome = { ...COMPLETED, kind: 'failed', errorCode: 'x', errorMessage: 'x' };
 
 /** A scheduler whose estimator samples, with workers played by the test. */
@@ -38,61 +26,20 @@ class Bench {
   #ask = 0;
 
   constructor(policy: Partial<PolicySettings> = {}, random = 0.5) {
-    const config = {
-      name: 's',
-      self: 3 as Address,
-      tag: 's',
-      endpoint: '',
-      central: CENTRAL,
-      enlistRetryMs: 0,
-      wallOffsetMs: 0,
-      endedJobsMax: 100,
-      logBytesMax: 1_000,
-    };
-    this.scheduler = new Scheduler(config, {
-      random: () => random,
-      send: (to: Address, message: Message) => this.#sent.push({ to, message }),
-      setTimer: (timer, _key, at) => {
-        if (timer === 'weigh') this.weighAt = at;
+    this.scheduler = loneScheduler(
+      { enlistRetryMs: 0 },
+      {
+        random: () => random,
+        send: (to: Address, message: Message) => this.#sent.push({ to, message }),
+        setTimer: (timer, _key, at) => {
+          if (timer === 'weigh') this.weighAt = at;
+        },
       },
-      clearTimer() {},
-      nameOf: String,
-      jobEnded() {},
-      drained() {},
-    });
-    const settings: ClusterSettings = {
-      policy: {
-        ...DEFAULT_POLICY,
-        preset: { ...PRESETS.hawk },
-        cutoffMs: 1_000,
-        estimator: 'pilot',
-        pilotRatio: 0.2,
-        ...policy,
-      },
-      timings: LIVE_TIMINGS,
-    };
-    this.receive(CENTRAL, { type: 'welcome', settings });
-    const changed = Array.from(
-      { length: 20 },
-      (_, i): Member => ({
-        address: worker(i),
-        name: `w${i}`,
-        slots: 1,
-        capacity: {},
-        partition: 'general',
-        draining: false,
-        place: i,
-      }),
     );
-    this.receive(CENTRAL, {
-      type: 'members',
-      version: 1,
-      since: 0,
-      changed,
-      left: [],
-      owners: [],
-      ownersVersion: 0,
-    });
+    const sampled = { preset: { ...PRESETS.hawk }, cutoffMs: 1_000, estimator: 'pilot', pilotRatio: 0.2 };
+    this.receive(CENTRAL, welcome({ ...sampled, ...policy }));
+    const workers = Array.from({ length: 20 }, (_, i) => worker(i));
+    this.receive(CENTRAL, joined(1, workers));
     this.#sent = [];
   }
 

@@ -84,10 +84,6 @@ export class Sampler {
     }
   }
 
-  get estimator(): Estimator | undefined {
-    return this.#estimator;
-  }
-
   judge(arriving: ArrivingJob): Judgement {
     return this.#estimator?.judge(arriving) ?? { kind: 'unknown' };
   }
@@ -132,6 +128,7 @@ export class Sampler {
     const { ledger, prober, routing, needer, enlistment } = this.#around;
     job.decide(decideBy(estimate, this.#policy!), now);
     ledger.classified(job, now);
+    this.#env.jobDecided?.(job, now);
     this.#tellThatLong(job);
     if (job.maySeek || job.needsCentral) needer.decided(job, enlistment.central, now);
     for (const batch of [pilots, ...early]) {

@@ -1,7 +1,5 @@
 import {
   type Address,
-  type ClusterSettings,
-  DEFAULT_POLICY,
   type JobInput,
   LIVE_TIMINGS,
   type Member,
@@ -14,21 +12,19 @@ import {
 import { describe, expect, test } from 'vitest';
 import type { LoadLimits } from './contract.js';
 import type { Job } from './job.js';
-import { Scheduler } from './scheduler.js';
+import {
+  CENTRAL,
+  CLIENT,
+  COMPLETED,
+  joined,
+  loneScheduler,
+  W1,
+  W2,
+  welcome,
+} from './lone-scheduler.fixture.js';
+import type { Scheduler } from './scheduler.js';
 
-const CENTRAL = 1 as Address;
-const CLIENT = 2 as Address;
-const [W1, W2] = [11, 12] as [Address, Address];
 const { heartbeatMs, leaseMs } = LIVE_TIMINGS;
-
-const COMPLETED: Outcome = {
-  kind: 'completed',
-  value: undefined,
-  errorCode: '',
-  errorMessage: '',
-  exitCode: undefined,
-  signal: undefined,
-};
 
 /** A scheduler alone, with everybody else played by the test. */
 class Bench {
@@ -41,33 +37,16 @@ class Bench {
   #version = 0;
 
   constructor(policy: Partial<PolicySettings> = {}, load: Partial<LoadLimits> = {}) {
-    const config = {
-      name: 's',
-      self: 3 as Address,
-      tag: 's',
-      endpoint: '',
-      central: CENTRAL,
-      enlistRetryMs: heartbeatMs,
-      wallOffsetMs: 0,
-      endedJobsMax: 2,
-      logBytesMax: 1_000,
-      load,
-    };
-    this.scheduler = new Scheduler(config, {
-      random: () => 0.5,
-      send: (to: Address, message: Message) => this.#sent.push({ to, message }),
-      setTimer() {},
-      clearTimer() {},
-      nameOf: (address: Address) => `party ${address}`,
-      jobEnded: (job: Job) => this.ended.push(job),
-      drained: () => this.drained++,
-    });
+    this.scheduler = loneScheduler(
+      { endedJobsMax: 2, load },
+      {
+        send: (to: Address, message: Message) => this.#sent.push({ to, message }),
+        jobEnded: (job: Job) => this.ended.push(job),
+        drained: () => this.drained++,
+      },
+    );
     this.scheduler.start(0);
-    const settings: ClusterSettings = {
-      policy: { ...DEFAULT_POLICY, preset: { ...PRESETS.sparrow }, ...policy },
-      timings: LIVE_TIMINGS,
-    };
-    this.receive(CENTRAL, { type: 'welcome', settings });
+    this.receive(CENTRAL, welcome(policy));
     this.#sent = [];
   }
 
@@ -77,26 +56,7 @@ class Bench {
   }
 
   members(...addresses: Address[]): void {
-    const changed = addresses.map(
-      (address): Member => ({
-        address,
-        name: `w${address}`,
-        slots: 1,
-        capacity: {},
-        partition: 'general',
-        draining: false,
-        place: address,
-      }),
-    );
-    this.receive(CENTRAL, {
-      type: 'members',
-      version: ++this.#version,
-      since: 0,
-      changed,
-      left: [],
-      owners: [],
-      ownersVersion: 0,
-    });
+    this.receive(CENTRAL, joined(++this.#version, addresses));
   }
 
   submit(job: JobInput): Job {
@@ -276,6 +236,17 @@ describe('clients', () => {
     expect((refused as { retryMs?: number }).retryMs).toBeGreaterThan(0);
     expect(submit('a')).toMatchObject({ type: 'answer', value: { job: 's-1' } });
     expect(bench.scheduler.counters).toMatchObject({ jobsAccepted: 1, jobsRefused: 1 });
+  });
+
+  test('a user who has as much as one may have cannot have more by trying again', () => {
+    const bench = new Bench({}, { activeJobsPerUserMax: 1 });
+    bench.members(W1);
+    const failed = bench.submit({ user: 'ada', tasks: [{ sleep: 1 }] });
+    bench.ask(W1, failed);
+    bench.end(W1, failed, 0, { ...COMPLETED, kind: 'failed' });
+    bench.submit({ user: 'ada', tasks: [{ sleep: 1 }] });
+    const retry = { type: 'retryJob', request: 2, key: 'b', id: failed.id } as const;
+    expect(bench.request(retry)).toMatchObject({ type: 'refused', code: 'overloaded' });
   });
 
   test.each([0.5, -1, Number.NaN, '3', null, {}, [], undefined])('may give %o as a cursor', (cursor) => {

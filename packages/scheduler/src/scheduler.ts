@@ -14,6 +14,7 @@ import {
 import { whyImpossible } from './admission.js';
 import { arrivingJobOf } from './arriving.js';
 import { Binder } from './binding.js';
+import { Census } from './census.js';
 import { decide } from './classify.js';
 import type {
   Learnt,
@@ -28,9 +29,9 @@ import { Enlistment } from './enlistment.js';
 import { IdleHints } from './idle-hints.js';
 import { inherit } from './inheriting.js';
 import { Job, LOST, TaskState } from './job.js';
-import { JobStore } from './job-store.js';
+import { JobStore, type Retention } from './job-store.js';
 import { Keys } from './keys.js';
-import { Ledger, type Refusal, UNRECORDED_JOBS_MAX } from './ledger.js';
+import { Ledger, type Refusal } from './ledger.js';
 import { Members } from './members.js';
 import { Needer } from './needing.js';
 import { Offers } from './offers.js';
@@ -39,7 +40,12 @@ import { Prober } from './probing.js';
 import { Resumption } from './resumption.js';
 import { Routing } from './routing.js';
 import { Sampler } from './sampling.js';
+import { type Circumstances, type SchedulerStanding, standingOf } from './standing.js';
+import { Tallies } from './tallies.js';
 import { Usage } from './usage.js';
+
+/** What is believed to run is asked after once in so many retries. */
+const CENSUS_RETRIES = 10;
 
 /**
  * The scheduler: owns jobs from submission to result. A batch of short tasks is probed and bound late, one
@@ -57,9 +63,11 @@ export class Scheduler implements Machine<SchedulerTimer> {
     retries: 0,
     lost: 0,
     probesSent: 0,
+    probesRecalled: 0,
     asksRefused: 0,
     staleReports: 0,
   };
+  readonly tallies = new Tallies();
   readonly #env: SchedulerEnvironment;
   readonly #members = new Members();
   readonly #prober: Prober;
@@ -76,9 +84,10 @@ export class Scheduler implements Machine<SchedulerTimer> {
   readonly #binder: Binder;
   readonly #sampler: Sampler;
   readonly #endings: Endings;
+  readonly #census: Census;
   readonly #wallOffsetMs: Millis;
   #sweepArmed = false;
-  #draining = false;
+  #sweepDueAt: Millis = 0;
 
   constructor(config: SchedulerConfig, env: SchedulerEnvironment) {
     this.#env = env;
@@ -87,30 +96,24 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#wallOffsetMs = config.wallOffsetMs;
     this.#prober = new Prober(env, this.#members, this.#hints, this.counters);
     this.#placer = new Placer(env);
-    this.#keys = new Keys(config.name);
     this.#ledger = new Ledger(env, config.wallOffsetMs);
     const { inheritance } = config;
-    const retention = {
-      jobsMax: config.endedJobsMax,
-      keepMs: config.endedJobsKeepMs ?? Number.POSITIVE_INFINITY,
-      bytesMax: LIMITS.endedBytesMax,
-      forgot: (job: number, now: Millis) => this.#ledger.forgotten(job, now),
-    };
-    const lastJob = inheritance === undefined ? 0 : inheritance.lastJob + UNRECORDED_JOBS_MAX;
+    const retention = retentionOf(config, (job, now) => this.#ledger.forgotten(job, now));
+    const lastJob = inheritance === undefined ? 0 : inheritance.lastJob + LIMITS.unrecordedJobsMax;
     this.#jobs = new JobStore(config.tag, lastJob, retention, config.logBytesMax);
-    if (inheritance !== undefined) inherit(inheritance, this.#jobs, this.#members, config.wallOffsetMs);
+    const formerly = inherit(inheritance, this.#jobs, this.#members, config.wallOffsetMs);
+    this.#keys = new Keys({
+      self: config.name,
+      formerly,
+      changed: (names, now) => this.#ledger.schedulers(names, now),
+    });
     this.#resumption = new Resumption({
       env,
       jobs: this.#jobs,
       members: this.#members,
       formers: inheritance?.formers ?? [],
       lastJob,
-      resumed: (now) => {
-        for (const job of this.#jobs.active()) {
-          this.#sampler.resume(job, now);
-          this.#routing.findAll(job, now);
-        }
-      },
+      resumed: (now) => this.#resumed(now),
     });
     const around = {
       env,
@@ -125,6 +128,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       usage: this.#usage,
       ledger: this.#ledger,
       counters: this.counters,
+      tallies: this.tallies,
       policy: () => this.policy,
       isHeld: (job: Job) => this.#resumption.holds(job),
       asked: (now: Millis) => this.#armSweep(now),
@@ -134,7 +138,11 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#binder = new Binder({
       ...around,
       find: (job, batch, now) => this.#routing.find(job, batch, now),
-      bound: (job, now) => this.#sampler.look(job, now),
+      sentAgain: (job, task) => this.#census.sentAgain(job, task),
+      bound: (job, now) => {
+        this.#armSweep(now);
+        if (job.isUndecided) this.#sampler.look(job, now);
+      },
       changed: (job, now) => this.#desk.changed(job, now),
       central: () => this.#enlistment.central,
       heardCentral: (now) => this.#enlistment.heard(now),
@@ -143,10 +151,11 @@ export class Scheduler implements Machine<SchedulerTimer> {
       ...around,
       routing: this.#routing,
       sampler: this.#sampler,
-      isDraining: () => this.#draining,
+      isDraining: () => this.isDraining,
       changed: (job, now) => this.#desk.changed(job, now),
       ended: (job, now) => this.#desk.ended(job, now),
     });
+    this.#census = new Census({ ...around, endings: this.#endings, formers: inheritance?.formers ?? [] });
     this.#desk = new ClientDesk(this, this.#jobs, this.#members, this.#ledger, env, config);
   }
 
@@ -193,7 +202,11 @@ export class Scheduler implements Machine<SchedulerTimer> {
           this.#routing.reliefChanged(from, now);
         return;
       case 'holding':
-        return this.#resumption.holding(from, message, now);
+        this.#resumption.holding(from, message, now);
+        this.#armSweep(now);
+        return this.#census.holding(from, message, now);
+      case 'nameTaken':
+        return this.#env.nameTaken?.(message.holder);
       case 'strangerTold':
         return this.#enlistment.strangerTold(from, now);
       default:
@@ -216,6 +229,14 @@ export class Scheduler implements Machine<SchedulerTimer> {
         return this.#usage.tell(this.#enlistment.central, now);
       case 'weigh':
         return this.#sampler.wake(this.#jobs.byNumber(key), now);
+    }
+  }
+
+  /** It is known what runs of the jobs that were here before: the rest may be given out. */
+  #resumed(now: Millis): void {
+    for (const job of this.#jobs.active()) {
+      this.#sampler.resume(job, now);
+      this.#routing.findAll(job, now);
     }
   }
 
@@ -261,6 +282,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   cancel(job: Job, now: Millis): void {
     if (job.hasEnded || job.cancelling) return;
     job.cancelling = true;
+    this.tallies.cancellations++;
     this.#ledger.cancelled(job, now);
     if (job.needsCentral && this.#enlistment.central !== NOBODY) {
       this.#env.send(this.#enlistment.central, { type: 'withdraw', job: job.number });
@@ -277,7 +299,6 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   /** Takes no more jobs; `env.drained()` follows when those it has are done. */
   drain(): void {
-    this.#draining = true;
     this.#enlistment.drain();
     if (this.#jobs.activeCount === 0) this.#env.drained();
   }
@@ -288,7 +309,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   }
 
   get isDraining(): boolean {
-    return this.#draining;
+    return this.#enlistment.isDraining;
   }
 
   /** It can take jobs: central has welcomed it once. */
@@ -313,6 +334,39 @@ export class Scheduler implements Machine<SchedulerTimer> {
     return this.#sampler.takeLearnt();
   }
 
+  /** How things stand now, for whoever looks at the process: a few steps for each job that has not ended. */
+  standing(now: Millis): SchedulerStanding {
+    return standingOf(this.#jobs.active(), this.circumstances(now));
+  }
+
+  /** What has to be known to say why a task waits. */
+  circumstances(now: Millis): Circumstances {
+    return {
+      hasWorkers: this.#members.size > 0,
+      isCentralSilent: this.#enlistment.isSilent(now),
+      holds: (job) => this.#resumption.holds(job),
+    };
+  }
+
+  /** Nothing was heard of central for some heartbeats. */
+  isCentralSilent(now: Millis): boolean {
+    return this.#enlistment.isSilent(now);
+  }
+
+  get knownWorkers(): number {
+    return this.#members.size;
+  }
+
+  /** What the jobs that have not ended take of its memory, as it estimates it. */
+  get activeBytes(): number {
+    return this.#jobs.activeBytes;
+  }
+
+  /** Answers that wait for the disk. */
+  get heldAnswers(): number {
+    return this.#ledger.heldCount;
+  }
+
   get activeJobs(): number {
     return this.#jobs.activeCount;
   }
@@ -333,7 +387,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
     const job = this.#jobs.byNumber(message.job);
     const { task } = message;
     const counts = job !== undefined && this.#isCurrent(job, task, message.attempt, from);
-    if (counts) this.#endings.writeDown(job, task, message.outcome, message.runMs, now);
+    const outcome = counts ? this.#endings.judged(job, task, message.outcome) : message.outcome;
+    if (counts) this.#endings.writeDown(job, task, outcome, message.runMs, now);
     // The worker forgets a report that is confirmed.
     if (this.#enlistment.timings.retryMs > 0)
       this.#ledger.send(from, { type: 'confirm', report: message.report });
@@ -342,7 +397,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       return;
     }
     for (const chunk of message.output) this.#jobs.logs.append(job.number, task, message.attempt, chunk);
-    this.#endings.ended(job, task, message.outcome, message.runMs, now);
+    this.#endings.ended(job, task, outcome, message.runMs, now);
   }
 
   #isCurrent(job: Job, task: number, attempt: number, from: Address): boolean {
@@ -362,6 +417,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     const batch = job?.batches[index];
     if (job === undefined || batch === undefined || job.hasEnded) return;
     this.#prober.moved(batch, from, to, probes);
+    job.probesMoved += probes;
     if (batch.probes.out < batch.waiting) this.#routing.find(job, batch, now);
   }
 
@@ -406,7 +462,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#enlistment.heard(now);
     const gone = this.#members.apply(message);
     if (gone === undefined) return this.#env.send(from, { type: 'resync' });
-    this.#keys.told(message);
+    this.#keys.told(from, message, now);
     this.#workersLost(gone, now);
     const came = message.changed.map(({ address }) => address);
     if (this.#resumption.came(came, now)) this.#armSweep(now);
@@ -419,7 +475,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     const gone = new Set(addresses);
     this.#binder.forget(gone);
     for (const job of [...this.#jobs.active()]) {
-      for (const batch of job.batches) for (const worker of gone) this.#prober.workerLost(batch, worker);
+      for (const batch of job.batches) batch.probes.drop(gone);
       for (let task = 0; task < job.taskCount && !job.hasEnded; task++) {
         if (!gone.has(job.workerOf(task))) continue;
         const state = job.stateOf(task);
@@ -433,6 +489,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       this.#routing.findAll(job, now);
     }
     this.#resumption.lost(gone, now);
+    this.#census.lost(gone);
   }
 
   // ---- belonging to a cluster
@@ -458,13 +515,15 @@ export class Scheduler implements Machine<SchedulerTimer> {
   #armSweep(now: Millis): void {
     if (this.#sweepArmed || this.#enlistment.timings.retryMs === 0) return;
     this.#sweepArmed = true;
-    this.#env.setTimer('sweep', 0, now + this.#enlistment.timings.retryMs);
+    this.#sweepDueAt = now + this.#enlistment.timings.retryMs;
+    this.#env.setTimer('sweep', 0, this.#sweepDueAt);
   }
 
   #sweep(now: Millis): void {
     this.#sweepArmed = false;
     const { retryMs, leaseMs } = this.#enlistment.timings;
-    let open = this.#resumption.askAgain(leaseMs, now);
+    let open = this.#resumption.askAgain(leaseMs, now - this.#sweepDueAt, now);
+    if (this.#census.take(CENSUS_RETRIES * retryMs, now)) open = true;
     if (this.#binder.sendDoubtfulAgain(now)) open = true;
     for (const job of this.#jobs.active()) {
       if (this.#routing.askAgain(job, retryMs, now)) open = true;
@@ -496,4 +555,13 @@ export class Scheduler implements Machine<SchedulerTimer> {
   whyImpossible(spec: JobSpec): string | undefined {
     return whyImpossible(spec, this.policy, this.#members);
   }
+}
+
+function retentionOf(config: SchedulerConfig, forgot: Retention['forgot']): Retention {
+  return {
+    jobsMax: config.endedJobsMax,
+    keepMs: config.endedJobsKeepMs ?? Number.POSITIVE_INFINITY,
+    bytesMax: LIMITS.endedBytesMax,
+    forgot,
+  };
 }

@@ -12,7 +12,9 @@ export type WorkerTimer =
   /** Send what the task in slot `key` has printed. */
   | 'output'
   /** Tell central of a slot that has been free for a while. */
-  | 'pull';
+  | 'pull'
+  /** Take work again, after a pause in which nothing could be started. */
+  | 'aside';
 
 export type KillReason = 'cancelled' | 'timeout' | 'shutdown';
 
@@ -23,6 +25,8 @@ export interface TaskOrder {
   readonly jobId: string;
   readonly task: number;
   readonly attempt: number;
+  /** Of a job that is taken for long. */
+  readonly long: boolean;
   /** The worker kills the task when it has run for so long, counted from `taskStarted`. */
   readonly timeoutMs: number | undefined;
 }
@@ -32,6 +36,8 @@ export interface WorkerEnvironment extends Environment<WorkerTimer> {
   execute(slot: number, order: TaskOrder): void;
   /** Ends the task in a slot; `taskEnded` follows. */
   kill(slot: number, reason: KillReason): void;
+  /** Another worker has the name; this one goes on asking for it. */
+  nameTaken?(holder: string): void;
   /** The worker drains and holds nothing any more: neither tasks nor reports. */
   drained(): void;
 }
@@ -50,6 +56,17 @@ export interface WorkerConfig {
   readonly registerRetryMs: number;
 }
 
+/** How things stand at a worker. */
+export interface WorkerStanding {
+  readonly slots: number;
+  /** Slots that serve long work, and short work: a task, or a question for one. */
+  readonly busy: { readonly long: number; readonly short: number };
+  /** Probes and placed tasks that wait. */
+  readonly queued: number;
+  /** Ends of tasks that their owners have not confirmed. */
+  readonly unconfirmed: number;
+}
+
 /** Counted since the start. */
 export interface WorkerCounters {
   tasksStarted: number;
@@ -62,4 +79,6 @@ export interface WorkerCounters {
   probesMoved: number;
   /** Entries that were given back unserved. */
   declined: number;
+  /** Pauses in which it took nothing, since nothing could be started. */
+  pauses: number;
 }

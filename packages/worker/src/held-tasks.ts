@@ -49,9 +49,10 @@ export function readdress(
   formers: readonly Address[],
   slots: Slots,
   reports: Reports,
+  now: Millis,
 ): boolean {
   let wasPlaced = false;
-  for (const former of formers) reports.readdress(former, owner);
+  for (const former of formers) reports.readdress(former, owner, now);
   for (const [, running] of slots.running()) {
     if (running.owner === owner || !formers.includes(running.owner)) continue;
     running.owner = owner;

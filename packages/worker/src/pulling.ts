@@ -1,6 +1,6 @@
-import { type Address, type Environment, type MessageOf, type Millis, NOBODY } from '@goshawk/core';
+import { type Address, type Environment, type MessageOf, type Millis, NOBODY, pulls } from '@goshawk/core';
 import { type Entry, entryOfGiven } from './queue.js';
-import type { Surroundings } from './surroundings.js';
+import { canRun, type Surroundings, wantsWork } from './surroundings.js';
 
 type PullingSurroundings = Pick<Surroundings, 'queue' | 'slots' | 'membership' | 'takesWork'>;
 
@@ -49,8 +49,7 @@ export class Pulling {
 
   /** A slot is free, and nothing that waits here wants it. */
   pullIfFree(): void {
-    const { queue, slots } = this.#around;
-    if (slots.idleCount > 0 && queue.length === 0) this.pull();
+    if (wantsWork(this.#around)) this.pull();
   }
 
   /** The same, unless central believes so already. */
@@ -103,8 +102,7 @@ export class Pulling {
     this.#lastOf ??= new Map();
     if (match <= (this.#lastOf.get(owner) ?? this.#lastOfLost)) return undefined;
     this.#lastOf.set(owner, match);
-    if (slots.idleCount === 0 || !slots.fits(message.demand) || !this.#around.takesWork()) return undefined;
-    return entryOfGiven(owner, message);
+    return canRun(this.#around, message.demand) ? entryOfGiven(owner, message) : undefined;
   }
 
   ownerLost(owner: Address): void {
@@ -119,9 +117,7 @@ export class Pulling {
 
   get #isOn(): boolean {
     const { central, settings } = this.#around.membership;
-    if (central === NOBODY || settings === undefined) return false;
-    const { short, long } = settings.policy.preset;
-    return short.by === 'matching' || long.by === 'matching';
+    return central !== NOBODY && settings !== undefined && pulls(settings.policy.preset);
   }
 }
 

@@ -1,6 +1,6 @@
 import { type Address, drawIndex, type Environment, type MessageOf, type Millis } from '@goshawk/core';
 import { type Entry, entryOfGiven } from './queue.js';
-import type { Surroundings } from './surroundings.js';
+import { canRun, type Surroundings, wantsWork } from './surroundings.js';
 
 type SeekingSurroundings = Omit<Surroundings, 'counters'>;
 
@@ -54,7 +54,7 @@ export class Seeking {
   /** Starts a round, when there is nothing else to do. @returns whether one is under way */
   begin(now: Millis): boolean {
     if (this.inRound) return true;
-    if (!this.isOn(now) || !this.#wantsWork) return false;
+    if (!this.isOn(now) || !wantsWork(this.#around)) return false;
     this.#tried = NOBODY_TRIED;
     return this.#askNext(now);
   }
@@ -80,9 +80,7 @@ export class Seeking {
     const question = this.#close(from, message.ask);
     if (question === undefined) return undefined;
     if (question === this.#current) this.#current = undefined;
-    const { slots } = this.#around;
-    if (slots.idleCount === 0 || !slots.fits(message.demand) || !this.#around.takesWork()) return undefined;
-    return entryOfGiven(from, message);
+    return canRun(this.#around, message.demand) ? entryOfGiven(from, message) : undefined;
   }
 
   /**
@@ -116,15 +114,9 @@ export class Seeking {
     this.#current = undefined;
   }
 
-  /** A slot is free, nothing waits, and the worker takes work. */
-  get #wantsWork(): boolean {
-    const { queue, slots } = this.#around;
-    return queue.length === 0 && slots.idleCount > 0 && this.#around.takesWork();
-  }
-
   #goOn(now: Millis): boolean {
     this.#current = undefined;
-    return this.#wantsWork && this.#askNext(now);
+    return wantsWork(this.#around) && this.#askNext(now);
   }
 
   #askNext(now: Millis): boolean {

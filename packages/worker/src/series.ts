@@ -1,7 +1,6 @@
-import type { Millis, OutcomeKind, PolicySettings } from '@goshawk/core';
+import { findsWork, type Millis, type OutcomeKind, type PolicySettings } from '@goshawk/core';
 import { type Entry, entryOfGiven } from './queue.js';
 import type { Running } from './slots.js';
-import { findsWork } from './work-finder.js';
 
 /**
  * Whether a slot goes on with another task of the same owner, since its tasks are tiny: to find one elsewhere would

@@ -58,6 +58,7 @@ class Bench {
         stealSuccesses: 0,
         probesMoved: 0,
         declined: 0,
+        pauses: 0,
       },
       takesWork: () => this.wantsWork,
       asked() {},

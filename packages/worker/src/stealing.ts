@@ -11,7 +11,7 @@ import type { WorkerTimer } from './contract.js';
 import type { Membership } from './membership.js';
 import { type Entry, probeOfEntry, type WorkerQueue } from './queue.js';
 import type { Slots } from './slots.js';
-import type { Surroundings } from './surroundings.js';
+import { type Surroundings, wantsWork } from './surroundings.js';
 
 type StealingSurroundings = Omit<Surroundings, 'nextAsk'>;
 
@@ -53,13 +53,13 @@ export class Stealing {
   setVictims(victims: readonly Address[], now: Millis): void {
     this.#victims = victims;
     const policy = this.#policy;
-    if (policy?.preset.stealing && this.#wantsWork && !this.inRound) this.#pause(policy, now);
+    if (policy?.preset.stealing && wantsWork(this.#around) && !this.inRound) this.#pause(policy, now);
   }
 
   /** A slot is free: starts a round, when there is nothing else to do. */
   begin(now: Millis): void {
     const policy = this.#policy;
-    if (policy === undefined || !policy.preset.stealing || this.inRound || !this.#wantsWork) return;
+    if (policy === undefined || !policy.preset.stealing || this.inRound || !wantsWork(this.#around)) return;
     this.#request = { type: 'steal', round: this.#request.round + 1 };
     this.#tried = [];
     this.#askNext(policy, now);
@@ -113,11 +113,6 @@ export class Stealing {
     return this.#membership.settings?.policy;
   }
 
-  /** A slot is free, nothing waits, and the worker takes work. */
-  get #wantsWork(): boolean {
-    return this.#queue.length === 0 && this.#slots.idleCount > 0 && this.#around.takesWork();
-  }
-
   /**
    * For how long a task must have run to be taken for long, whatever its job is called: pilots run before anybody
    * knows. Where jobs are judged as they come, their class counts (Hawk §3.6).
@@ -147,7 +142,7 @@ export class Stealing {
 
   #goOn(now: Millis): void {
     const policy = this.#policy;
-    if (policy === undefined || !this.#wantsWork) this.end();
+    if (policy === undefined || !wantsWork(this.#around)) this.end();
     else this.#askNext(policy, now);
   }
 

@@ -1,4 +1,4 @@
-import type { Millis } from '@goshawk/core';
+import type { Millis, Resources } from '@goshawk/core';
 import type { WorkerCounters } from './contract.js';
 import type { Membership } from './membership.js';
 import type { WorkerQueue } from './queue.js';
@@ -16,4 +16,14 @@ export interface Surroundings {
   nextAsk(): number;
   /** Somebody was asked: see to it that silence is noticed. */
   asked(now: Millis): void;
+}
+
+/** A slot is free, nothing waits, and the worker takes work. */
+export function wantsWork(around: Pick<Surroundings, 'queue' | 'slots' | 'takesWork'>): boolean {
+  return around.queue.length === 0 && around.slots.idleCount > 0 && around.takesWork();
+}
+
+/** A task that was given to the worker, and need not wait for what waits here, can run here now. */
+export function canRun(around: Pick<Surroundings, 'slots' | 'takesWork'>, demand: Resources): boolean {
+  return around.slots.idleCount > 0 && around.slots.fits(demand) && around.takesWork();
 }

@@ -1,14 +1,9 @@
-import type { Address, Environment, MessageOf, Millis, Preset } from '@goshawk/core';
+import type { Address, Environment, MessageOf, Millis } from '@goshawk/core';
 import type { Membership } from './membership.js';
 import { Pulling } from './pulling.js';
 import type { Entry } from './queue.js';
 import { Seeking } from './seeking.js';
 import type { Surroundings } from './surroundings.js';
-
-/** The policy has free workers say so: to central, which matches them, or to schedulers. */
-export function findsWork({ short, long }: Preset): boolean {
-  return short.by === 'matching' || short.by === 'seeking' || long.by === 'matching';
-}
 
 /**
  * How a worker with nothing to do finds something under the policies where nobody else looks for workers: it seeks

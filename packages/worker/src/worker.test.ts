@@ -358,3 +358,36 @@ describe('a series of tiny tasks', () => {
     expect(bench.take('pull')).toMatchObject([{ free: 1 }]);
   });
 });
+
+describe('a worker on which nothing can be started', () => {
+  const notStarted: Outcome = { ...COMPLETED, kind: 'lost', errorCode: 'process-limit', errorMessage: 'why' };
+
+  test('takes nothing for a while, and then tells central what is free', () => {
+    const bench = new Bench(2).welcome({ preset: { ...PRESETS.goshawk } });
+    bench.probe(1);
+    bench.bind(1, 1);
+    bench.end(0, notStarted);
+    expect(bench.take('aside')).toEqual([{ type: 'aside', reason: 'process-limit: why' }]);
+    bench.probe(2);
+    expect(bench.take('declined')).toMatchObject([{ job: 2, probes: 1 }]);
+    bench.pass(heartbeatMs);
+    expect(bench.take('pull').at(-1)).toMatchObject({ free: 2 });
+    bench.probe(3);
+    expect(bench.take('ask')).toMatchObject([{ job: 3 }]);
+  });
+
+  test('says so again with each heartbeat', () => {
+    const bench = new Bench().welcome();
+    for (let time = 0; time < 8; time++) {
+      bench.probe(1);
+      bench.bind(time + 1, 1);
+      bench.end(0, notStarted);
+      if (time < 7) bench.pass(60_000);
+    }
+    // It was silent for long.
+    bench.welcome();
+    bench.take('aside');
+    bench.pass(3 * heartbeatMs);
+    expect(bench.take('aside')).toHaveLength(3);
+  });
+});

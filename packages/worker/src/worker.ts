@@ -1,5 +1,6 @@
 import {
   type Address,
+  findsWork,
   invariant,
   LIVE_TIMINGS,
   type Machine,
@@ -11,9 +12,18 @@ import {
   patienceMsOf,
   type Timings,
 } from '@goshawk/core';
-import type { KillReason, WorkerConfig, WorkerCounters, WorkerEnvironment, WorkerTimer } from './contract.js';
+import type {
+  KillReason,
+  WorkerConfig,
+  WorkerCounters,
+  WorkerEnvironment,
+  WorkerStanding,
+  WorkerTimer,
+} from './contract.js';
+import { Fitness } from './fitness.js';
 import { GivingBack } from './giving-back.js';
 import { heldTasks, readdress, tasksHeldOf } from './held-tasks.js';
+import { checkWorker } from './invariants.js';
 import { Membership } from './membership.js';
 import { Printing } from './printing.js';
 import { Questions } from './questions.js';
@@ -23,7 +33,7 @@ import { continuesSeries, entryAfter, seriesMsOf } from './series.js';
 import { type Asking, type Running, runningOf, Slots } from './slots.js';
 import { nothingToSteal, Stealing } from './stealing.js';
 import type { Surroundings } from './surroundings.js';
-import { findsWork, WorkFinder } from './work-finder.js';
+import { WorkFinder } from './work-finder.js';
 
 /**
  * The worker: entries wait in its queue, a free slot serves the head by asking its owner for the task (late
@@ -39,6 +49,7 @@ export class Worker implements Machine<WorkerTimer> {
     stealSuccesses: 0,
     probesMoved: 0,
     declined: 0,
+    pauses: 0,
   };
 
   readonly #config: WorkerConfig;
@@ -54,6 +65,7 @@ export class Worker implements Machine<WorkerTimer> {
   readonly #reports = new Reports();
   readonly #questions: Questions;
   readonly #membership = new Membership();
+  readonly #fitness: Fitness;
   #nextAsk = 1;
   #sweepArmed = false;
   #draining = false;
@@ -67,13 +79,14 @@ export class Worker implements Machine<WorkerTimer> {
     this.#slots = new Slots(config.slots, config.capacity);
     this.#printing = new Printing(env, this.#slots);
     this.#giveBack = new GivingBack(env, this.counters, () => this.#central);
+    this.#fitness = new Fitness(env, this.#membership, this.counters);
     this.#questions = new Questions(env, this.#slots, this.#reports, this.#giveBack);
     this.#around = {
       queue: this.#queue,
       slots: this.#slots,
       membership: this.#membership,
       counters: this.counters,
-      takesWork: () => !this.#draining,
+      takesWork: () => !this.#takesNothing,
       nextAsk: () => this.#nextAsk++,
       asked: (now) => this.#armSweep(now),
     };
@@ -122,6 +135,8 @@ export class Worker implements Machine<WorkerTimer> {
         return this.#welcomed(from, message, now);
       case 'heartbeatAck':
         return this.#acknowledged(from, message, now);
+      case 'nameTaken':
+        return this.#env.nameTaken?.(message.holder);
       case 'strangerTold':
         if (from === this.#membership.central) this.#registerAnew(now);
         return;
@@ -131,17 +146,7 @@ export class Worker implements Machine<WorkerTimer> {
         if (from === this.#membership.central && !this.#stopping) this.#setDraining(message.on, now);
         return;
       case 'readCounters':
-        return this.#env.send(from, {
-          type: 'answer',
-          request: message.request,
-          value: {
-            name: this.#config.name,
-            ...this.counters,
-            busy: this.#slots.busyCount,
-            queued: this.#queue.length,
-            ...this.#env.counted?.(),
-          },
-        });
+        return this.#env.send(from, { type: 'answer', request: message.request, value: this.#counted });
       default:
         // Meant for another role: nothing here waits for it.
         return;
@@ -162,6 +167,11 @@ export class Worker implements Machine<WorkerTimer> {
         return this.#printing.flush(key);
       case 'pull':
         return this.#finder?.wake(now);
+      case 'aside':
+        if (!this.#fitness.wake(now)) return;
+        // Central has forgotten what is free here.
+        this.#finder?.welcomed(false);
+        return this.#lookForWork(now);
     }
   }
 
@@ -170,6 +180,7 @@ export class Worker implements Machine<WorkerTimer> {
     const running = this.#slots.at(slot);
     if (running.kind !== 'running') return;
     running.startedAt = now;
+    this.#fitness.started();
     if (running.timeoutMs !== undefined) this.#env.setTimer('taskTimeout', slot, now + running.timeoutMs);
   }
 
@@ -187,7 +198,8 @@ export class Worker implements Machine<WorkerTimer> {
     this.counters.tasksEnded++;
     if (running.timeoutMs !== undefined) this.#env.clearTimer('taskTimeout', slot);
     if (running.output !== undefined) this.#env.clearTimer('output', slot);
-    const mayGoOn = !this.#draining && this.#queue.length === 0;
+    if (this.#fitness.ended(running, outcome, now)) this.#giveBackAll();
+    const mayGoOn = !this.#takesNothing && this.#queue.length === 0;
     const { policy } = this.#membership.settings ?? {};
     const goesOn = mayGoOn && continuesSeries(running, outcome.kind, runMs, seriesMsOf(policy), now);
     const ask = goesOn ? this.#nextAsk++ : 0;
@@ -229,8 +241,24 @@ export class Worker implements Machine<WorkerTimer> {
     if (this.#membership.central !== NOBODY) this.#env.send(this.#membership.central, { type: 'leave' });
   }
 
+  get #counted(): unknown {
+    const { name } = this.#config;
+    const holds = { busy: this.#slots.busyCount, queued: this.#queue.length };
+    return { name, ...this.counters, ...holds, ...this.#env.counted?.() };
+  }
+
   get isMember(): boolean {
     return this.#membership.central !== NOBODY;
+  }
+
+  get standing(): WorkerStanding {
+    const { count: slots, busyCount, longCount } = this.#slots;
+    return {
+      slots,
+      busy: { long: longCount, short: busyCount - longCount },
+      queued: this.#queue.length,
+      unconfirmed: this.#reports.size,
+    };
   }
 
   get isIdle(): boolean {
@@ -238,18 +266,7 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   checkInvariants(): void {
-    this.#slots.checkInvariants();
-    const long = [...this.#queue].filter((entry) => entry.long && entry.lane === 'normal').length;
-    invariant(
-      long === this.#queue.longEntries,
-      () => `${long} long entries wait, counted ${this.#queue.longEntries}`,
-    );
-    const head = this.#queue.head();
-    invariant(
-      head === undefined || this.#slots.idleCount === 0 || !this.#slots.fits(head.demand),
-      'a slot is idle and the head of the queue would fit',
-    );
-    invariant(!this.#draining || this.#queue.length === 0, 'a draining worker holds entries');
+    checkWorker(this.#queue, this.#slots, this.#takesNothing);
   }
 
   // ---- serving the queue
@@ -260,7 +277,7 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   #enqueue(entry: Entry, now: Millis): void {
-    if (this.#draining) return this.#giveBack.entry(entry);
+    if (this.#takesNothing) return this.#giveBack.entry(entry);
     this.#queue.push(entry);
     this.#serve(now);
   }
@@ -289,7 +306,7 @@ export class Worker implements Machine<WorkerTimer> {
       if (this.#knows(from, message)) return;
       return this.#giveBack.task(from, message.job, 0, message.task, message.attempt);
     }
-    if (this.#draining) {
+    if (this.#takesNothing) {
       this.#giveBack.task(from, message.job, asking.entry.stage, message.task, message.attempt);
       this.#giveBack.placementOver(asking.entry);
       this.#slots.release(slot);
@@ -393,13 +410,28 @@ export class Worker implements Machine<WorkerTimer> {
   #takeStolen(from: Address, message: MessageOf<'stolen'>, now: Millis): void {
     for (const probe of this.#stealing.answered(from, message, now)) {
       const entry = entryOfProbe(probe.owner, probe, now);
-      if (this.#draining) this.#giveBack.entry(entry);
+      if (this.#takesNothing) this.#giveBack.entry(entry);
       else this.#queue.push(entry);
     }
     if (message.probes.length > 0) this.#serve(now);
   }
 
-  // ---- draining
+  // ---- draining, and times in which nothing can be started
+
+  get #takesNothing(): boolean {
+    return this.#draining || this.#fitness.isAside;
+  }
+
+  #giveBackAll(): void {
+    this.#giveBack.all(this.#queue.removeAll());
+    this.#stealing.end();
+    this.#finder?.end();
+  }
+
+  #lookForWork(now: Millis): void {
+    this.#stealing.begin(now);
+    this.#finder?.lookAround(now);
+  }
 
   #setDraining(on: boolean, now: Millis): void {
     if (on === this.#draining) {
@@ -409,17 +441,11 @@ export class Worker implements Machine<WorkerTimer> {
     }
     this.#draining = on;
     this.#saidDrained = false;
-    if (on) {
-      this.#giveBack.all(this.#queue.removeAll());
-      this.#stealing.end();
-      this.#finder?.end();
-    }
+    if (on) this.#giveBackAll();
     // Central hears of it by the same message that says everything else about this worker.
     this.#register(now);
     this.#sayIfDrained();
-    if (on) return;
-    this.#stealing.begin(now);
-    this.#finder?.lookAround(now);
+    if (!on) this.#lookForWork(now);
   }
 
   #sayIfDrained(): void {
@@ -431,10 +457,7 @@ export class Worker implements Machine<WorkerTimer> {
 
   // ---- belonging to a cluster
 
-  /**
-   * Who keeps account of placed tasks: also while it has not welcomed this worker. What ends between a
-   * registration and the welcome would be believed to be here for ever.
-   */
+  /** Keeps account of placed tasks, and has to hear of those that end before it has welcomed this worker. */
   get #central(): Address {
     return this.#membership.central === NOBODY ? this.#config.central : this.#membership.central;
   }
@@ -485,6 +508,7 @@ export class Worker implements Machine<WorkerTimer> {
     this.#finder?.lookAround(now);
     if (this.#membership.central === NOBODY) return this.#register(now);
     if (this.#membership.isSilent(now)) return this.#registerAnew(now);
+    this.#fitness.tell();
     this.#env.send(this.#membership.central, {
       type: 'heartbeat',
       busy: this.#slots.busyCount,
@@ -543,7 +567,7 @@ export class Worker implements Machine<WorkerTimer> {
     for (const former of formers) if (former !== owner) this.#dropWaiting(former, now);
     this.#serve(now);
     // Central keeps account of what it has placed by its owner.
-    if (readdress(owner, formers, this.#slots, this.#reports)) this.#register(now);
+    if (readdress(owner, formers, this.#slots, this.#reports, now)) this.#register(now);
     this.#env.send(owner, { type: 'holding', tasks: tasksHeldOf(owner, this.#slots, this.#reports, now) });
     this.#reports.forEachTo(owner, (report) => this.#env.send(owner, report));
   }

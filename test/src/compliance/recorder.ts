@@ -156,5 +156,5 @@ export function letter(number: number): Message {
 
 /** A task that sleeps. */
 export function sleepOrder(sleep: Millis, timeoutMs?: Millis): TaskOrder {
-  return { payload: { sleep }, jobId: 'j1', task: 0, attempt: 1, timeoutMs };
+  return { payload: { sleep }, jobId: 'j1', task: 0, attempt: 1, long: false, timeoutMs };
 }

@@ -12,7 +12,7 @@ import { type Job, TaskState } from '@goshawk/scheduler';
 import type { TaskOrder } from '@goshawk/worker';
 import { type Course, outcomeOf } from '../stepped/executor.js';
 import type { Envelope } from '../stepped/network.js';
-import { type Party, SteppedCluster } from '../stepped/stepped-cluster.js';
+import { nextIncarnation, type Party, plainName, SteppedCluster } from '../stepped/stepped-cluster.js';
 import { SteppedDisk } from '../stepped/stepped-disk.js';
 import type { Incident, Mishap, Scenario } from './scenario.js';
 
@@ -186,7 +186,7 @@ export class FuzzRun {
 
   #diskOf(scheduler: string): SteppedDisk | undefined {
     if (!this.#scenario.weather.schedulersReturn) return undefined;
-    const name = scheduler.split('/')[0]!;
+    const name = plainName(scheduler);
     const disk = this.#disks.get(name) ?? new SteppedDisk();
     this.#disks.set(name, disk);
     return disk;
@@ -206,7 +206,7 @@ export class FuzzRun {
     const owner = this.#cluster.addScheduler(name, this.#diskOf(name));
     const scheduler = this.#cluster.schedulerOf(owner);
     for (const entry of this.#jobs) {
-      if (entry.owner.name.split('/')[0] !== name.split('/')[0]) continue;
+      if (plainName(entry.owner.name) !== plainName(name)) continue;
       entry.owner = owner;
       // It has no policy yet: a job that it did not know would be an error.
       entry.job = scheduler.submit(entry.spec, entry.key, this.#cluster.now);
@@ -336,7 +336,7 @@ export class FuzzRun {
   }
 
   #drain(worker: Party, on: boolean): void {
-    const name = worker.name.split('/')[0]!;
+    const name = plainName(worker.name);
     const request: Message = { type: 'drainWorker', request: this.#request++, worker: name, on };
     this.#cluster.sendAs(this.#operator, this.#cluster.centralParty, request);
   }
@@ -377,11 +377,6 @@ export class FuzzRun {
   #chance(probability: number): boolean {
     return this.#random.next() < probability;
   }
-}
-
-function nextIncarnation(name: string): string {
-  const [plain, number = '1'] = name.split('/');
-  return `${plain}/${Number(number) + 1}`;
 }
 
 /** Everything that is wrong with how a run came out, a line each. */

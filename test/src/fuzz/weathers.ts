@@ -6,24 +6,6 @@ const isBetweenMachines = (type: MessageType) => {
   return !roles.includes('client');
 };
 
-/**
- * Messages whose loss is not made up for yet, though the table says that it is, or will be. A process that
- * dies takes none of these along unnoticed: what is lost with it is.
- */
-const LOSS_NOT_SURVIVED_YET: readonly MessageType[] = [
-  // The owner believes that it is there, and nobody looks.
-  'probe',
-  'stolen',
-  'moved',
-  'assign',
-  'declined',
-  // The owner learns of the question only when it comes again, and counts the probe as still out.
-  'ask',
-];
-
-/** A probe that is said twice to have moved is counted where it was not. */
-const DOUBLE_NOT_SURVIVED_YET: readonly MessageType[] = ['moved'];
-
 /** What brings free workers and waiting tasks together when nobody has asked for one. */
 const MATCHING: readonly MessageType[] = [
   'pull',
@@ -62,16 +44,14 @@ export const WEATHERS: Readonly<Record<string, Weather>> = {
     cancels: true,
     drains: true,
     workersDie: true,
-    doubled: MESSAGE_TYPES.filter(
-      (type) => isBetweenMachines(type) && !DOUBLE_NOT_SURVIVED_YET.includes(type),
-    ),
+    doubled: MESSAGE_TYPES.filter(isBetweenMachines),
   },
   'lost messages': {
     centralBusy: true,
     cancels: true,
     drains: true,
     workersDie: true,
-    lost: MESSAGE_TYPES.filter((type) => isBetweenMachines(type) && !LOSS_NOT_SURVIVED_YET.includes(type)),
+    lost: MESSAGE_TYPES.filter(isBetweenMachines),
   },
   'matches lost and doubled while centrals and workers die': {
     workersDie: true,
@@ -82,7 +62,7 @@ export const WEATHERS: Readonly<Record<string, Weather>> = {
     doubled: MATCHING,
   },
   // Not together with dying schedulers: a worker that hears of no central when its owner dies, or of a new
-  // one that never knew that owner, reports to it for ever.
+  // one that never knew that owner, reports to it for a quarter of an hour.
   'everything at once': {
     workersDie: true,
     workersCutOff: true,

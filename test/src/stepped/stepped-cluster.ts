@@ -301,6 +301,12 @@ function freeze(value: unknown): void {
 }
 
 /** `w1/2` is the second incarnation of w1, and calls itself w1. */
-function plainName(name: string): string {
+export function plainName(name: string): string {
   return name.split('/')[0]!;
+}
+
+/** `w1` becomes `w1/2`, and that `w1/3`. */
+export function nextIncarnation(name: string): string {
+  const [plain, number = '1'] = name.split('/');
+  return `${plain}/${Number(number) + 1}`;
 }

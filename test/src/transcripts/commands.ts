@@ -11,7 +11,7 @@ import {
   type Resources,
 } from '@goshawk/core';
 import { outcomeOf } from '../stepped/executor.js';
-import type { Party } from '../stepped/stepped-cluster.js';
+import { nextIncarnation, type Party } from '../stepped/stepped-cluster.js';
 import type { Command } from './script.js';
 import type { Stage } from './stage.js';
 
@@ -87,8 +87,7 @@ export const COMMANDS: Readonly<Record<string, Run>> = {
   restart(stage, { words }) {
     const party = stage.named(words[0]!);
     stage.cluster.kill(party);
-    const [plain, number = '1'] = party.name.split('/');
-    const name = `${plain}/${Number(number) + 1}`;
+    const name = nextIncarnation(party.name);
     if (party.role === 'central') stage.cluster.addCentral(name);
     else if (party.role === 'scheduler') stage.cluster.addScheduler(name);
     else stage.cluster.addWorker(name);

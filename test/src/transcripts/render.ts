@@ -52,7 +52,7 @@ const RENDERERS: Renderers = {
           ];
     for (const owner of ownersLost) parts.push(`owner ${names.party(owner)} is lost`);
     if (owners.length > 0) parts.push(`owners: ${list(owners.map(names.party))}`);
-    return `peers v${version}${since === 0 ? '' : ` after v${since}`}: ${parts.join(', ')}`;
+    return `peers v${version}${since === 0 ? '' : ` after v${since}`}: ${list(parts, ', ')}`;
   },
   members: ({ version, since, changed, left }, { names }) => {
     const parts = changed.map(

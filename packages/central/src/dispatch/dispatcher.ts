@@ -1,5 +1,16 @@
 import { type Address, type Environment, fits, invariant, type MessageOf, type Millis } from '@goshawk/core';
-import { freeSlots, isDoubtful, Pool, type Puller, remindOwners, spareOf } from '../matching/pool.js';
+import type { UnmatchedKind } from '../contract.js';
+import type { Matcher } from '../matching/matcher.js';
+import type { Pullers } from '../matching/occupied.js';
+import {
+  freeSlots,
+  isDoubtful,
+  matchesOnTheWay,
+  Pool,
+  type Puller,
+  remindOwners,
+  spareOf,
+} from '../matching/pool.js';
 import type { CentralPolicy, ClusterView, Start, WorkerView } from '../policies/contract.js';
 import type { WorkerRecord } from '../registry.js';
 import { type DispatchedRun, Runs } from './runs.js';
@@ -16,7 +27,6 @@ export class Dispatcher {
   readonly #pool = new Pool();
   readonly #room = new WaitingRoom();
   readonly #runs = new Runs();
-  readonly #freed = new Set<Address>();
   /** For how long a match may be on its way. ms; 0: whatever is sent arrives */
   readonly #lostAfterMs: Millis;
   matches = 0;
@@ -29,15 +39,25 @@ export class Dispatcher {
     this.#lostAfterMs = lostAfterMs;
   }
 
+  /** Matches of which their workers have not heard. */
+  get openMatches(): number {
+    return this.#pool.openMatches;
+  }
+
   /** Tasks that wait for a worker. */
   get waitingTasks(): number {
     return this.#room.tasks;
   }
 
+  /** The same by what is known of them here, which is nothing. */
+  get unmatched(): Readonly<Partial<Record<UnmatchedKind, number>>> {
+    return { planned: this.#room.tasks };
+  }
+
   // ---- workers
 
   /** Workers, as far as they have registered. */
-  get pullers(): Iterable<Puller> {
+  get pullers(): Pullers {
     return this.#pool;
   }
 
@@ -64,7 +84,6 @@ export class Dispatcher {
     }
     this.#pool.pulled(puller, message);
     remindOwners(this.#env, puller, this.#lostAfterMs, now);
-    this.#freed.add(from);
     this.#decide(now);
   }
 
@@ -83,7 +102,6 @@ export class Dispatcher {
     const run = this.#runs.at(worker).find((each) => each.match === match);
     if (run !== undefined && !run.isHeard) this.#end(run, false, now);
     if (puller === undefined || this.#pool.undo(puller, match) === undefined) return;
-    this.#freed.add(worker);
     this.#decide(now);
   }
 
@@ -97,9 +115,7 @@ export class Dispatcher {
       return;
     }
     const batch = known ?? this.#room.add(owner, message, now);
-    // Workers that its owner has not heard of yet are on their way to it, if they were found just now.
-    const canBeOnTheWay = this.#lostAfterMs === 0 || now - batch.waitsSince < this.#lostAfterMs;
-    const onTheWay = canBeOnTheWay ? batch.matches - matches : 0;
+    const onTheWay = matchesOnTheWay(batch, matches, this.#lostAfterMs, now);
     batch.matches = matches + onTheWay;
     this.#room.update(batch, message, Math.max(0, tasks - onTheWay));
     this.#decide(now);
@@ -116,8 +132,10 @@ export class Dispatcher {
         if (run.job.owner !== owner || run.isHeard) continue;
         this.#end(run, false, now);
         this.#pool.undo(puller, run.match);
-        this.#freed.add(puller.address);
       }
+      // Also those that a worker had heard of before it was admitted anew, and does not name any more.
+      for (const { match, owner: of } of [...puller.matches])
+        if (of === owner) this.#pool.undo(puller, match);
     }
     this.#decide(now);
   }
@@ -191,8 +209,6 @@ export class Dispatcher {
 
   #view(): ClusterView {
     const pool = this.#pool;
-    const news = { batches: this.#room.takeNews(), workers: [...this.#freed] };
-    this.#freed.clear();
     return {
       slots: pool.slots,
       freeWorkers: () => freeWorkers(pool),
@@ -200,7 +216,7 @@ export class Dispatcher {
       batches: () => this.#room.batches(),
       runs: () => this.#runs,
       runsTagged: (tag) => this.#runs.tagged(tag),
-      news,
+      news: { batches: this.#room.takeNews() },
     };
   }
 
@@ -221,7 +237,9 @@ function* freeWorkers(pool: Pool): Iterable<WorkerView> {
 export type Dispatching = Pick<
   Dispatcher,
   | 'matches'
+  | 'openMatches'
   | 'waitingTasks'
+  | 'unmatched'
   | 'pullers'
   | 'setOpen'
   | 'removeWorker'
@@ -235,4 +253,6 @@ export type Dispatching = Pick<
 > & {
   withdraw(owner: Address, job: number, now: Millis): void;
   shortCame(workMs: Millis, now: Millis): void;
+  /** Where there is an order in which batches are served. */
+  line?: Matcher['line'];
 };

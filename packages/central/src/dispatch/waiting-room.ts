@@ -8,8 +8,6 @@ export class DispatchedJob implements JobView {
   readonly arrivedAt: Millis;
   tasks: number;
   running = 0;
-  /** Batches in the room. */
-  batches = 0;
   /** Of the runs that ended. */
   #attainedMs = 0;
   /** Σ of the starts of those that run: their service by now takes no walk. */
@@ -107,7 +105,6 @@ export class WaitingRoom {
       this.#batches.set(job, batches);
     }
     batches.set(batch.stage, batch);
-    job.batches++;
     return batch;
   }
 
@@ -141,14 +138,13 @@ export class WaitingRoom {
     if (!batches?.delete(batch.stage)) return;
     if (batches.size === 0) this.#batches.delete(job);
     this.setWaiting(batch, 0);
-    job.batches--;
     this.#goneIds.push(batch.id);
     this.forgetIfDone(job);
   }
 
   /** Nothing of the job waits or runs. */
   forgetIfDone(job: DispatchedJob): void {
-    if (job.batches > 0 || job.running > 0) return;
+    if (this.#batches.has(job) || job.running > 0) return;
     const ofOwner = this.#jobs.get(job.owner);
     if (ofOwner?.get(job.job) !== job) return;
     ofOwner.delete(job.job);

@@ -451,6 +451,17 @@ describe('jobs whose pilots have not told', () => {
     expect(one.taken()).toEqual([`1@${workers[0]}`]);
   });
 
+  test('what turned out to be long counts once, however often its owner says so', () => {
+    const one = bench(100);
+    one.need(1, { ...undecided, tasks: 60 });
+    expect(one.taken()).toHaveLength(60);
+    one.need(1, { long: true, tasks: 0, matches: 60 });
+    one.need(1, { long: true, tasks: 10, matches: 60 });
+    expect(one.taken()).toHaveLength(10);
+    one.need(1, { long: true, tasks: 30, matches: 70 });
+    expect(one.taken()).toHaveLength(28);
+  });
+
   test('what turned out to be short takes any slot', () => {
     const one = bench(100);
     one.need(1, { ...undecided, tasks: 120 });
@@ -474,5 +485,51 @@ describe('jobs whose pilots have not told', () => {
     one.pull(0, { shortMs: 5 * 4_000 });
     one.need(1, { long: true, tasks: 100 });
     expect(one.taken()).toHaveLength(85);
+  });
+});
+
+describe('the line', () => {
+  const ahead = (bench: Bench, job: number) =>
+    bench.matcher
+      .line({ type: 'explainNeed', request: 1, owner: String(OWNER), job }, bench.now)
+      ?.needs.map((need) => need.ahead);
+
+  test('is the order in which needs are served: short ones by their work, then long ones', () => {
+    const bench = new Bench({}, 1);
+    bench.need(9, { tasks: 1 });
+    bench.need(1, { tasks: 3, estimateMs: 200 });
+    bench.need(2, { tasks: 2, estimateMs: 100 });
+    bench.need(3, { tasks: 1, estimateMs: 5_000, long: true });
+    expect(ahead(bench, 2)).toEqual([{ jobs: 0, tasks: 0, workMs: 0 }]);
+    expect(ahead(bench, 1)).toEqual([{ jobs: 1, tasks: 2, workMs: 200 }]);
+    expect(ahead(bench, 3)).toEqual([{ jobs: 2, tasks: 5, workMs: 800 }]);
+    expect(bench.matcher.line({ type: 'explainWaiting', request: 1 }, 0)).toMatchObject({
+      needs: [],
+      slots: 1,
+      freeSlots: 0,
+      unmatched: 6,
+    });
+    bench.taken();
+    // Which is what happens.
+    for (const heard of [1, 2, 3, 4, 5, 6]) bench.pull(0, { heard: [heard] });
+    expect(bench.taken()).toEqual(['2@0', '2@0', '1@0', '1@0', '1@0', '3@0']);
+  });
+
+  test('begins with who has waited longer than anyone should', () => {
+    const bench = new Bench({ patience: 1 }, 0);
+    bench.need(1, { tasks: 1, estimateMs: 100, long: true });
+    bench.now = 2_000;
+    bench.need(2, { tasks: 1, estimateMs: 1 });
+    expect(ahead(bench, 1)).toEqual([{ jobs: 0, tasks: 0, workMs: 0 }]);
+    expect(ahead(bench, 2)).toEqual([{ jobs: 1, tasks: 1, workMs: 100 }]);
+  });
+
+  test('has no place for a job that is not known', () => {
+    const bench = new Bench({}, 0);
+    bench.need(1);
+    expect(ahead(bench, 2)).toEqual([]);
+    expect(
+      bench.matcher.line({ type: 'explainNeed', request: 1, owner: 'nobody', job: 1 }, 0)?.needs,
+    ).toEqual([]);
   });
 });

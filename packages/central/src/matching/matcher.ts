@@ -1,17 +1,22 @@
 import {
   type Address,
+  type CentralLine,
   type Environment,
   fits,
   type MessageOf,
   type Millis,
+  type NeedView,
   type PolicySettings,
   patienceMsOf,
+  pulls,
   reserveWindowMs,
 } from '@goshawk/core';
 import type { WorkerRecord } from '../registry.js';
+import { inLine, ownerNamed } from './line.js';
 import { LongLimit } from './long-limit.js';
 import { type Need, type NeedKind, Needs } from './needs.js';
-import { freeSlots, isDoubtful, Pool, type Puller, remindOwners, spareOf } from './pool.js';
+import type { Pullers } from './occupied.js';
+import { freeSlots, isDoubtful, matchesOnTheWay, Pool, type Puller, remindOwners, spareOf } from './pool.js';
 import { Undecided } from './undecided.js';
 
 /**
@@ -66,9 +71,48 @@ export class Matcher {
     this.#limit = new LongLimit(policy.reserve, reserveWindowMs(policy));
   }
 
+  /** Matches of which their workers have not heard. */
+  get openMatches(): number {
+    return this.#pool.openMatches;
+  }
+
   /** Tasks that wait for a worker. */
   get waitingTasks(): number {
     return KINDS.reduce((sum, kind) => sum + this.#needs[kind].tasks, 0);
+  }
+
+  /** The same by what is known of them. */
+  get unmatched(): Readonly<Record<NeedKind, number>> {
+    const { short, small, long, large } = this.#needs;
+    return { short: short.tasks, small: small.tasks, long: long.tasks, large: large.tasks };
+  }
+
+  /**
+   * Who waits here and what there is for them; undefined where workers do not ask for work here. Looks at every need for each that is told of.
+   *
+   * @param asked for a job, by the full name of its owner and its number there, or for none in particular
+   */
+  line(asked: MessageOf<'explainNeed'> | MessageOf<'explainWaiting'>, now: Millis): CentralLine | undefined {
+    if (!pulls(this.#policy.preset)) return undefined;
+    const { slots, long } = this.#pool;
+    return {
+      needs: asked.type === 'explainWaiting' ? [] : this.#needsInLine(asked.owner, asked.job, now),
+      slots,
+      freeSlots: this.#pool.freePullers.reduce((sum, puller) => sum + freeSlots(puller), 0),
+      longRunning: long,
+      longLimit: this.#limit.of(slots, now),
+      unmatched: this.waitingTasks,
+    };
+  }
+
+  #needsInLine(name: string, job: number, now: Millis): NeedView[] {
+    const owner = ownerNamed(this.#known.keys(), name, (address) => this.#env.nameOf(address));
+    if (owner === undefined) return [];
+    const wanted = [...this.#needsOfOwner(owner)].filter((need) => need.job === job && need.tasks > 0);
+    const before = now - patienceMsOf(this.#policy);
+    const isOverdue = ({ kind, waitsSince }: Need): boolean =>
+      (kind === 'short' || kind === 'long') && waitsSince <= before;
+    return inLine(wanted, this.#needs, isOverdue, now);
   }
 
   // ---- workers
@@ -84,7 +128,7 @@ export class Matcher {
   }
 
   /** Workers, as far as they have registered. */
-  get pullers(): Iterable<Puller> {
+  get pullers(): Pullers {
     return this.#pool;
   }
 
@@ -106,7 +150,7 @@ export class Matcher {
   /** Whether the worker should say again what is free there. */
   isDoubtful(address: Address, busy: number, now: Millis): boolean {
     const puller = this.#pool.get(address);
-    if (puller === undefined || !this.#isOn) return false;
+    if (puller === undefined || !pulls(this.#policy.preset)) return false;
     return isDoubtful(puller, busy, this.#lostAfterMs, now);
   }
 
@@ -128,9 +172,7 @@ export class Matcher {
     } else if (known === undefined) {
       this.#find(this.#add(owner, message, 0, now), now);
     } else {
-      // Workers that its owner has not heard of yet are on their way to it, if they were found just now.
-      const canBeOnTheWay = this.#lostAfterMs === 0 || now - known.waitsSince < this.#lostAfterMs;
-      const onTheWay = canBeOnTheWay ? known.matches - message.matches : 0;
+      const onTheWay = matchesOnTheWay(known, message.matches, this.#lostAfterMs, now);
       if (isDecided(known) === (message.part === 'early')) {
         this.#forget(known, now);
         this.#find(this.#add(owner, message, onTheWay, now), now);
@@ -353,11 +395,6 @@ export class Matcher {
     if (!ofOwner?.delete(`${need.job}/${need.stage}`)) return;
     this.#needsOf(need).remove(need);
     if (need.held.size > 0) this.#release(need, now);
-  }
-
-  get #isOn(): boolean {
-    const { short, long } = this.#policy.preset;
-    return short.by === 'matching' || long.by === 'matching';
   }
 
   #needsOfOwner(owner: Address): Iterable<Need> {

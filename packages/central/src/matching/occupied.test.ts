@@ -39,3 +39,29 @@ test('what has not changed is not told again, unless somebody has not been told'
   expect(occupied.changed(pool, 2)).toBeDefined();
   expect(occupied.changed(poolOf(0, 0), 2)).toEqual(new Uint8Array([0]));
 });
+
+test('nobody is looked at while no worker runs more or fewer long tasks', () => {
+  const occupied = new Occupied();
+  const pool = poolOf(2, 0);
+  let looks = 0;
+  const pullers = {
+    get longChanges() {
+      return pool.longChanges;
+    },
+    [Symbol.iterator]() {
+      looks++;
+      return pool[Symbol.iterator]();
+    },
+  };
+  expect(occupied.changed(pullers, 2)).toEqual(new Uint8Array([0b01]));
+  const short = { owner: 50 as Address, job: 1, long: false, demand: NO_RESOURCES, at: 0 };
+  const second = pool.get(1 as Address)!;
+  pool.match(second, short);
+  expect(occupied.changed(pullers, 2)).toBeUndefined();
+  expect(looks).toBe(1);
+  pool.match(second, { ...short, long: true });
+  pool.match(second, { ...short, long: true });
+  expect(occupied.changed(pullers, 2)).toEqual(new Uint8Array([0b11]));
+  pool.remove(0 as Address);
+  expect(occupied.changed(pullers, 2)).toEqual(new Uint8Array([0b10]));
+});

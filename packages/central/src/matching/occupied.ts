@@ -1,4 +1,7 @@
-import { longOf, type Puller } from './pool.js';
+import { longOf, type Pool, type Puller } from './pool.js';
+
+/** Workers, and whether what runs there has changed. */
+export type Pullers = Iterable<Puller> & Pick<Pool, 'longChanges'>;
 
 /** So few of the workers are wrong without anybody being told, as a fraction of all. */
 const TOLD_FROM = 0.01;
@@ -9,9 +12,14 @@ const TOLD_FROM = 0.01;
  */
 export class Occupied {
   #told: Uint8Array = NOBODY_OCCUPIED;
+  /** Of when it was last looked at all of them; undefined to look whatever has changed. */
+  #seen: { readonly longChanges: number; readonly places: number } | undefined;
 
   /** @returns what is to be told; undefined when it is about what was told last */
-  changed(pullers: Iterable<Puller>, places: number): Uint8Array | undefined {
+  changed(pullers: Pullers, places: number): Uint8Array | undefined {
+    const { longChanges } = pullers;
+    if (this.#seen?.longChanges === longChanges && this.#seen.places === places) return undefined;
+    this.#seen = { longChanges, places };
     const bits = new Uint8Array(Math.ceil(places / 8));
     for (const puller of pullers) {
       if (longOf(puller) >= puller.slots) bits[puller.bit >> 3]! |= 1 << (puller.bit & 7);
@@ -25,6 +33,7 @@ export class Occupied {
   /** Somebody has not been told. */
   forget(): void {
     this.#told = NOBODY_OCCUPIED;
+    this.#seen = undefined;
   }
 }
 

@@ -49,6 +49,7 @@ export class Pool {
   readonly #free: Puller[] = [];
   #slots = 0;
   #long = 0;
+  #longChanges = 0;
 
   /** Of all workers that take work. */
   get slots(): number {
@@ -58,6 +59,11 @@ export class Pool {
   /** Long tasks that run, or are on their way to a worker. */
   get long(): number {
     return this.#long;
+  }
+
+  /** Grows whenever a worker runs more or fewer of those than before. */
+  get longChanges(): number {
+    return this.#longChanges;
   }
 
   /** Workers with a free slot, in no order. */
@@ -97,7 +103,7 @@ export class Pool {
     const puller = this.#pullers.get(address);
     if (puller === undefined) return;
     this.setOpen(puller, false);
-    this.#long -= longOf(puller);
+    this.#addLong(-longOf(puller));
     this.#pullers.delete(address);
   }
 
@@ -110,7 +116,7 @@ export class Pool {
 
   /** What the worker says replaces what was believed; matches that it has not heard of still count. */
   pulled(puller: Puller, { heard, free, spare, long }: MessageOf<'pull'>): void {
-    this.#long -= longOf(puller);
+    const longBefore = longOf(puller);
     puller.free = free;
     puller.spare = spare;
     puller.long = long;
@@ -118,13 +124,13 @@ export class Pool {
     for (const match of heard) puller.match = Math.max(puller.match, match);
     if (puller.matches.length > 0)
       puller.matches = puller.matches.filter(({ match }) => !heard.includes(match));
-    this.#long += longOf(puller);
+    this.#addLong(longOf(puller) - longBefore);
     this.list(puller);
   }
 
   match(puller: Puller, match: Omit<OpenMatch, 'match'>): number {
     puller.matches.push({ ...match, match: ++puller.match });
-    if (match.long) this.#long++;
+    if (match.long) this.#addLong(1);
     this.list(puller);
     return puller.match;
   }
@@ -134,9 +140,16 @@ export class Pool {
     const index = puller.matches.findIndex((open) => open.match === match);
     if (index < 0) return undefined;
     const [undone] = puller.matches.splice(index, 1);
-    if (undone!.long) this.#long--;
+    if (undone!.long) this.#addLong(-1);
     this.list(puller);
     return undone;
+  }
+
+  /** Matches of which their workers have not heard. */
+  get openMatches(): number {
+    let open = 0;
+    for (const { matches } of this.#pullers.values()) open += matches.length;
+    return open;
   }
 
   /** A worker with a free slot, uniformly at random among those that suit, or undefined. */
@@ -169,6 +182,12 @@ export class Pool {
       }
       puller.place = -1;
     }
+  }
+
+  #addLong(tasks: number): void {
+    if (tasks === 0) return;
+    this.#long += tasks;
+    this.#longChanges++;
   }
 }
 
@@ -203,6 +222,21 @@ export function spareOf({ spare, matches }: Puller): Resources {
 export function isDoubtful(puller: Puller, busy: number, lostAfterMs: Millis, now: Millis): boolean {
   if (!puller.open || puller.slots - busy <= freeSlots(puller)) return false;
   return puller.matches.every(({ at }) => now - at >= lostAfterMs);
+}
+
+/**
+ * Workers that the owner of a need has not heard of yet are on their way to it, if they were found just now.
+ *
+ * @param heard workers that it has heard of, as it says itself
+ * @param lostAfterMs for how long a match may be on its way; 0: whatever is sent arrives
+ */
+export function matchesOnTheWay(
+  { matches, waitsSince }: Pick<Need, 'matches' | 'waitsSince'>,
+  heard: number,
+  lostAfterMs: Millis,
+  now: Millis,
+): number {
+  return lostAfterMs === 0 || now - waitsSince < lostAfterMs ? matches - heard : 0;
 }
 
 /**

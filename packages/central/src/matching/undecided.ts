@@ -21,7 +21,7 @@ export class Undecided {
   /** By owner and batch, the one that was last matched last. */
   readonly #started = new Map<string, Started>();
   /** In the order in which they turned out to be long. */
-  readonly #turning: { readonly key: string; readonly tasks: number; readonly at: Millis }[] = [];
+  readonly #turning = new Map<string, { readonly tasks: number; readonly at: Millis }>();
   #turningTasks = 0;
   #tasks = 0;
   #smallTasks = 0;
@@ -62,29 +62,30 @@ export class Undecided {
 
   /**
    * The job is long. Its tasks count here until their workers, who hear of it from the owner, have said so: or there
-   * would seem to be room meanwhile.
+   * would seem to be room meanwhile. Once: an owner says it with each need of the job.
    *
-   * @returns whether any of them counted
+   * @returns whether any of them count from now on
    */
   turnedLong(owner: Address, job: number, stage: number, now: Millis): boolean {
     const key = keyOf(owner, job, stage);
     const started = this.#started.get(key);
-    if (started === undefined) return false;
-    this.#turning.push({ key, tasks: started.tasks, at: now });
+    if (started === undefined || this.#turning.has(key)) return false;
+    this.#turning.set(key, { tasks: started.tasks, at: now });
     this.#turningTasks += started.tasks;
     return true;
   }
 
   /** Tasks are about to count as long. */
   get isSettling(): boolean {
-    return this.#turning.length > 0;
+    return this.#turning.size > 0;
   }
 
   /** What turned long by then counts as long now, and what was never heard of again is forgotten. */
   settle(before: Millis): void {
     this.#forgetOld(before);
-    while (this.#turning.length > 0 && this.#turning[0]!.at <= before) {
-      const { key, tasks } = this.#turning.shift()!;
+    for (const [key, { tasks, at }] of this.#turning) {
+      if (at > before) return;
+      this.#turning.delete(key);
       this.#turningTasks -= tasks;
       this.#forget(key);
     }

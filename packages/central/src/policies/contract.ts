@@ -31,8 +31,6 @@ export interface ClusterView {
 export interface News {
   /** Batches that came, changed or went; of those that went, no task waits. */
   readonly batches: readonly BatchView[];
-  /** Workers at which something has become free. */
-  readonly workers: readonly Address[];
 }
 
 export interface WorkerView {

@@ -1,4 +1,4 @@
-import { type Address, amountOf, fits, type Resources } from '@goshawk/core';
+import { type Address, addTo, fits, NO_RESOURCES, type Resources } from '@goshawk/core';
 import type { BatchView, ClusterView, Plan, Start, WorkerView } from './contract.js';
 
 /** A worker as the draft leaves it. */
@@ -21,12 +21,10 @@ export class Offer {
 
   take(demand: Resources): void {
     this.free--;
-    for (const _ in demand) {
-      const left: Record<string, number> = {};
-      for (const name in this.spare) left[name] = amountOf(this.spare, name) - amountOf(demand, name);
-      this.spare = left;
-      return;
-    }
+    if (demand === NO_RESOURCES) return;
+    const left = { ...this.spare };
+    addTo(left, demand, -1);
+    this.spare = left;
   }
 }
 

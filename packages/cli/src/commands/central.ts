@@ -35,7 +35,7 @@ export const centralCommand = defineCommand({
       settings: clusterSettings(policy),
       logger,
     });
-    return keep(daemon, context, options.withParent);
+    return keep(daemon, context, options);
   },
 });
 

@@ -1,7 +1,69 @@
+import type { CloseReason, Daemon } from '@goshawk/runtime';
 import { LOG_LEVELS } from '@goshawk/runtime';
-import { expect, it } from 'vitest';
-import { DAEMON_OPTIONS } from './daemon-options.js';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Context } from '../context.js';
+import { DAEMON_OPTIONS, keep } from './daemon-options.js';
 
 it('the levels of logging are those of the runtime', () => {
   expect(DAEMON_OPTIONS.logLevel.choices).toEqual(LOG_LEVELS);
+});
+
+describe('a daemon that is told to end', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  /** One whose work is never finished, unless it has none. */
+  function started({ isIdle }: { isIdle: boolean }) {
+    const calls: string[] = [];
+    const interrupt = new AbortController();
+    let end: (reason: CloseReason) => void = () => {};
+    const ended = new Promise<CloseReason>((resolve) => {
+      end = resolve;
+    });
+    const daemon: Daemon = {
+      role: 'worker',
+      endpoint: 'tcp://127.0.0.1:1',
+      joined: Promise.resolve(),
+      ended,
+      drain: () => {
+        calls.push('drain');
+        if (isIdle) end({ kind: 'closed' });
+        return isIdle ? Promise.resolve() : new Promise(() => {});
+      },
+      stop: async () => {
+        calls.push('stop');
+        end({ kind: 'closed' });
+      },
+    };
+    const context = { global: { json: false }, interrupted: interrupt.signal } as unknown as Context;
+    return { calls, daemon, context, interrupt };
+  }
+
+  it('finishes its work, and is stopped when that takes longer than --drain-timeout', async () => {
+    const { calls, daemon, context, interrupt } = started({ isIdle: false });
+    const kept = keep(daemon, context, { withParent: false, drainTimeout: 570_000 });
+    interrupt.abort();
+    await vi.advanceTimersByTimeAsync(569_999);
+    expect(calls).toStrictEqual(['drain']);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await kept).toBe(0);
+    expect(calls).toStrictEqual(['drain', 'stop']);
+  });
+
+  it('ends at once when it has nothing to finish, and leaves no timer behind', async () => {
+    const { calls, daemon, context, interrupt } = started({ isIdle: true });
+    const kept = keep(daemon, context, { withParent: false, drainTimeout: 570_000 });
+    interrupt.abort();
+    expect(await kept).toBe(0);
+    expect(calls).toStrictEqual(['drain']);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('does not even begin with --drain-timeout 0s', async () => {
+    const { calls, daemon, context, interrupt } = started({ isIdle: false });
+    const kept = keep(daemon, context, { withParent: false, drainTimeout: 0 });
+    interrupt.abort();
+    expect(await kept).toBe(0);
+    expect(calls).toStrictEqual(['stop']);
+  });
 });

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { InputError } from '@goshawk/core';
+import { InputError, type Millis } from '@goshawk/core';
 import type { Daemon, HttpOptions } from '@goshawk/runtime';
 import { ExitCode } from '../command.js';
 import type { Context } from '../context.js';
@@ -15,7 +15,11 @@ export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', '
 
 /** Options of every daemon. */
 export const DAEMON_OPTIONS = {
-  advertise: { type: 'text', describe: 'where others reach it, when that is not where it listens' },
+  advertise: {
+    type: 'text',
+    describe:
+      'where others reach it, when that is not where it listens (default where it listens everywhere: the one address of this machine)',
+  },
   insecure: { type: 'flag', describe: 'listen beyond loopback without keys' },
   http: {
     type: 'text',
@@ -24,6 +28,11 @@ export const DAEMON_OPTIONS = {
   httpTokenFile: {
     type: 'text',
     describe: 'file of the token that HTTP asks for; beyond loopback it has to (or GOSHAWK_HTTP_TOKEN)',
+  },
+  drainTimeout: {
+    type: 'duration',
+    describe:
+      'told to end, finish what there is for at most so long; 0s: do not (default: for as long as it takes)',
   },
   logLevel: { type: 'text', default: 'info', choices: LOG_LEVELS, describe: 'how much the log says' },
   withParent: {
@@ -79,11 +88,17 @@ function readToken(path: string): string {
 }
 
 /**
- * Keeps a daemon until it ends. The first SIGTERM or Ctrl-C drains it, the second stops it at once.
+ * Keeps a daemon until it ends. The first SIGTERM or Ctrl-C drains it, the second stops it at once; so does the end
+ * of `drainTimeout`, but with its goodbyes said: whoever kills after a grace period should not have to.
  *
+ * @param options `drainTimeout` in ms
  * @returns the exit code
  */
-export async function keep(daemon: Daemon, context: Context, withParent: boolean): Promise<number> {
+export async function keep(
+  daemon: Daemon,
+  context: Context,
+  { withParent, drainTimeout }: { readonly withParent: boolean; readonly drainTimeout: Millis | undefined },
+): Promise<number> {
   if (context.global.json) {
     const { role, endpoint } = daemon;
     context.json({ schema: 'goshawk.daemon/1', role, endpoint } satisfies DaemonIsUp);
@@ -98,10 +113,28 @@ export async function keep(daemon: Daemon, context: Context, withParent: boolean
     process.stdin.resume();
   });
   const first = await Promise.race([asked, orphaned, daemon.ended]);
-  if (first === 'drain') await Promise.race([daemon.drain(), orphaned.then(() => daemon.stop())]);
+  if (first === 'drain') await drain(daemon, drainTimeout, orphaned);
   else if (first === 'stop') await daemon.stop();
   const reason = await daemon.ended;
   // What is still open here (a signal handler, a pipe) must not keep a daemon that has ended.
   process.stdin.destroy();
   return reason.kind === 'failed' ? ExitCode.failed : ExitCode.done;
+}
+
+/** The longest delay that Node takes; it fires at once for anything longer. 24.8 days. */
+const NODE_DELAY_MAX_MS = 2 ** 31 - 1;
+
+async function drain(
+  daemon: Daemon,
+  timeoutMs: Millis | undefined,
+  orphaned: Promise<'stop'>,
+): Promise<void> {
+  if (timeoutMs === 0) return daemon.stop();
+  let timer: NodeJS.Timeout | undefined;
+  const timedOut = new Promise<void>((resolve) => {
+    if (timeoutMs !== undefined) timer = setTimeout(resolve, Math.min(timeoutMs, NODE_DELAY_MAX_MS));
+  });
+  const tooLong = Promise.race([orphaned, timedOut]).then(() => daemon.stop());
+  await Promise.race([daemon.drain(), tooLong]);
+  clearTimeout(timer);
 }

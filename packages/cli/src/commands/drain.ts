@@ -82,6 +82,8 @@ function sentence({ worker, state, running }: DrainAnswer): string {
       return `${worker} takes work`;
     case 'draining':
       return `${worker} takes nothing new; ${counted(running, 'task')} running there`;
+    case 'aside':
+      return `${worker} takes nothing for a while: nothing can be started there`;
     case 'drained':
       return `${worker} is drained: nothing runs there`;
   }

@@ -88,7 +88,7 @@ async function make(
   };
   if (figure.mode === 'predicted') {
     const { runPredicted } = await import('../figure/predicted.js');
-    return assessPredictions({ ...made, ...(await runPredicted(context, chosen, options, lost)) });
+    return assessPredictions({ ...made, ...(await runPredicted(context, store, chosen, options, lost)) });
   }
   const { workload, runs } = await runAll(context, store, chosen, options, lost);
   return assess({ ...made, workload, runs });

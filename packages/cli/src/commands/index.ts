@@ -5,6 +5,7 @@ import { completionCommand } from './completion.js';
 import { configShowCommand } from './config-show.js';
 import { drainCommand } from './drain.js';
 import { figureCommand } from './figure.js';
+import { followNodesCommand } from './follow-nodes.js';
 import { jobCommand } from './job.js';
 import { jobsCommand } from './jobs.js';
 import { journalExportCommand, journalInspectCommand, journalVerifyCommand } from './journal.js';
@@ -22,6 +23,7 @@ import { traceSampleCommand } from './trace-sample.js';
 import { traceStatsCommand } from './trace-stats.js';
 import { upCommand } from './up.js';
 import { waitCommand } from './wait.js';
+import { whyCommand } from './why.js';
 import { workerCommand } from './worker.js';
 import { workersCommand } from './workers.js';
 
@@ -36,11 +38,13 @@ export const COMMANDS: readonly Command[] = [
   waitCommand,
   jobsCommand,
   jobCommand,
+  whyCommand,
   logsCommand,
   cancelCommand,
   retryCommand,
   workersCommand,
   drainCommand,
+  followNodesCommand,
   predictorCommand,
   replayCommand,
   simulateCommand,

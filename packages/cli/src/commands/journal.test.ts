@@ -43,7 +43,7 @@ describe('journal', () => {
     const { stdout, exitCode } = await journal('inspect', 's0');
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(
-      /^jobs abcde-\*, format 1, written by goshawk 1\.2\.3\n2 jobs: 1 active, 1 ended\n3 records/,
+      /^jobs abcde-\*, format \d, written by goshawk 1\.2\.3\n2 jobs: 1 active, 1 ended\n3 records/,
     );
     const json = JSON.parse((await journal('inspect', 's0/journal', '--json')).stdout);
     expect(json).toMatchObject({

@@ -74,12 +74,21 @@ describe('goshawk keygen', () => {
       ['scheduler.key'],
       ['central.key'],
       ['worker.key'],
+      ['token'],
     ]);
     for (const { kind, metadata } of secrets) {
       expect(kind).toBe('Secret');
       expect(metadata).toMatchObject({ namespace: 'batch' });
     }
     expect(JSON.parse(secrets[3]!.stringData['worker.key']!)).toStrictEqual(read('worker'));
+    expect(secrets[4]!.stringData.token).toMatch(/^[\w-]{43}$/);
+    expect(statSync(join(cwd, 'keys', 'http.token')).mode & 0o777).toBe(0o600);
+  });
+
+  it('prints the same Secrets again for keys that are kept', async () => {
+    const first = await goshawk('keygen', 'keys', '--if-missing', '--kubernetes');
+    const again = await goshawk('keygen', 'keys', '--if-missing', '--kubernetes');
+    expect(again.stdout).toBe(first.stdout);
   });
 });
 

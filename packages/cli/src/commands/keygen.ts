@@ -1,10 +1,13 @@
-import { resolve } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { InputError, ROLES } from '@goshawk/core';
 import type { ClusterKeys, RotationStep } from '@goshawk/runtime';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 
 const DEFAULT_FOLDER = 'goshawk-keys';
+const TOKEN_BYTES = 32;
 
 const AFTER_STEP: Readonly<Record<RotationStep, string>> = {
   prepared:
@@ -19,16 +22,21 @@ export const keygenCommand = defineCommand({
   name: 'keygen',
   words: '[FOLDER]',
   wordsMax: 1,
-  describe: 'make the keys of a cluster: a file for each role, for the owner’s eyes only',
+  describe:
+    'make the keys of a cluster, a file for each role, and a token for HTTP, for the owner’s eyes only',
   examples: [
-    ['goshawk keygen keys', 'central.key, scheduler.key, worker.key and client.key in keys/'],
+    ['goshawk keygen keys', 'central.key, scheduler.key, worker.key, client.key and http.token in keys/'],
     ['goshawk keygen keys --rotate', 'the next of the three steps in which keys are replaced'],
     ['goshawk keygen keys --if-missing --kubernetes | kubectl apply -f -', 'as Secrets of Kubernetes'],
   ],
   options: {
     rotate: { type: 'flag', flagOnly: true, describe: 'take the next step of a rotation' },
     ifMissing: { type: 'flag', flagOnly: true, describe: 'keep the keys that are there' },
-    kubernetes: { type: 'flag', flagOnly: true, describe: 'print them as Secret manifests' },
+    kubernetes: {
+      type: 'flag',
+      flagOnly: true,
+      describe: 'print them as Secret manifests, and one of a token for HTTP',
+    },
     namespace: { type: 'text', flagOnly: true, describe: 'of the Secrets' },
   },
   async run(context, options, { words }) {
@@ -41,10 +49,13 @@ export const keygenCommand = defineCommand({
       );
     }
     const { keys, step } = await (options.rotate ? nextStep(folder) : firstKeys(folder, options.ifMissing));
+    const token = httpToken(folder);
     if (options.kubernetes) {
-      for (const manifest of manifests(keys, options.namespace)) context.out(manifest);
+      const made = await manifests(keys, token, options.namespace);
+      for (const manifest of made) context.out(manifest);
     } else if (context.global.json) {
-      const files = ROLES.map((role) => ({ role, path: resolve(folder, `${role}.key`) }));
+      const { keyFileName } = await import('@goshawk/runtime');
+      const files = ROLES.map((role) => ({ role, path: resolve(folder, keyFileName(role)) }));
       context.json({ schema: 'goshawk.keygen/1', folder, files, step });
     }
     announce(context, folder, step);
@@ -80,22 +91,48 @@ async function nextStep(folder: string): Promise<Made> {
   return { keys: files, step };
 }
 
-/** One Secret a role, so that a pod is given its own and no other. JSON is YAML. */
-function manifests(keys: ClusterKeys, namespace: string | undefined): string[] {
-  return ROLES.map((role) => {
-    const manifest = {
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: {
-        name: `goshawk-${role}-key`,
-        ...(namespace === undefined ? {} : { namespace }),
-        labels: { 'app.kubernetes.io/part-of': 'goshawk', 'app.kubernetes.io/component': role },
-      },
-      type: 'Opaque',
-      stringData: { [`${role}.key`]: JSON.stringify(keys[role]) },
-    };
-    return `---\n${JSON.stringify(manifest, undefined, 2)}`;
+/** What HTTP asks for beyond loopback. It is kept beside the keys, and stays the same. */
+function httpToken(folder: string): string {
+  const path = join(folder, 'http.token');
+  if (!existsSync(path)) {
+    writeFileSync(path, `${randomBytes(TOKEN_BYTES).toString('base64url')}\n`, { mode: 0o600 });
+  }
+  return readFileSync(path, 'utf8').trim();
+}
+
+/** One Secret a role, so that a pod is given its own and no other; and the token, which whoever scrapes has too. */
+async function manifests(keys: ClusterKeys, token: string, namespace: string | undefined): Promise<string[]> {
+  const { keyFileName } = await import('@goshawk/runtime');
+  const ofRoles = ROLES.map((role) => {
+    const key = { [keyFileName(role)]: JSON.stringify(keys[role]) };
+    return secret(`goshawk-${role}-key`, role, namespace, key);
   });
+  return [...ofRoles, secret('goshawk-http-token', 'http', namespace, { token })];
+}
+
+/** JSON is YAML. */
+function secret(
+  name: string,
+  component: string,
+  namespace: string | undefined,
+  stringData: Readonly<Record<string, string>>,
+): string {
+  const manifest = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      name,
+      ...(namespace === undefined ? {} : { namespace }),
+      labels: {
+        'app.kubernetes.io/name': 'goshawk',
+        'app.kubernetes.io/part-of': 'goshawk',
+        'app.kubernetes.io/component': component,
+      },
+    },
+    type: 'Opaque',
+    stringData,
+  };
+  return `---\n${JSON.stringify(manifest, undefined, 2)}`;
 }
 
 function announce(context: Context, folder: string, step: Made['step']): void {

@@ -66,11 +66,27 @@ describe('replay refuses before it starts anything', () => {
     ],
     ['a file that is not there', ['no/such.tr'], 'no/such.tr: no such file; check the path'],
     ['an option that there is not', ['prototype', '--worker', '5'], '--worker'],
+    [
+      'an option that a cluster which is there has decided',
+      ['prototype', '--cluster', 'tcp://127.0.0.1:1', '--probe-ratio', '3', '--for', '5s'],
+      '--probe-ratio: the cluster at tcp://127.0.0.1:1 has that already; leave it out, or leave --cluster out for',
+    ],
+    [
+      'several of them, however they are said',
+      ['prototype', '--cluster', 'tcp://127.0.0.1:1', '--workers=4', '--no-stealing', '--cutoff', '10'],
+      '--cutoff, --no-stealing, --workers: the cluster at tcp://127.0.0.1:1 has those already; leave them out',
+    ],
     ['a cluster that is no URL', ['prototype', '--cluster', 'localhost'], '--cluster: "localhost" is no URL'],
   ];
 
   it.each(cases)('%s', async (_what, args, line) => {
     expectRefusal(await runHere(['replay', ...args]), line);
+  });
+
+  it('but not what the environment says for other commands', async () => {
+    const environment = { GOSHAWK_WORKERS: '4', GOSHAWK_CUTOFF: '10' };
+    const here = await runHere(['replay', 'prototype', '--cluster', 'localhost'], { environment });
+    expectRefusal(here, '--cluster: "localhost" is no URL');
   });
 
   it.each([

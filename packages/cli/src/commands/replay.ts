@@ -3,9 +3,9 @@ import { InputError } from '@goshawk/core';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { checkEstimator } from '../replay/estimates.js';
-import { DEFAULT_POLICIES, REPLAY_OPTIONS, type ReplayOptions } from '../replay/options.js';
+import { checkFlagsFor, DEFAULT_POLICIES, REPLAY_OPTIONS, type ReplayOptions } from '../replay/options.js';
 import { type Replayed, replayLocally, replayOnCluster } from '../replay/replay.js';
-import { checkReportFile, writeReportFile } from '../replay/report-file.js';
+import { checkReportFile, saveResults, writeReportFile } from '../replay/report-file.js';
 import { scaleLine } from '../replay/wording.js';
 import { policyNames } from '../settings.js';
 import { commandLine } from '../terminal/command-line.js';
@@ -19,21 +19,34 @@ export const replayCommand = defineCommand({
   describe:
     'run a workload on real clusters, one policy after another, and compare: a trace file, or a generator such as google-like:jobs=3300,seed=7',
   examples: [
-    ['goshawk replay google-like:jobs=3300 --for 30s --report out.html', 'Hawk against Sparrow, with charts'],
+    [
+      'goshawk replay google-like:jobs=3300 --for 30s --report out.html',
+      'Goshawk, Hawk and Sparrow, with charts',
+    ],
     ['goshawk replay trace.tr --policy hawk,split --scale 1000', 'a trace, a thousand times as fast'],
     ['goshawk replay prototype --cluster tcp://127.0.0.1:7070', 'on a cluster that is there already'],
   ],
   options: REPLAY_OPTIONS,
-  async run(context, options, { words }) {
+  async run(context, options, { words }, origins) {
+    const { cluster } = context.global;
+    if (cluster !== undefined) checkFlagsFor(cluster, options, origins);
     const spec = words[0]!;
     const policies = options.policy === undefined ? undefined : policyNames(options.policy);
     checkOptions(options);
     const report = options.report === undefined ? undefined : resolve(context.cwd, options.report);
     if (report !== undefined) await checkReportFile(report, spec);
+    const results = options.saveResults === undefined ? undefined : resolve(context.cwd, options.saveResults);
+    if (results !== undefined) await checkReportFile(results, spec, '--save-results');
     const replayed =
-      context.global.cluster === undefined
+      cluster === undefined
         ? await replayLocally(context, options, spec, policies ?? DEFAULT_POLICIES)
         : await replayOnCluster(context, options, spec, policies);
+    if (results !== undefined)
+      await saveResults(
+        context,
+        results,
+        replayed.runs.map(({ records }) => records),
+      );
     return tell(context, options, words, replayed, report);
   },
 });

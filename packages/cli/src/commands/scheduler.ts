@@ -1,8 +1,12 @@
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { LIMITS } from '@goshawk/core';
+import type { Daemon } from '@goshawk/runtime';
 import { defineCommand } from '../command.js';
+import type { Context } from '../context.js';
 import { keysFor } from '../keys.js';
+import { inFreeFolder, journalIn } from '../local/free-folder.js';
+import type { OptionSpecs, Resolved } from '../options.js';
 import { shadowNames } from '../predict/shadow-names.js';
 import { VERSION } from '../version.js';
 import {
@@ -14,6 +18,36 @@ import {
   SHADOW_OPTION,
 } from './daemon-options.js';
 
+const SCHEDULER_OPTIONS = {
+  bind: { type: 'text', default: 'tcp://127.0.0.1:0', describe: 'where to listen; port 0 for any' },
+  centralUrl: { type: 'text', default: `tcp://127.0.0.1:${CENTRAL_PORT}`, describe: 'where central is' },
+  name: {
+    type: 'text',
+    describe: 'what others call it; unique in the cluster (default: host and process)',
+  },
+  dataFolder: {
+    type: 'text',
+    describe:
+      'where its jobs are written down, and what it learns of run times, on a local disk (default: nowhere; they live as long as it does)',
+  },
+  dataFolders: {
+    type: 'count',
+    min: 1,
+    max: 1_000,
+    describe:
+      'the data folder has room for so many schedulers, a folder for each: take one that nobody has, of one that ended first',
+  },
+  shadow: SHADOW_OPTION,
+  activeJobsMax: {
+    type: 'count',
+    min: 1,
+    default: LIMITS.activeJobsMax,
+    describe: 'jobs that have not ended; more are refused, to be tried again',
+  },
+  ...RETENTION_OPTIONS,
+  ...DAEMON_OPTIONS,
+} as const satisfies OptionSpecs;
+
 export const schedulerCommand = defineCommand({
   name: 'scheduler',
   describe: 'run a scheduler: it takes jobs and owns them to their end',
@@ -23,52 +57,41 @@ export const schedulerCommand = defineCommand({
       'a scheduler of that cluster, whose jobs survive it',
     ],
   ],
-  options: {
-    bind: { type: 'text', default: 'tcp://127.0.0.1:0', describe: 'where to listen; port 0 for any' },
-    centralUrl: { type: 'text', default: `tcp://127.0.0.1:${CENTRAL_PORT}`, describe: 'where central is' },
-    name: {
-      type: 'text',
-      describe: 'what others call it; unique in the cluster (default: host and process)',
-    },
-    dataFolder: {
-      type: 'text',
-      describe:
-        'where its jobs are written down, and what it learns of run times, on a local disk (default: nowhere; they live as long as it does)',
-    },
-    shadow: SHADOW_OPTION,
-    activeJobsMax: {
-      type: 'count',
-      min: 1,
-      default: LIMITS.activeJobsMax,
-      describe: 'jobs that have not ended; more are refused, to be tried again',
-    },
-    ...RETENTION_OPTIONS,
-    ...DAEMON_OPTIONS,
-  },
+  options: SCHEDULER_OPTIONS,
   async run(context, options) {
-    const { createLogger, startScheduler } = await import('@goshawk/runtime');
-    const name = options.name ?? `scheduler-${hostname()}-${process.pid}`;
-    const logger = createLogger(options.logLevel, { role: 'scheduler', name });
-    const keys = await keysFor('scheduler', context);
-    const { dataFolder } = options;
-    if (dataFolder === undefined) logger.warn({}, 'without --data-folder jobs end with this process');
-    const daemon = await startScheduler({
-      ...options,
-      http: httpOptions(context, options),
-      keys,
-      name,
-      central: options.centralUrl,
-      journal:
-        dataFolder === undefined
-          ? undefined
-          : { folder: join(resolve(context.cwd, dataFolder), 'journal'), version: VERSION },
-      learntFile:
-        dataFolder === undefined ? undefined : join(resolve(context.cwd, dataFolder), 'learnt.json'),
-      shadow: shadowNames(options.shadow),
-      endedJobsMax: options.keepJobs,
-      endedJobsKeepMs: options.keep,
-      logger,
-    });
-    return keep(daemon, context, options.withParent);
+    const folder = options.dataFolder && resolve(context.cwd, options.dataFolder);
+    if (folder === undefined || options.dataFolders === undefined) {
+      return keep(await startIn(folder, context, options), context, options);
+    }
+    const daemon = await inFreeFolder(folder, options.dataFolders, ({ number, path }) =>
+      startIn(path, context, { ...options, name: options.name ?? `s${number}` }),
+    );
+    return keep(daemon, context, options);
   },
 });
+
+/** @param folder where it writes its jobs down, and what it learns; undefined: nowhere */
+async function startIn(
+  folder: string | undefined,
+  context: Context,
+  options: Resolved<typeof SCHEDULER_OPTIONS>,
+): Promise<Daemon> {
+  const { createLogger, startScheduler } = await import('@goshawk/runtime');
+  const name = options.name ?? `scheduler-${hostname()}-${process.pid}`;
+  const logger = createLogger(options.logLevel, { role: 'scheduler', name });
+  const keys = await keysFor('scheduler', context);
+  if (folder === undefined) logger.warn({}, 'without --data-folder jobs end with this process');
+  return startScheduler({
+    ...options,
+    http: httpOptions(context, options),
+    keys,
+    name,
+    central: options.centralUrl,
+    journal: folder === undefined ? undefined : { folder: journalIn(folder), version: VERSION },
+    learntFile: folder === undefined ? undefined : join(folder, 'learnt.json'),
+    shadow: shadowNames(options.shadow),
+    endedJobsMax: options.keepJobs,
+    endedJobsKeepMs: options.keep,
+    logger,
+  });
+}

@@ -510,3 +510,51 @@ it('simulate: schedulers begin with what ended before', async () => {
   const { runs: blind } = await simulate(...asked);
   expect(blind[0]!.predictor).toMatchObject({ misclassifiedPercent: 100 });
 });
+
+it('--save-results tells of each job what it was taken for and what became of it, run by run', async () => {
+  const file = join(folder, 'results.jsonl');
+  const trace = await trOf('0 1 5 5', '1 3 5 5 5 5', '30 1 50 50');
+  await simulate(trace, ...SMALL, '--cutoff', '20', '--save-results', file);
+  const [head, ...records] = (await readFile(file, 'utf8'))
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(head).toEqual({ schema: 'goshawk.results/1' });
+  expect(records.map(({ policy, job, class: of, judged }) => [policy, job, of, judged])).toEqual([
+    ['hawk', 1, 'short', 'short'],
+    ['hawk', 2, 'short', 'short'],
+    ['hawk', 3, 'long', 'long'],
+    ['sparrow', 1, 'short', 'short'],
+    ['sparrow', 2, 'short', 'short'],
+    ['sparrow', 3, 'long', 'long'],
+  ]);
+  for (const record of records) {
+    expect(record.runtimeSeconds).toBeGreaterThanOrEqual(record.meanSeconds as number);
+    expect(record).toMatchObject({ seed: 1, outcome: 'completed', estimateSeconds: record.meanSeconds });
+  }
+});
+
+it('which tasks are pilots follows from the seed and the place of each job, whether or not others look on', async () => {
+  const records = async (...args: string[]): Promise<string[]> => {
+    const file = join(folder, 'pilots.jsonl');
+    const workload = 'google-like:jobs=200,seed=3';
+    await simulate(workload, '--workers', '300', '--estimator', 'pilot', '--save-results', file, ...args);
+    return (await readFile(file, 'utf8')).trimEnd().split('\n');
+  };
+  const alone = await records();
+  expect(await records('--shadow', 'pilot,history')).toEqual(alone);
+  expect(await records('--seed', '2')).not.toEqual(alone);
+
+  // Jobs that are alike have pilots in different places.
+  const mixed = Array.from({ length: 40 }, (_, at) => ({
+    submitSeconds: at * 1_000,
+    durationsSeconds: Array.from({ length: 10 }, (_, task) => 10 + task),
+  }));
+  const trace = await traceOf(...mixed);
+  const file = join(folder, 'alike.jsonl');
+  const pilot = ['--estimator', 'pilot', '--durations', 'task', '--cutoff', '1000', '--save-results', file];
+  await simulate(trace, '--workers', '20', ...pilot);
+  const [, ...jobs] = (await readFile(file, 'utf8')).trimEnd().split('\n');
+  const estimates = jobs.map((line) => (JSON.parse(line) as { estimateSeconds: number }).estimateSeconds);
+  expect(new Set(estimates.map((seconds) => Math.round(seconds))).size).toBeGreaterThan(5);
+});

@@ -6,7 +6,7 @@ import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { untilInterrupted } from '../interruption.js';
 import { counted } from '../jobs/words.js';
-import { checkReportFile, writeReportFile } from '../replay/report-file.js';
+import { checkReportFile, saveResults, writeReportFile } from '../replay/report-file.js';
 import { SIMULATE_OPTIONS, type SimulateOptions } from '../simulate/options.js';
 import { checkOptions, partitionNote, planRuns, type Sizing, sizeOf } from '../simulate/plan.js';
 import type { RunOutcome, RunRequest } from '../simulate/request.js';
@@ -37,12 +37,20 @@ export const simulateCommand = defineCommand({
     const network = networkOf(options, context.cwd);
     const report = options.report === undefined ? undefined : resolve(context.cwd, options.report);
     if (report !== undefined) await checkReportFile(report, workload);
+    const results = options.saveResults === undefined ? undefined : resolve(context.cwd, options.saveResults);
+    if (results !== undefined) await checkReportFile(results, workload, '--save-results');
     const surveyed = await surveyShown(context, workload, options.features);
     const sizing = sizeOf(options, surveyed);
     const requests = planRuns(options, surveyed, sizing, network);
     announce(context, surveyed, sizing, requests);
     const source = sourceOf(workload, surveyed, options.features);
     const outcomes = await performShown(context, requests, source, options);
+    if (results !== undefined)
+      await saveResults(
+        context,
+        results,
+        outcomes.map(({ records }) => records!),
+      );
     return tell(context, options, words, surveyed, sizing, outcomes, report);
   },
 });

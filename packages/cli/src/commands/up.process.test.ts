@@ -93,6 +93,29 @@ describe('goshawk up', () => {
     },
   );
 
+  it('is refused where a cluster runs already from the folder, with where that is', async () => {
+    await up.says(/the cluster is up at/);
+    const url = /the cluster is up at (\S+)/.exec(up.stderr())![1]!;
+    const again = ['up', '--workers', '1', '--schedulers', '1', '--data-folder'];
+    const second = await runGoshawk([...again, join(folder, 'data')], environment);
+    expect(second.stderr).toContain(
+      `goshawk: a cluster runs already from ${join(folder, 'data')}: process ${up.pid} on `,
+    );
+    expect(second.stderr).toContain(
+      `, ${url}; use that one (\`goshawk submit\` finds it), stop it with Ctrl-C, `,
+    );
+    expect(second.stderr.trim().split('\n')).toHaveLength(1);
+    expect(second.exitCode).toBe(2);
+    const submitted = await runGoshawk(['submit', '--sleep', '1ms', '--wait'], environment);
+    expect(submitted.exitCode).toBe(0);
+    up.kill('SIGKILL');
+    await up.finished;
+    const third = startGoshawk([...again, join(folder, 'data')], environment);
+    await third.says(/the cluster is up at/);
+    third.kill('SIGINT');
+    expect((await third.finished).exitCode).toBe(0);
+  });
+
   it('leaves no process when it is interrupted while it starts', async () => {
     await up.says(/starting/);
     await vi.waitFor(() => expect(childrenOf(up.pid).length).toBeGreaterThan(0), {

@@ -1,4 +1,7 @@
+import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { InputError } from '@goshawk/core';
+import type { FolderClaim } from '@goshawk/journal';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { LocalCluster } from '../local/cluster.js';
@@ -34,28 +37,67 @@ export const upCommand = defineCommand({
     shadowNames(options.shadow);
     const policy = policySettings(options, onePolicy(options.policy));
     const dataFolder = resolve(context.cwd, options.dataFolder);
-    const keys = options.secure ? await keyFolder(context, dataFolder) : undefined;
-    context.note(`starting central, ${options.schedulers} schedulers and ${options.workers} workers …`);
-    const cluster = await LocalCluster.start(
-      { ...options, journal: true, policy, keys, dataFolder, note: (line) => context.note(line) },
-      context.interrupted,
-    );
-    const { leaveWord, takeWordBack } = await import('@goshawk/client');
-    const here = { url: cluster.url, keys, pid: process.pid };
-    leaveWord(here, context.environment);
+    let url: string | undefined;
+    const claim = await claimedFolder(dataFolder, () => url);
     try {
-      if (context.global.json)
-        context.json({ schema: 'goshawk.up/1', cluster: cluster.url, dataFolder, keys: keys ?? null });
-      announce(context, cluster.url, options.policy, dataFolder);
-      await interrupted(context.interrupted);
-      context.note('draining: no new jobs, what runs is finished (Ctrl-C again stops at once)');
-      await cluster.drain();
+      const keys = options.secure ? await keyFolder(context, dataFolder) : undefined;
+      context.note(`starting central, ${options.schedulers} schedulers and ${options.workers} workers …`);
+      const cluster = await LocalCluster.start(
+        { ...options, journal: true, policy, keys, dataFolder, note: (line) => context.note(line) },
+        context.interrupted,
+      );
+      url = cluster.url;
+      await serve(context, { cluster, keys, dataFolder, policy: options.policy });
     } finally {
-      takeWordBack(here, context.environment);
+      await claim.release();
     }
     return ExitCode.done;
   },
 });
+
+interface Started {
+  readonly cluster: LocalCluster;
+  readonly keys: string | undefined;
+  readonly dataFolder: string;
+  readonly policy: string;
+}
+
+/** Tells where the cluster is, and drains it when that is asked for. */
+async function serve(context: Context, { cluster, keys, dataFolder, policy }: Started): Promise<void> {
+  const { leaveWord, takeWordBack } = await import('@goshawk/client');
+  const here = { url: cluster.url, keys, pid: process.pid };
+  leaveWord(here, context.environment);
+  try {
+    if (context.global.json)
+      context.json({ schema: 'goshawk.up/1', cluster: cluster.url, dataFolder, keys: keys ?? null });
+    announce(context, cluster.url, policy, dataFolder);
+    await interrupted(context.interrupted);
+    context.note('draining: no new jobs, what runs is finished (Ctrl-C again stops at once)');
+    await cluster.drain();
+  } finally {
+    takeWordBack(here, context.environment);
+  }
+}
+
+/**
+ * One cluster a folder: two would write to the same logs and journals.
+ *
+ * @param url of the cluster, as soon as it is up
+ * @throws InputError that says which cluster runs from it
+ */
+async function claimedFolder(dataFolder: string, url: () => string | undefined): Promise<FolderClaim> {
+  const { claimFolder } = await import('@goshawk/journal');
+  mkdirSync(dataFolder, { recursive: true });
+  return claimFolder(dataFolder, {
+    about: () => url() ?? 'which is starting',
+    inUse: (folder, owner) =>
+      new InputError(
+        'already-up',
+        `a cluster runs already from ${folder}${owner === '' ? '' : `: ${owner}`}`,
+        'use that one (`goshawk submit` finds it), stop it with Ctrl-C, or give this one another --data-folder',
+      ),
+  });
+}
 
 /** The keys that were given, those of the last time, or new ones. */
 async function keyFolder({ global, cwd }: Context, dataFolder: string): Promise<string> {

@@ -60,9 +60,10 @@ export const workerCommand = defineCommand({
       options.workers === 1 && !options.numbered
         ? [name]
         : Array.from({ length: options.workers }, (_, i) => `${name}${options.firstNumber + i}`);
-    const memory = Math.floor(totalmem() / (options.memoryShares ?? options.workers));
+    const memory = Math.floor(availableMemory() / (options.memoryShares ?? options.workers));
     const capacity = { cpu: options.slots, memory, ...parseResources(options.resources) };
     const logger = createLogger(options.logLevel, { role: 'worker', name });
+    if (process.pid === 1) logger.warn({}, FIRST_PROCESS);
     const keys = await keysFor('worker', context);
     const daemon = await startWorkers({
       ...options,
@@ -80,9 +81,20 @@ export const workerCommand = defineCommand({
       },
       logger,
     });
-    return keep(daemon, context, options.withParent);
+    return keep(daemon, context, options);
   },
 });
+
+/** What this machine has, or what the container around the process may use of it. Bytes. */
+function availableMemory(): number {
+  const allowed = process.constrainedMemory();
+  // Without a limit it is 0, or more than there is.
+  return allowed > 0 ? Math.min(allowed, totalmem()) : totalmem();
+}
+
+/** Node does not look after children that are not its own, and process 1 is given those whose parents have ended. */
+const FIRST_PROCESS =
+  'this is process 1: what commands leave behind stays as zombies; start the container with an init (docker run --init)';
 
 /** @throws InputError for a path that is not absolute, or is not there */
 function permission(isOn: boolean, only: readonly string[], option: string): boolean | readonly string[] {

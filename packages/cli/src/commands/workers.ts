@@ -14,7 +14,7 @@ export const workersCommand = defineCommand({
     state: {
       type: 'text',
       flagOnly: true,
-      choices: ['active', 'draining', 'drained'],
+      choices: ['active', 'draining', 'drained', 'aside'],
       describe: 'only those',
     },
     limit: { type: 'count', default: 10_000, min: 1, describe: 'at most so many' },
@@ -35,6 +35,9 @@ export const workersCommand = defineCommand({
     }
     const paint = painter(context.color);
     if (workers.length > 0) context.out(table(workers, context.columns, paint));
+    for (const { name, aside } of workers) {
+      if (aside !== undefined) context.note(plain(`${name} is set aside for a while: ${aside}`));
+    }
     if (truncated) context.note(`${counted(matching.length - workers.length, 'more worker')}`);
     context.note(summary(view));
     return ExitCode.done;
@@ -55,7 +58,12 @@ const COLUMNS: readonly Column[] = [
 ];
 
 function table(workers: readonly WorkerView[], columns: number, paint: Painter): string {
-  const states = { active: (text: string) => text, draining: paint.yellow, drained: paint.dim };
+  const states = {
+    active: (text: string) => text,
+    draining: paint.yellow,
+    drained: paint.dim,
+    aside: paint.red,
+  };
   const rows = workers.map((worker) => [
     plain(worker.name),
     states[worker.state](worker.state),
@@ -78,10 +86,11 @@ function summary({ workers, pendingTasks }: ClusterView): string {
 }
 
 function workerJson(worker: WorkerView): Record<string, unknown> {
-  const { name, state, partition, slots, busy, queued, capacity, heardMsAgo } = worker;
+  const { name, state, aside, partition, slots, busy, queued, capacity, heardMsAgo } = worker;
   return {
     name,
     state,
+    ...(aside === undefined ? {} : { aside }),
     partition,
     slots,
     busy,

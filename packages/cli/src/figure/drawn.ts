@@ -5,7 +5,7 @@ import type { TraceJob } from '@goshawk/traces';
 import type { Context } from '../context.js';
 import { untilInterrupted } from '../interruption.js';
 import { counted } from '../jobs/words.js';
-import { learntFrom } from '../predict/past.js';
+import { type LearntJob, learntFrom } from '../predict/past.js';
 import { networkOf } from '../simulate/network.js';
 import type { SimulateOptions } from '../simulate/options.js';
 import { planRuns, sizeOf } from '../simulate/plan.js';
@@ -63,10 +63,10 @@ export async function runDrawn(
   const estimators = axis.ticks.flatMap((tick) =>
     figure.variants.map((variant) => settingsOf(tick, variant).estimator ?? DEFAULTS.estimator),
   );
-  const learners = [...new Set(estimators)].filter(doesLearn);
-  const learnt = await store.once(['learnt', from, learners], async () =>
-    learntFrom(learners, extracted.past, { ...SLEARN_SETTINGS, cutoffMs: Number.POSITIVE_INFINITY }),
-  );
+  const learnt = new Map<string, Record<string, unknown>>();
+  for (const name of new Set(estimators.filter(doesLearn))) {
+    learnt.set(name, await store.once(['learnt', from, name], async () => learn(name, extracted.past)));
+  }
   context.note(
     `${figure.id}: ${counted(seeds, 'draw')} of ${counted(jobs, 'job')} from ${counted(extracted.jobs.length, 'job')}, ` +
       `${counted(extracted.past.length, 'job')} to learn from`,
@@ -75,7 +75,7 @@ export async function runDrawn(
     const all = axis.ticks.flatMap((tick) => figure.variants.map((each) => requestOf(tick, each, draw)));
     const missing = store.missing(draw.workload, all);
     if (missing.length === 0) continue;
-    const requests = missing.map((request) => ({ ...request, learnt }));
+    const requests = missing.map((request) => ({ ...request, learnt: learnt.get(request.estimator) ?? {} }));
     const label = `${figure.id}, draw ${draw.seed} of ${seeds}`;
     const source = sourceOf(draw.workload, draw.surveyed);
     const outcomes = await performShown(context, requests, source, { parallel, label, lost });
@@ -117,6 +117,11 @@ function requestFor(settings: RunSettings, { seed, surveyed }: Draw): RunRequest
   const network = networkOf(options, process.cwd());
   const [request] = planRuns(options, surveyed, sizeOf(options, surveyed), network);
   return { ...request!, wantsJobTimes: true };
+}
+
+/** Classes are not asked for. */
+function learn(name: string, past: readonly LearntJob[]): Record<string, unknown> {
+  return learntFrom([name], past, { ...SLEARN_SETTINGS, cutoffMs: Number.POSITIVE_INFINITY });
 }
 
 /** Those that know the truth, or say nothing, have nothing to learn. */

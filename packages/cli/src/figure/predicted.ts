@@ -8,6 +8,7 @@ import type { ChosenFigure } from './choose.js';
 import { readExtracted } from './extract.js';
 import type { FigureOptions } from './options.js';
 import { Predictors, TASKS_MAX } from './predictions.js';
+import type { RunStore } from './run-store.js';
 
 /**
  * What the estimators of a predicted figure say of jobs drawn from a workload, once for each seed.
@@ -17,6 +18,7 @@ import { Predictors, TASKS_MAX } from './predictions.js';
  */
 export async function runPredicted(
   context: Context,
+  store: RunStore,
   { figure, workload: spec }: ChosenFigure,
   { seeds, features, history }: FigureOptions,
   lost: string,
@@ -24,7 +26,7 @@ export async function runPredicted(
   let done = 0;
   const work = async () => {
     const from = { workload: spec, features, history, tasksMax: TASKS_MAX };
-    const { record, ...extracted } = await readExtracted(context, from);
+    const { record, ...extracted } = await store.once(['extract', from], () => readExtracted(context, from));
     context.note(
       `${figure.id}: ${counted(extracted.past.length, 'job')} to learn from, ${counted(extracted.jobs.length, 'job')} to draw from`,
     );

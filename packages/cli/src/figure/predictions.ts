@@ -2,6 +2,7 @@ import { Random } from '@goshawk/core';
 import {
   type ArrivingJob,
   type Estimator,
+  type EstimatorSettings,
   inverseSquareEstimate,
   type Judgement,
   makeEstimator,
@@ -10,7 +11,7 @@ import {
 } from '@goshawk/predictor';
 import type { TraceJob } from '@goshawk/traces';
 import { arrivingJobOf } from '../predict/arriving.js';
-import { type LearntJob, learnAll, learntFromTrace } from '../predict/past.js';
+import { type LearntJob, learnAll, learntFrom, learntFromTrace } from '../predict/past.js';
 import { byEnd, drawInOrder, drawJobs, endOf } from './extract.js';
 
 /** SLearn §4.3: jobs drawn for each experiment, the most tasks one may have, and the least for which it counts. */
@@ -21,16 +22,15 @@ const WIDE_TASKS = 3;
 /** Classes are not asked for, so no sample is cut short. */
 const NO_CUTOFF = Number.POSITIVE_INFINITY;
 
+const ESTIMATORS = ['pilot', 'history', 'hybrid'];
+const SETTINGS: EstimatorSettings = { ...SLEARN_SETTINGS, distributions: true };
+
 /** What the estimators of a figure have learnt from the past, so that each draw begins there. */
 export class Predictors {
-  readonly #learnt = new Map<string, unknown>();
+  readonly #learnt: Readonly<Record<string, unknown>>;
 
   constructor(past: readonly LearntJob[]) {
-    for (const name of ['pilot', 'history', 'hybrid']) {
-      const estimator = madeEstimator(name);
-      learnAll(estimator, past, NO_CUTOFF);
-      this.#learnt.set(name, estimator.save());
-    }
+    this.#learnt = learntFrom(ESTIMATORS, past, { ...SETTINGS, cutoffMs: NO_CUTOFF });
   }
 
   /**
@@ -41,7 +41,7 @@ export class Predictors {
    */
   draw(jobs: readonly TraceJob[], seed: number): Record<'pilot' | '3sigma' | 'history' | 'hybrid', number[]> {
     const random = Random.seeded(seed).fork('slearn-error');
-    const [pilot, history, hybrid] = ['pilot', 'history', 'hybrid'].map((name) => this.#again(name));
+    const [pilot, history, hybrid] = ESTIMATORS.map((name) => this.#again(name));
     const errors = { pilot: [], '3sigma': [], history: [], hybrid: [] } as Record<
       'pilot' | '3sigma' | 'history' | 'hybrid',
       number[]
@@ -71,14 +71,10 @@ export class Predictors {
   }
 
   #again(name: string): Estimator {
-    const estimator = madeEstimator(name);
-    estimator.load(this.#learnt.get(name));
+    const estimator = makeEstimator(name, SETTINGS, () => 0);
+    estimator.load(this.#learnt[name]);
     return estimator;
   }
-}
-
-function madeEstimator(name: string): Estimator {
-  return makeEstimator(name, { ...SLEARN_SETTINGS, distributions: true }, () => 0);
 }
 
 /** An estimate, of which pilots may have been part. */

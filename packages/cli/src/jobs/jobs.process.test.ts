@@ -209,7 +209,7 @@ describe('a command that fails', () => {
 
   it('is told from one that does not exist, and from one that a signal ended', async () => {
     const missing = await goshawk(['submit', '--wait', '--', 'no-such-command']);
-    expect(missing.stderr).toMatch(/task 0 on w\d+: .*no-such-command/);
+    expect(missing.stderr).toMatch(/task 0 on w\d+, attempt \d: .*no-such-command/);
     expect(missing.exitCode).toBe(1);
     const shot = await goshawk(['submit', '--wait', '--', 'sh', '-c', 'kill -SEGV $$']);
     expect(shot.stderr).toMatch(/task 0 on w\d+: .*SIGSEGV/);
@@ -381,3 +381,36 @@ function awkwardLines(count: number): Buffer {
   });
   return Buffer.concat(lines);
 }
+
+describe('goshawk why', () => {
+  it('says why tasks wait, of a job, of a task and in the whole cluster', async () => {
+    const id = await submit({ name: 'limited', tasks: { count: 3, run: { sleep: 600_000 } }, maxRunning: 1 });
+    await vi.waitFor(async () => {
+      expect((await cluster.job(id).describe()).tasks.running).toBe(1);
+    });
+    const why = JSON.parse(await stdoutOf(['why', id, '--json']));
+    expect(why).toMatchObject({ schema: 'goshawk.why/1', id, waiting: [{ reason: 'job-limit', tasks: 2 }] });
+    expect(why.line).toMatchObject({ slots: 20, needs: [] });
+    expect(await stdoutOf(['why', id])).toMatch(
+      /2 tasks, for .*: as many tasks of their job run as it allows/,
+    );
+    expect(await stdoutOf(['why', `${id}/2`])).toMatch(/task +2: waiting\n.*\(job-limit\)/);
+    const all = JSON.parse(await stdoutOf(['why', '--json']));
+    expect(all).toMatchObject({ schema: 'goshawk.waiting/1', silent: [] });
+    expect(all.waiting).toContainEqual(
+      expect.objectContaining({ reason: 'job-limit', tasks: 2, example: id }),
+    );
+    expect(await stdoutOf(['why'])).toMatch(/helps: a higher --max-running/);
+    await cluster.job(id).cancel();
+    expect((await goshawk(['why', `${id}/3`])).stderr).toMatch(/has no task 3; its tasks are 0 to 2/);
+  });
+
+  it('says of a job that has ended where its time went', async () => {
+    const id = await submit({ name: 'quick', tasks: { count: 2, run: { sleep: 20 } } });
+    await cluster.job(id).wait();
+    const why = JSON.parse(await stdoutOf(['why', id, '--json']));
+    expect(why).toMatchObject({ state: 'completed', waiting: [], line: null, waitSeconds: { tasks: 2 } });
+    expect(why.last.ranSeconds).toBeGreaterThanOrEqual(0.02);
+    expect(why.last.endedSeconds).toBeCloseTo(why.last.waitedSeconds + why.last.ranSeconds, 5);
+  });
+});

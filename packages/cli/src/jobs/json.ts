@@ -70,6 +70,6 @@ function at(job: JobSummary, ms: Millis | undefined): string | null {
   return ms === undefined ? null : new Date(job.submittedAt + ms).toISOString();
 }
 
-function seconds(ms: Millis | undefined): number | null {
+export function seconds(ms: Millis | undefined): number | null {
   return ms === undefined ? null : Math.round(ms * 1_000) / 1_000_000;
 }

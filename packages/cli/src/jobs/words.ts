@@ -69,7 +69,9 @@ export function measures(job: JobDetail): [label: string, value: string][] {
   if (failed + lost > 0) {
     const parts = [
       ...(failed > 0 ? [`${counted(failed, 'attempt')} that failed`] : []),
-      ...(lost > 0 ? [`${counted(lost, 'attempt')} lost with ${lost === 1 ? 'its' : 'their'} worker`] : []),
+      ...(lost > 0
+        ? [`${counted(lost, 'attempt')} that ${lost === 1 ? 'its' : 'their'} worker could not finish`]
+        : []),
     ];
     lines.push(['lost', `${formatDuration(job.wastedMs)} to ${parts.join(' and ')}`]);
   }

@@ -32,7 +32,8 @@ export function learntFromTrace(job: TraceJob): LearntJob {
 /**
  * What estimators have learnt from the past, by name, as they save it.
  *
- * @param history the file of the jobs that ended before; nothing is learnt without one
+ * @param history the file of the jobs that ended before; nothing is learnt without one, and nothing is read where
+ *   nobody is to learn
  * @throws WorkloadError when it cannot be read
  */
 export async function learntBy(
@@ -40,7 +41,7 @@ export async function learntBy(
   history: string | undefined,
   settings: ScoreboardSettings,
 ): Promise<Record<string, unknown>> {
-  if (history === undefined) return {};
+  if (history === undefined || names.length === 0) return {};
   return learntFrom(names, learntFromPast(await readPastJobs(history)), settings);
 }
 

@@ -68,8 +68,8 @@ describe('estimators in shadow of a simulation', () => {
     expect(shadow.results()[0]).toMatchObject({ jobs: 0 });
   });
 
-  test('are none unless asked for', async () => {
-    expect(await shadowFor({ policy: DEFAULT_POLICY, seed: 1 })).toBeUndefined();
+  test('are none unless asked for', () => {
+    expect(shadowFor({ policy: DEFAULT_POLICY, seed: 1 }, {})).toBeUndefined();
   });
 });
 

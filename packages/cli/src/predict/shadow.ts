@@ -4,21 +4,18 @@ import type { SimulatedEnd, SimulatedJob } from '@goshawk/simulator';
 import type { TraceJob } from '@goshawk/traces';
 import type { RunRequest } from '../simulate/request.js';
 import { arrivingJobOf } from './arriving.js';
-import { learntBy } from './past.js';
 
 /**
  * The scoreboard that a run was asked for; undefined for none.
  *
- * @throws WorkloadError when the jobs of the past cannot be read
+ * @param learnt before the run, by estimator
  */
-export async function shadowFor({
-  shadow = [],
-  history,
-  policy,
-  seed,
-}: Pick<RunRequest, 'shadow' | 'history' | 'policy' | 'seed'>): Promise<SimulatedShadow | undefined> {
+export function shadowFor(
+  { shadow = [], policy, seed }: Pick<RunRequest, 'shadow' | 'policy' | 'seed'>,
+  learnt: Readonly<Record<string, unknown>>,
+): SimulatedShadow | undefined {
   if (shadow.length === 0) return undefined;
-  return new SimulatedShadow(new Scoreboard(shadow, policy, seed, await learntBy(shadow, history, policy)));
+  return new SimulatedShadow(new Scoreboard(shadow, policy, seed, learnt));
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Cluster } from '@goshawk/client';
 import type { Millis, PolicySettings } from '@goshawk/core';
-import type { Run, RunSeries } from '@goshawk/report';
+import type { JobRecord, Run, RunSeries } from '@goshawk/report';
 
 /** Size of a cluster. */
 export interface Shape {
@@ -25,6 +25,8 @@ export interface ReplayTarget {
 export interface PolicyRun {
   readonly run: Run;
   readonly series: RunSeries;
+  /** Of each job, in the order of the plan; empty unless they are to be saved. */
+  readonly records: readonly JobRecord[];
   readonly loadOffered: number;
   /** 99% of the jobs left no later than this after their time. */
   readonly latenessP99Ms: Millis;

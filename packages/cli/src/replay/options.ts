@@ -1,5 +1,6 @@
+import { InputError } from '@goshawk/core';
 import { ESTIMATOR_FORMS } from '@goshawk/predictor';
-import type { OptionSpecs, Resolved } from '../options.js';
+import { flagOf, kebab, type OptionSpecs, type Origin, type Resolved } from '../options.js';
 import { RESOURCES_OPTION } from '../resources.js';
 import { POLICY_OPTIONS, SLOTS_OPTION } from '../settings.js';
 
@@ -7,7 +8,8 @@ export const REPLAY_OPTIONS = {
   ...POLICY_OPTIONS,
   policy: {
     type: 'text',
-    describe: 'policies, one after another; the first is compared with the others (default: hawk,sparrow)',
+    describe:
+      'policies, one after another; the first is compared with the others (default: goshawk,hawk,sparrow)',
   },
   workers: { type: 'count', default: 100, min: 1, max: 10_000, describe: 'workers of each cluster' },
   schedulers: { type: 'count', default: 10, min: 1, max: 1_000, describe: 'schedulers of each cluster' },
@@ -38,9 +40,43 @@ export const REPLAY_OPTIONS = {
     type: 'text',
     describe: 'write the jobs as they are run to this trace (.tr, .jsonl), which `goshawk simulate` takes',
   },
+  saveResults: {
+    type: 'text',
+    describe: 'write what became of each job to this file, as JSON lines',
+  },
   report: { type: 'text', describe: 'write a page with tables and charts to this file' },
 } as const satisfies OptionSpecs;
 
 export type ReplayOptions = Resolved<typeof REPLAY_OPTIONS>;
+
+/** What a cluster that is there has decided already. What its jobs are told of themselves is said by the estimator. */
+const OF_THE_CLUSTER: readonly string[] = [
+  ...Object.keys(POLICY_OPTIONS).filter((name) => name !== 'policy' && name !== 'estimator'),
+  'workers',
+  'schedulers',
+  'slots',
+  'resources',
+];
+
+/**
+ * With --cluster. Only flags are looked at: files and the environment say things for other commands as well.
+ *
+ * @throws InputError that names the flags which could have no effect
+ */
+export function checkFlagsFor(
+  cluster: string,
+  options: Readonly<Record<string, unknown>>,
+  origins: Readonly<Record<string, Origin>>,
+): void {
+  const given = OF_THE_CLUSTER.filter((name) => origins[name] === 'flag').map((name) =>
+    options[name] === false ? `--no-${kebab(name)}` : flagOf(name),
+  );
+  if (given.length === 0) return;
+  throw new InputError(
+    'bad-option',
+    `${given.join(', ')}: the cluster at ${cluster} has ${given.length === 1 ? 'that' : 'those'} already`,
+    `leave ${given.length === 1 ? 'it' : 'them'} out, or leave --cluster out for clusters of its own`,
+  );
+}
 
 export const DEFAULT_POLICIES: readonly string[] = ['goshawk', 'hawk', 'sparrow'];

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import type { Comparison, Run } from '@goshawk/report';
+import type { Comparison, JobRecord, Run } from '@goshawk/report';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { childrenOf, runGoshawk, startGoshawk } from '../goshawk-process.fixture.js';
 
@@ -25,6 +25,11 @@ function expectWholeRun(run: Run, jobs: number, tasks: number): void {
   expect(run.tasks.attempts).toBeGreaterThanOrEqual(tasks);
   expect(run.runtimeSeconds.all.count).toBe(jobs);
   expect(run.queueingSeconds.all.count).toBe(tasks);
+}
+
+async function recordsIn(file: string): Promise<JobRecord[]> {
+  const [, ...lines] = (await readFile(file, 'utf8')).trimEnd().split('\n');
+  return lines.map((line) => JSON.parse(line) as JobRecord);
 }
 
 describe('goshawk replay', () => {
@@ -110,7 +115,36 @@ describe('goshawk replay', () => {
     }
     const page = await readFile(report, 'utf8');
     expect(page.replaceAll(/<[^>]+>/g, '')).toContain('goshawk replay prototype:seed=2 --workers 20');
-    expect(await readdir(folder)).toEqual(['jobs.jsonl', 'out.html']);
+    expect((await readdir(folder)).toSorted()).toEqual(['jobs.jsonl', 'out.html']);
+  });
+
+  it('with pilots takes each job for what it is taken for in virtual time', { timeout: 60_000 }, async () => {
+    const [jobs, live, virtual] = ['pilots.jsonl', 'live.jsonl', 'virtual.jsonl'].map((name) =>
+      join(folder, name),
+    );
+    const pilots = ['--policy', 'goshawk', '--estimator', 'pilot', '--seed', '3', '--json', '--quiet'];
+    const cluster = ['--workers', '40', '--schedulers', '2'];
+    const replayed = await runGoshawk([
+      ...['replay', 'google-like:jobs=1000,seed=12', ...cluster, ...pilots, '--jobs', '700', '--for', '10s'],
+      ...['--save-jobs', jobs!, '--save-results', live!],
+    ]);
+    expect(replayed.exitCode).toBe(0);
+    const { cutoff } = (JSON.parse(replayed.stdout) as Comparison).runs[0]!.options;
+    const simulated = await runGoshawk([
+      ...['simulate', jobs!, ...cluster, ...pilots, '--cutoff', `${cutoff}`, '--short-partition', 'none'],
+      ...['--durations', 'task', '--save-results', virtual!],
+    ]);
+    expect(simulated.exitCode).toBe(0);
+    const [ofLive, ofVirtual] = await Promise.all([live!, virtual!].map(recordsIn));
+    expect(ofLive!.map(({ pilots }) => pilots)).toEqual(ofVirtual!.map(({ pilots }) => pilots));
+    expect(ofLive!.filter(({ pilots }) => pilots > 0).length).toBeGreaterThan(10);
+    for (const [index, here] of ofLive!.entries()) {
+      const there = ofVirtual![index]!;
+      if (here.judged === there.judged) continue;
+      // Live, a pilot is timed from without, by processes that share two processors: it takes as long or longer.
+      expect([here.job, here.judged, there.judged]).toEqual([here.job, 'long', 'short']);
+      expect(there.estimateSeconds).toBeGreaterThan(0.5 * Number(cutoff));
+    }
   });
 
   it('completes every job once, although workers are killed in the middle', { timeout: 90_000 }, async () => {

@@ -2,7 +2,7 @@ import { PredictorTally } from '@goshawk/report';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { endedAs, endedJob, plannedJob } from './ended-job.fixture.js';
-import { acceptanceOf, attemptsOf, jobResults, judgeEstimates, latenessMs, offeredLoad } from './results.js';
+import { acceptanceOf, attemptsOf, jobResults, judgementOf, latenessMs, offeredLoad } from './results.js';
 
 describe('jobResults', () => {
   it('measures from the submission to the news of the end, by the clock of the client', () => {
@@ -108,7 +108,7 @@ it('tells how far estimates were off, and what work was taken for the wrong clas
     }),
   ];
   const tally = new PredictorTally(0.12);
-  judgeEstimates(jobs, tally);
+  for (const job of jobs) tally.add(judgementOf(job));
   expect(tally.accuracy()).toMatchObject({
     jobsSampled: 1,
     pilotTasks: 2,

@@ -1,5 +1,5 @@
 import type { Millis } from '@goshawk/core';
-import type { JobResult, PredictorTally } from '@goshawk/report';
+import type { JobResult, JudgedJob } from '@goshawk/report';
 import type { EndedReplayJob } from './submitter.js';
 
 /** What was measured of the jobs of one run, as reports take it: in seconds since its first instant. */
@@ -71,17 +71,15 @@ export function latenessMs(jobs: readonly EndedReplayJob[]): Float64Array {
   return Float64Array.from(jobs, ({ planned, submittedMs }) => submittedMs - planned.submitMs).sort();
 }
 
-/** How far the estimates were off, and what the cluster therefore took for the other class. */
-export function judgeEstimates(jobs: readonly EndedReplayJob[], tally: PredictorTally): void {
-  for (const { planned, ended } of jobs) {
-    const { estimateMs, sampling } = ended;
-    tally.add({
-      trueMeanSeconds: planned.trueMeanMs / 1_000,
-      taskSeconds: planned.taskMs / 1_000,
-      judgedLong: ended.class === 'long',
-      estimateSeconds: estimateMs === undefined ? undefined : estimateMs / 1_000,
-      pilots: sampling?.pilotTasks ?? 0,
-      decidedSeconds: sampling?.decidedMs === undefined ? undefined : sampling.decidedMs / 1_000,
-    });
-  }
+/** What the cluster believed of a job, and what was true. */
+export function judgementOf({ planned, ended }: EndedReplayJob): JudgedJob {
+  const { estimateMs, sampling } = ended;
+  return {
+    trueMeanSeconds: planned.trueMeanMs / 1_000,
+    taskSeconds: planned.taskMs / 1_000,
+    judgedLong: ended.class === 'long',
+    estimateSeconds: estimateMs === undefined ? undefined : estimateMs / 1_000,
+    pilots: sampling?.pilotTasks ?? 0,
+    decidedSeconds: sampling?.decidedMs === undefined ? undefined : sampling.decidedMs / 1_000,
+  };
 }

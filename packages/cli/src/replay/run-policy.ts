@@ -1,5 +1,5 @@
 import { type Millis, nearestRank } from '@goshawk/core';
-import type { CounterReading } from '@goshawk/report';
+import type { CounterReading, JobRecord, JobResult } from '@goshawk/report';
 import type { Context } from '../context.js';
 import { type Progress as Shown, startProgress } from '../terminal/progress.js';
 import type { PolicyRun, ReplayTarget } from './contract.js';
@@ -8,7 +8,7 @@ import { peakRssOf } from './memory.js';
 import type { ReplayOptions } from './options.js';
 import type { ReplayPlan } from './plan.js';
 import { optionsRecord } from './record.js';
-import { attemptsOf, jobResults, judgeEstimates, latenessMs, offeredLoad } from './results.js';
+import { attemptsOf, jobResults, judgementOf, latenessMs, offeredLoad } from './results.js';
 import { type EndedReplayJob, submitOnTime } from './submitter.js';
 import { readTraffic, type Traffic, trafficBetween } from './traffic.js';
 import { progressNote } from './wording.js';
@@ -78,15 +78,22 @@ async function assess(
   { jobs, traffic: { messages, steals, incomplete }, readings }: Finished,
 ): Promise<PolicyRun> {
   // The charts' library takes a while to load: not before there is something to show.
-  const { buildRun, PredictorTally } = await import('@goshawk/report');
+  const { buildRun, jobRecord, PredictorTally } = await import('@goshawk/report');
   const predictor = new PredictorTally(settings.cutoffMs / 1_000);
-  judgeEstimates(jobs, predictor);
+  const judged = jobs.map(judgementOf);
+  for (const each of judged) predictor.add(each);
+  const results = jobResults(jobs, settings.cutoffMs);
   const loadOffered = offeredLoad(jobs, { spanMs: plan.fit.spanMs, totalSlots });
+  const placeOf = new Map(plan.jobs.map((job, index) => [job, index + 1]));
+  const recordOf = (result: JobResult, index: number): JobRecord => {
+    const of = { policy: settings.policy, seed: options.seed, job: placeOf.get(jobs[index]!.planned)! };
+    return jobRecord(of, result, judged[index]!);
+  };
   const { run, series } = buildRun({
     policy: settings.policy,
     seed: options.seed,
     options: { ...optionsRecord(options, shape, plan, settings), loadOffered },
-    jobs: jobResults(jobs, settings.cutoffMs),
+    jobs: results,
     totalSlots,
     snapshotIntervalSeconds: Math.max(SNAPSHOT_MIN_SECONDS, SNAPSHOT_TRACE_SECONDS / plan.fit.divisor),
     messages,
@@ -99,6 +106,7 @@ async function assess(
   return {
     run: { ...run, tasks: { ...run.tasks, attempts: attemptsOf(jobs) } },
     series,
+    records: options.saveResults === undefined ? [] : results.map(recordOf),
     loadOffered,
     latenessP99Ms: nearestRank(latenessMs(jobs), 99),
     incomplete,

@@ -65,6 +65,9 @@ export async function onLocalCluster<T>(
   }
 }
 
+/** A scheduler of a cluster that goes on may be restarted, or moved to another machine, while its jobs are followed. */
+const AWAY_MS = 120_000;
+
 /**
  * Uses a cluster that is there, under the policy that it has.
  *
@@ -76,13 +79,13 @@ export async function onExistingCluster<T>(
   use: (target: ReplayTarget, url: string) => Promise<T>,
 ): Promise<T> {
   const signal = context.interrupted;
-  const { url } = await findCluster(context);
-  await using cluster = await openCluster(context);
+  const found = await findCluster(context);
+  await using cluster = await openCluster(context, { found, requestTimeoutMs: AWAY_MS });
   const view = await cluster.describe({ signal });
-  const shape = shapeOf(view, url);
+  const shape = shapeOf(view, found.url);
   const totalSlots = shape.workers * shape.slots;
   const { policy: settings } = view.settings;
-  return await use({ cluster, settings, shape, totalSlots, pids: () => [], isShared: true }, url);
+  return await use({ cluster, settings, shape, totalSlots, pids: () => [], isShared: true }, found.url);
 }
 
 /** @throws InputError when there is nothing to run tasks on */

@@ -104,6 +104,10 @@ export const SIMULATE_OPTIONS = {
     describe:
       'add to each run a hash of all that every machine did, to tell whether two runs are the same; slow',
   },
+  saveResults: {
+    type: 'text',
+    describe: 'write what became of each job to this file, as JSON lines',
+  },
   report: { type: 'text', describe: 'write a page with tables and charts to this file' },
 } as const satisfies OptionSpecs;
 

@@ -1,6 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 import { GoshawkError, type Millis, Random, RELIABLE_TIMINGS } from '@goshawk/core';
-import { finishRun, type JobResult, PredictorTally, RunTally } from '@goshawk/report';
+import {
+  finishRun,
+  type JobRecord,
+  type JobResult,
+  type JudgedJob,
+  jobRecord,
+  PredictorTally,
+  RunTally,
+} from '@goshawk/report';
 import { dealtByStart, type SimulatedEnd, type SimulatedJob, Simulation } from '@goshawk/simulator';
 import { type Jobs, jobSpecOf, meanOf } from '@goshawk/traces';
 import { learntBy } from '../predict/past.js';
@@ -32,10 +40,10 @@ export async function perform(
   signal?: AbortSignal,
 ): Promise<RunOutcome> {
   const effects = request.wantsEffectsHash ? new EffectsHash() : undefined;
-  const { policy, history } = request;
+  const learnt = await learntFromHistory(request);
   const simulation = new Simulation<Arrival>({
     ...request,
-    learnt: request.learnt ?? (await learntBy([policy.estimator], history, policy)),
+    learnt: request.learnt ?? learnt,
     ...(effects === undefined ? {} : { observe: effects.observe }),
     settings: { policy: request.policy, timings: RELIABLE_TIMINGS },
   });
@@ -45,8 +53,9 @@ export async function perform(
     messageTimes: messageTimesOf(request.network),
   });
   const predictor = new PredictorTally(request.policy.cutoffMs / 1_000);
-  const shadow = await shadowFor(request);
+  const shadow = shadowFor(request, learnt);
   const jobTimes = request.wantsJobTimes ? noJobTimes(request.jobs) : undefined;
+  const records: JobRecord[] | undefined = request.wantsRecords ? [] : undefined;
   const startedAt = performance.now();
   let pausedAt = startedAt;
   let jobsDone = 0;
@@ -64,8 +73,12 @@ export async function perform(
         continue;
       }
       tally.add(result);
-      noteJudgement(predictor, end);
+      const judged = judgementOf(end);
+      predictor.add(judged);
       if (jobTimes !== undefined) noteJobTime(jobTimes, end, result);
+      records?.push(
+        jobRecord({ policy: request.policy.policy, seed: request.seed, job: end.index + 1 }, result, judged),
+      );
       attempts += end.attempts;
     }
     if (performance.now() - pausedAt < PAUSE_MS) continue;
@@ -100,7 +113,22 @@ export async function perform(
   const hashed = effects === undefined ? {} : { effectsHash: effects.digest() };
   const scored = shadow === undefined ? {} : { shadow: shadow.results() };
   const outcome = { run: { ...run, tasks: { ...run.tasks, attempts }, ...hashed, ...scored }, series };
-  return jobTimes === undefined ? outcome : { ...outcome, jobTimes };
+  return {
+    ...outcome,
+    ...(jobTimes === undefined ? {} : { jobTimes }),
+    ...(records === undefined ? {} : { records }),
+  };
+}
+
+/** Of the estimators in shadow, and of the one in charge unless the request says what that one has learnt. */
+function learntFromHistory({
+  policy,
+  shadow = [],
+  history,
+  learnt,
+}: RunRequest): Promise<Record<string, unknown>> {
+  const inCharge = learnt === undefined ? [policy.estimator] : [];
+  return learntBy([...new Set([...inCharge, ...shadow])], history, policy);
 }
 
 function noJobTimes(jobs: number): JobTimes {
@@ -137,17 +165,18 @@ function noteJobTime(
   if (job.meanMs > 0) details.normalisedWaits[index] = meanWait / (job.meanMs / 1_000);
 }
 
-function noteJudgement(tally: PredictorTally, { job, judged, sampled }: SimulatedEnd<Arrival>): void {
+/** What the cluster believed of a job, and what was true. */
+function judgementOf({ job, judged, sampled }: SimulatedEnd<Arrival>): JudgedJob {
   const { estimateMs } = judged;
   const decidedMs = sampled?.decidedMs;
-  tally.add({
+  return {
     trueMeanSeconds: job.meanMs / 1_000,
     taskSeconds: (job.meanMs * job.tasks) / 1_000,
     judgedLong: judged.long,
     estimateSeconds: estimateMs === undefined ? undefined : estimateMs / 1_000,
     pilots: sampled?.pilots ?? 0,
     decidedSeconds: decidedMs === undefined ? undefined : decidedMs / 1_000,
-  });
+  };
 }
 
 async function* arrivals(
@@ -163,7 +192,8 @@ async function* arrivals(
   for await (const job of jobs) {
     const spec = jobSpecOf(job, told(job), jobSeed(request.seed, index));
     const submitMs = (job.submitSeconds - request.firstSubmitSeconds) * request.arrivalFactor * 1_000;
-    shadow?.arrived(index++, job, submitMs);
+    shadow?.arrived(index, job, submitMs);
+    index++;
     yield {
       submitMs,
       spec: request.durations === 'start' ? dealtByStart(spec, order) : spec,

@@ -93,6 +93,7 @@ export function planRuns(
       countedSeconds,
       jobs: survey.record.jobs,
       wantsEffectsHash: options.effectsHash,
+      wantsRecords: options.saveResults !== undefined,
       options: optionsRecord(options, policy, sizing, of, options.seed + i),
     }));
   });

@@ -1,6 +1,6 @@
 import type { PolicySettings, Resources } from '@goshawk/core';
 import type { JobDetails } from '@goshawk/figures';
-import type { OptionValues, Run, RunSeries } from '@goshawk/report';
+import type { JobRecord, OptionValues, Run, RunSeries } from '@goshawk/report';
 import type { NetworkModel } from '@goshawk/simulator';
 import type { PackedJobs } from '@goshawk/traces';
 
@@ -33,6 +33,8 @@ export interface RunRequest {
   readonly learnt?: Readonly<Record<string, unknown>> | undefined;
   /** Whether the run time of each job is wanted, and not only how they are distributed. */
   readonly wantsJobTimes?: boolean;
+  /** Whether all that is to be known of each job is wanted. */
+  readonly wantsRecords?: boolean;
   /** Whether a hash of all that the machines do is wanted. Slow. */
   readonly wantsEffectsHash?: boolean;
 }
@@ -46,6 +48,8 @@ export interface RunOutcome {
   readonly run: Run & { readonly effectsHash?: string };
   readonly series: RunSeries;
   readonly jobTimes?: JobTimes;
+  /** As the jobs ended. */
+  readonly records?: readonly JobRecord[];
 }
 
 /** Of the jobs in the order of the workload. */

@@ -1,5 +1,5 @@
 import type { JobNumber, Millis, TaskIndex } from '../ids.js';
-import type { Outcome } from '../messages/table.js';
+import type { Outcome } from '../messages/records.js';
 import type { JobClass, Route } from '../policy/presets.js';
 import type { JobSpec } from './spec.js';
 import type { JobState } from './view.js';
@@ -66,6 +66,13 @@ export type JobRecord =
       readonly kind: 'resumed';
       readonly job: JobNumber;
       readonly at: Millis;
+    }
+  | {
+      /** The schedulers to which keys belong, as they were last told: of no job, and filed under 0. */
+      readonly kind: 'schedulers';
+      readonly job: 0;
+      readonly at: Millis;
+      readonly names: readonly string[];
     };
 
 export type JobRecordOf<K extends JobRecord['kind']> = Extract<JobRecord, { kind: K }>;

@@ -1,5 +1,5 @@
 import type { Millis } from '../ids.js';
-import type { OutcomeKind } from '../messages/table.js';
+import type { OutcomeKind } from '../messages/records.js';
 import type { JobClass } from '../policy/presets.js';
 
 /**

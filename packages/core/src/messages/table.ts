@@ -6,9 +6,7 @@
  * The order of the table and of the fields is the wire format. Add at the end; raise PROTOCOL_VERSION for
  * any other change.
  */
-import type { Millis } from '../ids.js';
 import { LIMITS } from '../limits.js';
-import { parseClusterSettings } from '../policy/settings.js';
 import {
   address,
   bytes,
@@ -17,16 +15,32 @@ import {
   type Field,
   flag,
   type Infer,
-  integer,
   list,
-  number,
   open,
   optional,
-  parsed,
   record,
   resources,
   text,
 } from './fields.js';
+import {
+  attempt,
+  BATCH_PARTS,
+  heldTask,
+  job,
+  lane,
+  line,
+  member,
+  ms,
+  name,
+  outcome,
+  outputChunk,
+  probe,
+  request,
+  settings,
+  stage,
+  task,
+  taskAttempt,
+} from './records.js';
 
 export const PROTOCOL_VERSION = 3;
 
@@ -54,87 +68,6 @@ function message<const F extends Record<string, Field<unknown>>>(
     fields,
   };
 }
-
-const name = text(LIMITS.nameLengthMax);
-const line = text(4_096);
-const job = count;
-const stage = count;
-const task = count;
-const attempt = count;
-const request = count;
-const ms: Field<Millis> = number;
-
-/** Which queue of a worker an entry goes to; served in this order. */
-export const LANES = ['express', 'normal', 'opportunistic'] as const;
-export type Lane = (typeof LANES)[number];
-const lane = choice(...LANES);
-
-/**
- * What the tasks of a batch are to their job. `judged`: nothing more is to be found out. `thin`: of a job of too few
- * tasks to sample. `pilots`: those that run first. `early`: the others, before the pilots have told (SLearn §5.1.2).
- */
-export const BATCH_PARTS = ['judged', 'thin', 'pilots', 'early'] as const;
-export type BatchPart = (typeof BATCH_PARTS)[number];
-
-/**
- * Why a run ended. `lost`: cut short by no fault of its own, because its worker is gone or was stopped; it may
- * run again and costs no retry.
- */
-export const OUTCOMES = ['completed', 'failed', 'timeout', 'cancelled', 'lost'] as const;
-export type OutcomeKind = (typeof OUTCOMES)[number];
-
-const outcome = record({
-  kind: choice(...OUTCOMES),
-  /** What the task returned (`module` tasks). */
-  value: open,
-  /** Stable, for programs; empty when it completed. */
-  errorCode: text(64),
-  /** One line for people; empty when it completed. */
-  errorMessage: line,
-  exitCode: optional(integer),
-  signal: optional(text(32)),
-});
-/** How a run ended. */
-export type Outcome = NonNullable<(typeof outcome)['infer']>;
-
-const outputChunk = record({ stream: choice('stdout', 'stderr'), bytes: bytes(LIMITS.outputBytesMax) });
-export type OutputChunk = NonNullable<(typeof outputChunk)['infer']>;
-
-const probe = record({ owner: address, job, stage, long: flag, lane, demand: resources, sizeMs: ms });
-/** A promise that some task of a batch may run at a worker. The owner decides which when it is asked. */
-export type Probe = NonNullable<(typeof probe)['infer']>;
-
-const heldTask = record({
-  owner: address,
-  job,
-  task,
-  attempt,
-  long: flag,
-  estimateMs: ms,
-  running: flag,
-  elapsedMs: ms,
-});
-/** What a worker still holds of the tasks that central placed, told when it registers again. */
-export type HeldTask = NonNullable<(typeof heldTask)['infer']>;
-
-const member = record({
-  address,
-  name,
-  slots: count,
-  capacity: resources,
-  partition: choice('general', 'short'),
-  /** Takes no new work. */
-  draining: flag,
-  /** Its bit in `occupied`. */
-  place: count,
-});
-/** A worker, as central tells it to schedulers. */
-export type Member = NonNullable<(typeof member)['infer']>;
-
-const taskAttempt = record({ task, attempt });
-export type TaskAttempt = NonNullable<(typeof taskAttempt)['infer']>;
-
-const settings = parsed(parseClusterSettings);
 
 export const MESSAGES = {
   // ---- joining and staying: everybody ↔ central
@@ -193,7 +126,7 @@ export const MESSAGES = {
     version: count,
     /** The version that this one changes; 0: `joined` is the whole list. */
     since: count,
-    /** General workers, from whom probes may be stolen (Hawk §3.6). */
+    /** General workers, from whom probes may be stolen (Hawk §3.6); none where nobody steals. */
     joined: list(address, LIMITS.membersMax),
     left: list(address, LIMITS.membersMax),
     /** Schedulers that are gone: what they own ends here. */
@@ -246,7 +179,7 @@ export const MESSAGES = {
   assign: message(
     'central',
     'worker',
-    'Lost while both ends live: not made up for yet. Doubled: the worker has it already.',
+    'Lost: the owner, which hears nothing of the task for long, asks central again. Doubled: the worker has it already.',
     {
       owner: address,
       job,
@@ -287,7 +220,7 @@ export const MESSAGES = {
   probe: message(
     'scheduler',
     'worker',
-    'Lost while its worker lives: not made up for yet. Doubled: one more chance, refused when not needed.',
+    'Lost: its owner sends more when nothing is heard of any for long. Doubled: one more chance, refused when not needed.',
     {
       job,
       stage,
@@ -363,32 +296,42 @@ export const MESSAGES = {
     chunk: outputChunk,
   }),
   cancelTask: message('scheduler', 'worker', 'Sent again until the task has ended.', { job, task, attempt }),
-  declined: message('worker', 'scheduler', 'Lost while both ends live: not made up for yet.', {
-    job,
-    stage,
-    /** So many probes will not be served here… */
-    probes: count,
-    /** …or this task, placed or bound, will not run here. */
-    placed: optional(taskAttempt),
-  }),
+  declined: message(
+    'worker',
+    'scheduler',
+    'Lost: of a probe, its owner sends more after a while; of a task, it asks the worker what it holds.',
+    {
+      job,
+      stage,
+      /** So many probes will not be served here… */
+      probes: count,
+      /** …or this task, placed or bound, will not run here. */
+      placed: optional(taskAttempt),
+    },
+  ),
 
   // ---- stealing: worker ↔ worker, and what the victim tells the owners
   steal: message('worker', 'worker', 'Lost: the thief asks the next victim after a while.', { round: count }),
   stolen: message(
     'worker',
     'worker',
-    'Late: the probes are queued all the same. Lost while the thief lives: not made up for yet.',
+    'Late: the probes are queued all the same. Lost: their owner sends more when nothing is heard of any for long.',
     {
       round: count,
       probes: list(probe, 100_000),
     },
   ),
-  moved: message('worker', 'scheduler', 'Lost: the owner looks for the probes in the wrong place.', {
-    job,
-    stage,
-    to: address,
-    probes: count,
-  }),
+  moved: message(
+    'worker',
+    'scheduler',
+    'Lost or doubled: the owner looks for the probes in the wrong place, and sends more after a while.',
+    {
+      job,
+      stage,
+      to: address,
+      probes: count,
+    },
+  ),
 
   // ---- what clients ask, and the three kinds of answers
   submit: message('client', 'scheduler', 'Sent again until answered; the key makes it one job.', {
@@ -571,10 +514,15 @@ export const MESSAGES = {
   ),
 
   // ---- an owner that was started again finds what its workers hold
-  resume: message('scheduler', 'worker', 'Sent again until the worker has said what it holds.', {
-    /** Who the sender was before: what is theirs is the sender's now. */
-    formers: list(address, LIMITS.formersMax),
-  }),
+  resume: message(
+    'scheduler',
+    'worker',
+    'Sent again: until the worker has answered after a restart, and now and then of what is believed to run.',
+    {
+      /** Who the sender was before: what is theirs is the sender's now. */
+      formers: list(address, LIMITS.formersMax),
+    },
+  ),
   holding: message('worker', 'scheduler', 'Lost: `resume` comes again. Doubled: harmless.', {
     /** What runs here of the owner’s tasks, and what has ended and is not confirmed: those reports follow. */
     tasks: list(record({ job, task, attempt, elapsedMs: ms }), LIMITS.heldTasksMax),
@@ -587,6 +535,46 @@ export const MESSAGES = {
     'Lost: the task counts as short until it ends, and what waits behind it is not stolen before the cutoff.',
     { job, task, attempt },
   ),
+
+  // ---- a cluster has one central
+  claim: message('central', 'central', 'Said again, often while one is new.', {
+    /** Workers and schedulers that were heard of lately. */
+    followers: count,
+    /** It was started a moment ago. */
+    isNew: flag,
+    /** Where the sender can be reached. */
+    at: list(address, LIMITS.centralPlacesMax),
+  }),
+
+  // ---- why something waits, and where the time went
+  explainJob: message('client', 'scheduler', 'Sent again until answered.', {
+    request,
+    id: name,
+    /** Told of in particular. */
+    task: optional(count),
+  }),
+  explainWaiting: message('client', ['central', 'scheduler'], 'Sent again until answered.', { request }),
+  explainNeed: message('client', 'central', 'Sent again until answered.', {
+    request,
+    /** Full name of the scheduler whose job it is. */
+    owner: text(512),
+    job,
+  }),
+
+  // ---- workers on which nothing can be started
+  aside: message(
+    'worker',
+    'central',
+    'Said again with each heartbeat while it is so; forgotten when it is not.',
+    {
+      /** Why the worker takes nothing for a while; empty: it takes work again. */
+      reason: text(8_192),
+    },
+  ),
+  nameTaken: message('central', ['worker', 'scheduler'], 'Lost: who wants the name asks again.', {
+    /** Full name of who has it. */
+    holder: text(512),
+  }),
 } as const;
 
 export type MessageType = keyof typeof MESSAGES;

@@ -146,6 +146,16 @@ export function maySeek({ short }: Preset): boolean {
   return short.by === 'seeking' || short.by === 'matching';
 }
 
+/** Whether workers tell central what is free there, which matches them with jobs. */
+export function pulls({ short, long }: Preset): boolean {
+  return short.by === 'matching' || long.by === 'matching';
+}
+
+/** Whether free workers say that they are free: to central, which matches them, or to schedulers. */
+export function findsWork(preset: Preset): boolean {
+  return maySeek(preset) || pulls(preset);
+}
+
 /** @throws InputError that names the policies there are */
 export function presetNamed(name: string): Preset {
   if (!Object.hasOwn(PRESETS, name)) {

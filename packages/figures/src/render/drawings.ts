@@ -16,6 +16,8 @@ export function drawingOf(result: FigureResult, panel: MeasuredPanel): ChartDraw
       return undefined;
     case 'distribution':
       return distributionDrawing(panel);
+    case 'course':
+      return courseDrawing(panel);
     case 'bars':
       return ratioChart({
         groups: result.axis.places.map(({ label }) => label),
@@ -41,7 +43,36 @@ export function describe(result: FigureResult, panel: MeasuredPanel): string {
     ([name, percentiles]) =>
       `${name}: half within ${format(percentiles[50], unit)}, 90% within ${format(percentiles[90], unit)}`,
   );
-  return `${panel.title}. ${[...series, ...curves].join('; ')}.`;
+  const courses = Object.entries(panel.courses ?? {}).map(
+    ([name, percents]) => `${name}: ${stepsOf(percents).length} changes over ${percents.length} jobs`,
+  );
+  return `${panel.title}. ${[...series, ...curves, ...courses].join('; ')}.`;
+}
+
+/** Places at which a value differs from the one before. */
+function stepsOf(values: readonly number[]): number[] {
+  return values.flatMap((value, at) => (at > 0 && value !== values[at - 1] ? [at] : []));
+}
+
+/** A staircase: each value holds until the next one. */
+function courseDrawing({ courses = {} }: MeasuredPanel): ChartDrawing | undefined {
+  const drawn = Object.entries(courses).filter(([, percents]) => percents.length > 0);
+  if (drawn.length === 0) return undefined;
+  return lineChart({
+    x: { name: 'sampled job', tight: true },
+    y: { name: 'pilots, % of its tasks', reach: [0, 5] },
+    lines: drawn.map(([name, percents]) => ({
+      name,
+      points: [
+        [1, percents[0]!] as const,
+        ...stepsOf(percents).flatMap((at) => [
+          [at + 1, percents[at - 1]!] as const,
+          [at + 1, percents[at]!] as const,
+        ]),
+        [percents.length, percents.at(-1)!] as const,
+      ],
+    })),
+  });
 }
 
 function lineDrawing(result: FigureResult, panel: MeasuredPanel): ChartDrawing {

@@ -25,7 +25,7 @@ export function renderFigurePage(result: FigureResult): string {
 <p>${paper.reference}, ${paper.section}.</p></header>
 <section><div class="pair">${charts}${charts.length === 1 ? html`<div></div>` : null}</div></section>
 ${tables.map((panel) => section(panel.title, numbersOf(result, panel)))}
-${section('What the paper says, and what came out here', html`<p>${verdictLine(result.verdicts)}.</p>`, claimList(result.claims))}
+${section('What is claimed, and what came out here', html`<p>${verdictLine(result.verdicts)}.</p>`, claimList(result.claims))}
 ${provenance(result)}`,
   );
 }

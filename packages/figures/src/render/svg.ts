@@ -1,4 +1,4 @@
-import { renderSvg } from '@goshawk/report';
+import { html, renderSvg } from '@goshawk/report';
 import type { FigureResult } from '../result.js';
 import { describe, drawingOf } from './drawings.js';
 
@@ -27,6 +27,7 @@ export function renderFigureSvg(result: FigureResult): string {
     return svg.replace('<svg ', `<svg x="${x}" y="${y}" `);
   });
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">
+${html`<title>${result.title}</title>`}
 <rect width="${width}" height="${height}" fill="#ffffff"/>
 ${placed.join('')}</svg>
 `;

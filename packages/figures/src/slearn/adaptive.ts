@@ -38,7 +38,7 @@ export const slearnAdaptive: Figure = {
   id: 'slearn-adaptive',
   title: 'How many of a job’s tasks should be pilots, and finding that out',
   paper: SLEARN,
-  section: '§5.2.2, Table 6, Figure 5b',
+  section: '§5.2.2, Table 6, Figure 5',
   about:
     'Speed-up of SLearn over 3Sigma in gs for fixed shares of pilots, and for the one that adapts; and which shares that ' +
     'chose. Of so few tasks a job most have one pilot at any of these shares.',
@@ -85,6 +85,7 @@ export const slearnAdaptive: Figure = {
       title: 'What was chosen, share of the sampled jobs',
       series: [1, 2, 3, 4, 5].map((percent) => ratioChosen(OF, percent)),
     },
+    { kind: 'course', title: 'Ratios chosen, job after job (Figure 5)', of: 'ratios', at: 0, variants: [OF] },
   ],
   claims: [
     {

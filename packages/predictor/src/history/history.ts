@@ -3,7 +3,7 @@ import type { ArrivingJob, Segment } from '../estimator.js';
 import { DEFAULT_EXPERTS, type ExpertSettings, GUESSES, type Guess, Runs } from './experts.js';
 import { DEFAULT_FEATURES, FeatureKeys } from './features.js';
 import { RecencyMap } from './recency-map.js';
-import { readSavedHistory, type SavedHistory, SCHEMA } from './saved.js';
+import { readSavedHistory, type SavedHistory, SCHEMA, savedCharactersMax } from './saved.js';
 
 /**
  * 3σPredict (§4.1): a job will run as long as jobs like it have run. What "like it" means is learned: for each
@@ -64,6 +64,11 @@ export class History {
   /** How many feature values are remembered. */
   get valueCount(): number {
     return this.#values.size;
+  }
+
+  /** What it takes as JSON at most, however much it learns. */
+  get savedCharactersMax(): number {
+    return savedCharactersMax(this.#settings);
   }
 
   /** Changes nothing: a job counts when it has ended. */

@@ -9,9 +9,9 @@ import type {
   SamplePlan,
   Verdict,
 } from '../estimator.js';
-import { DEFAULT_HISTORY, History, type HistorySettings } from '../history/history.js';
-import { estimateOf, historySettings, learnFrom } from '../history/history-estimator.js';
-import { savedCharactersMax } from '../history/saved.js';
+import { historySettings, learnFrom } from '../history/from-history.js';
+import { History, type HistorySettings } from '../history/history.js';
+import { estimateOf } from '../history/history-estimator.js';
 import { Spread, spreadOf } from '../history/spread.js';
 import { Pilot } from '../pilot/pilot.js';
 import type { EstimatorSettings } from '../settings.js';
@@ -27,7 +27,6 @@ const FIRST_SPREAD = 0.01;
  */
 export class Hybrid implements Estimator {
   readonly name = 'hybrid';
-  readonly savedCharactersMax: number;
   readonly #settings: Partial<HistorySettings>;
   readonly #withDistribution: boolean;
   readonly #pilot: Pilot;
@@ -41,8 +40,10 @@ export class Hybrid implements Estimator {
     this.#withDistribution = settings.distributions ?? false;
     this.#pilot = new Pilot(settings);
     this.#history = new History(this.#settings);
-    const ofHistory = savedCharactersMax({ ...DEFAULT_HISTORY, ...this.#settings });
-    this.savedCharactersMax = ofHistory + this.#pilot.savedCharactersMax + OWN_CHARACTERS;
+  }
+
+  get savedCharactersMax(): number {
+    return this.#history.savedCharactersMax + this.#pilot.savedCharactersMax + OWN_CHARACTERS;
   }
 
   judge(job: ArrivingJob): Judgement {

@@ -1,6 +1,9 @@
 import { Central } from '@goshawk/central';
-import type { ClusterSettings } from '@goshawk/core';
+import { type ClusterSettings, LIMITS } from '@goshawk/core';
+import { centralReadings } from '../metrics/index.js';
+import { PlacementTracing } from '../tracing/index.js';
 import type { Daemon } from './daemon.js';
+import { ifThereIsAnother, lookForOtherCentrals, ownPlaces } from './other-centrals.js';
 import { FIRST_PARTY, openProcess, type ProcessOptions } from './process.js';
 
 export interface CentralOptions extends ProcessOptions {
@@ -17,21 +20,34 @@ export interface CentralOptions extends ProcessOptions {
 export async function startCentral(options: CentralOptions): Promise<Daemon> {
   const process = await openProcess('central', options);
   const name = options.name ?? 'central';
-  process.host.add({ index: FIRST_PARTY, name, role: 'central' }, (environment) => {
-    const self = process.addressOf(FIRST_PARTY);
-    const busyMs = (): number => performance.eventLoopUtilization().active;
-    return new Central({ name, self, settings: options.settings }, { ...environment, busyMs });
+  const { endpoint } = process.mailbox;
+  const own = ownPlaces(options.bind, endpoint);
+  const tracing = process.tracing && new PlacementTracing(process.tracing);
+  let central!: Central;
+  const { enter } = process.host.add({ index: FIRST_PARTY, name, role: 'central' }, (environment) => {
+    const at = own.slice(0, LIMITS.centralPlacesMax).map((place) => process.centralAt(place));
+    const config = { name, self: process.addressOf(FIRST_PARTY), at, settings: options.settings };
+    central = new Central(config, {
+      ...(tracing?.listenTo(environment) ?? environment),
+      busyMs: () => performance.eventLoopUtilization().active,
+      ...ifThereIsAnother(process, options.logger),
+    });
+    return tracing?.around(central) ?? central;
   });
-  process.readiness(() => []);
+  lookForOtherCentrals(endpoint, own, process.ended, (places) => {
+    const addresses = places.map((place) => process.centralAt(place));
+    enter('look for others', (_machine, now) => central.lookForOthers(addresses, now));
+  });
+  process.show(() => ({ notReady: [], readings: () => centralReadings(central) }));
   const { policy } = options.settings.policy;
-  options.logger.info({ endpoint: process.mailbox.endpoint, policy }, 'central is up');
+  options.logger.info({ endpoint, policy }, 'central is up');
   const stop = async (): Promise<void> => {
     options.logger.info({}, 'central ends; workers and schedulers keep what they have');
     await process.close();
   };
   return {
     role: 'central',
-    endpoint: process.mailbox.endpoint,
+    endpoint,
     joined: Promise.resolve(),
     ended: process.ended,
     // Central owns nothing that would have to be finished first.

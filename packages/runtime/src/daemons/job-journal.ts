@@ -1,4 +1,4 @@
-import type { Address } from '@goshawk/core';
+import type { Address, Histogram } from '@goshawk/core';
 import type { Journal, JournalMetrics } from '@goshawk/journal';
 import type { Inheritance, Scheduler, SchedulerEnvironment } from '@goshawk/scheduler';
 import { customAlphabet } from 'nanoid';
@@ -53,6 +53,11 @@ export class JobJournal {
 
   metrics(): JournalMetrics {
     return this.#journal.metrics();
+  }
+
+  /** How long commits took. ms */
+  get commitMs(): Histogram {
+    return this.#journal.commitMs;
   }
 
   /** From now on this one has the jobs. */

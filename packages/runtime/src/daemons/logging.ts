@@ -1,6 +1,6 @@
+import { createRequire } from 'node:module';
 import { InputError } from '@goshawk/core';
 import pino from 'pino';
-import pretty from 'pino-pretty';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
@@ -19,6 +19,8 @@ export function createLogger(level: string, fields: Record<string, unknown> = {}
   }
   const options = { level, base: fields, timestamp: pino.stdTimeFunctions.isoTime };
   if (!process.stderr.isTTY) return pino(options, pino.destination({ dest: 2, sync: true }));
+  // Loaded where somebody looks at it: most daemons are nobody's foreground, and a hundred share a machine.
+  const pretty = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty');
   const stream = pretty({ destination: 2, sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l' });
   return pino(options, stream);
 }

@@ -1,11 +1,26 @@
-import { isIPv4 } from 'node:net';
 import { type Address, InputError, type Role } from '@goshawk/core';
 import { nanoid } from 'nanoid';
 import { Host, type Logger } from '../driver/index.js';
-import { type HttpDoor, type HttpOptions, openHttpDoor, pagesOf, type Shown } from '../http/index.js';
+import {
+  type HttpDoor,
+  type HttpOptions,
+  openHttpDoor,
+  pagesOf,
+  type RoleView,
+  type Shown,
+} from '../http/index.js';
 import type { KeyRing } from '../keys/index.js';
-import { anyIncarnationOf, Directory, incarnationOf, Mailbox, MailboxError } from '../mailbox/index.js';
+import { isLoopbackEndpoint } from '../loopback.js';
+import {
+  anyIncarnationOf,
+  Directory,
+  incarnationOf,
+  Mailbox,
+  MailboxError,
+  parseEndpoint,
+} from '../mailbox/index.js';
 import type { MailboxOptions } from '../mailbox/mailbox.js';
+import { openTracing, type Tracing } from '../tracing/index.js';
 
 export interface ProcessOptions {
   /** `tcp://HOST:PORT`; port 0 for any. */
@@ -28,6 +43,8 @@ export type CloseReason = { readonly kind: 'closed' } | { readonly kind: 'failed
 export interface DaemonProcess {
   readonly mailbox: Mailbox;
   readonly host: Host;
+  /** Undefined where nobody is told of jobs. */
+  readonly tracing: Tracing | undefined;
   readonly ended: Promise<CloseReason>;
   /** The address of a party of this process. */
   addressOf(index: number): Address;
@@ -37,8 +54,8 @@ export interface DaemonProcess {
   addressNamed(name: string): Address;
   /** The address of the central scheduler that is at an endpoint now. */
   centralAt(endpoint: string): Address;
-  /** What `/readyz` says: an empty list once the process does its work. */
-  readiness(notReady: () => readonly string[]): void;
+  /** What its HTTP door shows of its role from now on; until then, that it is starting. */
+  show(view: () => RoleView): void;
   close(): Promise<void>;
   /** Ends at once: nothing that this process would say is worth anything. */
   fail(error: Error): void;
@@ -50,8 +67,10 @@ export interface DaemonProcess {
  * @throws InputError when the endpoint cannot be listened at, or should not be without keys
  */
 export async function openProcess(role: Role, options: ProcessOptions): Promise<DaemonProcess> {
+  checkEndpoint(options.bind);
   refuseToBeOpenToAll(options);
   const incarnation = incarnationOf(role, nanoid());
+  const tracing = await openTracing(role, incarnation, options.logger);
   const directory = new Directory();
   const mailbox = await openMailbox({
     bind: options.bind,
@@ -69,6 +88,7 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
     host.close();
     await http?.close();
     await mailbox.close();
+    await tracing?.close();
     end(reason);
   };
   let http: HttpDoor | undefined;
@@ -81,14 +101,15 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
     logger: options.logger,
     onFatal: (error) => fail(error),
   });
-  let notReady = (): readonly string[] => ['it is starting'];
+  let view = (): RoleView => STARTING;
   const shown = {
     role,
     endpoint: mailbox.endpoint,
     hasKeys: options.keys !== undefined,
     mailbox: mailbox.counters,
     machines: () => host.counters(),
-    notReady: () => notReady(),
+    lateMs: host.lateMs,
+    view: () => view(),
   };
   try {
     http = await openHttp(options, shown);
@@ -99,9 +120,10 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
   return {
     mailbox,
     host,
+    tracing,
     ended,
-    readiness: (check) => {
-      notReady = check;
+    show: (ofRole) => {
+      view = ofRole;
     },
     addressOf: (index) => mailbox.addressOf(index),
     nameOf: (index) => directory.nameOf(mailbox.addressOf(index))!,
@@ -127,13 +149,12 @@ async function openMailbox(options: MailboxOptions): Promise<Mailbox> {
   try {
     return await Mailbox.open(options);
   } catch (error) {
-    if (!(error instanceof MailboxError)) throw error;
-    throw new InputError(error.code.toLowerCase().replaceAll('_', '-'), error.message, '', { cause: error });
+    throw refusal(error);
   }
 }
 
 function refuseToBeOpenToAll({ bind, keys, insecure }: ProcessOptions): void {
-  if (keys !== undefined || insecure || isLoopback(bind)) return;
+  if (keys !== undefined || insecure || isLoopbackEndpoint(bind)) return;
   throw new InputError(
     'insecure-bind',
     `${bind} can be reached from other machines, and without keys anybody could run commands here`,
@@ -141,17 +162,22 @@ function refuseToBeOpenToAll({ bind, keys, insecure }: ProcessOptions): void {
   );
 }
 
-export function isLoopback(endpoint: string): boolean {
-  const host = /^tcp:\/\/(?:\[([^\]]+)\]|([^:]+)):/.exec(endpoint);
-  if (host === null) return endpoint.startsWith('ipc://') || endpoint.startsWith('inproc://');
-  const name = host[1] ?? host[2]!;
-  return name === 'localhost' || name === '::1' || (isIPv4(name) && name.startsWith('127.'));
+function checkEndpoint(endpoint: string): string {
+  try {
+    parseEndpoint(endpoint);
+  } catch (error) {
+    throw refusal(error);
+  }
+  return endpoint;
 }
 
-function checkEndpoint(endpoint: string): string {
-  if (/^(tcp|ipc|inproc):\/\/.+/.test(endpoint)) return endpoint;
-  throw new InputError('bad-endpoint', `${JSON.stringify(endpoint)} is no endpoint`, 'write tcp://HOST:PORT');
+/** What the mailbox does not take was given by somebody, who is told. */
+function refusal(error: unknown): unknown {
+  if (!(error instanceof MailboxError)) return error;
+  return new InputError(error.code.toLowerCase().replaceAll('_', '-'), error.message, '', { cause: error });
 }
+
+const STARTING: RoleView = { notReady: ['it is starting'], readings: () => ({}) };
 
 /** What `/readyz` says of who does not belong to a cluster yet. */
 export const NOT_JOINED: readonly string[] = ['it has not joined its cluster yet'];

@@ -1,8 +1,12 @@
 import type { Millis } from '@goshawk/core';
-import { type Job, type Learnt, Scheduler, type SchedulerConfig } from '@goshawk/scheduler';
+import { type Learnt, Scheduler, type SchedulerConfig, type SchedulerEnvironment } from '@goshawk/scheduler';
+import type { Logger } from '../driver/index.js';
+import { journalReadings, schedulerReadings } from '../metrics/index.js';
+import { JobTracing } from '../tracing/index.js';
 import type { Daemon } from './daemon.js';
 import { JobJournal, type JobJournalOptions, newTag } from './job-journal.js';
 import { LearntFile } from './learnt-file.js';
+import { nameTaken } from './name-taken.js';
 import {
   type DaemonProcess,
   FIRST_PARTY,
@@ -88,6 +92,28 @@ function configOf({ process, journal, knows }: Parts, options: SchedulerOptions)
   };
 }
 
+/** Whoever wants to hear what becomes of jobs. */
+function jobEffects(
+  process: DaemonProcess,
+  shadow: ShadowWatch | undefined,
+  logger: Logger,
+): Pick<SchedulerEnvironment, 'jobAccepted' | 'jobDecided' | 'taskBound' | 'attemptEnded' | 'jobEnded'> {
+  const tracing = process.tracing && new JobTracing(process.tracing);
+  return {
+    ...tracing?.effects,
+    jobAccepted: (job) => {
+      shadow?.accepted(job);
+      tracing?.jobAccepted(job);
+    },
+    jobEnded: (job) => {
+      shadow?.ended(job);
+      tracing?.jobEnded(job);
+      const { id, state, counts } = job;
+      logger.debug({ job: id, state, ...counts, ms: job.endedAt! - job.acceptedAt }, 'job ended');
+    },
+  };
+}
+
 function serve(parts: Parts, options: SchedulerOptions): Daemon {
   const { process, journal, learnt } = parts;
   const { logger, name } = options;
@@ -106,17 +132,13 @@ function serve(parts: Parts, options: SchedulerOptions): Daemon {
       new Scheduler(configOf(parts, options), {
         ...environment,
         ...journal?.effects,
+        nameTaken: nameTaken(name, logger),
         counted: () => ({
           ...environment.counted?.(),
           ...(journal && { journal: journal.metrics() }),
           ...(shadow && { shadow: shadow.counts() }),
         }),
-        jobAccepted: (job: Job) => shadow?.accepted(job),
-        jobEnded: (job: Job) => {
-          shadow?.ended(job);
-          const { id, state, counts } = job;
-          logger.debug({ job: id, state, ...counts, ms: job.endedAt! - job.acceptedAt }, 'job ended');
-        },
+        ...jobEffects(process, shadow, logger),
         learntRefused: (estimator, message) => {
           logger.warn({ estimator }, `${message}; what is learnt from now on is not kept`);
           learnt?.giveUp();
@@ -127,7 +149,13 @@ function serve(parts: Parts, options: SchedulerOptions): Daemon {
   learnt?.keep(() => machine.takeLearnt());
   journal?.serve(enter, (error) => process.fail(error));
   logger.info({ name, endpoint, central: options.central, jobs: machine.activeJobs }, 'scheduler is up');
-  process.readiness(() => (machine.isReady ? [] : NOT_JOINED));
+  process.show(() => ({
+    notReady: machine.isReady ? [] : NOT_JOINED,
+    readings: () => ({
+      ...schedulerReadings(machine, process.host.now()),
+      ...(journal && journalReadings(journal.metrics(), journal.commitMs)),
+    }),
+  }));
   const joined = whenJoined(() => machine.isReady, process.ended);
   void joined.then(() => logger.info({ name }, 'scheduler has joined the cluster'));
   const stop = async (): Promise<void> => {

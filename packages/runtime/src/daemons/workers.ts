@@ -1,8 +1,12 @@
-import { LIMITS, type Resources } from '@goshawk/core';
+import { access, constants, mkdir } from 'node:fs/promises';
+import { InputError, LIMITS, type Resources } from '@goshawk/core';
 import { Worker } from '@goshawk/worker';
-import { addWorker, type Hosted } from '../driver/index.js';
+import { addWorker, type Hosted, type RunEnded } from '../driver/index.js';
 import { createExecutors, type ExecutorOptions } from '../executors/index.js';
+import { RunTallies, workerReadings } from '../metrics/index.js';
+import { traceRun } from '../tracing/index.js';
 import type { Daemon } from './daemon.js';
+import { nameTaken } from './name-taken.js';
 import { NOT_JOINED, openProcess, type ProcessOptions, whenJoined } from './process.js';
 
 export interface WorkersOptions extends ProcessOptions {
@@ -21,6 +25,21 @@ export interface WorkersOptions extends ProcessOptions {
 /** Until the cluster has told its own timings. ms */
 const REGISTER_RETRY_MS = 500;
 
+/** @throws InputError when nothing can be written down there */
+async function checkDataFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw new InputError(
+      'bad-data-folder',
+      `cannot use ${folder} for the records of tasks: ${(error as Error).message}`,
+      'give another folder with --data-folder',
+      { cause: error },
+    );
+  }
+}
+
 /**
  * Starts workers in this process; they share its mailbox and its executors.
  *
@@ -34,6 +53,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
     valueBytesMax: LIMITS.resultBytesMax,
     warn: (message) => logger.warn({}, message),
   });
+  await checkDataFolder(options.dataFolder);
   const leftovers = await executor.endLeftovers();
   if (leftovers > 0) logger.warn({ leftovers }, 'ended commands that an earlier worker had left running');
   const process = await openProcess('worker', options);
@@ -41,27 +61,33 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
   // Who has been told to drain for good and has not finished; an operator's drain, which can be taken back, is
   // nobody's end.
   const draining = new Map<string, () => void>();
+  const tallies = new RunTallies();
   const workers: Hosted<Worker>[] = names.map((name, index) => {
+    const onRunEnded: RunEnded = (order, outcome, runMs, now) => {
+      tallies.runEnded(order.long, outcome.kind, runMs);
+      if (process.tracing !== undefined) traceRun(process.tracing, name, order, outcome, runMs, now);
+    };
     return addWorker(
       process.host,
-      { index, name, executor, onDrained: () => draining.get(name)?.() },
+      { index, name, executor, onRunEnded, onDrained: () => draining.get(name)?.() },
       (environment) => {
-        const self = process.addressOf(index);
         const { slots, capacity } = options;
-        return new Worker(
-          { name, self, slots, capacity, central, registerRetryMs: REGISTER_RETRY_MS },
-          environment,
-        );
+        const self = process.addressOf(index);
+        const config = { name, self, slots, capacity, central, registerRetryMs: REGISTER_RETRY_MS };
+        return new Worker(config, { ...environment, nameTaken: nameTaken(name, logger) });
       },
     );
   });
   const { endpoint } = process.mailbox;
-  logger.info(
-    { workers: names.length, slots: options.slots, endpoint, central: options.central },
-    'workers are up',
-  );
-  process.readiness(() => (workers.every(({ machine }) => machine.isMember) ? [] : NOT_JOINED));
-  const joined = whenJoined(() => workers.every(({ machine }) => machine.isMember), process.ended);
+  const { slots, central: centralUrl } = options;
+  logger.info({ workers: names.length, slots, endpoint, central: centralUrl }, 'workers are up');
+  const machines = workers.map(({ machine }) => machine);
+  const areMembers = (): boolean => machines.every(({ isMember }) => isMember);
+  process.show(() => ({
+    notReady: areMembers() ? [] : NOT_JOINED,
+    readings: () => workerReadings(machines, tallies),
+  }));
+  const joined = whenJoined(areMembers, process.ended);
   void joined.then(() => logger.info({ workers: names.length }, 'workers have joined the cluster'));
   void process.ended.then(() => executor.close());
   const leave = async (): Promise<void> => {

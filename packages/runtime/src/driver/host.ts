@@ -1,6 +1,7 @@
 import {
   type Address,
   Deque,
+  type Histogram,
   InvariantError,
   type Machine,
   type Millis,
@@ -109,6 +110,11 @@ export class Host {
     });
     this.#take(party, { kind: 'start' });
     return { machine: party.machine as M & Machine, enter };
+  }
+
+  /** How much later than due timers fired. ms */
+  get lateMs(): Histogram {
+    return this.#timers.lateMs;
   }
 
   /** What each machine has done, by its name. */

@@ -3,4 +3,4 @@ export type { BuildMachine, Enter, Hosted, PartyOptions, Post } from './contract
 export { Host, type HostOptions } from './host.js';
 export { type Logger, SILENT_LOGGER } from './logger.js';
 export type { MachineCounters, MessageCounts } from './message-counters.js';
-export { addWorker, type WorkerDoors, type WorkerOptions } from './worker-port.js';
+export { addWorker, type RunEnded, type WorkerDoors, type WorkerOptions } from './worker-port.js';

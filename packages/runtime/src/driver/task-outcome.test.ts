@@ -50,7 +50,12 @@ describe('how a run ended, in the words of the protocol', () => {
   test('nor is it when what runs tasks has gone', () => {
     expect(taskOutcome(failed('executor-closed', 'stopping'))).toMatchObject({ kind: 'lost' });
     expect(taskOutcome(failed('spawner-lost', 'gone'))).toMatchObject({ kind: 'lost' });
-    expect(taskOutcome(failed('spawn-failed', 'EIO'))).toMatchObject({ kind: 'failed' });
+    expect(taskOutcome(failed('bad-payload', 'none'))).toMatchObject({ kind: 'failed' });
+  });
+
+  test('a start that failed may be the fault of this worker: its owner finds out', () => {
+    for (const code of ['process-limit', 'no-memory', 'no-such-folder', 'command-not-found'] as const)
+      expect(taskOutcome(failed(code, 'why'))).toMatchObject({ kind: 'lost', errorCode: code });
   });
 
   test('a value that cannot travel makes it a failure that says where the value is wrong', () => {

@@ -1,4 +1,4 @@
-import type { Outcome } from '@goshawk/core';
+import { type Outcome, startFaultOf } from '@goshawk/core';
 import { openProblem } from '../codec/index.js';
 import type { FailureCode, Outcome as RunOutcome } from '../executors/contract.js';
 
@@ -8,11 +8,7 @@ const ERROR_MESSAGE_LENGTH_MAX = 4_096;
 const SIGNAL_LENGTH_MAX = 32;
 
 /** Failures that say nothing of the task: what should have run it was gone, or was going. */
-const NOT_THE_TASKS_FAULT: ReadonlySet<FailureCode> = new Set([
-  'executor-closed',
-  'spawner-failed',
-  'spawner-lost',
-]);
+const NOT_THE_TASKS_FAULT: ReadonlySet<FailureCode> = new Set(['executor-closed', 'spawner-lost']);
 
 /**
  * How an executor's run ended, in the words of the protocol. Whatever it is, it can be sent: text is cut to
@@ -24,7 +20,9 @@ export function taskOutcome(outcome: RunOutcome): Outcome {
       return completed(outcome.value, outcome.exitCode);
     case 'failed': {
       const { code, message } = outcome.error;
-      const kind = NOT_THE_TASKS_FAULT.has(code) ? 'lost' : 'failed';
+      // Whether a start that failed is the task's fault is for its owner to find out.
+      const isNot = NOT_THE_TASKS_FAULT.has(code) || startFaultOf(code) !== undefined;
+      const kind = isNot ? 'lost' : 'failed';
       return unsuccessful(kind, code, message, outcome.exitCode, outcome.signal);
     }
     case 'killed':

@@ -30,6 +30,25 @@ describe('timers of machines', () => {
     expect(fired).toEqual(['a/7 at 10', 'b/0 at 20', 'a/8 at 30']);
   });
 
+  test('tell how late they are, which is the delay of the event loop', () => {
+    let now = 0;
+    let ring = (): void => {};
+    const alarm = {
+      setFor: (_: number, toRing: () => void) => {
+        ring = toRing;
+      },
+      clear: () => {},
+    };
+    const queue = new TimerQueue(() => now, alarm);
+    queue.forMachine(() => {}).set('a', 0, 100);
+    now = 99;
+    ring();
+    expect(queue.lateMs.count).toBe(0);
+    now = 130;
+    ring();
+    expect({ count: queue.lateMs.count, sum: queue.lateMs.sum }).toEqual({ count: 1, sum: 30 });
+  });
+
   test('are moved when they are set again, to later and to earlier', () => {
     const { timers, fired, start } = setUp();
     timers.set('later', 0, start + 10);

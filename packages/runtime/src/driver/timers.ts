@@ -1,4 +1,4 @@
-import { IndexedHeap, invariant, type Millis } from '@goshawk/core';
+import { Histogram, IndexedHeap, invariant, type Millis } from '@goshawk/core';
 import { timerFired } from '../diagnostics/channels.js';
 import { type Alarm, NodeAlarm } from './alarm.js';
 
@@ -11,6 +11,9 @@ export interface NamedTimers {
   set(timer: string, key: number, at: Millis): void;
   clear(timer: string, key: number): void;
 }
+
+/** From what nobody notices to what ends leases. ms */
+const LATE_BOUNDS_MS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 10_000];
 
 export type Wake = (timer: string, key: number) => void;
 
@@ -35,6 +38,11 @@ export class TimerQueue {
   readonly #entries: (Entry | undefined)[] = [];
   readonly #freeIds: number[] = [];
   readonly #alarm: Alarm;
+  /**
+   * How much later than due the first timer of each round fired. That is the delay of the event loop, measured where it
+   * matters and without a timer of its own, which would wake an idle process for nothing.
+   */
+  readonly lateMs = new Histogram(LATE_BOUNDS_MS);
   #sequence = 0;
   /** When the alarm wakes us. Never later than the first entry is due, maybe earlier. */
   #armedFor: Millis = Number.POSITIVE_INFINITY;
@@ -106,6 +114,8 @@ export class TimerQueue {
     this.#armedFor = Number.POSITIVE_INFINITY;
     // A machine that sets a timer for now from within one must not keep the event loop here for ever.
     let left = this.#heap.size;
+    const lateMs = this.#clock() - this.#heap.topKey();
+    if (lateMs >= 0) this.lateMs.add(lateMs);
     while (left > 0 && this.#heap.topKey() <= this.#clock()) left -= this.#fireNext();
     this.#arm();
   };

@@ -67,7 +67,14 @@ const names = new Directory();
 const codec = new Codec(names);
 const silent: Post = { register: () => {}, send: () => {} };
 const IDENTITY = { GOSHAWK_JOB: 'a-1', GOSHAWK_TASK: '0', GOSHAWK_ATTEMPT: '1' };
-const order = (payload: unknown) => ({ payload, jobId: 'a-1', task: 0, attempt: 1, timeoutMs: undefined });
+const order = (payload: unknown) => ({
+  payload,
+  jobId: 'a-1',
+  task: 0,
+  attempt: 1,
+  long: false,
+  timeoutMs: undefined,
+});
 const text = (line: string) => new TextEncoder().encode(line);
 
 function setUp<M extends WorkerDoors>(build: (environment: WorkerEnvironment) => M, mailbox: Post = silent) {

@@ -11,18 +11,23 @@ export type WorkerDoors = Machine<never> & Pick<Worker, 'taskStarted' | 'taskOut
 export interface WorkerOptions extends Omit<PartyOptions, 'role'> {
   /** May be shared by all workers of the process. Closing it is its owner's. */
   readonly executor: Executor;
+  /** Hears of each end that the machine hears of. */
+  readonly onRunEnded?: RunEnded;
   /** The worker was told to drain, and holds nothing any more. */
   readonly onDrained: () => void;
 }
 
+/** The end of a run, with what was ordered. */
+export type RunEnded = (order: TaskOrder, outcome: Outcome, runMs: number, now: number) => void;
+
 /** Adds a worker to a host, with the executor as its hands. */
 export function addWorker<M extends WorkerDoors>(
   host: Host,
-  { index, name, executor, onDrained }: WorkerOptions,
+  { index, name, executor, onRunEnded, onDrained }: WorkerOptions,
   build: (environment: WorkerEnvironment) => M,
 ): Hosted<M> {
   return host.add<M>({ index, name, role: 'worker' }, (environment, enter) => {
-    const port = new WorkerPort(executor, enter);
+    const port = new WorkerPort(executor, enter, onRunEnded);
     return build({
       ...environment,
       execute: (slot, order) => port.execute(slot, order),
@@ -46,10 +51,12 @@ interface CurrentRun {
 class WorkerPort {
   readonly #executor: Executor;
   readonly #enter: Enter<WorkerDoors>;
+  readonly #onRunEnded: RunEnded | undefined;
   readonly #bySlot = new Map<number, CurrentRun>();
 
-  constructor(executor: Executor, enter: Enter<WorkerDoors>) {
+  constructor(executor: Executor, enter: Enter<WorkerDoors>, onRunEnded: RunEnded | undefined) {
     this.#executor = executor;
+    this.#onRunEnded = onRunEnded;
     this.#enter = enter;
   }
 
@@ -60,7 +67,7 @@ class WorkerPort {
     this.#bySlot.set(slot, current);
     const checked = runOrder(order);
     if ('problem' in checked) {
-      this.#ended(slot, current, failedOutcome('bad-payload', checked.problem), 0);
+      this.#ended(slot, order, current, failedOutcome('bad-payload', checked.problem), 0);
       return;
     }
     current.run = this.#executor.start(checked, {
@@ -70,7 +77,7 @@ class WorkerPort {
         this.#report(slot, current, 'taskOutput', (worker, now) =>
           worker.taskOutput(slot, stream, bytes, now),
         ),
-      ended: (outcome, runMs) => this.#ended(slot, current, taskOutcome(outcome), runMs),
+      ended: (outcome, runMs) => this.#ended(slot, order, current, taskOutcome(outcome), runMs),
     });
   }
 
@@ -78,10 +85,11 @@ class WorkerPort {
     this.#bySlot.get(slot)?.run?.kill(reason);
   }
 
-  #ended(slot: number, current: CurrentRun, outcome: Outcome, runMs: number): void {
+  #ended(slot: number, order: TaskOrder, current: CurrentRun, outcome: Outcome, runMs: number): void {
     this.#report(slot, current, 'taskEnded', (worker, now) => {
       // Before the machine hears of it, since it may give the slot its next task at once.
       this.#bySlot.delete(slot);
+      this.#onRunEnded?.(order, outcome, runMs, now);
       worker.taskEnded(slot, outcome, runMs, now);
     });
   }

@@ -56,6 +56,7 @@ export type FailureCode =
   | 'permission-denied'
   | 'arguments-too-long' // arguments and environment exceed what the system takes
   | 'process-limit' // the system refuses another process
+  | 'no-memory' // the system has none for another process
   | 'too-many-files' // the system refuses another open file
   | 'spawn-failed' // anything else; the message has the system's word
   // exec: the command ended

@@ -1,4 +1,5 @@
-import { Piscina } from 'piscina';
+import { createRequire } from 'node:module';
+import type { Piscina } from 'piscina';
 import { compiledFile } from './compiled.js';
 import {
   type Executor,
@@ -98,7 +99,9 @@ export class ModuleExecutor implements Executor {
 
   #startPool(): Piscina<ThreadOrder, ThreadResult> {
     const { threads, heapMiBMax, environment } = this.#options;
-    const pool = new Piscina<ThreadOrder, ThreadResult>({
+    // Most workers never run a module.
+    const piscina = createRequire(import.meta.url)('piscina') as typeof import('piscina');
+    const pool = new piscina.Piscina<ThreadOrder, ThreadResult>({
       filename: compiledFile('module-thread.js'),
       minThreads: 0,
       maxThreads: threads,

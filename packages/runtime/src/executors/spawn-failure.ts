@@ -31,7 +31,7 @@ function explain(error: NodeJS.ErrnoException, attempt: Attempt): [FailureCode, 
         'the system refuses another process: raise its limit (ulimit -u, pids.max) or lower the slots',
       ];
     case 'ENOMEM':
-      return ['out-of-memory', `there is no memory to start "${attempt.command}"`];
+      return ['no-memory', `there is no memory to start "${attempt.command}"`];
     case 'EMFILE':
     case 'ENFILE':
       return [

@@ -1,2 +1,2 @@
-export { pagesOf, type Shown } from './pages.js';
+export { pagesOf, type RoleView, type Shown } from './pages.js';
 export { type HttpDoor, type HttpOptions, openHttpDoor } from './server.js';

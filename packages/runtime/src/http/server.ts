@@ -1,10 +1,17 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { InputError } from '@goshawk/core';
+import { isLoopbackHost } from '../loopback.js';
 import type { Logger } from '../mailbox/log.js';
 import { Access, type HttpRefusal } from './access.js';
 import { HTTP_LIMITS } from './limits.js';
+
+/**
+ * Taken so, and not imported: an import reads every export, and those which are there for browsers' sake make Node load
+ * undici, for 5 MB in each process (Node 24).
+ */
+const { createServer } = process.getBuiltinModule('node:http');
 
 export interface Page {
   readonly status: number;
@@ -48,7 +55,7 @@ export async function openHttpDoor(
   logger: Logger,
 ): Promise<HttpDoor> {
   const { host, port } = parseBind(options.bind);
-  const isLoopback = host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+  const isLoopback = isLoopbackHost(host);
   refuseToBeOpenToAll(options, isLoopback);
   const counters: HttpCounters = { requests: 0, refused: { token: 0, host: 0 } };
   const access = new Access(options.token, isLoopback);

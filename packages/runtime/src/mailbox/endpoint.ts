@@ -63,6 +63,32 @@ export async function resolveEndpoint(text: string): Promise<string> {
   throw new UnresolvableHostError(text, host);
 }
 
+/** All addresses that the endpoint may lead to, as endpoints. @throws when its name cannot be resolved */
+export async function endpointsBehind(text: string): Promise<string[]> {
+  const endpoint = parseEndpoint(text);
+  if (endpoint.transport !== 'tcp' || !hasHostName(endpoint)) {
+    return [text];
+  }
+  const addresses = await lookup(endpoint.host, { all: true });
+  return addresses.map(({ address }) => formatTcp(address, endpoint.port));
+}
+
+/** 0 for an endpoint that has none. */
+export function portOf(text: string): number {
+  const endpoint = parseEndpoint(text);
+  return endpoint.transport === 'tcp' ? endpoint.port : 0;
+}
+
+/** The endpoints at which a process is reached that listens there: at each of the addresses if it listens everywhere. */
+export function endpointOn(bind: string, port: number, addresses: readonly string[]): string[] {
+  const endpoint = parseEndpoint(bind);
+  if (endpoint.transport !== 'tcp') {
+    return [bind];
+  }
+  const hosts = isWildcard(endpoint) ? addresses : [endpoint.host];
+  return hosts.map((host) => formatTcp(host, port));
+}
+
 export function formatTcp(host: string, port: number): string {
   return `tcp://${isIPv6(host) ? `[${host}]` : host}:${port}`;
 }

@@ -11,10 +11,11 @@ export {
 export type { Unwelcome } from './dealer-carrier.js';
 export { Directory } from './directory.js';
 export type { Handler } from './door.js';
-export { resolveEndpoint } from './endpoint.js';
+export { endpointOn, endpointsBehind, parseEndpoint, portOf, resolveEndpoint } from './endpoint.js';
 export * from './errors.js';
 export { FrameWriter, openFrame } from './frame.js';
 export { Proven, type Way } from './identification.js';
+export { Incarnations } from './incarnations.js';
 export { DEFAULT_LIMITS, type MailboxLimits, PARTY_INDEX_MAX } from './limits.js';
 export type { Logger } from './log.js';
 export { Mailbox, type MailboxOptions, type SendResult } from './mailbox.js';
@@ -23,8 +24,11 @@ export {
   anyIncarnationOf,
   clientEndpoint,
   incarnationOf,
+  isAnyIncarnation,
   type PartyName,
   parsePartyName,
+  parseProcessName,
   partyName,
+  placeOf,
   processName,
 } from './party-name.js';

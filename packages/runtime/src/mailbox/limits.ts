@@ -26,9 +26,9 @@ export interface MailboxLimits {
   /** First and longest pause between two attempts to connect. */
   readonly reconnectIntervalMs: number;
   readonly reconnectIntervalMaxMs: number;
-  /** A connection is probed this often, and given up when nothing came for the timeout. */
-  readonly heartbeatIntervalMs: number;
-  readonly heartbeatTimeoutMs: number;
+  /** A connection that is quiet is probed by the system this often, and given up when nothing came for the timeout. */
+  readonly keepaliveIntervalMs: number;
+  readonly keepaliveTimeoutMs: number;
   /** A connection that has not said who it is within this time is closed. */
   readonly handshakeTimeoutMs: number;
   /** One line of log about connections that were refused in this time. */
@@ -64,8 +64,8 @@ export const DEFAULT_LIMITS: MailboxLimits = {
   idleMs: 60_000,
   reconnectIntervalMs: 100,
   reconnectIntervalMaxMs: 2_000,
-  heartbeatIntervalMs: 5_000,
-  heartbeatTimeoutMs: 15_000,
+  keepaliveIntervalMs: 5_000,
+  keepaliveTimeoutMs: 15_000,
   handshakeTimeoutMs: 10_000,
   strangersLogIntervalMs: 60_000,
   redialIntervalMs: 5_000,
@@ -99,7 +99,7 @@ export function completeLimits(given: Partial<MailboxLimits> = {}): MailboxLimit
     ['frameBytesTarget', 'frameBytesMax'],
     ['frameBytesMax', 'peerQueueBytesMax'],
     ['reconnectIntervalMs', 'reconnectIntervalMaxMs'],
-    ['heartbeatIntervalMs', 'heartbeatTimeoutMs'],
+    ['keepaliveIntervalMs', 'keepaliveTimeoutMs'],
   ];
   for (const [smaller, larger] of ordered) {
     if (limits[smaller] > limits[larger]) {

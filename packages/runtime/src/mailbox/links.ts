@@ -11,7 +11,7 @@ import { Link } from './link.js';
 import { LocalCarrier } from './local-carrier.js';
 import type { ThrottledLog } from './log.js';
 import { Outbox } from './outbox.js';
-import { claimedRole, isClientEndpoint, type ProcessName, placeOf } from './party-name.js';
+import { anyIncarnationOf, claimedRole, isClientEndpoint, type ProcessName, placeOf } from './party-name.js';
 import { ReplyCarrier } from './reply-carrier.js';
 
 export interface LinksOptions {
@@ -61,7 +61,9 @@ export class Links {
     if (claimedRole(process) !== undefined) {
       return this.links.get(endpoint);
     }
-    const roles = ROLES.map((role) => this.links.get(`${role} ${endpoint}`));
+    const roles = ROLES.map((role) =>
+      this.links.get(placeOf({ endpoint, incarnation: anyIncarnationOf(role) })),
+    );
     return roles.find((link) => link !== undefined);
   }
 

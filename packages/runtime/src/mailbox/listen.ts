@@ -1,7 +1,8 @@
 import { Router } from 'zeromq';
-import { type Endpoint, formatTcp, isWildcard, parseEndpoint, resolveEndpoint } from './endpoint.js';
+import { type Endpoint, formatTcp, parseEndpoint, resolveEndpoint } from './endpoint.js';
 import { AddressInUseError, AddressUnavailableError, InvalidEndpointError } from './errors.js';
 import type { MailboxLimits } from './limits.js';
+import { reachableAt } from './own-address.js';
 import { type Keyed, routerOptions } from './socket-options.js';
 
 /** A bound ROUTER. */
@@ -13,7 +14,8 @@ export interface Listener {
 
 /**
  * @param bind where to listen; port 0 for any that is free.
- * @param advertise where peers connect to, if it differs; needed where `bind` is every interface.
+ * @param advertise where peers connect to, if it differs; needed where `bind` is every interface and this machine has
+ * more than one address.
  * @param keyed admits only those with a key.
  * @throws AddressInUseError, AddressUnavailableError, UnresolvableHostError, InvalidEndpointError
  */
@@ -24,20 +26,15 @@ export async function listen(
   keyed?: Keyed,
 ): Promise<Listener> {
   const wanted = parseEndpoint(bind);
-  const told = parseEndpoint(advertise ?? bind);
-  if (isWildcard(told)) {
-    throw new InvalidEndpointError(
-      advertise ?? bind,
-      'nobody can connect to every interface; say with --advertise tcp://HOST:PORT where peers find this process',
-    );
-  }
+  const tell = reachableAt(advertise ?? bind);
+  const told = parseEndpoint(tell);
   const address = await resolveEndpoint(bind);
   const router = new Router(routerOptions(limits, keyed));
   try {
     router.ipv6 = wanted.transport === 'tcp' && wanted.host.includes(':');
     await router.bind(address);
     const bound = router.lastEndpoint ?? address;
-    return { router, endpoint: withPort(told, advertise ?? bind, bound) };
+    return { router, endpoint: withPort(told, tell, bound) };
   } catch (error) {
     router.close();
     throw bindError(bind, error as NodeJS.ErrnoException);

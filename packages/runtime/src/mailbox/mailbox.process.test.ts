@@ -3,9 +3,11 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, expect, test } from 'vitest';
+import { DEFAULT_LIMITS } from './limits.js';
 import { Inbox, Mailboxes } from './testing.js';
 
 const PEER = join(import.meta.dirname, '../../dist/mailbox/peer.fixture.js');
+const BUSY = join(import.meta.dirname, '../../dist/mailbox/busy.fixture.js');
 
 const mailboxes = new Mailboxes();
 const children: ChildProcess[] = [];
@@ -25,9 +27,11 @@ interface Peer {
 }
 
 async function start(bind: string, incarnation: string, ...args: string[]): Promise<Peer> {
-  const child = spawn(process.execPath, [PEER, bind, incarnation, ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  return startFile(PEER, bind, incarnation, ...args);
+}
+
+async function startFile(...args: string[]): Promise<Peer> {
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   children.push(child);
   const [name] = (await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line')) as [
     string,
@@ -107,6 +111,27 @@ test('a process that hangs costs its own mail, within a bound, and is reached ag
   mailbox.send(0, toHanging, ['after']);
   await inbox.until(2 + rounds + taken);
   expect(inbox.bodies.at(-1)).toStrictEqual(['hanging', ['after']]);
+});
+
+test('a process survives that is too busy to read while those who write to it disconnect', async () => {
+  const busy = await startFile(BUSY);
+  const leaving = await mailboxes.open({ limits: { closeFlushMs: 1_000 } });
+  const inbox = new Inbox(leaving);
+  const toBusy = leaving.directory.intern(`${busy.name}/0`);
+  leaving.send(0, toBusy, ['before']);
+  await inbox.until(1);
+  // ZeroMQ reads no more once so many frames wait; longer than any interval at which it might look after a connection.
+  leaving.send(0, toBusy, [12_000]);
+  for (let frame = 0; frame < 4 * DEFAULT_LIMITS.highWaterMark; frame++) {
+    leaving.send(0, toBusy, ['a frame']);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await leaving.close();
+  const other = await mailboxes.open();
+  const answers = new Inbox(other);
+  other.send(0, other.directory.intern(`${busy.name}/0`), ['are you there?']);
+  const gone = once(busy.child, 'exit').then((how) => `it ended: ${how.join(' ')}`);
+  expect(await Promise.race([answers.until(1), gone])).toBeUndefined();
 });
 
 test('mail that cannot be delivered does not keep a process alive', async () => {

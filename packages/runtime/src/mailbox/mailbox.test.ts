@@ -404,7 +404,6 @@ describe('opening', () => {
       /cannot listen at tcp:\/\/192.0.2.1:0: the address is not one of this machine/,
     ],
     ['tcp://127.0.0.1', InvalidEndpointError, /expected tcp:\/\/HOST:PORT/],
-    ['tcp://0.0.0.0:0', InvalidEndpointError, /say with --advertise tcp:\/\/HOST:PORT where peers find/],
     ['ipc:///nowhere/at/all.sock', Error, /the folder of the socket does not exist/],
   ])('at %s is refused', async (bind, type, message) => {
     const failure = await mailboxes.open({ bind }).catch((error: unknown) => error);

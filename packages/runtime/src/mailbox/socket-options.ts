@@ -10,15 +10,25 @@ import type { MailboxLimits } from './limits.js';
  * sets it to a bounded time. Frames are bounded on the socket, too: ZeroMQ drops the connection of a peer
  * that announces a larger one, before there is memory taken for it. The mark on the socket is twice the
  * limit, so that a frame which is only somewhat too large is read, and its sender named in the log.
+ *
+ * A peer whose machine is gone is found out by the system's own probes, not by ZeroMQ's heartbeats. With those on,
+ * libzmq 4.3.5 ends the process by an assertion (`!_io_error`) when a heartbeat is due on a connection that broke while
+ * its frames waited to be read: a peer that writes a lot and leaves could end whoever is busy for some seconds, or was
+ * stopped. The system's probes are answered for a process that is stopped, too, so that it finds its connections whole.
  */
 function commonOptions(limits: MailboxLimits) {
+  const { keepaliveIntervalMs, keepaliveTimeoutMs } = limits;
+  const intervalSeconds = Math.ceil(keepaliveIntervalMs / 1_000);
   return {
     linger: 0,
     maxMessageSize: 2 * limits.frameBytesMax,
     sendHighWaterMark: limits.highWaterMark,
-    heartbeatInterval: limits.heartbeatIntervalMs,
-    heartbeatTimeout: limits.heartbeatTimeoutMs,
-    heartbeatTimeToLive: limits.heartbeatTimeoutMs,
+    tcpKeepalive: 1,
+    tcpKeepaliveIdle: intervalSeconds,
+    tcpKeepaliveInterval: intervalSeconds,
+    tcpKeepaliveCount: Math.max(1, Math.round(keepaliveTimeoutMs / keepaliveIntervalMs) - 1),
+    // The same for what was sent and is not acknowledged.
+    tcpMaxRetransmitTimeout: keepaliveTimeoutMs,
     handshakeInterval: limits.handshakeTimeoutMs,
   };
 }

@@ -142,7 +142,7 @@ describe('measured delays', () => {
     expect([0.7, 0.8]).toContain(phased.sleepLateMs(1_500));
   });
 
-  test('of one message hold up all that are sent to its process meanwhile, by whomever', () => {
+  test('of one message hold up what its sender’s process sends the same process meanwhile, and nobody else', () => {
     const slow = { type: 'steal', sameProcess: false, ms: [10] } as const;
     const quick = { type: 'bind', sameProcess: false, ms: [1] } as const;
     const near = { type: 'steal', sameProcess: true, ms: [0.1] } as const;
@@ -150,7 +150,8 @@ describe('measured delays', () => {
     const process = delays({ kind: 'measured', profile: { ...PROFILE, phases } });
     // Workers 0 to 4 share a process, and so do 5 to 9.
     expect(process.arrivalAt(worker(5), worker(0), 'steal', 100)).toBe(110);
-    expect(process.arrivalAt(SCHEDULER, worker(1), 'bind', 102)).toBe(110);
+    expect(process.arrivalAt(worker(6), worker(1), 'bind', 102)).toBe(110);
+    expect(process.arrivalAt(SCHEDULER, worker(1), 'bind', 102)).toBe(103);
     expect(process.arrivalAt(SCHEDULER, worker(5), 'bind', 102)).toBe(103);
     expect(process.arrivalAt(SCHEDULER, CENTRAL, 'bind', 102)).toBe(103);
     expect(process.arrivalAt(worker(2), worker(3), 'steal', 102)).toBe(102.1);

@@ -1,12 +1,13 @@
 import type { Address, MessageType, Millis, Random } from '@goshawk/core';
+import { ArrivalOrder } from './arrival-order.js';
 import type { ClusterOutline, Delays } from './contract.js';
 import { MeasuredTables } from './measured-tables.js';
 import type { MeasuredProfile } from './profile.js';
 
 /**
- * Draws from the distributions of a profile, those of the phase that it is in. A process handles one message
- * after another, in the order in which they were sent: what makes it slow for one, that it has not got the
- * processor, or clears its memory, holds up all that come meanwhile.
+ * Draws from the distributions of a profile, those of the phase that it is in. What one process sends another goes over
+ * one connection and keeps its order: what makes one message slow, that either of the two has not got the processor or
+ * clears its memory, holds up those that the one sends the other meanwhile.
  */
 export class MeasuredDelays implements Delays {
   readonly #outline: ClusterOutline;
@@ -15,9 +16,8 @@ export class MeasuredDelays implements Delays {
   /** Never drawn from: each instant of a party has a stream of its own. */
   readonly #instants: Random;
   readonly #phases: readonly MeasuredTables[];
-  /** When the latest message arrives, by the process that it is for. */
-  readonly #latestBetween: Millis[] = [];
-  readonly #latestWithin: Millis[] = [];
+  /** Between processes, which are numbered like parties here. */
+  readonly #order = new ArrivalOrder();
   /** Where the time is that was last asked for. */
   #phase = 0;
 
@@ -31,14 +31,10 @@ export class MeasuredDelays implements Delays {
   }
 
   arrivalAt(from: Address, to: Address, type: MessageType, now: Millis): Millis {
+    const sender = this.#processOf(from);
     const receiver = this.#processOf(to);
-    const isWithin = this.#processOf(from) === receiver;
-    const at = now + draw(this.#at(now).message(type, isWithin), this.#random);
-    // What workers of one process send each other passes by its socket.
-    const latest = isWithin ? this.#latestWithin : this.#latestBetween;
-    const arrival = Math.max(at, latest[receiver] ?? 0);
-    latest[receiver] = arrival;
-    return arrival;
+    const at = now + draw(this.#at(now).message(type, sender === receiver), this.#random);
+    return this.#order.arrival(sender, receiver, at, now);
   }
 
   sleepLateMs(until: Millis): Millis {
@@ -72,11 +68,11 @@ export class MeasuredDelays implements Delays {
    * Workers are dealt to processes evenly, neighbours to one, as `goshawk up` does; everybody else has a process
    * of its own.
    */
-  #processOf(party: Address): number {
+  #processOf(party: Address): Address {
     const { firstWorker, workers } = this.#outline;
     const worker = party - firstWorker;
-    if (worker < 0 || worker >= workers) return this.#processes + party;
-    return Math.floor((this.#processes * (worker + 1) - 1) / workers);
+    if (worker < 0 || worker >= workers) return (this.#processes + party) as Address;
+    return Math.floor((this.#processes * (worker + 1) - 1) / workers) as Address;
   }
 }
 

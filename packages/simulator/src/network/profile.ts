@@ -19,7 +19,7 @@ import { InputError, MESSAGE_TYPES, type MessageType, type Millis } from '@gosha
  * what was measured. A message takes from the beginning of the step in which its sender sent it to the
  * beginning of the step in which its receiver handled it, so what the sender did before it sent is part of it.
  * The lists are of messages that found none under way to their process; what others wait for those before them
- * comes of itself, since a process handles messages in the order in which they were sent.
+ * comes of itself, since what one process sends another arrives in that order.
  */
 export interface MeasuredProfile {
   readonly schema: typeof PROFILE_SCHEMA;

@@ -143,7 +143,14 @@ export const MAIL: readonly Behaviour[] = [
       for (const recorder of [one, two]) {
         recorder.do((environment, now) => {
           environment.setTimer('a', 0, now + 10);
-          environment.execute(0, { payload: { sleep: 10 }, jobId: 'j1', task: 0, attempt: 1, timeoutMs: 50 });
+          environment.execute(0, {
+            payload: { sleep: 10 },
+            jobId: 'j1',
+            task: 0,
+            attempt: 1,
+            long: false,
+            timeoutMs: 50,
+          });
         });
       }
       stand.run(5);

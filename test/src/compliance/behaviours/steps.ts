@@ -41,12 +41,20 @@ export const STEPS: readonly Behaviour[] = [
               jobId: 'j1',
               task: 0,
               attempt: 1,
+              long: false,
               timeoutMs: 50,
             });
           }
         };
         recorder.do((environment) =>
-          environment.execute(0, { payload: { sleep: 5 }, jobId: 'j1', task: 0, attempt: 1, timeoutMs: 50 }),
+          environment.execute(0, {
+            payload: { sleep: 5 },
+            jobId: 'j1',
+            task: 0,
+            attempt: 1,
+            long: false,
+            timeoutMs: 50,
+          }),
         );
       }
       stand.run(1_000);

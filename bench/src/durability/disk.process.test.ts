@@ -1,0 +1,136 @@
+import { execFileSync } from 'node:child_process';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect } from '@goshawk/client';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { type Daemon, startDaemon } from '../daemons.js';
+import { Cluster } from './cluster.js';
+
+const MIB = 1024 * 1024;
+
+let folder: string;
+let cluster: Cluster;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'goshawk-disk-'));
+  cluster = await Cluster.start(folder);
+});
+afterEach(async () => {
+  await cluster.stop();
+  if (existsSync(disk())) execFileSync('umount', ['-l', disk()], { stdio: 'ignore' });
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const disk = (): string => join(folder, 'disk');
+
+/** Whether this user may mount a file system, as root may. */
+function mayMount(): boolean {
+  const trial = mkdtempSync(join(tmpdir(), 'goshawk-mount-'));
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', trial], { stdio: 'ignore' });
+    execFileSync('umount', [trial], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  } finally {
+    rmSync(trial, { recursive: true, force: true });
+  }
+}
+
+/** Leaves so much of the disk, or what is left. */
+function fillUpTo(mebibytesFree: number): void {
+  const { bavail, bsize } = statfsSync(disk());
+  appendFileSync(filler(), Buffer.alloc(Math.max(0, bavail * bsize - mebibytesFree * MIB)));
+}
+
+const filler = (): string => join(disk(), 'filler');
+
+const untilTold = (): object => ({
+  exec: ['sh', '-c', `until [ -e ${join(folder, 'go')} ]; do sleep 0.1; done`],
+});
+
+test.skipIf(!mayMount())(
+  'a full disk refuses new jobs, harms no old ones, and is over when there is room (only for who may mount)',
+  async () => {
+    mkdirSync(disk());
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=220m', 'tmpfs', disk()]);
+    const args = ['--central-url', cluster.url, '--data-folder', join(disk(), 's')];
+    const scheduler: Daemon = await startDaemon(
+      's',
+      ['scheduler', '--name', 's', ...args],
+      join(folder, 'logs'),
+    );
+    try {
+      await using client = await connect(cluster.url, { requestTimeoutMs: 20_000, renewMs: 500 });
+      const old = await client.submit({ tasks: [untilTold() as never, untilTold() as never] });
+      fillUpTo(40);
+      await vi.waitFor(
+        () =>
+          expect(client.submit({ tasks: [{ sleep: 1 }] })).rejects.toMatchObject({ code: 'journal-full' }),
+        { timeout: 20_000, interval: 200 },
+      );
+      // From here on nothing at all can be written down: what ends waits for that.
+      await vi.waitFor(
+        async () => {
+          fillUpTo(4);
+          const { s } = (await client.counters()).schedulers;
+          expect((s!.journal as { freeBytes: number }).freeBytes).toBeLessThan(6 * MIB);
+        },
+        { timeout: 20_000, interval: 200 },
+      );
+      writeFileSync(join(folder, 'go'), '');
+      await expect(old.wait({ timeoutMs: 3_000 })).rejects.toMatchObject({ code: 'wait-timeout' });
+      rmSync(filler());
+      expect((await old.wait({ timeoutMs: 60_000 })).state).toBe('completed');
+      const next = await vi.waitFor(() => client.submit({ tasks: [{ sleep: 1 }] }), {
+        timeout: 20_000,
+        interval: 200,
+      });
+      expect((await next.wait()).state).toBe('completed');
+    } finally {
+      await scheduler.kill();
+    }
+  },
+);
+
+test('after a write that fails a scheduler says nothing more, and goes on from the disk when it is started again', async () => {
+  const scheduler = await cluster.startScheduler('s');
+  await using client = await connect(cluster.url, { requestTimeoutMs: 60_000, renewMs: 500 });
+  const old = await client.submit({ tasks: [{ sleep: 1 }] });
+  await old.wait();
+  // From here on no file of this process can grow.
+  const { size } = statSync(join(folder, 's', 'journal', 'jobs.mdb'));
+  execFileSync('prlimit', ['--pid', `${scheduler.pid}`, `--fsize=${size}:${size}`]);
+  let answered = 0;
+  const giveUp = new AbortController();
+  const submissions = Array.from({ length: 50 }, (_, each) => {
+    const job = { key: `k${each}`, tasks: [{ exec: ['true', 'x'.repeat(4_000)] }] };
+    return client.submit(job, { signal: giveUp.signal }).then(() => answered++);
+  });
+  expect(await scheduler.ended).not.toBe(0);
+  giveUp.abort();
+  await Promise.allSettled(submissions);
+  await cluster.startScheduler('s');
+  await using other = await connect(cluster.url, { requestTimeoutMs: 60_000 });
+  await vi.waitFor(async () => expect((await other.jobs()).total).toBeGreaterThan(0), { timeout: 60_000 });
+  const { total } = await other.jobs();
+  // Whatever was answered is there, and what was not may be.
+  expect(total).toBeGreaterThanOrEqual(1 + answered);
+  expect((await other.job(old.id).describe()).state).toBe('completed');
+  const again = await Promise.all(
+    Array.from({ length: 50 }, (_, each) =>
+      other.submit({ key: `k${each}`, tasks: [{ exec: ['true', 'x'.repeat(4_000)] }] }),
+    ),
+  );
+  expect(new Set(again.map(({ id }) => id)).size).toBe(50);
+  expect((await other.jobs()).total).toBe(51);
+});

@@ -1,0 +1,54 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { connect } from '@goshawk/client';
+import { LIMITS } from '@goshawk/core';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Cluster } from './cluster.js';
+
+const ODD = fileURLToPath(new URL('../../dist/durability/odd-results.fixture.js', import.meta.url));
+
+let folder: string;
+let cluster: Cluster;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'goshawk-odd-results-'));
+  cluster = await Cluster.start(folder, 1);
+  await cluster.startScheduler('s');
+});
+afterEach(async () => {
+  await cluster.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test('a result that cannot travel, or is too large, ends its task with a clear error, and the worker goes on', async () => {
+  await using client = await connect(cluster.url, { requestTimeoutMs: 60_000 });
+  const kinds = ['function', 'cycle', 'bigint', 'deep', 'large'];
+  const job = await client.submit({ tasks: [...kinds, 'fine'].map((input) => ({ module: ODD, input })) });
+  const { failures, tasks, attempts } = await job.wait();
+  expect(tasks).toMatchObject({ completed: 1, failed: kinds.length });
+  expect(attempts).toEqual({ total: 6, failed: 5, lost: 0 });
+  expect(failures.map(({ task, code, message }) => [kinds[task], code, message])).toEqual([
+    ['function', 'result-not-serialisable', expect.stringMatching(/function/)],
+    ['cycle', 'result-not-serialisable', expect.stringMatching(/contains itself/)],
+    ['bigint', 'result-not-serialisable', expect.stringMatching(/BigInt/)],
+    ['deep', 'result-not-serialisable', expect.stringMatching(/levels/)],
+    ['large', 'result-too-large', expect.stringMatching(/more than \d+ bytes/)],
+  ]);
+  const { schedulers, workers } = await client.counters();
+  expect(schedulers.s).toMatchObject({ staleReports: 0, messages: { refused: 0 } });
+  expect(Object.values(workers)[0]).toMatchObject({ messages: { unsendable: 0 } });
+  const next = await client.submit({ tasks: [{ module: ODD, input: 'fine' }] });
+  expect(await next.result()).toEqual(['fine']);
+});
+
+test('output beyond what is kept of it is cut, with a line that says so, and the task completes', async () => {
+  await using client = await connect(cluster.url, { requestTimeoutMs: 60_000 });
+  const job = await client.submit({
+    tasks: [{ exec: ['sh', '-c', 'yes | head -c 3000000; echo last >&2'] }],
+  });
+  expect((await job.wait()).state).toBe('completed');
+  const { stdout, stderr } = await job.output(0);
+  expect(stdout.length + stderr.length).toBeLessThan(LIMITS.outputBytesMax + 1_000);
+  expect(`${Buffer.from(stdout).subarray(-200)}${Buffer.from(stderr)}`).toMatch(/limit|dropped|kept/);
+});

@@ -1,0 +1,134 @@
+/**
+ * What an outage of central costs in virtual time: every so many-th job of a workload on a share of its workers,
+ * once with central all along, and once with central killed and another one started in its place after a while.
+ *
+ *     node bench/dist/outage.js [WORKLOAD] [--workers 1073] [--every 10] [--first 2] [--policy goshawk]
+ *         [--cutoff 981] [--heartbeat 30] [--at 10000] [--away 0,600,3600] [--json]
+ *
+ * Times are seconds of the workload. How soon a silence is noticed follows from the heartbeat: after one and a half
+ * to two and a half of them.
+ */
+import { parseArgs } from 'node:util';
+import { Central } from '@goshawk/central';
+import {
+  type Address,
+  type ClusterSettings,
+  DEFAULT_POLICY,
+  LIVE_TIMINGS,
+  type Message,
+  type Millis,
+  type PolicyName,
+  presetNamed,
+} from '@goshawk/core';
+import type { Job } from '@goshawk/scheduler';
+import { VirtualCluster } from '@goshawk/simulator';
+import { jobSpecOf, openWorkload, type TraceJob } from '@goshawk/traces';
+import { percentile, report, result, table } from './bench-report.js';
+
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    workers: { type: 'string', default: '1073' },
+    every: { type: 'string', default: '10' },
+    first: { type: 'string', default: '2' },
+    policy: { type: 'string', default: 'goshawk' },
+    cutoff: { type: 'string', default: '981' },
+    heartbeat: { type: 'string', default: '30' },
+    at: { type: 'string', default: '10000' },
+    away: { type: 'string', default: '0,600,3600' },
+    json: { type: 'boolean', default: false },
+  },
+});
+
+const SCHEDULERS = 10;
+const CUTOFF_MS = Number(options.cutoff) * 1_000;
+const HEARTBEAT_MS = Number(options.heartbeat) * 1_000;
+const KILLED_AT_MS = Number(options.at) * 1_000;
+/** Run this far at a time, so that the cluster, whose heartbeats never end, can be stopped when all jobs have ended. */
+const SLICE_MS = 600_000;
+
+/** @returns seconds that each job took, short ones and long ones */
+function play(jobs: readonly TraceJob[], awayMs: Millis): Record<'short' | 'long', number[]> {
+  const policy = options.policy as PolicyName;
+  const settings: ClusterSettings = {
+    policy: { ...DEFAULT_POLICY, policy, preset: presetNamed(policy), cutoffMs: CUTOFF_MS },
+    timings: {
+      ...LIVE_TIMINGS,
+      heartbeatMs: HEARTBEAT_MS,
+      leaseMs: 5 * HEARTBEAT_MS,
+      retryMs: HEARTBEAT_MS,
+    },
+  };
+  const seconds: Record<'short' | 'long', number[]> = { short: [], long: [] };
+  const unended = new Map<Job, TraceJob>();
+  const early: [from: Address, to: Address, message: Message][] = [];
+  let successor: Address | undefined;
+  let post = (from: Address, to: Address, message: Message): void => void early.push([from, to, message]);
+  const cluster = new VirtualCluster({
+    workers: Number(options.workers),
+    schedulers: SCHEDULERS,
+    settings,
+    seed: 1,
+    onJobEnd: (job, now) => {
+      const traced = unended.get(job);
+      if (traced === undefined || job.state !== 'completed') throw new Error(`job ${job.id} ${job.state}`);
+      unended.delete(job);
+      const isLong = traced.meanSeconds * 1_000 >= CUTOFF_MS;
+      seconds[isLong ? 'long' : 'short'].push((now - job.acceptedAt) / 1_000);
+    },
+    // Whichever central is alive stands behind the address of the first, as behind an endpoint.
+    carry: (from, to, message) => post(from, to, message),
+  });
+  post = (from, to, message) => {
+    cluster.post(from, to === cluster.centralAddress ? (successor ?? to) : to, message);
+  };
+  for (const mail of early) post(...mail);
+  if (awayMs > 0) {
+    cluster.at(KILLED_AT_MS, () => cluster.kill(cluster.centralAddress));
+    cluster.at(KILLED_AT_MS + awayMs, () => {
+      successor = cluster.add('another central', (self, environment) => {
+        return new Central({ name: 'central', self, settings }, environment);
+      });
+    });
+  }
+  let submitted = 0;
+  const beginsMs = 2 * HEARTBEAT_MS;
+  for (const [index, job] of jobs.entries()) {
+    const spec = jobSpecOf(job, job.meanSeconds * 1_000);
+    cluster.at(beginsMs + job.submitSeconds * 1_000, (now) => {
+      unended.set(cluster.schedulers[index % SCHEDULERS]!.submit(spec, undefined, now), job);
+      submitted++;
+    });
+  }
+  for (let until = SLICE_MS; submitted < jobs.length || unended.size > 0; until += SLICE_MS)
+    cluster.run(until);
+  return seconds;
+}
+
+const workload = await openWorkload(positionals[0] ?? '../shared/traces/google-sub.tr');
+const jobs: TraceJob[] = [];
+let seen = 0;
+for await (const job of workload.jobs())
+  if (seen++ % Number(options.every) === Number(options.first)) jobs.push(job);
+
+const PERCENTILES = [0.5, 0.9, 0.99] as const;
+const played = options.away.split(',').map((away) => ({ away, seconds: play(jobs, Number(away) * 1_000) }));
+if (options.json) {
+  const results = played.flatMap(({ away, seconds }) =>
+    (['short', 'long'] as const).flatMap((kind) =>
+      PERCENTILES.map((fraction) =>
+        result(`${kind} p${fraction * 100}, central away for ${away} s`, 's', [
+          percentile(seconds[kind], fraction),
+        ]),
+      ),
+    ),
+  );
+  process.stdout.write(`${JSON.stringify(report('outage', results))}\n`);
+} else {
+  const cells = (times: readonly number[]) =>
+    PERCENTILES.map((fraction) => Math.round(percentile(times, fraction)).toLocaleString('en')).join('/');
+  const rows = played.map(({ away, seconds }) => [`${away} s`, cells(seconds.short), cells(seconds.long)]);
+  process.stdout.write(
+    `${table([['central is away for', 'short p50/p90/p99 s', 'long p50/p90/p99 s'], ...rows])}\n`,
+  );
+}

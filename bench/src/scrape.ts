@@ -1,0 +1,136 @@
+/**
+ * What it costs a cluster to be looked at: processor time of one scrape of `/metrics`, a connection each as
+ * Prometheus's are at its interval, and from that the share of a core which 100 workers take together when they are
+ * scraped every 15 s.
+ *
+ *     npm run bench:scrape -- [--shapes 4x25,10x1] [--scrapes 200] [--every 15] [--json]
+ *
+ * A shape is so many processes of so many workers. Processes tell of their own processor time, to the µs; what they
+ * take when nobody looks is measured before and taken off.
+ */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { Agent, get } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { type BenchResult, report, result, table } from './bench-report.js';
+import { type Daemon, startDaemon } from './daemons.js';
+
+const { values: options } = parseArgs({
+  options: {
+    shapes: { type: 'string', default: '4x25,10x1' },
+    scrapes: { type: 'string', default: '200' },
+    every: { type: 'string', default: '15' },
+    json: { type: 'boolean', default: false },
+  },
+});
+
+const WORKERS = 100;
+/** For as long nobody looks, before somebody does. ms */
+const IDLE_MS = 5_000;
+const scrapes = Number(options.scrapes);
+const everySeconds = Number(options.every);
+/** A connection for each scrape. */
+const agent = new Agent({ keepAlive: false });
+
+interface Target {
+  readonly daemon: Daemon;
+  readonly url: string;
+}
+
+interface Cost {
+  /** Of a scrape. ms */
+  readonly processorMs: number;
+  readonly bytes: number;
+}
+
+async function start(folder: string, name: string, args: readonly string[]): Promise<Target> {
+  const all = [...args, '--bind', 'tcp://127.0.0.1:0', '--http', '127.0.0.1:0'];
+  const daemon = await startDaemon(name, all, folder);
+  const url = /"url":"(http:[^"]+)"/.exec(readFileSync(join(folder, `${name}.log`), 'utf8'))?.[1];
+  if (url === undefined) throw new Error(`${name} has not said where its HTTP door is`);
+  return { daemon, url };
+}
+
+function ask(url: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    get(url, { agent }, async (response) => {
+      let body = '';
+      for await (const part of response) body += part;
+      resolve(body);
+    }).on('error', reject);
+  });
+}
+
+async function processorSeconds({ url }: Target): Promise<number> {
+  return Number(/^goshawk_process_cpu_seconds_total (\S+)$/m.exec(await ask(`${url}/metrics`))?.[1]);
+}
+
+/** One process after another; the first scrapes find cold code and are not counted. */
+async function costOf(target: Target): Promise<Cost> {
+  for (let i = 0; i < scrapes / 4; i++) await ask(`${target.url}/metrics`);
+  const atRest = await processorSeconds(target);
+  const restedAt = performance.now();
+  await pause(IDLE_MS);
+  const before = await processorSeconds(target);
+  const began = performance.now();
+  const idlePerMs = (before - atRest) / (began - restedAt);
+  let bytes = 0;
+  for (let i = 0; i < scrapes; i++) bytes = (await ask(`${target.url}/metrics`)).length;
+  const spent = (await processorSeconds(target)) - before - idlePerMs * (performance.now() - began);
+  return { processorMs: (1_000 * spent) / (scrapes + 1), bytes };
+}
+
+async function measure(shape: string): Promise<BenchResult[]> {
+  const [processes, workers] = shape.split('x').map(Number) as [number, number];
+  const folder = mkdtempSync(join(tmpdir(), 'goshawk-scrape-'));
+  const targets: Target[] = [];
+  try {
+    const central = await start(folder, 'central', ['central']);
+    targets.push(central);
+    const at = ['--central-url', central.daemon.endpoint];
+    const scheduler = await start(folder, 'scheduler', [
+      'scheduler',
+      ...at,
+      '--data-folder',
+      join(folder, 's'),
+    ]);
+    targets.push(scheduler);
+    const costs: Cost[] = [];
+    const ofWorkers: Target[] = [];
+    for (let i = 0; i < processes; i++) {
+      const own = ['--workers', `${workers}`, '--name', `w${i}-`, '--data-folder', join(folder, `w${i}`)];
+      ofWorkers.push(await start(folder, `worker-${i}`, ['worker', ...at, ...own]));
+    }
+    targets.push(...ofWorkers);
+    for (const target of ofWorkers) costs.push(await costOf(target));
+    const each = costs.map(({ processorMs }) => processorMs);
+    const mean = each.reduce((sum, ms) => sum + ms, 0) / each.length;
+    // As many processes as have a hundred workers, each so often.
+    const share = ((mean / 1_000) * (WORKERS / workers)) / everySeconds;
+    const named = `${shape}: `;
+    return [
+      result(`${named}a scrape of a process of ${workers}`, 'ms', each),
+      result(
+        `${named}its answer`,
+        'bytes',
+        costs.map(({ bytes }) => bytes),
+      ),
+      result(`${named}${WORKERS} workers, each ${everySeconds} s`, '% of a core', [100 * share]),
+      result(`${named}a scrape of central`, 'ms', [(await costOf(central)).processorMs]),
+      result(`${named}a scrape of a scheduler`, 'ms', [(await costOf(scheduler)).processorMs]),
+    ];
+  } finally {
+    for (const { daemon } of targets) await daemon.kill();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const results: BenchResult[] = [];
+for (const shape of options.shapes.split(',')) results.push(...(await measure(shape)));
+if (options.json) process.stdout.write(`${JSON.stringify(report('scrape', results))}\n`);
+else {
+  const rows = results.map(({ name, unit, value }) => [name, Number(value.toPrecision(3)).toString(), unit]);
+  process.stdout.write(`${table(rows)}\n`);
+}

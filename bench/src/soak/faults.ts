@@ -1,0 +1,87 @@
+import type { Millis, Random } from '@goshawk/core';
+import type { Post, Role, SoakCluster } from './processes.js';
+
+/** How often which role is chosen, and for how long it is away when it is: from, to. ms */
+const CHOICES: readonly { role: Role; share: number; awayMs: readonly [Millis, Millis] }[] = [
+  { role: 'worker', share: 0.6, awayMs: [200, 5_000] },
+  { role: 'scheduler', share: 0.28, awayMs: [200, 8_000] },
+  // Long enough that its lease is over for a while.
+  { role: 'central', share: 0.12, awayMs: [3_000, 12_000] },
+];
+const SHARE_OF_KILLS = 0.6;
+/** Longer than two leases, at most. */
+const STOPPED_MS: readonly [Millis, Millis] = [500, 12_000];
+
+export interface FaultCounts {
+  readonly kills: Record<Role, number>;
+  readonly stops: Record<Role, number>;
+}
+
+/** Kills and stops processes of the cluster at random, and brings each back after a while. */
+export class Faults {
+  readonly counts: FaultCounts = {
+    kills: { central: 0, scheduler: 0, worker: 0 },
+    stops: { central: 0, scheduler: 0, worker: 0 },
+  };
+  readonly #cluster: SoakCluster;
+  readonly #random: Random;
+  readonly #note: (line: string) => void;
+  readonly #returning = new Set<Promise<void>>();
+
+  constructor(cluster: SoakCluster, random: Random, note: (line: string) => void) {
+    this.#cluster = cluster;
+    this.#random = random;
+    this.#note = note;
+  }
+
+  /** One process, of those that are awake. */
+  strike(): void {
+    const { role, awayMs } = this.#choose();
+    const awake = this.#cluster.posts.filter((post) => post.role === role && post.isAwake);
+    const post = awake[Math.floor(this.#random.next() * awake.length)];
+    if (post === undefined) return;
+    const kills = this.#random.next() < SHARE_OF_KILLS;
+    const backMs = this.#between(kills ? awayMs : STOPPED_MS);
+    const back = kills ? this.#kill(post, backMs) : this.#stop(post, backMs);
+    this.#returning.add(back);
+    void back.finally(() => this.#returning.delete(back));
+  }
+
+  /** Resolves when all are back. */
+  async healed(): Promise<void> {
+    while (this.#returning.size > 0) await Promise.all(this.#returning);
+  }
+
+  async #kill(post: Post, backMs: Millis): Promise<void> {
+    this.counts.kills[post.role]++;
+    this.#note(`${post.name} is killed, and started again after ${backMs.toFixed(0)} ms`);
+    await this.#cluster.kill(post);
+    await pause(backMs);
+    await this.#cluster.startAt(post);
+  }
+
+  async #stop(post: Post, backMs: Millis): Promise<void> {
+    this.counts.stops[post.role]++;
+    this.#note(`${post.name} is stopped for ${backMs.toFixed(0)} ms`);
+    this.#cluster.stop(post);
+    await pause(backMs);
+    this.#cluster.continue(post);
+  }
+
+  #choose(): (typeof CHOICES)[number] {
+    let left = this.#random.next();
+    for (const choice of CHOICES) {
+      left -= choice.share;
+      if (left < 0) return choice;
+    }
+    return CHOICES[0]!;
+  }
+
+  #between([from, to]: readonly [Millis, Millis]): Millis {
+    return from + this.#random.next() * (to - from);
+  }
+}
+
+function pause(ms: Millis): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,143 @@
+import type { Cluster, EndedJob, JobHandle } from '@goshawk/client';
+import type { Millis, Random } from '@goshawk/core';
+
+export interface LoadOptions {
+  readonly client: Cluster;
+  readonly random: Random;
+  readonly jobsPerSecond: number;
+  /** A module that gives back its input. */
+  readonly module: string;
+  readonly isCentralAway: () => boolean;
+  readonly note: (line: string) => void;
+}
+
+/** A job of which the client has the answer. */
+export interface Submitted {
+  readonly id: string;
+  readonly tasks: number;
+  readonly isShort: boolean;
+  /** Central was dead, or stopped, when it was submitted. */
+  readonly isWithoutCentral: boolean;
+  readonly submittedAtMs: Millis;
+  endedAtMs: Millis | undefined;
+  state: EndedJob['state'] | undefined;
+  /** What came back of its tasks is not what they were given. */
+  isWrong: boolean;
+  /** Attempts beyond one a task. */
+  reruns: number;
+}
+
+/** One job in so many is long, and one in so many calls a function whose results are looked at. */
+const ONE_LONG_IN = 10;
+const ONE_CHECKED_IN = 6;
+
+/** Jobs at a steady rate, each followed to its end, whatever happens to the cluster meanwhile. */
+export class Load {
+  readonly #options: LoadOptions;
+  readonly submitted: Submitted[] = [];
+  /** Submissions that had no answer in time: a job may have come of them, or not. */
+  unanswered = 0;
+  #open = new Set<Promise<void>>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: LoadOptions) {
+    this.#options = options;
+  }
+
+  begin(): void {
+    this.#timer = setInterval(() => {
+      const one = this.#one();
+      this.#open.add(one);
+      void one.finally(() => this.#open.delete(one));
+    }, 1_000 / this.#options.jobsPerSecond);
+  }
+
+  /** No further jobs. */
+  end(): void {
+    clearInterval(this.#timer);
+  }
+
+  get openCount(): number {
+    return this.#open.size;
+  }
+
+  /** Resolves when every job has ended. */
+  async ended(): Promise<void> {
+    while (this.#open.size > 0) await Promise.all(this.#open);
+  }
+
+  async #one(): Promise<void> {
+    const { client, random, isCentralAway, note } = this.#options;
+    const isShort = random.next() * ONE_LONG_IN >= 1;
+    const inputs =
+      isShort && random.next() * ONE_CHECKED_IN < 1 ? [1, 2, 3].map(() => random.next()) : undefined;
+    const job = inputs === undefined ? this.#sleeps(isShort) : this.#calls(inputs);
+    const submittedAtMs = performance.now();
+    const isWithoutCentral = isCentralAway();
+    let handle: JobHandle;
+    try {
+      handle = await client.submit(job);
+    } catch (error) {
+      this.unanswered++;
+      return note(`a submission had no answer: ${(error as Error).message}`);
+    }
+    const submitted: Submitted = {
+      id: handle.id,
+      tasks: job.tasks.length,
+      isShort,
+      isWithoutCentral,
+      submittedAtMs,
+      endedAtMs: undefined,
+      state: undefined,
+      isWrong: false,
+      reruns: 0,
+    };
+    this.submitted.push(submitted);
+    const { state, endedAtMs, attempts } = await this.#patiently(() => handle.wait());
+    submitted.state = state;
+    submitted.endedAtMs = endedAtMs;
+    submitted.reruns = attempts.total - submitted.tasks;
+    if (inputs === undefined || state !== 'completed') return;
+    const values = await this.#patiently(() => handle.result());
+    submitted.isWrong = JSON.stringify(values) !== JSON.stringify(inputs);
+  }
+
+  #sleeps(isShort: boolean) {
+    const { random } = this.#options;
+    const sleep = (from: Millis, to: Millis) => ({ sleep: from + random.next() * (to - from) });
+    return isShort
+      ? { name: 'short', estimate: 110, tasks: Array.from({ length: 4 }, () => sleep(20, 200)) }
+      : { name: 'long', estimate: 4_000, tasks: Array.from({ length: 3 }, () => sleep(3_000, 5_000)) };
+  }
+
+  #calls(inputs: readonly number[]) {
+    return {
+      name: 'checked',
+      estimate: 50,
+      tasks: inputs.map((input) => ({ module: this.#options.module, input })),
+    };
+  }
+
+  /** Its owner may be away for longer than a client waits; the job is there all the same. */
+  async #patiently<T>(ask: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await ask();
+      } catch (error) {
+        const { code, message } = error as { code?: string; message: string };
+        if (code === undefined || !WAITS_FOR.has(code)) throw error;
+        this.#options.note(`asked again: ${message}`);
+        await new Promise((resolve) => setTimeout(resolve, 500));
+      }
+    }
+  }
+}
+
+/** What is said of an owner that is down, or that central has not heard of again. */
+const WAITS_FOR: ReadonlySet<string> = new Set([
+  'owner-gone',
+  'owner-away',
+  'unreachable',
+  'unknown-job',
+  'timeout',
+]);

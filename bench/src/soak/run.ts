@@ -1,0 +1,190 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { connect } from '@goshawk/client';
+import { type Millis, Random } from '@goshawk/core';
+import { percentile } from '../bench-report.js';
+import { type FaultCounts, Faults } from './faults.js';
+import { type JournalCounts, readJournals } from './journals.js';
+import { Load, type Submitted } from './load.js';
+import { MemoryWatch } from './memory.js';
+import { SoakCluster } from './processes.js';
+
+export interface SoakOptions {
+  readonly folder: string;
+  readonly seed: number;
+  readonly minutes: number;
+  readonly workers: number;
+  readonly workersPerProcess: number;
+  readonly schedulers: number;
+  readonly jobsPerSecond: number;
+  /** Between two faults, on average. ms */
+  readonly faultEveryMs: Millis;
+  readonly note: (line: string) => void;
+}
+
+export interface SoakReport extends FaultCounts {
+  readonly accepted: number;
+  readonly tasks: number;
+  /** Submissions without an answer. */
+  readonly unanswered: number;
+  /** Jobs, by what is wrong with them: none should be. */
+  readonly lost: readonly string[];
+  readonly notCompleted: readonly string[];
+  readonly wrong: readonly string[];
+  readonly doubled: readonly string[];
+  /** Processes that ended, or did not start, and nobody had killed them. */
+  readonly endedByThemselves: readonly string[];
+  readonly reruns: number;
+  /** The longest time in which no job ended though some were open. ms */
+  readonly longestStallMs: Millis;
+  readonly slowestJobMs: Millis;
+  /** From submission to end, of short jobs that were submitted with central there, and without. ms */
+  readonly shortMs: readonly Millis[];
+  readonly shortWithoutCentralMs: readonly Millis[];
+  /** Mean resident memory of a process by role, after the first quarter of the run. MiB, MiB a minute */
+  readonly memory: Readonly<Record<string, { meanMebibytes: number; mebibytesPerMinute: number }>>;
+}
+
+const SAMPLE_MS = 2_000;
+/** For all jobs to end once nothing is killed any more. */
+const LIVENESS_MS = 120_000;
+const PATIENCE = { requestTimeoutMs: 60_000, renewMs: 2_000 };
+const ECHO = fileURLToPath(new URL('../../dist/soak/echo.fixture.js', import.meta.url));
+
+/** A cluster under steady load, of which one process after another is killed or stopped, and what becomes of its jobs. */
+export async function soak(options: SoakOptions): Promise<SoakReport> {
+  const { folder, seed, minutes, faultEveryMs, note } = options;
+  mkdirSync(folder, { recursive: true });
+  const endedByThemselves: string[] = [];
+  const cluster = new SoakCluster({
+    ...options,
+    onEndedByItself: ({ name }, how) => {
+      note(`${name} ended by itself: ${how}`);
+      endedByThemselves.push(`${name} (${how})`);
+    },
+  });
+  try {
+    await cluster.start();
+    await using client = await connect(cluster.url, PATIENCE);
+    const random = Random.seeded(seed);
+    const isCentralAway = (): boolean => !cluster.central.isAwake;
+    const load = new Load({ ...options, client, random: random.fork('load'), module: ECHO, isCentralAway });
+    const faults = new Faults(cluster, random.fork('faults'), note);
+    const memory = new MemoryWatch();
+    const beganAt = performance.now();
+    const sampling = setInterval(() => memory.sample(performance.now() - beganAt, alive(cluster)), SAMPLE_MS);
+    load.begin();
+    await strikeFor(minutes * 60_000, faultEveryMs, faults, random.fork('times'));
+    load.end();
+    await faults.healed();
+    note(`nothing is killed any more; ${load.openCount} jobs are open`);
+    const inTime = await Promise.race([
+      load.ended().then(() => true),
+      patience(LIVENESS_MS).then(() => false),
+    ]);
+    if (!inTime) note(`${load.openCount} jobs have not ended in time`);
+    clearInterval(sampling);
+    writeFileSync(
+      join(folder, 'jobs.jsonl'),
+      load.submitted.map((job) => `${JSON.stringify(job)}\n`).join(''),
+    );
+    const folders = cluster.posts
+      .filter(({ role }) => role === 'scheduler')
+      .map(({ name }) => join(folder, name));
+    return {
+      ...faults.counts,
+      ...judged(load.submitted, await readJournals(folders)),
+      unanswered: load.unanswered,
+      endedByThemselves,
+      memory: memory.slopes((minutes * 60_000) / 4),
+    };
+  } finally {
+    await cluster.close();
+  }
+}
+
+async function strikeFor(ms: Millis, everyMs: Millis, faults: Faults, random: Random): Promise<void> {
+  const until = performance.now() + ms;
+  for (;;) {
+    await pause(everyMs * (0.5 + random.next()));
+    if (performance.now() >= until) return;
+    faults.strike();
+  }
+}
+
+function* alive({ posts }: SoakCluster): Iterable<{ group: string; pid: number }> {
+  for (const { role, daemon } of posts) if (daemon !== undefined) yield { group: role, pid: daemon.pid };
+}
+
+function judged(
+  submitted: readonly Submitted[],
+  journals: JournalCounts,
+): Pick<
+  SoakReport,
+  | 'accepted'
+  | 'tasks'
+  | 'lost'
+  | 'notCompleted'
+  | 'wrong'
+  | 'doubled'
+  | 'reruns'
+  | 'longestStallMs'
+  | 'slowestJobMs'
+  | 'shortMs'
+  | 'shortWithoutCentralMs'
+> {
+  const idsOf = (isBad: (job: Submitted) => boolean): string[] => submitted.filter(isBad).map(({ id }) => id);
+  const ended = submitted.filter(({ endedAtMs }) => endedAtMs !== undefined);
+  const short = ended.filter(({ isShort }) => isShort);
+  const sum = (count: (job: Submitted) => number): number =>
+    submitted.reduce((total, job) => total + count(job), 0);
+  return {
+    accepted: submitted.length,
+    tasks: sum(({ tasks }) => tasks),
+    lost: idsOf(({ id }) => !journals.accepted.has(id)),
+    notCompleted: idsOf(
+      ({ id, state, tasks }) =>
+        state !== 'completed' || !journals.ended.has(id) || journals.results.get(id) !== tasks,
+    ),
+    wrong: idsOf(({ isWrong }) => isWrong),
+    doubled: journals.doubled,
+    reruns: sum(({ reruns }) => reruns),
+    longestStallMs: longestStall(ended),
+    slowestJobMs: Math.max(0, ...ended.map(tookMs)),
+    shortMs: short.filter((job) => !job.isWithoutCentral).map(tookMs),
+    shortWithoutCentralMs: short.filter((job) => job.isWithoutCentral).map(tookMs),
+  };
+}
+
+/** The longest time without the end of a job, from the first submission on: at a steady rate some are always open. */
+function longestStall(ended: readonly Submitted[]): Millis {
+  const ends = ended.map(({ endedAtMs }) => endedAtMs!).sort((a, b) => a - b);
+  let longest = 0;
+  for (let i = 1; i < ends.length; i++) longest = Math.max(longest, ends[i]! - ends[i - 1]!);
+  return longest;
+}
+
+function tookMs({ submittedAtMs, endedAtMs }: Submitted): Millis {
+  return endedAtMs! - submittedAtMs;
+}
+
+/** Nothing is wrong with what the jobs became. */
+export function isSound(report: SoakReport): boolean {
+  const { lost, notCompleted, wrong, doubled, endedByThemselves } = report;
+  return [lost, notCompleted, wrong, doubled, endedByThemselves].every((list) => list.length === 0);
+}
+
+/** The median of short jobs without central, as a multiple of the normal one. */
+export function slowdownWithoutCentral({ shortMs, shortWithoutCentralMs }: SoakReport): number {
+  return percentile(shortWithoutCentralMs, 0.5) / percentile(shortMs, 0.5);
+}
+
+/** Keeps nobody here who has nothing else to wait for. */
+function patience(ms: Millis): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref());
+}
+
+function pause(ms: Millis): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

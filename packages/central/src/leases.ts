@@ -1,0 +1,65 @@
+import type { Millis, Timings } from '@goshawk/core';
+import type { AwayOwners } from './away-owners.js';
+import type { Registry, SchedulerRecord, WorkerRecord } from './registry.js';
+
+export interface EndedLeases {
+  readonly workers: readonly WorkerRecord[];
+  readonly schedulers: readonly SchedulerRecord[];
+  /** Were away for so long that nobody waits for them any more. */
+  readonly givenUp: readonly SchedulerRecord[];
+}
+
+interface Heard {
+  readonly heardAt: Millis;
+}
+
+/**
+ * Who has been silent for a lease is lost, unless it was central that did not listen. Whoever is stopped, or too busy to
+ * look at its mail, wakes up to leases that seem to have ended, and to the heartbeats that renew them unread. That it was
+ * so is known without any other clock: the regular look at the leases comes late. Then all leases begin anew.
+ */
+export class Leases {
+  readonly #registry: Registry;
+  readonly #away: AwayOwners;
+  readonly #timings: Timings;
+  #dueAt: Millis = 0;
+  /** No lease counts from before. */
+  #since: Millis = Number.NEGATIVE_INFINITY;
+
+  constructor(registry: Registry, away: AwayOwners, timings: Timings) {
+    this.#registry = registry;
+    this.#away = away;
+    this.#timings = timings;
+  }
+
+  /** @returns when to look next; undefined where nobody has to be heard of */
+  nextLook(now: Millis): Millis | undefined {
+    const { heartbeatMs } = this.#timings;
+    if (heartbeatMs === 0) return undefined;
+    this.#dueAt = now + heartbeatMs;
+    return this.#dueAt;
+  }
+
+  /** When the party was heard last, or when it could have been again. */
+  heardAt({ heardAt }: Heard): Millis {
+    return Math.max(heardAt, this.#since);
+  }
+
+  ended(now: Millis): EndedLeases {
+    const { leaseMs } = this.#timings;
+    if (leaseMs === 0) return NONE;
+    const lateMs = now - this.#dueAt;
+    if (lateMs > leaseMs / 2) {
+      this.#since = now;
+      this.#away.overslept(lateMs);
+    }
+    const hasEnded = (party: Heard): boolean => now - this.heardAt(party) > leaseMs;
+    return {
+      workers: [...this.#registry.workers.values()].filter(hasEnded),
+      schedulers: [...this.#registry.schedulers.values()].filter(hasEnded),
+      givenUp: this.#away.giveUp(now),
+    };
+  }
+}
+
+const NONE: EndedLeases = { workers: [], schedulers: [], givenUp: [] };

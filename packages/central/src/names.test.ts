@@ -1,0 +1,76 @@
+import { type Address, DEFAULT_POLICY, LIVE_TIMINGS, type Message, type MessageOf } from '@goshawk/core';
+import { expect, test } from 'vitest';
+import { Central } from './central.js';
+
+const { heartbeatMs } = LIVE_TIMINGS;
+/** By address: two incarnations at one place, and one elsewhere. */
+const NAMES: Record<number, string> = {
+  1: 'tcp://here:1!w.first/0',
+  2: 'tcp://here:1!w.second/0',
+  3: 'tcp://there:1!w.third/0',
+};
+const [FIRST, SECOND, ELSEWHERE] = [1, 2, 3] as [Address, Address, Address];
+
+function cluster() {
+  const sent: { to: Address; message: Message }[] = [];
+  const env = {
+    random: () => 0.5,
+    send: (to: Address, message: Message) => void sent.push({ to, message }),
+    setTimer() {},
+    clearTimer() {},
+    nameOf: (address: Address) => NAMES[address] ?? '',
+  };
+  const settings = { policy: DEFAULT_POLICY, timings: LIVE_TIMINGS };
+  const central = new Central({ name: 'central', self: 9 as Address, settings }, env);
+  central.start(0);
+  const register: MessageOf<'register'> = {
+    type: 'register',
+    name: 'w',
+    slots: 1,
+    capacity: {},
+    draining: false,
+    held: [],
+  };
+  const enlist = (tag: string): MessageOf<'enlist'> => {
+    return { type: 'enlist', name: 's', tag, endpoint: '', durable: true, draining: false };
+  };
+  /** @returns what the party was told */
+  const says = (from: Address, message: Message, now: number): string[] => {
+    central.receive(from, message, now);
+    return sent.splice(0).flatMap(({ to, message: { type } }) => (to === from ? type : []));
+  };
+  return { central, says, register, enlist };
+}
+
+const heartbeat: Message = { type: 'heartbeat', busy: 0, queued: 0 };
+
+test('a second worker of the same name is refused, and the first is unharmed', () => {
+  const { central, says, register } = cluster();
+  says(FIRST, register, 0);
+  for (let now = heartbeatMs; now < 20 * heartbeatMs; now += heartbeatMs) {
+    says(FIRST, heartbeat, now);
+    expect(says(ELSEWHERE, register, now + heartbeatMs / 2)).toEqual(['nameTaken']);
+  }
+  expect(central.counters).toMatchObject({ workersJoined: 1, workersLost: 0 });
+});
+
+test('a worker that comes back at its old place is known at once', () => {
+  const { central, says, register } = cluster();
+  says(FIRST, register, 0);
+  expect(says(SECOND, register, 10)).toEqual(['welcome']);
+  expect(central.counters).toMatchObject({ workersJoined: 2, workersLost: 1 });
+});
+
+test('a worker that comes back elsewhere has its name as soon as the old one is silent', () => {
+  const { says, register } = cluster();
+  says(FIRST, register, 0);
+  expect(says(ELSEWHERE, register, heartbeatMs)).toEqual(['nameTaken']);
+  expect(says(ELSEWHERE, register, 2 * heartbeatMs)).toEqual(['welcome']);
+});
+
+test('a scheduler elsewhere has the name if it has the journal', () => {
+  const { says, enlist } = cluster();
+  says(FIRST, enlist('one'), 0);
+  expect(says(ELSEWHERE, enlist('two'), 10)).toEqual(['nameTaken']);
+  expect(says(ELSEWHERE, enlist('one'), 20)).toEqual(['welcome']);
+});

@@ -1,0 +1,126 @@
+import {
+  type Address,
+  type ClusterSettings,
+  DEFAULT_POLICY,
+  LIVE_TIMINGS,
+  type Message,
+  type Millis,
+  PRESETS,
+  type Preset,
+} from '@goshawk/core';
+import { expect, test } from 'vitest';
+import { Central } from './central.js';
+
+const { heartbeatMs, publishMs } = LIVE_TIMINGS;
+
+/** Central, of which the test looks at what it publishes and when. */
+class Bench {
+  readonly told: { readonly to: Address; readonly message: Message; readonly at: Millis }[] = [];
+  readonly #central: Central;
+  #publishAt: Millis | undefined;
+  now = 0;
+
+  constructor(preset: Preset = PRESETS.hawk) {
+    const settings: ClusterSettings = { policy: { ...DEFAULT_POLICY, preset }, timings: LIVE_TIMINGS };
+    this.#central = new Central(
+      { name: 'central', self: 0 as Address, settings },
+      {
+        random: () => 0.5,
+        send: (to, message) => void this.told.push({ to, message, at: this.now }),
+        setTimer: (timer, _key, at) => {
+          if (timer === 'publish') this.#publishAt = at;
+        },
+        clearTimer() {},
+        nameOf: String,
+      },
+    );
+  }
+
+  register(worker: number): void {
+    const from = (1 + worker) as Address;
+    const name = `w${worker}`;
+    const message: Message = { type: 'register', name, slots: 1, capacity: {}, draining: false, held: [] };
+    this.#central.receive(from, message, this.now);
+  }
+
+  heartbeat(worker: number): void {
+    this.#central.receive((1 + worker) as Address, { type: 'heartbeat', busy: 0, queued: 0 }, this.now);
+  }
+
+  runTo(time: Millis): void {
+    while (this.#publishAt !== undefined && this.#publishAt <= time) {
+      this.now = this.#publishAt;
+      this.#publishAt = undefined;
+      this.#central.wake('publish', 0, this.now);
+    }
+    this.now = time;
+  }
+
+  get peers() {
+    return this.told.filter(({ message }) => message.type === 'peers');
+  }
+}
+
+/** As many as there were find the central that was started anew within a heartbeat. */
+function restarted(workers: number): Bench {
+  const bench = new Bench();
+  for (let i = 0; i < workers; i++) {
+    bench.runTo((i * heartbeatMs) / workers);
+    bench.register(i);
+  }
+  bench.runTo(3 * heartbeatMs);
+  return bench;
+}
+
+test('of thousands of workers that come within a heartbeat, each is told of a few steps', () => {
+  const workers = 10_000;
+  const bench = restarted(workers);
+  expect(bench.peers.length).toBeLessThan(5 * workers);
+  expect(new Set(bench.peers.map(({ to }) => to)).size).toBe(workers);
+  const { message } = bench.peers.at(-1)!;
+  const last = bench.peers.filter(
+    (each) => 'version' in each.message && 'version' in message && each.message.version === message.version,
+  );
+  expect(last).toHaveLength(workers);
+});
+
+test('a few workers are told of each other at once', () => {
+  const bench = new Bench();
+  bench.register(0);
+  bench.runTo(publishMs);
+  expect(bench.peers.map(({ to, at }) => [to, at])).toEqual([[1, publishMs]]);
+});
+
+test('workers are told of each other where they may steal, and nowhere else', () => {
+  const toldOf = (preset: Preset) => {
+    const bench = new Bench(preset);
+    for (let i = 0; i < 3; i++) {
+      bench.register(i);
+      bench.runTo(bench.now + publishMs);
+    }
+    return bench.peers.flatMap(({ message }) => (message.type === 'peers' ? [...message.joined] : []));
+  };
+  expect(new Set(toldOf({ ...PRESETS.hawk, partition: false }))).toEqual(new Set([1, 2, 3]));
+  expect(toldOf(PRESETS.goshawk)).toEqual([]);
+});
+
+test('however large the cluster, a change is told within half a heartbeat', () => {
+  const bench = restarted(30_000);
+  const before = bench.peers.length;
+  bench.register(30_000);
+  bench.runTo(bench.now + heartbeatMs / 2);
+  expect(bench.peers.length - before).toBe(30_001);
+});
+
+test('heartbeats are answered meanwhile, but for those who are about to hear all', () => {
+  const bench = restarted(1_000);
+  const answered = () =>
+    bench.told.filter(({ message }) => message.type === 'heartbeatAck').map(({ to }) => to);
+  bench.register(1_000);
+  bench.heartbeat(0);
+  bench.heartbeat(1_000);
+  expect(answered()).toEqual([1]);
+  bench.runTo(bench.now + heartbeatMs);
+  bench.heartbeat(1_000);
+  expect(answered()).toEqual([1, 1_001]);
+});

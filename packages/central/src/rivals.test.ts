@@ -1,0 +1,117 @@
+import { type Address, DEFAULT_POLICY, LIVE_TIMINGS, type Message } from '@goshawk/core';
+import { expect, test } from 'vitest';
+import { Registry } from './registry.js';
+import { Rivals } from './rivals.js';
+
+const [A, B] = [1, 2] as [Address, Address];
+
+/** Two centrals that hear each other. */
+class Pair {
+  now = 0;
+  readonly registries = { a: new Registry(), b: new Registry() };
+  readonly ended: string[] = [];
+  readonly disputed: string[] = [];
+  readonly a = this.#central(A, 'a');
+  readonly b = this.#central(B, 'b');
+  messages = 0;
+
+  #central(self: Address, name: 'a' | 'b'): Rivals {
+    const env = {
+      nameOf: (address: Address) => (address === A ? 'a' : 'b'),
+      send: (to: Address, message: Message) => this.#deliver(self, to, message),
+      supplanted: () => this.ended.push(name),
+      disputed: () => this.disputed.push(name),
+    };
+    const settings = { policy: DEFAULT_POLICY, timings: LIVE_TIMINGS };
+    return new Rivals(env, this.registries[name], { name, self, settings });
+  }
+
+  #deliver(from: Address, to: Address, message: Message): void {
+    expect(++this.messages).toBeLessThan(10);
+    if (message.type === 'claim') (to === A ? this.a : this.b).heard(from, message, this.now);
+  }
+
+  follow(name: 'a' | 'b'): void {
+    this.registries[name].addWorker({
+      address: (10 + this.registries[name].workers.size) as Address,
+      name: `w${this.registries[name].workers.size}`,
+      slots: 1,
+      capacity: {},
+      partition: 'general',
+      draining: false,
+      drained: false,
+      drainWanted: false,
+      aside: undefined,
+      heardAt: this.now,
+      busy: 0,
+      queued: 0,
+    });
+  }
+}
+
+test('a newcomer ends when another one has followers, whoever hears of it first', () => {
+  for (const first of ['a', 'b'] as const) {
+    const pair = new Pair();
+    pair.a.start(0);
+    pair.now = 60_000;
+    pair.follow('a');
+    pair.b.start(pair.now);
+    // Some have come to it by chance.
+    pair.follow('b');
+    pair[first].look([A, B], pair.now);
+    expect(pair.ended).toEqual(['b']);
+  }
+});
+
+test('of two that are started at once the same one stays, with followers or without', () => {
+  for (const withFollower of [undefined, 'a', 'b'] as const) {
+    const pair = new Pair();
+    pair.a.start(0);
+    pair.b.start(0);
+    if (withFollower !== undefined) pair.follow(withFollower);
+    pair.b.look([A], 0);
+    pair.a.look([B], 0);
+    expect(new Set(pair.ended)).toEqual(new Set(['b']));
+  }
+});
+
+test('one that was stopped, and whose followers went over to another, ends when it goes on', () => {
+  const pair = new Pair();
+  pair.a.start(0);
+  pair.follow('a');
+  pair.b.start(10_000);
+  pair.now = 60_000;
+  pair.follow('b');
+  pair.b.look([A], pair.now);
+  expect(pair.ended).toEqual(['a']);
+});
+
+test('one that is followed stays, whatever another one says', () => {
+  const pair = new Pair();
+  pair.a.start(0);
+  pair.b.start(0);
+  pair.now = 60_000;
+  for (const name of ['a', 'b', 'b'] as const) pair.follow(name);
+  pair.b.look([A], pair.now);
+  expect(pair.ended).toEqual([]);
+  expect(pair.disputed).toEqual(['a']);
+});
+
+test('neither ends while nobody follows either of them', () => {
+  const pair = new Pair();
+  pair.a.start(0);
+  pair.b.start(0);
+  pair.now = 60_000;
+  pair.b.look([A, B], pair.now);
+  expect(pair.ended).toEqual([]);
+});
+
+test('who claims again and again is answered now and then', () => {
+  const pair = new Pair();
+  pair.a.start(0);
+  pair.now = 60_000;
+  pair.follow('a');
+  const claim = { type: 'claim', followers: 0, isNew: false, at: [B, B, B] } as const;
+  for (let time = 0; time < 100; time++) pair.a.heard(B, claim, pair.now);
+  expect(pair.messages).toBe(4);
+});

@@ -1,0 +1,94 @@
+import { type Address, InputError, type MessageOf, type Millis } from '@goshawk/core';
+import type { CentralConfig, CentralEnvironment } from './contract.js';
+import type { Registry } from './registry.js';
+
+/** A central counts as new for so many heartbeats: whoever is there already is heard of within that time. */
+const NEW_HEARTBEATS = 2;
+/** Between two answers: whoever claims must not have this central dial whom it likes. ms */
+const ANSWER_PAUSE_MS = 500;
+
+type RivalsEnvironment = Pick<CentralEnvironment, 'send' | 'nameOf' | 'supplanted' | 'disputed'>;
+
+/**
+ * A cluster has one central. Two of them can come to be behind one name (a service that was scaled up, a container that
+ * was started by hand), and workers and schedulers would go to the one or the other by chance. So each looks behind its
+ * own name now and then and says to whoever is there how many follow it. One that is new, or that nobody follows any
+ * more, ends when another one has followers; one that is followed stays, whatever it is told.
+ */
+export class Rivals {
+  readonly #env: RivalsEnvironment;
+  readonly #registry: Registry;
+  readonly #config: CentralConfig;
+  #startedAt: Millis = 0;
+  #answeredAt: Millis = Number.NEGATIVE_INFINITY;
+
+  constructor(env: RivalsEnvironment, registry: Registry, config: CentralConfig) {
+    this.#env = env;
+    this.#registry = registry;
+    this.#config = config;
+  }
+
+  start(now: Millis): void {
+    this.#startedAt = now;
+  }
+
+  /** Says at each place that this central is there. It may itself be among those who hear it. */
+  look(places: Iterable<Address>, now: Millis): void {
+    const claim = { type: 'claim', ...this.#standing(now), at: this.#config.at ?? [] } as const;
+    for (const place of places) this.#env.send(place, claim);
+  }
+
+  heard(from: Address, { followers, isNew, at }: MessageOf<'claim'>, now: Millis): void {
+    const { self } = this.#config;
+    if (from === self) return;
+    const other = { name: this.#env.nameOf(from), followers, isNew };
+    const own = { name: this.#env.nameOf(self), ...this.#standing(now) };
+    if (givesWay(own, other)) return this.#env.supplanted?.(secondCentral(other));
+    // However it can be reached; it will not answer.
+    if (givesWay(other, own)) return this.#answer([from, ...at], now);
+    if (own.followers > 0 && followers > 0) this.#env.disputed?.(other.name, followers);
+  }
+
+  #answer(places: readonly Address[], now: Millis): void {
+    if (now - this.#answeredAt < ANSWER_PAUSE_MS) return;
+    this.#answeredAt = now;
+    this.look(places, now);
+  }
+
+  #standing(now: Millis): Pick<Standing, 'followers' | 'isNew'> {
+    return { followers: this.#followers(now), isNew: this.#isNew(now) };
+  }
+
+  #isNew(now: Millis): boolean {
+    return now - this.#startedAt < NEW_HEARTBEATS * this.#config.settings.timings.heartbeatMs;
+  }
+
+  /** Those that were heard of within a lease. */
+  #followers(now: Millis): number {
+    const since = now - this.#config.settings.timings.leaseMs;
+    let followers = 0;
+    for (const { heardAt } of this.#registry.workers.values()) if (heardAt >= since) followers++;
+    for (const { heardAt } of this.#registry.schedulers.values()) if (heardAt >= since) followers++;
+    return followers;
+  }
+}
+
+interface Standing {
+  readonly name: string;
+  readonly followers: number;
+  readonly isNew: boolean;
+}
+
+/** Of two that are both new the one whose name comes first stays. */
+function givesWay(one: Standing, other: Standing): boolean {
+  if (one.isNew && other.isNew) return other.name < one.name;
+  return other.followers > 0 && (one.isNew || one.followers === 0);
+}
+
+function secondCentral({ name, followers }: Standing): InputError {
+  return new InputError(
+    'second-central',
+    `another central has this cluster: ${name}, which ${followers} workers and schedulers follow`,
+    'a cluster has one central; end this one for good, or give it a name and a cluster of its own',
+  );
+}

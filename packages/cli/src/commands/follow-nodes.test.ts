@@ -1,0 +1,35 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { runHere } from '../terminal.fixture.js';
+
+let cwd = '';
+
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'goshawk-follow-nodes-'));
+});
+
+afterEach(() => {
+  rmSync(cwd, { recursive: true, force: true });
+});
+
+it('says that it is in no pod', async () => {
+  const { exitCode, stderr } = await runHere(['follow-nodes'], { cwd, environment: { XDG_STATE_HOME: cwd } });
+  expect(exitCode).toBe(2);
+  expect(stderr).toMatch(
+    /^goshawk: follow-nodes: this is no pod of Kubernetes; give --api https:\/\/HOST:PORT/,
+  );
+});
+
+it('asks where pods are told that Kubernetes is', async () => {
+  const environment = {
+    XDG_STATE_HOME: cwd,
+    KUBERNETES_SERVICE_HOST: '10.96.0.1',
+    KUBERNETES_SERVICE_PORT: '443',
+  };
+  const { exitCode, stderr } = await runHere(['follow-nodes'], { cwd, environment });
+  // The next thing that is missing.
+  expect(exitCode).toBe(3);
+  expect(stderr).toMatch(/no cluster/);
+});

@@ -1,0 +1,91 @@
+import { resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Cluster } from '@goshawk/client';
+import { InputError, UnreachableError } from '@goshawk/core';
+import { defineCommand, ExitCode } from '../command.js';
+import type { Context } from '../context.js';
+import { openCluster } from '../jobs/open-cluster.js';
+import { NodeFollower } from '../kubernetes/following.js';
+import { cordonedNodes, type NodesOptions } from '../kubernetes/nodes.js';
+
+const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+export const followNodesCommand = defineCommand({
+  name: 'follow-nodes',
+  describe: 'on Kubernetes: drain the workers of nodes that are cordoned, and let them work again afterwards',
+  examples: [['goshawk follow-nodes --cluster tcp://goshawk-central:7070', 'in a pod that may list nodes']],
+  options: {
+    api: { type: 'text', describe: 'where the API server is: https://HOST:PORT (default: as pods are told)' },
+    tokenFile: {
+      type: 'text',
+      default: `${SERVICE_ACCOUNT}/token`,
+      describe: 'file of the token to show there',
+    },
+    caFile: {
+      type: 'text',
+      default: `${SERVICE_ACCOUNT}/ca.crt`,
+      describe: 'file of the certificate that has signed the API server’s',
+    },
+    every: { type: 'duration', default: '5s', describe: 'between two looks' },
+  },
+  async run(context, options) {
+    const { cwd, interrupted } = context;
+    const nodes: NodesOptions = {
+      api: options.api ?? apiOf(context),
+      tokenFile: resolve(cwd, options.tokenFile),
+      caFile: resolve(cwd, options.caFile),
+    };
+    await using cluster = await openCluster(context);
+    const follower = new NodeFollower();
+    let problem = '';
+    while (!interrupted.aborted) {
+      const now = await problemOf(() => follow(context, cluster, follower, nodes), interrupted);
+      if (now !== problem) context.note(now === '' ? 'all is well again' : now);
+      problem = now;
+      await pause(options.every, undefined, { signal: interrupted }).catch(() => {});
+    }
+    return ExitCode.done;
+  },
+});
+
+/** One look, and what follows from it. */
+async function follow(
+  { out, interrupted: signal }: Context,
+  cluster: Cluster,
+  follower: NodeFollower,
+  nodes: NodesOptions,
+): Promise<void> {
+  const cordoned = await cordonedNodes(nodes, signal);
+  const { workers } = await cluster.describe({ signal });
+  const { drain, undo } = follower.orders(cordoned, workers);
+  for (const worker of drain) {
+    await cluster.drain(worker, true, { signal });
+    out(`${worker} takes nothing new: its node is cordoned`);
+  }
+  for (const worker of undo) {
+    await cluster.drain(worker, false, { signal });
+    out(`${worker} takes work again: its node does`);
+  }
+}
+
+/** What kept one look from its end, in a line; what is away may come back. @throws what will not go away */
+async function problemOf(look: () => Promise<void>, signal: AbortSignal): Promise<string> {
+  try {
+    await look();
+  } catch (error) {
+    if (signal.aborted) return '';
+    if (!(error instanceof UnreachableError)) throw error;
+    return error.message;
+  }
+  return '';
+}
+
+function apiOf({ environment }: Context): string {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = environment;
+  if (host && port) return `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  throw new InputError(
+    'no-kubernetes',
+    'follow-nodes: this is no pod of Kubernetes',
+    'give --api https://HOST:PORT, --token-file and --ca-file',
+  );
+}

@@ -1,0 +1,51 @@
+import { InputError } from '@goshawk/core';
+import { defineCommand, ExitCode } from '../command.js';
+import { openCluster } from '../jobs/open-cluster.js';
+import { waitingJson, whyJson } from '../jobs/why-json.js';
+import { waitingPage, whyPage } from '../jobs/why-page.js';
+import { painter } from '../terminal/paint.js';
+
+export const whyCommand = defineCommand({
+  name: 'why',
+  words: '[ID[/TASK]]',
+  wordsMin: 0,
+  wordsMax: 1,
+  describe:
+    'say why a job or task waits, or was slow; without one, what waits in the cluster and what would help',
+  examples: [
+    ['goshawk why', 'waiting tasks by reason'],
+    ['goshawk why $id', 'what stands before it, and where its time went'],
+    ['goshawk why $id/7', 'the same of one task'],
+  ],
+  options: {},
+  async run(context, _options, { words }) {
+    const asked = words[0] === undefined ? undefined : parseAsked(words[0]);
+    await using cluster = await openCluster(context);
+    const signal = context.interrupted;
+    const paint = painter(context.color);
+    if (asked === undefined) {
+      const waiting = await cluster.waiting({ signal });
+      if (context.global.json) context.json(waitingJson(waiting));
+      else context.out(waitingPage(waiting, paint));
+      return ExitCode.done;
+    }
+    const { id, task } = asked;
+    const explained = await cluster.job(id).explain({ ...(task === undefined ? {} : { task }), signal });
+    if (context.global.json) context.json(whyJson(explained));
+    else context.out(whyPage(explained, paint));
+    return ExitCode.done;
+  },
+});
+
+/** `ID` or `ID/TASK`. @throws InputError */
+function parseAsked(word: string): { id: string; task: number | undefined } {
+  const [id, task, ...more] = word.split('/');
+  if (id === undefined || id === '' || more.length > 0 || (task !== undefined && !/^\d{1,9}$/.test(task))) {
+    throw new InputError(
+      'usage',
+      `why: ${word} names no job or task`,
+      'write ID, or ID/TASK with the number of a task',
+    );
+  }
+  return { id, task: task === undefined ? undefined : Number(task) };
+}

@@ -1,0 +1,48 @@
+import type { WaitingReason } from '@goshawk/core';
+
+/** Why tasks wait, as a person would say it, and what would help. */
+export const WAITING_WORDS: Readonly<
+  Record<WaitingReason, { readonly why: string; readonly helps: string }>
+> = {
+  stage: {
+    why: 'their stage comes after another one of their job',
+    helps: 'nothing: they start when that has completed',
+  },
+  resuming: {
+    why: 'their scheduler was started again, and workers have not told yet what they run of its jobs',
+    helps: 'nothing: it takes as long as a lease at most',
+  },
+  'job-limit': {
+    why: 'as many tasks of their job run as it allows (--max-running)',
+    helps: 'a higher --max-running at the next submission',
+  },
+  'no-worker': { why: 'no worker is there', helps: 'start workers: `goshawk worker`' },
+  'central-away': {
+    why: 'only central may place them, and it is silent',
+    helps: 'start central again; what was accepted is kept',
+  },
+  pilots: {
+    why: 'the pilots of their job have not told what it is',
+    helps: 'an estimate at the submission (--estimate), where --estimator is given or hybrid',
+  },
+  placing: {
+    why: 'central was asked for a worker and has not answered, or knows none that has room',
+    helps: 'workers of their size: `goshawk workers` shows what there is',
+  },
+  queued: {
+    why: 'they are in the queues of workers that central has chosen',
+    helps: 'more workers, or slots',
+  },
+  probing: {
+    why: 'their probes are in queues of workers',
+    helps: 'more workers, or slots',
+  },
+  matching: {
+    why: 'central knows of them, and has no free worker for them',
+    helps: 'more workers, or slots; of long tasks, a smaller --reserve',
+  },
+  seeking: {
+    why: 'the next worker that has nothing to do and asks takes them',
+    helps: 'more workers, or slots',
+  },
+};

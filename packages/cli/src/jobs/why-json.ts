@@ -1,0 +1,82 @@
+import type { ClusterWaiting, ExplainedJob } from '@goshawk/client';
+import type { CentralLine, TaskStory } from '@goshawk/core';
+import { seconds, summaryJson } from './json.js';
+import { expectedWaitMs } from './why-page.js';
+
+/** `goshawk.waiting/1`: waiting tasks by reason. */
+export function waitingJson({ waiting, central, silent }: ClusterWaiting): Record<string, unknown> {
+  return {
+    schema: 'goshawk.waiting/1',
+    waiting: waiting.map(({ exampleAgeMs, ...group }) => ({
+      ...group,
+      exampleAgeSeconds: seconds(exampleAgeMs),
+    })),
+    central: central === undefined ? null : lineJson(central),
+    silent,
+  };
+}
+
+/** `goshawk.why/1`: what is known of one job's waiting. Times since its acceptance, in seconds; what is not known is null. */
+export function whyJson(explained: ExplainedJob): Record<string, unknown> {
+  const {
+    job,
+    sampling,
+    waiting,
+    probes,
+    probesOut,
+    probesMoved,
+    matches,
+    placed,
+    waits,
+    last,
+    task,
+    central,
+  } = explained;
+  return {
+    schema: 'goshawk.why/1',
+    ...summaryJson(job),
+    pilots:
+      sampling === undefined
+        ? null
+        : { tasks: sampling.pilotTasks, decidedSeconds: seconds(sampling.decidedMs) },
+    waiting: waiting.map(({ waitedMs, ...wait }) => ({ ...wait, waitedSeconds: seconds(waitedMs) })),
+    line: central === undefined ? null : lineJson(central),
+    probes: { out: probesOut, moved: probesMoved, workers: probes },
+    matches,
+    placed,
+    waitSeconds:
+      waits === undefined
+        ? null
+        : { tasks: waits.tasks, p50: seconds(waits.p50), p90: seconds(waits.p90), max: seconds(waits.max) },
+    lostSeconds: seconds(explained.wastedMs),
+    last: last === undefined ? null : storyJson(last),
+    ...(task === undefined ? {} : { task: storyJson(task) }),
+  };
+}
+
+function lineJson(line: CentralLine): Record<string, unknown> {
+  const { needs, ...standing } = line;
+  return {
+    ...standing,
+    needs: needs.map((need) => ({
+      stage: need.stage,
+      kind: need.kind,
+      tasks: need.tasks,
+      waitedSeconds: seconds(need.waitedMs),
+      ahead: { jobs: need.ahead.jobs, tasks: need.ahead.tasks, workSeconds: seconds(need.ahead.workMs) },
+      expectedSeconds: seconds(expectedWaitMs(need, line)),
+      kept: need.kept,
+    })),
+  };
+}
+
+function storyJson({ waitedMs, ranMs, endedMs, ...story }: TaskStory): Record<string, unknown> {
+  return {
+    ...story,
+    reason: story.reason ?? null,
+    worker: story.worker ?? null,
+    waitedSeconds: seconds(waitedMs),
+    ranSeconds: seconds(ranMs),
+    endedSeconds: seconds(endedMs),
+  };
+}

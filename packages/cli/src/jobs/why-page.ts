@@ -1,0 +1,188 @@
+import type { ClusterWaiting, ExplainedJob } from '@goshawk/client';
+import {
+  type CentralLine,
+  formatDuration,
+  isFinal,
+  type NeedView,
+  type StageWait,
+  type TaskStory,
+} from '@goshawk/core';
+import { type Painter, paintState, plain } from '../terminal/paint.js';
+import { WAITING_WORDS } from './waiting-words.js';
+import { counted } from './words.js';
+
+/** Workers that are shown of a list. */
+const SHOWN = 5;
+
+type Lines = readonly [label: string, lines: readonly string[]];
+
+/** What waits in the cluster, and what would help. */
+export function waitingPage({ waiting, central, silent }: ClusterWaiting, paint: Painter): string {
+  const total = waiting.reduce((sum, { tasks }) => sum + tasks, 0);
+  const title = total === 0 ? 'no task waits' : `${counted(total, 'task')} ${total === 1 ? 'waits' : 'wait'}`;
+  const groups = waiting.map(({ class: of, reason, tasks, example, exampleAgeMs }): Lines => {
+    const { why, helps } = WAITING_WORDS[reason];
+    return [
+      reason,
+      [
+        `${tasks.toLocaleString('en-US')} of ${of} jobs: ${why}`,
+        paint.dim(
+          `longest ${example}, accepted ${formatDuration(exampleAgeMs)} ago (goshawk why ${example})`,
+        ),
+        paint.dim(`helps: ${helps}`),
+      ],
+    ];
+  });
+  const missing: Lines[] = silent.length === 0 ? [] : [['no answer', [silent.join(', ')]]];
+  return page(paint.bold(title), [...groups, ['central', [centralLine(central)]], ...missing], paint);
+}
+
+function centralLine(central: CentralLine | undefined): string {
+  if (central === undefined) return 'does not answer: short jobs are probed for, long ones wait';
+  const { slots, freeSlots, longRunning, longLimit, unmatched } = central;
+  const long = longLimit < slots ? `, ${longRunning} of ${longLimit} long tasks that may run do` : '';
+  return `${counted(slots, 'slot')}, ${freeSlots.toLocaleString('en-US')} free${long}; ${counted(unmatched, 'task')} without a worker`;
+}
+
+/** Why a job waits, and where its time went. */
+export function whyPage(explained: ExplainedJob, paint: Painter): string {
+  const { job, waiting, task, last } = explained;
+  const sections: Lines[] = [
+    ['class', [classLine(explained)]],
+    ...optional('task', task === undefined ? [] : taskLines(task)),
+    ...optional('waiting', waiting.map(waitLine)),
+    ...optional('line', isFinal(job.state) ? [] : lineLines(explained)),
+    ...optional('probes', probeLines(explained)),
+    ...optional('placed', placedLines(explained)),
+    ...optional('waited', spreadLines(explained)),
+    ...optional('last', last === undefined || task !== undefined ? [] : [lastLine(last, isFinal(job.state))]),
+    ...optional(
+      'lost',
+      explained.wastedMs > 0
+        ? [`${formatDuration(explained.wastedMs)} to attempts that came to nothing`]
+        : [],
+    ),
+  ];
+  return page(`${paint.bold(job.id)}  ${plain(job.name)}  ${paintState(job.state, paint)}`, sections, paint);
+}
+
+function page(title: string, sections: readonly Lines[], paint: Painter): string {
+  const width = Math.max(...sections.map(([label]) => label.length));
+  const body = sections.flatMap(([label, lines]) =>
+    lines.map((line, index) => `  ${paint.dim((index === 0 ? label : '').padEnd(width))}  ${line}`),
+  );
+  return [title, ...body].join('\n');
+}
+
+function optional(label: string, lines: readonly string[]): Lines[] {
+  return lines.length === 0 ? [] : [[label, lines]];
+}
+
+function classLine({ job, sampling }: ExplainedJob): string {
+  const believed =
+    job.estimateMs === undefined ? '' : `, believed to take ${formatDuration(job.estimateMs)} a task`;
+  const head = `${job.class}, decided by ${job.classifiedBy}${believed}`;
+  if (sampling === undefined) return head;
+  const { pilotTasks, decidedMs } = sampling;
+  const when =
+    decidedMs === undefined ? 'which have not told yet' : `which told after ${formatDuration(decidedMs)}`;
+  return `${head}; ${counted(pilotTasks, 'pilot')}, ${when}`;
+}
+
+/** A job that does not speak of stages has one of this name. */
+function inStage(name: string): string {
+  return name === 'tasks' ? '' : ` of ${plain(name)}`;
+}
+
+function waitLine({ stage, reason, tasks, waitedMs }: StageWait): string {
+  const { why } = WAITING_WORDS[reason];
+  return `${counted(tasks, 'task')}${inStage(stage)}, for ${formatDuration(waitedMs)}: ${why} (${reason})`;
+}
+
+function taskLines({
+  task,
+  stage,
+  state,
+  reason,
+  isPilot,
+  attempts,
+  worker,
+  waitedMs,
+  ranMs,
+}: TaskStory): string[] {
+  const pilot = isPilot ? ', a pilot' : '';
+  const where = worker === undefined ? '' : ` on ${plain(worker)}`;
+  const again = attempts > 1 ? `, attempt ${attempts}` : '';
+  const head = `${task}${inStage(stage)}${pilot}: ${state}${where}${again}`;
+  if (reason !== undefined)
+    return [head, `for ${formatDuration(waitedMs)}: ${WAITING_WORDS[reason].why} (${reason})`];
+  return ranMs === undefined
+    ? [head]
+    : [head, `waited ${formatDuration(waitedMs)}, ran ${formatDuration(ranMs)}`];
+}
+
+function lineLines({ central, matches }: ExplainedJob): string[] {
+  if (central === undefined) return ['central does not answer'];
+  const found = matches === 0 ? [] : [`${counted(matches, 'worker')} found for it so far`];
+  return [...central.needs.map((need) => needLine(need, central)), ...found];
+}
+
+/** How long it may take until the need is served, if what is believed of those before it is right. */
+export function expectedWaitMs({ kind, ahead }: NeedView, { slots, longLimit }: CentralLine): number {
+  return ahead.workMs / Math.max(1, kind === 'short' || kind === 'small' ? slots : longLimit);
+}
+
+function needLine(need: NeedView, central: CentralLine): string {
+  const { kind, tasks, ahead, kept } = need;
+  const head = `${counted(tasks, 'task')} at central among the ${kind} ones`;
+  const before =
+    ahead.jobs === 0
+      ? 'next in order'
+      : `after ${counted(ahead.tasks, 'task')} of ${counted(ahead.jobs, 'job')}, about ${formatDuration(expectedWaitMs(need, central))}`;
+  const isLimited = kind !== 'short' && kind !== 'small' && central.longRunning >= central.longLimit;
+  const limited = isLimited ? `; ${central.longRunning} of ${central.longLimit} long tasks run` : '';
+  const demands =
+    Object.keys(need.demand).length > 0 && central.freeSlots > 0
+      ? '; no free worker has room for its demand'
+      : '';
+  const held = kept > 0 ? `; ${counted(kept, 'worker')} kept for it` : '';
+  return `${head}, ${before}${limited}${demands}${held}`;
+}
+
+function probeLines({ probes, probesOut, probesMoved }: ExplainedJob): string[] {
+  const moved = probesMoved > 0 ? [`${counted(probesMoved, 'probe')} stolen by idle workers`] : [];
+  if (probesOut <= 0) return moved;
+  const shown = probes
+    .slice(0, SHOWN)
+    .map(({ worker, probes: many }) => `${plain(worker)}${many > 1 ? ` (${many})` : ''}`);
+  const hidden = probes.length > SHOWN ? ', …' : '';
+  return [
+    `${probesOut.toLocaleString('en-US')} in queues of workers: ${shown.join(', ')}${hidden}`,
+    ...moved,
+  ];
+}
+
+function placedLines({ placed }: ExplainedJob): string[] {
+  const shown = placed.slice(0, SHOWN).map(({ task, worker }) => `task ${task} at ${plain(worker)}`);
+  return shown.length === 0 ? [] : [`${shown.join(', ')}${placed.length > SHOWN ? ', …' : ''}`];
+}
+
+function spreadLines({ waits }: ExplainedJob): string[] {
+  if (waits === undefined) return [];
+  const { tasks, p50, p90, max } = waits;
+  if (tasks === 1) return [`${formatDuration(max)} until it started`];
+  return [
+    `p50 ${formatDuration(p50)}, p90 ${formatDuration(p90)}, max ${formatDuration(max)} until the ${tasks.toLocaleString('en-US')} tasks that have started did`,
+  ];
+}
+
+function lastLine(
+  { task, waitedMs, ranMs, worker, endedMs, attempts }: TaskStory,
+  hasEnded: boolean,
+): string {
+  const where = worker === undefined ? '' : ` on ${plain(worker)}`;
+  const again = attempts > 1 ? ` in attempt ${attempts}` : '';
+  const when = endedMs === undefined ? '' : `, at ${formatDuration(endedMs)}`;
+  const so = hasEnded ? '' : ' so far';
+  return `task ${task} ended last${so}${when}: waited ${formatDuration(waitedMs)}, ran ${formatDuration(ranMs ?? 0)}${where}${again}`;
+}

@@ -1,0 +1,43 @@
+import type { WorkerView } from '@goshawk/client';
+
+export interface Orders {
+  /** Names of workers that are to take nothing new. */
+  readonly drain: readonly string[];
+  /** Names of workers that are to take work again. */
+  readonly undo: readonly string[];
+}
+
+/**
+ * Which workers have to be told something, by what is cordoned now. What an operator drains by hand is left alone: only
+ * what was drained because of a node is taken back with it.
+ */
+export class NodeFollower {
+  /** Drained because of their nodes. */
+  readonly #drained = new Set<string>();
+  #isFirst = true;
+
+  orders(cordoned: ReadonlySet<string>, workers: readonly Pick<WorkerView, 'name' | 'state'>[]): Orders {
+    const there = new Map(workers.map((worker) => [worker.name, worker]));
+    const drain: string[] = [];
+    for (const { name, state } of workers) {
+      if (!isOnOneOf(cordoned, name)) continue;
+      if (state === 'active') drain.push(name);
+      // Whoever followed before may have drained it.
+      if (state === 'active' || this.#isFirst) this.#drained.add(name);
+    }
+    this.#isFirst = false;
+    const undo: string[] = [];
+    for (const name of this.#drained) {
+      if (there.has(name) && isOnOneOf(cordoned, name)) continue;
+      this.#drained.delete(name);
+      const worker = there.get(name);
+      if (worker !== undefined && worker.state !== 'active') undo.push(name);
+    }
+    return { drain, undo };
+  }
+}
+
+/** A worker has the name of its node; where a process has several, they are numbered: `node-0`, `node-1`. */
+function isOnOneOf(nodes: ReadonlySet<string>, worker: string): boolean {
+  return nodes.has(worker) || nodes.has(worker.replace(/-\d+$/, ''));
+}

@@ -1,0 +1,51 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Journal, openLmdbJournal } from '@goshawk/journal';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { inFreeFolder, journalIn, type SchedulerFolder } from './free-folder.js';
+
+let parent = '';
+const open: Journal[] = [];
+
+beforeEach(() => {
+  parent = mkdtempSync(join(tmpdir(), 'goshawk-folders-'));
+});
+
+afterEach(async () => {
+  for (const journal of open.splice(0)) await journal.close();
+  rmSync(parent, { recursive: true, force: true });
+});
+
+/** What a scheduler does with the folder that it is offered. */
+async function journalled({ number, path }: SchedulerFolder): Promise<number> {
+  open.push(await openLmdbJournal({ folder: journalIn(path), newTag: () => 'abcde', version: '0' }));
+  return number;
+}
+
+describe('schedulers that share a data folder', () => {
+  test('have a folder each', async () => {
+    const numbers = await Promise.all([0, 1, 2].map(() => inFreeFolder(parent, 3, journalled)));
+    expect(numbers.toSorted()).toStrictEqual([0, 1, 2]);
+  });
+
+  test('take that of one which has ended before an empty one: jobs may wait there', async () => {
+    const number = await inFreeFolder(parent, 50, journalled);
+    await open.pop()!.close();
+    expect(await inFreeFolder(parent, 50, journalled)).toBe(number);
+  });
+
+  test('are told when there is none left', async () => {
+    await inFreeFolder(parent, 1, journalled);
+    await expect(inFreeFolder(parent, 1, journalled)).rejects.toMatchObject({
+      code: 'no-free-folder',
+      message: expect.stringContaining('running schedulers have all folders in'),
+    });
+  });
+
+  test('end with what is wrong with a folder that they could have had', async () => {
+    mkdirSync(join(parent, '0'));
+    const broken = (): Promise<never> => Promise.reject(new Error('no space left'));
+    await expect(inFreeFolder(parent, 1, broken)).rejects.toThrow('no space left');
+  });
+});

@@ -1,0 +1,60 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { InputError } from '@goshawk/core';
+
+/** A folder of a scheduler, among those that several share. */
+export interface SchedulerFolder {
+  /** From 0. */
+  readonly number: number;
+  readonly path: string;
+}
+
+/** Others may have been faster at every folder, and have let go of one since. */
+const ROUNDS = 3;
+
+/** Where the scheduler of a data folder writes its jobs down. */
+export function journalIn(dataFolder: string): string {
+  return join(dataFolder, 'journal');
+}
+
+/**
+ * Starts something in a folder of `parent` that nobody has: replicas of one service find folders so, without being
+ * told which. Those in which an ended scheduler has left a journal come first, since jobs may wait there. Who has a
+ * folder is what the kernel says (`claimFolder`), so this holds across containers, and after any crash.
+ *
+ * @param start throws JournalError `journal-in-use` when somebody else was faster
+ * @throws InputError `no-free-folder` when living schedulers have them all
+ */
+export async function inFreeFolder<T>(
+  parent: string,
+  count: number,
+  start: (folder: SchedulerFolder) => Promise<T>,
+): Promise<T> {
+  const { isClaimed } = await import('@goshawk/journal');
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const folder of candidates(parent, count)) {
+      if (await isClaimed(journalIn(folder.path))) continue;
+      try {
+        return await start(folder);
+      } catch (error) {
+        if (!(error instanceof InputError && error.code === 'journal-in-use')) throw error;
+      }
+    }
+  }
+  throw new InputError(
+    'no-free-folder',
+    `running schedulers have all folders in ${parent} (${count})`,
+    'start fewer schedulers, or let --data-folders say more',
+  );
+}
+
+/** From one that is drawn on: many that start at once do not all try the same. */
+function candidates(parent: string, count: number): SchedulerFolder[] {
+  const first = Math.floor(Math.random() * count);
+  const all = Array.from({ length: count }, (_, i) => {
+    const number = (first + i) % count;
+    return { number, path: join(parent, `${number}`) };
+  });
+  const left = all.filter(({ path }) => existsSync(journalIn(path)));
+  return [...left, ...all.filter((folder) => !left.includes(folder))];
+}

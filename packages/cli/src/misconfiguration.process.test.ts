@@ -1,0 +1,159 @@
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Finished, runGoshawk } from './goshawk-process.fixture.js';
+
+/** What a daemon that was told nonsense says: one line that names it and says what to do, and an exit code. */
+
+let folder = '';
+let file = '';
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'goshawk-misconfiguration-test-'));
+  file = join(folder, 'file');
+  await writeFile(file, 'not what it should be', { mode: 0o600 });
+});
+
+afterAll(() => rm(folder, { recursive: true }));
+
+const SOMEWHERE = ['--bind', 'tcp://127.0.0.1:0'];
+const NOBODY_THERE = ['--central-url', 'tcp://127.0.0.1:1', ...SOMEWHERE];
+
+/** The last line is the one that says why; a log may stand before it. */
+function expectOneLine({ exitCode, stdout, stderr }: Finished, pattern: RegExp): void {
+  const words = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
+  expect(words).toHaveLength(1);
+  expect(words[0]).toMatch(/^goshawk: /);
+  expect(words[0]).toMatch(pattern);
+  expect(stdout).toBe('');
+  expect(exitCode).toBe(2);
+}
+
+describe('a daemon ends with one line and code 2', () => {
+  it.each<[what: string, args: string[], variables: NodeJS.ProcessEnv, line: RegExp]>([
+    [
+      'a variable that there is not',
+      ['central', ...SOMEWHERE],
+      { GOSHAWK_POLICI: 'hawk' },
+      /GOSHAWK_POLICI; did you mean GOSHAWK_POLICY\?/,
+    ],
+    [
+      'a variable of a wrong value',
+      ['worker', ...NOBODY_THERE],
+      { GOSHAWK_SLOTS: 'four' },
+      /GOSHAWK_SLOTS: "four" is not a whole number/,
+    ],
+    ['a policy that there is not', ['central', ...SOMEWHERE], { GOSHAWK_POLICY: 'hauk' }, /hauk/],
+    [
+      'a port above all ports',
+      ['central', '--bind', 'tcp://127.0.0.1:99999'],
+      {},
+      /port 99999 is above 65535/,
+    ],
+    [
+      'a port alone',
+      ['central', '--bind', '7070'],
+      {},
+      /"7070" is not an endpoint: expected tcp:\/\/HOST:PORT/,
+    ],
+    [
+      'a wrong port of central',
+      ['scheduler', '--central-url', 'tcp://127.0.0.1:70700', ...SOMEWHERE],
+      {},
+      /port 70700 is above 65535/,
+    ],
+    [
+      'a wrong port for HTTP',
+      ['central', ...SOMEWHERE, '--http', '127.0.0.1:http'],
+      {},
+      /"127.0.0.1:http" is no HOST:PORT/,
+    ],
+    [
+      'an address of another machine',
+      ['central', '--bind', 'tcp://192.0.2.1:7070', '--insecure'],
+      {},
+      /192\.0\.2\.1:7070: the address is not one of this machine/,
+    ],
+    [
+      'no keys beyond loopback',
+      ['worker', '--bind', 'tcp://0.0.0.0:0'],
+      {},
+      /without keys anybody could run commands here; make keys with `goshawk keygen`/,
+    ],
+    [
+      'HTTP without a token beyond loopback',
+      ['central', ...SOMEWHERE, '--http', '0.0.0.0:0'],
+      {},
+      /give a token with GOSHAWK_HTTP_TOKEN/,
+    ],
+    [
+      'a collector of traces that is no URL',
+      ['central', ...SOMEWHERE],
+      { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' },
+      /OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318" is no http or https URL/,
+    ],
+  ])('for %s', async (_, args, variables, line) => {
+    expectOneLine(await runGoshawk(args, variables), line);
+  });
+
+  it('for a key file that is not there, or is none', async () => {
+    const missing = join(folder, 'central.key');
+    expectOneLine(
+      await runGoshawk(['central', ...SOMEWHERE, '--keys', missing]),
+      /cannot read the key file .*central\.key: .*`goshawk keygen` makes/,
+    );
+    expectOneLine(await runGoshawk(['central', ...SOMEWHERE], { GOSHAWK_KEYS: file }), /file/);
+  });
+
+  it('for a token file that is not there', async () => {
+    const args = [
+      'central',
+      ...SOMEWHERE,
+      '--http',
+      '127.0.0.1:0',
+      '--http-token-file',
+      join(folder, 'token'),
+    ];
+    expectOneLine(await runGoshawk(args), /--http-token-file: .*token/);
+  });
+
+  it('for a folder that cannot be one', async () => {
+    const args = ['--data-folder', join(file, 'data'), ...NOBODY_THERE];
+    expectOneLine(
+      await runGoshawk(['scheduler', ...args]),
+      /cannot use .* for a journal: .*; give another folder with --data-folder/,
+    );
+    expectOneLine(
+      await runGoshawk(['worker', ...args]),
+      /cannot use .* for the records of tasks: .*; give another folder with --data-folder/,
+    );
+  });
+
+  it('for a journal that is damaged', async () => {
+    const data = join(folder, 'damaged');
+    await mkdir(join(data, 'journal'), { recursive: true });
+    await writeFile(join(data, 'journal', 'jobs.mdb'), 'x'.repeat(100_000));
+    expectOneLine(await runGoshawk(['scheduler', '--data-folder', data, ...NOBODY_THERE]), /journal/);
+  });
+
+  it('for a port that somebody has', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    try {
+      expectOneLine(
+        await runGoshawk(['central', '--bind', `tcp://127.0.0.1:${port}`]),
+        new RegExp(`${port}.*in use`),
+      );
+      expectOneLine(
+        await runGoshawk(['central', ...SOMEWHERE, '--http', `127.0.0.1:${port}`]),
+        new RegExp(`${port}.*in use`),
+      );
+    } finally {
+      other.close();
+    }
+  });
+});

@@ -1,0 +1,68 @@
+import { createServer } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import { type RunningGoshawk, startGoshawk } from './goshawk-process.fixture.js';
+
+const started: RunningGoshawk[] = [];
+afterEach(async () => {
+  for (const one of started) one.kill('SIGKILL');
+  await Promise.all(started.splice(0).map(({ finished }) => finished));
+});
+
+function start(...args: string[]): RunningGoshawk {
+  const one = startGoshawk([...args, '--json']);
+  started.push(one);
+  return one;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** A machine of its own, as far as addresses go, behind the same name. */
+const central = (host: string, port: number) =>
+  start('central', '--bind', `tcp://${host}:${port}`, '--advertise', `tcp://localhost:${port}`);
+
+async function follow(port: number): Promise<RunningGoshawk> {
+  const worker = start('worker', '--central-url', `tcp://localhost:${port}`, '--name', `w${started.length}`);
+  await worker.says(/have joined the cluster/);
+  return worker;
+}
+
+test('a second central behind the same name ends with a clear line, and the first goes on', async () => {
+  const port = await freePort();
+  const first = central('127.0.0.1', port);
+  await first.firstLine;
+  await follow(port);
+  const { exitCode, stderr } = await central('127.0.0.2', port).finished;
+  expect(exitCode).not.toBe(0);
+  expect(stderr).toMatch(
+    /another central has this cluster: tcp:\/\/localhost:\d+!c\..*end this one for good|end this one for good.*another central has this cluster/,
+  );
+  await follow(port);
+  expect(first.stderr()).not.toMatch(/second-central/);
+});
+
+test('a second central at the same port ends with a clear line', async () => {
+  const port = await freePort();
+  await central('127.0.0.1', port).firstLine;
+  const { exitCode, stderr } = await central('127.0.0.1', port).finished;
+  expect(exitCode).not.toBe(0);
+  expect(stderr).toMatch(/in use/);
+});
+
+test('a central that is started again after a crash is followed at once', async () => {
+  const port = await freePort();
+  const first = central('127.0.0.1', port);
+  await first.firstLine;
+  await follow(port);
+  first.kill('SIGKILL');
+  await first.finished;
+  const second = central('127.0.0.1', port);
+  await second.firstLine;
+  await follow(port);
+  expect(second.stderr()).not.toMatch(/second-central/);
+});

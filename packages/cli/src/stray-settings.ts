@@ -1,0 +1,86 @@
+import { InputError } from '@goshawk/core';
+import { nearest } from './nearest.js';
+import { flagOf, kebab, type OptionSpecs, variableOf } from './options.js';
+
+/** Read by name and by nobody's option. */
+const READ_BESIDE_OPTIONS = ['GOSHAWK_KEY', 'GOSHAWK_HTTP_TOKEN'];
+
+/** For docker-compose.yml: somebody who has set them there may run commands in the same shell. */
+const READ_BY_COMPOSE = ['GOSHAWK_IMAGE', 'GOSHAWK_PORT'];
+
+/** For this project's own tests, which start commands: what may not be skipped, and the image to be tested. */
+const READ_BY_TESTS = ['GOSHAWK_REQUIRE', 'GOSHAWK_TEST_IMAGE', 'GOSHAWK_KUBERNETES'];
+
+/** What a task finds in its environment, which may be a `goshawk` itself. */
+const TOLD_TO_TASKS = [
+  'GOSHAWK_JOB',
+  'GOSHAWK_TASK',
+  'GOSHAWK_ATTEMPT',
+  'GOSHAWK_ARRAY_VALUE',
+  'GOSHAWK_LINE',
+  'GOSHAWK_PROCESS_RECORD',
+];
+
+/**
+ * Kubernetes tells every pod so of every service, such as one that is called `goshawk-central`. A port is a whole URL
+ * there: GOSHAWK_HTTP_PORT=9090 is somebody's mistake.
+ */
+const SERVICE_OF_KUBERNETES =
+  /^GOSHAWK_\w*(_SERVICE_HOST=|_SERVICE_PORT(_\w+)?=|_PORT=(tcp|udp|sctp):|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?=)/;
+
+/** Names that options have in files and in the environment. */
+export class SettingNames {
+  readonly #settings = new Set<string>();
+  /** Those that no command takes from anywhere but its command line. */
+  readonly #flags = new Set<string>();
+
+  /** @param specs of all commands, whichever of them is to run: they share files and the environment */
+  constructor(specs: readonly OptionSpecs[]) {
+    const all = specs.flatMap((each) => Object.entries(each));
+    for (const [name, { flagOnly }] of all) if (!flagOnly) this.#settings.add(name);
+    for (const [name] of all) if (!this.#settings.has(name)) this.#flags.add(name);
+  }
+
+  /** @throws InputError that names what no command would read in the file */
+  checkFile(file: Readonly<Record<string, unknown>>, fileName: string): void {
+    for (const key of Object.keys(file)) {
+      const isCalled = (name: string): boolean => name === key || kebab(name) === key;
+      if ([...this.#settings].some(isCalled)) continue;
+      const flag = [...this.#flags].find(isCalled);
+      if (flag !== undefined) throw onlyFlag(`${fileName}: "${key}"`, flag, 'take it out');
+      throw new InputError('bad-config', `${fileName}: there is no setting "${key}"`);
+    }
+  }
+
+  /** @throws InputError that names what no command would read in the environment; empty ones are not there */
+  checkEnvironment(environment: Readonly<Record<string, string | undefined>>): void {
+    const known = new Set([
+      ...[...this.#settings].map(variableOf),
+      ...READ_BESIDE_OPTIONS,
+      ...READ_BY_COMPOSE,
+      ...READ_BY_TESTS,
+      ...TOLD_TO_TASKS,
+    ]);
+    for (const [variable, value] of Object.entries(environment)) {
+      if (!variable.startsWith('GOSHAWK_') || !value || known.has(variable)) continue;
+      if (SERVICE_OF_KUBERNETES.test(`${variable}=${value}`)) continue;
+      const flag = [...this.#flags].find((name) => variableOf(name) === variable);
+      if (flag !== undefined) throw onlyFlag(variable, flag, 'unset it');
+      const meant = nearest(variable, known);
+      throw new InputError(
+        'bad-config',
+        `there is no setting ${variable}${meant === undefined ? '' : `; did you mean ${meant}?`}`,
+        'unset it, or correct it: `goshawk COMMAND --help` lists the options, and --steal-cap is GOSHAWK_STEAL_CAP',
+      );
+    }
+  }
+}
+
+function onlyFlag(where: string, name: string, remedy: string): InputError {
+  const flag = flagOf(name);
+  return new InputError(
+    'bad-config',
+    `${where}: ${flag} is for one command line and cannot be a setting`,
+    `${remedy}, and give ${flag} where it is meant`,
+  );
+}

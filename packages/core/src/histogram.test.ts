@@ -1,0 +1,27 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Histogram } from './histogram.js';
+
+describe('a histogram', () => {
+  it('counts a value that equals a bound below it, and what is above all of them last', () => {
+    const histogram = new Histogram([1, 10]);
+    for (const value of [0, 1, 1.1, 10, 11, Number.POSITIVE_INFINITY]) histogram.add(value);
+    expect(histogram.counts).toEqual([2, 2, 2]);
+    expect(histogram.count).toBe(6);
+  });
+
+  it('of two, together, is that of all values', () => {
+    const values = fc.array(fc.integer({ min: 0, max: 100 }));
+    fc.assert(
+      fc.property(values, values, (some, others) => {
+        const [one, other, both] = [some, others, [...some, ...others]].map((each) => {
+          const histogram = new Histogram([5, 20, 80]);
+          for (const value of each) histogram.add(value);
+          return histogram;
+        }) as [Histogram, Histogram, Histogram];
+        one.addAll(other);
+        expect(one).toEqual(both);
+      }),
+    );
+  });
+});

@@ -1,0 +1,27 @@
+/** Why a task waits: a closed list. What would help is in `docs/OPERATIONS.md`. */
+export const WAITING_REASONS = [
+  /** Its stage comes after another one of its job. */
+  'stage',
+  /** The scheduler has just started again, and workers have not told yet what they run of its jobs. */
+  'resuming',
+  /** As many tasks of its job run as the job allows. */
+  'job-limit',
+  /** No worker is known. */
+  'no-worker',
+  /** Only central may place it, and central is silent. */
+  'central-away',
+  /** The pilots of its job have not told what it is. */
+  'pilots',
+  /** Central was asked for a worker and has not answered. */
+  'placing',
+  /** It is in the queue of the worker that central has chosen. */
+  'queued',
+  /** Its probes are in queues of workers. */
+  'probing',
+  /** Central knows of it, and has no free worker for it. */
+  'matching',
+  /** The next worker that has nothing to do and asks here takes it. */
+  'seeking',
+] as const;
+
+export type WaitingReason = (typeof WAITING_REASONS)[number];

@@ -1,0 +1,104 @@
+/** What the fields of messages are made of: parts that several messages share. */
+import type { Millis } from '../ids.js';
+import { LIMITS } from '../limits.js';
+import { parseClusterSettings } from '../policy/settings.js';
+import {
+  address,
+  bytes,
+  choice,
+  count,
+  type Field,
+  flag,
+  integer,
+  number,
+  open,
+  optional,
+  parsed,
+  record,
+  resources,
+  text,
+} from './fields.js';
+
+export const name = text(LIMITS.nameLengthMax);
+export const line = text(4_096);
+export const job = count;
+export const stage = count;
+export const task = count;
+export const attempt = count;
+export const request = count;
+export const ms: Field<Millis> = number;
+
+/** Which queue of a worker an entry goes to; served in this order. */
+export const LANES = ['express', 'normal', 'opportunistic'] as const;
+export type Lane = (typeof LANES)[number];
+export const lane = choice(...LANES);
+
+/**
+ * What the tasks of a batch are to their job. `judged`: nothing more is to be found out. `thin`: of a job of too few
+ * tasks to sample. `pilots`: those that run first. `early`: the others, before the pilots have told (SLearn §5.1.2).
+ */
+export const BATCH_PARTS = ['judged', 'thin', 'pilots', 'early'] as const;
+export type BatchPart = (typeof BATCH_PARTS)[number];
+
+/**
+ * Why a run ended. `lost`: cut short by no fault of its own, because its worker is gone or was stopped; it may
+ * run again and costs no retry.
+ */
+export const OUTCOMES = ['completed', 'failed', 'timeout', 'cancelled', 'lost'] as const;
+export type OutcomeKind = (typeof OUTCOMES)[number];
+
+export const outcome = record({
+  kind: choice(...OUTCOMES),
+  /** What the task returned (`module` tasks). */
+  value: open,
+  /** Stable, for programs; empty when it completed. */
+  errorCode: text(64),
+  /** One line for people; empty when it completed. */
+  errorMessage: line,
+  exitCode: optional(integer),
+  signal: optional(text(32)),
+});
+/** How a run ended. */
+export type Outcome = NonNullable<(typeof outcome)['infer']>;
+
+export const outputChunk = record({
+  stream: choice('stdout', 'stderr'),
+  bytes: bytes(LIMITS.outputBytesMax),
+});
+export type OutputChunk = NonNullable<(typeof outputChunk)['infer']>;
+
+export const probe = record({ owner: address, job, stage, long: flag, lane, demand: resources, sizeMs: ms });
+/** A promise that some task of a batch may run at a worker. The owner decides which when it is asked. */
+export type Probe = NonNullable<(typeof probe)['infer']>;
+
+export const heldTask = record({
+  owner: address,
+  job,
+  task,
+  attempt,
+  long: flag,
+  estimateMs: ms,
+  running: flag,
+  elapsedMs: ms,
+});
+/** What a worker still holds of the tasks that central placed, told when it registers again. */
+export type HeldTask = NonNullable<(typeof heldTask)['infer']>;
+
+export const member = record({
+  address,
+  name,
+  slots: count,
+  capacity: resources,
+  partition: choice('general', 'short'),
+  /** Takes no new work. */
+  draining: flag,
+  /** Its bit in `occupied`. */
+  place: count,
+});
+/** A worker, as central tells it to schedulers. */
+export type Member = NonNullable<(typeof member)['infer']>;
+
+export const taskAttempt = record({ task, attempt });
+export type TaskAttempt = NonNullable<(typeof taskAttempt)['infer']>;
+
+export const settings = parsed(parseClusterSettings);

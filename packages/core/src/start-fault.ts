@@ -1,0 +1,37 @@
+import type { Outcome } from './messages/records.js';
+
+/** The system has no process, memory or file left, or no commands can be started at all: no task is to blame. */
+const OF_THE_WORKER: ReadonlySet<string> = new Set([
+  'spawner-failed',
+  'process-limit',
+  'too-many-files',
+  'no-memory',
+]);
+
+/** What the task names is not there, or cannot be used: on this worker, or nowhere. */
+const UNCLEAR: ReadonlySet<string> = new Set([
+  'no-such-folder',
+  'command-not-found',
+  'permission-denied',
+  'no-such-module',
+  'spawn-failed',
+]);
+
+/** Whether a run with this error never began, and if so whose fault it is, as far as one worker can tell. */
+export function startFaultOf(errorCode: string): 'worker' | 'unclear' | undefined {
+  if (OF_THE_WORKER.has(errorCode)) return 'worker';
+  return UNCLEAR.has(errorCode) ? 'unclear' : undefined;
+}
+
+/** The same of an attempt that came to nothing: one that counts as the task's own failure is none. */
+export function startFault({ kind, errorCode }: Outcome): 'worker' | 'unclear' | undefined {
+  return kind === 'lost' ? startFaultOf(errorCode) : undefined;
+}
+
+/** The worker was told to stop, for good or for an update. */
+const STOPPED: ReadonlySet<string> = new Set(['worker-stopped', 'executor-closed']);
+
+/** Whether an attempt came to nothing without saying anything of its task: it is not even one that killed its worker. */
+export function isExcused(outcome: Outcome): boolean {
+  return startFault(outcome) !== undefined || (outcome.kind === 'lost' && STOPPED.has(outcome.errorCode));
+}

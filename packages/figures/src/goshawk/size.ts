@@ -1,0 +1,84 @@
+import { workersAxis } from '../axis.js';
+import type { Figure } from '../figure.js';
+import { at, isBetter, isMuchBetter, staysWithin } from '../judging/index.js';
+import { ratio, seconds } from '../series.js';
+import { POLICY_PAGE, POLICY_SETTINGS, SHORTER } from './policy.js';
+
+const over = (of: string, base: string, jobs: 'short' | 'long') => [
+  ratio(of, base, jobs, 'p50', `${of}, ${jobs} p50`),
+  ratio(of, base, jobs, 'p90', `${of}, ${jobs} p90`),
+];
+const short = over('goshawk', 'hawk', 'short');
+const long = over('goshawk', 'hawk', 'long');
+const SECTION = 'docs/POLICY.md, What it gives';
+const POLICIES = ['goshawk', 'goshawk-peer', 'hawk', 'sparrow', 'omniscient'] as const;
+/** On `google-sub.tr`, 90% busy while jobs come. */
+const BUSY = 10_725;
+
+export const goshawkSize: Figure = {
+  id: 'goshawk-size',
+  title: 'Goshawk against Hawk, by size of the cluster',
+  paper: POLICY_PAGE,
+  section: 'What it gives',
+  about:
+    'Run times under goshawk, and under goshawk-peer, over those under hawk. Below 1 they are faster. omniscient is the ' +
+    'same policy over a network that takes no time.',
+  mode: 'simulated',
+  workload: SHORTER,
+  settings: POLICY_SETTINGS,
+  axis: workersAxis([9_652, BUSY, 12_000, 14_960, 19_235]),
+  variants: POLICIES.map((policy) => ({ name: policy, settings: { policy } })),
+  panels: [
+    {
+      kind: 'lines',
+      title: 'Short jobs',
+      axisName: 'run time ÷ Hawk’s',
+      series: [...short, ...over('goshawk-peer', 'hawk', 'short')],
+    },
+    {
+      kind: 'lines',
+      title: 'Long jobs',
+      axisName: 'run time ÷ Hawk’s',
+      series: [...long, ...over('goshawk-peer', 'hawk', 'long')],
+    },
+    {
+      kind: 'table',
+      title: 'Run times',
+      series: POLICIES.flatMap((policy) => [
+        seconds(policy, 'short', 'p50'),
+        seconds(policy, 'short', 'p90'),
+        seconds(policy, 'long', 'p50'),
+        seconds(policy, 'long', 'p90'),
+      ]),
+    },
+  ],
+  claims: [
+    {
+      section: SECTION,
+      text: 'Short and long jobs are nowhere slower than under hawk',
+      judge: isBetter([...short, ...long]),
+    },
+    {
+      section: SECTION,
+      text: 'Where the cluster is busy, short jobs take less than half of the time',
+      judge: isMuchBetter(short, 0.5, at(9_652, BUSY)),
+    },
+    {
+      section: SECTION,
+      text: 'The network costs short jobs 3% and long ones 5% at most',
+      judge: staysWithin(
+        [...over('goshawk', 'omniscient', 'short'), ...over('goshawk', 'omniscient', 'long')],
+        { least: 0.95, most: 1.05 },
+      ),
+    },
+    {
+      section: SECTION,
+      text: 'Without central in their way (goshawk-peer), short jobs take 12% longer at most than they could',
+      judge: staysWithin(
+        over('goshawk-peer', 'omniscient', 'short'),
+        { least: 0.9, most: 1.12 },
+        at(BUSY, 12_000, 14_960, 19_235),
+      ),
+    },
+  ],
+};

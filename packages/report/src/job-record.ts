@@ -1,0 +1,57 @@
+import type { JobResult } from './job-result.js';
+import type { JudgedJob } from './predictor-tally.js';
+
+/** What is kept of each job of a run for those who compare runs job by job. Times are in seconds of the run. */
+export interface JobRecord {
+  readonly policy: string;
+  readonly seed: number;
+  /** Its place in the workload as it was run, from 1: the same in every run of one command. */
+  readonly job: number;
+  readonly submitSeconds: number;
+  readonly tasks: number;
+  readonly meanSeconds: number;
+  /** By the true mean run time of its tasks… */
+  readonly class: JobResult['class'];
+  /** …and as it was treated. */
+  readonly judged: JobResult['class'];
+  readonly estimateSeconds: number | null;
+  readonly pilots: number;
+  readonly decidedSeconds: number | null;
+  readonly outcome: JobResult['outcome'];
+  readonly runtimeSeconds: number;
+}
+
+const SCHEMA = 'goshawk.results/1';
+
+/** @param job its place in the workload, from 1 */
+export function jobRecord(
+  { policy, seed, job }: Pick<JobRecord, 'policy' | 'seed' | 'job'>,
+  result: JobResult,
+  judged: JudgedJob,
+): JobRecord {
+  return {
+    policy,
+    seed,
+    job,
+    submitSeconds: result.submitSeconds,
+    tasks: result.taskCount,
+    meanSeconds: judged.trueMeanSeconds,
+    class: result.class,
+    judged: judged.judgedLong ? 'long' : 'short',
+    estimateSeconds: judged.estimateSeconds ?? null,
+    pilots: judged.pilots,
+    decidedSeconds: judged.decidedSeconds ?? null,
+    outcome: result.outcome,
+    runtimeSeconds: result.runtimeSeconds,
+  };
+}
+
+/** JSON lines: the schema, then a job each, runs one after another and jobs in the order of the workload. */
+export function formatJobRecords(runs: Iterable<readonly JobRecord[]>): string {
+  const lines = [JSON.stringify({ schema: SCHEMA })];
+  for (const records of runs) {
+    for (const record of records.toSorted((one, other) => one.job - other.job))
+      lines.push(JSON.stringify(record));
+  }
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,80 @@
+import { networkInterfaces } from 'node:os';
+import type { CentralEnvironment } from '@goshawk/central';
+import type { GoshawkError, Millis } from '@goshawk/core';
+import type { Logger } from '../driver/index.js';
+import { endpointOn, endpointsBehind, portOf } from '../mailbox/index.js';
+import { ThrottledLog } from '../mailbox/log.js';
+import type { DaemonProcess } from './process.js';
+
+/** Between two looks: first, while it is new, and later. ms */
+const FIRST_LOOKS = 5;
+const FIRST_PAUSE_MS = 500;
+const PAUSE_MS = 10_000;
+const DISPUTE_LOG_INTERVAL_MS = 60_000;
+
+/**
+ * Where this process can be reached beside its own name, which another one may have as well: at every address of this
+ * machine if it listens at all of them.
+ */
+export function ownPlaces(bind: string, advertised: string): string[] {
+  const port = portOf(bind) || portOf(advertised);
+  const hosts = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  return endpointOn(
+    bind,
+    port,
+    hosts.filter(({ internal }) => !internal).map(({ address }) => address),
+  );
+}
+
+/** What is said and done when another central has this cluster, or a part of it. */
+export function ifThereIsAnother(
+  process: Pick<DaemonProcess, 'fail'>,
+  logger: Logger,
+): Required<Pick<CentralEnvironment, 'supplanted' | 'disputed'>> {
+  const complaints = new ThrottledLog(logger, DISPUTE_LOG_INTERVAL_MS);
+  return {
+    supplanted: (error) => {
+      const { code, hint } = error as GoshawkError;
+      logger.fatal({ code, hint }, error.message);
+      process.fail(error);
+    },
+    disputed: (other, followers) =>
+      complaints.warn('', 'disputed', 'a second central has a part of this cluster: end one of the two', {
+        other,
+        followers,
+      }),
+  };
+}
+
+/**
+ * Looks every now and then whether another central is behind the name of this one. What follows from it is the
+ * machine's to say.
+ *
+ * @param advertised where this central is reached
+ * @param own as `ownPlaces` says
+ * @param found told the places where another one may be
+ */
+export function lookForOtherCentrals(
+  advertised: string,
+  own: readonly string[],
+  ended: Promise<unknown>,
+  found: (places: readonly string[]) => void,
+): void {
+  let timer: NodeJS.Timeout | undefined;
+  let looks = 0;
+  let isOver = false;
+  const look = async (): Promise<void> => {
+    // A name that cannot be resolved leads nobody to another central either.
+    const places = await endpointsBehind(advertised).catch((): string[] => []);
+    if (isOver) return;
+    const others = places.filter((place) => !own.includes(place) && place !== advertised);
+    if (others.length > 0) found(others);
+    const pauseMs: Millis = ++looks < FIRST_LOOKS ? FIRST_PAUSE_MS : PAUSE_MS;
+    timer = setTimeout(() => void look(), pauseMs).unref();
+  };
+  void ended.then(() => {
+    isOver = true;
+    clearTimeout(timer);
+  });
+  void look();
+}

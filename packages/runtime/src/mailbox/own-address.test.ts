@@ -1,0 +1,39 @@
+import type { NetworkInterfaceInfo } from 'node:os';
+import { expect, test } from 'vitest';
+import { InvalidEndpointError } from './errors.js';
+import { type Interfaces, reachableAt } from './own-address.js';
+
+function at(address: string, internal = false): NetworkInterfaceInfo {
+  const rest = { netmask: '', mac: '', cidr: null, internal };
+  return address.includes(':')
+    ? { ...rest, address, family: 'IPv6', scopeid: 0 }
+    : { ...rest, address, family: 'IPv4' };
+}
+
+const MACHINE: Interfaces = {
+  lo: [at('127.0.0.1', true), at('::1', true)],
+  eth0: [at('172.18.0.4'), at('fe80::42:acff'), at('fd00::4')],
+  idle: undefined,
+  usb0: [at('169.254.7.7')],
+};
+
+test('every interface is the one address of the machine, without loopback and what means nothing beyond a link', () => {
+  expect(reachableAt('tcp://0.0.0.0:7070', MACHINE)).toBe('tcp://172.18.0.4:7070');
+  expect(reachableAt('tcp://*:0', MACHINE)).toBe('tcp://172.18.0.4:0');
+  expect(reachableAt('tcp://[::]:7070', MACHINE)).toBe('tcp://[fd00::4]:7070');
+});
+
+test('any other endpoint stays what it is', () => {
+  for (const text of ['tcp://central:7070', 'tcp://10.0.0.1:0', 'ipc:///tmp/x.sock']) {
+    expect(reachableAt(text, MACHINE)).toBe(text);
+  }
+});
+
+test('on a machine with several addresses, or none, it has to be said', () => {
+  const several = (): string => reachableAt('tcp://0.0.0.0:7070', { ...MACHINE, eth1: [at('10.0.0.4')] });
+  expect(several).toThrow(InvalidEndpointError);
+  expect(several).toThrow(
+    /has 172\.18\.0\.4 and 10\.0\.0\.4; say with --advertise tcp:\/\/HOST:PORT where peers find/,
+  );
+  expect(() => reachableAt('tcp://0.0.0.0:7070', {})).toThrow(/this machine has no address beyond loopback/);
+});

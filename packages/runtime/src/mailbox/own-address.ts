@@ -1,0 +1,40 @@
+import { networkInterfaces } from 'node:os';
+import { formatTcp, isWildcard, parseEndpoint } from './endpoint.js';
+import { InvalidEndpointError } from './errors.js';
+
+/** What `os.networkInterfaces()` tells of a machine. */
+export type Interfaces = ReturnType<typeof networkInterfaces>;
+
+/**
+ * Where peers connect to who listens at this endpoint: every interface stands for the one address of this machine.
+ *
+ * @throws InvalidEndpointError when the machine has several, or none
+ */
+export function reachableAt(text: string, interfaces?: Interfaces): string {
+  const endpoint = parseEndpoint(text);
+  if (endpoint.transport !== 'tcp' || !isWildcard(endpoint)) return text;
+  const addresses = ownAddresses(endpoint.host.includes(':') ? 6 : 4, interfaces);
+  if (addresses.length === 1) return formatTcp(addresses[0]!, endpoint.port);
+  const found = addresses.length === 0 ? 'no address beyond loopback' : addresses.join(' and ');
+  throw new InvalidEndpointError(
+    text,
+    `nobody can connect to every interface, and this machine has ${found}; say with --advertise tcp://HOST:PORT where peers find this process`,
+  );
+}
+
+/**
+ * The addresses at which others may find this machine: those of its interfaces but loopback, and without those that
+ * mean nothing beyond a link. A container or a pod has one, as a rule.
+ *
+ * @param family of the interfaces that are listened at
+ */
+function ownAddresses(family: 4 | 6, interfaces: Interfaces = networkInterfaces()): string[] {
+  const addresses = Object.values(interfaces).flatMap((each) => each ?? []);
+  return addresses
+    .filter((each) => !each.internal && each.family === `IPv${family}` && !isLinkLocal(each.address))
+    .map(({ address }) => address);
+}
+
+function isLinkLocal(address: string): boolean {
+  return address.startsWith('169.254.') || /^fe[89ab]/i.test(address);
+}

@@ -1,0 +1,29 @@
+import type { Central, CountedWorkers } from '@goshawk/central';
+import { byLabel, type Readings, type Sample } from './exposition.js';
+
+export function centralReadings({ counters, standing }: Central): Readings {
+  const workersBy = (count: (workers: CountedWorkers) => number): Sample[] =>
+    standing.workers.map((workers) => ({
+      labels: { partition: workers.partition, state: workers.state },
+      value: count(workers),
+    }));
+  return {
+    goshawk_central_workers: workersBy(({ count }) => count),
+    goshawk_central_slots: workersBy(({ slots }) => slots),
+    goshawk_central_schedulers: byLabel('state', {
+      present: standing.schedulers,
+      away: standing.schedulersAway,
+    }),
+    goshawk_central_workers_joined_total: counters.workersJoined,
+    goshawk_central_leases_lost_total: byLabel('party', {
+      worker: counters.workersLost,
+      scheduler: counters.schedulersLost,
+    }),
+    goshawk_central_tasks_placed_total: counters.tasksPlaced,
+    goshawk_central_placed_tasks: standing.placedTasks,
+    goshawk_central_pending_tasks: standing.pendingTasks,
+    goshawk_central_matches_total: standing.matches,
+    goshawk_central_unmatched_tasks: byLabel('kind', standing.unmatchedTasks),
+    goshawk_central_matching: standing.isMatching ? 1 : 0,
+  };
+}

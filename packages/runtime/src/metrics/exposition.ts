@@ -1,0 +1,76 @@
+import { Histogram } from '@goshawk/core';
+import { METRICS, type MetricName, type MetricSpec } from './catalogue.js';
+
+export type Labels = Readonly<Record<string, string>>;
+
+/** Histograms are of ms, and shown in seconds. */
+export interface Sample {
+  readonly labels: Labels;
+  readonly value: number | Histogram;
+}
+
+export type Reading = number | Histogram | readonly Sample[];
+
+/** What a process has read of its metrics. */
+export type Readings = { readonly [Name in MetricName]?: Reading | undefined };
+
+/** Prometheus's text format, in the order of the catalogue. */
+export function exposition(readings: Readings): string {
+  let text = '';
+  for (const [name, { help, kind }] of Object.entries(METRICS) as [MetricName, MetricSpec][]) {
+    const reading = readings[name];
+    if (reading === undefined) continue;
+    text += `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n`;
+    if (Array.isArray(reading)) {
+      for (const { labels, value } of reading as readonly Sample[]) text += sampleText(name, labels, value);
+    } else text += sampleText(name, NO_LABELS, reading as number | Histogram);
+  }
+  return text;
+}
+
+const NO_LABELS: Labels = {};
+
+function sampleText(name: string, labels: Labels, value: number | Histogram): string {
+  const pairs = labelPairs(labels);
+  if (!(value instanceof Histogram)) return `${name}${braced(pairs)} ${value}\n`;
+  const before = pairs === '' ? '' : `${pairs},`;
+  let text = '';
+  let count = 0;
+  value.counts.forEach((ofBucket, bucket) => {
+    count += ofBucket;
+    const bound = value.bounds[bucket];
+    text += `${name}_bucket{${before}le="${bound === undefined ? '+Inf' : bound / 1_000}"} ${count}\n`;
+  });
+  return `${text}${name}_sum${braced(pairs)} ${value.sum / 1_000}\n${name}_count${braced(pairs)} ${count}\n`;
+}
+
+function labelPairs(labels: Labels): string {
+  return Object.entries(labels)
+    .map(([name, value]) => `${name}="${value.replace(/["\\]/g, '\\$&').replaceAll('\n', '\\n')}"`)
+    .join(',');
+}
+
+function braced(pairs: string): string {
+  return pairs === '' ? '' : `{${pairs}}`;
+}
+
+/** One sample for each name of a count. */
+export function byLabel<Value extends number | Histogram>(
+  label: string,
+  values: Readonly<Partial<Record<string, Value>>>,
+): Sample[] {
+  return Object.entries(values).map(([name, value]) => ({ labels: { [label]: name }, value: value! }));
+}
+
+/** One sample for each pair of names. */
+export function byLabels(
+  [outer, inner]: readonly [string, string],
+  counts: Readonly<Record<string, Readonly<Record<string, number>>>>,
+): Sample[] {
+  return Object.entries(counts).flatMap(([name, of]) =>
+    Object.entries(of).map(([innerName, value]) => ({
+      labels: { [outer]: name, [inner]: innerName },
+      value,
+    })),
+  );
+}

@@ -1,0 +1,71 @@
+import { getHeapStatistics } from 'node:v8';
+import type { Histogram } from '@goshawk/core';
+import type { MachineCounters } from '../driver/message-counters.js';
+import type { HttpCounters } from '../http/server.js';
+import type { MailboxCounters, Traffic } from '../mailbox/counters.js';
+import { VERSION } from '../version.js';
+import { byLabel, type Readings, type Sample } from './exposition.js';
+
+/** What every role has. */
+export interface CommonSources {
+  readonly isReady: boolean;
+  readonly mailbox: MailboxCounters;
+  readonly http: HttpCounters;
+  readonly machines: readonly MachineCounters[];
+  /** How much later than due timers fired. */
+  readonly lateMs: Histogram;
+}
+
+export function commonReadings({ isReady, mailbox, http, machines, lateMs }: CommonSources): Readings {
+  const { sent, received, local } = mailbox;
+  const ways = (of: keyof Traffic): Sample[] =>
+    byLabel('way', { sent: sent[of], received: received[of], local: local[of] });
+  return {
+    goshawk_build_info: [{ labels: { version: VERSION, node_version: process.versions.node }, value: 1 }],
+    goshawk_ready: isReady ? 1 : 0,
+    ...processReadings(),
+    goshawk_event_loop_delay_seconds: lateMs,
+    goshawk_timers_fired_total: sumOf(machines, ({ wakes }) => wakes),
+    goshawk_connections: byLabel('way', {
+      inbound: mailbox.inboundConnections,
+      outbound: mailbox.outboundConnections,
+    }),
+    goshawk_mailbox_messages_total: ways('messages'),
+    goshawk_mailbox_frames_total: ways('frames'),
+    goshawk_mailbox_bytes_total: ways('bytes'),
+    goshawk_mailbox_dropped_total: byLabel('reason', mailbox.dropped),
+    goshawk_mailbox_refused_total: byLabel('reason', mailbox.refused),
+    goshawk_strangers_total: byLabel('reason', mailbox.strangers),
+    goshawk_messages_received_total: byLabel('type', byType(machines, 'received')),
+    goshawk_messages_sent_total: byLabel('type', byType(machines, 'sent')),
+    goshawk_messages_refused_total: sumOf(machines, ({ refused }) => refused),
+    goshawk_messages_unsendable_total: sumOf(machines, ({ unsendable }) => unsendable),
+    goshawk_http_requests_total: http.requests,
+    goshawk_http_refused_total: byLabel('reason', http.refused),
+  };
+}
+
+function processReadings(): Readings {
+  const { used_heap_size: heapUsed, heap_size_limit: heapLimit } = getHeapStatistics();
+  const { user, system } = process.cpuUsage();
+  return {
+    goshawk_process_start_time_seconds: performance.timeOrigin / 1_000,
+    goshawk_process_cpu_seconds_total: (user + system) / 1e6,
+    goshawk_process_resident_memory_bytes: process.memoryUsage.rss(),
+    goshawk_process_heap_used_bytes: heapUsed,
+    goshawk_process_heap_limit_bytes: heapLimit,
+    goshawk_event_loop_busy_seconds_total: performance.eventLoopUtilization().active / 1_000,
+  };
+}
+
+function sumOf(machines: readonly MachineCounters[], of: (machine: MachineCounters) => number): number {
+  return machines.reduce((sum, machine) => sum + of(machine), 0);
+}
+
+function byType(machines: readonly MachineCounters[], way: 'received' | 'sent'): Record<string, number> {
+  const sums: Record<string, number> = {};
+  for (const machine of machines) {
+    for (const [type, count] of Object.entries(machine[way])) sums[type] = (sums[type] ?? 0) + count;
+  }
+  return sums;
+}

@@ -1,0 +1,25 @@
+import { CLASSES, Histogram, type JobClass, type Millis, OUTCOMES, type OutcomeKind } from '@goshawk/core';
+
+/** From tasks that do nothing to those of a day. ms */
+const RUN_BOUNDS_MS = [
+  1, 5, 10, 50, 100, 500, 1_000, 5_000, 10_000, 60_000, 300_000, 1_800_000, 7_200_000, 86_400_000,
+];
+
+/** What became of the runs of a process's workers, all of them together. */
+export class RunTallies {
+  readonly ended: Readonly<Record<JobClass, Record<OutcomeKind, number>>> = byClass(
+    () => Object.fromEntries(OUTCOMES.map((kind) => [kind, 0])) as Record<OutcomeKind, number>,
+  );
+  readonly runMs: Readonly<Record<JobClass, Histogram>> = byClass(() => new Histogram(RUN_BOUNDS_MS));
+
+  /** @param long its job was taken for long when it started */
+  runEnded(long: boolean, kind: OutcomeKind, runMs: Millis): void {
+    const jobClass = long ? 'long' : 'short';
+    this.ended[jobClass][kind]++;
+    this.runMs[jobClass].add(runMs);
+  }
+}
+
+function byClass<T>(make: () => T): Record<JobClass, T> {
+  return Object.fromEntries(CLASSES.map((each) => [each, make()])) as Record<JobClass, T>;
+}

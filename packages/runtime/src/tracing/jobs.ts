@@ -1,0 +1,105 @@
+import type { Millis, Outcome } from '@goshawk/core';
+import type { Job, SchedulerEnvironment } from '@goshawk/scheduler';
+import type { Tracing } from './spans.js';
+
+type Effects = Required<Pick<SchedulerEnvironment, 'jobDecided' | 'taskBound' | 'attemptEnded'>>;
+
+/** What an owner knows of its jobs, as spans: the job, how it was classified, and for each attempt its wait and itself. */
+export class JobTracing {
+  readonly #tracing: Tracing;
+  /** By job, since when tasks wait that have been tried before. */
+  readonly #waitingAgain = new Map<Job, Map<number, Millis>>();
+
+  constructor(tracing: Tracing) {
+    this.#tracing = tracing;
+  }
+
+  jobAccepted(job: Job): void {
+    if (!job.isUndecided) this.#classified(job, job.acceptedAt);
+  }
+
+  /** What nobody else wants to hear of. */
+  get effects(): Effects {
+    return {
+      jobDecided: (job, now) => this.#classified(job, now),
+      taskBound: (job, task, now) => this.#bound(job, task, now),
+      attemptEnded: (job, task, outcome, runMs, now) => this.#ended(job, task, outcome, runMs, now),
+    };
+  }
+
+  #bound(job: Job, task: number, now: Millis): void {
+    const attempt = job.attempts[task]!;
+    const from = this.#waitingAgain.get(job)?.get(task) ?? job.stageOf(task).releasedAt;
+    this.#tracing.add({
+      job: job.id,
+      name: 'queue',
+      key: `queue ${task}/${attempt}`,
+      parent: 'job',
+      from,
+      to: now,
+      attributes: { 'goshawk.task': task, 'goshawk.attempt': attempt, 'goshawk.route': job.route.by },
+    });
+  }
+
+  #ended(job: Job, task: number, outcome: Outcome, runMs: Millis, now: Millis): void {
+    const attempt = job.attempts[task]!;
+    const isGood = outcome.kind === 'completed';
+    this.#tracing.add({
+      job: job.id,
+      name: 'attempt',
+      key: `attempt ${task}/${attempt}`,
+      parent: 'job',
+      from: job.startedAt[task]!,
+      to: now,
+      attributes: {
+        'goshawk.task': task,
+        'goshawk.attempt': attempt,
+        'goshawk.outcome': outcome.kind,
+        'goshawk.run_ms': runMs,
+      },
+      error: isGood ? undefined : outcome.errorCode || outcome.kind,
+    });
+    if (isGood) return;
+    const waiting = this.#waitingAgain.get(job) ?? new Map<number, Millis>();
+    this.#waitingAgain.set(job, waiting.set(task, now));
+  }
+
+  jobEnded(job: Job): void {
+    this.#waitingAgain.delete(job);
+    const { id, state, spec, counts } = job;
+    this.#tracing.add({
+      job: id,
+      name: 'job',
+      key: 'job',
+      parent: undefined,
+      from: job.acceptedAt,
+      to: job.endedAt!,
+      attributes: {
+        'goshawk.job.name': spec.name,
+        'goshawk.job.class': job.class,
+        'goshawk.job.state': state,
+        'goshawk.job.tasks': counts.total,
+        'goshawk.job.attempts': job.attemptsTotal,
+      },
+      error: state === 'failed' ? `${counts.failed} of ${counts.total} tasks failed` : undefined,
+    });
+  }
+
+  #classified(job: Job, now: Millis): void {
+    const { id, estimateMs } = job;
+    this.#tracing.add({
+      job: id,
+      name: 'classify',
+      key: 'classify',
+      parent: 'job',
+      from: job.acceptedAt,
+      to: now,
+      attributes: {
+        'goshawk.job.class': job.class,
+        'goshawk.job.classified_by': job.classifiedBy,
+        'goshawk.job.pilots': job.sample?.tasks.length ?? 0,
+        ...(estimateMs === undefined ? {} : { 'goshawk.job.estimate_ms': estimateMs }),
+      },
+    });
+  }
+}

@@ -1,0 +1,135 @@
+import type { Millis } from '@goshawk/core';
+import {
+  DiagLogLevel,
+  diag,
+  ROOT_CONTEXT,
+  type SpanContext,
+  SpanStatusCode,
+  TraceFlags,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import {
+  defaultResource,
+  detectResources,
+  envDetector,
+  resourceFromAttributes,
+} from '@opentelemetry/resources';
+import { BasicTracerProvider, BatchSpanProcessor, type IdGenerator } from '@opentelemetry/sdk-trace-base';
+import { type Logger, ThrottledLog } from '../mailbox/log.js';
+import { VERSION } from '../version.js';
+import { type Spanned, spanIdOf, type Tracing, traceIdOf } from './spans.js';
+
+/** Whoever ends does not wait longer for a collector that does not answer. ms */
+const CLOSE_MS = 2_000;
+const COMPLAINT_INTERVAL_MS = 60_000;
+/** A clock that is corrected bit by bit is let be. ms */
+const CLOCK_OFF_MAX_MS = 100;
+/** Jobs whose roots are remembered, since each task asks for them. */
+const ROOTS_MAX = 10_000;
+
+/** Gives each span the ids that are set for it. */
+class GivenIds implements IdGenerator {
+  traceId = '';
+  spanId = '';
+
+  generateTraceId(): string {
+    return this.traceId;
+  }
+
+  generateSpanId(): string {
+    return this.spanId;
+  }
+}
+
+/**
+ * Spans to a collector over OTLP/HTTP. Where it is, which jobs are sampled, how much waits at most and what else is
+ * said of the process, is for OpenTelemetry's own variables.
+ */
+export class OtlpTracing implements Tracing {
+  readonly #ids = new GivenIds();
+  readonly #provider: BasicTracerProvider;
+  readonly #tracer: Tracer;
+  readonly #roots = new Map<string, SpanContext>();
+  #zeroMs: Millis = performance.timeOrigin;
+
+  constructor(role: string, instance: string, logger: Logger) {
+    const complaints = new ThrottledLog(logger, COMPLAINT_INTERVAL_MS);
+    const complain = (problem: string): void =>
+      complaints.warn('collector', 'traces', 'traces are not sent', { problem });
+    const quiet = (): void => {};
+    diag.setLogger(
+      { error: complain, warn: complain, info: quiet, debug: quiet, verbose: quiet },
+      { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
+    );
+    const own = resourceFromAttributes({
+      'service.name': `goshawk-${role}`,
+      'service.namespace': 'goshawk',
+      'service.version': VERSION,
+      'service.instance.id': instance,
+    });
+    this.#provider = new BasicTracerProvider({
+      idGenerator: this.#ids,
+      // What the environment says comes last, and so before our own names.
+      resource: defaultResource()
+        .merge(own)
+        .merge(detectResources({ detectors: [envDetector] })),
+      spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
+    });
+    this.#tracer = this.#provider.getTracer('goshawk', VERSION);
+  }
+
+  add(span: Spanned): void {
+    const { job, name, key, parent, attributes, error } = span;
+    const context = parent === undefined ? ROOT_CONTEXT : this.#below(job, parent);
+    if (context === undefined) return;
+    const wallMs = this.#wallAtZero();
+    const options = { attributes: { ...attributes, 'goshawk.job': job }, startTime: wallMs + span.from };
+    this.#ids.traceId = traceIdOf(job);
+    this.#ids.spanId = spanIdOf(job, key);
+    const made = this.#tracer.startSpan(name, options, context);
+    if (error !== undefined) made.setStatus({ code: SpanStatusCode.ERROR, message: error });
+    made.end(wallMs + Math.max(span.from, span.to));
+  }
+
+  /**
+   * What the wall clock showed when this process's was at 0: the same for all spans, so that they lie beside one
+   * another as they were, until somebody sets the clock.
+   */
+  #wallAtZero(): Millis {
+    const off = Date.now() - performance.now() - this.#zeroMs;
+    if (Math.abs(off) > CLOCK_OFF_MAX_MS) this.#zeroMs += off;
+    return this.#zeroMs;
+  }
+
+  async close(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, CLOSE_MS);
+    });
+    await Promise.race([this.#provider.shutdown().catch(() => {}), late]);
+    clearTimeout(timer);
+  }
+
+  /**
+   * A span below one that another process may have sent, or will. Whether the trace is sampled is asked of the sampler
+   * as it is for the job itself, with a span that is never ended and so never sent: all processes of a cluster have the
+   * same one, and it goes by the trace's id. Undefined for a job that is not sampled.
+   */
+  #below(job: string, parent: Spanned['key']) {
+    const root = this.#roots.get(job) ?? this.#rootOf(job);
+    if ((root.traceFlags & TraceFlags.SAMPLED) === 0) return undefined;
+    const spanId = spanIdOf(job, parent);
+    return trace.setSpanContext(ROOT_CONTEXT, { ...root, spanId, isRemote: true });
+  }
+
+  #rootOf(job: string): SpanContext {
+    this.#ids.traceId = traceIdOf(job);
+    this.#ids.spanId = spanIdOf(job, 'job');
+    const root = this.#tracer.startSpan('job', { root: true }, ROOT_CONTEXT).spanContext();
+    this.#roots.set(job, root);
+    if (this.#roots.size > ROOTS_MAX) this.#roots.delete(this.#roots.keys().next().value!);
+    return root;
+  }
+}

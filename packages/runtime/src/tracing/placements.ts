@@ -1,0 +1,121 @@
+import type { Central } from '@goshawk/central';
+import type { Address, Environment, Machine, Message, MessageOf, Millis } from '@goshawk/core';
+import type { Tracing } from './spans.js';
+
+/** What is asked for and has no answer; the oldest are forgotten first, whose answers may never come. */
+const ASKED_MAX = 20_000;
+
+/** What central does for jobs, as spans, read off the messages that it gets and sends. */
+export class PlacementTracing {
+  readonly #tracing: Tracing;
+  /** How schedulers begin the ids of their jobs. */
+  readonly #tags = new Map<Address, string>();
+  /** Since when workers are needed, or a task is to be placed, by owner and job and what of it. */
+  readonly #asked = new Map<string, Millis>();
+  #now: Millis = 0;
+  /** Tells spans of a batch apart, also from those of a central before this one. */
+  #nextMatch = Math.floor(performance.timeOrigin);
+
+  constructor(tracing: Tracing) {
+    this.#tracing = tracing;
+  }
+
+  /** Central's environment, with an ear at what it sends. */
+  listenTo<E extends Environment<never>>(environment: E): E {
+    const send = (to: Address, message: Message): void => {
+      this.#sent(to, message);
+      environment.send(to, message);
+    };
+    return { ...environment, send };
+  }
+
+  /** Central itself, with an ear at what it gets. */
+  around(central: Central): Machine<Parameters<Central['wake']>[0]> {
+    return {
+      start: (now) => central.start(now),
+      receive: (from, message, now) => {
+        this.#now = now;
+        this.#received(from, message);
+        central.receive(from, message, now);
+      },
+      wake: (timer, key, now) => {
+        this.#now = now;
+        central.wake(timer, key, now);
+      },
+      checkInvariants: () => central.checkInvariants(),
+    };
+  }
+
+  #received(from: Address, message: Message): void {
+    switch (message.type) {
+      case 'enlist':
+        this.#tags.set(from, message.tag);
+        return;
+      case 'leave':
+        this.#tags.delete(from);
+        return;
+      case 'need': {
+        const key = `${from} need ${message.job}/${message.stage}`;
+        if (message.tasks === 0) this.#asked.delete(key);
+        else if (!this.#asked.has(key)) this.#ask(key);
+        return;
+      }
+      case 'place':
+        for (const { task } of message.tasks) this.#ask(`${from} place ${message.job}/${task}`);
+        return;
+      default:
+        return;
+    }
+  }
+
+  #sent(to: Address, message: Message): void {
+    if (message.type === 'matched') this.#matched(to, message);
+    else if (message.type === 'placed') this.#placed(to, message);
+  }
+
+  #matched(owner: Address, { job, stage, workers }: MessageOf<'matched'>): void {
+    const tag = this.#tags.get(owner);
+    const key = `${owner} need ${job}/${stage}`;
+    const from = this.#asked.get(key);
+    if (tag === undefined || from === undefined) return;
+    this.#tracing.add({
+      job: `${tag}-${job}`,
+      name: 'match',
+      key: `match ${stage}/${this.#nextMatch++}`,
+      parent: 'job',
+      from,
+      to: this.#now,
+      attributes: { 'goshawk.stage': stage, 'goshawk.workers': workers.length },
+    });
+    // What the stage needs beyond that it needs from now on.
+    this.#asked.set(key, this.#now);
+  }
+
+  #placed(owner: Address, { job, at }: MessageOf<'placed'>): void {
+    const tag = this.#tags.get(owner);
+    for (const { task, attempt } of at) {
+      const key = `${owner} place ${job}/${task}`;
+      const from = this.#asked.get(key);
+      this.#asked.delete(key);
+      if (tag === undefined || from === undefined) continue;
+      this.#tracing.add({
+        job: `${tag}-${job}`,
+        name: 'place',
+        key: `place ${task}/${attempt}`,
+        parent: 'job',
+        from,
+        to: this.#now,
+        attributes: { 'goshawk.task': task, 'goshawk.attempt': attempt },
+      });
+    }
+  }
+
+  #ask(key: string): void {
+    this.#asked.set(key, this.#now);
+    if (this.#asked.size <= ASKED_MAX) return;
+    for (const oldest of this.#asked.keys()) {
+      this.#asked.delete(oldest);
+      return;
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import type { Millis, Outcome } from '@goshawk/core';
+import type { TaskOrder } from '@goshawk/worker';
+import type { Tracing } from './spans.js';
+
+/** The run of a task at its worker, below the attempt that its owner tells of. */
+export function traceRun(
+  tracing: Tracing,
+  worker: string,
+  { jobId, task, attempt }: TaskOrder,
+  { kind, errorCode }: Outcome,
+  runMs: Millis,
+  now: Millis,
+): void {
+  tracing.add({
+    job: jobId,
+    name: 'run',
+    key: `run ${task}/${attempt}`,
+    parent: `attempt ${task}/${attempt}`,
+    from: now - runMs,
+    to: now,
+    attributes: {
+      'goshawk.task': task,
+      'goshawk.attempt': attempt,
+      'goshawk.worker': worker,
+      'goshawk.outcome': kind,
+    },
+    error: kind === 'completed' ? undefined : errorCode || kind,
+  });
+}

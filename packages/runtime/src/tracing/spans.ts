@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+
+/** What a span is of: it follows from this which one it is, in whichever process. */
+export type SpanKey =
+  /** The whole of a job; all others are below it. */
+  | 'job'
+  /** How it was found out what the job is. */
+  | 'classify'
+  /** The wait of a task for its attempt of this number. */
+  | `queue ${number}/${number}`
+  /** The attempt, from when a worker was given it to when its owner knew of its end. */
+  | `attempt ${number}/${number}`
+  /** The run itself, at the worker. */
+  | `run ${number}/${number}`
+  /** Central's search for workers: stage, and a number that tells the searches apart. */
+  | `match ${number}/${number}`
+  /** Central's choice of a worker for a task that it places. */
+  | `place ${number}/${number}`;
+
+export type SpanName = 'job' | 'classify' | 'queue' | 'attempt' | 'run' | 'match' | 'place';
+
+/** Something that has happened to a job. Times are of this process's clock. ms */
+export interface Spanned {
+  /** Id of the job. */
+  readonly job: string;
+  readonly name: SpanName;
+  readonly key: SpanKey;
+  readonly parent: SpanKey | undefined;
+  readonly from: number;
+  readonly to: number;
+  readonly attributes: Readonly<Record<string, string | number | boolean>>;
+  /** What went wrong, when something did. */
+  readonly error?: string | undefined;
+}
+
+/** Where spans go. */
+export interface Tracing {
+  add(span: Spanned): void;
+  /** Sends what has not been sent, if that does not take long. */
+  close(): Promise<void>;
+}
+
+/**
+ * The ids of traces and spans follow from the job, the task and the attempt, which every process knows that has to do
+ * with them. So what three processes say joins into one trace, and no message has to carry anything for that.
+ */
+export function traceIdOf(job: string): string {
+  return digest(`goshawk job ${job}`).slice(0, 32);
+}
+
+export function spanIdOf(job: string, key: SpanKey): string {
+  return digest(`goshawk job ${job} ${key}`).slice(0, 16);
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

@@ -1,0 +1,66 @@
+import { LIVE_TIMINGS } from '@goshawk/core';
+import { describe, expect, test } from 'vitest';
+import { DurableBench } from './durable.fixture.js';
+import { CLIENT, W1, W2 } from './lone-scheduler.fixture.js';
+
+const { retryMs } = LIVE_TIMINGS;
+const job = { tasks: { count: 2, run: { sleep: 1 } } };
+
+/** Both tasks are given to W1, long ago. */
+function given(): DurableBench {
+  const bench = new DurableBench();
+  bench.members(W1, W2);
+  bench.submit(job);
+  bench.ask(W1, 1);
+  bench.ask(W1, 1);
+  bench.commit();
+  bench.take();
+  bench.now = 11 * retryMs;
+  return bench;
+}
+
+function sweep(bench: DurableBench) {
+  bench.scheduler.wake('sweep', 0, bench.now);
+  return bench.take().filter(({ type }) => type === 'resume');
+}
+
+function tasks(bench: DurableBench) {
+  bench.commit();
+  bench.take();
+  bench.receive(CLIENT, { type: 'describeJob', request: 77, id: 's-1', spec: false });
+  const [answer] = bench.take().flatMap((message) => (message.type === 'answer' ? message.value : []));
+  return (answer as { tasks: object }).tasks;
+}
+
+const held = (task: number) => ({ job: 1, task, attempt: 1, elapsedMs: 40 });
+
+describe('what is believed to run for long', () => {
+  test('is asked after, at the workers that should run it, once in a while', () => {
+    const bench = given();
+    expect(sweep(bench)).toEqual([{ type: 'resume', formers: [] }]);
+    bench.now += retryMs;
+    expect(sweep(bench)).toEqual([]);
+    bench.now += 10 * retryMs;
+    expect(sweep(bench)).toHaveLength(1);
+  });
+
+  test('waits again when its worker does not know of it', () => {
+    const bench = given();
+    sweep(bench);
+    bench.receive(W1, { type: 'holding', tasks: [held(0)] });
+    expect(tasks(bench)).toMatchObject({ running: 1, waiting: 1 });
+    expect(bench.ask(W2, 1)).toMatchObject({ task: 1, attempt: 2 });
+  });
+
+  test('is left alone when nobody has asked, or when it was given out just before', () => {
+    const bench = given();
+    bench.receive(W1, { type: 'holding', tasks: [] });
+    expect(tasks(bench)).toMatchObject({ running: 2 });
+    bench.submit(job, 'k2', 2);
+    bench.ask(W1, 2);
+    sweep(bench);
+    bench.receive(W1, { type: 'holding', tasks: [held(0), held(1)] });
+    expect(tasks(bench)).toMatchObject({ running: 2 });
+    expect(bench.scheduler.counters.lost).toBe(0);
+  });
+});

@@ -1,0 +1,90 @@
+import type { Address, Environment, MessageOf, Millis } from '@goshawk/core';
+import type { Endings } from './endings.js';
+import { type Job, TaskState } from './job.js';
+import type { JobStore } from './job-store.js';
+import type { Members } from './members.js';
+
+/** What a census has to know of the scheduler around it. */
+interface Surroundings {
+  readonly env: Environment;
+  readonly jobs: JobStore;
+  readonly members: Members;
+  readonly endings: Endings;
+  /** Earlier incarnations, as workers knew them. */
+  readonly formers: readonly Address[];
+}
+
+/**
+ * Whether what is believed to run does run. A task may have been given out and never have come, and the news that its
+ * worker gave it back may be lost as well: then nobody else would ever say so. So workers that are believed to run
+ * something for long are asked now and then what they hold, as after a restart, and what they do not know of waits
+ * again.
+ */
+export class Census {
+  readonly #around: Surroundings;
+  /** Workers that were asked and have not answered, and when. */
+  readonly #asked = new Map<Address, Millis>();
+  readonly #sentAgain = new Set<string>();
+  #lastAt: Millis = Number.NEGATIVE_INFINITY;
+  #pauseMs: Millis = 0;
+
+  constructor(around: Surroundings) {
+    this.#around = around;
+  }
+
+  /**
+   * Asks those that are believed to run something since `pauseMs` ago, once in so long.
+   *
+   * @returns whether anything is believed to run
+   */
+  take(pauseMs: Millis, now: Millis): boolean {
+    const running = [...this.#around.jobs.active()].filter(({ runningCount }) => runningCount > 0);
+    if (running.length === 0 || now - this.#lastAt < pauseMs) return running.length > 0;
+    this.#lastAt = now;
+    this.#pauseMs = pauseMs;
+    this.#asked.clear();
+    this.#sentAgain.clear();
+    for (const job of running) {
+      for (const task of tasksSince(job, now - pauseMs)) this.#asked.set(job.workerOf(task), now);
+    }
+    for (const worker of this.#asked.keys())
+      this.#around.env.send(worker, { type: 'resume', formers: this.#around.formers });
+    return true;
+  }
+
+  /** It was given out again since they were asked, and may not have come yet. */
+  sentAgain(job: Job, task: number): void {
+    this.#sentAgain.add(nameOf(job.number, task, job.attempts[task]!));
+  }
+
+  /** These will not answer. */
+  lost(workers: Iterable<Address>): void {
+    for (const worker of workers) this.#asked.delete(worker);
+  }
+
+  /** What a worker holds: whatever else it was given long before it was asked is not there. */
+  holding(from: Address, { tasks }: MessageOf<'holding'>, now: Millis): void {
+    const askedAt = this.#asked.get(from);
+    if (askedAt === undefined || !this.#asked.delete(from)) return;
+    const held = new Set(this.#sentAgain);
+    for (const { job, task, attempt } of tasks) held.add(nameOf(job, task, attempt));
+    for (const job of [...this.#around.jobs.active()]) {
+      if (job.runningCount === 0) continue;
+      for (const task of [...tasksSince(job, askedAt - this.#pauseMs)]) {
+        if (job.workerOf(task) !== from || held.has(nameOf(job.number, task, job.attempts[task]!))) continue;
+        if (!job.hasEnded) this.#around.endings.declined(job, task, now);
+      }
+    }
+  }
+}
+
+/** What runs since then, or longer. */
+function* tasksSince(job: Job, since: Millis): Iterable<number> {
+  for (let task = 0; task < job.taskCount; task++) {
+    if (job.states[task] === TaskState.running && job.startedAt[task]! <= since) yield task;
+  }
+}
+
+function nameOf(job: number, task: number, attempt: number): string {
+  return `${job}/${task}/${attempt}`;
+}

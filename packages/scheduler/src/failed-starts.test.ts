@@ -1,0 +1,88 @@
+import type { Address, Outcome } from '@goshawk/core';
+import { describe, expect, test } from 'vitest';
+import { DurableBench, FAILED } from './durable.fixture.js';
+import { CLIENT, COMPLETED, W1, W2 } from './lone-scheduler.fixture.js';
+
+const W3 = 13 as Address;
+const FORMER = 3 as Address;
+
+const notStarted = (errorCode: string): Outcome => ({
+  ...FAILED,
+  kind: 'lost',
+  errorCode,
+  errorMessage: 'why',
+});
+
+interface Detail {
+  readonly state: string;
+  readonly attempts: { readonly total: number; readonly failed: number; readonly lost: number };
+  readonly failures: readonly { readonly code: string }[];
+}
+
+function detail(bench: DurableBench): Detail {
+  bench.take();
+  bench.receive(CLIENT, { type: 'describeJob', request: 77, id: 's-1', spec: false });
+  const answer = bench.take().find((message) => message.type === 'answer');
+  return answer!.value as Detail;
+}
+
+function submitted(...workers: Address[]): DurableBench {
+  const bench = new DurableBench();
+  bench.members(...workers);
+  bench.submit({ tasks: [{ exec: ['a-command'] }] });
+  return bench;
+}
+
+function fails(bench: DurableBench, worker: Address, errorCode: string): void {
+  bench.end(worker, bench.ask(worker, 1)!, notStarted(errorCode));
+  bench.commit();
+}
+
+describe('a task that cannot be started', () => {
+  test('costs nothing where no process can be started, however often', () => {
+    const bench = submitted(W1, W2, W3);
+    for (let time = 0; time < 50; time++) fails(bench, W1, 'process-limit');
+    bench.end(W2, bench.ask(W2, 1)!, COMPLETED);
+    bench.commit();
+    expect(detail(bench)).toMatchObject({ state: 'completed', attempts: { failed: 0 } });
+  });
+
+  test('is tried elsewhere when what it names is not there, and fails when three workers say so', () => {
+    const bench = submitted(W1, W2, W3);
+    for (let time = 0; time < 20; time++) fails(bench, W1, 'no-such-folder');
+    fails(bench, W2, 'no-such-folder');
+    expect(detail(bench).state).toBe('running');
+    fails(bench, W3, 'no-such-folder');
+    expect(detail(bench)).toMatchObject({
+      state: 'failed',
+      attempts: { failed: 1, lost: 21 },
+      failures: [{ code: 'no-such-folder' }],
+    });
+  });
+
+  test('fails at once where there is one worker', () => {
+    const bench = submitted(W1);
+    fails(bench, W1, 'command-not-found');
+    expect(detail(bench)).toMatchObject({ state: 'failed', failures: [{ code: 'command-not-found' }] });
+  });
+
+  test('costs nothing when its worker is told to stop, as often as the cluster is updated', () => {
+    const bench = submitted(W1, W2);
+    for (let time = 0; time < 20; time++) fails(bench, W1, 'worker-stopped');
+    bench.end(W2, bench.ask(W2, 1)!, COMPLETED);
+    bench.commit();
+    expect(detail(bench)).toMatchObject({ state: 'completed', attempts: { failed: 0, lost: 20 } });
+  });
+
+  test('is not taken for one that kills its workers, after a restart of its owner either', () => {
+    const before = submitted(W1, W2, W3);
+    for (let time = 0; time < 20; time++) fails(before, W1, 'no-memory');
+    const bench = new DurableBench(before.inheritance([FORMER]), 1_000);
+    bench.commit();
+    bench.members(W1, W2);
+    for (const worker of [W1, W2]) bench.receive(worker, { type: 'holding', tasks: [] });
+    bench.end(W2, bench.ask(W2, 1)!, COMPLETED);
+    bench.commit();
+    expect(detail(bench)).toMatchObject({ state: 'completed', attempts: { total: 21, failed: 0, lost: 20 } });
+  });
+});

@@ -1,0 +1,86 @@
+import {
+  type Address,
+  DEFAULT_POLICY,
+  LIVE_TIMINGS,
+  type Message,
+  type Outcome,
+  type PolicySettings,
+  PRESETS,
+} from '@goshawk/core';
+import type { SchedulerConfig, SchedulerEnvironment } from './contract.js';
+import { Scheduler } from './scheduler.js';
+
+export const CENTRAL = 1 as Address;
+export const CLIENT = 2 as Address;
+export const [W1, W2] = [11, 12] as [Address, Address];
+
+export const COMPLETED: Outcome = {
+  kind: 'completed',
+  value: undefined,
+  errorCode: '',
+  errorMessage: '',
+  exitCode: undefined,
+  signal: undefined,
+};
+
+/** A scheduler alone, with everybody else played by the test, which hears of what `env` has. */
+export function loneScheduler(
+  config: Partial<SchedulerConfig>,
+  env: Pick<SchedulerEnvironment, 'send'> & Partial<SchedulerEnvironment>,
+): Scheduler {
+  return new Scheduler(
+    {
+      name: 's',
+      self: 3 as Address,
+      tag: 's',
+      endpoint: '',
+      central: CENTRAL,
+      enlistRetryMs: LIVE_TIMINGS.heartbeatMs,
+      wallOffsetMs: 0,
+      endedJobsMax: 100,
+      logBytesMax: 1_000,
+      ...config,
+    },
+    {
+      random: () => 0.5,
+      setTimer() {},
+      clearTimer() {},
+      nameOf: (address: Address) => `party ${address}`,
+      jobEnded() {},
+      drained() {},
+      ...env,
+    },
+  );
+}
+
+/** What central says to who has enlisted. */
+export function welcome(policy: Partial<PolicySettings> = {}): Message {
+  return {
+    type: 'welcome',
+    settings: {
+      policy: { ...DEFAULT_POLICY, preset: { ...PRESETS.sparrow }, ...policy },
+      timings: LIVE_TIMINGS,
+    },
+  };
+}
+
+/** Central tells of these workers, from the first version of its list on. */
+export function joined(version: number, workers: readonly Address[], slots = 1): Message {
+  return {
+    type: 'members',
+    version,
+    since: 0,
+    changed: workers.map((address, place) => ({
+      address,
+      name: `w${address}`,
+      slots,
+      capacity: {},
+      partition: 'general',
+      draining: false,
+      place,
+    })),
+    left: [],
+    owners: [],
+    ownersVersion: 0,
+  };
+}

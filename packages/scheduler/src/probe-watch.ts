@@ -1,0 +1,39 @@
+import type { Millis } from '@goshawk/core';
+import type { Batch } from './batch.js';
+
+/** The pause doubles up to so many times the first. */
+const PAUSES_MAX = 32;
+
+interface Silence {
+  /** Of the ledger, when it began. */
+  readonly changes: number;
+  readonly since: Millis;
+  pauseMs: Millis;
+}
+
+/**
+ * Notices that nothing has been heard of the probes of a batch for long. They may wait at busy workers; or they are
+ * lost, or were stolen and lost on the way, or were given back and nobody heard. From here that looks the same, so
+ * more of them are sent, ever less often.
+ */
+export class ProbeWatch {
+  readonly #silences = new WeakMap<Batch, Silence>();
+
+  /** @returns whether more probes are to be sent */
+  isSilent(batch: Batch, pauseMs: Millis, now: Millis): boolean {
+    const { changes } = batch.probes;
+    const silence = this.#silences.get(batch);
+    if (silence?.changes !== changes) {
+      this.#silences.set(batch, { changes, since: now, pauseMs });
+      return false;
+    }
+    return now - silence.since >= silence.pauseMs;
+  }
+
+  /** More have been sent. */
+  hasProbed(batch: Batch, pauseMs: Millis, now: Millis): void {
+    const before = this.#silences.get(batch)?.pauseMs ?? pauseMs;
+    const longer = Math.min(2 * before, PAUSES_MAX * pauseMs);
+    this.#silences.set(batch, { changes: batch.probes.changes, since: now, pauseMs: longer });
+  }
+}

@@ -1,0 +1,91 @@
+import { type JobClass, WAITING_REASONS, type WaitingReason } from '@goshawk/core';
+import type { Batch } from './batch.js';
+import { type Job, TaskState } from './job.js';
+
+type ByClass<T> = Readonly<Record<JobClass, T>>;
+
+/** How things stand at an owner, counted when somebody asks. */
+export interface SchedulerStanding {
+  readonly jobs: { waiting: number; running: number };
+  readonly running: Record<JobClass, number>;
+  readonly waiting: ByClass<Record<WaitingReason, number>>;
+  /** Probes that no worker has served. */
+  probesOut: number;
+}
+
+/** What has to be known of a scheduler to say why a task waits. */
+export interface Circumstances {
+  readonly hasWorkers: boolean;
+  readonly isCentralSilent: boolean;
+  /** Nothing of the job is given out yet. */
+  holds(job: Job): boolean;
+}
+
+/** Costs a few steps for each batch of each job, whatever its number of tasks. */
+export function standingOf(jobs: Iterable<Job>, circumstances: Circumstances): SchedulerStanding {
+  const standing: SchedulerStanding = {
+    jobs: { waiting: 0, running: 0 },
+    running: { short: 0, long: 0 },
+    waiting: { short: noneWaits(), long: noneWaits() },
+    probesOut: 0,
+  };
+  for (const job of jobs) {
+    standing.jobs[job.firstStartAt === undefined ? 'waiting' : 'running']++;
+    standing.running[job.class] += job.runningCount;
+    countWaiting(job, standing.waiting[job.class], circumstances);
+    for (const batch of job.batches) standing.probesOut += batch.probes.out;
+  }
+  return standing;
+}
+
+function countWaiting(job: Job, counts: Record<WaitingReason, number>, circumstances: Circumstances): void {
+  for (const { reason, tasks } of waitsOf(job, circumstances)) counts[reason] += tasks;
+}
+
+/** Tasks of a job that wait for one reason. */
+export interface Waits {
+  readonly batch: Batch;
+  readonly reason: WaitingReason;
+  /** One or more. */
+  readonly tasks: number;
+}
+
+/** Why the tasks of a job wait that do. */
+export function waitsOf(job: Job, circumstances: Circumstances): Waits[] {
+  const waits: Waits[] = [];
+  const note = (batch: Batch, reason: WaitingReason, tasks: number): void => {
+    if (tasks > 0) waits.push({ batch, reason, tasks });
+  };
+  for (const stage of job.stages) if (stage.blockers > 0) note(stage, 'stage', stage.unfinished);
+  note(job.stages[0]!, 'placing', job.countOf(TaskState.placing));
+  note(job.stages[0]!, 'queued', job.countOf(TaskState.placed));
+  let headroom = job.headroom;
+  for (const batch of startable(job)) {
+    const mayStart = Math.min(batch.waiting, headroom);
+    headroom -= mayStart;
+    if (mayStart > 0) note(batch, reasonOf(job, batch, circumstances), mayStart);
+    note(batch, 'job-limit', batch.waiting - mayStart);
+  }
+  return waits;
+}
+
+/** Each waiting task in one batch: what may run early is counted with its stage. */
+function startable(job: Job): readonly Batch[] {
+  return job.isUndecided ? [job.sample!.pilots, ...job.stages] : job.stages;
+}
+
+/** Why what may start has not. */
+function reasonOf(job: Job, batch: Batch, circumstances: Circumstances): WaitingReason {
+  if (circumstances.holds(job)) return 'resuming';
+  if (!circumstances.hasWorkers) return 'no-worker';
+  const isPilots = batch === job.sample?.pilots;
+  if (job.isUndecided && !isPilots) return 'pilots';
+  if (job.needsCentral && !job.maySeek && circumstances.isCentralSilent) return 'central-away';
+  if (batch.probes.out > 0) return 'probing';
+  if (job.needsCentral) return job.route.by === 'central' ? 'placing' : 'matching';
+  return job.maySeek ? 'seeking' : 'probing';
+}
+
+function noneWaits(): Record<WaitingReason, number> {
+  return Object.fromEntries(WAITING_REASONS.map((reason) => [reason, 0])) as Record<WaitingReason, number>;
+}

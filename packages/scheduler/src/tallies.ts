@@ -1,0 +1,57 @@
+import { CLASSES, Histogram, type JobClass, type Millis } from '@goshawk/core';
+import type { Job } from './job.js';
+
+/** What may become of a task, and of a job. */
+export const ENDS = ['completed', 'failed', 'cancelled'] as const;
+export type End = (typeof ENDS)[number];
+
+/** From what nobody notices to what nobody waits for. ms */
+const DURATIONS_MS = [
+  1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 300_000, 1_800_000,
+];
+
+type ByClass<T> = Readonly<Record<JobClass, T>>;
+
+/**
+ * What has become of tasks and jobs since the start, by class: the one that the job was taken for at that time. For
+ * whoever looks at the process; no machine reads it.
+ */
+export class Tallies {
+  readonly tasksEnded: ByClass<Record<End, number>> = byClass(noEnds);
+  readonly jobsEnded: ByClass<Record<End, number>> = byClass(noEnds);
+  /** From when a task might start to when it was given to a worker for the first time. ms */
+  readonly queueingMs: ByClass<Histogram> = byClass(durations);
+  /** From a job's acceptance to its end. ms */
+  readonly jobMs: ByClass<Histogram> = byClass(durations);
+
+  /** Of jobs, each counted once. */
+  cancellations = 0;
+
+  taskBound(job: Job, task: number, now: Millis): void {
+    if (job.attempts[task] !== 1) return;
+    this.queueingMs[job.class].add(now - job.stageOf(task).releasedAt);
+  }
+
+  /** Those that were cancelled are counted with their job: most of them never ran. */
+  taskEnded(job: Job, end: 'completed' | 'failed'): void {
+    this.tasksEnded[job.class][end]++;
+  }
+
+  jobEnded(job: Job, now: Millis): void {
+    this.tasksEnded[job.class].cancelled += job.counts.cancelled;
+    this.jobsEnded[job.class][job.state as End]++;
+    this.jobMs[job.class].add(now - job.acceptedAt);
+  }
+}
+
+function byClass<T>(make: () => T): ByClass<T> {
+  return Object.fromEntries(CLASSES.map((each) => [each, make()])) as Record<JobClass, T>;
+}
+
+function noEnds(): Record<End, number> {
+  return { completed: 0, failed: 0, cancelled: 0 };
+}
+
+function durations(): Histogram {
+  return new Histogram(DURATIONS_MS);
+}

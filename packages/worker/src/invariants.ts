@@ -1,0 +1,16 @@
+import { invariant } from '@goshawk/core';
+import type { WorkerQueue } from './queue.js';
+import type { Slots } from './slots.js';
+
+/** What holds of a worker between any two steps. */
+export function checkWorker(queue: WorkerQueue, slots: Slots, takesNothing: boolean): void {
+  slots.checkInvariants();
+  const long = [...queue].filter((entry) => entry.long && entry.lane === 'normal').length;
+  invariant(long === queue.longEntries, () => `${long} long entries wait, counted ${queue.longEntries}`);
+  const head = queue.head();
+  invariant(
+    head === undefined || slots.idleCount === 0 || !slots.fits(head.demand),
+    'a slot is idle and the head of the queue would fit',
+  );
+  invariant(!takesNothing || queue.length === 0, 'a worker that takes nothing holds entries');
+}

@@ -1,0 +1,240 @@
+import {
+  type Address,
+  type Environment,
+  isFinal,
+  type JobEvent,
+  type JobState,
+  type Machine,
+  type Message,
+  type MessageOf,
+  type Millis,
+  type ResultPage,
+  rendezvous,
+} from '@goshawk/core';
+import { isOver, type Order } from './orders.js';
+
+const TICK_MS = 700;
+/** Refusals that are over some day. */
+const TRY_AGAIN: ReadonlySet<string> = new Set([
+  'not-ready',
+  'owner-away',
+  'other-scheduler',
+  'overloaded',
+  'journal-full',
+  'draining',
+]);
+
+/** What a client asks of the world around it. */
+export interface ClientWorld {
+  /** True time: clients are no part of what is tested. */
+  now(): Millis;
+  readonly schedulers: readonly string[];
+  /** The party that is at a scheduler's endpoint. */
+  schedulerAt(name: string): Address;
+  readonly central: Address;
+  /** Which scheduler's disk a job's id names; undefined when that disk is lost. */
+  ownerOf(jobId: string): string | undefined;
+  accepted(order: Order, jobId: string): void;
+  cancelAsked(jobId: string): void;
+  cancelConfirmed(order: Order): void;
+  ended(order: Order): void;
+  wrong(complaint: string): void;
+  /** Another job of what has failed. */
+  tryAgain(order: Order): void;
+}
+
+type Asked =
+  | { readonly kind: 'submit' | 'cancel' | 'watch' | 'results'; readonly order: Order }
+  | { readonly kind: 'drain'; readonly worker: string; readonly on: boolean };
+
+/**
+ * A client that asks until it is answered, as the SDK does, and notices whatever it should not be told: it sends to
+ * any scheduler, and not only to the one that it should.
+ */
+export class Client implements Machine {
+  readonly orders: Order[] = [];
+  readonly #env: Environment;
+  readonly #world: ClientWorld;
+  readonly #asked = new Map<number, Asked>();
+  readonly #watches = new Map<Order, number>();
+  /** By worker, what is to be said of it until it is answered. */
+  readonly #drains = new Map<string, boolean>();
+  #request = 1;
+
+  constructor(env: Environment, world: ClientWorld) {
+    this.#env = env;
+    this.#world = world;
+  }
+
+  start(now: Millis): void {
+    this.#env.setTimer('tick', 0, now + TICK_MS * this.#env.random());
+  }
+
+  wake(timer: string, _key: number, now: Millis): void {
+    for (const order of this.orders) this.#goOn(order);
+    for (const [worker, on] of this.#drains) this.#askDrain(worker, on);
+    if (timer === 'tick') this.#env.setTimer('tick', 0, now + TICK_MS);
+  }
+
+  take(order: Order, now: Millis): void {
+    this.orders.push(order);
+    this.wake('now', 0, now);
+  }
+
+  drain(worker: string, on: boolean): void {
+    this.#drains.set(worker, on);
+    this.#askDrain(worker, on);
+  }
+
+  get isAsking(): boolean {
+    return this.#drains.size > 0 || this.orders.some((order) => !isOver(order));
+  }
+
+  checkInvariants(): void {}
+
+  receive(_from: Address, message: Message, now: Millis): void {
+    if (message.type !== 'answer' && message.type !== 'refused' && message.type !== 'event') return;
+    const asked = this.#asked.get(message.request);
+    if (asked === undefined) return;
+    if (asked.kind === 'drain') return this.#drained(asked);
+    const { order } = asked;
+    if (isOver(order)) return;
+    if (message.type === 'refused') return this.#refused(asked.kind, order, message);
+    switch (asked.kind) {
+      case 'submit':
+        return this.#accepted(order, (message.value as { job: string }).job, now);
+      case 'cancel':
+        return this.#cancelled(order, (message.value as { state: JobState }).state);
+      case 'watch':
+        return this.#heard(order, message.value as JobEvent, now);
+      case 'results':
+        return this.#results(order, message.value as ResultPage);
+    }
+  }
+
+  // ---- what it does next
+
+  #goOn(order: Order): void {
+    if (isOver(order) || this.#world.now() < order.at) return;
+    if (order.state === 'open') return this.#submit(order);
+    const owner = this.#world.ownerOf(order.jobId!);
+    if (owner === undefined) {
+      // By definition: its jobs went with its disk.
+      order.state = 'gone';
+      return;
+    }
+    const to = this.#world.schedulerAt(owner);
+    const id = order.jobId!;
+    const cancelAt = order.acceptedAt + (order.cancelAfterMs ?? Number.POSITIVE_INFINITY);
+    if (this.#world.now() >= cancelAt && !order.cancelConfirmed && order.end === undefined) {
+      this.#world.cancelAsked(id);
+      this.#env.send(to, { type: 'cancelJob', request: this.#ask({ kind: 'cancel', order }), id });
+    }
+    if (order.end === undefined) {
+      this.#env.send(to, { type: 'watchJob', request: this.#watchOf(order), id, detail: false });
+    } else {
+      const request = this.#ask({ kind: 'results', order });
+      this.#env.send(to, { type: 'readResults', request, id, from: 0 });
+    }
+  }
+
+  #submit(order: Order): void {
+    const { key, job, retryOf } = order;
+    const request = this.#ask({ kind: 'submit', order });
+    if (retryOf !== undefined) {
+      const owner = this.#world.ownerOf(retryOf);
+      if (owner === undefined) order.state = 'gone';
+      else this.#env.send(this.#world.schedulerAt(owner), { type: 'retryJob', request, key, id: retryOf });
+      return;
+    }
+    const named = this.#world.schedulers.map((name) => ({ name }));
+    const others = [
+      rendezvous(key, named)!.name,
+      order.via,
+      this.#world.schedulers[order.tries % named.length]!,
+    ];
+    const to = order.tries === 0 ? order.via : others[order.tries % others.length]!;
+    order.tries++;
+    this.#env.send(this.#world.schedulerAt(to), { type: 'submit', request, key, spec: job });
+  }
+
+  #watchOf(order: Order): number {
+    let request = this.#watches.get(order);
+    if (request === undefined) {
+      request = this.#ask({ kind: 'watch', order });
+      this.#watches.set(order, request);
+    }
+    return request;
+  }
+
+  #ask(asked: Asked): number {
+    const request = this.#request++;
+    this.#asked.set(request, asked);
+    return request;
+  }
+
+  #askDrain(worker: string, on: boolean): void {
+    const request = this.#ask({ kind: 'drain', worker, on });
+    this.#env.send(this.#world.central, { type: 'drainWorker', request, worker, on });
+  }
+
+  // ---- what it hears
+
+  /** A worker that is not there is no reason to ask on. */
+  #drained({ worker, on }: Extract<Asked, { kind: 'drain' }>): void {
+    if (this.#drains.get(worker) === on) this.#drains.delete(worker);
+  }
+
+  #accepted(order: Order, jobId: string, now: Millis): void {
+    if (order.state !== 'open') {
+      if (order.jobId !== jobId) this.#world.accepted(order, jobId);
+      return;
+    }
+    order.state = 'accepted';
+    order.jobId = jobId;
+    order.acceptedAt = this.#world.now();
+    this.#world.accepted(order, jobId);
+    if (order.cancelAfterMs !== undefined)
+      this.#env.setTimer('cancel', this.orders.indexOf(order), now + order.cancelAfterMs);
+  }
+
+  #cancelled(order: Order, state: JobState): void {
+    if (order.cancelConfirmed) return;
+    // It had ended before.
+    if (state === 'completed' || state === 'failed') return;
+    order.cancelConfirmed = true;
+    this.#world.cancelConfirmed(order);
+  }
+
+  #heard(order: Order, event: JobEvent, now: Millis): void {
+    if (order.end !== undefined || event.kind !== 'ended') return;
+    if (!isFinal(event.job.state))
+      return this.#world.wrong(`no-end: ${order.jobId} has ended as ${event.job.state}`);
+    order.end = event.job;
+    this.wake('now', 0, now);
+  }
+
+  #results(order: Order, { values, next }: ResultPage): void {
+    for (const [task, value] of values) order.values.set(task, value);
+    if (next !== undefined) return this.#world.wrong(`results of ${order.jobId} do not fit into one page`);
+    order.state = 'done';
+    this.#world.ended(order);
+    if (order.retries && order.end!.state !== 'completed' && order.retryOf === undefined)
+      this.#world.tryAgain(order);
+  }
+
+  #refused(kind: Asked['kind'], order: Order, { code, message }: MessageOf<'refused'>): void {
+    if (TRY_AGAIN.has(code)) return;
+    if (kind === 'submit' && order.state !== 'open') return;
+    if (kind === 'submit' && (code === 'key-conflict' || code === 'impossible-demand')) {
+      order.state = 'refused';
+      return;
+    }
+    const isGone = this.#world.ownerOf(order.jobId ?? order.retryOf ?? '') === undefined;
+    if (code === 'unknown-job' && isGone) {
+      order.state = 'gone';
+      return;
+    }
+    this.#world.wrong(`refused: ${code} to ${kind} of ${order.jobId ?? order.key}: ${message}`);
+  }
+}

@@ -1,0 +1,403 @@
+import { Central, type CentralConfig, type CentralEnvironment } from '@goshawk/central';
+import {
+  type Address,
+  type Machine,
+  type Message,
+  type Millis,
+  NO_RESOURCES,
+  type Role,
+} from '@goshawk/core';
+import { Scheduler, type SchedulerConfig } from '@goshawk/scheduler';
+import { Worker } from '@goshawk/worker';
+import type { Calendar } from './calendar.js';
+import { ChaosDisk, type ChaosJournal } from './disk.js';
+import { Draw } from './draw.js';
+import { Network, type Parcel } from './network.js';
+import type { Plan, ProcessPlan, WorkerPlan } from './plan.js';
+import { Process } from './process.js';
+import { type Execution, Tasks } from './tasks.js';
+import type { Transcript } from './transcript.js';
+import { anyPartyOf, endpointOf } from './wire.js';
+import type { Witness } from './witness.js';
+
+/** What is at one endpoint: its present incarnation, if any, and what outlives that. */
+interface Place {
+  readonly plan: ProcessPlan;
+  readonly role: Role;
+  readonly build: (process: Process) => Machine;
+  /** What its wall clock is off by. */
+  wallErrorMs: Millis;
+  incarnations: number;
+  process: Process | undefined;
+  disk: ChaosDisk | undefined;
+  tasks: Tasks | undefined;
+  /** SIGTERM: gone when it is drained, and back so long after that. */
+  backAfterMs: Millis | undefined;
+  /** Never to come back. */
+  isRemoved: boolean;
+}
+
+/** Who has been told to end and has not is killed then, as whoever runs it would. */
+const GRACE_MS = 30_000;
+
+export interface Counts {
+  messages: number;
+  faults: number;
+  readonly byKind: Record<string, number>;
+}
+
+/** The processes of a cluster on one calendar, their network, clocks and disks. */
+export class Cluster {
+  readonly plan: Plan;
+  readonly network: Network;
+  readonly counts: Counts = { messages: 0, faults: 0, byKind: {} };
+  readonly #calendar: Calendar;
+  readonly #witness: Witness;
+  readonly #transcript: Transcript | undefined;
+  readonly #places = new Map<string, Place>();
+  /** Promises that disks have kept: whoever drives this has to let go on what waits for them. */
+  hasSettled = false;
+  #runs = 0;
+  #busy = { ms: 0, at: 0, share: 0 };
+
+  constructor(plan: Plan, calendar: Calendar, witness: Witness, transcript: Transcript | undefined) {
+    this.plan = plan;
+    this.#calendar = calendar;
+    this.#witness = witness;
+    this.#transcript = transcript;
+    this.network = new Network(calendar, plan.network, plan.seed, {
+      arrived: (parcel) => this.#arrived(parcel),
+      hit: (what, parcel) => {
+        this.count(what);
+        this.#transcript?.hit(what, parcel);
+      },
+    });
+    this.#addPlace(plan.central, 'central', (process) => this.#central(process));
+    for (const scheduler of plan.schedulers) {
+      const place = this.#addPlace(scheduler, 'scheduler', (process) => this.#scheduler(process));
+      place.disk = new ChaosDisk(
+        scheduler.name,
+        calendar,
+        new Draw(`${plan.seed}/disk ${scheduler.name}`),
+        plan.network.syncMs,
+        {
+          settled: () => {
+            this.hasSettled = true;
+          },
+          written: (tag, record) => this.#witness.written(tag, record),
+        },
+      );
+    }
+    for (const worker of plan.workers)
+      this.#addPlace(worker, 'worker', (process) => this.#worker(process, worker));
+  }
+
+  // ---- who is there
+
+  /** Somebody outside of it. */
+  addClient(name: string, build: (process: Process) => Machine): Process {
+    const place = this.#addPlace({ name, at: 0, drift: 0, wallErrorMs: 0 }, 'client', build, false);
+    return this.#begin(place);
+  }
+
+  alive(role: Role): Process[] {
+    return [...this.#places.values()].flatMap(({ role: of, process }) =>
+      of === role && process?.isAlive ? process : [],
+    );
+  }
+
+  at(name: string): Process | undefined {
+    return this.#places.get(name)?.process;
+  }
+
+  diskOf(name: string): ChaosDisk {
+    return this.#places.get(name)!.disk!;
+  }
+
+  has(name: string): boolean {
+    return this.#places.has(name);
+  }
+
+  hasDisk(name: string): boolean {
+    return this.#places.get(name)?.disk !== undefined;
+  }
+
+  tasksOf(name: string): Tasks | undefined {
+    return this.#places.get(name)?.tasks;
+  }
+
+  isTerminating(name: string): boolean {
+    const place = this.#places.get(name);
+    return place?.backAfterMs !== undefined || place?.isRemoved === true;
+  }
+
+  // ---- what happens to processes
+
+  /** SIGKILL, or the end of its machine; and back after a while. */
+  crash(name: string, downMs: Millis): boolean {
+    const place = this.#places.get(name)!;
+    const { process } = place;
+    if (process === undefined) return false;
+    this.#transcript?.say(`${process.id} is gone`);
+    process.kill();
+    this.#witness.died(process.id);
+    place.process = undefined;
+    place.backAfterMs = undefined;
+    this.network.senderDied(process.id);
+    place.tasks?.forget();
+    place.disk?.crash();
+    if (place.role === 'central') this.#witness.centralLost();
+    this.#calendar.put(this.#calendar.now + downMs, () => this.#start(place));
+    return true;
+  }
+
+  /** The worker goes for good, if others are left. */
+  remove(name: string): boolean {
+    const place = this.#places.get(name)!;
+    const others = this.plan.workers.filter((worker) => !this.#places.get(worker.name)!.isRemoved);
+    if (place.isRemoved || others.length < 2) return false;
+    place.isRemoved = true;
+    this.crash(name, 0);
+    return true;
+  }
+
+  loseDisk(name: string): void {
+    const disk = this.diskOf(name);
+    this.#witness.diskLost(disk.tag);
+    disk.wipe();
+  }
+
+  terminate(name: string, downMs: Millis): boolean {
+    const place = this.#places.get(name)!;
+    const { process } = place;
+    if (process === undefined || place.backAfterMs !== undefined) return false;
+    place.backAfterMs = downMs;
+    process.take((now) => (process.machine as unknown as Worker).drain(now));
+    this.#calendar.put(this.#calendar.now + GRACE_MS, () => {
+      if (this.at(name) === process) this.crash(name, downMs);
+    });
+    return true;
+  }
+
+  wallJump(name: string, byMs: Millis): void {
+    this.#places.get(name)!.wallErrorMs += byMs;
+  }
+
+  loadCentral(share: number): void {
+    this.#busy = { ms: this.#busyMs(), at: this.#calendar.now, share };
+  }
+
+  count(kind: string): void {
+    this.counts.faults++;
+    this.counts.byKind[kind] = (this.counts.byKind[kind] ?? 0) + 1;
+  }
+
+  /** A scheduler of nobody, made of what is on a disk. */
+  rebuilt(name: string): Machine {
+    const place = this.#places.get(name)!;
+    const config = this.#schedulerConfig(place.process!, place.disk!);
+    const environment = { ...place.process!.environment(), setTimer() {}, clearTimer() {} };
+    const scheduler = new Scheduler(config, { ...environment, record() {}, jobEnded() {}, drained() {} });
+    return scheduler as unknown as Machine;
+  }
+
+  // ---- machines
+
+  #addPlace(plan: ProcessPlan, role: Role, build: (process: Process) => Machine, isStarted = true): Place {
+    const place: Place = {
+      plan,
+      role,
+      build,
+      wallErrorMs: plan.wallErrorMs,
+      incarnations: 0,
+      process: undefined,
+      disk: undefined,
+      tasks: undefined,
+      backAfterMs: undefined,
+      isRemoved: false,
+    };
+    this.#places.set(plan.name, place);
+    if (isStarted) this.#calendar.put(plan.at, () => this.#start(place));
+    return place;
+  }
+
+  #start(place: Place): void {
+    if (!place.isRemoved) this.#begin(place);
+  }
+
+  #begin(place: Place): Process {
+    const incarnation = ++place.incarnations;
+    const { plan, role } = place;
+    const draw = new Draw(`${this.plan.seed}/process ${plan.name} ${incarnation}`);
+    const process = new Process(plan, role, incarnation, this.#calendar, draw, {
+      sent: (from, to, message) => this.#sent(from, to, message),
+      stepped: (of) => this.#witness.stepped(of.id),
+      failed: (of, error) => this.#failed(of, error),
+    });
+    place.process = process;
+    this.#transcript?.say(`${process.id} starts`);
+    process.start(place.build(process));
+    return process;
+  }
+
+  #central(process: Process): Machine {
+    const environment: CentralEnvironment = { ...process.environment(), busyMs: () => this.#busyMs() };
+    const config = { name: 'central', self: process.wire.self, settings: this.plan.settings };
+    return new CheckedCentral(config, environment, () => process.now) as unknown as Machine;
+  }
+
+  #scheduler(process: Process): Machine {
+    const { disk } = this.#places.get(process.name)!;
+    const config = this.#schedulerConfig(process, disk!);
+    const journal: ChaosJournal = disk!.open(process.wire.party, (action) => process.take(() => action()), {
+      recorded: (count) => scheduler.recorded(count),
+      stateChanged: (state) => {
+        if (state.kind !== 'failed')
+          return scheduler.journalFull(state.kind === 'full' ? state.message : undefined);
+        scheduler.journalFailed();
+        this.count('diskFails');
+        this.#calendar.put(this.#calendar.now, () => this.crash(process.name, this.#downMs));
+      },
+    });
+    const scheduler = new Scheduler(config, {
+      ...process.environment(),
+      record: (record) => journal.append(record),
+      jobEnded() {},
+      drained() {},
+    });
+    return scheduler as unknown as Machine;
+  }
+
+  /** Until a scheduler is back whose disk has failed. */
+  #downMs: Millis = 0;
+
+  failDisk(name: string, isWritten: boolean, downMs: Millis): void {
+    this.#downMs = downMs;
+    this.diskOf(name).failure = { isWritten };
+  }
+
+  #schedulerConfig(process: Process, disk: ChaosDisk): SchedulerConfig {
+    const { name, wire } = process;
+    const { formers, lastJob, tag } = disk;
+    const inheritance =
+      formers.length === 0
+        ? undefined
+        : { records: disk.records(), lastJob, formers: formers.map((former) => wire.addressNamed(former)) };
+    return {
+      name,
+      self: wire.self,
+      tag,
+      endpoint: endpointOf(name, 'scheduler'),
+      central: wire.addressNamed(anyPartyOf('central', 'central')),
+      enlistRetryMs: 500,
+      wallOffsetMs: process.wallOffsetMs(this.#places.get(name)!.wallErrorMs),
+      endedJobsMax: 1_000,
+      logBytesMax: 1 << 20,
+      inheritance,
+    };
+  }
+
+  #worker(process: Process, { name, slots, memory }: WorkerPlan): Machine {
+    const place = this.#places.get(name)!;
+    const { wire } = process;
+    const tasks = new Tasks(this.#calendar, this.plan.seed, {
+      taskStarted: (slot) => process.take((now) => worker.taskStarted(slot, now)),
+      taskOutput: (slot, stream, bytes) => process.take((now) => worker.taskOutput(slot, stream, bytes, now)),
+      taskEnded: (slot, outcome, runMs) => process.take((now) => worker.taskEnded(slot, outcome, runMs, now)),
+    });
+    place.tasks = tasks;
+    const config = {
+      name,
+      self: wire.self,
+      slots,
+      capacity: memory > 0 ? { memory } : NO_RESOURCES,
+      central: wire.addressNamed(anyPartyOf('central', 'central')),
+      registerRetryMs: 500,
+    };
+    const worker = new Worker(config, {
+      ...process.environment(),
+      execute: (slot, order) => {
+        const { jobId, task, attempt } = order;
+        const value = `${jobId}/${task}/${attempt} by ${process.id}, run ${++this.#runs}`;
+        const execution: Execution = { worker: process.id, jobId, task, attempt, value, kind: 'running' };
+        this.#transcript?.say(`${process.id} executes ${jobId}/${task}/${attempt} in slot ${slot}`);
+        this.#witness.executed(execution);
+        if (tasks.count >= slots) this.#witness.wrong(`slots: ${name} runs more than ${slots} tasks`);
+        tasks.start(slot, order, execution);
+      },
+      kill: (slot, reason) => tasks.kill(slot, reason),
+      drained: () => this.#drained(process, worker),
+    });
+    return worker as unknown as Machine;
+  }
+
+  #drained(process: Process, worker: Worker): void {
+    const { backAfterMs } = this.#places.get(process.name)!;
+    if (backAfterMs === undefined) return;
+    worker.leave();
+    this.#calendar.put(this.#calendar.now, () => {
+      if (this.at(process.name) === process) this.crash(process.name, backAfterMs);
+    });
+  }
+
+  #busyMs(): Millis {
+    const { ms, at, share } = this.#busy;
+    return ms + share * (this.#calendar.now - at);
+  }
+
+  // ---- messages
+
+  #sent(from: Process, to: Address, message: Message): void {
+    this.#witness.sent(from.id, message);
+    this.#transcript?.sent(from, to, message);
+    const { bytes, to: party } = from.wire.write(to, message);
+    const place = this.#placeAt(party.endpoint);
+    if (place === undefined) return;
+    const { plan, role } = place;
+    this.network.send({ from, to: { name: plan.name, role }, type: message.type, bytes });
+  }
+
+  #arrived({ from, to, bytes }: Parcel): void {
+    const process = this.at(to.name);
+    if (process === undefined) return;
+    process.take((now) => {
+      const sender = from as Process;
+      const read = process.wire.read(sender.wire.party, bytes, now);
+      if (read === undefined) return;
+      this.counts.messages++;
+      this.#witness.heard(process.id, sender);
+      this.#transcript?.received(process, read.from, read.message);
+      process.machine.receive(read.from, read.message, now);
+    });
+  }
+
+  readonly #byEndpoint = new Map<string, Place>();
+
+  #placeAt(endpoint: string): Place | undefined {
+    let place = this.#byEndpoint.get(endpoint);
+    if (place === undefined) {
+      place = [...this.#places.values()].find(({ plan, role }) => endpointOf(plan.name, role) === endpoint);
+      if (place !== undefined) this.#byEndpoint.set(endpoint, place);
+    }
+    return place;
+  }
+
+  #failed(process: Process, error: unknown): void {
+    const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    this.#witness.wrong(`contradiction: ${process.id}: ${message}`);
+  }
+}
+
+/** Checks its waiting times for the time that it is. */
+class CheckedCentral extends Central {
+  readonly #now: () => Millis;
+
+  constructor(config: CentralConfig, environment: CentralEnvironment, now: () => Millis) {
+    super(config, environment);
+    this.#now = now;
+  }
+
+  override checkInvariants(): void {
+    super.checkInvariants(this.#now());
+  }
+}

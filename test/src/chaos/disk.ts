@@ -1,0 +1,189 @@
+import type { JobRecord, Millis } from '@goshawk/core';
+import {
+  type Disk,
+  decodeRecord,
+  type Entry,
+  GroupCommit,
+  type Identity,
+  type JournalState,
+  newIdentity,
+  succeededBy,
+} from '@goshawk/journal';
+import type { Calendar } from './calendar.js';
+import type { Draw } from './draw.js';
+
+/** What a process hears of its journal. */
+export interface JournalEvents {
+  recorded(count: number): void;
+  stateChanged(state: JournalState): void;
+}
+
+/** How the process that has the journal gets its turns. */
+export type Turn = (action: () => void) => void;
+
+/**
+ * A scheduler's disk, with the journal's own group commit on top. What is not synced when the process dies is lost, or
+ * not: of a group that was on its way all is there, or nothing.
+ */
+export class ChaosDisk {
+  syncMs: Millis;
+  isFull = false;
+  hasNoRoom = false;
+  /** The next sync fails, and has written everything, or nothing. */
+  failure: { readonly isWritten: boolean } | undefined;
+  readonly #calendar: Calendar;
+  readonly #draw: Draw;
+  readonly #name: string;
+  /** A promise was kept: what waits for it is to be let go on. */
+  readonly #onSettled: () => void;
+  readonly #onWrite: (tag: string, record: JobRecord) => void;
+  #generation = 1;
+  #jobs = new Map<number, Buffer[]>();
+  #identity: Identity;
+  #journal: ChaosJournal | undefined;
+
+  constructor(
+    name: string,
+    calendar: Calendar,
+    draw: Draw,
+    syncMs: Millis,
+    events: { settled(): void; written(tag: string, record: JobRecord): void },
+  ) {
+    this.#name = name;
+    this.#identity = newIdentity(this.tag, '');
+    this.#calendar = calendar;
+    this.#draw = draw;
+    this.syncMs = syncMs;
+    this.#onSettled = events.settled;
+    this.#onWrite = events.written;
+  }
+
+  /** Names the jobs in it, and nobody else's. */
+  get tag(): string {
+    return `${this.#name}x${this.#generation}`;
+  }
+
+  get formers(): readonly string[] {
+    return this.#identity.formers;
+  }
+
+  get lastJob(): number {
+    return Math.max(this.#identity.lastJob, ...this.#jobs.keys());
+  }
+
+  /** Everything is on it that was written down. */
+  get isQuiet(): boolean {
+    return this.#journal === undefined || this.#journal.isQuiet;
+  }
+
+  records(): JobRecord[] {
+    return [...this.#jobs]
+      .sort(([a], [b]) => a - b)
+      .flatMap(([, all]) => all.map((bytes) => decodeRecord(bytes)));
+  }
+
+  /** Another incarnation has it from now on. */
+  open(self: string, turn: Turn, events: JournalEvents): ChaosJournal {
+    this.#identity = succeededBy(this.#identity, self, '', this.lastJob);
+    this.#journal = new ChaosJournal(this, turn, events);
+    return this.#journal;
+  }
+
+  setFull(isFull: boolean, hasNoRoom: boolean): void {
+    this.isFull = isFull;
+    this.hasNoRoom = hasNoRoom;
+    this.#journal?.tellRoom();
+  }
+
+  /** Its process is gone. */
+  crash(): void {
+    this.#journal?.crash(this.#draw.chance(0.5));
+    this.#journal = undefined;
+  }
+
+  wipe(): void {
+    this.#generation++;
+    this.#jobs = new Map();
+    this.#identity = newIdentity(this.tag, '');
+  }
+
+  store(group: readonly Entry[]): void {
+    for (const { job, bytes } of group) {
+      if (bytes === undefined) {
+        this.#jobs.delete(job);
+        this.#identity = { ...this.#identity, lastJob: Math.max(this.#identity.lastJob, job) };
+      } else {
+        this.#jobs.set(job, [...(this.#jobs.get(job) ?? []), bytes]);
+        this.#onWrite(this.tag, decodeRecord(bytes));
+      }
+    }
+  }
+
+  after(ms: Millis, action: () => void): void {
+    this.#calendar.put(this.#calendar.now + ms, action);
+  }
+
+  settled(): void {
+    this.#onSettled();
+  }
+}
+
+/** One incarnation's journal. */
+export class ChaosJournal implements Disk {
+  readonly #disk: ChaosDisk;
+  readonly #commits: GroupCommit;
+  #group: readonly Entry[] | undefined;
+  #isDead = false;
+
+  constructor(disk: ChaosDisk, turn: Turn, events: JournalEvents) {
+    this.#disk = disk;
+    this.#commits = new GroupCommit(this, {
+      soon: turn,
+      later: (action) => disk.after(100, () => turn(action)),
+    });
+    this.#commits.listen({
+      recorded: (count) => turn(() => events.recorded(count)),
+      stateChanged: (state) => turn(() => events.stateChanged(state)),
+    });
+    this.tellRoom();
+  }
+
+  get isQuiet(): boolean {
+    return this.#commits.appended === this.#commits.written;
+  }
+
+  append(record: JobRecord): void {
+    this.#commits.append(record);
+  }
+
+  write(group: readonly Entry[]): Promise<void> {
+    const { failure } = this.#disk;
+    this.#disk.failure = undefined;
+    this.#group = group;
+    return new Promise((resolve, reject) => {
+      this.#disk.after(this.#disk.syncMs, () => {
+        if (this.#isDead) return;
+        this.#group = undefined;
+        if (failure?.isWritten !== false) this.#disk.store(group);
+        if (failure === undefined) resolve();
+        else reject(new Error('the sync failed'));
+        this.#disk.settled();
+      });
+    });
+  }
+
+  hasRoomFor(): boolean {
+    return !this.#disk.hasNoRoom;
+  }
+
+  tellRoom(): void {
+    this.#commits.setFull(this.#disk.isFull ? 'the disk is full' : undefined);
+  }
+
+  /** @param isWritten what becomes of the group that is on its way */
+  crash(isWritten: boolean): void {
+    this.#isDead = true;
+    if (isWritten && this.#group !== undefined) this.#disk.store(this.#group);
+    this.#commits.abandon();
+  }
+}

@@ -1,0 +1,66 @@
+import type { JobInput, Millis } from '@goshawk/core';
+import type { Draw } from './draw.js';
+import type { OrderPlan } from './plan.js';
+import type { TaskInput } from './tasks.js';
+
+export const CUTOFF_MS = 400;
+
+export interface Span {
+  readonly from: Millis;
+  readonly to: Millis;
+}
+
+/** A job and what its clients do with it. */
+export function drawOrder(
+  draw: Draw,
+  number: number,
+  span: Span,
+  memory: number,
+  schedulers: number,
+): OrderPlan {
+  const key = `order ${number}`;
+  return {
+    key,
+    at: draw.int(span.from, span.to),
+    job: drawJob(draw, key, memory),
+    via: draw.int(0, schedulers - 1),
+    doubledAfterMs: draw.chance(0.3) ? draw.pick([0, 1, 100, 3_000]) : undefined,
+    conflictAfterMs: draw.chance(0.1) ? draw.pick([0, 1, 100, 3_000]) : undefined,
+    cancelAfterMs: draw.chance(0.2) ? draw.scale(1, 4_000) : undefined,
+    retries: draw.chance(0.5),
+  };
+}
+
+function drawJob(draw: Draw, key: string, memory: number): JobInput {
+  const long = draw.chance(0.35);
+  const fails = draw.chance(0.25) ? draw.pick([0.1, 0.5, 1]) : 0;
+  const task = () => {
+    const input: TaskInput = {
+      key,
+      ms: long ? draw.int(CUTOFF_MS, 3_000) : draw.int(1, 200),
+      fails,
+      prints: draw.chance(0.2) ? draw.int(1, 3) : 0,
+    };
+    return { module: 'chaos', input };
+  };
+  const tasks = () => Array.from({ length: draw.int(1, 8) }, task);
+  const stages = draw.int(1, 4);
+  const demanding = memory > 0 && draw.chance(0.6);
+  return {
+    name: draw.pick(['daily', 'hourly', 'once']),
+    ...(draw.chance(0.9) ? { estimate: long ? CUTOFF_MS * draw.int(1, 4) : draw.int(0, CUTOFF_MS - 1) } : {}),
+    retries: draw.pick([0, 0, 1, 3]),
+    ...(draw.chance(0.1) ? { timeout: long ? 1_000 : 100 } : {}),
+    ...(draw.chance(0.25) ? { maxRunning: draw.int(1, 4) } : {}),
+    ...(demanding ? { demand: { memory: draw.int(1, memory) } } : {}),
+    ...(stages === 1 || draw.chance(0.6)
+      ? { tasks: tasks() }
+      : {
+          stages: Array.from({ length: stages }, (_, i) => ({
+            name: `stage ${i}`,
+            after: Array.from({ length: i }, (_, before) => `stage ${before}`).filter(() => draw.chance(0.5)),
+            tasks: tasks(),
+          })),
+        }),
+  };
+}

@@ -1,0 +1,32 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Plan } from './plan.js';
+
+/** A run that has broken something once, kept whole: it does not change when the drawing of plans does. */
+export interface Known {
+  /** What was broken, and what mended it. */
+  readonly what: string;
+  /** Why it still breaks something, if it does. */
+  readonly open?: string | undefined;
+  readonly plan: Plan;
+}
+
+const FOLDER = resolve(import.meta.dirname, '../../chaos');
+
+export function knownNames(): string[] {
+  return readdirSync(FOLDER)
+    .filter((file) => file.endsWith('.json'))
+    .map((file) => file.slice(0, -'.json'.length));
+}
+
+export function readKnown(name: string): Known {
+  return JSON.parse(readFileSync(join(FOLDER, `${name}.json`), 'utf8')) as Known;
+}
+
+/** @returns where it is */
+export function writeKnown(name: string, known: Known): string {
+  mkdirSync(FOLDER, { recursive: true });
+  const path = join(FOLDER, `${name}.json`);
+  writeFileSync(path, `${JSON.stringify(known, null, 2)}\n`);
+  return path;
+}

@@ -1,0 +1,100 @@
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { drawPlan } from './draw-plan.js';
+import { readKnown, writeKnown } from './known.js';
+import type { Plan } from './plan.js';
+import { play } from './run.js';
+import { kindOf, shrink } from './shrink.js';
+import { Tally } from './tally.js';
+import { playAll } from './threads.js';
+
+const USAGE = `npm run chaos -- [options]
+
+  --seeds 1000      so many clusters, from --from on (0)
+  --seed 17         one of them, with a transcript
+  --known NAME      the one in test/chaos/NAME.json, with a transcript
+  --threads 2       by default as many as there are cores
+  --shrink          what breaks is made as small as it gets: fewer faults, jobs and workers
+  --save NAME       and written to test/chaos/NAME.json
+`;
+
+const { values: given } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '1000' },
+    from: { type: 'string', default: '0' },
+    seed: { type: 'string' },
+    known: { type: 'string' },
+    threads: { type: 'string', default: String(availableParallelism()) },
+    shrink: { type: 'boolean', default: false },
+    save: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+/** So many seeds that break something are made small at the end of a long run. */
+const SHRUNK_MAX = 3;
+const PROGRESS_MS = 10_000;
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+async function many(): Promise<number> {
+  const from = Number(given.from);
+  const seeds = Array.from({ length: Number(given.seeds) }, (_, i) => String(from + i));
+  const tally = new Tally();
+  const startedAt = performance.now();
+  const seconds = (): number => (performance.now() - startedAt) / 1_000;
+  const progress = setInterval(() => {
+    say(
+      `${tally.runs} of ${seeds.length} in ${seconds().toFixed(0)} s, ${tally.failed.length} broke something`,
+    );
+  }, PROGRESS_MS);
+  await playAll(seeds, Number(given.threads), (outcome) => {
+    tally.add(outcome);
+    if (outcome.complaints.length > 0) say(`seed ${outcome.seed}: ${firstLine(outcome.complaints[0]!)}`);
+    return true;
+  });
+  clearInterval(progress);
+  for (const line of tally.summary(seconds())) say(line);
+  for (const { seed } of tally.failed) say(`play it again: npm run chaos -- --seed ${seed}`);
+  for (const { seed } of tally.failed.slice(0, SHRUNK_MAX)) await makeSmall(drawPlan(seed), `seed ${seed}`);
+  return tally.failed.length;
+}
+
+async function one(plan: Plan, name: string): Promise<number> {
+  const { complaints, counts } = given.shrink ? await play(plan) : await play(plan, say);
+  say(`${name}: ${counts.messages} messages, ${counts.faults} faults`);
+  for (const complaint of complaints) say(complaint);
+  if (complaints.length > 0 && given.shrink) await makeSmall(plan, name);
+  return complaints.length;
+}
+
+async function makeSmall(plan: Plan, name: string): Promise<void> {
+  const { complaints } = await play(plan);
+  const smallest = await shrink(plan, kindOf(complaints[0]!));
+  const { workers, schedulers, orders, faults, settings } = smallest;
+  say(
+    `${name}, made small: ${settings.policy.policy}, ${workers.length} workers, ${schedulers.length} schedulers`,
+  );
+  for (const order of orders) say(`  ${JSON.stringify(order)}`);
+  for (const fault of faults) say(`  ${JSON.stringify(fault)}`);
+  if (given.save !== undefined)
+    say(`written to ${writeKnown(given.save, { what: firstLine(complaints[0]!), plan: smallest })}`);
+}
+
+function firstLine(complaint: string): string {
+  return complaint.split('\n')[0]!;
+}
+
+async function main(): Promise<number> {
+  if (given.help) {
+    say(USAGE);
+    return 0;
+  }
+  if (given.known !== undefined) return one(readKnown(given.known).plan, given.known);
+  if (given.seed !== undefined) return one(drawPlan(given.seed), `seed ${given.seed}`);
+  return many();
+}
+
+process.exitCode = (await main()) === 0 ? 0 : 1;

@@ -1,0 +1,26 @@
+import { drawPlan } from '../draw-plan.js';
+import { play } from '../run.js';
+
+/** What a hunt writes, as one line of JSON. */
+export interface Quarry {
+  readonly seed: string;
+  readonly complaint: string;
+  readonly seeds: number;
+  readonly seconds: number;
+}
+
+/** Plays seeds until one breaks something, a part of them: `node hunt.js FROM STEP MAX`. */
+const [from, step, max] = process.argv.slice(2).map(Number) as [number, number, number];
+const startedAt = performance.now();
+for (let seed = from; seed < max; seed += step) {
+  const { complaints } = await play(drawPlan(String(seed)));
+  if (complaints.length === 0) continue;
+  const quarry: Quarry = {
+    seed: String(seed),
+    complaint: complaints[0]!.split('\n')[0]!,
+    seeds: seed + 1,
+    seconds: (performance.now() - startedAt) / 1_000,
+  };
+  process.stdout.write(`${JSON.stringify(quarry)}\n`);
+  break;
+}

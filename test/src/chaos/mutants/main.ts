@@ -1,0 +1,52 @@
+import { execFile } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs, promisify } from 'node:util';
+import type { Quarry } from './hunt.js';
+import type { Mutant } from './mutant.js';
+import { MUTANTS } from './mutants.js';
+
+/** `npm run chaos:mutants -- [--only NAME] [--seeds 2000] [--threads 2]`: which seeds find which planted bug. */
+const { values: given } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    seeds: { type: 'string', default: '2000' },
+    threads: { type: 'string', default: String(availableParallelism()) },
+  },
+});
+
+const HERE = import.meta.dirname;
+
+/** @returns the first of the seeds that finds it, as far as they were played */
+async function hunt({ name }: Mutant): Promise<Quarry | undefined> {
+  const argv = ['--import', join(HERE, 'plant.js'), join(HERE, 'hunt.js'), '0', '1', given.seeds];
+  const env = { ...process.env, CHAOS_MUTANT: name };
+  const { stdout } = await promisify(execFile)(process.execPath, argv, { env });
+  return stdout === '' ? undefined : (JSON.parse(stdout) as Quarry);
+}
+
+async function huntAll(mutants: Mutant[]): Promise<number> {
+  let survivors = 0;
+  const one = async (): Promise<void> => {
+    for (let mutant = mutants.shift(); mutant !== undefined; mutant = mutants.shift()) {
+      const quarry = await hunt(mutant);
+      if (quarry === undefined) survivors++;
+      process.stdout.write(`${row(mutant, quarry)}\n`);
+    }
+  };
+  await Promise.all(Array.from({ length: Number(given.threads) }, one));
+  return survivors;
+}
+
+function row({ name, what }: Mutant, quarry: Quarry | undefined): string {
+  if (quarry === undefined) return `| ${name} | ${what} | NOT FOUND in ${given.seeds} seeds | |`;
+  const { seed, complaint, seconds } = quarry;
+  const kind = complaint.slice(0, complaint.indexOf(':'));
+  return `| ${name} | ${what} | seed ${seed}, ${seconds.toFixed(0)} s | ${kind} |`;
+}
+
+const survivors = await huntAll(
+  MUTANTS.filter(({ name }) => given.only === undefined || name === given.only),
+);
+process.stdout.write(survivors === 0 ? 'every planted bug was found\n' : `${survivors} were not found\n`);
+process.exitCode = survivors === 0 ? 0 : 1;

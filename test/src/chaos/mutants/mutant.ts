@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+/** A bug that is planted on purpose, to see whether the fault injector finds it: a change of one compiled file. */
+export interface Mutant {
+  readonly name: string;
+  /** What is wrong with it. */
+  readonly what: string;
+  /** `scheduler/ledger`: the file `packages/scheduler/dist/ledger.js`. */
+  readonly file: string;
+  /** Is in the file exactly once. */
+  readonly find: string;
+  readonly replace: string;
+}
+
+const PACKAGES = resolve(import.meta.dirname, '../../../../packages');
+
+export function pathOf({ file }: Mutant): string {
+  const slash = file.indexOf('/');
+  return join(PACKAGES, file.slice(0, slash), 'dist', `${file.slice(slash + 1)}.js`);
+}
+
+/** @throws Error when the bug cannot be planted: the file has changed, or is not built */
+export function plant(mutant: Mutant, source: string): string {
+  const parts = source.split(mutant.find);
+  if (parts.length !== 2)
+    throw new Error(`${mutant.name}: what it changes is ${parts.length - 1} times in ${mutant.file}`);
+  return parts.join(mutant.replace);
+}
+
+/** The changed text of its file. */
+export function planted(mutant: Mutant): string {
+  return plant(mutant, readFileSync(pathOf(mutant), 'utf8'));
+}

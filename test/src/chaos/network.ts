@@ -1,0 +1,166 @@
+import type { MessageType, Millis, Role } from '@goshawk/core';
+import type { Calendar, Event } from './calendar.js';
+import { Draw } from './draw.js';
+import type { Fault, FaultOf, NetworkPlan, Traffic } from './plan.js';
+
+/** One end of a connection: an incarnation of a process. */
+export interface End {
+  readonly name: string;
+  readonly role: Role;
+  /** Name and incarnation. */
+  readonly id: string;
+}
+
+export interface Parcel {
+  readonly from: End;
+  /** The process at whose endpoint it is to arrive, whichever incarnation is there by then. */
+  readonly to: Pick<End, 'name' | 'role'>;
+  readonly type: MessageType;
+  readonly bytes: Buffer;
+}
+
+interface Link {
+  readonly draw: Draw;
+  /** Order holds while the connection lives. */
+  lastAt: Millis;
+  readonly onTheWay: Set<Flight>;
+}
+
+interface Flight {
+  readonly parcel: Parcel;
+  event: Event;
+}
+
+type LinkFault = FaultOf<'lose' | 'double' | 'delay' | 'cut'>;
+
+interface Window {
+  readonly fault: LinkFault;
+  readonly draw: Draw;
+  readonly until: Millis;
+}
+
+export interface NetworkEvents {
+  arrived(parcel: Parcel): void;
+  /** A fault has hit a message. */
+  hit(what: string, parcel: Parcel): void;
+}
+
+/**
+ * Messages on their way, each with a delay of its own. Order holds from one process to another while their connection
+ * lives; whatever else may happen to a message is a fault of the plan.
+ */
+export class Network {
+  readonly #calendar: Calendar;
+  readonly #plan: NetworkPlan;
+  readonly #seed: string;
+  readonly #events: NetworkEvents;
+  readonly #links = new Map<string, Link>();
+  #windows: Window[] = [];
+
+  constructor(calendar: Calendar, plan: NetworkPlan, seed: string, events: NetworkEvents) {
+    this.#calendar = calendar;
+    this.#plan = plan;
+    this.#seed = seed;
+    this.#events = events;
+  }
+
+  send(parcel: Parcel): void {
+    const link = this.#link(parcel);
+    let afterMs = this.#plan.leastMs - this.#plan.moreMs * Math.log(1 - link.draw.random());
+    let copies = 1;
+    for (const { fault, draw, until } of this.#open()) {
+      if (!concerns(fault, parcel)) continue;
+      if (fault.kind === 'cut') {
+        this.#events.hit('cut', parcel);
+        if (!fault.holds) return;
+        afterMs = Math.max(afterMs, until - this.#calendar.now + draw.random() * 100);
+      } else if (draw.chance(fault.probability)) {
+        this.#events.hit(fault.kind, parcel);
+        if (fault.kind === 'lose') return;
+        if (fault.kind === 'double') copies++;
+        if (fault.kind === 'delay') afterMs += draw.random() * fault.byMs;
+      }
+    }
+    for (; copies > 0; copies--) {
+      this.#put(link, parcel, afterMs);
+      afterMs += this.#plan.leastMs - 10 * this.#plan.moreMs * Math.log(1 - link.draw.random());
+    }
+  }
+
+  /** From now on, for as long as it says. */
+  begin(fault: LinkFault, index: number): void {
+    const until = this.#calendar.now + fault.forMs;
+    this.#windows.push({ fault, draw: new Draw(`${this.#seed}/traffic ${index}`), until });
+  }
+
+  /** Connections break, and are made anew. */
+  reconnect(fault: FaultOf<'reconnect'>): void {
+    for (const link of this.#links.values()) {
+      link.lastAt = 0;
+      for (const flight of [...link.onTheWay]) {
+        if (!concerns(fault, flight.parcel)) continue;
+        flight.event.isOff = true;
+        link.onTheWay.delete(flight);
+        this.#events.hit('reconnect', flight.parcel);
+        if (link.draw.chance(0.5)) continue;
+        this.#fly(link, flight.parcel, this.#calendar.now + link.draw.random() * 1_000);
+      }
+    }
+  }
+
+  /** The sender is gone: some of what it has sent last goes with it. */
+  senderDied(id: string): void {
+    for (const link of this.#links.values()) {
+      const flights = [...link.onTheWay].filter(({ parcel }) => parcel.from.id === id);
+      if (flights.length === 0) continue;
+      const lostFrom = link.draw.int(0, flights.length);
+      for (const flight of flights.slice(lostFrom)) {
+        flight.event.isOff = true;
+        link.onTheWay.delete(flight);
+      }
+    }
+  }
+
+  #put(link: Link, parcel: Parcel, afterMs: Millis): void {
+    link.lastAt = Math.max(link.lastAt, this.#calendar.now + afterMs);
+    this.#fly(link, parcel, link.lastAt);
+  }
+
+  #fly(link: Link, parcel: Parcel, at: Millis): void {
+    const flight: Flight = {
+      parcel,
+      event: this.#calendar.put(at, () => {
+        link.onTheWay.delete(flight);
+        this.#events.arrived(parcel);
+      }),
+    };
+    link.onTheWay.add(flight);
+  }
+
+  #link({ from, to }: Parcel): Link {
+    const key = `${from.id} ${to.name}`;
+    let link = this.#links.get(key);
+    if (link === undefined) {
+      link = { draw: new Draw(`${this.#seed}/link ${key}`), lastAt: 0, onTheWay: new Set() };
+      this.#links.set(key, link);
+    }
+    return link;
+  }
+
+  #open(): readonly Window[] {
+    const { now } = this.#calendar;
+    if (this.#windows.some(({ until }) => until < now))
+      this.#windows = this.#windows.filter(({ until }) => until >= now);
+    return this.#windows;
+  }
+}
+
+function concerns(fault: Traffic & Partial<Pick<Fault, 'kind'>>, { from, to, type }: Parcel): boolean {
+  if (fault.types !== undefined && !fault.types.includes(type)) return false;
+  if (isOf(fault.from, from) && isOf(fault.to, to)) return true;
+  return 'both' in fault && fault.both === true && isOf(fault.from, to) && isOf(fault.to, from);
+}
+
+function isOf(wanted: string, { name, role }: Pick<End, 'name' | 'role'>): boolean {
+  return wanted === 'all' || wanted === role || wanted === name;
+}

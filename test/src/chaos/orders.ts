@@ -1,0 +1,41 @@
+import type { JobDetail, JobInput, Millis } from '@goshawk/core';
+
+export type OrderState =
+  /** Nobody has taken it yet. */
+  | 'open'
+  /** A scheduler has answered with a job. */
+  | 'accepted'
+  /** It will never be a job: refused for good. */
+  | 'refused'
+  /** Its job went with its owner's disk. */
+  | 'gone'
+  /** Its end is known, and all that its tasks returned. */
+  | 'done';
+
+/** What one client wants, and how far that has come. */
+export interface Order {
+  readonly client: string;
+  readonly key: string;
+  readonly job: JobInput;
+  /** Scheduler that it is sent to first. */
+  readonly via: string;
+  /** Of the job that is tried again by this one. */
+  readonly retryOf: string | undefined;
+  /** Its key is another job's. */
+  readonly isConflict: boolean;
+  /** When it is sent first, and when it is cancelled after it was accepted. True time. */
+  readonly at: Millis;
+  readonly cancelAfterMs: Millis | undefined;
+  readonly retries: boolean;
+  state: OrderState;
+  tries: number;
+  jobId: string | undefined;
+  acceptedAt: Millis;
+  cancelConfirmed: boolean;
+  end: JobDetail | undefined;
+  readonly values: Map<number, unknown>;
+}
+
+export function isOver({ state }: Order): boolean {
+  return state === 'refused' || state === 'gone' || state === 'done';
+}

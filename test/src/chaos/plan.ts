@@ -1,0 +1,125 @@
+import type { ClusterSettings, JobInput, MessageType, Millis, Role } from '@goshawk/core';
+
+/**
+ * All that is decided about a run before it begins. Everything in the lists was drawn by itself, so that any of it can
+ * be left out without moving the rest. Times are true time, ms from the start of the cluster.
+ */
+export interface Plan {
+  readonly seed: string;
+  readonly settings: ClusterSettings;
+  readonly workers: readonly WorkerPlan[];
+  readonly schedulers: readonly ProcessPlan[];
+  readonly central: ProcessPlan;
+  readonly network: NetworkPlan;
+  readonly orders: readonly OrderPlan[];
+  readonly faults: readonly Fault[];
+  /** Until then there are faults; then all heals. */
+  readonly safetyMs: Millis;
+}
+
+export interface ProcessPlan {
+  readonly name: string;
+  /** When it is started. */
+  readonly at: Millis;
+  /** So much faster than true time its clock goes; below 0: slower. */
+  readonly drift: number;
+  /** What its wall clock is off by. */
+  readonly wallErrorMs: Millis;
+}
+
+export interface WorkerPlan extends ProcessPlan {
+  readonly slots: number;
+  /** Beside slots; 0: tasks that need memory do not fit. */
+  readonly memory: number;
+}
+
+export interface NetworkPlan {
+  readonly leastMs: Millis;
+  /** Mean of what comes on top. */
+  readonly moreMs: Millis;
+  /** How long a disk takes to sync. */
+  readonly syncMs: Millis;
+}
+
+/** What a client wants. */
+export interface OrderPlan {
+  readonly key: string;
+  readonly at: Millis;
+  readonly job: JobInput;
+  /** To which scheduler it is sent first, whosever the key is. */
+  readonly via: number;
+  /** Another client sends the same so much later, if it does. */
+  readonly doubledAfterMs?: Millis | undefined;
+  /** Another client sends another job with this key so much later. */
+  readonly conflictAfterMs?: Millis | undefined;
+  /** It is cancelled so long after it was accepted. */
+  readonly cancelAfterMs?: Millis | undefined;
+  /** What has failed is tried again as another job. */
+  readonly retries: boolean;
+}
+
+/** A process by its name, or all of a role. */
+export type Party = string;
+
+/** Which messages a fault of the network concerns. */
+export interface Traffic {
+  readonly from: Party | Role | 'all';
+  readonly to: Party | Role | 'all';
+  readonly types?: readonly MessageType[] | undefined;
+}
+
+export type Fault = { readonly at: Millis } & (
+  | ({ readonly kind: 'lose' | 'double'; readonly forMs: Millis; readonly probability: number } & Traffic)
+  | ({
+      readonly kind: 'delay';
+      readonly forMs: Millis;
+      readonly probability: number;
+      readonly byMs: Millis;
+    } & Traffic)
+  /** Nothing gets through. `holds`: it comes when the cut is mended, as over a connection that has survived it. */
+  | ({
+      readonly kind: 'cut';
+      readonly forMs: Millis;
+      readonly both: boolean;
+      readonly holds: boolean;
+    } & Traffic)
+  /** Connections break and are made anew: what was on its way is lost in part, and comes in any order. */
+  | ({ readonly kind: 'reconnect' } & Traffic)
+  | {
+      readonly kind: 'crash';
+      readonly process: Party;
+      readonly downMs: Millis;
+      /** What is left of its disk, if it has one. */
+      readonly disk: 'kept' | 'lost';
+    }
+  /** A worker goes without a word and never comes back; one is always left. */
+  | { readonly kind: 'remove'; readonly process: Party }
+  | { readonly kind: 'pause'; readonly process: Party; readonly forMs: Millis }
+  /** Whatever happens to it takes so long. */
+  | { readonly kind: 'slow'; readonly process: Party; readonly forMs: Millis; readonly stepMs: Millis }
+  | { readonly kind: 'wallJump'; readonly process: Party; readonly byMs: Millis }
+  /** The next sync fails, whether or not it has written anything, which ends the process. */
+  | {
+      readonly kind: 'diskFails';
+      readonly process: Party;
+      readonly isWritten: boolean;
+      readonly downMs: Millis;
+    }
+  | { readonly kind: 'diskSlow'; readonly process: Party; readonly forMs: Millis; readonly syncMs: Millis }
+  /** No room for new jobs, or for anything at all. */
+  | {
+      readonly kind: 'diskFull';
+      readonly process: Party;
+      readonly forMs: Millis;
+      readonly hasNoRoom: boolean;
+    }
+  /** The operator drains a worker, and takes it back. */
+  | { readonly kind: 'drain'; readonly process: Party; readonly forMs: Millis }
+  /** As by SIGTERM; comes back so long after it is gone. */
+  | { readonly kind: 'terminate'; readonly process: Party; readonly downMs: Millis }
+  /** Central has too much to do. */
+  | { readonly kind: 'busy'; readonly forMs: Millis }
+);
+
+export type FaultKind = Fault['kind'];
+export type FaultOf<K extends FaultKind> = Extract<Fault, { kind: K }>;

@@ -1,0 +1,389 @@
+import type { Central } from '@goshawk/central';
+import type { Machine, Message, Millis } from '@goshawk/core';
+import type { Scheduler } from '@goshawk/scheduler';
+import type { Worker } from '@goshawk/worker';
+import { Calendar } from './calendar.js';
+import { Client, type ClientWorld } from './client.js';
+import { Cluster, type Counts } from './cluster.js';
+import { isOver, type Order } from './orders.js';
+import type { Fault, OrderPlan, Plan } from './plan.js';
+import type { Process } from './process.js';
+import { Transcript } from './transcript.js';
+import { anyPartyOf } from './wire.js';
+import { tagOf, Witness } from './witness.js';
+
+/** All that was accepted ends within this after everything has healed. */
+const LIVENESS_MS = 600_000;
+/** Nothing is held anywhere so long after that. */
+const CALM_MS = 120_000;
+/** What was of a scheduler that has lost its disk is held for as long as somebody may come back for it. */
+const CALM_AFTER_LOSS_MS = 1_200_000;
+const LOOK_MS = 500;
+/** No run that goes well comes near to it. */
+const EVENTS_MAX = 1_000_000;
+/** Drained workers are told again to go on. */
+const UNDRAIN_MS = 10_000;
+
+export interface Report {
+  /** Everything that is wrong, a line each; begins with the name of what was broken. */
+  readonly complaints: readonly string[];
+  readonly counts: Counts;
+  readonly executions: number;
+  readonly orders: Readonly<Record<string, number>>;
+  /** True time that has passed. */
+  readonly ms: Millis;
+}
+
+/** Plays a plan: a phase in which things go wrong, one in which all that was promised must be kept. */
+export async function play(plan: Plan, write?: (line: string) => void): Promise<Report> {
+  return new ChaosRun(plan, write).play();
+}
+
+class ChaosRun {
+  readonly #plan: Plan;
+  readonly #calendar = new Calendar();
+  readonly #witness: Witness;
+  readonly #cluster: Cluster;
+  readonly #transcript: Transcript | undefined;
+  readonly #clients: Client[] = [];
+  readonly #clientProcesses: Process[] = [];
+  #events = 0;
+
+  constructor(plan: Plan, write?: (line: string) => void) {
+    this.#plan = plan;
+    this.#transcript = write && new Transcript(this.#calendar, write);
+    this.#witness = new Witness(this.#transcript && ((line) => this.#transcript!.say(line)));
+    this.#cluster = new Cluster(plan, this.#calendar, this.#witness, this.#transcript);
+    // One for what is ordered, and two who order the same, or something else with the same key.
+    for (const name of ['c1', 'c2', 'c3']) this.#addClient(name);
+  }
+
+  async play(): Promise<Report> {
+    const { orders, faults, safetyMs } = this.#plan;
+    for (const order of orders) this.#schedule(order);
+    faults.forEach((fault, index) => void this.#calendar.put(fault.at, () => this.#happen(fault, index)));
+    await this.#runTo(safetyMs);
+    this.#transcript?.say('-- everything heals');
+    this.#cluster.loadCentral(0);
+    // Somebody may still come with the same, or with another job of a key.
+    const lastAt = Math.max(
+      ...orders.map(
+        ({ at, doubledAfterMs = 0, conflictAfterMs = 0 }) => at + doubledAfterMs + conflictAfterMs,
+      ),
+    );
+    await this.#runTo(Math.max(safetyMs, lastAt));
+    const healedAt = this.#calendar.now;
+    let undrainAt = 0;
+    while (
+      this.#calendar.now < healedAt + LIVENESS_MS &&
+      this.#isBusy &&
+      this.#witness.complaints.length === 0
+    ) {
+      if (this.#calendar.now >= undrainAt) {
+        undrainAt = this.#calendar.now + UNDRAIN_MS;
+        this.#undrain();
+      }
+      await this.#runTo(this.#calendar.now + LOOK_MS);
+    }
+    if (this.#witness.complaints.length === 0) this.#complainOfOpenOrders();
+    if (this.#witness.complaints.length === 0) await this.#calmDown();
+    const states: Record<string, number> = {};
+    for (const { state } of this.#orders) states[state] = (states[state] ?? 0) + 1;
+    return {
+      complaints: this.#witness.complaints,
+      counts: this.#cluster.counts,
+      executions: this.#witness.executions,
+      orders: states,
+      ms: this.#calendar.now,
+    };
+  }
+
+  async #runTo(time: Millis): Promise<void> {
+    while (this.#calendar.step(time)) {
+      // What follows from what is wrong is of no interest.
+      if (this.#witness.complaints.length > 0) return;
+      if (++this.#events > EVENTS_MAX) return this.#witness.wrong('endless: too much happens');
+      if (!this.#cluster.hasSettled) continue;
+      this.#cluster.hasSettled = false;
+      // The journal's group commit goes on in microtasks.
+      for (let turn = 0; turn < 4; turn++) await undefined;
+    }
+  }
+
+  get #orders(): Order[] {
+    return this.#clients.flatMap(({ orders }) => orders);
+  }
+
+  get #isBusy(): boolean {
+    return this.#clients.some(({ isAsking }) => isAsking);
+  }
+
+  // ---- clients
+
+  #addClient(name: string): void {
+    const process = this.#cluster.addClient(name, (self) => {
+      const client = new Client(self.environment(), this.#worldOf(self));
+      this.#clients.push(client);
+      return client;
+    });
+    this.#clientProcesses.push(process);
+  }
+
+  #worldOf(process: Process): ClientWorld {
+    const witness = this.#witness;
+    return {
+      now: () => this.#calendar.now,
+      schedulers: this.#plan.schedulers.map(({ name }) => name),
+      schedulerAt: (name) => process.wire.addressNamed(anyPartyOf(name, 'scheduler')),
+      central: process.wire.addressNamed(anyPartyOf('central', 'central')),
+      ownerOf: (jobId) =>
+        this.#plan.schedulers.find(({ name }) => this.#cluster.diskOf(name).tag === tagOf(jobId))?.name,
+      accepted: (order, jobId) => witness.accepted(order, jobId),
+      cancelAsked: (jobId) => witness.cancelAsked(jobId),
+      cancelConfirmed: (order) => witness.cancelConfirmed(order),
+      ended: (order) => witness.ended(order),
+      wrong: (complaint) => witness.wrong(complaint),
+      tryAgain: (order) => this.#order(0, { ...order, key: `${order.key} again`, retryOf: order.jobId }),
+    };
+  }
+
+  #schedule(plan: OrderPlan): void {
+    const { key, at, job, cancelAfterMs, retries, doubledAfterMs, conflictAfterMs } = plan;
+    const { schedulers } = this.#plan;
+    const via = schedulers[plan.via % schedulers.length]!.name;
+    const order = { key, at, job, via, retryOf: undefined, isConflict: false, cancelAfterMs, retries };
+    this.#order(0, order);
+    if (doubledAfterMs !== undefined) {
+      const other = schedulers[(plan.via + 1) % schedulers.length]!.name;
+      this.#order(1, {
+        ...order,
+        at: at + doubledAfterMs,
+        via: other,
+        cancelAfterMs: undefined,
+        retries: false,
+      });
+    }
+    if (conflictAfterMs !== undefined) {
+      this.#order(2, {
+        ...order,
+        at: at + conflictAfterMs,
+        job: { ...job, name: 'another' },
+        isConflict: true,
+        cancelAfterMs: undefined,
+        retries: false,
+      });
+    }
+  }
+
+  #order(
+    client: number,
+    wanted: Pick<
+      Order,
+      'key' | 'at' | 'job' | 'via' | 'retryOf' | 'isConflict' | 'cancelAfterMs' | 'retries'
+    >,
+  ): void {
+    const { key, at, job, via, retryOf, isConflict, cancelAfterMs, retries } = wanted;
+    const order: Order = {
+      ...{ client: `c${client + 1}`, key, at, job, via, retryOf, isConflict, cancelAfterMs, retries },
+      state: 'open',
+      tries: 0,
+      jobId: undefined,
+      acceptedAt: 0,
+      cancelConfirmed: false,
+      end: undefined,
+      values: new Map(),
+    };
+    const process = this.#clientProcesses[client]!;
+    this.#calendar.put(at, () => process.take((now) => this.#clients[client]!.take(order, now)));
+  }
+
+  // ---- faults
+
+  #happen(fault: Fault, index: number): void {
+    const cluster = this.#cluster;
+    const { kind } = fault;
+    // Of one that was left out of the plan.
+    if ('process' in fault && !cluster.has(fault.process)) return;
+    this.#transcript?.say(`** ${JSON.stringify(fault)}`);
+    switch (kind) {
+      case 'lose':
+      case 'double':
+      case 'delay':
+      case 'cut':
+        // What they hit is counted, message by message.
+        return cluster.network.begin(fault, index);
+      case 'reconnect':
+        return cluster.network.reconnect(fault);
+      case 'crash': {
+        if (!cluster.crash(fault.process, fault.downMs)) return;
+        cluster.count('crash');
+        if (fault.disk === 'kept' || !cluster.hasDisk(fault.process)) return;
+        cluster.loseDisk(fault.process);
+        return cluster.count('diskLost');
+      }
+      case 'remove':
+        if (cluster.remove(fault.process)) cluster.count(kind);
+        return;
+      case 'pause':
+        return this.#forAWhile(fault, fault.process, (process) => {
+          process.pause();
+          return () => process.resume();
+        });
+      case 'slow':
+        return this.#forAWhile(fault, fault.process, (process) => {
+          process.slowDown(fault.stepMs);
+          return () => process.slowDown(0);
+        });
+      case 'wallJump':
+        cluster.wallJump(fault.process, fault.byMs);
+        return cluster.count(kind);
+      case 'diskFails':
+        return cluster.failDisk(fault.process, fault.isWritten, fault.downMs);
+      case 'diskSlow': {
+        const disk = cluster.diskOf(fault.process);
+        return this.#during(fault, () => {
+          disk.syncMs = fault.syncMs;
+          return () => {
+            disk.syncMs = this.#plan.network.syncMs;
+          };
+        });
+      }
+      case 'diskFull': {
+        const disk = cluster.diskOf(fault.process);
+        return this.#during(fault, () => {
+          disk.setFull(true, fault.hasNoRoom);
+          return () => disk.setFull(false, false);
+        });
+      }
+      case 'drain':
+        return this.#during(fault, () => {
+          this.#drain(fault.process, true);
+          return () => this.#drain(fault.process, false);
+        });
+      case 'terminate':
+        if (cluster.terminate(fault.process, fault.downMs)) cluster.count(kind);
+        return;
+      case 'busy':
+        return this.#during(fault, () => {
+          cluster.loadCentral(1);
+          return () => cluster.loadCentral(0);
+        });
+    }
+  }
+
+  #during({ kind, forMs }: { kind: string; forMs: Millis }, begin: () => () => void): void {
+    this.#cluster.count(kind);
+    const end = begin();
+    this.#calendar.put(this.#calendar.now + forMs, end);
+  }
+
+  #forAWhile(
+    fault: { kind: string; forMs: Millis },
+    name: string,
+    begin: (process: Process) => () => void,
+  ): void {
+    const process = this.#cluster.at(name);
+    if (process === undefined) return;
+    this.#during(fault, () => {
+      const end = begin(process);
+      return () => {
+        if (process.isAlive) end();
+      };
+    });
+  }
+
+  #drain(worker: string, on: boolean): void {
+    this.#clientProcesses[0]!.take(() => this.#clients[0]!.drain(worker, on));
+  }
+
+  #undrain(): void {
+    const drained = new Set(
+      this.#plan.faults.flatMap((fault) => (fault.kind === 'drain' ? fault.process : [])),
+    );
+    for (const worker of drained) if (!this.#cluster.isTerminating(worker)) this.#drain(worker, false);
+  }
+
+  // ---- what must be true in the end
+
+  #complainOfOpenOrders(): void {
+    for (const order of this.#orders) {
+      if (isOver(order)) continue;
+      const detail = order.jobId === undefined ? '' : `: ${this.#describe(order.jobId)}`;
+      this.#witness.wrong(
+        `stuck: ${order.key} is ${order.state}, ${order.jobId ?? 'without a job'}${detail}`,
+      );
+    }
+  }
+
+  #describe(jobId: string): string {
+    const owner = this.#plan.schedulers.find(
+      ({ name }) => this.#cluster.diskOf(name).tag === tagOf(jobId),
+    )?.name;
+    const process = owner === undefined ? undefined : this.#cluster.at(owner);
+    if (process === undefined) return 'its owner is not there';
+    const { class: jobClass, tasks, running } = readJob(process, jobId) as Record<string, unknown>;
+    return JSON.stringify({ class: jobClass, tasks, running });
+  }
+
+  async #calmDown(): Promise<void> {
+    const { isAnyLost } = this.#witness;
+    const until = this.#calendar.now + (isAnyLost ? CALM_AFTER_LOSS_MS : CALM_MS);
+    let left = this.#leaks();
+    while (left.length > 0 && this.#calendar.now < until) {
+      await this.#runTo(this.#calendar.now + LOOK_MS);
+      left = this.#leaks();
+    }
+    for (const leak of left) this.#witness.wrong(`leak: ${leak}`);
+    if (left.length === 0) this.#compareJournals();
+  }
+
+  /** What is still held somewhere. */
+  #leaks(): string[] {
+    const left: string[] = [];
+    for (const { id, machine } of this.#cluster.alive('worker')) {
+      if (!(machine as unknown as Worker).isIdle) left.push(`${id} is not idle`);
+    }
+    for (const { id, name, machine } of this.#cluster.alive('scheduler')) {
+      const { activeJobs } = machine as unknown as Scheduler;
+      if (activeJobs > 0) left.push(`${id} holds ${activeJobs} jobs`);
+      if (!this.#cluster.diskOf(name).isQuiet) left.push(`${id} waits for its disk`);
+    }
+    for (const { id, machine } of this.#cluster.alive('central')) {
+      const { pendingTasks, placedTasks, openMatches } = machine as unknown as Central;
+      if (openMatches > 0) left.push(`${id} keeps ${openMatches} slots for tasks on their way`);
+      if (pendingTasks > 0) left.push(`${id} holds ${pendingTasks} tasks that wait`);
+      if (placedTasks > 0) left.push(`${id} believes that ${placedTasks} tasks are at workers`);
+    }
+    return left;
+  }
+
+  /** What a scheduler would know after a restart is what it knows now. */
+  #compareJournals(): void {
+    for (const process of this.#cluster.alive('scheduler')) {
+      const rebuilt = this.#cluster.rebuilt(process.name);
+      for (const { jobId } of this.#orders) {
+        if (jobId === undefined || tagOf(jobId) !== this.#cluster.diskOf(process.name).tag) continue;
+        const now = summaryOf(readJob(process, jobId));
+        const then = summaryOf(askOf(rebuilt, process, jobId));
+        if (now !== then) this.#witness.wrong(`journal: ${jobId} is ${now}, and on the disk ${then}`);
+      }
+    }
+  }
+}
+
+function readJob(process: Process, jobId: string): unknown {
+  return askOf(process.machine, process, jobId);
+}
+
+/** Asks a machine of a job without anybody noticing. */
+function askOf(machine: Machine, process: Process, id: string): unknown {
+  const { self } = process.wire;
+  const question: Message = { type: 'describeJob', request: 1, id, spec: false };
+  const [answer] = process.overhear(() => machine.receive(self, question, process.now));
+  return answer?.type === 'answer' ? answer.value : {};
+}
+
+function summaryOf(job: unknown): string {
+  const { state, class: jobClass, tasks } = job as Record<string, unknown>;
+  return JSON.stringify({ state, class: jobClass, tasks });
+}

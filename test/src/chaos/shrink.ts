@@ -1,0 +1,97 @@
+import type { Plan } from './plan.js';
+import { play } from './run.js';
+
+/** What was broken, without the particulars. */
+export function kindOf(complaint: string): string {
+  return complaint.slice(0, complaint.indexOf(':'));
+}
+
+/** Tries are runs: so many at most. */
+const TRIES_MAX = 400;
+
+/**
+ * Leaves out whatever is not needed for the same thing to be broken: faults, then orders, then what is special about
+ * those that are left.
+ */
+export async function shrink(plan: Plan, kind: string): Promise<Plan> {
+  let tries = 0;
+  const isStillBroken = async (smaller: Plan): Promise<boolean> => {
+    if (++tries > TRIES_MAX) return false;
+    const { complaints } = await play(smaller);
+    return complaints.some((complaint) => kindOf(complaint) === kind);
+  };
+  let smallest = plan;
+  for (let before = Number.POSITIVE_INFINITY; sizeOf(smallest) < before; ) {
+    before = sizeOf(smallest);
+    for (const part of ['faults', 'orders', 'workers'] as const) {
+      const isEnough = (some: readonly unknown[]): Promise<boolean> =>
+        // Without workers nothing ends, which is no news.
+        part === 'workers' && some.length === 0
+          ? Promise.resolve(false)
+          : isStillBroken({ ...smallest, [part]: some });
+      const kept = await reduce<unknown>(smallest[part], isEnough);
+      smallest = { ...smallest, [part]: kept };
+    }
+    smallest = await simplify(smallest, isStillBroken);
+  }
+  return smallest;
+}
+
+function sizeOf({ faults, orders, workers }: Plan): number {
+  return JSON.stringify([faults, orders, workers]).length;
+}
+
+/** Halves, quarters … of the list are left out, as long as it makes no difference. */
+async function reduce<T>(
+  list: readonly T[],
+  isEnough: (some: readonly T[]) => Promise<boolean>,
+): Promise<readonly T[]> {
+  let kept = list;
+  for (let size = Math.ceil(kept.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+    for (let from = 0; from < kept.length; ) {
+      const without = [...kept.slice(0, from), ...kept.slice(from + size)];
+      if (without.length < kept.length && (await isEnough(without))) kept = without;
+      else from += size;
+    }
+  }
+  return kept;
+}
+
+/** Fewer tasks, no second client, no cancellation, clocks that are right. */
+async function simplify(plan: Plan, isEnough: (plan: Plan) => Promise<boolean>): Promise<Plan> {
+  let smallest = plan;
+  const attempt = async (smaller: Plan): Promise<void> => {
+    if (JSON.stringify(smaller) !== JSON.stringify(smallest) && (await isEnough(smaller))) smallest = smaller;
+  };
+  const calm = <T extends object>(process: T): T => ({ ...process, drift: 0, wallErrorMs: 0 });
+  await attempt({
+    ...smallest,
+    central: calm(smallest.central),
+    workers: smallest.workers.map(calm),
+    schedulers: smallest.schedulers.map(calm),
+  });
+  for (const name of ['doubledAfterMs', 'conflictAfterMs', 'cancelAfterMs'] as const) {
+    for (let i = 0; i < smallest.orders.length; i++) {
+      await attempt({
+        ...smallest,
+        orders: smallest.orders.map((order, at) => (at === i ? { ...order, [name]: undefined } : order)),
+      });
+    }
+  }
+  for (let i = 0; i < smallest.orders.length; i++) {
+    const { tasks } = smallest.orders[i]!.job;
+    if (!Array.isArray(tasks)) continue;
+    const kept = await reduce(tasks, (some) =>
+      some.length === 0 ? Promise.resolve(false) : isEnough(withTasks(smallest, i, some)),
+    );
+    smallest = withTasks(smallest, i, kept);
+  }
+  return smallest;
+}
+
+function withTasks(plan: Plan, at: number, tasks: readonly unknown[]): Plan {
+  const orders = plan.orders.map((order, i) =>
+    i === at ? { ...order, job: { ...order.job, tasks } } : order,
+  );
+  return { ...plan, orders: orders as Plan['orders'] };
+}

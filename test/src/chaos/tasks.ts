@@ -1,0 +1,127 @@
+import type { Millis, Outcome, OutcomeKind } from '@goshawk/core';
+import type { KillReason, TaskOrder } from '@goshawk/worker';
+import type { Calendar, Event } from './calendar.js';
+import { Draw } from './draw.js';
+
+/** What a task of a chaos run does: the input of its `module` payload. */
+export interface TaskInput {
+  /** Of the order that it belongs to. */
+  readonly key: string;
+  readonly ms: Millis;
+  /** With which probability a run of it fails. */
+  readonly fails: number;
+  /** Lines of output. */
+  readonly prints: number;
+}
+
+export interface TaskDoors {
+  taskStarted(slot: number): void;
+  taskOutput(slot: number, stream: 'stdout' | 'stderr', bytes: Uint8Array): void;
+  taskEnded(slot: number, outcome: Outcome, runMs: Millis): void;
+}
+
+/** One run of a task, as the worker's operating system sees it. */
+export interface Execution {
+  readonly worker: string;
+  readonly jobId: string;
+  readonly task: number;
+  readonly attempt: number;
+  readonly value: string;
+  kind: OutcomeKind | 'running' | 'gone';
+}
+
+interface Run {
+  readonly execution: Execution;
+  readonly startedAt: Millis;
+  end: Event;
+  outcome: Outcome;
+  isKilled: boolean;
+}
+
+const KILL_MS = 5;
+
+/** The tasks of one worker: they go on while its process stands still, and go with it when it dies. */
+export class Tasks {
+  readonly #calendar: Calendar;
+  readonly #seed: string;
+  readonly #doors: TaskDoors;
+  readonly #runs = new Map<number, Run>();
+
+  constructor(calendar: Calendar, seed: string, doors: TaskDoors) {
+    this.#calendar = calendar;
+    this.#seed = seed;
+    this.#doors = doors;
+  }
+
+  get count(): number {
+    return this.#runs.size;
+  }
+
+  start(slot: number, order: TaskOrder, execution: Execution): void {
+    const { ms, fails, prints } = (order.payload as { input: TaskInput }).input;
+    const draw = new Draw(`${this.#seed}/${order.jobId}/${order.task}/${order.attempt}`);
+    const outcome: Outcome = draw.chance(fails)
+      ? outcomeOf('failed')
+      : { ...outcomeOf('completed'), value: execution.value };
+    const now = this.#calendar.now;
+    const run: Run = {
+      execution,
+      startedAt: now,
+      outcome,
+      isKilled: false,
+      end: this.#endAt(slot, now + ms),
+    };
+    this.#runs.set(slot, run);
+    this.#calendar.put(now, () => {
+      if (this.#runs.get(slot) === run) this.#doors.taskStarted(slot);
+    });
+    for (let line = 1; line <= prints; line++) {
+      this.#calendar.put(now + (ms * line) / (prints + 1), () => {
+        if (this.#runs.get(slot) !== run) return;
+        this.#doors.taskOutput(slot, 'stdout', new TextEncoder().encode(`${execution.value} line ${line}\n`));
+      });
+    }
+  }
+
+  /** The first reason counts. A task that ends before the kill reaches it has ended by itself. */
+  kill(slot: number, reason: KillReason): void {
+    const run = this.#runs.get(slot);
+    if (run === undefined || run.isKilled) return;
+    const endsAt = this.#calendar.now + KILL_MS;
+    if (run.end.at < endsAt) return;
+    run.isKilled = true;
+    run.end.isOff = true;
+    run.outcome = reason === 'shutdown' ? outcomeOf('lost', 'worker-stopped') : outcomeOf(reason);
+    run.end = this.#endAt(slot, endsAt);
+  }
+
+  /** The process is gone, and all that it ran. */
+  forget(): void {
+    for (const { end, execution } of this.#runs.values()) {
+      end.isOff = true;
+      execution.kind = 'gone';
+    }
+    this.#runs.clear();
+  }
+
+  #endAt(slot: number, at: Millis): Event {
+    return this.#calendar.put(at, () => {
+      const { outcome, startedAt, execution } = this.#runs.get(slot)!;
+      this.#runs.delete(slot);
+      execution.kind = outcome.kind;
+      this.#doors.taskEnded(slot, outcome, this.#calendar.now - startedAt);
+    });
+  }
+}
+
+function outcomeOf(kind: OutcomeKind, errorCode: string = kind): Outcome {
+  const isGood = kind === 'completed';
+  return {
+    kind,
+    value: undefined,
+    errorCode: isGood ? '' : errorCode,
+    errorMessage: isGood ? '' : `the task was told to be ${kind}`,
+    exitCode: undefined,
+    signal: undefined,
+  };
+}

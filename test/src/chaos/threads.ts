@@ -1,0 +1,38 @@
+import { Worker } from 'node:worker_threads';
+import type { Report } from './run.js';
+
+export interface Outcome extends Report {
+  readonly seed: string;
+}
+
+/**
+ * Plays seeds on several threads.
+ *
+ * @param onOutcome is told of each, in the order in which they end; false: no more of them
+ */
+export async function playAll(
+  seeds: readonly string[],
+  threads: number,
+  onOutcome: (outcome: Outcome) => boolean,
+): Promise<void> {
+  const left = [...seeds].reverse();
+  const count = Math.min(threads, seeds.length);
+  await Promise.all(Array.from({ length: count }, () => playOnOne(left, onOutcome)));
+}
+
+function playOnOne(left: string[], onOutcome: (outcome: Outcome) => boolean): Promise<void> {
+  const thread = new Worker(new URL('./thread.js', import.meta.url));
+  return new Promise<void>((resolve, reject) => {
+    const next = (): void => {
+      const seed = left.pop();
+      if (seed === undefined) resolve();
+      else thread.postMessage(seed);
+    };
+    thread.on('message', (outcome: Outcome) => {
+      if (!onOutcome(outcome)) left.length = 0;
+      next();
+    });
+    thread.on('error', reject);
+    next();
+  }).finally(() => thread.terminate());
+}

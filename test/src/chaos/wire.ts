@@ -1,0 +1,105 @@
+import { type Address, InvariantError, type Message, type Role } from '@goshawk/core';
+import {
+  Codec,
+  clientEndpoint,
+  DEFAULT_LIMITS,
+  Directory,
+  FrameWriter,
+  Incarnations,
+  incarnationOf,
+  isAnyIncarnation,
+  openFrame,
+  type PartyName,
+  parsePartyName,
+  parseProcessName,
+  partyName,
+  placeOf,
+  processName,
+} from '@goshawk/runtime';
+
+/** Names of parties as the process at work knows them; to compile a codec for each process would cost more than a run. */
+class NamesOfWhoeverIsAtWork {
+  directory = new Directory();
+
+  intern(name: string): Address {
+    return this.directory.intern(name);
+  }
+
+  nameOf(address: Address): string | undefined {
+    return this.directory.nameOf(address);
+  }
+}
+
+const names = new NamesOfWhoeverIsAtWork();
+const codec = new Codec(names);
+let packed: Buffer | undefined;
+const writer = new FrameWriter(null, DEFAULT_LIMITS, ({ bytes }) => {
+  packed = bytes;
+});
+
+export function endpointOf(name: string, role: Role): string {
+  return role === 'client' ? clientEndpoint(name) : `tcp://${name}:1`;
+}
+
+/** Of the process that is at an endpoint, whichever incarnation that is. */
+export function anyPartyOf(name: string, role: Role): string {
+  return partyName(processName(endpointOf(name, role), incarnationOf(role, '*')), 0);
+}
+
+/** What one process knows of the names of others, and how it writes and reads: in all of it as the real mailbox does. */
+export class Wire {
+  readonly role: Role;
+  /** The full name of its party. */
+  readonly party: string;
+  readonly self: Address;
+  readonly #incarnation: string;
+  readonly #process: string;
+  readonly #directory = new Directory();
+  readonly #incarnations = new Incarnations(DEFAULT_LIMITS.incarnationGraceMs);
+
+  constructor(name: string, role: Role, incarnation: number) {
+    this.role = role;
+    this.#incarnation = incarnationOf(role, String(incarnation));
+    this.#process = processName(endpointOf(name, role), this.#incarnation);
+    this.party = partyName(this.#process, 0);
+    this.self = this.#directory.intern(this.party);
+  }
+
+  addressNamed(party: string): Address {
+    return this.#directory.intern(party);
+  }
+
+  nameOf(address: Address): string {
+    return this.#directory.nameOf(address) ?? `nobody (${address})`;
+  }
+
+  /** @throws EncodeError when the message is none */
+  write(to: Address, message: Message): { bytes: Buffer; to: PartyName & { endpoint: string } } {
+    const name = this.#directory.nameOf(to);
+    if (name === undefined) throw new InvariantError(`a ${message.type} for nobody (${to})`);
+    const party = parsePartyName(name);
+    const { endpoint, incarnation } = parseProcessName(party.process)!;
+    names.directory = this.#directory;
+    writer.add(incarnation, 0, party.index, codec.encode(message, this.role, this.#directory.roleOf(to)));
+    writer.finish();
+    return { bytes: packed!, to: { ...party, endpoint } };
+  }
+
+  /**
+   * @param from the full name of the party that has sent it
+   * @returns nothing for what is for another incarnation, or from one that was superseded
+   * @throws DecodeError when it is no message
+   */
+  read(from: string, bytes: Buffer, now: number): { from: Address; message: Message } | undefined {
+    const frame = openFrame(Buffer.from(bytes), DEFAULT_LIMITS);
+    if (frame.target !== this.#incarnation && frame.target !== incarnationOf(this.role, '*'))
+      return undefined;
+    const sender = parseProcessName(parsePartyName(from).process)!;
+    if (isAnyIncarnation(sender.incarnation)) throw new InvariantError('a sender that is anybody');
+    if (this.#incarnations.heard(placeOf(sender), sender.incarnation, now) === 'retired') return undefined;
+    const address = this.#directory.intern(from);
+    names.directory = this.#directory;
+    const [, , body] = frame.mail[0]!;
+    return { from: address, message: codec.decode(body, this.#directory.roleOf(address), this.role) };
+  }
+}

@@ -1,0 +1,220 @@
+import type { JobRecord, Message } from '@goshawk/core';
+import type { Order } from './orders.js';
+import type { Execution } from './tasks.js';
+
+/** So often a task may be lost with its worker before it is given up. */
+const LOSSES_MAX = 8;
+
+/**
+ * Sees everything that happens, and says what must not: whatever is promised in docs/DURABILITY.md, as far as it can
+ * be seen from outside. A complaint begins with the name of what was broken.
+ */
+export class Witness {
+  readonly complaints: string[] = [];
+  readonly #executions = new Map<string, Execution>();
+  /** By (job, task, attempt). */
+  readonly #executed = new Map<string, Execution>();
+  /** By key, the job that a client was told. */
+  readonly #accepted = new Map<string, { readonly order: Order; readonly jobId: string }>();
+  /** Jobs of which a client was told that they are cancelled. */
+  readonly #cancelled = new Set<string>();
+  readonly #askedToCancel = new Set<string>();
+  readonly #dead = new Set<string>();
+  /** By the same, incarnations that were heard before a later one. */
+  readonly #superseded = new Set<string>();
+  /** By a process and the name of another, the latest incarnation that it has heard. */
+  readonly #latest = new Map<string, number>();
+  /** What has been said in the present step. */
+  #step = { stolen: 0, moved: 0 };
+  #hasLostCentral = false;
+  /** Attempts that an owner has given out. */
+  readonly #given = new Set<string>();
+  /** By job, those of its tasks that are on the disk as completed. */
+  readonly #completed = new Map<string, Set<number>>();
+  /** Disks that were lost, by the tag of their jobs. */
+  readonly #lostTags = new Set<string>();
+  readonly #transcript: ((line: string) => void) | undefined;
+
+  constructor(transcript: ((line: string) => void) | undefined) {
+    this.#transcript = transcript;
+  }
+
+  wrong(complaint: string): void {
+    if (this.complaints.includes(complaint)) return;
+    this.complaints.push(complaint);
+    this.#transcript?.(`!! ${complaint}`);
+  }
+
+  diskLost(tag: string): void {
+    this.#lostTags.add(tag);
+  }
+
+  get isAnyLost(): boolean {
+    return this.#lostTags.size > 0;
+  }
+
+  isLost(jobId: string): boolean {
+    return this.#lostTags.has(tagOf(jobId));
+  }
+
+  // ---- what clients are told
+
+  accepted(order: Order, jobId: string): void {
+    const known = this.#accepted.get(order.key);
+    if (known === undefined || this.isLost(known.jobId)) {
+      this.#accepted.set(order.key, { order, jobId });
+      return;
+    }
+    if (this.isLost(jobId)) return;
+    if (known.jobId !== jobId) {
+      if (this.#mayNotKnowBetter(jobId) || this.#mayNotKnowBetter(known.jobId)) return;
+      this.wrong(`second-job: ${order.key} is ${known.jobId} and ${jobId}`);
+    } else if (known.order.isConflict !== order.isConflict)
+      this.wrong(`conflict-accepted: another job than ${jobId} was taken with its key`);
+  }
+
+  /** A scheduler that has lost its disk is a new one; if central is new as well, nobody may know whose keys there are. */
+  #mayNotKnowBetter(jobId: string): boolean {
+    return this.#hasLostCentral && [...this.#lostTags].some((tag) => ownerOf(tag) === ownerOf(tagOf(jobId)));
+  }
+
+  centralLost(): void {
+    this.#hasLostCentral = true;
+  }
+
+  cancelAsked(jobId: string): void {
+    this.#askedToCancel.add(jobId);
+  }
+
+  cancelConfirmed({ jobId }: Order): void {
+    this.#cancelled.add(jobId!);
+  }
+
+  ended(order: Order): void {
+    const { jobId, end, values, cancelConfirmed, job } = order;
+    const { state, tasks, attempts } = end!;
+    const sum = tasks.completed + tasks.failed + tasks.cancelled;
+    if (sum !== tasks.total) this.wrong(`counts: ${jobId} has ended with ${JSON.stringify(tasks)}`);
+    if (values.size !== tasks.completed)
+      this.wrong(`results: ${jobId} has ${values.size} results of ${tasks.completed} completed tasks`);
+    for (const [task, value] of values) {
+      const run = this.#executions.get(String(value));
+      if (run === undefined || run.jobId !== jobId || run.task !== task)
+        this.wrong(`results: ${jobId} has for task ${task} the result ${String(value)}`);
+      else if (run.kind !== 'completed') this.wrong(`results: ${String(value)} counts, and was ${run.kind}`);
+    }
+    if (state === 'cancelled' && !this.#askedToCancel.has(jobId!))
+      this.wrong(`cancelled: ${jobId} is cancelled, and nobody has asked for it`);
+    if (
+      cancelConfirmed &&
+      state !== 'cancelled' &&
+      !(state === 'completed' && tasks.completed === tasks.total)
+    )
+      this.wrong(`cancelled: ${jobId} is ${state}, and its cancellation was confirmed`);
+    const mayFail = mayFailByItself(job) || attempts.lost >= LOSSES_MAX || order.retryOf !== undefined;
+    if (state === 'failed' && !mayFail)
+      this.wrong(`failed: ${jobId} has failed for no reason: ${JSON.stringify(end!.failures)}`);
+  }
+
+  // ---- what owners say and write down
+
+  sent(process: string, message: Message): void {
+    if (message.type === 'stolen') this.#step.stolen += message.probes.length;
+    if (message.type === 'moved') this.#step.moved += message.probes;
+    if (message.type !== 'bind' && message.type !== 'run') return;
+    const { jobId, task, attempt } = message;
+    const run = `${jobId}/${task}/${attempt}`;
+    if (!this.#given.has(run) && this.#cancelled.has(jobId))
+      this.wrong(`cancelled: ${process} gives out ${run} after the cancellation was confirmed`);
+    this.#given.add(run);
+  }
+
+  /** A process takes in what another one has sent. */
+  heard(by: string, { name, incarnation }: { readonly name: string; readonly incarnation: number }): void {
+    const pair = `${by} ${name}`;
+    const latest = this.#latest.get(pair) ?? 0;
+    // One that is heard for the first time after its successor may be taken for the successor: nothing tells them apart.
+    if (this.#superseded.has(`${pair}/${incarnation}`))
+      this.wrong(
+        `incarnations: ${by} takes something of ${name}/${incarnation}, and has heard ${name}/${latest}`,
+      );
+    if (incarnation <= latest) return;
+    this.#superseded.add(`${pair}/${latest}`);
+    this.#latest.set(pair, incarnation);
+  }
+
+  /** A process has made a step. */
+  stepped(process: string): void {
+    const { stolen, moved } = this.#step;
+    if (stolen !== moved)
+      this.wrong(`probes: ${process} gave ${stolen} to a thief, and told owners of ${moved}`);
+    this.#step = { stolen: 0, moved: 0 };
+  }
+
+  written(tag: string, record: JobRecord): void {
+    const job = `${tag}-${record.job}`;
+    if (record.kind === 'declined') return this.#declined(`${job}/${record.task}/${record.attempt}`);
+    if (record.kind !== 'attempt') return;
+    const { task, attempt, outcome } = record;
+    const run = this.#executed.get(`${job}/${task}/${attempt}`);
+    // That a run is lost is for the owner to say: its worker is gone, or so it seems.
+    if (outcome.kind !== 'lost' && run?.kind !== outcome.kind)
+      this.wrong(
+        `fenced: ${job}/${task}/${attempt} is written down as ${outcome.kind}, and was ${run?.kind}`,
+      );
+    if (outcome.kind !== 'completed') return;
+    if (outcome.value !== run?.value)
+      this.wrong(
+        `fenced: ${job}/${task}/${attempt} is written down with the result ${String(outcome.value)}`,
+      );
+    const tasks = this.#completed.get(job) ?? new Set();
+    this.#completed.set(job, tasks);
+    if (tasks.has(record.task))
+      this.wrong(`twice: two results of task ${record.task} of ${job} were written down`);
+    tasks.add(record.task);
+  }
+
+  /** A living worker that was given an attempt and has completed it keeps the result until it is wanted. */
+  #declined(attempt: string): void {
+    const run = this.#executed.get(attempt);
+    if (run?.kind === 'completed' && !this.#dead.has(run.worker))
+      this.wrong(
+        `results: ${run.worker} has completed ${attempt}, and its owner was told that it was not run`,
+      );
+  }
+
+  died(process: string): void {
+    this.#dead.add(process);
+  }
+
+  // ---- what workers do
+
+  executed(execution: Execution): void {
+    const { jobId, task, attempt, value, worker } = execution;
+    const run = `${jobId}/${task}/${attempt}`;
+    if (this.#executed.has(run)) this.wrong(`twice: ${run} is executed again, by ${worker}`);
+    this.#executed.set(run, execution);
+    this.#executions.set(value, execution);
+  }
+
+  get executions(): number {
+    return this.#executions.size;
+  }
+}
+
+/** Whatever disk it has. */
+function ownerOf(tag: string): string {
+  return tag.slice(0, tag.lastIndexOf('x'));
+}
+
+export function tagOf(jobId: string): string {
+  return jobId.slice(0, jobId.lastIndexOf('-'));
+}
+
+function mayFailByItself({ tasks, stages, timeout }: Order['job']): boolean {
+  if (timeout !== undefined) return true;
+  const all = [tasks, ...(stages ?? []).map((stage) => stage.tasks)]
+    .filter((list) => Array.isArray(list))
+    .flat();
+  return all.some((task) => 'input' in task && (task.input as { fails: number }).fails > 0);
+}
