@@ -1,0 +1,59 @@
+# Goshawk in a container: `docker build -t goshawk .`, then `docker run --rm goshawk --help`. docs/CONTAINERS.md tells more.
+#
+# It builds the same with BuildKit and with the classic builder: nothing here is known to only one of them.
+ARG NODE_IMAGE=node:24-bookworm-slim
+
+# The manifests alone: what is copied from here changes only with them, so that a change of the sources fetches nothing.
+FROM ${NODE_IMAGE} AS manifests
+WORKDIR /opt/goshawk
+COPY package.json package-lock.json .npmrc ./
+COPY bench/package.json bench/
+COPY test/package.json test/
+COPY packages packages
+RUN find packages -mindepth 2 -maxdepth 2 ! -name package.json -exec rm -rf {} +
+
+# What is needed to build, and nothing of it in the image.
+FROM ${NODE_IMAGE} AS build
+WORKDIR /opt/goshawk
+COPY --from=manifests /opt/goshawk ./
+RUN npm ci --no-audit --no-fund --workspace @goshawk/cli --include-workspace-root
+COPY tsconfig.base.json ./
+COPY packages packages
+RUN npx tsc -b packages/cli \
+  && find packages -mindepth 2 -maxdepth 2 -name src -exec rm -rf {} + \
+  && find packages \( -name '*.map' -o -name '*.d.ts' -o -name '*.tsbuildinfo' -o -name 'tsconfig.json' \) -delete
+
+# What the command needs to run.
+FROM ${NODE_IMAGE} AS dependencies
+WORKDIR /opt/goshawk
+COPY --from=manifests /opt/goshawk ./
+COPY scripts/image/prune-modules.sh /tmp/
+RUN npm ci --no-audit --no-fund --omit=dev --workspace @goshawk/cli \
+  && sh /tmp/prune-modules.sh node_modules
+COPY --from=build /opt/goshawk/packages packages
+RUN rm -rf bench test node_modules/@goshawk/bench node_modules/@goshawk/test
+
+FROM ${NODE_IMAGE}
+LABEL org.opencontainers.image.title="Goshawk" \
+      org.opencontainers.image.description="A hybrid cluster scheduler: central, schedulers, workers and the command, by role" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="0.1.0"
+COPY --from=dependencies /opt/goshawk /opt/goshawk
+COPY LICENSE /opt/goshawk/
+COPY scripts/image/goshawk-ready /usr/local/bin/
+# Folders that volumes are mounted on: a new named volume takes their owner and mode.
+RUN ln -s /opt/goshawk/packages/cli/bin/goshawk.js /usr/local/bin/goshawk \
+  && chmod 755 /usr/local/bin/goshawk-ready \
+  && mkdir -p /var/lib/goshawk /etc/goshawk/keys \
+  && chown 1000:1000 /var/lib/goshawk /etc/goshawk/keys \
+  && chmod 700 /var/lib/goshawk /etc/goshawk/keys
+ENV NODE_ENV=production \
+    GOSHAWK_HTTP=127.0.0.1:9090
+USER 1000:1000
+WORKDIR /var/lib/goshawk
+# SIGTERM drains. Goshawk leaves processes that its tasks abandon to whoever is process 1: `docker run --init`.
+STOPSIGNAL SIGTERM
+# A shell asks, not Node: in a hundred containers a Node process each would be dearer than what they run.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 CMD ["/usr/local/bin/goshawk-ready"]
+ENTRYPOINT ["goshawk"]
+CMD ["--help"]

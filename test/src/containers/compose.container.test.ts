@@ -1,0 +1,112 @@
+import { once } from 'node:events';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { ComposeProject, isInRepository, workersMax } from './compose.fixture.js';
+import { missing, named } from './docker.fixture.js';
+
+const SCHEDULERS = 10;
+const WORKERS = missing === undefined ? Number(process.env.COMPOSE_TEST_WORKERS || workersMax()) : 0;
+const JOBS = 300;
+
+/** What `goshawk replay --json` prints, as far as it matters here. */
+interface Comparison {
+  readonly runs: readonly [{ readonly jobs: { readonly completed: number; readonly failed: number } }];
+}
+
+describe.skipIf(missing !== undefined)(named(`docker compose up, ${WORKERS} workers`), () => {
+  const project = new ComposeProject({ GOSHAWK_WORKERS: `${WORKERS}`, GOSHAWK_SCHEDULERS: `${SCHEDULERS}` });
+
+  beforeAll(async () => {
+    await project.must('up', '--detach');
+    await project.known(SCHEDULERS, WORKERS);
+  }, 300_000);
+
+  afterAll(() => project[Symbol.asyncDispose](), 120_000);
+
+  test('Google-like jobs all complete, while half of the workers leave and come back', async () => {
+    const replay = project.start(
+      ...['run', '--rm', '-T', 'bench', `google-like:jobs=${JOBS},seed=12`, '--jobs', `${JOBS}`],
+      ...['--for', '20s', '--json', '--progress', 'plain'],
+    );
+    let printed = '';
+    replay.stdout!.on('data', (text: Buffer) => {
+      printed += text.toString();
+    });
+    const ended = once(replay, 'exit');
+    await project.must('up', '--detach', '--no-recreate', '--scale', `worker=${WORKERS / 2}`, 'worker');
+    await project.must('up', '--detach', '--no-recreate', '--scale', `worker=${WORKERS}`, 'worker');
+    expect((await ended)[0]).toBe(0);
+    const [{ jobs }] = (JSON.parse(printed) as Comparison).runs;
+    expect(jobs).toMatchObject({ completed: JOBS, failed: 0 });
+    await project.known(SCHEDULERS, WORKERS);
+  });
+
+  test('all schedulers are killed and brought up again: what was accepted completes', async () => {
+    const client = await project.client();
+    const jobs = await Promise.all(
+      Array.from({ length: 40 }, () => client.submit({ tasks: { count: 20, run: { sleep: 300 } } })),
+    );
+    await project.must('kill', '--signal', 'KILL', 'scheduler');
+    await project.must('up', '--detach', '--no-recreate', 'scheduler');
+    await project.known(SCHEDULERS, WORKERS);
+    for (const job of jobs) expect(await job.wait()).toMatchObject({ state: 'completed' });
+  });
+});
+
+describe.skipIf(missing !== undefined)(named('docker-compose.yml'), () => {
+  test('says in its logs what somebody has set wrongly', async () => {
+    await using project = new ComposeProject({
+      GOSHAWK_WORKERS: '1',
+      GOSHAWK_SCHEDULERS: '1',
+      GOSHAWK_POLICY: 'gooshawk',
+    });
+    const up = await project.run('up', '--detach', '--wait', 'central');
+    expect(up.code).not.toBe(0);
+    expect(await project.must('logs', '--no-log-prefix', 'central')).toContain(
+      'goshawk: unknown policy "gooshawk"',
+    );
+  });
+
+  test('tells a second central in its log that there is one', async () => {
+    await using project = new ComposeProject({ GOSHAWK_WORKERS: '1', GOSHAWK_SCHEDULERS: '1' });
+    await project.must('up', '--detach');
+    await project.known(1, 1);
+    await project.must('up', '--detach', '--no-recreate', '--scale', 'central=2', 'central');
+    await vi.waitFor(
+      async () =>
+        expect(await project.must('logs', '--no-log-prefix', 'central')).toContain(
+          'another central has this cluster',
+        ),
+      { timeout: 60_000, interval: 500 },
+    );
+    await project.known(1, 1);
+  });
+
+  test('opens ports on loopback only', async () => {
+    const project = new ComposeProject({});
+    const all = await project.must('--profile', '*', 'config', '--format', 'json');
+    const { services } = JSON.parse(all) as {
+      services: Record<
+        string,
+        { ports?: { host_ip?: string }[]; volumes?: { source: string; type: string }[] }
+      >;
+    };
+    const ports = Object.values(services).flatMap((each) => each.ports ?? []);
+    expect(ports.length).toBeGreaterThan(0);
+    for (const port of ports) expect(port).toMatchObject({ host_ip: '127.0.0.1' });
+  });
+
+  test('mounts for monitoring what is in the repository', async () => {
+    const project = new ComposeProject({});
+    const all = await project.must(
+      '--profile',
+      'monitoring',
+      'config',
+      '--no-path-resolution',
+      '--format',
+      'json',
+    );
+    const mounted = [...all.matchAll(/"\.\/(deploy\/[^"]+)"/g)].map(([, path]) => path!);
+    expect(mounted.length).toBeGreaterThan(3);
+    for (const path of mounted) expect(isInRepository(path), path).toBe(true);
+  });
+});

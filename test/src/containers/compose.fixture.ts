@@ -1,0 +1,99 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { type Cluster, connect } from '@goshawk/client';
+import { expect, vi } from 'vitest';
+import { image } from './docker.fixture.js';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+
+export interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** `docker-compose.yml` as it is, under a name and a port of its own. */
+export class ComposeProject implements AsyncDisposable {
+  readonly #environment: NodeJS.ProcessEnv;
+  #client: Cluster | undefined;
+
+  /** @param settings variables of the file, such as GOSHAWK_WORKERS */
+  constructor(settings: Readonly<Record<string, string>>) {
+    const name = `goshawk-test-${randomBytes(4).toString('hex')}`;
+    const own = { COMPOSE_PROJECT_NAME: name, GOSHAWK_IMAGE: image, GOSHAWK_PORT: '0' };
+    this.#environment = { ...process.env, ...own, ...settings };
+  }
+
+  run(...args: string[]): Promise<Ran> {
+    const options = { cwd: ROOT, env: this.#environment, maxBuffer: 1 << 27 };
+    return new Promise((resolve) => {
+      execFile('docker', ['compose', ...args], options, (error, stdout, stderr) =>
+        resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
+      );
+    });
+  }
+
+  /** @throws Error with what it wrote to stderr */
+  async must(...args: string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.run(...args);
+    if (code !== 0) throw new Error(`docker compose ${args.join(' ')}: ${stderr.slice(-4_000)}`);
+    return stdout;
+  }
+
+  start(...args: string[]): ChildProcess {
+    return spawn('docker', ['compose', ...args], {
+      cwd: ROOT,
+      env: this.#environment,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+  }
+
+  /** A client on this machine, by the port and with the key that the documentation names. */
+  async client(): Promise<Cluster> {
+    if (this.#client !== undefined) return this.#client;
+    const folder = mkdtempSync(join(tmpdir(), 'goshawk-client-'));
+    try {
+      await this.must('cp', 'keys:/keys/client.key', join(folder, 'client.key'));
+      const text = readFileSync(join(folder, 'client.key'), 'utf8');
+      const address = (await this.must('port', 'central', '7070')).trim();
+      this.#client = await connect(`tcp://${address}`, { keys: { text }, connectTimeoutMs: 60_000 });
+      return this.#client;
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  }
+
+  /** Waits until central knows so many. */
+  async known(schedulers: number, workers: number): Promise<void> {
+    const client = await this.client();
+    await vi.waitFor(
+      async () => {
+        const view = await client.describe();
+        const active = view.workers.filter(({ state }) => state === 'active');
+        expect([view.schedulers.length, active.length]).toStrictEqual([schedulers, workers]);
+      },
+      { timeout: 150_000, interval: 500 },
+    );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#client?.close();
+    await this.must('--profile', 'tools', 'down', '--volumes', '--timeout', '2');
+  }
+}
+
+/**
+ * How many workers the kernel has room for here: with ten schedulers a hundred of them need 2,200 entries in its one table
+ * of neighbours, and where it has fewer packets are lost (`docs/CONTAINERS.md`).
+ */
+export function workersMax(): number {
+  return Number(readFileSync('/proc/sys/net/ipv4/neigh/default/gc_thresh3', 'utf8')) >= 4_096 ? 100 : 30;
+}
+
+/** Whether the file that a line of the compose file mounts is in the repository. */
+export function isInRepository(path: string): boolean {
+  return existsSync(join(ROOT, path));
+}

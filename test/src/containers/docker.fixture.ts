@@ -1,0 +1,55 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { getContainerRuntimeClient } from 'testcontainers';
+import { inject } from 'vitest';
+
+const containers = inject('containers');
+
+/** Why tests of containers do not run here; undefined when they do. It goes into their names. */
+export const missing: string | undefined = 'missing' in containers ? containers.missing : undefined;
+
+/** The image under test. */
+export const image: string = 'image' in containers ? containers.image : '';
+
+/** Of everything that the tests start, for the sweep at the end. */
+export const labels: Readonly<Record<string, string>> = Object.fromEntries([containers.label.split('=')]);
+
+/** For `describe`: says in its name why it is skipped. */
+export function named(name: string): string {
+  return missing === undefined ? name : `${name} (skipped: ${missing})`;
+}
+
+/** @throws Error with what it wrote to stderr */
+export async function docker(...args: string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)('docker', args, { maxBuffer: 1 << 26 });
+  return stdout;
+}
+
+export interface Ended {
+  readonly code: number;
+  readonly output: string;
+}
+
+/** Runs a container to its end; stdout and stderr together. */
+export async function runToEnd(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Ended> {
+  const [label, run] = Object.entries(labels)[0]!;
+  const variables = Object.entries(environment).flatMap(([name, value]) => ['--env', `${name}=${value}`]);
+  return new Promise((resolve) => {
+    execFile(
+      'docker',
+      ['run', '--rm', '--label', `${label}=${run}`, ...variables, ...args],
+      (error, stdout, stderr) =>
+        resolve({ code: typeof error?.code === 'number' ? error.code : 0, output: stdout + stderr }),
+    );
+  });
+}
+
+type Dockerode = Awaited<ReturnType<typeof getContainerRuntimeClient>>['container']['dockerode'];
+
+/** Docker's own interface, for what testcontainers has no words for. */
+export async function dockerode(): Promise<Dockerode> {
+  return (await getContainerRuntimeClient()).container.dockerode;
+}

@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest';
+import { image, missing, named, runToEnd } from './docker.fixture.js';
+
+const CASES: readonly (readonly [
+  what: string,
+  role: string,
+  environment: Record<string, string>,
+  says: RegExp,
+])[] = [
+  [
+    'no keys',
+    'central',
+    { BIND: 'tcp://0.0.0.0:7070' },
+    /without keys anybody could run commands here; make keys with `goshawk keygen`/,
+  ],
+  [
+    'no such key file',
+    'worker',
+    { KEYS: '/etc/goshawk/keys/worker.key' },
+    /cannot read the key file \/etc\/goshawk\/keys\/worker\.key/,
+  ],
+  ['a variable that is none', 'worker', { SLOT: '4' }, /there is no setting GOSHAWK_SLOT/],
+  ['a port that is none', 'central', { BIND: 'tcp://127.0.0.1:70700' }, /port 70700 is above 65535/],
+  ['a journal that cannot be read', 'scheduler', { DATA_FOLDER: '/root/journal' }, /\/root\/journal/],
+  [
+    'HTTP for everybody, without a token',
+    'central',
+    { HTTP: '0.0.0.0:9090' },
+    /give a token with GOSHAWK_HTTP_TOKEN/,
+  ],
+  [
+    'too few folders',
+    'scheduler',
+    { DATA_FOLDERS: 'ten' },
+    /GOSHAWK_DATA_FOLDERS: "ten" is not a whole number/,
+  ],
+];
+
+describe.skipIf(missing !== undefined)(named('a container that was told wrongly'), () => {
+  test.concurrent.for(CASES)('ends with one clear line: %s', async ([, role, settings, says]) => {
+    const variables = Object.entries(settings).map(([name, value]) => [`GOSHAWK_${name}`, value]);
+    const { code, output } = await runToEnd([image, role], Object.fromEntries(variables));
+    expect(code).toBe(2);
+    // What it says in the end; a log may be before it.
+    const lines = output
+      .trim()
+      .split('\n')
+      .filter((line) => !line.startsWith('{'));
+    expect(lines).toStrictEqual([expect.stringMatching(says)]);
+    expect(lines[0]).toMatch(/^goshawk: /);
+  });
+
+  test('says so where nobody takes in what tasks leave behind', async () => {
+    const nowhere = { GOSHAWK_KEYS: '/nowhere' };
+    expect((await runToEnd([image, 'worker'], nowhere)).output).toContain('this is process 1');
+    expect((await runToEnd(['--init', image, 'worker'], nowhere)).output).not.toContain('this is process 1');
+  });
+});

@@ -1,0 +1,141 @@
+import { duringReplay, type Job } from './jobs.js';
+import { check, type Lab, NAMESPACE, NODE, type Role } from './lab.js';
+import type { OneNode } from './one-node.js';
+
+const ROLES: readonly Role[] = ['central', 'scheduler', 'worker'];
+const SETS: Readonly<Record<Role, string>> = {
+  central: 'statefulset/goshawk-central',
+  scheduler: 'statefulset/goshawk-scheduler',
+  worker: 'daemonset/goshawk-worker',
+};
+
+export async function deletePods(lab: Lab): Promise<void> {
+  lab.transcript.heading('a pod of each role deleted during a replay');
+  await duringReplay(lab, { jobs: 500, seconds: 150 }, async () => {
+    for (const role of ROLES) {
+      await lab.kubectl(['delete', 'pod', await lab.onePod(role)]);
+      await lab.untilReady();
+    }
+  });
+}
+
+export async function restartRoles(lab: Lab): Promise<void> {
+  lab.transcript.heading('each role restarted during a replay');
+  await duringReplay(lab, { jobs: 500, seconds: 210 }, async () => {
+    for (const role of ROLES) {
+      await lab.kubectl(['rollout', 'restart', SETS[role]]);
+      await lab.kubectl(['rollout', 'status', SETS[role], '--timeout=300s'], { output: lastLine });
+      await lab.untilReady();
+    }
+  });
+}
+
+/** What a node's drain does to pods, with tasks that take longer than it takes to say so. */
+export async function evictWorker(lab: Lab): Promise<void> {
+  lab.transcript.heading('a worker evicted while it runs tasks');
+  const { job: id } = await lab.ask<{ job: string }>(['submit', '--tasks', '10', '--sleep', '20s']);
+  const look = (): Promise<Job> => lab.ask<Job>(['job', id]);
+  await lab.until('ten running tasks', async () => (await look()).tasks.running === 10);
+  const pod = await lab.onePod('worker');
+  check(await evict(lab, pod), 'the worker cannot be evicted');
+  await lab.until('workers that drain', async () => {
+    const { workers } = await lab.ask<Workers>(['workers']);
+    return workers.length > 0 && workers.every(({ state }) => state !== 'active');
+  });
+  await lab.goshawk(['workers'], { output: firstLines });
+  await lab.until('the end of the job', async () => (await look()).state !== 'running');
+  const { state, attemptCounts } = await look();
+  check(state === 'completed', `the job ${state}`);
+  check(attemptCounts.total === 10, `ten tasks took ${attemptCounts.total} attempts`);
+  lab.transcript.say(`job ${id} completed: each of its tasks where it ran, once`);
+  await lab.untilReady();
+}
+
+interface Workers {
+  readonly workers: readonly { readonly name: string; readonly state: string }[];
+}
+
+export async function evictSchedulers(lab: Lab): Promise<void> {
+  lab.transcript.heading('one scheduler at a time');
+  check(await evict(lab, 'goshawk-scheduler-0'), 'the first scheduler cannot be evicted');
+  check(!(await evict(lab, 'goshawk-scheduler-1')), 'both schedulers were evicted at once');
+  await lab.untilReady();
+}
+
+/** A node's worker goes when its label says so, and comes back by itself. */
+export async function excludeNode(lab: Lab): Promise<void> {
+  lab.transcript.heading('a node left out, and taken back');
+  await lab.kubectl(['label', 'node', NODE, 'goshawk/worker=false']);
+  await lab.until('no worker', async () => (await lab.pods('worker')).length === 0);
+  await lab.goshawk(['workers']);
+  await lab.kubectl(['label', 'node', NODE, 'goshawk/worker-']);
+  await lab.untilReady();
+  await lab.goshawk(['workers'], { output: lastLine });
+}
+
+/** `kubectl drain` leaves the pods of DaemonSets alone; `goshawk follow-nodes` does not leave their workers at work. */
+export async function drainNode(lab: Lab, node: OneNode): Promise<void> {
+  lab.transcript.heading('a node drained by Kubernetes');
+  const ending = new AbortController();
+  const words = [
+    '--api',
+    node.api,
+    '--token-file',
+    node.writeToken(lab.folder),
+    '--ca-file',
+    node.certificate,
+  ];
+  const following = lab.goshawk(['follow-nodes', ...words, '--every', '1s'], {
+    signal: ending.signal,
+    shown: '',
+  });
+  lab.transcript.say('goshawk follow-nodes &   # in production a pod does that');
+  try {
+    await lab.kubectl([
+      'drain',
+      NODE,
+      '--ignore-daemonsets',
+      '--pod-selector=app.kubernetes.io/component=worker',
+    ]);
+    await untilWorkers(lab, 'drained');
+    await lab.goshawk(['workers'], { output: firstLines });
+    await lab.kubectl(['uncordon', NODE]);
+    await untilWorkers(lab, 'active');
+    await lab.goshawk(['workers'], { output: firstLines });
+  } finally {
+    ending.abort();
+    const { exitCode, stderr } = await following;
+    check(exitCode === 0, `goshawk follow-nodes failed: ${stderr.trim()}`);
+  }
+}
+
+function untilWorkers(lab: Lab, wanted: string): Promise<void> {
+  return lab.until(`workers that are ${wanted}`, async () => {
+    const { workers } = await lab.ask<Workers>(['workers']);
+    return workers.length > 0 && workers.every(({ state }) => state === wanted);
+  });
+}
+
+/** @returns whether it may go; a disruption budget may forbid it */
+async function evict(lab: Lab, pod: string): Promise<boolean> {
+  const path = `/api/v1/namespaces/${NAMESPACE}/pods/${pod}/eviction`;
+  const eviction = {
+    apiVersion: 'policy/v1beta1',
+    kind: 'Eviction',
+    metadata: { name: pod, namespace: NAMESPACE },
+  };
+  const { exitCode } = await lab.tryKubectl(['create', '--raw', path, '-f', '-'], {
+    stdin: JSON.stringify(eviction),
+    shown: `kubectl create --raw ${path} -f -   # what kubectl drain asks for`,
+    output: () => 'evicted',
+  });
+  return exitCode === 0;
+}
+
+function firstLines(text: string): string {
+  return text.split('\n').slice(0, 3).join('\n');
+}
+
+function lastLine(text: string): string {
+  return text.trimEnd().split('\n').at(-1) ?? '';
+}

@@ -1,0 +1,86 @@
+import { spawn } from 'node:child_process';
+
+export interface Said {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  readonly stdin?: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Tells the command to end. */
+  readonly signal?: AbortSignal;
+  /** How the command is shown; as it is by default, and not at all when it is empty. */
+  readonly shown?: string;
+  /** What is shown of its output; all of it by default. */
+  readonly output?: (stdout: string) => string;
+}
+
+const QUICK_SECONDS = 1;
+
+/** What is done and what comes of it, as a terminal would show it, with times. */
+export class Transcript {
+  readonly #beganAtMs = performance.now();
+  readonly #print: (line: string) => void;
+
+  constructor(print: (line: string) => void) {
+    this.#print = print;
+  }
+
+  get elapsedSeconds(): number {
+    return (performance.now() - this.#beganAtMs) / 1_000;
+  }
+
+  heading(text: string): void {
+    this.#print(`\n== ${text}  [${this.elapsedSeconds.toFixed(0)} s]`);
+  }
+
+  say(line: string): void {
+    this.#print(`# ${line}`);
+  }
+
+  /** Runs a command to its end, and shows it. Never throws for what the command does. */
+  async run(command: string, args: readonly string[], options: RunOptions = {}): Promise<Said> {
+    const { shown = [command, ...args.map(quoted)].join(' '), output = (text) => text } = options;
+    if (shown !== '') this.#print(`$ ${shown}`);
+    const from = performance.now();
+    const said = await finish(command, args, options);
+    if (shown === '') return said;
+    const text = (said.exitCode === 0 ? output(said.stdout) || said.stderr : said.stderr).trimEnd();
+    if (text !== '') this.#print(text);
+    const seconds = (performance.now() - from) / 1_000;
+    if (seconds >= QUICK_SECONDS) this.say(`took ${seconds.toFixed(1)} s`);
+    return said;
+  }
+}
+
+function finish(
+  command: string,
+  args: readonly string[],
+  { stdin = '', environment = {}, signal }: RunOptions,
+): Promise<Said> {
+  const child = spawn(command, args, { env: { ...surroundings(), ...environment }, stdio: 'pipe' });
+  signal?.addEventListener('abort', () => child.kill('SIGTERM'));
+  const text = { stdout: '', stderr: '' };
+  for (const stream of ['stdout', 'stderr'] as const) {
+    child[stream].setEncoding('utf8').on('data', (chunk: string) => {
+      text[stream] += chunk;
+    });
+  }
+  child.stdin.on('error', () => {});
+  child.stdin.end(stdin);
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code, signal) => resolve({ exitCode: code ?? (signal ? 128 : 0), ...text }));
+  });
+}
+
+/** What is meant for these tests is no setting of the command. */
+function surroundings(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('GOSHAWK_')));
+}
+
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

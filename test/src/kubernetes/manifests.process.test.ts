@@ -1,0 +1,324 @@
+import { MESSAGE_TYPES, MESSAGES } from '@goshawk/core';
+import { describe, expect, it } from 'vitest';
+import {
+  type Container,
+  kustomize,
+  type Manifest,
+  overlayNames,
+  type PodSpec,
+  type Rule,
+  readManifests,
+  selects,
+  type Workload,
+  whyNoKustomize,
+  workloadsOf,
+} from './manifests.js';
+import { unknownFields, wrongTypes } from './schemas.js';
+import { settingsFrom } from './settings.js';
+
+const whyNot = whyNoKustomize();
+const TARGETS =
+  whyNot === undefined ? [...overlayNames().map((name) => `overlays/${name}`), 'pools/gpu'] : [];
+const built = new Map(TARGETS.map((target) => [target, kustomize(target)]));
+const overlays = [...built].filter(([target]) => target.startsWith('overlays/'));
+const examples = readManifests('examples/client.yaml');
+const everything = [...[...built.values()].flat(), ...examples, ...readManifests('namespace.yaml')];
+
+const skipped = `(skipped: ${whyNot})`;
+const title = whyNot === undefined ? 'manifests' : `manifests ${skipped}`;
+
+describe.skipIf(whyNot !== undefined)(title, () => {
+  it.each(TARGETS)('%s has only fields of the right type', async (target) => {
+    expect(await wrongTypes(built.get(target)!)).toEqual([]);
+  });
+
+  it('the examples have only fields of the right type', async () => {
+    expect(await wrongTypes(examples)).toEqual([]);
+  });
+
+  it('have no field that Kubernetes does not know', async () => {
+    expect(await unknownFields(everything)).toEqual([]);
+  });
+
+  it('are told from wrong ones by these checks', async () => {
+    const service = everything.find(({ kind }) => kind === 'Service')!;
+    const mistyped = { ...service, spec: { ...service.spec, ports: [{ port: 'seventy' }] } };
+    const misspelt = { ...service, spec: { ...service.spec, publishNotReadyAdresses: true } };
+    expect(await wrongTypes([mistyped as unknown as Manifest])).toEqual([expect.stringMatching(/port/)]);
+    expect(await unknownFields([misspelt as unknown as Manifest])).toEqual([
+      expect.stringMatching(/publishNotReadyAdresses/),
+    ]);
+  });
+
+  it.each(overlays)('%s runs every role', (target, manifests) => {
+    const roles = workloadsOf(manifests).map(
+      ({ kind, spec }) => `${kind} ${mainOf(spec.template.spec).args}`,
+    );
+    const follows = target.includes('local') ? [] : ['Deployment follow-nodes'];
+    expect(roles.sort()).toEqual([
+      'DaemonSet worker',
+      ...follows,
+      'StatefulSet central',
+      'StatefulSet scheduler',
+    ]);
+  });
+
+  it('bear the recommended labels', () => {
+    const missing = everything
+      .filter(({ kind }) => ['StatefulSet', 'DaemonSet', 'Service', 'ConfigMap', 'Job'].includes(kind))
+      .filter(({ metadata: { labels = {} } }) => {
+        return labels['app.kubernetes.io/name'] !== 'goshawk' || !('app.kubernetes.io/component' in labels);
+      });
+    expect(missing.map(nameOf)).toEqual([]);
+  });
+});
+
+describe.skipIf(whyNot !== undefined)(`pods ${whyNot === undefined ? '' : skipped}`, () => {
+  const pods = workloadsOf(everything).map((workload): [string, PodSpec, Workload] => [
+    nameOf(workload),
+    workload.spec.template.spec,
+    workload,
+  ]);
+
+  it.each(pods)('of %s have no privilege, and a token only to follow nodes', (_name, pod) => {
+    expect(pod).toMatchObject({
+      automountServiceAccountToken: mainOf(pod).args![0] === 'follow-nodes',
+      enableServiceLinks: false,
+      securityContext: {
+        runAsNonRoot: true,
+        runAsUser: 1000,
+        fsGroup: 1000,
+        seccompProfile: { type: 'RuntimeDefault' },
+      },
+    });
+    expect([pod.hostNetwork, pod.hostPID, pod.hostIPC].filter(Boolean)).toEqual([]);
+    expect((pod.volumes ?? []).filter(({ hostPath }) => hostPath !== undefined)).toEqual([]);
+    for (const { securityContext } of containersOf(pod)) {
+      expect(securityContext).toMatchObject({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+      expect(securityContext!.capabilities!.add ?? []).toEqual([]);
+      expect(securityContext!.privileged ?? false).toBe(false);
+    }
+  });
+
+  it.each(pods)('of %s say what they need and what they may use', (_name, pod) => {
+    for (const { resources } of containersOf(pod)) {
+      for (const amounts of [resources?.requests, resources?.limits]) {
+        expect(Object.keys(amounts ?? {}).sort()).toEqual(['cpu', 'memory']);
+      }
+    }
+  });
+
+  it.each(pods)('of %s mount the keys of their role only, for their group', (_name, pod) => {
+    const command = mainOf(pod).args![0]!;
+    const role = isClient(pod) ? 'client' : command;
+    const secrets = (pod.volumes ?? []).flatMap(({ secret }) => secret ?? []);
+    const keys = secrets.filter(({ secretName }) => secretName.endsWith('-key'));
+    expect(keys).toEqual([{ secretName: `goshawk-${role}-key`, defaultMode: 0o440 }]);
+  });
+
+  it.each(pods)('of %s mount what there is', (_name, pod, { spec }) => {
+    const claims = (spec.volumeClaimTemplates ?? []).map(({ metadata }) => metadata.name);
+    const there = [...(pod.volumes ?? []).map(({ name }) => name), ...claims];
+    for (const { volumeMounts = [] } of containersOf(pod)) {
+      for (const { name } of volumeMounts) expect(there).toContain(name);
+    }
+  });
+
+  const daemons = pods.filter(([, pod]) => !isClient(pod));
+
+  it.each(daemons)('of %s are probed at a port that they have', (_name, pod) => {
+    for (const { startupProbe, livenessProbe, readinessProbe, ports = [] } of containersOf(pod)) {
+      expect(startupProbe?.httpGet?.path).toBe('/livez');
+      expect(livenessProbe?.httpGet?.path).toBe('/livez');
+      expect(readinessProbe?.httpGet?.path).toBe('/readyz');
+      for (const probe of [startupProbe, livenessProbe, readinessProbe]) {
+        expect(ports.map(({ name }) => name)).toContain(probe!.httpGet!.port);
+      }
+    }
+  });
+
+  it.each(daemons)('of %s are of those that it selects', (_name, _pod, { spec }) => {
+    expect(selects(spec.selector, spec.template.metadata.labels)).toBe(true);
+  });
+
+  it.each(overlays)('of %s have settings that their role knows, and takes', (_target, manifests) => {
+    for (const { spec } of workloadsOf(manifests)) {
+      const container = mainOf(spec.template.spec);
+      expect(settingsFrom(container, manifests)).toEqual([]);
+    }
+  });
+
+  it.each(overlays)('of %s end before Kubernetes kills them', (_target, manifests) => {
+    for (const { spec } of workloadsOf(manifests)) {
+      const pod = spec.template.spec;
+      const config = configOf(mainOf(pod), manifests);
+      const drainSeconds = Number.parseInt(config.GOSHAWK_DRAIN_TIMEOUT ?? '0s', 10);
+      expect(drainSeconds + 15).toBeLessThanOrEqual(pod.terminationGracePeriodSeconds!);
+    }
+  });
+
+  it('have settings that no role knows found by these checks', () => {
+    const [, manifests] = overlays[0]!;
+    const worker = mainOf(
+      workloadsOf(manifests).find(({ kind }) => kind === 'DaemonSet')!.spec.template.spec,
+    );
+    const and = (name: string, value: string): Container => {
+      return { ...worker, env: [...worker.env!, { name, value }] };
+    };
+    expect(settingsFrom(and('GOSHAWK_SLOT', '1'), manifests)).toEqual([
+      expect.stringMatching(/no setting GOSHAWK_SLOT\b/),
+    ]);
+    expect(settingsFrom(and('GOSHAWK_POLICY', 'hawk'), manifests)).toEqual([
+      'GOSHAWK_POLICY is no setting of `goshawk worker`',
+    ]);
+    expect(settingsFrom(and('GOSHAWK_SLOTS', 'four'), manifests)).toEqual([
+      'GOSHAWK_SLOTS: "four" is not a whole number',
+    ]);
+  });
+});
+
+describe.skipIf(whyNot !== undefined)(`what belongs together ${whyNot === undefined ? '' : skipped}`, () => {
+  it.each(overlays)('is found by the selectors of %s', (_target, manifests) => {
+    const labels = workloadsOf(manifests).map(({ spec }) => spec.template.metadata.labels);
+    const lost = manifests.flatMap((manifest) => {
+      const selector = selectorOf(manifest);
+      const isClients = JSON.stringify(selector ?? {}).includes('client');
+      if (selector === undefined || isClients || labels.some((each) => selects(selector, each))) return [];
+      return [`${nameOf(manifest)} selects nothing`];
+    });
+    expect(lost).toEqual([]);
+  });
+
+  it.each(overlays)('is reached at the ports of services and policies in %s', (_target, manifests) => {
+    const lost = manifests.flatMap((manifest) =>
+      portsAsked(manifest).flatMap(({ selector, port }) => {
+        const selected = workloadsOf([...manifests, ...examples]).filter(({ spec }) =>
+          selects(selector, spec.template.metadata.labels),
+        );
+        const isThere = selected.some(({ spec }) =>
+          (mainOf(spec.template.spec).ports ?? []).some(
+            ({ name, containerPort }) => name === port || containerPort === port,
+          ),
+        );
+        return isThere ? [] : [`${nameOf(manifest)}: nobody there listens at ${port}`];
+      }),
+    );
+    expect(lost).toEqual([]);
+  });
+
+  it('lets both ends of every connection have it that there is a message for, and of no other', () => {
+    const policies = built.get('overlays/production')!.filter(({ kind }) => kind === 'NetworkPolicy');
+    const egress = policies.flatMap((policy) => connections(policy, 'egress'));
+    const ingress = policies.flatMap((policy) => connections(policy, 'ingress'));
+    expect(egress.sort()).toEqual(ingress.sort());
+    expect([...new Set(egress)]).toEqual(dialled());
+  });
+
+  it('has the priority classes and the services that pods name', () => {
+    const manifests = built.get('overlays/production')!;
+    const classes = manifests
+      .filter(({ kind }) => kind === 'PriorityClass')
+      .map(({ metadata }) => metadata.name);
+    for (const { spec } of workloadsOf(manifests)) {
+      expect(classes).toContain(spec.template.spec.priorityClassName);
+    }
+    const services = manifests.filter(({ kind }) => kind === 'Service').map(({ metadata }) => metadata.name);
+    for (const { spec } of workloadsOf(manifests)) {
+      if (spec.serviceName !== undefined) expect(services).toContain(spec.serviceName);
+    }
+  });
+});
+
+const ROLES = ['central', 'scheduler', 'worker', 'client'];
+const COMPONENT = 'app.kubernetes.io/component';
+
+function nameOf({ kind, metadata }: Manifest): string {
+  return `${kind} ${metadata.name}`;
+}
+
+/** It dials, and nobody dials it. */
+function isClient(pod: PodSpec): boolean {
+  return ['submit', 'follow-nodes'].includes(mainOf(pod).args![0]!);
+}
+
+function containersOf({ containers, initContainers = [] }: PodSpec): readonly Container[] {
+  return [...containers, ...initContainers];
+}
+
+function mainOf({ containers }: PodSpec): Container {
+  return containers[0]!;
+}
+
+function configOf({ envFrom = [] }: Container, manifests: readonly Manifest[]): Record<string, string> {
+  const names = envFrom.map(({ configMapRef }) => configMapRef?.name);
+  const maps = manifests.filter(
+    ({ kind, metadata }) => kind === 'ConfigMap' && names.includes(metadata.name),
+  );
+  return Object.assign({}, ...maps.map(({ data }) => data));
+}
+
+/** Whatever selects pods. A Service's selector is of labels alone. */
+function selectorOf({ kind, spec }: Manifest) {
+  if (kind === 'Service') return { matchLabels: spec!.selector as unknown as Record<string, string> };
+  return spec?.podSelector ?? spec?.selector;
+}
+
+function portsAsked(manifest: Manifest) {
+  const { kind, spec } = manifest;
+  const selector = selectorOf(manifest)!;
+  if (kind === 'Service')
+    return spec!.ports!.map(({ port, targetPort }) => ({ selector, port: targetPort ?? port }));
+  if (kind === 'PodMonitor') return spec!.podMetricsEndpoints!.map(({ port }) => ({ selector, port }));
+  if (kind !== 'NetworkPolicy') return [];
+  const into = (spec!.ingress ?? []).flatMap(portsOf).map((port) => ({ selector, port }));
+  const outOf = (spec!.egress ?? []).flatMap((rule) =>
+    (rule.to ?? [])
+      // Names are asked for elsewhere.
+      .flatMap(({ podSelector, namespaceSelector }) => (namespaceSelector ? [] : [podSelector!]))
+      .flatMap((to) => portsOf(rule).map((port) => ({ selector: to, port }))),
+  );
+  return [...into, ...outOf];
+}
+
+function portsOf({ ports = [] }: Rule): number[] {
+  return ports.map(({ port }) => port);
+}
+
+const PORTS: Readonly<Record<string, number>> = { central: 7070, scheduler: 7071, worker: 7072 };
+
+/** By the table of messages. Clients are answered over the connections that they have made. */
+function dialled(): string[] {
+  const pairs = MESSAGE_TYPES.flatMap((type) =>
+    MESSAGES[type].from.flatMap((from: string) =>
+      MESSAGES[type].to.flatMap((to: string) => (to === 'client' ? [] : [`${from} → ${to}:${PORTS[to]}`])),
+    ),
+  );
+  return [...new Set(pairs)].sort();
+}
+
+/** Who may connect to whom by a policy, as `from → to:port`. */
+function connections({ spec }: Manifest, way: 'ingress' | 'egress'): string[] {
+  const own = rolesOf(spec!.podSelector!);
+  return (spec![way] ?? []).flatMap((rule) =>
+    (rule[way === 'ingress' ? 'from' : 'to'] ?? [])
+      .filter(({ namespaceSelector }) => namespaceSelector === undefined)
+      .flatMap(({ podSelector }) => rolesOf(podSelector!))
+      .flatMap((other) =>
+        own.flatMap((role) =>
+          portsOf(rule).map((port) => {
+            return way === 'ingress' ? `${other} → ${role}:${port}` : `${role} → ${other}:${port}`;
+          }),
+        ),
+      ),
+  );
+}
+
+function rolesOf(selector: NonNullable<ReturnType<typeof selectorOf>>): string[] {
+  return ROLES.filter((role) =>
+    selects(selector, { 'app.kubernetes.io/name': 'goshawk', [COMPONENT]: role }),
+  );
+}

@@ -1,0 +1,54 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { type Container, type Manifest, ROOT } from './manifests.js';
+
+/** What stands for what Kubernetes fills in. */
+const FILLED_IN = '1';
+
+interface Shown {
+  readonly settings: readonly {
+    readonly commands: readonly string[];
+    readonly origin: string;
+    readonly source: string;
+  }[];
+}
+
+/**
+ * What is wrong with the settings that a container gives its process: the command itself is asked which of them it
+ * knows, and refuses values that it does not take.
+ */
+export function settingsFrom(
+  { args = [], env = [], envFrom = [] }: Container,
+  manifests: readonly Manifest[],
+): string[] {
+  const maps = envFrom.map(({ configMapRef }) => configMapRef!.name);
+  const config = manifests.filter(
+    ({ kind, metadata }) => kind === 'ConfigMap' && maps.includes(metadata.name),
+  );
+  if (config.length !== maps.length) return [`there is no ConfigMap ${maps.join(', ')}`];
+  const given: Record<string, string> = Object.assign({}, ...config.map(({ data }) => data));
+  for (const { name, value } of env) given[name] = value ?? FILLED_IN;
+  const role = args[0]!;
+  const shown = show(given);
+  if (typeof shown === 'string') return [shown];
+  const known = shown.settings
+    .filter(
+      ({ commands, origin }) =>
+        origin === 'environment' && (commands.length === 0 || commands.includes(role)),
+    )
+    .map(({ source }) => source);
+  return Object.keys(given)
+    .filter((name) => name.startsWith('GOSHAWK_') && !known.includes(name))
+    .map((name) => `${name} is no setting of \`goshawk ${role}\``);
+}
+
+/** @returns why the command does not take them, if it does not */
+function show(environment: Readonly<Record<string, string>>): Shown | string {
+  const command = join(ROOT, 'packages/cli/bin/goshawk.js');
+  const { status, stdout, stderr } = spawnSync(process.execPath, [command, 'config', 'show', '--json'], {
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH, ...environment },
+  });
+  if (status !== 0) return (JSON.parse(stderr) as { message: string }).message;
+  return JSON.parse(stdout) as Shown;
+}

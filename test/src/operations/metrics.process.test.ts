@@ -1,0 +1,155 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Cluster, connect } from '@goshawk/client';
+import { METRICS, type MetricSpec } from '@goshawk/runtime';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type DaemonProcess, GOSHAWK, startDaemon } from './daemon-process.fixture.js';
+import { type Family, families, lint } from './lint.js';
+
+/** What real processes say after they have had something to do. */
+const ROLES = ['central', 'scheduler', 'worker'] as const;
+type Role = (typeof ROLES)[number];
+
+const texts = new Map<Role, string>();
+const started: DaemonProcess[] = [];
+let folder = '';
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'goshawk-metrics-test-'));
+  const central = await startDaemon('central', ['--policy', 'hawk', '--cutoff', '1']);
+  started.push(central);
+  const at = ['--central-url', central.endpoint];
+  const scheduler = await startDaemon('scheduler', [...at, '--data-folder', join(folder, 's')]);
+  const worker = await startDaemon('worker', [...at, '--workers', '3', '--data-folder', join(folder, 'w')]);
+  started.push(scheduler, worker);
+  await using cluster = await connect(central.endpoint);
+  await runSomething(cluster);
+  const fetchText = async (of: DaemonProcess) => (await fetch(`${of.url}/metrics`)).text();
+  texts.set('central', await fetchText(central));
+  texts.set('scheduler', await fetchText(scheduler));
+  texts.set('worker', await fetchText(worker));
+});
+
+afterAll(async () => {
+  for (const daemon of started) await daemon.kill();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function runSomething(cluster: Cluster): Promise<void> {
+  await vi.waitFor(async () => expect((await cluster.describe()).workers).toHaveLength(3), {
+    timeout: 20_000,
+  });
+  const jobs = [
+    await cluster.submit({ tasks: { count: 20, run: { sleep: 1 } }, estimate: 1 }),
+    await cluster.submit({ tasks: { count: 3, run: { sleep: 1 } }, estimate: 60_000 }),
+    await cluster.submit({ tasks: { count: 1, run: { exec: ['false'] } }, estimate: 1, retries: 1 }),
+  ];
+  for (const job of jobs) await job.wait();
+}
+
+function familiesOf(role: Role): readonly Family[] {
+  return families(texts.get(role)!);
+}
+
+function readingOf(
+  role: Role,
+  name: string,
+  labels: Readonly<Record<string, string>> = {},
+): number | undefined {
+  const all = familiesOf(role).flatMap(({ series }) => series);
+  return all.find((one) => one.name === name && Object.entries(labels).every(([l, v]) => one.labels[l] === v))
+    ?.value;
+}
+
+describe.each(ROLES)('/metrics of a %s', (role) => {
+  it('passes the lint', () => {
+    expect(lint(familiesOf(role))).toEqual([]);
+  });
+
+  it('has all that the catalogue says of this role, and nothing of others', () => {
+    const expected = Object.entries<MetricSpec>(METRICS)
+      .filter(([, { of }]) => (typeof of === 'string' ? role === 'scheduler' : of.includes(role)))
+      .map(([name]) => name);
+    expect(familiesOf(role).map(({ name }) => name)).toEqual(expected);
+  });
+
+  it('passes promtool, where that is installed', ({ skip }) => {
+    const { error, status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
+      input: texts.get(role)!,
+      encoding: 'utf8',
+    });
+    if (error !== undefined) return skip('promtool is not installed');
+    expect({ status, said: stdout + stderr }).toEqual({ status: 0, said: '' });
+  });
+});
+
+describe('what was done', () => {
+  it('is counted by class and by what became of it', () => {
+    const ended = 'goshawk_scheduler_tasks_ended_total';
+    expect(readingOf('scheduler', ended, { class: 'short', outcome: 'completed' })).toBe(20);
+    expect(readingOf('scheduler', ended, { class: 'long', outcome: 'completed' })).toBe(3);
+    expect(readingOf('scheduler', ended, { class: 'short', outcome: 'failed' })).toBe(1);
+    expect(readingOf('scheduler', 'goshawk_scheduler_retries_total')).toBe(1);
+    expect(
+      readingOf('scheduler', 'goshawk_scheduler_jobs_ended_total', { class: 'short', outcome: 'failed' }),
+    ).toBe(1);
+    expect(
+      readingOf('worker', 'goshawk_worker_tasks_ended_total', { class: 'short', outcome: 'failed' }),
+    ).toBe(2);
+    expect(readingOf('central', 'goshawk_central_tasks_placed_total')).toBe(3);
+  });
+
+  it('is measured: waiting, running, commits of the journal', () => {
+    expect(readingOf('scheduler', 'goshawk_scheduler_queueing_seconds_count', { class: 'short' })).toBe(21);
+    expect(readingOf('scheduler', 'goshawk_scheduler_queueing_seconds_count', { class: 'long' })).toBe(3);
+    expect(readingOf('scheduler', 'goshawk_scheduler_job_duration_seconds_count', { class: 'short' })).toBe(
+      2,
+    );
+    expect(readingOf('worker', 'goshawk_worker_task_run_seconds_count', { class: 'short' })).toBe(22);
+    expect(readingOf('scheduler', 'goshawk_journal_commit_seconds_count')).toBeGreaterThan(0);
+  });
+
+  it('goes on: timers tell how late the event loop is', async () => {
+    for (const { url } of started) {
+      await vi.waitFor(
+        async () => {
+          const text = await (await fetch(`${url}/metrics`)).text();
+          expect(text).toMatch(/^goshawk_event_loop_delay_seconds_count [1-9]/m);
+        },
+        { timeout: 20_000 },
+      );
+    }
+  });
+
+  it('leaves nothing waiting, and workers that are there', () => {
+    const waiting = familiesOf('scheduler').find(({ name }) => name === 'goshawk_waiting_tasks')!.series;
+    expect(waiting).toHaveLength(22);
+    expect(waiting.filter(({ value }) => value !== 0)).toEqual([]);
+    expect(readingOf('central', 'goshawk_central_schedulers', { state: 'present' })).toBe(1);
+    expect(readingOf('worker', 'goshawk_worker_workers', { state: 'member' })).toBe(3);
+  });
+});
+
+it('attempts of those who have no key of the cluster are counted, and told of in the log', async () => {
+  const keys = join(folder, 'keys');
+  const other = join(folder, 'other-keys');
+  for (const each of [keys, other]) execFileSync(process.execPath, [GOSHAWK, 'keygen', each, '--quiet']);
+  const central = await startDaemon('central', ['--keys', join(keys, 'central.key')]);
+  started.push(central);
+  const options = { connectTimeoutMs: 2_000 };
+  await expect(connect(central.endpoint, options)).rejects.toThrow();
+  await expect(connect(central.endpoint, { ...options, keys: join(other, 'client.key') })).rejects.toThrow();
+  const text = await (await fetch(`${central.url}/metrics`)).text();
+  const strangers = families(text).find(({ name }) => name === 'goshawk_strangers_total')!.series;
+  const attempts = (...reasons: readonly string[]): number =>
+    strangers
+      .filter(({ labels }) => reasons.includes(labels.reason!))
+      .reduce((sum, { value }) => sum + value, 0);
+  expect(attempts('noKey')).toBeGreaterThan(0);
+  expect(attempts('unknownKey', 'wrongServerKey')).toBeGreaterThan(0);
+  expect(
+    central.log.filter((line) => line.includes('refused connections from who is not of this cluster')),
+  ).toHaveLength(1);
+});

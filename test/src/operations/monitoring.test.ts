@@ -1,0 +1,135 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { METRICS, type MetricSpec } from '@goshawk/runtime';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+
+const FOLDER = join(import.meta.dirname, '../../../deploy/monitoring');
+const read = (path: string): string => readFileSync(join(FOLDER, path), 'utf8');
+
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly summary: string; readonly description: string };
+}
+
+interface Panel {
+  readonly id: number;
+  readonly title: string;
+  readonly gridPos: { readonly x: number; readonly w: number };
+  readonly targets?: readonly { readonly refId: string; readonly expr: string }[];
+}
+
+const rules = (parse(read('alerts.yml')) as { groups: { rules: Rule[] }[] }).groups.flatMap(
+  (group) => group.rules,
+);
+const dashboard = JSON.parse(read('grafana/dashboards/goshawk.json')) as { uid: string; panels: Panel[] };
+const expressions = [
+  ...rules.map(({ alert, expr }) => [alert, expr] as const),
+  ...dashboard.panels.flatMap(({ title, targets }) =>
+    (targets ?? []).map(({ expr }) => [title, expr] as const),
+  ),
+];
+
+/** Series of ours that an expression names, with the labels that it picks them by. */
+function namedIn(expr: string): { name: string; labels: [label: string, value: string][] }[] {
+  return [...expr.matchAll(/\b(goshawk_[a-z_]+)(?:\{([^}]*)\})?/g)].map(([, name, braced]) => ({
+    name: name!,
+    labels: [...(braced ?? '').matchAll(/([a-z_]+)="([^"]*)"/g)].map(([, label, value]) => [label!, value!]),
+  }));
+}
+
+function specOf(name: string): MetricSpec | undefined {
+  const all: Readonly<Record<string, MetricSpec>> = METRICS;
+  const histogram = all[name.replace(/_(bucket|sum|count)$/, '')];
+  return histogram?.kind === 'histogram' && histogram !== all[name] ? histogram : all[name];
+}
+
+describe('alerts and dashboard', () => {
+  it.each(expressions)('%s asks for what the roles export: %s', (_, expr) => {
+    for (const { name, labels } of namedIn(expr)) {
+      const spec = specOf(name);
+      expect(spec, name).toBeDefined();
+      if (spec!.kind === 'histogram') expect(name).toMatch(/_(bucket|sum|count)$/);
+      for (const [label, value] of labels) {
+        const values = spec!.labels?.[label];
+        expect(values, `${name}{${label}}`).toBeDefined();
+        if (Array.isArray(values)) expect(values).toContain(value);
+      }
+    }
+  });
+
+  it.each(expressions)('%s asks for rates of counters, and of nothing else: %s', (_, expr) => {
+    for (const [, name] of expr.matchAll(/(?:rate|increase)\(\s*(goshawk_[a-z_]+)/g)) {
+      expect(specOf(name!)?.kind).not.toBe('gauge');
+    }
+    for (const { name } of namedIn(expr)) {
+      if (specOf(name)?.kind === 'gauge') continue;
+      expect(expr).toMatch(new RegExp(`(rate|increase)\\(\\s*${name}`));
+    }
+  });
+
+  it('are understood by promtool, where that is installed', ({ skip }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'goshawk-promtool-test-'));
+    try {
+      // Grafana puts in the interval; Prometheus wants to see one.
+      const panels = expressions
+        .slice(rules.length)
+        .map(([, expr], i) => ({ record: `panel:${i}`, expr: expr.replaceAll('$__rate_interval', '1m') }));
+      const asRules = join(folder, 'panels.yml');
+      writeFileSync(asRules, JSON.stringify({ groups: [{ name: 'panels', rules: panels }] }));
+      const files = [join(FOLDER, 'alerts.yml'), asRules];
+      const { error, status, stdout, stderr } = spawnSync('promtool', ['check', 'rules', ...files], {
+        encoding: 'utf8',
+      });
+      if (error !== undefined) return skip('promtool is not installed');
+      expect({ status, stderr }, stdout).toEqual({ status: 0, stderr: '' });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('go off when they should, by promtool, where that is installed', ({ skip }) => {
+    const { error, status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', 'alerts.test.yml'], {
+      cwd: FOLDER,
+      encoding: 'utf8',
+    });
+    if (error !== undefined) return skip('promtool is not installed');
+    expect(status, stdout + stderr).toBe(0);
+  });
+
+  it('are of names and summaries that differ', () => {
+    const names = rules.map(({ alert }) => alert);
+    expect(new Set(names).size).toBe(names.length);
+    for (const { alert, labels, annotations } of rules) {
+      expect(alert).toMatch(/^Goshawk[A-Z]/);
+      expect(['warning', 'critical']).toContain(labels.severity);
+      expect(annotations.summary.length).toBeGreaterThan(10);
+      expect(annotations.description.length).toBeGreaterThan(10);
+    }
+  });
+
+  it('has panels that are numbered once, within the width', () => {
+    const ids = dashboard.panels.map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const { gridPos } of dashboard.panels) expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
+  });
+
+  it('are found by what is provisioned', () => {
+    const source = parse(read('grafana/provisioning/datasources/prometheus.yml')) as {
+      datasources: { uid: string }[];
+    };
+    expect(JSON.stringify(dashboard)).toContain(`"uid":"${source.datasources[0]!.uid}"`);
+    const files = readdirSync(FOLDER, { recursive: true, withFileTypes: true }).filter((entry) =>
+      entry.isFile(),
+    );
+    for (const { name, parentPath } of files.filter((file) => /\.ya?ml$/.test(file.name))) {
+      expect(parse(readFileSync(join(parentPath, name), 'utf8'))).toBeTypeOf('object');
+    }
+    const config = parse(read('prometheus.yml')) as { rule_files: string[] };
+    expect(config.rule_files).toEqual(['/etc/prometheus/alerts.yml']);
+  });
+});

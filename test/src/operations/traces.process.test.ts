@@ -1,0 +1,221 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect } from '@goshawk/client';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type Collector, type ReceivedSpan, startCollector } from './collector.fixture.js';
+import { type DaemonProcess, startDaemon } from './daemon-process.fixture.js';
+
+/** What real processes tell a collector of the jobs that they have to do with. */
+
+/** Each process reads the wall clock once; on a busy machine they read it this much apart. */
+const CLOCKS_MS = 20;
+
+let collector: Collector;
+let folder = '';
+const started: DaemonProcess[] = [];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'goshawk-traces-test-'));
+  collector = await startCollector();
+});
+
+afterEach(async () => {
+  for (const daemon of started.splice(0)) await daemon.kill();
+  collector.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function startCluster(policy: readonly string[], variables: NodeJS.ProcessEnv = {}): Promise<string> {
+  const environment = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_BSP_SCHEDULE_DELAY: '50',
+    ...variables,
+  };
+  const central = await startDaemon('central', policy, environment);
+  started.push(central);
+  const at = ['--central-url', central.endpoint];
+  started.push(await startDaemon('scheduler', [...at, '--name', 's'], environment));
+  const shape = ['--workers', '4', '--name', 'w', '--data-folder', folder];
+  started.push(await startDaemon('worker', [...at, ...shape], environment));
+  const { endpoint } = central;
+  await using cluster = await connect(endpoint);
+  await vi.waitFor(async () => expect((await cluster.describe()).workers).toHaveLength(4), {
+    timeout: 20_000,
+  });
+  return endpoint;
+}
+
+/** The trace of a job, as soon as it is whole: spans of which nobody knows the parent have not all come. */
+function traceOf(job: string, spans: number): Promise<readonly ReceivedSpan[]> {
+  return vi.waitFor(
+    () => {
+      const trace = collector.spans.filter((span) => span.attributes['goshawk.job'] === job);
+      expect(trace.map(({ name }) => name).sort()).toHaveLength(spans);
+      return trace;
+    },
+    { timeout: 20_000 },
+  );
+}
+
+function count(trace: readonly ReceivedSpan[], name: string): number {
+  return trace.filter((span) => span.name === name).length;
+}
+
+function one(
+  trace: readonly ReceivedSpan[],
+  name: string,
+  attributes: Record<string, unknown> = {},
+): ReceivedSpan {
+  const found = trace.filter(
+    (span) =>
+      span.name === name &&
+      Object.entries(attributes).every(([key, value]) => span.attributes[key] === value),
+  );
+  expect(found, `${name} ${JSON.stringify(attributes)}`).toHaveLength(1);
+  return found[0]!;
+}
+
+/** Spans of one trace, each below the one that it is to be below, and none longer than its parent. */
+function expectToHang(trace: readonly ReceivedSpan[]): void {
+  const root = one(trace, 'job');
+  expect(root.parentSpanId).toBeUndefined();
+  expect(new Set(trace.map(({ traceId }) => traceId)).size).toBe(1);
+  expect(new Set(trace.map(({ spanId }) => spanId)).size).toBe(trace.length);
+  for (const span of trace) {
+    if (span === root) continue;
+    const parent = trace.find(({ spanId }) => spanId === span.parentSpanId);
+    expect(parent, `the parent of a ${span.name}`).toBeDefined();
+    expect(parent!.name).toBe(span.name === 'run' ? 'attempt' : 'job');
+    expect(span.to).toBeGreaterThanOrEqual(span.from);
+    expect(span.from).toBeGreaterThan(parent!.from - CLOCKS_MS);
+    expect(span.to).toBeLessThan(parent!.to + CLOCKS_MS);
+  }
+}
+
+describe('a job', () => {
+  it('that central places is one trace through scheduler, central and worker', async () => {
+    await using cluster = await connect(
+      await startCluster(['--policy', 'hawk', '--cutoff', '1', '--estimator', 'given']),
+    );
+    const before = Date.now();
+    const job = await cluster.submit({
+      name: 'nightly',
+      tasks: { count: 3, run: { sleep: 30 } },
+      estimate: 60_000,
+    });
+    await job.wait();
+    const after = Date.now();
+    const trace = await traceOf(job.id, 14);
+    expectToHang(trace);
+    expect(['classify', 'place', 'queue', 'attempt', 'run'].map((name) => count(trace, name))).toEqual([
+      1, 3, 3, 3, 3,
+    ]);
+    const root = one(trace, 'job');
+    expect(root.attributes).toMatchObject({
+      'goshawk.job.name': 'nightly',
+      'goshawk.job.class': 'long',
+      'goshawk.job.state': 'completed',
+    });
+    expect(root.from).toBeGreaterThan(before - CLOCKS_MS);
+    expect(root.to).toBeLessThan(after + CLOCKS_MS);
+    const services = Object.fromEntries(trace.map(({ name, service }) => [name, service]));
+    expect(services).toEqual({
+      job: 'goshawk-scheduler',
+      classify: 'goshawk-scheduler',
+      queue: 'goshawk-scheduler',
+      attempt: 'goshawk-scheduler',
+      place: 'goshawk-central',
+      run: 'goshawk-worker',
+    });
+    for (let task = 0; task < 3; task++) {
+      const [queue, attempt, run] = ['queue', 'attempt', 'run'].map((name) =>
+        one(trace, name, { 'goshawk.task': task }),
+      );
+      expect(Math.abs(queue!.to - attempt!.from)).toBeLessThan(0.5);
+      expect(run!.parentSpanId).toBe(attempt!.spanId);
+      expect(run!.to - run!.from).toBeGreaterThan(29);
+      expect(run!.attributes['goshawk.worker']).toMatch(/^w\d$/);
+    }
+  });
+
+  it('whose pilots tell what it is, and whose workers central finds, is one as well', async () => {
+    await using cluster = await connect(
+      await startCluster(['--policy', 'goshawk', '--estimator', 'pilot', '--cutoff', '1']),
+    );
+    const job = await cluster.submit({ tasks: { count: 20, run: { sleep: 20 } } });
+    await job.wait();
+    const trace = await vi.waitFor(
+      () => {
+        const spans = collector.spans.filter((span) => span.attributes['goshawk.job'] === job.id);
+        expect([count(spans, 'job'), count(spans, 'classify'), count(spans, 'run')]).toEqual([1, 1, 20]);
+        expect(count(spans, 'match')).toBeGreaterThan(0);
+        return spans;
+      },
+      { timeout: 20_000 },
+    );
+    expectToHang(trace);
+    const classify = one(trace, 'classify');
+    expect(classify.attributes['goshawk.job.pilots']).toBeGreaterThan(0);
+    expect(classify.to - classify.from).toBeGreaterThan(15);
+  });
+
+  it('whose task fails shows each attempt, and that the second one waited from the end of the first', async () => {
+    await using cluster = await connect(await startCluster(['--policy', 'sparrow']));
+    const job = await cluster.submit({ tasks: [{ exec: ['false'] }], retries: 1 });
+    await job.wait();
+    const trace = await traceOf(job.id, 8);
+    expectToHang(trace);
+    const first = one(trace, 'attempt', { 'goshawk.attempt': 1 });
+    const second = one(trace, 'queue', { 'goshawk.attempt': 2 });
+    expect(Math.abs(second.from - first.to)).toBeLessThan(0.5);
+    expect(
+      trace
+        .filter(({ isError }) => isError)
+        .map(({ name }) => name)
+        .sort(),
+    ).toEqual(['attempt', 'attempt', 'job', 'run', 'run']);
+  });
+
+  it('is sampled by all processes or by none', async () => {
+    const sampler = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.5' };
+    await using cluster = await connect(await startCluster(['--policy', 'sparrow'], sampler));
+    const jobs = await Promise.all(
+      Array.from({ length: 40 }, () => cluster.submit({ tasks: { count: 2, run: { sleep: 1 } } })),
+    );
+    for (const job of jobs) await job.wait();
+    // What they have not sent yet they send before they end.
+    for (const daemon of started.splice(0)) await daemon.drain();
+    const spansOf = jobs.map(({ id }) =>
+      collector.spans.filter((span) => span.attributes['goshawk.job'] === id),
+    );
+    const sampled = spansOf.filter((trace) => trace.length > 0);
+    for (const trace of sampled) {
+      expectToHang(trace);
+      expect(trace).toHaveLength(8);
+    }
+    expect(sampled.length).toBeGreaterThan(0);
+    expect(sampled.length).toBeLessThan(jobs.length);
+  });
+});
+
+it('a collector that is not there is no harm, and is told of once', async () => {
+  const url = collector.url;
+  collector.close();
+  await using cluster = await connect(
+    await startCluster(['--policy', 'sparrow'], { OTEL_EXPORTER_OTLP_ENDPOINT: url }),
+  );
+  const job = await cluster.submit({ tasks: { count: 2, run: { sleep: 1 } } });
+  await job.result();
+  const lines = await vi.waitFor(
+    () => {
+      const told = started.map(
+        ({ log }) => log.filter((line) => line.includes('traces are not sent')).length,
+      );
+      expect(told).toEqual([0, 1, 1]);
+      return told;
+    },
+    { timeout: 60_000 },
+  );
+  expect(lines).toHaveLength(3);
+});
