@@ -63,15 +63,22 @@ test('a newcomer ends when another one has followers, whoever hears of it first'
   }
 });
 
-test('of two that are started at once the same one stays, with followers or without', () => {
-  for (const withFollower of [undefined, 'a', 'b'] as const) {
-    const pair = new Pair();
-    pair.a.start(0);
-    pair.b.start(0);
-    if (withFollower !== undefined) pair.follow(withFollower);
-    pair.b.look([A], 0);
-    pair.a.look([B], 0);
-    expect(new Set(pair.ended)).toEqual(new Set(['b']));
+test('of two that are started at once the one that is followed stays, and the first by name if that does not tell', () => {
+  for (const [followed, ended] of [
+    ['', 'b'],
+    ['a', 'b'],
+    ['b', 'a'],
+    ['ab', 'b'],
+  ] as const) {
+    for (const first of ['a', 'b'] as const) {
+      const pair = new Pair();
+      pair.a.start(0);
+      pair.b.start(0);
+      for (const name of ['a', 'b'] as const) if (followed.includes(name)) pair.follow(name);
+      pair[first].look([A, B], 0);
+      pair[first === 'a' ? 'b' : 'a'].look([A, B], 0);
+      expect(new Set(pair.ended)).toEqual(new Set([ended]));
+    }
   }
 });
 

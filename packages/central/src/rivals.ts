@@ -79,10 +79,14 @@ interface Standing {
   readonly isNew: boolean;
 }
 
-/** Of two that are both new the one whose name comes first stays. */
+/** Of two that are both new the one that is followed stays; where that does not tell, the one whose name comes first. */
 function givesWay(one: Standing, other: Standing): boolean {
-  if (one.isNew && other.isNew) return other.name < one.name;
-  return other.followers > 0 && (one.isNew || one.followers === 0);
+  const isOneFollowed = one.followers > 0;
+  const isOtherFollowed = other.followers > 0;
+  if (one.isNew && other.isNew) {
+    return isOneFollowed === isOtherFollowed ? other.name < one.name : isOtherFollowed;
+  }
+  return isOtherFollowed && (one.isNew || !isOneFollowed);
 }
 
 function secondCentral({ name, followers }: Standing): InputError {
