@@ -48,7 +48,7 @@ try {
         policy,
         workload: options.workload,
         workers: Number(options.workers),
-        liveFor: options.for,
+        pace: ['--for', options.for],
         seed,
         simulations: Number(options.simulations),
         folder,

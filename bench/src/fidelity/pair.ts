@@ -15,8 +15,8 @@ export interface PairOptions {
   readonly policy: string;
   readonly workload: string;
   readonly workers: number;
-  /** As a duration: what the live run takes. */
-  readonly liveFor: string;
+  /** How fast and how densely the jobs come, as options of `goshawk replay`, such as `['--for', '40s']`. */
+  readonly pace: readonly string[];
   /** Of the jobs, their times, and all that is drawn. */
   readonly seed: number;
   /** Simulations of the same jobs, of which the mean counts: a live run has no seed to be repeated by. */
@@ -46,7 +46,7 @@ const PHASE_MS = 500;
 
 /** One live run, and the same jobs at the same times simulated with the delays that were measured in it. */
 export async function runPair(options: PairOptions): Promise<Pair> {
-  const { policy, workload, workers, liveFor, seed, simulations, folder } = options;
+  const { policy, workload, workers, pace, seed, simulations, folder } = options;
   const name = `${policy}-${seed}`;
   const recordings = join(folder, `${name}-recordings`);
   const jobs = join(folder, `${name}-jobs.jsonl`);
@@ -54,7 +54,7 @@ export async function runPair(options: PairOptions): Promise<Pair> {
   mkdirSync(recordings, { recursive: true });
 
   const [loadBefore] = loadavg();
-  const replay = ['replay', workload, '--policy', policy, '--workers', `${workers}`, '--for', liveFor];
+  const replay = ['replay', workload, '--policy', policy, '--workers', `${workers}`, ...pace];
   const replayed = await goshawk([...replay, '--seed', `${seed}`, '--save-jobs', jobs], recordings);
   const live = replayed.runs[0]!;
 
