@@ -21,6 +21,7 @@ export * from './messages/fields.js';
 export {
   BATCH_PARTS,
   type BatchPart,
+  COMPLETED,
   type HeldTask,
   LANES,
   type Lane,
@@ -33,6 +34,7 @@ export {
   type TaskAttempt,
 } from './messages/records.js';
 export * from './messages/table.js';
+export * from './nearest.js';
 export * from './percentiles.js';
 export * from './policy/order.js';
 export * from './policy/presets.js';

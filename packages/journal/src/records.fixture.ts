@@ -1,4 +1,4 @@
-import { type JobRecord, type JobRecordOf, type JobSpec, parseJobSpec } from '@goshawk/core';
+import { COMPLETED, type JobRecord, type JobRecordOf, type JobSpec, parseJobSpec } from '@goshawk/core';
 
 const AT = 1_800_000_000_000;
 
@@ -45,14 +45,7 @@ export function attempt(job: number, task: number, value?: unknown): JobRecordOf
     at: AT + job + 100,
     task,
     attempt: 1,
-    outcome: {
-      kind: 'completed',
-      value,
-      errorCode: '',
-      errorMessage: '',
-      exitCode: 0,
-      signal: undefined,
-    },
+    outcome: { ...COMPLETED, value, exitCode: 0 },
     worker: 'w1',
     runMs: 12.5,
   };

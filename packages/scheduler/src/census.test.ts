@@ -52,6 +52,17 @@ describe('what is believed to run for long', () => {
     expect(bench.ask(W2, 1)).toMatchObject({ task: 1, attempt: 2 });
   });
 
+  test('is left alone when it was sent again since, and may not have come yet', () => {
+    const bench = given();
+    sweep(bench);
+    // The second of its questions comes once more, and so does the answer.
+    bench.receive(W1, { type: 'ask', ask: 2, again: true, job: 1, stage: 0, placed: undefined });
+    expect(bench.take()).toMatchObject([{ type: 'bind', task: 1, attempt: 1 }]);
+    bench.receive(W1, { type: 'holding', tasks: [] });
+    expect(tasks(bench)).toMatchObject({ running: 1, waiting: 1 });
+    expect(bench.ask(W2, 1)).toMatchObject({ task: 0, attempt: 2 });
+  });
+
   test('is left alone when nobody has asked, or when it was given out just before', () => {
     const bench = given();
     bench.receive(W1, { type: 'holding', tasks: [] });

@@ -22,11 +22,13 @@ interface Surroundings {
  */
 export class Census {
   readonly #around: Surroundings;
-  /** Workers that were asked and have not answered, and when. */
-  readonly #asked = new Map<Address, Millis>();
+  /** Workers that were asked and have not answered. */
+  readonly #asked = new Set<Address>();
+  /** Attempts that were sent to them since. */
   readonly #sentAgain = new Set<string>();
-  #lastAt: Millis = Number.NEGATIVE_INFINITY;
-  #pauseMs: Millis = 0;
+  #askedAt: Millis = Number.NEGATIVE_INFINITY;
+  /** What has run since then, or longer, should have come to its worker when that was asked. */
+  #since: Millis = Number.NEGATIVE_INFINITY;
 
   constructor(around: Surroundings) {
     this.#around = around;
@@ -39,22 +41,23 @@ export class Census {
    */
   take(pauseMs: Millis, now: Millis): boolean {
     const running = [...this.#around.jobs.active()].filter(({ runningCount }) => runningCount > 0);
-    if (running.length === 0 || now - this.#lastAt < pauseMs) return running.length > 0;
-    this.#lastAt = now;
-    this.#pauseMs = pauseMs;
+    if (running.length === 0 || now - this.#askedAt < pauseMs) return running.length > 0;
+    this.#askedAt = now;
+    this.#since = now - pauseMs;
     this.#asked.clear();
     this.#sentAgain.clear();
     for (const job of running) {
-      for (const task of tasksSince(job, now - pauseMs)) this.#asked.set(job.workerOf(task), now);
+      for (const task of tasksSince(job, this.#since)) this.#asked.add(job.workerOf(task));
     }
-    for (const worker of this.#asked.keys())
+    for (const worker of this.#asked)
       this.#around.env.send(worker, { type: 'resume', formers: this.#around.formers });
     return true;
   }
 
   /** It was given out again since they were asked, and may not have come yet. */
   sentAgain(job: Job, task: number): void {
-    this.#sentAgain.add(nameOf(job.number, task, job.attempts[task]!));
+    if (this.#asked.has(job.workerOf(task)))
+      this.#sentAgain.add(nameOf(job.number, task, job.attempts[task]!));
   }
 
   /** These will not answer. */
@@ -64,13 +67,12 @@ export class Census {
 
   /** What a worker holds: whatever else it was given long before it was asked is not there. */
   holding(from: Address, { tasks }: MessageOf<'holding'>, now: Millis): void {
-    const askedAt = this.#asked.get(from);
-    if (askedAt === undefined || !this.#asked.delete(from)) return;
+    if (!this.#asked.delete(from)) return;
     const held = new Set(this.#sentAgain);
     for (const { job, task, attempt } of tasks) held.add(nameOf(job, task, attempt));
     for (const job of [...this.#around.jobs.active()]) {
       if (job.runningCount === 0) continue;
-      for (const task of [...tasksSince(job, askedAt - this.#pauseMs)]) {
+      for (const task of [...tasksSince(job, this.#since)]) {
         if (job.workerOf(task) !== from || held.has(nameOf(job.number, task, job.attempts[task]!))) continue;
         if (!job.hasEnded) this.#around.endings.declined(job, task, now);
       }

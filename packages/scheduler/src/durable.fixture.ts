@@ -1,5 +1,6 @@
 import {
   type Address,
+  COMPLETED,
   type JobInput,
   type JobRecord,
   type Message,
@@ -9,7 +10,7 @@ import {
 } from '@goshawk/core';
 import type { Inheritance } from './contract.js';
 import type { Job } from './job.js';
-import { CENTRAL, CLIENT, COMPLETED, joined, loneScheduler, welcome } from './lone-scheduler.fixture.js';
+import { CENTRAL, CLIENT, joined, loneScheduler, welcome } from './lone-scheduler.fixture.js';
 import type { Scheduler } from './scheduler.js';
 
 export const FAILED: Outcome = { ...COMPLETED, kind: 'failed', errorCode: 'exit', errorMessage: 'exit 1' };

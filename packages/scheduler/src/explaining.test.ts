@@ -1,5 +1,6 @@
 import {
   type Address,
+  COMPLETED,
   type JobExplanation,
   type JobInput,
   type Message,
@@ -11,16 +12,7 @@ import {
   type WaitingGroup,
 } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
-import {
-  CENTRAL,
-  CLIENT,
-  COMPLETED,
-  joined,
-  loneScheduler,
-  W1,
-  W2,
-  welcome,
-} from './lone-scheduler.fixture.js';
+import { CENTRAL, CLIENT, joined, loneScheduler, W1, W2, welcome } from './lone-scheduler.fixture.js';
 import type { Scheduler } from './scheduler.js';
 
 /** A scheduler with two workers, and a client that asks why. */
@@ -125,6 +117,29 @@ describe('why a job waits', () => {
       waiting: [{ stage: 'two', reason: 'probing', tasks: 2, waitedMs: 40 }],
       task: { stage: 'two', waitedMs: 40 },
     });
+  });
+
+  test('is that central was asked for a worker, of the stage that may start', () => {
+    const bench = new Bench({ preset: { ...PRESETS.hawk }, cutoffMs: 1_000 });
+    const long = { tasks: [{ sleep: 5_000 }] };
+    const stages = [
+      { name: 'one', ...long },
+      { name: 'two', after: ['one'], ...long },
+    ];
+    const id = bench.submit({ stages, estimate: 5_000 }, 0);
+    expect(bench.why(id, 10).waiting).toContainEqual({
+      stage: 'one',
+      reason: 'placing',
+      tasks: 1,
+      waitedMs: 10,
+    });
+    const attempt = { task: 0, attempt: 1 };
+    bench.receive(CENTRAL, { type: 'placed', job: 1, at: [{ ...attempt, worker: W1 }] }, 20);
+    bench.receive(W1, { type: 'ask', ask: 1, again: false, job: 1, stage: 0, placed: attempt }, 30);
+    bench.end(W1, { type: 'bind', job: 1, ...attempt } as MessageOf<'bind'>, 1, 5_000, 5_040);
+    expect(bench.why(id, 5_050).waiting).toEqual([
+      { stage: 'two', reason: 'placing', tasks: 1, waitedMs: 10 },
+    ]);
   });
 
   test('is that central knows of it and has nobody, or is away', () => {

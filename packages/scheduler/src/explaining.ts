@@ -1,18 +1,17 @@
-import {
-  type Address,
-  type JobExplanation,
-  type Millis,
-  nearestRank,
-  type StageWait,
-  type TaskStory,
-  type WaitingGroup,
-  type WaitingReason,
-  type WaitSpread,
+import type {
+  Address,
+  JobExplanation,
+  Millis,
+  StageWait,
+  TaskStory,
+  WaitingGroup,
+  WaitingReason,
+  WaitSpread,
 } from '@goshawk/core';
 import type { Batch, Stage } from './batch.js';
 import { type Job, LISTED_MAX, TASK_STATE_NAMES, TaskState } from './job.js';
-import { samplingOf, summarise } from './job-views.js';
-import { type Circumstances, waitsOf } from './standing.js';
+import { samplingOf, spreadOf, summarise } from './job-views.js';
+import { type Circumstances, type Waits, waitsOf } from './standing.js';
 
 /** What explanations need to know of the scheduler beside its jobs. */
 export interface Narrator {
@@ -55,7 +54,7 @@ export function explain(job: Job, task: number | undefined, narrator: Narrator, 
     owner: narrator.owner,
     number: job.number,
     sampling: samplingOf(job),
-    waiting: waits.map(({ batch, reason, tasks }) => stageWait(job, batch, reason, tasks, now)),
+    waiting: waits.flatMap((wait) => stageWaits(job, wait, now)),
     probes: probesOf(job, narrator),
     probesOut: job.batches.reduce((sum, { probes }) => sum + probes.out, 0),
     probesMoved: job.probesMoved,
@@ -64,29 +63,41 @@ export function explain(job: Job, task: number | undefined, narrator: Narrator, 
       task: of,
       worker: narrator.nameOf(job.workers[of] as Address),
     })),
-    waits: spreadOf(job),
+    waits: waitSpread(job),
     wastedMs: job.wastedMs,
     last: last < 0 ? undefined : story(last),
     task: task === undefined ? undefined : story(task),
   };
 }
 
-function stageWait(job: Job, batch: Batch, reason: WaitingReason, tasks: number, now: Millis): StageWait {
-  const stage = stageOf(job, batch);
-  const mightStart = stage.blockers > 0 ? now : readyAt(job, stage, batch === job.sample?.pilots);
-  return { stage: stage.spec.name, reason, tasks, waitedMs: Math.max(0, now - mightStart) };
+function stageWaits(job: Job, { batch, reason, tasks }: Waits, now: Millis): StageWait[] {
+  const of = (stage: Stage, waiting: number): StageWait => {
+    const mightStart = stage.blockers > 0 ? now : readyAt(job, stage, batch === job.sample?.pilots);
+    return { stage: stage.spec.name, reason, tasks: waiting, waitedMs: Math.max(0, now - mightStart) };
+  };
+  if (batch !== undefined) return [of(stageOf(job, batch), tasks)];
+  const state = reason === 'placing' ? TaskState.placing : TaskState.placed;
+  return job.stages
+    .map((stage) => of(stage, tasksOf(stage, job, state)))
+    .filter(({ tasks: waiting }) => waiting > 0);
+}
+
+function tasksOf({ first, count }: Stage, job: Job, state: TaskState): number {
+  let found = 0;
+  for (let task = first; task < first + count; task++) if (job.stateOf(task) === state) found++;
+  return found;
 }
 
 function storyOf(
   job: Job,
   task: number,
-  waits: ReturnType<typeof waitsOf>,
+  waits: readonly Waits[],
   narrator: Narrator,
   now: Millis,
 ): TaskStory {
   const state = job.stateOf(task);
   const stage = job.stageOf(task);
-  const isPilot = job.sample?.tasks.includes(task) ?? false;
+  const isPilot = job.sample?.isPilot(task) ?? false;
   const hasRun = state === TaskState.running || job.isFinal(task);
   const startedAt = job.startedAt[task]!;
   const hasStarted = hasRun && job.attempts[task]! > 0;
@@ -107,7 +118,7 @@ function storyOf(
 }
 
 /** A task that waits does so for the reason of those of its batch that may start. */
-function reasonFor(job: Job, task: number, waits: ReturnType<typeof waitsOf>): WaitingReason | undefined {
+function reasonFor(job: Job, task: number, waits: readonly Waits[]): WaitingReason | undefined {
   const batch = job.batchOf(task);
   const state = job.stateOf(task);
   if (state === TaskState.blocked) return 'stage';
@@ -133,7 +144,7 @@ function stageOf(job: Job, batch: Batch): Stage {
 function probesOf(job: Job, { nameOf }: Narrator): JobExplanation['probes'] {
   const sums = new Map<Address, number>();
   for (const { probes } of job.batches) {
-    for (const worker of probes.workers()) sums.set(worker, (sums.get(worker) ?? 0) + probes.at(worker));
+    for (const [worker, out] of probes.byWorker()) sums.set(worker, (sums.get(worker) ?? 0) + out);
   }
   return [...sums]
     .filter(([, probes]) => probes > 0)
@@ -165,16 +176,14 @@ function lastEnded(job: Job): number {
 }
 
 /** Over the tasks that run or have completed. */
-function spreadOf(job: Job): WaitSpread | undefined {
+function waitSpread(job: Job): WaitSpread | undefined {
   const waits: number[] = [];
   for (let task = 0; task < job.taskCount; task++) {
     const state = job.stateOf(task);
     if (state !== TaskState.running && state !== TaskState.completed) continue;
-    const isPilot = job.sample?.tasks.includes(task) ?? false;
+    const isPilot = job.sample?.isPilot(task) ?? false;
     waits.push(Math.max(0, job.startedAt[task]! - readyAt(job, job.stageOf(task), isPilot)));
   }
-  if (waits.length === 0) return undefined;
-  const sorted = Float64Array.from(waits).sort();
-  const at = (percent: number): Millis => nearestRank(sorted, percent);
-  return { tasks: waits.length, p50: at(50), p90: at(90), max: sorted[sorted.length - 1]! };
+  const spread = spreadOf(Float64Array.from(waits));
+  return spread && { tasks: waits.length, ...spread };
 }

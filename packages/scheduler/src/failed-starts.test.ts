@@ -1,7 +1,7 @@
-import type { Address, Outcome } from '@goshawk/core';
+import { type Address, COMPLETED, type Outcome } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { DurableBench, FAILED } from './durable.fixture.js';
-import { CLIENT, COMPLETED, W1, W2 } from './lone-scheduler.fixture.js';
+import { CLIENT, W1, W2 } from './lone-scheduler.fixture.js';
 
 const W3 = 13 as Address;
 const FORMER = 3 as Address;

@@ -93,9 +93,14 @@ export function samplingOf(job: Job): JobDetail['sampling'] {
 }
 
 function runPercentiles(job: Job): JobDetail['runPercentilesMs'] {
-  const runs = job.runMs.filter((_, task) => job.stateOf(task) === TaskState.completed).sort();
-  if (runs.length === 0) return undefined;
-  return { p50: nearestRank(runs, 50), p90: nearestRank(runs, 90), max: runs[runs.length - 1]! };
+  return spreadOf(job.runMs.filter((_, task) => job.stateOf(task) === TaskState.completed));
+}
+
+/** Sorts them; undefined when there are none. */
+export function spreadOf(durationsMs: Float64Array): { p50: Millis; p90: Millis; max: Millis } | undefined {
+  const sorted = durationsMs.sort();
+  if (sorted.length === 0) return undefined;
+  return { p50: nearestRank(sorted, 50), p90: nearestRank(sorted, 90), max: sorted[sorted.length - 1]! };
 }
 
 function listAttempts(job: Job, now: Millis, nameOf: (worker: number) => string): AttemptView[] {

@@ -1,6 +1,7 @@
 import {
   type Address,
   type AttemptView,
+  COMPLETED,
   countTasks,
   invariant,
   type JobClass,
@@ -544,11 +545,4 @@ export class Job {
 }
 
 /** An attempt that went with its worker. */
-export const LOST: Outcome = {
-  kind: 'lost',
-  value: undefined,
-  errorCode: 'worker-lost',
-  errorMessage: '',
-  exitCode: undefined,
-  signal: undefined,
-};
+export const LOST: Outcome = { ...COMPLETED, kind: 'lost', errorCode: 'worker-lost' };

@@ -3,7 +3,6 @@ import {
   DEFAULT_POLICY,
   LIVE_TIMINGS,
   type Message,
-  type Outcome,
   type PolicySettings,
   PRESETS,
 } from '@goshawk/core';
@@ -13,15 +12,6 @@ import { Scheduler } from './scheduler.js';
 export const CENTRAL = 1 as Address;
 export const CLIENT = 2 as Address;
 export const [W1, W2] = [11, 12] as [Address, Address];
-
-export const COMPLETED: Outcome = {
-  kind: 'completed',
-  value: undefined,
-  errorCode: '',
-  errorMessage: '',
-  exitCode: undefined,
-  signal: undefined,
-};
 
 /** A scheduler alone, with everybody else played by the test, which hears of what `env` has. */
 export function loneScheduler(

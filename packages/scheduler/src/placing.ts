@@ -1,9 +1,7 @@
 import { type Address, type Environment, LIMITS, type Millis, NOBODY, type TaskAttempt } from '@goshawk/core';
 import type { Stage } from './batch.js';
 import { type Job, TaskState } from './job.js';
-
-/** The pause doubles up to so many times the first. */
-const PAUSES_MAX = 32;
+import { longerPause } from './pauses.js';
 
 /**
  * The owner's half of central placement (Hawk §3.7): hands waiting tasks to central, learns where they were
@@ -48,7 +46,7 @@ export class Placer {
    */
   doubtPlaced(job: Job, pauseMs: Millis, central: Address, now: Millis): void {
     if (now - job.placeSentAt < Math.max(pauseMs, job.placedPauseMs)) return;
-    job.placedPauseMs = Math.min(2 * Math.max(pauseMs, job.placedPauseMs), PAUSES_MAX * pauseMs);
+    job.placedPauseMs = longerPause(job.placedPauseMs, pauseMs);
     for (let task = 0; task < job.taskCount; task++) {
       if (job.states[task] !== TaskState.placed) continue;
       job.workers[task] = NOBODY;

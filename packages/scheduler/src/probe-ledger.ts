@@ -43,26 +43,11 @@ export class ProbeLedger {
   /** Lost workers hold none. */
   drop(gone: ReadonlySet<Address>): void {
     if (this.#changes.length === 0) return;
-    for (const [worker, probes] of this.#sums()) if (gone.has(worker)) this.add(worker, -probes);
+    for (const [worker, probes] of this.byWorker()) if (gone.has(worker)) this.add(worker, -probes);
   }
 
-  at(worker: Address): number {
-    return this.#sums().get(worker) ?? 0;
-  }
-
-  /** Those that hold probes, or are believed to owe some. */
-  workers(): Iterable<Address> {
-    return this.#sums().keys();
-  }
-
-  clear(): void {
-    this.#count++;
-    this.#changes = [];
-    this.#out = 0;
-    this.#peak = 0;
-  }
-
-  #sums(): Map<Address, number> {
+  /** How many each worker holds; below 0 where it is believed to owe some. Sums up the whole list. */
+  byWorker(): ReadonlyMap<Address, number> {
     const sums = new Map<Address, number>();
     for (let i = 0; i < this.#changes.length; i += 2) {
       const worker = this.#changes[i] as Address;
@@ -72,9 +57,16 @@ export class ProbeLedger {
     return sums;
   }
 
+  clear(): void {
+    this.#count++;
+    this.#changes = [];
+    this.#out = 0;
+    this.#peak = 0;
+  }
+
   /** A batch whose probes are stolen time and again must not fill the memory. */
   #sumUp(): void {
-    this.#changes = [...this.#sums()].flat();
+    this.#changes = [...this.byWorker()].flat();
     this.#peak = this.#out;
   }
 }

@@ -1,8 +1,6 @@
 import type { Millis } from '@goshawk/core';
 import type { Batch } from './batch.js';
-
-/** The pause doubles up to so many times the first. */
-const PAUSES_MAX = 32;
+import { longerPause } from './pauses.js';
 
 interface Silence {
   /** Of the ledger, when it began. */
@@ -33,7 +31,7 @@ export class ProbeWatch {
   /** More have been sent. */
   hasProbed(batch: Batch, pauseMs: Millis, now: Millis): void {
     const before = this.#silences.get(batch)?.pauseMs ?? pauseMs;
-    const longer = Math.min(2 * before, PAUSES_MAX * pauseMs);
-    this.#silences.set(batch, { changes: batch.probes.changes, since: now, pauseMs: longer });
+    const { changes } = batch.probes;
+    this.#silences.set(batch, { changes, since: now, pauseMs: longerPause(before, pauseMs) });
   }
 }

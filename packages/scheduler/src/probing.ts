@@ -107,7 +107,7 @@ export class Prober {
   /** Takes all probes of the batch back. */
   recall(job: Job, batch: Batch): void {
     this.#counters.probesRecalled += batch.probes.out;
-    for (const worker of batch.probes.workers()) {
+    for (const worker of batch.probes.byWorker().keys()) {
       this.#env.send(worker, { type: 'cancelProbes', job: job.number, stage: batch.index });
     }
     batch.probes.clear();

@@ -1,10 +1,10 @@
-import type { Address, JobRecord } from '@goshawk/core';
+import { type Address, COMPLETED, type JobRecord } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DurableBench, FAILED } from './durable.fixture.js';
 import { type Job, TASK_STATE_NAMES, TaskState } from './job.js';
 import { startOf } from './job-views.js';
-import { CLIENT, COMPLETED, W1, W2 } from './lone-scheduler.fixture.js';
+import { CLIENT, W1, W2 } from './lone-scheduler.fixture.js';
 import { rebuildJobs } from './rebuild.js';
 
 const around = { wallOffsetMs: 0, idOf: (job: number) => `s-${job}`, formerly: () => -2 as Address };

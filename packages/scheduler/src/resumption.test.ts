@@ -1,8 +1,7 @@
-import type { Address } from '@goshawk/core';
-import { LIVE_TIMINGS } from '@goshawk/core';
+import { type Address, COMPLETED, LIVE_TIMINGS } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { DurableBench, FAILED } from './durable.fixture.js';
-import { CENTRAL, CLIENT, COMPLETED, W1, W2 } from './lone-scheduler.fixture.js';
+import { CENTRAL, CLIENT, W1, W2 } from './lone-scheduler.fixture.js';
 
 const FORMER = 3 as Address;
 const { leaseMs, retryMs } = LIVE_TIMINGS;

@@ -82,6 +82,11 @@ export class Sample {
     return this.decidedAt === undefined && this.#isPilot.has(task);
   }
 
+  /** A pilot, whether it was decided or not. */
+  isPilot(task: number): boolean {
+    return this.#isPilot.has(task);
+  }
+
   attemptFailed(task: number, runMs: Millis): void {
     if (this.holds(task) && this.#failedRunsMs.length < FAILED_RUNS_MAX) this.#failedRunsMs.push(runMs);
   }

@@ -1,5 +1,6 @@
 import {
   type Address,
+  COMPLETED,
   type JobInput,
   type Message,
   type MessageOf,
@@ -11,7 +12,7 @@ import {
 } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import type { Job } from './job.js';
-import { CENTRAL, COMPLETED, joined, loneScheduler, welcome } from './lone-scheduler.fixture.js';
+import { CENTRAL, joined, loneScheduler, welcome } from './lone-scheduler.fixture.js';
 import type { Scheduler } from './scheduler.js';
 
 const worker = (index: number): Address => (100 + index) as Address;

@@ -1,5 +1,6 @@
 import {
   type Address,
+  COMPLETED,
   type JobInput,
   LIVE_TIMINGS,
   type Member,
@@ -12,16 +13,7 @@ import {
 import { describe, expect, test } from 'vitest';
 import type { LoadLimits } from './contract.js';
 import type { Job } from './job.js';
-import {
-  CENTRAL,
-  CLIENT,
-  COMPLETED,
-  joined,
-  loneScheduler,
-  W1,
-  W2,
-  welcome,
-} from './lone-scheduler.fixture.js';
+import { CENTRAL, CLIENT, joined, loneScheduler, W1, W2, welcome } from './lone-scheduler.fixture.js';
 import type { Scheduler } from './scheduler.js';
 
 const { heartbeatMs, leaseMs } = LIVE_TIMINGS;
@@ -283,6 +275,37 @@ test('a job that is cancelled while central places it: what central places all t
     at: [{ task: 0, attempt: 1, worker: W1 }],
   });
   expect(bench.take('cancelTask')).toEqual([{ type: 'cancelTask', job: job.number, task: 0, attempt: 1 }]);
+});
+
+describe('a task that central has placed', () => {
+  const placedOn = (bench: Bench, job: Job, worker: Address, attempt: number): void => {
+    bench.receive(CENTRAL, { type: 'placed', job: job.number, at: [{ task: 0, attempt, worker }] });
+  };
+  const asks = (bench: Bench, job: Job, worker: Address, attempt: number): void => {
+    const placed = { task: 0, attempt };
+    bench.receive(worker, { type: 'ask', ask: 1, again: false, job: job.number, stage: 0, placed });
+  };
+
+  test('is placed anew when its worker is lost, whether it runs or not', () => {
+    const bench = new Bench({ preset: { ...PRESETS.central } });
+    bench.members(W1, W2);
+    const job = bench.submit({ tasks: [{ sleep: 1 }] });
+    placedOn(bench, job, W1, 1);
+    bench.take('place');
+    bench.members(W2);
+    expect(bench.take('place')).toMatchObject([{ tasks: [{ task: 0, attempt: 2 }] }]);
+    expect(job).toMatchObject({ attemptsTotal: 0, attemptsLost: 0 });
+    placedOn(bench, job, W2, 2);
+    asks(bench, job, W2, 2);
+    expect(bench.take('bind')).toMatchObject([{ task: 0, attempt: 2 }]);
+    bench.members(W1);
+    expect(bench.take('place')).toMatchObject([{ tasks: [{ task: 0, attempt: 3 }] }]);
+    expect(job).toMatchObject({ attemptsTotal: 1, attemptsLost: 1 });
+    placedOn(bench, job, W1, 3);
+    asks(bench, job, W1, 3);
+    bench.end(W1, job, 0);
+    expect(job.state).toBe('completed');
+  });
 });
 
 test('a central that has news at every heartbeat is not silent', () => {

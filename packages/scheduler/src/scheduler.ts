@@ -343,7 +343,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   circumstances(now: Millis): Circumstances {
     return {
       hasWorkers: this.#members.size > 0,
-      isCentralSilent: this.#enlistment.isSilent(now),
+      isCentralSilent: this.isCentralSilent(now),
       holds: (job) => this.#resumption.holds(job),
     };
   }

@@ -1,13 +1,11 @@
-import { type JobClass, WAITING_REASONS, type WaitingReason } from '@goshawk/core';
+import { type ByClass, byClass, WAITING_REASONS, type WaitingReason } from '@goshawk/core';
 import type { Batch } from './batch.js';
 import { type Job, TaskState } from './job.js';
-
-type ByClass<T> = Readonly<Record<JobClass, T>>;
 
 /** How things stand at an owner, counted when somebody asks. */
 export interface SchedulerStanding {
   readonly jobs: { waiting: number; running: number };
-  readonly running: Record<JobClass, number>;
+  readonly running: { short: number; long: number };
   readonly waiting: ByClass<Record<WaitingReason, number>>;
   /** Probes that no worker has served. */
   probesOut: number;
@@ -26,25 +24,22 @@ export function standingOf(jobs: Iterable<Job>, circumstances: Circumstances): S
   const standing: SchedulerStanding = {
     jobs: { waiting: 0, running: 0 },
     running: { short: 0, long: 0 },
-    waiting: { short: noneWaits(), long: noneWaits() },
+    waiting: byClass(noneWaits),
     probesOut: 0,
   };
   for (const job of jobs) {
     standing.jobs[job.firstStartAt === undefined ? 'waiting' : 'running']++;
     standing.running[job.class] += job.runningCount;
-    countWaiting(job, standing.waiting[job.class], circumstances);
+    for (const { reason, tasks } of waitsOf(job, circumstances)) standing.waiting[job.class][reason] += tasks;
     for (const batch of job.batches) standing.probesOut += batch.probes.out;
   }
   return standing;
 }
 
-function countWaiting(job: Job, counts: Record<WaitingReason, number>, circumstances: Circumstances): void {
-  for (const { reason, tasks } of waitsOf(job, circumstances)) counts[reason] += tasks;
-}
-
 /** Tasks of a job that wait for one reason. */
 export interface Waits {
-  readonly batch: Batch;
+  /** Undefined of those that central was asked for: they are counted by job, whatever their stage. */
+  readonly batch: Batch | undefined;
   readonly reason: WaitingReason;
   /** One or more. */
   readonly tasks: number;
@@ -53,12 +48,12 @@ export interface Waits {
 /** Why the tasks of a job wait that do. */
 export function waitsOf(job: Job, circumstances: Circumstances): Waits[] {
   const waits: Waits[] = [];
-  const note = (batch: Batch, reason: WaitingReason, tasks: number): void => {
+  const note = (batch: Batch | undefined, reason: WaitingReason, tasks: number): void => {
     if (tasks > 0) waits.push({ batch, reason, tasks });
   };
   for (const stage of job.stages) if (stage.blockers > 0) note(stage, 'stage', stage.unfinished);
-  note(job.stages[0]!, 'placing', job.countOf(TaskState.placing));
-  note(job.stages[0]!, 'queued', job.countOf(TaskState.placed));
+  note(undefined, 'placing', job.countOf(TaskState.placing));
+  note(undefined, 'queued', job.countOf(TaskState.placed));
   let headroom = job.headroom;
   for (const batch of startable(job)) {
     const mayStart = Math.min(batch.waiting, headroom);

@@ -1,4 +1,4 @@
-import { CLASSES, Histogram, type JobClass, type Millis } from '@goshawk/core';
+import { type ByClass, byClass, Histogram, type Millis } from '@goshawk/core';
 import type { Job } from './job.js';
 
 /** What may become of a task, and of a job. */
@@ -9,8 +9,6 @@ export type End = (typeof ENDS)[number];
 const DURATIONS_MS = [
   1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 300_000, 1_800_000,
 ];
-
-type ByClass<T> = Readonly<Record<JobClass, T>>;
 
 /**
  * What has become of tasks and jobs since the start, by class: the one that the job was taken for at that time. For
@@ -23,7 +21,6 @@ export class Tallies {
   readonly queueingMs: ByClass<Histogram> = byClass(durations);
   /** From a job's acceptance to its end. ms */
   readonly jobMs: ByClass<Histogram> = byClass(durations);
-
   /** Of jobs, each counted once. */
   cancellations = 0;
 
@@ -42,10 +39,6 @@ export class Tallies {
     this.jobsEnded[job.class][job.state as End]++;
     this.jobMs[job.class].add(now - job.acceptedAt);
   }
-}
-
-function byClass<T>(make: () => T): ByClass<T> {
-  return Object.fromEntries(CLASSES.map((each) => [each, make()])) as Record<JobClass, T>;
 }
 
 function noEnds(): Record<End, number> {

@@ -1,17 +1,7 @@
-import type { Outcome } from '@goshawk/core';
+import { COMPLETED, type Outcome } from '@goshawk/core';
 import type { KillReason } from '@goshawk/worker';
 
-/** How a task that came to its own end has ended. */
-export const COMPLETED: Outcome = {
-  kind: 'completed',
-  value: undefined,
-  errorCode: '',
-  errorMessage: '',
-  exitCode: undefined,
-  signal: undefined,
-};
-
-/** How one has that was killed: in the words that are used live. */
+/** How a task has ended that was killed: in the words that are used live. */
 export const CUT_SHORT: Readonly<Record<KillReason, Outcome>> = {
   cancelled: {
     ...COMPLETED,

@@ -2,6 +2,7 @@ import { Central } from '@goshawk/central';
 import {
   type Address,
   type ClusterSettings,
+  COMPLETED,
   type Environment,
   type JobSpec,
   type Machine,
@@ -18,7 +19,7 @@ import { DealtSleeps } from './dealt-sleeps.js';
 import { DelayLane } from './delay-lane.js';
 import { EventHeap } from './event-heap.js';
 import { type Delays, delaysOf, type NetworkModel } from './network/index.js';
-import { COMPLETED, CUT_SHORT } from './outcomes.js';
+import { CUT_SHORT } from './outcomes.js';
 import { CentralParty, PartyEnvironment, SchedulerParty, WorkerParty } from './parties.js';
 import { Service } from './service.js';
 import { NO_RUN, VirtualSlots } from './virtual-slots.js';

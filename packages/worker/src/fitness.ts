@@ -59,17 +59,20 @@ export class Fitness {
 
   /** Tells central, which forgets it when it is not told again with each heartbeat. */
   tell(): void {
-    const { central } = this.#membership;
-    if (this.isAside && central !== NOBODY) this.#env.send(central, { type: 'aside', reason: this.#reason });
+    if (this.isAside) this.#say(this.#reason);
   }
 
   /** @returns whether the pause is over, and the worker takes work again */
   wake(now: Millis): boolean {
     if (!this.isAside || now < this.#until) return false;
     this.#reason = '';
-    const { central } = this.#membership;
-    if (central !== NOBODY) this.#env.send(central, { type: 'aside', reason: '' });
+    this.#say('');
     return true;
+  }
+
+  #say(reason: string): void {
+    const { central } = this.#membership;
+    if (central !== NOBODY) this.#env.send(central, { type: 'aside', reason });
   }
 
   #hasFailedHere({ owner, job, task }: Running): boolean {

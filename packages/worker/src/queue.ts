@@ -196,23 +196,29 @@ function isStealable(entry: Entry): boolean {
   return !entry.long && entry.placed === undefined;
 }
 
+/** What the messages that bring a task say of it. */
+type TaskFacts = Pick<Entry, 'job' | 'stage' | 'long' | 'demand'>;
+
 /** A task that its owner gives to a slot at once, or any that a slot asks its owner for: it never waits in the queue. */
-export function entryOfGiven(
+export function entryOfGiven(owner: Address, task: TaskFacts): Entry {
+  return entryOfTask(owner, task, undefined, 0);
+}
+
+/** A task that central has placed. */
+export function entryOfPlaced(message: MessageOf<'assign'>): Entry {
+  const { owner, task, attempt, estimateMs } = message;
+  return entryOfTask(owner, message, { task, attempt }, estimateMs);
+}
+
+/** What stands in the order of its coming, whatever its size. */
+function entryOfTask(
   owner: Address,
-  { job, stage, long, demand }: Pick<Entry, 'job' | 'stage' | 'long' | 'demand'>,
+  { job, stage, long, demand }: TaskFacts,
+  placed: Entry['placed'],
+  estimateMs: Millis,
 ): Entry {
-  return {
-    owner,
-    job,
-    stage,
-    long,
-    lane: 'normal',
-    demand,
-    placed: undefined,
-    estimateMs: 0,
-    sizeMs: 0,
-    since: 0,
-  };
+  const lane = 'normal';
+  return { owner, job, stage, long, lane, demand, placed, estimateMs, sizeMs: 0, since: 0 };
 }
 
 export function entryOfProbe(owner: Address, probe: Omit<Probe, 'owner'>, now: Millis): Entry {
@@ -240,22 +246,5 @@ export function probeOfEntry(entry: Entry): Probe {
     lane: entry.lane,
     demand: entry.demand,
     sizeMs: entry.sizeMs,
-  };
-}
-
-/** A task that central has placed. */
-export function entryOfPlaced(message: MessageOf<'assign'>): Entry {
-  const { owner, job, stage, task, attempt, long, demand, estimateMs } = message;
-  return {
-    owner,
-    job,
-    stage,
-    long,
-    lane: 'normal',
-    demand,
-    placed: { task, attempt },
-    estimateMs,
-    sizeMs: 0,
-    since: 0,
   };
 }

@@ -1,6 +1,7 @@
 import {
   type Address,
   type ClusterSettings,
+  COMPLETED,
   DEFAULT_POLICY,
   LIVE_TIMINGS,
   type Message,
@@ -19,15 +20,6 @@ const CENTRAL = 1 as Address;
 const OWNER = 2 as Address;
 const [SELF, OTHER] = [11, 12] as [Address, Address];
 const { heartbeatMs, retryMs, retriesMax } = LIVE_TIMINGS;
-
-const COMPLETED: Outcome = {
-  kind: 'completed',
-  value: undefined,
-  errorCode: '',
-  errorMessage: '',
-  exitCode: undefined,
-  signal: undefined,
-};
 
 function bytesOf(text: string): Uint8Array {
   return Uint8Array.from(text, (letter) => letter.charCodeAt(0));

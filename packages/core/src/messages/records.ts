@@ -61,6 +61,16 @@ export const outcome = record({
 /** How a run ended. */
 export type Outcome = NonNullable<(typeof outcome)['infer']>;
 
+/** Of a run that completed and returned nothing. */
+export const COMPLETED: Outcome = {
+  kind: 'completed',
+  value: undefined,
+  errorCode: '',
+  errorMessage: '',
+  exitCode: undefined,
+  signal: undefined,
+};
+
 export const outputChunk = record({
   stream: choice('stdout', 'stderr'),
   bytes: bytes(LIMITS.outputBytesMax),

@@ -10,6 +10,13 @@ export const CLASSES = ['short', 'long'] as const;
 /** Short or long, by the estimate of a job's mean task run time against the cutoff (Hawk §3.3). */
 export type JobClass = (typeof CLASSES)[number];
 
+export type ByClass<T> = Readonly<Record<JobClass, T>>;
+
+/** One for each class. */
+export function byClass<T>(make: () => T): ByClass<T> {
+  return Object.fromEntries(CLASSES.map((each) => [each, make()])) as Record<JobClass, T>;
+}
+
 export const SCOPES = ['all', 'general', 'short'] as const;
 /** The workers that a class may use: all, or one of the two partitions (Hawk §3.4). */
 export type Scope = (typeof SCOPES)[number];

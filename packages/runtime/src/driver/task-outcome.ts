@@ -1,4 +1,4 @@
-import { type Outcome, startFaultOf } from '@goshawk/core';
+import { COMPLETED, type Outcome, startFaultOf } from '@goshawk/core';
 import { openProblem } from '../codec/index.js';
 import type { FailureCode, Outcome as RunOutcome } from '../executors/contract.js';
 
@@ -35,7 +35,7 @@ function completed(value: unknown, exitCode: number | undefined): Outcome {
   if (problem !== undefined) {
     return failedOutcome('result-not-serialisable', `the task's value cannot be sent: ${problem}`);
   }
-  return { kind: 'completed', value, errorCode: '', errorMessage: '', exitCode, signal: undefined };
+  return { ...COMPLETED, value, exitCode };
 }
 
 function killed(reason: 'cancelled' | 'timeout' | 'shutdown'): Outcome {

@@ -1,4 +1,4 @@
-import { CLASSES, Histogram, type JobClass, type Millis, OUTCOMES, type OutcomeKind } from '@goshawk/core';
+import { type ByClass, byClass, Histogram, type Millis, OUTCOMES, type OutcomeKind } from '@goshawk/core';
 
 /** From tasks that do nothing to those of a day. ms */
 const RUN_BOUNDS_MS = [
@@ -7,10 +7,10 @@ const RUN_BOUNDS_MS = [
 
 /** What became of the runs of a process's workers, all of them together. */
 export class RunTallies {
-  readonly ended: Readonly<Record<JobClass, Record<OutcomeKind, number>>> = byClass(
+  readonly ended: ByClass<Record<OutcomeKind, number>> = byClass(
     () => Object.fromEntries(OUTCOMES.map((kind) => [kind, 0])) as Record<OutcomeKind, number>,
   );
-  readonly runMs: Readonly<Record<JobClass, Histogram>> = byClass(() => new Histogram(RUN_BOUNDS_MS));
+  readonly runMs: ByClass<Histogram> = byClass(() => new Histogram(RUN_BOUNDS_MS));
 
   /** @param long its job was taken for long when it started */
   runEnded(long: boolean, kind: OutcomeKind, runMs: Millis): void {
@@ -18,8 +18,4 @@ export class RunTallies {
     this.ended[jobClass][kind]++;
     this.runMs[jobClass].add(runMs);
   }
-}
-
-function byClass<T>(make: () => T): Record<JobClass, T> {
-  return Object.fromEntries(CLASSES.map((each) => [each, make()])) as Record<JobClass, T>;
 }

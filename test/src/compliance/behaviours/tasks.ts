@@ -1,3 +1,4 @@
+import { COMPLETED } from '@goshawk/core';
 import { expect } from 'vitest';
 import { LATE_MAX_MS, sleepOrder } from '../recorder.js';
 import type { Behaviour } from './behaviour.js';
@@ -20,14 +21,7 @@ export const TASKS: readonly Behaviour[] = [
       one.expectAt('started 0', 7);
       one.expectAt('completed 0', one.timeOf('started 0') + 50);
       const { outcome } = one.happened.at(-1)!;
-      expect(outcome).toEqual({
-        kind: 'completed',
-        value: undefined,
-        errorCode: '',
-        errorMessage: '',
-        exitCode: undefined,
-        signal: undefined,
-      });
+      expect(outcome).toEqual(COMPLETED);
     },
   },
   {

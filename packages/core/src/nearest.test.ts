@@ -1,0 +1,20 @@
+import { describe, expect, it } from 'vitest';
+import { nearest } from './nearest.js';
+
+const WORDS = ['slots', 'steal-cap', 'stealing', 'all'];
+
+describe('the word that was meant', () => {
+  it.each([
+    ['slot', 'slots'],
+    ['stealcap', 'steal-cap'],
+    ['steeling', 'stealing'],
+    ['al', 'all'],
+    ['slots', 'slots'],
+  ])('by %s is %s', (word, meant) => {
+    expect(nearest(word, WORDS)).toBe(meant);
+  });
+
+  it.each(['', 'x', 'http-port', 'unheard-of'])('by "%s" is none of them', (word) => {
+    expect(nearest(word, WORDS)).toBeUndefined();
+  });
+});
