@@ -26,13 +26,13 @@ import { OccupiedNews } from './matching/occupied-news.js';
 import { LOOK_MS, Relief } from './matching/relief.js';
 import { Names } from './names.js';
 import { type Labelled, relabel, shortWanted } from './partition.js';
-import { PendingTasks } from './pending-tasks.js';
+import { Placements } from './placements.js';
 import { centralPolicy } from './policies/index.js';
 import { Publisher } from './publisher.js';
 import { isActive, Registry, type WorkerRecord } from './registry.js';
 import { Rivals } from './rivals.js';
 import { Split } from './split.js';
-import { heldBy, type PlacedTask, WaitingTimeQueue } from './waiting-time-queue.js';
+import { heldBy, WaitingTimeQueue } from './waiting-time-queue.js';
 import { WorkShare } from './work-share.js';
 
 /** The Google trace's (Hawk §4.1), until `auto` has seen work of its own. */
@@ -56,6 +56,7 @@ export class Central implements Machine<CentralTimer> {
   readonly #away = new AwayOwners();
   readonly #publisher: Publisher;
   readonly #queue = new WaitingTimeQueue();
+  readonly #placements: Placements;
   readonly #share = new WorkShare();
   readonly #matcher: Dispatching;
   readonly #occupied: OccupiedNews;
@@ -63,8 +64,6 @@ export class Central implements Machine<CentralTimer> {
   readonly #rivals: Rivals;
   readonly #leases: Leases;
   readonly #names: Names;
-  /** Tasks that no worker can take at present, in order of arrival. */
-  readonly #pending = new PendingTasks();
   /** Of the workers that take work: those that drain are in no partition's size. */
   readonly #split = new Split();
 
@@ -72,6 +71,7 @@ export class Central implements Machine<CentralTimer> {
     this.#config = config;
     this.#env = env;
     const { policy, timings } = config.settings;
+    this.#placements = new Placements(env, this.#queue, this.counters);
     this.#publisher = new Publisher(env, this.#registry, this.#away, config.settings);
     const { decidedBy } = policy.preset;
     this.#matcher =
@@ -88,6 +88,7 @@ export class Central implements Machine<CentralTimer> {
 
   start(now: Millis): void {
     this.#rivals.start(now);
+    this.#leases.start(now);
     this.#armLease(now);
     this.#lookAtLoad(now);
   }
@@ -106,14 +107,14 @@ export class Central implements Machine<CentralTimer> {
       case 'heartbeat':
         return this.#heartbeat(from, message, now);
       case 'placementStarted':
-        return this.#placementStarted(from, message, now);
+        return this.#placements.started(from, message, now);
       case 'placementEnded':
         return this.#placementEnded(from, message, now);
       case 'place':
-        return this.#isStranger(from) ? undefined : this.#place(from, message, now);
+        return this.#isStranger(from) ? undefined : this.#placements.place(from, message, now);
       case 'withdraw':
         this.#matcher.withdraw(from, message.job, now);
-        return this.#pending.remove((task) => task.owner === from && task.job === message.job);
+        return this.#placements.withdraw(from, message.job);
       case 'register':
         return this.#register(from, message, now);
       case 'enlist':
@@ -139,6 +140,7 @@ export class Central implements Machine<CentralTimer> {
           name: this.#config.name,
           settings: this.#config.settings,
           pendingTasks: this.pendingTasks,
+          complete: this.#leases.haveAllBeenHeard(now),
           ...describeParties(this.#registry, this.#away, (address) => this.#env.nameOf(address), now),
         });
       case 'drainWorker':
@@ -202,7 +204,7 @@ export class Central implements Machine<CentralTimer> {
 
   /** Tasks that wait here for a worker. */
   get pendingTasks(): number {
-    return this.#pending.size + this.#matcher.waitingTasks;
+    return this.#placements.pending + this.#matcher.waitingTasks;
   }
 
   /** How things stand now, for whoever looks at the process: a few steps for each worker. */
@@ -212,7 +214,7 @@ export class Central implements Machine<CentralTimer> {
       schedulers: this.schedulerCount,
       schedulersAway: this.#away.count,
       placedTasks: this.placedTasks,
-      pendingTasks: this.#pending.size,
+      pendingTasks: this.#placements.pending,
       unmatchedTasks: this.#matcher.unmatched,
       matches: this.#matcher.matches,
       isMatching: this.#relief.isMatching,
@@ -229,7 +231,7 @@ export class Central implements Machine<CentralTimer> {
     return this.#queue.size;
   }
 
-  // ---- placing
+  // ---- partitions, and what is placed in them
 
   get #preset(): Preset {
     return this.#config.settings.policy.preset;
@@ -241,78 +243,10 @@ export class Central implements Machine<CentralTimer> {
     return effectiveScope(this.#preset, long.by === 'central' ? long.over : short.over);
   }
 
-  #place(owner: Address, message: MessageOf<'place'>, now: Millis): void {
-    const { job, stage, long, estimateMs, demand } = message;
-    const at: MessageOf<'placed'>['at'][number][] = [];
-    for (const { task, attempt } of message.tasks) {
-      const worker = this.#placeTask({ owner, job, stage, task, attempt, long, estimateMs, demand }, now);
-      if (worker !== undefined) at.push({ task, attempt, worker });
-    }
-    if (at.length > 0) this.#env.send(owner, { type: 'placed', job, at });
-  }
-
-  /** @returns where the task is now; undefined when it waits here, or when a later attempt is known */
-  #placeTask(task: PlacedTask, now: Millis): Address | undefined {
-    const { owner, job, attempt } = task;
-    const known = this.#queue.find(owner, job, task.task);
-    if (known !== undefined && known.task.attempt > attempt) return undefined;
-    if (known?.task.attempt === attempt) {
-      // The owner asks because it heard nothing; maybe the worker has not either.
-      this.#assign(task, known.worker);
-      return known.worker;
-    }
-    if (known !== undefined) this.#queue.ended(owner, job, task.task, known.task.attempt, now);
-    const worker = this.#queue.place(task, now);
-    if (worker === undefined) {
-      this.#pending.add(task);
-      return undefined;
-    }
-    this.counters.tasksPlaced++;
-    this.#assign(task, worker);
-    return worker;
-  }
-
-  #assign(task: PlacedTask, worker: Address): void {
-    const { owner, job, stage, attempt, long, estimateMs, demand } = task;
-    this.#env.send(worker, {
-      type: 'assign',
-      owner,
-      job,
-      stage,
-      task: task.task,
-      attempt,
-      long,
-      estimateMs,
-      demand,
-    });
-  }
-
-  #placePending(now: Millis): void {
-    for (const task of this.#pending.takeAll()) {
-      const worker = this.#placeTask(task, now);
-      if (worker === undefined) continue;
-      this.#env.send(task.owner, {
-        type: 'placed',
-        job: task.job,
-        at: [{ task: task.task, attempt: task.attempt, worker }],
-      });
-    }
-  }
-
-  #placementStarted(from: Address, message: MessageOf<'placementStarted'>, now: Millis): void {
-    const { owner, job, task, attempt } = message;
-    if (this.#queue.find(owner, job, task)?.worker !== from) return;
-    this.#queue.started(owner, job, task, attempt, now);
-  }
-
   #placementEnded(from: Address, message: MessageOf<'placementEnded'>, now: Millis): void {
-    const { owner, job, task, attempt } = message;
-    if (this.#queue.find(owner, job, task)?.worker !== from) return;
-    this.#queue.ended(owner, job, task, attempt, now);
+    this.#placements.ended(from, message, now);
     if (this.#split.short !== this.#shortWanted) this.#relabel(now);
   }
-
-  // ---- partitions
 
   get #shortWanted(): number {
     const { policy } = this.#config.settings;
@@ -344,7 +278,7 @@ export class Central implements Machine<CentralTimer> {
       worker.partition = worker.partition === 'short' ? 'general' : 'short';
       this.#changed(worker, now);
     }
-    this.#placePending(now);
+    this.#placements.placePending(now);
   }
 
   // ---- membership
@@ -375,7 +309,7 @@ export class Central implements Machine<CentralTimer> {
     this.#welcome(from);
     this.#publisher.publishSoon(now);
     this.#relabel(now);
-    this.#placePending(now);
+    this.#placements.placePending(now);
   }
 
   #welcome(party: Address): void {
@@ -526,7 +460,7 @@ export class Central implements Machine<CentralTimer> {
     const scheduler = this.#registry.schedulers.get(address);
     this.#registry.removeScheduler(address);
     this.#publisher.ownersChanged();
-    this.#pending.remove((task) => task.owner === address);
+    this.#placements.ownerGone(address);
     this.#matcher.removeOwner(address, now);
     if (scheduler?.durable) {
       this.#away.left(scheduler, now);
@@ -581,7 +515,7 @@ export class Central implements Machine<CentralTimer> {
   #activityChanged(worker: WorkerRecord, now: Millis): void {
     this.#changed(worker, now);
     this.#relabel(now);
-    this.#placePending(now);
+    this.#placements.placePending(now);
   }
 
   #drained(from: Address): void {

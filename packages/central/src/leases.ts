@@ -22,6 +22,7 @@ export class Leases {
   readonly #registry: Registry;
   readonly #away: AwayOwners;
   readonly #timings: Timings;
+  #startedAt: Millis = 0;
   #dueAt: Millis = 0;
   /** No lease counts from before. */
   #since: Millis = Number.NEGATIVE_INFINITY;
@@ -30,6 +31,15 @@ export class Leases {
     this.#registry = registry;
     this.#away = away;
     this.#timings = timings;
+  }
+
+  start(now: Millis): void {
+    this.#startedAt = now;
+  }
+
+  /** Whoever was there before central was started has had a lease to say so. */
+  haveAllBeenHeard(now: Millis): boolean {
+    return now - this.#startedAt >= this.#timings.leaseMs;
   }
 
   /** @returns when to look next; undefined where nobody has to be heard of */

@@ -2,7 +2,6 @@ import {
   type Address,
   type ClusterSettings,
   type Environment,
-  type Message,
   type MessageOf,
   type Millis,
   maySeek,
@@ -139,14 +138,14 @@ export class Publisher {
     const members = this.#members(since);
     const peers = this.#peers(since);
     const snapshots = this.#newcomers.size > 0 ? this.#snapshots() : undefined;
+    const isNews = this.#version !== since;
     for (const scheduler of this.#registry.schedulers.keys()) {
-      const message: Message = this.#newcomers.has(scheduler) ? snapshots!.members : members;
-      const isNews = this.#version !== since || this.#hasOtherOwners;
-      if (this.#newcomers.has(scheduler) || isNews) this.#env.send(scheduler, message);
+      if (this.#newcomers.has(scheduler)) this.#env.send(scheduler, snapshots!.members);
+      else if (isNews || this.#hasOtherOwners) this.#env.send(scheduler, members);
     }
     for (const worker of this.#registry.workers.keys()) {
-      const message: Message = this.#newcomers.has(worker) ? snapshots!.peers : peers;
-      if (this.#newcomers.has(worker) || this.#version !== since) this.#env.send(worker, message);
+      if (this.#newcomers.has(worker)) this.#env.send(worker, snapshots!.peers);
+      else if (isNews) this.#env.send(worker, peers);
     }
     this.#changed.clear();
     this.#left.clear();

@@ -60,6 +60,8 @@ export interface ClusterView {
   readonly settings: ClusterSettings;
   /** Tasks that no worker can take at present. */
   readonly pendingTasks: number;
+  /** False for a moment after central was started: not all that were there before have been heard of. */
+  readonly complete?: boolean | undefined;
   readonly workers: readonly WorkerView[];
   readonly schedulers: readonly SchedulerView[];
   /** Those that have gone, keep their jobs, and may come back. */

@@ -71,6 +71,8 @@ export class FakeCluster implements AsyncDisposable {
   readonly schedulers: ScriptedPeer[];
   /** Indices of those that central lists. */
   listed: number[];
+  /** Central says that it has heard of all. */
+  complete = true;
 
   static async start(count: number, script = (index: number) => obligingScheduler(`t${index}`)) {
     const schedulers = await Promise.all(
@@ -94,6 +96,7 @@ export class FakeCluster implements AsyncDisposable {
       name: 'central',
       settings: {},
       pendingTasks: 0,
+      complete: this.complete,
       workers: [] as object[],
       schedulers: this.listed.map((index) => ({
         name: `s${index}`,

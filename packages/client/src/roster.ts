@@ -1,6 +1,6 @@
 import { type Millis, rendezvous, UnreachableError } from '@goshawk/core';
 import { anyIncarnationOf, parsePartyName } from '@goshawk/runtime';
-import { abortable } from './abort.js';
+import { abortable, pause } from './abort.js';
 import {
   type ClusterView,
   readClusterView,
@@ -24,7 +24,8 @@ interface AskOptions {
 
 /**
  * Which schedulers the cluster has, as far as we were told: central knows. What was told last serves until
- * something newer comes, so jobs can be submitted and followed while central is away.
+ * something newer comes, so jobs can be submitted and followed while central is away. A central that was just started
+ * hears of schedulers one by one: until it has heard of all, nobody is forgotten because it does not name them.
  */
 export class Roster {
   readonly #requests: Requests;
@@ -34,6 +35,8 @@ export class Roster {
   #central: Destination | undefined;
   #schedulers: readonly KnownScheduler[] = [];
   #away: readonly KnownScheduler[] = [];
+  /** Central has named all that there are. */
+  #isComplete = true;
   #toldAt: Millis = Number.NEGATIVE_INFINITY;
   #askedAt: Millis = Number.NEGATIVE_INFINITY;
   #refreshing: Promise<void> | undefined;
@@ -95,10 +98,13 @@ export class Roster {
     const known = this.ownerOf(id);
     if (known !== undefined) return known;
     if (id.lastIndexOf('-') <= 0) throw unknownJob(id);
-    await this.refresh(signal);
-    const found = this.ownerOf(id);
-    if (found === undefined) throw unknownJob(id);
-    return found;
+    for (;;) {
+      await this.refresh(signal);
+      const found = this.ownerOf(id);
+      if (found !== undefined) return found;
+      if (this.#isComplete) throw unknownJob(id);
+      await pause(this.#timings.retryMs, signal);
+    }
   }
 
   /** Asks anew; all who want that at the same time share one question. @throws UnreachableError */
@@ -179,10 +185,20 @@ export class Roster {
     this.#toldAt = performance.now();
     const known = (views: ClusterView['schedulers']) =>
       views.flatMap(({ name, tag, endpoint, address }) => knownScheduler(name, tag, endpoint, address));
-    this.#schedulers = known(view.schedulers);
-    this.#away = known(view.schedulersAway ?? []);
+    const present = known(view.schedulers);
+    const away = known(view.schedulersAway ?? []);
+    this.#isComplete = view.complete !== false;
+    const unnamed = (before: readonly KnownScheduler[]) =>
+      this.#isComplete ? [] : before.filter((scheduler) => !isAmong(scheduler, [...present, ...away]));
+    this.#schedulers = [...present, ...unnamed(this.#schedulers)];
+    this.#away = [...away, ...unnamed(this.#away)];
     return view;
   }
+}
+
+/** It, or another one that has come in its place. */
+function isAmong({ name, tag }: KnownScheduler, others: readonly KnownScheduler[]): boolean {
+  return others.some((other) => other.name === name || other.tag === tag);
 }
 
 /**

@@ -72,15 +72,35 @@ class Bench {
 
   /** One task of the job ends somewhere. */
   end(job: number): void {
-    const at = this.#running.findIndex((tasks) => tasks.some((task) => task.job === job));
-    const [ended] = this.#running[at]!.splice(
-      this.#running[at]!.findIndex((task) => task.job === job),
-      1,
-    );
-    expect(ended).toBeDefined();
+    const { at } = this.#takeOut(job);
     this.now++;
     this.#pull(at);
     this.dispatcher.checkInvariants();
+  }
+
+  /** The owner has nothing left for a worker that was found for the job. */
+  unused(job: number): void {
+    const { at, match } = this.#takeOut(job);
+    this.dispatcher.unused({ type: 'unused', worker: at as Address, match }, ++this.now);
+    this.dispatcher.checkInvariants();
+  }
+
+  /** A worker on which the job runs is gone. */
+  lose(job: number): void {
+    const { at } = this.#takeOut(job);
+    this.#running[at] = [];
+    this.dispatcher.removeWorker(at as Address, ++this.now);
+    this.dispatcher.checkInvariants();
+  }
+
+  #takeOut(job: number): { at: number; match: number } {
+    const at = this.#running.findIndex((tasks) => tasks.some((task) => task.job === job));
+    const there = this.#running[at]!;
+    const [taken] = there.splice(
+      there.findIndex((task) => task.job === job),
+      1,
+    );
+    return { at, match: taken!.match };
   }
 
   /** A task of the job that runs in the greatest number of slots ends, so that all are served. */
@@ -224,6 +244,29 @@ describe('shares', () => {
       at++;
     }
     expect(at).toBeLessThan(3);
+  });
+});
+
+describe('a slot is given to the next job', () => {
+  test('when its owner has nothing for it any more', () => {
+    const bench = new Bench(1);
+    bench.need(1, 1, 1);
+    bench.need(2, 1, 1);
+    expect(bench.take()).toEqual([1]);
+    bench.unused(1);
+    expect(bench.take()).toEqual([2]);
+  });
+
+  test('of a queue whose task was lost with its worker, as one that the queue does not hold', () => {
+    const bench = new Bench(11);
+    bench.need(9, 11, 0);
+    bench.need(1, 1_000, 0.5);
+    bench.need(2, 1_000, 5);
+    for (let i = 0; i < 11; i++) bench.end(9);
+    expect([bench.count(1), bench.count(2)]).toEqual([10, 1]);
+    bench.lose(2);
+    bench.end(1);
+    expect([bench.count(1), bench.count(2)]).toEqual([9, 1]);
   });
 });
 
