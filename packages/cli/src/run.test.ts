@@ -79,7 +79,8 @@ describe('what is no setting is refused', () => {
   const unset = 'is for one command line and cannot be a setting; unset it, and give';
 
   it.each([
-    ['{"stealkap": 3}', 'there is no setting "stealkap"'],
+    ['{"stealkap": 3}', 'there is no setting "stealkap"; did you mean stealCap? take it out'],
+    ['{"unheard-of": 3}', 'there is no setting "unheard-of"; take it out, or correct it: '],
     ['{"all": true}', `"all": --all ${takenOut} --all where it is meant`],
     ['{"ifMissing": true}', `"ifMissing": --if-missing ${takenOut} --if-missing where it is meant`],
     ['{"if-missing": true}', `"if-missing": --if-missing ${takenOut} --if-missing where it is meant`],

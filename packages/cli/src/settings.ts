@@ -193,6 +193,9 @@ export interface WorkloadFacts {
   shareBelow(cutoffMs: number): number;
 }
 
+/** For a look at what is wrong with options whatever the workload. */
+export const NO_FACTS: WorkloadFacts = { divisor: 1, meanP90Ms: 0, shareBelow: () => 0 };
+
 /** A cluster that nobody described a workload for: 10 s divide short from long. */
 const DEFAULT_CUTOFF_MS = DEFAULT_POLICY.cutoffMs;
 

@@ -1,6 +1,7 @@
-import { InputError } from '@goshawk/core';
-import { nearest } from './nearest.js';
+import { InputError, nearest } from '@goshawk/core';
 import { flagOf, kebab, type OptionSpecs, variableOf } from './options.js';
+
+const PREFIX = 'GOSHAWK_';
 
 /** Read by name and by nobody's option. */
 const READ_BESIDE_OPTIONS = ['GOSHAWK_KEY', 'GOSHAWK_HTTP_TOKEN'];
@@ -28,6 +29,8 @@ const TOLD_TO_TASKS = [
 const SERVICE_OF_KUBERNETES =
   /^GOSHAWK_\w*(_SERVICE_HOST=|_SERVICE_PORT(_\w+)?=|_PORT=(tcp|udp|sctp):|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?=)/;
 
+const OTHER_VARIABLES = [...READ_BESIDE_OPTIONS, ...READ_BY_COMPOSE, ...READ_BY_TESTS, ...TOLD_TO_TASKS];
+
 /** Names that options have in files and in the environment. */
 export class SettingNames {
   readonly #settings = new Set<string>();
@@ -48,32 +51,32 @@ export class SettingNames {
       if ([...this.#settings].some(isCalled)) continue;
       const flag = [...this.#flags].find(isCalled);
       if (flag !== undefined) throw onlyFlag(`${fileName}: "${key}"`, flag, 'take it out');
-      throw new InputError('bad-config', `${fileName}: there is no setting "${key}"`);
+      const names = [...this.#settings].flatMap((name) => [name, kebab(name)]);
+      throw noSetting(`${fileName}: there is no setting "${key}"`, nearest(key, names), 'take it out');
     }
   }
 
   /** @throws InputError that names what no command would read in the environment; empty ones are not there */
   checkEnvironment(environment: Readonly<Record<string, string | undefined>>): void {
-    const known = new Set([
-      ...[...this.#settings].map(variableOf),
-      ...READ_BESIDE_OPTIONS,
-      ...READ_BY_COMPOSE,
-      ...READ_BY_TESTS,
-      ...TOLD_TO_TASKS,
-    ]);
+    const known = new Set([...[...this.#settings].map(variableOf), ...OTHER_VARIABLES]);
     for (const [variable, value] of Object.entries(environment)) {
-      if (!variable.startsWith('GOSHAWK_') || !value || known.has(variable)) continue;
+      if (!variable.startsWith(PREFIX) || !value || known.has(variable)) continue;
       if (SERVICE_OF_KUBERNETES.test(`${variable}=${value}`)) continue;
       const flag = [...this.#flags].find((name) => variableOf(name) === variable);
       if (flag !== undefined) throw onlyFlag(variable, flag, 'unset it');
-      const meant = nearest(variable, known);
-      throw new InputError(
-        'bad-config',
-        `there is no setting ${variable}${meant === undefined ? '' : `; did you mean ${meant}?`}`,
-        'unset it, or correct it: `goshawk COMMAND --help` lists the options, and --steal-cap is GOSHAWK_STEAL_CAP',
-      );
+      const words = [...known].map((name) => name.slice(PREFIX.length));
+      const meant = nearest(variable.slice(PREFIX.length), words);
+      throw noSetting(`there is no setting ${variable}`, meant && `${PREFIX}${meant}`, 'unset it');
     }
   }
+}
+
+function noSetting(what: string, meant: string | undefined, remedy: string): InputError {
+  return new InputError(
+    'bad-config',
+    meant === undefined ? what : `${what}; did you mean ${meant}?`,
+    `${remedy}, or correct it: \`goshawk COMMAND --help\` lists the options; --steal-cap is steal-cap in a file, and GOSHAWK_STEAL_CAP`,
+  );
 }
 
 function onlyFlag(where: string, name: string, remedy: string): InputError {

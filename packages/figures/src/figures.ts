@@ -1,3 +1,4 @@
+import { nearest } from '@goshawk/core';
 import type { Figure } from './figure.js';
 import { goshawkParts } from './goshawk/parts.js';
 import { goshawkSize } from './goshawk/size.js';
@@ -11,7 +12,6 @@ import { motivation } from './hawk/motivation.js';
 import { hawk6 } from './hawk/other-traces.js';
 import { hawk16, hawk17 } from './hawk/prototype.js';
 import { hawk15 } from './hawk/steal-cap.js';
-import { nearest } from './nearest.js';
 import { slearnAdaptive } from './slearn/adaptive.js';
 import { slearnError } from './slearn/error.js';
 import { slearnJct } from './slearn/jct.js';
@@ -61,5 +61,6 @@ export function figuresNamed(id: string): readonly Figure[] | UnknownFigure {
   if (figure !== undefined) return [figure];
   const group = Object.hasOwn(GROUPS, id) ? GROUPS[id] : undefined;
   if (group !== undefined) return group;
-  return { unknown: id, meant: nearest(id, [...FIGURES.map((each) => each.id), ...Object.keys(GROUPS)]) };
+  const ids = [...FIGURES.map((each) => each.id), ...Object.keys(GROUPS)];
+  return { unknown: id, meant: nearest(id.toLowerCase(), ids) };
 }

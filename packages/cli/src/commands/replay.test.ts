@@ -52,6 +52,11 @@ describe('replay refuses before it starts anything', () => {
       ['prototype', '--report', 'no/such/folder/x.html'],
       /--report: .*no\/such\/folder is no folder that can be written to/,
     ],
+    [
+      'results where the jobs go',
+      ['prototype', '--save-jobs', 'x.jsonl', '--save-results', './x.jsonl'],
+      /--save-results and --save-jobs: both name .*x\.jsonl; name two files/,
+    ],
     ['no workload', [], 'replay needs WORKLOAD'],
     ['two workloads', ['prototype', 'motivation'], '"motivation" is one word too many'],
     [

@@ -1,11 +1,10 @@
-import { resolve } from 'node:path';
 import { InputError } from '@goshawk/core';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { checkEstimator } from '../replay/estimates.js';
 import { checkFlagsFor, DEFAULT_POLICIES, REPLAY_OPTIONS, type ReplayOptions } from '../replay/options.js';
 import { type Replayed, replayLocally, replayOnCluster } from '../replay/replay.js';
-import { checkReportFile, saveResults, writeReportFile } from '../replay/report-file.js';
+import { outputFiles, saveResults, writeReportFile } from '../replay/report-file.js';
 import { scaleLine } from '../replay/wording.js';
 import { policyNames } from '../settings.js';
 import { commandLine } from '../terminal/command-line.js';
@@ -33,10 +32,8 @@ export const replayCommand = defineCommand({
     const spec = words[0]!;
     const policies = options.policy === undefined ? undefined : policyNames(options.policy);
     checkOptions(options);
-    const report = options.report === undefined ? undefined : resolve(context.cwd, options.report);
-    if (report !== undefined) await checkReportFile(report, spec);
-    const results = options.saveResults === undefined ? undefined : resolve(context.cwd, options.saveResults);
-    if (results !== undefined) await checkReportFile(results, spec, '--save-results');
+    const written = ['report', 'saveResults', 'saveJobs'] as const;
+    const { report, saveResults: results } = await outputFiles(context.cwd, spec, options, written);
     const replayed =
       cluster === undefined
         ? await replayLocally(context, options, spec, policies ?? DEFAULT_POLICIES)

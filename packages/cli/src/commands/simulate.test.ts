@@ -175,6 +175,11 @@ describe('simulate refuses in one line, and leaves no report', () => {
       ['--report', '/no/such/folder/x.html'],
       '--report: /no/such/folder is no folder that can be',
     ],
+    [
+      'results where the report goes',
+      ['--save-results', 'x.html', '--report', './x.html'],
+      '--report and --save-results: both name ',
+    ],
     ['a report in place of a folder', ['--report', '/'], '--report: / is a folder; name a file'],
     [
       'a report in place of a device',

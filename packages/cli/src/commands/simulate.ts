@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Comparison, RunSeries } from '@goshawk/report';
 import { formatTally } from '@goshawk/traces';
@@ -6,7 +5,7 @@ import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { untilInterrupted } from '../interruption.js';
 import { counted } from '../jobs/words.js';
-import { checkReportFile, saveResults, writeReportFile } from '../replay/report-file.js';
+import { outputFiles, saveResults, writeReportFile } from '../replay/report-file.js';
 import { SIMULATE_OPTIONS, type SimulateOptions } from '../simulate/options.js';
 import { checkOptions, partitionNote, planRuns, type Sizing, sizeOf } from '../simulate/plan.js';
 import type { RunOutcome, RunRequest } from '../simulate/request.js';
@@ -35,10 +34,8 @@ export const simulateCommand = defineCommand({
     // With the simulator, which other commands would wait for.
     const { networkOf } = await import('../simulate/network.js');
     const network = networkOf(options, context.cwd);
-    const report = options.report === undefined ? undefined : resolve(context.cwd, options.report);
-    if (report !== undefined) await checkReportFile(report, workload);
-    const results = options.saveResults === undefined ? undefined : resolve(context.cwd, options.saveResults);
-    if (results !== undefined) await checkReportFile(results, workload, '--save-results');
+    const written = ['report', 'saveResults'] as const;
+    const { report, saveResults: results } = await outputFiles(context.cwd, workload, options, written);
     const surveyed = await surveyShown(context, workload, options.features);
     const sizing = sizeOf(options, surveyed);
     const requests = planRuns(options, surveyed, sizing, network);

@@ -1,6 +1,7 @@
 import { formatDuration, isFinal, type JobDetail, type Millis } from '@goshawk/core';
 import { ago } from '../terminal/ago.js';
 import { type Painter, paintState, plain } from '../terminal/paint.js';
+import { page, type Section, section } from '../terminal/sections.js';
 import { counted, failureLines, measures, remedyLines } from './words.js';
 
 /** Running tasks that are shown. */
@@ -12,9 +13,9 @@ const RUNNING_SHOWN = 5;
  * @param now wall clock, ms since 1970
  */
 export function jobPage(job: JobDetail, now: Millis, paint: Painter): string {
-  const sections: [label: string, lines: readonly string[]][] = [
+  const sections: Section[] = [
     ['tasks', [taskCounts(job)]],
-    ...(job.stages.length > 1 ? [['stages', stageLines(job)] as [string, string[]]] : []),
+    ...section('stages', job.stages.length > 1 ? stageLines(job) : []),
     ['class', [`${job.class}, decided by ${job.classifiedBy}`]],
     ...section('pilots', pilotLines(job)),
     ['submitted', [submission(job, now)]],
@@ -22,16 +23,7 @@ export function jobPage(job: JobDetail, now: Millis, paint: Painter): string {
     ...section('failed', failureLines(job)),
     ...section('', isFinal(job.state) ? remedyLines(job) : []),
   ];
-  const width = Math.max(...sections.map(([label]) => label.length));
-  const body = sections.flatMap(([label, lines]) =>
-    lines.map((line, i) => `  ${paint.dim((i === 0 ? label : '').padEnd(width))}  ${line}`),
-  );
-  const title = `${paint.bold(job.id)}  ${plain(job.name)}  ${paintState(job.state, paint)}`;
-  return [title, ...body].join('\n');
-}
-
-function section(label: string, lines: readonly string[]): [string, readonly string[]][] {
-  return lines.length === 0 ? [] : [[label, lines]];
+  return page(`${paint.bold(job.id)}  ${plain(job.name)}  ${paintState(job.state, paint)}`, sections, paint);
 }
 
 function taskCounts({ tasks }: JobDetail): string {
@@ -69,13 +61,12 @@ function submission(job: JobDetail, now: Millis): string {
   return `${localTime(job.submittedAt)}${by}, ${ago(now - job.submittedAt)}`;
 }
 
-function endings(job: JobDetail): [string, readonly string[]][] {
-  const took: [string, string][] =
-    job.endedMs === undefined ? [] : [['took', `${formatDuration(job.endedMs)} from submission to end`]];
-  return [...took, ...measures(job)].map(([label, value]) => [label, [value]]);
+function endings(job: JobDetail): Section[] {
+  const took = job.endedMs === undefined ? [] : [`${formatDuration(job.endedMs)} from submission to end`];
+  return [...section('took', took), ...measured(job)];
 }
 
-function progress(job: JobDetail): [string, readonly string[]][] {
+function progress(job: JobDetail): Section[] {
   const shown = job.running.slice(0, RUNNING_SHOWN).map(({ task, attempt, worker, elapsedMs }) => {
     const again = attempt > 1 ? `, attempt ${attempt}` : '';
     return `task ${task} on ${plain(worker)}${again}, for ${formatDuration(elapsedMs)}`;
@@ -83,11 +74,13 @@ function progress(job: JobDetail): [string, readonly string[]][] {
   const hidden = job.tasks.running - shown.length;
   const more = hidden > 0 ? [`and ${hidden.toLocaleString('en-US')} more`] : [];
   return [
-    ...measures(job)
-      .filter(([label]) => label !== 'estimate')
-      .map(([label, value]) => [label, [value]] as [string, string[]]),
+    ...measured(job).filter(([label]) => label !== 'estimate'),
     ...section('running', [...shown, ...more]),
   ];
+}
+
+function measured(job: JobDetail): Section[] {
+  return measures(job).map(([label, value]) => [label, [value]]);
 }
 
 /** `2026-11-20 09:39:02`, where this process is. */

@@ -8,19 +8,18 @@ import {
   type TaskStory,
 } from '@goshawk/core';
 import { type Painter, paintState, plain } from '../terminal/paint.js';
+import { page, type Section, section } from '../terminal/sections.js';
 import { WAITING_WORDS } from './waiting-words.js';
 import { counted } from './words.js';
 
 /** Workers that are shown of a list. */
 const SHOWN = 5;
 
-type Lines = readonly [label: string, lines: readonly string[]];
-
 /** What waits in the cluster, and what would help. */
 export function waitingPage({ waiting, central, silent }: ClusterWaiting, paint: Painter): string {
   const total = waiting.reduce((sum, { tasks }) => sum + tasks, 0);
   const title = total === 0 ? 'no task waits' : `${counted(total, 'task')} ${total === 1 ? 'waits' : 'wait'}`;
-  const groups = waiting.map(({ class: of, reason, tasks, example, exampleAgeMs }): Lines => {
+  const groups = waiting.map(({ class: of, reason, tasks, example, exampleAgeMs }): Section => {
     const { why, helps } = WAITING_WORDS[reason];
     return [
       reason,
@@ -33,7 +32,7 @@ export function waitingPage({ waiting, central, silent }: ClusterWaiting, paint:
       ],
     ];
   });
-  const missing: Lines[] = silent.length === 0 ? [] : [['no answer', [silent.join(', ')]]];
+  const missing = section('no answer', silent.length === 0 ? [] : [silent.join(', ')]);
   return page(paint.bold(title), [...groups, ['central', [centralLine(central)]], ...missing], paint);
 }
 
@@ -47,16 +46,16 @@ function centralLine(central: CentralLine | undefined): string {
 /** Why a job waits, and where its time went. */
 export function whyPage(explained: ExplainedJob, paint: Painter): string {
   const { job, waiting, task, last } = explained;
-  const sections: Lines[] = [
+  const sections: Section[] = [
     ['class', [classLine(explained)]],
-    ...optional('task', task === undefined ? [] : taskLines(task)),
-    ...optional('waiting', waiting.map(waitLine)),
-    ...optional('line', isFinal(job.state) ? [] : lineLines(explained)),
-    ...optional('probes', probeLines(explained)),
-    ...optional('placed', placedLines(explained)),
-    ...optional('waited', spreadLines(explained)),
-    ...optional('last', last === undefined || task !== undefined ? [] : [lastLine(last, isFinal(job.state))]),
-    ...optional(
+    ...section('task', task === undefined ? [] : taskLines(task)),
+    ...section('waiting', waiting.map(waitLine)),
+    ...section('line', isFinal(job.state) ? [] : lineLines(explained)),
+    ...section('probes', probeLines(explained)),
+    ...section('placed', placedLines(explained)),
+    ...section('waited', spreadLines(explained)),
+    ...section('last', last === undefined || task !== undefined ? [] : [lastLine(last, isFinal(job.state))]),
+    ...section(
       'lost',
       explained.wastedMs > 0
         ? [`${formatDuration(explained.wastedMs)} to attempts that came to nothing`]
@@ -64,18 +63,6 @@ export function whyPage(explained: ExplainedJob, paint: Painter): string {
     ),
   ];
   return page(`${paint.bold(job.id)}  ${plain(job.name)}  ${paintState(job.state, paint)}`, sections, paint);
-}
-
-function page(title: string, sections: readonly Lines[], paint: Painter): string {
-  const width = Math.max(...sections.map(([label]) => label.length));
-  const body = sections.flatMap(([label, lines]) =>
-    lines.map((line, index) => `  ${paint.dim((index === 0 ? label : '').padEnd(width))}  ${line}`),
-  );
-  return [title, ...body].join('\n');
-}
-
-function optional(label: string, lines: readonly string[]): Lines[] {
-  return lines.length === 0 ? [] : [[label, lines]];
 }
 
 function classLine({ job, sampling }: ExplainedJob): string {

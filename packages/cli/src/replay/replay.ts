@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { InputError, type PolicySettings } from '@goshawk/core';
 import { formatToWrite, type TraceJob, writeTrace } from '@goshawk/traces';
 import type { Context } from '../context.js';
-import { policySettings } from '../settings.js';
+import { NO_FACTS, policySettings, type WorkloadFacts } from '../settings.js';
 import type { Progress } from '../terminal/progress.js';
 import { jobsShown, openShown } from '../workload.js';
 import type { PolicyRun, Shape } from './contract.js';
@@ -29,8 +29,12 @@ export async function replayLocally(
 ): Promise<Replayed> {
   const { workers, slots, schedulers, resources } = options;
   const shape = { workers, slots, schedulers };
+  const settingsBy = (facts: WorkloadFacts): PolicySettings[] =>
+    policies.map((policy) => policySettings({ ...options, policy }, policy, facts));
+  // What is wrong with them whatever the workload is said before that is read.
+  settingsBy(NO_FACTS);
   const plan = await makePlan(context, options, spec, shape);
-  const all = policies.map((policy) => policySettings({ ...options, policy }, policy, plan.facts));
+  const all = settingsBy(plan.facts);
   for (const line of planLines(plan, { load: options.load, workers }, all[0]!)) context.note(line);
   const runs: PolicyRun[] = [];
   for (const settings of all) {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { InputError } from '@goshawk/core';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { checkReportFile, writeReportFile } from './report-file.js';
+import { outputFiles, writeReportFile } from './report-file.js';
 
 let folder = '';
 beforeEach(async () => {
@@ -11,30 +11,44 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
+const check = (report: string, workload: string) => outputFiles(folder, workload, { report }, ['report']);
+
 it('writes the file whole, over an older one, and leaves nothing beside it', async () => {
   const file = join(folder, 'out.html');
   await writeFile(file, 'old');
-  await checkReportFile(file, 'google-like');
+  await check(file, 'google-like');
   await writeReportFile(file, 'new');
   expect(await readFile(file, 'utf8')).toBe('new');
   expect(await readdir(folder)).toEqual(['out.html']);
 });
 
 it('knows before a run that nothing can be written there', async () => {
-  await expect(checkReportFile(join(folder, 'missing', 'out.html'), 'google-like')).rejects.toThrow(
-    InputError,
-  );
+  await expect(check(join(folder, 'missing', 'out.html'), 'google-like')).rejects.toThrow(InputError);
   await mkdir(join(folder, 'out.html'));
-  await expect(checkReportFile(join(folder, 'out.html'), 'google-like')).rejects.toThrow('is a folder');
+  await expect(check(join(folder, 'out.html'), 'google-like')).rejects.toThrow('is a folder');
 });
 
 it('replaces neither a device nor the workload', async () => {
-  await expect(checkReportFile('/dev/null', 'google-like')).rejects.toThrow('is no ordinary file');
+  await expect(check('/dev/null', 'google-like')).rejects.toThrow('is no ordinary file');
   const trace = join(folder, 'jobs.tr');
   await writeFile(trace, '0 1 1 1');
   await symlink(trace, join(folder, 'link'));
-  await expect(checkReportFile(join(folder, 'link'), trace)).rejects.toThrow('is the workload itself');
-  await checkReportFile(trace, 'google-like');
+  await expect(check(join(folder, 'link'), trace)).rejects.toThrow('is the workload itself');
+  await check(trace, 'google-like');
+});
+
+it('writes no two things to one file, however it is called', async () => {
+  const names = ['report', 'saveResults', 'saveJobs'] as const;
+  const of = (report: string, saveResults: string, saveJobs?: string) =>
+    outputFiles(folder, 'google-like', { report, saveResults, saveJobs }, names);
+  expect(await of('a', 'b')).toEqual({ report: join(folder, 'a'), saveResults: join(folder, 'b') });
+  await expect(of('a', './a')).rejects.toThrow(`--report and --save-results: both name ${join(folder, 'a')}`);
+  await expect(of('a', 'b', 'b')).rejects.toThrow('--save-results and --save-jobs: both name');
+  await symlink(folder, join(folder, 'again'));
+  await expect(of('a', 'again/a')).rejects.toThrow('both name');
+  await writeFile(join(folder, 'old'), '');
+  await symlink(join(folder, 'old'), join(folder, 'link'));
+  await expect(of('old', 'link')).rejects.toThrow('both name');
 });
 
 it('leaves what was there when it is stopped', async () => {

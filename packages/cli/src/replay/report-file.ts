@@ -1,17 +1,52 @@
-import { access, constants, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { access, constants, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import { GoshawkError, InputError } from '@goshawk/core';
 import type { JobRecord } from '@goshawk/report';
 import type { Context } from '../context.js';
+import { flagOf } from '../options.js';
 
 /**
- * Found out before a run rather than after it. A file that is there is written anew.
+ * Files that a run is to write. What is wrong with them is found out before it rather than after it. A file that is
+ * there is written anew.
  *
  * @param workload which is not to be lost to its own report
- * @param option that names the file
- * @throws InputError when no file can be written there
+ * @param names of the options that name them
+ * @returns their absolute paths, by option
+ * @throws InputError when no file can be written there, or two of them are one
  */
-export async function checkReportFile(file: string, workload: string, option = '--report'): Promise<void> {
+export async function outputFiles<Name extends string>(
+  cwd: string,
+  workload: string,
+  options: Readonly<Record<Name, string | undefined>>,
+  names: readonly Name[],
+): Promise<Readonly<Partial<Record<Name, string>>>> {
+  const files: Partial<Record<Name, string>> = {};
+  const taken = new Map<string, string>();
+  for (const name of names) {
+    const given = options[name];
+    if (given === undefined) continue;
+    const file = resolve(cwd, given);
+    const option = flagOf(name);
+    await checkFile(file, workload, option);
+    const identity = await identityOf(file);
+    const other = taken.get(identity);
+    if (other !== undefined) {
+      throw new InputError('bad-option', `${other} and ${option}: both name ${file}`, 'name two files');
+    }
+    taken.set(identity, option);
+    files[name] = file;
+  }
+  return files;
+}
+
+/** The same for two paths of one file, whether it is there or not. */
+async function identityOf(file: string): Promise<string> {
+  const there = await stat(file).catch(() => undefined);
+  if (there !== undefined) return `${there.dev}/${there.ino}`;
+  return join(await realpath(dirname(file)), basename(file));
+}
+
+async function checkFile(file: string, workload: string, option: string): Promise<void> {
   const folder = dirname(file);
   try {
     await access(folder, constants.W_OK);

@@ -2,7 +2,7 @@ import { InputError, LIMITS, type PolicySettings } from '@goshawk/core';
 import type { NetworkModel } from '@goshawk/simulator';
 import { shadowNames } from '../predict/shadow-names.js';
 import { checkEstimator } from '../replay/estimates.js';
-import { policyRecord, type WorkloadFacts } from '../settings.js';
+import { NO_FACTS, policyRecord } from '../settings.js';
 import { capacityOf } from './capacity.js';
 import type { SimulateOptions } from './options.js';
 import { simulatedPolicies } from './references.js';
@@ -61,7 +61,6 @@ export function checkOptions(options: SimulateOptions): void {
 }
 
 const NO_DELAY: NetworkModel = { kind: 'constant', delayMs: 0 };
-const NO_FACTS: WorkloadFacts = { divisor: 1, meanP90Ms: 0, shareBelow: () => 0 };
 
 /** One request for each policy and seed, policies first. */
 export function planRuns(
