@@ -38,13 +38,12 @@ export const replayCommand = defineCommand({
       cluster === undefined
         ? await replayLocally(context, options, spec, policies ?? DEFAULT_POLICIES)
         : await replayOnCluster(context, options, spec, policies);
-    if (results !== undefined)
-      await saveResults(
-        context,
-        results,
-        replayed.runs.map(({ records }) => records),
-      );
-    return tell(context, options, words, replayed, report);
+    const exitCode = await tell(context, options, words, replayed, report);
+    if (results !== undefined) {
+      const records = replayed.runs.map((run) => run.records);
+      await saveResults(context, results, records);
+    }
+    return exitCode;
   },
 });
 

@@ -42,13 +42,12 @@ export const simulateCommand = defineCommand({
     announce(context, surveyed, sizing, requests);
     const source = sourceOf(workload, surveyed, options.features);
     const outcomes = await performShown(context, requests, source, options);
-    if (results !== undefined)
-      await saveResults(
-        context,
-        results,
-        outcomes.map(({ records }) => records!),
-      );
-    return tell(context, options, words, surveyed, sizing, outcomes, report);
+    const exitCode = await tell(context, options, words, surveyed, sizing, outcomes, report);
+    if (results !== undefined) {
+      const records = outcomes.map((outcome) => outcome.records!);
+      await saveResults(context, results, records);
+    }
+    return exitCode;
   },
 });
 

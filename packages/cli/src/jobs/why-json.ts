@@ -1,7 +1,6 @@
 import type { ClusterWaiting, ExplainedJob } from '@goshawk/client';
-import type { CentralLine, TaskStory } from '@goshawk/core';
+import { type CentralLine, expectedWaitMs, type TaskStory } from '@goshawk/core';
 import { seconds, summaryJson } from './json.js';
-import { expectedWaitMs } from './why-page.js';
 
 /** `goshawk.waiting/1`: waiting tasks by reason. */
 export function waitingJson({ waiting, central, silent }: ClusterWaiting): Record<string, unknown> {

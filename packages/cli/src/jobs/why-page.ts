@@ -1,6 +1,7 @@
 import type { ClusterWaiting, ExplainedJob } from '@goshawk/client';
 import {
   type CentralLine,
+  expectedWaitMs,
   formatDuration,
   isFinal,
   type NeedView,
@@ -112,11 +113,6 @@ function lineLines({ central, matches }: ExplainedJob): string[] {
   if (central === undefined) return ['central does not answer'];
   const found = matches === 0 ? [] : [`${counted(matches, 'worker')} found for it so far`];
   return [...central.needs.map((need) => needLine(need, central)), ...found];
-}
-
-/** How long it may take until the need is served, if what is believed of those before it is right. */
-export function expectedWaitMs({ kind, ahead }: NeedView, { slots, longLimit }: CentralLine): number {
-  return ahead.workMs / Math.max(1, kind === 'short' || kind === 'small' ? slots : longLimit);
 }
 
 function needLine(need: NeedView, central: CentralLine): string {

@@ -107,3 +107,8 @@ export interface CentralLine {
   /** Tasks that no worker was found for, all jobs together. */
   readonly unmatched: number;
 }
+
+/** How long it may take until the need is served, if what is believed of those before it is right. */
+export function expectedWaitMs({ kind, ahead }: NeedView, { slots, longLimit }: CentralLine): Millis {
+  return ahead.workMs / Math.max(1, kind === 'short' || kind === 'small' ? slots : longLimit);
+}
