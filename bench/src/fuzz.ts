@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { type BenchResult, percentile, report, result, table } from './bench-report.js';
+import { type BenchResult, percentile, printReport, report, result } from './bench-report.js';
 import { type FuzzResult, fuzz } from './fuzz/run.js';
 
 /**
@@ -65,13 +65,7 @@ async function main(): Promise<void> {
     runs.push({ name, result: await fuzz({ seed: Number(values.seed), inputs, hasKeys, note }) });
     note(JSON.stringify(runs.at(-1)!.result.refused));
   }
-  const measured = results(runs);
-  const rows = [
-    ['', 'value', 'unit'],
-    ...measured.map(({ name, value, unit }) => [name, value.toFixed(1), unit]),
-  ];
-  const text = values.json ? JSON.stringify(report('fuzz', measured), null, 2) : table(rows);
-  process.stdout.write(`${text}\n`);
+  printReport(report('fuzz', results(runs)), values.json);
   for (const problem of problems(runs)) process.stderr.write(`${problem}\n`);
   process.exitCode = problems(runs).length > 0 ? 1 : 0;
 }

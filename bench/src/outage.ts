@@ -23,7 +23,7 @@ import {
 import type { Job } from '@goshawk/scheduler';
 import { VirtualCluster } from '@goshawk/simulator';
 import { jobSpecOf, openWorkload, type TraceJob } from '@goshawk/traces';
-import { percentile, report, result, table } from './bench-report.js';
+import { printSpreads } from './bench-report.js';
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -111,24 +111,10 @@ let seen = 0;
 for await (const job of workload.jobs())
   if (seen++ % Number(options.every) === Number(options.first)) jobs.push(job);
 
-const PERCENTILES = [0.5, 0.9, 0.99] as const;
-const played = options.away.split(',').map((away) => ({ away, seconds: play(jobs, Number(away) * 1_000) }));
-if (options.json) {
-  const results = played.flatMap(({ away, seconds }) =>
-    (['short', 'long'] as const).flatMap((kind) =>
-      PERCENTILES.map((fraction) =>
-        result(`${kind} p${fraction * 100}, central away for ${away} s`, 's', [
-          percentile(seconds[kind], fraction),
-        ]),
-      ),
-    ),
-  );
-  process.stdout.write(`${JSON.stringify(report('outage', results))}\n`);
-} else {
-  const cells = (times: readonly number[]) =>
-    PERCENTILES.map((fraction) => Math.round(percentile(times, fraction)).toLocaleString('en')).join('/');
-  const rows = played.map(({ away, seconds }) => [`${away} s`, cells(seconds.short), cells(seconds.long)]);
-  process.stdout.write(
-    `${table([['central is away for', 'short p50/p90/p99 s', 'long p50/p90/p99 s'], ...rows])}\n`,
-  );
-}
+const spreads = options.away.split(',').flatMap((away) => {
+  const seconds = play(jobs, Number(away) * 1_000);
+  return (['short', 'long'] as const).map((kind) => {
+    return { name: `${kind}, central away for ${away} s`, unit: 's', values: seconds[kind] };
+  });
+});
+printSpreads('outage', spreads, options.json);

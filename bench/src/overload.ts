@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type BenchResult, percentile, report, result, table } from './bench-report.js';
+import { type BenchResult, percentile, printReport, report, result } from './bench-report.js';
 import type { Flooded } from './overload/flooder.js';
 import { metricsOf, RealCluster, residentMebibytes, type Target } from './real-cluster.js';
 
@@ -103,11 +103,7 @@ async function main(): Promise<void> {
   try {
     await cluster.start();
     const measured = await measure(cluster, Number(values.seconds));
-    const rows = measured.map(({ name, value, unit }) => [name, value.toFixed(1), unit]);
-    const text = values.json
-      ? JSON.stringify(report('overload', measured), null, 2)
-      : table([['', 'value', 'unit'], ...rows]);
-    process.stdout.write(`${text}\n`);
+    printReport(report('overload', measured), values.json);
   } finally {
     cluster.stop();
     await rm(folder, { recursive: true, force: true });

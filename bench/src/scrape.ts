@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { type BenchResult, report, result, table } from './bench-report.js';
+import { type BenchResult, printReport, report, result } from './bench-report.js';
 import { type Daemon, startDaemon } from './daemons.js';
 
 const { values: options } = parseArgs({
@@ -129,8 +129,4 @@ async function measure(shape: string): Promise<BenchResult[]> {
 
 const results: BenchResult[] = [];
 for (const shape of options.shapes.split(',')) results.push(...(await measure(shape)));
-if (options.json) process.stdout.write(`${JSON.stringify(report('scrape', results))}\n`);
-else {
-  const rows = results.map(({ name, unit, value }) => [name, Number(value.toPrecision(3)).toString(), unit]);
-  process.stdout.write(`${table(rows)}\n`);
-}
+printReport(report('scrape', results), options.json);

@@ -9,7 +9,7 @@
 import { parseArgs } from 'node:util';
 import { type ArrivingJob, makeEstimator, SLEARN_SETTINGS } from '@goshawk/predictor';
 import { type PastJob, readPastJobs } from '@goshawk/traces';
-import { percentile, report, result, table } from './bench-report.js';
+import { printSpreads } from './bench-report.js';
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -18,7 +18,6 @@ const { values: options, positionals } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 });
-const FRACTIONS = [0.5, 0.9, 0.99] as const;
 
 function arriving(job: PastJob): ArrivingJob {
   const { name = 'job', logicalName, user, schedulingClass, tasks, submitSeconds } = job;
@@ -68,20 +67,8 @@ function errorsOf(estimatorName: string, jobs: readonly PastJob[], goesOn: boole
 const jobs = await readPastJobs(positionals[0] ?? '../shared/traces/google-history.csv.gz');
 const found = options.estimators.split(',').flatMap((name) =>
   [true, false].map((goesOn) => {
-    const errors = errorsOf(name, jobs, goesOn);
-    return { name: `${name}, ${goesOn ? 'goes on learning' : 'learns no more'}`, errors };
+    const values = errorsOf(name, jobs, goesOn);
+    return { name: `${name}, ${goesOn ? 'goes on learning' : 'learns no more'}`, unit: '%', values };
   }),
 );
-if (options.json) {
-  const results = found.flatMap(({ name, errors }) =>
-    FRACTIONS.map((fraction) => result(`${name}, p${fraction * 100}`, '%', [percentile(errors, fraction)])),
-  );
-  process.stdout.write(`${JSON.stringify(report('staleness', results))}\n`);
-} else {
-  const rows = found.map(({ name, errors }) => [
-    name,
-    `${errors.length}`,
-    ...FRACTIONS.map((fraction) => `${Math.round(percentile(errors, fraction))}%`),
-  ]);
-  process.stdout.write(`${table([['', 'jobs', 'p50', 'p90', 'p99'], ...rows])}\n`);
-}
+printSpreads('staleness', found, options.json);

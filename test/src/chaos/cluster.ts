@@ -1,4 +1,4 @@
-import { Central, type CentralConfig, type CentralEnvironment } from '@goshawk/central';
+import type { CentralEnvironment } from '@goshawk/central';
 import {
   type Address,
   type Machine,
@@ -9,9 +9,10 @@ import {
 } from '@goshawk/core';
 import { Scheduler, type SchedulerConfig } from '@goshawk/scheduler';
 import { Worker } from '@goshawk/worker';
+import { Draw } from '../drawing/draw.js';
+import { CheckedCentral } from '../stepped/checked-central.js';
 import type { Calendar } from './calendar.js';
 import { ChaosDisk, type ChaosJournal } from './disk.js';
-import { Draw } from './draw.js';
 import { Network, type Parcel } from './network.js';
 import type { Plan, ProcessPlan, WorkerPlan } from './plan.js';
 import { Process } from './process.js';
@@ -385,19 +386,5 @@ export class Cluster {
   #failed(process: Process, error: unknown): void {
     const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
     this.#witness.wrong(`contradiction: ${process.id}: ${message}`);
-  }
-}
-
-/** Checks its waiting times for the time that it is. */
-class CheckedCentral extends Central {
-  readonly #now: () => Millis;
-
-  constructor(config: CentralConfig, environment: CentralEnvironment, now: () => Millis) {
-    super(config, environment);
-    this.#now = now;
-  }
-
-  override checkInvariants(): void {
-    super.checkInvariants(this.#now());
   }
 }

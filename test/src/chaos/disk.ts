@@ -9,8 +9,8 @@ import {
   newIdentity,
   succeededBy,
 } from '@goshawk/journal';
+import type { Draw } from '../drawing/draw.js';
 import type { Calendar } from './calendar.js';
-import type { Draw } from './draw.js';
 
 /** What a process hears of its journal. */
 export interface JournalEvents {

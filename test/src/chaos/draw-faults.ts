@@ -1,5 +1,5 @@
 import { MESSAGE_TYPES, type MessageType, type Millis, ROLES } from '@goshawk/core';
-import { Draw } from './draw.js';
+import { Draw } from '../drawing/draw.js';
 import type { Span } from './draw-orders.js';
 import type { Fault, FaultKind, Traffic } from './plan.js';
 

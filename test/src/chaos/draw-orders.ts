@@ -1,9 +1,9 @@
 import type { JobInput, Millis } from '@goshawk/core';
-import type { Draw } from './draw.js';
+import type { Draw } from '../drawing/draw.js';
+import { CUTOFF_MS } from '../drawing/settings.js';
+import { inStages } from '../drawing/stages.js';
 import type { OrderPlan } from './plan.js';
 import type { TaskInput } from './tasks.js';
-
-export const CUTOFF_MS = 400;
 
 export interface Span {
   readonly from: Millis;
@@ -53,14 +53,6 @@ function drawJob(draw: Draw, key: string, memory: number): JobInput {
     ...(draw.chance(0.1) ? { timeout: long ? 1_000 : 100 } : {}),
     ...(draw.chance(0.25) ? { maxRunning: draw.int(1, 4) } : {}),
     ...(demanding ? { demand: { memory: draw.int(1, memory) } } : {}),
-    ...(stages === 1 || draw.chance(0.6)
-      ? { tasks: tasks() }
-      : {
-          stages: Array.from({ length: stages }, (_, i) => ({
-            name: `stage ${i}`,
-            after: Array.from({ length: i }, (_, before) => `stage ${before}`).filter(() => draw.chance(0.5)),
-            tasks: tasks(),
-          })),
-        }),
+    ...inStages(draw, stages, tasks),
   };
 }

@@ -1,20 +1,7 @@
-import {
-  type ClusterSettings,
-  DEFAULT_POLICY,
-  drawIndex,
-  type JobInput,
-  LIVE_TIMINGS,
-  type MessageType,
-  NEED_ORDERS,
-  POLICY_NAMES,
-  type PolicySettings,
-  PRESETS,
-  Random,
-  type Resources,
-  WORKER_ORDERS,
-} from '@goshawk/core';
-
-export const CUTOFF_MS = 400;
+import type { ClusterSettings, JobInput, MessageType, Resources } from '@goshawk/core';
+import { Draw } from '../drawing/draw.js';
+import { CUTOFF_MS, drawSettings } from '../drawing/settings.js';
+import { inStages } from '../drawing/stages.js';
 
 /** What may happen to a cluster in a run. Everything else is drawn from the seed. */
 export interface Weather {
@@ -70,31 +57,9 @@ export interface Scenario {
   readonly weather: Weather;
 }
 
-class Draw {
-  readonly random: () => number;
-
-  constructor(random: () => number) {
-    this.random = random;
-  }
-
-  /** Uniform in from … to, whole numbers. */
-  int(from: number, to: number): number {
-    return from + drawIndex(this, to - from + 1);
-  }
-
-  pick<T>(of: readonly T[]): T {
-    return of[drawIndex(this, of.length)]!;
-  }
-
-  chance(probability: number): boolean {
-    return this.random() < probability;
-  }
-}
-
 /** Everything about a run, from its seed. */
 export function drawScenario(seed: string, weather: Weather): Scenario {
-  const random = Random.seeded(seed);
-  const draw = new Draw(() => random.next());
+  const draw = new Draw(seed);
   const workers = draw.int(3, 8);
   const capacity: Resources = draw.chance(0.3) ? { memory: 10 } : {};
   const incidents: Incident[] = [];
@@ -106,7 +71,7 @@ export function drawScenario(seed: string, weather: Weather): Scenario {
   }
   return {
     seed,
-    settings: drawSettings(draw),
+    settings: drawSettings(draw, ['given', 'pilot', 'pilot', 'hybrid']),
     workers,
     slots: draw.pick([1, 1, 2, 3]),
     capacity,
@@ -133,49 +98,6 @@ function mishapsOf(weather: Weather): Mishap[] {
   return mishaps;
 }
 
-function drawSettings(draw: Draw): ClusterSettings {
-  // Our own has more parts that may fail each other than all others together.
-  const policy = draw.pick([...POLICY_NAMES, 'goshawk', 'goshawk', 'goshawk-peer'] as const);
-  return {
-    policy: {
-      ...DEFAULT_POLICY,
-      policy,
-      preset: { ...PRESETS[policy] },
-      cutoffMs: CUTOFF_MS,
-      shortPartition: draw.pick([0, 0.17, 0.4, 0.7, 'auto'] as const),
-      probeRatio: draw.pick([1, 1.5, 2, 3]),
-      stealCap: draw.pick([1, 2, 10]),
-      stealLimit: draw.pick([null, 1, 3]),
-      stealRetry: draw.pick(['never', 'backoff'] as const),
-      cancel: draw.pick(['proactive', 'lazy'] as const),
-      estimator: draw.pick(
-        policy === 'gs'
-          ? ['given', 'pilot', 'pilot', 'las', 'fifo', '3sigma-tl']
-          : ['given', 'pilot', 'pilot', 'hybrid'],
-      ),
-      pilotRatio: draw.pick([0.03, 0.3, 'adaptive'] as const),
-      pilotsMax: draw.pick([null, 1, 3]),
-      pilotQuorum: draw.pick([0.5, 1]),
-      thinLimit: draw.pick([1, 3]),
-      shortOrder: draw.pick(NEED_ORDERS),
-      longOrder: draw.pick(NEED_ORDERS),
-      reserve: draw.pick([0, 0.3, 'auto', 'auto'] as const),
-      ...patienceOf(draw.pick([0, 1, 5, 20])),
-      seekCap: draw.pick([0, 1, 2, 2, 10]),
-      hints: draw.chance(0.7),
-      bitmapMs: draw.pick([0, 100, 1_000]),
-      workerOrder: draw.pick(WORKER_ORDERS),
-      seriesMs: draw.pick([0, 100, 400]),
-    },
-    timings: LIVE_TIMINGS,
-  };
-}
-
-/** In cutoffs, that is from no patience to 8 s. */
-function patienceOf(patience: number): Pick<PolicySettings, 'patience' | 'longPatience'> {
-  return { patience, longPatience: patience / 5 };
-}
-
 function drawJob(draw: Draw, capacity: Resources): JobInput {
   const long = draw.chance(0.35);
   const sleepMs = () => (long ? draw.int(CUTOFF_MS, 3_000) : draw.int(1, 200));
@@ -188,14 +110,6 @@ function drawJob(draw: Draw, capacity: Resources): JobInput {
     ...(draw.chance(0.15) ? { timeout: long ? 1_000 : 100 } : {}),
     ...(draw.chance(0.25) ? { maxRunning: draw.int(1, 4) } : {}),
     ...(demanding ? { demand: { memory: draw.int(1, 10) } } : {}),
-    ...(stages === 1 || draw.chance(0.6)
-      ? { tasks: tasks() }
-      : {
-          stages: Array.from({ length: stages }, (_, i) => ({
-            name: `stage ${i}`,
-            after: Array.from({ length: i }, (_, before) => `stage ${before}`).filter(() => draw.chance(0.5)),
-            tasks: tasks(),
-          })),
-        }),
+    ...inStages(draw, stages, tasks),
   };
 }

@@ -1,4 +1,4 @@
-import { Central, type CentralConfig, type CentralEnvironment } from '@goshawk/central';
+import type { Central, CentralEnvironment } from '@goshawk/central';
 import {
   type Address,
   type ClusterSettings,
@@ -13,6 +13,7 @@ import {
 } from '@goshawk/core';
 import { type Job, Scheduler } from '@goshawk/scheduler';
 import { type KillReason, type TaskOrder, Worker } from '@goshawk/worker';
+import { CheckedCentral } from './checked-central.js';
 import type { Build, DriverOptions, SteppingDriver } from './driver.js';
 import type { CourseOf } from './executor.js';
 import { type Envelope, Network } from './network.js';
@@ -272,20 +273,6 @@ export class SteppedCluster {
     freeze(message);
     this.#observer.sent?.(this.party(from), resolved ?? to, message);
     if (resolved !== undefined) this.network.send(from, resolved, message, this.now);
-  }
-}
-
-/** Checks its waiting times for the time that it is. */
-class CheckedCentral extends Central {
-  readonly #now: () => Millis;
-
-  constructor(config: CentralConfig, environment: CentralEnvironment, now: () => Millis) {
-    super(config, environment);
-    this.#now = now;
-  }
-
-  override checkInvariants(): void {
-    super.checkInvariants(this.#now());
   }
 }
 

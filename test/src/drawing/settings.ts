@@ -1,0 +1,59 @@
+import {
+  type ClusterSettings,
+  DEFAULT_POLICY,
+  LIVE_TIMINGS,
+  NEED_ORDERS,
+  POLICY_NAMES,
+  type PolicySettings,
+  PRESETS,
+  WORKER_ORDERS,
+} from '@goshawk/core';
+import type { Draw } from './draw.js';
+
+const ESTIMATORS_OF_GS = ['given', 'pilot', 'pilot', 'las', 'fifo', '3sigma-tl'] as const;
+
+/** From this mean task run time on a job is long. */
+export const CUTOFF_MS = 400;
+
+/** @param estimators of policies that know classes; those that do not have their own */
+export function drawSettings(
+  draw: Draw,
+  estimators: readonly PolicySettings['estimator'][],
+): ClusterSettings {
+  // Our own have more parts that may fail each other than all others together.
+  const policy = draw.pick([...POLICY_NAMES, 'goshawk', 'goshawk', 'goshawk-peer'] as const);
+  /** In cutoffs, that is from no patience to 8 s. */
+  const patience = draw.pick([0, 1, 5, 20]);
+  return {
+    policy: {
+      ...DEFAULT_POLICY,
+      policy,
+      preset: { ...PRESETS[policy] },
+      cutoffMs: CUTOFF_MS,
+      shortPartition: draw.pick([0, 0.17, 0.4, 0.7, 'auto'] as const),
+      probeRatio: draw.pick([1, 1.5, 2, 3]),
+      probeDraw: draw.pick(['distinct', 'distinct', 'independent'] as const),
+      stealCap: draw.pick([1, 2, 10]),
+      stealLimit: draw.pick([null, 1, 3]),
+      stealRetry: draw.pick(['never', 'backoff'] as const),
+      stealBackoffMaxMs: 10_000,
+      cancel: draw.pick(['proactive', 'lazy'] as const),
+      estimator: draw.pick(policy === 'gs' ? ESTIMATORS_OF_GS : estimators),
+      pilotRatio: draw.pick([0.03, 0.3, 'adaptive'] as const),
+      pilotsMax: draw.pick([null, 1, 3]),
+      pilotQuorum: draw.pick([0.5, 1]),
+      thinLimit: draw.pick([1, 3]),
+      shortOrder: draw.pick(NEED_ORDERS),
+      longOrder: draw.pick(NEED_ORDERS),
+      reserve: draw.pick([0, 0.3, 'auto', 'auto'] as const),
+      patience,
+      longPatience: patience / 5,
+      seekCap: draw.pick([0, 1, 2, 2, 10]),
+      hints: draw.chance(0.7),
+      bitmapMs: draw.pick([0, 100, 1_000]),
+      workerOrder: draw.pick(WORKER_ORDERS),
+      seriesMs: draw.pick([0, 100, 400]),
+    },
+    timings: LIVE_TIMINGS,
+  };
+}
