@@ -14,6 +14,19 @@ const reporters =
 /** Minutes of killing, stopping and filling disks: `npm run test:faults`. */
 const FAULTS = ['bench/src/{durability,soak}/*.process.test.ts'];
 
+/**
+ * Of tests over real processes. Whatever must come is waited for until only a hang explains that it has not. They share
+ * a machine with whatever else runs there, so in CI a test may have a second try, which `.ci/run` tells of in the end;
+ * nobody who sits before it is to be spared one that fails now and then.
+ */
+const REAL_PROCESSES = {
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
+  expect: { poll: { timeout: 60_000 } },
+  retry: process.env.CI ? 1 : 0,
+  fileParallelism: false,
+};
+
 export default defineConfig({
   test: {
     reporters,
@@ -26,6 +39,7 @@ export default defineConfig({
           exclude: ['**/*.process.test.ts', '**/*.container.test.ts'],
           // Only a test that hangs reaches it: other work on the machine must not fail one.
           testTimeout: 60_000,
+          expect: { poll: { timeout: 30_000 } },
         },
       },
       {
@@ -34,9 +48,7 @@ export default defineConfig({
           name: 'processes',
           include: ['{packages/*,test,bench}/src/**/*.process.test.ts'],
           exclude: FAULTS,
-          testTimeout: 120_000,
-          hookTimeout: 60_000,
-          fileParallelism: false,
+          ...REAL_PROCESSES,
         },
       },
       {
@@ -44,9 +56,7 @@ export default defineConfig({
         test: {
           name: 'faults',
           include: FAULTS,
-          testTimeout: 120_000,
-          hookTimeout: 60_000,
-          fileParallelism: false,
+          ...REAL_PROCESSES,
         },
       },
       {
@@ -56,9 +66,7 @@ export default defineConfig({
           include: ['test/src/containers/*.container.test.ts'],
           globalSetup: 'test/src/containers/image.setup.ts',
           env: { TESTCONTAINERS_RYUK_DISABLED: 'true' },
-          testTimeout: 180_000,
-          hookTimeout: 180_000,
-          fileParallelism: false,
+          ...REAL_PROCESSES,
         },
       },
     ],

@@ -76,7 +76,7 @@ test.skipIf(!mayMount())(
       await vi.waitFor(
         () =>
           expect(client.submit({ tasks: [{ sleep: 1 }] })).rejects.toMatchObject({ code: 'journal-full' }),
-        { timeout: 20_000, interval: 200 },
+        { timeout: 60_000, interval: 200 },
       );
       // From here on nothing at all can be written down: what ends waits for that.
       await vi.waitFor(
@@ -85,14 +85,14 @@ test.skipIf(!mayMount())(
           const { s } = (await client.counters()).schedulers;
           expect((s!.journal as { freeBytes: number }).freeBytes).toBeLessThan(6 * MIB);
         },
-        { timeout: 20_000, interval: 200 },
+        { timeout: 60_000, interval: 200 },
       );
       writeFileSync(join(folder, 'go'), '');
       await expect(old.wait({ timeoutMs: 3_000 })).rejects.toMatchObject({ code: 'wait-timeout' });
       rmSync(filler());
       expect((await old.wait({ timeoutMs: 60_000 })).state).toBe('completed');
       const next = await vi.waitFor(() => client.submit({ tasks: [{ sleep: 1 }] }), {
-        timeout: 20_000,
+        timeout: 60_000,
         interval: 200,
       });
       expect((await next.wait()).state).toBe('completed');
@@ -121,7 +121,7 @@ test('after a write that fails a scheduler says nothing more, and goes on from t
   await Promise.allSettled(submissions);
   await cluster.startScheduler('s');
   await using other = await connect(cluster.url, { requestTimeoutMs: 60_000 });
-  await vi.waitFor(async () => expect((await other.jobs()).total).toBeGreaterThan(0), { timeout: 60_000 });
+  await expect.poll(async () => (await other.jobs()).total).toBeGreaterThan(0);
   const { total } = await other.jobs();
   // Whatever was answered is there, and what was not may be.
   expect(total).toBeGreaterThanOrEqual(1 + answered);

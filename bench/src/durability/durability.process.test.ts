@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from '@goshawk/client';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Cluster } from './cluster.js';
 import { killAfterAnswer } from './kill-after-answer.js';
 import { oneKeyTwoClients } from './one-key.js';
@@ -45,27 +45,22 @@ describe('durable jobs', () => {
     const scheduler = await cluster.startScheduler('durable');
     await using client = await connect(cluster.url, { renewMs: 500, requestTimeoutMs: 60_000 });
     const lines = join(folder, 'lines');
-    const run = (script: string) => ({ exec: ['sh', '-c', `echo $GOSHAWK_TASK >> ${lines}; ${script}`] });
-    const go = join(folder, 'go');
+    const done = join(folder, 'done');
+    const untilThereIs = (file: string) => {
+      const script = `echo $GOSHAWK_TASK >> ${lines}; until [ -e ${file} ]; do sleep 0.1; done`;
+      return { exec: ['sh', '-c', `${script}; echo $GOSHAWK_TASK >> ${done}`] };
+    };
+    const [away, back] = [join(folder, 'away'), join(folder, 'back')];
     // Two that end while their scheduler is away, and two that run until it is back.
-    const tasks = [
-      run('sleep 0.5'),
-      run('sleep 0.5'),
-      ...Array(2).fill(run(`until [ -e ${go} ]; do sleep 0.1; done`)),
-    ];
-    const job = await client.submit({ tasks });
-    await vi.waitFor(() => expect(linesOf(lines)).toEqual(['0', '1', '2', '3']), { timeout: 20_000 });
+    const job = await client.submit({ tasks: [away, away, back, back].map(untilThereIs) });
+    await expect.poll(() => linesOf(lines)).toEqual(['0', '1', '2', '3']);
     await scheduler.kill();
     const ended = job.wait();
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    writeFileSync(away, '');
+    await expect.poll(() => linesOf(done)).toEqual(['0', '1']);
     await cluster.startScheduler('durable');
-    await vi.waitFor(
-      async () => expect((await job.describe()).tasks).toMatchObject({ completed: 2, running: 2 }),
-      {
-        timeout: 20_000,
-      },
-    );
-    writeFileSync(go, '');
+    await expect.poll(async () => (await job.describe()).tasks).toMatchObject({ completed: 2, running: 2 });
+    writeFileSync(back, '');
     expect((await ended).state).toBe('completed');
     expect(linesOf(lines)).toEqual(['0', '1', '2', '3']);
   });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from '@goshawk/client';
 import { LIVE_TIMINGS } from '@goshawk/core';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Daemon, startDaemon } from '../daemons.js';
 
 const { leaseMs } = LIVE_TIMINGS;
@@ -34,7 +34,7 @@ async function cluster() {
   await worker('one');
   await worker('two');
   const client = await connect(central.endpoint, { requestTimeoutMs: 60_000, renewMs: 500 });
-  await vi.waitFor(async () => expect((await client.describe()).workers).toHaveLength(2), 20_000);
+  await expect.poll(async () => (await client.describe()).workers).toHaveLength(2);
   return { central, scheduler, client, worker };
 }
 
@@ -57,7 +57,7 @@ for (const judge of ['central', 'scheduler'] as const) {
     const { client, ...processes } = await cluster();
     await using _ = client;
     const job = await client.submit({ tasks: { count: 4, run: { ...untilTold, cwd: folder } } });
-    await vi.waitFor(() => expect(lines()).toEqual(['0', '1', '2', '3']), 20_000);
+    await expect.poll(lines).toEqual(['0', '1', '2', '3']);
     const before = (await client.describe()).workers.map(({ address }) => address).sort();
     processes[judge].signal('SIGSTOP');
     await passed(3 * leaseMs);
@@ -83,7 +83,7 @@ test('a worker that is told to end finishes what runs, with more patience than a
   const at = ['--central-url', central.endpoint, '--data-folder', join(folder, 'patient')];
   const patient = await start('patient', 'worker', '--name', 'patient', '--drain-timeout', '60d', ...at);
   const job = await client.submit({ tasks: [{ ...untilTold, cwd: folder }] });
-  await vi.waitFor(() => expect(lines()).toEqual(['0']), 30_000);
+  await expect.poll(lines).toEqual(['0']);
   patient.signal('SIGTERM');
   await passed(1_000);
   writeFileSync(join(folder, 'go'), '');
@@ -96,11 +96,11 @@ test('a second worker of the same name is refused, and the first is unharmed', a
   const { central, client } = await cluster();
   await using _ = client;
   const job = await client.submit({ tasks: { count: 4, run: { ...untilTold, cwd: folder } } });
-  await vi.waitFor(() => expect(lines()).toEqual(['0', '1', '2', '3']), 20_000);
+  await expect.poll(lines).toEqual(['0', '1', '2', '3']);
   const at = ['--central-url', central.endpoint, '--data-folder', join(folder, 'another')];
   await start('second', 'worker', '--name', 'one', ...at);
   const log = join(folder, 'logs', 'second.log');
-  await vi.waitFor(() => expect(readFileSync(log, 'utf8')).toMatch(/another one has this name/), 20_000);
+  await expect.poll(() => readFileSync(log, 'utf8')).toMatch(/another one has this name/);
   await passed(leaseMs);
   writeFileSync(join(folder, 'go'), '');
   expect(await job.wait()).toMatchObject({ state: 'completed', attempts: { total: 4, lost: 0 } });
@@ -111,11 +111,11 @@ test('what a worker ran that is killed and comes back under its name is started 
   const { client, worker } = await cluster();
   await using _ = client;
   const job = await client.submit({ tasks: { count: 4, run: { ...untilTold, cwd: folder } } });
-  await vi.waitFor(() => expect(lines()).toHaveLength(4), 20_000);
+  await expect.poll(lines).toHaveLength(4);
   await daemons.at(-1)!.kill();
   await worker('two');
   writeFileSync(join(folder, 'go'), '');
-  expect(await job.wait({ timeoutMs: 30_000 })).toMatchObject({
+  expect(await job.wait({ timeoutMs: 60_000 })).toMatchObject({
     state: 'completed',
     attempts: { total: 6, lost: 2, failed: 0 },
   });

@@ -1,4 +1,3 @@
-import { createServer } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { type RunningGoshawk, startGoshawk } from './goshawk-process.fixture.js';
 
@@ -14,17 +13,15 @@ function start(...args: string[]): RunningGoshawk {
   return one;
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-/** A machine of its own, as far as addresses go, behind the same name. */
+/** A machine of its own, as far as addresses go, behind the same name. Port 0: one that the system gives it. */
 const central = (host: string, port: number) =>
   start('central', '--bind', `tcp://${host}:${port}`, '--advertise', `tcp://localhost:${port}`);
+
+/** Where a central is that is up. */
+async function portOf(one: RunningGoshawk): Promise<number> {
+  const { endpoint } = JSON.parse(await one.firstLine) as { endpoint: string };
+  return Number(endpoint.split(':').at(-1));
+}
 
 async function follow(port: number): Promise<RunningGoshawk> {
   const worker = start('worker', '--central-url', `tcp://localhost:${port}`, '--name', `w${started.length}`);
@@ -33,9 +30,8 @@ async function follow(port: number): Promise<RunningGoshawk> {
 }
 
 test('a second central behind the same name ends with a clear line, and the first goes on', async () => {
-  const port = await freePort();
-  const first = central('127.0.0.1', port);
-  await first.firstLine;
+  const first = central('127.0.0.1', 0);
+  const port = await portOf(first);
   await follow(port);
   const { exitCode, stderr } = await central('127.0.0.2', port).finished;
   expect(exitCode).not.toBe(0);
@@ -47,17 +43,15 @@ test('a second central behind the same name ends with a clear line, and the firs
 });
 
 test('a second central at the same port ends with a clear line', async () => {
-  const port = await freePort();
-  await central('127.0.0.1', port).firstLine;
+  const port = await portOf(central('127.0.0.1', 0));
   const { exitCode, stderr } = await central('127.0.0.1', port).finished;
   expect(exitCode).not.toBe(0);
   expect(stderr).toMatch(/in use/);
 });
 
 test('a central that is started again after a crash is followed at once', async () => {
-  const port = await freePort();
-  const first = central('127.0.0.1', port);
-  await first.firstLine;
+  const first = central('127.0.0.1', 0);
+  const port = await portOf(first);
   await follow(port);
   first.kill('SIGKILL');
   await first.finished;

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { claimFolder, isClaimed } from './folder-claim.js';
 
 const CANDIDATE = new URL('../dist/folder-claim.fixture.js', import.meta.url).pathname;
@@ -48,7 +48,7 @@ describe('one folder, one process', () => {
       expect((await candidate()).said).toMatch(/another scheduler has/);
       expect((await candidate(...ELSEWHERE)).said).toMatch(/another scheduler has/);
       await killed(inside.child);
-      await vi.waitFor(async () => expect((await candidate()).said).toBe('claimed'), { timeout: 20_000 });
+      await expect.poll(async () => (await candidate()).said).toBe('claimed');
     },
   );
 

@@ -3,8 +3,7 @@ import { type Cluster, connect } from '@goshawk/client';
 import type { Role } from '@goshawk/core';
 import { type ClusterKeys, generateKeys } from '@goshawk/runtime';
 import { GenericContainer, type StartedTestContainer, Wait } from 'testcontainers';
-import { expect, vi } from 'vitest';
-import { dockerode, image, labels } from './docker.fixture.js';
+import { dockerode, image, known, labels, PATIENCE } from './docker.fixture.js';
 
 type Daemon = Exclude<Role, 'client'>;
 
@@ -99,7 +98,8 @@ export class ContainerCluster implements AsyncDisposable {
   /** A client outside of the network, on the machine that it is on. */
   async client(): Promise<Cluster> {
     const at = await this.#addressOf('central');
-    this.#client ??= await connect(`tcp://${at}:7070`, { keys: { text: JSON.stringify(this.keys.client) } });
+    const keys = { text: JSON.stringify(this.keys.client) };
+    this.#client ??= await connect(`tcp://${at}:7070`, { keys, ...PATIENCE });
     return this.#client;
   }
 
@@ -132,15 +132,7 @@ export class ContainerCluster implements AsyncDisposable {
 
   /** Waits until central knows so many. */
   async known(schedulers: number, workers: number): Promise<void> {
-    const client = await this.client();
-    await vi.waitFor(
-      async () => {
-        const view = await client.describe();
-        const active = view.workers.filter(({ state }) => state === 'active');
-        expect([view.schedulers.length, active.length]).toStrictEqual([schedulers, workers]);
-      },
-      { timeout: 60_000, interval: 200 },
-    );
+    await known(await this.client(), schedulers, workers);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -4,8 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Cluster, connect } from '@goshawk/client';
-import { expect, vi } from 'vitest';
-import { image } from './docker.fixture.js';
+import { image, known, PATIENCE } from './docker.fixture.js';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 
@@ -59,7 +58,7 @@ export class ComposeProject implements AsyncDisposable {
       await this.must('cp', 'keys:/keys/client.key', join(folder, 'client.key'));
       const text = readFileSync(join(folder, 'client.key'), 'utf8');
       const address = (await this.must('port', 'central', '7070')).trim();
-      this.#client = await connect(`tcp://${address}`, { keys: { text }, connectTimeoutMs: 60_000 });
+      this.#client = await connect(`tcp://${address}`, { keys: { text }, ...PATIENCE });
       return this.#client;
     } finally {
       rmSync(folder, { recursive: true });
@@ -68,15 +67,7 @@ export class ComposeProject implements AsyncDisposable {
 
   /** Waits until central knows so many. */
   async known(schedulers: number, workers: number): Promise<void> {
-    const client = await this.client();
-    await vi.waitFor(
-      async () => {
-        const view = await client.describe();
-        const active = view.workers.filter(({ state }) => state === 'active');
-        expect([view.schedulers.length, active.length]).toStrictEqual([schedulers, workers]);
-      },
-      { timeout: 150_000, interval: 500 },
-    );
+    await known(await this.client(), schedulers, workers);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import type { Cluster } from '@goshawk/client';
 import { getContainerRuntimeClient } from 'testcontainers';
-import { inject } from 'vitest';
+import { expect, inject, vi } from 'vitest';
 
 const containers = inject('containers');
 
@@ -13,6 +14,9 @@ export const image: string = 'image' in containers ? containers.image : '';
 
 /** Of everything that the tests start, for the sweep at the end. */
 export const labels: Readonly<Record<string, string>> = Object.fromEntries([containers.label.split('=')]);
+
+/** Of a client: containers take their time to come up again on a busy machine. */
+export const PATIENCE = { connectTimeoutMs: 60_000, requestTimeoutMs: 60_000 };
 
 /** For `describe`: says in its name why it is skipped. */
 export function named(name: string): string {
@@ -52,4 +56,16 @@ type Dockerode = Awaited<ReturnType<typeof getContainerRuntimeClient>>['containe
 /** Docker's own interface, for what testcontainers has no words for. */
 export async function dockerode(): Promise<Dockerode> {
   return (await getContainerRuntimeClient()).container.dockerode;
+}
+
+/** Waits until the central of a client knows so many. */
+export async function known(client: Cluster, schedulers: number, workers: number): Promise<void> {
+  await vi.waitFor(
+    async () => {
+      const view = await client.describe();
+      const active = view.workers.filter(({ state }) => state === 'active');
+      expect([view.schedulers.length, active.length]).toStrictEqual([schedulers, workers]);
+    },
+    { timeout: 150_000, interval: 200 },
+  );
 }

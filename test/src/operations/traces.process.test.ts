@@ -8,8 +8,10 @@ import { type DaemonProcess, startDaemon } from './daemon-process.fixture.js';
 
 /** What real processes tell a collector of the jobs that they have to do with. */
 
-/** Each process reads the wall clock once; on a busy machine they read it this much apart. */
-const CLOCKS_MS = 20;
+/** Each process reads the wall clock once: so far apart at most, on a machine that stands still in between. */
+const CLOCKS_MS = 2_000;
+/** By one and the same clock times differ by how they are rounded. */
+const ONE_CLOCK_MS = 0.5;
 
 let collector: Collector;
 let folder = '';
@@ -40,9 +42,7 @@ async function startCluster(policy: readonly string[], variables: NodeJS.Process
   started.push(await startDaemon('worker', [...at, ...shape], environment));
   const { endpoint } = central;
   await using cluster = await connect(endpoint);
-  await vi.waitFor(async () => expect((await cluster.describe()).workers).toHaveLength(4), {
-    timeout: 20_000,
-  });
+  await expect.poll(async () => (await cluster.describe()).workers).toHaveLength(4);
   return endpoint;
 }
 
@@ -54,7 +54,7 @@ function traceOf(job: string, spans: number): Promise<readonly ReceivedSpan[]> {
       expect(trace.map(({ name }) => name).sort()).toHaveLength(spans);
       return trace;
     },
-    { timeout: 20_000 },
+    { timeout: 60_000 },
   );
 }
 
@@ -88,8 +88,9 @@ function expectToHang(trace: readonly ReceivedSpan[]): void {
     expect(parent, `the parent of a ${span.name}`).toBeDefined();
     expect(parent!.name).toBe(span.name === 'run' ? 'attempt' : 'job');
     expect(span.to).toBeGreaterThanOrEqual(span.from);
-    expect(span.from).toBeGreaterThan(parent!.from - CLOCKS_MS);
-    expect(span.to).toBeLessThan(parent!.to + CLOCKS_MS);
+    const toleranceMs = span.service === parent!.service ? ONE_CLOCK_MS : CLOCKS_MS;
+    expect(span.from).toBeGreaterThan(parent!.from - toleranceMs);
+    expect(span.to).toBeLessThan(parent!.to + toleranceMs);
   }
 }
 
@@ -132,7 +133,7 @@ describe('a job', () => {
       const [queue, attempt, run] = ['queue', 'attempt', 'run'].map((name) =>
         one(trace, name, { 'goshawk.task': task }),
       );
-      expect(Math.abs(queue!.to - attempt!.from)).toBeLessThan(0.5);
+      expect(Math.abs(queue!.to - attempt!.from)).toBeLessThan(ONE_CLOCK_MS);
       expect(run!.parentSpanId).toBe(attempt!.spanId);
       expect(run!.to - run!.from).toBeGreaterThan(29);
       expect(run!.attributes['goshawk.worker']).toMatch(/^w\d$/);
@@ -152,7 +153,7 @@ describe('a job', () => {
         expect(count(spans, 'match')).toBeGreaterThan(0);
         return spans;
       },
-      { timeout: 20_000 },
+      { timeout: 60_000 },
     );
     expectToHang(trace);
     const classify = one(trace, 'classify');
@@ -168,7 +169,7 @@ describe('a job', () => {
     expectToHang(trace);
     const first = one(trace, 'attempt', { 'goshawk.attempt': 1 });
     const second = one(trace, 'queue', { 'goshawk.attempt': 2 });
-    expect(Math.abs(second.from - first.to)).toBeLessThan(0.5);
+    expect(Math.abs(second.from - first.to)).toBeLessThan(ONE_CLOCK_MS);
     expect(
       trace
         .filter(({ isError }) => isError)
@@ -200,22 +201,12 @@ describe('a job', () => {
 });
 
 it('a collector that is not there is no harm, and is told of once', async () => {
-  const url = collector.url;
-  collector.close();
   await using cluster = await connect(
-    await startCluster(['--policy', 'sparrow'], { OTEL_EXPORTER_OTLP_ENDPOINT: url }),
+    await startCluster(['--policy', 'sparrow'], { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }),
   );
   const job = await cluster.submit({ tasks: { count: 2, run: { sleep: 1 } } });
   await job.result();
-  const lines = await vi.waitFor(
-    () => {
-      const told = started.map(
-        ({ log }) => log.filter((line) => line.includes('traces are not sent')).length,
-      );
-      expect(told).toEqual([0, 1, 1]);
-      return told;
-    },
-    { timeout: 60_000 },
-  );
-  expect(lines).toHaveLength(3);
+  await expect
+    .poll(() => started.map(({ log }) => log.filter((line) => line.includes('traces are not sent')).length))
+    .toEqual([0, 1, 1]);
 });

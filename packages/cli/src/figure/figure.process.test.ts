@@ -70,9 +70,7 @@ it('the number of threads changes nothing', async () => {
   expect(numbersOf(two.stdout)).toEqual(numbersOf(one.stdout));
 });
 
-it('a live figure sets what ran beside what was simulated, of the same jobs', {
-  timeout: 180_000,
-}, async () => {
+it('a live figure sets what ran beside what was simulated, of the same jobs', async () => {
   const small = ['--workers', '10', '--jobs', '60', '--for', '1s'];
   const { exitCode, stdout, stderr } = await runGoshawk(
     ['figure', 'hawk-16', 'hawk-17', ...small, '--json', '--progress', 'none'],

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Cluster, connect, type JobSubmission } from '@goshawk/client';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   type Finished,
   isRunning,
@@ -191,7 +191,7 @@ describe('a command that fails', () => {
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^\S+ failed: 1 of 2 tasks failed, 1 completed, after /m);
     expect(stderr).toMatch(/^ {2}task 1 on w\d+, attempt 3: the command ended with exit code 7$/m);
-    expect(stderr).toMatch(/^ {2}lost +[\d.]+ ms to 3 attempts that failed$/m);
+    expect(stderr).toMatch(/^ {2}lost +[\d.]+ m?s to 3 attempts that failed$/m);
     expect(stderr).toContain(`goshawk logs ${id} --failed`);
 
     const job = await jsonOf('job', id);
@@ -281,7 +281,7 @@ describe('cancel', () => {
     const { exitCode, stderr } = await running.finished;
     expect(stderr).toMatch(/cancelled: 0 of 1 task had completed/);
     expect(exitCode).toBe(1);
-    await vi.waitFor(() => expect(isRunning(pid)).toBe(false));
+    await expect.poll(() => isRunning(pid)).toBe(false);
     await logs.finished;
     expect(await jsonOf('cancel', id)).toEqual({ schema: 'goshawk.cancel/1', job: id, state: 'cancelled' });
   });
@@ -385,9 +385,7 @@ function awkwardLines(count: number): Buffer {
 describe('goshawk why', () => {
   it('says why tasks wait, of a job, of a task and in the whole cluster', async () => {
     const id = await submit({ name: 'limited', tasks: { count: 3, run: { sleep: 600_000 } }, maxRunning: 1 });
-    await vi.waitFor(async () => {
-      expect((await cluster.job(id).describe()).tasks.running).toBe(1);
-    });
+    await expect.poll(async () => (await cluster.job(id).describe()).tasks.running).toBe(1);
     const why = JSON.parse(await stdoutOf(['why', id, '--json']));
     expect(why).toMatchObject({ schema: 'goshawk.why/1', id, waiting: [{ reason: 'job-limit', tasks: 2 }] });
     expect(why.line).toMatchObject({ slots: 20, needs: [] });

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,8 +32,25 @@ async function recordsIn(file: string): Promise<JobRecord[]> {
   return lines.map((line) => JSON.parse(line) as JobRecord);
 }
 
+/**
+ * A trace of jobs of several sizes whose tasks run for far less than a second, or for far more: a pilot is timed from
+ * without, by processes that share a few processors, and what comes on top is to make no job long that is short.
+ */
+function farApart(): string {
+  const jobs = Array.from({ length: 48 }, (_, job) => {
+    const tasks = [1, 4, 12, 36][job % 4]!;
+    const least = job % 6 === 0 ? 1.5 : 0.1;
+    const durationsSeconds = Array.from(
+      { length: tasks },
+      (_, task) => least + ((7 * job + 3 * task) % 10) / 100,
+    );
+    return { submitSeconds: job, durationsSeconds };
+  });
+  return [{ schema: 'goshawk.trace/1' }, ...jobs].map((line) => `${JSON.stringify(line)}\n`).join('');
+}
+
 describe('goshawk replay', () => {
-  it('compares policies and says all that the contract promises', { timeout: 60_000 }, async () => {
+  it('compares policies and says all that the contract promises', async () => {
     const report = join(folder, 'out.html');
     const saved = join(folder, 'jobs.jsonl');
     const args = ['replay', 'prototype:seed=2', ...SMALL, '--seed', '7', '--json', '--report', report];
@@ -103,7 +120,8 @@ describe('goshawk replay', () => {
         expect.objectContaining({ policy: 'goshawk', baseline, short: expect.anything() }),
       ),
     );
-    // The same jobs in virtual time. How close they come is for the bench to say; here, that they are the same.
+    // The same jobs in virtual time. How close they come, on jobs for which that is no matter of the machine's speed,
+    // is for the tests of `bench/src/fidelity` to say; here, that they are the same.
     const cutoff = String(hawk.options.cutoff);
     const virtual = await runGoshawk([
       ...['simulate', saved, '--policy', 'hawk', '--workers', '20', '--cutoff', cutoff, '--json', '-q'],
@@ -111,43 +129,39 @@ describe('goshawk replay', () => {
     const [simulated] = (JSON.parse(virtual.stdout) as Comparison).runs as [Run];
     for (const of of ['short', 'long'] as const) {
       expect(simulated.runtimeSeconds[of].count).toBe(hawk.runtimeSeconds[of].count);
-      expect(simulated.runtimeSeconds[of].p50! / hawk.runtimeSeconds[of].p50!).toBeLessThan(2);
     }
     const page = await readFile(report, 'utf8');
     expect(page.replaceAll(/<[^>]+>/g, '')).toContain('goshawk replay prototype:seed=2 --workers 20');
     expect((await readdir(folder)).toSorted()).toEqual(['jobs.jsonl', 'out.html']);
   });
 
-  it('with pilots takes each job for what it is taken for in virtual time', { timeout: 60_000 }, async () => {
-    const [jobs, live, virtual] = ['pilots.jsonl', 'live.jsonl', 'virtual.jsonl'].map((name) =>
-      join(folder, name),
+  it('with pilots takes each job for what it is taken for in virtual time', async () => {
+    const [trace, jobs, live, virtual] = ['trace.jsonl', 'pilots.jsonl', 'live.jsonl', 'virtual.jsonl'].map(
+      (name) => join(folder, name),
     );
-    const pilots = ['--policy', 'goshawk', '--estimator', 'pilot', '--seed', '3', '--json', '--quiet'];
-    const cluster = ['--workers', '40', '--schedulers', '2'];
+    await writeFile(trace!, farApart());
+    const pilots = ['--policy', 'goshawk', '--estimator', 'pilot', '--cutoff', '0.9', '--seed', '3'];
+    const cluster = ['--workers', '40', '--schedulers', '2', '--json', '--quiet'];
     const replayed = await runGoshawk([
-      ...['replay', 'google-like:jobs=1000,seed=12', ...cluster, ...pilots, '--jobs', '700', '--for', '10s'],
-      ...['--save-jobs', jobs!, '--save-results', live!],
+      ...['replay', trace!, ...cluster, ...pilots, '--scale', '1', '--save-jobs', jobs!],
+      ...['--save-results', live!],
     ]);
     expect(replayed.exitCode).toBe(0);
-    const { cutoff } = (JSON.parse(replayed.stdout) as Comparison).runs[0]!.options;
     const simulated = await runGoshawk([
-      ...['simulate', jobs!, ...cluster, ...pilots, '--cutoff', `${cutoff}`, '--short-partition', 'none'],
+      ...['simulate', jobs!, ...cluster, ...pilots, '--short-partition', 'none'],
       ...['--durations', 'task', '--save-results', virtual!],
     ]);
     expect(simulated.exitCode).toBe(0);
     const [ofLive, ofVirtual] = await Promise.all([live!, virtual!].map(recordsIn));
-    expect(ofLive!.map(({ pilots }) => pilots)).toEqual(ofVirtual!.map(({ pilots }) => pilots));
-    expect(ofLive!.filter(({ pilots }) => pilots > 0).length).toBeGreaterThan(10);
-    for (const [index, here] of ofLive!.entries()) {
-      const there = ofVirtual![index]!;
-      if (here.judged === there.judged) continue;
-      // Live, a pilot is timed from without, by processes that share two processors: it takes as long or longer.
-      expect([here.job, here.judged, there.judged]).toEqual([here.job, 'long', 'short']);
-      expect(there.estimateSeconds).toBeGreaterThan(0.5 * Number(cutoff));
-    }
+    const judgements = (of: readonly JobRecord[]) =>
+      of.map(({ job, pilots, judged }) => [job, pilots, judged]);
+    expect(judgements(ofLive!)).toEqual(judgements(ofVirtual!));
+    const sampled = ofLive!.filter(({ pilots }) => pilots > 0);
+    expect(new Set(sampled.map(({ judged }) => judged))).toEqual(new Set(['short', 'long']));
+    expect(sampled.length).toBeGreaterThan(10);
   });
 
-  it('completes every job once, although workers are killed in the middle', { timeout: 90_000 }, async () => {
+  it('completes every job once, although workers are killed in the middle', async () => {
     const replay = startGoshawk([
       ...['replay', 'prototype:seed=2', '--policy', 'hawk', '--workers', '30', '--schedulers', '2'],
       ...['--jobs', '300', '--for', '18s', '--json', '--progress', 'plain'],
@@ -166,9 +180,7 @@ describe('goshawk replay', () => {
     expect(runs[0]!.tasks.attempts).toBeGreaterThan(workload.tasks);
   });
 
-  it('completes every job under goshawk, although central is killed in the middle', {
-    timeout: 90_000,
-  }, async () => {
+  it('completes every job under goshawk, although central is killed in the middle', async () => {
     const replay = startGoshawk([
       ...['replay', 'prototype:seed=2', '--policy', 'goshawk', '--workers', '30', '--schedulers', '2'],
       ...['--jobs', '300', '--for', '9s', '--json', '--progress', 'plain'],
@@ -183,7 +195,7 @@ describe('goshawk replay', () => {
     expectWholeRun(runs[0]!, 300, workload.tasks);
   });
 
-  it('leaves nothing when it is interrupted: no process, no report', { timeout: 60_000 }, async () => {
+  it('leaves nothing when it is interrupted: no process, no report', async () => {
     const report = join(folder, 'interrupted.html');
     const replay = startGoshawk(['replay', 'prototype', ...SMALL, '--report', report, '--progress', 'plain']);
     await replay.says(/hawk: starting/);
@@ -197,7 +209,7 @@ describe('goshawk replay', () => {
     for (const pid of children) expect(() => process.kill(pid, 0), `${pid} is still there`).toThrow('ESRCH');
   });
 
-  it('runs on a cluster that is there, under the policy that it has', { timeout: 60_000 }, async () => {
+  it('runs on a cluster that is there, under the policy that it has', async () => {
     const environment = { XDG_STATE_HOME: folder };
     const up = startGoshawk(
       [
@@ -227,7 +239,7 @@ describe('goshawk replay', () => {
   });
 });
 
-it('a port in use is wrong input, for a daemon and for a cluster', { timeout: 30_000 }, async () => {
+it('a port in use is wrong input, for a daemon and for a cluster', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const bind = `tcp://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -241,7 +253,7 @@ it('a port in use is wrong input, for a daemon and for a cluster', { timeout: 30
   server.close();
 });
 
-it('a cluster that is not there is exit code 3', { timeout: 30_000 }, async () => {
+it('a cluster that is not there is exit code 3', async () => {
   const { exitCode, stderr } = await runGoshawk(['replay', 'prototype', '--cluster', 'tcp://127.0.0.1:1']);
   expect(stderr).toMatch(/^goshawk: no answer from tcp:\/\/127\.0\.0\.1:1; is the cluster running\?.*\n$/);
   expect(exitCode).toBe(3);

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createExecutors, type Executors } from './executors.js';
 import { isAlive, processIdentity } from './process-identity.js';
-import { outcomeOf, record } from './recording.js';
+import { outcomeOf, record, UNTIL_ESCAPED } from './recording.js';
 
 let folder: string;
 let executors: Executors;
@@ -14,7 +14,8 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'goshawk-exec-'));
   executors = createExecutors({
     dataFolder: folder,
-    graceMs: 300,
+    // Whoever says goodbye has the time for it, on a busy machine too.
+    graceMs: 60_000,
     environment: { ...process.env, DATABASE_PASSWORD: 'secret' },
   });
 });
@@ -32,10 +33,12 @@ function sh(script: string, ...args: string[]) {
 async function expectGone(pidText: string): Promise<void> {
   const pid = Number(pidText);
   expect(pid).toBeGreaterThan(1);
-  await vi.waitFor(() => {
-    const identity = processIdentity(pid);
-    expect(identity !== undefined && isAlive(identity)).toBe(false);
-  });
+  await expect
+    .poll(() => {
+      const identity = processIdentity(pid);
+      return identity !== undefined && isAlive(identity);
+    })
+    .toBe(false);
 }
 
 describe('a command', () => {
@@ -174,7 +177,7 @@ describe('output', () => {
   it('of a process that has ended is taken, although a grandchild in a session of its own holds the pipe', async () => {
     const { outcome, sink } = await outcomeOf(
       executors,
-      sh('setsid sleep 1000 & echo $!; head -c 100000 /dev/zero'),
+      sh(`setsid sleep 1000 & ${UNTIL_ESCAPED}; echo $!; head -c 100000 /dev/zero`),
     );
     expect(outcome).toEqual({ kind: 'completed', exitCode: 0 });
     const [pid] = sink.text().split('\n', 1);
@@ -183,7 +186,9 @@ describe('output', () => {
   });
 
   it('of such a grandchild that never stops does not keep the task', async () => {
-    const { outcome } = await outcomeOf(executors, sh('setsid yes & sleep 0.05'), { outputBytesMax: 1e9 });
+    const { outcome } = await outcomeOf(executors, sh(`setsid yes & ${UNTIL_ESCAPED}`), {
+      outputBytesMax: 1e9,
+    });
     expect(outcome).toEqual({ kind: 'completed', exitCode: 0 });
   });
 });
@@ -199,7 +204,7 @@ describe('the end of a command', () => {
 describe('a command that is killed', () => {
   it('ends with all its group', async () => {
     const { run, sink } = record(executors, sh('sleep 1000 & echo $!; sleep 1001'));
-    await vi.waitFor(() => expect(sink.text()).toContain('\n'));
+    await expect.poll(() => sink.text()).toContain('\n');
     run.kill('timeout');
     run.kill('cancelled');
     expect((await sink.end).outcome).toEqual({ kind: 'killed', reason: 'timeout' });
@@ -211,7 +216,7 @@ describe('a command that is killed', () => {
       executors,
       sh('trap "echo bye; exit 0" TERM; echo ready; while :; do sleep 0.01; done'),
     );
-    await vi.waitFor(() => expect(sink.text()).toBe('ready\n'));
+    await expect.poll(() => sink.text()).toBe('ready\n');
     run.kill('cancelled');
     expect((await sink.end).outcome).toEqual({ kind: 'killed', reason: 'cancelled' });
     expect(sink.text()).toBe('ready\nbye\n');
@@ -220,7 +225,7 @@ describe('a command that is killed', () => {
   it('leaves its grace to its children when it is gone itself', async () => {
     const child = 'trap "echo saved; exit 0" TERM; echo ready; while :; do sleep 0.01; done';
     const { run, sink } = record(executors, sh('sh -c "$1" & wait; echo never', child));
-    await vi.waitFor(() => expect(sink.text()).toBe('ready\n'));
+    await expect.poll(() => sink.text()).toBe('ready\n');
     run.kill('cancelled');
     expect((await sink.end).outcome).toEqual({ kind: 'killed', reason: 'cancelled' });
     expect(sink.text()).toBe('ready\nsaved\n');
@@ -229,14 +234,16 @@ describe('a command that is killed', () => {
   it('is killed for good when it ignores that, its stopped and deaf children too', async () => {
     const script =
       'trap "" TERM; (trap "" TERM; while :; do sleep 1; done) & echo $!; while :; do sleep 1; done';
-    const { run, sink } = record(executors, sh(script));
-    await vi.waitFor(() => expect(sink.text()).toContain('\n'));
+    const hasty = createExecutors({ dataFolder: join(folder, 'hasty'), graceMs: 300 });
+    const { run, sink } = record(hasty, sh(script));
+    await expect.poll(() => sink.text()).toContain('\n');
     process.kill(Number(sink.text()), 'SIGSTOP');
     run.kill('cancelled');
     const { outcome, runMs } = await sink.end;
     expect(outcome).toEqual({ kind: 'killed', reason: 'cancelled' });
     expect(runMs).toBeGreaterThanOrEqual(299);
     await expectGone(sink.text());
+    await hasty.close();
   });
 
   it('before it has started never starts', async () => {

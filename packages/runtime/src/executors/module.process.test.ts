@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createExecutors, type Executors } from './executors.js';
 import { outcomeOf, record } from './recording.js';
 
@@ -151,7 +151,7 @@ describe('what a module prints', () => {
 describe('a module task that is killed', () => {
   it('ends although it never lets go of its thread', async () => {
     const { run, sink } = record(executors, call('loops'));
-    await vi.waitFor(() => expect(sink.text()).toBe('looping\n'));
+    await expect.poll(() => sink.text()).toBe('looping\n');
     run.kill('timeout');
     run.kill('cancelled');
     expect((await sink.end).outcome).toEqual({ kind: 'killed', reason: 'timeout' });

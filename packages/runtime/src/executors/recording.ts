@@ -43,6 +43,12 @@ export class RecordingSink implements RunSink {
   }
 }
 
+/**
+ * For a shell: returns when the process that it has started last has a session of its own, as `setsid` gives it; before,
+ * it ends with the group.
+ */
+export const UNTIL_ESCAPED = `until [ "$(cut -d' ' -f6 /proc/$!/stat)" = $! ]; do :; done`;
+
 export interface Recorded {
   readonly run: Run;
   readonly sink: RecordingSink;

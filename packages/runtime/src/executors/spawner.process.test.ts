@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { compiledFile } from './compiled.js';
 import { createExecutors, type Executors } from './executors.js';
 import { UNANSWERED_STARTS_MAX } from './limits.js';
 import { createRecord, parseRecord, recordFile, recordFolder } from './process-groups.js';
 import { isAlive, type ProcessIdentity, processIdentity } from './process-identity.js';
-import { outcomeOf, record } from './recording.js';
+import { outcomeOf, record, UNTIL_ESCAPED } from './recording.js';
 
 let folder: string;
 let executors: Executors;
@@ -41,7 +41,7 @@ function identities(text: string): ProcessIdentity[] {
 }
 
 async function expectGone(processes: readonly ProcessIdentity[]): Promise<void> {
-  await vi.waitFor(() => expect(processes.filter(isAlive)).toEqual([]), { timeout: 10_000 });
+  await expect.poll(() => processes.filter(isAlive)).toEqual([]);
 }
 
 /** Another worker process with a long command in it: one in the task's group, one in a session of its own. */
@@ -49,7 +49,7 @@ async function startWorker(): Promise<{ worker: ChildProcess; commands: ProcessI
   const source = `
     import { createExecutors } from ${JSON.stringify(pathToFileURL(compiledFile('index.js')).href)};
     const executors = createExecutors({ dataFolder: ${JSON.stringify(folder)} });
-    const script = 'setsid sleep 1000 & echo $!; sleep 1001 & echo $! $$; wait';
+    const script = ${JSON.stringify(`setsid sleep 1000 & ${UNTIL_ESCAPED}; echo $!; sleep 1001 & echo $! $$; wait`)};
     executors.start(
       { payload: { exec: [script], shell: true }, env: {}, outputBytesMax: 1000 },
       { output: ({ bytes }) => process.stdout.write(bytes), ended() {} },
@@ -147,7 +147,7 @@ describe('ending leftovers', () => {
 describe('when the spawner dies', () => {
   it('its runs fail, their commands end first, and the next run has a new spawner', async () => {
     const { sink } = record(executors, { exec: ['sleep 1000 & echo $! $$; wait'], shell: true });
-    await vi.waitFor(() => expect(sink.text()).toContain('\n'));
+    await expect.poll(() => sink.text()).toContain('\n');
     const commands = identities(sink.text());
     const { spawner } = records()[0]!;
     process.kill(spawner.pid, 'SIGKILL');
@@ -217,7 +217,7 @@ describe('the spawner', () => {
   it('that hangs does not keep the executors from closing, nor its commands running', async () => {
     const other = createExecutors({ dataFolder: folder, graceMs: 100 });
     const { sink } = record(other, { exec: ['echo $$; sleep 1000'], shell: true });
-    await vi.waitFor(() => expect(sink.text()).toContain('\n'));
+    await expect.poll(() => sink.text()).toContain('\n');
     const commands = identities(sink.text());
     process.kill(records()[0]!.spawner.pid, 'SIGSTOP');
     await other.close();
