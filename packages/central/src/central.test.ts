@@ -42,11 +42,19 @@ class Bench {
   }
 
   register(worker: Address, held: HeldTask[] = [], draining = false): void {
-    this.receive(worker, { type: 'register', name: `w${worker}`, slots: 1, capacity: {}, draining, held });
+    this.receive(worker, {
+      type: 'register',
+      name: `w${worker}`,
+      slots: 1,
+      capacity: {},
+      draining,
+      held,
+      http: undefined,
+    });
   }
 
   enlist(scheduler: Address, tag: string): void {
-    const more = { endpoint: '', durable: true, draining: false };
+    const more = { endpoint: '', durable: true, draining: false, http: undefined };
     this.receive(scheduler, { type: 'enlist', name: 's', tag, ...more });
   }
 
@@ -224,6 +232,7 @@ test('a central that has overslept waits for owners that are away as if it had n
     endpoint: '',
     durable: true,
     draining: false,
+    http: undefined,
   };
   const lostOwners = (): unknown[] => {
     bench.central.wake('publish', 0, bench.now);
@@ -271,6 +280,7 @@ describe('workers that may ask schedulers for tasks', () => {
       endpoint: '',
       durable: false,
       draining: false,
+      http: undefined,
     });
   const publish = (bench: Bench) => bench.central.wake('publish', 0, bench.now);
 
@@ -304,6 +314,28 @@ describe('workers that may ask schedulers for tasks', () => {
   });
 });
 
+test('tells where processes may be looked at: each once, and those of schedulers that are away as well', () => {
+  const bench = new Bench();
+  const [worker, same, without] = [10, 11, 12] as [Address, Address, Address];
+  const register = { type: 'register', slots: 1, capacity: {}, draining: false, held: [] } as const;
+  const enlist = { type: 'enlist', endpoint: '', durable: true, draining: false } as const;
+  bench.receive(worker, { ...register, name: 'w1', http: '10.0.0.1:9090' });
+  bench.receive(same, { ...register, name: 'w2', http: '10.0.0.1:9090' });
+  bench.receive(without, { ...register, name: 'w3', http: undefined });
+  bench.receive(OWNER, { ...enlist, name: 's1', tag: 's1', http: '10.0.0.2:9090' });
+  const doors = [
+    { role: 'scheduler', at: '10.0.0.2:9090' },
+    { role: 'worker', at: '10.0.0.1:9090' },
+  ];
+  expect(bench.central.doors).toEqual(doors);
+  for (; bench.now < 60_000; bench.now += LIVE_TIMINGS.heartbeatMs) {
+    for (const each of [worker, same]) bench.receive(each, { type: 'heartbeat', busy: 0, queued: 0 });
+    bench.central.wake('lease', 0, bench.now);
+  }
+  expect(bench.central.schedulerCount).toBe(0);
+  expect(bench.central.doors).toEqual(doors);
+});
+
 test('a place that is free goes to the next worker', () => {
   const bench = new Bench();
   bench.receive(OWNER, {
@@ -313,6 +345,7 @@ test('a place that is free goes to the next worker', () => {
     endpoint: '',
     durable: false,
     draining: false,
+    http: undefined,
   });
   const places = () => {
     bench.central.wake('publish', 0, bench.now);

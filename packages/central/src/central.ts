@@ -15,8 +15,9 @@ import type {
   CentralEnvironment,
   CentralStanding,
   CentralTimer,
+  Door,
 } from './contract.js';
-import { countWorkers, describeDrain, describeParties, noSuchWorker } from './describing.js';
+import { countWorkers, describeDrain, describeParties, doorsOf, noSuchWorker } from './describing.js';
 import { Dispatcher, type Dispatching } from './dispatch/dispatcher.js';
 import { checkMembership } from './invariants.js';
 import { Leases } from './leases.js';
@@ -221,6 +222,11 @@ export class Central implements Machine<CentralTimer> {
     };
   }
 
+  /** Where processes may be looked at over HTTP. */
+  get doors(): readonly Door[] {
+    return doorsOf(this.#registry, this.#away);
+  }
+
   /** Slots that are kept for tasks on their way. */
   get openMatches(): number {
     return this.#matcher.openMatches;
@@ -348,23 +354,13 @@ export class Central implements Machine<CentralTimer> {
       if (same.tag !== message.tag && this.#names.refuses(from, same, now)) return;
       this.#schedulerLost(same.address, now);
     }
-    const { name, tag, endpoint, durable, draining } = message;
+    const { name, tag, durable, draining } = message;
     for (const { address } of this.#away.returned(tag, name)) this.#publisher.ownerLost(address);
     const known = this.#registry.schedulers.get(from);
     if (known?.durable !== durable || known.draining !== draining) this.#publisher.ownersChanged();
     if (!this.#registry.schedulers.has(from)) this.#publisher.ownerJoined(from);
     this.#occupied.schedulerCame(now);
-    this.#registry.addScheduler({
-      address: from,
-      name,
-      tag,
-      endpoint,
-      durable,
-      draining,
-      heardAt: now,
-      jobs: 0,
-      waiting: 0,
-    });
+    this.#registry.enlist(from, message, now);
     this.#welcome(from);
     this.#publisher.newcomer(from);
     this.#publisher.publishSoon(now);

@@ -1,4 +1,4 @@
-import type { Address, ClusterSettings, Environment, Millis } from '@goshawk/core';
+import type { Address, ClusterSettings, Environment, Millis, Role } from '@goshawk/core';
 
 export type CentralTimer =
   /** Look for leases that have ended. */
@@ -31,6 +31,13 @@ export interface CentralConfig {
   readonly at?: readonly Address[] | undefined;
   /** What everybody who joins is told. */
   readonly settings: ClusterSettings;
+}
+
+/** Where others may look at a process over HTTP. */
+export interface Door {
+  readonly role: Role;
+  /** `HOST:PORT` */
+  readonly at: string;
 }
 
 /** How things stand in the cluster, as central knows it. */

@@ -1,6 +1,6 @@
-import type { Address, MessageOf, Millis } from '@goshawk/core';
+import type { Address, MessageOf, Millis, Role } from '@goshawk/core';
 import type { AwayOwners } from './away-owners.js';
-import type { CountedWorkers, WorkerState } from './contract.js';
+import type { CountedWorkers, Door, WorkerState } from './contract.js';
 import { isActive, type Registry, type SchedulerRecord, type WorkerRecord } from './registry.js';
 
 /** Who is in the cluster, as clients are told. */
@@ -35,6 +35,21 @@ export function describeParties(
     schedulers: [...registry.schedulers.values()].map(scheduler),
     schedulersAway: [...away.all()].map(scheduler),
   };
+}
+
+/**
+ * Where processes may be looked at: those of schedulers that are away too, which should be missed. Workers of one process
+ * have one door.
+ */
+export function doorsOf(registry: Registry, away: AwayOwners): Door[] {
+  const at = (parties: Iterable<{ readonly http: string | undefined }>, role: Role): Door[] => {
+    const places = new Set(Array.from(parties, ({ http }) => http));
+    return [...places].flatMap((place) => (place === undefined ? [] : { role, at: place }));
+  };
+  return [
+    ...at([...registry.schedulers.values(), ...away.all()], 'scheduler'),
+    ...at(registry.workers.values(), 'worker'),
+  ];
 }
 
 /** The workers by partition and state. */

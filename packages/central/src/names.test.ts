@@ -30,9 +30,10 @@ function cluster() {
     capacity: {},
     draining: false,
     held: [],
+    http: undefined,
   };
   const enlist = (tag: string): MessageOf<'enlist'> => {
-    return { type: 'enlist', name: 's', tag, endpoint: '', durable: true, draining: false };
+    return { type: 'enlist', name: 's', tag, endpoint: '', durable: true, draining: false, http: undefined };
   };
   /** @returns what the party was told */
   const says = (from: Address, message: Message, now: number): string[] => {

@@ -39,7 +39,15 @@ class Bench {
   register(worker: number): void {
     const from = (1 + worker) as Address;
     const name = `w${worker}`;
-    const message: Message = { type: 'register', name, slots: 1, capacity: {}, draining: false, held: [] };
+    const message: Message = {
+      type: 'register',
+      name,
+      slots: 1,
+      capacity: {},
+      draining: false,
+      held: [],
+      http: undefined,
+    };
     this.#central.receive(from, message, this.now);
   }
 

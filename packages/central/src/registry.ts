@@ -18,6 +18,8 @@ export interface WorkerRecord {
   heardAt: Millis;
   busy: number;
   queued: number;
+  /** `HOST:PORT` where its process may be looked at over HTTP. */
+  readonly http: string | undefined;
 }
 
 export interface SchedulerRecord {
@@ -29,6 +31,8 @@ export interface SchedulerRecord {
   readonly durable: boolean;
   /** It takes no new jobs. */
   readonly draining: boolean;
+  /** As of a worker. */
+  readonly http: string | undefined;
   heardAt: Millis;
   jobs: number;
   waiting: number;
@@ -56,7 +60,7 @@ export class Registry {
   }
 
   admit(from: Address, message: MessageOf<'register'>, now: Millis): WorkerRecord {
-    const { name, slots, capacity, draining } = message;
+    const { name, slots, capacity, draining, http } = message;
     return this.addWorker({
       address: from,
       name,
@@ -70,6 +74,7 @@ export class Registry {
       heardAt: now,
       busy: 0,
       queued: 0,
+      http,
     });
   }
 
@@ -85,8 +90,10 @@ export class Registry {
     if (this.#workerNames.get(name)?.address === address) this.#workerNames.delete(name);
   }
 
-  addScheduler(scheduler: SchedulerRecord): void {
-    this.#schedulers.set(scheduler.address, scheduler);
+  enlist(from: Address, message: MessageOf<'enlist'>, now: Millis): void {
+    const { name, tag, endpoint, durable, draining, http } = message;
+    const said = { name, tag, endpoint, durable, draining, http };
+    this.#schedulers.set(from, { ...said, address: from, heardAt: now, jobs: 0, waiting: 0 });
   }
 
   removeScheduler(address: Address): void {

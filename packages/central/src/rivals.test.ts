@@ -45,6 +45,7 @@ class Pair {
       heardAt: this.now,
       busy: 0,
       queued: 0,
+      http: undefined,
     });
   }
 }

@@ -47,6 +47,8 @@ export interface SchedulerConfig {
   readonly tag: string;
   /** Where clients reach it. */
   readonly endpoint: string;
+  /** `HOST:PORT` where others may look at its process over HTTP. */
+  readonly http?: string | undefined;
   readonly central: Address;
   /** Between attempts to enlist. ms; 0: never again. */
   readonly enlistRetryMs: number;

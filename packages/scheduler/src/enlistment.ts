@@ -62,9 +62,9 @@ export class Enlistment {
   }
 
   #introduction(): MessageOf<'enlist'> {
-    const { name, tag, endpoint } = this.#config;
+    const { name, tag, endpoint, http } = this.#config;
     const durable = this.#env.record !== undefined;
-    return { type: 'enlist', name, tag, endpoint, durable, draining: this.#draining };
+    return { type: 'enlist', name, tag, endpoint, durable, draining: this.#draining, http };
   }
 
   enlistAnew(now: Millis): void {

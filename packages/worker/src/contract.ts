@@ -54,6 +54,8 @@ export interface WorkerConfig {
   readonly central: Address;
   /** Between attempts to register, before the cluster's own timings are known. ms; 0: never again. */
   readonly registerRetryMs: number;
+  /** `HOST:PORT` where others may look at its process over HTTP. */
+  readonly http?: string | undefined;
 }
 
 /** How things stand at a worker. */

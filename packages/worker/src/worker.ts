@@ -463,7 +463,7 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   #register(now: Millis): void {
-    const { name, slots, capacity } = this.#config;
+    const { name, slots, capacity, http } = this.#config;
     this.#env.send(this.#central, {
       type: 'register',
       name,
@@ -471,6 +471,7 @@ export class Worker implements Machine<WorkerTimer> {
       capacity,
       draining: this.#draining,
       held: heldTasks(this.#slots, this.#queue, now),
+      http,
     });
     const retryMs =
       this.#membership.central === NOBODY ? this.#config.registerRetryMs : this.#timings.heartbeatMs;

@@ -1,11 +1,33 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { ComposeProject, isInRepository, workersMax } from './compose.fixture.js';
+import { ComposeProject, isInRepository } from './compose.fixture.js';
 import { missing, named } from './docker.fixture.js';
 
 const SCHEDULERS = 10;
-const WORKERS = missing === undefined ? Number(process.env.COMPOSE_TEST_WORKERS || workersMax()) : 0;
+const WORKERS = Number(process.env.COMPOSE_TEST_WORKERS || 100);
 const JOBS = 300;
+
+/** Asks central, as Prometheus does, whom there is to scrape, and all of them; prints how many of each role answer. */
+const SCRAPE = `
+  const { readFileSync } = require('node:fs');
+  const token = readFileSync('/etc/goshawk/keys/http.token', 'utf8').trim();
+  const ask = async (url) => {
+    const answer = await fetch(url, { headers: { authorization: 'Bearer ' + token } });
+    if (!answer.ok) throw new Error(url + ': ' + answer.status);
+    return answer;
+  };
+  const scrape = async () => {
+    const counts = {};
+    for (const { targets, labels } of await (await ask('http://127.0.0.1:9090/targets')).json()) {
+      for (const target of targets) {
+        const metrics = await (await ask('http://' + target + '/metrics')).text();
+        if (/^goshawk_ready 1$/m.test(metrics)) counts[labels.role] = (counts[labels.role] ?? 0) + 1;
+      }
+    }
+    console.log(JSON.stringify(counts));
+  };
+  void scrape();
+`;
 
 /** What `goshawk replay --json` prints, as far as it matters here. */
 interface Comparison {
@@ -41,6 +63,11 @@ describe.skipIf(missing !== undefined)(named(`docker compose up, ${WORKERS} work
     const [{ jobs }] = (JSON.parse(printed.stdout) as Comparison).runs;
     expect(jobs).toMatchObject({ completed: JOBS, failed: 0 });
     await project.known(SCHEDULERS, WORKERS);
+  });
+
+  test('central tells who is to be scraped, and all of them answer', async () => {
+    const scraped = await project.must('exec', '-T', 'central', 'node', '--eval', SCRAPE);
+    expect(JSON.parse(scraped)).toEqual({ central: 1, scheduler: SCHEDULERS, worker: WORKERS });
   });
 
   test('all schedulers are killed and brought up again: what was accepted completes', async () => {

@@ -76,14 +76,6 @@ export class ComposeProject implements AsyncDisposable {
   }
 }
 
-/**
- * How many workers the kernel has room for here: with ten schedulers a hundred of them need 2,200 entries in its one table
- * of neighbours, and where it has fewer packets are lost (`docs/CONTAINERS.md`).
- */
-export function workersMax(): number {
-  return Number(readFileSync('/proc/sys/net/ipv4/neigh/default/gc_thresh3', 'utf8')) >= 4_096 ? 100 : 30;
-}
-
 /** Whether the file that a line of the compose file mounts is in the repository. */
 export function isInRepository(path: string): boolean {
   return existsSync(join(ROOT, path));

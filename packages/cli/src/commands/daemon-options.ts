@@ -29,6 +29,10 @@ export const DAEMON_OPTIONS = {
     type: 'text',
     describe: 'file of the token that HTTP asks for; beyond loopback it has to (or GOSHAWK_HTTP_TOKEN)',
   },
+  httpPortFile: {
+    type: 'text',
+    describe: 'file to write the port of HTTP to, for a health check where --http says port 0',
+  },
   drainTimeout: {
     type: 'duration',
     describe:
@@ -63,13 +67,13 @@ export const CENTRAL_PORT = 7070;
 /** @throws InputError for a file that is not there, or holds no token */
 export function httpOptions(
   { environment, cwd }: Context,
-  options: { readonly http: string | undefined; readonly httpTokenFile: string | undefined },
+  options: Readonly<Record<'http' | 'httpTokenFile' | 'httpPortFile', string | undefined>>,
 ): HttpOptions | undefined {
-  const { http: bind, httpTokenFile: file } = options;
+  const { http: bind, httpTokenFile: file, httpPortFile } = options;
   if (bind === undefined) return undefined;
   const token =
     file === undefined ? environment.GOSHAWK_HTTP_TOKEN || undefined : readToken(resolve(cwd, file));
-  return { bind, token };
+  return { bind, token, portFile: httpPortFile && resolve(cwd, httpPortFile) };
 }
 
 function readToken(path: string): string {

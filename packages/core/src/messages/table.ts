@@ -77,6 +77,8 @@ export const MESSAGES = {
     capacity: resources,
     draining: flag,
     held: list(heldTask, 100_000),
+    /** `HOST:PORT` of its HTTP door as others reach it; none where there is no door, or one for its own machine only. */
+    http: optional(text(512)),
   }),
   enlist: message('scheduler', 'central', 'Sent again until welcomed. Doubled: the second changes nothing.', {
     name,
@@ -88,6 +90,8 @@ export const MESSAGES = {
     durable: flag,
     /** It takes no new jobs, and will go. */
     draining: flag,
+    /** As in `register`. */
+    http: optional(text(512)),
   }),
   welcome: message(
     'central',

@@ -38,7 +38,14 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
     const addresses = places.map((place) => process.centralAt(place));
     enter('look for others', (_machine, now) => central.lookForOthers(addresses, now));
   });
-  process.show(() => ({ notReady: [], readings: () => centralReadings(central) }));
+  process.show(() => ({
+    notReady: [],
+    readings: () => centralReadings(central),
+    doors: () => [
+      ...(process.http === undefined ? [] : [{ role: 'central', at: process.http } as const]),
+      ...central.doors,
+    ],
+  }));
   const { policy } = options.settings.policy;
   options.logger.info({ endpoint, policy }, 'central is up');
   const stop = async (): Promise<void> => {

@@ -2,6 +2,7 @@ import { type Address, InputError, type Role } from '@goshawk/core';
 import { nanoid } from 'nanoid';
 import { Host, type Logger } from '../driver/index.js';
 import {
+  doorAt,
   type HttpDoor,
   type HttpOptions,
   openHttpDoor,
@@ -45,6 +46,8 @@ export interface DaemonProcess {
   readonly host: Host;
   /** Undefined where nobody is told of jobs. */
   readonly tracing: Tracing | undefined;
+  /** `HOST:PORT` where others may look at this process. */
+  readonly http: string | undefined;
   readonly ended: Promise<CloseReason>;
   /** The address of a party of this process. */
   addressOf(index: number): Address;
@@ -121,6 +124,7 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
     mailbox,
     host,
     tracing,
+    http: http && doorAt(http.url, mailbox.endpoint),
     ended,
     show: (ofRole) => {
       view = ofRole;

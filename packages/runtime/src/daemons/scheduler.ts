@@ -80,6 +80,7 @@ function configOf({ process, journal, knows }: Parts, options: SchedulerOptions)
     self: process.addressOf(FIRST_PARTY),
     tag: journal?.tag ?? newTag(),
     endpoint: process.mailbox.endpoint,
+    http: process.http,
     central: process.centralAt(options.central),
     enlistRetryMs: ENLIST_RETRY_MS,
     wallOffsetMs: Date.now() - process.host.now(),

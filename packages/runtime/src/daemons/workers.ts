@@ -72,8 +72,8 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
       { index, name, executor, onRunEnded, onDrained: () => draining.get(name)?.() },
       (environment) => {
         const { slots, capacity } = options;
-        const self = process.addressOf(index);
-        const config = { name, self, slots, capacity, central, registerRetryMs: REGISTER_RETRY_MS };
+        const at = { self: process.addressOf(index), http: process.http };
+        const config = { name, ...at, slots, capacity, central, registerRetryMs: REGISTER_RETRY_MS };
         return new Worker(config, { ...environment, nameTaken: nameTaken(name, logger) });
       },
     );

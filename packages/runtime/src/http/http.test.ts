@@ -1,7 +1,11 @@
 import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
-import { Histogram } from '@goshawk/core';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Door } from '@goshawk/central';
+import { Histogram, type Role } from '@goshawk/core';
 import { afterEach, describe, expect, it } from 'vitest';
 import { newCounters } from '../mailbox/counters.js';
 import { recordingLogger } from '../mailbox/testing.js';
@@ -17,9 +21,15 @@ afterEach(async () => {
   for (const door of doors.splice(0)) await door.close();
 });
 
-async function open(options: Partial<HttpOptions> = {}): Promise<HttpDoor> {
+const DOORS: readonly Door[] = [
+  { role: 'central', at: 'central:9090' },
+  { role: 'worker', at: '10.0.0.1:9090' },
+  { role: 'worker', at: '10.0.0.2:9090' },
+];
+
+async function open(options: Partial<HttpOptions> = {}, role: Role = 'worker'): Promise<HttpDoor> {
   const shown = {
-    role: 'worker' as const,
+    role,
     endpoint: 'tcp://127.0.0.1:1',
     hasKeys: true,
     mailbox,
@@ -28,7 +38,7 @@ async function open(options: Partial<HttpOptions> = {}): Promise<HttpDoor> {
       w2: { sent: {}, received: { probe: 4, bind: 1 }, refused: 1, unsendable: 0, wakes: 0 },
     }),
     lateMs: new Histogram([1, 5]),
-    view: () => ({ notReady, readings: () => ({}) }),
+    view: () => ({ notReady, readings: () => ({}), doors: () => DOORS }),
   };
   const door = await openHttpDoor(
     { bind: '127.0.0.1:0', ...options },
@@ -83,6 +93,28 @@ describe('the HTTP door', () => {
     expect(body).toMatch(/^goshawk_messages_received_total\{type="probe"\} 7$/m);
     expect(body).toMatch(/^goshawk_messages_refused_total 2$/m);
     expect(body).toMatch(/^goshawk_ready 1$/m);
+  });
+
+  it('tells at central where all processes may be looked at, as Prometheus reads it', async () => {
+    expect(JSON.parse((await ask(await open({}, 'central'), '/targets')).body)).toStrictEqual([
+      { targets: ['central:9090'], labels: { role: 'central' } },
+      { targets: ['10.0.0.1:9090', '10.0.0.2:9090'], labels: { role: 'worker' } },
+    ]);
+    expect((await ask(await open(), '/targets')).status).toBe(404);
+  });
+
+  it('writes down the port that it was given', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'goshawk-http-'));
+    try {
+      const portFile = join(folder, 'port');
+      const door = await open({ portFile });
+      expect(readFileSync(portFile, 'utf8')).toBe(`${new URL(door.url).port}\n`);
+      await expect(open({ portFile: join(folder, 'nowhere', 'port') })).rejects.toThrow(
+        /cannot write the port of HTTP down: ENOENT/,
+      );
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it('asks for its token, but not for whether the process lives', async () => {

@@ -1,3 +1,4 @@
+import type { Door } from '@goshawk/central';
 import type { Histogram, Role } from '@goshawk/core';
 import type { MachineCounters } from '../driver/message-counters.js';
 import type { MailboxCounters } from '../mailbox/counters.js';
@@ -25,6 +26,8 @@ export interface RoleView {
   readonly notReady: readonly string[];
   /** Only asked for metrics. */
   readings(): Readings;
+  /** Of central: where all processes of the cluster may be looked at. */
+  doors?(): readonly Door[];
 }
 
 export function pagesOf(shown: Shown, http: HttpCounters): Pages {
@@ -40,7 +43,17 @@ export function pagesOf(shown: Shown, http: HttpCounters): Pages {
       body: exposition(readings(shown, http)),
     }),
     '/status': () => json(status(shown)),
+    ...(shown.role === 'central' ? { '/targets': () => json(targets(shown.view().doors?.() ?? [])) } : {}),
   };
+}
+
+/** As Prometheus reads it (`http_sd_configs`): one entry a role. */
+function targets(doors: readonly Door[]) {
+  const roles = [...new Set(doors.map(({ role }) => role))];
+  return roles.map((role) => ({
+    targets: doors.filter((door) => door.role === role).map(({ at }) => at),
+    labels: { role },
+  }));
 }
 
 function readings({ mailbox, machines, lateMs, view }: Shown, http: HttpCounters): Readings {

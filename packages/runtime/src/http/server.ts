@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { InputError } from '@goshawk/core';
@@ -29,6 +30,8 @@ export interface HttpOptions {
   readonly token?: string | undefined;
   /** Beyond loopback without a token. */
   readonly insecure?: boolean | undefined;
+  /** File that the port is written to, for whoever asks from beside the process and cannot know it. */
+  readonly portFile?: string | undefined;
 }
 
 export interface HttpCounters {
@@ -47,7 +50,7 @@ export interface HttpDoor {
  * A door through which one may look: pages that are made when they are asked for, no files, nothing that
  * changes anything. Requests have no bodies.
  *
- * @throws InputError when it cannot listen there, or would be open to all
+ * @throws InputError when it cannot listen there, or would be open to all, or cannot write its port down
  */
 export async function openHttpDoor(
   options: HttpOptions,
@@ -77,6 +80,15 @@ export async function openHttpDoor(
   await listen(server, host, port, options.bind);
   server.on('error', (error) => logger.warn({ err: error }, 'the HTTP door has an error'));
   const { port: bound } = server.address() as AddressInfo;
+  try {
+    if (options.portFile !== undefined) await writeFile(options.portFile, `${bound}\n`);
+  } catch (error) {
+    server.close();
+    const message = `cannot write the port of HTTP down: ${(error as Error).message}`;
+    throw new InputError('bad-port-file', message, 'give another file with --http-port-file', {
+      cause: error,
+    });
+  }
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
     counters,
