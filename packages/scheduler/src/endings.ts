@@ -1,4 +1,11 @@
-import { type Address, isExcused, type Millis, type Outcome, type PolicySettings } from '@goshawk/core';
+import {
+  type Address,
+  isExcused,
+  type Millis,
+  type Outcome,
+  type PolicySettings,
+  startFault,
+} from '@goshawk/core';
 import type { Stage } from './batch.js';
 import type { SchedulerCounters, SchedulerEnvironment } from './contract.js';
 import { type Job, TaskState } from './job.js';
@@ -49,6 +56,8 @@ export class Endings {
 
   /** What a worker says of the end of an attempt, seen by what other workers have said of the job. */
   judged(job: Job, task: number, outcome: Outcome): Outcome {
+    // Of nearly all attempts there is nothing to judge, and names of workers lie far apart.
+    if (startFault(outcome) === undefined) return outcome;
     return job.judgeStart(task, outcome, this.#workerOf(job, task), this.#around.members.size);
   }
 
