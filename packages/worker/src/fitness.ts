@@ -21,7 +21,8 @@ export class Fitness {
   readonly #env: Environment<'aside'>;
   readonly #membership: Membership;
   readonly #counters: WorkerCounters;
-  readonly #failedHere = new Set<string>();
+  /** Made when there is one. */
+  #failedHere: Set<string> | undefined;
   #pauses = 0;
   #until: Millis = Number.NEGATIVE_INFINITY;
   /** What the last start failed of; empty while the worker is fit. */
@@ -77,6 +78,7 @@ export class Fitness {
 
   #hasFailedHere({ owner, job, task }: Running): boolean {
     const name = `${owner}/${job}/${task}`;
+    this.#failedHere ??= new Set();
     if (this.#failedHere.delete(name)) return true;
     this.#failedHere.add(name);
     if (this.#failedHere.size > REMEMBERED_MAX)

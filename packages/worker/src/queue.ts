@@ -221,30 +221,30 @@ function entryOfTask(
   return { owner, job, stage, long, lane, demand, placed, estimateMs, sizeMs: 0, since: 0 };
 }
 
+/**
+ * The entry that a probe becomes. Where one object comes as the probes of a whole batch, as it does within a process,
+ * one entry is shared by all of them: they are never changed, and there are many.
+ */
 export function entryOfProbe(owner: Address, probe: Omit<Probe, 'owner'>, now: Millis): Entry {
-  return {
-    owner,
-    job: probe.job,
-    stage: probe.stage,
-    long: probe.long,
-    lane: probe.lane,
-    demand: probe.demand,
-    placed: undefined,
-    estimateMs: 0,
-    sizeMs: probe.sizeMs,
-    // A small integer where nobody looks at it: a fraction would take memory of its own for each probe.
-    since: probe.sizeMs === 0 ? 0 : now,
-  };
+  // A small integer where nobody looks at it: a fraction would take memory of its own for each probe.
+  const since = probe.sizeMs === 0 ? 0 : now;
+  if (latest?.probe === probe && latest.entry.owner === owner && latest.entry.since === since)
+    return latest.entry;
+  const { job, stage, long, lane, demand, sizeMs } = probe;
+  const entry = { owner, job, stage, long, lane, demand, placed: undefined, estimateMs: 0, sizeMs, since };
+  latest = { probe, entry };
+  return entry;
 }
 
+/** The probe that an entry is to another worker; the same object for the next one that shares the entry. */
 export function probeOfEntry(entry: Entry): Probe {
-  return {
-    owner: entry.owner,
-    job: entry.job,
-    stage: entry.stage,
-    long: entry.long,
-    lane: entry.lane,
-    demand: entry.demand,
-    sizeMs: entry.sizeMs,
-  };
+  if (given?.entry === entry) return given.probe;
+  const { owner, job, stage, long, lane, demand, sizeMs } = entry;
+  const probe = { owner, job, stage, long, lane, demand, sizeMs };
+  given = { entry, probe };
+  return probe;
 }
+
+/** The last entry that was made of a probe, and the last probe that was made of an entry. */
+let latest: { readonly probe: object; readonly entry: Entry } | undefined;
+let given: { readonly entry: Entry; readonly probe: Probe } | undefined;
