@@ -11,10 +11,11 @@ export class EventHeap {
   firsts = new Float64Array(INITIAL);
   seconds = new Float64Array(INITIAL);
   refs: unknown[] = new Array(INITIAL);
-  #times = new Float64Array(INITIAL);
   #sequences = new Float64Array(INITIAL);
   /** A 4-ary heap of rows: shallower than a binary one, and its children lie side by side. */
   #heap = new Int32Array(INITIAL);
+  /** Of the rows, by their places in the heap: so four children are one look into memory, and not four. */
+  #times = new Float64Array(INITIAL);
   #size = 0;
   #free: number[] = [];
   #rows = 0;
@@ -34,19 +35,18 @@ export class EventHeap {
     ref: unknown,
   ): void {
     const row = this.#free.pop() ?? this.#newRow();
-    this.#times[row] = time;
     this.#sequences[row] = sequence;
     this.kinds[row] = kind;
     this.targets[row] = target;
     this.firsts[row] = first;
     this.seconds[row] = second;
     this.refs[row] = ref;
-    this.#up(this.#size++, row);
+    this.#up(this.#size++, time, row);
   }
 
   /** The time of the next event, or Infinity. */
   nextTime(): number {
-    return this.#size === 0 ? Number.POSITIVE_INFINITY : this.#times[this.#heap[0]!]!;
+    return this.#size === 0 ? Number.POSITIVE_INFINITY : this.#times[0]!;
   }
 
   /** The sequence number of the next event. There must be one. */
@@ -61,8 +61,8 @@ export class EventHeap {
   /** Takes the next event out. Its row may be read until `release(row)`. */
   pop(): number {
     const row = this.#heap[0]!;
-    const last = this.#heap[--this.#size]!;
-    if (this.#size > 0) this.#down(last);
+    const last = --this.#size;
+    if (last > 0) this.#down(this.#times[last]!, this.#heap[last]!);
     return row;
   }
 
@@ -92,27 +92,30 @@ export class EventHeap {
     this.refs.length = size;
   }
 
-  #before(a: number, b: number): boolean {
-    const x = this.#times[a]!;
-    const y = this.#times[b]!;
-    return x < y || (x === y && this.#sequences[a]! < this.#sequences[b]!);
+  /** Whether the event of a place comes before another. */
+  #isBefore(place: number, time: number, row: number): boolean {
+    const here = this.#times[place]!;
+    return here < time || (here === time && this.#sequences[this.#heap[place]!]! < this.#sequences[row]!);
   }
 
-  #up(from: number, row: number): void {
+  #up(from: number, time: number, row: number): void {
     const heap = this.#heap;
+    const times = this.#times;
     let place = from;
     while (place > 0) {
       const parent = (place - 1) >> 2;
-      const above = heap[parent]!;
-      if (!this.#before(row, above)) break;
-      heap[place] = above;
+      if (this.#isBefore(parent, time, row)) break;
+      heap[place] = heap[parent]!;
+      times[place] = times[parent]!;
       place = parent;
     }
     heap[place] = row;
+    times[place] = time;
   }
 
-  #down(row: number): void {
+  #down(time: number, row: number): void {
     const heap = this.#heap;
+    const times = this.#times;
     const size = this.#size;
     let place = 0;
     for (;;) {
@@ -121,13 +124,15 @@ export class EventHeap {
       let least = first;
       const end = Math.min(first + 4, size);
       for (let child = first + 1; child < end; child++) {
-        if (this.#before(heap[child]!, heap[least]!)) least = child;
+        if (this.#isBefore(child, times[least]!, heap[least]!)) least = child;
       }
-      if (!this.#before(heap[least]!, row)) break;
+      if (!this.#isBefore(least, time, row)) break;
       heap[place] = heap[least]!;
+      times[place] = times[least]!;
       place = least;
     }
     heap[place] = row;
+    times[place] = time;
   }
 }
 
