@@ -16,7 +16,8 @@ export interface Estimator {
   judge(job: ArrivingJob): Judgement;
   /**
    * What its pilots say by now. Asked after each start and end of a pilot, and when the time has passed that the
-   * last answer gave, until it decides; a job is decided upon once.
+   * last answer gave, until it decides; a job is decided upon once. What is decided for the time being is asked about
+   * again after each end of a pilot, for the estimate only.
    *
    * @param judgement the estimator's own, of this job
    * @param cutoffMs a mean task run time that reaches this makes the job long
@@ -108,7 +109,12 @@ export interface Evidence {
 export type Verdict =
   /** Too early. The answer may be another one after so long, though no pilot has ended; Infinity: it will not. */
   | { readonly kind: 'wait'; readonly againInMs: Millis }
-  | { readonly kind: 'decided'; readonly estimate: Estimate };
+  | {
+      readonly kind: 'decided';
+      readonly estimate: Estimate;
+      /** The job is long for sure, but how long its tasks run will be seen when more pilots have ended. */
+      readonly provisional?: true;
+    };
 
 export interface EndedJob {
   readonly job: ArrivingJob;

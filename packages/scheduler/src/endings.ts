@@ -155,7 +155,7 @@ export class Endings {
     job.set(task, state);
     if (state !== TaskState.cancelled)
       tallies.taskEnded(job, state === TaskState.completed ? 'completed' : 'failed');
-    if (job.isUndecided) sampler.look(job, now);
+    if (job.sample?.heeds(task)) sampler.look(job, now);
     if (stage.unfinished === 0) {
       if (stage.probes.out > 0) prober.batchIsBound(job, stage, this.#around.policy());
       for (const next of job.stageEnded(stage)) this.startStage(job, next, now);

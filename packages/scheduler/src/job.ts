@@ -253,6 +253,12 @@ export class Job {
     this.#decision = decision;
   }
 
+  /** What its pilots tell when it was decided already that it is long. */
+  refine(estimateMs: Millis): void {
+    this.#sample!.estimateFollows = false;
+    this.#decision = { ...this.#decision, estimateMs };
+  }
+
   get runningCount(): number {
     return this.#counts[TaskState.running]!;
   }

@@ -30,6 +30,8 @@ export class Sample {
   readonly early: readonly EarlyBatch[];
   /** When it was decided. */
   decidedAt: Millis | undefined;
+  /** It was decided what the job is, and its pilots have yet to tell how long its tasks run. */
+  estimateFollows = false;
   readonly #isPilot: ReadonlySet<number>;
   readonly #failedRunsMs: Millis[] = [];
 
@@ -85,6 +87,11 @@ export class Sample {
   /** A pilot, whether it was decided or not. */
   isPilot(task: number): boolean {
     return this.#isPilot.has(task);
+  }
+
+  /** The end of the task, a pilot, may tell more. */
+  heeds(task: number): boolean {
+    return this.#isPilot.has(task) && (this.decidedAt === undefined || this.estimateFollows);
   }
 
   attemptFailed(task: number, runMs: Millis): void {

@@ -253,4 +253,43 @@ describe('where central matches', () => {
     expect(need).toMatchObject({ stage: 0, tasks: 8, long: true, part: 'judged', estimateMs: 1_000 });
     expect(bench.take('nowLong')).toHaveLength(2);
   });
+
+  test('it hears how long a job is when enough pilots of one that was found to be long have ended, once', () => {
+    const bench = new Bench({ ...goshawk, pilotRatio: 0.3, pilotQuorum: 0.5 });
+    const job = bench.submit(10);
+    const workers = [1, 2, 3].map((i) => ({ worker: worker(i), match: 1 }));
+    bench.receive(CENTRAL, { type: 'matched', job: job.number, stage: PILOTS, workers });
+    const pilots = bench.take('run').map(({ task }) => task);
+    bench.now = 1_000;
+    bench.scheduler.wake('weigh', job.number, bench.now);
+    bench.take('need');
+    bench.now = 4_000;
+    bench.end(1, job, pilots[0]!, 4_000);
+    expect([job.estimateMs, bench.take('need')]).toEqual([1_000, []]);
+    // Of three pilots two have ended, and the third has run for longer than both.
+    bench.now = 6_000;
+    bench.end(2, job, pilots[1]!, 5_000);
+    expect([job.class, job.estimateMs]).toEqual(['long', 5_000]);
+    expect(bench.take('need')).toMatchObject([{ stage: 0, tasks: 7, long: true, estimateMs: 5_000 }]);
+    bench.now = 90_000;
+    bench.end(3, job, pilots[2]!, 90_000);
+    expect([job.estimateMs, bench.take('need')]).toEqual([5_000, []]);
+  });
+
+  test('a task that is no pilot says nothing of the estimate', () => {
+    const bench = new Bench(goshawk);
+    const job = bench.submit(10);
+    const match = (stage: number, at: number[]) => {
+      const workers = at.map((i) => ({ worker: worker(i), match: 1 }));
+      bench.receive(CENTRAL, { type: 'matched', job: job.number, stage, workers });
+      return bench.take('run').map(({ task }) => task);
+    };
+    match(PILOTS, [1, 2]);
+    bench.now = 1_000;
+    bench.scheduler.wake('weigh', job.number, bench.now);
+    const [other] = match(0, [3]);
+    bench.take('need');
+    bench.end(3, job, other!, 7_000);
+    expect([job.estimateMs, bench.take('need')]).toEqual([1_000, []]);
+  });
 });

@@ -14,6 +14,7 @@ import {
   type Judgement,
   makeEstimator,
   type SamplePlan,
+  type Verdict,
 } from '@goshawk/predictor';
 import type { Stage } from './batch.js';
 import { decideBy, UNDECIDED } from './classify.js';
@@ -110,7 +111,8 @@ export class Sampler {
   /** Something became of a pilot, or time has passed: perhaps they tell by now. */
   look(job: Job, now: Millis): void {
     const { sample } = job;
-    if (sample === undefined || sample.isDecided || job.cancelling || job.hasEnded) return;
+    if (sample === undefined || job.cancelling || job.hasEnded) return;
+    if (sample.isDecided && !sample.estimateFollows) return;
     const evidence = sample.evidence((task) => {
       const state = job.stateOf(task);
       if (state === TaskState.completed) return { ran: job.runMs[task]! };
@@ -118,9 +120,20 @@ export class Sampler {
       return job.isFinal(task) ? 'failed' : 'waiting';
     });
     const verdict = this.#estimator!.weigh(sample.arriving, sample.plan, evidence, this.#enoughMs);
+    if (sample.isDecided) return this.#refine(job, verdict, now);
     if (verdict.kind === 'wait') return this.#env.setTimer('weigh', job.number, now + verdict.againInMs);
     this.#env.clearTimer('weigh', job.number);
+    sample.estimateFollows = verdict.provisional === true;
     this.#decide(job, sample, verdict.estimate, now);
+  }
+
+  /** A job that was found to be long while its pilots ran stays so; once enough of them have ended it is known how long. */
+  #refine(job: Job, verdict: Verdict, now: Millis): void {
+    if (verdict.kind === 'wait' || verdict.provisional) return;
+    const { ledger, needer, enlistment } = this.#around;
+    job.refine(verdict.estimate.meanMs);
+    ledger.classified(job, now);
+    if (job.route.by === 'matching') needer.tellAgain(job, enlistment.central, now, now);
   }
 
   /** What waits goes the way of its class from now on. */

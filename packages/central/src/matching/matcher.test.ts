@@ -112,6 +112,18 @@ describe('a need', () => {
     expect(bench.matcher.waitingTasks).toBe(4);
   });
 
+  test('told again with another estimate takes the place that it gives', () => {
+    for (const longOrder of ['remaining', 'size', 'mean'] as const) {
+      const bench = new Bench({ longOrder });
+      bench.need(1, { long: true, tasks: 2, estimateMs: 5_000 });
+      bench.need(2, { long: true, tasks: 2, estimateMs: 6_000 });
+      bench.need(1, { long: true, tasks: 2, estimateMs: 7_000 });
+      bench.matcher.setOpen(record(0, 1), true);
+      bench.pull(0);
+      expect(bench.taken()).toEqual(['2@0']);
+    }
+  });
+
   test('of nobody is forgotten', () => {
     const bench = new Bench();
     bench.need(1, { tasks: 5 });
@@ -415,14 +427,32 @@ describe('jobs whose pilots have not told', () => {
     return new Bench({ reserve: 0.02, estimator: 'pilot', ...policy }, workers);
   };
 
-  test('the small ones run at once, in half of the reserve', () => {
+  test('the small ones run at once, in the reserve, before what is known to be long', () => {
     const one = bench(1_000);
-    one.need(1, { ...undecided, tasks: 10 });
-    expect(one.taken()).toHaveLength(10);
-    one.need(2, { ...undecided, tasks: 5 });
+    one.need(1, { long: true, tasks: 2_000 });
+    expect(one.taken()).toHaveLength(980);
+    for (const job of [2, 3, 4, 5]) one.need(job, { ...undecided, tasks: 6 });
+    expect(one.taken()).toHaveLength(20);
+    // Now they have all of it; what becomes free is for long tasks until one of them is decided upon.
+    one.pull(0, { heard: [1] });
+    expect(one.taken()).toEqual(['1@0']);
+    one.need(2, { tasks: 0 });
+    one.pull(0, { heard: [2] });
+    expect(one.taken()).toEqual(['5@0']);
+  });
+
+  test('the small ones run beside the reserve as well, where nobody else needs the slots', () => {
+    const one = bench(1_000);
+    for (let job = 1; job <= 50; job++) one.need(job, { ...undecided, tasks: 6 });
+    expect(one.taken()).toHaveLength(300);
+  });
+
+  test('one of more than a third of the reserve is no small one', () => {
+    const one = bench(1_000);
+    one.need(1, { long: true, tasks: 2_000 });
+    expect(one.taken()).toHaveLength(980);
+    one.need(2, { ...undecided, tasks: 7 });
     expect(one.taken()).toEqual([]);
-    one.need(1, { tasks: 0 });
-    expect(one.taken()).toHaveLength(5);
   });
 
   test('the large ones run where nothing else does, and leave the reserve', () => {

@@ -28,8 +28,8 @@ import { Undecided } from './undecided.js';
  * else, while fewer long tasks run than the limit, to the first long one; else it waits here.
  *
  * Of jobs whose pilots have not told, the small ones come among the short ones by what tasks ran for lately, as long as
- * they take less than half of the reserve; the large ones, that of the fewest tasks first, take what nobody else does,
- * and nothing of the reserve.
+ * they take less than the reserve, or what they take is not of it; the large ones, that of the fewest tasks first, take
+ * what nobody else does, and nothing of the reserve.
  */
 export class Matcher {
   readonly #env: Environment<'match'>;
@@ -178,6 +178,7 @@ export class Matcher {
         this.#find(this.#add(owner, message, onTheWay, now), now);
       } else {
         known.matches = message.matches + onTheWay;
+        this.#needsOf(known).setEstimate(known, message.estimateMs);
         this.#needsOf(known).setTasks(known, Math.max(0, tasks - onTheWay));
         this.#find(known, now);
       }
@@ -197,7 +198,7 @@ export class Matcher {
   #add(owner: Address, message: MessageOf<'need'>, onTheWay: number, now: Millis): Need {
     const { job, stage, estimateMs, demand } = message;
     const sizeMs = estimateMs * message.tasks;
-    const kind = this.#kindOf(message);
+    const kind = this.#kindOf(message, now);
     const need = this.#needs[kind].add({
       owner,
       job,
@@ -221,9 +222,10 @@ export class Matcher {
     return need;
   }
 
-  #kindOf({ part, long, tasks }: MessageOf<'need'>): NeedKind {
+  #kindOf({ part, long, tasks }: MessageOf<'need'>, now: Millis): NeedKind {
     if (part !== 'early') return long ? 'long' : 'short';
-    return tasks <= SMALL * this.#pool.slots ? 'small' : 'large';
+    const { slots } = this.#pool;
+    return tasks <= SMALL * (slots - this.#limit.of(slots, now)) ? 'small' : 'large';
   }
 
   /** Short work has come that needs nobody from here: estimate × tasks. */
@@ -362,12 +364,9 @@ export class Matcher {
     const { slots, long } = this.#pool;
     const limit = this.#limit.of(slots, now);
     const { tasks, smallTasks, turningTasks } = this.#undecided;
+    const leavesTheReserve = long + (kind === 'long' ? turningTasks : tasks) < limit;
     const may =
-      kind === 'long'
-        ? long + turningTasks < limit
-        : kind === 'large'
-          ? long + tasks < limit
-          : smallTasks + Math.max(0, long - limit) < SMALL_SHARE * (slots - limit);
+      leavesTheReserve || (kind === 'small' && smallTasks + Math.max(0, long - limit) < slots - limit);
     if (!may) this.#lookAgain(now);
     return may;
   }
@@ -441,10 +440,8 @@ function letGo(puller: Puller): void {
 const KINDS: readonly NeedKind[] = ['short', 'small', 'long', 'large'];
 /** In the order in which they are served. */
 const NOT_SHORT: readonly NeedKind[] = ['small', 'long', 'large'];
-/** A job of so many tasks, as a fraction of all slots, cannot do much harm before it is known what it is. */
-const SMALL = 0.01;
-/** The fraction of the reserve that such jobs may take together. */
-const SMALL_SHARE = 0.5;
+/** A job of so many tasks, as a fraction of the reserve, cannot do much harm before it is known what it is. */
+const SMALL = 1 / 3;
 
 function isDecided({ kind }: Need): boolean {
   return kind === 'short' || kind === 'long';

@@ -21,9 +21,9 @@ export interface Need {
   readonly stage: number;
   readonly kind: NeedKind;
   readonly demand: Resources;
-  readonly estimateMs: Millis;
+  estimateMs: Millis;
   /** The work that it came with: estimate × tasks. */
-  readonly sizeMs: Millis;
+  sizeMs: Millis;
   /** Names it in the heaps; in order of arrival. */
   readonly id: number;
   /** Tasks that no worker was matched with. */
@@ -75,6 +75,13 @@ export class Needs {
     this.#tasks += need.tasks;
     this.#list(need);
     return need;
+  }
+
+  /** Its owner knows better by now. */
+  setEstimate(need: Need, estimateMs: Millis): void {
+    if (need.estimateMs > 0) need.sizeMs *= estimateMs / need.estimateMs;
+    need.estimateMs = estimateMs;
+    if (need.tasks > 0) this.#list(need);
   }
 
   setTasks(need: Need, tasks: number): void {

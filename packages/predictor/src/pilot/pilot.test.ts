@@ -83,6 +83,7 @@ describe('what they say', () => {
     expect(verdict).toEqual({
       kind: 'decided',
       estimate: { meanMs: 1_000, by: 'the elapsed time of 4 pilots' },
+      provisional: true,
     });
   });
 

@@ -16,7 +16,7 @@ const LEAST_WAIT_MS = 1;
  * What the pilots say. Their mean decides once enough of them have ended; and before that, when the run times of
  * those that ended and the elapsed times of those that run, over all pilots, reach the cutoff, the job is long:
  * its mean can only be more. One pilot past the cutoff is no proof (that rule judged 9% of the task seconds of a
- * Google sample long wrongly).
+ * Google sample long wrongly). How much more is not known then, so what is believed of it is provisional.
  */
 export function weighPilots(evidence: Evidence, { cutoffMs, quorum, typicalLongMs }: WeighingRule): Verdict {
   const { pilots, runsMs, failedRunsMs, failed, elapsedMs } = evidence;
@@ -31,7 +31,8 @@ export function weighPilots(evidence: Evidence, { cutoffMs, quorum, typicalLongM
   }
   if (leastMs >= cutoffMs) {
     const meanMs = Math.max(leastMs, typicalLongMs ?? 0);
-    return { kind: 'decided', estimate: { meanMs, by: `the elapsed time of ${pilotsIn(counted)}` } };
+    const by = `the elapsed time of ${pilotsIn(counted)}`;
+    return { kind: 'decided', estimate: { meanMs, by }, provisional: true };
   }
   const running = elapsedMs.length;
   if (running === 0) return { kind: 'wait', againInMs: Number.POSITIVE_INFINITY };
