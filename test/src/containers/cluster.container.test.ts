@@ -69,6 +69,17 @@ describe.skipIf(missing !== undefined)(named('a cluster of containers'), () => {
     },
     'is cut off for a while': (name) => cluster.disconnect(name),
   };
+  test.for(['scheduler0', 'worker0'])(
+    '%s ends when its address is another one, and is found there when it is started again',
+    async (name) => {
+      const job = await client.submit({ tasks: { count: 40, run: { sleep: 150 } } });
+      expect(await cluster.move(name)).toBe(1);
+      await cluster.startAgain(name);
+      expect(await job.wait()).toMatchObject({ state: 'completed' });
+      await cluster.known(SCHEDULERS, WORKERS);
+    },
+  );
+
   const CASES = ['central', 'scheduler0', 'worker0'].flatMap((name) =>
     Object.keys(FAULTS).map((fault) => [name, fault] as const),
   );

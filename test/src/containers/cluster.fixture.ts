@@ -21,6 +21,8 @@ const IS_UP: Readonly<Record<Daemon, RegExp>> = {
 export class ContainerCluster implements AsyncDisposable {
   readonly keys: ClusterKeys = generateKeys();
   readonly network: string;
+  /** Last part of an address that nobody has been given yet: Docker begins at 2. */
+  #nextAddress = 200;
   readonly #started = new Map<string, StartedTestContainer>();
   #client: Cluster | undefined;
 
@@ -128,6 +130,22 @@ export class ContainerCluster implements AsyncDisposable {
     await network.disconnect({ Container, Force: true });
     const EndpointConfig = { IPAMConfig: { IPv4Address: address } };
     return () => network.connect({ Container, EndpointConfig });
+  }
+
+  /**
+   * Takes it out of its network and puts it back at another address, by which it ends.
+   *
+   * @returns its exit code
+   */
+  async move(name: string): Promise<number> {
+    const address = (await this.#addressOf(name)).replace(/\d+$/, `${this.#nextAddress++}`);
+    const network = (await dockerode()).getNetwork(this.network);
+    const container = await this.#docker(name);
+    await network.disconnect({ Container: container.id, Force: true });
+    const ended = container.wait();
+    const EndpointConfig = { IPAMConfig: { IPv4Address: address } };
+    await network.connect({ Container: container.id, EndpointConfig });
+    return ((await ended) as { StatusCode: number }).StatusCode;
   }
 
   /** Waits until central knows so many. */

@@ -22,6 +22,7 @@ import {
 } from '../mailbox/index.js';
 import type { MailboxOptions } from '../mailbox/mailbox.js';
 import { openTracing, type Tracing } from '../tracing/index.js';
+import { endWhenMoved } from './moved.js';
 
 export interface ProcessOptions {
   /** `tcp://HOST:PORT`; port 0 for any. */
@@ -96,6 +97,7 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
   };
   let http: HttpDoor | undefined;
   const fail = (error: Error): void => void close({ kind: 'failed', error });
+  endWhenMoved(options, mailbox.endpoint, ended, fail);
   const host = new Host({
     mailbox,
     names: directory,

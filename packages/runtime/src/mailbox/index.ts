@@ -11,7 +11,14 @@ export {
 export type { Unwelcome } from './dealer-carrier.js';
 export { Directory } from './directory.js';
 export type { Handler } from './door.js';
-export { endpointOn, endpointsBehind, parseEndpoint, portOf, resolveEndpoint } from './endpoint.js';
+export {
+  endpointOn,
+  endpointsBehind,
+  isWildcard,
+  parseEndpoint,
+  portOf,
+  resolveEndpoint,
+} from './endpoint.js';
 export * from './errors.js';
 export { FrameWriter, openFrame } from './frame.js';
 export { Proven, type Way } from './identification.js';
@@ -19,6 +26,7 @@ export { Incarnations } from './incarnations.js';
 export { DEFAULT_LIMITS, type MailboxLimits, PARTY_INDEX_MAX } from './limits.js';
 export type { Logger } from './log.js';
 export { Mailbox, type MailboxOptions, type SendResult } from './mailbox.js';
+export { movedTo } from './own-address.js';
 export {
   ANY_INCARNATION,
   anyIncarnationOf,

@@ -1,7 +1,7 @@
 import type { NetworkInterfaceInfo } from 'node:os';
 import { expect, test } from 'vitest';
 import { InvalidEndpointError } from './errors.js';
-import { type Interfaces, reachableAt } from './own-address.js';
+import { type Interfaces, movedTo, reachableAt } from './own-address.js';
 
 function at(address: string, internal = false): NetworkInterfaceInfo {
   const rest = { netmask: '', mac: '', cidr: null, internal };
@@ -36,4 +36,16 @@ test('on a machine with several addresses, or none, it has to be said', () => {
     /has 172\.18\.0\.4 and 10\.0\.0\.4; say with --advertise tcp:\/\/HOST:PORT where peers find/,
   );
   expect(() => reachableAt('tcp://0.0.0.0:7070', {})).toThrow(/this machine has no address beyond loopback/);
+});
+
+test('a machine has moved when it has another address in place of the one that was told', () => {
+  const moved: Interfaces = { lo: MACHINE.lo, eth1: [at('10.0.0.4'), at('fd00::9')] };
+  expect(movedTo('tcp://172.18.0.4:7070', moved)).toBe('10.0.0.4');
+  expect(movedTo('tcp://[fd00::4]:7070', moved)).toBe('fd00::9');
+});
+
+test('it has not while it has the address, beside others or not, and while it has none', () => {
+  expect(movedTo('tcp://172.18.0.4:7070', MACHINE)).toBeUndefined();
+  expect(movedTo('tcp://172.18.0.4:7070', { ...MACHINE, eth1: [at('10.0.0.4')] })).toBeUndefined();
+  expect(movedTo('tcp://172.18.0.4:7070', { lo: MACHINE.lo })).toBeUndefined();
 });

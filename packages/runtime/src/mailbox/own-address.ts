@@ -23,6 +23,19 @@ export function reachableAt(text: string, interfaces?: Interfaces): string {
 }
 
 /**
+ * Whether this machine has lost the address that it was told to others by, and has another one in its place.
+ *
+ * @param told as `reachableAt` has said
+ * @returns the new address; undefined while the old one is there, and while there is none at all: it may come back
+ */
+export function movedTo(told: string, interfaces?: Interfaces): string | undefined {
+  const endpoint = parseEndpoint(told);
+  if (endpoint.transport !== 'tcp') return undefined;
+  const addresses = ownAddresses(endpoint.host.includes(':') ? 6 : 4, interfaces);
+  return addresses.includes(endpoint.host) ? undefined : addresses[0];
+}
+
+/**
  * The addresses at which others may find this machine: those of its interfaces but loopback, and without those that
  * mean nothing beyond a link. A container or a pod has one, as a rule.
  *
