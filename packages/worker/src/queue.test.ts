@@ -313,4 +313,16 @@ describe('the queue', () => {
     const waiting = entry('long', 3, { lane: 'opportunistic', demand: { memory: 5 }, sizeMs: 7, since: 9 });
     expect(entryOfProbe(waiting.owner, probeOfEntry(waiting), 9)).toEqual(waiting);
   });
+
+  test('what comes as one object waits as one, unless it is told apart by its owner or by when it came', () => {
+    const [unsized, sized] = [entry('short', 1), entry('short', 1, { sizeMs: 7, since: 9 })].map(
+      probeOfEntry,
+    );
+    const first = entryOfProbe(unsized!.owner, unsized!, 1);
+    expect(entryOfProbe(unsized!.owner, unsized!, 2)).toBe(first);
+    const other = (unsized!.owner + 1) as Address;
+    expect(entryOfProbe(other, unsized!, 2)).toEqual({ ...first, owner: other });
+    const early = entryOfProbe(sized!.owner, sized!, 9);
+    expect(entryOfProbe(sized!.owner, sized!, 10)).toEqual({ ...early, since: 10 });
+  });
 });
