@@ -1,7 +1,15 @@
-import { InputError, parseBytes, type Resources } from '@goshawk/core';
+import { InputError, LIMITS, parseBytes, type Resources } from '@goshawk/core';
 import type { OptionSpec } from './options.js';
 
-/** Of a worker; wherever there are workers. */
+/** Both of a worker; wherever there are workers. */
+export const SLOTS_OPTION = {
+  type: 'count',
+  default: 1,
+  min: 1,
+  max: LIMITS.slotsMax,
+  describe: 'tasks that a worker runs at a time',
+} as const satisfies OptionSpec;
+
 export const RESOURCES_OPTION = {
   type: 'text',
   describe: 'what the tasks of one worker may use together: cpu=4,memory=8GiB,gpu=1',

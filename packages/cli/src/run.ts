@@ -2,10 +2,10 @@ import { InputError } from '@goshawk/core';
 import yargs, { type Argv } from 'yargs';
 import type { Command, Positionals } from './command.js';
 import { ExitCode } from './command.js';
-import { COMMAND_GROUPS, COMMANDS } from './commands/index.js';
+import { allCommands, COMMAND_GROUPS, commandsNamedIn } from './commands/index.js';
 import { type Context, GLOBAL_OPTIONS, type GlobalOptions, type OutputStream } from './context.js';
 import { describeFailure, failureLine } from './failure.js';
-import { flagOf, kebab, type OptionSpec, readConfigFile, resolveOptions } from './options.js';
+import { flagOf, kebab, type OptionSpec, readConfigFile, resolveOptions, type Sources } from './options.js';
 import { SettingNames } from './stray-settings.js';
 import { VERSION } from './version.js';
 
@@ -63,7 +63,7 @@ async function dispatch(argv: readonly string[], terminal: Terminal): Promise<nu
     }
     exitCode = await runCommand(command, parsed, { words, afterDashes }, terminal);
   };
-  const parser = buildParser(before, { handle, isHelp });
+  const parser = buildParser(before, await commandsWanted(before, isHelp), { handle, isHelp });
   await parser.parseAsync(
     before.length === 0 ? ['--help'] : before.map(disguised),
     {},
@@ -93,7 +93,14 @@ function undisguised(parsed: Record<string, unknown>): Record<string, unknown> {
   );
 }
 
-function buildParser(argv: readonly string[], how: Parsing): Argv {
+/** Those that the parser has to know for this command line. */
+async function commandsWanted(argv: readonly string[], isHelp: boolean): Promise<readonly Command[]> {
+  if (argv.includes('--version')) return [];
+  // Help on everything, unless it begins with what it is wanted on.
+  return isHelp && (argv[0] ?? '-').startsWith('-') ? allCommands() : commandsNamedIn(argv);
+}
+
+function buildParser(argv: readonly string[], commands: readonly Command[], how: Parsing): Argv {
   let parser: Argv = yargs()
     .scriptName('goshawk')
     .usage(
@@ -117,11 +124,13 @@ function buildParser(argv: readonly string[], how: Parsing): Argv {
     .fail((message, error) => {
       throw error ?? new InputError('usage', usageLine(message, argv), '`goshawk --help` shows how');
     });
-  for (const command of COMMANDS) {
+  for (const command of commands) {
     if (!command.name.includes(' ')) parser = addCommand(parser, command, how);
   }
   for (const [group, describe] of Object.entries(COMMAND_GROUPS)) {
-    parser = parser.command(group, describe, (builder) => addGroup(builder, group, how));
+    const members = commands.filter(({ name }) => name.startsWith(`${group} `));
+    if (members.length === 0) continue;
+    parser = parser.command(group, describe, (builder) => addGroup(builder, group, members, how));
   }
   return parser;
 }
@@ -147,8 +156,7 @@ function addCommand(parser: Argv, command: Command, { handle, isHelp }: Parsing)
 }
 
 /** Commands of two words, such as `trace stats`. */
-function addGroup(parser: Argv, group: string, how: Parsing): Argv {
-  const members = COMMANDS.filter(({ name }) => name.startsWith(`${group} `));
+function addGroup(parser: Argv, group: string, members: readonly Command[], how: Parsing): Argv {
   const names = members.map(({ name }) => name.slice(group.length + 1)).join(', ');
   return members
     .reduce(
@@ -194,12 +202,25 @@ async function runCommand(
   const fileName = (parsed.config as string | undefined) ?? environment.GOSHAWK_CONFIG;
   const file = fileName === undefined ? {} : readConfigFile(fileName);
   const sources = { flags: parsed, environment, file, fileName: fileName ?? '' };
-  const names = new SettingNames([GLOBAL_OPTIONS, ...COMMANDS.map((each) => each.options)]);
-  names.checkFile(file, sources.fileName);
-  names.checkEnvironment(environment);
+  await checkSettings(command, sources);
   const global = resolveOptions(GLOBAL_OPTIONS, sources).values;
   const { values, origins } = resolveOptions(command.options, sources);
   return command.run(contextOf(global, terminal), values, positionals, origins);
+}
+
+/** @throws InputError that names a setting in the file or the environment that no command would read */
+async function checkSettings(command: Command, { file, fileName, environment }: Sources): Promise<void> {
+  const check = (commands: readonly Command[]): void => {
+    const names = new SettingNames([GLOBAL_OPTIONS, ...commands.map(({ options }) => options)]);
+    names.checkFile(file, fileName);
+    names.checkEnvironment(environment);
+  };
+  try {
+    check([command]);
+  } catch {
+    // All share files and the environment; but the others are loaded only for what this one does not know.
+    check(await allCommands());
+  }
 }
 
 function contextOf(global: GlobalOptions, terminal: Terminal): Context {

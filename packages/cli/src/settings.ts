@@ -21,7 +21,7 @@ import {
   type WorkerOrder,
 } from '@goshawk/core';
 import { ATTRIBUTES, ESTIMATOR_FORMS, estimatorKind, FeatureKeys } from '@goshawk/predictor';
-import type { OptionSpec, OptionSpecs, Resolved } from './options.js';
+import type { OptionSpecs, Resolved } from './options.js';
 import { schedulersEstimator } from './replay/estimates.js';
 
 /** The settings that shape a run: the same names for `up`, `replay`, `simulate`, `central` and in files. */
@@ -166,15 +166,6 @@ export const POLICY_OPTIONS = {
   partition: { type: 'flag', default: true, describe: 'keep a short partition (--no-partition)' },
   stealing: { type: 'flag', default: true, describe: 'let idle workers steal (--no-stealing)' },
 } as const satisfies OptionSpecs;
-
-/** Of a worker; wherever there are workers. */
-export const SLOTS_OPTION = {
-  type: 'count',
-  default: 1,
-  min: 1,
-  max: LIMITS.slotsMax,
-  describe: 'tasks that a worker runs at a time',
-} as const satisfies OptionSpec;
 
 /** Where these are not said, a policy of the papers does as they do, and one in which workers seek as is best. */
 type BestBySome = 'cancel' | 'probeDraw';

@@ -1,11 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { completionScript } from './completion.js';
-import { COMMANDS } from './index.js';
+import { allCommands } from './index.js';
+
+const commands = await allCommands();
 
 /** What bash offers for the last of these words. */
 function offered(...words: string[]): string[] {
-  const script = completionScript('bash', COMMANDS);
+  const script = completionScript('bash', commands);
   const line = `${script}\nCOMP_WORDS=(goshawk ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}; _goshawk; printf '%s\\n' "\${COMPREPLY[@]}"`;
   const { stdout, stderr } = spawnSync('bash', ['-c', line], { encoding: 'utf8' });
   expect(stderr).toBe('');
@@ -25,7 +27,7 @@ describe('completion', () => {
   });
 
   test('fish gets every command and option with what it does', () => {
-    const script = completionScript('fish', COMMANDS);
+    const script = completionScript('fish', commands);
     expect(script).toContain("-a submit -d 'submit a job");
     expect(script).toContain("-n '__fish_seen_subcommand_from submit' -l sleep -r -d");
     expect(script).toContain("-l progress -x -a 'auto bar plain none'");

@@ -13,7 +13,7 @@ type Shell = (typeof SHELLS)[number];
  *
  * @param commands asked for late: this command is one of them
  */
-export function completionCommand(commands: () => readonly Command[]) {
+export function completionCommand(commands: () => Promise<readonly Command[]>) {
   return defineCommand({
     name: 'completion',
     words: '[bash|zsh|fish]',
@@ -33,7 +33,7 @@ export function completionCommand(commands: () => readonly Command[]) {
           `name one of ${SHELLS.join(', ')}`,
         );
       }
-      context.out(completionScript(shell as Shell, commands()));
+      context.out(completionScript(shell as Shell, await commands()));
       return ExitCode.done;
     },
   });

@@ -26,7 +26,7 @@ interface Setting {
  *
  * @param commands all there are; a function, since this command is one of them
  */
-export function configShowCommand(commands: () => readonly Command[]) {
+export function configShowCommand(commands: () => Promise<readonly Command[]>) {
   return defineCommand({
     name: 'config show',
     describe: 'show every setting that a file or the environment may set, as it stands here',
@@ -35,7 +35,7 @@ export function configShowCommand(commands: () => readonly Command[]) {
       origin: { type: 'flag', flagOnly: true, describe: 'with where each comes from' },
     },
     async run(context, options) {
-      const settings = settingsOf(context, commands());
+      const settings = settingsOf(context, await commands());
       if (context.global.json) {
         const total = settings.length;
         context.json({ schema: 'goshawk.config/1', settings, total, truncated: false, next: null });

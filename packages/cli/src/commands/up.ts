@@ -6,8 +6,8 @@ import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { LocalCluster } from '../local/cluster.js';
 import { shadowNames } from '../predict/shadow-names.js';
-import { RESOURCES_OPTION } from '../resources.js';
-import { POLICY_OPTIONS, policySettings, SLOTS_OPTION } from '../settings.js';
+import { RESOURCES_OPTION, SLOTS_OPTION } from '../resources.js';
+import { POLICY_OPTIONS, policySettings } from '../settings.js';
 import { onePolicy } from './central.js';
 import { LOG_LEVELS, RETENTION_OPTIONS, SHADOW_OPTION } from './daemon-options.js';
 

@@ -5,8 +5,7 @@ import { InputError } from '@goshawk/core';
 import { defineCommand } from '../command.js';
 import { keysFor } from '../keys.js';
 import { privateTemporaryFolder } from '../local/private-folder.js';
-import { parseResources, RESOURCES_OPTION } from '../resources.js';
-import { SLOTS_OPTION } from '../settings.js';
+import { parseResources, RESOURCES_OPTION, SLOTS_OPTION } from '../resources.js';
 import { CENTRAL_PORT, DAEMON_OPTIONS, httpOptions, keep } from './daemon-options.js';
 
 export const workerCommand = defineCommand({

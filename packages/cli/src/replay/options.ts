@@ -1,8 +1,8 @@
 import { InputError } from '@goshawk/core';
 import { ESTIMATOR_FORMS } from '@goshawk/predictor';
 import { flagOf, kebab, type OptionSpecs, type Origin, type Resolved } from '../options.js';
-import { RESOURCES_OPTION } from '../resources.js';
-import { POLICY_OPTIONS, SLOTS_OPTION } from '../settings.js';
+import { RESOURCES_OPTION, SLOTS_OPTION } from '../resources.js';
+import { POLICY_OPTIONS } from '../settings.js';
 
 export const REPLAY_OPTIONS = {
   ...POLICY_OPTIONS,

@@ -2,8 +2,8 @@ import { LIMITS, POLICY_NAMES } from '@goshawk/core';
 import { ESTIMATOR_FORMS } from '@goshawk/predictor';
 import { SHADOW_OPTION } from '../commands/daemon-options.js';
 import type { OptionSpecs, Resolved } from '../options.js';
-import { RESOURCES_OPTION } from '../resources.js';
-import { POLICY_OPTIONS, SLOTS_OPTION } from '../settings.js';
+import { RESOURCES_OPTION, SLOTS_OPTION } from '../resources.js';
+import { POLICY_OPTIONS } from '../settings.js';
 
 /** Where the papers' simulators and a live cluster do not do the same, a simulation does as the papers (Hawk §4.1). */
 export const SIMULATE_OPTIONS = {

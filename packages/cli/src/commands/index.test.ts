@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest';
+import { allCommands, commandsNamedIn } from './index.js';
+
+async function namesIn(...words: string[]): Promise<string[]> {
+  return (await commandsNamedIn(words)).map(({ name }) => name);
+}
+
+test('a command is loaded by the name that it has', async () => {
+  for (const { name } of await allCommands()) expect(await namesIn(...name.split(' '))).toContain(name);
+});
+
+test('only what a command line may mean is loaded', async () => {
+  expect(await namesIn('--cluster', 'jobs', 'wait', '3')).toEqual(['wait', 'jobs']);
+  expect(await namesIn('journal', 'verify')).toEqual(['journal inspect', 'journal verify', 'journal export']);
+  expect(await namesIn('sumbit')).toHaveLength((await allCommands()).length);
+});
