@@ -52,3 +52,28 @@ it('a huge batch has no more probes out than a peer’s queue takes, and goes on
     expect(sent).toHaveLength(200_000 + served);
   }
 });
+
+it.each([
+  ['without a hint, a second probe for each task', 0, 20],
+  ['a hint comes beside the random probes', 1, 20],
+  ['two hints save one of them', 4, 18],
+  ['with a hint for each task, three for two tasks', 10, 15],
+])('%s', (_title, hinted, random) => {
+  const sent: Address[] = [];
+  const env = { random: () => 0.5, send: (to: Address) => sent.push(to) } as unknown as Environment;
+  const hints = new IdleHints();
+  hints.startAnew(true);
+  const idle = Array.from({ length: hinted }, (_, index) => (index + 1) as Address);
+  for (const worker of idle) hints.add(worker);
+  const counters = { probesSent: 0, probesRecalled: 0 } as SchedulerCounters;
+  const route = { by: 'seeking', over: 'all' } as const;
+  const job = jobOf({ tasks: { count: 10, run: { sleep: 1 } } }, { route });
+  job.release(job.stages[0]!);
+  new Prober(env, workers(), hints, counters).topUp(job, job.stages[0]!, {
+    ...DEFAULT_POLICY,
+    probeDraw: 'independent',
+  });
+  expect(sent.slice(0, hinted).sort((a, b) => a - b)).toEqual(idle);
+  expect(sent).toHaveLength(hinted + random);
+  expect(job.stages[0]!.probes.out).toBe(hinted + random);
+});

@@ -17,6 +17,11 @@ import type { Members } from './members.js';
  * peer, and what does not fit there is dropped; many workers may be behind one peer.
  */
 const PROBES_OUT_MAX = 200_000;
+/**
+ * So many probes by hints save one random probe. By now a hinted worker may have found something elsewhere, so each
+ * task keeps a random one in any case.
+ */
+const HINTS_FOR_A_RANDOM_PROBE = 2;
 
 /**
  * Batch probing (Sparrow; Hawk §3.5): a batch of t tasks sends `probeRatio`·t probes to random workers, and
@@ -79,10 +84,11 @@ export class Prober {
     };
     const { probeDraw } = policy;
     if (!seeks) return this.#members.draw(probeDraw, scope, demand, probes, this.#env, send);
-    // Beside the random ones, since by now the worker may have found something elsewhere.
     const suits = (worker: Address): boolean => this.#members.takesProbe(worker, scope, demand);
-    for (const worker of this.#hints.take(missing, suits)) send(worker);
-    this.#members.drawUnoccupied(probeDraw, scope, demand, probes, this.#env, send);
+    const hinted = this.#hints.take(missing, suits);
+    for (const worker of hinted) send(worker);
+    const random = Math.max(missing, probes - Math.floor(hinted.length / HINTS_FOR_A_RANDOM_PROBE));
+    this.#members.drawUnoccupied(probeDraw, scope, demand, random, this.#env, send);
   }
 
   /** A probe was served, or given back: it is out no more. */

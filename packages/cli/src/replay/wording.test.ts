@@ -103,7 +103,7 @@ it('records every setting that shaped a run, in seconds of the run', () => {
     reserve: 'auto',
     patience: 20,
     longPatience: 1,
-    seek: 2,
+    seek: 1,
     hints: true,
     bitmap: settings.bitmapMs / 1_000,
     workerOrder: 'size',

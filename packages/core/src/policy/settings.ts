@@ -89,7 +89,7 @@ export const policySettingsSchema = z.strictObject({
   matching: z.enum(MATCHINGS),
   /** Seeking: schedulers that a free worker asks, one after another, whether a task waits there. 0: none. */
   seekCap: z.number().int().min(0).max(1_000),
-  /** Seeking: schedulers remember who found nothing there, and send probes there beside the random ones. */
+  /** Seeking: schedulers remember who found nothing there, and send probes there beside random ones. */
   hints: z.boolean(),
   /**
    * Seeking: how often central tells schedulers which workers have no slot but for long tasks, so that probes
@@ -192,7 +192,7 @@ export const DEFAULT_POLICY: PolicySettings = {
   patience: 20,
   longPatience: 1,
   matching: 'auto',
-  seekCap: 2,
+  seekCap: 1,
   hints: true,
   bitmapMs: 100,
   workerOrder: 'size',
