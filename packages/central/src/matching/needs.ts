@@ -79,6 +79,7 @@ export class Needs {
 
   /** Its owner knows better by now. */
   setEstimate(need: Need, estimateMs: Millis): void {
+    if (estimateMs === need.estimateMs) return;
     if (need.estimateMs > 0) need.sizeMs *= estimateMs / need.estimateMs;
     need.estimateMs = estimateMs;
     if (need.tasks > 0) this.#list(need);
