@@ -9,9 +9,11 @@ const SETS: Readonly<Record<Role, string>> = {
   worker: 'daemonset/goshawk-worker',
 };
 
+// Replays go on for longer than all of it takes: a kubelet may keep the object of a pod that has ended for two minutes.
+
 export async function deletePods(lab: Lab): Promise<void> {
   lab.transcript.heading('a pod of each role deleted during a replay');
-  await duringReplay(lab, { jobs: 500, seconds: 150 }, async () => {
+  await duringReplay(lab, { jobs: 500, seconds: 240 }, async () => {
     for (const role of ROLES) {
       await lab.kubectl(['delete', 'pod', await lab.onePod(role)]);
       await lab.untilReady();
@@ -21,7 +23,7 @@ export async function deletePods(lab: Lab): Promise<void> {
 
 export async function restartRoles(lab: Lab): Promise<void> {
   lab.transcript.heading('each role restarted during a replay');
-  await duringReplay(lab, { jobs: 500, seconds: 210 }, async () => {
+  await duringReplay(lab, { jobs: 500, seconds: 300 }, async () => {
     for (const role of ROLES) {
       await lab.kubectl(['rollout', 'restart', SETS[role]]);
       await lab.kubectl(['rollout', 'status', SETS[role], '--timeout=300s'], { output: lastLine });
