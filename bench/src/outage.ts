@@ -9,19 +9,16 @@
  * to two and a half of them.
  */
 import { parseArgs } from 'node:util';
-import { Central } from '@goshawk/central';
 import {
-  type Address,
   type ClusterSettings,
   DEFAULT_POLICY,
   LIVE_TIMINGS,
-  type Message,
   type Millis,
   type PolicyName,
   presetNamed,
 } from '@goshawk/core';
 import type { Job } from '@goshawk/scheduler';
-import { VirtualCluster } from '@goshawk/simulator';
+import { clusterWithOutage } from '@goshawk/simulator';
 import { jobSpecOf, openWorkload, type TraceJob } from '@goshawk/traces';
 import { printSpreads } from './bench-report.js';
 
@@ -61,36 +58,23 @@ function play(jobs: readonly TraceJob[], awayMs: Millis): Record<'short' | 'long
   };
   const seconds: Record<'short' | 'long', number[]> = { short: [], long: [] };
   const unended = new Map<Job, TraceJob>();
-  const early: [from: Address, to: Address, message: Message][] = [];
-  let successor: Address | undefined;
-  let post = (from: Address, to: Address, message: Message): void => void early.push([from, to, message]);
-  const cluster = new VirtualCluster({
-    workers: Number(options.workers),
-    schedulers: SCHEDULERS,
-    settings,
-    seed: 1,
-    onJobEnd: (job, now) => {
-      const traced = unended.get(job);
-      if (traced === undefined || job.state !== 'completed') throw new Error(`job ${job.id} ${job.state}`);
-      unended.delete(job);
-      const isLong = traced.meanSeconds * 1_000 >= CUTOFF_MS;
-      seconds[isLong ? 'long' : 'short'].push((now - job.acceptedAt) / 1_000);
+  const outage = { fromMs: KILLED_AT_MS, untilMs: KILLED_AT_MS + awayMs };
+  const cluster = clusterWithOutage(
+    {
+      workers: Number(options.workers),
+      schedulers: SCHEDULERS,
+      settings,
+      seed: 1,
+      onJobEnd: (job, now) => {
+        const traced = unended.get(job);
+        if (traced === undefined || job.state !== 'completed') throw new Error(`job ${job.id} ${job.state}`);
+        unended.delete(job);
+        const isLong = traced.meanSeconds * 1_000 >= CUTOFF_MS;
+        seconds[isLong ? 'long' : 'short'].push((now - job.acceptedAt) / 1_000);
+      },
     },
-    // Whichever central is alive stands behind the address of the first, as behind an endpoint.
-    carry: (from, to, message) => post(from, to, message),
-  });
-  post = (from, to, message) => {
-    cluster.post(from, to === cluster.centralAddress ? (successor ?? to) : to, message);
-  };
-  for (const mail of early) post(...mail);
-  if (awayMs > 0) {
-    cluster.at(KILLED_AT_MS, () => cluster.kill(cluster.centralAddress));
-    cluster.at(KILLED_AT_MS + awayMs, () => {
-      successor = cluster.add('another central', (self, environment) => {
-        return new Central({ name: 'central', self, settings }, environment);
-      });
-    });
-  }
+    awayMs > 0 ? outage : undefined,
+  );
   let submitted = 0;
   const beginsMs = 2 * HEARTBEAT_MS;
   for (const [index, job] of jobs.entries()) {

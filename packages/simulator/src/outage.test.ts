@@ -1,10 +1,7 @@
-import { Central } from '@goshawk/central';
 import {
-  type Address,
   type ClusterSettings,
   DEFAULT_POLICY,
   LIVE_TIMINGS,
-  type Message,
   type Millis,
   nearestRank,
   type PolicyName,
@@ -14,7 +11,8 @@ import {
 } from '@goshawk/core';
 import type { Job } from '@goshawk/scheduler';
 import { expect, test } from 'vitest';
-import { VirtualCluster } from './virtual-cluster.js';
+import { type CentralOutage, clusterWithOutage } from './central-outage.js';
+import type { VirtualCluster } from './virtual-cluster.js';
 
 const WORKERS = 50;
 const SCHEDULERS = 4;
@@ -25,43 +23,23 @@ const FROM_MS = 5_000;
 const UNTIL_MS = 305_000;
 const END_MS = 600_000;
 
-/** Central is killed at one time, and another one started in its place at the other. */
-interface Outage {
-  readonly fromMs: Millis;
-  readonly untilMs: Millis;
-}
-
 /** Short and long jobs at 80% load, of which short ones make a quarter. @returns how long the short ones that came within a time took */
-function play(policy: PolicyName, outage?: Outage): (within: Outage) => number[] {
+function play(policy: PolicyName, outage?: CentralOutage): (within: CentralOutage) => number[] {
   const settings: ClusterSettings = {
     policy: { ...DEFAULT_POLICY, policy, preset: { ...PRESETS[policy] }, cutoffMs: CUTOFF_MS },
     timings: LIVE_TIMINGS,
   };
   const ended = new Map<Job, Millis>();
-  const early: [from: Address, to: Address, message: Message][] = [];
-  let successor: Address | undefined;
-  let post = (from: Address, to: Address, message: Message): void => void early.push([from, to, message]);
-  const cluster = new VirtualCluster({
-    workers: WORKERS,
-    schedulers: SCHEDULERS,
-    settings,
-    seed: policy,
-    onJobEnd: (job, now) => ended.set(job, now),
-    // Whichever central is alive stands behind the address of the first, as behind an endpoint.
-    carry: (from, to, message) => post(from, to, message),
-  });
-  post = (from, to, message) => {
-    cluster.post(from, to === cluster.centralAddress ? (successor ?? to) : to, message);
-  };
-  for (const mail of early) post(...mail);
-  if (outage !== undefined) {
-    cluster.at(outage.fromMs, () => cluster.kill(cluster.centralAddress));
-    cluster.at(outage.untilMs, () => {
-      successor = cluster.add('another central', (self, environment) => {
-        return new Central({ name: 'central', self, settings }, environment);
-      });
-    });
-  }
+  const cluster = clusterWithOutage(
+    {
+      workers: WORKERS,
+      schedulers: SCHEDULERS,
+      settings,
+      seed: policy,
+      onJobEnd: (job, now) => ended.set(job, now),
+    },
+    outage,
+  );
   const jobs = submitTo(cluster);
   cluster.run(END_MS);
   expect(jobs.filter((job) => job.state !== 'completed')).toEqual([]);

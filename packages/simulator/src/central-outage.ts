@@ -1,0 +1,36 @@
+import { Central } from '@goshawk/central';
+import type { Address, Message, Millis } from '@goshawk/core';
+import { VirtualCluster, type VirtualClusterOptions } from './virtual-cluster.js';
+
+/** Central is killed at one time, and another one started in its place at the other. */
+export interface CentralOutage {
+  readonly fromMs: Millis;
+  readonly untilMs: Millis;
+}
+
+/**
+ * A cluster whose central is away for a while, or never. Whichever central is alive stands behind the address of the
+ * first, as behind an endpoint.
+ */
+export function clusterWithOutage(
+  options: Omit<VirtualClusterOptions, 'carry'>,
+  outage: CentralOutage | undefined,
+): VirtualCluster {
+  const early: [from: Address, to: Address, message: Message][] = [];
+  let successor: Address | undefined;
+  let post = (from: Address, to: Address, message: Message): void => void early.push([from, to, message]);
+  const cluster = new VirtualCluster({ ...options, carry: (from, to, message) => post(from, to, message) });
+  post = (from, to, message) => {
+    cluster.post(from, to === cluster.centralAddress ? (successor ?? to) : to, message);
+  };
+  for (const mail of early) post(...mail);
+  if (outage !== undefined) {
+    cluster.at(outage.fromMs, () => cluster.kill(cluster.centralAddress));
+    cluster.at(outage.untilMs, () => {
+      successor = cluster.add('another central', (self, environment) => {
+        return new Central({ name: 'central', self, settings: options.settings }, environment);
+      });
+    });
+  }
+  return cluster;
+}
