@@ -14,7 +14,13 @@ import {
   type Resources,
 } from '@goshawk/core';
 import { type Job, type Learnt, Scheduler } from '@goshawk/scheduler';
-import { type KillReason, type TaskOrder, Worker, type WorkerEnvironment } from '@goshawk/worker';
+import {
+  type KillReason,
+  type TaskOrder,
+  Worker,
+  type WorkerEnvironment,
+  WorkerMemory,
+} from '@goshawk/worker';
 import { DealtSleeps } from './dealt-sleeps.js';
 import { DelayLane } from './delay-lane.js';
 import { EventHeap } from './event-heap.js';
@@ -91,6 +97,7 @@ export class VirtualCluster {
   /** Those of a party are the slots from its own first place to that of the next party. */
   readonly #firstPlaces: number[] = [];
   readonly #slots = new VirtualSlots();
+  readonly #workerMemory = new WorkerMemory();
   /** Runs that began in this step, and whose workers are told so when it is over: worker, slot, run; and so on. */
   readonly #begun: number[] = [];
   readonly #random: Random;
@@ -399,6 +406,7 @@ export class VirtualCluster {
         registerRetryMs: this.#options.settings.timings.heartbeatMs,
       },
       this.#observed(environment, self),
+      this.#workerMemory,
     );
     this.#admit(name, worker, environment, slots);
     return worker;

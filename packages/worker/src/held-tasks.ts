@@ -53,9 +53,9 @@ export function readdress(
 ): boolean {
   let wasPlaced = false;
   for (const former of formers) reports.readdress(former, owner, now);
-  for (const [, running] of slots.running()) {
+  for (const [slot, running] of slots.running()) {
     if (running.owner === owner || !formers.includes(running.owner)) continue;
-    running.owner = owner;
+    slots.readdress(slot, owner);
     wasPlaced ||= running.placedByCentral;
   }
   return wasPlaced;

@@ -1,6 +1,5 @@
 import type { Environment, Millis } from '@goshawk/core';
 import type { WorkerTimer } from './contract.js';
-import { OutputBuffer } from './output-buffer.js';
 import type { Slots } from './slots.js';
 
 /** Sends what tasks print to their owners while they run: now and then, and at once when there is much of it. */
@@ -15,17 +14,16 @@ export class Printing {
 
   /** @param dueAt when it is to be sent at the latest */
   append(slot: number, stream: 'stdout' | 'stderr', bytes: Uint8Array, dueAt: Millis): void {
-    const running = this.#slots.at(slot);
-    if (running.kind !== 'running') return;
-    running.output ??= new OutputBuffer();
-    if (running.output.isEmpty) this.#env.setTimer('output', slot, dueAt);
-    running.output.append(stream, bytes);
-    if (running.output.isFull) this.flush(slot);
+    if (!this.#slots.isRunning(slot)) return;
+    const output = this.#slots.outputOf(slot);
+    if (output.isEmpty) this.#env.setTimer('output', slot, dueAt);
+    output.append(stream, bytes);
+    if (output.isFull) this.flush(slot);
   }
 
   flush(slot: number): void {
-    const running = this.#slots.at(slot);
-    if (running.kind !== 'running' || running.output === undefined || running.output.isEmpty) return;
+    const running = this.#slots.runningAt(slot);
+    if (running?.output === undefined || running.output.isEmpty) return;
     let offset = running.output.sentBytes;
     for (const chunk of running.output.take()) {
       const { job, task, attempt } = running;

@@ -30,8 +30,7 @@ export class Questions {
         this.#giveUp(slot, asking);
         continue;
       }
-      asking.tries++;
-      asking.sentAt = now;
+      this.#slots.askAgain(slot, now);
       this.#again(asking);
     }
   }

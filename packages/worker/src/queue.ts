@@ -1,13 +1,6 @@
-import {
-  type Address,
-  Deque,
-  type Lane,
-  type MessageOf,
-  type Millis,
-  type Probe,
-  type Resources,
-  type TaskAttempt,
-} from '@goshawk/core';
+import type { Address, Lane, MessageOf, Millis, Probe, Resources, TaskAttempt } from '@goshawk/core';
+import { EntryList } from './entry-list.js';
+import { EntryPool } from './entry-pool.js';
 
 /** Something that waits at a worker: a probe, or a task that central has placed here. */
 export interface Entry {
@@ -33,9 +26,11 @@ export interface Entry {
  * may run where nothing else waits.
  */
 export class WorkerQueue {
-  readonly #express = new Deque<Entry>();
-  readonly #normal = new Deque<Entry>();
-  readonly #opportunistic = new Deque<Entry>();
+  readonly #pool: EntryPool;
+  readonly #normal: EntryList;
+  /** Made with their first entries: most policies know one lane only. */
+  #express: EntryList = NO_LIST;
+  #opportunistic: EntryList = NO_LIST;
   /** Long entries in the normal lane: without any, a victim need not look for what lies behind one. */
   #longEntries = 0;
   /** Express entries served in a row while a normal one waited. */
@@ -45,6 +40,12 @@ export class WorkerQueue {
   /** All entries: thieves knock at many doors behind which nothing waits, and should not have to go in. */
   #length = 0;
 
+  /** @param pool of all queues in the process */
+  constructor(pool: EntryPool = new EntryPool()) {
+    this.#pool = pool;
+    this.#normal = new EntryList(pool);
+  }
+
   get length(): number {
     return this.#length;
   }
@@ -52,7 +53,7 @@ export class WorkerQueue {
   push(entry: Entry): void {
     const lane = this.#lane(entry.lane);
     if (entry.sizeMs === 0) lane.push(entry);
-    else lane.insert(this.#placeOf(entry, lane), entry);
+    else lane.insert(entry, (other) => this.#goesAhead(other, entry));
     this.#length++;
     if (entry.long && entry.lane === 'normal') this.#longEntries++;
   }
@@ -64,8 +65,8 @@ export class WorkerQueue {
 
   /** What is served next. */
   head(): Entry | undefined {
-    if (this.#isNormalOnly || this.#isNormalsTurn) return this.#normal.at(0);
-    return this.#express.at(0) ?? this.#normal.at(0) ?? this.#opportunistic.at(0);
+    if (this.#isNormalOnly || this.#isNormalsTurn) return this.#normal.first;
+    return this.#express.first ?? this.#normal.first ?? this.#opportunistic.first;
   }
 
   shift(): Entry | undefined {
@@ -95,13 +96,13 @@ export class WorkerQueue {
   takeStealable(executingLong: boolean, limit: number): Entry[] {
     if (this.#length === 0) return NO_ENTRIES;
     if (executingLong && this.#express.length > 0) {
-      const express = this.#express.cut(0, limit);
+      const express = this.#express.takeRun(none, any, limit);
       this.#length -= express.length;
       return express;
     }
     const run =
       executingLong || this.#longEntries > 0 ? this.#cutStealableRun(executingLong, limit) : NO_ENTRIES;
-    const taken = run.length > 0 ? run : this.#opportunistic.cut(0, limit);
+    const taken = run.length > 0 ? run : this.#opportunistic.takeRun(none, any, limit);
     this.#length -= taken.length;
     return taken;
   }
@@ -150,13 +151,12 @@ export class WorkerQueue {
   }
 
   #cutStealableRun(executingLong: boolean, limit: number): Entry[] {
-    const lane = this.#normal;
-    let start = 0;
-    if (!executingLong) while (start < lane.length && !lane.at(start)!.long) start++;
-    while (start < lane.length && lane.at(start)!.long) start++;
-    let end = start;
-    while (end < lane.length && end - start < limit && isStealable(lane.at(end)!)) end++;
-    return end === start ? NO_ENTRIES : lane.cut(start, end - start);
+    let isBehindLong = executingLong;
+    const comesBefore = ({ long }: Entry): boolean => {
+      isBehindLong ||= long;
+      return long || !isBehindLong;
+    };
+    return this.#normal.takeRun(comesBefore, isStealable, limit);
   }
 
   #removeWhere(matches: (entry: Entry) => boolean): Entry[] {
@@ -171,26 +171,32 @@ export class WorkerQueue {
     return removed;
   }
 
-  /** Behind all that are not larger, that have waited long enough, or that have no size. */
-  #placeOf({ sizeMs, since }: Entry, lane: Deque<Entry>): number {
-    let place = lane.length;
-    for (; place > 0; place--) {
-      const ahead = lane.at(place - 1)!;
-      if (ahead.sizeMs <= sizeMs || since - ahead.since >= this.patienceMs) break;
-    }
-    return place;
+  /** Those that are not larger, that have waited long enough, or that have no size. */
+  #goesAhead(other: Entry, { sizeMs, since }: Entry): boolean {
+    return other.sizeMs <= sizeMs || since - other.since >= this.patienceMs;
   }
 
-  #lane(lane: Lane): Deque<Entry> {
+  #lane(lane: Lane): EntryList {
     if (lane === 'normal') return this.#normal;
-    return lane === 'express' ? this.#express : this.#opportunistic;
+    if (lane === 'express') {
+      if (this.#express === NO_LIST) this.#express = new EntryList(this.#pool);
+      return this.#express;
+    }
+    if (this.#opportunistic === NO_LIST) this.#opportunistic = new EntryList(this.#pool);
+    return this.#opportunistic;
   }
 }
+
+/** Shared by all lanes that never held anything. */
+const NO_LIST = new EntryList(new EntryPool());
 
 /** Express entries that are served in a row while a normal one waits. */
 const EXPRESS_RUN_MAX = 8;
 
 const NO_ENTRIES: Entry[] = [];
+
+const any = () => true;
+const none = () => false;
 
 function isStealable(entry: Entry): boolean {
   return !entry.long && entry.placed === undefined;

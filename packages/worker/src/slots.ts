@@ -8,39 +8,32 @@ import {
   NO_RESOURCES,
   type Resources,
 } from '@goshawk/core';
-import type { OutputBuffer } from './output-buffer.js';
+import { OutputBuffer } from './output-buffer.js';
 import type { Entry } from './queue.js';
+import { IS_ORPHANED, RUNS_LONG, type Series, SlotColumns, SlotKind } from './slot-columns.js';
 
 /** A slot that serves a probe or a placed task holds still until the owner has answered: one round trip. */
 export interface Asking {
   readonly kind: 'asking';
   readonly ask: number;
   readonly entry: Entry;
-  sentAt: Millis;
-  tries: number;
+  readonly sentAt: Millis;
+  readonly tries: number;
   /** The series that the slot is in; undefined when it serves what has waited here. */
   readonly series: Series | undefined;
-}
-
-/** Tiny tasks of one owner that run in a slot one after another: the end of each asks for the next. */
-export interface Series {
-  /** When its first task was given to the slot. */
-  readonly since: Millis;
-  /** The end of the last one. */
-  readonly report: MessageOf<'ended'>;
 }
 
 export interface Running {
   readonly kind: 'running';
   /** Another incarnation of it may take over. */
-  owner: Address;
+  readonly owner: Address;
   readonly job: number;
   readonly stage: number;
   readonly task: number;
   readonly attempt: number;
   /** Of the match that it came of; 0: central has no part in it. */
   readonly match: number;
-  long: boolean;
+  readonly long: boolean;
   readonly demand: Resources;
   /** When the slot was given to this task, or to the first of its series. */
   readonly since: Millis;
@@ -48,41 +41,50 @@ export interface Running {
   readonly placedByCentral: boolean;
   readonly estimateMs: number;
   readonly timeoutMs: number | undefined;
-  startedAt: Millis;
+  readonly startedAt: Millis;
   /** Its owner is gone: it was told to end, and nobody will confirm that. */
-  orphaned: boolean;
+  readonly orphaned: boolean;
   /** Created with the first byte that the task prints. */
-  output: OutputBuffer | undefined;
+  readonly output: OutputBuffer | undefined;
 }
 
+/** What a slot does, as it was when it was looked at. */
 export type Slot = { readonly kind: 'idle' } | Asking | Running;
 
 const IDLE: Slot = { kind: 'idle' };
 
 /** The places where tasks run, and what is free beside them. */
 export class Slots {
-  readonly #slots: Slot[];
-  readonly #capacity: Resources;
-  readonly #free: Record<string, number>;
+  readonly #columns: SlotColumns;
+  /** Its place in the columns. */
+  readonly #first: number;
+  readonly #end: number;
   #idle: number;
   #runningLong = 0;
   /** Slots that serve short work, asking or running. */
   #shortInUse = 0;
+  readonly #capacity: Resources;
+  readonly #free: Record<string, number>;
 
-  constructor(count: number, capacity: Resources) {
-    this.#slots = new Array<Slot>(count).fill(IDLE);
-    this.#capacity = capacity;
-    this.#free = { ...capacity };
+  /** @param columns of all slots in the process */
+  constructor(count: number, capacity: Resources, columns: SlotColumns = new SlotColumns()) {
+    this.#columns = columns;
+    this.#first = columns.add(count);
+    this.#end = this.#first + count;
     this.#idle = count;
+    this.#capacity = capacity;
+    this.#free = capacity === NO_RESOURCES ? NOTHING_FREE : { ...capacity };
   }
 
   /** Matches that what runs came of. */
   get matches(): number[] {
-    return this.#slots.flatMap((slot) => (slot.kind === 'running' && slot.match > 0 ? slot.match : []));
+    const matches: number[] = [];
+    for (const [, { match }] of this.running()) if (match > 0) matches.push(match);
+    return matches;
   }
 
   get count(): number {
-    return this.#slots.length;
+    return this.#end - this.#first;
   }
 
   get idleCount(): number {
@@ -90,7 +92,7 @@ export class Slots {
   }
 
   get busyCount(): number {
-    return this.#slots.length - this.#idle;
+    return this.count - this.#idle;
   }
 
   /** Slots that serve long work. */
@@ -112,123 +114,208 @@ export class Slots {
    */
   executesLong(startedBefore: Millis): boolean {
     if (this.#runningLong > 0 && this.#shortInUse === 0) return true;
-    if (startedBefore === Number.NEGATIVE_INFINITY || this.#idle === this.#slots.length) return false;
-    return this.#slots.every(
-      (slot) =>
-        slot.kind === 'idle' ||
-        (slot.kind === 'asking' ? slot.entry.long : slot.long || slot.startedAt <= startedBefore),
-    );
+    if (startedBefore === Number.NEGATIVE_INFINITY || this.#idle === this.count) return false;
+    const { kinds, changedAt } = this.#columns;
+    for (let place = this.#first; place < this.#end; place++) {
+      if (kinds[place] === SlotKind.idle || this.#isLong(place)) continue;
+      if (kinds[place] === SlotKind.asking || changedAt[place]! > startedBefore) return false;
+    }
+    return true;
   }
 
   at(index: number): Slot {
-    return this.#slots[index]!;
+    const place = this.#first + index;
+    const kind = this.#columns.kinds[place];
+    if (kind === SlotKind.idle) return IDLE;
+    return kind === SlotKind.asking ? this.#askingAt(place) : this.#runningAt(place);
+  }
+
+  isRunning(index: number): boolean {
+    return this.#columns.kinds[this.#first + index] === SlotKind.running;
+  }
+
+  /** What runs there; undefined where nothing does. */
+  runningAt(index: number): Running | undefined {
+    const place = this.#first + index;
+    return this.#columns.kinds[place] === SlotKind.running ? this.#runningAt(place) : undefined;
+  }
+
+  /** What the slot serves: it asks for it, or what runs there came of it. */
+  entryAt(index: number): Entry | undefined {
+    return this.#columns.entries[this.#first + index];
   }
 
   fits(demand: Resources): boolean {
-    return fits(demand, this.#free);
+    return demand === NO_RESOURCES || fits(demand, this.#free);
   }
 
   /** Starts to serve an entry in the first idle slot, whose index it returns; what it needs is taken from now on. */
   ask(entry: Entry, ask: number, now: Millis, series?: Series): number {
-    const index = this.#slots.indexOf(IDLE);
-    invariant(index >= 0, 'asked without an idle slot');
-    const asking: Asking = { kind: 'asking', ask, entry, sentAt: now, tries: 1, series };
-    this.#slots[index] = asking;
+    const columns = this.#columns;
+    let place = this.#first;
+    while (place < this.#end && columns.kinds[place] !== SlotKind.idle) place++;
+    invariant(place < this.#end, 'asked without an idle slot');
+    columns.kinds[place] = SlotKind.asking;
+    columns.marks[place] = entry.long ? RUNS_LONG : 0;
+    columns.asks[place] = ask;
+    columns.tries[place] = 1;
+    columns.changedAt[place] = now;
+    columns.entries[place] = entry;
+    if (series !== undefined) columns.series.set(place, series);
     this.#idle--;
-    addTo(this.#free, entry.demand, -1);
+    if (entry.demand !== NO_RESOURCES) addTo(this.#free, entry.demand, -1);
     this.#count(entry.long, 1);
-    return index;
+    return place - this.#first;
+  }
+
+  /** The question of the slot is asked once more. */
+  askAgain(index: number, now: Millis): void {
+    this.#columns.tries[this.#first + index]!++;
+    this.#columns.changedAt[this.#first + index] = now;
   }
 
   get isAsking(): boolean {
-    return this.#slots.some(({ kind }) => kind === 'asking');
+    const { kinds } = this.#columns;
+    for (let place = this.#first; place < this.#end; place++) {
+      if (kinds[place] === SlotKind.asking) return true;
+    }
+    return false;
   }
 
   indexOfAsk(ask: number): number {
-    for (let i = 0; i < this.#slots.length; i++) {
-      const slot = this.#slots[i]!;
-      if (slot.kind === 'asking' && slot.ask === ask) return i;
+    const { kinds, asks } = this.#columns;
+    for (let place = this.#first; place < this.#end; place++) {
+      if (asks[place] === ask && kinds[place] === SlotKind.asking) return place - this.#first;
     }
     return -1;
   }
 
   /** Whether a slot asks for a task that central has placed here. */
   asksFor(owner: Address, job: number, task: number, attempt: number): boolean {
-    return this.#slots.some(
-      (slot) =>
-        slot.kind === 'asking' &&
-        slot.entry.placed?.task === task &&
-        slot.entry.placed.attempt === attempt &&
-        slot.entry.job === job &&
-        slot.entry.owner === owner,
-    );
+    for (const [, { entry }] of this.asking()) {
+      const { placed } = entry;
+      if (placed?.task === task && placed.attempt === attempt && entry.job === job && entry.owner === owner)
+        return true;
+    }
+    return false;
   }
 
   indexOfTask(owner: Address, job: number, task: number, attempt: number): number {
-    for (let i = 0; i < this.#slots.length; i++) {
-      const slot = this.#slots[i]!;
+    const { kinds, tasks, jobs, attempts, owners } = this.#columns;
+    for (let place = this.#first; place < this.#end; place++) {
       if (
-        slot.kind === 'running' &&
-        slot.task === task &&
-        slot.job === job &&
-        slot.attempt === attempt &&
-        slot.owner === owner
+        kinds[place] === SlotKind.running &&
+        tasks[place] === task &&
+        jobs[place] === job &&
+        attempts[place] === attempt &&
+        owners[place] === owner
       ) {
-        return i;
+        return place - this.#first;
       }
     }
     return -1;
   }
 
-  /** The slot asked, and was given a task. */
-  run(index: number, running: Running): void {
-    const slot = this.#slots[index]!;
-    invariant(slot.kind === 'asking', () => `slot ${index} was given a task while it was ${slot.kind}`);
-    this.#count(slot.entry.long, -1);
-    this.#count(running.long, 1);
-    this.#slots[index] = running;
+  /** The slot asked, and was given a task by its owner. */
+  run(index: number, owner: Address, message: MessageOf<'bind' | 'run'>, now: Millis): void {
+    const columns = this.#columns;
+    const place = this.#first + index;
+    invariant(
+      columns.kinds[place] === SlotKind.asking,
+      () => `slot ${index} was given a task while it was ${this.at(index).kind}`,
+    );
+    this.#count(this.#isLong(place), -1);
+    this.#count(message.long, 1);
+    columns.kinds[place] = SlotKind.running;
+    columns.marks[place] = message.long ? RUNS_LONG : 0;
+    columns.owners[place] = owner;
+    columns.jobs[place] = message.job;
+    columns.tasks[place] = message.task;
+    columns.attempts[place] = message.attempt;
+    columns.matches[place] = 'match' in message ? message.match : 0;
+    columns.timeouts[place] = message.timeoutMs ?? Number.POSITIVE_INFINITY;
+    columns.changedAt[place] = now;
+    columns.since[place] = now;
+    if (columns.series.size > 0) {
+      columns.since[place] = columns.series.get(place)?.since ?? now;
+      columns.series.delete(place);
+    }
+  }
+
+  /** What runs there has really started. @returns its time limit, counted from here, where it has one. ms */
+  started(index: number, now: Millis): Millis | undefined {
+    const place = this.#first + index;
+    this.#columns.changedAt[place] = now;
+    return this.#timeoutOf(place);
   }
 
   /** What runs there is long, other than was believed. @returns whether that is news */
   setLong(index: number): boolean {
-    const slot = this.#slots[index]!;
-    if (slot.kind !== 'running' || slot.long) return false;
+    const place = this.#first + index;
+    if (this.#columns.kinds[place] !== SlotKind.running || this.#isLong(place)) return false;
     this.#count(false, -1);
     this.#count(true, 1);
-    slot.long = true;
+    this.#columns.marks[place]! |= RUNS_LONG;
     return true;
   }
 
+  /** What runs there belongs to another incarnation of its owner. */
+  readdress(index: number, owner: Address): void {
+    this.#columns.owners[this.#first + index] = owner;
+  }
+
+  /** The owner of what runs there is gone. */
+  orphan(index: number): void {
+    this.#columns.marks[this.#first + index]! |= IS_ORPHANED;
+  }
+
+  /** For what the task that runs there prints. */
+  outputOf(index: number): OutputBuffer {
+    const { outputs } = this.#columns;
+    const place = this.#first + index;
+    let output = outputs.get(place);
+    if (output === undefined) {
+      output = new OutputBuffer();
+      outputs.set(place, output);
+    }
+    return output;
+  }
+
   release(index: number): void {
-    const slot = this.#slots[index]!;
-    invariant(slot.kind !== 'idle', () => `slot ${index} was released twice`);
-    const long = slot.kind === 'asking' ? slot.entry.long : slot.long;
-    addTo(this.#free, slot.kind === 'asking' ? slot.entry.demand : slot.demand, 1);
-    this.#count(long, -1);
-    this.#slots[index] = IDLE;
+    const columns = this.#columns;
+    const place = this.#first + index;
+    invariant(columns.kinds[place] !== SlotKind.idle, () => `slot ${index} was released twice`);
+    const { demand } = columns.entries[place]!;
+    if (demand !== NO_RESOURCES) addTo(this.#free, demand, 1);
+    this.#count(this.#isLong(place), -1);
+    columns.kinds[place] = SlotKind.idle;
+    columns.entries[place] = undefined;
+    if (columns.outputs.size > 0) columns.outputs.delete(place);
+    if (columns.series.size > 0) columns.series.delete(place);
     this.#idle++;
   }
 
   *running(): Iterable<[index: number, running: Running]> {
-    for (let i = 0; i < this.#slots.length; i++) {
-      const slot = this.#slots[i]!;
-      if (slot.kind === 'running') yield [i, slot];
+    const { kinds } = this.#columns;
+    for (let place = this.#first; place < this.#end; place++) {
+      if (kinds[place] === SlotKind.running) yield [place - this.#first, this.#runningAt(place)];
     }
   }
 
   *asking(): Iterable<[index: number, asking: Asking]> {
-    for (let i = 0; i < this.#slots.length; i++) {
-      const slot = this.#slots[i]!;
-      if (slot.kind === 'asking') yield [i, slot];
+    const { kinds } = this.#columns;
+    for (let place = this.#first; place < this.#end; place++) {
+      if (kinds[place] === SlotKind.asking) yield [place - this.#first, this.#askingAt(place)];
     }
   }
 
   checkInvariants(): void {
-    const idle = this.#slots.filter((slot) => slot.kind === 'idle').length;
+    const slots = Array.from({ length: this.count }, (_, index) => this.at(index));
+    const idle = slots.filter((slot) => slot.kind === 'idle').length;
     invariant(idle === this.#idle, () => `${idle} slots are idle, counted ${this.#idle}`);
     const used: Record<string, number> = {};
     let long = 0;
-    for (const slot of this.#slots) {
+    for (const slot of slots) {
       if (slot.kind === 'idle') continue;
       addTo(used, slot.kind === 'asking' ? slot.entry.demand : slot.demand, 1);
       if (slot.kind === 'asking' ? slot.entry.long : slot.long) long++;
@@ -238,8 +325,8 @@ export class Slots {
       () => `${long} slots serve long work, counted ${this.#runningLong}`,
     );
     invariant(
-      long + this.#shortInUse + idle === this.#slots.length,
-      () => `${long} long + ${this.#shortInUse} short + ${idle} idle are not ${this.#slots.length} slots`,
+      long + this.#shortInUse + idle === slots.length,
+      () => `${long} long + ${this.#shortInUse} short + ${idle} idle are not ${slots.length} slots`,
     );
     for (const name in this.#capacity) {
       const capacity = this.#capacity[name]!;
@@ -252,35 +339,56 @@ export class Slots {
     }
   }
 
+  #isLong(place: number): boolean {
+    return (this.#columns.marks[place]! & RUNS_LONG) !== 0;
+  }
+
+  #timeoutOf(place: number): Millis | undefined {
+    const timeoutMs = this.#columns.timeouts[place]!;
+    return timeoutMs === Number.POSITIVE_INFINITY ? undefined : timeoutMs;
+  }
+
+  #askingAt(place: number): Asking {
+    const { asks, entries, changedAt, tries, series } = this.#columns;
+    return {
+      kind: 'asking',
+      ask: asks[place]!,
+      entry: entries[place]!,
+      sentAt: changedAt[place]!,
+      tries: tries[place]!,
+      series: series.size === 0 ? undefined : series.get(place),
+    };
+  }
+
+  #runningAt(place: number): Running {
+    const columns = this.#columns;
+    const { stage, demand, placed, estimateMs } = columns.entries[place]!;
+    const marks = columns.marks[place]!;
+    return {
+      kind: 'running',
+      owner: columns.owners[place] as Address,
+      job: columns.jobs[place]!,
+      stage,
+      task: columns.tasks[place]!,
+      attempt: columns.attempts[place]!,
+      match: columns.matches[place]!,
+      long: (marks & RUNS_LONG) !== 0,
+      demand,
+      since: columns.since[place]!,
+      placedByCentral: placed !== undefined,
+      estimateMs,
+      timeoutMs: this.#timeoutOf(place),
+      startedAt: columns.changedAt[place]!,
+      orphaned: (marks & IS_ORPHANED) !== 0,
+      output: columns.outputs.size === 0 ? undefined : columns.outputs.get(place),
+    };
+  }
+
   #count(long: boolean, change: 1 | -1): void {
     if (long) this.#runningLong += change;
     else this.#shortInUse += change;
   }
 }
 
-/** What an owner gave this worker for the question starts to run. */
-export function runningOf(
-  { entry, series }: Asking,
-  owner: Address,
-  message: MessageOf<'bind' | 'run'>,
-  now: Millis,
-): Running {
-  return {
-    kind: 'running',
-    owner,
-    job: message.job,
-    stage: entry.stage,
-    task: message.task,
-    attempt: message.attempt,
-    match: 'match' in message ? message.match : 0,
-    long: message.long,
-    demand: entry.demand,
-    since: series?.since ?? now,
-    placedByCentral: entry.placed !== undefined,
-    estimateMs: entry.estimateMs,
-    timeoutMs: message.timeoutMs,
-    startedAt: now,
-    orphaned: false,
-    output: undefined,
-  };
-}
+/** Of those that have nothing beside slots. */
+const NOTHING_FREE: Record<string, number> = NO_RESOURCES;

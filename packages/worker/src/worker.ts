@@ -10,6 +10,7 @@ import {
   NOBODY,
   type Outcome,
   patienceMsOf,
+  type TaskAttempt,
   type Timings,
 } from '@goshawk/core';
 import type {
@@ -25,12 +26,13 @@ import { GivingBack } from './giving-back.js';
 import { heldTasks, readdress, tasksHeldOf } from './held-tasks.js';
 import { checkWorker } from './invariants.js';
 import { Membership } from './membership.js';
+import { WorkerMemory } from './memory.js';
 import { Printing } from './printing.js';
 import { Questions } from './questions.js';
 import { type Entry, entryOfPlaced, entryOfProbe, WorkerQueue } from './queue.js';
 import { Reports } from './reports.js';
 import { continuesSeries, entryAfter, seriesMsOf } from './series.js';
-import { type Asking, type Running, runningOf, Slots } from './slots.js';
+import { type Running, Slots } from './slots.js';
 import { nothingToSteal, Stealing } from './stealing.js';
 import type { Surroundings } from './surroundings.js';
 import { WorkFinder } from './work-finder.js';
@@ -54,7 +56,7 @@ export class Worker implements Machine<WorkerTimer> {
 
   readonly #config: WorkerConfig;
   readonly #env: WorkerEnvironment;
-  readonly #queue = new WorkerQueue();
+  readonly #queue: WorkerQueue;
   readonly #slots: Slots;
   readonly #stealing: Stealing;
   readonly #around: Surroundings;
@@ -73,10 +75,12 @@ export class Worker implements Machine<WorkerTimer> {
   #stopping = false;
   #saidDrained = false;
 
-  constructor(config: WorkerConfig, env: WorkerEnvironment) {
+  /** @param memory of all workers in the process; default: its own */
+  constructor(config: WorkerConfig, env: WorkerEnvironment, memory: WorkerMemory = new WorkerMemory()) {
     this.#config = config;
     this.#env = env;
-    this.#slots = new Slots(config.slots, config.capacity);
+    this.#queue = new WorkerQueue(memory.entries);
+    this.#slots = new Slots(config.slots, config.capacity, memory.slots);
     this.#printing = new Printing(env, this.#slots);
     this.#giveBack = new GivingBack(env, this.counters, () => this.#central);
     this.#fitness = new Fitness(env, this.#membership, this.counters);
@@ -177,11 +181,10 @@ export class Worker implements Machine<WorkerTimer> {
 
   /** The task in the slot has really started: its time limit counts from here. */
   taskStarted(slot: number, now: Millis): void {
-    const running = this.#slots.at(slot);
-    if (running.kind !== 'running') return;
-    running.startedAt = now;
+    if (!this.#slots.isRunning(slot)) return;
+    const timeoutMs = this.#slots.started(slot, now);
     this.#fitness.started();
-    if (running.timeoutMs !== undefined) this.#env.setTimer('taskTimeout', slot, now + running.timeoutMs);
+    if (timeoutMs !== undefined) this.#env.setTimer('taskTimeout', slot, now + timeoutMs);
   }
 
   taskOutput(slot: number, stream: 'stdout' | 'stderr', bytes: Uint8Array, now: Millis): void {
@@ -190,10 +193,10 @@ export class Worker implements Machine<WorkerTimer> {
 
   /** @param runMs as the executor measured it */
   taskEnded(slot: number, outcome: Outcome, runMs: Millis, now: Millis): void {
-    const running = this.#slots.at(slot);
+    const running = this.#slots.runningAt(slot);
     invariant(
-      running.kind === 'running',
-      () => `the task of slot ${slot} ended while the slot was ${running.kind}`,
+      running !== undefined,
+      () => `the task of slot ${slot} ended while the slot was ${this.#slots.at(slot).kind}`,
     );
     this.counters.tasksEnded++;
     if (running.timeoutMs !== undefined) this.#env.clearTimer('taskTimeout', slot);
@@ -205,7 +208,7 @@ export class Worker implements Machine<WorkerTimer> {
     const ask = goesOn ? this.#nextAsk++ : 0;
     const report = this.#report(running, outcome, runMs, ask, now);
     if (!running.long) this.#finder?.shortEnded(runMs);
-    if (running.placedByCentral) this.#tellCentral('placementEnded', running);
+    if (running.placedByCentral) this.#tellCentral('placementEnded', running.owner, running);
     if (!goesOn) return this.#freed(slot, now);
     this.#slots.release(slot);
     this.#slots.ask(entryAfter(running), ask, now, { since: running.since, report });
@@ -300,19 +303,19 @@ export class Worker implements Machine<WorkerTimer> {
 
   #bound(from: Address, message: MessageOf<'bind'>, now: Millis): void {
     const slot = this.#slots.indexOfAsk(message.ask);
-    const asking = slot < 0 ? undefined : this.#slots.at(slot);
-    if (asking?.kind !== 'asking' || asking.entry.owner !== from) {
+    const entry = slot < 0 ? undefined : this.#slots.entryAt(slot);
+    if (entry?.owner !== from) {
       // Doubled: it runs here or has ended here. Late: the question was given up, and the task must not wait.
       if (this.#knows(from, message)) return;
       return this.#giveBack.task(from, message.job, 0, message.task, message.attempt);
     }
     if (this.#takesNothing) {
-      this.#giveBack.task(from, message.job, asking.entry.stage, message.task, message.attempt);
-      this.#giveBack.placementOver(asking.entry);
+      this.#giveBack.task(from, message.job, entry.stage, message.task, message.attempt);
+      this.#giveBack.placementOver(entry);
       this.#slots.release(slot);
       return this.#sayIfDrained();
     }
-    this.#run(slot, asking, from, message, now);
+    this.#run(slot, entry, from, message, now);
   }
 
   /** An owner sends a task: central has matched a slot with its job, or this worker sought one. */
@@ -322,8 +325,7 @@ export class Worker implements Machine<WorkerTimer> {
     const entry = this.#finder?.accept(from, message);
     if (entry === undefined) this.#giveBack.task(from, job, 0, task, attempt);
     else {
-      const slot = this.#slots.ask(entry, 0, now);
-      this.#run(slot, this.#slots.at(slot) as Asking, from, message, now);
+      this.#run(this.#slots.ask(entry, 0, now), entry, from, message, now);
     }
     this.#finder?.settled(message, now);
   }
@@ -335,13 +337,12 @@ export class Worker implements Machine<WorkerTimer> {
     );
   }
 
-  #run(slot: number, asking: Asking, owner: Address, message: MessageOf<'bind' | 'run'>, now: Millis): void {
+  #run(slot: number, entry: Entry, owner: Address, message: MessageOf<'bind' | 'run'>, now: Millis): void {
     this.counters.tasksStarted++;
-    const running = runningOf(asking, owner, message, now);
-    this.#slots.run(slot, running);
+    this.#slots.run(slot, owner, message, now);
     this.#stealing.foundWork();
     this.#finder?.started();
-    if (running.placedByCentral) this.#tellCentral('placementStarted', running);
+    if (entry.placed !== undefined) this.#tellCentral('placementStarted', owner, message);
     this.#env.execute(slot, message);
   }
 
@@ -349,8 +350,7 @@ export class Worker implements Machine<WorkerTimer> {
   #refused(from: Address, ask: number, now: Millis): void {
     const slot = this.#slots.indexOfAsk(ask);
     if (slot < 0) return this.#finder?.refused(from, ask, now);
-    const asking = this.#slots.at(slot);
-    if (asking.kind === 'asking') this.#giveBack.placementOver(asking.entry);
+    this.#giveBack.placementOver(this.#slots.entryAt(slot)!);
     this.#freed(slot, now);
   }
 
@@ -373,8 +373,8 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   #timeOut(slot: number, now: Millis): void {
-    const running = this.#slots.at(slot);
-    if (running.kind !== 'running' || running.timeoutMs === undefined) return;
+    const running = this.#slots.runningAt(slot);
+    if (running?.timeoutMs === undefined) return;
     if (now < running.startedAt + running.timeoutMs) return;
     this.#env.kill(slot, 'timeout');
   }
@@ -400,8 +400,11 @@ export class Worker implements Machine<WorkerTimer> {
     if (!isHere) this.#enqueue(entryOfPlaced(message), now);
   }
 
-  #tellCentral(type: 'placementStarted' | 'placementEnded', of: Running): void {
-    const { owner, job, task, attempt } = of;
+  #tellCentral(
+    type: 'placementStarted' | 'placementEnded',
+    owner: Address,
+    { job, task, attempt }: { job: number } & TaskAttempt,
+  ): void {
     this.#env.send(this.#central, { type, owner, job, task, attempt });
   }
 
@@ -549,7 +552,7 @@ export class Worker implements Machine<WorkerTimer> {
     this.#reports.dropOwner(owner);
     for (const [slot, running] of this.#slots.running()) {
       if (running.owner !== owner) continue;
-      running.orphaned = true;
+      this.#slots.orphan(slot);
       this.#env.kill(slot, 'shutdown');
     }
     this.#serve(now);

@@ -62,8 +62,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'slot-freed-twice',
     what: 'a slot counts twice when it becomes free',
     file: 'worker/slots',
-    find: 'this.#slots[index] = IDLE;\n        this.#idle++;',
-    replace: 'this.#slots[index] = IDLE;\n        this.#idle = Math.min(this.#slots.length, this.#idle + 2);',
+    find: 'columns.kinds[place] = SlotKind.idle;\n        columns.entries[place] = undefined;',
+    replace: 'columns.kinds[place] = SlotKind.idle;\n        this.#idle = Math.min(this.count, this.#idle + 1);',
   },
   {
     name: 'result-forgotten',

@@ -1,0 +1,11 @@
+import { EntryPool } from './entry-pool.js';
+import { SlotColumns } from './slot-columns.js';
+
+/**
+ * Where workers keep what changes all the time. Those of one process may share it: then it lies close together, and a
+ * step of any of them finds it in the processor's cache.
+ */
+export class WorkerMemory {
+  readonly entries = new EntryPool();
+  readonly slots = new SlotColumns();
+}
