@@ -18,10 +18,6 @@ export class Questions {
     this.#giveBack = giveBack;
   }
 
-  send({ owner, job, stage, placed }: Entry, ask: number, again: boolean): void {
-    this.#env.send(owner, { type: 'ask', ask, again, job, stage, placed });
-  }
-
   /** Asks again what has had no answer for `retryMs`; after so many tries the owner is away or gone. */
   sweep(retryMs: Millis, triesMax: number, now: Millis): void {
     for (const [slot, asking] of [...this.#slots.asking()]) {
@@ -42,7 +38,7 @@ export class Questions {
   }
 
   #again({ entry, ask, series }: Asking): void {
-    if (series === undefined) return this.send(entry, ask, true);
+    if (series === undefined) return askFor(entry, ask, true, this.#env);
     const { report } = series;
     // One that is not confirmed is sent again anyhow.
     if (this.#reports.has(entry.owner, report.job, report.task, report.attempt)) return;
@@ -54,4 +50,14 @@ export class Questions {
     if (series === undefined) this.#giveBack.entry(entry);
     this.#slots.release(slot);
   }
+}
+
+/** A slot asks the owner of an entry for the task. */
+export function askFor(
+  { owner, job, stage, placed }: Entry,
+  ask: number,
+  again: boolean,
+  env: Environment<never>,
+): void {
+  env.send(owner, { type: 'ask', ask, again, job, stage, placed });
 }

@@ -26,19 +26,19 @@ export interface Entry {
  * may run where nothing else waits.
  */
 export class WorkerQueue {
-  readonly #pool: EntryPool;
+  /** All entries: thieves knock at many doors behind which nothing waits, and should not have to go in. */
+  #length = 0;
   readonly #normal: EntryList;
-  /** Made with their first entries: most policies know one lane only. */
-  #express: EntryList = NO_LIST;
-  #opportunistic: EntryList = NO_LIST;
   /** Long entries in the normal lane: without any, a victim need not look for what lies behind one. */
   #longEntries = 0;
   /** Express entries served in a row while a normal one waited. */
   #ahead = 0;
+  /** Made with their first entries: most policies know one lane only. */
+  #express: EntryList = NO_LIST;
+  #opportunistic: EntryList = NO_LIST;
+  readonly #pool: EntryPool;
   /** What has waited for so long is overtaken by nothing smaller any more. */
   patienceMs: Millis = Number.POSITIVE_INFINITY;
-  /** All entries: thieves knock at many doors behind which nothing waits, and should not have to go in. */
-  #length = 0;
 
   /** @param pool of all queues in the process */
   constructor(pool: EntryPool = new EntryPool()) {
@@ -65,6 +65,7 @@ export class WorkerQueue {
 
   /** What is served next. */
   head(): Entry | undefined {
+    if (this.#length === 0) return undefined;
     if (this.#isNormalOnly || this.#isNormalsTurn) return this.#normal.first;
     return this.#express.first ?? this.#normal.first ?? this.#opportunistic.first;
   }

@@ -10,6 +10,7 @@ import {
   NOBODY,
   type Outcome,
   patienceMsOf,
+  startFault,
   type TaskAttempt,
   type Timings,
 } from '@goshawk/core';
@@ -28,7 +29,7 @@ import { checkWorker } from './invariants.js';
 import { Membership } from './membership.js';
 import { WorkerMemory } from './memory.js';
 import { Printing } from './printing.js';
-import { Questions } from './questions.js';
+import { askFor, Questions } from './questions.js';
 import { type Entry, entryOfPlaced, entryOfProbe, WorkerQueue } from './queue.js';
 import { Reports } from './reports.js';
 import { continuesSeries, entryAfter, seriesMsOf } from './series.js';
@@ -54,22 +55,26 @@ export class Worker implements Machine<WorkerTimer> {
     pauses: 0,
   };
 
-  readonly #config: WorkerConfig;
+  // What each step needs comes first: so it takes few lines of a cache.
   readonly #env: WorkerEnvironment;
   readonly #queue: WorkerQueue;
   readonly #slots: Slots;
+  readonly #membership = new Membership();
   readonly #stealing: Stealing;
-  readonly #around: Surroundings;
   /** Made when the cluster's policy has workers look for work; most have not. */
   #finder: WorkFinder | undefined;
+  #nextAsk = 1;
+  /** It drains, or has set itself aside. */
+  #takesNothing = false;
+  #sweepArmed = false;
+  readonly #reports = new Reports();
+  readonly #config: WorkerConfig;
+  readonly #around: Surroundings;
   readonly #printing: Printing;
   readonly #giveBack: GivingBack;
-  readonly #reports = new Reports();
   readonly #questions: Questions;
-  readonly #membership = new Membership();
-  readonly #fitness: Fitness;
-  #nextAsk = 1;
-  #sweepArmed = false;
+  /** Made when a task could not be started for the first time. */
+  #fitness: Fitness | undefined;
   #draining = false;
   /** Whoever started this worker wants it to end. */
   #stopping = false;
@@ -83,7 +88,6 @@ export class Worker implements Machine<WorkerTimer> {
     this.#slots = new Slots(config.slots, config.capacity, memory.slots);
     this.#printing = new Printing(env, this.#slots);
     this.#giveBack = new GivingBack(env, this.counters, () => this.#central);
-    this.#fitness = new Fitness(env, this.#membership, this.counters);
     this.#questions = new Questions(env, this.#slots, this.#reports, this.#giveBack);
     this.#around = {
       queue: this.#queue,
@@ -172,7 +176,8 @@ export class Worker implements Machine<WorkerTimer> {
       case 'pull':
         return this.#finder?.wake(now);
       case 'aside':
-        if (!this.#fitness.wake(now)) return;
+        if (!this.#fitness?.wake(now)) return;
+        this.#takesNothing = this.#draining;
         // Central has forgotten what is free here.
         this.#finder?.welcomed(false);
         return this.#lookForWork(now);
@@ -183,7 +188,7 @@ export class Worker implements Machine<WorkerTimer> {
   taskStarted(slot: number, now: Millis): void {
     if (!this.#slots.isRunning(slot)) return;
     const timeoutMs = this.#slots.started(slot, now);
-    this.#fitness.started();
+    this.#fitness?.started();
     if (timeoutMs !== undefined) this.#env.setTimer('taskTimeout', slot, now + timeoutMs);
   }
 
@@ -201,7 +206,7 @@ export class Worker implements Machine<WorkerTimer> {
     this.counters.tasksEnded++;
     if (running.timeoutMs !== undefined) this.#env.clearTimer('taskTimeout', slot);
     if (running.output !== undefined) this.#env.clearTimer('output', slot);
-    if (this.#fitness.ended(running, outcome, now)) this.#giveBackAll();
+    if (outcome.kind !== 'completed') this.#cameToNothing(running, outcome, now);
     const mayGoOn = !this.#takesNothing && this.#queue.length === 0;
     const { policy } = this.#membership.settings ?? {};
     const goesOn = mayGoOn && continuesSeries(running, outcome.kind, runMs, seriesMsOf(policy), now);
@@ -219,6 +224,7 @@ export class Worker implements Machine<WorkerTimer> {
   #freed(slot: number, now: Millis): void {
     this.#slots.release(slot);
     this.#serve(now);
+    if (this.#slots.idleCount === 0) return;
     this.#stealing.begin(now);
     this.#finder?.freed(now);
     this.#sayIfDrained();
@@ -296,7 +302,7 @@ export class Worker implements Machine<WorkerTimer> {
       this.#queue.shift();
       const ask = this.#nextAsk++;
       this.#slots.ask(head, ask, now);
-      this.#questions.send(head, ask, false);
+      askFor(head, ask, false, this.#env);
       this.#armSweep(now);
     }
   }
@@ -421,8 +427,12 @@ export class Worker implements Machine<WorkerTimer> {
 
   // ---- draining, and times in which nothing can be started
 
-  get #takesNothing(): boolean {
-    return this.#draining || this.#fitness.isAside;
+  #cameToNothing(run: Running, outcome: Outcome, now: Millis): void {
+    if (startFault(outcome) === undefined) return;
+    this.#fitness ??= new Fitness(this.#env, this.#membership, this.counters);
+    if (!this.#fitness.ended(run, outcome, now)) return;
+    this.#takesNothing = true;
+    this.#giveBackAll();
   }
 
   #giveBackAll(): void {
@@ -443,6 +453,7 @@ export class Worker implements Machine<WorkerTimer> {
       return this.#sayIfDrained();
     }
     this.#draining = on;
+    this.#takesNothing = on || (this.#fitness?.isAside ?? false);
     this.#saidDrained = false;
     if (on) this.#giveBackAll();
     // Central hears of it by the same message that says everything else about this worker.
@@ -512,7 +523,7 @@ export class Worker implements Machine<WorkerTimer> {
     this.#finder?.lookAround(now);
     if (this.#membership.central === NOBODY) return this.#register(now);
     if (this.#membership.isSilent(now)) return this.#registerAnew(now);
-    this.#fitness.tell();
+    this.#fitness?.tell();
     this.#env.send(this.#membership.central, {
       type: 'heartbeat',
       busy: this.#slots.busyCount,
