@@ -68,6 +68,8 @@ const SETTLING_MS = 1_000;
 const BATCH = 256;
 /** …or fewer, after so many events: some tens of milliseconds. */
 const SLICE_EVENTS = 65_536;
+/** …which are looked after as often as this. */
+const STRETCH_EVENTS = 1_024;
 
 /**
  * A workload on a virtual cluster. Jobs are taken from the workload as their time comes, and handed out as
@@ -185,13 +187,11 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
 
   /** Makes a slice of what happens up to a time happen. @returns whether there is more of it */
   #advance(until: Millis): boolean {
-    const cluster = this.#cluster;
-    const last = cluster.events + SLICE_EVENTS;
-    while (cluster.nextEventAt <= until) {
-      if (cluster.events >= last || this.#ended.length >= BATCH) return true;
-      cluster.step();
+    for (let slice = 0; slice < SLICE_EVENTS; slice += STRETCH_EVENTS) {
+      if (this.#cluster.advance(until, STRETCH_EVENTS)) return false;
+      if (this.#ended.length >= BATCH) return true;
     }
-    return false;
+    return true;
   }
 
   /**

@@ -205,19 +205,46 @@ export class VirtualCluster {
 
   /** Runs until nothing is left to do, or until the time is reached. */
   run(until: Millis = Number.POSITIVE_INFINITY): void {
-    while (this.pendingEvents > 0 && this.nextEventAt <= until) this.step();
+    while (!this.advance(until, Number.POSITIVE_INFINITY));
     if (until !== Number.POSITIVE_INFINITY) this.#now = Math.max(this.#now, until);
+  }
+
+  /**
+   * Makes what happens up to a time happen, but no more than so many events.
+   *
+   * @returns whether nothing of it is left
+   */
+  advance(until: Millis, eventsMax: number): boolean {
+    const heap = this.#heap;
+    const mail = this.#mail;
+    for (let left = eventsMax; left > 0; left--) {
+      const mailAt = mail.time;
+      const heapAt = heap.nextTime();
+      if (mailAt > until && heapAt > until) return true;
+      if (mailAt === heapAt && this.pendingEvents === 0) return true;
+      this.#step(mailAt, heapAt);
+    }
+    return false;
   }
 
   /** Makes the next event happen. There must be one. */
   step(): void {
-    const heap = this.#heap;
-    const mail = this.#mail;
-    const ahead = mail.time - heap.nextTime();
+    this.#step(this.#mail.time, this.#heap.nextTime());
+  }
+
+  /** @param mailAt,heapAt when the first of each is due */
+  #step(mailAt: Millis, heapAt: Millis): void {
     this.events++;
-    if (ahead < 0 || (ahead === 0 && mail.sequence < heap.nextSequence()) || heap.size === 0) this.#deliver();
+    const isMail = mailAt < heapAt || (mailAt === heapAt && this.#isMailAhead());
+    if (isMail) this.#deliver();
     else this.#happen();
     if (this.#begun.length > 0) this.#tellBegun();
+  }
+
+  /** Of two of one time, what was put in first comes first. */
+  #isMailAhead(): boolean {
+    if (this.#mail.size === 0) return false;
+    return this.#heap.size === 0 || this.#mail.sequence < this.#heap.nextSequence();
   }
 
   #deliver(): void {

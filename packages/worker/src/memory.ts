@@ -1,4 +1,4 @@
-import { EntryPool } from './entry-pool.js';
+import { EntryLists } from './entry-lists.js';
 import { SlotColumns } from './slot-columns.js';
 
 /**
@@ -6,6 +6,6 @@ import { SlotColumns } from './slot-columns.js';
  * step of any of them finds it in the processor's cache.
  */
 export class WorkerMemory {
-  readonly entries = new EntryPool();
+  readonly entries = new EntryLists();
   readonly slots = new SlotColumns();
 }

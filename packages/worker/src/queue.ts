@@ -1,6 +1,14 @@
-import type { Address, Lane, MessageOf, Millis, Probe, Resources, TaskAttempt } from '@goshawk/core';
-import { EntryList } from './entry-list.js';
-import { EntryPool } from './entry-pool.js';
+import {
+  type Address,
+  LANES,
+  type Lane,
+  type MessageOf,
+  type Millis,
+  type Probe,
+  type Resources,
+  type TaskAttempt,
+} from '@goshawk/core';
+import { EntryLists } from './entry-lists.js';
 
 /** Something that waits at a worker: a probe, or a task that central has placed here. */
 export interface Entry {
@@ -26,63 +34,62 @@ export interface Entry {
  * may run where nothing else waits.
  */
 export class WorkerQueue {
-  /** All entries: thieves knock at many doors behind which nothing waits, and should not have to go in. */
-  #length = 0;
-  readonly #normal: EntryList;
+  readonly #lists: EntryLists;
+  /** Lists, one a lane. */
+  readonly #normal: number;
+  readonly #express: number;
+  readonly #opportunistic: number;
   /** Long entries in the normal lane: without any, a victim need not look for what lies behind one. */
   #longEntries = 0;
   /** Express entries served in a row while a normal one waited. */
   #ahead = 0;
-  /** Made with their first entries: most policies know one lane only. */
-  #express: EntryList = NO_LIST;
-  #opportunistic: EntryList = NO_LIST;
-  readonly #pool: EntryPool;
   /** What has waited for so long is overtaken by nothing smaller any more. */
   patienceMs: Millis = Number.POSITIVE_INFINITY;
 
-  /** @param pool of all queues in the process */
-  constructor(pool: EntryPool = new EntryPool()) {
-    this.#pool = pool;
-    this.#normal = new EntryList(pool);
+  /** @param lists of all queues in the process */
+  constructor(lists: EntryLists = new EntryLists()) {
+    this.#lists = lists;
+    this.#normal = lists.add(LANES.length);
+    this.#express = this.#normal + 1;
+    this.#opportunistic = this.#normal + 2;
   }
 
   get length(): number {
-    return this.#length;
+    const lists = this.#lists;
+    return lists.length(this.#normal) + lists.length(this.#express) + lists.length(this.#opportunistic);
   }
 
   push(entry: Entry): void {
     const lane = this.#lane(entry.lane);
-    if (entry.sizeMs === 0) lane.push(entry);
-    else lane.insert(entry, (other) => this.#goesAhead(other, entry));
-    this.#length++;
-    if (entry.long && entry.lane === 'normal') this.#longEntries++;
-  }
-
-  /** As in all presets without sampling: the other lanes need not be looked into. */
-  get #isNormalOnly(): boolean {
-    return this.#length === this.#normal.length;
+    if (entry.sizeMs === 0) this.#lists.push(lane, entry);
+    else this.#lists.insert(lane, entry, (other) => this.#goesAhead(other, entry));
+    if (entry.long && lane === this.#normal) this.#longEntries++;
   }
 
   /** What is served next. */
   head(): Entry | undefined {
-    if (this.#length === 0) return undefined;
-    if (this.#isNormalOnly || this.#isNormalsTurn) return this.#normal.first;
-    return this.#express.first ?? this.#normal.first ?? this.#opportunistic.first;
+    const list = this.#nextLane;
+    return list < 0 ? undefined : this.#lists.first(list);
   }
 
   shift(): Entry | undefined {
-    if (this.#length === 0) return undefined;
-    const fromExpress = this.#isNormalOnly || this.#isNormalsTurn ? undefined : this.#express.shift();
-    this.#length--;
-    if (fromExpress !== undefined) {
-      if (this.#normal.length > 0) this.#ahead++;
-      return fromExpress;
-    }
-    this.#ahead = 0;
-    const fromNormal = this.#normal.shift();
-    if (fromNormal === undefined) return this.#opportunistic.shift();
-    if (fromNormal.long) this.#longEntries--;
-    return fromNormal;
+    const lane = this.#nextLane;
+    if (lane < 0) return undefined;
+    const entry = this.#lists.shift(lane)!;
+    if (lane !== this.#express) this.#ahead = 0;
+    else if (this.#lists.length(this.#normal) > 0) this.#ahead++;
+    if (entry.long && lane === this.#normal) this.#longEntries--;
+    return entry;
+  }
+
+  /** The lane that is served next; below 0: nothing waits. */
+  get #nextLane(): number {
+    const lists = this.#lists;
+    const hasNormal = lists.length(this.#normal) > 0;
+    if (lists.length(this.#express) > 0 && !(hasNormal && this.#ahead >= EXPRESS_RUN_MAX))
+      return this.#express;
+    if (hasNormal) return this.#normal;
+    return lists.length(this.#opportunistic) > 0 ? this.#opportunistic : -1;
   }
 
   /**
@@ -95,17 +102,13 @@ export class WorkerQueue {
    * @param limit probes at most
    */
   takeStealable(executingLong: boolean, limit: number): Entry[] {
-    if (this.#length === 0) return NO_ENTRIES;
-    if (executingLong && this.#express.length > 0) {
-      const express = this.#express.takeRun(none, any, limit);
-      this.#length -= express.length;
-      return express;
+    if (this.length === 0) return NO_ENTRIES;
+    if (executingLong && this.#lists.length(this.#express) > 0) {
+      return this.#lists.takeRun(this.#express, none, any, limit);
     }
     const run =
       executingLong || this.#longEntries > 0 ? this.#cutStealableRun(executingLong, limit) : NO_ENTRIES;
-    const taken = run.length > 0 ? run : this.#opportunistic.takeRun(none, any, limit);
-    this.#length -= taken.length;
-    return taken;
+    return run.length > 0 ? run : this.#lists.takeRun(this.#opportunistic, none, any, limit);
   }
 
   removeProbes(owner: Address, job: number, stage: number): Entry[] {
@@ -141,14 +144,9 @@ export class WorkerQueue {
   }
 
   *[Symbol.iterator](): Iterator<Entry> {
-    yield* this.#express;
-    yield* this.#normal;
-    yield* this.#opportunistic;
-  }
-
-  /** However many pilots and thin jobs come, what waits behind them gets its turn. */
-  get #isNormalsTurn(): boolean {
-    return this.#ahead >= EXPRESS_RUN_MAX && this.#normal.length > 0;
+    yield* this.#lists.entriesOf(this.#express);
+    yield* this.#lists.entriesOf(this.#normal);
+    yield* this.#lists.entriesOf(this.#opportunistic);
   }
 
   #cutStealableRun(executingLong: boolean, limit: number): Entry[] {
@@ -157,19 +155,17 @@ export class WorkerQueue {
       isBehindLong ||= long;
       return long || !isBehindLong;
     };
-    return this.#normal.takeRun(comesBefore, isStealable, limit);
+    return this.#lists.takeRun(this.#normal, comesBefore, isStealable, limit);
   }
 
   #removeWhere(matches: (entry: Entry) => boolean): Entry[] {
-    const fromNormal = this.#normal.removeWhere(matches);
+    const fromNormal = this.#lists.removeWhere(this.#normal, matches);
     for (const entry of fromNormal) if (entry.long) this.#longEntries--;
-    const removed = [
-      ...this.#express.removeWhere(matches),
+    return [
+      ...this.#lists.removeWhere(this.#express, matches),
       ...fromNormal,
-      ...this.#opportunistic.removeWhere(matches),
+      ...this.#lists.removeWhere(this.#opportunistic, matches),
     ];
-    this.#length -= removed.length;
-    return removed;
   }
 
   /** Those that are not larger, that have waited long enough, or that have no size. */
@@ -177,21 +173,13 @@ export class WorkerQueue {
     return other.sizeMs <= sizeMs || since - other.since >= this.patienceMs;
   }
 
-  #lane(lane: Lane): EntryList {
+  #lane(lane: Lane): number {
     if (lane === 'normal') return this.#normal;
-    if (lane === 'express') {
-      if (this.#express === NO_LIST) this.#express = new EntryList(this.#pool);
-      return this.#express;
-    }
-    if (this.#opportunistic === NO_LIST) this.#opportunistic = new EntryList(this.#pool);
-    return this.#opportunistic;
+    return lane === 'express' ? this.#express : this.#opportunistic;
   }
 }
 
-/** Shared by all lanes that never held anything. */
-const NO_LIST = new EntryList(new EntryPool());
-
-/** Express entries that are served in a row while a normal one waits. */
+/** Express entries that are served in a row while a normal one waits: however many pilots come, it gets its turn. */
 const EXPRESS_RUN_MAX = 8;
 
 const NO_ENTRIES: Entry[] = [];
