@@ -34,6 +34,8 @@ export interface Entry {
  * may run where nothing else waits.
  */
 export class WorkerQueue {
+  /** All entries: thieves knock at many doors behind which nothing waits, and should not have to go in. */
+  #length = 0;
   readonly #lists: EntryLists;
   /** Lists, one a lane. */
   readonly #normal: number;
@@ -55,12 +57,12 @@ export class WorkerQueue {
   }
 
   get length(): number {
-    const lists = this.#lists;
-    return lists.length(this.#normal) + lists.length(this.#express) + lists.length(this.#opportunistic);
+    return this.#length;
   }
 
   push(entry: Entry): void {
     const lane = this.#lane(entry.lane);
+    this.#length++;
     if (entry.sizeMs === 0) this.#lists.push(lane, entry);
     else this.#lists.insert(lane, entry, (other) => this.#goesAhead(other, entry));
     if (entry.long && lane === this.#normal) this.#longEntries++;
@@ -75,6 +77,7 @@ export class WorkerQueue {
   shift(): Entry | undefined {
     const lane = this.#nextLane;
     if (lane < 0) return undefined;
+    this.#length--;
     const entry = this.#lists.shift(lane)!;
     if (lane !== this.#express) this.#ahead = 0;
     else if (this.#lists.length(this.#normal) > 0) this.#ahead++;
@@ -84,6 +87,7 @@ export class WorkerQueue {
 
   /** The lane that is served next; below 0: nothing waits. */
   get #nextLane(): number {
+    if (this.#length === 0) return -1;
     const lists = this.#lists;
     const hasNormal = lists.length(this.#normal) > 0;
     if (lists.length(this.#express) > 0 && !(hasNormal && this.#ahead >= EXPRESS_RUN_MAX))
@@ -104,11 +108,13 @@ export class WorkerQueue {
   takeStealable(executingLong: boolean, limit: number): Entry[] {
     if (this.length === 0) return NO_ENTRIES;
     if (executingLong && this.#lists.length(this.#express) > 0) {
-      return this.#lists.takeRun(this.#express, none, any, limit);
+      return this.#taken(this.#lists.takeRun(this.#express, none, any, limit));
     }
     const run =
       executingLong || this.#longEntries > 0 ? this.#cutStealableRun(executingLong, limit) : NO_ENTRIES;
-    return run.length > 0 ? run : this.#lists.takeRun(this.#opportunistic, none, any, limit);
+    return this.#taken(
+      run.length > 0 ? run : this.#lists.takeRun(this.#opportunistic, none, any, limit),
+    );
   }
 
   removeProbes(owner: Address, job: number, stage: number): Entry[] {
@@ -161,11 +167,16 @@ export class WorkerQueue {
   #removeWhere(matches: (entry: Entry) => boolean): Entry[] {
     const fromNormal = this.#lists.removeWhere(this.#normal, matches);
     for (const entry of fromNormal) if (entry.long) this.#longEntries--;
-    return [
+    return this.#taken([
       ...this.#lists.removeWhere(this.#express, matches),
       ...fromNormal,
       ...this.#lists.removeWhere(this.#opportunistic, matches),
-    ];
+    ]);
+  }
+
+  #taken(entries: Entry[]): Entry[] {
+    this.#length -= entries.length;
+    return entries;
   }
 
   /** Those that are not larger, that have waited long enough, or that have no size. */
