@@ -79,7 +79,23 @@ export class Registry {
   }
 
   addWorker(fields: Omit<WorkerRecord, 'place'>): WorkerRecord {
-    const worker: WorkerRecord = { ...fields, place: this.#freePlaces.pop() ?? this.#workers.size };
+    // Written out: thousands that register at once are not copied.
+    const worker: WorkerRecord = {
+      address: fields.address,
+      place: this.#freePlaces.pop() ?? this.#workers.size,
+      name: fields.name,
+      slots: fields.slots,
+      capacity: fields.capacity,
+      partition: fields.partition,
+      draining: fields.draining,
+      drained: fields.drained,
+      drainWanted: fields.drainWanted,
+      aside: fields.aside,
+      heardAt: fields.heardAt,
+      busy: fields.busy,
+      queued: fields.queued,
+      http: fields.http,
+    };
     this.#workers.set(worker.address, worker);
     this.#workerNames.set(worker.name, worker);
     return worker;
