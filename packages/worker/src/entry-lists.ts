@@ -1,4 +1,4 @@
-import type { Entry } from './queue.js';
+import type { Entry } from './entry.js';
 
 /**
  * What waits at all workers of a process: FIFOs that can also be looked through, and have some of their entries taken out.

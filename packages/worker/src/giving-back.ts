@@ -1,6 +1,6 @@
 import type { Address, Environment } from '@goshawk/core';
 import type { WorkerCounters } from './contract.js';
-import type { Entry } from './queue.js';
+import type { Entry } from './entry.js';
 
 /**
  * What a worker says when something that was meant to run here will not: the owner hears that it must look
@@ -9,9 +9,9 @@ import type { Entry } from './queue.js';
 export class GivingBack {
   readonly #env: Environment<never>;
   readonly #counters: WorkerCounters;
-  readonly #central: () => Address;
+  readonly #central: Address;
 
-  constructor(env: Environment<never>, counters: WorkerCounters, central: () => Address) {
+  constructor(env: Environment<never>, counters: WorkerCounters, central: Address) {
     this.#env = env;
     this.#counters = counters;
     this.#central = central;
@@ -53,7 +53,7 @@ export class GivingBack {
   /** The owner knows already; central does not. */
   placementOver({ owner, job, placed }: Entry): void {
     if (placed === undefined) return;
-    this.#env.send(this.#central(), { type: 'placementEnded', owner, job, ...placed });
+    this.#env.send(this.#central, { type: 'placementEnded', owner, job, ...placed });
   }
 
   #probes({ owner, job, stage }: Entry, probes: number): void {

@@ -60,3 +60,12 @@ export function readdress(
   }
   return wasPlaced;
 }
+
+/** Nobody would take the results of this owner's tasks that run here: they are to end. */
+export function orphanTasksOf(owner: Address, slots: Slots, kill: (slot: number) => void): void {
+  for (const [slot, running] of slots.running()) {
+    if (running.owner !== owner) continue;
+    slots.orphan(slot);
+    kill(slot);
+  }
+}

@@ -1,4 +1,5 @@
 export * from './contract.js';
+export type { Entry } from './entry.js';
 export { WorkerMemory } from './memory.js';
-export { type Entry, WorkerQueue } from './queue.js';
+export { WorkerQueue } from './queue.js';
 export { Worker } from './worker.js';

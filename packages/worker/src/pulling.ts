@@ -1,5 +1,5 @@
 import { type Address, type Environment, type MessageOf, type Millis, NOBODY, pulls } from '@goshawk/core';
-import { type Entry, entryOfGiven } from './queue.js';
+import { type Entry, entryOfGiven } from './entry.js';
 import { canRun, type Surroundings, wantsWork } from './surroundings.js';
 
 type PullingSurroundings = Pick<Surroundings, 'queue' | 'slots' | 'membership' | 'takesWork'>;

@@ -1,6 +1,6 @@
 import type { Address, Environment, Millis } from '@goshawk/core';
+import type { Entry } from './entry.js';
 import type { GivingBack } from './giving-back.js';
-import type { Entry } from './queue.js';
 import type { Reports } from './reports.js';
 import type { Asking, Slots } from './slots.js';
 

@@ -1,7 +1,8 @@
 import { type Address, LANES, type Lane, NO_RESOURCES } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Entry, entryOfProbe, probeOfEntry, WorkerQueue } from './queue.js';
+import { type Entry, entryOfProbe, probeOfEntry } from './entry.js';
+import { WorkerQueue } from './queue.js';
 
 /** Entries are told apart by their stage, which nothing here looks at otherwise. */
 function entry(kind: 'short' | 'long', id: number, fields: Partial<Entry> = {}): Entry {

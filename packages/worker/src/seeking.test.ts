@@ -13,8 +13,9 @@ import {
 } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { entryOfProbe } from './entry.js';
 import { Membership } from './membership.js';
-import { entryOfProbe, WorkerQueue } from './queue.js';
+import { WorkerQueue } from './queue.js';
 import { Seeking } from './seeking.js';
 import { Slots } from './slots.js';
 

@@ -1,5 +1,5 @@
 import { type Address, drawIndex, type Environment, type MessageOf, type Millis } from '@goshawk/core';
-import { type Entry, entryOfGiven } from './queue.js';
+import { type Entry, entryOfGiven } from './entry.js';
 import { canRun, type Surroundings, wantsWork } from './surroundings.js';
 
 type SeekingSurroundings = Omit<Surroundings, 'counters'>;

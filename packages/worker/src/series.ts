@@ -1,5 +1,5 @@
 import { findsWork, type Millis, type OutcomeKind, type PolicySettings } from '@goshawk/core';
-import { type Entry, entryOfGiven } from './queue.js';
+import { type Entry, entryOfGiven } from './entry.js';
 import type { Running } from './slots.js';
 
 /**

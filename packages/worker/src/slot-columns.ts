@@ -1,6 +1,6 @@
 import type { MessageOf, Millis } from '@goshawk/core';
+import type { Entry } from './entry.js';
 import type { OutputBuffer } from './output-buffer.js';
-import type { Entry } from './queue.js';
 
 /** Tiny tasks of one owner that run in a slot one after another: the end of each asks for the next. */
 export interface Series {

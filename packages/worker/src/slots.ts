@@ -8,8 +8,8 @@ import {
   NO_RESOURCES,
   type Resources,
 } from '@goshawk/core';
+import type { Entry } from './entry.js';
 import { OutputBuffer } from './output-buffer.js';
-import type { Entry } from './queue.js';
 import { IS_ORPHANED, RUNS_LONG, type Series, SlotColumns, SlotKind } from './slot-columns.js';
 
 /** A slot that serves a probe or a placed task holds still until the owner has answered: one round trip. */
@@ -247,6 +247,13 @@ export class Slots {
     const place = this.#first + index;
     this.#columns.changedAt[place] = now;
     return this.#timeoutOf(place);
+  }
+
+  /** What runs there has reached its time limit. */
+  isOverdue(index: number, now: Millis): boolean {
+    const place = this.#first + index;
+    const { timeouts, changedAt } = this.#columns;
+    return this.isRunning(index) && now >= changedAt[place]! + timeouts[place]!;
   }
 
   /** What runs there is long, other than was believed. @returns whether that is news */

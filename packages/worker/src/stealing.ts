@@ -8,8 +8,9 @@ import {
   type PolicySettings,
 } from '@goshawk/core';
 import type { WorkerTimer } from './contract.js';
+import { type Entry, probeOfEntry } from './entry.js';
 import type { Membership } from './membership.js';
-import { type Entry, probeOfEntry, type WorkerQueue } from './queue.js';
+import type { WorkerQueue } from './queue.js';
 import type { Slots } from './slots.js';
 import { type Surroundings, wantsWork } from './surroundings.js';
 

@@ -1,7 +1,7 @@
 import type { Address, Environment, MessageOf, Millis } from '@goshawk/core';
+import type { Entry } from './entry.js';
 import type { Membership } from './membership.js';
 import { Pulling } from './pulling.js';
-import type { Entry } from './queue.js';
 import { Seeking } from './seeking.js';
 import type { Surroundings } from './surroundings.js';
 

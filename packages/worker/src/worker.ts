@@ -14,26 +14,21 @@ import {
   type TaskAttempt,
   type Timings,
 } from '@goshawk/core';
-import type {
-  KillReason,
-  WorkerConfig,
-  WorkerCounters,
-  WorkerEnvironment,
-  WorkerStanding,
-  WorkerTimer,
-} from './contract.js';
+import type { KillReason, WorkerConfig, WorkerEnvironment, WorkerStanding, WorkerTimer } from './contract.js';
+import { type Entry, entryOfPlaced, entryOfProbe } from './entry.js';
 import { Fitness } from './fitness.js';
 import { GivingBack } from './giving-back.js';
-import { heldTasks, readdress, tasksHeldOf } from './held-tasks.js';
+import { heldTasks, orphanTasksOf, readdress, tasksHeldOf } from './held-tasks.js';
 import { checkWorker } from './invariants.js';
 import { Membership } from './membership.js';
 import { WorkerMemory } from './memory.js';
 import { Printing } from './printing.js';
 import { askFor, Questions } from './questions.js';
-import { type Entry, entryOfPlaced, entryOfProbe, WorkerQueue } from './queue.js';
+import { WorkerQueue } from './queue.js';
 import { Reports } from './reports.js';
 import { continuesSeries, entryAfter, seriesMsOf } from './series.js';
 import { type Running, Slots } from './slots.js';
+import { countedOf, noneCounted, standingOf } from './standing.js';
 import { nothingToSteal, Stealing } from './stealing.js';
 import type { Surroundings } from './surroundings.js';
 import { WorkFinder } from './work-finder.js';
@@ -45,23 +40,15 @@ import { WorkFinder } from './work-finder.js';
  * it still runs here.
  */
 export class Worker implements Machine<WorkerTimer> {
-  readonly counters: WorkerCounters = {
-    tasksStarted: 0,
-    tasksEnded: 0,
-    stealAttempts: 0,
-    stealSuccesses: 0,
-    probesMoved: 0,
-    declined: 0,
-    pauses: 0,
-  };
+  readonly counters = noneCounted();
 
   // What each step needs comes first: so it takes few lines of a cache.
   readonly #env: WorkerEnvironment;
   readonly #queue: WorkerQueue;
   readonly #slots: Slots;
   readonly #membership = new Membership();
-  readonly #stealing: Stealing;
-  /** Made when the cluster's policy has workers look for work; most have not. */
+  /** Each is made when the policy of the cluster has workers do that. */
+  #stealing: Stealing | undefined;
   #finder: WorkFinder | undefined;
   #nextAsk = 1;
   /** It drains, or has set itself aside. */
@@ -69,11 +56,8 @@ export class Worker implements Machine<WorkerTimer> {
   #sweepArmed = false;
   readonly #reports = new Reports();
   readonly #config: WorkerConfig;
-  readonly #around: Surroundings;
-  readonly #printing: Printing;
-  readonly #giveBack: GivingBack;
-  readonly #questions: Questions;
-  /** Made when a task could not be started for the first time. */
+  // What most workers of a simulation never need is made when it is.
+  #madeAround: Surroundings | undefined;
   #fitness: Fitness | undefined;
   #draining = false;
   /** Whoever started this worker wants it to end. */
@@ -86,19 +70,6 @@ export class Worker implements Machine<WorkerTimer> {
     this.#env = env;
     this.#queue = new WorkerQueue(memory.entries);
     this.#slots = new Slots(config.slots, config.capacity, memory.slots);
-    this.#printing = new Printing(env, this.#slots);
-    this.#giveBack = new GivingBack(env, this.counters, () => this.#central);
-    this.#questions = new Questions(env, this.#slots, this.#reports, this.#giveBack);
-    this.#around = {
-      queue: this.#queue,
-      slots: this.#slots,
-      membership: this.#membership,
-      counters: this.counters,
-      takesWork: () => !this.#takesNothing,
-      nextAsk: () => this.#nextAsk++,
-      asked: (now) => this.#armSweep(now),
-    };
-    this.#stealing = new Stealing(config.self, env, this.#around);
   }
 
   // ---- doors
@@ -119,7 +90,8 @@ export class Worker implements Machine<WorkerTimer> {
         return this.#refused(from, message.ask, now);
       case 'steal':
         // Thieves knock at many doors behind which nothing waits: those need not go in.
-        if (this.#queue.length === 0) return this.#env.send(from, nothingToSteal(message.round));
+        if (this.#queue.length === 0 || this.#stealing === undefined)
+          return this.#env.send(from, nothingToSteal(message.round));
         this.#stealing.give(from, message.round, now);
         return this.#serve(now);
       case 'stolen':
@@ -154,7 +126,7 @@ export class Worker implements Machine<WorkerTimer> {
         if (from === this.#membership.central && !this.#stopping) this.#setDraining(message.on, now);
         return;
       case 'readCounters':
-        return this.#env.send(from, { type: 'answer', request: message.request, value: this.#counted });
+        return this.#env.send(from, { type: 'answer', request: message.request, value: this.#counted() });
       default:
         // Meant for another role: nothing here waits for it.
         return;
@@ -168,11 +140,12 @@ export class Worker implements Machine<WorkerTimer> {
       case 'sweep':
         return this.#sweep(now);
       case 'steal':
-        return this.#stealing.begin(now);
+        return this.#stealing?.begin(now);
       case 'taskTimeout':
-        return this.#timeOut(key, now);
+        if (this.#slots.isOverdue(key, now)) this.#env.kill(key, 'timeout');
+        return;
       case 'output':
-        return this.#printing.flush(key);
+        return new Printing(this.#env, this.#slots).flush(key);
       case 'pull':
         return this.#finder?.wake(now);
       case 'aside':
@@ -193,7 +166,8 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   taskOutput(slot: number, stream: 'stdout' | 'stderr', bytes: Uint8Array, now: Millis): void {
-    this.#printing.append(slot, stream, bytes, now + this.#timings.progressMs);
+    const dueAt = now + this.#timings.progressMs;
+    new Printing(this.#env, this.#slots).append(slot, stream, bytes, dueAt);
   }
 
   /** @param runMs as the executor measured it */
@@ -225,7 +199,7 @@ export class Worker implements Machine<WorkerTimer> {
     this.#slots.release(slot);
     this.#serve(now);
     if (this.#slots.idleCount === 0) return;
-    this.#stealing.begin(now);
+    this.#stealing?.begin(now);
     this.#finder?.freed(now);
     this.#sayIfDrained();
   }
@@ -250,10 +224,8 @@ export class Worker implements Machine<WorkerTimer> {
     if (this.#membership.central !== NOBODY) this.#env.send(this.#membership.central, { type: 'leave' });
   }
 
-  get #counted(): unknown {
-    const { name } = this.#config;
-    const holds = { busy: this.#slots.busyCount, queued: this.#queue.length };
-    return { name, ...this.counters, ...holds, ...this.#env.counted?.() };
+  #counted(): unknown {
+    return { ...countedOf(this.#config.name, this.counters, this.standing), ...this.#env.counted?.() };
   }
 
   get isMember(): boolean {
@@ -261,13 +233,7 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   get standing(): WorkerStanding {
-    const { count: slots, busyCount, longCount } = this.#slots;
-    return {
-      slots,
-      busy: { long: longCount, short: busyCount - longCount },
-      queued: this.#queue.length,
-      unconfirmed: this.#reports.size,
-    };
+    return standingOf(this.#slots, this.#queue, this.#reports);
   }
 
   get isIdle(): boolean {
@@ -276,6 +242,29 @@ export class Worker implements Machine<WorkerTimer> {
 
   checkInvariants(): void {
     checkWorker(this.#queue, this.#slots, this.#takesNothing);
+  }
+
+  // ---- its parts
+
+  get #around(): Surroundings {
+    this.#madeAround ??= {
+      queue: this.#queue,
+      slots: this.#slots,
+      membership: this.#membership,
+      counters: this.counters,
+      takesWork: () => !this.#takesNothing,
+      nextAsk: () => this.#nextAsk++,
+      asked: (now) => this.#armSweep(now),
+    };
+    return this.#madeAround;
+  }
+
+  get #giveBack(): GivingBack {
+    return new GivingBack(this.#env, this.counters, this.#central);
+  }
+
+  get #questions(): Questions {
+    return new Questions(this.#env, this.#slots, this.#reports, this.#giveBack);
   }
 
   // ---- serving the queue
@@ -346,7 +335,7 @@ export class Worker implements Machine<WorkerTimer> {
   #run(slot: number, entry: Entry, owner: Address, message: MessageOf<'bind' | 'run'>, now: Millis): void {
     this.counters.tasksStarted++;
     this.#slots.run(slot, owner, message, now);
-    this.#stealing.foundWork();
+    this.#stealing?.foundWork();
     this.#finder?.started();
     if (entry.placed !== undefined) this.#tellCentral('placementStarted', owner, message);
     this.#env.execute(slot, message);
@@ -356,7 +345,8 @@ export class Worker implements Machine<WorkerTimer> {
   #refused(from: Address, ask: number, now: Millis): void {
     const slot = this.#slots.indexOfAsk(ask);
     if (slot < 0) return this.#finder?.refused(from, ask, now);
-    this.#giveBack.placementOver(this.#slots.entryAt(slot)!);
+    const entry = this.#slots.entryAt(slot)!;
+    if (entry.placed !== undefined) this.#giveBack.placementOver(entry);
     this.#freed(slot, now);
   }
 
@@ -376,13 +366,6 @@ export class Worker implements Machine<WorkerTimer> {
     if (waiting !== undefined) this.#giveBack.placementOver(waiting);
     // Said also when it was never here: the owner asks until it knows.
     this.#giveBack.task(from, job, waiting?.stage ?? 0, task, attempt);
-  }
-
-  #timeOut(slot: number, now: Millis): void {
-    const running = this.#slots.runningAt(slot);
-    if (running?.timeoutMs === undefined) return;
-    if (now < running.startedAt + running.timeoutMs) return;
-    this.#env.kill(slot, 'timeout');
   }
 
   #report(running: Running, outcome: Outcome, runMs: Millis, ask: number, now: Millis): MessageOf<'ended'> {
@@ -417,7 +400,7 @@ export class Worker implements Machine<WorkerTimer> {
   // ---- stealing
 
   #takeStolen(from: Address, message: MessageOf<'stolen'>, now: Millis): void {
-    for (const probe of this.#stealing.answered(from, message, now)) {
+    for (const probe of this.#stealing?.answered(from, message, now) ?? message.probes) {
       const entry = entryOfProbe(probe.owner, probe, now);
       if (this.#takesNothing) this.#giveBack.entry(entry);
       else this.#queue.push(entry);
@@ -437,12 +420,12 @@ export class Worker implements Machine<WorkerTimer> {
 
   #giveBackAll(): void {
     this.#giveBack.all(this.#queue.removeAll());
-    this.#stealing.end();
+    this.#stealing?.end();
     this.#finder?.end();
   }
 
   #lookForWork(now: Millis): void {
-    this.#stealing.begin(now);
+    this.#stealing?.begin(now);
     this.#finder?.lookAround(now);
   }
 
@@ -514,7 +497,9 @@ export class Worker implements Machine<WorkerTimer> {
     // What has ended since this one heard of it was told to the other.
     if (!first && before !== from) this.#register(now);
     this.#queue.patienceMs = patienceMsOf(settings.policy);
-    if (findsWork(settings.policy.preset)) this.#finder ??= new WorkFinder(this.#env, this.#around);
+    const { preset } = settings.policy;
+    if (preset.stealing) this.#stealing ??= new Stealing(this.#config.self, this.#env, this.#around);
+    if (findsWork(preset)) this.#finder ??= new WorkFinder(this.#env, this.#around);
     this.#finder?.welcomed(before !== from);
   }
 
@@ -546,7 +531,7 @@ export class Worker implements Machine<WorkerTimer> {
     if (from !== this.#membership.central) return;
     this.#membership.heard(now);
     if (!this.#membership.apply(message)) return this.#env.send(from, { type: 'resync' });
-    this.#stealing.setVictims(this.#membership.general, now);
+    this.#stealing?.setVictims(this.#membership.general, now);
     for (const owner of message.ownersLost) this.#ownerLost(owner, now);
     // What runs of theirs goes on, and its results are held.
     for (const owner of message.ownersAway) this.#dropWaiting(owner, now);
@@ -561,11 +546,7 @@ export class Worker implements Machine<WorkerTimer> {
   #ownerLost(owner: Address, now: Millis): void {
     this.#dropWaiting(owner, now);
     this.#reports.dropOwner(owner);
-    for (const [slot, running] of this.#slots.running()) {
-      if (running.owner !== owner) continue;
-      this.#slots.orphan(slot);
-      this.#env.kill(slot, 'shutdown');
-    }
+    orphanTasksOf(owner, this.#slots, (slot) => this.#env.kill(slot, 'shutdown'));
     this.#serve(now);
     this.#sayIfDrained();
   }
@@ -602,11 +583,11 @@ export class Worker implements Machine<WorkerTimer> {
     if (retryMs === 0) return;
     this.#questions.sweep(retryMs, retriesMax, now);
     this.#reports.resend(retryMs, now, (to, message) => this.#env.send(to, message));
-    this.#stealing.sweep(retryMs, now);
+    this.#stealing?.sweep(retryMs, now);
     this.#finder?.sweep(retryMs, retriesMax, now);
     this.#serve(now);
     const isSeeking = this.#finder?.isWaiting ?? false;
-    if (this.#stealing.inRound || isSeeking || this.#reports.size > 0 || this.#slots.isAsking)
+    if (this.#stealing?.inRound || isSeeking || this.#reports.size > 0 || this.#slots.isAsking)
       this.#armSweep(now);
     this.#sayIfDrained();
   }

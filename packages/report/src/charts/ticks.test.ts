@@ -59,3 +59,8 @@ test.each([
   const ticks = logScale(least, greatest).ticks.map((tick) => Number((10 ** tick).toPrecision(6)));
   expect(ticks).toEqual(expected);
 });
+
+test('ratios from 0.55 to 1.55 have more ticks than the 1', () => {
+  const ticks = ratioScale([0.55, 1.55]).ticks.map((tick) => Number((10 ** tick).toPrecision(6)));
+  expect(ticks).toEqual([0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.4, 1.6]);
+});

@@ -37,10 +37,10 @@ export function ratioScale(ratios: readonly number[]): Scale {
   const high = Math.log10(Math.max(1.25, ...ratios));
   const pad = (high - low) * 0.08;
   const bounds = { min: low - pad, max: high + pad };
-  if (bounds.max - bounds.min < 0.5) {
+  const fine = withinLog(bounds, [1, 2, 5]);
+  if (bounds.max - bounds.min < 0.5 || fine.length < 3) {
     return { ...bounds, ticks: within(bounds, NEAR_ONE.map(Math.log10)) };
   }
-  const fine = withinLog(bounds, [1, 2, 5]);
   return { ...bounds, ticks: fine.length <= TICKS_MAX ? fine : withinLog(bounds, [1]) };
 }
 
