@@ -1,4 +1,5 @@
 export * from './address-numbers.js';
+export * from './address-set.js';
 export * from './assert.js';
 export * from './decaying-sum.js';
 export * from './deque.js';

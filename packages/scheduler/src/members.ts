@@ -1,5 +1,6 @@
 import {
   type Address,
+  AddressSet,
   amountOf,
   drawIndex,
   drawTo,
@@ -21,6 +22,8 @@ import {
  */
 export class Members {
   readonly #members = new Map<Address, Member>();
+  /** Their addresses: whoever asks for the first time is looked up. */
+  readonly #present = new AddressSet();
   /** Per scope, one element a slot; kept shuffled in place, so that a draw of k costs k. */
   readonly #pools = new Map<Scope, Address[]>();
   #version = 0;
@@ -87,7 +90,8 @@ export class Members {
 
   /** A worker has asked for a task, or was given one. If central has not told of it yet, it must do so before long. */
   met(address: Address, now: Millis): void {
-    if (!this.#members.has(address) && !this.#unconfirmed.has(address)) this.#unconfirmed.set(address, now);
+    if (this.#present.has(address) || this.#unconfirmed.has(address)) return;
+    this.#unconfirmed.set(address, now);
   }
 
   /** @returns the workers of which central had to tell since then, and has not; they are gone now */
@@ -118,6 +122,7 @@ export class Members {
     for (const address of gone) this.#drop(address);
     for (const member of message.changed) {
       this.#members.set(member.address, member);
+      this.#present.add(member.address);
       this.#unconfirmed.delete(member.address);
       this.#gone.delete(member.address);
     }
@@ -236,6 +241,7 @@ export class Members {
 
   #drop(address: Address): void {
     this.#members.delete(address);
+    this.#present.delete(address);
     this.#unconfirmed.delete(address);
     this.#gone.add(address);
     if (this.#gone.size > GONE_MAX) this.#gone.delete(this.#gone.keys().next().value!);

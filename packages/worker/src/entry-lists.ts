@@ -1,3 +1,4 @@
+import { LANES } from '@goshawk/core';
 import type { Entry } from './entry.js';
 
 /**
@@ -6,25 +7,33 @@ import type { Entry } from './entry.js';
  * and fits into a processor's cache, which a simulation lives from.
  */
 export class EntryLists {
+  /** By queue: all entries of its lists. */
+  #waiting = new Int32Array(INITIAL);
+  #queues = 0;
   /** Three numbers a list: its first node, its last one, and how many there are. */
   #lists = new Int32Array(INITIAL);
-  #size = 0;
   /** By node. */
   readonly #entries: (Entry | undefined)[] = [];
   /** By node: the one behind it in its list; of a free one, the next that is free. */
   #next = new Int32Array(INITIAL);
   #free = NONE;
 
-  /** @returns the number of the first of so many new lists, which are empty */
-  add(count: number): number {
-    const first = this.#size / FIELDS;
-    this.#size += FIELDS * count;
-    if (this.#size > this.#lists.length) this.#lists = grown(this.#lists, this.#size);
-    for (let list = first; list < first + count; list++) {
+  /** @returns the number of a new queue, whose lists are empty: `LISTS_EACH` from `LISTS_EACH` times that number on */
+  addQueue(): number {
+    const queue = this.#queues++;
+    const end = LISTS_EACH * this.#queues;
+    if (queue === this.#waiting.length) this.#waiting = grown(this.#waiting, this.#queues);
+    if (FIELDS * end > this.#lists.length) this.#lists = grown(this.#lists, FIELDS * end);
+    for (let list = LISTS_EACH * queue; list < end; list++) {
       this.#lists[FIELDS * list + HEAD] = NONE;
       this.#lists[FIELDS * list + TAIL] = NONE;
     }
-    return first;
+    return queue;
+  }
+
+  /** How many entries the lists of a queue have. */
+  waiting(queue: number): number {
+    return this.#waiting[queue]!;
   }
 
   length(list: number): number {
@@ -106,6 +115,7 @@ export class EntryLists {
     }
     if (before === this.#lists[at + TAIL]) this.#lists[at + TAIL] = node;
     this.#lists[at + LENGTH]!++;
+    this.#waiting[Math.floor(list / LISTS_EACH)]!++;
   }
 
   /** @param before NONE: the first is taken out */
@@ -117,6 +127,7 @@ export class EntryLists {
     else this.#next[before] = this.#next[node]!;
     if (node === this.#lists[at + TAIL]) this.#lists[at + TAIL] = before;
     this.#lists[at + LENGTH]!--;
+    this.#waiting[Math.floor(list / LISTS_EACH)]!--;
     this.#entries[node] = undefined;
     this.#next[node] = this.#free;
     this.#free = node;
@@ -142,6 +153,9 @@ function grown(from: Int32Array, size: number): Int32Array<ArrayBuffer> {
   to.set(from);
   return to;
 }
+
+/** Of a queue. */
+export const LISTS_EACH = LANES.length;
 
 /** No node. */
 const NONE = -1;

@@ -1,6 +1,6 @@
-import { type Address, LANES, type Lane, type Millis } from '@goshawk/core';
+import type { Address, Lane, Millis } from '@goshawk/core';
 import type { Entry } from './entry.js';
-import { EntryLists } from './entry-lists.js';
+import { EntryLists, LISTS_EACH } from './entry-lists.js';
 
 /**
  * The queue of a worker: three lanes, served in order (express, normal, opportunistic), each FIFO, or by size where
@@ -8,9 +8,9 @@ import { EntryLists } from './entry-lists.js';
  * may run where nothing else waits.
  */
 export class WorkerQueue {
-  /** All entries: thieves knock at many doors behind which nothing waits, and should not have to go in. */
-  #length = 0;
   readonly #lists: EntryLists;
+  /** Its own in the lists. */
+  readonly number: number;
   /** Lists, one a lane. */
   readonly #normal: number;
   readonly #express: number;
@@ -25,18 +25,18 @@ export class WorkerQueue {
   /** @param lists of all queues in the process */
   constructor(lists: EntryLists = new EntryLists()) {
     this.#lists = lists;
-    this.#normal = lists.add(LANES.length);
+    this.number = lists.addQueue();
+    this.#normal = LISTS_EACH * this.number;
     this.#express = this.#normal + 1;
     this.#opportunistic = this.#normal + 2;
   }
 
   get length(): number {
-    return this.#length;
+    return this.#lists.waiting(this.number);
   }
 
   push(entry: Entry): void {
     const lane = this.#lane(entry.lane);
-    this.#length++;
     if (entry.sizeMs === 0) this.#lists.push(lane, entry);
     else this.#lists.insert(lane, entry, (other) => this.#goesAhead(other, entry));
     if (entry.long && lane === this.#normal) this.#longEntries++;
@@ -51,7 +51,6 @@ export class WorkerQueue {
   shift(): Entry | undefined {
     const lane = this.#nextLane;
     if (lane < 0) return undefined;
-    this.#length--;
     const entry = this.#lists.shift(lane)!;
     if (lane !== this.#express) this.#ahead = 0;
     else if (this.#lists.length(this.#normal) > 0) this.#ahead++;
@@ -61,7 +60,7 @@ export class WorkerQueue {
 
   /** The lane that is served next; below 0: nothing waits. */
   get #nextLane(): number {
-    if (this.#length === 0) return -1;
+    if (this.length === 0) return -1;
     const lists = this.#lists;
     const hasNormal = lists.length(this.#normal) > 0;
     if (lists.length(this.#express) > 0 && !(hasNormal && this.#ahead >= EXPRESS_RUN_MAX))
@@ -82,11 +81,11 @@ export class WorkerQueue {
   takeStealable(executingLong: boolean, limit: number): Entry[] {
     if (this.length === 0) return NO_ENTRIES;
     if (executingLong && this.#lists.length(this.#express) > 0) {
-      return this.#taken(this.#lists.takeRun(this.#express, none, any, limit));
+      return this.#lists.takeRun(this.#express, none, any, limit);
     }
     const run =
       executingLong || this.#longEntries > 0 ? this.#cutStealableRun(executingLong, limit) : NO_ENTRIES;
-    return this.#taken(run.length > 0 ? run : this.#lists.takeRun(this.#opportunistic, none, any, limit));
+    return run.length > 0 ? run : this.#lists.takeRun(this.#opportunistic, none, any, limit);
   }
 
   removeProbes(owner: Address, job: number, stage: number): Entry[] {
@@ -139,16 +138,11 @@ export class WorkerQueue {
   #removeWhere(matches: (entry: Entry) => boolean): Entry[] {
     const fromNormal = this.#lists.removeWhere(this.#normal, matches);
     for (const entry of fromNormal) if (entry.long) this.#longEntries--;
-    return this.#taken([
+    return [
       ...this.#lists.removeWhere(this.#express, matches),
       ...fromNormal,
       ...this.#lists.removeWhere(this.#opportunistic, matches),
-    ]);
-  }
-
-  #taken(entries: Entry[]): Entry[] {
-    this.#length -= entries.length;
-    return entries;
+    ];
   }
 
   /** Those that are not larger, that have waited long enough, or that have no size. */

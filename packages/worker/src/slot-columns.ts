@@ -18,32 +18,39 @@ export const RUNS_LONG = 1;
 /** Its owner is gone: it was told to end, and nobody will confirm that. */
 export const IS_ORPHANED = 2;
 
+/** What is told of a slot, by its place in the slot's row. */
+export const Told = {
+  /** The question of a slot that asks. */
+  ask: 0,
+  /** When it asked last, or when what runs has started. ms */
+  changedAt: 1,
+  /** When the slot was given to what runs there, or to the first task of its series. ms */
+  since: 2,
+  owner: 3,
+  job: 4,
+  task: 5,
+  attempt: 6,
+  match: 7,
+} as const;
+
+const ROW = Object.keys(Told).length;
+
 /**
- * What the slots of all workers in a process do, as columns: one place a slot, those of a worker side by side. Of 15,000
- * workers in a simulation this fits into a processor's cache, which as many objects do not.
+ * What the slots of all workers in a process do: one place a slot, those of a worker side by side. Of 15,000 workers in a
+ * simulation this fits into a processor's cache, which as many objects do not; and what is told of one slot lies in one
+ * or two lines of it.
  */
 export class SlotColumns {
   kinds = new Uint8Array(0);
   marks = new Uint8Array(0);
-  /** The question of a slot that asks. */
-  asks = new Float64Array(0);
   tries = new Uint16Array(0);
-  /** When it was asked last, and when what runs has started. ms */
-  changedAt = new Float64Array(0);
-  /** When the slot was given to what runs there, or to the first task of its series. ms */
-  since = new Float64Array(0);
   /** What is asked for, or was: a task that runs came of it. */
   entries: (Entry | undefined)[] = [];
-  owners = new Int32Array(0);
-  jobs = new Float64Array(0);
-  tasks = new Int32Array(0);
-  attempts = new Int32Array(0);
-  matches = new Float64Array(0);
-  /** ms; infinite where there is no limit. */
-  timeouts = new Float64Array(0);
-  /** By place: the series that a slot that asks is in, and what was printed there. Few have any. */
-  readonly series = new Map<number, Series>();
+  /** By place: the time limit of what runs there, and what it has printed; the series that a slot that asks is in. */
+  readonly timeouts = new Map<number, Millis>();
   readonly outputs = new Map<number, OutputBuffer>();
+  readonly series = new Map<number, Series>();
+  #rows = new Float64Array(0);
   #size = 0;
 
   /** @returns the first of so many new places, which are idle */
@@ -55,23 +62,24 @@ export class SlotColumns {
     return first;
   }
 
+  /** @param what one of `Told` */
+  get(place: number, what: number): number {
+    return this.#rows[ROW * place + what]!;
+  }
+
+  set(place: number, what: number, value: number): void {
+    this.#rows[ROW * place + what] = value;
+  }
+
   #grow(size: number): void {
     this.kinds = grown(this.kinds, new Uint8Array(size));
     this.marks = grown(this.marks, new Uint8Array(size));
-    this.asks = grown(this.asks, new Float64Array(size));
     this.tries = grown(this.tries, new Uint16Array(size));
-    this.changedAt = grown(this.changedAt, new Float64Array(size));
-    this.since = grown(this.since, new Float64Array(size));
-    this.owners = grown(this.owners, new Int32Array(size));
-    this.jobs = grown(this.jobs, new Float64Array(size));
-    this.tasks = grown(this.tasks, new Int32Array(size));
-    this.attempts = grown(this.attempts, new Int32Array(size));
-    this.matches = grown(this.matches, new Float64Array(size));
-    this.timeouts = grown(this.timeouts, new Float64Array(size));
+    this.#rows = grown(this.#rows, new Float64Array(ROW * size));
   }
 }
 
-function grown<T extends Uint8Array | Uint16Array | Int32Array | Float64Array>(from: T, to: T): T {
+function grown<T extends Uint8Array | Uint16Array | Float64Array>(from: T, to: T): T {
   to.set(from);
   return to;
 }

@@ -10,7 +10,7 @@ import {
 } from '@goshawk/core';
 import type { Entry } from './entry.js';
 import { OutputBuffer } from './output-buffer.js';
-import { IS_ORPHANED, RUNS_LONG, type Series, SlotColumns, SlotKind } from './slot-columns.js';
+import { IS_ORPHANED, RUNS_LONG, type Series, SlotColumns, SlotKind, Told } from './slot-columns.js';
 
 /** A slot that serves a probe or a placed task holds still until the owner has answered: one round trip. */
 export interface Asking {
@@ -115,10 +115,11 @@ export class Slots {
   executesLong(startedBefore: Millis): boolean {
     if (this.#runningLong > 0 && this.#shortInUse === 0) return true;
     if (startedBefore === Number.NEGATIVE_INFINITY || this.#idle === this.count) return false;
-    const { kinds, changedAt } = this.#columns;
+    const columns = this.#columns;
     for (let place = this.#first; place < this.#end; place++) {
-      if (kinds[place] === SlotKind.idle || this.#isLong(place)) continue;
-      if (kinds[place] === SlotKind.asking || changedAt[place]! > startedBefore) return false;
+      const kind = columns.kinds[place];
+      if (kind === SlotKind.idle || this.#isLong(place)) continue;
+      if (kind === SlotKind.asking || columns.get(place, Told.changedAt) > startedBefore) return false;
     }
     return true;
   }
@@ -157,9 +158,9 @@ export class Slots {
     invariant(place < this.#end, 'asked without an idle slot');
     columns.kinds[place] = SlotKind.asking;
     columns.marks[place] = entry.long ? RUNS_LONG : 0;
-    columns.asks[place] = ask;
+    columns.set(place, Told.ask, ask);
     columns.tries[place] = 1;
-    columns.changedAt[place] = now;
+    columns.set(place, Told.changedAt, now);
     columns.entries[place] = entry;
     if (series !== undefined) columns.series.set(place, series);
     this.#idle--;
@@ -171,7 +172,7 @@ export class Slots {
   /** The question of the slot is asked once more. */
   askAgain(index: number, now: Millis): void {
     this.#columns.tries[this.#first + index]!++;
-    this.#columns.changedAt[this.#first + index] = now;
+    this.#columns.set(this.#first + index, Told.changedAt, now);
   }
 
   get isAsking(): boolean {
@@ -183,9 +184,10 @@ export class Slots {
   }
 
   indexOfAsk(ask: number): number {
-    const { kinds, asks } = this.#columns;
+    const columns = this.#columns;
     for (let place = this.#first; place < this.#end; place++) {
-      if (asks[place] === ask && kinds[place] === SlotKind.asking) return place - this.#first;
+      if (columns.kinds[place] === SlotKind.asking && columns.get(place, Told.ask) === ask)
+        return place - this.#first;
     }
     return -1;
   }
@@ -201,14 +203,14 @@ export class Slots {
   }
 
   indexOfTask(owner: Address, job: number, task: number, attempt: number): number {
-    const { kinds, tasks, jobs, attempts, owners } = this.#columns;
+    const columns = this.#columns;
     for (let place = this.#first; place < this.#end; place++) {
       if (
-        kinds[place] === SlotKind.running &&
-        tasks[place] === task &&
-        jobs[place] === job &&
-        attempts[place] === attempt &&
-        owners[place] === owner
+        columns.kinds[place] === SlotKind.running &&
+        columns.get(place, Told.task) === task &&
+        columns.get(place, Told.job) === job &&
+        columns.get(place, Told.attempt) === attempt &&
+        columns.get(place, Told.owner) === owner
       ) {
         return place - this.#first;
       }
@@ -228,16 +230,16 @@ export class Slots {
     this.#count(message.long, 1);
     columns.kinds[place] = SlotKind.running;
     columns.marks[place] = message.long ? RUNS_LONG : 0;
-    columns.owners[place] = owner;
-    columns.jobs[place] = message.job;
-    columns.tasks[place] = message.task;
-    columns.attempts[place] = message.attempt;
-    columns.matches[place] = 'match' in message ? message.match : 0;
-    columns.timeouts[place] = message.timeoutMs ?? Number.POSITIVE_INFINITY;
-    columns.changedAt[place] = now;
-    columns.since[place] = now;
+    columns.set(place, Told.owner, owner);
+    columns.set(place, Told.job, message.job);
+    columns.set(place, Told.task, message.task);
+    columns.set(place, Told.attempt, message.attempt);
+    columns.set(place, Told.match, 'match' in message ? message.match : 0);
+    if (message.timeoutMs !== undefined) columns.timeouts.set(place, message.timeoutMs);
+    columns.set(place, Told.changedAt, now);
+    columns.set(place, Told.since, now);
     if (columns.series.size > 0) {
-      columns.since[place] = columns.series.get(place)?.since ?? now;
+      columns.set(place, Told.since, columns.series.get(place)?.since ?? now);
       columns.series.delete(place);
     }
   }
@@ -245,15 +247,16 @@ export class Slots {
   /** What runs there has really started. @returns its time limit, counted from here, where it has one. ms */
   started(index: number, now: Millis): Millis | undefined {
     const place = this.#first + index;
-    this.#columns.changedAt[place] = now;
+    this.#columns.set(place, Told.changedAt, now);
     return this.#timeoutOf(place);
   }
 
   /** What runs there has reached its time limit. */
   isOverdue(index: number, now: Millis): boolean {
     const place = this.#first + index;
-    const { timeouts, changedAt } = this.#columns;
-    return this.isRunning(index) && now >= changedAt[place]! + timeouts[place]!;
+    const timeoutMs = this.#timeoutOf(place);
+    if (timeoutMs === undefined || !this.isRunning(index)) return false;
+    return now >= this.#columns.get(place, Told.changedAt) + timeoutMs;
   }
 
   /** What runs there is long, other than was believed. @returns whether that is news */
@@ -268,7 +271,7 @@ export class Slots {
 
   /** What runs there belongs to another incarnation of its owner. */
   readdress(index: number, owner: Address): void {
-    this.#columns.owners[this.#first + index] = owner;
+    this.#columns.set(this.#first + index, Told.owner, owner);
   }
 
   /** The owner of what runs there is gone. */
@@ -297,6 +300,7 @@ export class Slots {
     this.#count(this.#isLong(place), -1);
     columns.kinds[place] = SlotKind.idle;
     columns.entries[place] = undefined;
+    if (columns.timeouts.size > 0) columns.timeouts.delete(place);
     if (columns.outputs.size > 0) columns.outputs.delete(place);
     if (columns.series.size > 0) columns.series.delete(place);
     this.#idle++;
@@ -351,18 +355,19 @@ export class Slots {
   }
 
   #timeoutOf(place: number): Millis | undefined {
-    const timeoutMs = this.#columns.timeouts[place]!;
-    return timeoutMs === Number.POSITIVE_INFINITY ? undefined : timeoutMs;
+    const { timeouts } = this.#columns;
+    return timeouts.size === 0 ? undefined : timeouts.get(place);
   }
 
   #askingAt(place: number): Asking {
-    const { asks, entries, changedAt, tries, series } = this.#columns;
+    const columns = this.#columns;
+    const { series } = columns;
     return {
       kind: 'asking',
-      ask: asks[place]!,
-      entry: entries[place]!,
-      sentAt: changedAt[place]!,
-      tries: tries[place]!,
+      ask: columns.get(place, Told.ask),
+      entry: columns.entries[place]!,
+      sentAt: columns.get(place, Told.changedAt),
+      tries: columns.tries[place]!,
       series: series.size === 0 ? undefined : series.get(place),
     };
   }
@@ -373,19 +378,19 @@ export class Slots {
     const marks = columns.marks[place]!;
     return {
       kind: 'running',
-      owner: columns.owners[place] as Address,
-      job: columns.jobs[place]!,
+      owner: columns.get(place, Told.owner) as Address,
+      job: columns.get(place, Told.job),
       stage,
-      task: columns.tasks[place]!,
-      attempt: columns.attempts[place]!,
-      match: columns.matches[place]!,
+      task: columns.get(place, Told.task),
+      attempt: columns.get(place, Told.attempt),
+      match: columns.get(place, Told.match),
       long: (marks & RUNS_LONG) !== 0,
       demand,
-      since: columns.since[place]!,
+      since: columns.get(place, Told.since),
       placedByCentral: placed !== undefined,
       estimateMs,
       timeoutMs: this.#timeoutOf(place),
-      startedAt: columns.changedAt[place]!,
+      startedAt: columns.get(place, Told.changedAt),
       orphaned: (marks & IS_ORPHANED) !== 0,
       output: columns.outputs.size === 0 ? undefined : columns.outputs.get(place),
     };

@@ -16,6 +16,7 @@ import {
 } from '@goshawk/core';
 import type { KillReason, WorkerConfig, WorkerEnvironment, WorkerStanding, WorkerTimer } from './contract.js';
 import { type Entry, entryOfPlaced, entryOfProbe } from './entry.js';
+import type { EntryLists } from './entry-lists.js';
 import { Fitness } from './fitness.js';
 import { GivingBack } from './giving-back.js';
 import { heldTasks, orphanTasksOf, readdress, tasksHeldOf } from './held-tasks.js';
@@ -44,6 +45,9 @@ export class Worker implements Machine<WorkerTimer> {
 
   // What each step needs comes first: so it takes few lines of a cache.
   readonly #env: WorkerEnvironment;
+  /** Its queue's, so that how long that is can be told without a look at the queue. */
+  readonly #lists: EntryLists;
+  readonly #row: number;
   readonly #queue: WorkerQueue;
   readonly #slots: Slots;
   readonly #membership = new Membership();
@@ -68,7 +72,9 @@ export class Worker implements Machine<WorkerTimer> {
   constructor(config: WorkerConfig, env: WorkerEnvironment, memory: WorkerMemory = new WorkerMemory()) {
     this.#config = config;
     this.#env = env;
+    this.#lists = memory.entries;
     this.#queue = new WorkerQueue(memory.entries);
+    this.#row = this.#queue.number;
     this.#slots = new Slots(config.slots, config.capacity, memory.slots);
   }
 
@@ -90,7 +96,7 @@ export class Worker implements Machine<WorkerTimer> {
         return this.#refused(from, message.ask, now);
       case 'steal':
         // Thieves knock at many doors behind which nothing waits: those need not go in.
-        if (this.#queue.length === 0 || this.#stealing === undefined)
+        if (this.#lists.waiting(this.#row) === 0 || this.#stealing === undefined)
           return this.#env.send(from, nothingToSteal(message.round));
         this.#stealing.give(from, message.round, now);
         return this.#serve(now);
@@ -484,13 +490,9 @@ export class Worker implements Machine<WorkerTimer> {
     const before = this.#membership.central;
     const first = before === NOBODY;
     this.#membership.welcome(from, settings, now);
-    if (settings.timings.heartbeatMs > 0) {
-      if (first)
-        this.#env.setTimer(
-          'heartbeat',
-          0,
-          now + settings.timings.heartbeatMs * (0.5 + this.#env.random() / 2),
-        );
+    const { heartbeatMs } = settings.timings;
+    if (heartbeatMs > 0) {
+      if (first) this.#env.setTimer('heartbeat', 0, now + heartbeatMs * (0.5 + this.#env.random() / 2));
     } else {
       this.#env.clearTimer('heartbeat', 0);
     }
