@@ -63,7 +63,8 @@ export const MUTANTS: readonly Mutant[] = [
     what: 'a slot counts twice when it becomes free',
     file: 'worker/slots',
     find: 'columns.kinds[place] = SlotKind.idle;\n        columns.entries[place] = undefined;',
-    replace: 'columns.kinds[place] = SlotKind.idle;\n        this.#idle = Math.min(this.count, this.#idle + 1);',
+    replace:
+      'columns.kinds[place] = SlotKind.idle;\n        this.#idle = Math.min(this.count - 1, this.#idle + 1);',
   },
   {
     name: 'result-forgotten',
