@@ -1,4 +1,12 @@
-import type { Address, ClusterSettings, Environment, Millis, Role } from '@goshawk/core';
+import type {
+  Address,
+  ClusterSettings,
+  Environment,
+  Millis,
+  Role,
+  UnmatchedKind,
+  WorkerState,
+} from '@goshawk/core';
 
 export type CentralTimer =
   /** Look for leases that have ended. */
@@ -57,17 +65,6 @@ export interface CentralStanding {
   /** It matches short jobs; if not, it has too much to do. */
   readonly isMatching: boolean;
 }
-
-/**
- * What is known of tasks that wait to be matched: their job is short, or long; or neither, since its pilots have not
- * told, and it is small, or large; or a central policy plans them, whatever they are.
- */
-export const UNMATCHED_KINDS = ['short', 'small', 'long', 'large', 'planned'] as const;
-export type UnmatchedKind = (typeof UNMATCHED_KINDS)[number];
-
-/** `aside`: it takes nothing for a while, since nothing can be started there. */
-export const WORKER_STATES = ['active', 'draining', 'drained', 'aside'] as const;
-export type WorkerState = (typeof WORKER_STATES)[number];
 
 export interface CountedWorkers {
   readonly partition: 'general' | 'short';

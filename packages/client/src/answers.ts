@@ -9,6 +9,7 @@ import type {
   LogPage,
   ResultPage,
   WaitingGroup,
+  WorkerState,
 } from '@goshawk/core';
 import { badAnswer } from './errors.js';
 
@@ -19,9 +20,6 @@ import { badAnswer } from './errors.js';
  */
 
 export type EndedEvent = Extract<JobEvent, { kind: 'ended' }>;
-
-/** `aside`: it takes nothing for a while, since nothing can be started there. */
-export type WorkerState = 'active' | 'draining' | 'drained' | 'aside';
 
 export interface WorkerView {
   readonly name: string;

@@ -10,8 +10,9 @@ export {
   type TaskCounts,
   type TaskFailure,
   UnreachableError,
+  type WorkerState,
 } from '@goshawk/core';
-export type { ClusterView, DrainAnswer, SchedulerView, WorkerState, WorkerView } from './answers.js';
+export type { ClusterView, DrainAnswer, SchedulerView, WorkerView } from './answers.js';
 export { Cluster } from './cluster.js';
 export { connect } from './connect.js';
 export { type ClusterCounters, type Counters, sumCounters } from './counters.js';

@@ -44,3 +44,4 @@ export * from './random.js';
 export { rendezvous } from './rendezvous.js';
 export * from './resources.js';
 export * from './start-fault.js';
+export * from './states.js';

@@ -2,4 +2,4 @@ export * from './contract.js';
 export { Job, TASK_STATE_NAMES, TaskState } from './job.js';
 export { Scheduler } from './scheduler.js';
 export type { SchedulerStanding } from './standing.js';
-export { ENDS, type End, type Tallies } from './tallies.js';
+export type { Tallies } from './tallies.js';

@@ -1,9 +1,5 @@
-import { type ByClass, byClass, Histogram, type Millis } from '@goshawk/core';
+import { type ByClass, byClass, type End, Histogram, type Millis } from '@goshawk/core';
 import type { Job } from './job.js';
-
-/** What may become of a task, and of a job. */
-export const ENDS = ['completed', 'failed', 'cancelled'] as const;
-export type End = (typeof ENDS)[number];
 
 /** From what nobody notices to what nobody waits for. ms */
 const DURATIONS_MS = [

@@ -1,5 +1,12 @@
-import { type Address, type Environment, fits, invariant, type MessageOf, type Millis } from '@goshawk/core';
-import type { UnmatchedKind } from '../contract.js';
+import {
+  type Address,
+  type Environment,
+  fits,
+  invariant,
+  type MessageOf,
+  type Millis,
+  type UnmatchedKind,
+} from '@goshawk/core';
 import type { Matcher } from '../matching/matcher.js';
 import type { Pullers } from '../matching/occupied.js';
 import {

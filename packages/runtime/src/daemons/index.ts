@@ -1,7 +1,26 @@
+import type { CentralOptions } from './central.js';
+import type { Daemon } from './daemon.js';
+import type { SchedulerOptions } from './scheduler.js';
+import type { WorkersOptions } from './workers.js';
+
 export type { HttpOptions } from '../http/index.js';
-export { type CentralOptions, startCentral } from './central.js';
+export type { CentralOptions } from './central.js';
 export type { Daemon } from './daemon.js';
 export { createLogger, LOG_LEVELS } from './logging.js';
 export type { CloseReason } from './process.js';
-export { type SchedulerOptions, startScheduler } from './scheduler.js';
-export { startWorkers, type WorkersOptions } from './workers.js';
+export type { SchedulerOptions } from './scheduler.js';
+export type { WorkersOptions } from './workers.js';
+
+// A process is of one role: what the others are made of is not loaded, which a hundred workers feel in their memory.
+
+export async function startCentral(options: CentralOptions): Promise<Daemon> {
+  return (await import('./central.js')).startCentral(options);
+}
+
+export async function startScheduler(options: SchedulerOptions): Promise<Daemon> {
+  return (await import('./scheduler.js')).startScheduler(options);
+}
+
+export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
+  return (await import('./workers.js')).startWorkers(options);
+}

@@ -1,6 +1,12 @@
-import { UNMATCHED_KINDS, WORKER_STATES } from '@goshawk/central';
-import { CLASSES, MESSAGE_TYPES, OUTCOMES, WAITING_REASONS } from '@goshawk/core';
-import { ENDS } from '@goshawk/scheduler';
+import {
+  CLASSES,
+  ENDS,
+  MESSAGE_TYPES,
+  OUTCOMES,
+  UNMATCHED_KINDS,
+  WAITING_REASONS,
+  WORKER_STATES,
+} from '@goshawk/core';
 import { DROP_REASONS, REFUSAL_REASONS, STRANGER_REASONS } from '../mailbox/counters.js';
 
 export const ROLES = ['central', 'scheduler', 'worker'] as const;

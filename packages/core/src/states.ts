@@ -1,0 +1,16 @@
+// Words that the machines, metrics and clients share: here, so that a process need not load the machines of other roles.
+
+/** What may become of a task, and of a job. */
+export const ENDS = ['completed', 'failed', 'cancelled'] as const;
+export type End = (typeof ENDS)[number];
+
+/** What a worker does. `aside`: it takes nothing for a while, since nothing can be started there. */
+export const WORKER_STATES = ['active', 'draining', 'drained', 'aside'] as const;
+export type WorkerState = (typeof WORKER_STATES)[number];
+
+/**
+ * What is known of tasks that wait to be matched: their job is short, or long; or neither, since its pilots have not
+ * told, and it is small, or large; or a central policy plans them, whatever they are.
+ */
+export const UNMATCHED_KINDS = ['short', 'small', 'long', 'large', 'planned'] as const;
+export type UnmatchedKind = (typeof UNMATCHED_KINDS)[number];
