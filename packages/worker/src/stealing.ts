@@ -29,7 +29,9 @@ export class Stealing {
   readonly #slots: Slots;
   readonly #membership: Membership;
   #victims: readonly Address[] = [];
-  #tried: Address[] = [];
+  /** Who was asked in this round: the first so many of a list that is used again. */
+  readonly #tried: Address[] = [];
+  #triedCount = 0;
   /** The request of this round. Rounds are numbered, so that an answer that comes late is told from one to this. */
   #request: MessageOf<'steal'> = { type: 'steal', round: 0 };
   /** Who was asked and has not answered; NOBODY between rounds. */
@@ -62,7 +64,7 @@ export class Stealing {
     const policy = this.#policy;
     if (policy === undefined || !policy.preset.stealing || this.inRound || !wantsWork(this.#around)) return;
     this.#request = { type: 'steal', round: this.#request.round + 1 };
-    this.#tried = [];
+    this.#triedCount = 0;
     this.#askNext(policy, now);
   }
 
@@ -148,10 +150,10 @@ export class Stealing {
   }
 
   #askNext(policy: PolicySettings, now: Millis): void {
-    this.#asked = this.#tried.length < policy.stealCap ? this.#draw() : NOBODY;
+    this.#asked = this.#triedCount < policy.stealCap ? this.#draw() : NOBODY;
     if (this.#asked === NOBODY) return this.#pause(policy, now);
     this.#askedAt = now;
-    this.#tried.push(this.#asked);
+    this.#tried[this.#triedCount++] = this.#asked;
     this.#around.counters.stealAttempts++;
     this.#env.send(this.#asked, this.#request);
     this.#around.asked(now);
@@ -171,16 +173,29 @@ export class Stealing {
     // Few of many have been tried, as a rule, so that drawing again is cheaper than keeping a list.
     for (let misses = 0; misses < 32; misses++) {
       const victim = victims[drawIndex(this.#env, victims.length)]!;
-      if (victim !== this.#self && !this.#tried.includes(victim)) return victim;
+      if (this.#isUntried(victim)) return victim;
     }
-    const left = victims.filter((victim) => victim !== this.#self && !this.#tried.includes(victim));
+    const left = victims.filter((victim) => this.#isUntried(victim));
     return left.length === 0 ? NOBODY : left[drawIndex(this.#env, left.length)]!;
+  }
+
+  #isUntried(victim: Address): boolean {
+    if (victim === this.#self) return false;
+    for (let i = 0; i < this.#triedCount; i++) if (this.#tried[i] === victim) return false;
+    return true;
   }
 }
 
+const NO_PROBES: MessageOf<'stolen'>['probes'] = [];
+
+/** In a simulation they are a third of all messages. */
+const FIRST_ANSWERS = Array.from({ length: 1_024 }, (_, round) => emptyAnswer(round));
+
 /** What a thief hears from a victim that has nothing for it, as most have. */
 export function nothingToSteal(round: number): MessageOf<'stolen'> {
-  return { type: 'stolen', round, probes: NO_PROBES };
+  return round < FIRST_ANSWERS.length ? FIRST_ANSWERS[round]! : emptyAnswer(round);
 }
 
-const NO_PROBES: MessageOf<'stolen'>['probes'] = [];
+function emptyAnswer(round: number): MessageOf<'stolen'> {
+  return { type: 'stolen', round, probes: NO_PROBES };
+}
