@@ -2,7 +2,7 @@ import { MESSAGE_TYPES, type MessageType } from '@goshawk/core';
 import { checkProfile } from '@goshawk/simulator';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { observe, pairUp, profileOf, slices, unhindered, workOf } from './delays.js';
+import { firstOnTheirWay, observe, pairUp, profileOf, slices, workOf } from './delays.js';
 import type { Recording } from './recording.js';
 
 const code = (type: MessageType) => MESSAGE_TYPES.indexOf(type);
@@ -26,7 +26,8 @@ const WORKERS: Recording = {
     ...[13, 0.5, 1, 2, code('cancelProbes')],
     ...[13.5, 0.1, 2, 0, code('steal')],
   ],
-  sleeps: [...[12.5, 3], ...[13, 2]],
+  // The first began while a probe was handled, the second by itself.
+  sleeps: [...[12.5, 0.75, 0.1875], ...[13, 0.25, 0.5]],
 };
 
 describe('both ends of a message', () => {
@@ -62,7 +63,9 @@ test('the work is from the first submission to the end of the last task', () => 
     type,
     sentAt,
     sameProcess: false,
+    from: 'c',
     to: 's',
+    handledAt: sentAt + 1,
     delayMs: 1,
     handlingMs: 0,
   });
@@ -70,12 +73,27 @@ test('the work is from the first submission to the end of the last task', () => 
   expect(workOf(all)).toEqual({ from: 5, to: 9 });
 });
 
-test('only what found nothing under way to its process is a delay of its own', () => {
-  const one = (to: string, sentAt: number, delayMs: number, sameProcess = false) =>
-    ({ type: 'steal', to, sameProcess, sentAt, delayMs, handlingMs: 0 }) as const;
-  const free = [one('a', 0, 10), one('b', 1, 1), one('a', 2, 0.1, true), one('b', 2, 1), one('a', 12, 1)];
-  const behind = [one('a', 3, 7), one('a', 9, 3)];
-  expect(unhindered([...behind, ...free])).toEqual(free);
+test('only what found nothing under way on its connection is a delay of its own', () => {
+  const one = (from: string, to: string, sentAt: number, delayMs: number) =>
+    ({
+      type: 'steal',
+      from,
+      to,
+      sameProcess: from === to,
+      sentAt,
+      handledAt: sentAt + delayMs,
+      delayMs,
+      handlingMs: 0,
+    }) as const;
+  const free = [
+    one('a', 'b', 0, 10),
+    one('c', 'b', 1, 1),
+    one('b', 'b', 2, 0.1),
+    one('c', 'b', 2, 1),
+    one('a', 'b', 12, 1),
+  ];
+  const behind = [one('a', 'b', 0, 10), one('a', 'b', 3, 7), one('a', 'b', 9, 3)];
+  expect(firstOnTheirWay([...free, ...behind])).toEqual(free);
 });
 
 test('what was measured is a profile that the simulator takes, phase by phase', () => {
@@ -107,13 +125,52 @@ test('what was measured is a profile that the simulator takes, phase by phase', 
           { type: 'ask', sameProcess: false, ms: [1] },
           { type: 'steal', sameProcess: true, ms: [0.5] },
         ],
-        sleepLateMs: [2, 3],
+        sleepLateMs: [0.25, 0.8125],
         timerLateMs: [],
         submissionMs: [],
         newsMs: [],
       },
     ],
   });
+});
+
+test('the news of an end is what an owner says in the step in which it hears of it', () => {
+  const [client, owner, worker] = [0, 1, 2];
+  const seen = (sent: number[][], handled: number[][]): Recording => ({
+    ...NOTHING,
+    parties: ['c/0', 's/0', 'w/0'],
+    sent: sent.flat(),
+    handled: handled.flat(),
+  });
+  const recordings = [
+    seen(
+      [[0, client, owner, code('submit')]],
+      [
+        [4, 0.1, owner, client, code('event')],
+        [13, 0.1, owner, client, code('event')],
+      ],
+    ),
+    seen(
+      [
+        [3, owner, client, code('event')],
+        [11, owner, client, code('event')],
+      ],
+      [
+        [1, 0.1, client, owner, code('submit')],
+        [11, 0.1, worker, owner, code('ended')],
+        [21, 0.1, worker, owner, code('ended')],
+      ],
+    ),
+    seen(
+      [
+        [10, worker, owner, code('ended')],
+        [20, worker, owner, code('ended')],
+      ],
+      [],
+    ),
+  ];
+  const { phases } = profileOf(observe(recordings), { workersPerProcess: 25, phaseMs: 100 });
+  expect(phases.map(({ newsMs }) => newsMs)).toEqual([[2]]);
 });
 
 describe('slices', () => {

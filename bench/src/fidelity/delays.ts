@@ -1,6 +1,6 @@
 import { MESSAGE_TYPES, type MessageType } from '@goshawk/core';
 import { type MeasuredMessage, type MeasuredProfile, PROFILE_SCHEMA } from '@goshawk/simulator';
-import { HANDLED_COLUMNS, LATE_COLUMNS, type Recording, SENT_COLUMNS } from './recording.js';
+import { HANDLED_COLUMNS, LATE_COLUMNS, type Recording, SENT_COLUMNS, SLEPT_COLUMNS } from './recording.js';
 
 /** Means of so many slices, at most, stand for the distribution of a phase. */
 const SLICES = 500;
@@ -12,9 +12,14 @@ export interface Travelled {
   readonly type: MessageType;
   /** Both parties belong to one process. */
   readonly sameProcess: boolean;
+  /** The process that sent it. */
+  readonly from: string;
   /** The process that handled it. */
   readonly to: string;
+  /** When the step began in which it was sent. */
   readonly sentAt: number;
+  /** When the step began that handled it. */
+  readonly handledAt: number;
   readonly delayMs: number;
   /** What the receiver was busy with it. */
   readonly handlingMs: number;
@@ -50,8 +55,10 @@ export function pairUp(recordings: readonly Recording[]): Travelled[] {
       travelled.push({
         type: MESSAGE_TYPES[code]!,
         sameProcess: processOf(from) === processOf(to),
+        from: processOf(from),
         to: processOf(to),
         sentAt: origin.at,
+        handledAt: rows[i]!,
         delayMs: Math.max(0, rows[i]! - origin.at),
         handlingMs: rows[i + 1]!,
       });
@@ -101,8 +108,8 @@ export function observe(recordings: readonly Recording[]): Observed {
   return {
     work,
     travelled: all.filter(({ sentAt }) => isWithin(sentAt)),
-    sleeps: recordings.flatMap(({ sleeps }) => latenesses(sleeps)).filter(({ at }) => isWithin(at)),
-    timers: recordings.flatMap(({ timers }) => latenesses(timers)).filter(({ at }) => isWithin(at)),
+    sleeps: recordings.flatMap(slept).filter(({ at }) => isWithin(at)),
+    timers: recordings.flatMap(fired).filter(({ at }) => isWithin(at)),
   };
 }
 
@@ -121,18 +128,20 @@ export function profileOf(
   };
   const lateInPhases = (all: readonly Late[]) =>
     inPhases(all, ({ at }) => at).map((ends) => slices(ends.map(({ lateMs }) => lateMs)));
+  const first = firstOnTheirWay(travelled);
+  const news = inPhases(newsOfEnds(first, travelled), ({ sentAt }) => sentAt);
   const sleepsInPhases = lateInPhases(sleeps);
   const timersInPhases = lateInPhases(timers);
   return {
     schema: PROFILE_SCHEMA,
     workersPerProcess,
-    phases: inPhases(unhindered(travelled), ({ sentAt }) => sentAt).map((messages, i) => ({
+    phases: inPhases(first, ({ sentAt }) => sentAt).map((messages, i) => ({
       fromMs: i * phaseMs,
       messages: measuredMessages(messages),
       sleepLateMs: sleepsInPhases[i]!,
       timerLateMs: timersInPhases[i]!,
       submissionMs: slices(delaysOf(messages, 'submit')),
-      newsMs: slices(delaysOf(messages, 'event')),
+      newsMs: slices(news[i]!.map(({ delayMs }) => delayMs)),
     })),
   };
 }
@@ -149,27 +158,66 @@ function measuredMessages(travelled: readonly Travelled[]): MeasuredMessage[] {
 }
 
 /**
- * Those that found no other under way to their process. A process handles one after another, so what the others
- * took is for the most part what those before them took.
+ * Those that found no other under way on the connection of their two processes: of what leaves in one turn, and so as
+ * one frame, the first. The rest come with it, or wait behind it, and so they do in a simulation.
  */
-export function unhindered(travelled: readonly Travelled[]): Travelled[] {
+export function firstOnTheirWay(travelled: readonly Travelled[]): Travelled[] {
   const latest = new Map<string, number>();
   return [...travelled]
     .sort((a, b) => a.sentAt - b.sentAt)
-    .filter(({ to, sameProcess, sentAt, delayMs }) => {
-      // What workers of one process send each other passes by its socket.
-      const way = `${to} ${sameProcess}`;
-      const before = latest.get(way) ?? Number.NEGATIVE_INFINITY;
-      latest.set(way, Math.max(before, sentAt + delayMs));
+    .filter(({ from, to, sentAt, delayMs }) => {
+      const connection = `${from} ${to}`;
+      const before = latest.get(connection) ?? Number.NEGATIVE_INFINITY;
+      latest.set(connection, Math.max(before, sentAt + delayMs));
       return before <= sentAt;
     });
+}
+
+/**
+ * Of what clients are told, that which an owner says in the step in which it hears of a task's end. The rest is said
+ * sooner after the step has begun, and while less goes on.
+ */
+function newsOfEnds(messages: readonly Travelled[], all: readonly Travelled[]): Travelled[] {
+  const stepOf = (process: string, at: number) => `${process} ${at}`;
+  const ends = new Set(
+    all.filter(({ type }) => type === 'ended').map(({ to, handledAt }) => stepOf(to, handledAt)),
+  );
+  return messages.filter(({ type, from, sentAt }) => type === 'event' && ends.has(stepOf(from, sentAt)));
 }
 
 function delaysOf(travelled: readonly Travelled[], type: MessageType): number[] {
   return travelled.filter((of) => of.type === type).map(({ delayMs }) => delayMs);
 }
 
-function latenesses(rows: readonly number[]): Late[] {
+/**
+ * A simulated task begins with the step in which its worker is told to run it; live that takes a part of the step, which
+ * counts as lateness here.
+ */
+function slept({ sleeps: rows, handled }: Recording): Late[] {
+  return Array.from({ length: rows.length / SLEPT_COLUMNS }, (_, i) => {
+    const [at, lateMs, sleepMs] = rows.slice(SLEPT_COLUMNS * i, SLEPT_COLUMNS * (i + 1)) as [
+      number,
+      number,
+      number,
+    ];
+    const beganAt = at - lateMs - sleepMs;
+    return { at, lateMs: lateMs + (beganAt - (stepAround(handled, beganAt) ?? beganAt)) };
+  });
+}
+
+/** @returns when the message began to be handled that was being handled at that time; undefined when none was */
+function stepAround(handled: Recording['handled'], at: number): number | undefined {
+  let [low, high] = [0, handled.length / HANDLED_COLUMNS];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (handled[middle * HANDLED_COLUMNS]! <= at) low = middle + 1;
+    else high = middle;
+  }
+  const row = (low - 1) * HANDLED_COLUMNS;
+  return row >= 0 && at <= handled[row]! + handled[row + 1]! ? handled[row] : undefined;
+}
+
+function fired({ timers: rows }: Recording): Late[] {
   return Array.from({ length: rows.length / LATE_COLUMNS }, (_, i) => ({
     at: rows[LATE_COLUMNS * i]!,
     lateMs: rows[LATE_COLUMNS * i + 1]!,

@@ -67,7 +67,8 @@ const listeners = {
     for (let i = sent.length - SENT_COLUMNS; i >= 0 && sent[i]! >= at; i -= SENT_COLUMNS) sent[i] = at;
     handled.push(at, tookMs, partyOf(from, fromIndex), partyOf(to, toIndex), code as number);
   },
-  'goshawk.sleep.ended': ({ lateMs }: SleepEnded): void => void sleeps.push(beginStep(), lateMs),
+  'goshawk.sleep.ended': ({ lateMs, sleepMs }: SleepEnded): void =>
+    void sleeps.push(beginStep(), lateMs, sleepMs),
   'goshawk.timer.fired': ({ lateMs }: TimerFired): void => void timers.push(beginStep(), lateMs),
 };
 

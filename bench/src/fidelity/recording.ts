@@ -9,7 +9,7 @@ export interface Recording {
   readonly sent: readonly number[];
   /** Rows of when its handler was called, what that took, sender, receiver, code. */
   readonly handled: readonly number[];
-  /** Rows of when a task that sleeps ended, and how late that was. */
+  /** Rows of when a task that sleeps ended, how late that was, and for how long it was to sleep. */
   readonly sleeps: readonly number[];
   /** Rows of when a machine's timer fired, and how late that was. */
   readonly timers: readonly number[];
@@ -17,6 +17,7 @@ export interface Recording {
 
 export const SENT_COLUMNS = 4;
 export const HANDLED_COLUMNS = 5;
+export const SLEPT_COLUMNS = 3;
 export const LATE_COLUMNS = 2;
 
 /** @param folder into which the recorders of all processes wrote */

@@ -13,7 +13,15 @@ function run(seconds: number, attempts: number): Run {
 }
 
 function pair(policy: string, live: Run, ...simulated: Run[]): Pair {
-  const steal = { type: 'steal', sameProcess: false, to: 's', sentAt: 0, handlingMs: 0.5 } as const;
+  const steal = {
+    type: 'steal',
+    sameProcess: false,
+    from: 'c',
+    to: 's',
+    sentAt: 0,
+    handledAt: 1,
+    handlingMs: 0.5,
+  } as const;
   return {
     options: { policy },
     loadBefore: 0.25,

@@ -23,6 +23,16 @@ describe('the order of arrivals', () => {
     expect(order.arrival(A, C, 4, 0)).toBe(4);
   });
 
+  test('what was sent at this very time is known, and only that', () => {
+    const order = new ArrivalOrder();
+    expect(order.arrivalOfSameTime(A, B, 0)).toBeUndefined();
+    order.arrival(A, B, 10, 0);
+    order.arrival(A, B, 4, 1);
+    expect(order.arrivalOfSameTime(A, B, 0)).toBeUndefined();
+    expect(order.arrivalOfSameTime(A, B, 1)).toBe(10);
+    expect(order.arrivalOfSameTime(B, A, 1)).toBeUndefined();
+  });
+
   test('holds between all pairs, and none comes earlier than was drawn', () => {
     const party = fc.integer({ min: 0, max: 3 });
     const mail = fc.record({ from: party, to: party, gap: fc.nat(5), delay: fc.nat(20) });

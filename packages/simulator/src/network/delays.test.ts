@@ -158,6 +158,20 @@ describe('measured delays', () => {
     expect(process.arrivalAt(SCHEDULER, worker(1), 'bind', 120)).toBe(121);
   });
 
+  test('are one for all that one process sends another at one time', () => {
+    const messages = [{ type: 'steal', sameProcess: false, ms: [1, 2, 4, 8, 16, 32] }] as const;
+    const process = delays({ kind: 'measured', profile: { ...PROFILE, phases: [{ ...PHASE, messages }] } });
+    const times = new Set<number>();
+    for (let now = 0; now < 10_000; now += 100) {
+      const at = process.arrivalAt(worker(0), worker(5), 'steal', now);
+      expect(process.arrivalAt(worker(0), worker(6), 'steal', now)).toBe(at);
+      expect(process.arrivalAt(worker(1), worker(6), 'bind', now)).toBe(at);
+      times.add(process.arrivalAt(SCHEDULER, worker(5), 'steal', now) - at);
+    }
+    // That of another process is drawn by itself.
+    expect(times.size).toBeGreaterThan(10);
+  });
+
   test('of an empty list are none', () => {
     expect(measured.newsMs(0)).toBe(0);
     expect(measured.submissionMs(0)).toBe(4);

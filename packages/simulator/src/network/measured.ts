@@ -6,8 +6,10 @@ import type { MeasuredProfile } from './profile.js';
 
 /**
  * Draws from the distributions of a profile, those of the phase that it is in. What one process sends another goes over
- * one connection and keeps its order: what makes one message slow, that either of the two has not got the processor or
- * clears its memory, holds up those that the one sends the other meanwhile.
+ * one connection: what it sends at one time is one frame there, and arrives together, so that ten workers of two
+ * processes that are asked at once take what two messages take; and frames keep their order, since what makes one slow,
+ * that either of the two has not got the processor or clears its memory, holds up those that the one sends the other
+ * meanwhile.
  */
 export class MeasuredDelays implements Delays {
   readonly #outline: ClusterOutline;
@@ -33,6 +35,8 @@ export class MeasuredDelays implements Delays {
   arrivalAt(from: Address, to: Address, type: MessageType, now: Millis): Millis {
     const sender = this.#processOf(from);
     const receiver = this.#processOf(to);
+    const frameAt = this.#order.arrivalOfSameTime(sender, receiver, now);
+    if (frameAt !== undefined) return frameAt;
     const at = now + draw(this.#at(now).message(type, sender === receiver), this.#random);
     return this.#order.arrival(sender, receiver, at, now);
   }

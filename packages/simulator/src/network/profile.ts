@@ -18,8 +18,8 @@ import { InputError, MESSAGE_TYPES, type MessageType, type Millis } from '@gosha
  * stands for the quantiles from (k−1)/n to k/n. A list of means over slices of equal count keeps the mean of
  * what was measured. A message takes from the beginning of the step in which its sender sent it to the
  * beginning of the step in which its receiver handled it, so what the sender did before it sent is part of it.
- * The lists are of messages that found none under way to their process; what others wait for those before them
- * comes of itself, since what one process sends another arrives in that order.
+ * The lists are of messages that found none under way on the connection of their processes; what others wait for those
+ * before them comes of itself, since what one process sends another at one time arrives together, and all of it in order.
  */
 export interface MeasuredProfile {
   readonly schema: typeof PROFILE_SCHEMA;
@@ -35,13 +35,13 @@ export interface MeasuredPhase {
   readonly fromMs: Millis;
   /** Types that no phase names are drawn from all messages together. */
   readonly messages: readonly MeasuredMessage[];
-  /** How late tasks that sleep end. */
+  /** How late tasks that sleep end, from the beginning of the step in which their worker was told to run them. */
   readonly sleepLateMs: readonly Millis[];
   /** How late timers fire. */
   readonly timerLateMs: readonly Millis[];
   /** From a client's call to the job's being at its owner. */
   readonly submissionMs: readonly Millis[];
-  /** From a job's end at its owner to its client. */
+  /** From the beginning of the step in which a job's owner hears of its end to its client's knowing of it. */
   readonly newsMs: readonly Millis[];
 }
 
