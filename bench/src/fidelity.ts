@@ -5,17 +5,17 @@
  * percentile, in the median of all pairs; otherwise the exit code is 1.
  *
  *     node bench/dist/fidelity.js [--pairs 5] [--for 40s] [--policy hawk,sparrow] [--workers 100]
- *         [--workload google-like:jobs=3300,seed=12] [--simulations 5] [--save-delays FOLDER] [--keep FOLDER] [--json]
+ *         [--workload google-like:jobs=3300,seed=12] [--simulations 5] [--save-delays FOLDER] [--keep FOLDER [--again]] [--json]
  *
  * Pairs differ in seed: other arrivals, other scaled tasks. Measure on a calm machine. `--keep` leaves all that was
- * recorded, and the jobs as they were run, to look at.
+ * recorded, and the jobs as they were run; `--again` simulates from such a folder without another live run.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type BenchResult, report, table } from './bench-report.js';
-import { type Pair, runPair } from './fidelity/pair.js';
+import { type Pair, runPair, simulateAgain } from './fidelity/pair.js';
 import { differences, measurements, misses } from './fidelity/results.js';
 
 const { values: options } = parseArgs({
@@ -29,6 +29,7 @@ const { values: options } = parseArgs({
     seed: { type: 'string', default: '1' },
     'save-delays': { type: 'string' },
     keep: { type: 'string' },
+    again: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
 });
@@ -44,7 +45,7 @@ try {
   const firstSeed = Number(options.seed);
   for (let seed = firstSeed; seed < firstSeed + Number(options.pairs); seed++) {
     for (const policy of options.policy.split(',')) {
-      const pair = await runPair({
+      const pair = await (options.again ? simulateAgain : runPair)({
         policy,
         workload: options.workload,
         workers: Number(options.workers),

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { CLASSES, type JobClass } from '@goshawk/core';
@@ -36,27 +36,53 @@ export interface Pair {
   readonly summary: ReadonlyMap<string, number>;
 }
 
+interface LiveRun {
+  readonly loadBefore: number;
+  readonly run: Run;
+}
+
 /** Workers of a local cluster that share a process. */
 const WORKERS_PER_PROCESS = 25;
 /**
- * Messages are slower while the cluster is cold, and where few are under way: nobody is awake. Short enough to
- * tell a busy phase from an idle one, long enough for some tens of messages of each type.
+ * Messages are slower while the cluster is cold, where few are under way, since nobody is awake, and where many are,
+ * since there are more processes than processors. Delays that lie within 20 ms of each other are alike, those 100 ms
+ * apart hardly more than any two: so short is a phase that tells one from the other, and some ten messages of each
+ * type are left in it.
  */
-const PHASE_MS = 500;
+const PHASE_MS = 100;
+
+/** What a live run leaves in the folder. */
+function filesOf({ policy, seed, folder }: PairOptions) {
+  const file = (what: string) => join(folder, `${policy}-${seed}-${what}`);
+  return {
+    recordings: file('recordings'),
+    jobs: file('jobs.jsonl'),
+    live: file('live.json'),
+    delays: file('delays.json'),
+  };
+}
 
 /** One live run, and the same jobs at the same times simulated with the delays that were measured in it. */
 export async function runPair(options: PairOptions): Promise<Pair> {
-  const { policy, workload, workers, pace, seed, simulations, folder } = options;
-  const name = `${policy}-${seed}`;
-  const recordings = join(folder, `${name}-recordings`);
-  const jobs = join(folder, `${name}-jobs.jsonl`);
-  const delays = join(folder, `${name}-delays.json`);
-  mkdirSync(recordings, { recursive: true });
+  await runLive(options);
+  return simulateAgain(options);
+}
 
+async function runLive(options: PairOptions): Promise<void> {
+  const { policy, workload, workers, pace, seed } = options;
+  const { recordings, jobs, live } = filesOf(options);
+  mkdirSync(recordings, { recursive: true });
   const [loadBefore] = loadavg();
   const replay = ['replay', workload, '--policy', policy, '--workers', `${workers}`, ...pace];
-  const replayed = await goshawk([...replay, '--seed', `${seed}`, '--save-jobs', jobs], recordings);
-  const live = replayed.runs[0]!;
+  const { runs } = await goshawk([...replay, '--seed', `${seed}`, '--save-jobs', jobs], recordings);
+  writeFileSync(live, JSON.stringify({ loadBefore, run: runs[0] }));
+}
+
+/** A pair of a live run that has left all that was recorded of it, so that another model can be tried on it. */
+export async function simulateAgain(options: PairOptions): Promise<Pair> {
+  const { seed, simulations } = options;
+  const { recordings, jobs, live: file, delays } = filesOf(options);
+  const { loadBefore, run: live } = JSON.parse(readFileSync(file, 'utf8')) as LiveRun;
 
   const observed = observe(readRecordings(recordings));
   const profile = profileOf(observed, { workersPerProcess: WORKERS_PER_PROCESS, phaseMs: PHASE_MS });
@@ -65,7 +91,7 @@ export async function runPair(options: PairOptions): Promise<Pair> {
   const simulate = ['simulate', jobs, ...settingsOf(live), '--network-delay', `measured:${delays}`];
   const seeds = ['--seed', `${seed}`, '--seeds', `${simulations}`];
   const { runs: simulated } = await goshawk([...simulate, ...seeds]);
-  return { options, loadBefore: loadBefore!, live, simulated, profile, summary: summarise(observed) };
+  return { options, loadBefore, live, simulated, profile, summary: summarise(observed) };
 }
 
 /** Simulated over live, less 1. */

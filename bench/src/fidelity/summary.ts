@@ -26,7 +26,7 @@ export function summarise({
 const KINDS: readonly (readonly [name: string, (message: Travelled) => boolean])[] = [
   ['steal and stolen', (message) => isSteal(message) && !message.sameProcess],
   ['steal and stolen within a process', (message) => isSteal(message) && message.sameProcess],
-  ...(['ask', 'bind', 'probe', 'assign', 'submit', 'event'] as const).map(
+  ...(['need', 'matched', 'run', 'ask', 'bind', 'probe', 'assign', 'ended', 'submit', 'event'] as const).map(
     (kind) => [kind, ({ type }: Travelled) => type === kind] as const,
   ),
 ];
