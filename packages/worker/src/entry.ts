@@ -43,30 +43,15 @@ function entryOfTask(
   return { owner, job, stage, long, lane, demand, placed, estimateMs, sizeMs: 0, since: 0 };
 }
 
-/**
- * The entry that a probe becomes. Where one object comes as the probes of a whole batch, as it does within a process,
- * one entry is shared by all of them: they are never changed, and there are many.
- */
+/** The entry that a probe becomes. */
 export function entryOfProbe(owner: Address, probe: Omit<Probe, 'owner'>, now: Millis): Entry {
-  // A small integer where nobody looks at it: a fraction would take memory of its own for each probe.
-  const since = probe.sizeMs === 0 ? 0 : now;
-  if (latest?.probe === probe && latest.entry.owner === owner && latest.entry.since === since)
-    return latest.entry;
   const { job, stage, long, lane, demand, sizeMs } = probe;
-  const entry = { owner, job, stage, long, lane, demand, placed: undefined, estimateMs: 0, sizeMs, since };
-  latest = { probe, entry };
-  return entry;
+  // A small integer where nobody looks at it: a fraction would take memory of its own.
+  const since = sizeMs === 0 ? 0 : now;
+  return { owner, job, stage, long, lane, demand, placed: undefined, estimateMs: 0, sizeMs, since };
 }
 
-/** The probe that an entry is to another worker; the same object for the next one that shares the entry. */
-export function probeOfEntry(entry: Entry): Probe {
-  if (given?.entry === entry) return given.probe;
-  const { owner, job, stage, long, lane, demand, sizeMs } = entry;
-  const probe = { owner, job, stage, long, lane, demand, sizeMs };
-  given = { entry, probe };
-  return probe;
+/** The probe that an entry is to another worker. */
+export function probeOfEntry({ owner, job, stage, long, lane, demand, sizeMs }: Entry): Probe {
+  return { owner, job, stage, long, lane, demand, sizeMs };
 }
-
-/** The last entry that was made of a probe, and the last probe that was made of an entry. */
-let latest: { readonly probe: object; readonly entry: Entry } | undefined;
-let given: { readonly entry: Entry; readonly probe: Probe } | undefined;

@@ -1,4 +1,5 @@
 import { EntryLists } from './entry-lists.js';
+import { SharedProbes } from './shared-probes.js';
 import { SlotColumns } from './slot-columns.js';
 
 /**
@@ -8,4 +9,5 @@ import { SlotColumns } from './slot-columns.js';
 export class WorkerMemory {
   readonly entries = new EntryLists();
   readonly slots = new SlotColumns();
+  readonly probes = new SharedProbes();
 }

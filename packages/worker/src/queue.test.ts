@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Entry, entryOfProbe, probeOfEntry } from './entry.js';
 import { WorkerQueue } from './queue.js';
+import { SharedProbes } from './shared-probes.js';
 
 /** Entries are told apart by their stage, which nothing here looks at otherwise. */
 function entry(kind: 'short' | 'long', id: number, fields: Partial<Entry> = {}): Entry {
@@ -319,11 +320,14 @@ describe('the queue', () => {
     const [unsized, sized] = [entry('short', 1), entry('short', 1, { sizeMs: 7, since: 9 })].map(
       probeOfEntry,
     );
-    const first = entryOfProbe(unsized!.owner, unsized!, 1);
-    expect(entryOfProbe(unsized!.owner, unsized!, 2)).toBe(first);
+    const shared = new SharedProbes();
+    const first = shared.entryOf(unsized!.owner, unsized!, 1);
+    expect(shared.entryOf(unsized!.owner, unsized!, 2)).toBe(first);
     const other = (unsized!.owner + 1) as Address;
-    expect(entryOfProbe(other, unsized!, 2)).toEqual({ ...first, owner: other });
-    const early = entryOfProbe(sized!.owner, sized!, 9);
-    expect(entryOfProbe(sized!.owner, sized!, 10)).toEqual({ ...early, since: 10 });
+    expect(shared.entryOf(other, unsized!, 2)).toEqual({ ...first, owner: other });
+    const early = shared.entryOf(sized!.owner, sized!, 9);
+    expect(shared.entryOf(sized!.owner, sized!, 10)).toEqual({ ...early, since: 10 });
+    expect(shared.probeOf(first)).toBe(shared.probeOf(first));
+    expect(shared.probeOf(first)).toEqual(unsized);
   });
 });

@@ -8,9 +8,10 @@ import {
   type PolicySettings,
 } from '@goshawk/core';
 import type { WorkerTimer } from './contract.js';
-import { type Entry, probeOfEntry } from './entry.js';
+import type { Entry } from './entry.js';
 import type { Membership } from './membership.js';
 import type { WorkerQueue } from './queue.js';
+import { SharedProbes } from './shared-probes.js';
 import type { Slots } from './slots.js';
 import { type Surroundings, wantsWork } from './surroundings.js';
 
@@ -28,6 +29,7 @@ export class Stealing {
   readonly #queue: WorkerQueue;
   readonly #slots: Slots;
   readonly #membership: Membership;
+  readonly #probes: SharedProbes;
   #victims: readonly Address[] = [];
   /** Who was asked in this round: the first so many of a list that is used again. */
   readonly #tried: Address[] = [];
@@ -39,10 +41,16 @@ export class Stealing {
   #askedAt: Millis = 0;
   #pauseMs = 0;
 
-  constructor(self: Address, env: Environment<WorkerTimer>, around: StealingSurroundings) {
+  constructor(
+    self: Address,
+    env: Environment<WorkerTimer>,
+    around: StealingSurroundings,
+    probes: SharedProbes = new SharedProbes(),
+  ) {
     this.#self = self;
     this.#env = env;
     this.#around = around;
+    this.#probes = probes;
     this.#queue = around.queue;
     this.#slots = around.slots;
     this.#membership = around.membership;
@@ -108,7 +116,11 @@ export class Stealing {
   give(thief: Address, round: number, now: Millis): void {
     const entries = this.#queue.takeStealable(this.#slots.executesLong(now - this.#overdueMs), this.#limit);
     if (entries.length === 0) return this.#env.send(thief, nothingToSteal(round));
-    this.#env.send(thief, { type: 'stolen', round, probes: entries.map(probeOfEntry) });
+    this.#env.send(thief, {
+      type: 'stolen',
+      round,
+      probes: entries.map((entry) => this.#probes.probeOf(entry)),
+    });
     this.#tellOwners(entries, thief);
   }
 

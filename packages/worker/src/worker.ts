@@ -15,8 +15,7 @@ import {
   type Timings,
 } from '@goshawk/core';
 import type { KillReason, WorkerConfig, WorkerEnvironment, WorkerStanding, WorkerTimer } from './contract.js';
-import { type Entry, entryOfPlaced, entryOfProbe } from './entry.js';
-import type { EntryLists } from './entry-lists.js';
+import { type Entry, entryOfPlaced } from './entry.js';
 import { Fitness } from './fitness.js';
 import { GivingBack } from './giving-back.js';
 import { heldTasks, orphanTasksOf, readdress, tasksHeldOf } from './held-tasks.js';
@@ -45,8 +44,8 @@ export class Worker implements Machine<WorkerTimer> {
 
   // What each step needs comes first: so it takes few lines of a cache.
   readonly #env: WorkerEnvironment;
-  /** Its queue's, so that how long that is can be told without a look at the queue. */
-  readonly #lists: EntryLists;
+  readonly #memory: WorkerMemory;
+  /** Its queue there: how long that is can be told without a look at the queue. */
   readonly #row: number;
   readonly #queue: WorkerQueue;
   readonly #slots: Slots;
@@ -72,7 +71,7 @@ export class Worker implements Machine<WorkerTimer> {
   constructor(config: WorkerConfig, env: WorkerEnvironment, memory: WorkerMemory = new WorkerMemory()) {
     this.#config = config;
     this.#env = env;
-    this.#lists = memory.entries;
+    this.#memory = memory;
     this.#queue = new WorkerQueue(memory.entries);
     this.#row = this.#queue.number;
     this.#slots = new Slots(config.slots, config.capacity, memory.slots);
@@ -87,7 +86,7 @@ export class Worker implements Machine<WorkerTimer> {
   receive(from: Address, message: Message, now: Millis): void {
     switch (message.type) {
       case 'probe':
-        return this.#enqueue(entryOfProbe(from, message, now), now);
+        return this.#enqueue(this.#memory.probes.entryOf(from, message, now), now);
       case 'bind':
         return this.#bound(from, message, now);
       case 'run':
@@ -96,7 +95,7 @@ export class Worker implements Machine<WorkerTimer> {
         return this.#refused(from, message.ask, now);
       case 'steal':
         // Thieves knock at many doors behind which nothing waits: those need not go in.
-        if (this.#lists.waiting(this.#row) === 0 || this.#stealing === undefined)
+        if (this.#memory.entries.waiting(this.#row) === 0 || this.#stealing === undefined)
           return this.#env.send(from, nothingToSteal(message.round));
         this.#stealing.give(from, message.round, now);
         return this.#serve(now);
@@ -407,7 +406,7 @@ export class Worker implements Machine<WorkerTimer> {
 
   #takeStolen(from: Address, message: MessageOf<'stolen'>, now: Millis): void {
     for (const probe of this.#stealing?.answered(from, message, now) ?? message.probes) {
-      const entry = entryOfProbe(probe.owner, probe, now);
+      const entry = this.#memory.probes.entryOf(probe.owner, probe, now);
       if (this.#takesNothing) this.#giveBack.entry(entry);
       else this.#queue.push(entry);
     }
@@ -500,7 +499,8 @@ export class Worker implements Machine<WorkerTimer> {
     if (!first && before !== from) this.#register(now);
     this.#queue.patienceMs = patienceMsOf(settings.policy);
     const { preset } = settings.policy;
-    if (preset.stealing) this.#stealing ??= new Stealing(this.#config.self, this.#env, this.#around);
+    if (preset.stealing)
+      this.#stealing ??= new Stealing(this.#config.self, this.#env, this.#around, this.#memory.probes);
     if (findsWork(preset)) this.#finder ??= new WorkFinder(this.#env, this.#around);
     this.#finder?.welcomed(before !== from);
   }
