@@ -96,6 +96,12 @@ export const POLICY_OPTIONS = {
     describe:
       'matching: cutoffs that a long job may wait before it comes first of the long ones; 0: for ever',
   },
+  lateTurns: {
+    type: 'text',
+    default: 'auto',
+    describe:
+      'matching: of so many slots for long jobs one goes to a job that is late; auto: 2 where estimates are made here; none',
+  },
   matching: {
     type: 'text',
     default: DEFAULT_POLICY.matching,
@@ -233,6 +239,7 @@ export function policySettings(
     reserve: reserveOf(options.reserve),
     patience: options.patience,
     longPatience: options.longPatience,
+    lateTurns: lateTurnsOf(options.lateTurns, options.estimator),
     seekCap: options.seek,
     hints: options.hints,
     bitmapMs: bitmapOf(options.bitmap, cutoffMs),
@@ -376,6 +383,19 @@ function reserveOf(text: string): PolicySettings['reserve'] {
   );
 }
 
+/** `auto`: an order by what submitters know errs about nobody for long. */
+function lateTurnsOf(text: string, estimator: string): number {
+  if (text === 'none') return 0;
+  if (text === 'auto') return schedulersEstimator(estimator) === 'given' ? 0 : EVERY_SECOND;
+  if (/^[1-9]\d{0,2}$/.test(text)) return Number(text);
+  throw new InputError(
+    'bad-option',
+    `--late-turns: "${text}" is neither a number from 1 to 999, nor auto, nor none`,
+  );
+}
+
+const EVERY_SECOND = 2;
+
 /** `auto`: long tasks last for a cutoff, so that a hundredth of it is soon enough. */
 function bitmapOf(text: string, cutoffMs: number): number {
   if (text === 'none') return 0;
@@ -409,6 +429,7 @@ export function policyRecord({ preset, ...settings }: PolicySettings) {
     reserve: settings.reserve,
     patience: settings.patience,
     longPatience: settings.longPatience,
+    lateTurns: settings.lateTurns,
     seek: settings.seekCap,
     hints: settings.hints,
     bitmap: settings.bitmapMs === 0 ? null : settings.bitmapMs / 1_000,

@@ -48,6 +48,7 @@ export function drawSettings(
       reserve: draw.pick([0, 0.3, 'auto', 'auto'] as const),
       patience,
       longPatience: patience / 5,
+      lateTurns: draw.pick([0, 0, 2, 5]),
       seekCap: draw.pick([0, 1, 2, 2, 10]),
       hints: draw.chance(0.7),
       bitmapMs: draw.pick([0, 100, 1_000]),

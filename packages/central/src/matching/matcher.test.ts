@@ -268,6 +268,28 @@ describe('patience', () => {
     expect(waits).toEqual([2_000, 4_000, 6_000]);
   });
 
+  test('every other slot that long tasks may use goes to a long job that is late, whatever its work is believed to be', () => {
+    const play = (lateTurns: number): string[] => {
+      const bench = new Bench({ lateTurns }, 10);
+      bench.need(1, { long: true, tasks: 10, estimateMs: 60_000 });
+      bench.taken();
+      bench.need(1_000, { long: true, tasks: 3, estimateMs: 1_000 });
+      // Pilots have told: it is larger than all others, and late after 2 × 4 s and 5 × 0.3² × 4 s.
+      bench.need(1_000, { long: true, tasks: 3, estimateMs: 4_000 });
+      const taken: string[] = [];
+      for (let job = 2; job < 18; job++) {
+        bench.now += 1_000;
+        bench.need(job, { long: true, estimateMs: 1_000 });
+        if (job === 12) bench.need(500);
+        bench.pull(0, { heard: [job - 1] });
+        for (const at of bench.taken()) taken.push(`${bench.now / 1_000} s: ${at.split('@')[0]}`);
+      }
+      return taken.filter((at) => at.endsWith('00'));
+    };
+    expect(play(0)).toEqual(['11 s: 500']);
+    expect(play(2)).toEqual(['10 s: 1000', '11 s: 500', '13 s: 1000', '15 s: 1000']);
+  });
+
   test('a task that needs much gets a worker kept for it, where small ones would take it bit by bit', () => {
     const play = (patience: number): string[] => {
       const bench = new Bench({ patience });

@@ -12,6 +12,7 @@ import {
   reserveWindowMs,
 } from '@goshawk/core';
 import type { WorkerRecord } from '../registry.js';
+import { LateTurns, lateFrom } from './lateness.js';
 import { inLine, ownerNamed } from './line.js';
 import { LongLimit } from './long-limit.js';
 import { type Need, type NeedKind, Needs } from './needs.js';
@@ -40,6 +41,7 @@ export class Matcher {
   readonly #countsWhatRan: boolean;
   readonly #pool = new Pool();
   readonly #limit: LongLimit;
+  readonly #lateTurns: LateTurns;
   /** By owner, then by job and stage. */
   readonly #known = new Map<Address, Map<string, Need>>();
   /** Looks at the limit again while only that keeps long tasks from free slots. */
@@ -60,10 +62,12 @@ export class Matcher {
     this.#came = came;
     this.#policy = policy;
     this.#lostAfterMs = lostAfterMs;
+    this.#lateTurns = new LateTurns(policy.lateTurns);
+    const lateness = policy.lateTurns > 0 ? (need: Need) => lateFrom(need, this.#pool.slots) : undefined;
     this.#needs = {
       short: new Needs(policy.shortOrder),
       small: new Needs(policy.shortOrder),
-      long: new Needs(policy.longOrder),
+      long: new Needs(policy.longOrder, lateness),
       large: new Needs('tasks'),
     };
     this.#undecided = new Undecided(policy.cutoffMs);
@@ -170,12 +174,12 @@ export class Matcher {
     if (tasks === 0) {
       if (known !== undefined) this.#forget(known, now);
     } else if (known === undefined) {
-      this.#find(this.#add(owner, message, 0, now), now);
+      this.#find(this.#add(owner, message, 0, now, now), now);
     } else {
       const onTheWay = matchesOnTheWay(known, message.matches, this.#lostAfterMs, now);
       if (isDecided(known) === (message.part === 'early')) {
         this.#forget(known, now);
-        this.#find(this.#add(owner, message, onTheWay, now), now);
+        this.#find(this.#add(owner, message, onTheWay, known.cameAt, now), now);
       } else {
         known.matches = message.matches + onTheWay;
         this.#needsOf(known).setEstimate(known, message.estimateMs);
@@ -194,8 +198,11 @@ export class Matcher {
     return false;
   }
 
-  /** @param onTheWay workers that were found for it and of which its owner has not heard */
-  #add(owner: Address, message: MessageOf<'need'>, onTheWay: number, now: Millis): Need {
+  /**
+   * @param onTheWay workers that were found for it and of which its owner has not heard
+   * @param cameAt when it was first heard of, decided or not
+   */
+  #add(owner: Address, message: MessageOf<'need'>, onTheWay: number, cameAt: Millis, now: Millis): Need {
     const { job, stage, estimateMs, demand } = message;
     const sizeMs = estimateMs * message.tasks;
     const kind = this.#kindOf(message, now);
@@ -210,6 +217,7 @@ export class Matcher {
       tasks: Math.max(0, message.tasks - onTheWay),
       matches: message.matches + onTheWay,
       waitsSince: now,
+      cameAt,
     });
     let ofOwner = this.#known.get(owner);
     if (ofOwner === undefined) {
@@ -323,11 +331,13 @@ export class Matcher {
     return need !== undefined && this.#mayRun(need, now) ? need : undefined;
   }
 
-  /** In order; but of the long ones, one that has waited too long for its next worker. */
+  /** In order; but of the long ones, in their turn, one that is late, else one that has waited too long for its next worker. */
   #first(kind: NeedKind, suits: (need: Need) => boolean, now: Millis): Need | undefined {
     const needs = this.#needs[kind];
     if (needs.size === 0) return undefined;
     const { longPatience, cutoffMs } = this.#policy;
+    const late = kind === 'long' && this.#lateTurns.isDue ? needs.late(now, suits) : undefined;
+    if (late !== undefined) return late;
     const isAged = kind === 'long' && longPatience > 0;
     return (isAged ? needs.overdue(now - longPatience * cutoffMs, suits) : undefined) ?? needs.first(suits);
   }
@@ -373,6 +383,7 @@ export class Matcher {
 
   #match(need: Need, puller: Puller, now: Millis): number {
     this.matches++;
+    if (need.kind === 'long') this.#lateTurns.matched(this.#needs.long.isLate(need, now));
     this.#needsOf(need).matched(need, now);
     letGo(puller);
     const { owner, job, stage, kind, demand } = need;

@@ -32,6 +32,7 @@ export interface Need {
   matches: number;
   /** When it came, or when a worker was last matched with it. */
   waitsSince: Millis;
+  readonly cameAt: Millis;
   /** Workers that are kept for it until its tasks fit. */
   readonly held: Set<Address>;
 }
@@ -44,6 +45,9 @@ export class Needs {
   readonly #order: NeedOrder;
   readonly #byKey = new IndexedHeap();
   readonly #byWait = new IndexedHeap();
+  /** By when they are late; empty where nobody asks. */
+  readonly #byLateness = new IndexedHeap();
+  readonly #lateFrom: ((need: Need) => Millis) | undefined;
   /** Of the ids in the heaps; ids are given out again, so that the heaps stay small. */
   readonly #needs: (Need | undefined)[] = [];
   readonly #freeIds: number[] = [];
@@ -53,8 +57,10 @@ export class Needs {
   readonly #arrivalOf: number[] = [];
   #tasks = 0;
 
-  constructor(order: NeedOrder) {
+  /** @param lateFrom when a need is late, as far as is known of it */
+  constructor(order: NeedOrder, lateFrom?: (need: Need) => Millis) {
     this.#order = order;
+    this.#lateFrom = lateFrom;
   }
 
   /** Batches that need somebody. */
@@ -82,6 +88,7 @@ export class Needs {
     if (estimateMs === need.estimateMs) return;
     if (need.estimateMs > 0) need.sizeMs *= estimateMs / need.estimateMs;
     need.estimateMs = estimateMs;
+    this.#byLateness.delete(need.id);
     if (need.tasks > 0) this.#list(need);
   }
 
@@ -117,22 +124,36 @@ export class Needs {
 
   /** Of those that have waited since `before` or longer and are accepted, the one that has waited longest. */
   overdue(before: Millis, accepts: (need: Need) => boolean): Need | undefined {
-    const heap = this.#byWait;
-    if (heap.topKey() > before) return undefined;
-    const top = this.#needs[heap.top()]!;
-    if (accepts(top)) return top;
-    let longest: Need | undefined;
-    for (const id of heap.ids()) {
-      const need = this.#needs[id]!;
-      if (need.waitsSince > before || (longest !== undefined && need.waitsSince >= longest.waitsSince))
-        continue;
-      if (accepts(need)) longest = need;
-    }
-    return longest;
+    return this.#firstUntil(this.#byWait, before, accepts);
+  }
+
+  /** Of those that are late and are accepted, the one that has been late for longest. */
+  late(now: Millis, accepts: (need: Need) => boolean): Need | undefined {
+    return this.#firstUntil(this.#byLateness, now, accepts);
+  }
+
+  isLate(need: Need, now: Millis): boolean {
+    return (this.#byLateness.keyOf(need.id) ?? Number.POSITIVE_INFINITY) <= now;
   }
 
   *[Symbol.iterator](): Iterator<Need> {
     for (const need of this.#needs) if (need !== undefined) yield need;
+  }
+
+  /** The least, by a key that is at most `last`. */
+  #firstUntil(heap: IndexedHeap, last: Millis, accepts: (need: Need) => boolean): Need | undefined {
+    if (heap.topKey() > last) return undefined;
+    const top = this.#needs[heap.top()]!;
+    if (accepts(top)) return top;
+    let first: Need | undefined;
+    let firstKey = Number.POSITIVE_INFINITY;
+    for (const id of heap.ids()) {
+      const key = heap.keyOf(id)!;
+      if (key > last || key >= firstKey || !accepts(this.#needs[id]!)) continue;
+      first = this.#needs[id]!;
+      firstKey = key;
+    }
+    return first;
   }
 
   #least(heap: IndexedHeap, fits: (need: Need) => boolean): Need | undefined {
@@ -152,11 +173,14 @@ export class Needs {
     if (!this.#byKey.has(need.id) && isDemanding(need)) this.#demanding++;
     this.#byKey.set(need.id, needKey(this.#order, need, this.#arrivalOf[need.id]!));
     this.#byWait.set(need.id, need.waitsSince);
+    if (this.#lateFrom !== undefined && !this.#byLateness.has(need.id))
+      this.#byLateness.set(need.id, this.#lateFrom(need));
   }
 
   #unlist(need: Need): void {
     if (!this.#byKey.delete(need.id)) return;
     this.#byWait.delete(need.id);
+    this.#byLateness.delete(need.id);
     if (isDemanding(need)) this.#demanding--;
   }
 }

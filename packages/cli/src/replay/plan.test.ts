@@ -135,6 +135,7 @@ describe('facts of a plan', () => {
     reserve: 'auto',
     patience: 20,
     longPatience: 1,
+    lateTurns: 'auto',
     seek: 2,
     hints: true,
     bitmap: 'auto',

@@ -103,6 +103,7 @@ it('records every setting that shaped a run, in seconds of the run', () => {
     reserve: 'auto',
     patience: 20,
     longPatience: 1,
+    lateTurns: 0,
     seek: 1,
     hints: true,
     bitmap: settings.bitmapMs / 1_000,

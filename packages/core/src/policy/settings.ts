@@ -83,6 +83,11 @@ export const policySettingsSchema = z.strictObject({
    */
   longPatience: z.number().nonnegative(),
   /**
+   * Matching: of so many matches of long jobs one is of a job that is late by its size and its estimate, where there
+   * is one: so an order that goes by estimates does not put off for ever whom it errs about. 0: none.
+   */
+  lateTurns: z.number().int().min(0).max(1_000),
+  /**
    * Matching: whether central goes on to match short jobs when it has too much to do for it. `auto`: workers and
    * schedulers find each other until it has less to do.
    */
@@ -191,6 +196,7 @@ export const DEFAULT_POLICY: PolicySettings = {
   reserve: 'auto',
   patience: 20,
   longPatience: 1,
+  lateTurns: 0,
   matching: 'auto',
   seekCap: 1,
   hints: true,

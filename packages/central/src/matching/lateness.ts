@@ -1,0 +1,44 @@
+import type { Millis } from '@goshawk/core';
+import type { Need } from './needs.js';
+
+/**
+ * When a long job is late: twice the run time of its tasks after it came, and more the larger it is. A job of as many
+ * tasks as there are slots may take seven times as long, since all others wait for what it is given.
+ *
+ * @param slots of all workers, when it came
+ */
+export function lateFrom(
+  { cameAt, sizeMs, estimateMs }: Pick<Need, 'cameAt' | 'sizeMs' | 'estimateMs'>,
+  slots: number,
+): Millis {
+  const share = estimateMs > 0 && slots > 0 ? sizeMs / estimateMs / slots : 0;
+  return cameAt + estimateMs * (TASK_TIMES + MORE_TIMES * share * share);
+}
+
+/**
+ * Says whose turn it is among long jobs: of so many matches one is a late job's, as far as any is late. The order by
+ * remaining work is as good as the estimates, and where pilots tell, a large job's place may be wrong for as long as a
+ * task of it runs.
+ */
+export class LateTurns {
+  readonly #every: number;
+  #sinceLate = 0;
+
+  /** @param every 0: late jobs have no turns */
+  constructor(every: number) {
+    this.#every = every;
+  }
+
+  get isDue(): boolean {
+    return this.#every > 0 && this.#sinceLate >= this.#every - 1;
+  }
+
+  /** @param late whether the long job that was matched was late */
+  matched(late: boolean): void {
+    if (late && this.isDue) this.#sinceLate = 0;
+    else this.#sinceLate++;
+  }
+}
+
+const TASK_TIMES = 2;
+const MORE_TIMES = 5;
