@@ -102,6 +102,11 @@ export const POLICY_OPTIONS = {
     describe:
       'matching: of so many slots for long jobs one goes to a job that is late; auto: 2 where estimates are made here; none',
   },
+  packing: {
+    type: 'flag',
+    default: true,
+    describe: 'matching: tasks with demands go to the fullest of the workers that have room (--no-packing)',
+  },
   matching: {
     type: 'text',
     default: DEFAULT_POLICY.matching,
@@ -240,6 +245,7 @@ export function policySettings(
     patience: options.patience,
     longPatience: options.longPatience,
     lateTurns: lateTurnsOf(options.lateTurns, options.estimator),
+    packing: options.packing,
     seekCap: options.seek,
     hints: options.hints,
     bitmapMs: bitmapOf(options.bitmap, cutoffMs),
@@ -430,6 +436,7 @@ export function policyRecord({ preset, ...settings }: PolicySettings) {
     patience: settings.patience,
     longPatience: settings.longPatience,
     lateTurns: settings.lateTurns,
+    packing: settings.packing,
     seek: settings.seekCap,
     hints: settings.hints,
     bitmap: settings.bitmapMs === 0 ? null : settings.bitmapMs / 1_000,

@@ -290,6 +290,20 @@ describe('patience', () => {
     expect(play(2)).toEqual(['10 s: 1000', '11 s: 500', '13 s: 1000', '15 s: 1000']);
   });
 
+  test('small tasks leave room for large ones: they go where the least is free', () => {
+    const placesOf = (packing: boolean): number => {
+      const bench = new Bench({ packing });
+      for (let i = 0; i < 8; i++) {
+        bench.matcher.setOpen(record(i, 4, { cpu: 4 }), true);
+        bench.pull(i, { free: 4, spare: { cpu: 4 } });
+      }
+      bench.need(1, { tasks: 8, demand: { cpu: 1 } });
+      return new Set(bench.taken().map((at) => at.split('@')[1])).size;
+    };
+    expect(placesOf(true)).toBe(2);
+    expect(placesOf(false)).toBeGreaterThan(2);
+  });
+
   test('a task that needs much gets a worker kept for it, where small ones would take it bit by bit', () => {
     const play = (patience: number): string[] => {
       const bench = new Bench({ patience });

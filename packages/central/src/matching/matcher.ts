@@ -15,7 +15,7 @@ import type { WorkerRecord } from '../registry.js';
 import { LateTurns, lateFrom } from './lateness.js';
 import { inLine, ownerNamed } from './line.js';
 import { LongLimit } from './long-limit.js';
-import { type Need, type NeedKind, Needs } from './needs.js';
+import { isDemanding, type Need, type NeedKind, Needs } from './needs.js';
 import type { Pullers } from './occupied.js';
 import { freeSlots, isDoubtful, matchesOnTheWay, Pool, type Puller, remindOwners, spareOf } from './pool.js';
 import { Undecided } from './undecided.js';
@@ -291,8 +291,9 @@ export class Matcher {
     const found: { worker: Address; match: number }[] = [];
     const suits = (puller: Puller): boolean =>
       (puller.heldFor === undefined || puller.heldFor === need) && fits(need.demand, spareOf(puller));
+    const packs = this.#policy.packing && isDemanding(need);
     while (need.tasks > 0 && this.#pool.free > 0 && this.#mayRun(need, now)) {
-      const puller = this.#pool.draw(this.#env, suits);
+      const puller = packs ? this.#pool.drawTightest(this.#env, suits) : this.#pool.draw(this.#env, suits);
       if (puller === undefined) break;
       found.push({ worker: puller.address, match: this.#match(need, puller, now) });
     }

@@ -185,7 +185,8 @@ export class Needs {
   }
 }
 
-function isDemanding({ demand }: Need): boolean {
+/** Whether its tasks ask for more than a slot. */
+export function isDemanding({ demand }: Need): boolean {
   for (const _ in demand) return true;
   return false;
 }

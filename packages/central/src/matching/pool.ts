@@ -155,12 +155,31 @@ export class Pool {
   /** A worker with a free slot, uniformly at random among those that suit, or undefined. */
   draw(source: { random(): number }, suits: (puller: Puller) => boolean): Puller | undefined {
     const free = this.#free;
-    for (let tries = 0; tries < 8 && free.length > 0; tries++) {
+    for (let tries = 0; tries < TRIES && free.length > 0; tries++) {
       const puller = free[drawIndex(source, free.length)]!;
       if (suits(puller)) return puller;
     }
     const suitable = free.filter(suits);
     return suitable.length === 0 ? undefined : suitable[drawIndex(source, suitable.length)];
+  }
+
+  /** Of those that suit among a few drawn at random, or else among all, the one with the least to spare. */
+  drawTightest(source: { random(): number }, suits: (puller: Puller) => boolean): Puller | undefined {
+    const free = this.#free;
+    const drawn: Puller[] = [];
+    for (let tries = 0; tries < CANDIDATES && free.length > 0; tries++) {
+      const puller = free[drawIndex(source, free.length)]!;
+      if (suits(puller)) drawn.push(puller);
+    }
+    let tightest: Puller | undefined;
+    let least = Number.POSITIVE_INFINITY;
+    for (const puller of drawn.length > 0 ? drawn : free.filter(suits)) {
+      const share = spareShare(puller);
+      if (share >= least) continue;
+      tightest = puller;
+      least = share;
+    }
+    return tightest;
   }
 
   *[Symbol.iterator](): Iterator<Puller> {
@@ -212,6 +231,22 @@ export function spareOf({ spare, matches }: Puller): Resources {
   }
   return left;
 }
+
+/** What is free there, each resource over what the worker has of it. */
+function spareShare(puller: Puller): number {
+  const spare = spareOf(puller);
+  let share = freeSlots(puller) / puller.slots;
+  for (const name in puller.capacity) {
+    const has = amountOf(puller.capacity, name);
+    if (has > 0) share += amountOf(spare, name) / has;
+  }
+  return share;
+}
+
+/** Workers drawn before all are looked at. */
+const TRIES = 8;
+/** Workers of which the tightest is taken. */
+const CANDIDATES = 32;
 
 /**
  * Whether the worker should say again what is free there: it is busy with less than is believed here, and no match can

@@ -136,6 +136,7 @@ describe('facts of a plan', () => {
     patience: 20,
     longPatience: 1,
     lateTurns: 'auto',
+    packing: true,
     seek: 2,
     hints: true,
     bitmap: 'auto',

@@ -104,6 +104,7 @@ it('records every setting that shaped a run, in seconds of the run', () => {
     patience: 20,
     longPatience: 1,
     lateTurns: 0,
+    packing: true,
     seek: 1,
     hints: true,
     bitmap: settings.bitmapMs / 1_000,

@@ -88,6 +88,11 @@ export const policySettingsSchema = z.strictObject({
    */
   lateTurns: z.number().int().min(0).max(1_000),
   /**
+   * Matching: tasks that ask for more than a slot go to the worker with the least to spare of some, so that large ones
+   * find room elsewhere.
+   */
+  packing: z.boolean(),
+  /**
    * Matching: whether central goes on to match short jobs when it has too much to do for it. `auto`: workers and
    * schedulers find each other until it has less to do.
    */
@@ -197,6 +202,7 @@ export const DEFAULT_POLICY: PolicySettings = {
   patience: 20,
   longPatience: 1,
   lateTurns: 0,
+  packing: true,
   matching: 'auto',
   seekCap: 1,
   hints: true,
