@@ -342,9 +342,9 @@ describe('drain', () => {
 });
 
 describe('--each-line', () => {
-  it('brings thousands of lines to their tasks byte for byte', async () => {
+  it('brings 10,000 lines to their tasks byte for byte', async () => {
     const file = join(folder, 'lines');
-    await writeFile(file, awkwardLines(4_000));
+    await writeFile(file, awkwardLines(10_000));
     const id = (await stdoutOf(['submit', '--quiet', '--each-line', file, '--', 'cat'])).trim();
     expect((await cluster.job(id).wait()).state).toBe('completed');
     const { stdoutBytes } = await goshawk(['logs', id]);
