@@ -63,6 +63,7 @@ export class Registry {
     const { name, slots, capacity, draining, http } = message;
     return this.addWorker({
       address: from,
+      place: this.#freePlaces.pop() ?? this.#workers.size,
       name,
       slots,
       capacity,
@@ -78,24 +79,7 @@ export class Registry {
     });
   }
 
-  addWorker(fields: Omit<WorkerRecord, 'place'>): WorkerRecord {
-    // Written out: thousands that register at once are not copied.
-    const worker: WorkerRecord = {
-      address: fields.address,
-      place: this.#freePlaces.pop() ?? this.#workers.size,
-      name: fields.name,
-      slots: fields.slots,
-      capacity: fields.capacity,
-      partition: fields.partition,
-      draining: fields.draining,
-      drained: fields.drained,
-      drainWanted: fields.drainWanted,
-      aside: fields.aside,
-      heardAt: fields.heardAt,
-      busy: fields.busy,
-      queued: fields.queued,
-      http: fields.http,
-    };
+  addWorker(worker: WorkerRecord): WorkerRecord {
     this.#workers.set(worker.address, worker);
     this.#workerNames.set(worker.name, worker);
     return worker;

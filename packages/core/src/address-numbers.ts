@@ -1,3 +1,4 @@
+import { grown } from './columns.js';
 import type { Address } from './ids.js';
 
 /**
@@ -12,14 +13,8 @@ export class AddressNumbers {
   }
 
   set(address: Address, number: number): void {
-    if (address >= this.#numbers.length) this.#grow(address);
+    if (address >= this.#numbers.length) this.#numbers = grown(this.#numbers, address + 1);
     this.#numbers[address] = number;
-  }
-
-  #grow(address: Address): void {
-    const numbers = new Float64Array(Math.max(2 * this.#numbers.length, address + 1));
-    numbers.set(this.#numbers);
-    this.#numbers = numbers;
   }
 }
 

@@ -1,3 +1,4 @@
+import { grown } from './columns.js';
 import type { Address } from './ids.js';
 
 /**
@@ -12,18 +13,12 @@ export class AddressSet {
   }
 
   add(address: Address): void {
-    if (address >= this.#has.length) this.#grow(address);
+    if (address >= this.#has.length) this.#has = grown(this.#has, address + 1);
     this.#has[address] = 1;
   }
 
   delete(address: Address): void {
     if (address < this.#has.length) this.#has[address] = 0;
-  }
-
-  #grow(address: Address): void {
-    const has = new Uint8Array(Math.max(2 * this.#has.length, address + 1));
-    has.set(this.#has);
-    this.#has = has;
   }
 }
 

@@ -1,3 +1,5 @@
+import { grown } from '@goshawk/core';
+
 const INITIAL_CAPACITY = 1024;
 
 /**
@@ -13,11 +15,7 @@ export class Samples {
   }
 
   push(value: number): void {
-    if (this.#length === this.#values.length) {
-      const wider = new Float64Array(this.#values.length * 2);
-      wider.set(this.#values);
-      this.#values = wider;
-    }
+    if (this.#length === this.#values.length) this.#values = grown(this.#values, this.#length + 1);
     this.#values[this.#length] = value;
     this.#length += 1;
   }

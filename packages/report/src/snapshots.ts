@@ -1,3 +1,4 @@
+import { grown } from '@goshawk/core';
 import { MeasurementError } from './errors.js';
 
 /** Ten years of trace time at a snapshot each 100 s are 3 million; more is a wrong unit or a wrong start. */
@@ -58,9 +59,7 @@ export class Snapshots {
             'take a longer interval, or check that startSeconds is on the clock of the jobs',
         );
       }
-      const wider = new Float64Array(Math.max(index + 1, this.#changes.length * 2));
-      wider.set(this.#changes);
-      this.#changes = wider;
+      this.#changes = grown(this.#changes, index + 1);
     }
     this.#changes[index] = this.#changes[index]! + by;
   }

@@ -1,3 +1,5 @@
+import { grown } from '@goshawk/core';
+
 /**
  * The agenda of a simulation: events ordered by (time, sequence), so that what was put in first comes out
  * first among events of one time. Events are rows of columns and the heap moves row numbers, so that nothing
@@ -78,17 +80,13 @@ export class EventHeap {
 
   #grow(): void {
     const size = this.#times.length * 2;
-    const copy = <T extends Float64Array | Int32Array | Uint8Array>(from: T, to: T): T => {
-      to.set(from);
-      return to;
-    };
-    this.#times = copy(this.#times, new Float64Array(size));
-    this.#sequences = copy(this.#sequences, new Float64Array(size));
-    this.kinds = copy(this.kinds, new Uint8Array(size));
-    this.targets = copy(this.targets, new Int32Array(size));
-    this.firsts = copy(this.firsts, new Float64Array(size));
-    this.seconds = copy(this.seconds, new Float64Array(size));
-    this.#heap = copy(this.#heap, new Int32Array(size));
+    this.#times = grown(this.#times, size);
+    this.#sequences = grown(this.#sequences, size);
+    this.kinds = grown(this.kinds, size);
+    this.targets = grown(this.targets, size);
+    this.firsts = grown(this.firsts, size);
+    this.seconds = grown(this.seconds, size);
+    this.#heap = grown(this.#heap, size);
     this.refs.length = size;
   }
 

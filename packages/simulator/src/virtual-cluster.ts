@@ -220,8 +220,7 @@ export class VirtualCluster {
     for (let left = eventsMax; left > 0; left--) {
       const mailAt = mail.time;
       const heapAt = heap.nextTime();
-      if (mailAt > until && heapAt > until) return true;
-      if (mailAt === heapAt && this.pendingEvents === 0) return true;
+      if (Math.min(mailAt, heapAt) > until || this.pendingEvents === 0) return true;
       this.#step(mailAt, heapAt);
     }
     return false;

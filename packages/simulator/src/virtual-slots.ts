@@ -1,4 +1,4 @@
-import type { Millis } from '@goshawk/core';
+import { grown, type Millis } from '@goshawk/core';
 import type { KillReason } from '@goshawk/worker';
 
 /**
@@ -68,14 +68,10 @@ export class VirtualSlots {
     this.#killed.delete(place);
     return reason;
   }
+
   #grow(): void {
-    const size = Math.max(this.#size, 2 * this.#runs.length);
-    const runs = new Int32Array(size);
-    const startedAt = new Float64Array(size);
-    runs.set(this.#runs);
-    startedAt.set(this.#startedAt);
-    this.#runs = runs;
-    this.#startedAt = startedAt;
+    this.#runs = grown(this.#runs, this.#size);
+    this.#startedAt = grown(this.#startedAt, this.#size);
   }
 }
 

@@ -1,4 +1,4 @@
-import { LANES } from '@goshawk/core';
+import { grown, LANES } from '@goshawk/core';
 import type { Entry } from './entry.js';
 
 /**
@@ -10,7 +10,7 @@ export class EntryLists {
   /** By queue: all entries of its lists. */
   #waiting = new Int32Array(INITIAL);
   #queues = 0;
-  /** Three numbers a list: its first node, its last one, and how many there are. */
+  /** Two numbers a list: its first node, and its last one. */
   #lists = new Int32Array(INITIAL);
   /** By node. */
   readonly #entries: (Entry | undefined)[] = [];
@@ -36,8 +36,8 @@ export class EntryLists {
     return this.#waiting[queue]!;
   }
 
-  length(list: number): number {
-    return this.#lists[FIELDS * list + LENGTH]!;
+  isEmpty(list: number): boolean {
+    return this.#lists[FIELDS * list + HEAD] === NONE;
   }
 
   first(list: number): Entry | undefined {
@@ -59,7 +59,7 @@ export class EntryLists {
   }
 
   shift(list: number): Entry | undefined {
-    return this.length(list) === 0 ? undefined : this.#takeAfter(list, NONE);
+    return this.isEmpty(list) ? undefined : this.#takeAfter(list, NONE);
   }
 
   /** Passes over entries from the first on, then takes out those that follow while they match, in order. */
@@ -114,7 +114,6 @@ export class EntryLists {
       this.#next[before] = node;
     }
     if (before === this.#lists[at + TAIL]) this.#lists[at + TAIL] = node;
-    this.#lists[at + LENGTH]!++;
     this.#waiting[Math.floor(list / LISTS_EACH)]!++;
   }
 
@@ -126,7 +125,6 @@ export class EntryLists {
     if (before === NONE) this.#lists[at + HEAD] = this.#next[node]!;
     else this.#next[before] = this.#next[node]!;
     if (node === this.#lists[at + TAIL]) this.#lists[at + TAIL] = before;
-    this.#lists[at + LENGTH]!--;
     this.#waiting[Math.floor(list / LISTS_EACH)]!--;
     this.#entries[node] = undefined;
     this.#next[node] = this.#free;
@@ -148,21 +146,14 @@ export class EntryLists {
   }
 }
 
-function grown(from: Int32Array, size: number): Int32Array<ArrayBuffer> {
-  const to = new Int32Array(Math.max(size, 2 * from.length));
-  to.set(from);
-  return to;
-}
-
 /** Of a queue. */
 export const LISTS_EACH = LANES.length;
 
 /** No node. */
 const NONE = -1;
 
-const FIELDS = 3;
+const FIELDS = 2;
 const HEAD = 0;
 const TAIL = 1;
-const LENGTH = 2;
 
 const INITIAL = 64;

@@ -53,7 +53,7 @@ export class WorkerQueue {
     if (lane < 0) return undefined;
     const entry = this.#lists.shift(lane)!;
     if (lane !== this.#express) this.#ahead = 0;
-    else if (this.#lists.length(this.#normal) > 0) this.#ahead++;
+    else if (!this.#lists.isEmpty(this.#normal)) this.#ahead++;
     if (entry.long && lane === this.#normal) this.#longEntries--;
     return entry;
   }
@@ -62,11 +62,10 @@ export class WorkerQueue {
   get #nextLane(): number {
     if (this.length === 0) return -1;
     const lists = this.#lists;
-    const hasNormal = lists.length(this.#normal) > 0;
-    if (lists.length(this.#express) > 0 && !(hasNormal && this.#ahead >= EXPRESS_RUN_MAX))
-      return this.#express;
+    const hasNormal = !lists.isEmpty(this.#normal);
+    if (!lists.isEmpty(this.#express) && !(hasNormal && this.#ahead >= EXPRESS_RUN_MAX)) return this.#express;
     if (hasNormal) return this.#normal;
-    return lists.length(this.#opportunistic) > 0 ? this.#opportunistic : -1;
+    return lists.isEmpty(this.#opportunistic) ? -1 : this.#opportunistic;
   }
 
   /**
@@ -80,7 +79,7 @@ export class WorkerQueue {
    */
   takeStealable(executingLong: boolean, limit: number): Entry[] {
     if (this.length === 0) return NO_ENTRIES;
-    if (executingLong && this.#lists.length(this.#express) > 0) {
+    if (executingLong && !this.#lists.isEmpty(this.#express)) {
       return this.#lists.takeRun(this.#express, none, any, limit);
     }
     const run =

@@ -1,4 +1,4 @@
-import type { MessageOf, Millis } from '@goshawk/core';
+import { grown, type MessageOf, type Millis } from '@goshawk/core';
 import type { Entry } from './entry.js';
 import type { OutputBuffer } from './output-buffer.js';
 
@@ -43,7 +43,7 @@ const ROW = Object.keys(Told).length;
 export class SlotColumns {
   kinds = new Uint8Array(0);
   marks = new Uint8Array(0);
-  tries = new Uint16Array(0);
+  tries = new Uint32Array(0);
   /** What is asked for, or was: a task that runs came of it. */
   entries: (Entry | undefined)[] = [];
   /** By place: the time limit of what runs there, and what it has printed; the series that a slot that asks is in. */
@@ -57,7 +57,7 @@ export class SlotColumns {
   add(places: number): number {
     const first = this.#size;
     this.#size += places;
-    if (this.#size > this.kinds.length) this.#grow(Math.max(this.#size, 2 * this.kinds.length));
+    if (this.#size > this.kinds.length) this.#grow();
     for (let place = first; place < this.#size; place++) this.entries.push(undefined);
     return first;
   }
@@ -71,15 +71,10 @@ export class SlotColumns {
     this.#rows[ROW * place + what] = value;
   }
 
-  #grow(size: number): void {
-    this.kinds = grown(this.kinds, new Uint8Array(size));
-    this.marks = grown(this.marks, new Uint8Array(size));
-    this.tries = grown(this.tries, new Uint16Array(size));
-    this.#rows = grown(this.#rows, new Float64Array(ROW * size));
+  #grow(): void {
+    this.kinds = grown(this.kinds, this.#size);
+    this.marks = grown(this.marks, this.#size);
+    this.tries = grown(this.tries, this.#size);
+    this.#rows = grown(this.#rows, ROW * this.#size);
   }
-}
-
-function grown<T extends Uint8Array | Uint16Array | Float64Array>(from: T, to: T): T {
-  to.set(from);
-  return to;
 }

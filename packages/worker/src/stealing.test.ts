@@ -16,6 +16,7 @@ import type { WorkerTimer } from './contract.js';
 import { Membership } from './membership.js';
 import { WorkerQueue } from './queue.js';
 import { Slots } from './slots.js';
+import { noneCounted } from './standing.js';
 import { Stealing } from './stealing.js';
 
 const SELF = 0 as Address;
@@ -51,15 +52,7 @@ class Bench {
       queue: new WorkerQueue(),
       slots: new Slots(1, NO_RESOURCES),
       membership,
-      counters: {
-        tasksStarted: 0,
-        tasksEnded: 0,
-        stealAttempts: 0,
-        stealSuccesses: 0,
-        probesMoved: 0,
-        declined: 0,
-        pauses: 0,
-      },
+      counters: noneCounted(),
       takesWork: () => this.wantsWork,
       asked() {},
     });

@@ -31,9 +31,7 @@ export class Stealing {
   readonly #membership: Membership;
   readonly #probes: SharedProbes;
   #victims: readonly Address[] = [];
-  /** Who was asked in this round: the first so many of a list that is used again. */
-  readonly #tried: Address[] = [];
-  #triedCount = 0;
+  #tried: Address[] = [];
   /** The request of this round. Rounds are numbered, so that an answer that comes late is told from one to this. */
   #request: MessageOf<'steal'> = { type: 'steal', round: 0 };
   /** Who was asked and has not answered; NOBODY between rounds. */
@@ -72,7 +70,7 @@ export class Stealing {
     const policy = this.#policy;
     if (policy === undefined || !policy.preset.stealing || this.inRound || !wantsWork(this.#around)) return;
     this.#request = { type: 'steal', round: this.#request.round + 1 };
-    this.#triedCount = 0;
+    this.#tried = [];
     this.#askNext(policy, now);
   }
 
@@ -162,10 +160,10 @@ export class Stealing {
   }
 
   #askNext(policy: PolicySettings, now: Millis): void {
-    this.#asked = this.#triedCount < policy.stealCap ? this.#draw() : NOBODY;
+    this.#asked = this.#tried.length < policy.stealCap ? this.#draw() : NOBODY;
     if (this.#asked === NOBODY) return this.#pause(policy, now);
     this.#askedAt = now;
-    this.#tried[this.#triedCount++] = this.#asked;
+    this.#tried.push(this.#asked);
     this.#around.counters.stealAttempts++;
     this.#env.send(this.#asked, this.#request);
     this.#around.asked(now);
@@ -185,16 +183,10 @@ export class Stealing {
     // Few of many have been tried, as a rule, so that drawing again is cheaper than keeping a list.
     for (let misses = 0; misses < 32; misses++) {
       const victim = victims[drawIndex(this.#env, victims.length)]!;
-      if (this.#isUntried(victim)) return victim;
+      if (victim !== this.#self && !this.#tried.includes(victim)) return victim;
     }
-    const left = victims.filter((victim) => this.#isUntried(victim));
+    const left = victims.filter((victim) => victim !== this.#self && !this.#tried.includes(victim));
     return left.length === 0 ? NOBODY : left[drawIndex(this.#env, left.length)]!;
-  }
-
-  #isUntried(victim: Address): boolean {
-    if (victim === this.#self) return false;
-    for (let i = 0; i < this.#triedCount; i++) if (this.#tried[i] === victim) return false;
-    return true;
   }
 }
 

@@ -10,7 +10,6 @@ import {
   NOBODY,
   type Outcome,
   patienceMsOf,
-  startFault,
   type TaskAttempt,
   type Timings,
 } from '@goshawk/core';
@@ -54,15 +53,14 @@ export class Worker implements Machine<WorkerTimer> {
   #stealing: Stealing | undefined;
   #finder: WorkFinder | undefined;
   #nextAsk = 1;
-  /** It drains, or has set itself aside. */
-  #takesNothing = false;
+  #draining = false;
+  /** Made when a task came to nothing for the first time. */
+  #fitness: Fitness | undefined;
   #sweepArmed = false;
   readonly #reports = new Reports();
   readonly #config: WorkerConfig;
-  // What most workers of a simulation never need is made when it is.
+  /** Made when a part is that needs it. */
   #madeAround: Surroundings | undefined;
-  #fitness: Fitness | undefined;
-  #draining = false;
   /** Whoever started this worker wants it to end. */
   #stopping = false;
   #saidDrained = false;
@@ -155,7 +153,6 @@ export class Worker implements Machine<WorkerTimer> {
         return this.#finder?.wake(now);
       case 'aside':
         if (!this.#fitness?.wake(now)) return;
-        this.#takesNothing = this.#draining;
         // Central has forgotten what is free here.
         this.#finder?.welcomed(false);
         return this.#lookForWork(now);
@@ -415,12 +412,13 @@ export class Worker implements Machine<WorkerTimer> {
 
   // ---- draining, and times in which nothing can be started
 
+  get #takesNothing(): boolean {
+    return this.#draining || (this.#fitness?.isAside ?? false);
+  }
+
   #cameToNothing(run: Running, outcome: Outcome, now: Millis): void {
-    if (startFault(outcome) === undefined) return;
     this.#fitness ??= new Fitness(this.#env, this.#membership, this.counters);
-    if (!this.#fitness.ended(run, outcome, now)) return;
-    this.#takesNothing = true;
-    this.#giveBackAll();
+    if (this.#fitness.ended(run, outcome, now)) this.#giveBackAll();
   }
 
   #giveBackAll(): void {
@@ -441,7 +439,6 @@ export class Worker implements Machine<WorkerTimer> {
       return this.#sayIfDrained();
     }
     this.#draining = on;
-    this.#takesNothing = on || (this.#fitness?.isAside ?? false);
     this.#saidDrained = false;
     if (on) this.#giveBackAll();
     // Central hears of it by the same message that says everything else about this worker.
