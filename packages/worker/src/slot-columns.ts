@@ -52,14 +52,20 @@ export class SlotColumns {
   readonly series = new Map<number, Series>();
   #rows = new Float64Array(0);
   #size = 0;
+  /** By worker: its idle slots. */
+  idle = new Int32Array(0);
+  #workers = 0;
 
-  /** @returns the first of so many new places, which are idle */
-  add(places: number): number {
+  /** @returns the number of a new worker, and the first of its places, which are idle */
+  add(places: number): { readonly worker: number; readonly first: number } {
+    const worker = this.#workers++;
+    if (worker === this.idle.length) this.idle = grown(this.idle, this.#workers);
+    this.idle[worker] = places;
     const first = this.#size;
     this.#size += places;
     if (this.#size > this.kinds.length) this.#grow();
     for (let place = first; place < this.#size; place++) this.entries.push(undefined);
-    return first;
+    return { worker, first };
   }
 
   /** @param what one of `Told` */

@@ -56,10 +56,11 @@ const IDLE: Slot = { kind: 'idle' };
 /** The places where tasks run, and what is free beside them. */
 export class Slots {
   readonly #columns: SlotColumns;
-  /** Its place in the columns. */
+  /** Of the worker in the columns. */
+  readonly number: number;
+  /** Its places there. */
   readonly #first: number;
   readonly #end: number;
-  #idle: number;
   #runningLong = 0;
   /** Slots that serve short work, asking or running. */
   #shortInUse = 0;
@@ -69,9 +70,10 @@ export class Slots {
   /** @param columns of all slots in the process */
   constructor(count: number, capacity: Resources, columns: SlotColumns = new SlotColumns()) {
     this.#columns = columns;
-    this.#first = columns.add(count);
-    this.#end = this.#first + count;
-    this.#idle = count;
+    const { worker, first } = columns.add(count);
+    this.number = worker;
+    this.#first = first;
+    this.#end = first + count;
     this.#capacity = capacity;
     this.#free = capacity === NO_RESOURCES ? NOTHING_FREE : { ...capacity };
   }
@@ -88,11 +90,11 @@ export class Slots {
   }
 
   get idleCount(): number {
-    return this.#idle;
+    return this.#columns.idle[this.number]!;
   }
 
   get busyCount(): number {
-    return this.count - this.#idle;
+    return this.count - this.idleCount;
   }
 
   /** Slots that serve long work. */
@@ -114,7 +116,7 @@ export class Slots {
    */
   executesLong(startedBefore: Millis): boolean {
     if (this.#runningLong > 0 && this.#shortInUse === 0) return true;
-    if (startedBefore === Number.NEGATIVE_INFINITY || this.#idle === this.count) return false;
+    if (startedBefore === Number.NEGATIVE_INFINITY || this.idleCount === this.count) return false;
     const columns = this.#columns;
     for (let place = this.#first; place < this.#end; place++) {
       const kind = columns.kinds[place];
@@ -163,7 +165,7 @@ export class Slots {
     columns.set(place, Told.changedAt, now);
     columns.entries[place] = entry;
     if (series !== undefined) columns.series.set(place, series);
-    this.#idle--;
+    columns.idle[this.number]!--;
     if (entry.demand !== NO_RESOURCES) addTo(this.#free, entry.demand, -1);
     this.#count(entry.long, 1);
     return place - this.#first;
@@ -303,7 +305,7 @@ export class Slots {
     if (columns.timeouts.size > 0) columns.timeouts.delete(place);
     if (columns.outputs.size > 0) columns.outputs.delete(place);
     if (columns.series.size > 0) columns.series.delete(place);
-    this.#idle++;
+    columns.idle[this.number]!++;
   }
 
   *running(): Iterable<[index: number, running: Running]> {
@@ -323,7 +325,7 @@ export class Slots {
   checkInvariants(): void {
     const slots = Array.from({ length: this.count }, (_, index) => this.at(index));
     const idle = slots.filter((slot) => slot.kind === 'idle').length;
-    invariant(idle === this.#idle, () => `${idle} slots are idle, counted ${this.#idle}`);
+    invariant(idle === this.idleCount, () => `${idle} slots are idle, counted ${this.idleCount}`);
     const used: Record<string, number> = {};
     let long = 0;
     for (const slot of slots) {

@@ -13,7 +13,8 @@ import {
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { WorkerTimer } from './contract.js';
-import { Membership } from './membership.js';
+import { entryOfProbe } from './entry.js';
+import { WorkerMemory } from './memory.js';
 import { WorkerQueue } from './queue.js';
 import { Slots } from './slots.js';
 import { noneCounted } from './standing.js';
@@ -26,7 +27,7 @@ class Bench {
   readonly stealing: Stealing;
   readonly asked: Address[] = [];
   readonly pauses: Millis[] = [];
-  wantsWork = true;
+  readonly queue: WorkerQueue;
   round = 0;
 
   constructor(policy: Partial<PolicySettings>, seed = 'thief') {
@@ -42,20 +43,20 @@ class Bench {
       clearTimer() {},
       nameOf: String,
     };
-    const membership = new Membership();
+    const memory = new WorkerMemory();
     const settings = {
       policy: { ...DEFAULT_POLICY, preset: { ...PRESETS.hawk }, ...policy },
       timings: RELIABLE_TIMINGS,
     };
-    membership.welcome(1_000_000 as Address, settings, 0);
-    this.stealing = new Stealing(SELF, env, {
-      queue: new WorkerQueue(),
-      slots: new Slots(1, NO_RESOURCES),
-      membership,
+    this.queue = new WorkerQueue(memory.entries);
+    const around = {
+      queue: this.queue,
+      slots: new Slots(1, NO_RESOURCES, memory.slots),
       counters: noneCounted(),
-      takesWork: () => this.wantsWork,
+      takesWork: () => true,
       asked() {},
-    });
+    };
+    this.stealing = new Stealing(SELF, env, settings, around, memory);
   }
 
   /** Everybody who is asked has nothing. */
@@ -68,6 +69,16 @@ class Bench {
     return [...this.asked];
   }
 }
+
+const PROBE = {
+  owner: 9 as Address,
+  job: 1,
+  stage: 0,
+  long: false,
+  lane: 'normal',
+  demand: {},
+  sizeMs: 0,
+} as const;
 
 function workers(count: number): Address[] {
   return Array.from({ length: count }, (_, i) => i as Address);
@@ -113,16 +124,7 @@ describe('a round of stealing', () => {
     const bench = new Bench({ stealCap: 10 });
     bench.stealing.setVictims(workers(5), 0);
     bench.stealing.begin(0);
-    const probe = {
-      owner: 9 as Address,
-      job: 1,
-      stage: 0,
-      long: false,
-      lane: 'normal',
-      demand: {},
-      sizeMs: 0,
-    } as const;
-    bench.stealing.answered(bench.asked[0]!, { type: 'stolen', round: bench.round, probes: [probe] }, 0);
+    bench.stealing.answered(bench.asked[0]!, { type: 'stolen', round: bench.round, probes: [PROBE] }, 0);
     expect(bench.asked).toHaveLength(1);
     expect(bench.stealing.inRound).toBe(false);
   });
@@ -131,7 +133,17 @@ describe('a round of stealing', () => {
     const bench = new Bench({ stealCap: 10 });
     bench.stealing.setVictims(workers(5), 0);
     bench.stealing.begin(0);
-    bench.wantsWork = false;
+    bench.queue.push(entryOfProbe(PROBE.owner, PROBE, 0));
+    bench.stealing.answered(bench.asked[0]!, { type: 'stolen', round: bench.round, probes: [] }, 0);
+    expect(bench.asked).toHaveLength(1);
+    expect(bench.stealing.inRound).toBe(false);
+  });
+
+  test('that was ended is not taken up again by its answer', () => {
+    const bench = new Bench({ stealCap: 10 });
+    bench.stealing.setVictims(workers(5), 0);
+    bench.stealing.begin(0);
+    bench.stealing.end();
     bench.stealing.answered(bench.asked[0]!, { type: 'stolen', round: bench.round, probes: [] }, 0);
     expect(bench.asked).toHaveLength(1);
     expect(bench.stealing.inRound).toBe(false);

@@ -1,5 +1,6 @@
 import {
   type Address,
+  type ClusterSettings,
   drawIndex,
   type Environment,
   type MessageOf,
@@ -9,13 +10,10 @@ import {
 } from '@goshawk/core';
 import type { WorkerTimer } from './contract.js';
 import type { Entry } from './entry.js';
-import type { Membership } from './membership.js';
-import type { WorkerQueue } from './queue.js';
-import { SharedProbes } from './shared-probes.js';
-import type { Slots } from './slots.js';
+import type { WorkerMemory } from './memory.js';
 import { type Surroundings, wantsWork } from './surroundings.js';
 
-type StealingSurroundings = Omit<Surroundings, 'nextAsk'>;
+type StealingSurroundings = Omit<Surroundings, 'nextAsk' | 'membership'>;
 
 /**
  * Stealing (Hawk §3.6), both halves. As a thief: a round asks up to `stealCap` distinct general workers,
@@ -23,55 +21,57 @@ type StealingSurroundings = Omit<Surroundings, 'nextAsk'>;
  * again. As a victim: gives what `WorkerQueue.takeStealable` says, and tells the owners where it went.
  */
 export class Stealing {
-  readonly #self: Address;
+  // What each answer needs comes first, and what changes with each lies in columns: two of three messages of a large
+  // simulation are questions of thieves, and answers of victims that have nothing.
+  readonly #memory: WorkerMemory;
+  /** Of the worker, in all columns. */
+  readonly #row: number;
   readonly #env: Environment<WorkerTimer>;
-  readonly #around: StealingSurroundings;
-  readonly #queue: WorkerQueue;
-  readonly #slots: Slots;
-  readonly #membership: Membership;
-  readonly #probes: SharedProbes;
+  #settings: ClusterSettings;
   #victims: readonly Address[] = [];
-  #tried: Address[] = [];
-  /** The request of this round. Rounds are numbered, so that an answer that comes late is told from one to this. */
-  #request: MessageOf<'steal'> = { type: 'steal', round: 0 };
-  /** Who was asked and has not answered; NOBODY between rounds. */
-  #asked: Address = NOBODY;
-  #askedAt: Millis = 0;
-  #pauseMs = 0;
+  readonly #self: Address;
+  readonly #around: StealingSurroundings;
 
   constructor(
     self: Address,
     env: Environment<WorkerTimer>,
+    settings: ClusterSettings,
     around: StealingSurroundings,
-    probes: SharedProbes = new SharedProbes(),
+    memory: WorkerMemory,
   ) {
     this.#self = self;
     this.#env = env;
+    this.#settings = settings;
     this.#around = around;
-    this.#probes = probes;
-    this.#queue = around.queue;
-    this.#slots = around.slots;
-    this.#membership = around.membership;
+    this.#memory = memory;
+    this.#row = around.queue.number;
+    memory.thieves.admit(this.#row);
+  }
+
+  set settings(settings: ClusterSettings) {
+    this.#settings = settings;
   }
 
   get inRound(): boolean {
-    return this.#asked !== NOBODY;
+    return this.#memory.thieves.asked(this.#row) !== NOBODY;
+  }
+
+  /** Victims asked since the start. */
+  get attempts(): number {
+    return this.#memory.thieves.attempts(this.#row);
   }
 
   /** The general workers; the thief leaves itself out. */
   setVictims(victims: readonly Address[], now: Millis): void {
     this.#victims = victims;
-    const policy = this.#policy;
-    if (policy?.preset.stealing && wantsWork(this.#around) && !this.inRound) this.#pause(policy, now);
+    if (this.#policy.preset.stealing && wantsWork(this.#around) && !this.inRound) this.#pause(now);
   }
 
   /** A slot is free: starts a round, when there is nothing else to do. */
   begin(now: Millis): void {
-    const policy = this.#policy;
-    if (policy === undefined || !policy.preset.stealing || this.inRound || !wantsWork(this.#around)) return;
-    this.#request = { type: 'steal', round: this.#request.round + 1 };
-    this.#tried = [];
-    this.#askNext(policy, now);
+    if (!this.#policy.preset.stealing || this.inRound || !wantsWork(this.#around)) return;
+    this.#memory.thieves.begin(this.#row);
+    this.#askNext(now);
   }
 
   /**
@@ -84,7 +84,7 @@ export class Stealing {
     { round, probes }: MessageOf<'stolen'>,
     now: Millis,
   ): MessageOf<'stolen'>['probes'] {
-    const current = this.#asked === from && this.#request.round === round;
+    const current = this.#memory.thieves.awaits(this.#row, from, round);
     if (probes.length > 0) {
       if (current) this.end();
       this.#around.counters.stealSuccesses++;
@@ -98,32 +98,34 @@ export class Stealing {
 
   /** A victim that has been silent for `silenceMs` is given up. */
   sweep(silenceMs: Millis, now: Millis): void {
-    if (this.inRound && now - this.#askedAt >= silenceMs) this.#goOn(now);
+    if (this.inRound && now - this.#memory.thieves.askedAt(this.#row) >= silenceMs) this.#goOn(now);
   }
 
+  /** The round is over; also where the worker takes no more work. */
   end(): void {
-    this.#asked = NOBODY;
+    this.#memory.thieves.end(this.#row);
   }
 
   /** The next pause between rounds is the shortest again. */
   foundWork(): void {
-    this.#pauseMs = 0;
+    this.#memory.thieves.setPauseMs(this.#row, 0);
   }
 
   /** The victim's half. */
   give(thief: Address, round: number, now: Millis): void {
-    const entries = this.#queue.takeStealable(this.#slots.executesLong(now - this.#overdueMs), this.#limit);
+    const { queue, slots } = this.#around;
+    const entries = queue.takeStealable(slots.executesLong(now - this.#overdueMs), this.#limit);
     if (entries.length === 0) return this.#env.send(thief, nothingToSteal(round));
     this.#env.send(thief, {
       type: 'stolen',
       round,
-      probes: entries.map((entry) => this.#probes.probeOf(entry)),
+      probes: entries.map((entry) => this.#memory.probes.probeOf(entry)),
     });
     this.#tellOwners(entries, thief);
   }
 
-  get #policy(): PolicySettings | undefined {
-    return this.#membership.settings?.policy;
+  get #policy(): PolicySettings {
+    return this.#settings.policy;
   }
 
   /**
@@ -131,13 +133,13 @@ export class Stealing {
    * knows. Where jobs are judged as they come, their class counts (Hawk §3.6).
    */
   get #overdueMs(): Millis {
-    const policy = this.#policy;
-    return policy === undefined || policy.estimator === 'given' ? Number.POSITIVE_INFINITY : policy.cutoffMs;
+    const { estimator, cutoffMs } = this.#policy;
+    return estimator === 'given' ? Number.POSITIVE_INFINITY : cutoffMs;
   }
 
   /** Probes given at one steal at most. */
   get #limit(): number {
-    return this.#policy?.stealLimit ?? Number.POSITIVE_INFINITY;
+    return this.#policy.stealLimit ?? Number.POSITIVE_INFINITY;
   }
 
   /** One message for each batch: neighbours in a queue often belong together. */
@@ -154,26 +156,34 @@ export class Stealing {
   }
 
   #goOn(now: Millis): void {
-    const policy = this.#policy;
-    if (policy === undefined || !wantsWork(this.#around)) this.end();
-    else this.#askNext(policy, now);
+    // A worker that takes no more work ends its round: it need not be asked here.
+    const { entries, slots } = this.#memory;
+    if (entries.waiting(this.#row) > 0 || slots.idle[this.#row] === 0) this.end();
+    else this.#askNext(now);
   }
 
-  #askNext(policy: PolicySettings, now: Millis): void {
-    this.#asked = this.#tried.length < policy.stealCap ? this.#draw() : NOBODY;
-    if (this.#asked === NOBODY) return this.#pause(policy, now);
-    this.#askedAt = now;
-    this.#tried.push(this.#asked);
-    this.#around.counters.stealAttempts++;
-    this.#env.send(this.#asked, this.#request);
-    this.#around.asked(now);
+  #askNext(now: Millis): void {
+    const { thieves } = this.#memory;
+    const { policy, timings } = this.#settings;
+    const victim = thieves.triedCount(this.#row) < policy.stealCap ? this.#draw() : NOBODY;
+    if (victim === NOBODY) {
+      this.end();
+      return this.#pause(now);
+    }
+    thieves.ask(this.#row, victim, now);
+    this.#env.send(victim, requestOf(thieves.round(this.#row)));
+    // Where nothing is lost nobody has to be looked after.
+    if (timings.retryMs > 0) this.#around.asked(now);
   }
 
   /** Until the next round: doubles each time, with jitter so that idle workers spread out. */
-  #pause(policy: PolicySettings, now: Millis): void {
-    if (policy.stealRetry === 'never') return;
-    this.#pauseMs = Math.min(policy.stealBackoffMaxMs, Math.max(policy.stealBackoffMs, this.#pauseMs * 2));
-    this.#env.setTimer('steal', 0, now + this.#pauseMs * (0.5 + this.#env.random()));
+  #pause(now: Millis): void {
+    const { stealRetry, stealBackoffMs, stealBackoffMaxMs } = this.#policy;
+    if (stealRetry === 'never') return;
+    const { thieves } = this.#memory;
+    const pauseMs = Math.min(stealBackoffMaxMs, Math.max(stealBackoffMs, thieves.pauseMs(this.#row) * 2));
+    thieves.setPauseMs(this.#row, pauseMs);
+    this.#env.setTimer('steal', 0, now + pauseMs * (0.5 + this.#env.random()));
   }
 
   /** One that was not tried in this round, or NOBODY. */
@@ -183,21 +193,36 @@ export class Stealing {
     // Few of many have been tried, as a rule, so that drawing again is cheaper than keeping a list.
     for (let misses = 0; misses < 32; misses++) {
       const victim = victims[drawIndex(this.#env, victims.length)]!;
-      if (victim !== this.#self && !this.#tried.includes(victim)) return victim;
+      if (this.#mayTry(victim)) return victim;
     }
-    const left = victims.filter((victim) => victim !== this.#self && !this.#tried.includes(victim));
+    const left = victims.filter((victim) => this.#mayTry(victim));
     return left.length === 0 ? NOBODY : left[drawIndex(this.#env, left.length)]!;
+  }
+
+  #mayTry(victim: Address): boolean {
+    return victim !== this.#self && !this.#memory.thieves.hasTried(this.#row, victim);
   }
 }
 
 const NO_PROBES: MessageOf<'stolen'>['probes'] = [];
 
-/** In a simulation they are a third of all messages. */
-const FIRST_ANSWERS = Array.from({ length: 1_024 }, (_, round) => emptyAnswer(round));
+/** In a simulation requests and empty answers are two thirds of all messages; they are never changed, and so shared. */
+const SHARED_ROUNDS = 1_024;
+const REQUESTS = Array.from({ length: SHARED_ROUNDS }, (_, round) => request(round));
+const EMPTY_ANSWERS = Array.from({ length: SHARED_ROUNDS }, (_, round) => emptyAnswer(round));
+
+/** Rounds are numbered, so that an answer that comes late is told from one to this. */
+function requestOf(round: number): MessageOf<'steal'> {
+  return round < SHARED_ROUNDS ? REQUESTS[round]! : request(round);
+}
 
 /** What a thief hears from a victim that has nothing for it, as most have. */
 export function nothingToSteal(round: number): MessageOf<'stolen'> {
-  return round < FIRST_ANSWERS.length ? FIRST_ANSWERS[round]! : emptyAnswer(round);
+  return round < SHARED_ROUNDS ? EMPTY_ANSWERS[round]! : emptyAnswer(round);
+}
+
+function request(round: number): MessageOf<'steal'> {
+  return { type: 'steal', round };
 }
 
 function emptyAnswer(round: number): MessageOf<'stolen'> {

@@ -13,7 +13,14 @@ import {
   type TaskAttempt,
   type Timings,
 } from '@goshawk/core';
-import type { KillReason, WorkerConfig, WorkerEnvironment, WorkerStanding, WorkerTimer } from './contract.js';
+import type {
+  KillReason,
+  WorkerConfig,
+  WorkerCounters,
+  WorkerEnvironment,
+  WorkerStanding,
+  WorkerTimer,
+} from './contract.js';
 import { type Entry, entryOfPlaced } from './entry.js';
 import { Fitness } from './fitness.js';
 import { GivingBack } from './giving-back.js';
@@ -39,25 +46,24 @@ import { WorkFinder } from './work-finder.js';
  * it still runs here.
  */
 export class Worker implements Machine<WorkerTimer> {
-  readonly counters = noneCounted();
-
   // What each step needs comes first: so it takes few lines of a cache.
   readonly #env: WorkerEnvironment;
   readonly #memory: WorkerMemory;
-  /** Its queue there: how long that is can be told without a look at the queue. */
+  /** Its place there: how long its queue is can be told without a look at the queue. */
   readonly #row: number;
-  readonly #queue: WorkerQueue;
-  readonly #slots: Slots;
-  readonly #membership = new Membership();
   /** Each is made when the policy of the cluster has workers do that. */
   #stealing: Stealing | undefined;
   #finder: WorkFinder | undefined;
+  readonly #queue: WorkerQueue;
+  readonly #slots: Slots;
+  readonly #membership = new Membership();
   #nextAsk = 1;
   #draining = false;
   /** Made when a task came to nothing for the first time. */
   #fitness: Fitness | undefined;
   #sweepArmed = false;
   readonly #reports = new Reports();
+  readonly #counters = noneCounted();
   readonly #config: WorkerConfig;
   /** Made when a part is that needs it. */
   #madeAround: Surroundings | undefined;
@@ -73,6 +79,7 @@ export class Worker implements Machine<WorkerTimer> {
     this.#queue = new WorkerQueue(memory.entries);
     this.#row = this.#queue.number;
     this.#slots = new Slots(config.slots, config.capacity, memory.slots);
+    invariant(this.#slots.number === this.#row, 'a worker has one number in all columns');
   }
 
   // ---- doors
@@ -179,7 +186,7 @@ export class Worker implements Machine<WorkerTimer> {
       running !== undefined,
       () => `the task of slot ${slot} ended while the slot was ${this.#slots.at(slot).kind}`,
     );
-    this.counters.tasksEnded++;
+    this.#counters.tasksEnded++;
     if (running.timeoutMs !== undefined) this.#env.clearTimer('taskTimeout', slot);
     if (running.output !== undefined) this.#env.clearTimer('output', slot);
     if (outcome.kind !== 'completed') this.#cameToNothing(running, outcome, now);
@@ -230,6 +237,10 @@ export class Worker implements Machine<WorkerTimer> {
     return { ...countedOf(this.#config.name, this.counters, this.standing), ...this.#env.counted?.() };
   }
 
+  get counters(): WorkerCounters {
+    return { ...this.#counters, stealAttempts: this.#stealing?.attempts ?? 0 };
+  }
+
   get isMember(): boolean {
     return this.#membership.central !== NOBODY;
   }
@@ -253,7 +264,7 @@ export class Worker implements Machine<WorkerTimer> {
       queue: this.#queue,
       slots: this.#slots,
       membership: this.#membership,
-      counters: this.counters,
+      counters: this.#counters,
       takesWork: () => !this.#takesNothing,
       nextAsk: () => this.#nextAsk++,
       asked: (now) => this.#armSweep(now),
@@ -262,7 +273,7 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   get #giveBack(): GivingBack {
-    return new GivingBack(this.#env, this.counters, this.#central);
+    return new GivingBack(this.#env, this.#counters, this.#central);
   }
 
   get #questions(): Questions {
@@ -335,7 +346,7 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   #run(slot: number, entry: Entry, owner: Address, message: MessageOf<'bind' | 'run'>, now: Millis): void {
-    this.counters.tasksStarted++;
+    this.#counters.tasksStarted++;
     this.#slots.run(slot, owner, message, now);
     this.#stealing?.foundWork();
     this.#finder?.started();
@@ -417,7 +428,7 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   #cameToNothing(run: Running, outcome: Outcome, now: Millis): void {
-    this.#fitness ??= new Fitness(this.#env, this.#membership, this.counters);
+    this.#fitness ??= new Fitness(this.#env, this.#membership, this.#counters);
     if (this.#fitness.ended(run, outcome, now)) this.#giveBackAll();
   }
 
@@ -496,8 +507,9 @@ export class Worker implements Machine<WorkerTimer> {
     if (!first && before !== from) this.#register(now);
     this.#queue.patienceMs = patienceMsOf(settings.policy);
     const { preset } = settings.policy;
-    if (preset.stealing)
-      this.#stealing ??= new Stealing(this.#config.self, this.#env, this.#around, this.#memory.probes);
+    if (this.#stealing !== undefined) this.#stealing.settings = settings;
+    else if (preset.stealing)
+      this.#stealing = new Stealing(this.#config.self, this.#env, settings, this.#around, this.#memory);
     if (findsWork(preset)) this.#finder ??= new WorkFinder(this.#env, this.#around);
     this.#finder?.welcomed(before !== from);
   }
