@@ -220,7 +220,8 @@ export class VirtualCluster {
     for (let left = eventsMax; left > 0; left--) {
       const mailAt = mail.time;
       const heapAt = heap.nextTime();
-      if (Math.min(mailAt, heapAt) > until || this.pendingEvents === 0) return true;
+      const at = mailAt < heapAt ? mailAt : heapAt;
+      if (at > until || at === Number.POSITIVE_INFINITY) return true;
       this.#step(mailAt, heapAt);
     }
     return false;

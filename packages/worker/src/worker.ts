@@ -238,7 +238,8 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   get counters(): WorkerCounters {
-    return { ...this.#counters, stealAttempts: this.#stealing?.attempts ?? 0 };
+    this.#counters.stealAttempts = this.#stealing?.attempts ?? 0;
+    return this.#counters;
   }
 
   get isMember(): boolean {
