@@ -194,8 +194,9 @@ export class Slots {
     return -1;
   }
 
-  /** Whether a slot asks for a task that central has placed here. */
-  asksFor(owner: Address, job: number, task: number, attempt: number): boolean {
+  /** The task runs in a slot, or central has placed it here and a slot asks for it. */
+  serves(owner: Address, job: number, task: number, attempt: number): boolean {
+    if (this.indexOfTask(owner, job, task, attempt) >= 0) return true;
     for (const [, { entry }] of this.asking()) {
       const { placed } = entry;
       if (placed?.task === task && placed.attempt === attempt && entry.job === job && entry.owner === owner)

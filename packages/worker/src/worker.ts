@@ -13,14 +13,7 @@ import {
   type TaskAttempt,
   type Timings,
 } from '@goshawk/core';
-import type {
-  KillReason,
-  WorkerConfig,
-  WorkerCounters,
-  WorkerEnvironment,
-  WorkerStanding,
-  WorkerTimer,
-} from './contract.js';
+import type { KillReason, WorkerConfig, WorkerEnvironment, WorkerStanding, WorkerTimer } from './contract.js';
 import { type Entry, entryOfPlaced } from './entry.js';
 import { Fitness } from './fitness.js';
 import { GivingBack } from './giving-back.js';
@@ -237,7 +230,7 @@ export class Worker implements Machine<WorkerTimer> {
     return { ...countedOf(this.#config.name, this.counters, this.standing), ...this.#env.counted?.() };
   }
 
-  get counters(): WorkerCounters {
+  get counters() {
     this.#counters.stealAttempts = this.#stealing?.attempts ?? 0;
     return this.#counters;
   }
@@ -372,9 +365,7 @@ export class Worker implements Machine<WorkerTimer> {
 
   #cancelTask(from: Address, { job, task, attempt }: MessageOf<'cancelTask'>): void {
     const slot = this.#slots.indexOfTask(from, job, task, attempt);
-    if (slot >= 0) {
-      return this.#env.kill(slot, 'cancelled');
-    }
+    if (slot >= 0) return this.#env.kill(slot, 'cancelled');
     if (this.#reports.has(from, job, task, attempt)) return;
     const waiting = this.#queue.removePlaced(from, job, task, attempt);
     if (waiting !== undefined) this.#giveBack.placementOver(waiting);
@@ -396,11 +387,8 @@ export class Worker implements Machine<WorkerTimer> {
 
   #assigned(message: MessageOf<'assign'>, now: Millis): void {
     const { owner, job, task, attempt } = message;
-    const isHere =
-      this.#slots.indexOfTask(owner, job, task, attempt) >= 0 ||
-      this.#slots.asksFor(owner, job, task, attempt) ||
-      this.#queue.has(owner, job, task, attempt);
-    if (!isHere) this.#enqueue(entryOfPlaced(message), now);
+    if (!this.#slots.serves(owner, job, task, attempt) && !this.#queue.has(owner, job, task, attempt))
+      this.#enqueue(entryOfPlaced(message), now);
   }
 
   #tellCentral(
