@@ -16,6 +16,11 @@ export interface Environment<Timer extends string = string> {
    */
   setTimer(timer: Timer, key: number, at: Millis): void;
   clearTimer(timer: Timer, key: number): void;
+  /**
+   * What was sent to a party before still waits here for a connection to it, and need not be said again. A driver that
+   * does not know has none.
+   */
+  holdsBack?(to: Address): boolean;
   /** The full name behind an address, for the lines people read. */
   nameOf(address: Address): string;
   /**
@@ -31,6 +36,13 @@ export interface Machine<Timer extends string = string> {
   start(now: Millis): void;
   receive(from: Address, message: Message, now: Millis): void;
   wake(timer: Timer, key: number, now: Millis): void;
+  /**
+   * The connection to a party broke. Its process may have ended, or only the connection, and what it has sent before may
+   * still arrive; so this is a reason to do without it until it answers, and not to take it for gone. Not every end of
+   * a party is told like this (its machine may have lost power), and some of those that are there: machines treat a
+   * doubled notice, and one of a party that they have nothing to do with, as harmless.
+   */
+  disconnected?(from: Address, now: Millis): void;
   /** Throws `InvariantError` when the machine contradicts itself. Called by tests after every step. */
   checkInvariants(): void;
 }

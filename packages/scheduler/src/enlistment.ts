@@ -24,6 +24,8 @@ export class Enlistment {
   #settings: ClusterSettings | undefined;
   #heardAt: Millis = 0;
   #draining = false;
+  /** The connection to central broke, and it has not welcomed this scheduler since. */
+  #isCutOff = false;
   /** When the present central has welcomed this scheduler. */
   #welcomedAt: Millis = 0;
   /** Central has said that it matches no short jobs at present. */
@@ -55,22 +57,34 @@ export class Enlistment {
   }
 
   enlist(now: Millis): void {
+    this.#introduce();
+    this.#tryAgain(now);
+  }
+
+  /** Nobody has answered. */
+  #enlistAgain(now: Millis): void {
+    if (!this.#env.holdsBack?.(this.#config.central)) this.#introduce();
+    this.#tryAgain(now);
+  }
+
+  #tryAgain(now: Millis): void {
     const { enlistRetryMs } = this.#config;
-    const central = this.#central === NOBODY ? this.#config.central : this.#central;
-    this.#env.send(central, this.#introduction());
     if (enlistRetryMs > 0) this.#env.setTimer('heartbeat', 0, now + enlistRetryMs);
   }
 
-  #introduction(): MessageOf<'enlist'> {
+  #introduce(): void {
     const { name, tag, endpoint, http } = this.#config;
     const durable = this.#env.record !== undefined;
-    return { type: 'enlist', name, tag, endpoint, durable, draining: this.#draining, http };
+    const isAnybody = this.#central === NOBODY || this.#isCutOff;
+    const to = isAnybody ? this.#config.central : this.#central;
+    this.#env.send(to, { type: 'enlist', name, tag, endpoint, durable, draining: this.#draining, http });
   }
 
   enlistAnew(now: Millis): void {
     this.#central = NOBODY;
+    this.#isCutOff = false;
     this.#members.startAnew();
-    this.enlist(now);
+    this.#enlistAgain(now);
   }
 
   /** @returns whether this is another central than before */
@@ -78,6 +92,7 @@ export class Enlistment {
     const isNew = this.#central !== from;
     if (isNew && this.#central !== NOBODY) this.#members.startAnew();
     this.#central = from;
+    this.#isCutOff = false;
     this.#settings = settings;
     this.#heardAt = now;
     if (isNew) {
@@ -90,16 +105,34 @@ export class Enlistment {
     return isNew;
   }
 
+  /** The connection to central is broken, or was, and it has not answered since. */
+  get isCutOff(): boolean {
+    return this.#isCutOff;
+  }
+
+  /**
+   * The connection to a party broke. What central has sent before may still arrive, so only a welcome ends that, which
+   * whoever is there next gives as soon as there is a connection again.
+   *
+   * @returns whether this is news, and of central
+   */
+  disconnected(from: Address, now: Millis): boolean {
+    if (from !== this.#central || this.#central === NOBODY || this.#isCutOff) return false;
+    this.#isCutOff = true;
+    this.enlist(now);
+    return true;
+  }
+
   strangerTold(from: Address, now: Millis): void {
     if (from === this.#central) this.enlistAnew(now);
   }
 
   /**
-   * Nothing was heard of central for some heartbeats: short jobs should not wait for it. It keeps its place until
-   * its lease ends, since it may only be slow.
+   * Central is cut off, or nothing was heard of it for some heartbeats: short jobs should not wait for it. It keeps its
+   * place until its lease ends, since it may only be slow.
    */
   isSilent(now: Millis): boolean {
-    if (this.#central === NOBODY) return true;
+    if (this.#central === NOBODY || this.#isCutOff) return true;
     const { heartbeatMs } = this.timings;
     return heartbeatMs > 0 && now - this.#heardAt > SILENT_HEARTBEATS * heartbeatMs;
   }
@@ -134,8 +167,9 @@ export class Enlistment {
 
   beat(activeJobs: number, waitingTasks: () => number, now: Millis): void {
     const { heartbeatMs, leaseMs } = this.timings;
-    if (this.#central === NOBODY) return this.enlist(now);
+    if (this.#central === NOBODY) return this.#enlistAgain(now);
     if (leaseMs > 0 && now - this.#heardAt > leaseMs) return this.enlistAnew(now);
+    if (this.#isCutOff) return this.#enlistAgain(now);
     this.#env.send(this.#central, { type: 'heartbeat', busy: activeJobs, queued: waitingTasks() });
     if (heartbeatMs > 0) this.#env.setTimer('heartbeat', 0, now + heartbeatMs);
   }
@@ -154,8 +188,7 @@ export class Enlistment {
   /** Takes no new jobs: central tells the others. */
   drain(): void {
     this.#draining = true;
-    if (this.#central === NOBODY) return;
-    this.#env.send(this.#central, this.#introduction());
+    this.#introduce();
   }
 
   /** Says goodbye, so that nobody has to wait for the lease to end. */

@@ -201,6 +201,16 @@ describe('a draw of places for probes that avoids the occupied', () => {
     expect(members.isOccupied(1 as Address)).toBe(false);
   });
 
+  test('forgets at once that one was occupied who turns out not to be, without touching what it was sent', () => {
+    const members = membersOf(member(1), member(2));
+    const bits = byPlace([1, 2]);
+    members.setOccupied(bits);
+    members.setUnoccupied(1 as Address);
+    members.setUnoccupied(9 as Address);
+    expect([1, 2].map((worker) => members.isOccupied(worker as Address))).toEqual([false, true]);
+    expect(bits).toEqual(byPlace([1, 2]));
+  });
+
   test('knows nothing of a worker that central has not told of', () => {
     const members = membersOf(member(1));
     members.setOccupied(byPlace([0, 1]));

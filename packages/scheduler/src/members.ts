@@ -190,6 +190,14 @@ export class Members {
     this.#occupied = bits;
   }
 
+  /** The worker has a slot that runs nothing long, which central, were it there, would tell. */
+  setUnoccupied(worker: Address): void {
+    if (!this.isOccupied(worker)) return;
+    const { place } = this.#members.get(worker)!;
+    this.#occupied = this.#occupied.slice();
+    this.#occupied[place >> 3]! &= ~(1 << (place & 7));
+  }
+
   /** Every slot of the worker runs a long task, or did when central last told of it. */
   isOccupied(worker: Address): boolean {
     const place = this.#members.get(worker)?.place;

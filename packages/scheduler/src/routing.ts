@@ -101,6 +101,13 @@ export class Routing {
         this.#matchAgain(job, central, now);
   }
 
+  /** The same central as before was cut off: what it was told shortly before, and meanwhile, may be lost. */
+  centralIsBack(central: Address, now: Millis): void {
+    for (const job of this.#around.jobs.active())
+      if (job.route.by === 'matching' && !this.#isSpared(job) && !this.#around.isHeld(job))
+        this.#matchAgain(job, central, now);
+  }
+
   /** Short jobs have to do without central. */
   #isAlone(now: Millis): boolean {
     const { enlistment } = this.#around;

@@ -172,6 +172,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   receive(from: Address, message: Message, now: Millis): void {
     switch (message.type) {
       case 'ask':
+        this.#hasFreeSlot(from, now);
         return this.#binder.answer(from, message, now);
       case 'ended':
         this.#ended(from, message, now);
@@ -187,6 +188,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'matched':
         return this.#binder.matched(from, message, now);
       case 'seek':
+        this.#hasFreeSlot(from, now);
         return this.#binder.sought(from, message, now);
       case 'occupied':
         if (from === this.#enlistment.central) this.#members.setOccupied(message.bits);
@@ -230,6 +232,10 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'weigh':
         return this.#sampler.wake(this.#jobs.byNumber(key), now);
     }
+  }
+
+  disconnected(from: Address, now: Millis): void {
+    if (this.#enlistment.disconnected(from, now)) this.#routing.doWithoutCentral(now);
   }
 
   /** It is known what runs of the jobs that were here before: the rest may be given out. */
@@ -438,6 +444,11 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#endings.declined(job, task, now);
   }
 
+  /** Nobody tells who is occupied while central is silent; and then nothing long is started, so that fewer and fewer are. */
+  #hasFreeSlot(worker: Address, now: Millis): void {
+    if (this.#enlistment.isSilent(now)) this.#members.setUnoccupied(worker);
+  }
+
   #output(from: Address, message: MessageOf<'output'>): void {
     const job = this.#jobs.byNumber(message.job);
     if (job === undefined || !this.#isCurrent(job, message.task, message.attempt, from)) return;
@@ -495,8 +506,9 @@ export class Scheduler implements Machine<SchedulerTimer> {
   // ---- belonging to a cluster
 
   #welcomed(from: Address, message: MessageOf<'welcome'>, now: Millis): void {
-    const { heardAt, timings } = this.#enlistment;
-    if (!this.#enlistment.welcomed(from, message, now)) return;
+    const { heardAt, timings, isCutOff } = this.#enlistment;
+    if (!this.#enlistment.welcomed(from, message, now))
+      return isCutOff ? this.#routing.centralIsBack(from, now) : undefined;
     this.#sampler.adopt(this.policy);
     this.#usage.startAnew(from, this.policy, now);
     this.#hints.startAnew(maySeek(this.policy.preset) && this.policy.hints);

@@ -1,4 +1,5 @@
 import type { Address, HeldTask, MessageOf, Millis } from '@goshawk/core';
+import type { WorkerConfig } from './contract.js';
 import type { WorkerQueue } from './queue.js';
 import type { Reports } from './reports.js';
 import type { Slots } from './slots.js';
@@ -19,6 +20,15 @@ export function heldTasks(slots: Slots, queue: WorkerQueue, now: Millis): HeldTa
       held.push({ owner, job, ...placed, long, estimateMs, running: false, elapsedMs: 0 });
   }
   return held;
+}
+
+/** What a worker says of itself to a central that may know nothing of it. */
+export function registrationOf(
+  { name, slots, capacity, http }: WorkerConfig,
+  draining: boolean,
+  held: readonly HeldTask[],
+): MessageOf<'register'> {
+  return { type: 'register', name, slots, capacity, draining, held, http };
 }
 
 /** What a worker holds of one owner's tasks: what runs, and what has ended without the owner's confirmation. */

@@ -19,6 +19,8 @@ export class Membership {
   #general: readonly Address[] = [];
   #schedulers: readonly Address[] = [];
   #heardAt: Millis = 0;
+  /** The connection to central broke, and it has not welcomed this worker since. */
+  #isCutOff = false;
   /** Central matches no short jobs at present. */
   isRelieved = false;
 
@@ -41,6 +43,7 @@ export class Membership {
       this.isRelieved = false;
     }
     this.central = central;
+    this.#isCutOff = false;
     this.settings = settings;
     this.#heardAt = now;
   }
@@ -49,11 +52,27 @@ export class Membership {
     this.#heardAt = now;
   }
 
-  /** Nothing was heard of central for some heartbeats, or it is gone: work is to be found without it. */
+  get isCutOff(): boolean {
+    return this.#isCutOff;
+  }
+
+  /**
+   * The connection to a party broke. What central has sent before may still arrive, so only a welcome ends that, which
+   * whoever is there next gives as soon as there is a connection again.
+   *
+   * @returns whether this is news, and of central
+   */
+  disconnected(from: Address): boolean {
+    if (from !== this.central || this.central === NOBODY || this.#isCutOff) return false;
+    this.#isCutOff = true;
+    return true;
+  }
+
+  /** Central is cut off, or nothing was heard of it for some heartbeats, or it is gone: work is to be found without it. */
   isQuiet(now: Millis): boolean {
     const heartbeatMs = this.settings?.timings.heartbeatMs ?? 0;
     if (heartbeatMs === 0) return false;
-    return this.central === NOBODY || now - this.#heardAt > SILENT_HEARTBEATS * heartbeatMs;
+    return this.central === NOBODY || this.#isCutOff || now - this.#heardAt > SILENT_HEARTBEATS * heartbeatMs;
   }
 
   /** Central is silent for so long that its lease on this worker has ended, or it is gone. */
@@ -64,6 +83,7 @@ export class Membership {
 
   forget(): void {
     this.central = NOBODY;
+    this.#isCutOff = false;
     this.#version = 0;
   }
 

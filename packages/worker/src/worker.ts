@@ -17,7 +17,7 @@ import type { KillReason, WorkerConfig, WorkerEnvironment, WorkerStanding, Worke
 import { type Entry, entryOfPlaced } from './entry.js';
 import { Fitness } from './fitness.js';
 import { GivingBack } from './giving-back.js';
-import { heldTasks, orphanTasksOf, readdress, tasksHeldOf } from './held-tasks.js';
+import { heldTasks, orphanTasksOf, readdress, registrationOf, tasksHeldOf } from './held-tasks.js';
 import { checkWorker } from './invariants.js';
 import { Membership } from './membership.js';
 import { WorkerMemory } from './memory.js';
@@ -157,6 +157,12 @@ export class Worker implements Machine<WorkerTimer> {
         this.#finder?.welcomed(false);
         return this.#lookForWork(now);
     }
+  }
+
+  disconnected(from: Address, now: Millis): void {
+    if (!this.#membership.disconnected(from)) return;
+    this.#register(now);
+    this.#finder?.lookAround(now);
   }
 
   /** The task in the slot has really started: its time limit counts from here. */
@@ -458,20 +464,19 @@ export class Worker implements Machine<WorkerTimer> {
 
   /** Keeps account of placed tasks, and has to hear of those that end before it has welcomed this worker. */
   get #central(): Address {
-    return this.#membership.central === NOBODY ? this.#config.central : this.#membership.central;
+    const { central, isCutOff } = this.#membership;
+    return central === NOBODY || isCutOff ? this.#config.central : central;
   }
 
-  #register(now: Millis): void {
-    const { name, slots, capacity, http } = this.#config;
-    this.#env.send(this.#central, {
-      type: 'register',
-      name,
-      slots,
-      capacity,
-      draining: this.#draining,
-      held: heldTasks(this.#slots, this.#queue, now),
-      http,
-    });
+  /** @param isRepeated nobody has answered so far; what is held changes with time */
+  #register(now: Millis, isRepeated = false): void {
+    const held = heldTasks(this.#slots, this.#queue, now);
+    const isWaiting = isRepeated && held.length === 0 && this.#env.holdsBack?.(this.#central);
+    if (!isWaiting) this.#env.send(this.#central, registrationOf(this.#config, this.#draining, held));
+    this.#beatAgain(now);
+  }
+
+  #beatAgain(now: Millis): void {
     const retryMs =
       this.#membership.central === NOBODY ? this.#config.registerRetryMs : this.#timings.heartbeatMs;
     if (retryMs > 0) this.#env.setTimer('heartbeat', 0, now + retryMs);
@@ -479,11 +484,11 @@ export class Worker implements Machine<WorkerTimer> {
 
   #registerAnew(now: Millis): void {
     this.#membership.forget();
-    this.#register(now);
+    this.#register(now, true);
   }
 
   #welcomed(from: Address, { settings }: MessageOf<'welcome'>, now: Millis): void {
-    const before = this.#membership.central;
+    const { central: before, isCutOff } = this.#membership;
     const first = before === NOBODY;
     this.#membership.welcome(from, settings, now);
     const { heartbeatMs } = settings.timings;
@@ -493,7 +498,7 @@ export class Worker implements Machine<WorkerTimer> {
       this.#env.clearTimer('heartbeat', 0);
     }
     // What has ended since this one heard of it was told to the other.
-    if (!first && before !== from) this.#register(now);
+    if (!first && !isCutOff && before !== from) this.#register(now);
     this.#queue.patienceMs = patienceMsOf(settings.policy);
     const { preset } = settings.policy;
     if (this.#stealing !== undefined) this.#stealing.settings = settings;
@@ -506,8 +511,8 @@ export class Worker implements Machine<WorkerTimer> {
   #beat(now: Millis): void {
     // While central is silent there are no matches: schedulers are to know who is idle.
     this.#finder?.lookAround(now);
-    if (this.#membership.central === NOBODY) return this.#register(now);
     if (this.#membership.isSilent(now)) return this.#registerAnew(now);
+    if (this.#membership.central === NOBODY || this.#membership.isCutOff) return this.#register(now, true);
     this.#fitness?.tell();
     this.#env.send(this.#membership.central, {
       type: 'heartbeat',
@@ -515,7 +520,7 @@ export class Worker implements Machine<WorkerTimer> {
       queued: this.#queue.length,
     });
     if (this.#draining && this.isIdle) this.#env.send(this.#membership.central, { type: 'drained' });
-    if (this.#timings.heartbeatMs > 0) this.#env.setTimer('heartbeat', 0, now + this.#timings.heartbeatMs);
+    this.#beatAgain(now);
   }
 
   #acknowledged(from: Address, { version, matching }: MessageOf<'heartbeatAck'>, now: Millis): void {

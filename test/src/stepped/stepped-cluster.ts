@@ -192,7 +192,14 @@ export class SteppedCluster {
     party.alive = false;
     this.#driver.kill(party.address);
   }
+
   // ---- the network
+
+  /** The connection of one party to another breaks, and it hears so. What is on its way between them may arrive or not. */
+  disconnect(party: Party, from: Party): void {
+    const handle = this.#driver.handleOf(from.address, party.address);
+    this.step(party, () => party.machine.disconnected?.(handle, this.now));
+  }
 
   /** Delivers the next message from one party to another. */
   deliver(from: Address, to: Address): Envelope | undefined {

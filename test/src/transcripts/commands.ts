@@ -98,6 +98,14 @@ export const COMMANDS: Readonly<Record<string, Run>> = {
     stage.cluster.kill(stage.named(words[0]!));
   },
 
+  /** disconnect s1 central: the connection of s1 to central breaks, and it hears so; disconnect central: everybody's */
+  disconnect(stage, { words }) {
+    const from = stage.named(words.at(-1)!);
+    const all = [...stage.cluster.alive('scheduler'), ...stage.cluster.alive('worker')];
+    const parties = words.length > 1 ? [stage.named(words[0]!)] : all;
+    for (const party of parties) stage.cluster.disconnect(party, from);
+  },
+
   /** submit s1 A tasks=2 [sleep= estimate= retries= timeout= max= memory= stages=1,2,1] */
   submit(stage, { words, options }) {
     const [ownerName, label = '?'] = words;

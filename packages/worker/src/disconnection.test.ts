@@ -1,0 +1,109 @@
+import {
+  type Address,
+  DEFAULT_POLICY,
+  LIVE_TIMINGS,
+  type Message,
+  type MessageType,
+  NO_RESOURCES,
+  PRESETS,
+} from '@goshawk/core';
+import { expect, test } from 'vitest';
+import { Worker } from './worker.js';
+
+/** What was configured; CENTRAL is whoever is there. */
+const DOOR = 50 as Address;
+const [CENTRAL, SUCCESSOR, OWNER] = [1, 2, 3] as [Address, Address, Address];
+const { heartbeatMs } = LIVE_TIMINGS;
+
+/**
+ * An idle worker that pulls, with everybody else played by the test.
+ *
+ * @param holdsBack whether its driver has no connection to central
+ */
+function setUp(holdsBack = () => false) {
+  let sent: { to: Address; type: MessageType }[] = [];
+  const config = { name: 'w', self: 11 as Address, slots: 1, capacity: NO_RESOURCES };
+  const worker = new Worker(
+    { ...config, central: DOOR, registerRetryMs: heartbeatMs },
+    {
+      random: () => 0.5,
+      send: (to: Address, { type }: Message) => sent.push({ to, type }),
+      setTimer() {},
+      clearTimer() {},
+      holdsBack,
+      nameOf: String,
+      execute() {},
+      kill() {},
+      drained() {},
+    },
+  );
+  const policy = { ...DEFAULT_POLICY, preset: { ...PRESETS.goshawk } };
+  const welcome: Message = { type: 'welcome', settings: { policy, timings: LIVE_TIMINGS } };
+  worker.start(0);
+  worker.receive(CENTRAL, welcome, 0);
+  const nobody = { joined: [], left: [], ownersLost: [], ownersAway: [] };
+  worker.receive(CENTRAL, { type: 'peers', version: 1, since: 0, owners: [OWNER], ...nobody }, 0);
+  const take = () => {
+    const taken = sent;
+    sent = [];
+    return taken;
+  };
+  take();
+  return { worker, welcome, take };
+}
+
+test('a worker whose connection to central breaks seeks at once, and tells whoever is there of itself', () => {
+  const { worker, take } = setUp();
+  worker.disconnected(CENTRAL, 1);
+  expect(take()).toEqual([
+    { to: DOOR, type: 'register' },
+    { to: OWNER, type: 'seek' },
+  ]);
+});
+
+test('it says so again with each heartbeat, until it is welcomed', () => {
+  const { worker, welcome, take } = setUp();
+  worker.disconnected(CENTRAL, 1);
+  take();
+  // Sent before it broke.
+  worker.receive(CENTRAL, { type: 'heartbeatAck', version: 1, ownersVersion: 0, matching: true }, 2);
+  worker.wake('heartbeat', 0, heartbeatMs);
+  expect(take()).toEqual([{ to: DOOR, type: 'register' }]);
+  worker.receive(CENTRAL, welcome, heartbeatMs + 1);
+  expect(take()).toEqual([{ to: CENTRAL, type: 'pull' }]);
+  worker.wake('heartbeat', 0, 2 * heartbeatMs);
+  expect(take()).toEqual([{ to: CENTRAL, type: 'heartbeat' }]);
+});
+
+test('it does not say so again while the first time still waits for a connection', () => {
+  let isHeldBack = true;
+  const { worker, take } = setUp(() => isHeldBack);
+  worker.disconnected(CENTRAL, 1);
+  expect(take()).toContainEqual({ to: DOOR, type: 'register' });
+  for (const beat of [1, 2, 3, 7, 8]) worker.wake('heartbeat', 0, beat * heartbeatMs);
+  expect(take()).toEqual([]);
+  isHeldBack = false;
+  worker.wake('heartbeat', 0, 9 * heartbeatMs);
+  expect(take()).toEqual([{ to: DOOR, type: 'register' }]);
+});
+
+test('another central in its place is told what there is to tell, and the end of the one before is no news', () => {
+  const { worker, welcome, take } = setUp();
+  worker.disconnected(CENTRAL, 1);
+  take();
+  worker.receive(SUCCESSOR, welcome, 2);
+  // What has happened since the end of the one before was told to whoever is there.
+  expect(take()).toEqual([{ to: SUCCESSOR, type: 'pull' }]);
+  worker.disconnected(CENTRAL, 3);
+  expect(take()).toEqual([]);
+});
+
+test('a second notice, one of somebody else, and one before it has joined change nothing', () => {
+  const { worker, take } = setUp();
+  worker.disconnected(OWNER, 1);
+  expect(take()).toEqual([]);
+  worker.disconnected(CENTRAL, 2);
+  take();
+  worker.disconnected(CENTRAL, 3);
+  expect(take()).toEqual([]);
+});
