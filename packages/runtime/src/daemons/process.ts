@@ -83,6 +83,7 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
     incarnation,
     directory,
     logger: options.logger,
+    onDisconnected: (parties) => host.disconnected(parties),
   });
   let end: (reason: CloseReason) => void = () => {};
   const ended = new Promise<CloseReason>((resolve) => {
@@ -107,15 +108,11 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
     onFatal: (error) => fail(error),
   });
   let view = (): RoleView => STARTING;
-  const shown = {
-    role,
-    endpoint: mailbox.endpoint,
-    hasKeys: options.keys !== undefined,
-    mailbox: mailbox.counters,
-    machines: () => host.counters(),
-    lateMs: host.lateMs,
-    view: () => view(),
-  };
+  const { endpoint, counters } = mailbox;
+  const machines = () => host.counters();
+  const { lateMs } = host;
+  const hasKeys = options.keys !== undefined;
+  const shown = { role, endpoint, hasKeys, mailbox: counters, machines, lateMs, view: () => view() };
   try {
     http = await openHttp(options, shown);
   } catch (error) {

@@ -7,6 +7,8 @@ export interface Post {
   register(index: number, deliver: (from: Address, body: unknown) => void): void;
   /** Never waits, and never throws for what the network does; order holds between two parties. */
   send(fromIndex: number, to: Address, body: Body): void;
+  /** What was sent there before waits for a connection. */
+  holdsBack?(to: Address): boolean;
 }
 
 export interface PartyOptions {

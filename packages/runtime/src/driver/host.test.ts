@@ -63,6 +63,10 @@ class Recorder implements Machine {
     this.#note(`${timer}/${key}`, now);
   }
 
+  disconnected(from: Address, now: number): void {
+    this.#note(`disconnected from ${this.environment.nameOf(from)}`, now);
+  }
+
   poked(now: number): void {
     this.#note('poked', now);
   }
@@ -150,6 +154,13 @@ describe('what happens to a machine', () => {
     setNow(3);
     enter('poke', (recorder, now) => recorder.poked(now));
     expect(machine.seen.slice(2)).toEqual(['3 poked', 'poked done']);
+  });
+
+  test('a connection that broke is told to all of its machines', () => {
+    const { host, add } = setUp();
+    const machines = [add('one', 1).machine, add('two', 2).machine];
+    host.disconnected([PEER]);
+    for (const { seen } of machines) expect(seen[2]).toBe(`0 disconnected from ${PEER_NAME}`);
   });
 
   test('one thing at a time: what comes while a machine is at work waits, in order', () => {

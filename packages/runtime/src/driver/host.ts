@@ -112,6 +112,12 @@ export class Host {
     return { machine: party.machine as M & Machine, enter };
   }
 
+  /** The connection to these parties broke. */
+  disconnected(from: readonly Address[]): void {
+    for (const address of from)
+      for (const party of this.#parties) this.#take(party, { kind: 'disconnected', from: address });
+  }
+
   /** How much later than due timers fired. ms */
   get lateMs(): Histogram {
     return this.#timers.lateMs;

@@ -16,6 +16,7 @@ export type Input =
   | { readonly kind: 'start' }
   | { readonly kind: 'message'; readonly from: Address; readonly message: Message }
   | { readonly kind: 'timer'; readonly timer: string; readonly key: number }
+  | { readonly kind: 'disconnected'; readonly from: Address }
   | { readonly kind: 'event'; readonly event: string; readonly door: Door };
 
 /** Characters of a text field that are shown. */
@@ -33,6 +34,8 @@ export function describeInput(input: Input, nameOf: (address: Address) => string
       return `${describeMessage(input.message, nameOf)} from ${nameOf(input.from)}`;
     case 'timer':
       return `timer ${input.timer}/${input.key}`;
+    case 'disconnected':
+      return `disconnected from ${nameOf(input.from)}`;
     case 'event':
       return input.event;
   }

@@ -47,6 +47,7 @@ export class Party {
       send: (to, message) => this.#send(to, message),
       setTimer: (timer, key, at) => around.timers.set(timer, key, at),
       clearTimer: (timer, key) => around.timers.clear(timer, key),
+      holdsBack: (to) => around.mailbox.holdsBack?.(to) ?? false,
       nameOf: (address) => around.nameOf(address),
       counted: () => ({ messages: this.counters.read() }),
     });
@@ -62,6 +63,8 @@ export class Party {
       case 'timer':
         this.counters.wakes++;
         return this.machine.wake(input.timer, input.key, now);
+      case 'disconnected':
+        return this.machine.disconnected?.(input.from, now);
       case 'event':
         return input.door(this.machine, now);
     }

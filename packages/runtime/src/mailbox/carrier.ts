@@ -10,6 +10,8 @@ export type Transmission =
 
 /** How frames get to one peer. Asked for one transmission at a time. */
 export interface Carrier {
+  /** The connection stands; undefined where that is not watched. */
+  readonly isStanding?: boolean | undefined;
   transmit(frame: PackedFrame): Promise<Transmission>;
   /** Closes; what ZeroMQ holds may still leave for `lingerMs`. A transmission under way ends as `gone`. */
   close(lingerMs: number): void;

@@ -28,6 +28,8 @@ export interface DealerOptions {
   readonly log: ThrottledLog;
   /** Told when every way was refused, and with undefined once one is not. */
   readonly onUnwelcome: (why: Unwelcome | undefined) => void;
+  /** Told when a connection that stood breaks, some milliseconds after the peer has ended; costs two more sockets. */
+  readonly onBroken?: (() => void) | undefined;
   /** For a client: takes what the peer answers over this connection, and what its key has proven it to be. */
   readonly receiver?: (parts: readonly Buffer[], proven: Role | undefined) => number;
 }
@@ -54,6 +56,8 @@ export class DealerCarrier implements Carrier {
   private isClosed = false;
   /** With keys, mail is kept back until a way was accepted: it would be lost with the socket of another. */
   private isAccepted = false;
+  private readonly isWatched: boolean;
+  private stands = false;
   private accepted: Promise<void> | undefined;
   private onAccepted: () => void = () => {};
 
@@ -63,10 +67,15 @@ export class DealerCarrier implements Carrier {
     this.hasName = hasHostName(parseEndpoint(endpoint));
     this.options = options;
     this.isKeyed = ways[0]?.curve !== undefined;
+    this.isWatched = this.isKeyed || options.receiver !== undefined || options.onBroken !== undefined;
     this.socket = this.openSocket();
     if (this.hasName) {
       this.redialTimer = setInterval(() => this.redial(), limits.redialIntervalMs).unref();
     }
+  }
+
+  get isStanding(): boolean | undefined {
+    return this.isWatched ? this.stands : undefined;
   }
 
   async transmit(frame: PackedFrame): Promise<Transmission> {
@@ -116,7 +125,8 @@ export class DealerCarrier implements Carrier {
     const socket = new Dealer(dealerOptions(limits, way, receiver !== undefined));
     this.socket = socket;
     this.dialled = undefined;
-    if (this.isKeyed || receiver !== undefined) {
+    this.stands = false;
+    if (this.isWatched) {
       void hearEvents(socket, ({ type }) => this.heard(socket, type));
     }
     if (this.hasName) {
@@ -137,6 +147,7 @@ export class DealerCarrier implements Carrier {
     switch (event) {
       case 'handshake':
         this.isAccepted = true;
+        this.stands = true;
         if (this.refusals > 0) {
           this.options.onUnwelcome(undefined);
         }
@@ -146,6 +157,11 @@ export class DealerCarrier implements Carrier {
         break;
       case 'disconnect':
         this.isAccepted = false;
+        // A handshake that fails ends in the same event, and then there was nobody to lose.
+        if (this.stands) {
+          this.stands = false;
+          this.options.onBroken?.();
+        }
         break;
       case 'handshake:error:protocol':
       case 'handshake:error:auth':

@@ -53,6 +53,11 @@ export class Incarnations {
     return 'successor';
   }
 
+  /** Who was heard at a place last; undefined where nobody was. */
+  currentAt(place: string): string | undefined {
+    return this.successions.get(place)?.current;
+  }
+
   /** The incarnations that were superseded at a place; kept current. */
   retiredAt(place: string): ReadonlyMap<string, number> {
     return this.successions.get(place)?.retired ?? NONE;

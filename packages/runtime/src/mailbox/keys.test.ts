@@ -120,6 +120,41 @@ describe('with keys', () => {
     expect(lines).toHaveLength(1);
   });
 
+  test('a central that ends is missed by whom it took, and by nobody whom it refused', async () => {
+    const missed: string[] = [];
+    let onMissed = (): void => {};
+    const watching = (who: string) => ({
+      onDisconnected: () => {
+        missed.push(who);
+        onMissed();
+      },
+    });
+    const central = await open('central');
+    const inbox = new Inbox(central);
+    let onUnwelcome = (): void => {};
+    const isUnwelcome = new Promise<void>((resolve) => {
+      onUnwelcome = resolve;
+    });
+    const stranger = await open('worker', others, { ...watching('stranger'), onUnwelcome });
+    tell(stranger, party(central.endpoint, 'central'), ['let me in']);
+    await isUnwelcome;
+    const member = await open('worker', keys, watching('member'));
+    new Inbox(member);
+    tell(member, party(central.endpoint, 'central'), ['hello']);
+    await inbox.until(1);
+    // Who has never spoken is nobody to be missed.
+    const answers = new Inbox(member, 1);
+    central.send(0, central.directory.intern(`${member.process}/1`), ['welcome']);
+    await answers.until(1);
+    expect(missed).toEqual([]);
+    const isMissed = new Promise<void>((resolve) => {
+      onMissed = resolve;
+    });
+    await central.close();
+    await isMissed;
+    expect(missed).toEqual(['member']);
+  });
+
   test('a client’s key does not make a worker, whatever name it gives', async () => {
     const central = await open('central');
     const worker = await open('worker');

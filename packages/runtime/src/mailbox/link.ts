@@ -63,6 +63,11 @@ export class Link {
     return this.outbox.isEmpty && !this.isPumping && !this.isDue;
   }
 
+  /** It has mail, which waits for a connection. */
+  get isHeldBack(): boolean {
+    return !this.isIdle && this.carrier.isStanding === false;
+  }
+
   add(target: string, from: number, to: number, body: unknown): LinkRefusal | undefined {
     if (this.retired.has(target)) {
       return SUPERSEDED;

@@ -30,6 +30,8 @@ export interface LinksOptions {
   readonly onOverflow: (peer: string, messages: number) => void;
   /** A process that listens wants another key than ours, or any; undefined once it takes us. */
   readonly onUnwelcome: (endpoint: string, why: Unwelcome | undefined) => void;
+  /** The connection to the process at a place broke. Told of central only. */
+  readonly onBroken: (endpoint: string, place: string) => void;
 }
 
 /**
@@ -53,6 +55,11 @@ export class Links {
   /** @returns undefined, and the reason is logged, if there is no way to the process. */
   to(process: KnownProcess): Link | undefined {
     return this.links.get(process.place) ?? this.sameDoor(process) ?? this.open(process);
+  }
+
+  /** What was sent to the process waits for a connection. */
+  holdsBack(process: KnownProcess): boolean {
+    return (this.links.get(process.place) ?? this.sameDoor(process))?.isHeldBack ?? false;
   }
 
   /** Who asks an endpoint without knowing what lives there has no second connection once that is known. */
@@ -154,7 +161,7 @@ export class Links {
       const outbox = new Outbox(incarnation, limits);
       return new Link({ peer: name, outbox, carrier, traffic: counters.sent, retired }, options);
     }
-    const carrier = this.dial(endpoint, role);
+    const carrier = this.dial(endpoint, place, role);
     const outbox = new Outbox(null, limits);
     const link = new Link({ peer: endpoint, outbox, carrier, traffic: counters.sent, retired }, options);
     this.outbound.add(link);
@@ -162,8 +169,8 @@ export class Links {
     return link;
   }
 
-  private dial(endpoint: string, role: Role | undefined): DealerCarrier {
-    const { identification, limits, log, router, door, onUnwelcome } = this.options;
+  private dial(endpoint: string, place: string, role: Role | undefined): DealerCarrier {
+    const { identification, limits, log, router, door, onUnwelcome, onBroken } = this.options;
     const ways = identification.waysTo({ endpoint, role });
     const dealer = {
       endpoint,
@@ -171,6 +178,8 @@ export class Links {
       limits,
       log,
       onUnwelcome: (why: Unwelcome | undefined) => onUnwelcome(endpoint, why),
+      // Everybody follows central. To watch all peers would take three sockets for each of ten thousand workers.
+      onBroken: role === 'central' ? () => onBroken(endpoint, place) : undefined,
     };
     return router === undefined
       ? new DealerCarrier({

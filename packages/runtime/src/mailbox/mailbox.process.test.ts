@@ -80,6 +80,36 @@ test('a process that is killed and started again at its endpoint gets its own ma
   ]);
 });
 
+test('whoever follows a central that is killed hears of it by the connection, again for each incarnation', async () => {
+  const heard: (string | undefined)[] = [];
+  let onHeard = (): void => {};
+  const mailbox = await mailboxes.open({
+    onDisconnected: (parties) => {
+      heard.push(...parties.map((party) => mailbox.directory.nameOf(party)));
+      onHeard();
+    },
+  });
+  const inbox = new Inbox(mailbox);
+  const bystander = await start('tcp://127.0.0.1:0', 's.bystander');
+  mailbox.send(0, mailbox.directory.intern(`${bystander.name}/0`), ['are you there?']);
+  let endpoint = 'tcp://127.0.0.1:0';
+  for (const [round, incarnation] of ['c.first', 'c.second'].entries()) {
+    const central = await start(endpoint, incarnation);
+    endpoint = central.endpoint;
+    mailbox.send(0, mailbox.directory.intern(`${endpoint}!c.*/0`), ['are you there?']);
+    await inbox.until(2 + round);
+    const told = new Promise<void>((resolve) => {
+      onHeard = resolve;
+    });
+    if (round === 0) await kill(bystander);
+    await kill(central);
+    await told;
+    expect(heard[round]).toBe(`${central.name}/0`);
+  }
+  // Nothing of the scheduler, and nothing of the attempts to reach somebody who is not there.
+  expect(heard).toHaveLength(2);
+});
+
 test('a process that hangs costs its own mail, within a bound, and is reached again when it goes on', async () => {
   const overflows = new Set<string>();
   const mailbox = await mailboxes.open({

@@ -71,6 +71,55 @@ describe('two processes', () => {
     expect(atLate.bodies).toStrictEqual([['early']]);
   });
 
+  test('what waits for central to be there is known to wait, until it has left', async () => {
+    const [a, early] = [await mailboxes.open(), await mailboxes.open({ incarnation: 'c.early' })];
+    const { endpoint } = early;
+    await early.close();
+    const toCentral = a.directory.intern(`${endpoint}!c.*/0`);
+    expect(a.holdsBack(toCentral)).toBe(false);
+    a.send(0, toCentral, ['early']);
+    expect(a.holdsBack(toCentral)).toBe(true);
+    await nextTurn();
+    expect(a.holdsBack(toCentral)).toBe(true);
+    const late = await mailboxes.open({ bind: endpoint, incarnation: 'c.late' });
+    const [atA, atLate] = [new Inbox(a), new Inbox(late)];
+    await atLate.until(1);
+    late.send(0, late.directory.intern(`${a.process}/0`), ['here I am']);
+    await atA.until(1);
+    expect(a.holdsBack(toCentral)).toBe(false);
+    expect(a.holdsBack(-5 as Address)).toBe(false);
+  });
+
+  test('whose connection breaks are told so by name, once, and of central only', async () => {
+    const broken: (string | undefined)[] = [];
+    let onBroken = (): void => {};
+    const a = await mailboxes.open({
+      onDisconnected: (parties) => {
+        broken.push(...parties.map((party) => a.directory.nameOf(party)));
+        onBroken();
+      },
+    });
+    const atA = new Inbox(a);
+    const [central, scheduler] = [
+      await mailboxes.open({ incarnation: 'c.1' }),
+      await mailboxes.open({ incarnation: 's.1' }),
+    ];
+    for (const other of [central, scheduler]) {
+      const atOther = new Inbox(other);
+      a.send(0, a.directory.intern(`${other.process}/0`), ['hello']);
+      await atOther.until(1);
+      for (const index of [0, 1]) other.send(index, other.directory.intern(`${a.process}/0`), ['hello']);
+    }
+    await atA.until(4);
+    await scheduler.close();
+    const isTold = new Promise<void>((resolve) => {
+      onBroken = resolve;
+    });
+    await central.close();
+    await isTold;
+    expect(broken.sort()).toEqual([`${central.process}/0`, `${central.process}/1`]);
+  });
+
   test('over ipc and by host name, too', async () => {
     const a = await mailboxes.open({ bind: `ipc:///tmp/goshawk-mailbox-test-${process.pid}.sock` });
     const b = await mailboxes.open({ bind: 'tcp://localhost:0' });

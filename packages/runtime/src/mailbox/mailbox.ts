@@ -47,6 +47,11 @@ export interface MailboxOptions {
   readonly onOverflow?: (peer: string, messages: number) => void;
   /** Told when a process that was dialled does not take the connection because of keys; undefined once it does. */
   readonly onUnwelcome?: (endpoint: string, why: Unwelcome | undefined) => void;
+  /**
+   * Told when the connection to a central that was heard breaks, which it does within milliseconds of its end, with its
+   * parties. It may be there all the same.
+   */
+  readonly onDisconnected?: (parties: readonly Address[]) => void;
   /** Told when the handler of a party threw; logged if absent. */
   readonly onHandlerError?: (index: number, error: unknown) => void;
 }
@@ -139,6 +144,7 @@ export class Mailbox {
     this.directory = options.directory ?? new Directory(limits.partiesMax);
     this.counters = counters;
     this.log = new ThrottledLog(options.logger, limits.logIntervalMs);
+    const incarnations = new Incarnations(limits.incarnationGraceMs);
     const shared = {
       process: this.process,
       endpoint: this.endpoint,
@@ -147,7 +153,7 @@ export class Mailbox {
       limits,
       counters,
       log: this.log,
-      incarnations: new Incarnations(limits.incarnationGraceMs),
+      incarnations,
     };
     this.door = new Door({
       ...shared,
@@ -163,6 +169,11 @@ export class Mailbox {
       door: this.door,
       onOverflow: (peer, messages) => this.overflowed(peer, messages, options.onOverflow),
       onUnwelcome: (endpoint, why) => options.onUnwelcome?.(endpoint, why),
+      onBroken: (endpoint, place) => {
+        const incarnation = incarnations.currentAt(place);
+        const lost = incarnation && this.directory.process(processName(endpoint, incarnation));
+        if (lost) options.onDisconnected?.([...lost.parties.values()]);
+      },
     });
     if (listener !== undefined) {
       void receive(listener.router, (received) => this.door.acceptFromPeer(received), limits, this.log);
@@ -208,6 +219,12 @@ export class Mailbox {
     }
     this.counters.dropped[refusal]++;
     return refusal;
+  }
+
+  /** What was sent before to the process of a party waits for a connection to it. Known of central, and where there are keys. */
+  holdsBack(to: Address): boolean {
+    const party = this.directory.partyAt(to);
+    return party !== undefined && this.links.holdsBack(party.process);
   }
 
   /**
