@@ -3,10 +3,10 @@
  * once with central all along, and once with central killed and another one started in its place after a while.
  *
  *     node bench/dist/outage.js [WORKLOAD] [--workers 1073] [--every 10] [--first 2] [--policy goshawk]
- *         [--cutoff 981] [--heartbeat 30] [--at 10000] [--away 0,600,3600] [--json]
+ *         [--cutoff 981] [--heartbeat 30] [--at 10000] [--away 0,600,3600] [--silent] [--json]
  *
- * Times are seconds of the workload. How soon a silence is noticed follows from the heartbeat: after one and a half
- * to two and a half of them.
+ * Times are seconds of the workload. That central is gone is heard at once, by the connections that break; with
+ * `--silent` its machine has lost power, and its silence is noticed after one and a half to two and a half heartbeats.
  */
 import { parseArgs } from 'node:util';
 import {
@@ -18,7 +18,7 @@ import {
   presetNamed,
 } from '@goshawk/core';
 import type { Job } from '@goshawk/scheduler';
-import { clusterWithOutage } from '@goshawk/simulator';
+import { type CentralOutage, clusterWithOutage } from '@goshawk/simulator';
 import { jobSpecOf, openWorkload, type TraceJob } from '@goshawk/traces';
 import { printSpreads } from './bench-report.js';
 
@@ -33,6 +33,7 @@ const { values: options, positionals } = parseArgs({
     heartbeat: { type: 'string', default: '30' },
     at: { type: 'string', default: '10000' },
     away: { type: 'string', default: '0,600,3600' },
+    silent: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
 });
@@ -58,7 +59,8 @@ function play(jobs: readonly TraceJob[], awayMs: Millis): Record<'short' | 'long
   };
   const seconds: Record<'short' | 'long', number[]> = { short: [], long: [] };
   const unended = new Map<Job, TraceJob>();
-  const outage = { fromMs: KILLED_AT_MS, untilMs: KILLED_AT_MS + awayMs };
+  const noticedBy: CentralOutage['noticedBy'] = options.silent ? 'silence' : 'connection';
+  const outage: CentralOutage = { fromMs: KILLED_AT_MS, untilMs: KILLED_AT_MS + awayMs, noticedBy };
   const cluster = clusterWithOutage(
     {
       workers: Number(options.workers),

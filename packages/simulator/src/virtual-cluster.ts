@@ -203,6 +203,17 @@ export class VirtualCluster {
     for (let place = this.#firstPlaces[address]!; place < end; place++) this.#slots.forget(place);
   }
 
+  /** Everybody hears that the connection to the party broke, as after a `kill` of a process whose machine lives on. */
+  disconnectAt(time: Millis, from: Address): void {
+    this.at(time, (now) => {
+      for (const [address, machine] of this.#machines.entries()) {
+        if (address === from) continue;
+        machine.disconnected?.(from, now);
+        if (this.#options.checked) machine.checkInvariants();
+      }
+    });
+  }
+
   /** Runs until nothing is left to do, or until the time is reached. */
   run(until: Millis = Number.POSITIVE_INFINITY): void {
     while (!this.advance(until, Number.POSITIVE_INFINITY));

@@ -147,9 +147,26 @@ export class Cluster {
     this.network.senderDied(process.id);
     place.tasks?.forget();
     place.disk?.crash();
-    if (place.role === 'central') this.#witness.centralLost();
+    if (place.role === 'central') {
+      this.#witness.centralLost();
+      // Where its machine is gone nobody hears of it.
+      if (!new Draw(`${this.plan.seed}/end of ${process.id}`).chance(0.3)) this.#disconnect(process);
+    }
     this.#calendar.put(this.#calendar.now + downMs, () => this.#start(place));
     return true;
+  }
+
+  /** Connections to central break: whoever has followed it hears so. */
+  disconnectCentral(): void {
+    const central = this.at(this.plan.central.name);
+    if (central !== undefined) this.#disconnect(central);
+  }
+
+  #disconnect(central: Process): void {
+    const { party } = central.wire;
+    for (const process of [...this.alive('scheduler'), ...this.alive('worker')]) {
+      process.take((now) => process.machine.disconnected?.(process.wire.addressNamed(party), now));
+    }
   }
 
   /** The worker goes for good, if others are left. */

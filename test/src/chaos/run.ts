@@ -213,7 +213,10 @@ class ChaosRun {
         // What they hit is counted, message by message.
         return cluster.network.begin(fault, index);
       case 'reconnect':
-        return cluster.network.reconnect(fault);
+        cluster.network.reconnect(fault);
+        // Everybody's: those whose connections stand are told in vain.
+        if (['all', 'central'].includes(fault.to)) cluster.disconnectCentral();
+        return;
       case 'crash': {
         if (!cluster.crash(fault.process, fault.downMs)) return;
         cluster.count('crash');

@@ -300,8 +300,12 @@ export class FuzzRun {
       case 'killCentral':
         if (!cluster.centralParty.alive) return;
         cluster.kill(cluster.centralParty);
+        // Its machine may have lost power, and then nobody hears of it.
+        if (this.#scenario.weather.centralDisconnects && this.#chance(0.7)) this.#disconnectCentral(0.9);
         this.#centralBackAt = cluster.now + this.#pick(CENTRAL_AWAY_MS);
         return;
+      case 'disconnectCentral':
+        return this.#disconnectCentral(0.5);
       case 'loadCentral':
         return cluster.loadCentral(1);
       case 'unloadCentral':
@@ -321,6 +325,19 @@ export class FuzzRun {
         const { owner, job } = this.#pick(open);
         return cluster.step(owner, () => cluster.schedulerOf(owner).cancel(job, cluster.now));
       }
+    }
+  }
+
+  /** Some lose their connections to central, with what is on its way there; some of them are told so twice. */
+  #disconnectCentral(share: number): void {
+    const cluster = this.#cluster;
+    const { centralParty: central } = cluster;
+    for (const party of [...cluster.alive('scheduler'), ...cluster.alive('worker')]) {
+      if (!this.#chance(share)) continue;
+      const isLost = this.#chance(0.5);
+      if (isLost) cluster.network.forget(({ from, to }) => from === party.address && to === central.address);
+      cluster.disconnect(party, central);
+      if (this.#chance(0.2)) cluster.disconnect(party, central);
     }
   }
 

@@ -14,6 +14,8 @@ export interface Weather {
   readonly schedulersReturn?: boolean;
   readonly schedulersCutOff?: boolean;
   readonly centralDies?: boolean;
+  /** Connections to central break and are made anew, with it there all the while; more of them are said to than do. */
+  readonly centralDisconnects?: boolean;
   /** Central has too much to do, and then again time. */
   readonly centralBusy?: boolean;
   /** Workers drain: for good, as by SIGTERM, or until the operator says otherwise. */
@@ -30,6 +32,7 @@ export type Mishap =
   | 'restartScheduler'
   | 'cutOffScheduler'
   | 'killCentral'
+  | 'disconnectCentral'
   | 'loadCentral'
   | 'unloadCentral'
   | 'terminateWorker'
@@ -92,6 +95,7 @@ function mishapsOf(weather: Weather): Mishap[] {
   if (weather.schedulersReturn) mishaps.push('restartScheduler', 'restartScheduler');
   if (weather.schedulersCutOff) mishaps.push('cutOffScheduler');
   if (weather.centralDies) mishaps.push('killCentral');
+  if (weather.centralDisconnects) mishaps.push('disconnectCentral', 'disconnectCentral');
   if (weather.centralBusy) mishaps.push('loadCentral', 'unloadCentral', 'loadCentral', 'unloadCentral');
   if (weather.drains) mishaps.push('terminateWorker', 'drainWorker', 'undrainWorker');
   if (weather.cancels) mishaps.push('cancelJob', 'cancelJob');

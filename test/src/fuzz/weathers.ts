@@ -37,6 +37,13 @@ export const WEATHERS: Readonly<Record<string, Weather>> = {
     cancels: true,
   },
   'dying centrals': { centralDies: true },
+  'connections to central that break': { centralDisconnects: true, cancels: true, drains: true },
+  'dying centrals, and connections to them that break': {
+    centralDisconnects: true,
+    centralDies: true,
+    workersDie: true,
+    schedulersReturn: true,
+  },
   'busy centrals': { centralBusy: true, cancels: true },
   'busy and dying centrals': { centralBusy: true, centralDies: true, workersDie: true, cancels: true },
   'doubled messages': {
@@ -54,6 +61,7 @@ export const WEATHERS: Readonly<Record<string, Weather>> = {
     lost: MESSAGE_TYPES.filter(isBetweenMachines),
   },
   'matches lost and doubled while centrals and workers die': {
+    centralDisconnects: true,
     workersDie: true,
     centralDies: true,
     drains: true,
@@ -68,6 +76,7 @@ export const WEATHERS: Readonly<Record<string, Weather>> = {
     workersCutOff: true,
     schedulersCutOff: true,
     centralDies: true,
+    centralDisconnects: true,
     centralBusy: true,
     drains: true,
     cancels: true,
