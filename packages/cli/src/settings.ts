@@ -96,11 +96,17 @@ export const POLICY_OPTIONS = {
     describe:
       'matching: cutoffs that a long job may wait before it comes first of the long ones; 0: for ever',
   },
+  longWeight: {
+    type: 'number',
+    default: DEFAULT_POLICY.longWeight,
+    min: 0,
+    describe:
+      'matching: a long job comes before short ones of this many times less remaining work or more; 0: after all',
+  },
   lateTurns: {
     type: 'text',
     default: 'auto',
-    describe:
-      'matching: of so many slots for long jobs one goes to a job that is late; auto: 2 where estimates are made here; none',
+    describe: 'matching: of so many slots for long jobs one goes to a job that is late; auto: 2; none',
   },
   packing: {
     type: 'flag',
@@ -244,7 +250,8 @@ export function policySettings(
     reserve: reserveOf(options.reserve),
     patience: options.patience,
     longPatience: options.longPatience,
-    lateTurns: lateTurnsOf(options.lateTurns, options.estimator),
+    longWeight: options.longWeight,
+    lateTurns: lateTurnsOf(options.lateTurns),
     packing: options.packing,
     seekCap: options.seek,
     hints: options.hints,
@@ -389,18 +396,15 @@ function reserveOf(text: string): PolicySettings['reserve'] {
   );
 }
 
-/** `auto`: an order by what submitters know errs about nobody for long. */
-function lateTurnsOf(text: string, estimator: string): number {
+function lateTurnsOf(text: string): number {
   if (text === 'none') return 0;
-  if (text === 'auto') return schedulersEstimator(estimator) === 'given' ? 0 : EVERY_SECOND;
+  if (text === 'auto') return DEFAULT_POLICY.lateTurns;
   if (/^[1-9]\d{0,2}$/.test(text)) return Number(text);
   throw new InputError(
     'bad-option',
     `--late-turns: "${text}" is neither a number from 1 to 999, nor auto, nor none`,
   );
 }
-
-const EVERY_SECOND = 2;
 
 /** `auto`: long tasks last for a cutoff, so that a hundredth of it is soon enough. */
 function bitmapOf(text: string, cutoffMs: number): number {
@@ -435,6 +439,7 @@ export function policyRecord({ preset, ...settings }: PolicySettings) {
     reserve: settings.reserve,
     patience: settings.patience,
     longPatience: settings.longPatience,
+    longWeight: settings.longWeight,
     lateTurns: settings.lateTurns,
     packing: settings.packing,
     seek: settings.seekCap,

@@ -48,6 +48,7 @@ export function drawSettings(
       reserve: draw.pick([0, 0.3, 'auto', 'auto'] as const),
       patience,
       longPatience: patience / 5,
+      longWeight: draw.pick([0, 1, 8]),
       lateTurns: patience > 0 ? 2 : 0,
       packing: patience > 0,
       seekCap: draw.pick([0, 1, 2, 2, 10]),

@@ -1,8 +1,8 @@
 import type { Address, CentralLine, Millis, NeedView } from '@goshawk/core';
 import { isActive, type WorkerRecord } from '../registry.js';
-import type { Need, NeedKind, Needs } from './needs.js';
+import { type Need, type NeedKind, type Needs, overtakes } from './needs.js';
 
-/** In which order kinds of needs are served; short ones and small undecided ones are in one order. */
+/** In which order kinds of needs are served, but for weights; short ones and small undecided ones are in one order. */
 const RANK: Readonly<Record<NeedKind, number>> = { short: 0, small: 0, long: 1, large: 2 };
 
 /**
@@ -10,20 +10,32 @@ const RANK: Readonly<Record<NeedKind, number>> = { short: 0, small: 0, long: 1, 
  * every need once for each of them.
  *
  * @param overdue whether a need has waited so long that it comes before all others
+ * @param longWeight by which long jobs come before short ones
  */
 export function inLine(
   wanted: readonly Need[],
   lists: Readonly<Record<NeedKind, Needs>>,
   overdue: (need: Need) => boolean,
+  longWeight: number,
   now: Millis,
 ): NeedView[] {
+  const comesBefore = (one: Need, other: Need): boolean => {
+    const [first, second] = [overdue(one), overdue(other)];
+    if (first !== second) return first;
+    if (first) return one.waitsSince < other.waitsSince;
+    const ranks = RANK[one.kind] - RANK[other.kind];
+    if (ranks === 0) return lists[one.kind].keyOf(one) < lists[other.kind].keyOf(other);
+    if (one.kind === 'long' && ranks > 0) return overtakes(one, other, longWeight);
+    if (other.kind === 'long' && ranks < 0) return !overtakes(other, one, longWeight);
+    return ranks < 0;
+  };
   return wanted.map((need) => {
     const jobs = new Set<string>();
     let tasks = 0;
     let workMs = 0;
     for (const list of Object.values(lists)) {
       for (const other of list) {
-        if (other === need || other.tasks === 0 || !comesBefore(other, need, lists, overdue)) continue;
+        if (other === need || other.tasks === 0 || !comesBefore(other, need)) continue;
         jobs.add(`${other.owner}/${other.job}`);
         tasks += other.tasks;
         workMs += other.tasks * other.estimateMs;
@@ -40,19 +52,6 @@ export function inLine(
       kept: held.size,
     };
   });
-}
-
-function comesBefore(
-  one: Need,
-  other: Need,
-  lists: Readonly<Record<NeedKind, Needs>>,
-  overdue: (need: Need) => boolean,
-): boolean {
-  const [first, second] = [overdue(one), overdue(other)];
-  if (first !== second) return first;
-  if (first) return one.waitsSince < other.waitsSince;
-  if (RANK[one.kind] !== RANK[other.kind]) return RANK[one.kind] < RANK[other.kind];
-  return lists[one.kind].keyOf(one) < lists[other.kind].keyOf(other);
 }
 
 /** Where central does not match, nobody stands in line there. */

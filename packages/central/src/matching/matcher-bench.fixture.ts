@@ -36,6 +36,8 @@ export class Bench {
       reserve: 0,
       patience: 0,
       longPatience: 0,
+      longWeight: 0,
+      lateTurns: 0,
       ...policy,
     };
     this.matcher = new Matcher(

@@ -1,4 +1,4 @@
-import type { Millis, PolicySettings } from '@goshawk/core';
+import { type Millis, type PolicySettings, PRESETS } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Bench, OWNER, record, worker } from './matcher-bench.fixture.js';
@@ -132,15 +132,61 @@ describe('the reserve', () => {
 
   test('follows what short jobs needed, and gives way as that is forgotten', () => {
     const bench = new Bench({ reserve: 'auto' }, 100);
-    // 40 slots' work over the window of four cutoffs: the reserve is at its most, 30%.
+    // 40 slots' work over the window of four cutoffs: the reserve is at its most, 5%.
     bench.need(1, { tasks: 1, estimateMs: 40 * 4_000 });
     bench.need(2, { long: true, tasks: 200, estimateMs: 5_000 });
-    expect(bench.taken()).toHaveLength(71);
+    expect(bench.taken()).toHaveLength(1 + 95);
     // Six windows later nothing of it is left but the least reserve of 2%.
     bench.now = 24_000;
     expect(bench.timerAt).toBeDefined();
     bench.matcher.wake(bench.now);
-    expect(bench.taken()).toHaveLength(28);
+    expect(bench.taken()).toHaveLength(3);
+  });
+
+  test('is up to 30% where workers have to find short jobs', () => {
+    const bench = new Bench({ reserve: 'auto', preset: { ...PRESETS['goshawk-peer'] } }, 100);
+    bench.matcher.shortCame(40 * 4_000, 0);
+    bench.need(2, { long: true, tasks: 200, estimateMs: 5_000 });
+    expect(bench.taken()).toHaveLength(70);
+  });
+});
+
+describe('the weight of long jobs', () => {
+  /** Jobs in the order in which one worker that becomes free again and again is given to them. */
+  const order = (policy: Partial<PolicySettings>): string => {
+    const bench = new Bench(policy, 1);
+    bench.need(9);
+    bench.need(1, { long: true, tasks: 2, estimateMs: 1_000 });
+    bench.need(2, { tasks: 2, estimateMs: 200 });
+    bench.need(3, { tasks: 1, estimateMs: 100 });
+    bench.taken();
+    for (const heard of [1, 2, 3, 4, 5]) bench.pull(0, { heard: [heard] });
+    return bench
+      .taken()
+      .map((at) => at.split('@')[0])
+      .join(' ');
+  };
+
+  test('lets one come before a short one that has more than its part of that work to do', () => {
+    expect(order({ longWeight: 0 })).toBe('3 2 2 1 1');
+    expect(order({ longWeight: 8 })).toBe('3 1 1 2 2');
+    // Twice 1,000 ms are not less than five times 400, but once is.
+    expect(order({ longWeight: 5 })).toBe('3 2 2 1 1');
+    expect(order({ longWeight: 5.1 })).toBe('3 1 1 2 2');
+  });
+
+  test('leaves the reserve to short ones, however large they are', () => {
+    const bench = new Bench({ longWeight: 8, reserve: 0.2 }, 10);
+    bench.need(1, { long: true, tasks: 20, estimateMs: 1_000 });
+    const [ofLong] = bench.taken();
+    bench.need(2, { tasks: 20, estimateMs: 900 });
+    const [ofShort] = bench.taken();
+    // Where a short task has ended the next one is short, since as many long ones run as may.
+    const end = (at: string | undefined) => bench.pull(Number(at!.split('@')[1]), { heard: [1] });
+    end(ofShort);
+    expect(bench.taken()).toEqual([ofShort]);
+    end(ofLong);
+    expect(bench.taken()).toEqual([ofLong]);
   });
 });
 
@@ -458,9 +504,20 @@ describe('jobs whose pilots have not told', () => {
 
   test('the reserve follows from what short tasks took', () => {
     const one = bench(100, { reserve: 'auto' });
-    one.pull(0, { shortMs: 5 * 4_000 });
+    one.pull(0, { shortMs: 4_000 });
     one.need(1, { long: true, tasks: 100 });
-    expect(one.taken()).toHaveLength(85);
+    expect(one.taken()).toHaveLength(97);
+  });
+
+  test('the small ones have room for what short work needs, though the reserve is less', () => {
+    const one = bench(1_000, { reserve: 'auto' });
+    one.pull(0, { shortMs: 40 * 4_000 });
+    one.need(1, { long: true, tasks: 2_000 });
+    expect(one.taken()).toHaveLength(950);
+    one.need(2, { ...undecided, tasks: 41 });
+    expect(one.taken()).toEqual([]);
+    one.need(3, { ...undecided, tasks: 40 });
+    expect(one.taken()).toHaveLength(40);
   });
 });
 
@@ -489,6 +546,16 @@ describe('the line', () => {
     // Which is what happens.
     for (const heard of [1, 2, 3, 4, 5, 6]) bench.pull(0, { heard: [heard] });
     expect(bench.taken()).toEqual(['2@0', '2@0', '1@0', '1@0', '1@0', '3@0']);
+  });
+
+  test('has long jobs before short ones, by their weight', () => {
+    const bench = new Bench({ longWeight: 8 }, 0);
+    bench.need(1, { tasks: 2, estimateMs: 200 });
+    bench.need(2, { tasks: 1, estimateMs: 100 });
+    bench.need(3, { tasks: 2, estimateMs: 1_000, long: true });
+    expect(ahead(bench, 1)).toEqual([{ jobs: 2, tasks: 3, workMs: 2_100 }]);
+    expect(ahead(bench, 2)).toEqual([{ jobs: 0, tasks: 0, workMs: 0 }]);
+    expect(ahead(bench, 3)).toEqual([{ jobs: 1, tasks: 1, workMs: 100 }]);
   });
 
   test('begins with who has waited longer than anyone should', () => {

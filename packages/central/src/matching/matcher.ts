@@ -15,7 +15,7 @@ import type { WorkerRecord } from '../registry.js';
 import { LateTurns, lateFrom } from './lateness.js';
 import { inLine, ownerNamed } from './line.js';
 import { LongLimit } from './long-limit.js';
-import { isDemanding, type Need, type NeedKind, Needs } from './needs.js';
+import { isDemanding, type Need, type NeedKind, Needs, overtakes } from './needs.js';
 import type { Pullers } from './occupied.js';
 import { freeSlots, isDoubtful, matchesOnTheWay, Pool, type Puller, remindOwners, spareOf } from './pool.js';
 import { Undecided } from './undecided.js';
@@ -25,11 +25,12 @@ import { Undecided } from './undecided.js';
  * owners, who bind one when they hear of the worker; so binding is as late as it can be, nothing waits in the
  * queues of workers, and nothing has to be stolen.
  *
- * A free slot goes to a job that has waited longer than anyone should; else to the first short job in order;
- * else, while fewer long tasks run than the limit, to the first long one; else it waits here.
+ * A free slot goes to a job that has waited longer than anyone should; else to the first short job in order, or, while
+ * fewer long tasks run than the limit, to the first long one, if no short one waits or the long one's remaining work is
+ * at most so many times that of the short one; else it waits here.
  *
  * Of jobs whose pilots have not told, the small ones come among the short ones by what tasks ran for lately, as long as
- * they take less than the reserve, or what they take is not of it; the large ones, that of the fewest tasks first, take
+ * they take less than short work needs, or what they take is not of the reserve; the large ones, that of the fewest tasks first, take
  * what nobody else does, and nothing of the reserve.
  */
 export class Matcher {
@@ -72,7 +73,8 @@ export class Matcher {
     };
     this.#undecided = new Undecided(policy.cutoffMs);
     this.#countsWhatRan = policy.estimator !== 'given';
-    this.#limit = new LongLimit(policy.reserve, reserveWindowMs(policy));
+    const matchesShort = policy.preset.short.by === 'matching';
+    this.#limit = new LongLimit(policy.reserve, reserveWindowMs(policy), matchesShort);
   }
 
   /** Matches of which their workers have not heard. */
@@ -116,7 +118,7 @@ export class Matcher {
     const before = now - patienceMsOf(this.#policy);
     const isOverdue = ({ kind, waitsSince }: Need): boolean =>
       (kind === 'short' || kind === 'long') && waitsSince <= before;
-    return inLine(wanted, this.#needs, isOverdue, now);
+    return inLine(wanted, this.#needs, isOverdue, this.#policy.longWeight, now);
   }
 
   // ---- workers
@@ -232,8 +234,7 @@ export class Matcher {
 
   #kindOf({ part, long, tasks }: MessageOf<'need'>, now: Millis): NeedKind {
     if (part !== 'early') return long ? 'long' : 'short';
-    const { slots } = this.#pool;
-    return tasks <= SMALL * (slots - this.#limit.of(slots, now)) ? 'small' : 'large';
+    return tasks <= SMALL * this.#limit.roomForSmall(this.#pool.slots, now) ? 'small' : 'large';
   }
 
   /** Short work has come that needs nobody from here: estimate × tasks. */
@@ -323,8 +324,12 @@ export class Matcher {
     }
     const short = this.#needs.short.first(suits);
     const small = this.#firstThatMayRun('small', suits, now);
-    if (short !== undefined || small !== undefined) return this.#earlier(short, small);
-    return this.#firstThatMayRun('long', suits, now) ?? this.#firstThatMayRun('large', suits, now);
+    const first = this.#earlier(short, small);
+    const { longWeight } = this.#policy;
+    if (first !== undefined && longWeight === 0) return first;
+    const long = this.#firstThatMayRun('long', suits, now);
+    if (first !== undefined && long !== undefined) return overtakes(long, first, longWeight) ? long : first;
+    return first ?? long ?? this.#firstThatMayRun('large', suits, now);
   }
 
   #firstThatMayRun(kind: NeedKind, suits: (need: Need) => boolean, now: Millis): Need | undefined {
@@ -376,8 +381,9 @@ export class Matcher {
     const limit = this.#limit.of(slots, now);
     const { tasks, smallTasks, turningTasks } = this.#undecided;
     const leavesTheReserve = long + (kind === 'long' ? turningTasks : tasks) < limit;
-    const may =
-      leavesTheReserve || (kind === 'small' && smallTasks + Math.max(0, long - limit) < slots - limit);
+    const room = this.#limit.roomForSmall(slots, now);
+    const hasRoom = kind === 'small' && smallTasks + Math.max(0, long - (slots - room)) < room;
+    const may = leavesTheReserve || hasRoom;
     if (!may) this.#lookAgain(now);
     return may;
   }
@@ -452,7 +458,7 @@ function letGo(puller: Puller): void {
 const KINDS: readonly NeedKind[] = ['short', 'small', 'long', 'large'];
 /** In the order in which they are served. */
 const NOT_SHORT: readonly NeedKind[] = ['small', 'long', 'large'];
-/** A job of so many tasks, as a fraction of the reserve, cannot do much harm before it is known what it is. */
+/** A job of so many tasks, as a fraction of the room for such, cannot do much harm before it is known what it is. */
 const SMALL = 1 / 3;
 
 function isDecided({ kind }: Need): boolean {

@@ -185,6 +185,19 @@ export class Needs {
   }
 }
 
+/**
+ * Whether a long job comes before a short one: by remaining work, of which the long one's counts so many times less.
+ *
+ * @param weight of long jobs; 0: they come after all short ones
+ */
+export function overtakes(
+  long: Pick<Need, 'estimateMs' | 'tasks'>,
+  short: Pick<Need, 'estimateMs' | 'tasks'>,
+  weight: number,
+): boolean {
+  return long.estimateMs * long.tasks < weight * short.estimateMs * short.tasks;
+}
+
 /** Whether its tasks ask for more than a slot. */
 export function isDemanding({ demand }: Need): boolean {
   for (const _ in demand) return true;

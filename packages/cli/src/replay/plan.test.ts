@@ -135,6 +135,7 @@ describe('facts of a plan', () => {
     reserve: 'auto',
     patience: 20,
     longPatience: 1,
+    longWeight: 8,
     lateTurns: 'auto',
     packing: true,
     seek: 2,

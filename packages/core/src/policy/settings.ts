@@ -83,6 +83,11 @@ export const policySettingsSchema = z.strictObject({
    */
   longPatience: z.number().nonnegative(),
   /**
+   * Matching: a long job comes before a short one if its remaining work is less than so many times that of the short
+   * one, in the slots that long tasks may use. 0: after all short ones.
+   */
+  longWeight: z.number().nonnegative(),
+  /**
    * Matching: of so many matches of long jobs one is of a job that is late by its size and its estimate, where there
    * is one: so an order that goes by estimates does not put off for ever whom it errs about. 0: none.
    */
@@ -201,7 +206,8 @@ export const DEFAULT_POLICY: PolicySettings = {
   reserve: 'auto',
   patience: 20,
   longPatience: 1,
-  lateTurns: 0,
+  longWeight: 8,
+  lateTurns: 2,
   packing: true,
   matching: 'auto',
   seekCap: 1,
