@@ -27,10 +27,10 @@ import { Undecided } from './undecided.js';
  *
  * A free slot goes to a job that has waited longer than anyone should; else to the first short job in order, or, while
  * fewer long tasks run than the limit, to the first long one, if no short one waits or the long one's remaining work is
- * at most so many times that of the short one; else it waits here.
+ * less than so many times that of the short one; else it waits here.
  *
  * Of jobs whose pilots have not told, the small ones come among the short ones by what tasks ran for lately, as long as
- * they take less than short work needs, or what they take is not of the reserve; the large ones, that of the fewest tasks first, take
+ * they take less than the reserve, or what they take is not of it; the large ones, that of the fewest tasks first, take
  * what nobody else does, and nothing of the reserve.
  */
 export class Matcher {
@@ -73,8 +73,7 @@ export class Matcher {
     };
     this.#undecided = new Undecided(policy.cutoffMs);
     this.#countsWhatRan = policy.estimator !== 'given';
-    const matchesShort = policy.preset.short.by === 'matching';
-    this.#limit = new LongLimit(policy.reserve, reserveWindowMs(policy), matchesShort);
+    this.#limit = new LongLimit(policy.reserve, reserveWindowMs(policy));
   }
 
   /** Matches of which their workers have not heard. */
@@ -234,7 +233,8 @@ export class Matcher {
 
   #kindOf({ part, long, tasks }: MessageOf<'need'>, now: Millis): NeedKind {
     if (part !== 'early') return long ? 'long' : 'short';
-    return tasks <= SMALL * this.#limit.roomForSmall(this.#pool.slots, now) ? 'small' : 'large';
+    const { slots } = this.#pool;
+    return tasks <= SMALL * (slots - this.#limit.of(slots, now)) ? 'small' : 'large';
   }
 
   /** Short work has come that needs nobody from here: estimate × tasks. */
@@ -381,9 +381,8 @@ export class Matcher {
     const limit = this.#limit.of(slots, now);
     const { tasks, smallTasks, turningTasks } = this.#undecided;
     const leavesTheReserve = long + (kind === 'long' ? turningTasks : tasks) < limit;
-    const room = this.#limit.roomForSmall(slots, now);
-    const hasRoom = kind === 'small' && smallTasks + Math.max(0, long - (slots - room)) < room;
-    const may = leavesTheReserve || hasRoom;
+    const may =
+      leavesTheReserve || (kind === 'small' && smallTasks + Math.max(0, long - limit) < slots - limit);
     if (!may) this.#lookAgain(now);
     return may;
   }
@@ -458,7 +457,7 @@ function letGo(puller: Puller): void {
 const KINDS: readonly NeedKind[] = ['short', 'small', 'long', 'large'];
 /** In the order in which they are served. */
 const NOT_SHORT: readonly NeedKind[] = ['small', 'long', 'large'];
-/** A job of so many tasks, as a fraction of the room for such, cannot do much harm before it is known what it is. */
+/** A job of so many tasks, as a fraction of the reserve, cannot do much harm before it is known what it is. */
 const SMALL = 1 / 3;
 
 function isDecided({ kind }: Need): boolean {

@@ -399,7 +399,7 @@ describe('simulate goshawk', () => {
       '--policy',
       'goshawk,omniscient',
       '--workers',
-      '300',
+      '600',
     );
     const [goshawk, omniscient] = result.runs;
     expect(omniscient).toMatchObject({
