@@ -16,6 +16,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type BenchResult, percentile, printReport, report, result } from './bench-report.js';
 import { type Daemon, GOSHAWK, startDaemon } from './daemons.js';
@@ -92,9 +93,9 @@ async function play(folder: string, killedAt: number | undefined): Promise<Playe
     const ended = once(child, 'exit');
     if (killedAt !== undefined) {
       await began;
-      await pause(killedAt);
+      await pause(1_000 * killedAt);
       await central.kill();
-      await pause(AWAY_SECONDS);
+      await pause(1_000 * AWAY_SECONDS);
       await startCentral(central.endpoint);
     }
     const [code] = await ended;
@@ -127,10 +128,6 @@ function replay(folder: string, cluster: string): { child: ChildProcess; began: 
     });
   });
   return { child, began };
-}
-
-function pause(seconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 1_000 * seconds));
 }
 
 function secondsOf(jobs: readonly JobRecord[], kind: JobRecord['class']): number[] {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type BenchResult, percentile, printReport, report, result } from './bench-report.js';
 import type { Flooded } from './overload/flooder.js';
@@ -55,10 +56,6 @@ async function flooder(url: string, inFlight: number, pauseMs: number): Promise<
   const child = fork(join(import.meta.dirname, 'overload', 'flooder.js'), [url, `${inFlight}`, `${pauseMs}`]);
   await once(child, 'message');
   return child;
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 function results(phases: readonly Phase[]): BenchResult[] {

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Millis, Random } from '@goshawk/core';
 import type { Post, Role, SoakCluster } from './processes.js';
 
@@ -80,8 +81,4 @@ export class Faults {
   #between([from, to]: readonly [Millis, Millis]): Millis {
     return from + this.#random.next() * (to - from);
   }
-}
-
-function pause(ms: Millis): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { connect } from '@goshawk/client';
 import { type Millis, Random } from '@goshawk/core';
@@ -183,8 +184,4 @@ export function slowdownWithoutCentral({ shortMs, shortWithoutCentralMs }: SoakR
 /** Keeps nobody here who has nothing else to wait for. */
 function patience(ms: Millis): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms).unref());
-}
-
-function pause(ms: Millis): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -96,15 +96,17 @@ export class Routing {
   /** Central matches short jobs again, or no more. */
   reliefChanged(central: Address, now: Millis): void {
     if (this.#around.enlistment.isRelieved) return this.doWithoutCentral(now);
-    for (const job of this.#around.jobs.active())
-      if (job.route.by === 'matching' && job.maySeek && !this.#around.isHeld(job))
-        this.#matchAgain(job, central, now);
+    this.#matchAllAgain((job) => job.maySeek, central, now);
   }
 
   /** The same central as before was cut off: what it was told shortly before, and meanwhile, may be lost. */
   centralIsBack(central: Address, now: Millis): void {
+    this.#matchAllAgain((job) => !this.#isSpared(job), central, now);
+  }
+
+  #matchAllAgain(isMeant: (job: Job) => boolean, central: Address, now: Millis): void {
     for (const job of this.#around.jobs.active())
-      if (job.route.by === 'matching' && !this.#isSpared(job) && !this.#around.isHeld(job))
+      if (job.route.by === 'matching' && isMeant(job) && !this.#around.isHeld(job))
         this.#matchAgain(job, central, now);
   }
 

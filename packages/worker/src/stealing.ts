@@ -208,23 +208,16 @@ const NO_PROBES: MessageOf<'stolen'>['probes'] = [];
 
 /** In a simulation requests and empty answers are two thirds of all messages; they are never changed, and so shared. */
 const SHARED_ROUNDS = 1_024;
-const REQUESTS = Array.from({ length: SHARED_ROUNDS }, (_, round) => request(round));
-const EMPTY_ANSWERS = Array.from({ length: SHARED_ROUNDS }, (_, round) => emptyAnswer(round));
 
 /** Rounds are numbered, so that an answer that comes late is told from one to this. */
-function requestOf(round: number): MessageOf<'steal'> {
-  return round < SHARED_ROUNDS ? REQUESTS[round]! : request(round);
-}
+const requestOf = sharedByRound((round): MessageOf<'steal'> => ({ type: 'steal', round }));
 
 /** What a thief hears from a victim that has nothing for it, as most have. */
-export function nothingToSteal(round: number): MessageOf<'stolen'> {
-  return round < SHARED_ROUNDS ? EMPTY_ANSWERS[round]! : emptyAnswer(round);
-}
-
-function request(round: number): MessageOf<'steal'> {
-  return { type: 'steal', round };
-}
-
-function emptyAnswer(round: number): MessageOf<'stolen'> {
+export const nothingToSteal = sharedByRound((round): MessageOf<'stolen'> => {
   return { type: 'stolen', round, probes: NO_PROBES };
+});
+
+function sharedByRound<T>(make: (round: number) => T): (round: number) => T {
+  const first = Array.from({ length: SHARED_ROUNDS }, (_, round) => make(round));
+  return (round) => (round < SHARED_ROUNDS ? first[round]! : make(round));
 }
