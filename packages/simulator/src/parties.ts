@@ -21,17 +21,21 @@ export interface PartyCluster {
   jobEnded(job: Job): void;
 }
 
-/** What a machine can do to a virtual cluster. */
+/**
+ * What a machine can do to a virtual cluster. Many machines may share one, as all workers do: it acts for the one
+ * whose turn it is, so that a step need not look at an environment that no step before it has looked at.
+ */
 export class PartyEnvironment implements Environment {
   protected readonly cluster: PartyCluster;
-  protected readonly self: Address;
+  /** Whose turn it is. */
+  self: Address;
   /**
    * Parties of one role share a stream: their draws come in the order of the agenda, which the seed decides,
    * and the states of 15,000 streams would not fit into a cache.
    */
   readonly #random: Random;
-  /** Timer → key → the event that will wake the machine. Most parties never set one. */
-  #armed: Map<string, Map<number, number>> | undefined;
+  /** By party: timer → key → the event that will wake the machine. Most parties never set one. */
+  readonly #armed = new Map<Address, Map<string, Map<number, number>>>();
 
   constructor(cluster: PartyCluster, self: Address, random: Random) {
     this.cluster = cluster;
@@ -52,17 +56,21 @@ export class PartyEnvironment implements Environment {
       invariant(!Number.isNaN(at), () => `timer ${timer}/${key} was set to no time`);
       return this.clearTimer(timer, key);
     }
-    this.#armed ??= new Map();
-    let keys = this.#armed.get(timer);
+    let timers = this.#armed.get(this.self);
+    if (timers === undefined) {
+      timers = new Map();
+      this.#armed.set(this.self, timers);
+    }
+    let keys = timers.get(timer);
     if (keys === undefined) {
       keys = new Map();
-      this.#armed.set(timer, keys);
+      timers.set(timer, keys);
     }
     keys.set(key, this.cluster.pushTimer(this.self, at, timer, key));
   }
 
   clearTimer(timer: string, key: number): void {
-    this.#armed?.get(timer)?.delete(key);
+    this.#armed.get(this.self)?.get(timer)?.delete(key);
   }
 
   nameOf(address: Address): string {
@@ -71,7 +79,7 @@ export class PartyEnvironment implements Environment {
 
   /** @returns whether the event is that of an armed timer, which is over now: it may have been moved or cleared */
   takeTimer(timer: string, key: number, event: number): boolean {
-    const keys = this.#armed?.get(timer);
+    const keys = this.#armed.get(this.self)?.get(timer);
     if (keys?.get(key) !== event) return false;
     keys.delete(key);
     return true;

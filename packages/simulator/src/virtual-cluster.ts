@@ -98,6 +98,8 @@ export class VirtualCluster {
   readonly #firstPlaces: number[] = [];
   readonly #slots = new VirtualSlots();
   readonly #workerMemory = new WorkerMemory();
+  /** Of all workers. */
+  #ofWorkers: WorkerParty | undefined;
   /** Runs that began in this step, and whose workers are told so when it is over: worker, slot, run; and so on. */
   readonly #begun: number[] = [];
   readonly #random: Random;
@@ -128,7 +130,10 @@ export class VirtualCluster {
     this.workers = Array.from({ length: options.workers }, (_, i) => this.#newWorker(i, ofWorkers));
     this.workerAddresses = this.workers.map((_, i) => (firstWorker + i) as Address);
 
-    for (const machine of this.#machines) machine.start(0);
+    for (const [address, machine] of this.#machines.entries()) {
+      this.#turnOf(address as Address);
+      machine.start(0);
+    }
   }
 
   get now(): Millis {
@@ -172,6 +177,7 @@ export class VirtualCluster {
     const environment = new PartyEnvironment(this, self, this.#random.fork(name));
     const machine = build(self, this.#observed(environment, self));
     this.#admit(name, machine, environment);
+    this.#turnOf(self);
     machine.start(this.#now);
     return self;
   }
@@ -186,6 +192,7 @@ export class VirtualCluster {
     const environment = new WorkerParty(this, self, this.#random.fork(name));
     const machine = build(self, this.#observed(environment, self));
     this.#admit(name, machine, environment, slots);
+    this.#turnOf(self);
     machine.start(this.#now);
     this.#tellBegun();
     return self;
@@ -208,6 +215,7 @@ export class VirtualCluster {
     this.at(time, (now) => {
       for (const [address, machine] of this.#machines.entries()) {
         if (address === from) continue;
+        this.#turnOf(address as Address);
         machine.disconnected?.(from, now);
         if (this.#options.checked) machine.checkInvariants();
       }
@@ -264,6 +272,7 @@ export class VirtualCluster {
     const { target } = mail;
     const from = mail.sender as Address;
     if (this.#isServed(target)) return this.#serve(from, mail.shift() as Message);
+    this.#turnOf(target as Address);
     const machine = this.#machines[target] ?? NO_MACHINE;
     machine.receive(from, mail.shift() as Message, this.#now);
     if (this.#options.checked) machine.checkInvariants();
@@ -283,6 +292,7 @@ export class VirtualCluster {
     if (kind === EventKind.call) return (ref as (now: Millis) => void)(this.#now);
     if (kind === EventKind.message && this.#isServed(target))
       return this.#serve(first as Address, ref as Message);
+    this.#turnOf(target);
     if (kind === EventKind.message || kind === EventKind.served) {
       (this.#machines[target] ?? NO_MACHINE).receive(first as Address, ref as Message, this.#now);
     } else if (kind === EventKind.taskEnd) this.#taskEnds(target, first, second);
@@ -309,6 +319,7 @@ export class VirtualCluster {
       const worker = begun[i] as Address;
       const slot = begun[i + 1]!;
       if (!this.#slots.isCurrent(this.#place(worker, slot), begun[i + 2]!)) continue;
+      this.#turnOf(worker);
       this.#workerAt(worker).taskStarted(slot, this.#now);
       if (this.#options.checked) this.#workerAt(worker).checkInvariants();
     }
@@ -433,7 +444,8 @@ export class VirtualCluster {
     const self = this.#nextAddress();
     const name = `w${index}`;
     const slots = this.#options.slots ?? 1;
-    const environment = new WorkerParty(this, self, random);
+    this.#ofWorkers ??= new WorkerParty(this, self, random);
+    const environment = this.#ofWorkers;
     const worker = new Worker(
       {
         name,
@@ -455,6 +467,12 @@ export class VirtualCluster {
     this.#environments.push(environment);
     this.#names.push(name);
     this.#firstPlaces.push(this.#slots.add(slots));
+  }
+
+  /** What it does in its step, it does itself. */
+  #turnOf(address: Address): void {
+    const environment = this.#environments[address];
+    if (environment !== undefined) environment.self = address;
   }
 
   #observed<E extends Environment>(environment: E, self: Address): E {

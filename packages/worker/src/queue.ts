@@ -11,10 +11,6 @@ export class WorkerQueue {
   readonly #lists: EntryLists;
   /** Its own in the lists. */
   readonly number: number;
-  /** Lists, one a lane. */
-  readonly #normal: number;
-  readonly #express: number;
-  readonly #opportunistic: number;
   /** Long entries in the normal lane: without any, a victim need not look for what lies behind one. */
   #longEntries = 0;
   /** Express entries served in a row while a normal one waited. */
@@ -26,9 +22,20 @@ export class WorkerQueue {
   constructor(lists: EntryLists = new EntryLists()) {
     this.#lists = lists;
     this.number = lists.addQueue();
-    this.#normal = LISTS_EACH * this.number;
-    this.#express = this.#normal + 1;
-    this.#opportunistic = this.#normal + 2;
+  }
+
+  // Lists, one a lane. Told by the number, so that the queue itself is a line of a processor's cache.
+
+  get #normal(): number {
+    return LISTS_EACH * this.number;
+  }
+
+  get #express(): number {
+    return this.#normal + 1;
+  }
+
+  get #opportunistic(): number {
+    return this.#normal + 2;
   }
 
   get length(): number {

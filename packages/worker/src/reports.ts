@@ -19,32 +19,9 @@ const KEPT_MS = 15 * 60_000;
 export class Reports {
   /** Made when there is one: where nothing is lost, nothing is kept. */
   #unconfirmed: Map<number, Unconfirmed> = NONE;
-  #next = 1;
 
   get size(): number {
     return this.#unconfirmed.size;
-  }
-
-  /**
-   * The report of a run that has ended, with what it printed and nobody has heard of.
-   *
-   * @param ask the question for the next task; 0: none is wanted
-   */
-  reportOf(running: Running, outcome: Outcome, runMs: Millis, ask: number): MessageOf<'ended'> {
-    const { job, task, attempt } = running;
-    const output = running.output?.take() ?? NO_OUTPUT;
-    return {
-      type: 'ended',
-      report: this.#next++,
-      job,
-      task,
-      attempt,
-      outcome,
-      runMs,
-      output,
-      outputBytes: running.output?.sentBytes ?? 0,
-      ask,
-    };
   }
 
   keep(owner: Address, message: MessageOf<'ended'>, now: Millis): void {
@@ -98,6 +75,25 @@ export class Reports {
       send(report.owner, report.message);
     }
   }
+}
+
+/**
+ * The report of a run that has ended, with what it printed and nobody has heard of.
+ *
+ * @param report its number, unique at this worker
+ * @param ask the question for the next task; 0: none is wanted
+ */
+export function reportOf(
+  report: number,
+  running: Running,
+  outcome: Outcome,
+  runMs: Millis,
+  ask: number,
+): MessageOf<'ended'> {
+  const { job, task, attempt } = running;
+  const output = running.output?.take() ?? NO_OUTPUT;
+  const outputBytes = running.output?.sentBytes ?? 0;
+  return { type: 'ended', report, job, task, attempt, outcome, runMs, output, outputBytes, ask };
 }
 
 const NO_OUTPUT: MessageOf<'ended'>['output'] = [];

@@ -52,14 +52,18 @@ export class SlotColumns {
   readonly series = new Map<number, Series>();
   #rows = new Float64Array(0);
   #size = 0;
-  /** By worker: its idle slots. */
+  /** By worker: its idle slots, and those that serve long work. */
   idle = new Int32Array(0);
+  long = new Int32Array(0);
   #workers = 0;
 
   /** @returns the number of a new worker, and the first of its places, which are idle */
   add(places: number): { readonly worker: number; readonly first: number } {
     const worker = this.#workers++;
-    if (worker === this.idle.length) this.idle = grown(this.idle, this.#workers);
+    if (worker === this.idle.length) {
+      this.idle = grown(this.idle, this.#workers);
+      this.long = grown(this.long, this.#workers);
+    }
     this.idle[worker] = places;
     const first = this.#size;
     this.#size += places;

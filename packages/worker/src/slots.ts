@@ -61,9 +61,6 @@ export class Slots {
   /** Its places there. */
   readonly #first: number;
   readonly #end: number;
-  #runningLong = 0;
-  /** Slots that serve short work, asking or running. */
-  #shortInUse = 0;
   readonly #capacity: Resources;
   readonly #free: Record<string, number>;
 
@@ -99,7 +96,12 @@ export class Slots {
 
   /** Slots that serve long work. */
   get longCount(): number {
-    return this.#runningLong;
+    return this.#columns.long[this.number]!;
+  }
+
+  /** Slots that serve short work, asking or running. */
+  get #shortCount(): number {
+    return this.busyCount - this.longCount;
   }
 
   /** What is free beside the slots. */
@@ -115,7 +117,7 @@ export class Slots {
    * @param startedBefore a task that has run since then is long, whatever its job is taken for
    */
   executesLong(startedBefore: Millis): boolean {
-    if (this.#runningLong > 0 && this.#shortInUse === 0) return true;
+    if (this.longCount > 0 && this.#shortCount === 0) return true;
     if (startedBefore === Number.NEGATIVE_INFINITY || this.idleCount === this.count) return false;
     const columns = this.#columns;
     for (let place = this.#first; place < this.#end; place++) {
@@ -167,7 +169,7 @@ export class Slots {
     if (series !== undefined) columns.series.set(place, series);
     columns.idle[this.number]!--;
     if (entry.demand !== NO_RESOURCES) addTo(this.#free, entry.demand, -1);
-    this.#count(entry.long, 1);
+    if (entry.long) columns.long[this.number]!++;
     return place - this.#first;
   }
 
@@ -229,8 +231,7 @@ export class Slots {
       columns.kinds[place] === SlotKind.asking,
       () => `slot ${index} was given a task while it was ${this.at(index).kind}`,
     );
-    this.#count(this.#isLong(place), -1);
-    this.#count(message.long, 1);
+    if (message.long !== this.#isLong(place)) columns.long[this.number]! += message.long ? 1 : -1;
     columns.kinds[place] = SlotKind.running;
     columns.marks[place] = message.long ? RUNS_LONG : 0;
     columns.set(place, Told.owner, owner);
@@ -266,8 +267,7 @@ export class Slots {
   setLong(index: number): boolean {
     const place = this.#first + index;
     if (this.#columns.kinds[place] !== SlotKind.running || this.#isLong(place)) return false;
-    this.#count(false, -1);
-    this.#count(true, 1);
+    this.#columns.long[this.number]!++;
     this.#columns.marks[place]! |= RUNS_LONG;
     return true;
   }
@@ -300,7 +300,7 @@ export class Slots {
     invariant(columns.kinds[place] !== SlotKind.idle, () => `slot ${index} was released twice`);
     const { demand } = columns.entries[place]!;
     if (demand !== NO_RESOURCES) addTo(this.#free, demand, 1);
-    this.#count(this.#isLong(place), -1);
+    if (this.#isLong(place)) columns.long[this.number]!--;
     columns.kinds[place] = SlotKind.idle;
     columns.entries[place] = undefined;
     if (columns.timeouts.size > 0) columns.timeouts.delete(place);
@@ -334,14 +334,7 @@ export class Slots {
       addTo(used, slot.kind === 'asking' ? slot.entry.demand : slot.demand, 1);
       if (slot.kind === 'asking' ? slot.entry.long : slot.long) long++;
     }
-    invariant(
-      long === this.#runningLong,
-      () => `${long} slots serve long work, counted ${this.#runningLong}`,
-    );
-    invariant(
-      long + this.#shortInUse + idle === slots.length,
-      () => `${long} long + ${this.#shortInUse} short + ${idle} idle are not ${slots.length} slots`,
-    );
+    invariant(long === this.longCount, () => `${long} slots serve long work, counted ${this.longCount}`);
     for (const name in this.#capacity) {
       const capacity = this.#capacity[name]!;
       const free = this.#free[name]!;
@@ -397,11 +390,6 @@ export class Slots {
       orphaned: (marks & IS_ORPHANED) !== 0,
       output: columns.outputs.size === 0 ? undefined : columns.outputs.get(place),
     };
-  }
-
-  #count(long: boolean, change: 1 | -1): void {
-    if (long) this.#runningLong += change;
-    else this.#shortInUse += change;
   }
 }
 

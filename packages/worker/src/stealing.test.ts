@@ -179,7 +179,7 @@ describe('a round of stealing', () => {
       expect(pause).toBeGreaterThanOrEqual(base * 0.5);
       expect(pause).toBeLessThan(base * 1.5);
     });
-    backoff.stealing.foundWork();
+    backoff.memory.thieves.foundWork(backoff.queue.number);
     backoff.wholeRound();
     expect(backoff.pauses.at(-1)).toBeLessThan(first * 1.5);
   });

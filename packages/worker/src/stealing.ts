@@ -67,9 +67,9 @@ export class Stealing {
     if (this.#policy.preset.stealing && wantsWork(this.#around) && !this.inRound) this.#pause(now);
   }
 
-  /** A slot is free: starts a round, when there is nothing else to do. */
+  /** The worker takes work: starts a round, when a slot is free and there is nothing else to do. */
   begin(now: Millis): void {
-    if (!this.#policy.preset.stealing || this.inRound || !wantsWork(this.#around)) return;
+    if (!this.#policy.preset.stealing || this.inRound || !this.#hasNothingToDo) return;
     this.#memory.thieves.begin(this.#row);
     this.#askNext(now);
   }
@@ -89,7 +89,7 @@ export class Stealing {
       if (current) this.end();
       this.#around.counters.stealSuccesses++;
       this.#around.counters.probesMoved += probes.length;
-      this.foundWork();
+      this.#memory.thieves.foundWork(this.#row);
     } else if (current) {
       this.#goOn(now);
     }
@@ -104,11 +104,6 @@ export class Stealing {
   /** The round is over; also where the worker takes no more work. */
   end(): void {
     this.#memory.thieves.end(this.#row);
-  }
-
-  /** The next pause between rounds is the shortest again. */
-  foundWork(): void {
-    this.#memory.thieves.setPauseMs(this.#row, 0);
   }
 
   /** The victim's half. */
@@ -157,9 +152,14 @@ export class Stealing {
 
   #goOn(now: Millis): void {
     // A worker that takes no more work ends its round: it need not be asked here.
+    if (this.#hasNothingToDo) this.#askNext(now);
+    else this.end();
+  }
+
+  /** A slot is free, and nothing waits. Seen in the columns: most thieves find nothing, and need not look further. */
+  get #hasNothingToDo(): boolean {
     const { entries, slots } = this.#memory;
-    if (entries.waiting(this.#row) > 0 || slots.idle[this.#row] === 0) this.end();
-    else this.#askNext(now);
+    return entries.waiting(this.#row) === 0 && slots.idle[this.#row]! > 0;
   }
 
   #askNext(now: Millis): void {

@@ -86,6 +86,11 @@ export class ThiefColumns {
     this.#times[TIMES * worker + PAUSE] = pauseMs;
   }
 
+  /** The next pause between its rounds is the shortest again. */
+  foundWork(worker: number): void {
+    if (worker < this.#size) this.setPauseMs(worker, 0);
+  }
+
   attempts(worker: number): number {
     return this.#attempts[worker]!;
   }

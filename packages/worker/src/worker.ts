@@ -24,7 +24,7 @@ import { WorkerMemory } from './memory.js';
 import { Printing } from './printing.js';
 import { askFor, Questions } from './questions.js';
 import { WorkerQueue } from './queue.js';
-import { Reports } from './reports.js';
+import { Reports, reportOf } from './reports.js';
 import { continuesSeries, entryAfter, seriesMsOf } from './series.js';
 import { type Running, Slots } from './slots.js';
 import { countedOf, noneCounted, standingOf } from './standing.js';
@@ -49,12 +49,18 @@ export class Worker implements Machine<WorkerTimer> {
   #finder: WorkFinder | undefined;
   readonly #queue: WorkerQueue;
   readonly #slots: Slots;
-  readonly #membership = new Membership();
+  /** Before the welcome nothing is known of the network: questions and reports are looked after all the same. */
+  #timings: Timings = LIVE_TIMINGS;
+  #seriesMs: Millis = 0;
   #nextAsk = 1;
+  #nextReport = 1;
+  #tasksStarted = 0;
+  #tasksEnded = 0;
   #draining = false;
   /** Made when a task came to nothing for the first time. */
   #fitness: Fitness | undefined;
   #sweepArmed = false;
+  readonly #membership = new Membership();
   readonly #reports = new Reports();
   readonly #counters = noneCounted();
   readonly #config: WorkerConfig;
@@ -143,7 +149,7 @@ export class Worker implements Machine<WorkerTimer> {
       case 'sweep':
         return this.#sweep(now);
       case 'steal':
-        return this.#stealing?.begin(now);
+        return this.#takesNothing ? undefined : this.#stealing?.begin(now);
       case 'taskTimeout':
         if (this.#slots.isOverdue(key, now)) this.#env.kill(key, 'timeout');
         return;
@@ -185,13 +191,12 @@ export class Worker implements Machine<WorkerTimer> {
       running !== undefined,
       () => `the task of slot ${slot} ended while the slot was ${this.#slots.at(slot).kind}`,
     );
-    this.#counters.tasksEnded++;
+    this.#tasksEnded++;
     if (running.timeoutMs !== undefined) this.#env.clearTimer('taskTimeout', slot);
     if (running.output !== undefined) this.#env.clearTimer('output', slot);
     if (outcome.kind !== 'completed') this.#cameToNothing(running, outcome, now);
     const mayGoOn = !this.#takesNothing && this.#queue.length === 0;
-    const { policy } = this.#membership.settings ?? {};
-    const goesOn = mayGoOn && continuesSeries(running, outcome.kind, runMs, seriesMsOf(policy), now);
+    const goesOn = mayGoOn && continuesSeries(running, outcome.kind, runMs, this.#seriesMs, now);
     const ask = goesOn ? this.#nextAsk++ : 0;
     const report = this.#report(running, outcome, runMs, ask, now);
     if (!running.long) this.#finder?.shortEnded(runMs);
@@ -206,8 +211,8 @@ export class Worker implements Machine<WorkerTimer> {
   #freed(slot: number, now: Millis): void {
     this.#slots.release(slot);
     this.#serve(now);
-    if (this.#slots.idleCount === 0) return;
-    this.#stealing?.begin(now);
+    if (this.#memory.slots.idle[this.#row] === 0) return;
+    if (!this.#takesNothing) this.#stealing?.begin(now);
     this.#finder?.freed(now);
     this.#sayIfDrained();
   }
@@ -237,8 +242,9 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   get counters() {
-    this.#counters.stealAttempts = this.#stealing?.attempts ?? 0;
-    return this.#counters;
+    const stealAttempts = this.#stealing?.attempts ?? 0;
+    const tasks = { tasksStarted: this.#tasksStarted, tasksEnded: this.#tasksEnded };
+    return { ...this.#counters, ...tasks, stealAttempts };
   }
 
   get isMember(): boolean {
@@ -282,11 +288,6 @@ export class Worker implements Machine<WorkerTimer> {
 
   // ---- serving the queue
 
-  /** Before the welcome nothing is known of the network: questions and reports are looked after all the same. */
-  get #timings(): Timings {
-    return this.#membership.settings?.timings ?? LIVE_TIMINGS;
-  }
-
   #enqueue(entry: Entry, now: Millis): void {
     if (this.#takesNothing) return this.#giveBack.entry(entry);
     this.#queue.push(entry);
@@ -298,7 +299,7 @@ export class Worker implements Machine<WorkerTimer> {
    * behind it: so a task that needs much is not overtaken for ever by those that need little.
    */
   #serve(now: Millis): void {
-    while (this.#slots.idleCount > 0) {
+    while (this.#memory.slots.idle[this.#row]! > 0) {
       const head = this.#queue.head();
       if (head === undefined || !this.#slots.fits(head.demand)) return;
       this.#queue.shift();
@@ -346,9 +347,9 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   #run(slot: number, entry: Entry, owner: Address, message: MessageOf<'bind' | 'run'>, now: Millis): void {
-    this.#counters.tasksStarted++;
+    this.#tasksStarted++;
     this.#slots.run(slot, owner, message, now);
-    this.#stealing?.foundWork();
+    this.#memory.thieves.foundWork(this.#row);
     this.#finder?.started();
     if (entry.placed !== undefined) this.#tellCentral('placementStarted', owner, message);
     this.#env.execute(slot, message);
@@ -380,7 +381,7 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   #report(running: Running, outcome: Outcome, runMs: Millis, ask: number, now: Millis): MessageOf<'ended'> {
-    const message = this.#reports.reportOf(running, outcome, runMs, ask);
+    const message = reportOf(this.#nextReport++, running, outcome, runMs, ask);
     this.#env.send(running.owner, message);
     if (this.#timings.retryMs > 0 && !running.orphaned) {
       this.#reports.keep(running.owner, message, now);
@@ -434,7 +435,7 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   #lookForWork(now: Millis): void {
-    this.#stealing?.begin(now);
+    if (!this.#takesNothing) this.#stealing?.begin(now);
     this.#finder?.lookAround(now);
   }
 
@@ -491,6 +492,8 @@ export class Worker implements Machine<WorkerTimer> {
     const { central: before, isCutOff } = this.#membership;
     const first = before === NOBODY;
     this.#membership.welcome(from, settings, now);
+    this.#timings = settings.timings;
+    this.#seriesMs = seriesMsOf(settings.policy);
     const { heartbeatMs } = settings.timings;
     if (heartbeatMs > 0) {
       if (first) this.#env.setTimer('heartbeat', 0, now + heartbeatMs * (0.5 + this.#env.random() / 2));
