@@ -147,7 +147,7 @@ export class Central implements Machine<CentralTimer> {
       case 'drainWorker':
         return this.#drainWorker(from, message, now);
       case 'readCounters':
-        return this.#answer(from, message.request, this.#counted);
+        return this.#answer(from, message.request, this.#counted());
       case 'explainWaiting':
       case 'explainNeed':
         return this.#answer(
@@ -187,7 +187,7 @@ export class Central implements Machine<CentralTimer> {
     checkMembership(this.#registry, this.#split, (worker) => this.#isMislabelled(worker));
   }
 
-  get #counted(): unknown {
+  #counted(): unknown {
     const matching = this.#relief.isMatching;
     const { matches } = this.#matcher;
     const { name } = this.#config;
@@ -239,34 +239,34 @@ export class Central implements Machine<CentralTimer> {
 
   // ---- partitions, and what is placed in them
 
-  get #preset(): Preset {
+  #preset(): Preset {
     return this.#config.settings.policy.preset;
   }
 
   /** The workers that central may use: those of whichever class it places. */
-  get #placementScope(): Scope {
-    const { long, short } = this.#preset;
-    return effectiveScope(this.#preset, long.by === 'central' ? long.over : short.over);
+  #placementScope(): Scope {
+    const { long, short } = this.#preset();
+    return effectiveScope(this.#preset(), long.by === 'central' ? long.over : short.over);
   }
 
   #placementEnded(from: Address, message: MessageOf<'placementEnded'>, now: Millis): void {
     this.#placements.ended(from, message, now);
-    if (this.#split.short !== this.#shortWanted) this.#relabel(now);
+    if (this.#split.short !== this.#shortWanted()) this.#relabel(now);
   }
 
-  get #shortWanted(): number {
+  #shortWanted(): number {
     const { policy } = this.#config.settings;
     return shortWanted(policy, () => this.#share.shareOfShort(SHARE_BEFORE_ANY_WORK), this.#split.active);
   }
 
   /** In the short partition, and holds tasks that may not be there. */
   #isMislabelled({ partition, address }: WorkerRecord): boolean {
-    return partition === 'short' && this.#placementScope === 'general' && this.#queue.isBusy(address);
+    return partition === 'short' && this.#placementScope() === 'general' && this.#queue.isBusy(address);
   }
 
   /** Brings the partitions to their sizes, as far as what runs allows it. */
   #relabel(now: Millis): void {
-    const wanted = this.#shortWanted;
+    const wanted = this.#shortWanted();
     if (wanted === this.#split.short) return;
     const { joined } = this.#split;
     const labelled = {
@@ -339,7 +339,7 @@ export class Central implements Machine<CentralTimer> {
   /** Something that others are told of the worker is new. */
   #changed(worker: WorkerRecord, now: Millis): void {
     const { address, partition } = worker;
-    const inScope = this.#placementScope === 'all' || this.#placementScope === partition;
+    const inScope = this.#placementScope() === 'all' || this.#placementScope() === partition;
     this.#queue.setOpen(address, inScope && isActive(worker), now);
     this.#matcher.setOpen(worker, isActive(worker));
     this.#split.update(worker);
@@ -410,7 +410,7 @@ export class Central implements Machine<CentralTimer> {
   /** An idle worker holds no placed tasks but those on their way to it: the end of others was not heard. */
   #holdsNothing(worker: Address, now: Millis): void {
     this.#queue.restore(worker, [], this.#onTheWaySince(now), now);
-    if (this.#split.short !== this.#shortWanted) this.#relabel(now);
+    if (this.#split.short !== this.#shortWanted()) this.#relabel(now);
   }
 
   #resync(from: Address, now: Millis): void {

@@ -69,7 +69,7 @@ export class Publisher {
     return this.#newcomers.has(party) || (this.#hasOtherOwners && this.#registry.schedulers.has(party));
   }
 
-  get #hasChanges(): boolean {
+  #hasChanges(): boolean {
     const ofOwners = this.#ownersLost.size + this.#owners.size + this.#ownersAway.size;
     return this.#changed.size + this.#left.size + ofOwners > 0;
   }
@@ -116,7 +116,7 @@ export class Publisher {
   publishSoon(now: Millis): void {
     if (this.#armed) return;
     this.#armed = true;
-    this.#env.setTimer('publish', 0, now + this.#pauseMs);
+    this.#env.setTimer('publish', 0, now + this.#pauseMs());
   }
 
   /**
@@ -124,7 +124,7 @@ export class Publisher {
    * step for every few of them would be more than anybody could read; so the more there are, the more is gathered, and
    * to each of them only a few steps are told in all.
    */
-  get #pauseMs(): Millis {
+  #pauseMs(): Millis {
     const { publishMs, heartbeatMs } = this.#timings;
     const parties = this.#registry.workers.size + this.#registry.schedulers.size;
     const pauseMs = publishMs * Math.max(1, parties / TOLD_A_PAUSE);
@@ -134,7 +134,7 @@ export class Publisher {
   publish(): void {
     this.#armed = false;
     const since = this.#version;
-    if (this.#hasChanges) this.#version++;
+    if (this.#hasChanges()) this.#version++;
     const members = this.#members(since);
     const peers = this.#peers(since);
     const snapshots = this.#newcomers.size > 0 ? this.#snapshots() : undefined;

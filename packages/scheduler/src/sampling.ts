@@ -119,7 +119,7 @@ export class Sampler {
       if (state === TaskState.running) return { runs: Math.max(0, now - job.startedAt[task]!) };
       return job.isFinal(task) ? 'failed' : 'waiting';
     });
-    const verdict = this.#estimator!.weigh(sample.arriving, sample.plan, evidence, this.#enoughMs);
+    const verdict = this.#estimator!.weigh(sample.arriving, sample.plan, evidence, this.#enoughMs());
     if (sample.isDecided) return this.#refine(job, verdict, now);
     if (verdict.kind === 'wait') return this.#env.setTimer('weigh', job.number, now + verdict.againInMs);
     this.#env.clearTimer('weigh', job.number);
@@ -165,7 +165,7 @@ export class Sampler {
   }
 
   /** What a job must reach to be long, which decides at once; by size, all pilots have something to say (SLearn §5.1.2). */
-  get #enoughMs(): Millis {
+  #enoughMs(): Millis {
     const { preset, cutoffMs } = this.#policy!;
     return preset.decidedBy === undefined ? cutoffMs : Number.POSITIVE_INFINITY;
   }
@@ -173,7 +173,7 @@ export class Sampler {
   /** The job has ended. */
   learn(job: Job, now: Millis): void {
     if (job.isUndecided) this.#env.clearTimer('weigh', job.number);
-    if (this.#policy === undefined || !this.#learns) return;
+    if (this.#policy === undefined || !this.#learns()) return;
     const { completed } = job.counts;
     const isCompleted = completed === job.taskCount;
     const runsMs = isCompleted
@@ -193,7 +193,7 @@ export class Sampler {
   }
 
   /** Most clusters are told: then there is nothing to learn. */
-  get #learns(): boolean {
+  #learns(): boolean {
     return this.#policy?.estimator !== 'given';
   }
 

@@ -51,7 +51,7 @@ export class Usage {
     }
     this.#central = central;
     if (this.#cameMs > 0) this.#send(central, { shortMs: 0, longMs: 0 });
-    if (this.#tellsShares) this.#tellSoon(now);
+    if (this.#tellsShares()) this.#tellSoon(now);
   }
 
   /** Run time of a task that completed. */
@@ -71,32 +71,32 @@ export class Usage {
     if (countsForReserve) this.#lately.add(workMs, now);
     if (isTold) return;
     if (countsForReserve) this.#cameMs += workMs;
-    if (this.#mayBeTold) this.#cameTasks += tasks;
-    if (this.#hasNews) this.#tellSoon(now);
+    if (this.#mayBeTold()) this.#cameTasks += tasks;
+    if (this.#hasNews()) this.#tellSoon(now);
   }
 
   /** Whether central tells when it matches again, which it judges by how many tasks come. */
-  get #mayBeTold(): boolean {
+  #mayBeTold(): boolean {
     return this.#policy?.preset.short.by === 'matching' && this.#policy.matching === 'auto';
   }
 
-  get #hasNews(): boolean {
+  #hasNews(): boolean {
     return this.#cameMs > 0 || this.#cameTasks > 0;
   }
 
   /** @param central NOBODY while there is none */
   tell(central: Address, now: Millis): void {
     this.#armed = false;
-    const hasShares = this.#tellsShares && this.#shortMs + this.#longMs > 0;
-    if (central !== NOBODY && (hasShares || this.#hasNews)) {
+    const hasShares = this.#tellsShares() && this.#shortMs + this.#longMs > 0;
+    if (central !== NOBODY && (hasShares || this.#hasNews())) {
       this.#send(central, { shortMs: this.#shortMs, longMs: this.#longMs });
       this.#shortMs = 0;
       this.#longMs = 0;
     }
-    if (this.#tellsShares || this.#hasNews) this.#tellSoon(now);
+    if (this.#tellsShares() || this.#hasNews()) this.#tellSoon(now);
   }
 
-  get #tellsShares(): boolean {
+  #tellsShares(): boolean {
     return this.#policy?.shortPartition === 'auto';
   }
 

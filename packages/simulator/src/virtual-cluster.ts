@@ -403,7 +403,7 @@ export class VirtualCluster {
 
   #newCentral(random: Random): Central {
     const self = this.centralAddress;
-    const environment = new CentralParty(this, self, random, this.#busyMs);
+    const environment = new CentralParty(this, self, random, this.#busyMs());
     const central = new Central(
       { name: 'central', self, settings: this.#options.settings },
       this.#observed(environment, self),
@@ -412,7 +412,7 @@ export class VirtualCluster {
     return central;
   }
 
-  get #busyMs(): (() => Millis) | undefined {
+  #busyMs(): (() => Millis) | undefined {
     const service = this.#service;
     return service && (() => service.busyMs(this.#now));
   }

@@ -39,7 +39,7 @@ export class JobPacker {
     if (more !== undefined) this.#more.set(this.#jobs.length, more);
     this.#jobs.push(job);
     this.#durations += job.durationsSeconds.length;
-    if (this.#bytes <= this.#bytesMax) return;
+    if (this.#bytes() <= this.#bytesMax) return;
     this.#jobs = undefined;
     this.#more.clear();
   }
@@ -63,7 +63,7 @@ export class JobPacker {
     return { submitSeconds, meanSeconds, durationsSeconds, ends, more: this.#more };
   }
 
-  get #bytes(): number {
+  #bytes(): number {
     const columns = this.#durations * Float64Array.BYTES_PER_ELEMENT + this.#jobs!.length * JOB_BYTES;
     return columns + this.#more.size * MORE_BYTES;
   }

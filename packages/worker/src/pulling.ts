@@ -67,7 +67,7 @@ export class Pulling {
 
   pull(): void {
     const { slots, membership } = this.#around;
-    if (!this.#isOn || !this.#around.takesWork()) return;
+    if (!this.#isOn() || !this.#around.takesWork()) return;
     this.#believedFree = slots.idleCount;
     this.#believedLong = slots.longCount;
     this.#env.send(membership.central, {
@@ -77,14 +77,14 @@ export class Pulling {
       spare: slots.spare,
       long: slots.longCount,
       shortMs: this.#shortMs,
-      runs: this.#tellsRuns ? slots.matches : NO_RUNS,
+      runs: this.#tellsRuns() ? slots.matches : NO_RUNS,
     });
     this.#shortMs = 0;
   }
 
   /** A short task has ended. Where submitters say how long theirs take, nobody asks how long they took. */
   shortEnded(runMs: Millis): void {
-    if (this.#isOn && this.#around.membership.settings?.policy.estimator !== 'given') this.#shortMs += runMs;
+    if (this.#isOn() && this.#around.membership.settings?.policy.estimator !== 'given') this.#shortMs += runMs;
   }
 
   /**
@@ -111,11 +111,11 @@ export class Pulling {
   }
 
   /** Who decides keeps account of what runs where; Goshawk's own matching need not. */
-  get #tellsRuns(): boolean {
+  #tellsRuns(): boolean {
     return this.#around.membership.settings?.policy.preset.decidedBy !== undefined;
   }
 
-  get #isOn(): boolean {
+  #isOn(): boolean {
     const { central, settings } = this.#around.membership;
     return central !== NOBODY && settings !== undefined && pulls(settings.policy.preset);
   }

@@ -26,16 +26,16 @@ export class WorkerQueue {
 
   // Lists, one a lane. Told by the number, so that the queue itself is a line of a processor's cache.
 
-  get #normal(): number {
+  #normal(): number {
     return LISTS_EACH * this.number;
   }
 
-  get #express(): number {
-    return this.#normal + 1;
+  #express(): number {
+    return this.#normal() + 1;
   }
 
-  get #opportunistic(): number {
-    return this.#normal + 2;
+  #opportunistic(): number {
+    return this.#normal() + 2;
   }
 
   get length(): number {
@@ -46,33 +46,33 @@ export class WorkerQueue {
     const lane = this.#lane(entry.lane);
     if (entry.sizeMs === 0) this.#lists.push(lane, entry);
     else this.#lists.insert(lane, entry, (other) => this.#goesAhead(other, entry));
-    if (entry.long && lane === this.#normal) this.#longEntries++;
+    if (entry.long && lane === this.#normal()) this.#longEntries++;
   }
 
   /** What is served next. */
   head(): Entry | undefined {
-    const list = this.#nextLane;
+    const list = this.#nextLane();
     return list < 0 ? undefined : this.#lists.first(list);
   }
 
   shift(): Entry | undefined {
-    const lane = this.#nextLane;
+    const lane = this.#nextLane();
     if (lane < 0) return undefined;
     const entry = this.#lists.shift(lane)!;
-    if (lane !== this.#express) this.#ahead = 0;
-    else if (!this.#lists.isEmpty(this.#normal)) this.#ahead++;
-    if (entry.long && lane === this.#normal) this.#longEntries--;
+    if (lane !== this.#express()) this.#ahead = 0;
+    else if (!this.#lists.isEmpty(this.#normal())) this.#ahead++;
+    if (entry.long && lane === this.#normal()) this.#longEntries--;
     return entry;
   }
 
   /** The lane that is served next; below 0: nothing waits. */
-  get #nextLane(): number {
+  #nextLane(): number {
     if (this.length === 0) return -1;
     const lists = this.#lists;
-    const hasNormal = !lists.isEmpty(this.#normal);
-    if (!lists.isEmpty(this.#express) && !(hasNormal && this.#ahead >= EXPRESS_RUN_MAX)) return this.#express;
-    if (hasNormal) return this.#normal;
-    return lists.isEmpty(this.#opportunistic) ? -1 : this.#opportunistic;
+    const hasNormal = !lists.isEmpty(this.#normal());
+    if (!lists.isEmpty(this.#express()) && !(hasNormal && this.#ahead >= EXPRESS_RUN_MAX)) return this.#express();
+    if (hasNormal) return this.#normal();
+    return lists.isEmpty(this.#opportunistic()) ? -1 : this.#opportunistic();
   }
 
   /**
@@ -86,12 +86,12 @@ export class WorkerQueue {
    */
   takeStealable(executingLong: boolean, limit: number): Entry[] {
     if (this.length === 0) return NO_ENTRIES;
-    if (executingLong && !this.#lists.isEmpty(this.#express)) {
-      return this.#lists.takeRun(this.#express, none, any, limit);
+    if (executingLong && !this.#lists.isEmpty(this.#express())) {
+      return this.#lists.takeRun(this.#express(), none, any, limit);
     }
     const run =
       executingLong || this.#longEntries > 0 ? this.#cutStealableRun(executingLong, limit) : NO_ENTRIES;
-    return run.length > 0 ? run : this.#lists.takeRun(this.#opportunistic, none, any, limit);
+    return run.length > 0 ? run : this.#lists.takeRun(this.#opportunistic(), none, any, limit);
   }
 
   removeProbes(owner: Address, job: number, stage: number): Entry[] {
@@ -127,9 +127,9 @@ export class WorkerQueue {
   }
 
   *[Symbol.iterator](): Iterator<Entry> {
-    yield* this.#lists.entriesOf(this.#express);
-    yield* this.#lists.entriesOf(this.#normal);
-    yield* this.#lists.entriesOf(this.#opportunistic);
+    yield* this.#lists.entriesOf(this.#express());
+    yield* this.#lists.entriesOf(this.#normal());
+    yield* this.#lists.entriesOf(this.#opportunistic());
   }
 
   #cutStealableRun(executingLong: boolean, limit: number): Entry[] {
@@ -138,16 +138,16 @@ export class WorkerQueue {
       isBehindLong ||= long;
       return long || !isBehindLong;
     };
-    return this.#lists.takeRun(this.#normal, comesBefore, isStealable, limit);
+    return this.#lists.takeRun(this.#normal(), comesBefore, isStealable, limit);
   }
 
   #removeWhere(matches: (entry: Entry) => boolean): Entry[] {
-    const fromNormal = this.#lists.removeWhere(this.#normal, matches);
+    const fromNormal = this.#lists.removeWhere(this.#normal(), matches);
     for (const entry of fromNormal) if (entry.long) this.#longEntries--;
     return [
-      ...this.#lists.removeWhere(this.#express, matches),
+      ...this.#lists.removeWhere(this.#express(), matches),
       ...fromNormal,
-      ...this.#lists.removeWhere(this.#opportunistic, matches),
+      ...this.#lists.removeWhere(this.#opportunistic(), matches),
     ];
   }
 
@@ -157,8 +157,8 @@ export class WorkerQueue {
   }
 
   #lane(lane: Lane): number {
-    if (lane === 'normal') return this.#normal;
-    return lane === 'express' ? this.#express : this.#opportunistic;
+    if (lane === 'normal') return this.#normal();
+    return lane === 'express' ? this.#express() : this.#opportunistic();
   }
 }
 

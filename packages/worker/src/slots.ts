@@ -100,7 +100,7 @@ export class Slots {
   }
 
   /** Slots that serve short work, asking or running. */
-  get #shortCount(): number {
+  #shortCount(): number {
     return this.busyCount - this.longCount;
   }
 
@@ -117,7 +117,7 @@ export class Slots {
    * @param startedBefore a task that has run since then is long, whatever its job is taken for
    */
   executesLong(startedBefore: Millis): boolean {
-    if (this.longCount > 0 && this.#shortCount === 0) return true;
+    if (this.longCount > 0 && this.#shortCount() === 0) return true;
     if (startedBefore === Number.NEGATIVE_INFINITY || this.idleCount === this.count) return false;
     const columns = this.#columns;
     for (let place = this.#first; place < this.#end; place++) {

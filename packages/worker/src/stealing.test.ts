@@ -28,6 +28,7 @@ class Bench {
   readonly asked: Address[] = [];
   readonly pauses: Millis[] = [];
   readonly queue: WorkerQueue;
+  readonly thieves: WorkerMemory['thieves'];
   round = 0;
 
   constructor(policy: Partial<PolicySettings>, seed = 'thief') {
@@ -44,6 +45,7 @@ class Bench {
       nameOf: String,
     };
     const memory = new WorkerMemory();
+    this.thieves = memory.thieves;
     const settings = {
       policy: { ...DEFAULT_POLICY, preset: { ...PRESETS.hawk }, ...policy },
       timings: RELIABLE_TIMINGS,
@@ -179,7 +181,7 @@ describe('a round of stealing', () => {
       expect(pause).toBeGreaterThanOrEqual(base * 0.5);
       expect(pause).toBeLessThan(base * 1.5);
     });
-    backoff.memory.thieves.foundWork(backoff.queue.number);
+    backoff.thieves.foundWork(backoff.queue.number);
     backoff.wholeRound();
     expect(backoff.pauses.at(-1)).toBeLessThan(first * 1.5);
   });

@@ -64,12 +64,12 @@ export class Stealing {
   /** The general workers; the thief leaves itself out. */
   setVictims(victims: readonly Address[], now: Millis): void {
     this.#victims = victims;
-    if (this.#policy.preset.stealing && wantsWork(this.#around) && !this.inRound) this.#pause(now);
+    if (this.#policy().preset.stealing && wantsWork(this.#around) && !this.inRound) this.#pause(now);
   }
 
   /** The worker takes work: starts a round, when a slot is free and there is nothing else to do. */
   begin(now: Millis): void {
-    if (!this.#policy.preset.stealing || this.inRound || !this.#hasNothingToDo) return;
+    if (!this.#policy().preset.stealing || this.inRound || !this.#hasNothingToDo()) return;
     this.#memory.thieves.begin(this.#row);
     this.#askNext(now);
   }
@@ -109,7 +109,7 @@ export class Stealing {
   /** The victim's half. */
   give(thief: Address, round: number, now: Millis): void {
     const { queue, slots } = this.#around;
-    const entries = queue.takeStealable(slots.executesLong(now - this.#overdueMs), this.#limit);
+    const entries = queue.takeStealable(slots.executesLong(now - this.#overdueMs()), this.#limit());
     if (entries.length === 0) return this.#env.send(thief, nothingToSteal(round));
     this.#env.send(thief, {
       type: 'stolen',
@@ -119,7 +119,7 @@ export class Stealing {
     this.#tellOwners(entries, thief);
   }
 
-  get #policy(): PolicySettings {
+  #policy(): PolicySettings {
     return this.#settings.policy;
   }
 
@@ -127,14 +127,14 @@ export class Stealing {
    * For how long a task must have run to be taken for long, whatever its job is called: pilots run before anybody
    * knows. Where jobs are judged as they come, their class counts (Hawk §3.6).
    */
-  get #overdueMs(): Millis {
-    const { estimator, cutoffMs } = this.#policy;
+  #overdueMs(): Millis {
+    const { estimator, cutoffMs } = this.#policy();
     return estimator === 'given' ? Number.POSITIVE_INFINITY : cutoffMs;
   }
 
   /** Probes given at one steal at most. */
-  get #limit(): number {
-    return this.#policy.stealLimit ?? Number.POSITIVE_INFINITY;
+  #limit(): number {
+    return this.#policy().stealLimit ?? Number.POSITIVE_INFINITY;
   }
 
   /** One message for each batch: neighbours in a queue often belong together. */
@@ -152,12 +152,12 @@ export class Stealing {
 
   #goOn(now: Millis): void {
     // A worker that takes no more work ends its round: it need not be asked here.
-    if (this.#hasNothingToDo) this.#askNext(now);
+    if (this.#hasNothingToDo()) this.#askNext(now);
     else this.end();
   }
 
   /** A slot is free, and nothing waits. Seen in the columns: most thieves find nothing, and need not look further. */
-  get #hasNothingToDo(): boolean {
+  #hasNothingToDo(): boolean {
     const { entries, slots } = this.#memory;
     return entries.waiting(this.#row) === 0 && slots.idle[this.#row]! > 0;
   }
@@ -178,7 +178,7 @@ export class Stealing {
 
   /** Until the next round: doubles each time, with jitter so that idle workers spread out. */
   #pause(now: Millis): void {
-    const { stealRetry, stealBackoffMs, stealBackoffMaxMs } = this.#policy;
+    const { stealRetry, stealBackoffMs, stealBackoffMaxMs } = this.#policy();
     if (stealRetry === 'never') return;
     const { thieves } = this.#memory;
     const pauseMs = Math.min(stealBackoffMaxMs, Math.max(stealBackoffMs, thieves.pauseMs(this.#row) * 2));

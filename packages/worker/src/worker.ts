@@ -149,7 +149,7 @@ export class Worker implements Machine<WorkerTimer> {
       case 'sweep':
         return this.#sweep(now);
       case 'steal':
-        return this.#takesNothing ? undefined : this.#stealing?.begin(now);
+        return this.#takesNothing() ? undefined : this.#stealing?.begin(now);
       case 'taskTimeout':
         if (this.#slots.isOverdue(key, now)) this.#env.kill(key, 'timeout');
         return;
@@ -195,7 +195,7 @@ export class Worker implements Machine<WorkerTimer> {
     if (running.timeoutMs !== undefined) this.#env.clearTimer('taskTimeout', slot);
     if (running.output !== undefined) this.#env.clearTimer('output', slot);
     if (outcome.kind !== 'completed') this.#cameToNothing(running, outcome, now);
-    const mayGoOn = !this.#takesNothing && this.#queue.length === 0;
+    const mayGoOn = !this.#takesNothing() && this.#queue.length === 0;
     const goesOn = mayGoOn && continuesSeries(running, outcome.kind, runMs, this.#seriesMs, now);
     const ask = goesOn ? this.#nextAsk++ : 0;
     const report = this.#report(running, outcome, runMs, ask, now);
@@ -212,7 +212,7 @@ export class Worker implements Machine<WorkerTimer> {
     this.#slots.release(slot);
     this.#serve(now);
     if (this.#memory.slots.idle[this.#row] === 0) return;
-    if (!this.#takesNothing) this.#stealing?.begin(now);
+    if (!this.#takesNothing()) this.#stealing?.begin(now);
     this.#finder?.freed(now);
     this.#sayIfDrained();
   }
@@ -260,36 +260,36 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   checkInvariants(): void {
-    checkWorker(this.#queue, this.#slots, this.#takesNothing);
+    checkWorker(this.#queue, this.#slots, this.#takesNothing());
   }
 
   // ---- its parts
 
-  get #around(): Surroundings {
+  #around(): Surroundings {
     this.#madeAround ??= {
       queue: this.#queue,
       slots: this.#slots,
       membership: this.#membership,
       counters: this.#counters,
-      takesWork: () => !this.#takesNothing,
+      takesWork: () => !this.#takesNothing(),
       nextAsk: () => this.#nextAsk++,
       asked: (now) => this.#armSweep(now),
     };
     return this.#madeAround;
   }
 
-  get #giveBack(): GivingBack {
-    return new GivingBack(this.#env, this.#counters, this.#central);
+  #giveBack(): GivingBack {
+    return new GivingBack(this.#env, this.#counters, this.#central());
   }
 
-  get #questions(): Questions {
-    return new Questions(this.#env, this.#slots, this.#reports, this.#giveBack);
+  #questions(): Questions {
+    return new Questions(this.#env, this.#slots, this.#reports, this.#giveBack());
   }
 
   // ---- serving the queue
 
   #enqueue(entry: Entry, now: Millis): void {
-    if (this.#takesNothing) return this.#giveBack.entry(entry);
+    if (this.#takesNothing()) return this.#giveBack().entry(entry);
     this.#queue.push(entry);
     this.#serve(now);
   }
@@ -316,11 +316,11 @@ export class Worker implements Machine<WorkerTimer> {
     if (entry?.owner !== from) {
       // Doubled: it runs here or has ended here. Late: the question was given up, and the task must not wait.
       if (this.#knows(from, message)) return;
-      return this.#giveBack.task(from, message.job, 0, message.task, message.attempt);
+      return this.#giveBack().task(from, message.job, 0, message.task, message.attempt);
     }
-    if (this.#takesNothing) {
-      this.#giveBack.task(from, message.job, entry.stage, message.task, message.attempt);
-      this.#giveBack.placementOver(entry);
+    if (this.#takesNothing()) {
+      this.#giveBack().task(from, message.job, entry.stage, message.task, message.attempt);
+      this.#giveBack().placementOver(entry);
       this.#slots.release(slot);
       return this.#sayIfDrained();
     }
@@ -332,7 +332,7 @@ export class Worker implements Machine<WorkerTimer> {
     if (this.#knows(from, message)) return;
     const { job, task, attempt } = message;
     const entry = this.#finder?.accept(from, message);
-    if (entry === undefined) this.#giveBack.task(from, job, 0, task, attempt);
+    if (entry === undefined) this.#giveBack().task(from, job, 0, task, attempt);
     else {
       this.#run(this.#slots.ask(entry, 0, now), entry, from, message, now);
     }
@@ -360,7 +360,7 @@ export class Worker implements Machine<WorkerTimer> {
     const slot = this.#slots.indexOfAsk(ask);
     if (slot < 0) return this.#finder?.refused(from, ask, now);
     const entry = this.#slots.entryAt(slot)!;
-    if (entry.placed !== undefined) this.#giveBack.placementOver(entry);
+    if (entry.placed !== undefined) this.#giveBack().placementOver(entry);
     this.#freed(slot, now);
   }
 
@@ -375,9 +375,9 @@ export class Worker implements Machine<WorkerTimer> {
     if (slot >= 0) return this.#env.kill(slot, 'cancelled');
     if (this.#reports.has(from, job, task, attempt)) return;
     const waiting = this.#queue.removePlaced(from, job, task, attempt);
-    if (waiting !== undefined) this.#giveBack.placementOver(waiting);
+    if (waiting !== undefined) this.#giveBack().placementOver(waiting);
     // Said also when it was never here: the owner asks until it knows.
-    this.#giveBack.task(from, job, waiting?.stage ?? 0, task, attempt);
+    this.#giveBack().task(from, job, waiting?.stage ?? 0, task, attempt);
   }
 
   #report(running: Running, outcome: Outcome, runMs: Millis, ask: number, now: Millis): MessageOf<'ended'> {
@@ -403,7 +403,7 @@ export class Worker implements Machine<WorkerTimer> {
     owner: Address,
     { job, task, attempt }: { job: number } & TaskAttempt,
   ): void {
-    this.#env.send(this.#central, { type, owner, job, task, attempt });
+    this.#env.send(this.#central(), { type, owner, job, task, attempt });
   }
 
   // ---- stealing
@@ -411,7 +411,7 @@ export class Worker implements Machine<WorkerTimer> {
   #takeStolen(from: Address, message: MessageOf<'stolen'>, now: Millis): void {
     for (const probe of this.#stealing?.answered(from, message, now) ?? message.probes) {
       const entry = this.#memory.probes.entryOf(probe.owner, probe, now);
-      if (this.#takesNothing) this.#giveBack.entry(entry);
+      if (this.#takesNothing()) this.#giveBack().entry(entry);
       else this.#queue.push(entry);
     }
     if (message.probes.length > 0) this.#serve(now);
@@ -419,7 +419,7 @@ export class Worker implements Machine<WorkerTimer> {
 
   // ---- draining, and times in which nothing can be started
 
-  get #takesNothing(): boolean {
+  #takesNothing(): boolean {
     return this.#draining || (this.#fitness?.isAside ?? false);
   }
 
@@ -429,13 +429,13 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   #giveBackAll(): void {
-    this.#giveBack.all(this.#queue.removeAll());
+    this.#giveBack().all(this.#queue.removeAll());
     this.#stealing?.end();
     this.#finder?.end();
   }
 
   #lookForWork(now: Millis): void {
-    if (!this.#takesNothing) this.#stealing?.begin(now);
+    if (!this.#takesNothing()) this.#stealing?.begin(now);
     this.#finder?.lookAround(now);
   }
 
@@ -464,7 +464,7 @@ export class Worker implements Machine<WorkerTimer> {
   // ---- belonging to a cluster
 
   /** Keeps account of placed tasks, and has to hear of those that end before it has welcomed this worker. */
-  get #central(): Address {
+  #central(): Address {
     const { central, isCutOff } = this.#membership;
     return central === NOBODY || isCutOff ? this.#config.central : central;
   }
@@ -472,8 +472,8 @@ export class Worker implements Machine<WorkerTimer> {
   /** @param isRepeated nobody has answered so far; what is held changes with time */
   #register(now: Millis, isRepeated = false): void {
     const held = heldTasks(this.#slots, this.#queue, now);
-    const isWaiting = isRepeated && held.length === 0 && this.#env.holdsBack?.(this.#central);
-    if (!isWaiting) this.#env.send(this.#central, registrationOf(this.#config, this.#draining, held));
+    const isWaiting = isRepeated && held.length === 0 && this.#env.holdsBack?.(this.#central());
+    if (!isWaiting) this.#env.send(this.#central(), registrationOf(this.#config, this.#draining, held));
     this.#beatAgain(now);
   }
 
@@ -506,8 +506,8 @@ export class Worker implements Machine<WorkerTimer> {
     const { preset } = settings.policy;
     if (this.#stealing !== undefined) this.#stealing.settings = settings;
     else if (preset.stealing)
-      this.#stealing = new Stealing(this.#config.self, this.#env, settings, this.#around, this.#memory);
-    if (findsWork(preset)) this.#finder ??= new WorkFinder(this.#env, this.#around);
+      this.#stealing = new Stealing(this.#config.self, this.#env, settings, this.#around(), this.#memory);
+    if (findsWork(preset)) this.#finder ??= new WorkFinder(this.#env, this.#around());
     this.#finder?.welcomed(before !== from);
   }
 
@@ -561,9 +561,9 @@ export class Worker implements Machine<WorkerTimer> {
 
   /** Nobody is there to say what a probe stands for. */
   #dropWaiting(owner: Address, now: Millis): void {
-    this.#giveBack.all(this.#queue.removeOwner(owner));
+    this.#giveBack().all(this.#queue.removeOwner(owner));
     this.#finder?.ownerLost(owner, now);
-    this.#questions.dropOwner(owner);
+    this.#questions().dropOwner(owner);
   }
 
   /** An owner that was started again wants what its earlier incarnations have here. */
@@ -589,7 +589,7 @@ export class Worker implements Machine<WorkerTimer> {
     this.#sweepArmed = false;
     const { retryMs, retriesMax } = this.#timings;
     if (retryMs === 0) return;
-    this.#questions.sweep(retryMs, retriesMax, now);
+    this.#questions().sweep(retryMs, retriesMax, now);
     this.#reports.resend(retryMs, now, (to, message) => this.#env.send(to, message));
     this.#stealing?.sweep(retryMs, now);
     this.#finder?.sweep(retryMs, retriesMax, now);

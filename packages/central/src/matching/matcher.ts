@@ -266,7 +266,7 @@ export class Matcher {
   /** Time has passed, or something was decided: more tasks may run that are not known to be short. */
   wake(now: Millis): void {
     this.#armed = false;
-    this.#undecided.settle(now - this.#pauseMs);
+    this.#undecided.settle(now - this.#pauseMs());
     if (this.#undecided.isSettling) this.#lookAgain(now);
     for (const kind of NOT_SHORT) {
       let need = this.#first(kind, anything, now);
@@ -424,11 +424,11 @@ export class Matcher {
   #lookAgain(now: Millis): void {
     if (this.#armed || (this.#pool.free === 0 && !this.#undecided.isSettling)) return;
     this.#armed = true;
-    this.#env.setTimer('match', 0, now + this.#pauseMs);
+    this.#env.setTimer('match', 0, now + this.#pauseMs());
   }
 
   /** Between two looks at what may have changed by itself. */
-  get #pauseMs(): Millis {
+  #pauseMs(): Millis {
     return Math.min(1_000, this.#policy.cutoffMs / 100);
   }
 }
