@@ -52,9 +52,6 @@ interface Place {
   server: Server;
 }
 
-/** More tasks than any job has, so that (job, task) makes one number. */
-const TASKS_FACTOR = 2 ** 20;
-
 /**
  * Central's priority queue of ⟨server, waiting time⟩ (Hawk §3.7). The waiting time of a server is the sum of
  * the estimates of the tasks queued there, plus what remains of the one that runs: max(0, estimate −
@@ -72,8 +69,9 @@ const TASKS_FACTOR = 2 ** 20;
 export class WaitingTimeQueue {
   readonly #servers: (Server | undefined)[] = [];
   readonly #serversOf = new Map<Address, Server[]>();
-  /** By owner, then by (job, task). */
-  readonly #places = new Map<Address, Map<number, Place>>();
+  /** By owner, by job, by task: small integers all, which a Map finds soonest. */
+  readonly #places = new Map<Address, Map<number, Map<number, Place>>>();
+  #size = 0;
 
   readonly #empty = new IndexedHeap();
   /** Key: the time at which the server is believed to be free. */
@@ -105,9 +103,7 @@ export class WaitingTimeQueue {
 
   /** Tasks that were placed and have not ended. */
   get size(): number {
-    let size = 0;
-    for (const tasks of this.#places.values()) size += tasks.size;
-    return size;
+    return this.#size;
   }
 
   hasWorker(worker: Address): boolean {
@@ -140,7 +136,7 @@ export class WaitingTimeQueue {
 
   /** @returns where the task is, when this attempt or a later one was placed before */
   find(owner: Address, job: number, task: number): { task: PlacedTask; worker: Address } | undefined {
-    const place = this.#places.get(owner)?.get(job * TASKS_FACTOR + task);
+    const place = this.#placeOf(owner, job, task);
     return place === undefined ? undefined : { task: place.task, worker: place.server.worker };
   }
 
@@ -154,7 +150,7 @@ export class WaitingTimeQueue {
   }
 
   started(owner: Address, job: number, task: number, attempt: number, now: Millis): void {
-    const place = this.#places.get(owner)?.get(job * TASKS_FACTOR + task);
+    const place = this.#placeOf(owner, job, task);
     if (place === undefined || place.task.attempt !== attempt || place.server.running === place.task) return;
     const from = place.server;
     this.#dequeue(from, place.task);
@@ -172,7 +168,7 @@ export class WaitingTimeQueue {
   }
 
   ended(owner: Address, job: number, task: number, attempt: number, now: Millis): boolean {
-    const place = this.#places.get(owner)?.get(job * TASKS_FACTOR + task);
+    const place = this.#placeOf(owner, job, task);
     if (place === undefined || place.task.attempt !== attempt) return false;
     const { server } = place;
     this.#forget(place.task);
@@ -193,11 +189,11 @@ export class WaitingTimeQueue {
     const servers = this.#serversOf.get(worker);
     if (servers === undefined) return;
     const onTheWay = servers
-      .flatMap((server) => server.queued.map((task) => this.#placeOf(task)!))
+      .flatMap((server) => server.queued.map((task) => this.#placeOfTask(task)!))
       .filter(({ placedAt }) => placedAt > since);
     for (const server of servers) this.#clear(server);
     for (const { task, elapsedMs } of held) {
-      if (this.#placeOf(task) !== undefined) continue;
+      if (this.#placeOfTask(task) !== undefined) continue;
       const idle = servers.find((s) => s.running === undefined);
       if (elapsedMs !== undefined && idle !== undefined) {
         idle.running = task;
@@ -208,7 +204,7 @@ export class WaitingTimeQueue {
       }
     }
     for (const { task, placedAt } of onTheWay) {
-      if (this.#placeOf(task) === undefined) this.#enqueue(task, this.#leastOf(servers, now), placedAt);
+      if (this.#placeOfTask(task) === undefined) this.#enqueue(task, this.#leastOf(servers, now), placedAt);
     }
     for (const server of servers) this.#relist(server, now);
   }
@@ -312,8 +308,12 @@ export class WaitingTimeQueue {
 
   // ---- bookkeeping
 
-  #placeOf({ owner, job, task }: PlacedTask): Place | undefined {
-    return this.#places.get(owner)?.get(job * TASKS_FACTOR + task);
+  #placeOf(owner: Address, job: number, task: number): Place | undefined {
+    return this.#places.get(owner)?.get(job)?.get(task);
+  }
+
+  #placeOfTask({ owner, job, task }: PlacedTask): Place | undefined {
+    return this.#placeOf(owner, job, task);
   }
 
   #leastOf(servers: readonly Server[], now: Millis): Server {
@@ -327,24 +327,37 @@ export class WaitingTimeQueue {
   }
 
   #put(task: PlacedTask, server: Server, placedAt: Millis): void {
-    let tasks = this.#places.get(task.owner);
+    let jobs = this.#places.get(task.owner);
+    if (jobs === undefined) {
+      jobs = new Map();
+      this.#places.set(task.owner, jobs);
+    }
+    let tasks = jobs.get(task.job);
     if (tasks === undefined) {
       tasks = new Map();
-      this.#places.set(task.owner, tasks);
+      jobs.set(task.job, tasks);
     }
-    tasks.set(task.job * TASKS_FACTOR + task.task, { task, server, placedAt });
+    const known = tasks.size;
+    tasks.set(task.task, { task, server, placedAt });
+    this.#size += tasks.size - known;
   }
 
   #dequeue(server: Server, task: PlacedTask): void {
-    server.queued.splice(server.queued.indexOf(task), 1);
+    // What has waited longest starts first, as a rule.
+    if (server.queued[0] === task) server.queued.shift();
+    else server.queued.splice(server.queued.indexOf(task), 1);
     // Sums of floating-point numbers drift; an empty queue is 0 again.
     server.queuedMs = server.queued.length === 0 ? 0 : server.queuedMs - task.estimateMs;
   }
 
   #forget({ owner, job, task }: PlacedTask): void {
-    const places = this.#places.get(owner);
-    places?.delete(job * TASKS_FACTOR + task);
-    if (places?.size === 0) this.#places.delete(owner);
+    const jobs = this.#places.get(owner);
+    const tasks = jobs?.get(job);
+    if (!tasks?.delete(task)) return;
+    this.#size--;
+    if (tasks.size > 0) return;
+    jobs!.delete(job);
+    if (jobs!.size === 0) this.#places.delete(owner);
   }
 
   #clear(server: Server): void {
@@ -365,7 +378,7 @@ export class WaitingTimeQueue {
       this.#dequeue(loaded, task);
       idle.queued.push(task);
       idle.queuedMs += task.estimateMs;
-      this.#places.get(task.owner)!.get(task.job * TASKS_FACTOR + task.task)!.server = idle;
+      this.#placeOfTask(task)!.server = idle;
     }
   }
 }

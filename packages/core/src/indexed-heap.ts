@@ -1,109 +1,111 @@
+import { grown } from './columns.js';
+
 /**
  * A binary min-heap of small integers ordered by (key, id), in which each id knows its place: keys change
  * and ids leave in O(log n). Ties go to the lowest id, so the order is the same in every run.
  */
 export class IndexedHeap {
-  readonly #ids: number[] = [];
-  readonly #keys: number[] = [];
-  /** Place of each id in the heap, or −1. Indexed by id. */
-  readonly #places: number[] = [];
+  /** By place. */
+  #ids = new Int32Array(INITIAL);
+  #keys = new Float64Array(INITIAL);
+  #size = 0;
+  /** Place of each id in the heap, plus one; 0 where it is not there. Indexed by id. */
+  #places = new Int32Array(INITIAL);
 
   get size(): number {
-    return this.#ids.length;
+    return this.#size;
   }
 
   has(id: number): boolean {
-    return (this.#places[id] ?? -1) >= 0;
+    return this.#placeOf(id) >= 0;
   }
 
   /** The id of least key, or −1 when empty. */
   top(): number {
-    return this.#ids.length === 0 ? -1 : this.#ids[0]!;
+    return this.#size === 0 ? -1 : this.#ids[0]!;
   }
 
   topKey(): number {
-    return this.#ids.length === 0 ? Number.POSITIVE_INFINITY : this.#keys[0]!;
+    return this.#size === 0 ? Number.POSITIVE_INFINITY : this.#keys[0]!;
   }
 
   keyOf(id: number): number | undefined {
-    const place = this.#places[id] ?? -1;
+    const place = this.#placeOf(id);
     return place < 0 ? undefined : this.#keys[place];
   }
 
   /** Adds the id, or moves it to its new key. */
   set(id: number, key: number): void {
-    const place = this.#places[id] ?? -1;
-    if (place < 0) {
-      while (this.#places.length <= id) this.#places.push(-1);
-      this.#ids.push(id);
-      this.#keys.push(key);
-      this.#places[id] = this.#ids.length - 1;
-      this.#up(this.#ids.length - 1);
-    } else {
-      this.#keys[place] = key;
-      this.#up(place);
-      this.#down(this.#places[id]!);
+    const place = this.#placeOf(id);
+    if (place >= 0) return this.#move(place, id, key);
+    if (id >= this.#places.length) this.#places = grown(this.#places, id + 1);
+    if (this.#size === this.#ids.length) {
+      this.#ids = grown(this.#ids, this.#size + 1);
+      this.#keys = grown(this.#keys, this.#size + 1);
     }
+    this.#up(this.#size++, id, key);
   }
 
   delete(id: number): boolean {
-    const place = this.#places[id] ?? -1;
+    const place = this.#placeOf(id);
     if (place < 0) return false;
-    this.#places[id] = -1;
-    const lastId = this.#ids.pop()!;
-    const lastKey = this.#keys.pop()!;
-    if (lastId !== id) {
-      this.#ids[place] = lastId;
-      this.#keys[place] = lastKey;
-      this.#places[lastId] = place;
-      this.#up(place);
-      this.#down(this.#places[lastId]!);
-    }
+    this.#places[id] = 0;
+    const last = --this.#size;
+    if (place < last) this.#move(place, this.#ids[last]!, this.#keys[last]!);
     return true;
   }
 
   /** In no particular order. */
-  ids(): readonly number[] {
-    return this.#ids;
+  ids(): Iterable<number> {
+    return this.#ids.subarray(0, this.#size);
   }
 
-  #before(a: number, b: number): boolean {
-    return (
-      this.#keys[a]! < this.#keys[b]! || (this.#keys[a]! === this.#keys[b]! && this.#ids[a]! < this.#ids[b]!)
-    );
+  #placeOf(id: number): number {
+    return id < this.#places.length ? this.#places[id]! - 1 : -1;
   }
 
-  #swap(a: number, b: number): void {
-    const id = this.#ids[a]!;
-    const key = this.#keys[a]!;
-    this.#ids[a] = this.#ids[b]!;
-    this.#keys[a] = this.#keys[b]!;
-    this.#ids[b] = id;
-    this.#keys[b] = key;
-    this.#places[this.#ids[a]!] = a;
-    this.#places[id] = b;
+  /** Puts the id where its key belongs, from a place whose own is to go. */
+  #move(place: number, id: number, key: number): void {
+    if (place > 0 && this.#isBefore(id, key, (place - 1) >> 1)) this.#up(place, id, key);
+    else this.#down(place, id, key);
   }
 
-  #up(from: number): void {
+  #isBefore(id: number, key: number, place: number): boolean {
+    const there = this.#keys[place]!;
+    return key < there || (key === there && id < this.#ids[place]!);
+  }
+
+  #put(place: number, id: number, key: number): void {
+    this.#ids[place] = id;
+    this.#keys[place] = key;
+    this.#places[id] = place + 1;
+  }
+
+  /** What is moved leaves a hole behind, into which the next one falls: so each is written once. */
+  #up(from: number, id: number, key: number): void {
     let place = from;
     while (place > 0) {
       const parent = (place - 1) >> 1;
-      if (!this.#before(place, parent)) break;
-      this.#swap(place, parent);
+      if (!this.#isBefore(id, key, parent)) break;
+      this.#put(place, this.#ids[parent]!, this.#keys[parent]!);
       place = parent;
     }
+    this.#put(place, id, key);
   }
 
-  #down(from: number): void {
+  #down(from: number, id: number, key: number): void {
     let place = from;
     for (;;) {
-      const left = 2 * place + 1;
-      if (left >= this.#ids.length) break;
-      const right = left + 1;
-      const least = right < this.#ids.length && this.#before(right, left) ? right : left;
-      if (!this.#before(least, place)) break;
-      this.#swap(place, least);
+      let least = 2 * place + 1;
+      if (least >= this.#size) break;
+      const right = least + 1;
+      if (right < this.#size && this.#isBefore(this.#ids[right]!, this.#keys[right]!, least)) least = right;
+      if (this.#isBefore(id, key, least)) break;
+      this.#put(place, this.#ids[least]!, this.#keys[least]!);
       place = least;
     }
+    this.#put(place, id, key);
   }
 }
+
+const INITIAL = 8;

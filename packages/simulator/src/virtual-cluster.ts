@@ -103,10 +103,21 @@ export class VirtualCluster {
   /** Runs that began in this step, and whose workers are told so when it is over: worker, slot, run; and so on. */
   readonly #begun: number[] = [];
   readonly #random: Random;
+  /** Stands between the machines and the network, where somebody wants to. */
+  readonly #interposed: VirtualClusterOptions['carry'];
   #now: Millis = 0;
 
   constructor(options: VirtualClusterOptions) {
     this.#options = options;
+    const { onSend, carry } = options;
+    this.#interposed =
+      onSend === undefined
+        ? carry
+        : (from, to, message) => {
+            onSend(from, to, message, this.#now);
+            if (carry === undefined) this.post(from, to, message);
+            else carry(from, to, message);
+          };
     const random = Random.seeded(options.seed);
     this.#random = random;
     const network = options.network ?? DEFAULT_NETWORK;
@@ -339,9 +350,9 @@ export class VirtualCluster {
   /** @internal */
   send(from: Address, to: Address, message: Message): void {
     this.#count(message.type);
-    this.#options.onSend?.(from, to, message, this.#now);
-    if (this.#options.carry === undefined) this.post(from, to, message);
-    else this.#options.carry(from, to, message);
+    const carry = this.#interposed;
+    if (carry === undefined) this.post(from, to, message);
+    else carry(from, to, message);
   }
 
   #count(type: MessageType): void {

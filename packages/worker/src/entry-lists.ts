@@ -96,6 +96,13 @@ export class EntryLists {
     return removed;
   }
 
+  some(list: number, matches: (entry: Entry) => boolean): boolean {
+    for (let node = this.#lists[FIELDS * list + HEAD]!; node !== NONE; node = this.#next[node]!) {
+      if (matches(this.#entries[node]!)) return true;
+    }
+    return false;
+  }
+
   *entriesOf(list: number): Iterable<Entry> {
     for (let node = this.#lists[FIELDS * list + HEAD]!; node !== NONE; node = this.#next[node]!) {
       yield this.#entries[node]!;

@@ -84,7 +84,8 @@ export class Pulling {
 
   /** A short task has ended. Where submitters say how long theirs take, nobody asks how long they took. */
   shortEnded(runMs: Millis): void {
-    if (this.#isOn() && this.#around.membership.settings?.policy.estimator !== 'given') this.#shortMs += runMs;
+    if (this.#isOn() && this.#around.membership.settings?.policy.estimator !== 'given')
+      this.#shortMs += runMs;
   }
 
   /**

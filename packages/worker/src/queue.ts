@@ -70,7 +70,8 @@ export class WorkerQueue {
     if (this.length === 0) return -1;
     const lists = this.#lists;
     const hasNormal = !lists.isEmpty(this.#normal());
-    if (!lists.isEmpty(this.#express()) && !(hasNormal && this.#ahead >= EXPRESS_RUN_MAX)) return this.#express();
+    if (!lists.isEmpty(this.#express()) && !(hasNormal && this.#ahead >= EXPRESS_RUN_MAX))
+      return this.#express();
     if (hasNormal) return this.#normal();
     return lists.isEmpty(this.#opportunistic()) ? -1 : this.#opportunistic();
   }
@@ -114,12 +115,15 @@ export class WorkerQueue {
     return this.#removeWhere(() => true);
   }
 
+  /** What central has placed waits in the normal lane. */
   has(owner: Address, job: number, task: number, attempt: number): boolean {
-    for (const e of this) {
-      if (e.placed?.task === task && e.placed.attempt === attempt && e.job === job && e.owner === owner)
-        return true;
-    }
-    return false;
+    return (
+      this.length > 0 &&
+      this.#lists.some(
+        this.#normal(),
+        (e) => e.placed?.task === task && e.placed.attempt === attempt && e.job === job && e.owner === owner,
+      )
+    );
   }
 
   get longEntries(): number {

@@ -199,7 +199,10 @@ export class Slots {
   /** The task runs in a slot, or central has placed it here and a slot asks for it. */
   serves(owner: Address, job: number, task: number, attempt: number): boolean {
     if (this.indexOfTask(owner, job, task, attempt) >= 0) return true;
-    for (const [, { entry }] of this.asking()) {
+    const { kinds, entries } = this.#columns;
+    for (let place = this.#first; place < this.#end; place++) {
+      if (kinds[place] !== SlotKind.asking) continue;
+      const entry = entries[place]!;
       const { placed } = entry;
       if (placed?.task === task && placed.attempt === attempt && entry.job === job && entry.owner === owner)
         return true;
