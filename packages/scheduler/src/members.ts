@@ -54,12 +54,16 @@ export class Members {
     return this.#members.get(address);
   }
 
+  has(address: Address): boolean {
+    return this.#present.has(address);
+  }
+
   /**
    * Whether the worker was here and is here no more. Nobody would say so again of what is given to it now. One
    * that was never heard of is not gone: central may have told others of it first.
    */
   isGone(address: Address): boolean {
-    return this.#gone.has(address);
+    return this.#gone.size > 0 && this.#gone.has(address);
   }
 
   nameOf(address: Address): string | undefined {
@@ -112,10 +116,12 @@ export class Members {
     if (message.since === 0) {
       if (this.#isRenumbered) this.#occupied = NOBODY_OCCUPIED;
       this.#isRenumbered = false;
-      const present = new Set(message.changed.map((member) => member.address));
-      gone = [...this.#members.keys()].filter(
-        (address) => !present.has(address) && !this.#unconfirmed.has(address),
-      );
+      if (this.#members.size > 0) {
+        const present = new Set(message.changed.map((member) => member.address));
+        gone = [...this.#members.keys()].filter(
+          (address) => !present.has(address) && !this.#unconfirmed.has(address),
+        );
+      }
     } else if (message.since !== this.#version) {
       return message.version === this.#version ? [] : undefined;
     }
@@ -123,8 +129,8 @@ export class Members {
     for (const member of message.changed) {
       this.#members.set(member.address, member);
       this.#present.add(member.address);
-      this.#unconfirmed.delete(member.address);
-      this.#gone.delete(member.address);
+      if (this.#unconfirmed.size > 0) this.#unconfirmed.delete(member.address);
+      if (this.#gone.size > 0) this.#gone.delete(member.address);
     }
     this.#version = message.version;
     this.#pools.clear();

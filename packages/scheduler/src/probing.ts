@@ -101,7 +101,7 @@ export class Prober {
     if (batch.recalled) return;
     batch.probes.add(from, -probes);
     // A thief that is gone has taken them along.
-    if (this.#members.get(to) !== undefined) batch.probes.add(to, probes);
+    if (this.#members.has(to)) batch.probes.add(to, probes);
   }
 
   /** No task of the batch is left: its probes find out by themselves (`lazy`), or are told (`proactive`). */

@@ -102,6 +102,7 @@ export class VirtualCluster {
   #ofWorkers: WorkerParty | undefined;
   /** Runs that began in this step, and whose workers are told so when it is over: worker, slot, run; and so on. */
   readonly #begun: number[] = [];
+  #begunCount = 0;
   readonly #random: Random;
   /** Stands between the machines and the network, where somebody wants to. */
   readonly #interposed: VirtualClusterOptions['carry'];
@@ -268,7 +269,7 @@ export class VirtualCluster {
     const isMail = mailAt < heapAt || (mailAt === heapAt && this.#isMailAhead());
     if (isMail) this.#deliver();
     else this.#happen();
-    if (this.#begun.length > 0) this.#tellBegun();
+    if (this.#begunCount > 0) this.#tellBegun();
   }
 
   /** Of two of one time, what was put in first comes first. */
@@ -326,7 +327,7 @@ export class VirtualCluster {
 
   #tellBegun(): void {
     const begun = this.#begun;
-    for (let i = 0; i < begun.length; i += 3) {
+    for (let i = 0; i < this.#begunCount; i += 3) {
       const worker = begun[i] as Address;
       const slot = begun[i + 1]!;
       if (!this.#slots.isCurrent(this.#place(worker, slot), begun[i + 2]!)) continue;
@@ -334,7 +335,7 @@ export class VirtualCluster {
       this.#workerAt(worker).taskStarted(slot, this.#now);
       if (this.#options.checked) this.#workerAt(worker).checkInvariants();
     }
-    begun.length = 0;
+    this.#begunCount = 0;
   }
 
   #taskEnds(worker: Address, slot: number, run: number): void {
@@ -386,7 +387,10 @@ export class VirtualCluster {
     const now = this.#now;
     const run = this.#slots.begin(this.#place(worker, slot), now);
     this.#options.onTaskStart?.(worker, slot, now);
-    this.#begun.push(worker, slot, run);
+    const begun = this.#begun;
+    begun[this.#begunCount++] = worker;
+    begun[this.#begunCount++] = slot;
+    begun[this.#begunCount++] = run;
     const until = now + sleepOf(order);
     this.#pushEnd(worker, until + (this.#delays?.sleepLateMs(until) ?? 0), slot, run);
   }

@@ -242,9 +242,10 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   get counters() {
-    const stealAttempts = this.#stealing?.attempts ?? 0;
-    const tasks = { tasksStarted: this.#tasksStarted, tasksEnded: this.#tasksEnded };
-    return { ...this.#counters, ...tasks, stealAttempts };
+    this.#counters.stealAttempts = this.#stealing?.attempts ?? 0;
+    this.#counters.tasksStarted = this.#tasksStarted;
+    this.#counters.tasksEnded = this.#tasksEnded;
+    return this.#counters;
   }
 
   get isMember(): boolean {
