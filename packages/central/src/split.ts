@@ -22,9 +22,11 @@ export class Split {
 
   /** The worker is new, or something about it has changed. */
   update(worker: WorkerRecord): void {
-    if (!this.#sides.has(worker.address)) this.#joined.push(worker);
-    this.#count(this.#sides.get(worker.address) ?? 'inactive', -1);
+    const before = this.#sides.get(worker.address);
     const side = sideOf(worker);
+    if (side === before) return;
+    if (before === undefined) this.#joined.push(worker);
+    else this.#count(before, -1);
     this.#count(side, 1);
     this.#sides.set(worker.address, side);
   }

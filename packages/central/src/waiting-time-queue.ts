@@ -187,7 +187,7 @@ export class WaitingTimeQueue {
    */
   restore(worker: Address, held: readonly HeldPlacement[], since: Millis, now: Millis): void {
     const servers = this.#serversOf.get(worker);
-    if (servers === undefined) return;
+    if (servers === undefined || (held.length === 0 && !this.isBusy(worker))) return;
     const onTheWay = servers
       .flatMap((server) => server.queued.map((task) => this.#placeOfTask(task)!))
       .filter(({ placedAt }) => placedAt > since);

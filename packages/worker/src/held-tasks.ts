@@ -5,7 +5,9 @@ import type { Reports } from './reports.js';
 import type { Slots } from './slots.js';
 
 /** What a worker holds of the tasks that central has placed, for a central that may know nothing of them. */
-export function heldTasks(slots: Slots, queue: WorkerQueue, now: Millis): HeldTask[] {
+export function heldTasks(slots: Slots, queue: WorkerQueue, now: Millis): readonly HeldTask[] {
+  // Thousands of workers may join at once, and hold nothing.
+  if (slots.busyCount === 0 && queue.length === 0) return NONE_HELD;
   const held: HeldTask[] = [];
   for (const [, r] of slots.running()) {
     if (!r.placedByCentral) continue;
@@ -21,6 +23,8 @@ export function heldTasks(slots: Slots, queue: WorkerQueue, now: Millis): HeldTa
   }
   return held;
 }
+
+const NONE_HELD: readonly HeldTask[] = [];
 
 /** What a worker says of itself to a central that may know nothing of it. */
 export function registrationOf(

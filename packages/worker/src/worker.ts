@@ -479,8 +479,7 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   #beatAgain(now: Millis): void {
-    const retryMs =
-      this.#membership.central === NOBODY ? this.#config.registerRetryMs : this.#timings.heartbeatMs;
+    const retryMs = this.isMember ? this.#timings.heartbeatMs : this.#config.registerRetryMs;
     if (retryMs > 0) this.#env.setTimer('heartbeat', 0, now + retryMs);
   }
 
@@ -518,11 +517,8 @@ export class Worker implements Machine<WorkerTimer> {
     if (this.#membership.isSilent(now)) return this.#registerAnew(now);
     if (this.#membership.central === NOBODY || this.#membership.isCutOff) return this.#register(now, true);
     this.#fitness?.tell();
-    this.#env.send(this.#membership.central, {
-      type: 'heartbeat',
-      busy: this.#slots.busyCount,
-      queued: this.#queue.length,
-    });
+    const { busyCount: busy } = this.#slots;
+    this.#env.send(this.#membership.central, { type: 'heartbeat', busy, queued: this.#queue.length });
     if (this.#draining && this.isIdle) this.#env.send(this.#membership.central, { type: 'drained' });
     this.#beatAgain(now);
   }

@@ -133,7 +133,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'partition-ignored',
     what: 'central opens the short partition for long tasks',
     file: 'central/central',
-    find: "const inScope = this.#placementScope === 'all' || this.#placementScope === partition;",
+    find: "const inScope = this.#placementScope() === 'all' || this.#placementScope() === partition;",
     replace: 'const inScope = partition !== undefined;',
   },
   {
