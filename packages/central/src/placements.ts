@@ -49,13 +49,15 @@ export class Placements {
   }
 
   started(from: Address, { owner, job, task, attempt }: MessageOf<'placementStarted'>, now: Millis): void {
-    if (this.#queue.find(owner, job, task)?.worker !== from) return;
-    this.#queue.started(owner, job, task, attempt, now);
+    const place = this.#queue.find(owner, job, task);
+    if (place?.server.worker !== from || place.task.attempt !== attempt) return;
+    this.#queue.started(place, now);
   }
 
   ended(from: Address, { owner, job, task, attempt }: MessageOf<'placementEnded'>, now: Millis): void {
-    if (this.#queue.find(owner, job, task)?.worker !== from) return;
-    this.#queue.ended(owner, job, task, attempt, now);
+    const place = this.#queue.find(owner, job, task);
+    if (place?.server.worker !== from || place.task.attempt !== attempt) return;
+    this.#queue.ended(place, now);
   }
 
   /** Tasks of the job that no worker has are not wanted any more. */
@@ -74,10 +76,10 @@ export class Placements {
     if (known !== undefined && known.task.attempt > attempt) return undefined;
     if (known?.task.attempt === attempt) {
       // The owner asks because it heard nothing; maybe the worker has not either.
-      this.#assign(task, known.worker);
-      return known.worker;
+      this.#assign(task, known.server.worker);
+      return known.server.worker;
     }
-    if (known !== undefined) this.#queue.ended(owner, job, task.task, known.task.attempt, now);
+    if (known !== undefined) this.#queue.ended(known, now);
     const worker = this.#queue.place(task, now);
     if (worker === undefined) {
       this.#pending.add(task);
@@ -88,7 +90,8 @@ export class Placements {
     return worker;
   }
 
-  #assign(task: PlacedTask, worker: Address): void {
-    this.#env.send(worker, { type: 'assign', ...task });
+  #assign(placed: PlacedTask, worker: Address): void {
+    const { owner, job, stage, task, attempt, long, estimateMs, demand } = placed;
+    this.#env.send(worker, { type: 'assign', owner, job, stage, task, attempt, long, estimateMs, demand });
   }
 }

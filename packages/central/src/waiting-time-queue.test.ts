@@ -32,7 +32,7 @@ describe('the waiting-time queue', () => {
   test('prefers a worker without long tasks to one whose only task is overdue', () => {
     const queue = queueOf(W1, W2, W3);
     queue.place(taskOf(0, 100), 0);
-    queue.started(OWNER, 1, 0, 1, 0);
+    queue.started(queue.find(OWNER, 1, 0)!, 0);
     queue.place(taskOf(1, 100), 0);
     expect(queue.waitingMs(W1, 200)).toBe(0);
     expect(queue.place(taskOf(2, 100), 200)).toBe(W3);
@@ -44,7 +44,7 @@ describe('the waiting-time queue', () => {
     const queue = queueOf(W1);
     queue.place(taskOf(0, 100), 0);
     queue.place(taskOf(1, 30), 0);
-    queue.started(OWNER, 1, 0, 1, 10);
+    queue.started(queue.find(OWNER, 1, 0)!, 10);
     expect([10, 60, 110, 500].map((now) => queue.waitingMs(W1, now))).toEqual([130, 80, 30, 30]);
   });
 
@@ -208,14 +208,15 @@ test('decides as a model does that computes every waiting time anew at each deci
             const waiting = model.servers.flatMap(({ queued }) => queued);
             const task = pick(waiting, step.which);
             if (task === undefined) break;
-            queue.started(OWNER, 1, task.task, 1, now);
+            queue.started(queue.find(OWNER, 1, task.task)!, now);
             model.start(task, now);
             break;
           }
           case 'end': {
             const task = pick(model.tasks(), step.which);
             if (task === undefined) break;
-            expect(queue.ended(OWNER, 1, task.task, 1, now)).toBe(true);
+            queue.ended(queue.find(OWNER, 1, task.task)!, now);
+            expect(queue.find(OWNER, 1, task.task)).toBeUndefined();
             model.end(task);
             break;
           }

@@ -32,6 +32,8 @@ export interface HeldPlacement {
 interface Server {
   readonly id: number;
   readonly worker: Address;
+  /** Those of the worker, this one among them. */
+  readonly siblings: readonly Server[];
   readonly capacity: Resources;
   /** Placed here and not started, in the order of placement. */
   readonly queued: PlacedTask[];
@@ -45,6 +47,7 @@ interface Server {
 /** The worker has named it: if it does not do so again, the task is no longer there. */
 const HAS_ARRIVED = Number.NEGATIVE_INFINITY;
 
+/** Where a task is. */
 interface Place {
   readonly task: PlacedTask;
   /** When it was sent to the worker. */
@@ -88,6 +91,7 @@ export class WaitingTimeQueue {
       const server: Server = {
         id: this.#servers.length,
         worker,
+        siblings: servers,
         capacity,
         queued: [],
         queuedMs: 0,
@@ -134,10 +138,9 @@ export class WaitingTimeQueue {
     return (this.#serversOf.get(worker) ?? []).some((s) => s.running !== undefined || s.queued.length > 0);
   }
 
-  /** @returns where the task is, when this attempt or a later one was placed before */
-  find(owner: Address, job: number, task: number): { task: PlacedTask; worker: Address } | undefined {
-    const place = this.#placeOf(owner, job, task);
-    return place === undefined ? undefined : { task: place.task, worker: place.server.worker };
+  /** @returns where the task is, by the attempt that was placed last */
+  find(owner: Address, job: number, task: number): Place | undefined {
+    return this.#places.get(owner)?.get(job)?.get(task);
   }
 
   /** Places the task on the server of least waiting time; undefined when no open server can ever hold it. */
@@ -149,13 +152,13 @@ export class WaitingTimeQueue {
     return server.worker;
   }
 
-  started(owner: Address, job: number, task: number, attempt: number, now: Millis): void {
-    const place = this.#placeOf(owner, job, task);
-    if (place === undefined || place.task.attempt !== attempt || place.server.running === place.task) return;
+  /** @param place as `find` gives it */
+  started(place: Place, now: Millis): void {
+    if (place.server.running === place.task) return;
     const from = place.server;
     this.#dequeue(from, place.task);
     // With several slots the worker may have started it elsewhere than where it was counted.
-    const siblings = this.#serversOf.get(from.worker)!;
+    const { siblings } = from;
     const server =
       from.running === undefined ? from : (siblings.find((s) => s.running === undefined) ?? from);
     // All slots are taken: the end of something that ran here was not heard.
@@ -167,17 +170,14 @@ export class WaitingTimeQueue {
     for (const sibling of siblings) this.#relist(sibling, now);
   }
 
-  ended(owner: Address, job: number, task: number, attempt: number, now: Millis): boolean {
-    const place = this.#placeOf(owner, job, task);
-    if (place === undefined || place.task.attempt !== attempt) return false;
-    const { server } = place;
-    this.#forget(place.task);
-    if (server.running === place.task) server.running = undefined;
-    else this.#dequeue(server, place.task);
-    const siblings = this.#serversOf.get(server.worker)!;
+  /** @param place as `find` gives it */
+  ended({ task, server }: Place, now: Millis): void {
+    this.#forget(task);
+    if (server.running === task) server.running = undefined;
+    else this.#dequeue(server, task);
+    const { siblings } = server;
     if (siblings.length > 1) this.#level(siblings);
     for (const sibling of siblings) this.#relist(sibling, now);
-    return true;
   }
 
   /**
@@ -308,12 +308,8 @@ export class WaitingTimeQueue {
 
   // ---- bookkeeping
 
-  #placeOf(owner: Address, job: number, task: number): Place | undefined {
-    return this.#places.get(owner)?.get(job)?.get(task);
-  }
-
   #placeOfTask({ owner, job, task }: PlacedTask): Place | undefined {
-    return this.#placeOf(owner, job, task);
+    return this.#places.get(owner)?.get(job)?.get(task);
   }
 
   #leastOf(servers: readonly Server[], now: Millis): Server {
