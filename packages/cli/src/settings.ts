@@ -108,6 +108,12 @@ export const POLICY_OPTIONS = {
     default: 'auto',
     describe: 'matching: of so many slots for long jobs one goes to a job that is late; auto: 2; none',
   },
+  lateShort: {
+    type: 'flag',
+    default: true,
+    describe:
+      'matching: while a short job is late, the late job that came first comes before the long ones of more weight (--no-late-short)',
+  },
   packing: {
     type: 'flag',
     default: true,
@@ -252,6 +258,7 @@ export function policySettings(
     longPatience: options.longPatience,
     longWeight: options.longWeight,
     lateTurns: lateTurnsOf(options.lateTurns),
+    lateShort: options.lateShort,
     packing: options.packing,
     seekCap: options.seek,
     hints: options.hints,
@@ -441,6 +448,7 @@ export function policyRecord({ preset, ...settings }: PolicySettings) {
     longPatience: settings.longPatience,
     longWeight: settings.longWeight,
     lateTurns: settings.lateTurns,
+    lateShort: settings.lateShort,
     packing: settings.packing,
     seek: settings.seekCap,
     hints: settings.hints,

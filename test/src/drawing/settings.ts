@@ -50,6 +50,7 @@ export function drawSettings(
       longPatience: patience / 5,
       longWeight: draw.pick([0, 1, 8]),
       lateTurns: patience > 0 ? 2 : 0,
+      lateShort: patience > 0,
       packing: patience > 0,
       seekCap: draw.pick([0, 1, 2, 2, 10]),
       hints: draw.chance(0.7),

@@ -1,19 +1,28 @@
 import { describe, expect, test } from 'vitest';
 import { LateTurns, lateFrom } from './lateness.js';
 
-describe('a long job is late', () => {
-  test('twice its task time after it came, if it is small', () => {
-    expect(lateFrom({ cameAt: 500, estimateMs: 1_000, sizeMs: 1_000 }, 1_000)).toBeCloseTo(2_500, 1);
+describe('a job is late', () => {
+  const of = (kind: 'short' | 'long', tasks: number): Parameters<typeof lateFrom>[0] => ({
+    kind,
+    cameAt: 500,
+    estimateMs: 1_000,
+    sizeMs: tasks * 1_000,
+  });
+
+  test('its task time after it came, a long one twice that, if it is small', () => {
+    expect(lateFrom(of('short', 1), 1_000)).toBeCloseTo(1_500, 1);
+    expect(lateFrom(of('long', 1), 1_000)).toBeCloseTo(2_500, 1);
   });
 
   test('the later the more of the cluster it asks for', () => {
-    const at = (tasks: number) => lateFrom({ cameAt: 0, estimateMs: 1_000, sizeMs: tasks * 1_000 }, 100);
-    expect([at(50), at(100), at(300)]).toEqual([3_250, 7_000, 47_000]);
+    const at = (kind: 'short' | 'long') => [10, 50, 100, 300].map((tasks) => lateFrom(of(kind, tasks), 100));
+    expect(at('short')).toEqual([1_700, 6_500, 21_500, 181_500]);
+    expect(at('long')).toEqual([2_520, 3_000, 4_500, 20_500]);
   });
 
   test('at once, if it takes no time', () => {
-    expect(lateFrom({ cameAt: 7, estimateMs: 0, sizeMs: 0 }, 10)).toBe(7);
-    expect(lateFrom({ cameAt: 7, estimateMs: 10, sizeMs: 10 }, 0)).toBe(27);
+    expect(lateFrom({ kind: 'long', cameAt: 7, estimateMs: 0, sizeMs: 0 }, 10)).toBe(7);
+    expect(lateFrom({ kind: 'long', cameAt: 7, estimateMs: 10, sizeMs: 10 }, 0)).toBe(27);
   });
 });
 

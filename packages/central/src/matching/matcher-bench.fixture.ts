@@ -38,6 +38,7 @@ export class Bench {
       longPatience: 0,
       longWeight: 0,
       lateTurns: 0,
+      lateShort: false,
       ...policy,
     };
     this.matcher = new Matcher(

@@ -223,7 +223,7 @@ describe('patience', () => {
       bench.need(1, { long: true, tasks: 10, estimateMs: 60_000 });
       bench.taken();
       bench.need(1_000, { long: true, tasks: 3, estimateMs: 1_000 });
-      // Pilots have told: it is larger than all others, and late after 2 × 4 s and 5 × 0.3² × 4 s.
+      // Pilots have told: it is larger than all others, and late after 2 × 4 s and 2 × 0.3² × 4 s.
       bench.need(1_000, { long: true, tasks: 3, estimateMs: 4_000 });
       const taken: string[] = [];
       for (let job = 2; job < 18; job++) {
@@ -236,7 +236,42 @@ describe('patience', () => {
       return taken.filter((at) => at.endsWith('00'));
     };
     expect(play(0)).toEqual(['11 s: 500']);
-    expect(play(2)).toEqual(['10 s: 1000', '11 s: 500', '13 s: 1000', '15 s: 1000']);
+    expect(play(2)).toEqual(['9 s: 1000', '11 s: 500', '12 s: 1000', '14 s: 1000']);
+  });
+
+  test('a large short job does not wait behind an endless stream of long ones that have little to do', () => {
+    const play = (lateShort: boolean): string[] => {
+      const bench = new Bench({ longWeight: 8, lateShort }, 10);
+      bench.need(1, { long: true, tasks: 10, estimateMs: 60_000 });
+      bench.taken();
+      bench.need(500, { tasks: 3, estimateMs: 900 });
+      const taken: string[] = [];
+      for (let job = 2; job < 18; job++) {
+        bench.now += 200;
+        // Late when 500 is, but it came later.
+        bench.need(job, { long: true, estimateMs: 1_000 });
+        if (job === 8) bench.need(600, { tasks: 1, estimateMs: 100 });
+        bench.pull(0, { heard: [job - 1] });
+        for (const at of bench.taken()) taken.push(`${bench.now} ms: ${at.split('@')[0]}`);
+      }
+      return taken.filter((at) => at.endsWith('00'));
+    };
+    expect(play(false)).toEqual(['1400 ms: 600']);
+    // Late after 900 ms and 20 × 0.3² × 900 ms.
+    expect(play(true)).toEqual(['1400 ms: 600', '2600 ms: 500', '2800 ms: 500', '3000 ms: 500']);
+  });
+
+  test('of a late short and a late long job the one that came first comes first', () => {
+    const bench = new Bench({ longWeight: 8, lateShort: true }, 100);
+    bench.need(1, { long: true, tasks: 100, estimateMs: 60_000 });
+    bench.taken();
+    bench.need(2, { long: true, tasks: 2, estimateMs: 1_000 });
+    bench.now = 100;
+    bench.need(3, { tasks: 2, estimateMs: 800 });
+    bench.now = 5_000;
+    bench.need(4, { long: true, tasks: 1, estimateMs: 1_000 });
+    for (const heard of [1, 2, 3, 4, 5]) bench.pull(0, { heard: [heard] });
+    expect(bench.taken()).toEqual(['2@0', '2@0', '3@0', '3@0', '4@0']);
   });
 
   test('small tasks leave room for large ones: they go where the least is free', () => {

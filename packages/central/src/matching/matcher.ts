@@ -27,7 +27,8 @@ import { Undecided } from './undecided.js';
  *
  * A free slot goes to a job that has waited longer than anyone should; else to the first short job in order, or, while
  * fewer long tasks run than the limit, to the first long one, if no short one waits or the long one's remaining work is
- * less than so many times that of the short one; else it waits here.
+ * less than so many times that of the short one; else it waits here. While a short one is late, what comes in place of
+ * the long one is the late job, short or long, that came first.
  *
  * Of jobs whose pilots have not told, the small ones come among the short ones by what tasks ran for lately, as long as
  * they take less than the reserve, or what they take is not of it; the large ones, that of the fewest tasks first, take
@@ -64,11 +65,12 @@ export class Matcher {
     this.#policy = policy;
     this.#lostAfterMs = lostAfterMs;
     this.#lateTurns = new LateTurns(policy.lateTurns);
-    const lateness = policy.lateTurns > 0 ? (need: Need) => lateFrom(need, this.#pool.slots) : undefined;
+    const lateness = (need: Need): Millis => lateFrom(need, this.#pool.slots);
+    const { lateTurns, lateShort } = policy;
     this.#needs = {
-      short: new Needs(policy.shortOrder),
+      short: new Needs(policy.shortOrder, lateShort ? lateness : undefined),
       small: new Needs(policy.shortOrder),
-      long: new Needs(policy.longOrder, lateness),
+      long: new Needs(policy.longOrder, lateTurns > 0 || lateShort ? lateness : undefined),
       large: new Needs('tasks'),
     };
     this.#undecided = new Undecided(policy.cutoffMs);
@@ -328,8 +330,18 @@ export class Matcher {
     const { longWeight } = this.#policy;
     if (first !== undefined && longWeight === 0) return first;
     const long = this.#firstThatMayRun('long', suits, now);
-    if (first !== undefined && long !== undefined) return overtakes(long, first, longWeight) ? long : first;
-    return first ?? long ?? this.#firstThatMayRun('large', suits, now);
+    if (first === undefined || long === undefined)
+      return first ?? long ?? this.#firstThatMayRun('large', suits, now);
+    if (!overtakes(long, first, longWeight)) return first;
+    return this.#lateRatherThan(long, suits, now);
+  }
+
+  /** The weight of long jobs is at the cost of the largest short ones; it does not hold while one of those is late. */
+  #lateRatherThan(long: Need, suits: (need: Need) => boolean, now: Millis): Need {
+    const lateShort = this.#needs.short.late(now, suits);
+    if (lateShort === undefined) return long;
+    const lateLong = this.#needs.long.late(now, suits);
+    return lateLong !== undefined && lateLong.cameAt < lateShort.cameAt ? lateLong : lateShort;
   }
 
   #firstThatMayRun(kind: NeedKind, suits: (need: Need) => boolean, now: Millis): Need | undefined {

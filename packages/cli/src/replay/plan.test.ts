@@ -137,6 +137,7 @@ describe('facts of a plan', () => {
     longPatience: 1,
     longWeight: 8,
     lateTurns: 'auto',
+    lateShort: true,
     packing: true,
     seek: 2,
     hints: true,

@@ -105,6 +105,7 @@ it('records every setting that shaped a run, in seconds of the run', () => {
     longPatience: 1,
     longWeight: 8,
     lateTurns: 2,
+    lateShort: true,
     packing: true,
     seek: 1,
     hints: true,

@@ -93,6 +93,11 @@ export const policySettingsSchema = z.strictObject({
    */
   lateTurns: z.number().int().min(0).max(1_000),
   /**
+   * Matching: while a short job is late by its size and its estimate, no long job overtakes short ones by its weight:
+   * the late job, short or long, that came first is matched instead.
+   */
+  lateShort: z.boolean(),
+  /**
    * Matching: tasks that ask for more than a slot go to the worker with the least to spare of some, so that large ones
    * find room elsewhere.
    */
@@ -208,6 +213,7 @@ export const DEFAULT_POLICY: PolicySettings = {
   longPatience: 1,
   longWeight: 8,
   lateTurns: 2,
+  lateShort: true,
   packing: true,
   matching: 'auto',
   seekCap: 1,
