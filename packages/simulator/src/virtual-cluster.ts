@@ -24,6 +24,7 @@ import {
 import { DealtSleeps } from './dealt-sleeps.js';
 import { DelayLane } from './delay-lane.js';
 import { EventHeap } from './event-heap.js';
+import { MessageCounts } from './message-counts.js';
 import { type Delays, delaysOf, type NetworkModel } from './network/index.js';
 import { CUT_SHORT } from './outcomes.js';
 import { CentralParty, PartyEnvironment, SchedulerParty, WorkerParty } from './parties.js';
@@ -87,7 +88,7 @@ export class VirtualCluster {
   /** Everything but messages of a constant delay. */
   readonly #heap = new EventHeap();
   readonly #mail = new DelayLane();
-  readonly #sent = new Map<MessageType, { count: number }>();
+  readonly #sent = new MessageCounts();
   /** Orders all events of one time, whichever of the two they are in. */
   #sequence = 0;
   /** Columns of the parties, by address. */
@@ -154,7 +155,7 @@ export class VirtualCluster {
 
   /** Messages sent so far. */
   get messages(): Partial<Record<MessageType, number>> {
-    return Object.fromEntries([...this.#sent].map(([type, { count }]) => [type, count]));
+    return this.#sent.read();
   }
 
   /** What the network draws; undefined when all messages take the same. */
@@ -350,16 +351,10 @@ export class VirtualCluster {
 
   /** @internal */
   send(from: Address, to: Address, message: Message): void {
-    this.#count(message.type);
+    this.#sent.add(message.type);
     const carry = this.#interposed;
     if (carry === undefined) this.post(from, to, message);
     else carry(from, to, message);
-  }
-
-  #count(type: MessageType): void {
-    const sent = this.#sent.get(type);
-    if (sent === undefined) this.#sent.set(type, { count: 1 });
-    else sent.count++;
   }
 
   /** Puts a message on its way. */
