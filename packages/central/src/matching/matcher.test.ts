@@ -244,7 +244,7 @@ describe('patience', () => {
       const bench = new Bench({ longWeight: 8, lateShort }, 10);
       bench.need(1, { long: true, tasks: 10, estimateMs: 60_000 });
       bench.taken();
-      bench.need(500, { tasks: 3, estimateMs: 900 });
+      bench.need(500, { tasks: 2, estimateMs: 900 });
       const taken: string[] = [];
       for (let job = 2; job < 18; job++) {
         bench.now += 200;
@@ -257,8 +257,8 @@ describe('patience', () => {
       return taken.filter((at) => at.endsWith('00'));
     };
     expect(play(false)).toEqual(['1400 ms: 600']);
-    // Late after 900 ms and 20 × 0.3² × 900 ms.
-    expect(play(true)).toEqual(['1400 ms: 600', '2600 ms: 500', '2800 ms: 500', '3000 ms: 500']);
+    // Late after 900 ms and 50 × 0.2² × 900 ms.
+    expect(play(true)).toEqual(['1400 ms: 600', '2800 ms: 500', '3000 ms: 500']);
   });
 
   test('of a late short and a late long job the one that came first comes first', () => {
