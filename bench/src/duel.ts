@@ -1,130 +1,83 @@
 import { execFileSync } from 'node:child_process';
 import { resolve } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { printReport, report, result } from './bench-report.js';
+import { type BenchResult, printReport, report, result } from './bench-report.js';
 
 /**
  * Is this build's simulator faster than another one's? A machine's speed changes by more within a minute than most changes to
- * the code are worth, so both builds simulate the same workload in one process, a slice of some tens of milliseconds each
- * in turn, and what counts is the ratio. A round is a process of its own, since an engine compiles a little differently
- * each time; who begins changes from round to round.
+ * the code are worth, so both builds simulate the same in turn, a process each time, and the order changes from round to
+ * round. What counts is the median of the rounds' ratios. (Two processes that take turns of milliseconds were tried, and
+ * two simulations in one: each takes from the other the part of the caches that a smaller footprint would have left.)
  */
-const HERE = fileURLToPath(new URL('../..', import.meta.url));
+const BUILDS = { here: fileURLToPath(new URL('../..', import.meta.url)), there: '' };
+type Build = keyof typeof BUILDS;
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     /** Another checkout, built. */
     with: { type: 'string' },
-    policy: { type: 'string', default: 'hawk' },
-    workload: { type: 'string', default: 'google-like:jobs=6000' },
-    workers: { type: 'string', default: '15000' },
-    cutoff: { type: 'string', default: '1129' },
     rounds: { type: 'string', default: '6' },
     json: { type: 'boolean', default: false },
-    /** Two builds in the order in which they run: what a round's process is told. */
-    round: { type: 'string', multiple: true, default: [] },
   },
 });
 
-interface Contestant {
-  /** @returns whether there is more */
-  slice(): Promise<boolean>;
-  events(): number;
-  spentMs: number;
+const SIMULATION = ['google-like:jobs=6000', '--workers', '15000', '--policy', 'hawk', '--cutoff', '1129'];
+
+interface Measured {
+  /** Of the loop. */
+  readonly nsPerEvent: number;
+  /** The whole command. */
+  readonly seconds: number;
 }
 
-async function contestant(tree: string): Promise<Contestant> {
-  const load = (name: string) => import(pathToFileURL(resolve(tree, `packages/${name}/dist/index.js`)).href);
-  const core: typeof import('@goshawk/core') = await load('core');
-  const simulator: typeof import('@goshawk/simulator') = await load('simulator');
-  const traces: typeof import('@goshawk/traces') = await load('traces');
-  const workload = await traces.openWorkload(values.workload);
-  const preset = core.PRESETS[values.policy as keyof typeof core.PRESETS];
-  const simulation = new simulator.Simulation({
-    workers: Number(values.workers),
-    slots: 1,
-    capacity: core.NO_RESOURCES,
-    schedulers: 10,
-    seed: 1,
-    settings: {
-      policy: {
-        ...core.DEFAULT_POLICY,
-        preset,
-        cutoffMs: Number(values.cutoff) * 1_000,
-        estimator: 'given',
-        stealRetry: 'never',
-        cancel: 'lazy',
-        shortPartition: 0.17,
-      },
-      timings: core.RELIABLE_TIMINGS,
-    },
+function measure(build: Build): Measured {
+  const args = positionals.length > 0 ? positionals : SIMULATION;
+  const goshawk = resolve(BUILDS[build], 'packages/cli/dist/main.js');
+  const began = performance.now();
+  const printed = execFileSync(process.execPath, [goshawk, 'simulate', ...args, '--json'], {
+    encoding: 'utf8',
+    maxBuffer: 1 << 30,
+    stdio: ['ignore', 'pipe', 'ignore'],
   });
-  async function* arrivals() {
-    for await (const job of workload.jobs()) {
-      const spec = traces.jobSpecOf(job, traces.meanOf(job.durationsSeconds) * 1_000);
-      yield { submitMs: job.submitSeconds * 1_000, spec };
-    }
-  }
-  const slices = simulation.run(arrivals())[Symbol.asyncIterator]();
-  return {
-    slice: async () => (await slices.next()).done !== true,
-    events: () => simulation.events,
-    spentMs: 0,
-  };
+  const seconds = (performance.now() - began) / 1_000;
+  const { runs } = JSON.parse(printed) as { runs: readonly { wallSeconds: number; events: number }[] };
+  const { wallSeconds, events } = runs[0]!;
+  return { nsPerEvent: (1e9 * wallSeconds) / events, seconds };
 }
 
-/** @returns ns an event, of each */
-async function round(trees: readonly string[]): Promise<number[]> {
-  const all: Contestant[] = [];
-  for (const tree of trees) all.push(await contestant(tree));
-  const left = new Set(all);
-  while (left.size > 0) {
-    for (const one of left) {
-      const began = performance.now();
-      const goesOn = await one.slice();
-      one.spentMs += performance.now() - began;
-      if (!goesOn) left.delete(one);
-    }
-  }
-  return all.map((one) => (1e6 * one.spentMs) / one.events());
-}
-
-function rounds(other: string): void {
-  const nsHere: number[] = [];
-  const nsThere: number[] = [];
-  const options = (['policy', 'workload', 'workers', 'cutoff'] as const).flatMap((name) => [
-    `--${name}`,
-    values[name],
-  ]);
-  for (let index = 0; index < Number(values.rounds); index++) {
-    const trees = index % 2 === 0 ? [HERE, other] : [other, HERE];
-    const order = trees.flatMap((tree) => ['--round', tree]);
-    const args = [fileURLToPath(import.meta.url), ...options, ...order];
-    const told = JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' })) as number[];
-    nsHere.push(told[index % 2]!);
-    nsThere.push(told[1 - (index % 2)]!);
+function duel(): void {
+  const measured: Record<Build, Measured[]> = { here: [], there: [] };
+  for (let round = 0; round < Number(values.rounds); round++) {
+    const order: Build[] = round % 2 === 0 ? ['here', 'there'] : ['there', 'here'];
+    for (const build of order) measured[build].push(measure(build));
+    const [here, there] = [measured.here.at(-1)!, measured.there.at(-1)!];
+    const told = `${here.nsPerEvent.toFixed(0)} ns an event here, ${there.nsPerEvent.toFixed(0)} there`;
     process.stderr.write(
-      `  ${nsHere.at(-1)!.toFixed(0)} ns an event here, ${nsThere.at(-1)!.toFixed(0)} there\n`,
+      `  ${told}; ${here.seconds.toFixed(2)} s and ${there.seconds.toFixed(2)} s in all\n`,
     );
   }
-  const ratios = nsHere.map((ns, index) => ns / nsThere[index]!);
-  const mean = ratios.reduce((sum, ratio) => sum + ratio, 0) / ratios.length;
-  const variance =
-    ratios.reduce((sum, ratio) => sum + (ratio - mean) ** 2, 0) / Math.max(1, ratios.length - 1);
-  const results = [
-    result('here', 'ns an event', nsHere),
-    result('there', 'ns an event', nsThere),
-    result('here over there, mean', '', [mean]),
-    result('standard error of that', '', [Math.sqrt(variance / ratios.length)]),
-  ];
+  const results: BenchResult[] = [];
+  for (const [what, unit] of [
+    ['nsPerEvent', 'ns an event'],
+    ['seconds', 's in all'],
+  ] as const) {
+    const of = (build: Build): number[] => measured[build].map((run) => run[what]);
+    const ratios = of('here').map((value, round) => value / of('there')[round]!);
+    results.push(result('here', unit, of('here')), result('there', unit, of('there')));
+    results.push(result('here, best', unit, [Math.min(...of('here'))]));
+    results.push(result('here over there', unit, ratios));
+  }
   printReport(report('duel', results), values.json);
 }
 
-if (values.round.length > 0) process.stdout.write(JSON.stringify(await round(values.round)));
-else if (values.with === undefined) {
+if (values.with === undefined) {
   process.stderr.write(
     'say which build to compare with: --with FOLDER, a checkout in which npm run build was run\n',
   );
   process.exitCode = 2;
-} else rounds(resolve(values.with));
+} else {
+  BUILDS.there = resolve(values.with);
+  duel();
+}
