@@ -170,10 +170,12 @@ export class Stealing {
       this.end();
       return this.#pause(now);
     }
-    thieves.ask(this.#row, victim, now);
+    thieves.ask(this.#row, victim);
     this.#env.send(victim, requestOf(thieves.round(this.#row)));
     // Where nothing is lost nobody has to be looked after.
-    if (timings.retryMs > 0) this.#around.asked(now);
+    if (timings.retryMs === 0) return;
+    thieves.setAskedAt(this.#row, now);
+    this.#around.asked(now);
   }
 
   /** Until the next round: doubles each time, with jitter so that idle workers spread out. */

@@ -63,15 +63,19 @@ export class ThiefColumns {
   }
 
   /** Now it waits for the victim's answer. */
-  ask(worker: number, victim: Address, now: number): void {
+  ask(worker: number, victim: Address): void {
     const count = this.triedCount(worker);
     if (TRIED + count === this.#width) this.#layOut(2 * this.#width, this.#size);
     const at = this.#width * worker;
     this.#rows[at + TRIED + count] = victim;
     this.#rows[at + COUNT] = count + 1;
     this.#rows[at + ASKED] = victim;
-    this.#times[TIMES * worker + ASKED_AT] = now;
     this.#attempts[worker]!++;
+  }
+
+  /** Kept where somebody asks for it. */
+  setAskedAt(worker: number, now: number): void {
+    this.#times[TIMES * worker + ASKED_AT] = now;
   }
 
   askedAt(worker: number): number {

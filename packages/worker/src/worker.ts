@@ -180,8 +180,7 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   taskOutput(slot: number, stream: 'stdout' | 'stderr', bytes: Uint8Array, now: Millis): void {
-    const dueAt = now + this.#timings.progressMs;
-    new Printing(this.#env, this.#slots).append(slot, stream, bytes, dueAt);
+    new Printing(this.#env, this.#slots).append(slot, stream, bytes, now + this.#timings.progressMs);
   }
 
   /** @param runMs as the executor measured it */
@@ -410,12 +409,14 @@ export class Worker implements Machine<WorkerTimer> {
   // ---- stealing
 
   #takeStolen(from: Address, message: MessageOf<'stolen'>, now: Millis): void {
-    for (const probe of this.#stealing?.answered(from, message, now) ?? message.probes) {
+    const probes = this.#stealing?.answered(from, message, now) ?? message.probes;
+    if (probes.length === 0) return;
+    for (const probe of probes) {
       const entry = this.#memory.probes.entryOf(probe.owner, probe, now);
       if (this.#takesNothing()) this.#giveBack().entry(entry);
       else this.#queue.push(entry);
     }
-    if (message.probes.length > 0) this.#serve(now);
+    this.#serve(now);
   }
 
   // ---- draining, and times in which nothing can be started
