@@ -592,9 +592,8 @@ export class Worker implements Machine<WorkerTimer> {
     this.#stealing?.sweep(retryMs, now);
     this.#finder?.sweep(retryMs, retriesMax, now);
     this.#serve(now);
-    const isSeeking = this.#finder?.isWaiting ?? false;
-    if (this.#stealing?.inRound || isSeeking || this.#reports.size > 0 || this.#slots.isAsking)
-      this.#armSweep(now);
+    const isWaiting = this.#stealing?.inRound || this.#finder?.isWaiting || this.#reports.size > 0;
+    if (isWaiting || this.#slots.isAsking) this.#armSweep(now);
     this.#sayIfDrained();
   }
 }
