@@ -224,6 +224,16 @@ describe('pure packages', () => {
   });
 });
 
+test('the machines have no private getters: the engine runs each by a call to its runtime', () => {
+  const wrong = sources.flatMap(({ path, text, isTest }) => {
+    if (isTest || !PURE.includes(packageOf(path) ?? '')) return [];
+    return [...codeOf(text).matchAll(/\bget #\w+/g)].map(
+      ([getter]) => `${path}: ${getter}; make it a method`,
+    );
+  });
+  expect(wrong).toEqual([]);
+});
+
 describe('sizes', () => {
   test(`no file outgrows ${FILE_LINES_MAX} lines`, () => {
     const long = sources
