@@ -22,12 +22,12 @@ export class Tallies {
 
   taskBound(job: Job, task: number, now: Millis): void {
     if (job.attempts[task] !== 1) return;
-    of(this.queueingMs, job.class).add(now - job.stageOf(task).releasedAt);
+    ofClass(this.queueingMs, job.class).add(now - job.stageOf(task).releasedAt);
   }
 
   /** Those that were cancelled are counted with their job: most of them never ran. */
   taskEnded(job: Job, end: 'completed' | 'failed'): void {
-    const ended = of(this.tasksEnded, job.class);
+    const ended = ofClass(this.tasksEnded, job.class);
     if (end === 'completed') ended.completed++;
     else ended.failed++;
   }
@@ -40,7 +40,7 @@ export class Tallies {
 }
 
 /** One of two is told by a comparison: looking up a name that varies takes ten times as long, for each task. */
-function of<T>({ short, long }: ByClass<T>, kind: JobClass): T {
+function ofClass<T>({ short, long }: ByClass<T>, kind: JobClass): T {
   return kind === 'long' ? long : short;
 }
 

@@ -305,8 +305,8 @@ describe('with leases and safety nets', () => {
       onJobEnd: (job) => ended.push(job),
     });
     workload(cluster, 100, 'drain', 2);
-    cluster.at(600, (now) => cluster.workers[2]!.drain(now));
-    cluster.at(900, (now) => cluster.workers[4]!.drain(now));
+    cluster.at(600, (now) => cluster.atWorker(2, (worker) => worker.drain(now)));
+    cluster.at(900, (now) => cluster.atWorker(4, (worker) => worker.drain(now)));
     cluster.run(200_000);
     expect(ended.length).toBe(100);
     expect(ended.every((job) => job.state === 'completed' && job.attemptsLost === 0)).toBe(true);

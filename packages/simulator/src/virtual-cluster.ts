@@ -73,6 +73,7 @@ export type TaskMachine = Machine & Pick<Worker, 'taskStarted' | 'taskEnded'>;
 export class VirtualCluster {
   readonly central: Central;
   readonly schedulers: readonly Scheduler[];
+  /** To look at; what is done at one is done by `atWorker`. */
   readonly workers: readonly Worker[];
   readonly centralAddress: Address;
   readonly schedulerAddresses: readonly Address[];
@@ -175,6 +176,12 @@ export class VirtualCluster {
   /** Calls back at a time, between two steps of the machines. */
   at(time: Millis, call: (now: Millis) => void): void {
     this.#heap.push(Math.max(time, this.#now), this.#sequence++, EventKind.call, 0, 0, 0, call);
+  }
+
+  /** Whoever starts a worker may want something of it, between two steps: what it does then, it does as that one. */
+  atWorker(index: number, act: (worker: Worker) => void): void {
+    this.#turnOf(this.workerAddresses[index]!);
+    act(this.workers[index]!);
   }
 
   /** A job that arrives at one of the schedulers. */

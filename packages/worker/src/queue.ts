@@ -92,7 +92,8 @@ export class WorkerQueue {
     }
     const run =
       executingLong || this.#longEntries > 0 ? this.#cutStealableRun(executingLong, limit) : NO_ENTRIES;
-    return run.length > 0 ? run : this.#lists.takeRun(this.#opportunistic(), none, any, limit);
+    if (run.length > 0 || this.#lists.isEmpty(this.#opportunistic())) return run;
+    return this.#lists.takeRun(this.#opportunistic(), none, any, limit);
   }
 
   removeProbes(owner: Address, job: number, stage: number): Entry[] {
