@@ -10,35 +10,21 @@ export interface CounterReading {
   readonly queuedEntries: number | undefined;
 }
 
-/** Of the workload, between two readings at the least: as often as Hawk looks at utilisation (§4.1). */
+/** Of the workload, between two readings: as often as Hawk looks at utilisation (§4.1). */
 const PAUSE_MS = 100_000;
-/**
- * A reading asks every worker, at some 35 ns each where memory is cold, and an event takes ten times as long:
- * so reading takes less than a hundredth of the time of a simulation, however large its cluster.
- */
-const EVENTS_PER_WORKER = 10;
 
-/** Readings of the counters of a simulated cluster, as many as cost nothing noticeable. */
+/** Readings of the counters of a simulated cluster, in the course of a run. */
 export class CounterLog {
   readonly readings: CounterReading[] = [];
-  readonly #pauseEvents: number;
   #dueAt: Millis = PAUSE_MS;
-  #dueEvents: number;
 
-  /** @param asked workers that each reading asks */
-  constructor(asked: number) {
-    this.#pauseEvents = EVENTS_PER_WORKER * asked;
-    this.#dueEvents = this.#pauseEvents;
+  isDue(now: Millis): boolean {
+    return now >= this.#dueAt;
   }
 
-  isDue(now: Millis, events: number): boolean {
-    return now >= this.#dueAt && events >= this.#dueEvents;
-  }
-
-  add(reading: CounterReading, events: number): void {
+  add(reading: CounterReading): void {
     this.readings.push(reading);
     this.#dueAt = reading.atMs + PAUSE_MS;
-    this.#dueEvents = events + this.#pauseEvents;
   }
 }
 

@@ -78,8 +78,7 @@ const STRETCH_EVENTS = 1_024;
 export class Simulation<J extends SimulatedJob = SimulatedJob> {
   readonly #cluster: VirtualCluster;
   readonly #schedulers: number;
-  readonly #log: CounterLog;
-  readonly #steals: boolean;
+  readonly #log = new CounterLog();
   readonly #knowsQueues: boolean;
   /** Under way, by the owner's job object. */
   readonly #underway = new Map<Job, { index: number; job: J }>();
@@ -90,9 +89,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
 
   constructor(options: SimulationOptions) {
     this.#schedulers = options.schedulers;
-    const { preset, cancel } = options.settings.policy;
-    this.#steals = preset.stealing;
-    this.#log = new CounterLog(this.#steals ? options.workers : 0);
+    const { cancel } = options.settings.policy;
     this.#knowsQueues = cancel === 'lazy';
     this.#cluster = new VirtualCluster({
       ...options,
@@ -152,14 +149,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
   }
 
   get steals(): { attempts: number; successes: number; probesMoved: number } {
-    const sum = { attempts: 0, successes: 0, probesMoved: 0 };
-    if (!this.#steals) return sum;
-    for (const { counters } of this.#cluster.workers) {
-      sum.attempts += counters.stealAttempts;
-      sum.successes += counters.stealSuccesses;
-      sum.probesMoved += counters.probesMoved;
-    }
-    return sum;
+    return { ...this.#cluster.steals };
   }
 
   /** What was counted by then, now and then in the course of the run, and at its end. */
@@ -168,21 +158,18 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
   }
 
   #readIfDue(): void {
-    if (this.#log.isDue(this.now, this.events)) this.#read();
+    if (this.#log.isDue(this.now)) this.#read();
   }
 
   #read(): void {
     const { attempts, successes, probesMoved } = this.steals;
-    this.#log.add(
-      {
-        atMs: this.now,
-        stealAttempts: attempts,
-        stealSuccesses: successes,
-        probesMoved,
-        queuedEntries: this.#knowsQueues ? queuedEntries(this.messages) : undefined,
-      },
-      this.events,
-    );
+    this.#log.add({
+      atMs: this.now,
+      stealAttempts: attempts,
+      stealSuccesses: successes,
+      probesMoved,
+      queuedEntries: this.#knowsQueues ? queuedEntries(this.messages) : undefined,
+    });
   }
 
   /** Makes a slice of what happens up to a time happen. @returns whether there is more of it */
@@ -203,8 +190,11 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
     const last = cluster.events + SLICE_EVENTS;
     while (this.jobsUnderway > 0 && cluster.pendingEvents > 0) {
       if (cluster.events >= last || this.#ended.length >= BATCH) return true;
-      if (this.#log.isDue(this.now, cluster.events)) return true;
-      cluster.step();
+      if (this.#log.isDue(this.now)) return true;
+      for (let left = STRETCH_EVENTS; left > 0; left--) {
+        if (this.jobsUnderway === 0 || cluster.pendingEvents === 0) break;
+        cluster.step();
+      }
     }
     return false;
   }

@@ -159,6 +159,11 @@ export class VirtualCluster {
     return this.#sent.read();
   }
 
+  /** What its workers have stolen, those aside that were added. */
+  get steals(): Readonly<WorkerMemory['thieves']['totals']> {
+    return this.#workerMemory.thieves.totals;
+  }
+
   /** What the network draws; undefined when all messages take the same. */
   get delays(): Delays | undefined {
     return this.#delays;

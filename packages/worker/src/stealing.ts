@@ -89,6 +89,7 @@ export class Stealing {
       if (current) this.end();
       this.#around.counters.stealSuccesses++;
       this.#around.counters.probesMoved += probes.length;
+      this.#memory.thieves.succeeded(probes.length);
       this.#memory.thieves.foundWork(this.#row);
     } else if (current) {
       this.#goOn(now);

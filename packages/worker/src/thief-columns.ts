@@ -14,6 +14,8 @@ export class ThiefColumns {
   /** By worker: victims asked since the start. */
   #attempts = new Float64Array(0);
   #size = 0;
+  /** Of all workers. */
+  readonly totals = { attempts: 0, successes: 0, probesMoved: 0 };
 
   /** There is a row for the worker. */
   admit(worker: number): void {
@@ -71,6 +73,7 @@ export class ThiefColumns {
     this.#rows[at + COUNT] = count + 1;
     this.#rows[at + ASKED] = victim;
     this.#attempts[worker]!++;
+    this.totals.attempts++;
   }
 
   /** Kept where somebody asks for it. */
@@ -93,6 +96,12 @@ export class ThiefColumns {
   /** The next pause between its rounds is the shortest again. */
   foundWork(worker: number): void {
     if (worker < this.#size) this.setPauseMs(worker, 0);
+  }
+
+  /** A victim gave so many probes. */
+  succeeded(probes: number): void {
+    this.totals.successes++;
+    this.totals.probesMoved += probes;
   }
 
   attempts(worker: number): number {

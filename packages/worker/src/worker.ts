@@ -89,14 +89,6 @@ export class Worker implements Machine<WorkerTimer> {
 
   receive(from: Address, message: Message, now: Millis): void {
     switch (message.type) {
-      case 'probe':
-        return this.#enqueue(this.#memory.probes.entryOf(from, message, now), now);
-      case 'bind':
-        return this.#bound(from, message, now);
-      case 'run':
-        return this.#given(from, message, now);
-      case 'none':
-        return this.#refused(from, message.ask, now);
       case 'steal':
         // Thieves knock at many doors behind which nothing waits: those need not go in.
         if (this.#memory.entries.waiting(this.#row) === 0 || this.#stealing === undefined)
@@ -105,6 +97,14 @@ export class Worker implements Machine<WorkerTimer> {
         return this.#serve(now);
       case 'stolen':
         return this.#takeStolen(from, message, now);
+      case 'probe':
+        return this.#enqueue(this.#memory.probes.entryOf(from, message, now), now);
+      case 'bind':
+        return this.#bound(from, message, now);
+      case 'run':
+        return this.#given(from, message, now);
+      case 'none':
+        return this.#refused(from, message.ask, now);
       case 'confirm':
         this.#reports.confirm(from, message.report);
         return this.#sayIfDrained();
