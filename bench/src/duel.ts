@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -10,8 +11,7 @@ import { type BenchResult, printReport, report, result } from './bench-report.js
  * round. What counts is the median of the rounds' ratios. (Two processes that take turns of milliseconds were tried, and
  * two simulations in one: each takes from the other the part of the caches that a smaller footprint would have left.)
  */
-const BUILDS = { here: fileURLToPath(new URL('../..', import.meta.url)), there: '' };
-type Build = keyof typeof BUILDS;
+type Build = 'here' | 'there';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -32,14 +32,18 @@ interface Measured {
   readonly seconds: number;
 }
 
-function measure(build: Build): Measured {
+function commandOf(tree: string): string {
+  return resolve(tree, 'packages/cli/dist/main.js');
+}
+
+function measure(tree: string): Measured {
   const args = positionals.length > 0 ? positionals : SIMULATION;
-  const goshawk = resolve(BUILDS[build], 'packages/cli/dist/main.js');
   const began = performance.now();
-  const printed = execFileSync(process.execPath, [goshawk, 'simulate', ...args, '--json'], {
+  const printed = execFileSync(process.execPath, [commandOf(tree), 'simulate', ...args, '--json'], {
     encoding: 'utf8',
     maxBuffer: 1 << 30,
-    stdio: ['ignore', 'pipe', 'ignore'],
+    // Its progress is nobody's concern, and why it failed is told with the error.
+    stdio: 'pipe',
   });
   const seconds = (performance.now() - began) / 1_000;
   const { runs } = JSON.parse(printed) as { runs: readonly { wallSeconds: number; events: number }[] };
@@ -47,11 +51,11 @@ function measure(build: Build): Measured {
   return { nsPerEvent: (1e9 * wallSeconds) / events, seconds };
 }
 
-function duel(): void {
+function duel(trees: Readonly<Record<Build, string>>): void {
   const measured: Record<Build, Measured[]> = { here: [], there: [] };
   for (let round = 0; round < Number(values.rounds); round++) {
     const order: Build[] = round % 2 === 0 ? ['here', 'there'] : ['there', 'here'];
-    for (const build of order) measured[build].push(measure(build));
+    for (const build of order) measured[build].push(measure(trees[build]));
     const [here, there] = [measured.here.at(-1)!, measured.there.at(-1)!];
     const told = `${here.nsPerEvent.toFixed(0)} ns an event here, ${there.nsPerEvent.toFixed(0)} there`;
     process.stderr.write(
@@ -59,25 +63,23 @@ function duel(): void {
     );
   }
   const results: BenchResult[] = [];
-  for (const [what, unit] of [
-    ['nsPerEvent', 'ns an event'],
-    ['seconds', 's in all'],
+  for (const [name, what, unit] of [
+    ['loop', 'nsPerEvent', 'ns an event'],
+    ['whole command', 'seconds', 's'],
   ] as const) {
     const of = (build: Build): number[] => measured[build].map((run) => run[what]);
     const ratios = of('here').map((value, round) => value / of('there')[round]!);
-    results.push(result('here', unit, of('here')), result('there', unit, of('there')));
-    results.push(result('here, best', unit, [Math.min(...of('here'))]));
-    results.push(result('here over there', unit, ratios));
+    results.push(result(`${name}, here`, unit, of('here')), result(`${name}, there`, unit, of('there')));
+    results.push(result(`${name}, here, best`, unit, [Math.min(...of('here'))]));
+    results.push(result(`${name}, here over there`, '', ratios));
   }
   printReport(report('duel', results), values.json);
 }
 
-if (values.with === undefined) {
+const there = values.with;
+if (there === undefined || !existsSync(commandOf(there))) {
   process.stderr.write(
     'say which build to compare with: --with FOLDER, a checkout in which npm run build was run\n',
   );
   process.exitCode = 2;
-} else {
-  BUILDS.there = resolve(values.with);
-  duel();
-}
+} else duel({ here: fileURLToPath(new URL('../..', import.meta.url)), there });

@@ -74,7 +74,6 @@ export class WaitingTimeQueue {
   readonly #serversOf = new Map<Address, Server[]>();
   /** By owner, by job, by task: small integers all, which a Map finds soonest. */
   readonly #places = new Map<Address, Map<number, Map<number, Place>>>();
-  #size = 0;
 
   readonly #empty = new IndexedHeap();
   /** Key: the time at which the server is believed to be free. */
@@ -107,7 +106,9 @@ export class WaitingTimeQueue {
 
   /** Tasks that were placed and have not ended. */
   get size(): number {
-    return this.#size;
+    let size = 0;
+    for (const jobs of this.#places.values()) for (const tasks of jobs.values()) size += tasks.size;
+    return size;
   }
 
   hasWorker(worker: Address): boolean {
@@ -309,7 +310,7 @@ export class WaitingTimeQueue {
   // ---- bookkeeping
 
   #placeOfTask({ owner, job, task }: PlacedTask): Place | undefined {
-    return this.#places.get(owner)?.get(job)?.get(task);
+    return this.find(owner, job, task);
   }
 
   #leastOf(servers: readonly Server[], now: Millis): Server {
@@ -333,9 +334,7 @@ export class WaitingTimeQueue {
       tasks = new Map();
       jobs.set(task.job, tasks);
     }
-    const known = tasks.size;
     tasks.set(task.task, { task, server, placedAt });
-    this.#size += tasks.size - known;
   }
 
   #dequeue(server: Server, task: PlacedTask): void {
@@ -349,9 +348,7 @@ export class WaitingTimeQueue {
   #forget({ owner, job, task }: PlacedTask): void {
     const jobs = this.#places.get(owner);
     const tasks = jobs?.get(job);
-    if (!tasks?.delete(task)) return;
-    this.#size--;
-    if (tasks.size > 0) return;
+    if (!tasks?.delete(task) || tasks.size > 0) return;
     jobs!.delete(job);
     if (jobs!.size === 0) this.#places.delete(owner);
   }

@@ -104,6 +104,7 @@ export class VirtualCluster {
   #ofWorkers: WorkerParty | undefined;
   /** Runs that began in this step, and whose workers are told so when it is over: worker, slot, run; and so on. */
   readonly #begun: number[] = [];
+  /** Numbers in it that count: to empty a list by its length is a call to the engine's runtime, at each task. */
   #begunCount = 0;
   readonly #random: Random;
   /** Stands between the machines and the network, where somebody wants to. */

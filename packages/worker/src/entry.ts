@@ -43,6 +43,12 @@ function entryOfTask(
   return { owner, job, stage, long, lane, demand, placed, estimateMs, sizeMs: 0, since: 0 };
 }
 
+/** Whether it is this attempt of this task, which central has placed. */
+export function isPlaced(entry: Entry, owner: Address, job: number, task: number, attempt: number): boolean {
+  const { placed } = entry;
+  return placed?.task === task && placed.attempt === attempt && entry.job === job && entry.owner === owner;
+}
+
 /** The entry that a probe becomes. */
 export function entryOfProbe(owner: Address, probe: Omit<Probe, 'owner'>, now: Millis): Entry {
   const { job, stage, long, lane, demand, sizeMs } = probe;

@@ -1,5 +1,5 @@
 import type { Address, Lane, Millis } from '@goshawk/core';
-import type { Entry } from './entry.js';
+import { type Entry, isPlaced } from './entry.js';
 import { EntryLists, LISTS_EACH } from './entry-lists.js';
 
 /**
@@ -103,9 +103,7 @@ export class WorkerQueue {
   }
 
   removePlaced(owner: Address, job: number, task: number, attempt: number): Entry | undefined {
-    return this.#removeWhere(
-      (e) => e.placed?.task === task && e.placed.attempt === attempt && e.job === job && e.owner === owner,
-    )[0];
+    return this.#removeWhere((entry) => isPlaced(entry, owner, job, task, attempt))[0];
   }
 
   removeOwner(owner: Address): Entry[] {
@@ -120,10 +118,7 @@ export class WorkerQueue {
   has(owner: Address, job: number, task: number, attempt: number): boolean {
     return (
       this.length > 0 &&
-      this.#lists.some(
-        this.#normal(),
-        (e) => e.placed?.task === task && e.placed.attempt === attempt && e.job === job && e.owner === owner,
-      )
+      this.#lists.some(this.#normal(), (entry) => isPlaced(entry, owner, job, task, attempt))
     );
   }
 

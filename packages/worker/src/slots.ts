@@ -8,7 +8,7 @@ import {
   NO_RESOURCES,
   type Resources,
 } from '@goshawk/core';
-import type { Entry } from './entry.js';
+import { type Entry, isPlaced } from './entry.js';
 import { OutputBuffer } from './output-buffer.js';
 import { IS_ORPHANED, RUNS_LONG, type Series, SlotColumns, SlotKind, Told } from './slot-columns.js';
 
@@ -201,10 +201,7 @@ export class Slots {
     if (this.indexOfTask(owner, job, task, attempt) >= 0) return true;
     const { kinds, entries } = this.#columns;
     for (let place = this.#first; place < this.#end; place++) {
-      if (kinds[place] !== SlotKind.asking) continue;
-      const entry = entries[place]!;
-      const { placed } = entry;
-      if (placed?.task === task && placed.attempt === attempt && entry.job === job && entry.owner === owner)
+      if (kinds[place] === SlotKind.asking && isPlaced(entries[place]!, owner, job, task, attempt))
         return true;
     }
     return false;

@@ -67,7 +67,10 @@ export class Stealing {
     if (this.#policy().preset.stealing && wantsWork(this.#around) && !this.inRound) this.#pause(now);
   }
 
-  /** The worker takes work: starts a round, when a slot is free and there is nothing else to do. */
+  /**
+   * Starts a round, when a slot is free and there is nothing else to do. Whoever calls knows that the worker takes work: to
+   * ask it here, of each that goes idle, made simulations 2 to 7% slower.
+   */
   begin(now: Millis): void {
     if (!this.#policy().preset.stealing || this.inRound || !this.#hasNothingToDo()) return;
     this.#memory.thieves.begin(this.#row);
