@@ -23,3 +23,31 @@ test('the top is always the least (key, id), whatever was set, moved or deleted'
     }),
   );
 });
+
+test('of equal keys the one of the least rank is at the top, where ids have ranks', () => {
+  const operation = fc.record({ id: fc.nat(9), key: fc.option(fc.nat(2), { nil: undefined }) });
+  fc.assert(
+    fc.property(fc.array(operation, { maxLength: 100, size: 'max' }), (operations) => {
+      const ranks: number[] = [];
+      const heap = new IndexedHeap(ranks);
+      const model = new Map<number, number>();
+      let added = 0;
+      for (const { id, key } of operations) {
+        if (key === undefined) {
+          heap.delete(id);
+          model.delete(id);
+          continue;
+        }
+        if (!model.has(id)) ranks[id] = added++;
+        heap.set(id, key);
+        model.set(id, key);
+        const ordered = [...model].sort(([a, x], [b, y]) => x - y || ranks[a]! - ranks[b]!).map(([of]) => of);
+        expect(heap.top()).toBe(ordered[0]);
+        for (const other of ordered) {
+          if (other !== id)
+            expect(heap.isBefore(id, other)).toBe(ordered.indexOf(id) < ordered.indexOf(other));
+        }
+      }
+    }),
+  );
+});

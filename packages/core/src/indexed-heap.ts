@@ -2,7 +2,8 @@ import { grown } from './columns.js';
 
 /**
  * A binary min-heap of small integers ordered by (key, id), in which each id knows its place: keys change
- * and ids leave in O(log n). Ties go to the lowest id, so the order is the same in every run.
+ * and ids leave in O(log n). Ties go to the lowest id, or to the least rank where ids have one, so the order is the
+ * same in every run.
  */
 export class IndexedHeap {
   /** By place. */
@@ -11,6 +12,12 @@ export class IndexedHeap {
   #size = 0;
   /** Place of each id in the heap, plus one; 0 where it is not there. Indexed by id. */
   #places = new Int32Array(INITIAL);
+  readonly #ranks: ArrayLike<number> | undefined;
+
+  /** @param ranks by id, of those in the heap: which of two of equal keys comes first */
+  constructor(ranks?: ArrayLike<number>) {
+    this.#ranks = ranks;
+  }
 
   get size(): number {
     return this.#size;
@@ -55,6 +62,11 @@ export class IndexedHeap {
     return true;
   }
 
+  /** Whether the one of two ids in the heap comes before the other. */
+  isBefore(id: number, other: number): boolean {
+    return this.#precedes(id, this.keyOf(id)!, this.#placeOf(other));
+  }
+
   /** In no particular order. */
   ids(): Iterable<number> {
     return this.#ids.subarray(0, this.#size);
@@ -66,13 +78,15 @@ export class IndexedHeap {
 
   /** Puts the id where its key belongs, from a place whose own is to go. */
   #move(place: number, id: number, key: number): void {
-    if (place > 0 && this.#isBefore(id, key, (place - 1) >> 1)) this.#up(place, id, key);
+    if (place > 0 && this.#precedes(id, key, (place - 1) >> 1)) this.#up(place, id, key);
     else this.#down(place, id, key);
   }
 
-  #isBefore(id: number, key: number, place: number): boolean {
+  #precedes(id: number, key: number, place: number): boolean {
     const there = this.#keys[place]!;
-    return key < there || (key === there && id < this.#ids[place]!);
+    if (key !== there) return key < there;
+    const other = this.#ids[place]!;
+    return this.#ranks === undefined ? id < other : this.#ranks[id]! < this.#ranks[other]!;
   }
 
   #put(place: number, id: number, key: number): void {
@@ -86,7 +100,7 @@ export class IndexedHeap {
     let place = from;
     while (place > 0) {
       const parent = (place - 1) >> 1;
-      if (!this.#isBefore(id, key, parent)) break;
+      if (!this.#precedes(id, key, parent)) break;
       this.#put(place, this.#ids[parent]!, this.#keys[parent]!);
       place = parent;
     }
@@ -99,8 +113,8 @@ export class IndexedHeap {
       let least = 2 * place + 1;
       if (least >= this.#size) break;
       const right = least + 1;
-      if (right < this.#size && this.#isBefore(this.#ids[right]!, this.#keys[right]!, least)) least = right;
-      if (this.#isBefore(id, key, least)) break;
+      if (right < this.#size && this.#precedes(this.#ids[right]!, this.#keys[right]!, least)) least = right;
+      if (this.#precedes(id, key, least)) break;
       this.#put(place, this.#ids[least]!, this.#keys[least]!);
       place = least;
     }

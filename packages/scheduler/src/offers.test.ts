@@ -50,6 +50,20 @@ test('the first is the batch of least remaining work, as it is when it was last 
   expect(firstOf(offers)).toBe(large);
 });
 
+test('of batches that are equal the one that came first is first, however many have come and gone', () => {
+  const jobs = Array.from({ length: 6 }, () => offered(tasks(1, 100)));
+  const offers = offersOf(...jobs.slice(0, 3));
+  const given: (Job | undefined)[] = [];
+  for (const next of [...jobs.slice(3), undefined, undefined, undefined]) {
+    const first = firstOf(offers)!;
+    given.push(first);
+    bind(first);
+    offers.update(first, first.stages[0]!, 0);
+    if (next !== undefined) offers.update(next, next.stages[0]!, 0);
+  }
+  expect(given).toEqual(jobs);
+});
+
 test('a batch of which nothing waits is not offered, whether that was said or not', () => {
   const [one, other] = [offered(tasks(1, 100)), offered(tasks(1, 200))];
   const offers = offersOf(one, other);

@@ -22,14 +22,16 @@ export interface Offer {
 /** The batches of which a task may go to whoever asks, in the order in which they are given. */
 export class Offers {
   readonly #policy: () => PolicySettings;
-  readonly #heap = new IndexedHeap();
+  /** By id; of offers that are equal the one that came first is first. */
+  readonly #arrivals: number[] = [];
+  readonly #heap = new IndexedHeap(this.#arrivals);
   /** By when they came, or a task of theirs was last given. */
-  readonly #byWait = new IndexedHeap();
+  readonly #byWait = new IndexedHeap(this.#arrivals);
   /** Of the ids in the heap; ids are given out again, so that the heap stays small. */
   readonly #offers: (Offer | undefined)[] = [];
   readonly #ids = new Map<Batch, number>();
   readonly #freeIds: number[] = [];
-  #arrivals = 0;
+  #arrived = 0;
 
   constructor(policy: () => PolicySettings) {
     this.#policy = policy;
@@ -78,16 +80,17 @@ export class Offers {
     for (const id of heap.ids()) {
       const offer = this.#offers[id]!;
       if (heap.keyOf(id)! > most || !isOpen(offer.job, offer.batch) || !suits(offer, spare)) continue;
-      if (least < 0 || heap.keyOf(id)! < heap.keyOf(least)!) least = id;
+      if (least < 0 || heap.isBefore(id, least)) least = id;
     }
     return this.#offers[least];
   }
 
   #add(job: Job, batch: Batch, now: Millis): void {
     const id = this.#freeIds.pop() ?? this.#offers.length;
-    const offer: Offer = { job, batch, arrival: this.#arrivals++, waiting: batch.waiting };
+    const offer: Offer = { job, batch, arrival: this.#arrived++, waiting: batch.waiting };
     this.#ids.set(batch, id);
     this.#offers[id] = offer;
+    this.#arrivals[id] = offer.arrival;
     this.#heap.set(id, this.#keyOf(offer));
     this.#byWait.set(id, now);
   }

@@ -24,7 +24,10 @@ export function inLine(
     if (first !== second) return first;
     if (first) return one.waitsSince < other.waitsSince;
     const ranks = RANK[one.kind] - RANK[other.kind];
-    if (ranks === 0) return lists[one.kind].keyOf(one) < lists[other.kind].keyOf(other);
+    if (ranks === 0) {
+      const keys = lists[one.kind].keyOf(one) - lists[other.kind].keyOf(other);
+      return keys === 0 ? one.cameAt < other.cameAt : keys < 0;
+    }
     if (one.kind === 'long' && ranks > 0) return overtakes(one, other, longWeight);
     if (other.kind === 'long' && ranks < 0) return !overtakes(other, one, longWeight);
     return ranks < 0;

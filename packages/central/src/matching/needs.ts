@@ -24,7 +24,7 @@ export interface Need {
   estimateMs: Millis;
   /** The work that it came with: estimate × tasks. */
   sizeMs: Millis;
-  /** Names it in the heaps; in order of arrival. */
+  /** Names it in the heaps. */
   readonly id: number;
   /** Tasks that no worker was matched with. */
   tasks: number;
@@ -43,10 +43,12 @@ export interface Need {
  */
 export class Needs {
   readonly #order: NeedOrder;
-  readonly #byKey = new IndexedHeap();
-  readonly #byWait = new IndexedHeap();
+  /** When each came, by id: of needs that are equal the one that came first is first. */
+  readonly #arrivalOf: number[] = [];
+  readonly #byKey = new IndexedHeap(this.#arrivalOf);
+  readonly #byWait = new IndexedHeap(this.#arrivalOf);
   /** By when they are late; empty where nobody asks. */
-  readonly #byLateness = new IndexedHeap();
+  readonly #byLateness = new IndexedHeap(this.#arrivalOf);
   readonly #lateFrom: ((need: Need) => Millis) | undefined;
   /** Of the ids in the heaps; ids are given out again, so that the heaps stay small. */
   readonly #needs: (Need | undefined)[] = [];
@@ -54,7 +56,6 @@ export class Needs {
   /** Of the needs in the heaps, those that ask for more than a slot. */
   #demanding = 0;
   #arrivals = 0;
-  readonly #arrivalOf: number[] = [];
   #tasks = 0;
 
   /** @param lateFrom when a need is late, as far as is known of it */
@@ -146,12 +147,9 @@ export class Needs {
     const top = this.#needs[heap.top()]!;
     if (accepts(top)) return top;
     let first: Need | undefined;
-    let firstKey = Number.POSITIVE_INFINITY;
     for (const id of heap.ids()) {
-      const key = heap.keyOf(id)!;
-      if (key > last || key >= firstKey || !accepts(this.#needs[id]!)) continue;
-      first = this.#needs[id]!;
-      firstKey = key;
+      if (heap.keyOf(id)! > last || (first !== undefined && !heap.isBefore(id, first.id))) continue;
+      if (accepts(this.#needs[id]!)) first = this.#needs[id];
     }
     return first;
   }
@@ -164,7 +162,7 @@ export class Needs {
     for (const id of heap.ids()) {
       const need = this.#needs[id]!;
       if (!fits(need)) continue;
-      if (least === undefined || heap.keyOf(id)! < heap.keyOf(least.id)!) least = need;
+      if (least === undefined || heap.isBefore(id, least.id)) least = need;
     }
     return least;
   }
@@ -186,16 +184,16 @@ export class Needs {
 }
 
 /**
- * Whether a long job comes before a short one: by remaining work, of which the long one's counts so many times less.
+ * Whether a job comes before one that would be first by its remaining work.
  *
- * @param weight of long jobs; 0: they come after all short ones
+ * @param weight its own work counts so many times less
  */
 export function overtakes(
-  long: Pick<Need, 'estimateMs' | 'tasks'>,
-  short: Pick<Need, 'estimateMs' | 'tasks'>,
+  one: Pick<Need, 'estimateMs' | 'tasks'>,
+  other: Pick<Need, 'estimateMs' | 'tasks'>,
   weight: number,
 ): boolean {
-  return long.estimateMs * long.tasks < weight * short.estimateMs * short.tasks;
+  return one.estimateMs * one.tasks < weight * other.estimateMs * other.tasks;
 }
 
 /** Whether its tasks ask for more than a slot. */
