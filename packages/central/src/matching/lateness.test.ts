@@ -9,14 +9,14 @@ describe('a job is late', () => {
     sizeMs: tasks * 1_000,
   });
 
-  test('its task time after it came, a long one twice that, if it is small', () => {
-    expect(lateFrom(of('short', 1), 10_000)).toBeCloseTo(1_500, 1);
+  test('half its task time after it came, a long one twice that time, if it is small', () => {
+    expect(lateFrom(of('short', 1), 10_000)).toBeCloseTo(1_000, 1);
     expect(lateFrom(of('long', 1), 10_000)).toBeCloseTo(2_500, 1);
   });
 
   test('the later the more of the cluster it asks for', () => {
     const at = (kind: 'short' | 'long') => [10, 50, 100, 300].map((tasks) => lateFrom(of(kind, tasks), 100));
-    expect(at('short')).toEqual([2_000, 14_000, 51_500, 451_500]);
+    expect(at('short')).toEqual([1_250, 7_250, 26_000, 226_000]);
     expect(at('long')).toEqual([2_520, 3_000, 4_500, 20_500]);
   });
 

@@ -2,9 +2,9 @@ import type { Millis } from '@goshawk/core';
 import type { Need } from './needs.js';
 
 /**
- * When a job is late: a long one twice the run time of its tasks after it came, a short one that run time, and more the
+ * When a job is late: a long one twice the run time of its tasks after it came, a short one half of it, and more the
  * larger it is, since all others wait for what it is given: a long job of as many tasks as there are slots after four
- * times that, and a short one of a seventh of them after twice its task time.
+ * times that, and a short one of a fifth of them after one and a half times.
  *
  * @param slots of all workers, when it came
  */
@@ -43,4 +43,4 @@ export class LateTurns {
 }
 
 const OF_LONG = { taskTimes: 2, moreTimes: 2 };
-const OF_SHORT = { taskTimes: 1, moreTimes: 50 };
+const OF_SHORT = { taskTimes: 0.5, moreTimes: 25 };

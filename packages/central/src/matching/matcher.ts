@@ -25,10 +25,11 @@ import { Undecided } from './undecided.js';
  * owners, who bind one when they hear of the worker; so binding is as late as it can be, nothing waits in the
  * queues of workers, and nothing has to be stolen.
  *
- * A free slot goes to a job that has waited longer than anyone should; else to the first short job in order, or, while
- * fewer long tasks run than the limit, to the first long one, if no short one waits or the long one's remaining work is
- * less than so many times that of the short one; else it waits here. While a short one is late, what comes in place of
- * the long one is the late job, short or long, that came first.
+ * A free slot goes to a job that has waited longer than anyone should; else to the first short job in order, or to a
+ * late one of less than twice its remaining work; or, while fewer long tasks run than the limit, to the first long one, if
+ * no short one waits or the long one's remaining work is less than so many times that of the short one; else it waits
+ * here. While a short one is late, what comes in place of the long one is the late job, short or long, that came first, if
+ * its own remaining work is not more than that either.
  *
  * Of jobs whose pilots have not told, the small ones come among the short ones by what tasks ran for lately, as long as
  * they take less than the reserve, or what they take is not of it; the large ones, that of the fewest tasks first, take
@@ -69,7 +70,7 @@ export class Matcher {
     const { lateTurns, lateShort } = policy;
     this.#needs = {
       short: new Needs(policy.shortOrder, lateShort ? lateness : undefined),
-      small: new Needs(policy.shortOrder),
+      small: new Needs(policy.shortOrder, lateShort ? lateness : undefined),
       long: new Needs(policy.longOrder, lateTurns > 0 || lateShort ? lateness : undefined),
       large: new Needs('tasks'),
     };
@@ -324,24 +325,32 @@ export class Matcher {
       hold(puller, urgent);
       return undefined;
     }
-    const short = this.#needs.short.first(suits);
-    const small = this.#firstThatMayRun('small', suits, now);
-    const first = this.#earlier(short, small);
+    const first = this.#firstShort(suits, now);
     const { longWeight } = this.#policy;
     if (first !== undefined && longWeight === 0) return first;
     const long = this.#firstThatMayRun('long', suits, now);
     if (first === undefined || long === undefined)
       return first ?? long ?? this.#firstThatMayRun('large', suits, now);
     if (!overtakes(long, first, longWeight)) return first;
-    return this.#lateRatherThan(long, suits, now);
+    const next = this.#lateRatherThan(long, suits, now);
+    return overtakes(next, first, longWeight) ? next : first;
+  }
+
+  /** In order; but one that is late comes before those that have about as much to do, or more. */
+  #firstShort(suits: (need: Need) => boolean, now: Millis): Need | undefined {
+    const { short, small } = this.#needs;
+    const least = this.#earlier(short.first(suits), this.#firstThatMayRun('small', suits, now));
+    if (least === undefined) return undefined;
+    const lateSmall = small.late(now, suits);
+    const mayLateSmall = lateSmall !== undefined && this.#mayRun(lateSmall, now);
+    const late = cameFirst(short.late(now, suits), mayLateSmall ? lateSmall : undefined);
+    return late !== undefined && overtakes(late, least, ABOUT_AS_MUCH) ? late : least;
   }
 
   /** The weight of long jobs is at the cost of the largest short ones; it does not hold while one of those is late. */
   #lateRatherThan(long: Need, suits: (need: Need) => boolean, now: Millis): Need {
     const lateShort = this.#needs.short.late(now, suits);
-    if (lateShort === undefined) return long;
-    const lateLong = this.#needs.long.late(now, suits);
-    return lateLong !== undefined && lateLong.cameAt < lateShort.cameAt ? lateLong : lateShort;
+    return lateShort === undefined ? long : cameFirst(lateShort, this.#needs.long.late(now, suits))!;
   }
 
   #firstThatMayRun(kind: NeedKind, suits: (need: Need) => boolean, now: Millis): Need | undefined {
@@ -447,6 +456,11 @@ export class Matcher {
 
 const anything = (): boolean => true;
 
+function cameFirst(one: Need | undefined, other: Need | undefined): Need | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return other.cameAt < one.cameAt ? other : one;
+}
+
 /** No job keeps more workers than it has tasks. */
 function mayBeHeldFor(puller: Puller, need: Need): boolean {
   return fits(need.demand, puller.capacity) && need.held.size < need.tasks;
@@ -471,6 +485,9 @@ const KINDS: readonly NeedKind[] = ['short', 'small', 'long', 'large'];
 const NOT_SHORT: readonly NeedKind[] = ['small', 'long', 'large'];
 /** A job of so many tasks, as a fraction of the reserve, cannot do much harm before it is known what it is. */
 const SMALL = 1 / 3;
+
+/** Whose work differs by less has to wait for who has waited: an order of jobs that are nearly alike lets some wait for ever. */
+const ABOUT_AS_MUCH = 2;
 
 function isDecided({ kind }: Need): boolean {
   return kind === 'short' || kind === 'long';

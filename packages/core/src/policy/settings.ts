@@ -93,8 +93,9 @@ export const policySettingsSchema = z.strictObject({
    */
   lateTurns: z.number().int().min(0).max(1_000),
   /**
-   * Matching: while a short job is late by its size and its estimate, no long job overtakes short ones by its weight:
-   * the late job, short or long, that came first is matched instead.
+   * Matching: a short job that is late by its size and its estimate comes before those that have at least half as much
+   * to do, and while one is, no long job overtakes short ones by its weight: the late job, short or long, that came
+   * first does so instead.
    */
   lateShort: z.boolean(),
   /**
@@ -126,6 +127,8 @@ export const policySettingsSchema = z.strictObject({
   pilotsMax: z.number().int().min(1).nullable(),
   /** Fraction of the pilots that must have ended before their mean decides. */
   pilotQuorum: fraction,
+  /** What they say is weighed with what jobs that ended lately took (SLearn §4.1), not believed alone. */
+  pilotPrior: z.boolean(),
   /** Jobs of fewer tasks are not sampled. */
   thinLimit: z.number().int().min(0),
   /** What makes two jobs alike, for estimators that learn from past ones: `user+name`. null: the predictor's own. */
@@ -224,6 +227,7 @@ export const DEFAULT_POLICY: PolicySettings = {
   pilotRatio: 0.03,
   pilotsMax: null,
   pilotQuorum: 1,
+  pilotPrior: false,
   thinLimit: 3,
   features: null,
   seriesMs: 100,
