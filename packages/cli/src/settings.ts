@@ -169,6 +169,13 @@ export const POLICY_OPTIONS = {
     describe:
       'pilots: share that must have ended before their mean decides (default: 0.5 where jobs are matched)',
   },
+  pilotPrior: {
+    type: 'text',
+    default: 'auto',
+    choices: ['auto', 'recent', 'none'],
+    describe:
+      'pilots: what they say is weighed with what recent jobs took, or with nothing (auto: recent where jobs are matched)',
+  },
   thinLimit: {
     type: 'count',
     default: DEFAULT_POLICY.thinLimit,
@@ -268,6 +275,7 @@ export function policySettings(
     pilotRatio: pilotRatioOf(options.pilotRatio),
     pilotsMax: pilotsMaxOf(options.pilotsMax, preset),
     pilotQuorum: options.pilotQuorum ?? (keepsReserve(preset) ? MATCHED_QUORUM : DEFAULT_POLICY.pilotQuorum),
+    pilotPrior: options.pilotPrior === 'auto' ? keepsReserve(preset) : options.pilotPrior === 'recent',
     thinLimit: options.thinLimit,
     features: featuresOf(options.historyFeatures),
     matching: options.matching === 'always' ? 'always' : 'auto',
@@ -457,6 +465,7 @@ export function policyRecord({ preset, ...settings }: PolicySettings) {
     pilotRatio: settings.pilotRatio,
     pilotsMax: settings.pilotsMax,
     pilotQuorum: settings.pilotQuorum,
+    pilotPrior: settings.pilotPrior ? 'recent' : 'none',
     thinLimit: settings.thinLimit,
     historyFeatures: settings.features?.join(',') ?? null,
     ...(preset.decidedBy === undefined

@@ -6,6 +6,8 @@ export interface EstimatorSettings {
   readonly pilotsMax: number | null;
   /** Fraction of the pilots that must have ended before their mean decides. */
   readonly pilotQuorum: number;
+  /** What pilots say is weighed with what jobs that ended lately took (SLearn §4.1), not believed alone. */
+  readonly pilotPrior: boolean;
   /** Jobs of fewer tasks are not sampled. */
   readonly thinLimit: number;
   /** What makes two jobs alike, for those that learn from past jobs. All of `DEFAULT_FEATURES` unless given. */
@@ -16,10 +18,11 @@ export interface EstimatorSettings {
   readonly distributions?: boolean | undefined;
 }
 
-/** SLearn §5.1: 3% of the tasks, all of whose pilots are waited for; jobs of one and two tasks are thin. */
+/** SLearn §5.1: 3% of the tasks, all of whose pilots are waited for, and believed; jobs of one and two tasks are thin. */
 export const SLEARN_SETTINGS: EstimatorSettings = {
   pilotRatio: 0.03,
   pilotsMax: null,
   pilotQuorum: 1,
+  pilotPrior: false,
   thinLimit: 3,
 };

@@ -226,6 +226,7 @@ function isSameEstimator(one: PolicySettings, other: PolicySettings): boolean {
     one.pilotRatio === other.pilotRatio &&
     one.pilotsMax === other.pilotsMax &&
     one.pilotQuorum === other.pilotQuorum &&
+    one.pilotPrior === other.pilotPrior &&
     one.thinLimit === other.thinLimit &&
     String(one.features) === String(other.features)
   );

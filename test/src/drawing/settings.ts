@@ -42,6 +42,7 @@ export function drawSettings(
       pilotRatio: draw.pick([0.03, 0.3, 'adaptive'] as const),
       pilotsMax: draw.pick([null, 1, 3]),
       pilotQuorum: draw.pick([0.5, 1]),
+      pilotPrior: patience > 0,
       thinLimit: draw.pick([1, 3]),
       shortOrder: draw.pick(NEED_ORDERS),
       longOrder: draw.pick(NEED_ORDERS),

@@ -118,6 +118,7 @@ describe('facts of a plan', () => {
     pilotRatio: '3%',
     pilotsMax: undefined as string | undefined,
     pilotQuorum: undefined as number | undefined,
+    pilotPrior: 'auto',
     thinLimit: 3,
     historyFeatures: undefined as string | undefined,
     queues: undefined as number | undefined,

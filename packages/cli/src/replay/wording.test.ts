@@ -114,6 +114,7 @@ it('records every setting that shaped a run, in seconds of the run', () => {
     pilotRatio: 0.03,
     pilotsMax: null,
     pilotQuorum: 1,
+    pilotPrior: 'auto',
     thinLimit: 3,
     historyFeatures: null,
     matching: 'auto',

@@ -60,6 +60,17 @@ describe('hybrid', () => {
     expect(early.kind === 'decided' && early.estimate.meanMs).toBeGreaterThanOrEqual(10_500);
   });
 
+  test('a job like which none has run is steadied by what all jobs took, one that has a history by that alone', () => {
+    const hybrid = new Hybrid({ ...SLEARN_SETTINGS, pilotPrior: true, features: ['user'] });
+    for (let job = 0; job < 20; job++) hybrid.learn(ended(wide, 1_000));
+    const said = (job: ArrivingJob): string | undefined => {
+      const verdict = hybrid.weigh(job, hybrid.judge(job) as SamplePlan, pilotsOf(1_300), CUTOFF_MS);
+      return verdict.kind === 'decided' ? verdict.estimate.by : undefined;
+    };
+    expect(said({ ...wide, user: 'bob' })).toBe('1 pilot, and jobs that ended lately');
+    expect(said(wide)).toBe('1 pilot and history');
+  });
+
   test('a history of another version is refused, and nothing of it is taken', () => {
     const hybrid = taught(wide, 1_000, 1_000);
     const saved = hybrid.save() as { history: object };

@@ -65,11 +65,13 @@ export class Hybrid implements Estimator {
 
   weigh(job: ArrivingJob, plan: SamplePlan, evidence: Evidence, cutoffMs: Millis): Verdict {
     const { ofPilot, prior } = noteOf(plan);
-    const verdict = this.#pilot.weigh(job, { ...plan, note: ofPilot }, evidence, cutoffMs);
+    const ofPilots = { ...plan, note: ofPilot };
+    if (prior === undefined) return this.#pilot.weigh(job, ofPilots, evidence, cutoffMs);
+    const verdict = this.#pilot.weighAlone(job, ofPilots, evidence, cutoffMs);
     const pilots = evidence.runsMs.length;
     // What is decided while pilots run is decided by how long they have run already, which no history undoes.
     const isEarly = evidence.elapsedMs.length > 0;
-    if (verdict.kind === 'wait' || prior === undefined || pilots === 0 || isEarly) return verdict;
+    if (verdict.kind === 'wait' || pilots === 0 || isEarly) return verdict;
     const { estimate } = verdict;
     const meanMs = combine(estimate.meanMs, pilots, prior);
     return { kind: 'decided', estimate: { meanMs, by: `${estimate.by} and history` } };

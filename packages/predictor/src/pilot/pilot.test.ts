@@ -7,6 +7,7 @@ import { Pilot } from './pilot.js';
 const CUTOFF_MS = 1_000;
 
 keepsToTheContract('pilot, adaptive', () => new Pilot({ ...SLEARN_SETTINGS, pilotRatio: 'adaptive' }));
+keepsToTheContract('pilot, weighed', () => new Pilot({ ...SLEARN_SETTINGS, pilotPrior: true }));
 keepsToTheContract('pilot, few', () => new Pilot({ ...SLEARN_SETTINGS, pilotsMax: 3, pilotQuorum: 0.5 }));
 
 function jobOf(tasks: number) {
@@ -46,8 +47,8 @@ describe('how many pilots', () => {
     const pilot = new Pilot(SLEARN_SETTINGS);
     const judgement = pilot.judge(jobOf(3));
     pilot.learn({ job: jobOf(3), judgement, completed: true, long: false, runtimeMs: 9, runsMs: [1, 2, 9] });
-    expect(pilot.judge(jobOf(1))).toMatchObject({ kind: 'thin', guess: { meanMs: 2 } });
-    expect(pilot.judge(jobOf(5))).toMatchObject({ kind: 'sample', guess: { meanMs: 2 } });
+    expect(pilot.judge(jobOf(1))).toMatchObject({ kind: 'thin', guess: { meanMs: 4 } });
+    expect(pilot.judge(jobOf(5))).toMatchObject({ kind: 'sample', guess: { meanMs: 4 } });
   });
 });
 
@@ -121,5 +122,36 @@ describe('what they say', () => {
       estimate: { meanMs: 25, by: '4 failed runs of pilots' },
     });
     expect(weigh({ failed: 4 })).toMatchObject({ estimate: { meanMs: 0, by: 'pilots that never ran' } });
+  });
+
+  describe('weighed with what jobs took lately', () => {
+    /** After twenty jobs of 100 ms, whose tasks took a half to twice as long. */
+    const pilot = new Pilot({ ...SLEARN_SETTINGS, pilotPrior: true });
+    for (let job = 0; job < 20; job++) {
+      const ended = { job: jobOf(6), judgement: sample, completed: true, long: false, runtimeMs: 500 };
+      pilot.learn({ ...ended, runsMs: [50, 50, 50, 100, 150, 200] });
+    }
+    const said = (evidence: Partial<Evidence>) =>
+      pilot.weigh(jobOf(100), sample, { ...nothing, ...evidence }, CUTOFF_MS);
+
+    test('a job that looks unlike the others is believed to be much like them', () => {
+      const verdict = said({ pilots: 1, runsMs: [2_000] });
+      if (verdict.kind !== 'decided') throw new Error('no decision');
+      expect(verdict.estimate.by).toBe('1 pilot, and jobs that ended lately');
+      expect(verdict.estimate.meanMs).toBeGreaterThan(100);
+      expect(verdict.estimate.meanMs).toBeLessThan(120);
+    });
+
+    test('what pilots say that still run is proof, whatever jobs took lately', () => {
+      const verdict = said({ pilots: 1, elapsedMs: [CUTOFF_MS] });
+      expect(verdict).toMatchObject({ provisional: true, estimate: { meanMs: CUTOFF_MS } });
+    });
+
+    test('what they say alone can be asked for', () => {
+      const evidence = { ...nothing, pilots: 1, runsMs: [2_000] };
+      expect(pilot.weighAlone(jobOf(100), sample, evidence, CUTOFF_MS)).toMatchObject({
+        estimate: { meanMs: 2_000, by: '1 pilot' },
+      });
+    });
   });
 });

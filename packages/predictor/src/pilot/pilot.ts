@@ -13,11 +13,9 @@ import type {
 import type { EstimatorSettings } from '../settings.js';
 import { notSavedBy } from '../stateless.js';
 import { AdaptiveRatio } from './adaptive-ratio.js';
-import { RollingMedian } from './rolling-median.js';
+import { Population } from './population.js';
 import { weighPilots } from './weigh-pilots.js';
 
-/** Ended tasks whose median stands for a task of which nothing is known. */
-const RECENT_TASKS = 1_000;
 /** Finished long jobs whose mean stands for a job of which is known only that it is long. */
 const RECENT_LONG_JOBS = 100;
 /** The longest number in JSON, and a comma. */
@@ -29,10 +27,10 @@ const NUMBER_CHARACTERS = 25;
  */
 export class Pilot implements Estimator {
   readonly name = 'pilot';
-  readonly savedCharactersMax = (5 * 100 + RECENT_TASKS + RECENT_LONG_JOBS) * NUMBER_CHARACTERS + 256;
+  readonly savedCharactersMax = (5 * 100 + RECENT_LONG_JOBS) * NUMBER_CHARACTERS + 512;
   readonly #settings: EstimatorSettings;
   readonly #adaptive: AdaptiveRatio | undefined;
-  readonly #recentTasks = new RollingMedian(RECENT_TASKS);
+  readonly #population = new Population();
   /** Mean task run times of the last long jobs. ms */
   #recentLong: Millis[] = [];
 
@@ -52,7 +50,19 @@ export class Pilot implements Estimator {
     return { kind: 'sample', pilots, guess, ...(percent === undefined ? {} : { note: percent }) };
   }
 
-  weigh(_job: ArrivingJob, _plan: SamplePlan, evidence: Evidence, cutoffMs: Millis): Verdict {
+  weigh(job: ArrivingJob, plan: SamplePlan, evidence: Evidence, cutoffMs: Millis): Verdict {
+    const verdict = this.weighAlone(job, plan, evidence, cutoffMs);
+    const pilots = evidence.runsMs.length;
+    if (!this.#settings.pilotPrior || verdict.kind === 'wait' || verdict.provisional || pilots === 0)
+      return verdict;
+    const { estimate } = verdict;
+    const meanMs = this.#population.weigh(estimate.meanMs, pilots);
+    if (meanMs === estimate.meanMs) return verdict;
+    return { kind: 'decided', estimate: { meanMs, by: `${estimate.by}, and jobs that ended lately` } };
+  }
+
+  /** What pilots say by themselves. */
+  weighAlone(_job: ArrivingJob, _plan: SamplePlan, evidence: Evidence, cutoffMs: Millis): Verdict {
     return weighPilots(evidence, {
       cutoffMs,
       quorum: this.#settings.pilotQuorum,
@@ -62,8 +72,8 @@ export class Pilot implements Estimator {
 
   learn({ judgement, completed, long, runtimeMs, runsMs }: EndedJob): void {
     const { length } = runsMs;
-    for (let i = Math.max(0, length - RECENT_TASKS); i < length; i++) this.#recentTasks.add(runsMs[i]!);
     if (!completed) return;
+    this.#population.learn(runsMs);
     let sum = 0;
     for (let i = 0; i < length; i++) sum += runsMs[i]!;
     if (long) {
@@ -76,8 +86,8 @@ export class Pilot implements Estimator {
 
   save(): unknown {
     return {
-      kind: 'pilot/1',
-      tasks: this.#recentTasks.save(),
+      kind: 'pilot/2',
+      population: this.#population.save(),
       long: this.#recentLong,
       ...(this.#adaptive === undefined ? {} : { ratio: this.#adaptive.save() }),
     };
@@ -86,21 +96,21 @@ export class Pilot implements Estimator {
   load(saved: unknown): void {
     const { success, data } = savedSchema.safeParse(saved);
     if (!success) throw notSavedBy(this.name);
-    this.#recentTasks.load(data.tasks);
+    this.#population.load(data.population);
     this.#recentLong = data.long.slice(-RECENT_LONG_JOBS);
     if (data.ratio !== undefined) this.#adaptive?.load(data.ratio);
   }
 
   #guess(): Estimate | undefined {
-    const { median } = this.#recentTasks;
-    return median === undefined ? undefined : { meanMs: median, by: 'tasks that ended lately' };
+    const { typicalMs } = this.#population;
+    return typicalMs === undefined ? undefined : { meanMs: typicalMs, by: 'jobs that ended lately' };
   }
 }
 
 const numbers = z.array(z.number().nonnegative());
 const savedSchema = z.strictObject({
-  kind: z.literal('pilot/1'),
-  tasks: numbers,
+  kind: z.literal('pilot/2'),
+  population: z.tuple([z.number(), z.number(), z.number(), z.number(), z.number()]),
   long: numbers,
   ratio: z
     .strictObject({ chosen: z.int().nonnegative(), scores: z.array(z.tuple([z.number(), numbers])) })

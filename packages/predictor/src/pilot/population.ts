@@ -1,0 +1,86 @@
+import type { Millis } from '@goshawk/core';
+import { spreadOf } from '../history/spread.js';
+import { posterior } from '../posterior.js';
+
+/** Of what it knew before, when it learns of another job: the last two hundred jobs or so count. */
+const KEPT = 0.995;
+/** Of fewer jobs nobody can tell how much they differ. */
+const ENOUGH_JOBS = 10;
+/** Shorter than any task: logarithms go astray below it. */
+const LEAST_MS = 1;
+/** Tasks that agree to 1% are not told apart from those that agree to less. */
+const LEAST_SPREAD = 1e-4;
+
+/**
+ * The jobs that ended lately: how long their tasks took, how much that differs from job to job, and how much within one.
+ *
+ * Where jobs differ and their tasks do not, a pilot tells nearly all there is to know of its job. Where jobs hardly
+ * differ and their tasks do, it tells nearly nothing, and an order that goes by it is chance: then what is believed of a
+ * job is what such jobs take.
+ */
+export class Population {
+  /** Sums over the jobs, the last ones counting most. Of logarithms of ms, and of spreads (`spreadOf`). */
+  #jobs = 0;
+  #logs = 0;
+  #squares = 0;
+  #noises = 0;
+  #logSpreads = 0;
+
+  /** @param runsMs run times of a job's tasks; those of a single task do not tell how tasks differ */
+  learn(runsMs: ArrayLike<Millis>): void {
+    const spread = spreadOf(runsMs);
+    if (spread === undefined) return;
+    const { length } = runsMs;
+    let sum = 0;
+    for (let i = 0; i < length; i++) sum += runsMs[i]!;
+    const log = Math.log(Math.max(LEAST_MS, sum / length));
+    this.#jobs = this.#jobs * KEPT + 1;
+    this.#logs = this.#logs * KEPT + log;
+    this.#squares = this.#squares * KEPT + log ** 2;
+    this.#noises = this.#noises * KEPT + spread / length;
+    this.#logSpreads = this.#logSpreads * KEPT + Math.log(Math.max(LEAST_SPREAD, spread));
+  }
+
+  /** Mean task run time of a job of which nothing else is known: the geometric mean. ms; undefined as long as no job is */
+  get typicalMs(): Millis | undefined {
+    return this.#jobs === 0 ? undefined : Math.exp(this.#logs / this.#jobs);
+  }
+
+  /**
+   * What is to be believed of a job by what its pilots say and what jobs take (SLearn §4.1). Jobs differ by as much as
+   * the means that were seen do beyond what their tasks make them (the between-study variance of DerSimonian and Laird,
+   * Controlled Clinical Trials 1986, on a scale of logarithms).
+   *
+   * @param meanMs of so many pilots
+   */
+  weigh(meanMs: Millis, pilots: number): Millis {
+    if (this.#jobs < ENOUGH_JOBS) return meanMs;
+    const log = this.#logs / this.#jobs;
+    const betweenJobs = this.#squares / this.#jobs - log ** 2 - this.#noises / this.#jobs;
+    const withinJobs = Math.exp(this.#logSpreads / this.#jobs);
+    return posterior(
+      { meanMs, logVariance: withinJobs / pilots },
+      { meanMs: Math.exp(log), logVariance: betweenJobs },
+    );
+  }
+
+  save(): SavedPopulation {
+    return [this.#jobs, this.#logs, this.#squares, this.#noises, this.#logSpreads];
+  }
+
+  load([jobs, logs, squares, noises, logSpreads]: SavedPopulation): void {
+    this.#jobs = jobs;
+    this.#logs = logs;
+    this.#squares = squares;
+    this.#noises = noises;
+    this.#logSpreads = logSpreads;
+  }
+}
+
+export type SavedPopulation = readonly [
+  jobs: number,
+  logs: number,
+  squares: number,
+  noises: number,
+  logSpreads: number,
+];
