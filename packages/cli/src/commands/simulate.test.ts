@@ -445,7 +445,8 @@ describe('estimators in shadow', () => {
     expect(scores.map(({ estimator }) => estimator)).toEqual(['pilot', 'history', 'hybrid']);
     for (const { jobs: scored, errorPercent, misclassifiedJobsPercent } of scores) {
       expect(scored).toBe(40);
-      expect(errorPercent.p90).toBeCloseTo(0, 6);
+      // What jobs took lately moves what pilots say by next to nothing, where tasks of a job are alike.
+      expect(errorPercent.p90).toBeLessThan(0.01);
       expect(misclassifiedJobsPercent).toBe(0);
     }
     // A long job's pilot runs until it is known that it is long, a short one's to its end.

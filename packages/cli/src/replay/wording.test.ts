@@ -114,7 +114,7 @@ it('records every setting that shaped a run, in seconds of the run', () => {
     pilotRatio: 0.03,
     pilotsMax: null,
     pilotQuorum: 1,
-    pilotPrior: 'auto',
+    pilotPrior: 'none',
     thinLimit: 3,
     historyFeatures: null,
     matching: 'auto',
