@@ -62,9 +62,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'slot-freed-twice',
     what: 'a slot counts twice when it becomes free',
     file: 'worker/slots',
-    find: 'columns.kinds[place] = SlotKind.idle;\n        columns.entries[place] = undefined;',
-    replace:
-      'columns.kinds[place] = SlotKind.idle;\n        this.#idle = Math.min(this.count - 1, this.#idle + 1);',
+    find: 'columns.idle[this.number]++;',
+    replace: 'columns.idle[this.number] = Math.min(this.count, columns.idle[this.number] + 2);',
   },
   {
     name: 'result-forgotten',
@@ -86,6 +85,13 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'central/matching/pool',
     find: 'if (lostAfterMs === 0)\n        return;\n    for (const open of matches)',
     replace: 'return;\n    for (const open of matches)',
+  },
+  {
+    name: 'late-for-ever',
+    what: 'a job that needs nobody any more stays among the late ones',
+    file: 'central/matching/needs',
+    find: 'this.#byWait.delete(need.id);\n        this.#byLateness.delete(need.id);',
+    replace: 'this.#byWait.delete(need.id);',
   },
   {
     name: 'attempts-from-the-journal-only',
