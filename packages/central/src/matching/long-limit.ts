@@ -1,9 +1,9 @@
 import { DecayingSum, type Millis } from '@goshawk/core';
 
 /**
- * How many long tasks may run at a time: all slots but a reserve for short ones. With `auto` the reserve is
- * thrice the slots that short work has needed on average, within bounds; it is a count and no label on
- * workers, so whichever slots short work leaves are the ones that long work gets.
+ * How many long tasks may run at a time: all slots but a reserve for short ones. With `auto` the reserve is what short
+ * work has needed on average, and some more for its bursts, within bounds; it is a count and no label on workers, so
+ * whichever slots short work leaves are the ones that long work gets.
  */
 export class LongLimit {
   readonly #reserve: number | 'auto';
@@ -30,11 +30,14 @@ export class LongLimit {
   of(slots: number, now: Millis): number {
     if (this.#reserve !== 'auto') return Math.round(slots * (1 - this.#reserve));
     const needed = this.#windowMs > 0 ? this.#work.at(now) / this.#windowMs : 0;
-    return slots - Math.round(Math.max(LEAST * slots, Math.min(MOST * slots, TIMES * needed)));
+    const forBursts = Math.min(2 * needed, Math.max(BURSTS * slots, ROOTS * Math.sqrt(needed)));
+    return slots - Math.round(Math.max(LEAST * slots, Math.min(MOST * slots, needed + forBursts)));
   }
 }
 
-const TIMES = 3;
+/** For bursts: a fraction of all slots; in small clusters, where they count for more, so many square roots of what is needed. */
+const BURSTS = 0.05;
+const ROOTS = 4;
 /** Bounds of the reserve, as fractions of all slots. */
 const LEAST = 0.02;
 const MOST = 0.3;

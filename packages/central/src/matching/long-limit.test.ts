@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { LongLimit } from './long-limit.js';
+
+const WINDOW_MS = 4_000;
+
+/** The slots that are kept for short work that needs so many on average. */
+function reserveOf(needed: number, slots: number): number {
+  const limit = new LongLimit('auto', WINDOW_MS);
+  limit.shortCame(needed * WINDOW_MS, 0);
+  return slots - limit.of(slots, 0);
+}
+
+test('keeps what short work needs, and room for bursts: a twentieth of a large cluster', () => {
+  expect(reserveOf(1_000, 10_000)).toBe(1_000 + 500);
+  expect(reserveOf(2_000, 10_000)).toBe(2_000 + 500);
+});
+
+test('keeps more for bursts in a small cluster, where they count for more: four roots of what is needed', () => {
+  expect(reserveOf(16, 200)).toBe(16 + 4 * 4);
+  expect(reserveOf(100, 800)).toBe(100 + 4 * 10);
+});
+
+test('keeps thrice what is needed at most, and within bounds', () => {
+  expect(reserveOf(100, 10_000)).toBe(300);
+  expect(reserveOf(1, 10_000)).toBe(200);
+  expect(reserveOf(0, 10_000)).toBe(200);
+  expect(reserveOf(9_000, 10_000)).toBe(3_000);
+});
+
+test('keeps the fraction that was asked for, whatever short work needs', () => {
+  const limit = new LongLimit(0.17, WINDOW_MS);
+  limit.shortCame(500 * WINDOW_MS, 0);
+  expect(limit.of(1_000, 0)).toBe(830);
+});
+
+test('forgets what came long ago', () => {
+  const limit = new LongLimit('auto', WINDOW_MS);
+  limit.shortCame(1_000 * WINDOW_MS, 0);
+  expect(limit.of(10_000, 100 * WINDOW_MS)).toBe(9_800);
+});
