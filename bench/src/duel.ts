@@ -33,7 +33,7 @@ interface Measured {
 }
 
 function commandOf(tree: string): string {
-  return resolve(tree, 'packages/cli/dist/main.js');
+  return resolve(tree, 'packages/cli/bin/goshawk.js');
 }
 
 function measure(tree: string): Measured {
