@@ -135,17 +135,24 @@ export class Publisher {
     this.#armed = false;
     const since = this.#version;
     if (this.#hasChanges()) this.#version++;
-    const members = this.#members(since);
-    const peers = this.#peers(since);
     const snapshots = this.#newcomers.size > 0 ? this.#snapshots() : undefined;
     const isNews = this.#version !== since;
+    // Made for the first who gets it: when all are new, nobody does.
+    let members: MessageOf<'members'> | undefined;
     for (const scheduler of this.#registry.schedulers.keys()) {
       if (this.#newcomers.has(scheduler)) this.#env.send(scheduler, snapshots!.members);
-      else if (isNews || this.#hasOtherOwners) this.#env.send(scheduler, members);
+      else if (isNews || this.#hasOtherOwners) {
+        members ??= this.#members(since);
+        this.#env.send(scheduler, members);
+      }
     }
+    let peers: MessageOf<'peers'> | undefined;
     for (const worker of this.#registry.workers.keys()) {
       if (this.#newcomers.has(worker)) this.#env.send(worker, snapshots!.peers);
-      else if (isNews) this.#env.send(worker, peers);
+      else if (isNews) {
+        peers ??= this.#peers(since);
+        this.#env.send(worker, peers);
+      }
     }
     this.#changed.clear();
     this.#left.clear();
