@@ -20,6 +20,11 @@ describe('a job is late', () => {
     expect(at('long')).toEqual([2_520, 3_000, 4_500, 20_500]);
   });
 
+  test('after twenty task times, if it is long and asks for more than the cluster has, however much', () => {
+    for (const tasks of [300, 5_000]) expect(lateFrom(of('long', tasks), 100)).toBe(20_500);
+    expect(lateFrom(of('long', 200), 100)).toBe(10_500);
+  });
+
   test('at once, if it takes no time', () => {
     expect(lateFrom({ kind: 'long', cameAt: 7, estimateMs: 0, sizeMs: 0 }, 10)).toBe(7);
     expect(lateFrom({ kind: 'long', cameAt: 7, estimateMs: 10, sizeMs: 10 }, 0)).toBe(27);

@@ -4,7 +4,8 @@ import type { Need } from './needs.js';
 /**
  * When a job is late: a long one twice the run time of its tasks after it came, a short one half of it, and more the
  * larger it is, since all others wait for what it is given: a long job of as many tasks as there are slots after four
- * times that, and a short one of a fifth of them after one and a half times.
+ * times that, and a short one of a fifth of them after one and a half times. Of a job that would fill the cluster many
+ * times over only so much counts: the largest long one is late after twenty task times.
  *
  * @param slots of all workers, when it came
  */
@@ -12,7 +13,7 @@ export function lateFrom(
   { kind, cameAt, sizeMs, estimateMs }: Pick<Need, 'kind' | 'cameAt' | 'sizeMs' | 'estimateMs'>,
   slots: number,
 ): Millis {
-  const share = estimateMs > 0 && slots > 0 ? sizeMs / estimateMs / slots : 0;
+  const share = estimateMs > 0 && slots > 0 ? Math.min(MOST_SHARE, sizeMs / estimateMs / slots) : 0;
   const { taskTimes, moreTimes } = kind === 'long' ? OF_LONG : OF_SHORT;
   return cameAt + estimateMs * (taskTimes + moreTimes * share * share);
 }
@@ -42,5 +43,7 @@ export class LateTurns {
   }
 }
 
+/** Tasks over slots, at most. */
+const MOST_SHARE = 3;
 const OF_LONG = { taskTimes: 2, moreTimes: 2 };
 const OF_SHORT = { taskTimes: 0.5, moreTimes: 25 };
