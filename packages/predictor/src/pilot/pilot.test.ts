@@ -135,11 +135,15 @@ describe('what they say', () => {
       pilot.weigh(jobOf(100), sample, { ...nothing, ...evidence }, CUTOFF_MS);
 
     test('a job that looks unlike the others is believed to be much like them', () => {
-      const verdict = said({ pilots: 1, runsMs: [2_000] });
+      const verdict = said({ pilots: 1, runsMs: [300] });
       if (verdict.kind !== 'decided') throw new Error('no decision');
       expect(verdict.estimate.by).toBe('1 pilot, and jobs that ended lately');
       expect(verdict.estimate.meanMs).toBeGreaterThan(100);
       expect(verdict.estimate.meanMs).toBeLessThan(120);
+    });
+
+    test('a job that is unlike any of them is what its pilots say', () => {
+      expect(said({ pilots: 1, runsMs: [900] })).toMatchObject({ estimate: { meanMs: 900, by: '1 pilot' } });
     });
 
     test('what pilots say that still run is proof, whatever jobs took lately', () => {

@@ -57,7 +57,8 @@ export class Pilot implements Estimator {
       return verdict;
     const { estimate } = verdict;
     const meanMs = this.#population.weigh(estimate.meanMs, pilots);
-    if (meanMs === estimate.meanMs) return verdict;
+    // Most jobs are short: of one that is long all the same they say little.
+    if (meanMs === estimate.meanMs || meanMs >= cutoffMs) return verdict;
     return { kind: 'decided', estimate: { meanMs, by: `${estimate.by}, and jobs that ended lately` } };
   }
 

@@ -6,6 +6,8 @@ import { posterior } from '../posterior.js';
 const KEPT = 0.995;
 /** Of fewer jobs nobody can tell how much they differ. */
 const ENOUGH_JOBS = 10;
+/** Whose pilots took longer than that many standard deviations explain is no such job. */
+const UNLIKE = 3;
 /** Shorter than any task: logarithms go astray below it. */
 const LEAST_MS = 1;
 /** Tasks that agree to 1% are not told apart from those that agree to less. */
@@ -51,17 +53,17 @@ export class Population {
    * the means that were seen do beyond what their tasks make them (the between-study variance of DerSimonian and Laird,
    * Controlled Clinical Trials 1986, on a scale of logarithms).
    *
+   * A job that is longer than that explains is of another kind, and is believed to be what its pilots say.
+   *
    * @param meanMs of so many pilots
    */
   weigh(meanMs: Millis, pilots: number): Millis {
     if (this.#jobs < ENOUGH_JOBS) return meanMs;
     const log = this.#logs / this.#jobs;
-    const betweenJobs = this.#squares / this.#jobs - log ** 2 - this.#noises / this.#jobs;
-    const withinJobs = Math.exp(this.#logSpreads / this.#jobs);
-    return posterior(
-      { meanMs, logVariance: withinJobs / pilots },
-      { meanMs: Math.exp(log), logVariance: betweenJobs },
-    );
+    const betweenJobs = Math.max(0, this.#squares / this.#jobs - log ** 2 - this.#noises / this.#jobs);
+    const ofPilots = Math.exp(this.#logSpreads / this.#jobs) / pilots;
+    if (Math.log(meanMs) - log > UNLIKE * Math.sqrt(betweenJobs + ofPilots)) return meanMs;
+    return posterior({ meanMs, logVariance: ofPilots }, { meanMs: Math.exp(log), logVariance: betweenJobs });
   }
 
   save(): SavedPopulation {
