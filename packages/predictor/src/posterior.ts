@@ -7,19 +7,21 @@ export interface Belief {
   readonly logVariance: number;
 }
 
-/** Shorter than any task: logarithms go astray below it. */
+/** Shorter than any task: below it run times say nothing about a job, and logarithms go astray. */
 const LEAST_MS = 1;
 /** Nothing is known more exactly than to a thousandth. */
 const LEAST_VARIANCE = 1e-6;
 
+/** A run time on the scale of logarithms, since run times err by factors. */
+export function logOf(ms: Millis): number {
+  return Math.log(Math.max(ms, LEAST_MS));
+}
+
 /**
- * SLearn §4.1: the posterior of two normals, each weighed by the inverse of its variance; on a scale of logarithms, since
- * run times err by factors.
+ * SLearn §4.1: the posterior of two normals, each weighed by the inverse of its variance, on a scale of logarithms.
  */
 export function posterior(one: Belief, other: Belief): Millis {
   const ofOne = 1 / Math.max(one.logVariance, LEAST_VARIANCE);
   const ofOther = 1 / Math.max(other.logVariance, LEAST_VARIANCE);
-  const logs =
-    ofOne * Math.log(Math.max(one.meanMs, LEAST_MS)) + ofOther * Math.log(Math.max(other.meanMs, LEAST_MS));
-  return Math.exp(logs / (ofOne + ofOther));
+  return Math.exp((ofOne * logOf(one.meanMs) + ofOther * logOf(other.meanMs)) / (ofOne + ofOther));
 }

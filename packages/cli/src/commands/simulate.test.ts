@@ -443,10 +443,10 @@ describe('estimators in shadow', () => {
     expect(hashOf(watched)).toBe(hashOf(alone));
     const scores = watched.runs[0]!.shadow!;
     expect(scores.map(({ estimator }) => estimator)).toEqual(['pilot', 'history', 'hybrid']);
-    for (const { jobs: scored, errorPercent, misclassifiedJobsPercent } of scores) {
+    for (const { estimator, jobs: scored, errorPercent, misclassifiedJobsPercent } of scores) {
       expect(scored).toBe(40);
-      // What jobs took lately moves what pilots say by next to nothing, where tasks of a job are alike.
-      expect(errorPercent.p90).toBeLessThan(0.01);
+      // What jobs took lately moves what pilots alone say by next to nothing, where tasks of a job are alike.
+      expect(errorPercent.p90).toBeCloseTo(0, estimator === 'pilot' ? 2 : 6);
       expect(misclassifiedJobsPercent).toBe(0);
     }
     // A long job's pilot runs until it is known that it is long, a short one's to its end.

@@ -1,4 +1,5 @@
 import type { Millis } from '@goshawk/core';
+import { logOf } from '../posterior.js';
 import { BINS_MAX, Histogram, type SavedBin } from './histogram.js';
 import { type SavedSpread, Spread } from './spread.js';
 
@@ -23,9 +24,6 @@ export interface ExpertSettings {
 }
 
 export const DEFAULT_EXPERTS: ExpertSettings = { binsMax: BINS_MAX, alpha: 0.6, recent: 10, medianOf: 50 };
-
-/** Below it run times say nothing about a job, and logarithms go astray. */
-const LEAST_MS = 1;
 
 /** State of one feature value as it is saved. */
 export interface SavedRuns {
@@ -159,11 +157,11 @@ export class Runs {
     const scores = this.#scores as number[];
     this.#scored++;
     this.#actual += actualMs;
-    const log = Math.log(Math.max(actualMs, LEAST_MS));
+    const log = logOf(actualMs);
     for (let expert = 0; expert < GUESSES.length; expert++) {
       const guess = this.guess(expert);
       scores[expert]! += Math.abs(guess - actualMs);
-      scores[GUESSES.length + expert]! += (Math.log(Math.max(guess, LEAST_MS)) - log) ** 2;
+      scores[GUESSES.length + expert]! += (logOf(guess) - log) ** 2;
     }
   }
 

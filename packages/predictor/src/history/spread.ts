@@ -29,12 +29,18 @@ export type SavedSpread = readonly [logSum: number, count: number];
  * few in which they do not would speak for all.
  */
 export class Spread {
+  readonly #kept: number;
   #logSum = 0;
   #count = 0;
 
+  /** @param kept of what it knew before, when it learns of another job: below 1 the last ones count most */
+  constructor(kept = 1) {
+    this.#kept = kept;
+  }
+
   add(spread: number): void {
-    this.#logSum += Math.log(Math.max(spread, LEAST));
-    this.#count++;
+    this.#logSum = this.#logSum * this.#kept + Math.log(Math.max(spread, LEAST));
+    this.#count = this.#count * this.#kept + 1;
   }
 
   get typical(): number | undefined {
@@ -45,8 +51,8 @@ export class Spread {
     return [this.#logSum, this.#count];
   }
 
-  static load([logSum, count]: SavedSpread): Spread {
-    const spread = new Spread();
+  static load([logSum, count]: SavedSpread, kept = 1): Spread {
+    const spread = new Spread(kept);
     spread.#logSum = logSum;
     spread.#count = count;
     return spread;

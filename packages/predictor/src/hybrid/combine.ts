@@ -1,5 +1,5 @@
 import type { Millis } from '@goshawk/core';
-import { posterior } from '../posterior.js';
+import { logOf, posterior } from '../posterior.js';
 
 /** What history says of a job, and how far such sayings have been off. */
 export interface Prior {
@@ -22,12 +22,9 @@ export function combine(
   pilots: number,
   { meanMs, logVariance, taskSpread }: Prior,
 ): Millis {
-  const disagreement = Math.log(Math.max(meanMs, LEAST_MS) / Math.max(pilotsMs, LEAST_MS)) ** 2;
+  const disagreement = (logOf(meanMs) - logOf(pilotsMs)) ** 2;
   return posterior(
     { meanMs: pilotsMs, logVariance: taskSpread / pilots },
     { meanMs, logVariance: Math.max(logVariance, disagreement) },
   );
 }
-
-/** Shorter than any task. */
-const LEAST_MS = 1;

@@ -1,6 +1,6 @@
 import type { Millis } from '@goshawk/core';
-import { spreadOf } from '../history/spread.js';
-import { posterior } from '../posterior.js';
+import { Spread, spreadOf } from '../history/spread.js';
+import { logOf, posterior } from '../posterior.js';
 
 /** Of what it knew before, when it learns of another job: the last two hundred jobs or so count. */
 const KEPT = 0.995;
@@ -8,10 +8,6 @@ const KEPT = 0.995;
 const ENOUGH_JOBS = 10;
 /** Whose pilots took longer than that many standard deviations explain is no such job. */
 const UNLIKE = 3;
-/** Shorter than any task: logarithms go astray below it. */
-const LEAST_MS = 1;
-/** Tasks that agree to 1% are not told apart from those that agree to less. */
-const LEAST_SPREAD = 1e-4;
 
 /**
  * The jobs that ended lately: how long their tasks took, how much that differs from job to job, and how much within one.
@@ -21,12 +17,12 @@ const LEAST_SPREAD = 1e-4;
  * job is what such jobs take.
  */
 export class Population {
-  /** Sums over the jobs, the last ones counting most. Of logarithms of ms, and of spreads (`spreadOf`). */
+  /** Sums over the jobs, the last ones counting most: of the logarithms of their means, and of what these err by. */
   #jobs = 0;
   #logs = 0;
   #squares = 0;
   #noises = 0;
-  #logSpreads = 0;
+  #spread = new Spread(KEPT);
 
   /** @param runsMs run times of a job's tasks; those of a single task do not tell how tasks differ */
   learn(runsMs: ArrayLike<Millis>): void {
@@ -35,12 +31,12 @@ export class Population {
     const { length } = runsMs;
     let sum = 0;
     for (let i = 0; i < length; i++) sum += runsMs[i]!;
-    const log = Math.log(Math.max(LEAST_MS, sum / length));
+    const log = logOf(sum / length);
     this.#jobs = this.#jobs * KEPT + 1;
     this.#logs = this.#logs * KEPT + log;
     this.#squares = this.#squares * KEPT + log ** 2;
     this.#noises = this.#noises * KEPT + spread / length;
-    this.#logSpreads = this.#logSpreads * KEPT + Math.log(Math.max(LEAST_SPREAD, spread));
+    this.#spread.add(spread);
   }
 
   /** Mean task run time of a job of which nothing else is known: the geometric mean. ms; undefined as long as no job is */
@@ -61,13 +57,14 @@ export class Population {
     if (this.#jobs < ENOUGH_JOBS) return meanMs;
     const log = this.#logs / this.#jobs;
     const betweenJobs = Math.max(0, this.#squares / this.#jobs - log ** 2 - this.#noises / this.#jobs);
-    const ofPilots = Math.exp(this.#logSpreads / this.#jobs) / pilots;
-    if (Math.log(meanMs) - log > UNLIKE * Math.sqrt(betweenJobs + ofPilots)) return meanMs;
+    const ofPilots = this.#spread.typical! / pilots;
+    if (logOf(meanMs) - log > UNLIKE * Math.sqrt(betweenJobs + ofPilots)) return meanMs;
     return posterior({ meanMs, logVariance: ofPilots }, { meanMs: Math.exp(log), logVariance: betweenJobs });
   }
 
   save(): SavedPopulation {
-    return [this.#jobs, this.#logs, this.#squares, this.#noises, this.#logSpreads];
+    const [logSpreads] = this.#spread.save();
+    return [this.#jobs, this.#logs, this.#squares, this.#noises, logSpreads];
   }
 
   load([jobs, logs, squares, noises, logSpreads]: SavedPopulation): void {
@@ -75,7 +72,7 @@ export class Population {
     this.#logs = logs;
     this.#squares = squares;
     this.#noises = noises;
-    this.#logSpreads = logSpreads;
+    this.#spread = Spread.load([logSpreads, jobs], KEPT);
   }
 }
 
