@@ -13,8 +13,6 @@ import type { Job } from './job.js';
 export interface Offer {
   readonly job: Job;
   readonly batch: Batch;
-  /** Its place in the order of coming. */
-  readonly arrival: number;
   /** Tasks that waited when it was last said. */
   waiting: number;
 }
@@ -22,7 +20,7 @@ export interface Offer {
 /** The batches of which a task may go to whoever asks, in the order in which they are given. */
 export class Offers {
   readonly #policy: () => PolicySettings;
-  /** By id; of offers that are equal the one that came first is first. */
+  /** Places in the order of coming, by id: of offers that are equal the one that came first is first. */
   readonly #arrivals: number[] = [];
   readonly #heap = new IndexedHeap(this.#arrivals);
   /** By when they came, or a task of theirs was last given. */
@@ -49,7 +47,7 @@ export class Offers {
     const offer = this.#offers[id]!;
     if (batch.waiting < offer.waiting) this.#byWait.set(id, now);
     offer.waiting = batch.waiting;
-    this.#heap.set(id, this.#keyOf(offer));
+    this.#heap.set(id, this.#keyOf(id, offer));
   }
 
   /**
@@ -87,11 +85,11 @@ export class Offers {
 
   #add(job: Job, batch: Batch, now: Millis): void {
     const id = this.#freeIds.pop() ?? this.#offers.length;
-    const offer: Offer = { job, batch, arrival: this.#arrived++, waiting: batch.waiting };
+    const offer: Offer = { job, batch, waiting: batch.waiting };
     this.#ids.set(batch, id);
     this.#offers[id] = offer;
-    this.#arrivals[id] = offer.arrival;
-    this.#heap.set(id, this.#keyOf(offer));
+    this.#arrivals[id] = this.#arrived++;
+    this.#heap.set(id, this.#keyOf(id, offer));
     this.#byWait.set(id, now);
   }
 
@@ -103,12 +101,12 @@ export class Offers {
     this.#freeIds.push(id);
   }
 
-  #keyOf({ job, batch, arrival }: Offer): number {
+  #keyOf(id: number, { job, batch }: Offer): number {
     const estimateMs = job.believedMs;
     return needKey(
       this.#policy().shortOrder,
       { estimateMs, sizeMs: estimateMs * batch.count, tasks: batch.waiting },
-      arrival,
+      this.#arrivals[id]!,
     );
   }
 }

@@ -115,7 +115,7 @@ export class Needs {
 
   /** The first in order whose tasks fit, or undefined. */
   first(fits: (need: Need) => boolean): Need | undefined {
-    return this.#least(this.#byKey, fits);
+    return this.#firstUntil(this.#byKey, Number.POSITIVE_INFINITY, this.#demanding === 0 ? anything : fits);
   }
 
   /** Its place in the order, among needs of another list with the same order. */
@@ -143,7 +143,7 @@ export class Needs {
 
   /** The least, by a key that is at most `last`. */
   #firstUntil(heap: IndexedHeap, last: Millis, accepts: (need: Need) => boolean): Need | undefined {
-    if (heap.topKey() > last) return undefined;
+    if (heap.size === 0 || heap.topKey() > last) return undefined;
     const top = this.#needs[heap.top()]!;
     if (accepts(top)) return top;
     let first: Need | undefined;
@@ -152,19 +152,6 @@ export class Needs {
       if (accepts(this.#needs[id]!)) first = this.#needs[id];
     }
     return first;
-  }
-
-  #least(heap: IndexedHeap, fits: (need: Need) => boolean): Need | undefined {
-    const top = heap.top();
-    if (top < 0) return undefined;
-    if (this.#demanding === 0 || fits(this.#needs[top]!)) return this.#needs[top];
-    let least: Need | undefined;
-    for (const id of heap.ids()) {
-      const need = this.#needs[id]!;
-      if (!fits(need)) continue;
-      if (least === undefined || heap.isBefore(id, least.id)) least = need;
-    }
-    return least;
   }
 
   #list(need: Need): void {
@@ -195,6 +182,9 @@ export function overtakes(
 ): boolean {
   return one.estimateMs * one.tasks < weight * other.estimateMs * other.tasks;
 }
+
+/** What asks for no more than a slot fits wherever one is free. */
+const anything = (): boolean => true;
 
 /** Whether its tasks ask for more than a slot. */
 export function isDemanding({ demand }: Need): boolean {
