@@ -382,6 +382,7 @@ test('short work of which central is only told what came counts in the reserve',
       part: 'judged' as const,
       jobTasks: 200,
       ageMs: 0,
+      estimateFollows: undefined,
       tasks: 200,
       matches: 0,
       estimateMs: 9_000,
@@ -428,6 +429,7 @@ test('what a scheduler wants that is not of the cluster is not kept, and it is t
     part: 'judged',
     jobTasks: 1,
     ageMs: 0,
+    estimateFollows: undefined,
   });
   expect(bench.central.pendingTasks).toBe(0);
   expect(bench.take('strangerTold')).toHaveLength(1);

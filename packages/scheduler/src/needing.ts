@@ -78,7 +78,7 @@ export class Needer {
     if (batch.needTold > 0) this.#tell(job, batch, 0, central, now);
   }
 
-  /** It was decided what the job is: central is to know, whether anything of it waits or not. */
+  /** It was decided what the job is, or how long it is: central is to know, whether anything of it waits or not. */
   decided(job: Job, central: Address, now: Millis): void {
     const { pilots } = job.sample!;
     if (pilots.needTold > 0) this.#tell(job, pilots, 0, central, now);
@@ -92,7 +92,7 @@ export class Needer {
     if (central === NOBODY) return;
     batch.needTold = tasks;
     batch.needToldAt = now;
-    const isPilots = batch === job.sample?.pilots;
+    const arePilots = batch === job.sample?.pilots && job.isUndecided;
     this.#env.send(central, {
       type: 'need',
       job: job.number,
@@ -101,11 +101,12 @@ export class Needer {
       tasks,
       matches: batch.matches,
       // They come before all others.
-      estimateMs: isPilots ? 0 : job.believedMs,
+      estimateMs: arePilots ? 0 : job.believedMs,
       demand: batch.spec.demand,
       part: partOf(job, batch),
       jobTasks: job.taskCount,
       ageMs: now - job.acceptedAt,
+      estimateFollows: job.sample?.estimateFollows || undefined,
     });
   }
 }

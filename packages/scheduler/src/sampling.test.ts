@@ -251,6 +251,7 @@ describe('where central matches', () => {
     bench.scheduler.wake('weigh', job.number, bench.now);
     const [need] = bench.take('need');
     expect(need).toMatchObject({ stage: 0, tasks: 8, long: true, part: 'judged', estimateMs: 1_000 });
+    expect(need!.estimateFollows).toBe(true);
     expect(bench.take('nowLong')).toHaveLength(2);
   });
 
@@ -270,10 +271,32 @@ describe('where central matches', () => {
     bench.now = 6_000;
     bench.end(2, job, pilots[1]!, 5_000);
     expect([job.class, job.estimateMs]).toEqual(['long', 5_000]);
-    expect(bench.take('need')).toMatchObject([{ stage: 0, tasks: 7, long: true, estimateMs: 5_000 }]);
+    const [need, ...others] = bench.take('need');
+    expect(need).toMatchObject({ stage: 0, tasks: 7, long: true, estimateMs: 5_000 });
+    expect([need!.estimateFollows, others]).toEqual([undefined, []]);
     bench.now = 90_000;
     bench.end(3, job, pilots[2]!, 90_000);
     expect([job.estimateMs, bench.take('need')]).toEqual([5_000, []]);
+  });
+
+  test('it hears how long a job is of which nothing waits any more, too', () => {
+    const bench = new Bench(goshawk);
+    const job = bench.submit(3);
+    const match = (stage: number, at: number[]) => {
+      const workers = at.map((i) => ({ worker: worker(i), match: 1 }));
+      bench.receive(CENTRAL, { type: 'matched', job: job.number, stage, workers });
+      return bench.take('run').map(({ task }) => task);
+    };
+    const [pilot] = match(PILOTS, [1]);
+    bench.now = 1_000;
+    bench.scheduler.wake('weigh', job.number, bench.now);
+    match(0, [2, 3]);
+    bench.take('need');
+    bench.now = 8_000;
+    bench.end(1, job, pilot!, 8_000);
+    expect(bench.take('need')).toMatchObject([
+      { stage: 0, tasks: 0, long: true, estimateMs: 8_000, estimateFollows: undefined },
+    ]);
   });
 
   test('a task that is no pilot says nothing of the estimate', () => {

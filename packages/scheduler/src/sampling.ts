@@ -133,7 +133,7 @@ export class Sampler {
     const { ledger, needer, enlistment } = this.#around;
     job.refine(verdict.estimate.meanMs);
     ledger.classified(job, now);
-    if (job.route.by === 'matching') needer.tellAgain(job, enlistment.central, now, now);
+    if (job.route.by === 'matching') needer.decided(job, enlistment.central, now);
   }
 
   /** What waits goes the way of its class from now on. */

@@ -79,6 +79,7 @@ export class Bench {
       part: 'judged' as const,
       jobTasks: 1,
       ageMs: 0,
+      estimateFollows: undefined,
       ...fields,
     };
     this.matcher.needed(OWNER, message, this.now);

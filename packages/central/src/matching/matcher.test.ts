@@ -99,6 +99,27 @@ describe('a free worker', () => {
     expect(bench.taken()).toEqual(['3@0', '2@1', '2@2', '1@3']);
   });
 
+  test('serves a long job of which nobody knows how long it is as if it were as long as any', () => {
+    const bench = new Bench();
+    // Jobs of 2 s and 6 s have been here: it may take 4 s and three times 2 s.
+    bench.need(1, { long: true, tasks: 0, estimateMs: 2_000 });
+    bench.need(2, { long: true, tasks: 0, estimateMs: 6_000 });
+    bench.need(3, { long: true, tasks: 3, estimateMs: 1_000, estimateFollows: true });
+    bench.need(4, { long: true, tasks: 2, estimateMs: 9_000 });
+    const serveNext = (at: number): string[] => {
+      bench.matcher.setOpen(record(at, 1), true);
+      bench.pull(at);
+      return bench.taken();
+    };
+    expect(serveNext(0)).toEqual(['4@0']);
+    // Told again, it is still believed to be what it was; its pilots have it served first.
+    bench.need(3, { long: true, tasks: 3, estimateMs: 1_000, estimateFollows: true });
+    expect(serveNext(1)).toEqual(['4@1']);
+    bench.need(5, { long: true, tasks: 2, estimateMs: 9_000 });
+    bench.need(3, { long: true, tasks: 3, estimateMs: 4_000 });
+    expect(serveNext(2)).toEqual(['3@2']);
+  });
+
   test('that its owner has no use for serves the next', () => {
     const bench = new Bench({}, 1);
     bench.need(1);

@@ -15,6 +15,7 @@ import type { WorkerRecord } from '../registry.js';
 import { LateTurns, lateFrom } from './lateness.js';
 import { inLine, ownerNamed } from './line.js';
 import { LongLimit } from './long-limit.js';
+import { LongTimes } from './long-times.js';
 import { isDemanding, type Need, type NeedKind, Needs, overtakes } from './needs.js';
 import type { Pullers } from './occupied.js';
 import { freeSlots, isDoubtful, matchesOnTheWay, Pool, type Puller, remindOwners, spareOf } from './pool.js';
@@ -45,6 +46,7 @@ export class Matcher {
   readonly #pool = new Pool();
   readonly #limit: LongLimit;
   readonly #lateTurns: LateTurns;
+  readonly #longTimes = new LongTimes();
   /** By owner, then by job and stage. */
   readonly #known = new Map<Address, Map<string, Need>>();
   /** Looks at the limit again while only that keeps long tasks from free slots. */
@@ -172,7 +174,7 @@ export class Matcher {
   // ---- jobs
 
   needed(owner: Address, message: MessageOf<'need'>, now: Millis): void {
-    const { job, stage, tasks } = message;
+    const { job, stage, tasks, part, estimateFollows } = message;
     const known = this.#known.get(owner)?.get(`${job}/${stage}`);
     const makesRoom = this.#noteDecision(owner, message, now);
     if (tasks === 0) {
@@ -181,12 +183,13 @@ export class Matcher {
       this.#find(this.#add(owner, message, 0, now, now), now);
     } else {
       const onTheWay = matchesOnTheWay(known, message.matches, this.#lostAfterMs, now);
-      if (isDecided(known) === (message.part === 'early')) {
+      if (isDecided(known) === (part === 'early')) {
         this.#forget(known, now);
         this.#find(this.#add(owner, message, onTheWay, known.cameAt, now), now);
       } else {
         known.matches = message.matches + onTheWay;
-        this.#needsOf(known).setEstimate(known, message.estimateMs);
+        // What nobody knows is not believed to be more the longer it is not known.
+        if (!estimateFollows) this.#needsOf(known).setEstimate(known, message.estimateMs);
         this.#needsOf(known).setTasks(known, Math.max(0, tasks - onTheWay));
         this.#find(known, now);
       }
@@ -195,9 +198,11 @@ export class Matcher {
   }
 
   /** @returns whether more tasks of other jobs may run now */
-  #noteDecision(owner: Address, { job, stage, part, long }: MessageOf<'need'>, now: Millis): boolean {
+  #noteDecision(owner: Address, message: MessageOf<'need'>, now: Millis): boolean {
+    const { job, stage, part, long, estimateMs, estimateFollows } = message;
     if (part === 'early') return false;
     if (!long) return this.#undecided.decided(owner, job, stage);
+    if (!estimateFollows) this.#longTimes.learn(`${owner}/${job}`, estimateMs);
     if (this.#undecided.turnedLong(owner, job, stage, now)) this.#lookAgain(now);
     return false;
   }
@@ -207,7 +212,8 @@ export class Matcher {
    * @param cameAt when it was first heard of, decided or not
    */
   #add(owner: Address, message: MessageOf<'need'>, onTheWay: number, cameAt: Millis, now: Millis): Need {
-    const { job, stage, estimateMs, demand } = message;
+    const { job, stage, demand, estimateFollows } = message;
+    const estimateMs = estimateFollows ? this.#longTimes.doubted(message.estimateMs) : message.estimateMs;
     const sizeMs = estimateMs * message.tasks;
     const kind = this.#kindOf(message, now);
     const need = this.#needs[kind].add({

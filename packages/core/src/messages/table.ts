@@ -436,6 +436,8 @@ export const MESSAGES = {
     jobTasks: count,
     /** Since the owner accepted the job. */
     ageMs: ms,
+    /** It is known that the job is long; how long, its pilots have yet to tell. */
+    estimateFollows: optional(flag),
   }),
   pull: message('worker', 'central', 'Told again while a slot is free; it says all, not what changed.', {
     /**

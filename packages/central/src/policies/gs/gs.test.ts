@@ -64,6 +64,7 @@ class Bench {
       part: 'judged',
       jobTasks: tasks,
       ageMs: 0,
+      estimateFollows: undefined,
       ...fields,
     };
     this.dispatcher.needed(OWNER, message, ++this.now);
