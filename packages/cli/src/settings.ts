@@ -103,6 +103,12 @@ export const POLICY_OPTIONS = {
     describe:
       'matching: a long job comes before short ones of this many times less remaining work or more; 0: after all',
   },
+  longDoubt: {
+    type: 'text',
+    default: String(DEFAULT_POLICY.longDoubt),
+    describe:
+      'matching: standard deviations above the mean of long jobs that one takes whose pilots have yet to tell; none: as its owner believes',
+  },
   lateTurns: {
     type: 'text',
     default: 'auto',
@@ -264,6 +270,7 @@ export function policySettings(
     patience: options.patience,
     longPatience: options.longPatience,
     longWeight: options.longWeight,
+    longDoubt: longDoubtOf(options.longDoubt),
     lateTurns: lateTurnsOf(options.lateTurns),
     lateShort: options.lateShort,
     packing: options.packing,
@@ -421,6 +428,12 @@ function lateTurnsOf(text: string): number {
   );
 }
 
+function longDoubtOf(text: string): number | null {
+  if (text === 'none') return null;
+  if (/^\d{1,3}(\.\d{1,3})?$/.test(text)) return Number(text);
+  throw new InputError('bad-option', `--long-doubt: "${text}" is neither a number from 0 to 999, nor none`);
+}
+
 /** `auto`: long tasks last for a cutoff, so that a hundredth of it is soon enough. */
 function bitmapOf(text: string, cutoffMs: number): number {
   if (text === 'none') return 0;
@@ -455,6 +468,7 @@ export function policyRecord({ preset, ...settings }: PolicySettings) {
     patience: settings.patience,
     longPatience: settings.longPatience,
     longWeight: settings.longWeight,
+    longDoubt: settings.longDoubt,
     lateTurns: settings.lateTurns,
     lateShort: settings.lateShort,
     packing: settings.packing,

@@ -50,6 +50,7 @@ export function drawSettings(
       patience,
       longPatience: patience / 5,
       longWeight: draw.pick([0, 1, 8]),
+      longDoubt: patience > 0 ? 3 : null,
       lateTurns: patience > 0 ? 2 : 0,
       lateShort: patience > 0,
       packing: patience > 0,

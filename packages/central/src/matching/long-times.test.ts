@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { LongTimes } from './long-times.js';
 
 function knowing(...meansMs: number[]): LongTimes {
-  const times = new LongTimes();
+  const times = new LongTimes(3);
   meansMs.forEach((ms, job) => {
     times.learn(`${job}`, ms);
   });

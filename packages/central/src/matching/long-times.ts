@@ -2,8 +2,6 @@ import type { Millis } from '@goshawk/core';
 
 /** The last long jobs of which it is known how long their tasks run. */
 const KEPT_JOBS = 100;
-/** Hardly any long job runs for longer than so many standard deviations above their mean. */
-const DEVIATIONS = 3;
 
 /**
  * How long the tasks of long jobs run, as central hears of it, for long jobs of which nobody knows it yet.
@@ -14,8 +12,14 @@ const DEVIATIONS = 3;
  * and where all are alike there is none.
  */
 export class LongTimes {
+  readonly #deviations: number;
   /** By job, the one that was heard of last last. ms */
   readonly #meansMs = new Map<string, Millis>();
+
+  /** @param deviations above the mean of all */
+  constructor(deviations: number) {
+    this.#deviations = deviations;
+  }
 
   /** @param meanMs of the job's tasks */
   learn(job: string, meanMs: Millis): void {
@@ -39,6 +43,6 @@ export class LongTimes {
     const mean = sum / size;
     let squares = 0;
     for (const ms of this.#meansMs.values()) squares += (ms - mean) ** 2;
-    return Math.max(leastMs, mean + DEVIATIONS * Math.sqrt(squares / size));
+    return Math.max(leastMs, mean + this.#deviations * Math.sqrt(squares / size));
   }
 }

@@ -37,6 +37,7 @@ export class Bench {
       patience: 0,
       longPatience: 0,
       longWeight: 0,
+      longDoubt: null,
       lateTurns: 0,
       lateShort: false,
       ...policy,

@@ -46,7 +46,8 @@ export class Matcher {
   readonly #pool = new Pool();
   readonly #limit: LongLimit;
   readonly #lateTurns: LateTurns;
-  readonly #longTimes = new LongTimes();
+  /** Undefined where owners are believed. */
+  readonly #longTimes: LongTimes | undefined;
   /** By owner, then by job and stage. */
   readonly #known = new Map<Address, Map<string, Need>>();
   /** Looks at the limit again while only that keeps long tasks from free slots. */
@@ -68,6 +69,7 @@ export class Matcher {
     this.#policy = policy;
     this.#lostAfterMs = lostAfterMs;
     this.#lateTurns = new LateTurns(policy.lateTurns);
+    if (policy.longDoubt !== null) this.#longTimes = new LongTimes(policy.longDoubt);
     const lateness = (need: Need): Millis => lateFrom(need, this.#pool.slots);
     const { lateTurns, lateShort } = policy;
     this.#needs = {
@@ -202,7 +204,7 @@ export class Matcher {
     const { job, stage, part, long, estimateMs, estimateFollows } = message;
     if (part === 'early') return false;
     if (!long) return this.#undecided.decided(owner, job, stage);
-    if (!estimateFollows) this.#longTimes.learn(`${owner}/${job}`, estimateMs);
+    if (!estimateFollows) this.#longTimes?.learn(`${owner}/${job}`, estimateMs);
     if (this.#undecided.turnedLong(owner, job, stage, now)) this.#lookAgain(now);
     return false;
   }
@@ -213,7 +215,8 @@ export class Matcher {
    */
   #add(owner: Address, message: MessageOf<'need'>, onTheWay: number, cameAt: Millis, now: Millis): Need {
     const { job, stage, demand, estimateFollows } = message;
-    const estimateMs = estimateFollows ? this.#longTimes.doubted(message.estimateMs) : message.estimateMs;
+    const doubts = estimateFollows ? this.#longTimes : undefined;
+    const estimateMs = doubts?.doubted(message.estimateMs) ?? message.estimateMs;
     const sizeMs = estimateMs * message.tasks;
     const kind = this.#kindOf(message, now);
     const need = this.#needs[kind].add({

@@ -137,6 +137,7 @@ describe('facts of a plan', () => {
     patience: 20,
     longPatience: 1,
     longWeight: 8,
+    longDoubt: '3',
     lateTurns: 'auto',
     lateShort: true,
     packing: true,

@@ -104,6 +104,7 @@ it('records every setting that shaped a run, in seconds of the run', () => {
     patience: 20,
     longPatience: 1,
     longWeight: 8,
+    longDoubt: 3,
     lateTurns: 2,
     lateShort: true,
     packing: true,

@@ -88,6 +88,11 @@ export const policySettingsSchema = z.strictObject({
    */
   longWeight: z.number().nonnegative(),
   /**
+   * Matching: a long job of which its pilots have yet to tell how long it is is believed to run for so many standard
+   * deviations more than the mean of the last long jobs of the cluster. null: as long as its owner believes.
+   */
+  longDoubt: z.number().nonnegative().nullable(),
+  /**
    * Matching: of so many matches of long jobs one is of a job that is late by its size and its estimate, where there
    * is one: so an order that goes by estimates does not put off for ever whom it errs about. 0: none.
    */
@@ -215,6 +220,7 @@ export const DEFAULT_POLICY: PolicySettings = {
   patience: 20,
   longPatience: 1,
   longWeight: 8,
+  longDoubt: 3,
   lateTurns: 2,
   lateShort: true,
   packing: true,
