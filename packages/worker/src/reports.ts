@@ -1,5 +1,5 @@
 import type { Address, MessageOf, Millis, Outcome } from '@goshawk/core';
-import type { Running } from './slots.js';
+import type { Slots } from './slots.js';
 
 interface Unconfirmed {
   owner: Address;
@@ -78,22 +78,32 @@ export class Reports {
 }
 
 /**
- * The report of a run that has ended, with what it printed and nobody has heard of.
+ * The report of a run that has ended and still has its slot, with what it printed and nobody has heard of.
  *
  * @param report its number, unique at this worker
  * @param ask the question for the next task; 0: none is wanted
  */
 export function reportOf(
   report: number,
-  running: Running,
+  slots: Slots,
+  slot: number,
   outcome: Outcome,
   runMs: Millis,
   ask: number,
 ): MessageOf<'ended'> {
-  const { job, task, attempt } = running;
-  const output = running.output?.take() ?? NO_OUTPUT;
-  const outputBytes = running.output?.sentBytes ?? 0;
-  return { type: 'ended', report, job, task, attempt, outcome, runMs, output, outputBytes, ask };
+  const printed = slots.printedBy(slot);
+  return {
+    type: 'ended',
+    report,
+    job: slots.jobOf(slot),
+    task: slots.taskOf(slot),
+    attempt: slots.attemptOf(slot),
+    outcome,
+    runMs,
+    output: printed?.take() ?? NO_OUTPUT,
+    outputBytes: printed?.sentBytes ?? 0,
+    ask,
+  };
 }
 
 const NO_OUTPUT: MessageOf<'ended'>['output'] = [];

@@ -74,7 +74,11 @@ export class SlotColumns {
 
   /** @param what one of `Told` */
   get(place: number, what: number): number {
-    return this.#rows[ROW * place + what]!;
+    const told = this.#rows[ROW * place + what]!;
+    // Until its code is hot the engine makes an object of each number that it reads here, and of all that are copied from it
+    // for ever after, unless it is told that this is an integer.
+    const whole = told | 0;
+    return whole === told ? whole : told;
   }
 
   set(place: number, what: number, value: number): void {

@@ -145,6 +145,48 @@ export class Slots {
     return this.#columns.kinds[place] === SlotKind.running ? this.#runningAt(place) : undefined;
   }
 
+  // What is told of the task that runs there, one by one: to tell all of it takes an object, which each end would need.
+
+  ownerOf(index: number): Address {
+    return this.#columns.get(this.#first + index, Told.owner) as Address;
+  }
+
+  jobOf(index: number): number {
+    return this.#columns.get(this.#first + index, Told.job);
+  }
+
+  taskOf(index: number): number {
+    return this.#columns.get(this.#first + index, Told.task);
+  }
+
+  attemptOf(index: number): number {
+    return this.#columns.get(this.#first + index, Told.attempt);
+  }
+
+  isLong(index: number): boolean {
+    return this.#isLong(this.#first + index);
+  }
+
+  isOrphaned(index: number): boolean {
+    return (this.#columns.marks[this.#first + index]! & IS_ORPHANED) !== 0;
+  }
+
+  /** Central has placed it there. */
+  isPlaced(index: number): boolean {
+    return this.#columns.entries[this.#first + index]?.placed !== undefined;
+  }
+
+  /** Its time limit. ms */
+  timeoutOf(index: number): Millis | undefined {
+    return this.#timeoutOf(this.#first + index);
+  }
+
+  /** What it has printed, if anything. */
+  printedBy(index: number): OutputBuffer | undefined {
+    const { outputs } = this.#columns;
+    return outputs.size === 0 ? undefined : outputs.get(this.#first + index);
+  }
+
   /** What the slot serves: it asks for it, or what runs there came of it. */
   entryAt(index: number): Entry | undefined {
     return this.#columns.entries[this.#first + index];

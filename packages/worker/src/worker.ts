@@ -185,24 +185,22 @@ export class Worker implements Machine<WorkerTimer> {
 
   /** @param runMs as the executor measured it */
   taskEnded(slot: number, outcome: Outcome, runMs: Millis, now: Millis): void {
-    const running = this.#slots.runningAt(slot);
-    invariant(
-      running !== undefined,
-      () => `the task of slot ${slot} ended while the slot was ${this.#slots.at(slot).kind}`,
-    );
+    const slots = this.#slots;
+    invariant(slots.isRunning(slot), () => `a task ended in slot ${slot}, which was ${slots.at(slot).kind}`);
     this.#tasksEnded++;
-    if (running.timeoutMs !== undefined) this.#env.clearTimer('taskTimeout', slot);
-    if (running.output !== undefined) this.#env.clearTimer('output', slot);
-    if (outcome.kind !== 'completed') this.#cameToNothing(running, outcome, now);
-    const mayGoOn = !this.#takesNothing() && this.#queue.length === 0;
-    const goesOn = mayGoOn && continuesSeries(running, outcome.kind, runMs, this.#seriesMs, now);
+    if (slots.timeoutOf(slot) !== undefined) this.#env.clearTimer('taskTimeout', slot);
+    if (slots.printedBy(slot) !== undefined) this.#env.clearTimer('output', slot);
+    if (outcome.kind !== 'completed') this.#cameToNothing(slots.runningAt(slot)!, outcome, now);
+    const mayGoOn = this.#seriesMs > 0 && !this.#takesNothing() && this.#queue.length === 0;
+    const running = mayGoOn || slots.isPlaced(slot) ? slots.runningAt(slot) : undefined;
+    const goesOn = mayGoOn && continuesSeries(running!, outcome.kind, runMs, this.#seriesMs, now);
     const ask = goesOn ? this.#nextAsk++ : 0;
-    const report = this.#report(running, outcome, runMs, ask, now);
-    if (!running.long) this.#finder?.shortEnded(runMs);
-    if (running.placedByCentral) this.#tellCentral('placementEnded', running.owner, running);
+    const report = this.#report(slot, outcome, runMs, ask, now);
+    if (!slots.isLong(slot)) this.#finder?.shortEnded(runMs);
+    if (running?.placedByCentral) this.#tellCentral('placementEnded', running.owner, running);
     if (!goesOn) return this.#freed(slot, now);
-    this.#slots.release(slot);
-    this.#slots.ask(entryAfter(running), ask, now, { since: running.since, report });
+    slots.release(slot);
+    slots.ask(entryAfter(running!), ask, now, { since: running!.since, report });
     this.#armSweep(now);
   }
 
@@ -380,11 +378,12 @@ export class Worker implements Machine<WorkerTimer> {
     this.#giveBack().task(from, job, waiting?.stage ?? 0, task, attempt);
   }
 
-  #report(running: Running, outcome: Outcome, runMs: Millis, ask: number, now: Millis): MessageOf<'ended'> {
-    const message = reportOf(this.#nextReport++, running, outcome, runMs, ask);
-    this.#env.send(running.owner, message);
-    if (this.#timings.retryMs > 0 && !running.orphaned) {
-      this.#reports.keep(running.owner, message, now);
+  #report(slot: number, outcome: Outcome, runMs: Millis, ask: number, now: Millis): MessageOf<'ended'> {
+    const owner = this.#slots.ownerOf(slot);
+    const message = reportOf(this.#nextReport++, this.#slots, slot, outcome, runMs, ask);
+    this.#env.send(owner, message);
+    if (this.#timings.retryMs > 0 && !this.#slots.isOrphaned(slot)) {
+      this.#reports.keep(owner, message, now);
       this.#armSweep(now);
     }
     return message;
