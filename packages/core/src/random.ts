@@ -87,7 +87,11 @@ export function drawDistinct(source: { random(): number }, count: number, wanted
 }
 
 /** One step of a Fisher–Yates shuffle, in place. @returns what was drawn from `place` on, and stands there now */
-export function drawTo<T>(place: number, items: T[], source: { random(): number }): T {
+export function drawTo<T>(
+  place: number,
+  items: { readonly length: number; [place: number]: T },
+  source: { random(): number },
+): T {
   const from = place + drawIndex(source, items.length - place);
   const drawn = items[from]!;
   items[from] = items[place]!;

@@ -108,7 +108,7 @@ export class Endings {
     job.startedAt[task] = now - runMs;
     job.runMs[task] = runMs;
     job.workedMs += runMs;
-    if (value !== undefined && value !== null) job.values.set(task, value);
+    job.setValue(task, value);
     this.#around.usage.worked(job.class === 'long', runMs);
     this.#end(job, task, TaskState.completed, now);
   }

@@ -54,6 +54,14 @@ export const LISTED_MAX = 100;
 /** So many workers on which a task cannot be started are enough to say that it is the task's fault. */
 const STARTS_TRIED_AT = 3;
 
+interface TaskError {
+  readonly outcome: Outcome;
+  readonly worker: string;
+}
+
+const NO_VALUES: ReadonlyMap<number, unknown> = new Map();
+const NO_ERRORS: ReadonlyMap<number, TaskError> = new Map();
+
 /** Everything an owner knows of one job. Tasks are columns of numbers, so that many of them cost little. */
 export class Job {
   readonly number: number;
@@ -88,12 +96,12 @@ export class Job {
   /** Attempts that were cut short with their worker. */
   readonly losses: Uint8Array;
 
-  readonly values = new Map<number, unknown>();
-  /** The last failure of tasks that failed at least once. */
-  readonly errors = new Map<number, { outcome: Outcome; worker: string }>();
+  // Made when there is something to be in them: most jobs have none of the three.
+  #values: Map<number, unknown> | undefined;
+  #errors: Map<number, TaskError> | undefined;
 
   /** At which workers tasks could not be started, while it is not known whose fault that is. */
-  readonly #failedAt = new Map<number, Set<string>>();
+  #failedAt: Map<number, Set<string>> | undefined;
   /** Several workers have said that what the job wants is not there. */
   #cannotStart = false;
 
@@ -171,6 +179,27 @@ export class Job {
     this.failures = new Uint16Array(total);
     this.losses = new Uint8Array(total);
     this.#counts[TaskState.blocked] = total;
+  }
+
+  /** Of tasks that completed with one. */
+  get values(): ReadonlyMap<number, unknown> {
+    return this.#values ?? NO_VALUES;
+  }
+
+  setValue(task: number, value: unknown): void {
+    if (value === undefined || value === null) return;
+    this.#values ??= new Map();
+    this.#values.set(task, value);
+  }
+
+  /** The last failure of tasks that failed at least once. */
+  get errors(): ReadonlyMap<number, TaskError> {
+    return this.#errors ?? NO_ERRORS;
+  }
+
+  #setError(task: number, error: TaskError): void {
+    this.#errors ??= new Map();
+    this.#errors.set(task, error);
   }
 
   countOf(state: TaskState): number {
@@ -449,7 +478,7 @@ export class Job {
     this.#noteSetback(task, outcome, worker, runMs, now);
     this.failures[task]!++;
     this.#sample?.attemptFailed(task, runMs);
-    this.errors.set(task, { outcome, worker });
+    this.#setError(task, { outcome, worker });
     return this.failures[task]! <= this.spec.retries && !this.cancelling;
   }
 
@@ -464,7 +493,7 @@ export class Job {
     if (this.cancelling) return false;
     if (this.losses[task]! < LIMITS.lossesPerTaskMax) return true;
     const message = `lost its worker ${this.losses[task]} times and was given up`;
-    this.errors.set(task, { outcome: { ...LOST, errorMessage: message }, worker });
+    this.#setError(task, { outcome: { ...LOST, errorMessage: message }, worker });
     return false;
   }
 
@@ -479,10 +508,11 @@ export class Job {
     if (startFault(outcome) !== 'unclear') return outcome;
     const failed = { ...outcome, kind: 'failed' } as const;
     if (this.#cannotStart) return failed;
+    this.#failedAt ??= new Map();
     const at = this.#failedAt.get(task) ?? new Set();
     this.#failedAt.set(task, at.add(worker));
     if (at.size < Math.min(STARTS_TRIED_AT, Math.max(1, workers))) return outcome;
-    this.#failedAt.clear();
+    this.#failedAt = undefined;
     this.#cannotStart = true;
     return failed;
   }

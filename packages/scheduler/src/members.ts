@@ -21,11 +21,16 @@ import {
  * in the draw once for each: every slot is treated like a machine of its own (Hawk §4.1).
  */
 export class Members {
-  readonly #members = new Map<Address, Member>();
+  readonly #byAddress = new Map<Address, Member>();
+  /**
+   * The first list of all, until somebody is looked up: who joins a cluster of thousands needs a map of them later, if
+   * at all.
+   */
+  #listed: readonly Member[] = [];
   /** Their addresses: whoever asks for the first time is looked up. */
   readonly #present = new AddressSet();
   /** Per scope, one element a slot; kept shuffled in place, so that a draw of k costs k. */
-  readonly #pools = new Map<Scope, Address[]>();
+  readonly #pools = new Map<Scope, Int32Array>();
   #version = 0;
   /**
    * Workers that the present central has not named, by the time since when: those that the last one had, and
@@ -47,11 +52,11 @@ export class Members {
   }
 
   get size(): number {
-    return this.#members.size;
+    return this.#byAddress.size + this.#listed.length;
   }
 
   get(address: Address): Member | undefined {
-    return this.#members.get(address);
+    return this.#members().get(address);
   }
 
   has(address: Address): boolean {
@@ -68,7 +73,7 @@ export class Members {
 
   nameOf(address: Address): string | undefined {
     if (address < NOBODY) return this.#former[NOBODY - 1 - address];
-    return this.#members.get(address)?.name;
+    return this.#members().get(address)?.name;
   }
 
   /** Something to remember a worker by of which only the name is known: below `NOBODY`, and nobody's address. */
@@ -89,7 +94,7 @@ export class Members {
   startAnew(): void {
     this.#version = 0;
     this.#isRenumbered = true;
-    for (const address of this.#members.keys()) this.#unconfirmed.set(address, Number.NEGATIVE_INFINITY);
+    for (const address of this.#members().keys()) this.#unconfirmed.set(address, Number.NEGATIVE_INFINITY);
   }
 
   /** A worker has asked for a task, or was given one. If central has not told of it yet, it must do so before long. */
@@ -116,9 +121,9 @@ export class Members {
     if (message.since === 0) {
       if (this.#isRenumbered) this.#occupied = NOBODY_OCCUPIED;
       this.#isRenumbered = false;
-      if (this.#members.size > 0) {
+      if (this.size > 0) {
         const present = new Set(message.changed.map((member) => member.address));
-        gone = [...this.#members.keys()].filter(
+        gone = [...this.#members().keys()].filter(
           (address) => !present.has(address) && !this.#unconfirmed.has(address),
         );
       }
@@ -126,12 +131,17 @@ export class Members {
       return message.version === this.#version ? [] : undefined;
     }
     for (const address of gone) this.#drop(address);
-    for (const member of message.changed) {
-      this.#members.set(member.address, member);
-      this.#present.add(member.address);
-      if (this.#unconfirmed.size > 0) this.#unconfirmed.delete(member.address);
-      if (this.#gone.size > 0) this.#gone.delete(member.address);
+    const isFirst = this.size === 0;
+    let came = 0;
+    for (const { address } of message.changed) {
+      if (!this.#present.has(address)) came++;
+      this.#present.add(address);
+      if (this.#unconfirmed.size > 0) this.#unconfirmed.delete(address);
+      if (this.#gone.size > 0) this.#gone.delete(address);
     }
+    // Shared with whoever sent it: never changed in place.
+    if (isFirst && came === message.changed.length) this.#listed = message.changed;
+    else for (const member of message.changed) this.#members().set(member.address, member);
     this.#version = message.version;
     this.#pools.clear();
     return gone;
@@ -153,13 +163,13 @@ export class Members {
     const pool = this.#pool(scope, demand);
     if (pool.length === 0) return;
     if (how === 'independent') {
-      for (let i = 0; i < count; i++) visit(pool[drawIndex(source, pool.length)]!);
+      for (let i = 0; i < count; i++) visit(pool[drawIndex(source, pool.length)] as Address);
       return;
     }
     let left = count;
-    for (; left >= pool.length; left -= pool.length) for (const address of pool) visit(address);
+    for (; left >= pool.length; left -= pool.length) for (const address of pool) visit(address as Address);
     // The first steps of a Fisher–Yates shuffle. The pool stays shuffled, which the next draw does not mind.
-    for (let i = 0; i < left; i++) visit(drawTo(i, pool, source));
+    for (let i = 0; i < left; i++) visit(drawTo(i, pool, source) as Address);
   }
 
   /**
@@ -181,7 +191,7 @@ export class Members {
     const passedOver: Address[] = [];
     let left = count;
     for (let i = 0; i < pool.length && left > 0; i++) {
-      const drawn = drawTo(i, pool, source);
+      const drawn = drawTo(i, pool, source) as Address;
       if (this.isOccupied(drawn)) passedOver.push(drawn);
       else {
         visit(drawn);
@@ -199,20 +209,20 @@ export class Members {
   /** The worker has a slot that runs nothing long, which central, were it there, would tell. */
   setUnoccupied(worker: Address): void {
     if (!this.isOccupied(worker)) return;
-    const { place } = this.#members.get(worker)!;
+    const { place } = this.#members().get(worker)!;
     this.#occupied = this.#occupied.slice();
     this.#occupied[place >> 3]! &= ~(1 << (place & 7));
   }
 
   /** Every slot of the worker runs a long task, or did when central last told of it. */
   isOccupied(worker: Address): boolean {
-    const place = this.#members.get(worker)?.place;
+    const place = this.#members().get(worker)?.place;
     return place !== undefined && ((this.#occupied[place >> 3] ?? 0) & (1 << (place & 7))) !== 0;
   }
 
   /** Whether a probe may be sent to the worker. */
   takesProbe(worker: Address, scope: Scope, demand: Resources): boolean {
-    const member = this.#members.get(worker);
+    const member = this.#members().get(worker);
     if (member === undefined || member.draining || !isIn(member, this.#reachOf(scope))) return false;
     return fits(demand, member.capacity) && !this.isOccupied(worker);
   }
@@ -220,7 +230,7 @@ export class Members {
   /** Whether a worker of the scope has that much in all; one that drains may come back. */
   couldFit(scope: Scope, demand: Resources): boolean {
     const reach = this.#reachOf(scope);
-    for (const member of this.#members.values()) {
+    for (const member of this.#all()) {
       if (isIn(member, reach) && fits(demand, member.capacity)) return true;
     }
     return false;
@@ -231,10 +241,10 @@ export class Members {
    * no worker is known yet.
    */
   whyImpossible(demand: Resources): string | undefined {
-    if (demand === NO_RESOURCES || this.#members.size === 0) return undefined;
+    if (demand === NO_RESOURCES || this.size === 0) return undefined;
     let closest: Member | undefined;
     let least = Number.POSITIVE_INFINITY;
-    for (const member of this.#members.values()) {
+    for (const member of this.#all()) {
       const shortage = shortageOf(demand, member.capacity);
       if (shortage <= 1) return undefined;
       if (shortage < least) {
@@ -250,30 +260,47 @@ export class Members {
    * wait for it, rather than behind the tasks that they are kept from.
    */
   #reachOf(scope: Scope): Scope {
-    return this.#members.size === 1 ? 'all' : scope;
+    return this.size === 1 ? 'all' : scope;
+  }
+
+  #members(): Map<Address, Member> {
+    if (this.#listed.length === 0) return this.#byAddress;
+    for (const member of this.#listed) this.#byAddress.set(member.address, member);
+    this.#listed = [];
+    return this.#byAddress;
+  }
+
+  #all(): Iterable<Member> {
+    return this.#listed.length > 0 ? this.#listed : this.#byAddress.values();
   }
 
   #drop(address: Address): void {
-    this.#members.delete(address);
+    this.#members().delete(address);
     this.#present.delete(address);
     this.#unconfirmed.delete(address);
     this.#gone.add(address);
     if (this.#gone.size > GONE_MAX) this.#gone.delete(this.#gone.keys().next().value!);
   }
 
-  #pool(scope: Scope, demand: Resources): Address[] {
+  #pool(scope: Scope, demand: Resources): Int32Array {
     let pool = this.#pools.get(scope);
     if (pool === undefined) {
-      pool = [];
-      const reach = this.#reachOf(scope);
-      for (const member of this.#members.values()) {
-        if (member.draining || !isIn(member, reach)) continue;
-        for (let slot = 0; slot < member.slots; slot++) pool.push(member.address);
-      }
+      pool = this.#newPool(scope);
       this.#pools.set(scope, pool);
     }
     if (demand === NO_RESOURCES) return pool;
-    return pool.filter((address) => fits(demand, this.#members.get(address)!.capacity));
+    return pool.filter((address) => fits(demand, this.get(address as Address)!.capacity));
+  }
+
+  /** Half as large as a list, and ten schedulers of a simulation have one each, into which each probe is a random look. */
+  #newPool(scope: Scope): Int32Array {
+    const places: number[] = [];
+    const reach = this.#reachOf(scope);
+    for (const member of this.#all()) {
+      if (member.draining || !isIn(member, reach)) continue;
+      for (let slot = 0; slot < member.slots; slot++) places.push(member.address);
+    }
+    return Int32Array.from(places);
   }
 }
 

@@ -77,6 +77,7 @@ export class Prober {
       sizeMs: bySize ? job.believedMs * batch.waiting : 0,
     };
     batch.recalled = false;
+    batch.probes.expect(probes);
     const send = (to: Address): void => {
       this.#counters.probesSent++;
       batch.probes.add(to, 1);

@@ -121,7 +121,7 @@ class Rebuild {
       if (stage.unfinished === 0) for (const next of job.stageEnded(stage)) job.release(next);
     };
     if (outcome.kind === 'completed') {
-      if (outcome.value !== undefined && outcome.value !== null) job.values.set(task, outcome.value);
+      job.setValue(task, outcome.value);
       job.workedMs += runMs;
       end(TaskState.completed);
     } else if (isExcused(outcome)) {

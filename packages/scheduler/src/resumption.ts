@@ -1,4 +1,11 @@
-import { type Address, type Environment, type MessageOf, type Millis, NOBODY } from '@goshawk/core';
+import {
+  type Address,
+  type Environment,
+  type Member,
+  type MessageOf,
+  type Millis,
+  NOBODY,
+} from '@goshawk/core';
 import { type Job, TaskState } from './job.js';
 import type { JobStore } from './job-store.js';
 import type { Members } from './members.js';
@@ -43,9 +50,9 @@ export class Resumption {
   }
 
   /** There may be workers that were not asked. @returns whether any is to be asked again should it not answer */
-  came(workers: readonly Address[], now: Millis): boolean {
+  came(workers: readonly Member[], now: Millis): boolean {
     if (this.#around.formers.length === 0) return false;
-    for (const worker of workers) {
+    for (const { address: worker } of workers) {
       if (this.#known.has(worker)) continue;
       this.#known.add(worker);
       this.#asked.add(worker);

@@ -475,8 +475,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     if (gone === undefined) return this.#env.send(from, { type: 'resync' });
     this.#keys.told(from, message, now);
     this.#workersLost(gone, now);
-    const came = message.changed.map(({ address }) => address);
-    if (this.#resumption.came(came, now)) this.#armSweep(now);
+    if (this.#resumption.came(message.changed, now)) this.#armSweep(now);
     // Those that came may be what a batch has waited for.
     if (message.changed.length > 0) this.#routing.findForThoseThatProbe(now);
   }
