@@ -32,37 +32,6 @@ const ownPlace = {
   },
 };
 
-/**
- * What yargs does for every command line, though only those need it that show something: to load what splits text into
- * characters, and to lay out the help. A seventh of what `goshawk --version` takes.
- */
-const WHEN_NEEDED = [
-  {
-    module: /\/string-width\/index\.js$/,
-    replaced: [
-      ['const segmenter = new Intl.Segmenter();', 'let segmenter;'],
-      ['segmenter.segment(', '(segmenter ??= new Intl.Segmenter()).segment('],
-    ],
-  },
-  {
-    module: /\/yargs\/build\/lib\/usage\.js$/,
-    replaced: [['cachedHelpMessage = this.help();', '']],
-  },
-];
-
-const whenNeeded = {
-  name: 'when-needed',
-  transform(code, id) {
-    const rule = WHEN_NEEDED.find(({ module }) => module.test(id));
-    if (rule === undefined) return null;
-    for (const [before, after] of rule.replaced) {
-      if (!code.includes(before)) throw new Error(`${id} has no \`${before}\` any more: see WHEN_NEEDED`);
-      code = code.replaceAll(before, after);
-    }
-    return { code, map: null };
-  },
-};
-
 /** What stays outside is looked for from the bundle, and must not be another version than its importer finds. */
 const outside = {
   name: 'outside',
@@ -80,7 +49,7 @@ const outside = {
 const build = await rolldown({
   input: { main: `${root}packages/cli/dist/main.js` },
   platform: 'node',
-  plugins: [outside, ownPlace, whenNeeded],
+  plugins: [outside, ownPlace],
 });
 await build.write({
   dir: folder,

@@ -12,12 +12,7 @@ const FAILURES_SHOWN = 5;
 
 /** `1 task`, `12,345 tasks`. */
 export function counted(count: number, noun: string): string {
-  return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
-}
-
-/** A whole number as `toLocaleString` writes it, which takes some milliseconds when it is asked for the first time. */
-function grouped(count: number): string {
-  return `${count}`.replace(/\B(?=(\d{3})+$)/g, ',');
+  return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** How an ended job came out, in one line: `a1-3 failed: 2 of 200 tasks failed, 198 completed, after 5.2 s`. */
