@@ -69,7 +69,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'result-forgotten',
     what: 'a worker does not keep a report until it is confirmed',
     file: 'worker/worker',
-    find: 'this.#reports.keep(running.owner, message, now);',
+    find: 'this.#reports.keep(owner, message, now);',
     replace: '',
   },
   {
