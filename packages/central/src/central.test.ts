@@ -396,6 +396,34 @@ test('short work of which central is only told what came counts in the reserve',
   expect(long(5 * 4_000)).toBe(86);
 });
 
+test('a worker hears again that it is to drain, or no longer is, until it says that it does', () => {
+  const bench = new Bench();
+  const asked = (on: boolean) =>
+    bench.receive(CLIENT, { type: 'drainWorker', request: 1, worker: `w${W1}`, on });
+  const repeated = () => {
+    bench.take('drain');
+    bench.receive(W1, { type: 'heartbeat', busy: 1, queued: 0 });
+    return bench.take('drain').map(({ on }) => on);
+  };
+  bench.register(W1);
+  expect(repeated()).toEqual([]);
+  asked(true);
+  expect(repeated()).toEqual([true]);
+  bench.register(W1, [], true);
+  expect(repeated()).toEqual([]);
+  asked(false);
+  expect(repeated()).toEqual([false]);
+  bench.register(W1, [], false);
+  expect(repeated()).toEqual([]);
+});
+
+test('a worker that drains when it comes to a new central drains on', () => {
+  const bench = new Bench();
+  bench.register(W1, [], true);
+  bench.receive(W1, { type: 'heartbeat', busy: 0, queued: 0 });
+  expect(bench.take('drain')).toEqual([]);
+});
+
 test('a durable scheduler whose name is taken by one that does not know its jobs is lost', () => {
   const bench = new Bench();
   const toldOf = () => {

@@ -376,7 +376,9 @@ export class Central implements Machine<CentralTimer> {
       // It says so before each of its heartbeats.
       const { heartbeatMs } = this.#config.settings.timings;
       if ((worker.aside?.saidAt ?? now) < now - heartbeatMs / 2) this.#aside(from, '', now);
-      if (worker.drainWanted && !worker.draining) this.#env.send(from, { type: 'drain', on: true });
+      // It may not have heard it, or not have known then that this is central. Who drains to stop goes on all the same.
+      const { drainWanted, draining } = worker;
+      if (drainWanted !== draining) this.#env.send(from, { type: 'drain', on: drainWanted });
       if (busy === 0 && queued === 0 && this.#queue.isBusy(from)) this.#holdsNothing(from, now);
       // Whoever is welcomed says what is free.
       const wantsToKnow = this.#relief.isMatching || this.#matcher.waitingTasks > 0;

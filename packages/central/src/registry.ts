@@ -70,7 +70,8 @@ export class Registry {
       partition: 'general',
       draining,
       drained: false,
-      drainWanted: false,
+      // Whoever asked for it asked the last central.
+      drainWanted: draining,
       aside: undefined,
       heardAt: now,
       busy: 0,

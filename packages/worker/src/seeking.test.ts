@@ -176,11 +176,20 @@ describe('a task that comes', () => {
     expect(bench.seeking.accept(scheduler, run(ask))).toBeUndefined();
   });
 
+  test('takes the slot that asks its scheduler for a task of the same stage, for a probe', () => {
+    const bench = new Bench(5);
+    bench.seeking.begin(0);
+    const [{ scheduler, ask }] = bench.asked as [Bench['asked'][0]];
+    bench.slots.ask(entryOfProbe(scheduler, probe, 0), 99, 0);
+    expect(bench.seeking.accept(scheduler, run(ask))).toMatchObject({ owner: scheduler, job: 1 });
+    expect([bench.slots.idleCount, bench.slots.indexOfAsk(99)]).toEqual([1, -1]);
+  });
+
   test('when the slot is taken is not taken, and the question is answered all the same', () => {
     const bench = new Bench(5);
     bench.seeking.begin(0);
     const [{ scheduler, ask }] = bench.asked as [Bench['asked'][0]];
-    bench.slots.ask(entryOfProbe(0 as Address, probe, 0), 99, 0);
+    bench.slots.ask(entryOfProbe(scheduler, { ...probe, job: 2 }, 0), 99, 0);
     expect(bench.seeking.accept(scheduler, run(ask))).toBeUndefined();
     expect(bench.seeking.isWaiting).toBe(false);
   });

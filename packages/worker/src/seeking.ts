@@ -80,6 +80,7 @@ export class Seeking {
     const question = this.#close(from, message.ask);
     if (question === undefined) return undefined;
     if (question === this.#current) this.#current = undefined;
+    this.#stopProbing(from, message);
     return canRun(this.#around, message.demand) ? entryOfGiven(from, message) : undefined;
   }
 
@@ -112,6 +113,18 @@ export class Seeking {
 
   end(): void {
     this.#current = undefined;
+  }
+
+  /**
+   * The only slot asks for a task of the very stage of which one has come, so it need not. If the task were given
+   * back, its owner would send a probe for it, of which the slot would ask while the task is on its way to who
+   * sought it, and so on without end.
+   */
+  #stopProbing(from: Address, { job, stage }: MessageOf<'run'>): void {
+    const { slots, takesWork } = this.#around;
+    if (slots.idleCount > 0 || !takesWork()) return;
+    const asking = slots.indexOfProbe(from, job, stage);
+    if (asking >= 0) slots.release(asking);
   }
 
   #goOn(now: Millis): boolean {

@@ -238,6 +238,19 @@ export class Slots {
     return -1;
   }
 
+  /** The slot that asks for any task of the stage, since it was probed for; −1: none does. */
+  indexOfProbe(owner: Address, job: number, stage: number): number {
+    const { kinds, entries, series } = this.#columns;
+    for (let place = this.#first; place < this.#end; place++) {
+      if (kinds[place] !== SlotKind.asking || series.has(place)) continue;
+      const entry = entries[place]!;
+      const isProbe = entry.placed === undefined;
+      if (isProbe && entry.owner === owner && entry.job === job && entry.stage === stage)
+        return place - this.#first;
+    }
+    return -1;
+  }
+
   /** The task runs in a slot, or central has placed it here and a slot asks for it. */
   serves(owner: Address, job: number, task: number, attempt: number): boolean {
     if (this.indexOfTask(owner, job, task, attempt) >= 0) return true;
