@@ -63,6 +63,19 @@ describe('what is believed to run for long', () => {
     expect(bench.ask(W2, 1)).toMatchObject({ task: 0, attempt: 2 });
   });
 
+  test('is asked after behind what still waits to be durable: the task itself, perhaps', () => {
+    const bench = given();
+    sweep(bench);
+    bench.receive(W1, { type: 'holding', tasks: [held(0)] });
+    expect(bench.ask(W2, 1)).toBeUndefined();
+    // That it waits for the disk for so long, or that this process stands still, keeps the worker from nothing.
+    bench.now += 11 * retryMs;
+    expect(sweep(bench)).toEqual([]);
+    bench.commit();
+    const sent = bench.take().filter(({ type }) => type === 'bind' || type === 'resume');
+    expect(sent.map(({ type }) => type)).toEqual(['bind', 'resume', 'resume']);
+  });
+
   test('is left alone when nobody has asked, or when it was given out just before', () => {
     const bench = given();
     bench.receive(W1, { type: 'holding', tasks: [] });

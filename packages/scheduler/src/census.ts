@@ -1,12 +1,13 @@
-import type { Address, Environment, MessageOf, Millis } from '@goshawk/core';
+import type { Address, MessageOf, Millis } from '@goshawk/core';
 import type { Endings } from './endings.js';
 import { type Job, TaskState } from './job.js';
 import type { JobStore } from './job-store.js';
+import type { Ledger } from './ledger.js';
 import type { Members } from './members.js';
 
 /** What a census has to know of the scheduler around it. */
 interface Surroundings {
-  readonly env: Environment;
+  readonly ledger: Ledger;
   readonly jobs: JobStore;
   readonly members: Members;
   readonly endings: Endings;
@@ -49,8 +50,9 @@ export class Census {
     for (const job of running) {
       for (const task of tasksSince(job, this.#since)) this.#asked.add(job.workerOf(task));
     }
-    for (const worker of this.#asked)
-      this.#around.env.send(worker, { type: 'resume', formers: this.#around.formers });
+    // Behind what waits until it is durable, of which those may be that it asks after.
+    const { ledger, formers } = this.#around;
+    for (const worker of this.#asked) ledger.send(worker, { type: 'resume', formers });
     return true;
   }
 
