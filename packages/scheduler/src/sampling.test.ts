@@ -61,6 +61,13 @@ class Bench {
     return this.take('bind').at(-1)?.task ?? -1;
   }
 
+  /** Central has matched such workers with the batch. @returns the tasks that they got */
+  match(job: Job, stage: number, indexes: number[]): number[] {
+    const workers = indexes.map((index) => ({ worker: worker(index), match: 1 }));
+    this.receive(CENTRAL, { type: 'matched', job: job.number, stage, workers });
+    return this.take('run').map(({ task }) => task);
+  }
+
   end(index: number, job: Job, task: number, runMs: number, outcome = COMPLETED): void {
     const attempt = job.attempts[task]!;
     const report = {
@@ -244,9 +251,7 @@ describe('where central matches', () => {
       [PILOTS, 2, 'pilots'],
       [0, 8, 'early'],
     ]);
-    const workers = [1, 2].map((i) => ({ worker: worker(i), match: 1 }));
-    bench.receive(CENTRAL, { type: 'matched', job: job.number, stage: PILOTS, workers });
-    expect(bench.take('run').map(({ task }) => task)).toEqual(job.sample!.tasks);
+    expect(bench.match(job, PILOTS, [1, 2])).toEqual(job.sample!.tasks);
     bench.now = 1_000;
     bench.scheduler.wake('weigh', job.number, bench.now);
     const [need] = bench.take('need');
@@ -258,9 +263,7 @@ describe('where central matches', () => {
   test('it hears how long a job is when enough pilots of one that was found to be long have ended, once', () => {
     const bench = new Bench({ ...goshawk, pilotRatio: 0.3, pilotQuorum: 0.5 });
     const job = bench.submit(10);
-    const workers = [1, 2, 3].map((i) => ({ worker: worker(i), match: 1 }));
-    bench.receive(CENTRAL, { type: 'matched', job: job.number, stage: PILOTS, workers });
-    const pilots = bench.take('run').map(({ task }) => task);
+    const pilots = bench.match(job, PILOTS, [1, 2, 3]);
     bench.now = 1_000;
     bench.scheduler.wake('weigh', job.number, bench.now);
     bench.take('need');
@@ -282,15 +285,10 @@ describe('where central matches', () => {
   test('it hears how long a job is of which nothing waits any more, too', () => {
     const bench = new Bench(goshawk);
     const job = bench.submit(3);
-    const match = (stage: number, at: number[]) => {
-      const workers = at.map((i) => ({ worker: worker(i), match: 1 }));
-      bench.receive(CENTRAL, { type: 'matched', job: job.number, stage, workers });
-      return bench.take('run').map(({ task }) => task);
-    };
-    const [pilot] = match(PILOTS, [1]);
+    const [pilot] = bench.match(job, PILOTS, [1]);
     bench.now = 1_000;
     bench.scheduler.wake('weigh', job.number, bench.now);
-    match(0, [2, 3]);
+    bench.match(job, 0, [2, 3]);
     bench.take('need');
     bench.now = 8_000;
     bench.end(1, job, pilot!, 8_000);
@@ -302,15 +300,10 @@ describe('where central matches', () => {
   test('a task that is no pilot says nothing of the estimate', () => {
     const bench = new Bench(goshawk);
     const job = bench.submit(10);
-    const match = (stage: number, at: number[]) => {
-      const workers = at.map((i) => ({ worker: worker(i), match: 1 }));
-      bench.receive(CENTRAL, { type: 'matched', job: job.number, stage, workers });
-      return bench.take('run').map(({ task }) => task);
-    };
-    match(PILOTS, [1, 2]);
+    bench.match(job, PILOTS, [1, 2]);
     bench.now = 1_000;
     bench.scheduler.wake('weigh', job.number, bench.now);
-    const [other] = match(0, [3]);
+    const [other] = bench.match(job, 0, [3]);
     bench.take('need');
     bench.end(3, job, other!, 7_000);
     expect([job.estimateMs, bench.take('need')]).toEqual([1_000, []]);

@@ -168,12 +168,12 @@ export class Slots {
   }
 
   isOrphaned(index: number): boolean {
-    return (this.#columns.marks[this.#first + index]! & IS_ORPHANED) !== 0;
+    return this.#isOrphaned(this.#first + index);
   }
 
   /** Central has placed it there. */
   isPlaced(index: number): boolean {
-    return this.#columns.entries[this.#first + index]?.placed !== undefined;
+    return this.entryAt(index)?.placed !== undefined;
   }
 
   /** Its time limit. ms */
@@ -183,8 +183,7 @@ export class Slots {
 
   /** What it has printed, if anything. */
   printedBy(index: number): OutputBuffer | undefined {
-    const { outputs } = this.#columns;
-    return outputs.size === 0 ? undefined : outputs.get(this.#first + index);
+    return this.#printedAt(this.#first + index);
   }
 
   /** What the slot serves: it asks for it, or what runs there came of it. */
@@ -405,6 +404,15 @@ export class Slots {
     return (this.#columns.marks[place]! & RUNS_LONG) !== 0;
   }
 
+  #isOrphaned(place: number): boolean {
+    return (this.#columns.marks[place]! & IS_ORPHANED) !== 0;
+  }
+
+  #printedAt(place: number): OutputBuffer | undefined {
+    const { outputs } = this.#columns;
+    return outputs.size === 0 ? undefined : outputs.get(place);
+  }
+
   #timeoutOf(place: number): Millis | undefined {
     const { timeouts } = this.#columns;
     return timeouts.size === 0 ? undefined : timeouts.get(place);
@@ -426,7 +434,6 @@ export class Slots {
   #runningAt(place: number): Running {
     const columns = this.#columns;
     const { stage, demand, placed, estimateMs } = columns.entries[place]!;
-    const marks = columns.marks[place]!;
     return {
       kind: 'running',
       owner: columns.get(place, Told.owner) as Address,
@@ -435,15 +442,15 @@ export class Slots {
       task: columns.get(place, Told.task),
       attempt: columns.get(place, Told.attempt),
       match: columns.get(place, Told.match),
-      long: (marks & RUNS_LONG) !== 0,
+      long: this.#isLong(place),
       demand,
       since: columns.get(place, Told.since),
       placedByCentral: placed !== undefined,
       estimateMs,
       timeoutMs: this.#timeoutOf(place),
       startedAt: columns.get(place, Told.changedAt),
-      orphaned: (marks & IS_ORPHANED) !== 0,
-      output: columns.outputs.size === 0 ? undefined : columns.outputs.get(place),
+      orphaned: this.#isOrphaned(place),
+      output: this.#printedAt(place),
     };
   }
 }
