@@ -191,6 +191,21 @@ test('an idle worker holds nothing but what may be on its way there', () => {
   expect(bench.central.placedTasks).toBe(0);
 });
 
+test('tasks of a time with another policy are placed under one that places none, beside what still runs', () => {
+  for (const first of ['held', 'place'] as const) {
+    const bench = new Bench({ preset: { ...PRESETS.sparrow } });
+    bench.register(W1);
+    bench.register(W2);
+    bench.register(W3, first === 'held' ? [held] : []);
+    bench.sent = [];
+    bench.place(2);
+    const to = bench.sent.filter(({ message }) => message.type === 'assign').map((sent) => sent.to);
+    expect(to).toEqual([W1, W2]);
+    if (first === 'place') bench.register(W3, [held]);
+    expect(bench.central.placedTasks).toBe(3);
+  }
+});
+
 test('an older attempt that comes late changes nothing', () => {
   const bench = new Bench({ shortPartition: 0 });
   bench.register(W1);

@@ -67,6 +67,8 @@ export class Central implements Machine<CentralTimer> {
   readonly #names: Names;
   /** Of the workers that take work: those that drain are in no partition's size. */
   readonly #split = new Split();
+  /** Tasks are placed here, or were: under most policies the queue need not know of thousands of workers. */
+  #isPlacing: boolean;
 
   constructor(config: CentralConfig, env: CentralEnvironment) {
     this.#config = config;
@@ -74,7 +76,8 @@ export class Central implements Machine<CentralTimer> {
     const { policy, timings } = config.settings;
     this.#placements = new Placements(env, this.#queue, this.counters);
     this.#publisher = new Publisher(env, this.#registry, this.#away, config.settings);
-    const { decidedBy } = policy.preset;
+    const { decidedBy, long, short } = policy.preset;
+    this.#isPlacing = long.by === 'central' || short.by === 'central';
     this.#matcher =
       decidedBy === undefined
         ? new Matcher(env, policy, 2 * timings.retryMs, (tasks) => this.#relief.came(tasks))
@@ -112,7 +115,9 @@ export class Central implements Machine<CentralTimer> {
       case 'placementEnded':
         return this.#placementEnded(from, message, now);
       case 'place':
-        return this.#isStranger(from) ? undefined : this.#placements.place(from, message, now);
+        if (this.#isStranger(from)) return;
+        this.#startPlacing(now);
+        return this.#placements.place(from, message, now);
       case 'withdraw':
         this.#matcher.withdraw(from, message.job, now);
         return this.#placements.withdraw(from, message.job);
@@ -249,6 +254,21 @@ export class Central implements Machine<CentralTimer> {
     return effectiveScope(this.#preset(), long.by === 'central' ? long.over : short.over);
   }
 
+  #mayPlaceAt(worker: WorkerRecord): boolean {
+    const scope = this.#placementScope();
+    return isActive(worker) && (scope === 'all' || scope === worker.partition);
+  }
+
+  /** A task of a time with another policy is here: it is placed, or counted where it runs, as it was then. */
+  #startPlacing(now: Millis): void {
+    if (this.#isPlacing) return;
+    this.#isPlacing = true;
+    for (const worker of this.#registry.workers.values()) {
+      this.#queue.addWorker(worker.address, worker.slots, worker.capacity);
+      this.#queue.setOpen(worker.address, this.#mayPlaceAt(worker), now);
+    }
+  }
+
   #placementEnded(from: Address, message: MessageOf<'placementEnded'>, now: Millis): void {
     this.#placements.ended(from, message, now);
     if (this.#split.short !== this.#shortWanted()) this.#relabel(now);
@@ -307,6 +327,7 @@ export class Central implements Machine<CentralTimer> {
       if (!message.draining) worker.drained = false;
       this.#changed(worker, now);
     }
+    if (message.held.length > 0) this.#startPlacing(now);
     this.#queue.restore(from, message.held.map(heldBy), this.#onTheWaySince(now), now);
     if (this.#isMislabelled(worker)) {
       worker.partition = 'general';
@@ -331,16 +352,15 @@ export class Central implements Machine<CentralTimer> {
   #admit(from: Address, message: MessageOf<'register'>, now: Millis): WorkerRecord {
     this.counters.workersJoined++;
     const worker = this.#registry.admit(from, message, now);
-    this.#queue.addWorker(from, message.slots, message.capacity);
+    if (this.#isPlacing) this.#queue.addWorker(from, message.slots, message.capacity);
     this.#changed(worker, now);
     return worker;
   }
 
   /** Something that others are told of the worker is new. */
   #changed(worker: WorkerRecord, now: Millis): void {
-    const { address, partition } = worker;
-    const inScope = this.#placementScope() === 'all' || this.#placementScope() === partition;
-    this.#queue.setOpen(address, inScope && isActive(worker), now);
+    const { address } = worker;
+    if (this.#isPlacing) this.#queue.setOpen(address, this.#mayPlaceAt(worker), now);
     this.#matcher.setOpen(worker, isActive(worker));
     this.#split.update(worker);
     this.#publisher.changed(address);

@@ -1,5 +1,8 @@
 import type { Address, Member, MessageOf, Millis, Resources } from '@goshawk/core';
 
+/** Where a worker stands in the cluster's split. */
+export type Side = 'inactive' | 'general' | 'short';
+
 export interface WorkerRecord {
   readonly address: Address;
   /** A small number of its own, which another gets when it is gone. */
@@ -8,6 +11,8 @@ export interface WorkerRecord {
   readonly slots: number;
   readonly capacity: Resources;
   partition: 'general' | 'short';
+  /** As which it is counted; undefined before it is, and when it is gone. */
+  side: Side | undefined;
   /** It says itself that it takes no new work. */
   draining: boolean;
   drained: boolean;
@@ -68,6 +73,7 @@ export class Registry {
       slots,
       capacity,
       partition: 'general',
+      side: undefined,
       draining,
       drained: false,
       // Whoever asked for it asked the last central.

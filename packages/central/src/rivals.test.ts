@@ -39,6 +39,7 @@ class Pair {
       slots: 1,
       capacity: {},
       partition: 'general',
+      side: undefined,
       draining: false,
       drained: false,
       drainWanted: false,

@@ -1,7 +1,4 @@
-import type { Address } from '@goshawk/core';
-import { isActive, type WorkerRecord } from './registry.js';
-
-type Side = 'inactive' | 'general' | 'short';
+import { isActive, type Side, type WorkerRecord } from './registry.js';
 
 /**
  * How the cluster is split at present: over the workers that take work, in the order in which they joined.
@@ -12,7 +9,6 @@ export class Split {
   active = 0;
   /** Those of them in the short partition. */
   short = 0;
-  readonly #sides = new Map<Address, Side>();
   readonly #joined: WorkerRecord[] = [];
 
   /** In the order in which they joined; also those that take no work. */
@@ -22,18 +18,18 @@ export class Split {
 
   /** The worker is new, or something about it has changed. */
   update(worker: WorkerRecord): void {
-    const before = this.#sides.get(worker.address);
+    const before = worker.side;
     const side = sideOf(worker);
     if (side === before) return;
     if (before === undefined) this.#joined.push(worker);
     else this.#count(before, -1);
     this.#count(side, 1);
-    this.#sides.set(worker.address, side);
+    worker.side = side;
   }
 
   remove(worker: WorkerRecord): void {
-    this.#count(this.#sides.get(worker.address) ?? 'inactive', -1);
-    this.#sides.delete(worker.address);
+    this.#count(worker.side ?? 'inactive', -1);
+    worker.side = undefined;
     const place = this.#joined.indexOf(worker);
     if (place >= 0) this.#joined.splice(place, 1);
   }

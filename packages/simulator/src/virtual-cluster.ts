@@ -100,8 +100,11 @@ export class VirtualCluster {
   readonly #firstPlaces: number[] = [];
   readonly #slots = new VirtualSlots();
   readonly #workerMemory = new WorkerMemory();
-  /** Of all workers. */
+  /** Of all workers, whose addresses follow each other; those that are added have their own. */
   #ofWorkers: WorkerParty | undefined;
+  readonly #firstWorker: number;
+  readonly #workersEnd: number;
+  readonly #slotsEach: number;
   /** Runs that began in this step, and whose workers are told so when it is over: worker, slot, run; and so on. */
   readonly #begun: number[] = [];
   /** Numbers in it that count: to empty a list by its length is a call to the engine's runtime, at each task. */
@@ -127,6 +130,9 @@ export class VirtualCluster {
     const network = options.network ?? DEFAULT_NETWORK;
     this.#delayMs = network.kind === 'constant' ? network.delayMs : Number.NaN;
     const firstWorker = 1 + options.schedulers;
+    this.#firstWorker = firstWorker;
+    this.#workersEnd = firstWorker + options.workers;
+    this.#slotsEach = options.slots ?? 1;
     const outline = { firstWorker, workers: options.workers, beginsAt: options.networkBeginsAt ?? 0 };
     this.#delays = delaysOf(network, outline, random.fork('network'));
 
@@ -466,7 +472,7 @@ export class VirtualCluster {
   #newWorker(index: number, random: Random): Worker {
     const self = this.#nextAddress();
     const name = `w${index}`;
-    const slots = this.#options.slots ?? 1;
+    const slots = this.#slotsEach;
     this.#ofWorkers ??= new WorkerParty(this, self, random);
     const environment = this.#ofWorkers;
     const worker = new Worker(
@@ -494,8 +500,8 @@ export class VirtualCluster {
 
   /** What it does in its step, it does itself. */
   #turnOf(address: Address): void {
-    const environment = this.#environments[address];
-    if (environment !== undefined) environment.self = address;
+    // All others have one of their own.
+    if (address >= this.#firstWorker && address < this.#workersEnd) this.#ofWorkers!.self = address;
   }
 
   #observed<E extends Environment>(environment: E, self: Address): E {
@@ -511,6 +517,8 @@ export class VirtualCluster {
   }
 
   #place(worker: Address, slot: number): number {
+    // Those of the workers that were not added lie in the order of their addresses.
+    if (worker < this.#workersEnd) return (worker - this.#firstWorker) * this.#slotsEach + slot;
     return this.#firstPlaces[worker]! + slot;
   }
 }

@@ -2,7 +2,7 @@ import { type Address, NO_RESOURCES } from '@goshawk/core';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Entry } from './entry.js';
-import { EntryLists, LISTS_EACH } from './entry-lists.js';
+import { EntryLists, LISTS_EACH, listOf } from './entry-lists.js';
 
 function entry(stage: number): Entry {
   const placed = undefined;
@@ -32,8 +32,9 @@ test('each list behaves like an array under any sequence of operations on all of
       };
       addQueue();
       for (const { kind, queue, lane, value, count } of operations) {
-        const list = LISTS_EACH * (queue % (models.length / LISTS_EACH)) + lane;
-        const model = models[list]!;
+        const number = queue % (models.length / LISTS_EACH);
+        const list = listOf(number, lane);
+        const model = models[LISTS_EACH * number + lane]!;
         if (kind === 'queue') {
           addQueue();
         } else if (kind === 'push') {
@@ -56,12 +57,13 @@ test('each list behaves like an array under any sequence of operations on all of
         } else {
           const removed = lists.removeWhere(list, ({ stage }) => stage === value);
           expect(stages(removed)).toEqual(model.filter((stage) => stage === value));
-          models[list] = model.filter((stage) => stage !== value);
+          models[LISTS_EACH * number + lane] = model.filter((stage) => stage !== value);
         }
         models.forEach((each, it) => {
-          expect(stages(lists.entriesOf(it))).toEqual(each);
-          expect(lists.first(it)?.stage).toBe(each[0]);
-          expect(lists.isEmpty(it)).toBe(each.length === 0);
+          const place = listOf(Math.floor(it / LISTS_EACH), it % LISTS_EACH);
+          expect(stages(lists.entriesOf(place))).toEqual(each);
+          expect(lists.first(place)?.stage).toBe(each[0]);
+          expect(lists.isEmpty(place)).toBe(each.length === 0);
         });
         for (let it = 0; it < models.length / LISTS_EACH; it++) {
           const own = models.slice(LISTS_EACH * it, LISTS_EACH * (it + 1));

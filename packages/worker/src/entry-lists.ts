@@ -1,4 +1,4 @@
-import { grown, LANES } from '@goshawk/core';
+import { grown } from '@goshawk/core';
 import type { Entry } from './entry.js';
 
 /**
@@ -7,52 +7,55 @@ import type { Entry } from './entry.js';
  * and fits into a processor's cache, which a simulation lives from.
  */
 export class EntryLists {
-  /** By queue: all entries of its lists. */
-  #waiting = new Int32Array(INITIAL);
+  /** By queue: how many entries its lists have, and a count of its owner's; then of each list its first node and its last one. */
+  #rows = new Int32Array(INITIAL);
   #queues = 0;
-  /** Two numbers a list: its first node, and its last one. */
-  #lists = new Int32Array(INITIAL);
   /** By node. */
   readonly #entries: (Entry | undefined)[] = [];
   /** By node: the one behind it in its list; of a free one, the next that is free. */
   #next = new Int32Array(INITIAL);
   #free = NONE;
 
-  /** @returns the number of a new queue, whose lists are empty: `LISTS_EACH` from `LISTS_EACH` times that number on */
+  /** @returns the number of a new queue, whose lists are empty */
   addQueue(): number {
     const queue = this.#queues++;
-    const end = LISTS_EACH * this.#queues;
-    if (queue === this.#waiting.length) this.#waiting = grown(this.#waiting, this.#queues);
-    if (FIELDS * end > this.#lists.length) this.#lists = grown(this.#lists, FIELDS * end);
-    for (let list = LISTS_EACH * queue; list < end; list++) {
-      this.#lists[FIELDS * list + HEAD] = NONE;
-      this.#lists[FIELDS * list + TAIL] = NONE;
-    }
+    const end = ROW * this.#queues;
+    if (end > this.#rows.length) this.#rows = grown(this.#rows, end);
+    this.#rows.fill(NONE, listOf(queue, 0), end);
     return queue;
   }
 
   /** How many entries the lists of a queue have. */
   waiting(queue: number): number {
-    return this.#waiting[queue]!;
+    return this.#rows[ROW * queue + WAITING]!;
+  }
+
+  /** What was counted of the queue. */
+  counted(queue: number): number {
+    return this.#rows[ROW * queue + COUNTED]!;
+  }
+
+  count(queue: number, change: 1 | -1): void {
+    this.#rows[ROW * queue + COUNTED]! += change;
   }
 
   isEmpty(list: number): boolean {
-    return this.#lists[FIELDS * list + HEAD] === NONE;
+    return this.#rows[list] === NONE;
   }
 
   first(list: number): Entry | undefined {
-    const head = this.#lists[FIELDS * list + HEAD]!;
+    const head = this.#rows[list]!;
     return head === NONE ? undefined : this.#entries[head];
   }
 
   push(list: number, entry: Entry): void {
-    this.#insertAfter(list, this.#lists[FIELDS * list + TAIL]!, entry);
+    this.#insertAfter(list, this.#rows[list + TAIL]!, entry);
   }
 
   /** Puts the entry behind the last one that goes ahead of it, or first. */
   insert(list: number, entry: Entry, goesAhead: (other: Entry) => boolean): void {
     let last = NONE;
-    for (let node = this.#lists[FIELDS * list + HEAD]!; node !== NONE; node = this.#next[node]!) {
+    for (let node = this.#rows[list]!; node !== NONE; node = this.#next[node]!) {
       if (goesAhead(this.#entries[node]!)) last = node;
     }
     this.#insertAfter(list, last, entry);
@@ -71,7 +74,7 @@ export class EntryLists {
   ): Entry[] {
     const taken: Entry[] = [];
     let before = NONE;
-    let node = this.#lists[FIELDS * list + HEAD]!;
+    let node = this.#rows[list]!;
     while (node !== NONE && passesOver(this.#entries[node]!)) {
       before = node;
       node = this.#next[node]!;
@@ -87,7 +90,7 @@ export class EntryLists {
   removeWhere(list: number, matches: (entry: Entry) => boolean): Entry[] {
     const removed: Entry[] = [];
     let before = NONE;
-    for (let node = this.#lists[FIELDS * list + HEAD]!; node !== NONE; ) {
+    for (let node = this.#rows[list]!; node !== NONE; ) {
       const next = this.#next[node]!;
       if (matches(this.#entries[node]!)) removed.push(this.#takeAfter(list, before));
       else before = node;
@@ -97,42 +100,40 @@ export class EntryLists {
   }
 
   some(list: number, matches: (entry: Entry) => boolean): boolean {
-    for (let node = this.#lists[FIELDS * list + HEAD]!; node !== NONE; node = this.#next[node]!) {
+    for (let node = this.#rows[list]!; node !== NONE; node = this.#next[node]!) {
       if (matches(this.#entries[node]!)) return true;
     }
     return false;
   }
 
   *entriesOf(list: number): Iterable<Entry> {
-    for (let node = this.#lists[FIELDS * list + HEAD]!; node !== NONE; node = this.#next[node]!) {
+    for (let node = this.#rows[list]!; node !== NONE; node = this.#next[node]!) {
       yield this.#entries[node]!;
     }
   }
 
   /** @param before NONE: the entry becomes the first */
   #insertAfter(list: number, before: number, entry: Entry): void {
-    const at = FIELDS * list;
     const node = this.#takeNode(entry);
     if (before === NONE) {
-      this.#next[node] = this.#lists[at + HEAD]!;
-      this.#lists[at + HEAD] = node;
+      this.#next[node] = this.#rows[list]!;
+      this.#rows[list] = node;
     } else {
       this.#next[node] = this.#next[before]!;
       this.#next[before] = node;
     }
-    if (before === this.#lists[at + TAIL]) this.#lists[at + TAIL] = node;
-    this.#waiting[Math.floor(list / LISTS_EACH)]!++;
+    if (before === this.#rows[list + TAIL]) this.#rows[list + TAIL] = node;
+    this.#rows[(list & ROW_START) + WAITING]!++;
   }
 
   /** @param before NONE: the first is taken out */
   #takeAfter(list: number, before: number): Entry {
-    const at = FIELDS * list;
-    const node = before === NONE ? this.#lists[at + HEAD]! : this.#next[before]!;
+    const node = before === NONE ? this.#rows[list]! : this.#next[before]!;
     const entry = this.#entries[node]!;
-    if (before === NONE) this.#lists[at + HEAD] = this.#next[node]!;
+    if (before === NONE) this.#rows[list] = this.#next[node]!;
     else this.#next[before] = this.#next[node]!;
-    if (node === this.#lists[at + TAIL]) this.#lists[at + TAIL] = before;
-    this.#waiting[Math.floor(list / LISTS_EACH)]!--;
+    if (node === this.#rows[list + TAIL]) this.#rows[list + TAIL] = before;
+    this.#rows[(list & ROW_START) + WAITING]!--;
     this.#entries[node] = undefined;
     this.#next[node] = this.#free;
     this.#free = node;
@@ -153,14 +154,26 @@ export class EntryLists {
   }
 }
 
+/** A list of a queue, the first being 0: where its row tells of it. */
+export function listOf(queue: number, index: number): number {
+  return ROW * queue + LISTS + FIELDS * index;
+}
+
 /** Of a queue. */
-export const LISTS_EACH = LANES.length;
+export const LISTS_EACH = 3;
 
 /** No node. */
 const NONE = -1;
 
+// Places in a row, which is half a line of a cache.
+const WAITING = 0;
+const COUNTED = 1;
+const LISTS = 2;
+/** Of a list: its first node, then its last one. */
 const FIELDS = 2;
-const HEAD = 0;
 const TAIL = 1;
+/** A power of two, so that from any place in a row its beginning is told. */
+const ROW = 8;
+const ROW_START = -ROW;
 
 const INITIAL = 64;

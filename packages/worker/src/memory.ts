@@ -1,6 +1,9 @@
+import { invariant, type Resources } from '@goshawk/core';
 import { EntryLists } from './entry-lists.js';
+import { WorkerQueue } from './queue.js';
 import { SharedProbes } from './shared-probes.js';
 import { SlotColumns } from './slot-columns.js';
+import { Slots } from './slots.js';
 import { ThiefColumns } from './thief-columns.js';
 
 /**
@@ -12,4 +15,14 @@ export class WorkerMemory {
   readonly slots = new SlotColumns();
   readonly thieves = new ThiefColumns();
   readonly probes = new SharedProbes();
+  /** Each is that of one worker at a time. */
+  readonly queue = new WorkerQueue(this.entries);
+  readonly places = new Slots(this.slots);
+
+  /** @returns the number of a new worker in all columns */
+  admit(slots: number, capacity: Resources): number {
+    const { number } = this.queue.add();
+    invariant(this.places.add(slots, capacity).number === number, 'a worker has one number in all columns');
+    return number;
+  }
 }

@@ -55,19 +55,20 @@ export class Pulling {
   /** The same, unless central believes so already. */
   pullIfNew(): void {
     const { queue, slots } = this.#around;
-    if (slots.idleCount > this.#believedFree && queue.length === 0) this.pull();
+    if (slots().idleCount > this.#believedFree && queue().length === 0) this.pull();
     else this.takeBack();
   }
 
   /** Less is free here, or fewer long tasks run, than central believes: something was found without it. */
   takeBack(): void {
-    const { slots } = this.#around;
+    const slots = this.#around.slots();
     if (slots.idleCount < this.#believedFree || slots.longCount < this.#believedLong) this.pull();
   }
 
   pull(): void {
-    const { slots, membership } = this.#around;
+    const { membership } = this.#around;
     if (!this.#isOn() || !this.#around.takesWork()) return;
+    const slots = this.#around.slots();
     this.#believedFree = slots.idleCount;
     this.#believedLong = slots.longCount;
     this.#env.send(membership.central, {
@@ -93,10 +94,9 @@ export class Pulling {
    *   here already: nobody but its owner knows.
    */
   accept(owner: Address, message: MessageOf<'run'>): Entry | undefined {
-    const { slots } = this.#around;
     const { match, long } = message;
     if (match > (this.#floor ?? 0) && !this.#heard.includes(match)) {
-      this.#heard = [...this.#heard, match].slice(-slots.count);
+      this.#heard = [...this.#heard, match].slice(-this.#around.slots().count);
       this.#believedFree = Math.max(0, this.#believedFree - 1);
       if (long) this.#believedLong++;
     }

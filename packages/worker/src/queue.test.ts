@@ -24,7 +24,7 @@ function entry(kind: 'short' | 'long', id: number, fields: Partial<Entry> = {}):
 
 /** `s s L s`: short probes and long tasks, in the order in which they came. */
 function queueOf(text: string): WorkerQueue {
-  const queue = new WorkerQueue();
+  const queue = new WorkerQueue().add();
   text
     .split(' ')
     .filter((kind) => kind !== '')
@@ -60,7 +60,7 @@ describe('the express lane', () => {
   });
 
   test('gives nobody else a turn while nobody waits', () => {
-    const queue = new WorkerQueue();
+    const queue = new WorkerQueue().add();
     queue.push(entry('short', 1, { lane: 'opportunistic' }));
     for (let id = 10; id < 40; id++) queue.push(express(id));
     const served = Array.from({ length: 31 }, () => idsOf([queue.shift()!])[0]!);
@@ -93,7 +93,7 @@ describe('what a thief may take (Hawk Figure 3)', () => {
   });
 
   test('never a task that central has placed here, though it be short', () => {
-    const queue = new WorkerQueue();
+    const queue = new WorkerQueue().add();
     queue.push(entry('short', 0));
     queue.push(entry('short', 1, { placed: { task: 1, attempt: 1 } }));
     queue.push(entry('short', 2));
@@ -140,7 +140,7 @@ describe('what a thief may take (Hawk Figure 3)', () => {
         fc.boolean(),
         fc.constantFrom(1, 2, 5, EVERYTHING),
         (kinds, executingLong, limit) => {
-          const queue = new WorkerQueue();
+          const queue = new WorkerQueue().add();
           const entries = kinds.map(([kind, lane], id) => {
             const isPlaced = kind === 'long task' || kind === 'placed short';
             return entry(kind.startsWith('long') ? 'long' : 'short', id, {
@@ -215,7 +215,7 @@ describe('the queue', () => {
   test('serves express before normal before opportunistic, each first in first out, and removes what it is told', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
-        const queue = new WorkerQueue();
+        const queue = new WorkerQueue().add();
         let model: Entry[] = [];
         let task = 0;
         const remove = (matches: (entry: Entry) => boolean): Entry[] => {
@@ -286,19 +286,19 @@ describe('the queue', () => {
 
   test('the least comes first where sizes are told, and of one size the first', () => {
     const sizes = [5, 1, 3, 5, 3, 9, 1];
-    const queue = new WorkerQueue();
+    const queue = new WorkerQueue().add();
     for (const [id, sizeMs] of sizes.entries()) queue.push(entry('short', id, { sizeMs }));
     expect(idsOf(queue)).toEqual([1, 6, 2, 4, 0, 3, 5]);
   });
 
   test('what has no size comes last, and nothing that comes later is put before it', () => {
-    const queue = new WorkerQueue();
+    const queue = new WorkerQueue().add();
     for (const [id, sizeMs] of [5, 0, 3].entries()) queue.push(entry('short', id, { sizeMs }));
     expect(idsOf(queue)).toEqual([0, 1, 2]);
   });
 
   test('a large one is overtaken by smaller ones only until its patience has ended', () => {
-    const queue = new WorkerQueue();
+    const queue = new WorkerQueue().add();
     queue.patienceMs = 100;
     const arrivals = [
       [0, 0, 50],

@@ -1,41 +1,62 @@
-import type { Address, Lane, Millis } from '@goshawk/core';
+import { type Address, grown, type Lane, type Millis } from '@goshawk/core';
 import { type Entry, isPlaced } from './entry.js';
-import { EntryLists, LISTS_EACH } from './entry-lists.js';
+import { EntryLists, listOf } from './entry-lists.js';
 
 /**
  * The queue of a worker: three lanes, served in order (express, normal, opportunistic), each FIFO, or by size where
  * owners tell it, but for what has waited too long. Hawk's worker has the normal lane only (§3.1); the others exist for pilot tasks and for work that
  * may run where nothing else waits.
+ *
+ * One object serves all workers of a process in turn: it is the queue of whichever `of` named last. So a step looks at
+ * columns only, which fit into a processor's cache where an object for each of thousands of workers does not.
  */
 export class WorkerQueue {
   readonly #lists: EntryLists;
-  /** Its own in the lists. */
-  readonly number: number;
-  /** Long entries in the normal lane: without any, a victim need not look for what lies behind one. */
-  #longEntries = 0;
+  /** Whose it is at present: its own number in the lists, and in the columns. */
+  number = 0;
   /** Express entries served in a row while a normal one waited. */
-  #ahead = 0;
+  #ahead = new Uint8Array(INITIAL);
   /** What has waited for so long is overtaken by nothing smaller any more. */
-  patienceMs: Millis = Number.POSITIVE_INFINITY;
+  #patienceMs = new Float64Array(INITIAL);
 
   /** @param lists of all queues in the process */
   constructor(lists: EntryLists = new EntryLists()) {
     this.#lists = lists;
-    this.number = lists.addQueue();
   }
 
-  // Lists, one a lane. Told by the number, so that the queue itself is a line of a processor's cache.
+  /** A new queue, which this is from now on. */
+  add(): this {
+    this.number = this.#lists.addQueue();
+    if (this.number === this.#ahead.length) {
+      this.#ahead = grown(this.#ahead, this.number + 1);
+      this.#patienceMs = grown(this.#patienceMs, this.number + 1);
+    }
+    this.patienceMs = Number.POSITIVE_INFINITY;
+    return this;
+  }
+
+  /** The queue with that number, until another one is asked for. */
+  of(number: number): this {
+    this.number = number;
+    return this;
+  }
+
+  set patienceMs(patienceMs: Millis) {
+    this.#patienceMs[this.number] = patienceMs;
+  }
+
+  // Lists, one a lane.
 
   #normal(): number {
-    return LISTS_EACH * this.number;
+    return listOf(this.number, 0);
   }
 
   #express(): number {
-    return this.#normal() + 1;
+    return listOf(this.number, 1);
   }
 
   #opportunistic(): number {
-    return this.#normal() + 2;
+    return listOf(this.number, 2);
   }
 
   get length(): number {
@@ -46,7 +67,7 @@ export class WorkerQueue {
     const lane = this.#lane(entry.lane);
     if (entry.sizeMs === 0) this.#lists.push(lane, entry);
     else this.#lists.insert(lane, entry, (other) => this.#goesAhead(other, entry));
-    if (entry.long && lane === this.#normal()) this.#longEntries++;
+    if (entry.long && lane === this.#normal()) this.#lists.count(this.number, 1);
   }
 
   /** What is served next. */
@@ -59,9 +80,9 @@ export class WorkerQueue {
     const lane = this.#nextLane();
     if (lane < 0) return undefined;
     const entry = this.#lists.shift(lane)!;
-    if (lane !== this.#express()) this.#ahead = 0;
-    else if (!this.#lists.isEmpty(this.#normal())) this.#ahead++;
-    if (entry.long && lane === this.#normal()) this.#longEntries--;
+    if (lane !== this.#express()) this.#ahead[this.number] = 0;
+    else if (!this.#lists.isEmpty(this.#normal())) this.#ahead[this.number]!++;
+    if (entry.long && lane === this.#normal()) this.#lists.count(this.number, -1);
     return entry;
   }
 
@@ -70,7 +91,7 @@ export class WorkerQueue {
     if (this.length === 0) return -1;
     const lists = this.#lists;
     const hasNormal = !lists.isEmpty(this.#normal());
-    if (!lists.isEmpty(this.#express()) && !(hasNormal && this.#ahead >= EXPRESS_RUN_MAX))
+    if (!lists.isEmpty(this.#express()) && !(hasNormal && this.#ahead[this.number]! >= EXPRESS_RUN_MAX))
       return this.#express();
     if (hasNormal) return this.#normal();
     return lists.isEmpty(this.#opportunistic()) ? -1 : this.#opportunistic();
@@ -91,7 +112,7 @@ export class WorkerQueue {
       return this.#lists.takeRun(this.#express(), none, any, limit);
     }
     const run =
-      executingLong || this.#longEntries > 0 ? this.#cutStealableRun(executingLong, limit) : NO_ENTRIES;
+      executingLong || this.longEntries > 0 ? this.#cutStealableRun(executingLong, limit) : NO_ENTRIES;
     if (run.length > 0 || this.#lists.isEmpty(this.#opportunistic())) return run;
     return this.#lists.takeRun(this.#opportunistic(), none, any, limit);
   }
@@ -122,8 +143,9 @@ export class WorkerQueue {
     );
   }
 
+  /** Long entries in the normal lane: without any, a victim need not look for what lies behind one. */
   get longEntries(): number {
-    return this.#longEntries;
+    return this.#lists.counted(this.number);
   }
 
   *[Symbol.iterator](): Iterator<Entry> {
@@ -143,7 +165,7 @@ export class WorkerQueue {
 
   #removeWhere(matches: (entry: Entry) => boolean): Entry[] {
     const fromNormal = this.#lists.removeWhere(this.#normal(), matches);
-    for (const entry of fromNormal) if (entry.long) this.#longEntries--;
+    for (const entry of fromNormal) if (entry.long) this.#lists.count(this.number, -1);
     return [
       ...this.#lists.removeWhere(this.#express(), matches),
       ...fromNormal,
@@ -153,7 +175,7 @@ export class WorkerQueue {
 
   /** Those that are not larger, that have waited long enough, or that have no size. */
   #goesAhead(other: Entry, { sizeMs, since }: Entry): boolean {
-    return other.sizeMs <= sizeMs || since - other.since >= this.patienceMs;
+    return other.sizeMs <= sizeMs || since - other.since >= this.#patienceMs[this.number]!;
   }
 
   #lane(lane: Lane): number {
@@ -166,6 +188,8 @@ export class WorkerQueue {
 const EXPRESS_RUN_MAX = 8;
 
 const NO_ENTRIES: Entry[] = [];
+
+const INITIAL = 64;
 
 const any = () => true;
 const none = () => false;

@@ -25,8 +25,8 @@ const { heartbeatMs, retryMs, retriesMax } = LIVE_TIMINGS;
 /** A worker of one slot that seeks at so many schedulers, from address 0 on. */
 class Bench {
   readonly seeking: Seeking;
-  readonly slots = new Slots(1, NO_RESOURCES);
-  readonly queue = new WorkerQueue();
+  readonly slots = new Slots().add(1, NO_RESOURCES);
+  readonly queue = new WorkerQueue().add();
   readonly membership = new Membership();
   asked: { scheduler: Address; ask: number; again: boolean }[] = [];
   takesWork = true;
@@ -57,8 +57,8 @@ class Bench {
       ownersAway: [],
     });
     this.seeking = new Seeking(env, {
-      queue: this.queue,
-      slots: this.slots,
+      queue: () => this.queue,
+      slots: () => this.slots,
       membership: this.membership,
       takesWork: () => this.takesWork,
       nextAsk: () => ++this.#ask,

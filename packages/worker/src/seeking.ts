@@ -121,8 +121,8 @@ export class Seeking {
    * sought it, and so on without end.
    */
   #stopProbing(from: Address, { job, stage }: MessageOf<'run'>): void {
-    const { slots, takesWork } = this.#around;
-    if (slots.idleCount > 0 || !takesWork()) return;
+    const slots = this.#around.slots();
+    if (slots.idleCount > 0 || !this.#around.takesWork()) return;
     const asking = slots.indexOfProbe(from, job, stage);
     if (asking >= 0) slots.release(asking);
   }
@@ -153,7 +153,7 @@ export class Seeking {
     const { ask, scheduler, tries } = question;
     question.sentAt = now;
     question.tries++;
-    this.#env.send(scheduler, { type: 'seek', ask, again: tries > 0, spare: this.#around.slots.spare });
+    this.#env.send(scheduler, { type: 'seek', ask, again: tries > 0, spare: this.#around.slots().spare });
   }
 
   #close(scheduler: Address, ask: number): Question | undefined {

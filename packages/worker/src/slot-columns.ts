@@ -1,4 +1,4 @@
-import { grown, type MessageOf, type Millis } from '@goshawk/core';
+import { grown, type MessageOf, type Millis, NO_RESOURCES, type Resources } from '@goshawk/core';
 import type { Entry } from './entry.js';
 import type { OutputBuffer } from './output-buffer.js';
 
@@ -52,24 +52,41 @@ export class SlotColumns {
   readonly series = new Map<number, Series>();
   #rows = new Float64Array(0);
   #size = 0;
+  /** By worker: its first place; those behind it begin with that of the next worker, or where all end. */
+  #firsts = new Int32Array(1);
+  /** Slots of each worker, where all have as many; 0 where they do not. */
+  #each = 0;
+  /** By worker: what its tasks may use beside slots, and what of that is free. */
+  readonly capacities: Resources[] = [];
+  readonly free: Record<string, number>[] = [];
   /** By worker: its idle slots, and those that serve long work. */
   idle = new Int32Array(0);
   long = new Int32Array(0);
   #workers = 0;
 
-  /** @returns the number of a new worker, and the first of its places, which are idle */
-  add(places: number): { readonly worker: number; readonly first: number } {
+  /** @returns the number of a new worker, whose places are idle */
+  add(places: number, capacity: Resources): number {
     const worker = this.#workers++;
     if (worker === this.idle.length) {
       this.idle = grown(this.idle, this.#workers);
       this.long = grown(this.long, this.#workers);
+      this.#firsts = grown(this.#firsts, this.idle.length + 1);
     }
     this.idle[worker] = places;
     const first = this.#size;
     this.#size += places;
+    this.#firsts[this.#workers] = this.#size;
+    this.#each = worker === 0 || this.#each === places ? places : 0;
     if (this.#size > this.kinds.length) this.#grow();
     for (let place = first; place < this.#size; place++) this.entries.push(undefined);
-    return { worker, first };
+    this.capacities.push(capacity);
+    this.free.push(capacity === NO_RESOURCES ? NOTHING_FREE : { ...capacity });
+    return worker;
+  }
+
+  /** The first place of a worker; also of one behind the last, where all places end. */
+  firstOf(worker: number): number {
+    return this.#each > 0 ? this.#each * worker : this.#firsts[worker]!;
   }
 
   /** @param what one of `Told` */
@@ -92,3 +109,6 @@ export class SlotColumns {
     this.#rows = grown(this.#rows, ROW * this.#size);
   }
 }
+
+/** Of those that have nothing beside slots. */
+const NOTHING_FREE: Record<string, number> = NO_RESOURCES;

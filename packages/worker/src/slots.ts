@@ -53,26 +53,34 @@ export type Slot = { readonly kind: 'idle' } | Asking | Running;
 
 const IDLE: Slot = { kind: 'idle' };
 
-/** The places where tasks run, and what is free beside them. */
+/**
+ * The places where a worker runs tasks, and what is free beside them. Like its queue, one object is those of all workers of a
+ * process in turn.
+ */
 export class Slots {
   readonly #columns: SlotColumns;
-  /** Of the worker in the columns. */
-  readonly number: number;
+  /** Whose they are at present: the worker in the columns. */
+  number = 0;
   /** Its places there. */
-  readonly #first: number;
-  readonly #end: number;
-  readonly #capacity: Resources;
-  readonly #free: Record<string, number>;
+  #first = 0;
+  #end = 0;
 
   /** @param columns of all slots in the process */
-  constructor(count: number, capacity: Resources, columns: SlotColumns = new SlotColumns()) {
+  constructor(columns: SlotColumns = new SlotColumns()) {
     this.#columns = columns;
-    const { worker, first } = columns.add(count);
-    this.number = worker;
-    this.#first = first;
-    this.#end = first + count;
-    this.#capacity = capacity;
-    this.#free = capacity === NO_RESOURCES ? NOTHING_FREE : { ...capacity };
+  }
+
+  /** Those of a new worker, which these are from now on. */
+  add(count: number, capacity: Resources): this {
+    return this.of(this.#columns.add(count, capacity));
+  }
+
+  /** Those of that worker, until others are asked for. */
+  of(number: number): this {
+    this.number = number;
+    this.#first = this.#columns.firstOf(number);
+    this.#end = this.#columns.firstOf(number + 1);
+    return this;
   }
 
   /** Matches that what runs came of. */
@@ -106,7 +114,7 @@ export class Slots {
 
   /** What is free beside the slots. */
   get spare(): Resources {
-    return this.#capacity === NO_RESOURCES ? NO_RESOURCES : { ...this.#free };
+    return this.#capacity() === NO_RESOURCES ? NO_RESOURCES : { ...this.#free() };
   }
 
   /**
@@ -192,7 +200,7 @@ export class Slots {
   }
 
   fits(demand: Resources): boolean {
-    return demand === NO_RESOURCES || fits(demand, this.#free);
+    return demand === NO_RESOURCES || fits(demand, this.#free());
   }
 
   /** Starts to serve an entry in the first idle slot, whose index it returns; what it needs is taken from now on. */
@@ -209,7 +217,7 @@ export class Slots {
     columns.entries[place] = entry;
     if (series !== undefined) columns.series.set(place, series);
     columns.idle[this.number]!--;
-    if (entry.demand !== NO_RESOURCES) addTo(this.#free, entry.demand, -1);
+    if (entry.demand !== NO_RESOURCES) addTo(this.#free(), entry.demand, -1);
     if (entry.long) columns.long[this.number]!++;
     return place - this.#first;
   }
@@ -353,7 +361,7 @@ export class Slots {
     const place = this.#first + index;
     invariant(columns.kinds[place] !== SlotKind.idle, () => `slot ${index} was released twice`);
     const { demand } = columns.entries[place]!;
-    if (demand !== NO_RESOURCES) addTo(this.#free, demand, 1);
+    if (demand !== NO_RESOURCES) addTo(this.#free(), demand, 1);
     if (this.#isLong(place)) columns.long[this.number]!--;
     columns.kinds[place] = SlotKind.idle;
     columns.entries[place] = undefined;
@@ -389,15 +397,22 @@ export class Slots {
       if (slot.kind === 'asking' ? slot.entry.long : slot.long) long++;
     }
     invariant(long === this.longCount, () => `${long} slots serve long work, counted ${this.longCount}`);
-    for (const name in this.#capacity) {
-      const capacity = this.#capacity[name]!;
-      const free = this.#free[name]!;
+    for (const [name, capacity] of Object.entries(this.#capacity())) {
+      const free = this.#free()[name]!;
       const inUse = used[name] ?? 0;
       invariant(
         Math.abs(free + inUse - capacity) <= 1e-6 * Math.max(1, capacity) && inUse <= capacity * (1 + 1e-9),
         () => `${name}: ${free} free + ${inUse} used is not ${capacity}`,
       );
     }
+  }
+
+  #capacity(): Resources {
+    return this.#columns.capacities[this.number]!;
+  }
+
+  #free(): Record<string, number> {
+    return this.#columns.free[this.number]!;
   }
 
   #isLong(place: number): boolean {
@@ -454,6 +469,3 @@ export class Slots {
     };
   }
 }
-
-/** Of those that have nothing beside slots. */
-const NOTHING_FREE: Record<string, number> = NO_RESOURCES;

@@ -15,8 +15,7 @@ import { describe, expect, test } from 'vitest';
 import type { WorkerTimer } from './contract.js';
 import { entryOfProbe } from './entry.js';
 import { WorkerMemory } from './memory.js';
-import { WorkerQueue } from './queue.js';
-import { Slots } from './slots.js';
+import type { WorkerQueue } from './queue.js';
 import { noneCounted } from './standing.js';
 import { Stealing } from './stealing.js';
 
@@ -50,10 +49,11 @@ class Bench {
       policy: { ...DEFAULT_POLICY, preset: { ...PRESETS.hawk }, ...policy },
       timings: RELIABLE_TIMINGS,
     };
-    this.queue = new WorkerQueue(memory.entries);
+    memory.admit(1, NO_RESOURCES);
+    this.queue = memory.queue;
     const around = {
-      queue: this.queue,
-      slots: new Slots(1, NO_RESOURCES, memory.slots),
+      queue: () => this.queue,
+      slots: () => memory.places,
       counters: noneCounted(),
       takesWork: () => true,
       asked() {},

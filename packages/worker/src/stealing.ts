@@ -44,7 +44,7 @@ export class Stealing {
     this.#settings = settings;
     this.#around = around;
     this.#memory = memory;
-    this.#row = around.queue.number;
+    this.#row = around.queue().number;
     memory.thieves.admit(this.#row);
   }
 
@@ -113,7 +113,8 @@ export class Stealing {
   /** The victim's half. */
   give(thief: Address, round: number, now: Millis): void {
     const { queue, slots } = this.#around;
-    const entries = queue.takeStealable(slots.executesLong(now - this.#overdueMs()), this.#limit());
+    const isBehindLong = slots().executesLong(now - this.#overdueMs());
+    const entries = queue().takeStealable(isBehindLong, this.#limit());
     if (entries.length === 0) return this.#env.send(thief, nothingToSteal(round));
     this.#env.send(thief, {
       type: 'stolen',

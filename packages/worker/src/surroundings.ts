@@ -6,8 +6,9 @@ import type { Slots } from './slots.js';
 
 /** What the parts of a worker that look for work have to know of the worker around them. */
 export interface Surroundings {
-  readonly queue: WorkerQueue;
-  readonly slots: Slots;
+  /** Its own, until another worker of the process makes a step. */
+  queue(): WorkerQueue;
+  slots(): Slots;
   readonly membership: Membership;
   readonly counters: WorkerCounters;
   /** The worker takes work: it does not drain. */
@@ -20,10 +21,11 @@ export interface Surroundings {
 
 /** A slot is free, nothing waits, and the worker takes work. */
 export function wantsWork(around: Pick<Surroundings, 'queue' | 'slots' | 'takesWork'>): boolean {
-  return around.queue.length === 0 && around.slots.idleCount > 0 && around.takesWork();
+  return around.queue().length === 0 && around.slots().idleCount > 0 && around.takesWork();
 }
 
 /** A task that was given to the worker, and need not wait for what waits here, can run here now. */
 export function canRun(around: Pick<Surroundings, 'slots' | 'takesWork'>, demand: Resources): boolean {
-  return around.slots.idleCount > 0 && around.slots.fits(demand) && around.takesWork();
+  const slots = around.slots();
+  return slots.idleCount > 0 && slots.fits(demand) && around.takesWork();
 }

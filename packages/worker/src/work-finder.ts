@@ -33,7 +33,7 @@ export class WorkFinder {
   /** A slot has become free. */
   freed(now: Millis): void {
     if (!this.#seeking.isOn(now)) return this.#pulling.pullIfFree();
-    if (this.#around.slots.idleCount > 0 && !this.#seeking.beginOnce(now)) this.#tellCentral(now);
+    if (this.#around.slots().idleCount > 0 && !this.#seeking.beginOnce(now)) this.#tellCentral(now);
   }
 
   /** Schedulers have nothing. Central has work for the slot only when that is long, and can wait while it is relieved. */

@@ -23,10 +23,10 @@ import { Membership } from './membership.js';
 import { WorkerMemory } from './memory.js';
 import { Printing } from './printing.js';
 import { askFor, Questions } from './questions.js';
-import { WorkerQueue } from './queue.js';
+import type { WorkerQueue } from './queue.js';
 import { Reports, reportOf } from './reports.js';
 import { continuesSeries, entryAfter, seriesMsOf } from './series.js';
-import { type Running, Slots } from './slots.js';
+import type { Running, Slots } from './slots.js';
 import { countedOf, noneCounted, standingOf } from './standing.js';
 import { nothingToSteal, Stealing } from './stealing.js';
 import type { Surroundings } from './surroundings.js';
@@ -47,8 +47,6 @@ export class Worker implements Machine<WorkerTimer> {
   /** Each is made when the policy of the cluster has workers do that. */
   #stealing: Stealing | undefined;
   #finder: WorkFinder | undefined;
-  readonly #queue: WorkerQueue;
-  readonly #slots: Slots;
   /** Before the welcome nothing is known of the network: questions and reports are looked after all the same. */
   #timings: Timings = LIVE_TIMINGS;
   #seriesMs: Millis = 0;
@@ -75,10 +73,7 @@ export class Worker implements Machine<WorkerTimer> {
     this.#config = config;
     this.#env = env;
     this.#memory = memory;
-    this.#queue = new WorkerQueue(memory.entries);
-    this.#row = this.#queue.number;
-    this.#slots = new Slots(config.slots, config.capacity, memory.slots);
-    invariant(this.#slots.number === this.#row, 'a worker has one number in all columns');
+    this.#row = memory.admit(config.slots, config.capacity);
   }
 
   // ---- doors
@@ -109,7 +104,7 @@ export class Worker implements Machine<WorkerTimer> {
         this.#reports.confirm(from, message.report);
         return this.#sayIfDrained();
       case 'cancelProbes':
-        this.#queue.removeProbes(from, message.job, message.stage);
+        this.#queue().removeProbes(from, message.job, message.stage);
         return this.#serve(now);
       case 'nowLong':
         return this.#nowLong(from, message);
@@ -151,10 +146,10 @@ export class Worker implements Machine<WorkerTimer> {
       case 'steal':
         return this.#takesNothing() ? undefined : this.#stealing?.begin(now);
       case 'taskTimeout':
-        if (this.#slots.isOverdue(key, now)) this.#env.kill(key, 'timeout');
+        if (this.#slots().isOverdue(key, now)) this.#env.kill(key, 'timeout');
         return;
       case 'output':
-        return new Printing(this.#env, this.#slots).flush(key);
+        return new Printing(this.#env, this.#slots()).flush(key);
       case 'pull':
         return this.#finder?.wake(now);
       case 'aside':
@@ -173,25 +168,25 @@ export class Worker implements Machine<WorkerTimer> {
 
   /** The task in the slot has really started: its time limit counts from here. */
   taskStarted(slot: number, now: Millis): void {
-    if (!this.#slots.isRunning(slot)) return;
-    const timeoutMs = this.#slots.started(slot, now);
+    if (!this.#slots().isRunning(slot)) return;
+    const timeoutMs = this.#slots().started(slot, now);
     this.#fitness?.started();
     if (timeoutMs !== undefined) this.#env.setTimer('taskTimeout', slot, now + timeoutMs);
   }
 
   taskOutput(slot: number, stream: 'stdout' | 'stderr', bytes: Uint8Array, now: Millis): void {
-    new Printing(this.#env, this.#slots).append(slot, stream, bytes, now + this.#timings.progressMs);
+    new Printing(this.#env, this.#slots()).append(slot, stream, bytes, now + this.#timings.progressMs);
   }
 
   /** @param runMs as the executor measured it */
   taskEnded(slot: number, outcome: Outcome, runMs: Millis, now: Millis): void {
-    const slots = this.#slots;
+    const slots = this.#slots();
     invariant(slots.isRunning(slot), () => `a task ended in slot ${slot}, which was ${slots.at(slot).kind}`);
     this.#tasksEnded++;
     if (slots.timeoutOf(slot) !== undefined) this.#env.clearTimer('taskTimeout', slot);
     if (slots.printedBy(slot) !== undefined) this.#env.clearTimer('output', slot);
     if (outcome.kind !== 'completed') this.#cameToNothing(slots.runningAt(slot)!, outcome, now);
-    const mayGoOn = this.#seriesMs > 0 && !this.#takesNothing() && this.#queue.length === 0;
+    const mayGoOn = this.#seriesMs > 0 && !this.#takesNothing() && this.#queue().length === 0;
     const running = mayGoOn || slots.isPlaced(slot) ? slots.runningAt(slot) : undefined;
     const goesOn = mayGoOn && continuesSeries(running!, outcome.kind, runMs, this.#seriesMs, now);
     const ask = goesOn ? this.#nextAsk++ : 0;
@@ -206,7 +201,7 @@ export class Worker implements Machine<WorkerTimer> {
 
   /** Nothing runs in the slot any more: what waits here is next, or it is looked for elsewhere. */
   #freed(slot: number, now: Millis): void {
-    this.#slots.release(slot);
+    this.#slots().release(slot);
     this.#serve(now);
     if (this.#memory.slots.idle[this.#row] === 0) return;
     if (!this.#takesNothing()) this.#stealing?.begin(now);
@@ -226,7 +221,7 @@ export class Worker implements Machine<WorkerTimer> {
 
   /** Kills what runs; the owners hear that it was cut short and may run it elsewhere. */
   killAll(reason: KillReason): void {
-    for (const [slot] of this.#slots.running()) this.#env.kill(slot, reason);
+    for (const [slot] of this.#slots().running()) this.#env.kill(slot, reason);
   }
 
   /** Says goodbye, so that nobody has to wait for the lease to end. */
@@ -250,23 +245,31 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   get standing(): WorkerStanding {
-    return standingOf(this.#slots, this.#queue, this.#reports);
+    return standingOf(this.#slots(), this.#queue(), this.#reports);
   }
 
   get isIdle(): boolean {
-    return this.#slots.busyCount === 0 && this.#queue.length === 0 && this.#reports.size === 0;
+    return this.#slots().busyCount === 0 && this.#queue().length === 0 && this.#reports.size === 0;
   }
 
   checkInvariants(): void {
-    checkWorker(this.#queue, this.#slots, this.#takesNothing());
+    checkWorker(this.#queue(), this.#slots(), this.#takesNothing());
   }
 
   // ---- its parts
 
+  #queue(): WorkerQueue {
+    return this.#memory.queue.of(this.#row);
+  }
+
+  #slots(): Slots {
+    return this.#memory.places.of(this.#row);
+  }
+
   #around(): Surroundings {
     this.#madeAround ??= {
-      queue: this.#queue,
-      slots: this.#slots,
+      queue: () => this.#queue(),
+      slots: () => this.#slots(),
       membership: this.#membership,
       counters: this.#counters,
       takesWork: () => !this.#takesNothing(),
@@ -281,14 +284,14 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   #questions(): Questions {
-    return new Questions(this.#env, this.#slots, this.#reports, this.#giveBack());
+    return new Questions(this.#env, this.#slots(), this.#reports, this.#giveBack());
   }
 
   // ---- serving the queue
 
   #enqueue(entry: Entry, now: Millis): void {
     if (this.#takesNothing()) return this.#giveBack().entry(entry);
-    this.#queue.push(entry);
+    this.#queue().push(entry);
     this.#serve(now);
   }
 
@@ -298,19 +301,22 @@ export class Worker implements Machine<WorkerTimer> {
    */
   #serve(now: Millis): void {
     while (this.#memory.slots.idle[this.#row]! > 0) {
-      const head = this.#queue.head();
-      if (head === undefined || !this.#slots.fits(head.demand)) return;
-      this.#queue.shift();
+      const queue = this.#queue();
+      const slots = this.#slots();
+      const head = queue.head();
+      if (head === undefined || !slots.fits(head.demand)) return;
+      queue.shift();
       const ask = this.#nextAsk++;
-      this.#slots.ask(head, ask, now);
+      slots.ask(head, ask, now);
       askFor(head, ask, false, this.#env);
       this.#armSweep(now);
     }
   }
 
   #bound(from: Address, message: MessageOf<'bind'>, now: Millis): void {
-    const slot = this.#slots.indexOfAsk(message.ask);
-    const entry = slot < 0 ? undefined : this.#slots.entryAt(slot);
+    const slots = this.#slots();
+    const slot = slots.indexOfAsk(message.ask);
+    const entry = slot < 0 ? undefined : slots.entryAt(slot);
     if (entry?.owner !== from) {
       // Doubled: it runs here or has ended here. Late: the question was given up, and the task must not wait.
       if (this.#knows(from, message)) return;
@@ -319,7 +325,7 @@ export class Worker implements Machine<WorkerTimer> {
     if (this.#takesNothing()) {
       this.#giveBack().task(from, message.job, entry.stage, message.task, message.attempt);
       this.#giveBack().placementOver(entry);
-      this.#slots.release(slot);
+      this.#slots().release(slot);
       return this.#sayIfDrained();
     }
     this.#run(slot, entry, from, message, now);
@@ -332,7 +338,7 @@ export class Worker implements Machine<WorkerTimer> {
     const entry = this.#finder?.accept(from, message);
     if (entry === undefined) this.#giveBack().task(from, job, 0, task, attempt);
     else {
-      this.#run(this.#slots.ask(entry, 0, now), entry, from, message, now);
+      this.#run(this.#slots().ask(entry, 0, now), entry, from, message, now);
     }
     this.#finder?.settled(message, now);
   }
@@ -340,13 +346,13 @@ export class Worker implements Machine<WorkerTimer> {
   /** The task runs here, or has ended here. */
   #knows(owner: Address, { job, task, attempt }: MessageOf<'bind' | 'run'>): boolean {
     return (
-      this.#slots.indexOfTask(owner, job, task, attempt) >= 0 || this.#reports.has(owner, job, task, attempt)
+      this.#slots().indexOfTask(owner, job, task, attempt) >= 0 || this.#reports.has(owner, job, task, attempt)
     );
   }
 
   #run(slot: number, entry: Entry, owner: Address, message: MessageOf<'bind' | 'run'>, now: Millis): void {
     this.#tasksStarted++;
-    this.#slots.run(slot, owner, message, now);
+    this.#slots().run(slot, owner, message, now);
     this.#memory.thieves.foundWork(this.#row);
     this.#finder?.started();
     if (entry.placed !== undefined) this.#tellCentral('placementStarted', owner, message);
@@ -355,34 +361,36 @@ export class Worker implements Machine<WorkerTimer> {
 
   /** The owner has no task for this probe (left): the slot goes on to the next entry. */
   #refused(from: Address, ask: number, now: Millis): void {
-    const slot = this.#slots.indexOfAsk(ask);
+    const slots = this.#slots();
+    const slot = slots.indexOfAsk(ask);
     if (slot < 0) return this.#finder?.refused(from, ask, now);
-    const entry = this.#slots.entryAt(slot)!;
+    const entry = slots.entryAt(slot)!;
     if (entry.placed !== undefined) this.#giveBack().placementOver(entry);
     this.#freed(slot, now);
   }
 
   /** It was found out that the job of a task is long. */
   #nowLong(from: Address, { job, task, attempt }: MessageOf<'nowLong'>): void {
-    const slot = this.#slots.indexOfTask(from, job, task, attempt);
-    if (slot >= 0 && this.#slots.setLong(slot)) this.#finder?.foundLong();
+    const slot = this.#slots().indexOfTask(from, job, task, attempt);
+    if (slot >= 0 && this.#slots().setLong(slot)) this.#finder?.foundLong();
   }
 
   #cancelTask(from: Address, { job, task, attempt }: MessageOf<'cancelTask'>): void {
-    const slot = this.#slots.indexOfTask(from, job, task, attempt);
+    const slot = this.#slots().indexOfTask(from, job, task, attempt);
     if (slot >= 0) return this.#env.kill(slot, 'cancelled');
     if (this.#reports.has(from, job, task, attempt)) return;
-    const waiting = this.#queue.removePlaced(from, job, task, attempt);
+    const waiting = this.#queue().removePlaced(from, job, task, attempt);
     if (waiting !== undefined) this.#giveBack().placementOver(waiting);
     // Said also when it was never here: the owner asks until it knows.
     this.#giveBack().task(from, job, waiting?.stage ?? 0, task, attempt);
   }
 
   #report(slot: number, outcome: Outcome, runMs: Millis, ask: number, now: Millis): MessageOf<'ended'> {
-    const owner = this.#slots.ownerOf(slot);
-    const message = reportOf(this.#nextReport++, this.#slots, slot, outcome, runMs, ask);
+    const slots = this.#slots();
+    const owner = slots.ownerOf(slot);
+    const message = reportOf(this.#nextReport++, slots, slot, outcome, runMs, ask);
     this.#env.send(owner, message);
-    if (this.#timings.retryMs > 0 && !this.#slots.isOrphaned(slot)) {
+    if (this.#timings.retryMs > 0 && !this.#slots().isOrphaned(slot)) {
       this.#reports.keep(owner, message, now);
       this.#armSweep(now);
     }
@@ -393,7 +401,7 @@ export class Worker implements Machine<WorkerTimer> {
 
   #assigned(message: MessageOf<'assign'>, now: Millis): void {
     const { owner, job, task, attempt } = message;
-    if (!this.#slots.serves(owner, job, task, attempt) && !this.#queue.has(owner, job, task, attempt))
+    if (!this.#slots().serves(owner, job, task, attempt) && !this.#queue().has(owner, job, task, attempt))
       this.#enqueue(entryOfPlaced(message), now);
   }
 
@@ -413,7 +421,7 @@ export class Worker implements Machine<WorkerTimer> {
     for (const probe of probes) {
       const entry = this.#memory.probes.entryOf(probe.owner, probe, now);
       if (this.#takesNothing()) this.#giveBack().entry(entry);
-      else this.#queue.push(entry);
+      else this.#queue().push(entry);
     }
     this.#serve(now);
   }
@@ -430,7 +438,7 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   #giveBackAll(): void {
-    this.#giveBack().all(this.#queue.removeAll());
+    this.#giveBack().all(this.#queue().removeAll());
     this.#stealing?.end();
     this.#finder?.end();
   }
@@ -472,7 +480,7 @@ export class Worker implements Machine<WorkerTimer> {
 
   /** @param isRepeated nobody has answered so far; what is held changes with time */
   #register(now: Millis, isRepeated = false): void {
-    const held = heldTasks(this.#slots, this.#queue, now);
+    const held = heldTasks(this.#slots(), this.#queue(), now);
     const isWaiting = isRepeated && held.length === 0 && this.#env.holdsBack?.(this.#central());
     if (!isWaiting) this.#env.send(this.#central(), registrationOf(this.#config, this.#draining, held));
     this.#beatAgain(now);
@@ -502,7 +510,7 @@ export class Worker implements Machine<WorkerTimer> {
     }
     // What has ended since this one heard of it was told to the other.
     if (!first && !isCutOff && before !== from) this.#register(now);
-    this.#queue.patienceMs = patienceMsOf(settings.policy);
+    this.#queue().patienceMs = patienceMsOf(settings.policy);
     const { preset } = settings.policy;
     if (this.#stealing !== undefined) this.#stealing.settings = settings;
     else if (preset.stealing)
@@ -517,8 +525,8 @@ export class Worker implements Machine<WorkerTimer> {
     if (this.#membership.isSilent(now)) return this.#registerAnew(now);
     if (this.#membership.central === NOBODY || this.#membership.isCutOff) return this.#register(now, true);
     this.#fitness?.tell();
-    const { busyCount: busy } = this.#slots;
-    this.#env.send(this.#membership.central, { type: 'heartbeat', busy, queued: this.#queue.length });
+    const { busyCount: busy } = this.#slots();
+    this.#env.send(this.#membership.central, { type: 'heartbeat', busy, queued: this.#queue().length });
     if (this.#draining && this.isIdle) this.#env.send(this.#membership.central, { type: 'drained' });
     this.#beatAgain(now);
   }
@@ -551,14 +559,14 @@ export class Worker implements Machine<WorkerTimer> {
   #ownerLost(owner: Address, now: Millis): void {
     this.#dropWaiting(owner, now);
     this.#reports.dropOwner(owner);
-    orphanTasksOf(owner, this.#slots, (slot) => this.#env.kill(slot, 'shutdown'));
+    orphanTasksOf(owner, this.#slots(), (slot) => this.#env.kill(slot, 'shutdown'));
     this.#serve(now);
     this.#sayIfDrained();
   }
 
   /** Nobody is there to say what a probe stands for. */
   #dropWaiting(owner: Address, now: Millis): void {
-    this.#giveBack().all(this.#queue.removeOwner(owner));
+    this.#giveBack().all(this.#queue().removeOwner(owner));
     this.#finder?.ownerLost(owner, now);
     this.#questions().dropOwner(owner);
   }
@@ -568,8 +576,8 @@ export class Worker implements Machine<WorkerTimer> {
     for (const former of formers) if (former !== owner) this.#dropWaiting(former, now);
     this.#serve(now);
     // Central keeps account of what it has placed by its owner.
-    if (readdress(owner, formers, this.#slots, this.#reports, now)) this.#register(now);
-    this.#env.send(owner, { type: 'holding', tasks: tasksHeldOf(owner, this.#slots, this.#reports, now) });
+    if (readdress(owner, formers, this.#slots(), this.#reports, now)) this.#register(now);
+    this.#env.send(owner, { type: 'holding', tasks: tasksHeldOf(owner, this.#slots(), this.#reports, now) });
     this.#reports.forEachTo(owner, (report) => this.#env.send(owner, report));
   }
 
@@ -592,7 +600,7 @@ export class Worker implements Machine<WorkerTimer> {
     this.#finder?.sweep(retryMs, retriesMax, now);
     this.#serve(now);
     const isWaiting = this.#stealing?.inRound || this.#finder?.isWaiting || this.#reports.size > 0;
-    if (isWaiting || this.#slots.isAsking) this.#armSweep(now);
+    if (isWaiting || this.#slots().isAsking) this.#armSweep(now);
     this.#sayIfDrained();
   }
 }

@@ -134,6 +134,8 @@ export class Matcher {
     { address, place, slots, capacity }: Pick<WorkerRecord, 'address' | 'place' | 'slots' | 'capacity'>,
     open: boolean,
   ): void {
+    // Nobody is matched with workers that never say what is free there.
+    if (!pulls(this.#policy.preset)) return;
     const puller = this.#pool.get(address) ?? this.#pool.add(address, place, slots, capacity);
     if (!open) letGo(puller);
     this.#pool.setOpen(puller, open);
