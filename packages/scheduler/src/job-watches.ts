@@ -32,7 +32,8 @@ export class JobWatches {
   }
 
   isWatched(job: Job): boolean {
-    return this.#byJob.has(job.number);
+    // Nearly always nobody watches anything, and each task asks twice.
+    return this.#count > 0 && this.#byJob.has(job.number);
   }
 
   /** Those who watch a job and have been heard from lately; the others are forgotten. */

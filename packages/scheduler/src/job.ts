@@ -60,6 +60,7 @@ interface TaskError {
 }
 
 const NO_VALUES: ReadonlyMap<number, unknown> = new Map();
+const NO_COUNTS: ReadonlyMap<number, number> = new Map();
 const NO_ERRORS: ReadonlyMap<number, TaskError> = new Map();
 
 /** Everything an owner knows of one job. Tasks are columns of numbers, so that many of them cost little. */
@@ -91,12 +92,10 @@ export class Job {
   /** When the current attempt was bound, then when the attempt that counted started. Clock of the owner. */
   readonly startedAt: Float64Array;
   readonly runMs: Float64Array;
-  /** Attempts that failed by their own fault. */
-  readonly failures: Uint16Array;
-  /** Attempts that were cut short with their worker. */
-  readonly losses: Uint8Array;
 
-  // Made when there is something to be in them: most jobs have none of the three.
+  // Made when there is something to be in them: most jobs have none of these.
+  #failures: Map<number, number> | undefined;
+  #losses: Map<number, number> | undefined;
   #values: Map<number, unknown> | undefined;
   #errors: Map<number, TaskError> | undefined;
 
@@ -176,9 +175,17 @@ export class Job {
     this.asks = new Float64Array(total);
     this.startedAt = new Float64Array(total);
     this.runMs = new Float64Array(total);
-    this.failures = new Uint16Array(total);
-    this.losses = new Uint8Array(total);
     this.#counts[TaskState.blocked] = total;
+  }
+
+  /** Attempts that failed by their own fault, of tasks that have any. */
+  get failures(): ReadonlyMap<number, number> {
+    return this.#failures ?? NO_COUNTS;
+  }
+
+  /** Attempts that were cut short with their worker. */
+  get losses(): ReadonlyMap<number, number> {
+    return this.#losses ?? NO_COUNTS;
   }
 
   /** Of tasks that completed with one. */
@@ -476,10 +483,10 @@ export class Job {
   attemptFailed(task: number, outcome: Outcome, worker: string, runMs: Millis, now: Millis): boolean {
     this.attemptsFailed++;
     this.#noteSetback(task, outcome, worker, runMs, now);
-    this.failures[task]!++;
+    this.#failures ??= new Map();
     this.#sample?.attemptFailed(task, runMs);
     this.#setError(task, { outcome, worker });
-    return this.failures[task]! <= this.spec.retries && !this.cancelling;
+    return countedUp(this.#failures, task) <= this.spec.retries && !this.cancelling;
   }
 
   /**
@@ -489,10 +496,11 @@ export class Job {
   attemptLost(task: number, worker: string, runMs: Millis, now: Millis): boolean {
     this.attemptsLost++;
     this.#noteSetback(task, LOST, worker, runMs, now);
-    this.losses[task]!++;
+    this.#losses ??= new Map();
+    const losses = countedUp(this.#losses, task);
     if (this.cancelling) return false;
-    if (this.losses[task]! < LIMITS.lossesPerTaskMax) return true;
-    const message = `lost its worker ${this.losses[task]} times and was given up`;
+    if (losses < LIMITS.lossesPerTaskMax) return true;
+    const message = `lost its worker ${losses} times and was given up`;
     this.#setError(task, { outcome: { ...LOST, errorMessage: message }, worker });
     return false;
   }
@@ -579,6 +587,12 @@ export class Job {
       () => `${this.id}: ended ${this.hasEnded}, ${this.unfinished} left`,
     );
   }
+}
+
+function countedUp(counts: Map<number, number>, task: number): number {
+  const count = (counts.get(task) ?? 0) + 1;
+  counts.set(task, count);
+  return count;
 }
 
 /** An attempt that went with its worker. */

@@ -26,6 +26,16 @@ export function heldTasks(slots: Slots, queue: WorkerQueue, now: Millis): readon
 
 const NONE_HELD: readonly HeldTask[] = [];
 
+/** The task runs at the worker, or has ended there without its owner's confirmation. */
+export function hasHad(
+  owner: Address,
+  { job, task, attempt }: MessageOf<'bind' | 'run'>,
+  slots: Slots,
+  reports: Reports,
+): boolean {
+  return slots.indexOfTask(owner, job, task, attempt) >= 0 || reports.has(owner, job, task, attempt);
+}
+
 /** What a worker says of itself to a central that may know nothing of it. */
 export function registrationOf(
   { name, slots, capacity, http }: WorkerConfig,

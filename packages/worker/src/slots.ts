@@ -228,6 +228,13 @@ export class Slots {
     this.#columns.set(this.#first + index, Told.changedAt, now);
   }
 
+  get runningCount(): number {
+    const { kinds } = this.#columns;
+    let count = 0;
+    for (let place = this.#first; place < this.#end; place++) if (kinds[place] === SlotKind.running) count++;
+    return count;
+  }
+
   get isAsking(): boolean {
     const { kinds } = this.#columns;
     for (let place = this.#first; place < this.#end; place++) {

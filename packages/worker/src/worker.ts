@@ -17,7 +17,7 @@ import type { KillReason, WorkerConfig, WorkerEnvironment, WorkerStanding, Worke
 import { type Entry, entryOfPlaced } from './entry.js';
 import { Fitness } from './fitness.js';
 import { GivingBack } from './giving-back.js';
-import { heldTasks, orphanTasksOf, readdress, registrationOf, tasksHeldOf } from './held-tasks.js';
+import { hasHad, heldTasks, orphanTasksOf, readdress, registrationOf, tasksHeldOf } from './held-tasks.js';
 import { checkWorker } from './invariants.js';
 import { Membership } from './membership.js';
 import { WorkerMemory } from './memory.js';
@@ -39,25 +39,23 @@ import { WorkFinder } from './work-finder.js';
  * it still runs here.
  */
 export class Worker implements Machine<WorkerTimer> {
-  // What each step needs comes first: so it takes few lines of a cache.
-  readonly #env: WorkerEnvironment;
+  // What a probe that only waits needs comes first, then what serving one does: so a step takes few lines of a cache.
   readonly #memory: WorkerMemory;
   /** Its place there: how long its queue is can be told without a look at the queue. */
   readonly #row: number;
-  /** Each is made when the policy of the cluster has workers do that. */
-  #stealing: Stealing | undefined;
-  #finder: WorkFinder | undefined;
-  /** Before the welcome nothing is known of the network: questions and reports are looked after all the same. */
-  #timings: Timings = LIVE_TIMINGS;
-  #seriesMs: Millis = 0;
-  #nextAsk = 1;
-  #nextReport = 1;
-  #tasksStarted = 0;
-  #tasksEnded = 0;
   #draining = false;
   /** Made when a task came to nothing for the first time. */
   #fitness: Fitness | undefined;
+  readonly #env: WorkerEnvironment;
+  #nextAsk = 1;
   #sweepArmed = false;
+  /** Before the welcome nothing is known of the network: questions and reports are looked after all the same. */
+  #timings: Timings = LIVE_TIMINGS;
+  /** Each is made when the policy of the cluster has workers do that. */
+  #stealing: Stealing | undefined;
+  #finder: WorkFinder | undefined;
+  #seriesMs: Millis = 0;
+  #nextReport = 1;
   readonly #membership = new Membership();
   readonly #reports = new Reports();
   readonly #counters = noneCounted();
@@ -182,7 +180,6 @@ export class Worker implements Machine<WorkerTimer> {
   taskEnded(slot: number, outcome: Outcome, runMs: Millis, now: Millis): void {
     const slots = this.#slots();
     invariant(slots.isRunning(slot), () => `a task ended in slot ${slot}, which was ${slots.at(slot).kind}`);
-    this.#tasksEnded++;
     if (slots.timeoutOf(slot) !== undefined) this.#env.clearTimer('taskTimeout', slot);
     if (slots.printedBy(slot) !== undefined) this.#env.clearTimer('output', slot);
     if (outcome.kind !== 'completed') this.#cameToNothing(slots.runningAt(slot)!, outcome, now);
@@ -235,8 +232,9 @@ export class Worker implements Machine<WorkerTimer> {
 
   get counters() {
     this.#counters.stealAttempts = this.#stealing?.attempts ?? 0;
-    this.#counters.tasksStarted = this.#tasksStarted;
-    this.#counters.tasksEnded = this.#tasksEnded;
+    // Of each end there is one report.
+    this.#counters.tasksEnded = this.#nextReport - 1;
+    this.#counters.tasksStarted = this.#counters.tasksEnded + this.#slots().runningCount;
     return this.#counters;
   }
 
@@ -319,7 +317,7 @@ export class Worker implements Machine<WorkerTimer> {
     const entry = slot < 0 ? undefined : slots.entryAt(slot);
     if (entry?.owner !== from) {
       // Doubled: it runs here or has ended here. Late: the question was given up, and the task must not wait.
-      if (this.#knows(from, message)) return;
+      if (hasHad(from, message, slots, this.#reports)) return;
       return this.#giveBack().task(from, message.job, 0, message.task, message.attempt);
     }
     if (this.#takesNothing()) {
@@ -333,7 +331,7 @@ export class Worker implements Machine<WorkerTimer> {
 
   /** An owner sends a task: central has matched a slot with its job, or this worker sought one. */
   #given(from: Address, message: MessageOf<'run'>, now: Millis): void {
-    if (this.#knows(from, message)) return;
+    if (hasHad(from, message, this.#slots(), this.#reports)) return;
     const { job, task, attempt } = message;
     const entry = this.#finder?.accept(from, message);
     if (entry === undefined) this.#giveBack().task(from, job, 0, task, attempt);
@@ -343,15 +341,7 @@ export class Worker implements Machine<WorkerTimer> {
     this.#finder?.settled(message, now);
   }
 
-  /** The task runs here, or has ended here. */
-  #knows(owner: Address, { job, task, attempt }: MessageOf<'bind' | 'run'>): boolean {
-    return (
-      this.#slots().indexOfTask(owner, job, task, attempt) >= 0 || this.#reports.has(owner, job, task, attempt)
-    );
-  }
-
   #run(slot: number, entry: Entry, owner: Address, message: MessageOf<'bind' | 'run'>, now: Millis): void {
-    this.#tasksStarted++;
     this.#slots().run(slot, owner, message, now);
     this.#memory.thieves.foundWork(this.#row);
     this.#finder?.started();

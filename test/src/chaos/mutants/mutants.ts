@@ -76,7 +76,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'resync-ignored',
     what: 'a worker does not hand over what it holds to an owner that was started again',
     file: 'worker/worker',
-    find: 'if (readdress(owner, formers, this.#slots, this.#reports, now))',
+    find: 'if (readdress(owner, formers, this.#slots(), this.#reports, now))',
     replace: 'if (false)',
   },
   {
@@ -139,8 +139,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'partition-ignored',
     what: 'central opens the short partition for long tasks',
     file: 'central/central',
-    find: "const inScope = this.#placementScope() === 'all' || this.#placementScope() === partition;",
-    replace: 'const inScope = partition !== undefined;',
+    find: "(scope === 'all' || scope === worker.partition)",
+    replace: 'scope !== undefined',
   },
   {
     name: 'end-not-written',
