@@ -1,13 +1,12 @@
 import { InputError } from '@goshawk/core';
-import yargs, { type Argv } from 'yargs';
 import type { Command, Positionals } from './command.js';
 import { ExitCode } from './command.js';
-import { allCommands, COMMAND_GROUPS, commandsNamedIn } from './commands/index.js';
+import { allCommands } from './commands/index.js';
 import { type Context, GLOBAL_OPTIONS, type GlobalOptions, type OutputStream } from './context.js';
 import { describeFailure, failureLine } from './failure.js';
-import { flagOf, kebab, type OptionSpec, readConfigFile, resolveOptions, type Sources } from './options.js';
+import { readConfigFile, resolveOptions, type Sources } from './options.js';
+import { type GivenLine, readPlainLine } from './plain-line.js';
 import { SettingNames } from './stray-settings.js';
-import { VERSION } from './version.js';
 
 /** Where a command's words go; the real one is the process. */
 export interface Terminal {
@@ -50,158 +49,34 @@ async function dispatch(argv: readonly string[], terminal: Terminal): Promise<nu
   const dashes = argv.indexOf('--');
   const before = dashes < 0 ? argv : argv.slice(0, dashes);
   const afterDashes = dashes < 0 ? undefined : argv.slice(dashes + 1);
-  let exitCode: number = ExitCode.done;
-  let printed = '';
-  const isHelp =
-    before.length === 0 || before.some((word) => word === '--help' || word === '-h' || word === '--version');
-  const handle: Handle = async (command, given) => {
-    const parsed = undisguised(given);
-    const words = [...((parsed.words as string[] | undefined) ?? [])].map(String);
-    checkWords(command, words);
-    if (afterDashes !== undefined && !command.words.includes('--')) {
-      throw new InputError('usage', `${command.name} takes nothing after --`);
-    }
-    exitCode = await runCommand(command, parsed, { words, afterDashes }, terminal);
-  };
-  const parser = buildParser(before, await commandsWanted(before, isHelp), { handle, isHelp });
-  await parser.parseAsync(
-    before.length === 0 ? ['--help'] : before.map(disguised),
-    {},
-    (error, _argv, output) => {
-      printed = output;
-      if (error !== undefined && error !== null) throw error;
-    },
-  );
-  if (isHelp && printed !== '') terminal.stdout.write(`${printed}\n`);
-  return exitCode;
-}
-
-/** What a lone dash (stdin) is to yargs, which would lose it among the words. */
-const DASH = '\0-';
-
-function disguised(word: string): string {
-  return word === '-' ? DASH : word;
-}
-
-function undisguised(parsed: Record<string, unknown>): Record<string, unknown> {
-  const dash = (value: unknown): unknown => (value === DASH ? '-' : value);
-  return Object.fromEntries(
-    Object.entries(parsed).map(([name, value]) => [
-      name,
-      Array.isArray(value) ? value.map(dash) : dash(value),
-    ]),
-  );
-}
-
-/** Those that the parser has to know for this command line. */
-async function commandsWanted(argv: readonly string[], isHelp: boolean): Promise<readonly Command[]> {
-  if (argv.includes('--version')) return [];
-  // Help on everything, unless it begins with what it is wanted on.
-  return isHelp && (argv[0] ?? '-').startsWith('-') ? allCommands() : commandsNamedIn(argv);
-}
-
-function buildParser(argv: readonly string[], commands: readonly Command[], how: Parsing): Argv {
-  let parser: Argv = yargs()
-    .scriptName('goshawk')
-    .usage(
-      '$0 COMMAND [OPTIONS]\n\nA hybrid cluster scheduler: central brings free workers and jobs together, and while it is away schedulers probe.',
-    )
-    .parserConfiguration({
-      'camel-case-expansion': true,
-      'strip-dashed': true,
-      'boolean-negation': true,
-      'parse-numbers': false,
-      'parse-positional-numbers': false,
-      'dot-notation': false,
-      'duplicate-arguments-array': true,
-    })
-    .strict()
-    .demandCommand(1, 'which command? `goshawk --help` lists them')
-    .help('help')
-    .alias('help', 'h')
-    .version(VERSION)
-    .wrap(100)
-    .fail((message, error) => {
-      throw error ?? new InputError('usage', usageLine(message, argv), '`goshawk --help` shows how');
-    });
-  for (const command of commands) {
-    if (!command.name.includes(' ')) parser = addCommand(parser, command, how);
+  const given = (await readPlainLine(before)) ?? (await readByParser(before, terminal));
+  if (given === undefined) return ExitCode.done;
+  const { command, flags, words } = given;
+  checkWords(command, words);
+  if (afterDashes !== undefined && !command.words.includes('--')) {
+    throw new InputError('usage', `${command.name} takes nothing after --`);
   }
-  for (const [group, describe] of Object.entries(COMMAND_GROUPS)) {
-    const members = commands.filter(({ name }) => name.startsWith(`${group} `));
-    if (members.length === 0) continue;
-    parser = parser.command(group, describe, (builder) => addGroup(builder, group, members, how));
-  }
-  return parser;
+  return runCommand(command, flags, { words, afterDashes }, terminal);
 }
 
-type Handle = (command: Command, parsed: Record<string, unknown>) => Promise<void>;
-
-interface Parsing {
-  readonly handle: Handle;
-  /**
-   * Somebody wants to read the help. The parser composes it in any case, and without options that takes a tenth of
-   * a second less.
-   */
-  readonly isHelp: boolean;
-}
-
-function addCommand(parser: Argv, command: Command, { handle, isHelp }: Parsing): Argv {
-  return parser.command(
-    `${command.name.split(' ').at(-1)}${command.wordsMax > 0 ? ' [words..]' : ''}`,
-    command.describe,
-    (builder) => describeCommand(builder, command, isHelp),
-    (parsed) => handle(command, parsed as Record<string, unknown>),
-  );
-}
-
-/** Commands of two words, such as `trace stats`. */
-function addGroup(parser: Argv, group: string, members: readonly Command[], how: Parsing): Argv {
-  const names = members.map(({ name }) => name.slice(group.length + 1)).join(', ');
-  return members
-    .reduce(
-      (described, command) => addCommand(described, command, how),
-      parser.usage(`goshawk ${group} COMMAND`),
-    )
-    .demandCommand(1, `${group} what? there are ${names}`);
-}
-
-function describeCommand(builder: Argv, command: Command, isShown: boolean): Argv {
-  let described = builder.usage(`goshawk ${command.name} ${command.words}\n\n${command.describe}`);
-  for (const [name, spec] of Object.entries(command.options))
-    described = declare(described, name, spec, 'Options:', isShown);
-  for (const [name, spec] of Object.entries(GLOBAL_OPTIONS))
-    described = declare(described, name, spec, 'Everywhere:', isShown);
-  for (const [example, does] of command.examples) described = described.example(example, does);
-  return described;
-}
-
-function declare(parser: Argv, name: string, spec: OptionSpec, group: string, isShown: boolean): Argv {
-  const shown =
-    'default' in spec && spec.default !== undefined && spec.type !== 'flag' ? ` [${spec.default}]` : '';
-  const choices = spec.type === 'text' && spec.choices !== undefined ? ` (${spec.choices.join(', ')})` : '';
-  return parser.option(kebab(name), {
-    // No default here: what is not given must stay visible as such, for variables and files to fill in.
-    type: spec.type === 'flag' ? 'boolean' : spec.type === 'texts' ? 'array' : 'string',
-    describe: `${spec.describe}${choices}${shown}`,
-    group,
-    hidden: !isShown,
-    requiresArg: spec.type !== 'flag',
-    ...(spec.alias === undefined ? {} : { alias: spec.alias }),
-    ...(spec.type === 'texts' ? { nargs: 1 } : {}),
-  });
+/** For help, for mistakes, and for what can be written in several ways. It takes longer to load than all else. */
+async function readByParser(argv: readonly string[], { stdout }: Terminal): Promise<GivenLine | undefined> {
+  const { parse } = await import('./parser.js');
+  const { given, help } = await parse(argv);
+  if (help !== '') stdout.write(`${help}\n`);
+  return given;
 }
 
 async function runCommand(
   command: Command,
-  parsed: Record<string, unknown>,
+  flags: Readonly<Record<string, unknown>>,
   positionals: Positionals,
   terminal: Terminal,
 ): Promise<number> {
   const { environment } = terminal;
-  const fileName = (parsed.config as string | undefined) ?? environment.GOSHAWK_CONFIG;
+  const fileName = (flags.config as string | undefined) ?? environment.GOSHAWK_CONFIG;
   const file = fileName === undefined ? {} : readConfigFile(fileName);
-  const sources = { flags: parsed, environment, file, fileName: fileName ?? '' };
+  const sources = { flags, environment, file, fileName: fileName ?? '' };
   await checkSettings(command, sources);
   const global = resolveOptions(GLOBAL_OPTIONS, sources).values;
   const { values, origins } = resolveOptions(command.options, sources);
@@ -263,27 +138,6 @@ function checkWords(command: Command, words: readonly string[]): void {
       `\`goshawk ${name} --help\` shows how`,
     );
   }
-}
-
-/** yargs writes sentences; ours begin in lower case and name options as they are typed. */
-function usageLine(message: string, argv: readonly string[]): string {
-  const unknown = /^Unknown (?:arguments?|commands?): (.*)$/.exec(message);
-  if (unknown !== null) {
-    const words = unknown[1]!.split(', ');
-    const word = words.find((each) => argv.includes(each));
-    if (word !== undefined) return unknownWord(word, argv);
-    const names = [...new Set(words.map(kebab))];
-    return `unknown option${names.length > 1 ? 's' : ''}: ${names.map((name) => (name.length > 1 ? flagOf(name) : `-${name}`)).join(', ')}`;
-  }
-  const line = message.trim().split('\n')[0] ?? 'wrong usage';
-  return line.charAt(0).toLowerCase() + line.slice(1);
-}
-
-function unknownWord(word: string, argv: readonly string[]): string {
-  const [first] = argv.filter((each) => !each.startsWith('-'));
-  if (word === first) return `unknown command: ${word}`;
-  if (Object.hasOwn(COMMAND_GROUPS, first ?? '')) return `unknown command: ${first} ${word}`;
-  return `${first}: "${word}" is one word too many`;
 }
 
 function causesOf(error: unknown): string {

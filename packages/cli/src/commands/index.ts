@@ -51,6 +51,11 @@ export function commandsNamedIn(words: readonly string[]): Promise<readonly Comm
   return named.length === 0 ? allCommands() : load(named);
 }
 
+/** Undefined, where none is called so. */
+export async function commandNamed(name: string): Promise<Command | undefined> {
+  return Object.hasOwn(LOADERS, name) ? (await load([name]))[0] : undefined;
+}
+
 async function load(names: readonly string[]): Promise<readonly Command[]> {
   return (await Promise.all(names.map((name) => LOADERS[name]!()))) as readonly Command[];
 }

@@ -1,0 +1,178 @@
+import { InputError } from '@goshawk/core';
+import yargs, { type Argv } from 'yargs';
+import type { Command } from './command.js';
+import { allCommands, COMMAND_GROUPS, commandsNamedIn } from './commands/index.js';
+import { GLOBAL_OPTIONS } from './context.js';
+import { flagOf, kebab, type OptionSpec } from './options.js';
+import type { GivenLine } from './plain-line.js';
+import { VERSION } from './version.js';
+
+/** Either a command with what it is given, or the help that was asked for. */
+export interface Parsed {
+  readonly given: GivenLine | undefined;
+  readonly help: string;
+}
+
+/**
+ * Reads any command line.
+ *
+ * @param argv up to `--`
+ * @throws InputError, one line, for a command or an option that there is not
+ */
+export async function parse(argv: readonly string[]): Promise<Parsed> {
+  let given: GivenLine | undefined;
+  let help = '';
+  const isHelp = argv.length === 0 || argv.some((word) => ['--help', '-h', '--version'].includes(word));
+  const note: Note = (command, parsed) => {
+    const flags = undisguised(parsed);
+    given = { command, flags, words: [...((flags.words as string[] | undefined) ?? [])].map(String) };
+  };
+  const parser = buildParser(argv, await commandsWanted(argv, isHelp), { note, isHelp });
+  await parser.parseAsync(
+    argv.length === 0 ? ['--help'] : argv.map(disguised),
+    {},
+    (error, _argv, output) => {
+      if (isHelp) help = output;
+      if (error !== undefined && error !== null) throw error;
+    },
+  );
+  return { given, help };
+}
+
+/** What a lone dash (stdin) is to yargs, which would lose it among the words. */
+const DASH = '\0-';
+
+function disguised(word: string): string {
+  return word === '-' ? DASH : word;
+}
+
+function undisguised(parsed: Record<string, unknown>): Record<string, unknown> {
+  const dash = (value: unknown): unknown => (value === DASH ? '-' : value);
+  return Object.fromEntries(
+    Object.entries(parsed).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.map(dash) : dash(value),
+    ]),
+  );
+}
+
+/** Those that the parser has to know for this command line. */
+async function commandsWanted(argv: readonly string[], isHelp: boolean): Promise<readonly Command[]> {
+  if (argv.includes('--version')) return [];
+  // Help on everything, unless it begins with what it is wanted on.
+  return isHelp && (argv[0] ?? '-').startsWith('-') ? allCommands() : commandsNamedIn(argv);
+}
+
+function buildParser(argv: readonly string[], commands: readonly Command[], how: Parsing): Argv {
+  let parser: Argv = yargs()
+    .scriptName('goshawk')
+    .usage(
+      '$0 COMMAND [OPTIONS]\n\nA hybrid cluster scheduler: central brings free workers and jobs together, and while it is away schedulers probe.',
+    )
+    .parserConfiguration({
+      'camel-case-expansion': true,
+      'strip-dashed': true,
+      'boolean-negation': true,
+      'parse-numbers': false,
+      'parse-positional-numbers': false,
+      'dot-notation': false,
+      'duplicate-arguments-array': true,
+    })
+    .strict()
+    .demandCommand(1, 'which command? `goshawk --help` lists them')
+    .help('help')
+    .alias('help', 'h')
+    .version(VERSION)
+    .wrap(100)
+    .fail((message, error) => {
+      throw error ?? new InputError('usage', usageLine(message, argv), '`goshawk --help` shows how');
+    });
+  for (const command of commands) {
+    if (!command.name.includes(' ')) parser = addCommand(parser, command, how);
+  }
+  for (const [group, describe] of Object.entries(COMMAND_GROUPS)) {
+    const members = commands.filter(({ name }) => name.startsWith(`${group} `));
+    if (members.length === 0) continue;
+    parser = parser.command(group, describe, (builder) => addGroup(builder, group, members, how));
+  }
+  return parser;
+}
+
+/** Hears what is to be run; it is run when the parser is done. */
+type Note = (command: Command, parsed: Record<string, unknown>) => void;
+
+interface Parsing {
+  readonly note: Note;
+  /**
+   * Somebody wants to read the help. The parser composes it in any case, and without options that takes a tenth of
+   * a second less.
+   */
+  readonly isHelp: boolean;
+}
+
+function addCommand(parser: Argv, command: Command, { note, isHelp }: Parsing): Argv {
+  return parser.command(
+    `${command.name.split(' ').at(-1)}${command.wordsMax > 0 ? ' [words..]' : ''}`,
+    command.describe,
+    (builder) => describeCommand(builder, command, isHelp),
+    (parsed) => note(command, parsed as Record<string, unknown>),
+  );
+}
+
+/** Commands of two words, such as `trace stats`. */
+function addGroup(parser: Argv, group: string, members: readonly Command[], how: Parsing): Argv {
+  const names = members.map(({ name }) => name.slice(group.length + 1)).join(', ');
+  return members
+    .reduce(
+      (described, command) => addCommand(described, command, how),
+      parser.usage(`goshawk ${group} COMMAND`),
+    )
+    .demandCommand(1, `${group} what? there are ${names}`);
+}
+
+function describeCommand(builder: Argv, command: Command, isShown: boolean): Argv {
+  let described = builder.usage(`goshawk ${command.name} ${command.words}\n\n${command.describe}`);
+  for (const [name, spec] of Object.entries(command.options))
+    described = declare(described, name, spec, 'Options:', isShown);
+  for (const [name, spec] of Object.entries(GLOBAL_OPTIONS))
+    described = declare(described, name, spec, 'Everywhere:', isShown);
+  for (const [example, does] of command.examples) described = described.example(example, does);
+  return described;
+}
+
+function declare(parser: Argv, name: string, spec: OptionSpec, group: string, isShown: boolean): Argv {
+  const shown =
+    'default' in spec && spec.default !== undefined && spec.type !== 'flag' ? ` [${spec.default}]` : '';
+  const choices = spec.type === 'text' && spec.choices !== undefined ? ` (${spec.choices.join(', ')})` : '';
+  return parser.option(kebab(name), {
+    // No default here: what is not given must stay visible as such, for variables and files to fill in.
+    type: spec.type === 'flag' ? 'boolean' : spec.type === 'texts' ? 'array' : 'string',
+    describe: `${spec.describe}${choices}${shown}`,
+    group,
+    hidden: !isShown,
+    requiresArg: spec.type !== 'flag',
+    ...(spec.alias === undefined ? {} : { alias: spec.alias }),
+    ...(spec.type === 'texts' ? { nargs: 1 } : {}),
+  });
+}
+
+/** yargs writes sentences; ours begin in lower case and name options as they are typed. */
+function usageLine(message: string, argv: readonly string[]): string {
+  const unknown = /^Unknown (?:arguments?|commands?): (.*)$/.exec(message);
+  if (unknown !== null) {
+    const words = unknown[1]!.split(', ');
+    const word = words.find((each) => argv.includes(each));
+    if (word !== undefined) return unknownWord(word, argv);
+    const names = [...new Set(words.map(kebab))];
+    return `unknown option${names.length > 1 ? 's' : ''}: ${names.map((name) => (name.length > 1 ? flagOf(name) : `-${name}`)).join(', ')}`;
+  }
+  const line = message.trim().split('\n')[0] ?? 'wrong usage';
+  return line.charAt(0).toLowerCase() + line.slice(1);
+}
+
+function unknownWord(word: string, argv: readonly string[]): string {
+  const [first] = argv.filter((each) => !each.startsWith('-'));
+  if (word === first) return `unknown command: ${word}`;
+  if (Object.hasOwn(COMMAND_GROUPS, first ?? '')) return `unknown command: ${first} ${word}`;
+  return `${first}: "${word}" is one word too many`;
+}
