@@ -2,6 +2,7 @@ export * from './address-numbers.js';
 export * from './address-set.js';
 export * from './assert.js';
 export * from './columns.js';
+export * from './counts.js';
 export * from './decaying-sum.js';
 export * from './deque.js';
 export * from './durations.js';

@@ -1,14 +1,20 @@
-const threeDigitsFormat = new Intl.NumberFormat('en-US', {
-  minimumSignificantDigits: 3,
-  maximumSignificantDigits: 3,
-});
-const twoDigitsFormat = new Intl.NumberFormat('en-US', {
-  minimumSignificantDigits: 2,
-  maximumSignificantDigits: 2,
-});
-const wholeFormat = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
-const shortestFormat = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 });
-const compactFormat = new Intl.NumberFormat('en-US', { notation: 'compact', maximumSignificantDigits: 3 });
+import { formatCount } from '@goshawk/core';
+
+const threeDigitsFormat = numberFormat({ minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
+const twoDigitsFormat = numberFormat({ minimumSignificantDigits: 2, maximumSignificantDigits: 2 });
+const shortestFormat = numberFormat({ maximumSignificantDigits: 3 });
+const compactFormat = numberFormat({ notation: 'compact', maximumSignificantDigits: 3 });
+
+/** Made when it is first used, since the engine loads its tables for it: who prints JSON needs none. */
+function numberFormat(options: Intl.NumberFormatOptions): Pick<Intl.NumberFormat, 'format'> {
+  let made: Intl.NumberFormat | undefined;
+  return {
+    format: (value: number) => {
+      made ??= new Intl.NumberFormat('en-US', options);
+      return made.format(value);
+    },
+  };
+}
 
 /** What stands where there is no number. */
 export const ABSENT = '–';
@@ -21,7 +27,7 @@ export function threeDigits(value: number | null): string {
 
 /** A count, with thousands apart. */
 export function whole(value: number | null): string {
-  return value === null ? ABSENT : wholeFormat.format(value);
+  return value === null ? ABSENT : formatCount(Math.round(value));
 }
 
 /** A count as an axis or a narrow column shows it: 950, 12.3K, 4.5M. */
@@ -48,13 +54,13 @@ export function factorRange(least: number, greatest: number): string {
 
 function factorDigits(ratio: number): string {
   if (ratio > 0 && ratio < 0.095) return twoDigitsFormat.format(ratio);
-  if (ratio >= 100) return wholeFormat.format(ratio);
+  if (ratio >= 100) return formatCount(Math.round(ratio));
   return ratio.toFixed(ratio < 10 ? 2 : 1);
 }
 
 /** A number as the tick of an axis shows it, no more digits than it has: 0.25, 12.5, 20,000. */
 export function shortest(value: number): string {
-  return value >= 1000 ? wholeFormat.format(value) : shortestFormat.format(value);
+  return value >= 1000 ? formatCount(Math.round(value)) : shortestFormat.format(value);
 }
 
 /** The unit in which a group of durations is easiest to compare: one unit, so that digits line up. */

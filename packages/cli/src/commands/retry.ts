@@ -1,4 +1,4 @@
-import { InputError } from '@goshawk/core';
+import { formatCount, InputError } from '@goshawk/core';
 import { defineCommand, ExitCode } from '../command.js';
 import { openCluster } from '../jobs/open-cluster.js';
 
@@ -28,7 +28,7 @@ export const retryCommand = defineCommand({
       context.json({ schema: 'goshawk.submit/1', job: again.id, state });
     } else {
       context.out(again.id);
-      const them = tasks.total === 1 ? '1 task is' : `${tasks.total.toLocaleString('en-US')} tasks are`;
+      const them = tasks.total === 1 ? '1 task is' : `${formatCount(tasks.total)} tasks are`;
       context.note(`${them} run again; \`goshawk wait ${again.id}\` waits for the end`);
     }
     return ExitCode.done;

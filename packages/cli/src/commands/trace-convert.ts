@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { InputError } from '@goshawk/core';
+import { formatCount, InputError } from '@goshawk/core';
 import { convertTrace, FORMATS, formatTally, type SampleOptions } from '@goshawk/traces';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
@@ -105,5 +105,5 @@ export async function writeWorkload(
 }
 
 function count(number: number, noun: string): string {
-  return `${number.toLocaleString('en-US')} ${noun}${number === 1 ? '' : 's'}`;
+  return `${formatCount(number)} ${noun}${number === 1 ? '' : 's'}`;
 }

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { InputError } from '@goshawk/core';
+import { formatCount, InputError } from '@goshawk/core';
 import { configureGenerator, formatToWrite, GENERATORS, writeTrace } from '@goshawk/traces';
 import { defineCommand, ExitCode } from '../command.js';
 import { jobsShown } from '../workload.js';
@@ -47,7 +47,7 @@ export const traceGenerateCommand = defineCommand({
     const file = resolve(context.cwd, out);
     await writeTrace(file, format, jobs);
     if (json) context.json({ schema: 'goshawk.trace-file/1', workload: canonical, file, jobs: jobCount });
-    else context.note(`${canonical}: ${jobCount.toLocaleString('en-US')} jobs in ${out}`);
+    else context.note(`${canonical}: ${formatCount(jobCount)} jobs in ${out}`);
     return ExitCode.done;
   },
 });

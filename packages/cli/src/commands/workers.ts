@@ -1,5 +1,5 @@
 import type { ClusterView, WorkerView } from '@goshawk/client';
-import { formatResources } from '@goshawk/core';
+import { formatCount, formatResources } from '@goshawk/core';
 import { defineCommand, ExitCode } from '../command.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { counted } from '../jobs/words.js';
@@ -70,7 +70,7 @@ function table(workers: readonly WorkerView[], columns: number, paint: Painter):
     worker.partition,
     `${worker.slots}`,
     `${worker.busy}`,
-    worker.queued.toLocaleString('en-US'),
+    formatCount(worker.queued),
     plain(formatResources(worker.capacity)),
   ]);
   return renderTable(COLUMNS, rows, columns, paint);

@@ -1,3 +1,4 @@
+import { formatCount } from '@goshawk/core';
 import { FIGURES, type Figure, GROUPS } from '@goshawk/figures';
 import type { Context } from '../context.js';
 import { painter } from '../terminal/paint.js';
@@ -22,7 +23,7 @@ export function listFigures(context: Context): void {
     { title: 'shows' },
   ];
   const rows = FIGURES.map((figure) => {
-    const jobs = figure.workload.jobs.toLocaleString('en-US');
+    const jobs = formatCount(figure.workload.jobs);
     return [figure.id, jobs, `${runsOf(figure)}`, figure.title];
   });
   context.out(renderTable(columns, rows, context.columns, painter(context.color)));

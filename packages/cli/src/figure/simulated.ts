@@ -1,3 +1,4 @@
+import { formatCount } from '@goshawk/core';
 import type { FinishedRun, RunSettings, RunsAt, Tick, Variant } from '@goshawk/figures';
 import type { Workload } from '@goshawk/report';
 import type { Context } from '../context.js';
@@ -48,9 +49,8 @@ export async function runSimulated(
   const missing = store.missing(workload, all);
   if (missing.length > 0) {
     const { jobs, tasks } = surveyed.record;
-    const count = (value: number) => value.toLocaleString('en-US');
     context.note(
-      `${figure.id}: ${missing.length} runs of ${surveyed.record.name}, ${count(jobs)} jobs with ${count(tasks)} tasks`,
+      `${figure.id}: ${missing.length} runs of ${surveyed.record.name}, ${formatCount(jobs)} jobs with ${formatCount(tasks)} tasks`,
     );
     const source = sourceOf(workload, surveyed);
     const outcomes = await performShown(context, missing, source, { parallel, label: figure.id, lost });

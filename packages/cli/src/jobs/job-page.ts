@@ -1,4 +1,4 @@
-import { formatDuration, isFinal, type JobDetail, type Millis } from '@goshawk/core';
+import { formatCount, formatDuration, isFinal, type JobDetail, type Millis } from '@goshawk/core';
 import { ago } from '../terminal/ago.js';
 import { type Painter, paintState, plain } from '../terminal/paint.js';
 import { page, type Section, section } from '../terminal/sections.js';
@@ -30,8 +30,8 @@ function taskCounts({ tasks }: JobDetail): string {
   const { total, ...states } = tasks;
   const parts = Object.entries(states)
     .filter(([, count]) => count > 0)
-    .map(([state, count]) => `${count.toLocaleString('en-US')} ${state}`);
-  return `${total.toLocaleString('en-US')}: ${parts.join(', ')}`;
+    .map(([state, count]) => `${formatCount(count)} ${state}`);
+  return `${formatCount(total)}: ${parts.join(', ')}`;
 }
 
 function stageLines({ stages }: JobDetail): string[] {
@@ -52,7 +52,7 @@ function pilotLines({ sampling }: JobDetail): string[] {
   return [
     `${counted(pilotTasks, 'task')}, ${decidedMs === undefined ? 'not decided yet' : `decided after ${formatDuration(decidedMs)}`}`,
     ...shown,
-    ...(hidden > 0 ? [`and ${hidden.toLocaleString('en-US')} more`] : []),
+    ...(hidden > 0 ? [`and ${formatCount(hidden)} more`] : []),
   ];
 }
 
@@ -72,7 +72,7 @@ function progress(job: JobDetail): Section[] {
     return `task ${task} on ${plain(worker)}${again}, for ${formatDuration(elapsedMs)}`;
   });
   const hidden = job.tasks.running - shown.length;
-  const more = hidden > 0 ? [`and ${hidden.toLocaleString('en-US')} more`] : [];
+  const more = hidden > 0 ? [`and ${formatCount(hidden)} more`] : [];
   return [
     ...measured(job).filter(([label]) => label !== 'estimate'),
     ...section('running', [...shown, ...more]),

@@ -1,4 +1,4 @@
-import { formatDuration, isFinal, type JobSummary, type Millis } from '@goshawk/core';
+import { formatCount, formatDuration, isFinal, type JobSummary, type Millis } from '@goshawk/core';
 import { ago } from '../terminal/ago.js';
 import { type Painter, paintState, plain } from '../terminal/paint.js';
 import { type Column, renderTable } from '../terminal/table.js';
@@ -27,9 +27,9 @@ export function jobsTable(jobs: readonly JobSummary[], now: Millis, columns: num
       plain(job.user ?? ''),
       job.class,
       paintState(job.state, paint),
-      completed.toLocaleString('en-US'),
-      total.toLocaleString('en-US'),
-      failed === 0 ? '' : paint.red(failed.toLocaleString('en-US')),
+      formatCount(completed),
+      formatCount(total),
+      failed === 0 ? '' : paint.red(formatCount(failed)),
       ago(now - job.submittedAt),
       endedMs === undefined ? '' : formatDuration(Math.max(0, endedMs)),
     ];

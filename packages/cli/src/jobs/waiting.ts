@@ -1,5 +1,6 @@
 import type { JobHandle } from '@goshawk/client';
 import type { JobDetail, Millis, TaskCounts } from '@goshawk/core';
+import { formatCount } from '@goshawk/core';
 import { ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { DetachedError, WaitTimeoutError } from '../failure.js';
@@ -107,8 +108,8 @@ class Board {
     this.#progress ??= startProgress(this.#context, label, sums.total);
     const done = sums.total - left;
     // Without a note, the time that is left is shown.
-    if (sums.failed > 0) this.#progress.update(done, `${sums.failed.toLocaleString('en-US')} failed`);
-    else if (done === 0) this.#progress.update(done, `${sums.running.toLocaleString('en-US')} running`);
+    if (sums.failed > 0) this.#progress.update(done, `${formatCount(sums.failed)} failed`);
+    else if (done === 0) this.#progress.update(done, `${formatCount(sums.running)} running`);
     else this.#progress.update(done);
   }
 

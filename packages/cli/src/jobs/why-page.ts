@@ -2,6 +2,7 @@ import type { ClusterWaiting, ExplainedJob } from '@goshawk/client';
 import {
   type CentralLine,
   expectedWaitMs,
+  formatCount,
   formatDuration,
   isFinal,
   type NeedView,
@@ -25,7 +26,7 @@ export function waitingPage({ waiting, central, silent }: ClusterWaiting, paint:
     return [
       reason,
       [
-        `${tasks.toLocaleString('en-US')} of ${of} jobs: ${why}`,
+        `${formatCount(tasks)} of ${of} jobs: ${why}`,
         paint.dim(
           `longest ${example}, accepted ${formatDuration(exampleAgeMs)} ago (goshawk why ${example})`,
         ),
@@ -41,7 +42,7 @@ function centralLine(central: CentralLine | undefined): string {
   if (central === undefined) return 'does not answer: short jobs are probed for, long ones wait';
   const { slots, freeSlots, longRunning, longLimit, unmatched } = central;
   const long = longLimit < slots ? `, ${longRunning} of ${longLimit} long tasks that may run do` : '';
-  return `${counted(slots, 'slot')}, ${freeSlots.toLocaleString('en-US')} free${long}; ${counted(unmatched, 'task')} without a worker`;
+  return `${counted(slots, 'slot')}, ${formatCount(freeSlots)} free${long}; ${counted(unmatched, 'task')} without a worker`;
 }
 
 /** Why a job waits, and where its time went. */
@@ -139,10 +140,7 @@ function probeLines({ probes, probesOut, probesMoved }: ExplainedJob): string[] 
     .slice(0, SHOWN)
     .map(({ worker, probes: many }) => `${plain(worker)}${many > 1 ? ` (${many})` : ''}`);
   const hidden = probes.length > SHOWN ? ', …' : '';
-  return [
-    `${probesOut.toLocaleString('en-US')} in queues of workers: ${shown.join(', ')}${hidden}`,
-    ...moved,
-  ];
+  return [`${formatCount(probesOut)} in queues of workers: ${shown.join(', ')}${hidden}`, ...moved];
 }
 
 function placedLines({ placed }: ExplainedJob): string[] {
@@ -155,7 +153,7 @@ function spreadLines({ waits }: ExplainedJob): string[] {
   const { tasks, p50, p90, max } = waits;
   if (tasks === 1) return [`${formatDuration(max)} until it started`];
   return [
-    `p50 ${formatDuration(p50)}, p90 ${formatDuration(p90)}, max ${formatDuration(max)} until the ${tasks.toLocaleString('en-US')} tasks that have started did`,
+    `p50 ${formatDuration(p50)}, p90 ${formatDuration(p90)}, max ${formatDuration(max)} until the ${formatCount(tasks)} tasks that have started did`,
   ];
 }
 

@@ -1,4 +1,5 @@
 import {
+  formatCount,
   formatDuration,
   type JobDetail,
   type JobSummary,
@@ -12,7 +13,7 @@ const FAILURES_SHOWN = 5;
 
 /** `1 task`, `12,345 tasks`. */
 export function counted(count: number, noun: string): string {
-  return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
+  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** How an ended job came out, in one line: `a1-3 failed: 2 of 200 tasks failed, 198 completed, after 5.2 s`. */
@@ -24,11 +25,11 @@ export function outcomeLine(job: JobSummary, paint: Painter): string {
     case 'completed':
       return `${head}: ${counted(total, 'task')}${after}`;
     case 'failed': {
-      const rest = completed > 0 ? `, ${completed.toLocaleString('en-US')} completed` : '';
-      return `${head}: ${failed.toLocaleString('en-US')} of ${counted(total, 'task')} failed${rest}${after}`;
+      const rest = completed > 0 ? `, ${formatCount(completed)} completed` : '';
+      return `${head}: ${formatCount(failed)} of ${counted(total, 'task')} failed${rest}${after}`;
     }
     default:
-      return `${head}: ${completed.toLocaleString('en-US')} of ${counted(total, 'task')} had completed${after}`;
+      return `${head}: ${formatCount(completed)} of ${counted(total, 'task')} had completed${after}`;
   }
 }
 
@@ -37,7 +38,7 @@ export function failureLines(job: JobDetail): string[] {
   if (job.tasks.failed === 0) return [];
   const shown = job.failures.slice(0, FAILURES_SHOWN).map(failureLine);
   const hidden = job.tasks.failed - shown.length;
-  return [...shown, ...(hidden > 0 ? [`and ${hidden.toLocaleString('en-US')} more`] : [])];
+  return [...shown, ...(hidden > 0 ? [`and ${formatCount(hidden)} more`] : [])];
 }
 
 /** Commands that go on from a failure. */
@@ -90,7 +91,7 @@ function estimateAgainst(estimateMs: Millis, truthMs: Millis): string {
   if (truthMs === 0) return estimate;
   const off = Math.round((100 * (estimateMs - truthMs)) / truthMs);
   if (off === 0) return `${estimate}, which was right`;
-  return `${estimate}, which was ${Math.abs(off).toLocaleString('en-US')}% too ${off > 0 ? 'high' : 'low'}`;
+  return `${estimate}, which was ${formatCount(Math.abs(off))}% too ${off > 0 ? 'high' : 'low'}`;
 }
 
 function failureLine(failure: TaskFailure): string {

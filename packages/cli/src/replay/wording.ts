@@ -1,4 +1,4 @@
-import { formatDuration, type Millis, type PolicySettings } from '@goshawk/core';
+import { formatCount, formatDuration, type Millis, type PolicySettings } from '@goshawk/core';
 import type { PolicyRun } from './contract.js';
 import type { ReplayPlan } from './plan.js';
 import type { Progress } from './submitter.js';
@@ -16,20 +16,20 @@ export function planLines(
   { policy, preset, cutoffMs, shortPartition }: PolicySettings,
 ): string[] {
   const { workload, fit, jobs, facts } = plan;
-  const drawn = fit.workloadJobs > workload.jobs ? ` of ${count(fit.workloadJobs)}` : '';
+  const drawn = fit.workloadJobs > workload.jobs ? ` of ${formatCount(fit.workloadJobs)}` : '';
   const long = jobs.filter((job) => job.trueMeanMs >= cutoffMs).length;
   const shortWork = percent(facts.shareBelow(cutoffMs));
   const lines = [
-    `${workload.name}: ${count(workload.jobs)}${drawn} jobs with ${count(workload.tasks)} tasks`,
+    `${workload.name}: ${formatCount(workload.jobs)}${drawn} jobs with ${formatCount(workload.tasks)} tasks`,
     scaleLine(plan),
     `submitted over ${formatDuration(fit.spanMs)} for a load of ${percent(load)}; ` +
       `a policy takes about ${formatDuration(fit.estimatedRunMs)}`,
-    `${count(jobs.length - long)} short jobs (mean task below ${formatDuration(cutoffMs)}, ` +
-      `${shortWork} of the work), ${count(long)} long ones`,
+    `${formatCount(jobs.length - long)} short jobs (mean task below ${formatDuration(cutoffMs)}, ` +
+      `${shortWork} of the work), ${formatCount(long)} long ones`,
   ];
   if (preset.partition && typeof shortPartition === 'number') {
     const kept = Math.round(shortPartition * workers);
-    lines.push(`${policy} keeps ${kept} of ${count(workers)} workers free of long tasks`);
+    lines.push(`${policy} keeps ${kept} of ${formatCount(workers)} workers free of long tasks`);
   }
   return lines;
 }
@@ -78,12 +78,8 @@ export function runLines({ run, loadOffered, latenessP99Ms, incomplete }: Policy
 /** Run times are milliseconds; a client that is later than this by itself spoils them. */
 const LATENESS_NOTABLE_MS = 20;
 
-function count(value: number): string {
-  return value.toLocaleString('en-US');
-}
-
 function number(value: number): string {
-  return value >= 100 ? count(Math.round(value)) : String(Number(value.toPrecision(3)));
+  return value >= 100 ? formatCount(Math.round(value)) : String(Number(value.toPrecision(3)));
 }
 
 function percent(share: number): string {

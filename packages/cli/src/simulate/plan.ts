@@ -1,4 +1,4 @@
-import { InputError, LIMITS, type PolicySettings } from '@goshawk/core';
+import { formatCount, InputError, LIMITS, type PolicySettings } from '@goshawk/core';
 import type { NetworkModel } from '@goshawk/simulator';
 import { shadowNames } from '../predict/shadow-names.js';
 import { checkEstimator } from '../replay/estimates.js';
@@ -36,9 +36,8 @@ export function sizeOf(
   }
   const picked = Math.max(1, Math.round(busySlots / load / slots));
   if (picked > LIMITS.membersMax) {
-    const count = (value: number) => value.toLocaleString('en-US');
     throw noLoad(
-      `${load} takes ${count(picked)} workers, and ${count(LIMITS.membersMax)} are the most there can be`,
+      `${load} takes ${formatCount(picked)} workers, and ${formatCount(LIMITS.membersMax)} are the most there can be`,
     );
   }
   return { workers: picked, arrivalFactor: 1, offeredLoad: busySlots / (picked * slots) };

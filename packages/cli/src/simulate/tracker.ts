@@ -1,3 +1,4 @@
+import { formatCount } from '@goshawk/core';
 import { counted } from '../jobs/words.js';
 import type { RunProgress, RunRequest } from './request.js';
 
@@ -42,7 +43,7 @@ export class RunsTracker {
       .filter(([index, { jobsDone }]) => jobsDone < this.#requests[index]!.jobs)
       .map(([index, { simulatedSeconds }]) => `${this.#nameOf(index)} at ${seconds(simulatedSeconds)}`);
     const where = underway.length === 0 ? '' : `, ${underway.join(', ')} of simulated time`;
-    return `${this.jobsDone.toLocaleString('en-US')} of ${counted(this.jobs, 'job')} simulated${where}; ${lost}`;
+    return `${formatCount(this.jobsDone)} of ${counted(this.jobs, 'job')} simulated${where}; ${lost}`;
   }
 
   #nameOf(index: number): string {
@@ -57,5 +58,5 @@ export class RunsTracker {
 }
 
 function seconds(value: number): string {
-  return `${Math.round(value).toLocaleString('en-US')} s`;
+  return `${formatCount(Math.round(value))} s`;
 }

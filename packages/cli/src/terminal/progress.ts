@@ -1,4 +1,4 @@
-import { formatDuration, type Millis } from '@goshawk/core';
+import { formatCount, formatDuration, type Millis } from '@goshawk/core';
 import { SingleBar } from 'cli-progress';
 import type { Context, OutputStream } from '../context.js';
 
@@ -48,7 +48,8 @@ class Bar implements Progress {
     this.#bar = new SingleBar({
       stream: withoutJumps(stderr),
       format: `${label} {bar} {percentage}%  {value}/{total}  {note}`,
-      formatValue: (value, _options, type) => (type === 'percentage' ? `${value}`.padStart(3) : count(value)),
+      formatValue: (value, _options, type) =>
+        type === 'percentage' ? `${value}`.padStart(3) : formatCount(value),
       barsize: BAR_WIDTH,
       barCompleteChar: '█',
       barIncompleteChar: '░',
@@ -137,9 +138,9 @@ class Lines implements Progress {
 
   #speak(): void {
     this.#saidAt = performance.now();
-    const of = this.#total > 0 ? ` of ${count(this.#total)} (${this.#percentage()}%)` : '';
+    const of = this.#total > 0 ? ` of ${formatCount(this.#total)} (${this.#percentage()}%)` : '';
     const note = this.#note ?? this.#pace.timeLeft(this.#done);
-    this.#stderr.write(`${this.#label}: ${count(this.#done)}${of}${note === '' ? '' : `, ${note}`}\n`);
+    this.#stderr.write(`${this.#label}: ${formatCount(this.#done)}${of}${note === '' ? '' : `, ${note}`}\n`);
   }
 
   #percentage(): number {
@@ -165,7 +166,3 @@ class Pace {
 
 /** Before that, the pace so far says nothing. */
 const FORECAST_AFTER_MS = 2_000;
-
-function count(value: number): string {
-  return value.toLocaleString('en-US');
-}
