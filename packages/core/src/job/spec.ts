@@ -10,8 +10,8 @@ import { type Payload, payloadSchema } from './payload.js';
  * with a unit, amounts of memory bytes or text with a unit; `parseJobSpec` makes numbers of both.
  */
 
-const name = z.string().min(1).max(LIMITS.nameLengthMax);
-const wholeNumber = z.number().int().nonnegative();
+const name = () => z.string().min(1).max(LIMITS.nameLengthMax);
+const wholeNumber = () => z.number().int().nonnegative();
 
 function withUnit(what: string, parse: (text: string, what: string) => number) {
   return z.union([z.number().nonnegative().finite(), z.string()]).transform((given, context) => {
@@ -25,59 +25,64 @@ function withUnit(what: string, parse: (text: string, what: string) => number) {
   });
 }
 
-const demand = z
-  .record(name, withUnit('demand', parseBytes))
-  .refine(
-    (amounts) => Object.keys(amounts).length <= LIMITS.resourcesMax,
-    `at most ${LIMITS.resourcesMax} resources`,
+const demand = () =>
+  z
+    .record(name(), withUnit('demand', parseBytes))
+    .refine(
+      (amounts) => Object.keys(amounts).length <= LIMITS.resourcesMax,
+      `at most ${LIMITS.resourcesMax} resources`,
+    );
+
+const tasks = () =>
+  z.union(
+    [
+      z.array(payloadSchema).min(1, 'a job has a task at least').max(LIMITS.tasksPerJobMax),
+      z.strictObject({ count: wholeNumber().min(1).max(LIMITS.tasksPerJobMax), run: payloadSchema }),
+    ],
+    { error: () => 'expected a list of tasks, or {count, run}, each task one of {sleep}, {exec}, {module}' },
   );
 
-const tasks = z.union(
-  [
-    z.array(payloadSchema).min(1, 'a job has a task at least').max(LIMITS.tasksPerJobMax),
-    z.strictObject({ count: wholeNumber.min(1).max(LIMITS.tasksPerJobMax), run: payloadSchema }),
-  ],
-  { error: () => 'expected a list of tasks, or {count, run}, each task one of {sleep}, {exec}, {module}' },
+const stage = () =>
+  z.strictObject({
+    name: name(),
+    /** Names of the stages that must have completed before this one starts. */
+    after: z.array(name()).default([]),
+    tasks: tasks(),
+    /** What each task of this stage needs beside a slot; overrides the job's. */
+    demand: demand().optional(),
+  });
+
+const jobSpecSchema = z.lazy(() =>
+  z
+    .strictObject({
+      name: name().default('job'),
+      user: name().optional(),
+      /** Stays the same from one run of a recurring job to the next; estimators learn by it. */
+      logicalName: name().optional(),
+      /** What the job's own draws come from, as which tasks are pilots; for runs that are to be made again. */
+      seed: name().optional(),
+      /** A job of one stage. Either this or `stages`. */
+      tasks: tasks().optional(),
+      stages: z.array(stage()).min(1).max(LIMITS.stagesPerJobMax).optional(),
+      /** Mean run time of the job's tasks, as the submitter believes it. */
+      estimate: withUnit('estimate', parseDuration).optional(),
+      /** Runs of a task that may fail before the task has failed, less one. */
+      retries: wholeNumber().max(LIMITS.retriesMax).default(0),
+      /** A task that runs longer is killed and has failed. Counted from the task's start. */
+      timeout: withUnit('timeout', parseDuration).optional(),
+      demand: demand().optional(),
+      /** At most so many tasks of the job run at a time. */
+      maxRunning: wholeNumber().min(1).optional(),
+      /** From submission. Carried for policies that plan by it. */
+      deadline: withUnit('deadline', parseDuration).optional(),
+      /** Share relative to other jobs. Carried for policies that share by it. */
+      weight: z.number().positive().finite().default(1),
+    })
+    .refine(
+      (job) => (job.tasks === undefined) !== (job.stages === undefined),
+      'give either "tasks" or "stages"',
+    ),
 );
-
-const stage = z.strictObject({
-  name,
-  /** Names of the stages that must have completed before this one starts. */
-  after: z.array(name).default([]),
-  tasks,
-  /** What each task of this stage needs beside a slot; overrides the job's. */
-  demand: demand.optional(),
-});
-
-const jobSpecSchema = z
-  .strictObject({
-    name: name.default('job'),
-    user: name.optional(),
-    /** Stays the same from one run of a recurring job to the next; estimators learn by it. */
-    logicalName: name.optional(),
-    /** What the job's own draws come from, as which tasks are pilots; for runs that are to be made again. */
-    seed: name.optional(),
-    /** A job of one stage. Either this or `stages`. */
-    tasks: tasks.optional(),
-    stages: z.array(stage).min(1).max(LIMITS.stagesPerJobMax).optional(),
-    /** Mean run time of the job's tasks, as the submitter believes it. */
-    estimate: withUnit('estimate', parseDuration).optional(),
-    /** Runs of a task that may fail before the task has failed, less one. */
-    retries: wholeNumber.max(LIMITS.retriesMax).default(0),
-    /** A task that runs longer is killed and has failed. Counted from the task's start. */
-    timeout: withUnit('timeout', parseDuration).optional(),
-    demand: demand.optional(),
-    /** At most so many tasks of the job run at a time. */
-    maxRunning: wholeNumber.min(1).optional(),
-    /** From submission. Carried for policies that plan by it. */
-    deadline: withUnit('deadline', parseDuration).optional(),
-    /** Share relative to other jobs. Carried for policies that share by it. */
-    weight: z.number().positive().finite().default(1),
-  })
-  .refine(
-    (job) => (job.tasks === undefined) !== (job.stages === undefined),
-    'give either "tasks" or "stages"',
-  );
 
 export interface StageSpec {
   readonly name: string;

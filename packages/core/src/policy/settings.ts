@@ -18,36 +18,35 @@ export type WorkerOrder = (typeof WORKER_ORDERS)[number];
 
 export const MATCHINGS = ['auto', 'always'] as const;
 
-const route = z.strictObject({ by: z.enum(ROUTES), over: z.enum(SCOPES) });
-const fraction = z.number().min(0).max(1);
-const ms = z.number().nonnegative();
+// Schemas are made when they are first used, of small functions: zod takes 10 ms for all of them, and who simulates
+// parses none.
+const ms = () => z.number().nonnegative();
+const fraction = () => z.number().min(0).max(1);
+const route = () => z.strictObject({ by: z.enum(ROUTES), over: z.enum(SCOPES) });
 
-const gs = z.strictObject({
-  policy: z.literal('gs'),
-  queues: z.number().int().min(1).max(LIMITS.queuesMax),
-  baseMs: z.number().positive(),
-  growth: z.number().gt(1),
-  weightRatio: z.number().min(1),
-});
+const gs = () =>
+  z.strictObject({
+    policy: z.literal('gs'),
+    queues: z.number().int().min(1).max(LIMITS.queuesMax),
+    baseMs: z.number().positive(),
+    growth: z.number().gt(1),
+    weightRatio: z.number().min(1),
+  });
 
-/**
- * How a cluster schedules. Central holds them and hands them to every worker and scheduler that joins, so
- * that one cluster never runs two policies at once.
- */
-export const policySettingsSchema = z.strictObject({
+const common = () => ({
   policy: z.string().max(LIMITS.nameLengthMax),
   preset: z.strictObject({
     title: z.string(),
-    short: route,
-    long: route,
+    short: route(),
+    long: route(),
     partition: z.boolean(),
     stealing: z.boolean(),
-    decidedBy: z.discriminatedUnion('policy', [gs]).optional(),
+    decidedBy: z.discriminatedUnion('policy', [gs()]).optional(),
   }),
   /** A job whose estimated mean task run time reaches this is long. ms. */
-  cutoffMs: ms,
+  cutoffMs: ms(),
   /** Fraction of the workers that long tasks never use, or `auto`: the share of task seconds that short jobs had. */
-  shortPartition: z.union([fraction, z.literal('auto')]),
+  shortPartition: z.union([fraction(), z.literal('auto')]),
   /** Probes per task (Sparrow and Hawk §4.1: 2). */
   probeRatio: z.number().min(1).max(100),
   /**
@@ -62,8 +61,11 @@ export const policySettingsSchema = z.strictObject({
   /** `never`: the next round starts when a slot becomes free again (Hawk). `backoff`: also after a while. */
   stealRetry: z.enum(['never', 'backoff']),
   /** First and longest pause between rounds that found nothing; each pause doubles, with jitter. ms. */
-  stealBackoffMs: ms,
-  stealBackoffMaxMs: ms,
+  stealBackoffMs: ms(),
+  stealBackoffMaxMs: ms(),
+});
+
+const matching = () => ({
   /** Matching and seeking: which short job a free worker serves first, and which long one. */
   shortOrder: z.enum(NEED_ORDERS),
   longOrder: z.enum(NEED_ORDERS),
@@ -71,7 +73,7 @@ export const policySettingsSchema = z.strictObject({
    * Matching: the fraction of all slots that long tasks leave to short ones, or `auto`: what short jobs have
    * needed lately.
    */
-  reserve: z.union([fraction, z.literal('auto')]),
+  reserve: z.union([fraction(), z.literal('auto')]),
   /**
    * Matching and seeking: a job that no worker was found for in so many cutoffs comes before all others, so that
    * none waits for ever. 0: never.
@@ -113,6 +115,9 @@ export const policySettingsSchema = z.strictObject({
    * schedulers find each other until it has less to do.
    */
   matching: z.enum(MATCHINGS),
+});
+
+const seekingAndPilots = () => ({
   /** Seeking: schedulers that a free worker asks, one after another, whether a task waits there. 0: none. */
   seekCap: z.number().int().min(0).max(1_000),
   /** Seeking: schedulers remember who found nothing there, and send probes there beside random ones. */
@@ -121,17 +126,17 @@ export const policySettingsSchema = z.strictObject({
    * Seeking: how often central tells schedulers which workers have no slot but for long tasks, so that probes
    * go elsewhere. ms; 0: never
    */
-  bitmapMs: ms,
+  bitmapMs: ms(),
   /** Seeking: which probe a worker serves first. */
   workerOrder: z.enum(WORKER_ORDERS),
   /** How schedulers find out which job is long: a name of the predictor's table. */
   estimator: z.string().min(1).max(LIMITS.nameLengthMax),
   /** Fraction of a job's tasks that run first as pilots, or `adaptive` (SLearn Figure 4). */
-  pilotRatio: z.union([fraction, z.literal('adaptive')]),
+  pilotRatio: z.union([fraction(), z.literal('adaptive')]),
   /** Pilots of one job at most. */
   pilotsMax: z.number().int().min(1).nullable(),
   /** Fraction of the pilots that must have ended before their mean decides. */
-  pilotQuorum: fraction,
+  pilotQuorum: fraction(),
   /** What they say is weighed with what jobs that ended lately took (SLearn §4.1), not believed alone. */
   pilotPrior: z.boolean(),
   /** Jobs of fewer tasks are not sampled. */
@@ -142,10 +147,18 @@ export const policySettingsSchema = z.strictObject({
    * Matching and seeking: for so long at most a slot takes tiny tasks of one scheduler one after another before
    * others have their turn, as if they were one task. ms; 0: never
    */
-  seriesMs: ms,
+  seriesMs: ms(),
   /** When all tasks of a batch are bound: `proactive` cancels its other probes, `lazy` lets them find out. */
   cancel: z.enum(['proactive', 'lazy']),
 });
+
+/**
+ * How a cluster schedules. Central holds them and hands them to every worker and scheduler that joins, so
+ * that one cluster never runs two policies at once.
+ */
+export const policySettingsSchema = z.lazy(() =>
+  z.strictObject({ ...common(), ...matching(), ...seekingAndPilots() }),
+);
 
 export type PolicySettings = z.infer<typeof policySettingsSchema>;
 
@@ -153,23 +166,27 @@ export type PolicySettings = z.infer<typeof policySettingsSchema>;
  * Heartbeats, leases and the safety nets for lost messages. 0 switches one off, which only a driver with a
  * network that loses nothing may do.
  */
-export const timingsSchema = z.strictObject({
-  heartbeatMs: ms,
-  /** A party that was not heard of for so long is taken for lost. */
-  leaseMs: ms,
-  /** A question without an answer is asked again after this. */
-  retryMs: ms,
-  /** A question asked so often without an answer is given up. */
-  retriesMax: z.number().int().min(1),
-  /** Changes of membership gather for so long before they are told. */
-  publishMs: ms,
-  /** How often those who watch a job hear of its progress. */
-  progressMs: ms,
-});
+export const timingsSchema = z.lazy(() =>
+  z.strictObject({
+    heartbeatMs: ms(),
+    /** A party that was not heard of for so long is taken for lost. */
+    leaseMs: ms(),
+    /** A question without an answer is asked again after this. */
+    retryMs: ms(),
+    /** A question asked so often without an answer is given up. */
+    retriesMax: z.number().int().min(1),
+    /** Changes of membership gather for so long before they are told. */
+    publishMs: ms(),
+    /** How often those who watch a job hear of its progress. */
+    progressMs: ms(),
+  }),
+);
 
 export type Timings = z.infer<typeof timingsSchema>;
 
-export const clusterSettingsSchema = z.strictObject({ policy: policySettingsSchema, timings: timingsSchema });
+export const clusterSettingsSchema = z.lazy(() =>
+  z.strictObject({ policy: policySettingsSchema, timings: timingsSchema }),
+);
 
 /** What central tells everybody who joins. */
 export type ClusterSettings = z.infer<typeof clusterSettingsSchema>;

@@ -107,12 +107,14 @@ export class Hybrid implements Estimator {
 
 const OWN_CHARACTERS = 256;
 
-const savedSchema = z.strictObject({
-  kind: z.literal('hybrid/1'),
-  pilot: z.unknown(),
-  history: z.unknown(),
-  spread: z.tuple([z.number(), z.number()]),
-});
+const savedSchema = z.lazy(() =>
+  z.strictObject({
+    kind: z.literal('hybrid/1'),
+    pilot: z.unknown(),
+    history: z.unknown(),
+    spread: z.tuple([z.number(), z.number()]),
+  }),
+);
 
 interface Note {
   readonly ofPilot?: unknown;

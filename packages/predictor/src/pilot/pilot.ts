@@ -108,15 +108,17 @@ export class Pilot implements Estimator {
   }
 }
 
-const numbers = z.array(z.number().nonnegative());
-const savedSchema = z.strictObject({
-  kind: z.literal('pilot/2'),
-  population: z.tuple([z.number(), z.number(), z.number(), z.number(), z.number()]),
-  long: numbers,
-  ratio: z
-    .strictObject({ chosen: z.int().nonnegative(), scores: z.array(z.tuple([z.number(), numbers])) })
-    .optional(),
-});
+const numbers = () => z.array(z.number().nonnegative());
+const savedSchema = z.lazy(() =>
+  z.strictObject({
+    kind: z.literal('pilot/2'),
+    population: z.tuple([z.number(), z.number(), z.number(), z.number(), z.number()]),
+    long: numbers(),
+    ratio: z
+      .strictObject({ chosen: z.int().nonnegative(), scores: z.array(z.tuple([z.number(), numbers()])) })
+      .optional(),
+  }),
+);
 
 function meanOf(values: readonly number[]): number | undefined {
   return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length;
