@@ -1,5 +1,6 @@
+import { createRequire } from 'node:module';
 import { formatCount, formatDuration, type Millis } from '@goshawk/core';
-import { SingleBar } from 'cli-progress';
+import type { SingleBar } from 'cli-progress';
 import type { Context, OutputStream } from '../context.js';
 
 /** How far something has come, shown on stderr while it lasts. */
@@ -45,6 +46,8 @@ class Bar implements Progress {
   constructor(stderr: OutputStream, label: string, total: number) {
     this.#stderr = stderr;
     this.#pace = new Pace(total);
+    // Loaded where one is drawn, which takes as long as a short simulation.
+    const { SingleBar } = createRequire(import.meta.url)('cli-progress') as typeof import('cli-progress');
     this.#bar = new SingleBar({
       stream: withoutJumps(stderr),
       format: `${label} {bar} {percentage}%  {value}/{total}  {note}`,
