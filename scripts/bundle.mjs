@@ -57,10 +57,16 @@ const TOGETHER = [
     test: /\/packages\/cli\/dist\/(?:command|context|failure|interruption|options|resources|version|commands\/index|jobs\/words|terminal\/(?!table)\w.*)\.js$/,
   },
   {
-    name: 'settings',
-    test: /\/packages\/cli\/dist\/(?:settings|replay\/estimates|predict\/(?:arriving|shadow-names))\.js$/,
+    name: 'runs',
+    test: /\/packages\/cli\/dist\/(?:settings|replay\/(?:estimates|report-file)|predict\/(?:arriving|shadow-names))\.js$/,
   },
-  { name: 'simulation', test: /\/packages\/cli\/dist\/simulate\//, minShareCount: 2 },
+  {
+    name: 'simulation',
+    test: /\/packages\/cli\/dist\/(?:simulate\/(?!network)|predict\/)/,
+    minShareCount: 2,
+  },
+  { name: 'traces', test: /\/packages\/traces\/dist\/|\/packages\/cli\/dist\/workload\.js$/ },
+  { name: 'predictor', test: /\/packages\/predictor\/dist\// },
   { name: 'machines', test: /\/packages\/(?:central|scheduler|simulator|worker)\/dist\// },
 ];
 
