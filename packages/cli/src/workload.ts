@@ -1,28 +1,28 @@
 import { setImmediate } from 'node:timers/promises';
-import { type Jobs, openWorkload, type TraceJob, type Workload } from '@goshawk/traces';
+import { flattened, inBatches, type Jobs, openWorkload, type TraceJob, type Workload } from '@goshawk/traces';
 import type { Context } from './context.js';
 import { type Progress, startProgress } from './terminal/progress.js';
 
 /**
  * Opens a workload, and shows how far that has come where it takes a while.
  *
- * @param onJob called for each job that is read
+ * @param onJobs called as jobs are read, with how many more those are
  * @param features what is known of the jobs of a `.tr` file beside their times
  * @throws WorkloadError, one line; the reason of the interruption
  */
 export async function openShown(
   context: Context,
   spec: string,
-  onJob: () => void = () => {},
+  onJobs: (count: number) => void = () => {},
   features?: string,
 ): Promise<Workload> {
   const counter = new Counter(context, 'reading jobs', 0);
   try {
     return await openWorkload(spec, {
       features,
-      onJobRead: () => {
-        counter.add();
-        onJob();
+      onJobsRead: (count) => {
+        counter.add(count);
+        onJobs(count);
         context.interrupted.throwIfAborted();
       },
     });
@@ -31,22 +31,27 @@ export async function openShown(
   }
 }
 
+/** Where jobs are to be had, and how many they are if that is known. */
+type Shown = { readonly jobs: () => Jobs; readonly jobCount: number | undefined };
+
 /** The jobs of a workload, with a count of them shown where they take a while. */
-export async function* jobsShown(
+export function jobsShown(context: Context, workload: Shown, label: string): AsyncGenerator<TraceJob> {
+  return flattened(batchesShown(context, workload, label));
+}
+
+/** The same, many at a time. */
+export async function* batchesShown(
   context: Context,
-  { jobs, jobCount }: { readonly jobs: () => Jobs; readonly jobCount: number | undefined },
+  { jobs, jobCount }: Shown,
   label: string,
-  onJob: () => void = () => {},
-): AsyncGenerator<TraceJob> {
+  onJobs: (count: number) => void = () => {},
+): AsyncGenerator<readonly TraceJob[]> {
   const counter = new Counter(context, label, jobCount ?? 0);
-  let sincePause = 0;
   try {
-    for await (const job of jobs()) {
-      counter.add();
-      onJob();
-      yield job;
-      if (++sincePause < PAUSE_EACH) continue;
-      sincePause = 0;
+    for await (const batch of inBatches(jobs(), BATCH_JOBS)) {
+      counter.add(batch.length);
+      onJobs(batch.length);
+      yield batch;
       // Jobs that are drawn never let go by themselves, and Ctrl-C is heard only in a pause.
       await setImmediate();
       context.interrupted.throwIfAborted();
@@ -58,9 +63,7 @@ export async function* jobsShown(
 
 /** What is done within this is not worth a bar. */
 const SHOWN_AFTER_MS = 1_000;
-/** Looking at the clock for each job would cost more than reading it. */
-const LOOK_EACH = 256;
-const PAUSE_EACH = 1_024;
+const BATCH_JOBS = 1_024;
 
 class Counter {
   readonly #context: Context;
@@ -76,8 +79,8 @@ class Counter {
     this.#total = total;
   }
 
-  add(): void {
-    if (++this.#count % LOOK_EACH !== 0) return;
+  add(count: number): void {
+    this.#count += count;
     if (this.#shown === undefined && performance.now() - this.#startedAt < SHOWN_AFTER_MS) return;
     this.#shown ??= startProgress(this.#context, this.#label, this.#total);
     this.#shown.update(this.#count);

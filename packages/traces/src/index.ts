@@ -7,7 +7,18 @@ export { writeTrace } from './formats/write.js';
 export type { ConfiguredGenerator, WorkloadGenerator } from './generators/generator.js';
 export { configureGenerator, GENERATORS } from './generators/index.js';
 export type { OptionSpec, OptionSpecs } from './generators/options.js';
-export { collect, type Jobs, type MachineShare, meanOf, sum, type TraceJob, type TraceStage } from './job.js';
+export {
+  collect,
+  flattened,
+  inBatches,
+  type JobBatches,
+  type Jobs,
+  type MachineShare,
+  meanOf,
+  sum,
+  type TraceJob,
+  type TraceStage,
+} from './job.js';
 export { jobInputOf, jobSpecOf } from './job-spec.js';
 export { JobPacker, type PackedJobs, unpackedJobs } from './packed-jobs.js';
 export { type Distribution, distributionOf } from './percentiles.js';

@@ -10,7 +10,7 @@ import { tr, trWith } from './formats/tr.js';
 import type { TraceFormat } from './formats/trace-format.js';
 import type { ConfiguredGenerator } from './generators/generator.js';
 import { configureGenerator, findGenerator, GENERATORS } from './generators/index.js';
-import type { TraceJob } from './job.js';
+import { flattened, type Jobs, type TraceJob } from './job.js';
 import { type Tallied, Tally } from './tally.js';
 
 /** A file whose tasks are no more than this is held in memory: 8 bytes a task. */
@@ -30,7 +30,7 @@ export interface Workload {
   /** What of the file did not become jobs as it was. */
   readonly tallied: readonly Tallied[];
   /** The jobs in order of submission; can be walked any number of times. */
-  jobs(): AsyncIterable<TraceJob>;
+  jobs(): Jobs;
   /**
    * SHA-256 in hexadecimal: of the file's bytes; of a folder's listing by `sha256sum`, in order of time;
    * or of a generator's name and options and the jobs that it gives. Worked out when first asked for: it
@@ -44,8 +44,8 @@ export interface Workload {
 export interface OpenOptions {
   /** Files of more tasks are streamed at each walk instead of held. 32 million unless given. */
   readonly heldTasksMax?: number;
-  /** Called for each job that is read before the workload is open. */
-  readonly onJobRead?: () => void;
+  /** Called as jobs are read before the workload is open, with how many more those are. */
+  readonly onJobsRead?: (count: number) => void;
   /** A `.tr` file's side file: what is known of its jobs beside their times. */
   readonly features?: string | undefined;
 }
@@ -87,7 +87,7 @@ async function fileWorkload(path: string, format: TraceFormat, options: OpenOpti
     name: basename(resolve(path)),
     jobCount,
     tallied: tally.list(),
-    jobs: held === undefined ? () => format.read(path) : () => asyncOf(held),
+    jobs: held === undefined ? () => flattened(format.read(path)) : () => held,
     sha256: once((signal) => hashFiles(path, format, options.features, signal)),
   };
 }
@@ -97,7 +97,7 @@ function generatedWorkload(generator: ConfiguredGenerator): Workload {
     name: generator.canonical,
     jobCount: generator.jobCount,
     tallied: [],
-    jobs: () => asyncOf(generator.generate()),
+    jobs: generator.generate,
     sha256: once((signal) => hashJobs(generator, signal)),
   };
 }
@@ -107,26 +107,28 @@ function generatedWorkload(generator: ConfiguredGenerator): Workload {
  * tasks are too many to be held, only their number, once it is clear that they are in order already.
  */
 async function readOnce(
-  jobs: AsyncIterable<TraceJob>,
+  batches: AsyncIterable<readonly TraceJob[]>,
   file: string,
-  { heldTasksMax: tasksMax = HELD_TASKS_MAX, onJobRead }: OpenOptions,
+  { heldTasksMax: tasksMax = HELD_TASKS_MAX, onJobsRead }: OpenOptions,
 ): Promise<{ held: TraceJob[] | undefined; jobCount: number }> {
   let held: TraceJob[] | undefined = [];
   let jobCount = 0;
   let tasks = 0;
   let latest = 0;
   let disorder: string | undefined;
-  for await (const job of jobs) {
-    onJobRead?.();
-    jobCount++;
-    tasks += job.durationsSeconds.length;
-    if (tasks > tasksMax) held = undefined;
-    held?.push(job);
-    if (job.submitSeconds < latest) {
-      disorder ??= `job ${jobCount} is submitted at ${job.submitSeconds} s, before the one above it (${latest} s)`;
+  for await (const batch of batches) {
+    for (const job of batch) {
+      jobCount++;
+      tasks += job.durationsSeconds.length;
+      if (tasks > tasksMax) held = undefined;
+      held?.push(job);
+      if (job.submitSeconds < latest) {
+        disorder ??= `job ${jobCount} is submitted at ${job.submitSeconds} s, before the one above it (${latest} s)`;
+      }
+      latest = job.submitSeconds;
+      if (held === undefined && disorder !== undefined) throw tooLargeToSort(disorder, tasksMax, file);
     }
-    latest = job.submitSeconds;
-    if (held === undefined && disorder !== undefined) throw tooLargeToSort(disorder, tasksMax, file);
+    onJobsRead?.(batch.length);
   }
   held?.sort((a, b) => a.submitSeconds - b.submitSeconds);
   return { held, jobCount };
@@ -138,10 +140,6 @@ function tooLargeToSort(disorder: string, tasksMax: number, file: string): Workl
     'sort it first (a .tr file: sort -g), or take a part of it',
     { file },
   );
-}
-
-async function* asyncOf(jobs: Iterable<TraceJob>): AsyncGenerator<TraceJob> {
-  yield* jobs;
 }
 
 type Computation<T> = (signal?: AbortSignal) => Promise<T>;

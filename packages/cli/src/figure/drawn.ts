@@ -104,12 +104,10 @@ async function drawOf(from: readonly TraceJob[], wanted: number, key: unknown, s
     name,
     jobCount: jobs.length,
     tallied: [],
-    jobs: async function* () {
-      yield* jobs;
-    },
+    jobs: () => jobs,
     sha256: async () => name,
   };
-  return { seed, workload: JSON.stringify([key, wanted, seed]), surveyed: await survey(workload, jobs) };
+  return { seed, workload: JSON.stringify([key, wanted, seed]), surveyed: await survey(workload, [jobs]) };
 }
 
 function requestFor(settings: RunSettings, { seed, surveyed }: Draw): RunRequest {

@@ -1,9 +1,9 @@
 import { drawTo, type Random } from '@goshawk/core';
-import { readPastJobs, type TraceJob } from '@goshawk/traces';
+import { type JobBatches, readPastJobs, type TraceJob } from '@goshawk/traces';
 import type { Context } from '../context.js';
 import { type LearntJob, learntFromPast, learntFromTrace } from '../predict/past.js';
 import { type Survey, survey } from '../simulate/survey.js';
-import { jobsShown, openShown } from '../workload.js';
+import { batchesShown, openShown } from '../workload.js';
 
 /** What is known before, and the jobs that are drawn from. */
 export interface Extracted {
@@ -34,7 +34,7 @@ export async function readExtracted(
   const jobs: TraceJob[] = [];
   const { record } = await survey(
     opened,
-    kept(jobsShown(context, opened, 'reading jobs'), jobs),
+    kept(batchesShown(context, opened, 'reading jobs'), jobs),
     context.interrupted,
   );
   const past = history === undefined ? undefined : learntFromPast(await readPastJobs(history));
@@ -87,9 +87,9 @@ export function byEnd(a: LearntJob, b: LearntJob): number {
 }
 
 /** What passes, put down on the way. */
-async function* kept(jobs: AsyncIterable<TraceJob>, into: TraceJob[]): AsyncGenerator<TraceJob> {
-  for await (const job of jobs) {
-    into.push(job);
-    yield job;
+async function* kept(batches: JobBatches, into: TraceJob[]): AsyncGenerator<readonly TraceJob[]> {
+  for await (const batch of batches) {
+    into.push(...batch);
+    yield batch;
   }
 }

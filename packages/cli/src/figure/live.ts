@@ -1,9 +1,10 @@
 import type { FinishedRun, RunSettings, RunsAt, Tick, Variant } from '@goshawk/figures';
-import type { Workload } from '@goshawk/traces';
+import type { TraceJob, Workload } from '@goshawk/traces';
 import type { Context } from '../context.js';
 import { resolveOptions } from '../options.js';
 import type { PolicyRun } from '../replay/contract.js';
 import { REPLAY_OPTIONS, type ReplayOptions } from '../replay/options.js';
+import type { ReplayPlan } from '../replay/plan.js';
 import { type Replayed, replayLocally, traceJob } from '../replay/replay.js';
 import { performShown, sourceOf } from '../simulate/shown.js';
 import { survey } from '../simulate/survey.js';
@@ -70,8 +71,8 @@ async function bothHalves(
   const replayed = await replayLocally(context, asked, workload, policies);
   const simulated = new Map<string, FinishedRun>();
   const { plan } = replayed;
-  const asRun = workloadOf(replayed);
-  const surveyed = await survey(asRun, asRun.jobs(), context.interrupted);
+  const jobs = plan.jobs.map(traceJob);
+  const surveyed = await survey(workloadOf(plan, jobs), [jobs], context.interrupted);
   const requests = policiesOf(figure.variants, 'simulated').map((policy) => {
     const live = replayed.runs.find(({ run }) => run.policy === policy)!;
     const settings = { ...figure.settings, ...tick.settings, ...sameAs(live, replayed), policy };
@@ -110,16 +111,12 @@ function sameAs({ run }: PolicyRun, { shape }: Replayed): RunSettings & { readon
 }
 
 /** The jobs as they are run, as a workload of their own. */
-function workloadOf({ plan }: Replayed): Workload {
-  const { name, sha256 } = plan.workload;
-  const jobs = plan.jobs.map(traceJob);
+function workloadOf({ workload: { name, sha256 } }: ReplayPlan, jobs: readonly TraceJob[]): Workload {
   return {
     name,
     jobCount: jobs.length,
     tallied: [],
-    jobs: async function* () {
-      yield* jobs;
-    },
+    jobs: () => jobs,
     sha256: async () => sha256,
   };
 }

@@ -3,7 +3,7 @@ import type { Context } from '../context.js';
 import { untilInterrupted } from '../interruption.js';
 import { counted } from '../jobs/words.js';
 import { startProgress } from '../terminal/progress.js';
-import { jobsShown, openShown } from '../workload.js';
+import { batchesShown, openShown } from '../workload.js';
 import type { JobSource, RunOutcome, RunRequest } from './request.js';
 import { type Survey, survey } from './survey.js';
 import { performAll } from './threads.js';
@@ -17,15 +17,15 @@ import { RunsTracker } from './tracker.js';
  */
 export function surveyShown(context: Context, workload: string, features?: string): Promise<Survey> {
   let jobs = 0;
-  const onJob = () => {
-    jobs++;
+  const onJobs = (count: number) => {
+    jobs += count;
   };
   return untilInterrupted(
     context,
     async () => {
-      const opened = await openShown(context, workload, onJob, features);
+      const opened = await openShown(context, workload, onJobs, features);
       jobs = 0;
-      return survey(opened, jobsShown(context, opened, 'surveying jobs', onJob), context.interrupted);
+      return survey(opened, batchesShown(context, opened, 'surveying jobs', onJobs), context.interrupted);
     },
     () => `the workload was still being read (${counted(jobs, 'job')} so far); nothing was simulated`,
   );

@@ -1,8 +1,8 @@
 import { nearestRank } from '@goshawk/core';
 import type { Workload as WorkloadRecord } from '@goshawk/report';
 import {
+  type JobBatches,
   JobPacker,
-  type Jobs,
   type PackedJobs,
   sum,
   type Tallied,
@@ -34,21 +34,23 @@ const PACKED_BYTES_MAX = 64 * 1024 * 1024;
  *
  * @throws WorkloadError when there is nothing in it; the signal's reason
  */
-export async function survey(workload: Workload, jobs: Jobs, signal?: AbortSignal): Promise<Survey> {
+export async function survey(workload: Workload, batches: JobBatches, signal?: AbortSignal): Promise<Survey> {
   const means: number[] = [];
   const taskSeconds: number[] = [];
   const submits: number[] = [];
   const demands = new LargestDemands();
   const packer = new JobPacker(PACKED_BYTES_MAX);
   let tasks = 0;
-  for await (const job of jobs) {
-    const ofJob = sum(job.durationsSeconds);
-    means.push(ofJob / job.durationsSeconds.length);
-    taskSeconds.push(ofJob);
-    submits.push(job.submitSeconds);
-    demands.add(job, means.length);
-    packer.add(job);
-    tasks += job.durationsSeconds.length;
+  for await (const batch of batches) {
+    for (const job of batch) {
+      const ofJob = sum(job.durationsSeconds);
+      means.push(ofJob / job.durationsSeconds.length);
+      taskSeconds.push(ofJob);
+      submits.push(job.submitSeconds);
+      demands.add(job, means.length);
+      packer.add(job);
+      tasks += job.durationsSeconds.length;
+    }
   }
   if (means.length === 0) throw new WorkloadError('the workload has no jobs', 'name another one');
   const first = submits[0]!;

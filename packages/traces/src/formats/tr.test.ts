@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WorkloadError } from '../errors.js';
-import { collect, type TraceJob } from '../job.js';
+import { collect, flattened, type TraceJob } from '../job.js';
 import { looksLikeTr, parseTrLine, readTr, trLines } from './tr.js';
 
 let folder: string;
@@ -21,7 +21,7 @@ async function fileOf(content: string | Buffer, name = 'trace.tr'): Promise<stri
 }
 
 async function read(content: string | Buffer): Promise<TraceJob[]> {
-  return collect(readTr(await fileOf(content)));
+  return collect(flattened(readTr(await fileOf(content))));
 }
 
 function plain(jobs: readonly TraceJob[]) {
@@ -85,7 +85,7 @@ describe('readTr', () => {
     ['nan 1 5 5', "the submission time is 'nan'"],
   ])('refuses the line `%s` with file and line', async (line, problem) => {
     const file = await fileOf(`0 1 1 1\n\n${line}\n0 1 1 1\n`);
-    const failure = await collect(readTr(file)).catch((error: unknown) => error);
+    const failure = await collect(flattened(readTr(file))).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(WorkloadError);
     expect(failure).toMatchObject({ file, line: 3, problem });
     expect((failure as WorkloadError).message).toMatch(new RegExp(`^${file}:3: .+; .+`));
@@ -104,10 +104,10 @@ describe('readTr', () => {
   });
 
   it('refuses what is no file', async () => {
-    await expect(collect(readTr(join(folder, 'missing.tr')))).rejects.toThrow(
+    await expect(collect(flattened(readTr(join(folder, 'missing.tr'))))).rejects.toThrow(
       'missing.tr: no such file; check the path',
     );
-    await expect(collect(readTr(folder))).rejects.toThrow('this is a folder');
+    await expect(collect(flattened(readTr(folder)))).rejects.toThrow('this is a folder');
   });
 });
 

@@ -34,24 +34,27 @@ export function trWith(sideFile: SideFile): TraceFormat {
 }
 
 /**
- * Jobs of a `.tr` file (gzip'd or not) in file order, streamed.
+ * Jobs of a `.tr` file (gzip'd or not) in file order, in batches as they are read.
  *
  * @param sideFile what is known of them beside their times
  * @throws WorkloadError with file and line at the first line that is wrong, or when there is no job
  */
-export async function* readTr(file: string, _tally?: Tally, sideFile?: SideFile): AsyncGenerator<TraceJob> {
+export async function* readTr(file: string, _tally?: Tally, sideFile?: SideFile): AsyncGenerator<TraceJob[]> {
   let line = 0;
-  let jobs = 0;
+  let isEmpty = true;
   for await (const batch of readByteLines(file)) {
+    const jobs: TraceJob[] = [];
     for (const bytes of batch) {
       line++;
       const job = parseTrLine(bytes, file, line);
       if (job === undefined) continue;
-      jobs++;
-      yield sideFile === undefined ? job : withFeatures(job, line, sideFile);
+      jobs.push(sideFile === undefined ? job : withFeatures(job, line, sideFile));
     }
+    if (jobs.length === 0) continue;
+    isEmpty = false;
+    yield jobs;
   }
-  if (jobs === 0) throw emptyTrace(file, `each line is a job: ${TR_LAYOUT}`);
+  if (isEmpty) throw emptyTrace(file, `each line is a job: ${TR_LAYOUT}`);
 }
 
 /** One line as a job, or undefined when it is blank. */

@@ -14,10 +14,11 @@ export interface TraceFormat {
   /** The files that make up a trace, by their paths within it; absent where it is one file. */
   readonly filesIn?: (folder: string) => Promise<readonly string[]>;
   /**
-   * Jobs in the order of the file, streamed. Throws WorkloadError where the file is wrong.
+   * Jobs in the order of the file, in batches as they are read: a batch costs some turns of the event loop's
+   * microtasks, a job none. Throws WorkloadError where the file is wrong.
    * @param tally counts what is left out, complete once all jobs are read
    */
-  readonly read: (path: string, tally?: Tally) => AsyncIterable<TraceJob>;
+  readonly read: (path: string, tally?: Tally) => AsyncIterable<readonly TraceJob[]>;
   /**
    * The file's text in pieces; absent where a format can only be read.
    * @param tally counts what the format has no place for

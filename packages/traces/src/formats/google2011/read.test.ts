@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { collect, type TraceJob } from '../../job.js';
+import { collect, flattened, type TraceJob } from '../../job.js';
 import { Tally } from '../../tally.js';
 import { readGoogle2011 } from './read.js';
 import { inOrder, jobRow, type Parts, taskRow, writeTables } from './tables.fixture.js';
@@ -17,7 +17,7 @@ afterAll(() => rm(parent, { recursive: true }));
 async function read(job_events: Parts, task_events: Parts, options: { gzip?: boolean } = {}) {
   const tally = new Tally();
   const folder = await writeTables(parent, { job_events, task_events }, options);
-  const jobs = await collect(readGoogle2011(folder, tally));
+  const jobs = await collect(flattened(readGoogle2011(folder, tally)));
   return { jobs, counts: Object.fromEntries(tally.list().map(({ code, count }) => [code, count])) };
 }
 
@@ -279,7 +279,7 @@ describe('the tables', () => {
     }
     await mkdir(join(folder, 'machine_events'));
     await writeFile(join(folder, 'SHA256SUM'), 'nothing\n');
-    expect(durations(await collect(readGoogle2011(folder)))).toEqual(expected);
+    expect(durations(await collect(flattened(readGoogle2011(folder))))).toEqual(expected);
   });
 
   it('may have blank lines and carriage returns', async () => {
@@ -303,7 +303,7 @@ describe('the tables', () => {
     const folder = await writeTables(parent, { job_events: [job], task_events: [task.concat('wrong')] });
     const names: string[] = [];
     const reading = (async () => {
-      for await (const { name } of readGoogle2011(folder)) names.push(name!);
+      for await (const { name } of flattened(readGoogle2011(folder))) names.push(name!);
     })();
     await expect(reading).rejects.toThrow('task_events/part-00000-of-00500.csv:6001: the line has 1 column');
     expect(names.length).toBeGreaterThan(500);

@@ -10,17 +10,17 @@ const JOBS_AHEAD_US = 1e6;
 
 /**
  * Jobs of the official 2011 Google trace (ClusterData2011_2): job_events and task_events, joined, in
- * order of the jobs' ends; submissions in seconds as in the trace. What is left out, and why, goes to the
+ * batches in order of the jobs' ends; submissions in seconds as in the trace. What is left out, and why, goes to the
  * tally and stands in docs/WORKLOADS.md. Memory: the tasks of the jobs that wait or run.
  *
  * @param folder holds both tables, as folders of parts or single files, gzip'd or not
  * @throws WorkloadError with file and line at the first row that is wrong
  */
-export async function* readGoogle2011(folder: string, tally = new Tally()): AsyncGenerator<TraceJob> {
+export async function* readGoogle2011(folder: string, tally = new Tally()): AsyncGenerator<TraceJob[]> {
   const parts = await findParts(folder);
   const join = new Join(tally);
   const jobEvents = new Cursor<JobEvent>(readEvents(parts.job_events, JOB_EVENTS));
-  let jobs = 0;
+  let isEmpty = true;
   try {
     await jobEvents.advance();
     for await (const batch of readEvents(parts.task_events, TASK_EVENTS)) {
@@ -31,10 +31,10 @@ export async function* readGoogle2011(folder: string, tally = new Tally()): Asyn
         }
         join.onTaskEvent(event);
       }
-      for (const job of join.take()) {
-        jobs++;
-        yield job;
-      }
+      const jobs = join.take();
+      if (jobs.length === 0) continue;
+      isEmpty = false;
+      yield jobs;
     }
     while (jobEvents.head !== undefined) {
       join.onJobEvent(jobEvents.head);
@@ -45,8 +45,8 @@ export async function* readGoogle2011(folder: string, tally = new Tally()): Asyn
   }
   join.onEnd();
   const last = join.take();
-  yield* last;
-  if (jobs + last.length === 0) throw noJobs(folder, tally);
+  if (last.length > 0) yield last;
+  else if (isEmpty) throw noJobs(folder, tally);
 }
 
 /** The event that is next in a table, which arrives in batches. */

@@ -20,26 +20,28 @@ export const jsonl = {
 } as const satisfies TraceFormat;
 
 /**
- * Jobs in file order, streamed. Blank lines are skipped, and a header may stand between jobs, so that
+ * Jobs in file order, in batches as they are read. Blank lines are skipped, and a header may stand between jobs, so that
  * files can be put one behind another.
  * @throws WorkloadError with file and line at the first line that is wrong, or when there is no job
  */
-export async function* readJsonl(file: string): AsyncGenerator<TraceJob> {
+export async function* readJsonl(file: string): AsyncGenerator<TraceJob[]> {
   let line = 0;
   let isHeaded = false;
-  let jobs = 0;
-  for await (const batch of readLineBatches(file)) {
-    for (const text of batch) {
+  let isEmpty = true;
+  for await (const lines of readLineBatches(file)) {
+    const jobs: TraceJob[] = [];
+    for (const text of lines) {
       line++;
       if (text.trim() === '') continue;
       const job = parseLine(text, isHeaded, file, line);
       isHeaded = true;
-      if (job === undefined) continue;
-      jobs++;
-      yield job;
+      if (job !== undefined) jobs.push(job);
     }
+    if (jobs.length === 0) continue;
+    isEmpty = false;
+    yield jobs;
   }
-  if (jobs === 0) throw emptyTrace(file, `a job is a line of JSON after ${HEADER}`);
+  if (isEmpty) throw emptyTrace(file, `a job is a line of JSON after ${HEADER}`);
 }
 
 /** The job of a line, or undefined for a header. */

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WorkloadError } from '../../errors.js';
 import { arbitraryJob } from '../../job.fixture.js';
-import { collect, type TraceJob } from '../../job.js';
+import { collect, flattened, type TraceJob } from '../../job.js';
 import { jsonLines, readJsonl } from './index.js';
 
 let folder: string;
@@ -23,7 +23,7 @@ async function fileOf(text: string): Promise<string> {
 }
 
 async function read(...lines: string[]): Promise<TraceJob[]> {
-  return collect(readJsonl(await fileOf(`${[HEADER, ...lines].join('\n')}\n`)));
+  return collect(flattened(readJsonl(await fileOf(`${[HEADER, ...lines].join('\n')}\n`))));
 }
 
 describe('readJsonl', () => {
@@ -129,7 +129,7 @@ describe('readJsonl', () => {
 
   it('refuses a file without its header or without jobs', async () => {
     await expect(
-      collect(readJsonl(await fileOf('{"submitSeconds":1,"durationsSeconds":[2]}\n'))),
+      collect(flattened(readJsonl(await fileOf('{"submitSeconds":1,"durationsSeconds":[2]}\n')))),
     ).rejects.toThrow(
       /trace\.jsonl:1: the trace does not say what it is; begin it with \{"schema":"goshawk\.trace\/1"\}/,
     );
@@ -141,7 +141,7 @@ it('everything that a job has is read as it was written', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(arbitraryJob, { minLength: 1, maxLength: 4 }), async (jobs) => {
       const file = await fileOf((await collect(jsonLines(jobs))).join(''));
-      expect(await collect(readJsonl(file))).toEqual(jobs);
+      expect(await collect(flattened(readJsonl(file)))).toEqual(jobs);
     }),
   );
 });
