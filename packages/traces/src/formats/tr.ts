@@ -40,13 +40,14 @@ export function trWith(sideFile: SideFile): TraceFormat {
  * @throws WorkloadError with file and line at the first line that is wrong, or when there is no job
  */
 export async function* readTr(file: string, _tally?: Tally, sideFile?: SideFile): AsyncGenerator<TraceJob[]> {
+  const room = new DurationsRoom();
   let line = 0;
   let isEmpty = true;
   for await (const batch of readByteLines(file)) {
     const jobs: TraceJob[] = [];
     for (const bytes of batch) {
       line++;
-      const job = parseTrLine(bytes, file, line);
+      const job = parseTrLine(bytes, file, line, room);
       if (job === undefined) continue;
       jobs.push(sideFile === undefined ? job : withFeatures(job, line, sideFile));
     }
@@ -58,7 +59,12 @@ export async function* readTr(file: string, _tally?: Tally, sideFile?: SideFile)
 }
 
 /** One line as a job, or undefined when it is blank. */
-export function parseTrLine(bytes: Buffer, file: string, line: number): TraceJob | undefined {
+export function parseTrLine(
+  bytes: Buffer,
+  file: string,
+  line: number,
+  room = new DurationsRoom(),
+): TraceJob | undefined {
   const fields = new Fields(bytes);
   if (!fields.next()) return undefined;
   const wrong = (problem: string, advice: string) => new WorkloadError(problem, advice, { file, line });
@@ -82,18 +88,17 @@ export function parseTrLine(bytes: Buffer, file: string, line: number): TraceJob
       'it is a number of seconds, zero or more',
     );
   }
-  const durationsSeconds = readDurations(fields, tasks, bytes.length, wrong);
+  // A line of n durations has 2n bytes at least: a count that cannot be true allocates nothing.
+  const durationsSeconds = readDurations(fields, room.take(Math.min(tasks, bytes.length)), tasks, wrong);
   return { submitSeconds, durationsSeconds, meanSeconds: mean };
 }
 
 function readDurations(
   fields: Fields,
+  durations: Float64Array,
   tasks: number,
-  lineLength: number,
   wrong: (problem: string, advice: string) => WorkloadError,
 ): Float64Array {
-  // A line of n durations has 2n bytes at least: a count that cannot be true allocates nothing.
-  const durations = new Float64Array(Math.min(tasks, lineLength));
   let count = 0;
   while (fields.next()) {
     count++;
@@ -121,6 +126,25 @@ function readDurations(
   }
   return durations;
 }
+
+/** Where jobs' durations are put, many in one array: to make each an array of its own takes longer than to fill it. */
+class DurationsRoom {
+  #block = new Float64Array();
+  #taken = 0;
+
+  take(length: number): Float64Array {
+    if (this.#taken + length > this.#block.length) {
+      this.#block = new Float64Array(Math.max(length, BLOCK_LENGTH));
+      this.#taken = 0;
+    }
+    const start = this.#taken;
+    this.#taken += length;
+    return this.#block.subarray(start, this.#taken);
+  }
+}
+
+/** A job that is kept keeps those of its block. */
+const BLOCK_LENGTH = 8_192;
 
 /**
  * Walks over the fields of a line, its bytes once: without a string of it, or an array of its fields. Lines can
