@@ -29,53 +29,66 @@ async function* readChunks(file: string, lineNow: () => number): AsyncGenerator<
   }
 }
 
-/** Lines of a text file, as `readByteLines` gives them. */
-export async function* readLineBatches(file: string): AsyncGenerator<string[]> {
-  for await (const batch of readByteLines(file)) yield batch.map(textOf);
-}
-
 /**
- * Lines of a file as bytes, in batches as they arrive (a batch costs one turn of the event loop, a line
- * none). Line ends are not included; a carriage return before one is left in place.
+ * Bytes of a file as they arrive, in pieces of whole lines with their ends: only that of the last may be missing.
+ *
+ * @param linesRead how many there were in the pieces so far, for errors
  */
-export async function* readByteLines(file: string): AsyncGenerator<Buffer[]> {
+export async function* readWholeLines(file: string, linesRead: () => number): AsyncGenerator<Buffer> {
   let pending: Buffer[] = [];
   let pendingBytes = 0;
-  let lines = 0;
-  for await (const chunk of readChunks(file, () => lines + 1)) {
-    const batch: Buffer[] = [];
-    let start = 0;
-    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
-      const rest = chunk.subarray(start, end);
-      batch.push(pendingBytes === 0 ? rest : Buffer.concat([...pending, rest]));
+  for await (const chunk of readChunks(file, () => linesRead() + 1)) {
+    const end = chunk.lastIndexOf(NEWLINE) + 1;
+    if (end > 0) {
+      const whole = chunk.subarray(0, end);
+      yield pendingBytes === 0 ? whole : Buffer.concat([...pending, whole]);
       pending = [];
       pendingBytes = 0;
-      start = end + 1;
     }
-    if (start < chunk.length) {
-      pending.push(chunk.subarray(start));
-      pendingBytes += chunk.length - start;
-    }
-    lines += batch.length;
+    if (end === chunk.length) continue;
+    pending.push(chunk.subarray(end));
+    pendingBytes += chunk.length - end;
     if (pendingBytes > LINE_BYTES_MAX) {
       throw new WorkloadError(
         `the line is longer than ${LINE_BYTES_MAX / 1024 / 1024} MiB`,
         'a trace has one job a line: check that this is a text file',
-        { file, line: lines + 1 },
+        { file, line: linesRead() + 1 },
       );
     }
-    if (batch.length > 0) yield batch;
   }
-  if (pendingBytes > 0) yield [Buffer.concat(pending)];
+  if (pendingBytes > 0) yield Buffer.concat(pending);
+}
+
+/**
+ * Lines of a text file in batches as they arrive: a batch costs one turn of the event loop, a line none. Line ends
+ * are not included; a carriage return before one is left in place.
+ */
+export async function* readLineBatches(file: string): AsyncGenerator<string[]> {
+  let lines = 0;
+  for await (const bytes of readWholeLines(file, () => lines)) {
+    const batch = linesOf(bytes);
+    lines += batch.length;
+    yield batch;
+  }
+}
+
+function linesOf(bytes: Buffer): string[] {
+  const lines: string[] = [];
+  let start = 0;
+  for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
+    lines.push(bytes.toString('utf8', start, end));
+    start = end + 1;
+  }
+  if (start < bytes.length) lines.push(bytes.toString('utf8', start));
+  return lines;
 }
 
 /** The first line that is not blank, with its number; undefined when there is none. */
 export async function firstLine(file: string): Promise<{ text: string; line: number } | undefined> {
   let line = 0;
-  for await (const batch of readByteLines(file)) {
-    for (const candidate of batch) {
+  for await (const batch of readLineBatches(file)) {
+    for (const text of batch) {
       line++;
-      const text = textOf(candidate);
       if (text.trim() !== '') return { text, line };
     }
   }
@@ -95,10 +108,6 @@ async function isGzipped(file: string): Promise<boolean> {
   } finally {
     await handle.close();
   }
-}
-
-function textOf(bytes: Buffer): string {
-  return bytes.toString('utf8');
 }
 
 function brokenGzip(file: string, line: number, cause: unknown): WorkloadError {

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WorkloadError } from '../errors.js';
 import { collect, flattened, type TraceJob } from '../job.js';
-import { looksLikeTr, parseTrLine, readTr, trLines } from './tr.js';
+import { looksLikeTr, readTr, TrParser, trLines } from './tr.js';
 
 let folder: string;
 beforeAll(async () => {
@@ -112,7 +112,7 @@ describe('readTr', () => {
 });
 
 describe('numbers', () => {
-  const numberOf = (text: string) => parseTrLine(Buffer.from(`0 1 0 ${text}`), 'f', 1)!.durationsSeconds[0];
+  const numberOf = (text: string) => new TrParser('f').parse(Buffer.from(`0 1 0 ${text}`))[0]!.durationsSeconds[0];
 
   it('are rounded as the language rounds them, in every notation', () => {
     fc.assert(
@@ -145,7 +145,7 @@ describe('trLines', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(job, { maxLength: 5 }), async (jobs) => {
         const lines = await collect(trLines(jobs));
-        const back = lines.map((line, i) => parseTrLine(Buffer.from(line.trimEnd()), 'f', i + 1)!);
+        const back = new TrParser('f').parse(Buffer.from(lines.join('')));
         // -0 is written as 0, which is the same time.
         expect(
           plain(back)

@@ -2,7 +2,7 @@ import { WorkloadError } from '../errors.js';
 import { type SideFile, withFeatures } from '../features/job-features.js';
 import type { Jobs, TraceJob } from '../job.js';
 import { Tally } from '../tally.js';
-import { emptyTrace, readByteLines } from './lines.js';
+import { emptyTrace, readWholeLines } from './lines.js';
 import { quote } from './quote.js';
 import type { TraceFormat } from './trace-format.js';
 
@@ -40,17 +40,10 @@ export function trWith(sideFile: SideFile): TraceFormat {
  * @throws WorkloadError with file and line at the first line that is wrong, or when there is no job
  */
 export async function* readTr(file: string, _tally?: Tally, sideFile?: SideFile): AsyncGenerator<TraceJob[]> {
-  const room = new DurationsRoom();
-  let line = 0;
+  const parser = new TrParser(file, sideFile);
   let isEmpty = true;
-  for await (const batch of readByteLines(file)) {
-    const jobs: TraceJob[] = [];
-    for (const bytes of batch) {
-      line++;
-      const job = parseTrLine(bytes, file, line, room);
-      if (job === undefined) continue;
-      jobs.push(sideFile === undefined ? job : withFeatures(job, line, sideFile));
-    }
+  for await (const bytes of readWholeLines(file, () => parser.line)) {
+    const jobs = parser.parse(bytes);
     if (jobs.length === 0) continue;
     isEmpty = false;
     yield jobs;
@@ -58,73 +51,100 @@ export async function* readTr(file: string, _tally?: Tally, sideFile?: SideFile)
   if (isEmpty) throw emptyTrace(file, `each line is a job: ${TR_LAYOUT}`);
 }
 
-/** One line as a job, or undefined when it is blank. */
-export function parseTrLine(
-  bytes: Buffer,
-  file: string,
-  line: number,
-  room = new DurationsRoom(),
-): TraceJob | undefined {
-  const fields = new Fields(bytes);
-  if (!fields.next()) return undefined;
-  const wrong = (problem: string, advice: string) => new WorkloadError(problem, advice, { file, line });
+/** Makes jobs of the lines of a file, which are given to it in their order. */
+export class TrParser {
+  readonly #file: string;
+  readonly #sideFile: SideFile | undefined;
+  readonly #room = new DurationsRoom();
+  /** The one that was read last, from 1 on. */
+  line = 0;
 
-  const submitSeconds = fields.number();
-  if (!(submitSeconds >= 0 && submitSeconds < Infinity)) {
-    throw wrong(`the submission time is ${quote(fields.token())}`, 'it is a number of seconds, zero or more');
+  constructor(file: string, sideFile?: SideFile) {
+    this.#file = file;
+    this.#sideFile = sideFile;
   }
-  const tasks = fields.next() ? fields.number() : undefined;
-  const tasksToken = fields.token();
-  const mean = fields.next() ? fields.number() : undefined;
-  if (tasks === undefined || mean === undefined) {
-    throw wrong(`the line has only ${tasks === undefined ? 1 : 2} of its fields`, `a line is ${TR_LAYOUT}`);
-  }
-  if (!Number.isSafeInteger(tasks) || tasks < 1) {
-    throw wrong(`the number of tasks is ${quote(tasksToken)}`, 'it is a whole number, one or more');
-  }
-  if (!(mean >= 0 && mean < Infinity)) {
-    throw wrong(
-      `the mean task duration is ${quote(fields.token())}`,
-      'it is a number of seconds, zero or more',
-    );
-  }
-  // A line of n durations has 2n bytes at least: a count that cannot be true allocates nothing.
-  const durationsSeconds = readDurations(fields, room.take(Math.min(tasks, bytes.length)), tasks, wrong);
-  return { submitSeconds, durationsSeconds, meanSeconds: mean };
-}
 
-function readDurations(
-  fields: Fields,
-  durations: Float64Array,
-  tasks: number,
-  wrong: (problem: string, advice: string) => WorkloadError,
-): Float64Array {
-  let count = 0;
-  while (fields.next()) {
-    count++;
-    if (count > tasks) continue;
-    const duration = fields.number();
-    if (!(duration >= 0 && duration < Infinity)) {
-      throw wrong(
-        `duration ${count} of ${tasks} is ${quote(fields.token())}`,
+  /** @param bytes whole lines */
+  parse(bytes: Buffer): TraceJob[] {
+    const fields = new Fields(bytes);
+    const jobs: TraceJob[] = [];
+    while (fields.nextLine()) {
+      this.line++;
+      if (!fields.next()) continue;
+      const job = this.#job(fields);
+      jobs.push(this.#sideFile === undefined ? job : withFeatures(job, this.line, this.#sideFile));
+    }
+    return jobs;
+  }
+
+  /** Of the line at whose first field it stands. */
+  #job(fields: Fields): TraceJob {
+    const submitSeconds = fields.number();
+    if (!isTime(submitSeconds)) {
+      throw this.#wrong(`the submission time is ${quote(fields.token())}`, 'it is a number of seconds, zero or more');
+    }
+    const tasks = fields.next() ? fields.number() : undefined;
+    const atTasks = fields.place;
+    const meanSeconds = fields.next() ? fields.number() : undefined;
+    if (tasks === undefined || meanSeconds === undefined) {
+      throw this.#wrong(
+        `the line has only ${tasks === undefined ? 1 : 2} of its fields`,
+        `a line is ${TR_LAYOUT}`,
+      );
+    }
+    if (!Number.isSafeInteger(tasks) || tasks < 1) {
+      throw this.#wrong(
+        `the number of tasks is ${quote(fields.token(atTasks))}`,
+        'it is a whole number, one or more',
+      );
+    }
+    if (!isTime(meanSeconds)) {
+      throw this.#wrong(
+        `the mean task duration is ${quote(fields.token())}`,
         'it is a number of seconds, zero or more',
       );
     }
-    durations[count - 1] = duration;
+    return { submitSeconds, durationsSeconds: this.#durations(fields, tasks), meanSeconds };
   }
-  if (count < tasks) {
-    throw wrong(
-      `${tasks - count} of ${tasks} task durations ${tasks - count === 1 ? 'is' : 'are'} missing`,
-      'give one duration for each task, or correct the number of tasks',
-    );
+
+  #durations(fields: Fields, tasks: number): Float64Array {
+    // A line of n durations has 2n bytes at least: a count that cannot be true allocates nothing.
+    const durations = this.#room.take(Math.min(tasks, fields.bytesLeft));
+    let count = 0;
+    while (fields.next()) {
+      count++;
+      if (count > tasks) continue;
+      const duration = fields.number();
+      if (!isTime(duration)) {
+        throw this.#wrong(
+          `duration ${count} of ${tasks} is ${quote(fields.token())}`,
+          'it is a number of seconds, zero or more',
+        );
+      }
+      durations[count - 1] = duration;
+    }
+    if (count < tasks) {
+      throw this.#wrong(
+        `${tasks - count} of ${tasks} task durations ${tasks - count === 1 ? 'is' : 'are'} missing`,
+        'give one duration for each task, or correct the number of tasks',
+      );
+    }
+    if (count > tasks) {
+      throw this.#wrong(
+        `the line has ${count} durations for ${tasks} ${tasks === 1 ? 'task' : 'tasks'}`,
+        'give one duration for each task, or correct the number of tasks',
+      );
+    }
+    return durations;
   }
-  if (count > tasks) {
-    throw wrong(
-      `the line has ${count} durations for ${tasks} ${tasks === 1 ? 'task' : 'tasks'}`,
-      'give one duration for each task, or correct the number of tasks',
-    );
+
+  #wrong(problem: string, advice: string): WorkloadError {
+    return new WorkloadError(problem, advice, { file: this.#file, line: this.line });
   }
-  return durations;
+}
+
+function isTime(seconds: number): boolean {
+  return seconds >= 0 && seconds < Infinity;
 }
 
 /** Where jobs' durations are put, many in one array: to make each an array of its own takes longer than to fill it. */
@@ -147,13 +167,13 @@ class DurationsRoom {
 const BLOCK_LENGTH = 8_192;
 
 /**
- * Walks over the fields of a line, its bytes once: without a string of it, or an array of its fields. Lines can
- * have 50,000.
+ * Walks over lines and their fields, the bytes once: without a string of a line, or an array of its fields. Lines
+ * can have 50,000.
  */
 class Fields {
   readonly #bytes: Buffer;
   #start = 0;
-  #end = 0;
+  #end = -1;
   /** Of the field, if it is decimal digits with a point among them at most: all of them as one number… */
   #digits = 0;
   /** …and how many stand behind the point; −1 without one, −2 for a field of any other kind. */
@@ -163,11 +183,17 @@ class Fields {
     this.#bytes = bytes;
   }
 
-  /** Moves to the next field; false when there is none. */
+  /** Moves to the next line, once all fields of this one have been walked over; false when there is none. */
+  nextLine(): boolean {
+    this.#end++;
+    return this.#end < this.#bytes.length;
+  }
+
+  /** Moves to the next field of the line; false when there is none. */
   next(): boolean {
     const bytes = this.#bytes;
     let at = this.#end;
-    while (at < bytes.length && bytes[at]! <= BLANK) at++;
+    while (at < bytes.length && bytes[at]! <= BLANK && bytes[at] !== NEWLINE) at++;
     this.#start = at;
     let digits = 0;
     let fraction = NO_POINT;
@@ -192,8 +218,22 @@ class Fields {
     return this.#end > this.#start;
   }
 
-  token(): string {
-    return this.#bytes.toString('utf8', this.#start, this.#end);
+  /** Where the field is. */
+  get place(): number {
+    return this.#start;
+  }
+
+  /** How many there are behind the field, those of further lines included. */
+  get bytesLeft(): number {
+    return this.#bytes.length - this.#end;
+  }
+
+  /** @param place of the field */
+  token(place = this.#start): string {
+    const bytes = this.#bytes;
+    let end = place;
+    while (end < bytes.length && bytes[end]! > BLANK) end++;
+    return bytes.toString('utf8', place, end);
   }
 
   /** The field as a decimal number, NaN when it is none. */
@@ -211,6 +251,7 @@ class Fields {
   }
 }
 
+const NEWLINE = 0x0a;
 const BLANK = 0x20;
 const POINT = 0x2e;
 const ZERO = 0x30;
