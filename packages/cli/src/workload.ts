@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { flattened, inBatches, type Jobs, openWorkload, type TraceJob, type Workload } from '@goshawk/traces';
+import { type Jobs, openWorkload, type PackedJobs, type TraceJob, type Workload } from '@goshawk/traces';
 import type { Context } from './context.js';
 import { type Progress, startProgress } from './terminal/progress.js';
 
@@ -31,39 +31,61 @@ export async function openShown(
   }
 }
 
-/** Where jobs are to be had, and how many they are if that is known. */
-type Shown = { readonly jobs: () => Jobs; readonly jobCount: number | undefined };
-
 /** The jobs of a workload, with a count of them shown where they take a while. */
-export function jobsShown(context: Context, workload: Shown, label: string): AsyncGenerator<TraceJob> {
-  return flattened(batchesShown(context, workload, label));
+export async function* jobsShown(
+  context: Context,
+  { jobs, jobCount }: { readonly jobs: () => Jobs; readonly jobCount: number | undefined },
+  label: string,
+): AsyncGenerator<TraceJob> {
+  const counter = new Counter(context, label, jobCount ?? 0);
+  let sincePause = 0;
+  try {
+    for await (const job of jobs()) {
+      yield job;
+      if (++sincePause < PAUSE_EACH) continue;
+      counter.add(sincePause);
+      sincePause = 0;
+      await pause(context);
+    }
+    counter.add(sincePause);
+  } finally {
+    counter.stop();
+  }
 }
 
-/** The same, many at a time. */
+/**
+ * The same, many at a time.
+ *
+ * @param onJobs called as they are given, with how many more those are
+ */
 export async function* batchesShown(
   context: Context,
-  { jobs, jobCount }: Shown,
+  { batches, jobCount }: Workload,
   label: string,
   onJobs: (count: number) => void = () => {},
-): AsyncGenerator<readonly TraceJob[]> {
-  const counter = new Counter(context, label, jobCount ?? 0);
+): AsyncGenerator<PackedJobs> {
+  const counter = new Counter(context, label, jobCount);
   try {
-    for await (const batch of inBatches(jobs(), BATCH_JOBS)) {
-      counter.add(batch.length);
-      onJobs(batch.length);
+    for await (const batch of batches()) {
+      counter.add(batch.ends.length);
+      onJobs(batch.ends.length);
       yield batch;
-      // Jobs that are drawn never let go by themselves, and Ctrl-C is heard only in a pause.
-      await setImmediate();
-      context.interrupted.throwIfAborted();
+      await pause(context);
     }
   } finally {
     counter.stop();
   }
 }
 
+/** Jobs that are drawn never let go by themselves, and Ctrl-C is heard only in a pause. */
+async function pause({ interrupted }: Context): Promise<void> {
+  await setImmediate();
+  interrupted.throwIfAborted();
+}
+
 /** What is done within this is not worth a bar. */
 const SHOWN_AFTER_MS = 1_000;
-const BATCH_JOBS = 1_024;
+const PAUSE_EACH = 1_024;
 
 class Counter {
   readonly #context: Context;

@@ -9,9 +9,6 @@ export { configureGenerator, GENERATORS } from './generators/index.js';
 export type { OptionSpec, OptionSpecs } from './generators/options.js';
 export {
   collect,
-  flattened,
-  inBatches,
-  type JobBatches,
   type Jobs,
   type MachineShare,
   meanOf,
@@ -20,7 +17,15 @@ export {
   type TraceStage,
 } from './job.js';
 export { jobInputOf, jobSpecOf } from './job-spec.js';
-export { JobPacker, type PackedJobs, unpackedJobs } from './packed-jobs.js';
+export {
+  flattened,
+  type JobBatches,
+  joined,
+  type PackedJobs,
+  packed,
+  packedBytes,
+  unpackedJobs,
+} from './packed-jobs.js';
 export { type Distribution, distributionOf } from './percentiles.js';
 export { drawArrivals } from './prototype/arrivals.js';
 export { fifoMakespan } from './prototype/makespan.js';

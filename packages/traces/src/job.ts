@@ -57,24 +57,6 @@ export interface MachineShare {
 /** Jobs in any form that can be walked once; `for await` takes both. */
 export type Jobs = Iterable<TraceJob> | AsyncIterable<TraceJob>;
 
-/** Jobs many at a time, since to await each of them by itself takes longer than to read it. */
-export type JobBatches = Iterable<readonly TraceJob[]> | AsyncIterable<readonly TraceJob[]>;
-
-export async function* flattened(batches: JobBatches): AsyncGenerator<TraceJob> {
-  for await (const batch of batches) for (const job of batch) yield job;
-}
-
-/** @param size of a batch, in jobs; the last may be smaller */
-export async function* inBatches(jobs: Jobs, size: number): AsyncGenerator<readonly TraceJob[]> {
-  const batch: TraceJob[] = [];
-  if (Symbol.asyncIterator in jobs) {
-    for await (const job of jobs) if (batch.push(job) === size) yield batch.splice(0);
-  } else {
-    for (const job of jobs) if (batch.push(job) === size) yield batch.splice(0);
-  }
-  if (batch.length > 0) yield batch;
-}
-
 export function sum(values: Float64Array | readonly number[]): number {
   let total = 0;
   for (let i = 0; i < values.length; i++) total += values[i]!;

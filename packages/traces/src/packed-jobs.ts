@@ -1,3 +1,4 @@
+import { grown } from '@goshawk/core';
 import type { TraceJob } from './job.js';
 
 /**
@@ -11,91 +12,159 @@ export interface PackedJobs {
   readonly durationsSeconds: Float64Array;
   /** Where in them each job's own end; there the next job's begin. */
   readonly ends: Float64Array;
-  /** What else there is to say of a job, by its place; most traces say nothing. */
-  readonly more: ReadonlyMap<number, More>;
+  /** What else there is to say of a job, by its place, in ascending order; most traces say nothing. */
+  readonly more: ReadonlyMap<number, MoreOfJob>;
 }
 
-type More = Omit<TraceJob, 'submitSeconds' | 'meanSeconds' | 'durationsSeconds'>;
+export type MoreOfJob = Omit<TraceJob, 'submitSeconds' | 'meanSeconds' | 'durationsSeconds'>;
+
+/** Jobs many at a time, since to make an object of each of them and await it takes longer than to read it. */
+export type JobBatches = Iterable<PackedJobs> | AsyncIterable<PackedJobs>;
 
 /** What an entry of `more` takes, names and stages included. An estimate. */
 const MORE_BYTES = 1_024;
 const JOB_BYTES = 3 * Float64Array.BYTES_PER_ELEMENT;
+const INITIAL_JOBS = 1_024;
+const INITIAL_TASKS = 32_768;
 
-/** Packs the jobs that it is shown one by one, unless they turn out to be too many. */
+/** Packs jobs one by one. */
 export class JobPacker {
-  readonly #bytesMax: number;
-  #jobs: TraceJob[] | undefined = [];
-  readonly #more = new Map<number, More>();
-  #durations = 0;
+  #submitSeconds = new Float64Array(INITIAL_JOBS);
+  #meanSeconds = new Float64Array(INITIAL_JOBS);
+  #durationsSeconds = new Float64Array(INITIAL_TASKS);
+  #ends = new Float64Array(INITIAL_JOBS);
+  #more = new Map<number, MoreOfJob>();
+  #jobs = 0;
+  #tasks = 0;
 
-  /** @param bytesMax jobs that take more are not packed */
-  constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax;
+  get jobs(): number {
+    return this.#jobs;
   }
 
   add(job: TraceJob): void {
-    if (this.#jobs === undefined) return;
-    const more = moreOf(job);
-    if (more !== undefined) this.#more.set(this.#jobs.length, more);
-    this.#jobs.push(job);
-    this.#durations += job.durationsSeconds.length;
-    if (this.#bytes() <= this.#bytesMax) return;
-    this.#jobs = undefined;
-    this.#more.clear();
+    const { length } = job.durationsSeconds;
+    this.roomFor(length).set(job.durationsSeconds);
+    this.close(job.submitSeconds, job.meanSeconds, length, moreOf(job));
   }
 
-  /** All jobs that were added, or undefined when they were too many. */
-  finish(): PackedJobs | undefined {
+  /** Where the durations of the next job go. To be closed before there is room for another. */
+  roomFor(tasks: number): Float64Array {
+    const end = this.#tasks + tasks;
+    if (end > this.#durationsSeconds.length) this.#durationsSeconds = grown(this.#durationsSeconds, end);
+    return this.#durationsSeconds.subarray(this.#tasks, end);
+  }
+
+  /** Adds the job whose durations were put where there was room for them. */
+  close(submitSeconds: number, meanSeconds: number, tasks: number, more?: MoreOfJob): void {
+    const place = this.#jobs++;
+    if (place === this.#ends.length) {
+      this.#submitSeconds = grown(this.#submitSeconds, place + 1);
+      this.#meanSeconds = grown(this.#meanSeconds, place + 1);
+      this.#ends = grown(this.#ends, place + 1);
+    }
+    this.#tasks += tasks;
+    this.#submitSeconds[place] = submitSeconds;
+    this.#meanSeconds[place] = meanSeconds;
+    this.#ends[place] = this.#tasks;
+    if (more !== undefined) this.#more.set(place, more);
+  }
+
+  /** All jobs that were added since it was last asked. */
+  take(): PackedJobs {
     const jobs = this.#jobs;
-    if (jobs === undefined) return undefined;
-    const submitSeconds = sharedColumn(jobs.length);
-    const meanSeconds = sharedColumn(jobs.length);
-    const ends = sharedColumn(jobs.length);
-    const durationsSeconds = sharedColumn(this.#durations);
-    let end = 0;
-    jobs.forEach((job, place) => {
-      submitSeconds[place] = job.submitSeconds;
-      meanSeconds[place] = job.meanSeconds;
-      durationsSeconds.set(job.durationsSeconds, end);
-      end += job.durationsSeconds.length;
-      ends[place] = end;
-    });
-    return { submitSeconds, meanSeconds, durationsSeconds, ends, more: this.#more };
-  }
-
-  #bytes(): number {
-    const columns = this.#durations * Float64Array.BYTES_PER_ELEMENT + this.#jobs!.length * JOB_BYTES;
-    return columns + this.#more.size * MORE_BYTES;
+    const packed = {
+      submitSeconds: shared(this.#submitSeconds.subarray(0, jobs)),
+      meanSeconds: shared(this.#meanSeconds.subarray(0, jobs)),
+      durationsSeconds: shared(this.#durationsSeconds.subarray(0, this.#tasks)),
+      ends: shared(this.#ends.subarray(0, jobs)),
+      more: this.#more,
+    };
+    this.#more = new Map();
+    this.#jobs = 0;
+    this.#tasks = 0;
+    return packed;
   }
 }
 
+export function packed(jobs: Iterable<TraceJob>): PackedJobs {
+  const packer = new JobPacker();
+  for (const job of jobs) packer.add(job);
+  return packer.take();
+}
+
+/** @param size of a batch, in jobs; the last may be smaller */
+export function* inBatches(jobs: Iterable<TraceJob>, size: number): Generator<PackedJobs> {
+  const packer = new JobPacker();
+  for (const job of jobs) {
+    packer.add(job);
+    if (packer.jobs === size) yield packer.take();
+  }
+  if (packer.jobs > 0) yield packer.take();
+}
+
+/** The jobs of all batches, one behind another. */
+export function joined(batches: readonly PackedJobs[]): PackedJobs {
+  if (batches.length === 1) return batches[0]!;
+  const ends = sharedColumn(total(batches, ({ ends: { length } }) => length));
+  const more = new Map<number, MoreOfJob>();
+  let place = 0;
+  let tasks = 0;
+  for (const batch of batches) {
+    for (const [at, each] of batch.more) more.set(place + at, each);
+    for (const end of batch.ends) ends[place++] = tasks + end;
+    tasks += batch.durationsSeconds.length;
+  }
+  return {
+    submitSeconds: joinedColumn(batches.map(({ submitSeconds }) => submitSeconds)),
+    meanSeconds: joinedColumn(batches.map(({ meanSeconds }) => meanSeconds)),
+    durationsSeconds: joinedColumn(batches.map(({ durationsSeconds }) => durationsSeconds)),
+    ends,
+    more,
+  };
+}
+
+/** The jobs in order of submission; those of equal times as they stand. */
+export function bySubmission(jobs: PackedJobs): PackedJobs {
+  const { submitSeconds } = jobs;
+  const places = Array.from(submitSeconds, (_, place) => place);
+  places.sort((a, b) => submitSeconds[a]! - submitSeconds[b]!);
+  const packer = new JobPacker();
+  for (const place of places) packer.add(jobAt(jobs, place));
+  return packer.take();
+}
+
 /** The jobs as they were; can be walked any number of times. */
-export function unpackedJobs({
-  submitSeconds,
-  meanSeconds,
-  durationsSeconds,
-  ends,
-  more,
-}: PackedJobs): Iterable<TraceJob> {
+export function unpackedJobs(jobs: PackedJobs): Iterable<TraceJob> {
   return {
     *[Symbol.iterator]() {
-      let start = 0;
-      for (let place = 0; place < ends.length; place++) {
-        const end = ends[place]!;
-        const job = {
-          submitSeconds: submitSeconds[place]!,
-          durationsSeconds: durationsSeconds.subarray(start, end),
-          meanSeconds: meanSeconds[place]!,
-        };
-        start = end;
-        const rest = more.get(place);
-        yield rest === undefined ? job : { ...job, ...rest };
-      }
+      for (let place = 0; place < jobs.ends.length; place++) yield jobAt(jobs, place);
     },
   };
 }
 
-function moreOf(job: TraceJob): More | undefined {
+export async function* flattened(batches: JobBatches): AsyncGenerator<TraceJob> {
+  for await (const batch of batches) yield* unpackedJobs(batch);
+}
+
+/** What they take in memory. An estimate. */
+export function packedBytes({ durationsSeconds, ends, more }: PackedJobs): number {
+  return durationsSeconds.byteLength + ends.length * JOB_BYTES + more.size * MORE_BYTES;
+}
+
+function jobAt(
+  { submitSeconds, meanSeconds, durationsSeconds, ends, more }: PackedJobs,
+  place: number,
+): TraceJob {
+  const job = {
+    submitSeconds: submitSeconds[place]!,
+    durationsSeconds: durationsSeconds.subarray(place === 0 ? 0 : ends[place - 1]!, ends[place]!),
+    meanSeconds: meanSeconds[place]!,
+  };
+  const rest = more.get(place);
+  return rest === undefined ? job : { ...job, ...rest };
+}
+
+function moreOf(job: TraceJob): MoreOfJob | undefined {
   let hasMore = false;
   for (const field in job) {
     if (field !== 'submitSeconds' && field !== 'durationsSeconds' && field !== 'meanSeconds') hasMore = true;
@@ -105,6 +174,24 @@ function moreOf(job: TraceJob): More | undefined {
   return more;
 }
 
+function joinedColumn(columns: readonly Float64Array[]): Float64Array {
+  const all = sharedColumn(total(columns, ({ length }) => length));
+  let end = 0;
+  for (const column of columns) {
+    all.set(column, end);
+    end += column.length;
+  }
+  return all;
+}
+
+function shared(column: Float64Array): Float64Array {
+  return joinedColumn([column]);
+}
+
 function sharedColumn(length: number): Float64Array {
   return new Float64Array(new SharedArrayBuffer(length * Float64Array.BYTES_PER_ELEMENT));
+}
+
+function total<T>(items: readonly T[], of: (item: T) => number): number {
+  return items.reduce((all, item) => all + of(item), 0);
 }

@@ -10,7 +10,16 @@ import { tr, trWith } from './formats/tr.js';
 import type { TraceFormat } from './formats/trace-format.js';
 import type { ConfiguredGenerator } from './generators/generator.js';
 import { configureGenerator, findGenerator, GENERATORS } from './generators/index.js';
-import { flattened, type Jobs, type TraceJob } from './job.js';
+import type { Jobs } from './job.js';
+import {
+  bySubmission,
+  flattened,
+  inBatches,
+  type JobBatches,
+  joined,
+  type PackedJobs,
+  unpackedJobs,
+} from './packed-jobs.js';
 import { type Tallied, Tally } from './tally.js';
 
 /** A file whose tasks are no more than this is held in memory: 8 bytes a task. */
@@ -18,6 +27,7 @@ const HELD_TASKS_MAX = 32_000_000;
 
 const HASHED_CHUNK_BYTES = 1024 * 1024;
 const PAUSE_EACH = 1_024;
+const BATCH_JOBS = 1_024;
 
 /** Jobs to be run, and where they come from. */
 export interface Workload {
@@ -31,6 +41,8 @@ export interface Workload {
   readonly tallied: readonly Tallied[];
   /** The jobs in order of submission; can be walked any number of times. */
   jobs(): Jobs;
+  /** The same, many at a time; all of them at once where they are held in memory. */
+  batches(): JobBatches;
   /**
    * SHA-256 in hexadecimal: of the file's bytes; of a folder's listing by `sha256sum`, in order of time;
    * or of a generator's name and options and the jobs that it gives. Worked out when first asked for: it
@@ -87,7 +99,8 @@ async function fileWorkload(path: string, format: TraceFormat, options: OpenOpti
     name: basename(resolve(path)),
     jobCount,
     tallied: tally.list(),
-    jobs: held === undefined ? () => flattened(format.read(path)) : () => held,
+    jobs: () => (held === undefined ? flattened(format.read(path)) : unpackedJobs(held)),
+    batches: () => (held === undefined ? format.read(path) : [held]),
     sha256: once((signal) => hashFiles(path, format, options.features, signal)),
   };
 }
@@ -98,6 +111,7 @@ function generatedWorkload(generator: ConfiguredGenerator): Workload {
     jobCount: generator.jobCount,
     tallied: [],
     jobs: generator.generate,
+    batches: () => inBatches(generator.generate(), BATCH_JOBS),
     sha256: once((signal) => hashJobs(generator, signal)),
   };
 }
@@ -107,31 +121,32 @@ function generatedWorkload(generator: ConfiguredGenerator): Workload {
  * tasks are too many to be held, only their number, once it is clear that they are in order already.
  */
 async function readOnce(
-  batches: AsyncIterable<readonly TraceJob[]>,
+  batches: AsyncIterable<PackedJobs>,
   file: string,
   { heldTasksMax: tasksMax = HELD_TASKS_MAX, onJobsRead }: OpenOptions,
-): Promise<{ held: TraceJob[] | undefined; jobCount: number }> {
-  let held: TraceJob[] | undefined = [];
+): Promise<{ held: PackedJobs | undefined; jobCount: number }> {
+  let held: PackedJobs[] | undefined = [];
   let jobCount = 0;
   let tasks = 0;
   let latest = 0;
   let disorder: string | undefined;
   for await (const batch of batches) {
-    for (const job of batch) {
+    tasks += batch.durationsSeconds.length;
+    if (tasks > tasksMax) held = undefined;
+    held?.push(batch);
+    for (const submitSeconds of batch.submitSeconds) {
       jobCount++;
-      tasks += job.durationsSeconds.length;
-      if (tasks > tasksMax) held = undefined;
-      held?.push(job);
-      if (job.submitSeconds < latest) {
-        disorder ??= `job ${jobCount} is submitted at ${job.submitSeconds} s, before the one above it (${latest} s)`;
+      if (submitSeconds < latest) {
+        disorder ??= `job ${jobCount} is submitted at ${submitSeconds} s, before the one above it (${latest} s)`;
       }
-      latest = job.submitSeconds;
-      if (held === undefined && disorder !== undefined) throw tooLargeToSort(disorder, tasksMax, file);
+      latest = submitSeconds;
     }
-    onJobsRead?.(batch.length);
+    if (held === undefined && disorder !== undefined) throw tooLargeToSort(disorder, tasksMax, file);
+    onJobsRead?.(batch.ends.length);
   }
-  held?.sort((a, b) => a.submitSeconds - b.submitSeconds);
-  return { held, jobCount };
+  if (held === undefined) return { held, jobCount };
+  const all = joined(held);
+  return { held: disorder === undefined ? all : bySubmission(all), jobCount };
 }
 
 function tooLargeToSort(disorder: string, tasksMax: number, file: string): WorkloadError {

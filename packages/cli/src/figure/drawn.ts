@@ -1,7 +1,7 @@
 import { Random } from '@goshawk/core';
 import type { RunSettings, RunsAt, Tick, Variant } from '@goshawk/figures';
 import { estimatorKind, SLEARN_SETTINGS } from '@goshawk/predictor';
-import type { TraceJob } from '@goshawk/traces';
+import { packed, type TraceJob } from '@goshawk/traces';
 import type { Context } from '../context.js';
 import { untilInterrupted } from '../interruption.js';
 import { counted } from '../jobs/words.js';
@@ -102,12 +102,14 @@ async function drawOf(from: readonly TraceJob[], wanted: number, key: unknown, s
   const name = `draw ${seed}`;
   const workload = {
     name,
-    jobCount: jobs.length,
     tallied: [],
-    jobs: () => jobs,
     sha256: async () => name,
   };
-  return { seed, workload: JSON.stringify([key, wanted, seed]), surveyed: await survey(workload, [jobs]) };
+  return {
+    seed,
+    workload: JSON.stringify([key, wanted, seed]),
+    surveyed: await survey(workload, [packed(jobs)]),
+  };
 }
 
 function requestFor(settings: RunSettings, { seed, surveyed }: Draw): RunRequest {

@@ -1,5 +1,5 @@
 import { drawTo, type Random } from '@goshawk/core';
-import { type JobBatches, readPastJobs, type TraceJob } from '@goshawk/traces';
+import { type JobBatches, type PackedJobs, readPastJobs, type TraceJob, unpackedJobs } from '@goshawk/traces';
 import type { Context } from '../context.js';
 import { type LearntJob, learntFromPast, learntFromTrace } from '../predict/past.js';
 import { type Survey, survey } from '../simulate/survey.js';
@@ -87,9 +87,9 @@ export function byEnd(a: LearntJob, b: LearntJob): number {
 }
 
 /** What passes, put down on the way. */
-async function* kept(batches: JobBatches, into: TraceJob[]): AsyncGenerator<readonly TraceJob[]> {
+async function* kept(batches: JobBatches, into: TraceJob[]): AsyncGenerator<PackedJobs> {
   for await (const batch of batches) {
-    into.push(...batch);
+    for (const job of unpackedJobs(batch)) into.push(job);
     yield batch;
   }
 }

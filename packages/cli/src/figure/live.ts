@@ -1,10 +1,9 @@
 import type { FinishedRun, RunSettings, RunsAt, Tick, Variant } from '@goshawk/figures';
-import type { TraceJob, Workload } from '@goshawk/traces';
+import { packed } from '@goshawk/traces';
 import type { Context } from '../context.js';
 import { resolveOptions } from '../options.js';
 import type { PolicyRun } from '../replay/contract.js';
 import { REPLAY_OPTIONS, type ReplayOptions } from '../replay/options.js';
-import type { ReplayPlan } from '../replay/plan.js';
 import { type Replayed, replayLocally, traceJob } from '../replay/replay.js';
 import { performShown, sourceOf } from '../simulate/shown.js';
 import { survey } from '../simulate/survey.js';
@@ -71,8 +70,10 @@ async function bothHalves(
   const replayed = await replayLocally(context, asked, workload, policies);
   const simulated = new Map<string, FinishedRun>();
   const { plan } = replayed;
-  const jobs = plan.jobs.map(traceJob);
-  const surveyed = await survey(workloadOf(plan, jobs), [jobs], context.interrupted);
+  const { name, sha256 } = plan.workload;
+  // The jobs as they are run, as a workload of their own.
+  const asRun = { name, tallied: [], sha256: async () => sha256 };
+  const surveyed = await survey(asRun, [packed(plan.jobs.map(traceJob))], context.interrupted);
   const requests = policiesOf(figure.variants, 'simulated').map((policy) => {
     const live = replayed.runs.find(({ run }) => run.policy === policy)!;
     const settings = { ...figure.settings, ...tick.settings, ...sameAs(live, replayed), policy };
@@ -107,17 +108,6 @@ function sameAs({ run }: PolicyRun, { shape }: Replayed): RunSettings & { readon
     durations: 'task',
     cutoff: String(cutoff),
     shortPartition: shortPartition === null ? 'none' : String(shortPartition),
-  };
-}
-
-/** The jobs as they are run, as a workload of their own. */
-function workloadOf({ workload: { name, sha256 } }: ReplayPlan, jobs: readonly TraceJob[]): Workload {
-  return {
-    name,
-    jobCount: jobs.length,
-    tallied: [],
-    jobs: () => jobs,
-    sha256: async () => sha256,
   };
 }
 

@@ -70,7 +70,7 @@ describe('planReplay', () => {
       maxRunning: 2,
       timeoutSeconds: 100,
     };
-    const workload = { name: 'w', jobCount: 1, tallied: [], jobs, sha256: async () => '' };
+    const workload = { name: 'w', sha256: async () => '' };
     async function* jobs() {
       yield staged;
     }

@@ -1,6 +1,7 @@
 import { type JobInput, type Millis, nearestRank } from '@goshawk/core';
 import type { Workload as WorkloadRecord } from '@goshawk/report';
 import {
+  type Jobs,
   jobInputOf,
   jobSpecOf,
   type PreparedPrototype,
@@ -57,8 +58,8 @@ export interface ReplayPlan {
  * @throws WorkloadError when there is nothing to run in it
  */
 export async function planReplay(
-  workload: Workload,
-  jobs: ReturnType<Workload['jobs']>,
+  workload: Pick<Workload, 'name' | 'sha256'>,
+  jobs: Jobs,
   options: PlanOptions,
 ): Promise<ReplayPlan> {
   const { workers, slots, load, seed, scale, forMs, estimator } = options;

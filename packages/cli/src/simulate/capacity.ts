@@ -13,7 +13,7 @@ export class LargestDemands {
   readonly #byName = new Map<string, { readonly amount: number; readonly job: string }>();
 
   /** @param number the job's place in the workload, from 1 */
-  add({ demand, stages, name }: TraceJob, number: number): void {
+  add({ demand, stages, name }: Pick<TraceJob, 'demand' | 'stages' | 'name'>, number: number): void {
     if (demand === undefined && stages === undefined) return;
     for (const needed of stages?.map((stage) => stage.demand ?? demand) ?? [demand]) {
       for (const [resource, amount] of Object.entries(needed ?? {})) {

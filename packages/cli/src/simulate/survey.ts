@@ -2,8 +2,9 @@ import { nearestRank } from '@goshawk/core';
 import type { Workload as WorkloadRecord } from '@goshawk/report';
 import {
   type JobBatches,
-  JobPacker,
+  joined,
   type PackedJobs,
+  packedBytes,
   sum,
   type Tallied,
   type Workload,
@@ -34,23 +35,34 @@ const PACKED_BYTES_MAX = 64 * 1024 * 1024;
  *
  * @throws WorkloadError when there is nothing in it; the signal's reason
  */
-export async function survey(workload: Workload, batches: JobBatches, signal?: AbortSignal): Promise<Survey> {
+export async function survey(
+  workload: Pick<Workload, 'name' | 'sha256' | 'tallied'>,
+  batches: JobBatches,
+  signal?: AbortSignal,
+): Promise<Survey> {
   const means: number[] = [];
   const taskSeconds: number[] = [];
   const submits: number[] = [];
   const demands = new LargestDemands();
-  const packer = new JobPacker(PACKED_BYTES_MAX);
+  let kept: PackedJobs[] | undefined = [];
+  let keptBytes = 0;
   let tasks = 0;
   for await (const batch of batches) {
-    for (const job of batch) {
-      const ofJob = sum(job.durationsSeconds);
-      means.push(ofJob / job.durationsSeconds.length);
+    const { durationsSeconds, ends, submitSeconds } = batch;
+    for (const [place, job] of batch.more) demands.add(job, submits.length + place + 1);
+    for (let place = 0, start = 0; place < ends.length; place++) {
+      const end = ends[place]!;
+      const ofJob = sum(durationsSeconds.subarray(start, end));
+      means.push(ofJob / (end - start));
       taskSeconds.push(ofJob);
-      submits.push(job.submitSeconds);
-      demands.add(job, means.length);
-      packer.add(job);
-      tasks += job.durationsSeconds.length;
+      submits.push(submitSeconds[place]!);
+      start = end;
     }
+    tasks += durationsSeconds.length;
+    kept?.push(batch);
+    keptBytes += packedBytes(batch);
+    // A workload in one batch is in memory already.
+    if (keptBytes > PACKED_BYTES_MAX && kept !== undefined && kept.length > 1) kept = undefined;
   }
   if (means.length === 0) throw new WorkloadError('the workload has no jobs', 'name another one');
   const first = submits[0]!;
@@ -74,7 +86,7 @@ export async function survey(workload: Workload, batches: JobBatches, signal?: A
     tallied: workload.tallied,
     countWithin: (from, to) =>
       submits.reduce((count, at) => count + (at - first >= from && at - first <= to ? 1 : 0), 0),
-    packed: packer.finish(),
+    packed: kept === undefined ? undefined : joined(kept),
   };
 }
 

@@ -49,17 +49,20 @@ export function featuresOf(row: HeadedRow): JobFeatures {
 }
 
 /**
- * The job with what is known of it.
+ * What is known of the job of a line, if anything is.
  *
- * @param line of the trace
+ * @param length how many tasks it has
  * @throws WorkloadError when the side file is about another trace
  */
-export function withFeatures(job: TraceJob, line: number, { file, byLine }: SideFile): TraceJob {
+export function featuresAt(
+  line: number,
+  length: number,
+  { file, byLine }: SideFile,
+): JobFeatures | undefined {
   const known = byLine.get(line);
-  if (known === undefined) return job;
+  if (known === undefined) return undefined;
   const { tasks, ...features } = known;
-  const { length } = job.durationsSeconds;
-  if (tasks === undefined || tasks === length) return { ...job, ...features };
+  if (tasks === undefined || tasks === length) return features;
   throw new WorkloadError(
     `line ${line} of the trace has ${length} ${length === 1 ? 'task' : 'tasks'}, and ${tasks} here`,
     'these features are of another trace',

@@ -1,6 +1,7 @@
 import { WorkloadError } from '../errors.js';
-import { type SideFile, withFeatures } from '../features/job-features.js';
-import type { Jobs, TraceJob } from '../job.js';
+import { featuresAt, type SideFile } from '../features/job-features.js';
+import type { Jobs } from '../job.js';
+import { JobPacker, type PackedJobs } from '../packed-jobs.js';
 import { Tally } from '../tally.js';
 import { emptyTrace, readWholeLines } from './lines.js';
 import { quote } from './quote.js';
@@ -39,12 +40,12 @@ export function trWith(sideFile: SideFile): TraceFormat {
  * @param sideFile what is known of them beside their times
  * @throws WorkloadError with file and line at the first line that is wrong, or when there is no job
  */
-export async function* readTr(file: string, _tally?: Tally, sideFile?: SideFile): AsyncGenerator<TraceJob[]> {
+export async function* readTr(file: string, _tally?: Tally, sideFile?: SideFile): AsyncGenerator<PackedJobs> {
   const parser = new TrParser(file, sideFile);
   let isEmpty = true;
   for await (const bytes of readWholeLines(file, () => parser.line)) {
     const jobs = parser.parse(bytes);
-    if (jobs.length === 0) continue;
+    if (jobs.ends.length === 0) continue;
     isEmpty = false;
     yield jobs;
   }
@@ -55,7 +56,7 @@ export async function* readTr(file: string, _tally?: Tally, sideFile?: SideFile)
 export class TrParser {
   readonly #file: string;
   readonly #sideFile: SideFile | undefined;
-  readonly #room = new DurationsRoom();
+  readonly #packer = new JobPacker();
   /** The one that was read last, from 1 on. */
   line = 0;
 
@@ -65,23 +66,23 @@ export class TrParser {
   }
 
   /** @param bytes whole lines */
-  parse(bytes: Buffer): TraceJob[] {
+  parse(bytes: Buffer): PackedJobs {
     const fields = new Fields(bytes);
-    const jobs: TraceJob[] = [];
     while (fields.nextLine()) {
       this.line++;
-      if (!fields.next()) continue;
-      const job = this.#job(fields);
-      jobs.push(this.#sideFile === undefined ? job : withFeatures(job, this.line, this.#sideFile));
+      if (fields.next()) this.#addJob(fields);
     }
-    return jobs;
+    return this.#packer.take();
   }
 
-  /** Of the line at whose first field it stands. */
-  #job(fields: Fields): TraceJob {
+  /** That of the line at whose first field it stands. */
+  #addJob(fields: Fields): void {
     const submitSeconds = fields.number();
     if (!isTime(submitSeconds)) {
-      throw this.#wrong(`the submission time is ${quote(fields.token())}`, 'it is a number of seconds, zero or more');
+      throw this.#wrong(
+        `the submission time is ${quote(fields.token())}`,
+        'it is a number of seconds, zero or more',
+      );
     }
     const tasks = fields.next() ? fields.number() : undefined;
     const atTasks = fields.place;
@@ -104,12 +105,14 @@ export class TrParser {
         'it is a number of seconds, zero or more',
       );
     }
-    return { submitSeconds, durationsSeconds: this.#durations(fields, tasks), meanSeconds };
+    this.#readDurations(fields, tasks);
+    const more = this.#sideFile === undefined ? undefined : featuresAt(this.line, tasks, this.#sideFile);
+    this.#packer.close(submitSeconds, meanSeconds, tasks, more);
   }
 
-  #durations(fields: Fields, tasks: number): Float64Array {
+  #readDurations(fields: Fields, tasks: number): void {
     // A line of n durations has 2n bytes at least: a count that cannot be true allocates nothing.
-    const durations = this.#room.take(Math.min(tasks, fields.bytesLeft));
+    const durations = this.#packer.roomFor(Math.min(tasks, fields.bytesLeft));
     let count = 0;
     while (fields.next()) {
       count++;
@@ -135,7 +138,6 @@ export class TrParser {
         'give one duration for each task, or correct the number of tasks',
       );
     }
-    return durations;
   }
 
   #wrong(problem: string, advice: string): WorkloadError {
@@ -146,25 +148,6 @@ export class TrParser {
 function isTime(seconds: number): boolean {
   return seconds >= 0 && seconds < Infinity;
 }
-
-/** Where jobs' durations are put, many in one array: to make each an array of its own takes longer than to fill it. */
-class DurationsRoom {
-  #block = new Float64Array();
-  #taken = 0;
-
-  take(length: number): Float64Array {
-    if (this.#taken + length > this.#block.length) {
-      this.#block = new Float64Array(Math.max(length, BLOCK_LENGTH));
-      this.#taken = 0;
-    }
-    const start = this.#taken;
-    this.#taken += length;
-    return this.#block.subarray(start, this.#taken);
-  }
-}
-
-/** A job that is kept keeps those of its block. */
-const BLOCK_LENGTH = 8_192;
 
 /**
  * Walks over lines and their fields, the bytes once: without a string of a line, or an array of its fields. Lines

@@ -1,4 +1,5 @@
-import type { Jobs, TraceJob } from '../job.js';
+import type { Jobs } from '../job.js';
+import type { PackedJobs } from '../packed-jobs.js';
 import type { Tally } from '../tally.js';
 
 /** A trace format: a file or folder of its own in this folder and a name in `FORMATS`. */
@@ -14,11 +15,10 @@ export interface TraceFormat {
   /** The files that make up a trace, by their paths within it; absent where it is one file. */
   readonly filesIn?: (folder: string) => Promise<readonly string[]>;
   /**
-   * Jobs in the order of the file, in batches as they are read: a batch costs some turns of the event loop's
-   * microtasks, a job none. Throws WorkloadError where the file is wrong.
+   * Jobs in the order of the file, in batches as they are read. Throws WorkloadError where the file is wrong.
    * @param tally counts what is left out, complete once all jobs are read
    */
-  readonly read: (path: string, tally?: Tally) => AsyncIterable<readonly TraceJob[]>;
+  readonly read: (path: string, tally?: Tally) => AsyncIterable<PackedJobs>;
   /**
    * The file's text in pieces; absent where a format can only be read.
    * @param tally counts what the format has no place for

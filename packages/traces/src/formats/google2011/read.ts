@@ -1,5 +1,5 @@
 import { WorkloadError } from '../../errors.js';
-import type { TraceJob } from '../../job.js';
+import { type PackedJobs, packed } from '../../packed-jobs.js';
 import { Tally } from '../../tally.js';
 import { JOB_EVENTS, type JobEvent, readEvents, TASK_EVENTS } from './events.js';
 import { Join } from './join.js';
@@ -16,7 +16,7 @@ const JOBS_AHEAD_US = 1e6;
  * @param folder holds both tables, as folders of parts or single files, gzip'd or not
  * @throws WorkloadError with file and line at the first row that is wrong
  */
-export async function* readGoogle2011(folder: string, tally = new Tally()): AsyncGenerator<TraceJob[]> {
+export async function* readGoogle2011(folder: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
   const parts = await findParts(folder);
   const join = new Join(tally);
   const jobEvents = new Cursor<JobEvent>(readEvents(parts.job_events, JOB_EVENTS));
@@ -34,7 +34,7 @@ export async function* readGoogle2011(folder: string, tally = new Tally()): Asyn
       const jobs = join.take();
       if (jobs.length === 0) continue;
       isEmpty = false;
-      yield jobs;
+      yield packed(jobs);
     }
     while (jobEvents.head !== undefined) {
       join.onJobEvent(jobEvents.head);
@@ -45,7 +45,7 @@ export async function* readGoogle2011(folder: string, tally = new Tally()): Asyn
   }
   join.onEnd();
   const last = join.take();
-  if (last.length > 0) yield last;
+  if (last.length > 0) yield packed(last);
   else if (isEmpty) throw noJobs(folder, tally);
 }
 

@@ -1,5 +1,6 @@
 import { WorkloadError } from '../../errors.js';
 import { type Jobs, meanOf, type TraceJob } from '../../job.js';
+import { JobPacker, type PackedJobs } from '../../packed-jobs.js';
 import { emptyTrace, readLineBatches } from '../lines.js';
 import { quote } from '../quote.js';
 import type { TraceFormat } from '../trace-format.js';
@@ -24,22 +25,22 @@ export const jsonl = {
  * files can be put one behind another.
  * @throws WorkloadError with file and line at the first line that is wrong, or when there is no job
  */
-export async function* readJsonl(file: string): AsyncGenerator<TraceJob[]> {
+export async function* readJsonl(file: string): AsyncGenerator<PackedJobs> {
   let line = 0;
   let isHeaded = false;
+  const packer = new JobPacker();
   let isEmpty = true;
   for await (const lines of readLineBatches(file)) {
-    const jobs: TraceJob[] = [];
     for (const text of lines) {
       line++;
       if (text.trim() === '') continue;
       const job = parseLine(text, isHeaded, file, line);
       isHeaded = true;
-      if (job !== undefined) jobs.push(job);
+      if (job !== undefined) packer.add(job);
     }
-    if (jobs.length === 0) continue;
+    if (packer.jobs === 0) continue;
     isEmpty = false;
-    yield jobs;
+    yield packer.take();
   }
   if (isEmpty) throw emptyTrace(file, `a job is a line of JSON after ${HEADER}`);
 }

@@ -5,7 +5,8 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WorkloadError } from '../../errors.js';
 import { arbitraryJob } from '../../job.fixture.js';
-import { collect, flattened, type TraceJob } from '../../job.js';
+import { collect, type TraceJob } from '../../job.js';
+import { flattened } from '../../packed-jobs.js';
 import { jsonLines, readJsonl } from './index.js';
 
 let folder: string;
