@@ -1,3 +1,4 @@
+export { ColumnBlocks } from './columns.js';
 export { type Conversion, type ConvertOptions, convertTrace } from './convert.js';
 export { WorkloadError } from './errors.js';
 export { type PastJob, readPastJobs } from './features/past-jobs.js';
@@ -11,6 +12,7 @@ export {
   collect,
   type Jobs,
   type MachineShare,
+  mapJobs,
   meanOf,
   sum,
   type TraceJob,

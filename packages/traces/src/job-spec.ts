@@ -6,6 +6,7 @@ import {
   type Resources,
   type TaskList,
 } from '@goshawk/core';
+import { type Columns, OWN_COLUMNS } from './columns.js';
 import type { TraceJob } from './job.js';
 
 /**
@@ -17,14 +18,20 @@ import type { TraceJob } from './job.js';
  *
  * @param estimateMs what the cluster is told of the tasks' mean run time; undefined: nothing
  * @param seed what the job's own draws come from
+ * @param columns where its tasks' times are put
  */
-export function jobSpecOf(job: TraceJob, estimateMs: Millis | undefined, seed?: string): JobSpec {
+export function jobSpecOf(
+  job: TraceJob,
+  estimateMs: Millis | undefined,
+  seed?: string,
+  columns: Columns = OWN_COLUMNS,
+): JobSpec {
   return {
     name: job.name ?? 'job',
     user: job.user,
     ...(job.logicalName === undefined ? {} : { logicalName: job.logicalName }),
     ...(seed === undefined ? {} : { seed }),
-    stages: stagesOf(job),
+    stages: stagesOf(job, columns),
     estimateMs,
     retries: job.retries ?? 0,
     timeoutMs: milliseconds(job.timeoutSeconds),
@@ -34,8 +41,11 @@ export function jobSpecOf(job: TraceJob, estimateMs: Millis | undefined, seed?: 
   };
 }
 
-function stagesOf({ durationsSeconds, stages, demand: ofJob }: TraceJob): JobSpec['stages'] {
-  const sleepsMs = inMilliseconds(durationsSeconds);
+function stagesOf(
+  { durationsSeconds, stages, demand: ofJob }: TraceJob,
+  columns: Columns,
+): JobSpec['stages'] {
+  const sleepsMs = inMilliseconds(durationsSeconds, columns.take(durationsSeconds.length));
   if (stages === undefined) {
     return [{ name: 'tasks', after: [], tasks: { sleepsMs }, demand: resourcesOf(ofJob) }];
   }
@@ -60,8 +70,7 @@ function resourcesOf(demand: Resources | undefined): Resources {
 }
 
 /** A loop, since a simulation does this for each task: `map` takes three times as long. */
-function inMilliseconds(seconds: Float64Array): Float64Array {
-  const ms = new Float64Array(seconds.length);
+function inMilliseconds(seconds: Float64Array, ms: Float64Array): Float64Array {
   for (let i = 0; i < seconds.length; i++) ms[i] = seconds[i]! * 1_000;
   return ms;
 }

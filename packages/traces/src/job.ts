@@ -57,6 +57,19 @@ export interface MachineShare {
 /** Jobs in any form that can be walked once; `for await` takes both. */
 export type Jobs = Iterable<TraceJob> | AsyncIterable<TraceJob>;
 
+/** Something of each job, in the same form: those in memory without a wait for each. */
+export function mapJobs<T>(jobs: Jobs, of: (job: TraceJob) => T): Iterable<T> | AsyncIterable<T> {
+  return Symbol.asyncIterator in jobs ? mapStreamed(jobs, of) : mapHeld(jobs, of);
+}
+
+function* mapHeld<T>(jobs: Iterable<TraceJob>, of: (job: TraceJob) => T): Generator<T> {
+  for (const job of jobs) yield of(job);
+}
+
+async function* mapStreamed<T>(jobs: AsyncIterable<TraceJob>, of: (job: TraceJob) => T): AsyncGenerator<T> {
+  for await (const job of jobs) yield of(job);
+}
+
 export function sum(values: Float64Array | readonly number[]): number {
   let total = 0;
   for (let i = 0; i < values.length; i++) total += values[i]!;

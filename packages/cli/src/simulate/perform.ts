@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { GoshawkError, type Millis, Random, RELIABLE_TIMINGS } from '@goshawk/core';
+import { GoshawkError, Random, RELIABLE_TIMINGS } from '@goshawk/core';
 import {
   finishRun,
   type JobRecord,
@@ -9,23 +9,18 @@ import {
   PredictorTally,
   RunTally,
 } from '@goshawk/report';
-import { dealtByStart, type SimulatedEnd, type SimulatedJob, Simulation } from '@goshawk/simulator';
-import { type Jobs, jobSpecOf, meanOf } from '@goshawk/traces';
+import { dealtByStart, type SimulatedEnd, Simulation } from '@goshawk/simulator';
+import { ColumnBlocks, type Jobs, jobSpecOf, mapJobs, meanOf } from '@goshawk/traces';
 import { learntBy } from '../predict/past.js';
 import { type SimulatedShadow, shadowFor } from '../predict/shadow.js';
 import { jobSeed, schedulersEstimator, submissionEstimates } from '../replay/estimates.js';
 import { EffectsHash } from './effects-hash.js';
 import { messageTimesOf } from './message-times.js';
 import type { JobTimes, RunOutcome, RunProgress, RunRequest } from './request.js';
+import { type Arrival, Results } from './results.js';
 
 /** Between two looks at the clock, two progress reports, and two chances to be interrupted. ms */
 const PAUSE_MS = 200;
-
-interface Arrival extends SimulatedJob {
-  readonly tasks: number;
-  /** The true one. */
-  readonly meanMs: Millis;
-}
 
 /**
  * Runs one simulation from its request and the jobs alone, so that it is the same in whichever thread it runs.
@@ -54,6 +49,7 @@ export async function perform(
   });
   const predictor = new PredictorTally(request.policy.cutoffMs / 1_000);
   const shadow = shadowFor(request, learnt);
+  const results = new Results(request.policy.cutoffMs);
   const jobTimes = request.wantsJobTimes ? noJobTimes(request.jobs) : undefined;
   const records: JobRecord[] | undefined = request.wantsRecords ? [] : undefined;
   const startedAt = performance.now();
@@ -67,7 +63,7 @@ export async function perform(
     shadow?.advance(simulation.now);
     jobsDone += ended.length;
     for (const end of ended) {
-      const result = resultOf(end, request.policy.cutoffMs);
+      const result = results.of(end);
       if (!isCounted(end, request)) {
         tally.addUncounted(result);
         continue;
@@ -179,58 +175,34 @@ function judgementOf({ job, judged, sampled }: SimulatedEnd<Arrival>): JudgedJob
   };
 }
 
-async function* arrivals(
+function arrivals(
   request: RunRequest,
   jobs: Jobs,
   shadow: SimulatedShadow | undefined,
-): AsyncIterable<Arrival> {
+): Iterable<Arrival> | AsyncIterable<Arrival> {
   const told = submissionEstimates(request.estimator, request.seed);
   const drawn = Random.seeded(request.seed).fork('durations');
   const order =
     schedulersEstimator(request.estimator) === 'given' ? undefined : { random: () => drawn.next() };
+  const columns = new ColumnBlocks();
   let index = 0;
-  for await (const job of jobs) {
-    const spec = jobSpecOf(job, told(job), jobSeed(request.seed, index));
+  return mapJobs(jobs, (job) => {
+    const spec = jobSpecOf(job, told(job), jobSeed(request.seed, index), columns);
     const submitMs = (job.submitSeconds - request.firstSubmitSeconds) * request.arrivalFactor * 1_000;
     shadow?.arrived(index, job, submitMs);
     index++;
-    yield {
+    return {
       submitMs,
       spec: request.durations === 'start' ? dealtByStart(spec, order) : spec,
       tasks: job.durationsSeconds.length,
       meanMs: meanOf(job.durationsSeconds) * 1_000,
     };
-  }
+  });
 }
 
 function isCounted({ job }: SimulatedEnd, { countedSeconds: [from, to] }: RunRequest): boolean {
   const seconds = job.submitMs / 1_000;
   return seconds >= from && seconds <= to;
-}
-
-function resultOf(end: SimulatedEnd<Arrival>, cutoffMs: Millis): JobResult {
-  const { index, job, endedMs, completed, tasksCompleted, startsMs, runsMs } = end;
-  // Of a job that failed, tasks may never have started.
-  const wasStarted = (_value: number, task: number): boolean => startsMs[task]! >= 0;
-  const ofStarted = (times: Float64Array) => inSeconds(completed ? times : times.filter(wasStarted));
-  return {
-    id: `${index + 1}`,
-    class: job.meanMs < cutoffMs ? 'short' : 'long',
-    outcome: completed ? 'completed' : 'failed',
-    submitSeconds: job.submitMs / 1_000,
-    runtimeSeconds: (endedMs - job.submitMs) / 1_000,
-    taskCount: job.tasks,
-    tasksCompleted,
-    taskStartsSeconds: ofStarted(startsMs),
-    taskRunSeconds: ofStarted(runsMs),
-  };
-}
-
-/** A loop, since there is one for each task: `map` takes three times as long. */
-function inSeconds(ms: Float64Array): Float64Array {
-  const seconds = new Float64Array(ms.length);
-  for (let i = 0; i < ms.length; i++) seconds[i] = ms[i]! / 1_000;
-  return seconds;
 }
 
 function messagesOf(simulation: Simulation): { total: number; byType: Record<string, number> } {

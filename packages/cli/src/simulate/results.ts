@@ -1,0 +1,59 @@
+import { grown, type Millis } from '@goshawk/core';
+import type { JobResult } from '@goshawk/report';
+import type { SimulatedEnd, SimulatedJob } from '@goshawk/simulator';
+
+/** A job as it was submitted, and what is true of it. */
+export interface Arrival extends SimulatedJob {
+  readonly tasks: number;
+  /** The true one. */
+  readonly meanMs: Millis;
+}
+
+/**
+ * Turns the ends of jobs into results, in seconds. Their tasks' times are counted at once and by nobody kept, so all
+ * results share the memory for them: they are those of the last one that was made.
+ */
+export class Results {
+  readonly #cutoffMs: Millis;
+  #starts = new Float64Array(1_024);
+  #runs = new Float64Array(1_024);
+
+  constructor(cutoffMs: Millis) {
+    this.#cutoffMs = cutoffMs;
+  }
+
+  of(end: SimulatedEnd<Arrival>): JobResult {
+    const { index, job, endedMs, completed, tasksCompleted } = end;
+    const started = this.#copyTimes(end);
+    return {
+      id: `${index + 1}`,
+      class: job.meanMs < this.#cutoffMs ? 'short' : 'long',
+      outcome: completed ? 'completed' : 'failed',
+      submitSeconds: job.submitMs / 1_000,
+      runtimeSeconds: (endedMs - job.submitMs) / 1_000,
+      taskCount: job.tasks,
+      tasksCompleted,
+      taskStartsSeconds: this.#starts.subarray(0, started),
+      taskRunSeconds: this.#runs.subarray(0, started),
+    };
+  }
+
+  /** @returns how many tasks have started: of a job that failed, some may never have */
+  #copyTimes({ completed, startsMs, runsMs }: SimulatedEnd): number {
+    const { length } = startsMs;
+    if (length > this.#starts.length) {
+      this.#starts = grown(this.#starts, length);
+      this.#runs = grown(this.#runs, length);
+    }
+    const starts = this.#starts;
+    const runs = this.#runs;
+    let started = 0;
+    for (let task = 0; task < length; task++) {
+      if (!completed && !(startsMs[task]! >= 0)) continue;
+      starts[started] = startsMs[task]! / 1_000;
+      runs[started] = runsMs[task]! / 1_000;
+      started++;
+    }
+    return started;
+  }
+}
