@@ -30,7 +30,7 @@ async function* readChunks(file: string, lineNow: () => number): AsyncGenerator<
 }
 
 /**
- * Bytes of a file as they arrive, in pieces of whole lines with their ends: only that of the last may be missing.
+ * Bytes of a file as they arrive, in pieces of whole lines with their ends, also where the last has none.
  *
  * @param linesRead how many there were in the pieces so far, for errors
  */
@@ -56,7 +56,7 @@ export async function* readWholeLines(file: string, linesRead: () => number): As
       );
     }
   }
-  if (pendingBytes > 0) yield Buffer.concat(pending);
+  if (pendingBytes > 0) yield Buffer.concat([...pending, Buffer.of(NEWLINE)]);
 }
 
 /**
@@ -79,7 +79,6 @@ function linesOf(bytes: Buffer): string[] {
     lines.push(bytes.toString('utf8', start, end));
     start = end + 1;
   }
-  if (start < bytes.length) lines.push(bytes.toString('utf8', start));
   return lines;
 }
 

@@ -114,7 +114,7 @@ describe('readTr', () => {
 
 describe('numbers', () => {
   const numberOf = (text: string) =>
-    new TrParser('f').parse(Buffer.from(`0 1 0 ${text}`)).durationsSeconds[0];
+    new TrParser('f').parse(Buffer.from(`0 1 0 ${text}\n`)).durationsSeconds[0];
 
   it('are rounded as the language rounds them, in every notation', () => {
     fc.assert(

@@ -65,7 +65,7 @@ export class TrParser {
     this.#sideFile = sideFile;
   }
 
-  /** @param bytes whole lines */
+  /** @param bytes whole lines with their ends */
   parse(bytes: Buffer): PackedJobs {
     const fields = new Fields(bytes);
     while (fields.nextLine()) {
@@ -162,6 +162,7 @@ class Fields {
   /** …and how many stand behind the point; −1 without one, −2 for a field of any other kind. */
   #fraction = OTHER;
 
+  /** @param bytes lines with their ends, which is where the walks end */
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
   }
@@ -176,29 +177,24 @@ class Fields {
   next(): boolean {
     const bytes = this.#bytes;
     let at = this.#end;
-    while (at < bytes.length && bytes[at]! <= BLANK && bytes[at] !== NEWLINE) at++;
-    this.#start = at;
+    let byte = bytes[at]!;
+    while (byte <= BLANK && byte !== NEWLINE) byte = bytes[++at]!;
+    const start = at;
     let digits = 0;
-    let fraction = NO_POINT;
-    for (; at < bytes.length; at++) {
-      const byte = bytes[at]!;
-      if (byte >= ZERO && byte <= NINE) {
-        digits = digits * 10 + (byte - ZERO);
-        if (fraction >= 0) fraction++;
-      } else if (byte <= BLANK) {
-        break;
-      } else {
-        fraction = byte === POINT && fraction === NO_POINT ? 0 : OTHER;
-        if (fraction === OTHER) {
-          while (at < bytes.length && bytes[at]! > BLANK) at++;
-          break;
-        }
-      }
+    let pointAt = -1;
+    let isDecimal = true;
+    while (byte > BLANK) {
+      if (byte >= ZERO && byte <= NINE) digits = digits * 10 + (byte - ZERO);
+      else if (byte === POINT && pointAt < 0) pointAt = at;
+      else isDecimal = false;
+      byte = bytes[++at]!;
     }
-    this.#digits = digits;
-    this.#fraction = fraction;
+    this.#start = start;
     this.#end = at;
-    return this.#end > this.#start;
+    this.#digits = digits;
+    if (isDecimal) this.#fraction = pointAt < 0 ? NO_POINT : at - pointAt - 1;
+    else this.#fraction = OTHER;
+    return at > start;
   }
 
   /** Where the field is. */
@@ -215,7 +211,7 @@ class Fields {
   token(place = this.#start): string {
     const bytes = this.#bytes;
     let end = place;
-    while (end < bytes.length && bytes[end]! > BLANK) end++;
+    while (bytes[end]! > BLANK) end++;
     return bytes.toString('utf8', place, end);
   }
 
