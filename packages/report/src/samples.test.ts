@@ -12,6 +12,17 @@ test('keeps all values while it grows, and sorts them as numbers', () => {
   expect(samples.sorted().at(-1)).toBe(5000);
 });
 
+test('sorts numbers of either sign, zeros and what is no number as the language does', () => {
+  fc.assert(
+    fc.property(fc.array(fc.double()), fc.boolean(), (drawn, unsigned) => {
+      const values = unsigned ? drawn.map(Math.abs) : drawn;
+      const samples = new Samples();
+      for (const value of values) samples.push(value);
+      expect(samples.sorted()).toEqual(Float64Array.from(values).sort());
+    }),
+  );
+});
+
 test('merging two sorted samples is sorting both together', () => {
   fc.assert(
     fc.property(numbers, numbers, (left, right) => {

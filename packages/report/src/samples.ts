@@ -22,8 +22,16 @@ export class Samples {
 
   /** Sorts in place and gives the ascending values, a view that is good until the next push. */
   sorted(): Float64Array {
-    return this.#values.subarray(0, this.#length).sort();
+    const values = this.#values.subarray(0, this.#length);
+    // Numbers of no sign are in the order of their bits, which need no look at what they mean: half the time.
+    new BigUint64Array(values.buffer, 0, values.length).sort();
+    // Those with one, and what is no number, come last then.
+    return isUnsigned(values.at(-1) ?? 0) ? values : values.sort();
   }
+}
+
+function isUnsigned(value: number): boolean {
+  return value > 0 || Object.is(value, 0);
 }
 
 /** Merges two ascending samples into one. */
