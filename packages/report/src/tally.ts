@@ -13,12 +13,6 @@ import { Snapshots } from './snapshots.js';
 
 const EXAMPLES_MAX = 3;
 
-/** Of a job's attempts, the one that ended last. */
-interface LastAttempt {
-  startSeconds: number;
-  endSeconds: number;
-}
-
 /** Counts the jobs of a run, in any order. */
 export class RunTally {
   readonly jobs = { submitted: 0, completed: 0, failed: 0 };
@@ -153,18 +147,25 @@ export class RunTally {
   }
 
   /** Enters a job into the snapshots, and gives its attempt that ended last. */
-  #observe(job: JobResult): LastAttempt {
+  #observe(job: JobResult): { startSeconds: number; endSeconds: number } {
     assertConsistent(job, this.#startSeconds);
-    const { submitSeconds, taskStartsSeconds, taskRunSeconds } = job;
-    const last = { startSeconds: submitSeconds, endSeconds: Number.NEGATIVE_INFINITY };
+    const last = { startSeconds: job.submitSeconds, endSeconds: Number.NEGATIVE_INFINITY };
+    const tolerance = this.#setup.clockToleranceSeconds ?? 0;
+    const occupy = (startSeconds: number, runSeconds: number) => {
+      assertTimes(job, startSeconds, runSeconds, tolerance);
+      const endSeconds = startSeconds + runSeconds;
+      this.#busy.add(startSeconds, endSeconds);
+      if (endSeconds > last.endSeconds) {
+        last.startSeconds = startSeconds;
+        last.endSeconds = endSeconds;
+      }
+    };
     const waiting = this.#waiting[job.class];
-    for (let task = 0; task < taskStartsSeconds.length; task += 1) {
-      this.#occupy(job, taskStartsSeconds[task]!, taskRunSeconds[task]!, last);
-      waiting.add(submitSeconds, taskStartsSeconds[task]!);
+    for (let task = 0; task < job.taskStartsSeconds.length; task += 1) {
+      occupy(job.taskStartsSeconds[task]!, job.taskRunSeconds[task]!);
+      waiting.add(job.submitSeconds, job.taskStartsSeconds[task]!);
     }
-    for (const { startSeconds, runSeconds } of job.furtherAttempts ?? []) {
-      this.#occupy(job, startSeconds, runSeconds, last);
-    }
+    for (const { startSeconds, runSeconds } of job.furtherAttempts ?? []) occupy(startSeconds, runSeconds);
     const endSeconds = job.submitSeconds + job.runtimeSeconds;
     // Tasks of a failed job that never started waited until the job was given up.
     for (let task = job.taskStartsSeconds.length; task < job.taskCount; task += 1) {
@@ -176,17 +177,7 @@ export class RunTally {
     return last;
   }
 
-  /** Enters an attempt, which may be the last to end so far. */
-  #occupy(job: JobResult, startSeconds: number, runSeconds: number, last: LastAttempt): void {
-    assertTimes(job, startSeconds, runSeconds, this.#setup.clockToleranceSeconds ?? 0);
-    const endSeconds = startSeconds + runSeconds;
-    this.#busy.add(startSeconds, endSeconds);
-    if (endSeconds <= last.endSeconds) return;
-    last.startSeconds = startSeconds;
-    last.endSeconds = endSeconds;
-  }
-
-  #addTimeParts(job: JobResult, last: LastAttempt): void {
+  #addTimeParts(job: JobResult, last: { startSeconds: number; endSeconds: number }): void {
     const parts = this.#parts[job.class];
     const { runtimeSeconds } = job;
     const { messageTimes } = this.#setup;
