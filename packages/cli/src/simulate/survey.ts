@@ -27,7 +27,7 @@ export interface Survey {
   readonly packed: PackedJobs | undefined;
 }
 
-/** Larger workloads are read again for each run. */
+/** Larger workloads are read, or drawn, again for each run. */
 const PACKED_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
