@@ -36,6 +36,7 @@ export {
   type Probe,
   type TaskAttempt,
 } from './messages/records.js';
+export { sharedByNumber } from './messages/shared.js';
 export * from './messages/table.js';
 export * from './nearest.js';
 export * from './percentiles.js';

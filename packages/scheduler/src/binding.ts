@@ -1,4 +1,11 @@
-import { type Address, type MessageOf, type Millis, NO_RESOURCES, type PolicySettings } from '@goshawk/core';
+import {
+  type Address,
+  type MessageOf,
+  type Millis,
+  NO_RESOURCES,
+  type PolicySettings,
+  sharedByNumber,
+} from '@goshawk/core';
 import type { Batch } from './batch.js';
 import type { SchedulerCounters, SchedulerEnvironment } from './contract.js';
 import type { IdleHints } from './idle-hints.js';
@@ -125,7 +132,7 @@ export class Binder {
   }
 
   #none(worker: Address, ask: number): void {
-    this.#around.env.send(worker, { type: 'none', ask });
+    this.#around.env.send(worker, nothingFor(ask));
   }
 
   /** The question comes for the first time. */
@@ -138,7 +145,7 @@ export class Binder {
   #refuse(worker: Address, ask: number): void {
     this.#around.counters.asksRefused++;
     this.#around.hints.add(worker);
-    this.#around.env.send(worker, { type: 'none', ask });
+    this.#around.env.send(worker, nothingFor(ask));
   }
 
   /**
@@ -301,6 +308,9 @@ export class Binder {
     );
   }
 }
+
+/** The answer to a question for which there is no task. */
+const nothingFor = sharedByNumber((ask): MessageOf<'none'> => ({ type: 'none', ask }));
 
 /** Two of its tasks fit into a series, by those that have run, or while none has by what is believed of them. */
 function isTiny(job: Job, seriesMs: Millis): boolean {

@@ -9,16 +9,10 @@ export class DelayLane {
   #senders = new Int32Array(INITIAL);
   #messages: unknown[] = new Array(INITIAL);
   #head = 0;
-  #size = 0;
-
-  get size(): number {
-    return this.#size;
-  }
-
-  /** Of the message that arrives next. */
-  get time(): number {
-    return this.#size === 0 ? Number.POSITIVE_INFINITY : this.#times[this.#head]!;
-  }
+  // Fields, since the loop reads them at each event, and a call that the engine does not inline makes an object of each time.
+  size = 0;
+  /** When the next message arrives, or Infinity. */
+  nextTime = Number.POSITIVE_INFINITY;
 
   get sequence(): number {
     return this.#sequences[this.#head]!;
@@ -34,8 +28,9 @@ export class DelayLane {
 
   /** @param time no earlier than that of the message before */
   push(time: number, sequence: number, target: number, sender: number, message: unknown): void {
-    if (this.#size === this.#times.length) this.#grow();
-    const at = (this.#head + this.#size++) & (this.#times.length - 1);
+    if (this.size === this.#times.length) this.#grow();
+    if (this.size === 0) this.nextTime = time;
+    const at = (this.#head + this.size++) & (this.#times.length - 1);
     this.#times[at] = time;
     this.#sequences[at] = sequence;
     this.#targets[at] = target;
@@ -48,7 +43,7 @@ export class DelayLane {
     const message = this.#messages[this.#head];
     this.#messages[this.#head] = undefined;
     this.#head = (this.#head + 1) & (this.#times.length - 1);
-    this.#size--;
+    this.nextTime = --this.size === 0 ? Number.POSITIVE_INFINITY : this.#times[this.#head]!;
     return message;
   }
 

@@ -18,7 +18,7 @@ test('events come out by time, and among equals in the order in which they went 
         if (heap.size === 0) continue;
         model.sort((a, b) => a.time - b.time || a.id - b.id);
         const expected = model.shift()!;
-        expect(heap.nextTime()).toBe(expected.time);
+        expect(heap.nextTime).toBe(expected.time);
         const row = heap.pop();
         expect(heap.targets[row]).toBe(expected.id);
         expect(heap.refs[row]).toEqual({ id: expected.id });

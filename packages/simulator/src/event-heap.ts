@@ -18,13 +18,11 @@ export class EventHeap {
   #heap = new Int32Array(INITIAL);
   /** Of the rows, by their places in the heap: so four children are one look into memory, and not four. */
   #times = new Float64Array(INITIAL);
-  #size = 0;
+  size = 0;
+  /** When the next event happens, or Infinity. A field, since the loop reads it at each event. */
+  nextTime = Number.POSITIVE_INFINITY;
   #free: number[] = [];
   #rows = 0;
-
-  get size(): number {
-    return this.#size;
-  }
 
   /** @param sequence names the event for good; of two events of one time the lower one comes first */
   push(
@@ -43,12 +41,8 @@ export class EventHeap {
     this.firsts[row] = first;
     this.seconds[row] = second;
     this.refs[row] = ref;
-    this.#up(this.#size++, time, row);
-  }
-
-  /** The time of the next event, or Infinity. */
-  nextTime(): number {
-    return this.#size === 0 ? Number.POSITIVE_INFINITY : this.#times[0]!;
+    this.#up(this.size++, time, row);
+    this.nextTime = this.#times[0]!;
   }
 
   /** The sequence number of the next event. There must be one. */
@@ -63,8 +57,9 @@ export class EventHeap {
   /** Takes the next event out. Its row may be read until `release(row)`. */
   pop(): number {
     const row = this.#heap[0]!;
-    const last = --this.#size;
+    const last = --this.size;
     if (last > 0) this.#down(this.#times[last]!, this.#heap[last]!);
+    this.nextTime = last > 0 ? this.#times[0]! : Number.POSITIVE_INFINITY;
     return row;
   }
 
@@ -114,7 +109,7 @@ export class EventHeap {
   #down(time: number, row: number): void {
     const heap = this.#heap;
     const times = this.#times;
-    const size = this.#size;
+    const { size } = this;
     let place = 0;
     for (;;) {
       const first = 4 * place + 1;

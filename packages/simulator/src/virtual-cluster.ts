@@ -182,7 +182,7 @@ export class VirtualCluster {
 
   /** Infinity when nothing is left to do. */
   get nextEventAt(): Millis {
-    return Math.min(this.#heap.nextTime(), this.#mail.time);
+    return Math.min(this.#heap.nextTime, this.#mail.nextTime);
   }
 
   /** Calls back at a time, between two steps of the machines. */
@@ -269,24 +269,18 @@ export class VirtualCluster {
     const heap = this.#heap;
     const mail = this.#mail;
     for (let left = eventsMax; left > 0; left--) {
-      const mailAt = mail.time;
-      const heapAt = heap.nextTime();
-      const at = mailAt < heapAt ? mailAt : heapAt;
-      if (at > until || at === Number.POSITIVE_INFINITY) return true;
-      this.#step(mailAt, heapAt);
+      if (mail.size + heap.size === 0 || (mail.nextTime > until && heap.nextTime > until)) return true;
+      this.step();
     }
     return false;
   }
 
   /** Makes the next event happen. There must be one. */
   step(): void {
-    this.#step(this.#mail.time, this.#heap.nextTime());
-  }
-
-  /** @param mailAt,heapAt when the first of each is due */
-  #step(mailAt: Millis, heapAt: Millis): void {
     this.events++;
-    const isMail = mailAt < heapAt || (mailAt === heapAt && this.#isMailAhead());
+    const { nextTime } = this.#mail;
+    const isMail =
+      nextTime < this.#heap.nextTime || (nextTime === this.#heap.nextTime && this.#isMailAhead());
     if (isMail) this.#deliver();
     else this.#happen();
     if (this.#begunCount > 0) this.#tellBegun();
@@ -300,7 +294,7 @@ export class VirtualCluster {
 
   #deliver(): void {
     const mail = this.#mail;
-    this.#now = mail.time;
+    this.#now = mail.nextTime;
     const { target } = mail;
     const from = mail.sender as Address;
     if (this.#isServed(target)) return this.#serve(from, mail.shift() as Message);
@@ -312,7 +306,7 @@ export class VirtualCluster {
 
   #happen(): void {
     const heap = this.#heap;
-    this.#now = heap.nextTime();
+    this.#now = heap.nextTime;
     const row = heap.pop();
     const kind = heap.kinds[row]!;
     const target = heap.targets[row]! as Address;

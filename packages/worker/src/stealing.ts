@@ -7,6 +7,7 @@ import {
   type Millis,
   NOBODY,
   type PolicySettings,
+  sharedByNumber,
 } from '@goshawk/core';
 import type { WorkerTimer } from './contract.js';
 import type { Entry } from './entry.js';
@@ -213,18 +214,10 @@ export class Stealing {
 
 const NO_PROBES: MessageOf<'stolen'>['probes'] = [];
 
-/** In a simulation requests and empty answers are two thirds of all messages; they are never changed, and so shared. */
-const SHARED_ROUNDS = 1_024;
-
 /** Rounds are numbered, so that an answer that comes late is told from one to this. */
-const requestOf = sharedByRound((round): MessageOf<'steal'> => ({ type: 'steal', round }));
+const requestOf = sharedByNumber((round): MessageOf<'steal'> => ({ type: 'steal', round }));
 
 /** What a thief hears from a victim that has nothing for it, as most have. */
-export const nothingToSteal = sharedByRound((round): MessageOf<'stolen'> => {
+export const nothingToSteal = sharedByNumber((round): MessageOf<'stolen'> => {
   return { type: 'stolen', round, probes: NO_PROBES };
 });
-
-function sharedByRound<T>(make: (round: number) => T): (round: number) => T {
-  const first = Array.from({ length: SHARED_ROUNDS }, (_, round) => make(round));
-  return (round) => (round < SHARED_ROUNDS ? first[round]! : make(round));
-}
