@@ -7,7 +7,9 @@ import type { Entry } from './entry.js';
  * and fits into a processor's cache, which a simulation lives from.
  */
 export class EntryLists {
-  /** By queue: how many entries its lists have, and a count of its owner's; then of each list its first node and its last one. */
+  /** By queue: how many entries its lists have. Thieves ask for that only, and of any queue. */
+  #waiting = new Int32Array(INITIAL);
+  /** By queue: a count of its owner's; then of each list its first node and its last one. */
   #rows = new Int32Array(INITIAL);
   #queues = 0;
   /** By node. */
@@ -20,6 +22,7 @@ export class EntryLists {
   addQueue(): number {
     const queue = this.#queues++;
     const end = ROW * this.#queues;
+    if (queue === this.#waiting.length) this.#waiting = grown(this.#waiting, this.#queues);
     if (end > this.#rows.length) this.#rows = grown(this.#rows, end);
     this.#rows.fill(NONE, listOf(queue, 0), end);
     return queue;
@@ -27,7 +30,7 @@ export class EntryLists {
 
   /** How many entries the lists of a queue have. */
   waiting(queue: number): number {
-    return this.#rows[ROW * queue + WAITING]!;
+    return this.#waiting[queue]!;
   }
 
   /** What was counted of the queue. */
@@ -123,7 +126,7 @@ export class EntryLists {
       this.#next[before] = node;
     }
     if (before === this.#rows[list + TAIL]) this.#rows[list + TAIL] = node;
-    this.#rows[(list & ROW_START) + WAITING]!++;
+    this.#waiting[list >> ROW_BITS]!++;
   }
 
   /** @param before NONE: the first is taken out */
@@ -133,7 +136,7 @@ export class EntryLists {
     if (before === NONE) this.#rows[list] = this.#next[node]!;
     else this.#next[before] = this.#next[node]!;
     if (node === this.#rows[list + TAIL]) this.#rows[list + TAIL] = before;
-    this.#rows[(list & ROW_START) + WAITING]!--;
+    this.#waiting[list >> ROW_BITS]!--;
     this.#entries[node] = undefined;
     this.#next[node] = this.#free;
     this.#free = node;
@@ -166,14 +169,13 @@ export const LISTS_EACH = 3;
 const NONE = -1;
 
 // Places in a row, which is half a line of a cache.
-const WAITING = 0;
-const COUNTED = 1;
+const COUNTED = 0;
 const LISTS = 2;
 /** Of a list: its first node, then its last one. */
 const FIELDS = 2;
 const TAIL = 1;
-/** A power of two, so that from any place in a row its beginning is told. */
+/** A power of two, so that from any place in a row its queue is told. */
 const ROW = 8;
-const ROW_START = -ROW;
+const ROW_BITS = 3;
 
 const INITIAL = 64;

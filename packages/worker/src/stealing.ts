@@ -13,6 +13,7 @@ import type { WorkerTimer } from './contract.js';
 import type { Entry } from './entry.js';
 import type { WorkerMemory } from './memory.js';
 import { type Surroundings, wantsWork } from './surroundings.js';
+import type { Victims } from './thief-columns.js';
 
 type StealingSurroundings = Omit<Surroundings, 'nextAsk' | 'membership'>;
 
@@ -29,7 +30,7 @@ export class Stealing {
   readonly #row: number;
   readonly #env: Environment<WorkerTimer>;
   #settings: ClusterSettings;
-  #victims: readonly Address[] = [];
+  #victims: Victims = NO_VICTIMS;
   readonly #self: Address;
   readonly #around: StealingSurroundings;
 
@@ -64,7 +65,7 @@ export class Stealing {
 
   /** The general workers; the thief leaves itself out. */
   setVictims(victims: readonly Address[], now: Millis): void {
-    this.#victims = victims;
+    this.#victims = this.#memory.thieves.victimsOf(victims);
     if (this.#policy().preset.stealing && wantsWork(this.#around) && !this.inRound) this.#pause(now);
   }
 
@@ -113,9 +114,9 @@ export class Stealing {
 
   /** The victim's half. */
   give(thief: Address, round: number, now: Millis): void {
-    const { queue, slots } = this.#around;
-    const isBehindLong = slots().executesLong(now - this.#overdueMs());
-    const entries = queue().takeStealable(isBehindLong, this.#limit());
+    const { queue, places } = this.#memory;
+    const isBehindLong = places.of(this.#row).executesLong(now - this.#overdueMs());
+    const entries = queue.of(this.#row).takeStealable(isBehindLong, this.#limit());
     if (entries.length === 0) return this.#env.send(thief, nothingToSteal(round));
     this.#env.send(thief, {
       type: 'stolen',
@@ -200,11 +201,11 @@ export class Stealing {
     if (victims.length === 0) return NOBODY;
     // Few of many have been tried, as a rule, so that drawing again is cheaper than keeping a list.
     for (let misses = 0; misses < 32; misses++) {
-      const victim = victims[drawIndex(this.#env, victims.length)]!;
+      const victim = victims[drawIndex(this.#env, victims.length)] as Address;
       if (this.#mayTry(victim)) return victim;
     }
-    const left = victims.filter((victim) => this.#mayTry(victim));
-    return left.length === 0 ? NOBODY : left[drawIndex(this.#env, left.length)]!;
+    const left = victims.filter((victim) => this.#mayTry(victim as Address));
+    return left.length === 0 ? NOBODY : (left[drawIndex(this.#env, left.length)] as Address);
   }
 
   #mayTry(victim: Address): boolean {
@@ -212,6 +213,7 @@ export class Stealing {
   }
 }
 
+const NO_VICTIMS: Victims = new Int32Array();
 const NO_PROBES: MessageOf<'stolen'>['probes'] = [];
 
 /** Rounds are numbered, so that an answer that comes late is told from one to this. */

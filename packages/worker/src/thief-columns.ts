@@ -1,19 +1,25 @@
 import { type Address, grown, NOBODY } from '@goshawk/core';
 
+/** Addresses of workers that may be asked; never changed, since many thieves draw from one list. */
+export type Victims = Omit<Readonly<Int32Array>, 'set' | 'fill' | 'sort' | 'reverse' | 'copyWithin'>;
+
 /**
  * How far the rounds of thieves are: one row a worker. Most of what a large cluster under Hawk's stealing does is to ask
  * workers that have nothing, and what a thief needs for the next question lies in one or two lines of a processor's cache.
  */
 export class ThiefColumns {
-  /** By worker: who was asked and has not answered, the number of the round, how many were tried, and who. */
+  /**
+   * By worker: who was asked and has not answered, the number of the round, victims asked since the start, how many were tried
+   * in this round, and who.
+   */
   #rows = new Int32Array(0);
   /** Numbers a row; those who were tried are the last ones, and as many as fit. */
   #width = INITIAL_WIDTH;
   /** By worker: when somebody was asked last, and the last pause between rounds. ms */
   #times = new Float64Array(0);
-  /** By worker: victims asked since the start. */
-  #attempts = new Float64Array(0);
   #size = 0;
+  /** The last list of victims that a worker was told, and the same half as wide. */
+  #victims: { readonly told: readonly Address[]; readonly list: Victims } | undefined;
   /** Of all workers. */
   readonly totals = { attempts: 0, successes: 0, probesMoved: 0 };
 
@@ -23,7 +29,12 @@ export class ThiefColumns {
     const size = Math.max(worker + 1, 2 * this.#size);
     this.#layOut(this.#width, size);
     this.#times = grown(this.#times, TIMES * size);
-    this.#attempts = grown(this.#attempts, size);
+  }
+
+  /** The list as all draw from it who were told the same one. */
+  victimsOf(told: readonly Address[]): Victims {
+    if (this.#victims?.told !== told) this.#victims = { told, list: Int32Array.from(told) };
+    return this.#victims.list;
   }
 
   /** NOBODY between rounds. */
@@ -72,7 +83,7 @@ export class ThiefColumns {
     this.#rows[at + TRIED + count] = victim;
     this.#rows[at + COUNT] = count + 1;
     this.#rows[at + ASKED] = victim;
-    this.#attempts[worker]!++;
+    this.#rows[at + ATTEMPTS]!++;
     this.totals.attempts++;
   }
 
@@ -104,8 +115,9 @@ export class ThiefColumns {
     this.totals.probesMoved += probes;
   }
 
+  /** Victims asked since the start; counted in 32 bits. */
   attempts(worker: number): number {
-    return this.#attempts[worker]!;
+    return this.#rows[this.#width * worker + ATTEMPTS]! >>> 0;
   }
 
   #layOut(width: number, size: number): void {
@@ -125,8 +137,9 @@ export class ThiefColumns {
 // Places in a row.
 const ASKED = 0;
 const ROUND = 1;
-const COUNT = 2;
-const TRIED = 3;
+const ATTEMPTS = 2;
+const COUNT = 3;
+const TRIED = 4;
 /** A line of a cache, with room for Hawk's ten. */
 const INITIAL_WIDTH = 16;
 

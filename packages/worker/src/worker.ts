@@ -39,14 +39,15 @@ import { WorkFinder } from './work-finder.js';
  * it still runs here.
  */
 export class Worker implements Machine<WorkerTimer> {
-  // What a probe that only waits needs comes first, then what serving one does: so a step takes few lines of a cache.
+  // What a thief that comes in vain needs is first, then what a probe does that only waits, then what it takes to serve one:
+  // so a step takes few lines of a cache.
   readonly #memory: WorkerMemory;
   /** Its place there: how long its queue is can be told without a look at the queue. */
   readonly #row: number;
+  readonly #env: WorkerEnvironment;
   #draining = false;
   /** Made when a task came to nothing for the first time. */
   #fitness: Fitness | undefined;
-  readonly #env: WorkerEnvironment;
   #nextAsk = 1;
   #sweepArmed = false;
   /** Before the welcome nothing is known of the network: questions and reports are looked after all the same. */
