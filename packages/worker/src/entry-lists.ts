@@ -1,5 +1,6 @@
 import { grown } from '@goshawk/core';
 import type { Entry } from './entry.js';
+import { EntryNumbers } from './entry-numbers.js';
 
 /**
  * What waits at all workers of a process: FIFOs that can also be looked through, and have some of their entries taken out.
@@ -12,11 +13,11 @@ export class EntryLists {
   /** By queue: a count of its owner's; then of each list its first node and its last one. */
   #rows = new Int32Array(INITIAL);
   #queues = 0;
-  /** By node. */
-  readonly #entries: (Entry | undefined)[] = [];
-  /** By node: the one behind it in its list; of a free one, the next that is free. */
-  #next = new Int32Array(INITIAL);
+  /** By node: the one behind it in its list, or of a free one the next that is free; then the number of its entry. */
+  #nodes = new Int32Array(INITIAL);
+  #nodeCount = 0;
   #free = NONE;
+  readonly #entries = new EntryNumbers();
 
   /** @returns the number of a new queue, whose lists are empty */
   addQueue(): number {
@@ -48,7 +49,7 @@ export class EntryLists {
 
   first(list: number): Entry | undefined {
     const head = this.#rows[list]!;
-    return head === NONE ? undefined : this.#entries[head];
+    return head === NONE ? undefined : this.#entryAt(head);
   }
 
   push(list: number, entry: Entry): void {
@@ -58,8 +59,8 @@ export class EntryLists {
   /** Puts the entry behind the last one that goes ahead of it, or first. */
   insert(list: number, entry: Entry, goesAhead: (other: Entry) => boolean): void {
     let last = NONE;
-    for (let node = this.#rows[list]!; node !== NONE; node = this.#next[node]!) {
-      if (goesAhead(this.#entries[node]!)) last = node;
+    for (let node = this.#rows[list]!; node !== NONE; node = this.#next(node)) {
+      if (goesAhead(this.#entryAt(node))) last = node;
     }
     this.#insertAfter(list, last, entry);
   }
@@ -78,12 +79,12 @@ export class EntryLists {
     const taken: Entry[] = [];
     let before = NONE;
     let node = this.#rows[list]!;
-    while (node !== NONE && passesOver(this.#entries[node]!)) {
+    while (node !== NONE && passesOver(this.#entryAt(node))) {
       before = node;
-      node = this.#next[node]!;
+      node = this.#next(node);
     }
-    while (node !== NONE && taken.length < limit && matches(this.#entries[node]!)) {
-      node = this.#next[node]!;
+    while (node !== NONE && taken.length < limit && matches(this.#entryAt(node))) {
+      node = this.#next(node);
       taken.push(this.#takeAfter(list, before));
     }
     return taken;
@@ -94,8 +95,8 @@ export class EntryLists {
     const removed: Entry[] = [];
     let before = NONE;
     for (let node = this.#rows[list]!; node !== NONE; ) {
-      const next = this.#next[node]!;
-      if (matches(this.#entries[node]!)) removed.push(this.#takeAfter(list, before));
+      const next = this.#next(node);
+      if (matches(this.#entryAt(node))) removed.push(this.#takeAfter(list, before));
       else before = node;
       node = next;
     }
@@ -103,27 +104,37 @@ export class EntryLists {
   }
 
   some(list: number, matches: (entry: Entry) => boolean): boolean {
-    for (let node = this.#rows[list]!; node !== NONE; node = this.#next[node]!) {
-      if (matches(this.#entries[node]!)) return true;
+    for (let node = this.#rows[list]!; node !== NONE; node = this.#next(node)) {
+      if (matches(this.#entryAt(node))) return true;
     }
     return false;
   }
 
   *entriesOf(list: number): Iterable<Entry> {
-    for (let node = this.#rows[list]!; node !== NONE; node = this.#next[node]!) {
-      yield this.#entries[node]!;
+    for (let node = this.#rows[list]!; node !== NONE; node = this.#next(node)) {
+      yield this.#entryAt(node);
     }
+  }
+
+  #next(node: number): number {
+    return this.#nodes[NODE * node]!;
+  }
+
+  #entryAt(node: number): Entry {
+    return this.#entries.get(this.#nodes[NODE * node + ENTRY]!);
   }
 
   /** @param before NONE: the entry becomes the first */
   #insertAfter(list: number, before: number, entry: Entry): void {
-    const node = this.#takeNode(entry);
+    const node = this.#takeNode();
+    const nodes = this.#nodes;
+    nodes[NODE * node + ENTRY] = this.#entries.use(entry);
     if (before === NONE) {
-      this.#next[node] = this.#rows[list]!;
+      nodes[NODE * node] = this.#rows[list]!;
       this.#rows[list] = node;
     } else {
-      this.#next[node] = this.#next[before]!;
-      this.#next[before] = node;
+      nodes[NODE * node] = nodes[NODE * before]!;
+      nodes[NODE * before] = node;
     }
     if (before === this.#rows[list + TAIL]) this.#rows[list + TAIL] = node;
     this.#waiting[list >> ROW_BITS]!++;
@@ -131,29 +142,26 @@ export class EntryLists {
 
   /** @param before NONE: the first is taken out */
   #takeAfter(list: number, before: number): Entry {
-    const node = before === NONE ? this.#rows[list]! : this.#next[before]!;
-    const entry = this.#entries[node]!;
-    if (before === NONE) this.#rows[list] = this.#next[node]!;
-    else this.#next[before] = this.#next[node]!;
+    const nodes = this.#nodes;
+    const node = before === NONE ? this.#rows[list]! : nodes[NODE * before]!;
+    if (before === NONE) this.#rows[list] = nodes[NODE * node]!;
+    else nodes[NODE * before] = nodes[NODE * node]!;
     if (node === this.#rows[list + TAIL]) this.#rows[list + TAIL] = before;
     this.#waiting[list >> ROW_BITS]!--;
-    this.#entries[node] = undefined;
-    this.#next[node] = this.#free;
+    nodes[NODE * node] = this.#free;
     this.#free = node;
-    return entry;
+    return this.#entries.release(nodes[NODE * node + ENTRY]!);
   }
 
-  #takeNode(entry: Entry): number {
-    let node = this.#free;
-    if (node === NONE) {
-      node = this.#entries.length;
-      if (node === this.#next.length) this.#next = grown(this.#next, node + 1);
-      this.#entries.push(entry);
-    } else {
-      this.#free = this.#next[node]!;
-      this.#entries[node] = entry;
+  #takeNode(): number {
+    const node = this.#free;
+    if (node !== NONE) {
+      this.#free = this.#nodes[NODE * node]!;
+      return node;
     }
-    return node;
+    if (NODE * this.#nodeCount === this.#nodes.length)
+      this.#nodes = grown(this.#nodes, NODE * (this.#nodeCount + 1));
+    return this.#nodeCount++;
   }
 }
 
@@ -177,5 +185,9 @@ const TAIL = 1;
 /** A power of two, so that from any place in a row its queue is told. */
 const ROW = 8;
 const ROW_BITS = 3;
+
+/** Numbers of a node. */
+const NODE = 2;
+const ENTRY = 1;
 
 const INITIAL = 64;
