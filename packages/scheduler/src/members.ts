@@ -15,6 +15,7 @@ import {
   type Resources,
   type Scope,
 } from '@goshawk/core';
+import { isIn, placesOf, placesOfList } from './places.js';
 
 /**
  * The workers, as central has told them, and the drawing of random ones. A worker of several slots stands
@@ -29,7 +30,9 @@ export class Members {
   #listed: readonly Member[] = [];
   /** Their addresses: whoever asks for the first time is looked up. */
   readonly #present = new AddressSet();
-  /** Per scope, one element a slot; kept shuffled in place, so that a draw of k costs k. */
+  /** Per scope, one element a slot, in the order in which they were told; maybe shared, and never changed. */
+  readonly #places = new Map<Scope, Int32Array>();
+  /** The same, kept shuffled in place, so that a draw of k distinct ones costs k. */
   readonly #pools = new Map<Scope, Int32Array>();
   #version = 0;
   /**
@@ -107,7 +110,7 @@ export class Members {
   dropUnconfirmed(since: Millis): readonly Address[] {
     const gone = [...this.#unconfirmed].filter(([, at]) => at <= since).map(([address]) => address);
     for (const address of gone) this.#drop(address);
-    if (gone.length > 0) this.#pools.clear();
+    if (gone.length > 0) this.#forgetPlaces();
     return gone;
   }
 
@@ -143,7 +146,7 @@ export class Members {
     if (isFirst && came === message.changed.length) this.#listed = message.changed;
     else for (const member of message.changed) this.#members().set(member.address, member);
     this.#version = message.version;
-    this.#pools.clear();
+    this.#forgetPlaces();
     return gone;
   }
 
@@ -160,12 +163,14 @@ export class Members {
     source: { random(): number },
     visit: (to: Address) => void,
   ): void {
-    const pool = this.#pool(scope, demand);
-    if (pool.length === 0) return;
     if (how === 'independent') {
-      for (let i = 0; i < count; i++) visit(pool[drawIndex(source, pool.length)] as Address);
+      const places = this.#fitting(this.#placesIn(scope), demand);
+      if (places.length === 0) return;
+      for (let i = 0; i < count; i++) visit(places[drawIndex(source, places.length)] as Address);
       return;
     }
+    const pool = this.#pool(scope, demand);
+    if (pool.length === 0) return;
     let left = count;
     for (; left >= pool.length; left -= pool.length) for (const address of pool) visit(address as Address);
     // The first steps of a Fisher–Yates shuffle. The pool stays shuffled, which the next draw does not mind.
@@ -184,10 +189,9 @@ export class Members {
     source: { random(): number },
     visit: (to: Address) => void,
   ): void {
-    const pool = this.#pool(scope, demand);
-    if (how === 'independent' || this.#occupied.length === 0 || count >= pool.length) {
-      return this.draw(how, scope, demand, count, source, visit);
-    }
+    const isBlind = how === 'independent' || this.#occupied.length === 0;
+    const pool = isBlind ? NO_PLACES : this.#pool(scope, demand);
+    if (count >= pool.length) return this.draw(how, scope, demand, count, source, visit);
     const passedOver: Address[] = [];
     let left = count;
     for (let i = 0; i < pool.length && left > 0; i++) {
@@ -285,27 +289,34 @@ export class Members {
   #pool(scope: Scope, demand: Resources): Int32Array {
     let pool = this.#pools.get(scope);
     if (pool === undefined) {
-      pool = this.#newPool(scope);
+      pool = this.#placesIn(scope).slice();
       this.#pools.set(scope, pool);
     }
-    if (demand === NO_RESOURCES) return pool;
-    return pool.filter((address) => fits(demand, this.get(address as Address)!.capacity));
+    return this.#fitting(pool, demand);
   }
 
-  /** Half as large as a list, and ten schedulers of a simulation have one each, into which each probe is a random look. */
-  #newPool(scope: Scope): Int32Array {
-    const places: number[] = [];
-    const reach = this.#reachOf(scope);
-    for (const member of this.#all()) {
-      if (member.draining || !isIn(member, reach)) continue;
-      for (let slot = 0; slot < member.slots; slot++) places.push(member.address);
+  #placesIn(scope: Scope): Int32Array {
+    let places = this.#places.get(scope);
+    if (places === undefined) {
+      const reach = this.#reachOf(scope);
+      places =
+        this.#listed.length > 0
+          ? placesOfList(this.#listed, reach)
+          : placesOf(this.#byAddress.values(), reach);
+      this.#places.set(scope, places);
     }
-    return Int32Array.from(places);
+    return places;
   }
-}
 
-function isIn({ partition }: Member, scope: Scope): boolean {
-  return scope === 'all' || partition === scope;
+  #fitting(places: Int32Array, demand: Resources): Int32Array {
+    if (demand === NO_RESOURCES) return places;
+    return places.filter((address) => fits(demand, this.get(address as Address)!.capacity));
+  }
+
+  #forgetPlaces(): void {
+    this.#places.clear();
+    this.#pools.clear();
+  }
 }
 
 /**
@@ -324,6 +335,7 @@ function shortageOf(demand: Resources, capacity: Resources): number {
 }
 
 const NOBODY_OCCUPIED = new Uint8Array();
+const NO_PLACES = new Int32Array();
 
 /** What a worker said before it went arrives soon after, so that only the latest of them matter. */
 const GONE_MAX = 10_000;
