@@ -6,8 +6,9 @@ import type { Address } from './ids.js';
  * does what a Map would at a fraction of the cost.
  */
 export class AddressNumbers {
-  /** Half as wide until a number needs more: many such columns share a processor's cache. */
-  #numbers: Uint32Array | Float64Array = new Uint32Array(INITIAL);
+  /** As wide as the largest number needs: many such columns share a processor's cache. */
+  #numbers: Uint16Array | Uint32Array | Float64Array = new Uint16Array(INITIAL);
+  #max = 0xffff;
 
   get(address: Address): number {
     return address < this.#numbers.length ? this.#numbers[address]! : 0;
@@ -15,9 +16,14 @@ export class AddressNumbers {
 
   set(address: Address, number: number): void {
     if (address >= this.#numbers.length) this.#numbers = grown(this.#numbers, address + 1);
-    if (number > UINT32_MAX && this.#numbers instanceof Uint32Array)
-      this.#numbers = Float64Array.from(this.#numbers);
+    if (number > this.#max) this.#widen(number);
     this.#numbers[address] = number;
+  }
+
+  #widen(number: number): void {
+    const isLarge = number > UINT32_MAX;
+    this.#numbers = isLarge ? Float64Array.from(this.#numbers) : Uint32Array.from(this.#numbers);
+    this.#max = isLarge ? Number.POSITIVE_INFINITY : UINT32_MAX;
   }
 }
 
