@@ -2,7 +2,7 @@ import { type Address, NO_RESOURCES } from '@goshawk/core';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Entry } from './entry.js';
-import { EntryLists, LISTS_EACH, listOf } from './entry-lists.js';
+import { EntryLists, LISTS_EACH } from './entry-lists.js';
 
 function entry(stage: number): Entry {
   const placed = undefined;
@@ -33,21 +33,20 @@ test('each list behaves like an array under any sequence of operations on all of
       addQueue();
       for (const { kind, queue, lane, value, count } of operations) {
         const number = queue % (models.length / LISTS_EACH);
-        const list = listOf(number, lane);
         const model = models[LISTS_EACH * number + lane]!;
         if (kind === 'queue') {
           addQueue();
         } else if (kind === 'push') {
-          lists.push(list, entry(value));
+          lists.push(number, lane, entry(value));
           model.push(value);
         } else if (kind === 'insert') {
-          lists.insert(list, entry(value), ({ stage }) => stage <= value);
+          lists.insert(number, lane, entry(value), ({ stage }) => stage <= value);
           model.splice(model.findLastIndex((stage) => stage <= value) + 1, 0, value);
         } else if (kind === 'shift') {
-          expect(lists.shift(list)?.stage).toBe(model.shift());
+          expect(lists.shift(number, lane)?.stage).toBe(model.shift());
         } else if (kind === 'cut') {
           const isBefore = ({ stage }: Entry) => stage < value;
-          const taken = lists.takeRun(list, isBefore, (other) => !isBefore(other), count);
+          const taken = lists.takeRun(number, lane, isBefore, (other) => !isBefore(other), count);
           const start = model.findIndex((stage) => stage >= value);
           const behind = start < 0 ? [] : model.slice(start, start + count);
           const end = behind.findIndex((stage) => stage < value);
@@ -55,15 +54,15 @@ test('each list behaves like an array under any sequence of operations on all of
           expect(stages(taken)).toEqual(expected);
           if (expected.length > 0) model.splice(start, expected.length);
         } else {
-          const removed = lists.removeWhere(list, ({ stage }) => stage === value);
+          const removed = lists.removeWhere(number, lane, ({ stage }) => stage === value);
           expect(stages(removed)).toEqual(model.filter((stage) => stage === value));
           models[LISTS_EACH * number + lane] = model.filter((stage) => stage !== value);
         }
         models.forEach((each, it) => {
-          const place = listOf(Math.floor(it / LISTS_EACH), it % LISTS_EACH);
-          expect(stages(lists.entriesOf(place))).toEqual(each);
-          expect(lists.first(place)?.stage).toBe(each[0]);
-          expect(lists.isEmpty(place)).toBe(each.length === 0);
+          const [of, list] = [Math.floor(it / LISTS_EACH), it % LISTS_EACH];
+          expect(stages(lists.entriesOf(of, list))).toEqual(each);
+          expect(lists.first(of, list)?.stage).toBe(each[0]);
+          expect(lists.isEmpty(of, list)).toBe(each.length === 0);
         });
         for (let it = 0; it < models.length / LISTS_EACH; it++) {
           const own = models.slice(LISTS_EACH * it, LISTS_EACH * (it + 1));

@@ -3,15 +3,17 @@ import type { Entry } from './entry.js';
 import { EntryNumbers } from './entry-numbers.js';
 
 /**
- * What waits at all workers of a process: FIFOs that can also be looked through, and have some of their entries taken out.
- * They are linked lists of nodes, columns both, so that what comes and goes at thousands of workers lies close together
- * and fits into a processor's cache, which a simulation lives from.
+ * What waits at all workers of a process: FIFOs that can also be looked through, and have some of their entries taken out. A
+ * queue has a few of them, its lists. They are linked lists of nodes, and all is columns, so that what comes and goes at
+ * thousands of workers lies close together and fits into a processor's cache, which a simulation lives from.
  */
 export class EntryLists {
-  /** By queue: how many entries its lists have. Thieves ask for that only, and of any queue. */
+  /** By queue: how many entries its lists have. */
   #waiting = new Int32Array(INITIAL);
-  /** By queue: a count of its owner's; then of each list its first node and its last one. */
-  #rows = new Int32Array(INITIAL);
+  /** By queue: which of its lists have any, a bit each. Most have one, and nothing need be looked at of the others. */
+  #filled = new Uint8Array(INITIAL);
+  /** By list, by queue: its first node and its last one, where it has any. */
+  readonly #ends = Array.from({ length: LISTS_EACH }, () => new Int32Array(FIELDS * INITIAL));
   #queues = 0;
   /** By node: the one behind it in its list, or of a free one the next that is free; then the number of its entry. */
   #nodes = new Int32Array(INITIAL);
@@ -22,10 +24,13 @@ export class EntryLists {
   /** @returns the number of a new queue, whose lists are empty */
   addQueue(): number {
     const queue = this.#queues++;
-    const end = ROW * this.#queues;
-    if (queue === this.#waiting.length) this.#waiting = grown(this.#waiting, this.#queues);
-    if (end > this.#rows.length) this.#rows = grown(this.#rows, end);
-    this.#rows.fill(NONE, listOf(queue, 0), end);
+    if (queue === this.#waiting.length) {
+      this.#waiting = grown(this.#waiting, this.#queues);
+      this.#filled = grown(this.#filled, this.#queues);
+      this.#ends.forEach((ends, list) => {
+        this.#ends[list] = grown(ends, FIELDS * this.#queues);
+      });
+    }
     return queue;
   }
 
@@ -34,43 +39,41 @@ export class EntryLists {
     return this.#waiting[queue]!;
   }
 
-  /** What was counted of the queue. */
-  counted(queue: number): number {
-    return this.#rows[ROW * queue + COUNTED]!;
+  /** Nothing waits there: thieves ask for that only, and of any queue. */
+  areEmpty(queue: number): boolean {
+    return this.#filled[queue] === 0;
   }
 
-  count(queue: number, change: 1 | -1): void {
-    this.#rows[ROW * queue + COUNTED]! += change;
+  isEmpty(queue: number, list: number): boolean {
+    return (this.#filled[queue]! & (1 << list)) === 0;
   }
 
-  isEmpty(list: number): boolean {
-    return this.#rows[list] === NONE;
-  }
-
-  first(list: number): Entry | undefined {
-    const head = this.#rows[list]!;
+  first(queue: number, list: number): Entry | undefined {
+    const head = this.#head(queue, list);
     return head === NONE ? undefined : this.#entryAt(head);
   }
 
-  push(list: number, entry: Entry): void {
-    this.#insertAfter(list, this.#rows[list + TAIL]!, entry);
+  push(queue: number, list: number, entry: Entry): void {
+    const tail = this.isEmpty(queue, list) ? NONE : this.#ends[list]![FIELDS * queue + TAIL]!;
+    this.#insertAfter(queue, list, tail, entry);
   }
 
   /** Puts the entry behind the last one that goes ahead of it, or first. */
-  insert(list: number, entry: Entry, goesAhead: (other: Entry) => boolean): void {
+  insert(queue: number, list: number, entry: Entry, goesAhead: (other: Entry) => boolean): void {
     let last = NONE;
-    for (let node = this.#rows[list]!; node !== NONE; node = this.#next(node)) {
+    for (let node = this.#head(queue, list); node !== NONE; node = this.#next(node)) {
       if (goesAhead(this.#entryAt(node))) last = node;
     }
-    this.#insertAfter(list, last, entry);
+    this.#insertAfter(queue, list, last, entry);
   }
 
-  shift(list: number): Entry | undefined {
-    return this.isEmpty(list) ? undefined : this.#takeAfter(list, NONE);
+  shift(queue: number, list: number): Entry | undefined {
+    return this.isEmpty(queue, list) ? undefined : this.#takeAfter(queue, list, NONE);
   }
 
   /** Passes over entries from the first on, then takes out those that follow while they match, in order. */
   takeRun(
+    queue: number,
     list: number,
     passesOver: (entry: Entry) => boolean,
     matches: (entry: Entry) => boolean,
@@ -78,42 +81,46 @@ export class EntryLists {
   ): Entry[] {
     const taken: Entry[] = [];
     let before = NONE;
-    let node = this.#rows[list]!;
+    let node = this.#head(queue, list);
     while (node !== NONE && passesOver(this.#entryAt(node))) {
       before = node;
       node = this.#next(node);
     }
     while (node !== NONE && taken.length < limit && matches(this.#entryAt(node))) {
       node = this.#next(node);
-      taken.push(this.#takeAfter(list, before));
+      taken.push(this.#takeAfter(queue, list, before));
     }
     return taken;
   }
 
   /** Takes out what matches and returns it in order. */
-  removeWhere(list: number, matches: (entry: Entry) => boolean): Entry[] {
+  removeWhere(queue: number, list: number, matches: (entry: Entry) => boolean): Entry[] {
     const removed: Entry[] = [];
     let before = NONE;
-    for (let node = this.#rows[list]!; node !== NONE; ) {
+    for (let node = this.#head(queue, list); node !== NONE; ) {
       const next = this.#next(node);
-      if (matches(this.#entryAt(node))) removed.push(this.#takeAfter(list, before));
+      if (matches(this.#entryAt(node))) removed.push(this.#takeAfter(queue, list, before));
       else before = node;
       node = next;
     }
     return removed;
   }
 
-  some(list: number, matches: (entry: Entry) => boolean): boolean {
-    for (let node = this.#rows[list]!; node !== NONE; node = this.#next(node)) {
+  some(queue: number, list: number, matches: (entry: Entry) => boolean): boolean {
+    for (let node = this.#head(queue, list); node !== NONE; node = this.#next(node)) {
       if (matches(this.#entryAt(node))) return true;
     }
     return false;
   }
 
-  *entriesOf(list: number): Iterable<Entry> {
-    for (let node = this.#rows[list]!; node !== NONE; node = this.#next(node)) {
+  *entriesOf(queue: number, list: number): Iterable<Entry> {
+    for (let node = this.#head(queue, list); node !== NONE; node = this.#next(node)) {
       yield this.#entryAt(node);
     }
+  }
+
+  #head(queue: number, list: number): number {
+    return this.isEmpty(queue, list) ? NONE : this.#ends[list]![FIELDS * queue]!;
   }
 
   #next(node: number): number {
@@ -125,29 +132,35 @@ export class EntryLists {
   }
 
   /** @param before NONE: the entry becomes the first */
-  #insertAfter(list: number, before: number, entry: Entry): void {
+  #insertAfter(queue: number, list: number, before: number, entry: Entry): void {
     const node = this.#takeNode();
     const nodes = this.#nodes;
+    const ends = this.#ends[list]!;
     nodes[NODE * node + ENTRY] = this.#entries.use(entry);
+    const isLast = before === NONE ? this.isEmpty(queue, list) : nodes[NODE * before] === NONE;
     if (before === NONE) {
-      nodes[NODE * node] = this.#rows[list]!;
-      this.#rows[list] = node;
+      nodes[NODE * node] = this.#head(queue, list);
+      ends[FIELDS * queue] = node;
+      this.#filled[queue]! |= 1 << list;
     } else {
       nodes[NODE * node] = nodes[NODE * before]!;
       nodes[NODE * before] = node;
     }
-    if (before === this.#rows[list + TAIL]) this.#rows[list + TAIL] = node;
-    this.#waiting[list >> ROW_BITS]!++;
+    if (isLast) ends[FIELDS * queue + TAIL] = node;
+    this.#waiting[queue]!++;
   }
 
   /** @param before NONE: the first is taken out */
-  #takeAfter(list: number, before: number): Entry {
+  #takeAfter(queue: number, list: number, before: number): Entry {
     const nodes = this.#nodes;
-    const node = before === NONE ? this.#rows[list]! : nodes[NODE * before]!;
-    if (before === NONE) this.#rows[list] = nodes[NODE * node]!;
-    else nodes[NODE * before] = nodes[NODE * node]!;
-    if (node === this.#rows[list + TAIL]) this.#rows[list + TAIL] = before;
-    this.#waiting[list >> ROW_BITS]!--;
+    const ends = this.#ends[list]!;
+    const node = before === NONE ? ends[FIELDS * queue]! : nodes[NODE * before]!;
+    const next = nodes[NODE * node]!;
+    if (before !== NONE) nodes[NODE * before] = next;
+    else if (next !== NONE) ends[FIELDS * queue] = next;
+    else this.#filled[queue]! &= ~(1 << list);
+    if (next === NONE) ends[FIELDS * queue + TAIL] = before;
+    this.#waiting[queue]!--;
     nodes[NODE * node] = this.#free;
     this.#free = node;
     return this.#entries.release(nodes[NODE * node + ENTRY]!);
@@ -165,28 +178,17 @@ export class EntryLists {
   }
 }
 
-/** A list of a queue, the first being 0: where its row tells of it. */
-export function listOf(queue: number, index: number): number {
-  return ROW * queue + LISTS + FIELDS * index;
-}
-
-/** Of a queue. */
+/** Of a queue; eight at most. */
 export const LISTS_EACH = 3;
 
 /** No node. */
 const NONE = -1;
 
-// Places in a row, which is half a line of a cache.
-const COUNTED = 0;
-const LISTS = 2;
-/** Of a list: its first node, then its last one. */
+// Numbers of a list.
 const FIELDS = 2;
 const TAIL = 1;
-/** A power of two, so that from any place in a row its queue is told. */
-const ROW = 8;
-const ROW_BITS = 3;
 
-/** Numbers of a node. */
+// Numbers of a node.
 const NODE = 2;
 const ENTRY = 1;
 

@@ -7,7 +7,7 @@ import type { Slots } from './slots.js';
 /** What a worker holds of the tasks that central has placed, for a central that may know nothing of them. */
 export function heldTasks(slots: Slots, queue: WorkerQueue, now: Millis): readonly HeldTask[] {
   // Thousands of workers may join at once, and hold nothing.
-  if (slots.busyCount === 0 && queue.length === 0) return NONE_HELD;
+  if (slots.busyCount === 0 && queue.isEmpty) return NONE_HELD;
   const held: HeldTask[] = [];
   for (const [, r] of slots.running()) {
     if (!r.placedByCentral) continue;

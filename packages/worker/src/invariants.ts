@@ -12,5 +12,5 @@ export function checkWorker(queue: WorkerQueue, slots: Slots, takesNothing: bool
     head === undefined || slots.idleCount === 0 || !slots.fits(head.demand),
     'a slot is idle and the head of the queue would fit',
   );
-  invariant(!takesNothing || queue.length === 0, 'a worker that takes nothing holds entries');
+  invariant(!takesNothing || queue.isEmpty, 'a worker that takes nothing holds entries');
 }

@@ -55,7 +55,7 @@ export class Pulling {
   /** The same, unless central believes so already. */
   pullIfNew(): void {
     const { queue, slots } = this.#around;
-    if (slots().idleCount > this.#believedFree && queue().length === 0) this.pull();
+    if (slots().idleCount > this.#believedFree && queue().isEmpty) this.pull();
     else this.takeBack();
   }
 

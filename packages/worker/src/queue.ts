@@ -1,6 +1,6 @@
 import { type Address, grown, type Lane, type Millis } from '@goshawk/core';
 import { type Entry, isPlaced } from './entry.js';
-import { EntryLists, listOf } from './entry-lists.js';
+import { EntryLists } from './entry-lists.js';
 
 /**
  * The queue of a worker: three lanes, served in order (express, normal, opportunistic), each FIFO, or by size where
@@ -14,6 +14,8 @@ export class WorkerQueue {
   readonly #lists: EntryLists;
   /** Whose it is at present: its own number in the lists, and in the columns. */
   number = 0;
+  /** Long entries in the normal lane: without any, a victim need not look for what lies behind one. */
+  #longEntries = new Int32Array(INITIAL);
   /** Express entries served in a row while a normal one waited. */
   #ahead = new Uint8Array(INITIAL);
   /** What has waited for so long is overtaken by nothing smaller any more. */
@@ -28,6 +30,7 @@ export class WorkerQueue {
   add(): this {
     this.number = this.#lists.addQueue();
     if (this.number === this.#ahead.length) {
+      this.#longEntries = grown(this.#longEntries, this.number + 1);
       this.#ahead = grown(this.#ahead, this.number + 1);
       this.#patienceMs = grown(this.#patienceMs, this.number + 1);
     }
@@ -45,56 +48,45 @@ export class WorkerQueue {
     this.#patienceMs[this.number] = patienceMs;
   }
 
-  // Lists, one a lane.
-
-  #normal(): number {
-    return listOf(this.number, 0);
-  }
-
-  #express(): number {
-    return listOf(this.number, 1);
-  }
-
-  #opportunistic(): number {
-    return listOf(this.number, 2);
-  }
-
   get length(): number {
     return this.#lists.waiting(this.number);
   }
 
+  get isEmpty(): boolean {
+    return this.#lists.areEmpty(this.number);
+  }
+
   push(entry: Entry): void {
-    const lane = this.#lane(entry.lane);
-    if (entry.sizeMs === 0) this.#lists.push(lane, entry);
-    else this.#lists.insert(lane, entry, (other) => this.#goesAhead(other, entry));
-    if (entry.long && lane === this.#normal()) this.#lists.count(this.number, 1);
+    const lane = listOf(entry.lane);
+    if (entry.sizeMs === 0) this.#lists.push(this.number, lane, entry);
+    else this.#lists.insert(this.number, lane, entry, (other) => this.#goesAhead(other, entry));
+    if (entry.long && lane === NORMAL) this.#longEntries[this.number]!++;
   }
 
   /** What is served next. */
   head(): Entry | undefined {
     const list = this.#nextLane();
-    return list < 0 ? undefined : this.#lists.first(list);
+    return list < 0 ? undefined : this.#lists.first(this.number, list);
   }
 
   shift(): Entry | undefined {
     const lane = this.#nextLane();
     if (lane < 0) return undefined;
-    const entry = this.#lists.shift(lane)!;
-    if (lane !== this.#express()) this.#ahead[this.number] = 0;
-    else if (!this.#lists.isEmpty(this.#normal())) this.#ahead[this.number]!++;
-    if (entry.long && lane === this.#normal()) this.#lists.count(this.number, -1);
+    const entry = this.#lists.shift(this.number, lane)!;
+    if (lane !== EXPRESS) this.#ahead[this.number] = 0;
+    else if (!this.#lists.isEmpty(this.number, NORMAL)) this.#ahead[this.number]!++;
+    if (entry.long && lane === NORMAL) this.#longEntries[this.number]!--;
     return entry;
   }
 
   /** The lane that is served next; below 0: nothing waits. */
   #nextLane(): number {
-    if (this.length === 0) return -1;
     const lists = this.#lists;
-    const hasNormal = !lists.isEmpty(this.#normal());
-    if (!lists.isEmpty(this.#express()) && !(hasNormal && this.#ahead[this.number]! >= EXPRESS_RUN_MAX))
-      return this.#express();
-    if (hasNormal) return this.#normal();
-    return lists.isEmpty(this.#opportunistic()) ? -1 : this.#opportunistic();
+    const hasNormal = !lists.isEmpty(this.number, NORMAL);
+    if (!lists.isEmpty(this.number, EXPRESS) && !(hasNormal && this.#ahead[this.number]! >= EXPRESS_RUN_MAX))
+      return EXPRESS;
+    if (hasNormal) return NORMAL;
+    return lists.isEmpty(this.number, OPPORTUNISTIC) ? -1 : OPPORTUNISTIC;
   }
 
   /**
@@ -107,14 +99,14 @@ export class WorkerQueue {
    * @param limit probes at most
    */
   takeStealable(executingLong: boolean, limit: number): Entry[] {
-    if (this.length === 0) return NO_ENTRIES;
-    if (executingLong && !this.#lists.isEmpty(this.#express())) {
-      return this.#lists.takeRun(this.#express(), none, any, limit);
+    if (this.isEmpty) return NO_ENTRIES;
+    if (executingLong && !this.#lists.isEmpty(this.number, EXPRESS)) {
+      return this.#lists.takeRun(this.number, EXPRESS, none, any, limit);
     }
     const run =
       executingLong || this.longEntries > 0 ? this.#cutStealableRun(executingLong, limit) : NO_ENTRIES;
-    if (run.length > 0 || this.#lists.isEmpty(this.#opportunistic())) return run;
-    return this.#lists.takeRun(this.#opportunistic(), none, any, limit);
+    if (run.length > 0 || this.#lists.isEmpty(this.number, OPPORTUNISTIC)) return run;
+    return this.#lists.takeRun(this.number, OPPORTUNISTIC, none, any, limit);
   }
 
   removeProbes(owner: Address, job: number, stage: number): Entry[] {
@@ -138,20 +130,19 @@ export class WorkerQueue {
   /** What central has placed waits in the normal lane. */
   has(owner: Address, job: number, task: number, attempt: number): boolean {
     return (
-      this.length > 0 &&
-      this.#lists.some(this.#normal(), (entry) => isPlaced(entry, owner, job, task, attempt))
+      !this.isEmpty &&
+      this.#lists.some(this.number, NORMAL, (entry) => isPlaced(entry, owner, job, task, attempt))
     );
   }
 
-  /** Long entries in the normal lane: without any, a victim need not look for what lies behind one. */
   get longEntries(): number {
-    return this.#lists.counted(this.number);
+    return this.#longEntries[this.number]!;
   }
 
   *[Symbol.iterator](): Iterator<Entry> {
-    yield* this.#lists.entriesOf(this.#express());
-    yield* this.#lists.entriesOf(this.#normal());
-    yield* this.#lists.entriesOf(this.#opportunistic());
+    yield* this.#lists.entriesOf(this.number, EXPRESS);
+    yield* this.#lists.entriesOf(this.number, NORMAL);
+    yield* this.#lists.entriesOf(this.number, OPPORTUNISTIC);
   }
 
   #cutStealableRun(executingLong: boolean, limit: number): Entry[] {
@@ -160,16 +151,16 @@ export class WorkerQueue {
       isBehindLong ||= long;
       return long || !isBehindLong;
     };
-    return this.#lists.takeRun(this.#normal(), comesBefore, isStealable, limit);
+    return this.#lists.takeRun(this.number, NORMAL, comesBefore, isStealable, limit);
   }
 
   #removeWhere(matches: (entry: Entry) => boolean): Entry[] {
-    const fromNormal = this.#lists.removeWhere(this.#normal(), matches);
-    for (const entry of fromNormal) if (entry.long) this.#lists.count(this.number, -1);
+    const fromNormal = this.#lists.removeWhere(this.number, NORMAL, matches);
+    for (const entry of fromNormal) if (entry.long) this.#longEntries[this.number]!--;
     return [
-      ...this.#lists.removeWhere(this.#express(), matches),
+      ...this.#lists.removeWhere(this.number, EXPRESS, matches),
       ...fromNormal,
-      ...this.#lists.removeWhere(this.#opportunistic(), matches),
+      ...this.#lists.removeWhere(this.number, OPPORTUNISTIC, matches),
     ];
   }
 
@@ -177,11 +168,16 @@ export class WorkerQueue {
   #goesAhead(other: Entry, { sizeMs, since }: Entry): boolean {
     return other.sizeMs <= sizeMs || since - other.since >= this.#patienceMs[this.number]!;
   }
+}
 
-  #lane(lane: Lane): number {
-    if (lane === 'normal') return this.#normal();
-    return lane === 'express' ? this.#express() : this.#opportunistic();
-  }
+// Lists of a queue, one a lane.
+const NORMAL = 0;
+const EXPRESS = 1;
+const OPPORTUNISTIC = 2;
+
+function listOf(lane: Lane): number {
+  if (lane === 'normal') return NORMAL;
+  return lane === 'express' ? EXPRESS : OPPORTUNISTIC;
 }
 
 /** Express entries that are served in a row while a normal one waits: however many pilots come, it gets its turn. */

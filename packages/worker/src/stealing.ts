@@ -166,7 +166,7 @@ export class Stealing {
   /** A slot is free, and nothing waits. Seen in the columns: most thieves find nothing, and need not look further. */
   #hasNothingToDo(): boolean {
     const { entries, slots } = this.#memory;
-    return entries.waiting(this.#row) === 0 && slots.idle[this.#row]! > 0;
+    return entries.areEmpty(this.#row) && slots.idle[this.#row]! > 0;
   }
 
   #askNext(now: Millis): void {

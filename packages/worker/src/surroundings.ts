@@ -21,7 +21,7 @@ export interface Surroundings {
 
 /** A slot is free, nothing waits, and the worker takes work. */
 export function wantsWork(around: Pick<Surroundings, 'queue' | 'slots' | 'takesWork'>): boolean {
-  return around.queue().length === 0 && around.slots().idleCount > 0 && around.takesWork();
+  return around.queue().isEmpty && around.slots().idleCount > 0 && around.takesWork();
 }
 
 /** A task that was given to the worker, and need not wait for what waits here, can run here now. */

@@ -85,7 +85,7 @@ export class Worker implements Machine<WorkerTimer> {
     switch (message.type) {
       case 'steal':
         // Thieves knock at many doors behind which nothing waits: those need not go in.
-        if (this.#memory.entries.waiting(this.#row) === 0 || this.#stealing === undefined)
+        if (this.#memory.entries.areEmpty(this.#row) || this.#stealing === undefined)
           return this.#env.send(from, nothingToSteal(message.round));
         this.#stealing.give(from, message.round, now);
         return this.#serve(now);
@@ -184,7 +184,7 @@ export class Worker implements Machine<WorkerTimer> {
     if (slots.timeoutOf(slot) !== undefined) this.#env.clearTimer('taskTimeout', slot);
     if (slots.printedBy(slot) !== undefined) this.#env.clearTimer('output', slot);
     if (outcome.kind !== 'completed') this.#cameToNothing(slots.runningAt(slot)!, outcome, now);
-    const mayGoOn = this.#seriesMs > 0 && !this.#takesNothing() && this.#queue().length === 0;
+    const mayGoOn = this.#seriesMs > 0 && !this.#takesNothing() && this.#queue().isEmpty;
     const running = mayGoOn || slots.isPlaced(slot) ? slots.runningAt(slot) : undefined;
     const goesOn = mayGoOn && continuesSeries(running!, outcome.kind, runMs, this.#seriesMs, now);
     const ask = goesOn ? this.#nextAsk++ : 0;
@@ -248,7 +248,7 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   get isIdle(): boolean {
-    return this.#slots().busyCount === 0 && this.#queue().length === 0 && this.#reports.size === 0;
+    return this.#slots().busyCount === 0 && this.#queue().isEmpty && this.#reports.size === 0;
   }
 
   checkInvariants(): void {
