@@ -112,10 +112,15 @@ export class VirtualCluster {
   readonly #random: Random;
   /** Stands between the machines and the network, where somebody wants to. */
   readonly #interposed: VirtualClusterOptions['carry'];
-  #now: Millis = 0;
+  /**
+   * Without a value at first, so that the engine keeps a time as an object, which all steps at that time share: of a field that has
+   * held nothing but numbers it makes one for each step.
+   */
+  #now: Millis;
 
   constructor(options: VirtualClusterOptions) {
     this.#options = options;
+    this.#now = 0;
     const { onSend, carry } = options;
     this.#interposed =
       onSend === undefined
@@ -294,7 +299,7 @@ export class VirtualCluster {
 
   #deliver(): void {
     const mail = this.#mail;
-    this.#now = mail.nextTime;
+    if (this.#now !== mail.nextTime) this.#now = mail.nextTime;
     const { target } = mail;
     const from = mail.sender as Address;
     if (this.#isServed(target)) return this.#serve(from, mail.shift() as Message);
@@ -306,7 +311,7 @@ export class VirtualCluster {
 
   #happen(): void {
     const heap = this.#heap;
-    this.#now = heap.nextTime;
+    if (this.#now !== heap.nextTime) this.#now = heap.nextTime;
     const row = heap.pop();
     const kind = heap.kinds[row]!;
     const target = heap.targets[row]! as Address;
