@@ -2,8 +2,6 @@ import { type Address, drawIndex, type Environment, type MessageOf, type Millis 
 import { type Entry, entryOfGiven } from './entry.js';
 import { canRun, type Surroundings, wantsWork } from './surroundings.js';
 
-type SeekingSurroundings = Omit<Surroundings, 'counters'>;
-
 /** Whether a scheduler has a task for this worker, until it has answered. */
 interface Question {
   readonly ask: number;
@@ -19,7 +17,7 @@ interface Question {
  */
 export class Seeking {
   readonly #env: Environment<never>;
-  readonly #around: SeekingSurroundings;
+  readonly #around: Surroundings;
   /** Unanswered questions: that of the round, and those to schedulers that were given up for this round. */
   #open: readonly Question[] = NO_QUESTIONS;
   /** The question that the round waits for. */
@@ -28,7 +26,7 @@ export class Seeking {
   /** A round has found nothing since there was work last. */
   #isInVain = false;
 
-  constructor(env: Environment<never>, around: SeekingSurroundings) {
+  constructor(env: Environment<never>, around: Surroundings) {
     this.#env = env;
     this.#around = around;
   }

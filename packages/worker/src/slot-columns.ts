@@ -13,10 +13,14 @@ export interface Series {
 /** What a slot does, as a number. */
 export const SlotKind = { idle: 0, asking: 1, running: 2 } as const;
 
-/** Marks of what runs in a slot. */
+// Marks of what a slot serves: what is asked of each end, so that nothing need be looked at but these.
 export const RUNS_LONG = 1;
 /** Its owner is gone: it was told to end, and nobody will confirm that. */
 export const IS_ORPHANED = 2;
+/** Central has placed it there. */
+export const IS_PLACED = 4;
+/** It needs something beside its slot. */
+export const HAS_DEMAND = 8;
 
 /** What is told of a slot, by its place in the slot's row. */
 export const Told = {

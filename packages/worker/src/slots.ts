@@ -10,7 +10,16 @@ import {
 } from '@goshawk/core';
 import { type Entry, isPlaced } from './entry.js';
 import { OutputBuffer } from './output-buffer.js';
-import { IS_ORPHANED, RUNS_LONG, type Series, SlotColumns, SlotKind, Told } from './slot-columns.js';
+import {
+  HAS_DEMAND,
+  IS_ORPHANED,
+  IS_PLACED,
+  RUNS_LONG,
+  type Series,
+  SlotColumns,
+  SlotKind,
+  Told,
+} from './slot-columns.js';
 
 /** A slot that serves a probe or a placed task holds still until the owner has answered: one round trip. */
 export interface Asking {
@@ -181,7 +190,7 @@ export class Slots {
 
   /** Central has placed it there. */
   isPlaced(index: number): boolean {
-    return this.entryAt(index)?.placed !== undefined;
+    return (this.#columns.marks[this.#first + index]! & IS_PLACED) !== 0;
   }
 
   /** Its time limit. ms */
@@ -210,7 +219,7 @@ export class Slots {
     while (place < this.#end && columns.kinds[place] !== SlotKind.idle) place++;
     invariant(place < this.#end, 'asked without an idle slot');
     columns.kinds[place] = SlotKind.asking;
-    columns.marks[place] = entry.long ? RUNS_LONG : 0;
+    columns.marks[place] = marksOf(entry);
     columns.set(place, Told.ask, ask);
     columns.tries[place] = 1;
     columns.set(place, Told.changedAt, now);
@@ -300,9 +309,11 @@ export class Slots {
       columns.kinds[place] === SlotKind.asking,
       () => `slot ${index} was given a task while it was ${this.at(index).kind}`,
     );
-    if (message.long !== this.#isLong(place)) columns.long[this.number]! += message.long ? 1 : -1;
+    if (message.long !== this.#isLong(place)) {
+      columns.long[this.number]! += message.long ? 1 : -1;
+      columns.marks[place]! ^= RUNS_LONG;
+    }
     columns.kinds[place] = SlotKind.running;
-    columns.marks[place] = message.long ? RUNS_LONG : 0;
     columns.set(place, Told.owner, owner);
     columns.set(place, Told.job, message.job);
     columns.set(place, Told.task, message.task);
@@ -367,9 +378,9 @@ export class Slots {
     const columns = this.#columns;
     const place = this.#first + index;
     invariant(columns.kinds[place] !== SlotKind.idle, () => `slot ${index} was released twice`);
-    const { demand } = columns.entries[place]!;
-    if (demand !== NO_RESOURCES) addTo(this.#free(), demand, 1);
+    if (columns.marks[place]! & HAS_DEMAND) addTo(this.#free(), columns.entries[place]!.demand, 1);
     if (this.#isLong(place)) columns.long[this.number]!--;
+    columns.marks[place] = 0;
     columns.kinds[place] = SlotKind.idle;
     columns.entries[place] = undefined;
     if (columns.timeouts.size > 0) columns.timeouts.delete(place);
@@ -475,4 +486,9 @@ export class Slots {
       output: this.#printedAt(place),
     };
   }
+}
+
+function marksOf({ long, placed, demand }: Entry): number {
+  const whose = (long ? RUNS_LONG : 0) | (placed === undefined ? 0 : IS_PLACED);
+  return demand === NO_RESOURCES ? whose : whose | HAS_DEMAND;
 }

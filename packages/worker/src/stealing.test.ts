@@ -16,7 +16,6 @@ import type { WorkerTimer } from './contract.js';
 import { entryOfProbe } from './entry.js';
 import { WorkerMemory } from './memory.js';
 import type { WorkerQueue } from './queue.js';
-import { noneCounted } from './standing.js';
 import { Stealing } from './stealing.js';
 
 const SELF = 0 as Address;
@@ -54,7 +53,6 @@ class Bench {
     const around = {
       queue: () => this.queue,
       slots: () => memory.places,
-      counters: noneCounted(),
       takesWork: () => true,
       asked() {},
     };

@@ -13,7 +13,7 @@ import type { WorkerTimer } from './contract.js';
 import type { Entry } from './entry.js';
 import type { WorkerMemory } from './memory.js';
 import { type Surroundings, wantsWork } from './surroundings.js';
-import type { Victims } from './thief-columns.js';
+import type { Stolen, Victims } from './thief-columns.js';
 
 type StealingSurroundings = Omit<Surroundings, 'nextAsk' | 'membership'>;
 
@@ -58,9 +58,9 @@ export class Stealing {
     return this.#memory.thieves.asked(this.#row) !== NOBODY;
   }
 
-  /** Victims asked since the start. */
-  get attempts(): number {
-    return this.#memory.thieves.attempts(this.#row);
+  /** What it has done since the start. */
+  get counted(): Stolen {
+    return this.#memory.thieves.counted(this.#row);
   }
 
   /** The general workers; the thief leaves itself out. */
@@ -92,9 +92,7 @@ export class Stealing {
     const current = this.#memory.thieves.awaits(this.#row, from, round);
     if (probes.length > 0) {
       if (current) this.end();
-      this.#around.counters.stealSuccesses++;
-      this.#around.counters.probesMoved += probes.length;
-      this.#memory.thieves.succeeded(probes.length);
+      this.#memory.thieves.succeeded(this.#row, probes.length);
       this.#memory.thieves.foundWork(this.#row);
     } else if (current) {
       this.#goOn(now);

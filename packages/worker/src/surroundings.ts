@@ -1,5 +1,4 @@
 import type { Millis, Resources } from '@goshawk/core';
-import type { WorkerCounters } from './contract.js';
 import type { Membership } from './membership.js';
 import type { WorkerQueue } from './queue.js';
 import type { Slots } from './slots.js';
@@ -10,7 +9,6 @@ export interface Surroundings {
   queue(): WorkerQueue;
   slots(): Slots;
   readonly membership: Membership;
-  readonly counters: WorkerCounters;
   /** The worker takes work: it does not drain. */
   takesWork(): boolean;
   /** A number for a question; unique at this worker. */

@@ -1,5 +1,12 @@
 import { type Address, grown, NOBODY } from '@goshawk/core';
 
+/** What a thief has done: victims that it has asked, those of them that gave something, and probes that it got. */
+export interface Stolen {
+  readonly attempts: number;
+  readonly successes: number;
+  readonly probesMoved: number;
+}
+
 /** Addresses of workers that may be asked; never changed, since many thieves draw from one list. */
 export type Victims = Omit<Readonly<Int32Array>, 'set' | 'fill' | 'sort' | 'reverse' | 'copyWithin'>;
 
@@ -9,8 +16,8 @@ export type Victims = Omit<Readonly<Int32Array>, 'set' | 'fill' | 'sort' | 'reve
  */
 export class ThiefColumns {
   /**
-   * By worker: who was asked and has not answered, the number of the round, victims asked since the start, how many were tried
-   * in this round, and who.
+   * By worker: who was asked and has not answered, the number of the round, what it has counted, how many were tried in this
+   * round, and who.
    */
   #rows = new Int32Array(0);
   /** Numbers a row; those who were tried are the last ones, and as many as fit. */
@@ -110,14 +117,23 @@ export class ThiefColumns {
   }
 
   /** A victim gave so many probes. */
-  succeeded(probes: number): void {
+  succeeded(worker: number, probes: number): void {
+    const at = this.#width * worker;
+    this.#rows[at + SUCCESSES]!++;
+    this.#rows[at + MOVED]! += probes;
     this.totals.successes++;
     this.totals.probesMoved += probes;
   }
 
-  /** Victims asked since the start; counted in 32 bits. */
-  attempts(worker: number): number {
-    return this.#rows[this.#width * worker + ATTEMPTS]! >>> 0;
+  /** Since the start, in 32 bits each. */
+  counted(worker: number): Stolen {
+    const rows = this.#rows;
+    const at = this.#width * worker;
+    return {
+      attempts: rows[at + ATTEMPTS]! >>> 0,
+      successes: rows[at + SUCCESSES]! >>> 0,
+      probesMoved: rows[at + MOVED]! >>> 0,
+    };
   }
 
   #layOut(width: number, size: number): void {
@@ -138,8 +154,10 @@ export class ThiefColumns {
 const ASKED = 0;
 const ROUND = 1;
 const ATTEMPTS = 2;
-const COUNT = 3;
-const TRIED = 4;
+const SUCCESSES = 3;
+const MOVED = 4;
+const COUNT = 5;
+const TRIED = 6;
 /** A line of a cache, with room for Hawk's ten. */
 const INITIAL_WIDTH = 16;
 

@@ -232,7 +232,10 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   get counters() {
-    this.#counters.stealAttempts = this.#stealing?.attempts ?? 0;
+    const stolen = this.#stealing?.counted;
+    this.#counters.stealAttempts = stolen?.attempts ?? 0;
+    this.#counters.stealSuccesses = stolen?.successes ?? 0;
+    this.#counters.probesMoved = stolen?.probesMoved ?? 0;
     // Of each end there is one report.
     this.#counters.tasksEnded = this.#nextReport - 1;
     this.#counters.tasksStarted = this.#counters.tasksEnded + this.#slots().runningCount;
@@ -270,7 +273,6 @@ export class Worker implements Machine<WorkerTimer> {
       queue: () => this.#queue(),
       slots: () => this.#slots(),
       membership: this.#membership,
-      counters: this.#counters,
       takesWork: () => !this.#takesNothing(),
       nextAsk: () => this.#nextAsk++,
       asked: (now) => this.#armSweep(now),
