@@ -1,7 +1,8 @@
+import { type ParseArgsConfig, parseArgs } from 'node:util';
 import type { Command } from './command.js';
 import { commandNamed } from './commands/index.js';
 import { GLOBAL_OPTIONS } from './context.js';
-import { kebab, type OptionSpec } from './options.js';
+import { kebab, type OptionSpecs } from './options.js';
 
 /** What a command line says. */
 export interface GivenLine {
@@ -21,62 +22,37 @@ export interface GivenLine {
 export async function readPlainLine(argv: readonly string[]): Promise<GivenLine | undefined> {
   const command = (await commandNamed(argv[0] ?? '')) ?? (await commandNamed(argv.slice(0, 2).join(' ')));
   if (command === undefined) return undefined;
-  const options = optionsByFlag(command);
-  const flags: Record<string, unknown> = {};
-  const words: string[] = [];
-  for (let i = command.name.split(' ').length; i < argv.length; i++) {
-    const word = argv[i]!;
-    if (!word.startsWith('-')) {
-      words.push(word);
-      continue;
-    }
-    const equals = word.indexOf('=');
-    const option = options.get(equals < 0 ? word : word.slice(0, equals));
-    if (option === undefined || option.name in flags) return undefined;
-    if (option.means !== undefined) {
-      if (equals >= 0 || isTruth(argv[i + 1])) return undefined;
-      flags[option.name] = option.means;
-    } else {
-      const value = equals < 0 ? argv[++i] : word.slice(equals + 1);
-      if (value === undefined || !isPlainValue(value)) return undefined;
-      flags[option.name] = option.isList ? [value] : value;
-    }
-  }
+  const specs: OptionSpecs = { ...command.options, ...GLOBAL_OPTIONS };
+  const given = strictly(argv.slice(command.name.split(' ').length), specs);
+  if (given === undefined) return undefined;
+  const { values, positionals: words, tokens } = given;
+  const names = Object.keys(specs).filter((name) => Object.hasOwn(values, kebab(name)));
+  const isEachOnce = tokens.filter(({ kind }) => kind === 'option').length === names.length;
   // The last word of all may ask for help.
-  if (words.length > command.wordsMax || words.at(-1) === 'help') return undefined;
-  return { command, flags, words };
+  const isTooMuch = words.length > command.wordsMax || words.at(-1) === 'help';
+  if (!isEachOnce || isTooMuch || !words.every(isPlainWord)) return undefined;
+  const flags = Object.fromEntries(names.map((name) => [name, values[kebab(name)]]));
+  return Object.values(flags).flat().every(isPlainValue) ? { command, flags, words } : undefined;
 }
 
-interface PlainOption {
-  readonly name: string;
-  /** What it says by being there; undefined for options that have a value. */
-  readonly means: boolean | undefined;
-  readonly isList: boolean;
-}
-
-function optionsByFlag(command: Command): Map<string, PlainOption> {
-  const found = new Map<string, PlainOption>();
-  const specs: [string, OptionSpec][] = [
-    ...Object.entries(command.options),
-    ...Object.entries(GLOBAL_OPTIONS),
-  ];
-  for (const [name, { type }] of specs) {
-    found.set(`--${kebab(name)}`, {
-      name,
-      means: type === 'flag' ? true : undefined,
-      isList: type === 'texts',
-    });
-    if (type === 'flag') found.set(`--no-${kebab(name)}`, { name, means: false, isList: false });
+function strictly(args: string[], specs: OptionSpecs) {
+  const options: NonNullable<ParseArgsConfig['options']> = {};
+  for (const [name, { type }] of Object.entries(specs))
+    options[kebab(name)] = { type: type === 'flag' ? 'boolean' : 'string', multiple: type === 'texts' };
+  try {
+    return parseArgs({ args, options, allowPositionals: true, allowNegative: true, tokens: true });
+  } catch {
+    // `parse` says what is wrong.
+    return undefined;
   }
-  return found;
 }
 
-/** A word that says more of the flag before it. */
-function isTruth(word: string | undefined): boolean {
-  return word === 'true' || word === 'false';
+/** Of the others one says more of the flag before it, and one stands for the standard input. */
+function isPlainWord(word: string): boolean {
+  return !['true', 'false', '-'].includes(word);
 }
 
 /** The parser takes the others for options, or takes quotes off. */
-function isPlainValue(value: string): boolean {
-  return value !== '' && !/^["'-]/.test(value);
+function isPlainValue(value: unknown): boolean {
+  return typeof value === 'boolean' || (typeof value === 'string' && value !== '' && !/^["'-]/.test(value));
 }
