@@ -16,13 +16,14 @@ export interface Parsed {
 /**
  * Reads any command line.
  *
- * @param argv up to `--`
+ * @param words up to `--`
  * @throws InputError, one line, for a command or an option that there is not
  */
-export async function parse(argv: readonly string[]): Promise<Parsed> {
+export async function parse(words: readonly string[]): Promise<Parsed> {
+  const argv = helpAsOption(words);
   let given: GivenLine | undefined;
   let help = '';
-  const isHelp = argv.length === 0 || argv.some((word) => ['--help', '-h', '--version'].includes(word));
+  const isHelp = argv.length === 0 || argv.some((word) => ['--help', '--version'].includes(word));
   const note: Note = (command, parsed) => {
     const flags = undisguised(parsed);
     given = { command, flags, words: [...((flags.words as string[] | undefined) ?? [])].map(String) };
@@ -54,6 +55,14 @@ function undisguised(parsed: Record<string, unknown>): Record<string, unknown> {
       Array.isArray(value) ? value.map(dash) : dash(value),
     ]),
   );
+}
+
+/** `help COMMAND`, `COMMAND help` and `-h`, alone or among other letters, are all asked as `COMMAND --help`. */
+function helpAsOption(words: readonly string[]): readonly string[] {
+  const isLetters = words.some((word) => /^-[a-z]*h[a-z]*$/.test(word));
+  if (words[0] === 'help') return [...words.slice(1), '--help'];
+  if (words.at(-1) === 'help') return [...words.slice(0, -1), '--help'];
+  return isLetters ? [...words, '--help'] : words;
 }
 
 /** Those that the parser has to know for this command line. */

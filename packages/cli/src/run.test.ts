@@ -74,6 +74,21 @@ describe('wrong usage is one line and exit code 2', () => {
   });
 });
 
+describe('help', () => {
+  it.each([
+    ['help simulate', 'simulate --help'],
+    ['simulate help', 'simulate --help'],
+    ['simulate -qh', 'simulate --help'],
+    ['trace help', 'trace --help'],
+    ['help', '--help'],
+    ['-h', '--help'],
+  ])('`goshawk %s` is `goshawk %s`', async (line, same) => {
+    const { exitCode, stdout } = await goshawk(line.split(' '));
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: (await goshawk(same.split(' '))).stdout });
+    expect(stdout.length).toBeGreaterThan(300);
+  });
+});
+
 describe('what is no setting is refused', () => {
   const takenOut = 'is for one command line and cannot be a setting; take it out, and give';
   const unset = 'is for one command line and cannot be a setting; unset it, and give';
