@@ -326,7 +326,7 @@ export class VirtualCluster {
     this.#turnOf(target);
     if (kind === EventKind.message || kind === EventKind.served) {
       (this.#machines[target] ?? NO_MACHINE).receive(first as Address, ref as Message, this.#now);
-    } else if (kind === EventKind.taskEnd) this.#taskEnds(target, first, second);
+    } else if (kind === EventKind.taskEnd) this.#taskEnds(target, first | 0, second | 0);
     else if (this.#environments[target]!.takeTimer(ref as string, first, sequence)) {
       this.#machines[target]!.wake(ref as string, first, this.#now);
     }
@@ -357,6 +357,7 @@ export class VirtualCluster {
     this.#begunCount = 0;
   }
 
+  /** @param slot,run integers: a column of fractions would make an object of each, and other code of all that read them */
   #taskEnds(worker: Address, slot: number, run: number): void {
     const place = this.#place(worker, slot);
     if (!this.#slots.isCurrent(place, run)) return;
