@@ -190,7 +190,8 @@ export class Members {
     visit: (to: Address) => void,
   ): void {
     const isBlind = how === 'independent' || this.#occupied.length === 0;
-    const pool = isBlind ? NO_PLACES : this.#pool(scope, demand);
+    if (isBlind) return this.draw(how, scope, demand, count, source, visit);
+    const pool = this.#pool(scope, demand);
     if (count >= pool.length) return this.draw(how, scope, demand, count, source, visit);
     const passedOver: Address[] = [];
     let left = count;
@@ -335,7 +336,6 @@ function shortageOf(demand: Resources, capacity: Resources): number {
 }
 
 const NOBODY_OCCUPIED = new Uint8Array();
-const NO_PLACES = new Int32Array();
 
 /** What a worker said before it went arrives soon after, so that only the latest of them matter. */
 const GONE_MAX = 10_000;

@@ -1,4 +1,4 @@
-import { grown } from '@goshawk/core';
+import { grown, LANES } from '@goshawk/core';
 import type { Entry } from './entry.js';
 import { EntryNumbers } from './entry-numbers.js';
 
@@ -178,8 +178,8 @@ export class EntryLists {
   }
 }
 
-/** Of a queue; eight at most. */
-export const LISTS_EACH = 3;
+/** Of a queue, one a lane; eight at most. */
+export const LISTS_EACH = LANES.length;
 
 /** No node. */
 const NONE = -1;

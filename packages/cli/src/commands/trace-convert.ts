@@ -1,8 +1,9 @@
 import { resolve } from 'node:path';
-import { formatCount, InputError } from '@goshawk/core';
+import { InputError } from '@goshawk/core';
 import { convertTrace, FORMATS, formatTally, type SampleOptions } from '@goshawk/traces';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
+import { counted } from '../jobs/words.js';
 import type { OptionSpecs } from '../options.js';
 import { jobsShown, openShown } from '../workload.js';
 
@@ -99,11 +100,7 @@ export async function writeWorkload(
   }
   const { jobs: jobCount, tasks } = conversion;
   context.note(
-    `${workload.name}: ${count(jobCount, 'job')}, ${count(tasks, 'task')} in ${out === '-' ? 'all' : out}`,
+    `${workload.name}: ${counted(jobCount, 'job')}, ${counted(tasks, 'task')} in ${out === '-' ? 'all' : out}`,
   );
   for (const line of formatTally(conversion.tallied)) context.note(line);
-}
-
-function count(number: number, noun: string): string {
-  return `${formatCount(number)} ${noun}${number === 1 ? '' : 's'}`;
 }

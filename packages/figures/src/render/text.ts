@@ -1,3 +1,4 @@
+import { formatCount } from '@goshawk/core';
 import type { Verdict } from '../figure.js';
 import { format } from '../format.js';
 import type { FigureResult, JudgedClaim, MeasuredPanel, MeasuredSeries } from '../result.js';
@@ -33,8 +34,8 @@ export function renderFigureText(result: FigureResult, { color, columns }: TextS
   const width = Math.max(WIDTH_MIN, columns);
   const { id, title, paper, about, workload, workers, seeds } = result;
   const seedsText = seeds.length > 1 ? `, ${seeds.length} seeds (means; least and greatest below)` : '';
-  const size = workers === null ? '' : ` on ${count(workers)} workers`;
-  const ran = `${workload.name}: ${count(workload.jobs)} jobs with ${count(workload.tasks)} tasks${size}${seedsText}`;
+  const size = workers === null ? '' : ` on ${formatCount(workers)} workers`;
+  const ran = `${workload.name}: ${formatCount(workload.jobs)} jobs with ${formatCount(workload.tasks)} tasks${size}${seedsText}`;
   return [
     [
       ink(`${id}: ${title}`, 'bold'),
@@ -119,8 +120,4 @@ function wrapped(text: string, width: number): string[] {
     else lines.push(word);
   }
   return lines;
-}
-
-function count(value: number): string {
-  return value.toLocaleString('en-US');
 }

@@ -66,27 +66,25 @@ export async function* readWholeLines(file: string, linesRead: () => number): As
 export async function* readLineBatches(file: string): AsyncGenerator<string[]> {
   let lines = 0;
   for await (const bytes of readWholeLines(file, () => lines)) {
-    const batch = linesOf(bytes);
+    const batch = [...linesOf(bytes)];
     lines += batch.length;
     yield batch;
   }
 }
 
-function linesOf(bytes: Buffer): string[] {
-  const lines: string[] = [];
+function* linesOf(bytes: Buffer): Generator<string> {
   let start = 0;
   for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
-    lines.push(bytes.toString('utf8', start, end));
+    yield bytes.toString('utf8', start, end);
     start = end + 1;
   }
-  return lines;
 }
 
 /** The first line that is not blank, with its number; undefined when there is none. */
 export async function firstLine(file: string): Promise<{ text: string; line: number } | undefined> {
   let line = 0;
-  for await (const batch of readLineBatches(file)) {
-    for (const text of batch) {
+  for await (const bytes of readWholeLines(file, () => line)) {
+    for (const text of linesOf(bytes)) {
       line++;
       if (text.trim() !== '') return { text, line };
     }
