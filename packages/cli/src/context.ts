@@ -10,7 +10,7 @@ export const GLOBAL_OPTIONS = {
   cluster: {
     type: 'text',
     describe:
-      'where the cluster is: tcp://HOST:PORT of central or of a scheduler (default: the one that `goshawk up` started here)',
+      'where the cluster is: tcp://HOST:PORT of central or of a scheduler (default: the one that `goshawk up` runs from this folder, else the only one that runs)',
   },
   keys: {
     type: 'text',

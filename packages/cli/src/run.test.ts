@@ -148,7 +148,7 @@ describe('what is no setting is refused', () => {
 it('without a cluster, exit code 3', async () => {
   const { exitCode, stderr } = await goshawk(['jobs']);
   expect(stderr).toBe(
-    'goshawk: no cluster is running here; start one with `goshawk up`, or say where it is with --cluster\n',
+    'goshawk: no cluster is running here; start one with `goshawk up`, or say where it is with --cluster or GOSHAWK_CLUSTER\n',
   );
   expect(exitCode).toBe(3);
 });

@@ -10,7 +10,7 @@ import {
 import { Alarms } from './alarms.js';
 import { Cluster } from './cluster.js';
 import { Connection } from './connection.js';
-import { localClusterAt } from './local-clusters.js';
+import { findLocalCluster, localClusterAt } from './local-clusters.js';
 import { type ConnectOptions, completeTimings } from './options.js';
 import { Requests } from './requests.js';
 import { Roster } from './roster.js';
@@ -19,14 +19,16 @@ import { Watches } from './watches.js';
 /**
  * Connects to a cluster.
  *
- * @param url `tcp://HOST:PORT` of central or of any scheduler; several, separated by commas, to be able to
- * connect while one of them is away
- * @throws InputError `bad-url`, and for keys that are none; UnreachableError when nobody answers there, or the
- * cluster does not take these keys
+ * @param at `tcp://HOST:PORT` of central or of any scheduler; several, separated by commas, to be able to
+ * connect while one of them is away. Default: `GOSHAWK_CLUSTER`, else the cluster that `goshawk up` runs from this
+ * folder, else the only one that it runs on this machine
+ * @throws InputError `bad-url`, `several-clusters`, and for keys that are none; UnreachableError when nobody answers
+ * there, none runs, or the cluster does not take these keys
  */
-export async function connect(url: string, options: ConnectOptions = {}): Promise<Cluster> {
+export async function connect(at?: string, options: ConnectOptions = {}): Promise<Cluster> {
   const timings = completeTimings(options);
   options.signal?.throwIfAborted();
+  const url = at ?? (process.env.GOSHAWK_CLUSTER || findLocalCluster(process.env, process.cwd()).url);
   const seeds = await checkUrl(url);
   const keys = options.keys ?? process.env.GOSHAWK_KEYS ?? localClusterAt(url, process.env)?.keys;
   const source = typeof keys === 'string' ? { path: keys } : keys;

@@ -28,10 +28,12 @@ export {
 export type { Jobs, JobsOptions } from './job-listing.js';
 export type { LogChunk, LogOptions, TaskOutput } from './job-logs.js';
 export {
+  findLocalCluster,
+  isHere,
   type LocalCluster,
-  latestLocalCluster,
   leaveWord,
   localClusterAt,
+  localClusters,
   takeWordBack,
 } from './local-clusters.js';
 export { type CallOptions, type ClientTimings, type ConnectOptions, DEFAULT_TIMINGS } from './options.js';

@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { InputError, UnreachableError } from '@goshawk/core';
 
 /** A cluster that `goshawk up` runs on this machine, for this user. */
 export interface LocalCluster {
@@ -9,28 +10,69 @@ export interface LocalCluster {
   readonly keys?: string | undefined;
   /** Of the process that runs it. */
   readonly pid: number;
+  /** Absolute path. */
+  readonly dataFolder?: string | undefined;
+  /** Wall clock, ms since 1970. */
+  readonly startedAt?: number | undefined;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** One that is started leaves word, so that whoever talks to it need not be told of its keys. */
+/** A cluster that is started leaves word, so that whoever talks to it need not be told of its keys. */
 export function leaveWord(cluster: LocalCluster, environment: Environment): void {
-  for (const file of [latestFile(environment), fileOf(cluster.url, environment)]) {
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, `${JSON.stringify(cluster)}\n`);
-  }
+  mkdirSync(folderOf(environment), { recursive: true });
+  writeFileSync(fileOf(cluster.url, environment), `${JSON.stringify(cluster)}\n`);
 }
 
-/** Only its own: another cluster may have been started since. */
+/** Only its own: another cluster may have been started at the same place. */
 export function takeWordBack({ url, pid }: LocalCluster, environment: Environment): void {
-  for (const file of [latestFile(environment), fileOf(url, environment)]) {
-    if (read(file)?.pid === pid) rmSync(file, { force: true });
-  }
+  const file = fileOf(url, environment);
+  if (read(file)?.pid === pid) rmSync(file, { force: true });
 }
 
-/** The one that was started last, if it runs. */
-export function latestLocalCluster(environment: Environment): LocalCluster | undefined {
-  return running(read(latestFile(environment)));
+/** All that run, the oldest first. */
+export function localClusters(environment: Environment): LocalCluster[] {
+  const folder = folderOf(environment);
+  const clusters = filesIn(folder).flatMap((name) => running(read(join(folder, name))) ?? []);
+  return clusters.sort((a, b) => (a.startedAt ?? 0) - (b.startedAt ?? 0) || (a.url < b.url ? -1 : 1));
+}
+
+/** Whether its data folder is this folder, or stands in it. */
+export function isHere({ dataFolder }: LocalCluster, folder: string): boolean {
+  if (dataFolder === undefined) return false;
+  const [data, here] = [realPath(dataFolder), realPath(folder)];
+  return data === here || dirname(data) === here;
+}
+
+/**
+ * The cluster that is meant where none is named: the one whose data folder is here; else the only one that runs.
+ *
+ * @param folder where somebody asks
+ * @throws UnreachableError `no-cluster` when none runs; InputError `several-clusters`, which lists them
+ */
+export function findLocalCluster(environment: Environment, folder: string): LocalCluster {
+  const all = localClusters(environment);
+  const here = all.filter((cluster) => isHere(cluster, folder));
+  const candidates = here.length > 0 ? here : all;
+  const [found, other] = candidates;
+  if (found === undefined) {
+    throw new UnreachableError(
+      'no-cluster',
+      'no cluster is running here',
+      'start one with `goshawk up`, or say where it is with --cluster or GOSHAWK_CLUSTER',
+    );
+  }
+  if (other === undefined) return found;
+  const which =
+    here.length > 0 ? 'have their data in this folder' : 'run on this machine, none from this folder';
+  const list = candidates.map(({ url, dataFolder }) =>
+    dataFolder === undefined ? url : `${url} (${dataFolder})`,
+  );
+  throw new InputError(
+    'several-clusters',
+    `${candidates.length} clusters ${which}: ${list.join(', ')}`,
+    'say which with --cluster or GOSHAWK_CLUSTER; `goshawk clusters` lists them',
+  );
 }
 
 /** The one that runs at this URL, if one does; of several URLs, as `connect` takes them, the first that is known. */
@@ -42,17 +84,23 @@ export function localClusterAt(urls: string, environment: Environment): LocalClu
   return undefined;
 }
 
-function stateFolder(environment: Environment): string {
-  return join(environment.XDG_STATE_HOME || join(homedir(), '.local', 'state'), 'goshawk');
-}
-
-function latestFile(environment: Environment): string {
-  return join(stateFolder(environment), 'cluster.json');
+function folderOf(environment: Environment): string {
+  const state = environment.XDG_STATE_HOME || join(homedir(), '.local', 'state');
+  return join(state, 'goshawk', 'clusters');
 }
 
 function fileOf(url: string, environment: Environment): string {
   const name = url.replace('//localhost:', '//127.0.0.1:').replaceAll(/[^\w.-]+/g, '_');
-  return join(stateFolder(environment), 'clusters', `${name}.json`);
+  return join(folderOf(environment), `${name}.json`);
+}
+
+function filesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => name.endsWith('.json'));
+  } catch {
+    // None was ever started.
+    return [];
+  }
 }
 
 function read(file: string): LocalCluster | undefined {
@@ -60,6 +108,15 @@ function read(file: string): LocalCluster | undefined {
     return JSON.parse(readFileSync(file, 'utf8')) as LocalCluster;
   } catch {
     return undefined;
+  }
+}
+
+/** Links are followed; of a folder that is gone, the path as it is. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
   }
 }
 

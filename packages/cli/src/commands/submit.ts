@@ -11,6 +11,7 @@ import { outcomeText } from '../jobs/outcome.js';
 import { showLogs } from '../jobs/show-logs.js';
 import { showResults } from '../jobs/show-results.js';
 import { exitCodeOf, leave, waitForJobs } from '../jobs/waiting.js';
+import { findCluster } from '../local/whereabouts.js';
 import { buildJob } from '../submission/build-job.js';
 import { SUBMIT_OPTIONS, type SubmitOptions } from '../submission/options.js';
 import type { Sources } from '../submission/tasks.js';
@@ -31,7 +32,8 @@ export const submitCommand = defineCommand({
   options: SUBMIT_OPTIONS,
   async run(context, options, positionals) {
     const job = await buildJob(options, positionals, sourcesOf(context));
-    await using cluster = await openCluster(context);
+    const found = await findCluster(context);
+    await using cluster = await openCluster(context, { found });
     const handle = await cluster.submit(job, { signal: context.interrupted });
     const willFollow =
       options.wait ||
@@ -45,6 +47,8 @@ export const submitCommand = defineCommand({
     } else {
       context.out(handle.id);
     }
+    if (found.elsewhere !== undefined)
+      context.note(`submitted to the only cluster that runs, ${found.url} (${found.elsewhere})`);
     if (willFollow) return await follow(context, cluster, handle, options);
     context.note(`submitted; \`goshawk wait ${handle.id}\` waits for its end`);
     return ExitCode.done;

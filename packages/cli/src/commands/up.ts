@@ -4,6 +4,7 @@ import { InputError } from '@goshawk/core';
 import type { FolderClaim } from '@goshawk/journal';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
+import { counted } from '../jobs/words.js';
 import { LocalCluster } from '../local/cluster.js';
 import { shadowNames } from '../predict/shadow-names.js';
 import { RESOURCES_OPTION, SLOTS_OPTION } from '../resources.js';
@@ -41,7 +42,9 @@ export const upCommand = defineCommand({
     const claim = await claimedFolder(dataFolder, () => url);
     try {
       const keys = options.secure ? await keyFolder(context, dataFolder) : undefined;
-      context.note(`starting central, ${options.schedulers} schedulers and ${options.workers} workers …`);
+      context.note(
+        `starting central, ${counted(options.schedulers, 'scheduler')} and ${counted(options.workers, 'worker')} …`,
+      );
       const cluster = await LocalCluster.start(
         { ...options, journal: true, policy, keys, dataFolder, note: (line) => context.note(line) },
         context.interrupted,
@@ -65,7 +68,7 @@ interface Started {
 /** Tells where the cluster is, and drains it when that is asked for. */
 async function serve(context: Context, { cluster, keys, dataFolder, policy }: Started): Promise<void> {
   const { leaveWord, takeWordBack } = await import('@goshawk/client');
-  const here = { url: cluster.url, keys, pid: process.pid };
+  const here = { url: cluster.url, keys, pid: process.pid, dataFolder, startedAt: Date.now() };
   leaveWord(here, context.environment);
   try {
     if (context.global.json)

@@ -1,20 +1,22 @@
-import { InputError, UnreachableError } from '@goshawk/core';
+import { InputError } from '@goshawk/core';
 import type { Context } from '../context.js';
 
 /** Where a cluster is, and where its keys are if it has left word of that. */
 export interface FoundCluster {
   readonly url: string;
   readonly keys?: string | undefined;
+  /** Its data folder, where nobody named the cluster and it runs from another folder than this. */
+  readonly elsewhere?: string | undefined;
 }
 
 /**
- * The cluster that a command is meant for: `--cluster`, `GOSHAWK_CLUSTER`, or the one that runs here.
+ * The cluster that a command is meant for: `--cluster`, `GOSHAWK_CLUSTER`, or the local one (`findLocalCluster`).
  *
- * @throws InputError when what was given is no URL, UnreachableError when nothing was given and none runs
+ * @throws InputError when what was given is no URL, or several run; UnreachableError when none does
  */
 export async function findCluster(context: Context): Promise<FoundCluster> {
   // Loaded now: most commands never talk to a cluster.
-  const { latestLocalCluster, localClusterAt } = await import('@goshawk/client');
+  const { findLocalCluster, isHere, localClusterAt } = await import('@goshawk/client');
   const { cluster } = context.global;
   if (cluster !== undefined) {
     for (const url of cluster.split(',')) {
@@ -24,13 +26,6 @@ export async function findCluster(context: Context): Promise<FoundCluster> {
     }
     return { url: cluster, keys: localClusterAt(cluster, context.environment)?.keys };
   }
-  const latest = latestLocalCluster(context.environment);
-  if (latest === undefined) {
-    throw new UnreachableError(
-      'no-cluster',
-      'no cluster is running here',
-      'start one with `goshawk up`, or say where it is with --cluster',
-    );
-  }
-  return latest;
+  const found = findLocalCluster(context.environment, context.cwd);
+  return isHere(found, context.cwd) ? found : { ...found, elsewhere: found.dataFolder };
 }

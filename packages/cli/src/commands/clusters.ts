@@ -1,0 +1,57 @@
+import type { LocalCluster } from '@goshawk/client';
+import { defineCommand, ExitCode } from '../command.js';
+import { ago } from '../terminal/ago.js';
+import { painter } from '../terminal/paint.js';
+import { type Column, renderTable } from '../terminal/table.js';
+
+const COLUMNS: readonly Column[] = [
+  { title: 'cluster' },
+  { title: 'data folder' },
+  { title: 'process', align: 'right' },
+  { title: 'started', align: 'right', dropFirst: 1 },
+  { title: '' },
+];
+
+export const clustersCommand = defineCommand({
+  name: 'clusters',
+  describe: 'list the clusters that `goshawk up` runs on this machine for this user',
+  examples: [['goshawk clusters', 'which are there, and which one commands talk to from this folder']],
+  options: {},
+  async run(context) {
+    const { findLocalCluster, isHere, localClusters } = await import('@goshawk/client');
+    const clusters = localClusters(context.environment);
+    const isMeant = (cluster: LocalCluster): boolean => {
+      try {
+        return findLocalCluster(context.environment, context.cwd).url === cluster.url;
+      } catch {
+        // None of several is meant.
+        return false;
+      }
+    };
+    if (context.global.json) {
+      const shown = clusters.map((cluster) => ({
+        cluster: cluster.url,
+        dataFolder: cluster.dataFolder ?? null,
+        keys: cluster.keys ?? null,
+        pid: cluster.pid,
+        startedAt: cluster.startedAt === undefined ? null : new Date(cluster.startedAt).toISOString(),
+        here: isHere(cluster, context.cwd),
+      }));
+      const total = shown.length;
+      context.json({ schema: 'goshawk.clusters/1', clusters: shown, total, truncated: false, next: null });
+      return ExitCode.done;
+    }
+    if (clusters.length === 0) context.note('no cluster is running on this machine; `goshawk up` starts one');
+    else {
+      const rows = clusters.map((cluster) => [
+        cluster.url,
+        cluster.dataFolder ?? '',
+        `${cluster.pid}`,
+        cluster.startedAt === undefined ? '' : ago(Date.now() - cluster.startedAt),
+        isMeant(cluster) ? 'commands talk to this one from here' : '',
+      ]);
+      context.out(renderTable(COLUMNS, rows, context.columns, painter(context.color)));
+    }
+    return ExitCode.done;
+  },
+});
