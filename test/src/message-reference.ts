@@ -40,7 +40,7 @@ function nameOf(name: string, kind: FieldKind): string {
 function describe(kind: FieldKind): string {
   switch (kind.kind) {
     case 'count':
-      return 'count';
+      return kind.max === undefined ? 'count' : `count, at most ${formatted(kind.max)}`;
     case 'integer':
       return 'whole number';
     case 'number':

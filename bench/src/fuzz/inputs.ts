@@ -2,6 +2,7 @@ import {
   type Address,
   type FieldKind,
   type Fields,
+  LIMITS,
   MESSAGE_TYPES,
   MESSAGES,
   type Message,
@@ -95,11 +96,11 @@ export class Inputs {
     const random = this.#random;
     switch (field.kind) {
       case 'count':
-        return this.#pick([0, 1, 2, this.#below(1_000), random.nextUint32(), Number.MAX_SAFE_INTEGER]);
+        return this.#count(field.max ?? Number.MAX_SAFE_INTEGER);
       case 'integer':
         return this.#pick([0, -1, random.nextUint32(), Number.MIN_SAFE_INTEGER]);
       case 'number':
-        return this.#pick([0, -1, random.next(), 1e308, -1e308, 5e-324]);
+        return this.#pick([0, -1, random.next(), LIMITS.wireMsMax, -LIMITS.wireMsMax, 5e-324]);
       case 'flag':
         return this.#below(2) === 0;
       case 'text':
@@ -122,6 +123,10 @@ export class Inputs {
       case 'parsed':
         return this.#open(3);
     }
+  }
+
+  #count(max: number): number {
+    return Math.min(this.#pick([0, 1, 2, this.#below(1_000), this.#random.nextUint32(), max]), max);
   }
 
   #open(depth: number): unknown {

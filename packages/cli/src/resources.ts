@@ -1,4 +1,4 @@
-import { InputError, LIMITS, parseBytes, type Resources } from '@goshawk/core';
+import { InputError, LIMITS, parseBytes, quoted, type Resources } from '@goshawk/core';
 import type { OptionSpec } from './options.js';
 
 /** Both of a worker; wherever there are workers. */
@@ -18,7 +18,7 @@ export const RESOURCES_OPTION = {
 /** @throws InputError when it is not NAME=AMOUNT,… */
 export function parseResources(text: string | undefined): Resources {
   if (text === undefined) return {};
-  return Object.fromEntries(
+  const resources = Object.fromEntries(
     text.split(',').map((part) => {
       const [name, amount, ...rest] = part.split('=');
       if (name === undefined || name.trim() === '' || amount === undefined || rest.length > 0) {
@@ -28,7 +28,15 @@ export function parseResources(text: string | undefined): Resources {
           'write them as cpu=4,memory=8GiB',
         );
       }
-      return [name.trim(), parseBytes(amount, '--resources')];
+      return [checkName(name.trim()), parseBytes(amount, '--resources')];
     }),
   );
+  const count = Object.keys(resources).length;
+  if (count <= LIMITS.resourcesMax) return resources;
+  throw new InputError('bad-option', `--resources: ${count} are more than ${LIMITS.resourcesMax}`);
+}
+
+function checkName(name: string): string {
+  if (name.length <= LIMITS.nameLengthMax && name !== '__proto__') return name;
+  throw new InputError('bad-option', `--resources: ${quoted(name)} cannot name a resource`);
 }

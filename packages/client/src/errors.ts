@@ -65,6 +65,7 @@ const INPUT_CODES: ReadonlySet<string> = new Set([
   'not-ended',
   'nothing-failed',
   'key-conflict',
+  'bad-key',
 ]);
 
 /** Refusals of somebody who cannot serve now; another one may, or the same one later. */

@@ -24,6 +24,7 @@ import { jobLogs, type LogChunk, type LogOptions, type TaskOutput, taskOutput } 
 import type { CallOptions } from './options.js';
 import type { Order } from './requests.js';
 import { askOwner, type Session } from './session.js';
+import { checkKey } from './submission.js';
 import type { WatchOrder } from './watches.js';
 
 export interface EndedJob extends JobDetail {
@@ -192,6 +193,7 @@ export class JobHandle<Value = unknown> {
    */
   async retryFailed(options: CallOptions & { readonly key?: string } = {}): Promise<JobHandle<Value>> {
     const { key = nanoid() } = options;
+    checkKey(key);
     let sentAtMs: Millis | undefined;
     const answer = await this.#ask(
       {

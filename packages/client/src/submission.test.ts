@@ -45,6 +45,16 @@ describe('submitting', () => {
     }
   });
 
+  test.each(['', 'x'.repeat(257), 'a\ud800b'])('refuses %j as a key', async (key) => {
+    await using fake = await FakeCluster.start(1);
+    await using cluster = await fake.connect();
+    await expect(cluster.submit({ ...job, key })).rejects.toMatchObject({
+      name: 'InputError',
+      code: 'bad-key',
+    });
+    expect(fake.schedulers[0]!.of('submit')).toEqual([]);
+  });
+
   test('goes to the next scheduler when the first one is shutting down', async () => {
     await using fake = await FakeCluster.start(3);
     await using cluster = await fake.connect();

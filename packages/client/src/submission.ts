@@ -1,4 +1,12 @@
-import { GoshawkError, type JobInput, type Millis, UnreachableError } from '@goshawk/core';
+import {
+  GoshawkError,
+  InputError,
+  type JobInput,
+  LIMITS,
+  type Millis,
+  quoted,
+  UnreachableError,
+} from '@goshawk/core';
 import { nanoid } from 'nanoid';
 import { pause } from './abort.js';
 import { readSubmitted } from './answers.js';
@@ -10,7 +18,7 @@ import { type Session, someSchedulers } from './session.js';
 /** A job as people write it; see the job model of `@goshawk/core`. */
 export type JobSubmission = JobInput & {
   /**
-   * Names the submission: the same key is the same job, however often it is submitted. At most 256
+   * Names the submission: the same key is the same job, however often it is submitted. 1 to 256
    * characters. Default: a new one.
    */
   readonly key?: string | undefined;
@@ -33,6 +41,7 @@ export async function submit(
   options: CallOptions,
 ): Promise<Accepted> {
   const { key: given, ...job } = submission;
+  if (given !== undefined) checkKey(given);
   const spec = prepareJob(job, process.cwd(), session.user);
   const draining = new Set<string>();
   const giveUpAt = performance.now() + session.timings.requestTimeoutMs;
@@ -73,6 +82,27 @@ export async function submit(
       }
     }
   }
+}
+
+/**
+ * What has half a character cannot travel: the scheduler would read another key.
+ *
+ * @throws InputError
+ */
+export function checkKey(key: string): void {
+  if (
+    typeof key === 'string' &&
+    key !== '' &&
+    key.length <= LIMITS.nameLengthMax &&
+    !/\p{Surrogate}/u.test(key)
+  )
+    return;
+  const what = typeof key === 'string' ? quoted(key) : typeof key;
+  throw new InputError(
+    'bad-key',
+    `${what} is no key`,
+    `a key is text of 1 to ${LIMITS.nameLengthMax} characters`,
+  );
 }
 
 /** The key is not the scheduler's that was asked, or not now. */

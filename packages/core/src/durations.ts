@@ -1,5 +1,6 @@
-import { InputError } from './errors.js';
+import { InputError, quoted } from './errors.js';
 import type { Millis } from './ids.js';
+import { LIMITS } from './limits.js';
 
 const UNIT_MS: Readonly<Record<string, number>> = {
   us: 0.001,
@@ -15,19 +16,26 @@ const UNIT_MS: Readonly<Record<string, number>> = {
  * `100ms`, `2s`, `1.5m`, `1h30m`, `7d` as milliseconds.
  *
  * @param what names the setting in the error, e.g. `--sleep`
- * @throws InputError when the text is no duration; a bare number is refused, since its unit would be a guess
+ * @throws InputError when the text is no duration, or one of more than `LIMITS.durationMaxMs`; a bare number is
+ * refused, since its unit would be a guess
  */
 export function parseDuration(text: string, what: string): Millis {
-  const parts = [...text.trim().matchAll(/(\d+(?:\.\d+)?)\s*(us|ms|min|s|m|h|d)/gy)];
+  const written = text.length > LIMITS.quantityLengthMax ? '' : text.trim();
+  const parts = [...written.matchAll(/(\d+(?:\.\d+)?)\s*(us|ms|min|s|m|h|d)/gy)];
   const length = parts.reduce((sum, part) => sum + part[0].length, 0);
-  if (parts.length === 0 || length !== text.trim().length) {
+  if (parts.length === 0 || length !== written.length) {
     throw new InputError(
       'bad-duration',
-      `${what}: ${JSON.stringify(text)} is not a duration`,
+      `${what}: ${quoted(text)} is not a duration`,
       'write a number with a unit, such as 100ms, 2s, 1.5m or 1h',
     );
   }
-  return parts.reduce((sum, part) => sum + Number(part[1]) * UNIT_MS[part[2]!]!, 0);
+  const ms = parts.reduce((sum, part) => sum + Number(part[1]) * UNIT_MS[part[2]!]!, 0);
+  if (ms <= LIMITS.durationMaxMs) return ms;
+  throw new InputError(
+    'bad-duration',
+    `${what}: ${quoted(text)} is more than ${LIMITS.durationMaxMs / UNIT_MS.d!} days`,
+  );
 }
 
 /** Three significant digits and the unit that suits: `0.43 ms`, `12.3 s`, `1 h 20 min`. */

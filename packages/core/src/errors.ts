@@ -23,3 +23,10 @@ export class InputError extends GoshawkError {
 export class UnreachableError extends GoshawkError {
   override name = 'UnreachableError';
 }
+
+/** What somebody wrote, for a line that says what is wrong with it. Its beginning, where it is long. */
+export function quoted(text: string): string {
+  return JSON.stringify(text.length <= QUOTED_MAX ? text : `${text.slice(0, QUOTED_MAX - 1)}…`);
+}
+
+const QUOTED_MAX = 64;

@@ -13,6 +13,15 @@ export const LIMITS = {
   argumentsMax: 4_096,
   environmentMax: 1_024,
   retriesMax: 1_000,
+  /** A duration that people give: ten million days. In ms. What a million tasks of it take is finite still. */
+  durationMaxMs: 10_000_000 * 24 * 60 * 60 * 1_000,
+  /** Milliseconds in a message: sums and squares of them are finite, too. */
+  wireMsMax: 1e30,
+  /** An amount of a resource, such as bytes of memory: up to here sums of whole numbers are exact. */
+  amountMax: Number.MAX_SAFE_INTEGER,
+  /** A duration or an amount as text. In characters. */
+  quantityLengthMax: 64,
+  weightMax: 1e9,
   /** Jobs of one scheduler that have not ended; more are refused as `overloaded`, to be tried again. */
   activeJobsMax: 100_000,
   /**

@@ -152,6 +152,7 @@ export class ClientDesk {
 
   #submit(from: Address, message: MessageOf<'submit'>, now: Millis): void {
     if (this.#isEarly(from, message.request)) return;
+    if (message.key === '') return this.#turnAway(from, message.request, NO_KEY);
     const known = this.#jobs.byKey(message.key);
     if (known === undefined && this.#refusesNew(from, message.request, message.key)) return;
     let spec: JobSpec;
@@ -232,6 +233,7 @@ export class ClientDesk {
   /** A new job of the tasks that failed or were cancelled, with everything else as it was. */
   #retry(from: Address, message: MessageOf<'retryJob'>, job: Job, now: Millis): void {
     if (this.#isEarly(from, message.request)) return;
+    if (message.key === '') return this.#turnAway(from, message.request, NO_KEY);
     const known = this.#jobs.byKey(message.key);
     // A retry belongs to whoever has the job, whatever its key.
     if (known === undefined && this.#refusesNew(from, message.request, undefined)) return;
@@ -359,6 +361,12 @@ const NOT_READY: Refusal = {
   code: 'not-ready',
   message: 'this scheduler has not joined its cluster yet',
   hint: RETRY,
+};
+
+const NO_KEY: Refusal = {
+  code: 'bad-key',
+  message: '"" is no key: all jobs with it would be one job',
+  hint: `a key is text of 1 to ${LIMITS.nameLengthMax} characters`,
 };
 
 const DRAINING: Refusal = {

@@ -290,6 +290,11 @@ describe('why nobody can run it', () => {
     expect(members.whyImpossible({ memory: 8 })).toMatch(/closest is w2/);
   });
 
+  test('names a worker where each falls short without end', () => {
+    const members = membersOf(member(1, { capacity: { memory: 5e-324 } }));
+    expect(members.whyImpossible({ memory: Number.MAX_SAFE_INTEGER })).toMatch(/closest is w1/);
+  });
+
   test('is unknown while nobody is known', () => {
     expect(new Members().whyImpossible({ memory: 8 })).toBeUndefined();
   });

@@ -248,11 +248,11 @@ export class Members {
   whyImpossible(demand: Resources): string | undefined {
     if (demand === NO_RESOURCES || this.size === 0) return undefined;
     let closest: Member | undefined;
-    let least = Number.POSITIVE_INFINITY;
+    let least = 0;
     for (const member of this.#all()) {
       const shortage = shortageOf(demand, member.capacity);
       if (shortage <= 1) return undefined;
-      if (shortage < least) {
+      if (closest === undefined || shortage < least) {
         least = shortage;
         closest = member;
       }

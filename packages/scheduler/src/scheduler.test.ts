@@ -217,6 +217,23 @@ describe('clients', () => {
     expect(bench.request(retry)).toMatchObject({ type: 'refused', code: 'draining' });
   });
 
+  test('a job that no worker could ever run is refused, also where each falls short without end', () => {
+    const bench = new Bench();
+    bench.members(W1);
+    const spec = { demand: { memory: '8000TiB' }, tasks: [{ sleep: 1 }] };
+    const submit = { type: 'submit', request: 1, key: 'a', spec } as const;
+    expect(bench.request(submit)).toMatchObject({ type: 'refused', code: 'impossible-demand' });
+    const endless = { ...spec, demand: { memory: '1e400' } };
+    expect(bench.request({ ...submit, spec: endless })).toMatchObject({ type: 'refused', code: 'bad-job' });
+  });
+
+  test('nothing is no key, since all who forget theirs would have one job', () => {
+    const bench = new Bench();
+    bench.members(W1);
+    const submit = { type: 'submit', request: 1, key: '', spec: { tasks: [{ sleep: 1 }] } } as const;
+    expect(bench.request(submit)).toMatchObject({ type: 'refused', code: 'bad-key' });
+  });
+
   test('a scheduler that has as much as it takes says when to come back, and knows what it has taken', () => {
     const bench = new Bench({}, { activeJobsMax: 1, activeJobsPerUserMax: 1 });
     bench.members(W1);

@@ -1,4 +1,5 @@
-import { InputError } from '../errors.js';
+import { InputError, quoted } from '../errors.js';
+import { LIMITS } from '../limits.js';
 
 const UNITS: Readonly<Record<string, number>> = {
   '': 1,
@@ -24,17 +25,21 @@ const UNITS: Readonly<Record<string, number>> = {
 /**
  * `1GiB`, `512M`, `2e9` or `1024` as a number of bytes (or of plain units: `4` cores are 4).
  *
- * @throws InputError when the text is no amount
+ * @throws InputError when the text is no amount, or more than `LIMITS.amountMax`
  */
 export function parseBytes(text: string, what: string): number {
-  const match = /^\s*(\d+(?:\.\d+)?(?:e\d+)?)\s*([a-z]*)\s*$/i.exec(text);
-  const unit = match === null ? undefined : UNITS[match[2]!.toLowerCase()];
-  if (match === null || unit === undefined) {
+  // The pattern's time grows with the square of spaces.
+  const match =
+    text.length > LIMITS.quantityLengthMax ? null : /^\s*(\d+(?:\.\d+)?(?:e\d+)?)\s*([a-z]*)\s*$/i.exec(text);
+  const unit = match === null ? undefined : match[2]!.toLowerCase();
+  if (match === null || unit === undefined || !Object.hasOwn(UNITS, unit)) {
     throw new InputError(
       'bad-amount',
-      `${what}: ${JSON.stringify(text)} is not an amount`,
+      `${what}: ${quoted(text)} is not an amount`,
       'write a number, with a unit for memory, such as 512MiB or 1GiB',
     );
   }
-  return Number(match[1]) * unit;
+  const amount = Number(match[1]) * UNITS[unit]!;
+  if (amount <= LIMITS.amountMax) return amount;
+  throw new InputError('bad-amount', `${what}: ${quoted(text)} is more than ${LIMITS.amountMax}`);
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { LIMITS } from '../limits.js';
 import { parseJobSpec } from './parse.js';
 
 const sleep = { sleep: 10 };
@@ -44,6 +45,22 @@ describe('a job as people write it', () => {
     [{ tasks: [sleep], estimate: '5 parsecs' }, /estimate: .*"5 parsecs" is not a duration/],
     [{ tasks: [{ sleep: -1 }] }, /tasks\[0\]\.sleep: /],
     [{ tasks: [{ exec: ['a\0b'] }] }, /NUL byte/],
+    [{ tasks: [sleep], demand: { memory: '1e400' } }, /demand\.memory: "1e400" is more than/],
+    [{ tasks: [sleep], demand: { memory: '9999TiB' } }, /demand\.memory: "9999TiB" is more than/],
+    [{ tasks: [sleep], demand: { memory: 1e300 } }, /demand\.memory: /],
+    [{ tasks: [sleep], demand: { memory: '1constructor' } }, /demand\.memory: .* is not an amount/],
+    [{ tasks: [sleep], estimate: `${'9'.repeat(309)}s` }, /estimate: .* is not a duration/],
+    [{ tasks: [sleep], timeout: `${'9'.repeat(60)}s` }, /timeout: .* is more than 10000000 days/],
+    [{ tasks: [sleep], deadline: 1e300 }, /deadline: /],
+    [{ tasks: [{ sleep: 1e300 }] }, /tasks\[0\]\.sleep: /],
+    [{ tasks: [sleep], weight: 5e-324 }, /weight: /],
+    [{ tasks: [sleep], weight: 1e308 }, /weight: /],
+    [
+      { tasks: [{ exec: ['a'], env: { 'A=B': '' } }] },
+      /tasks\[0\]\.env: a variable has a name .* without "="/,
+    ],
+    [{ tasks: [{ exec: ['a'], env: { 'A\0': '' } }] }, /tasks\[0\]\.env: a variable has a name/],
+    [{ tasks: [{ exec: ['a'], env: { '': '' } }] }, /tasks\[0\]\.env: a variable has a name/],
     [{ stages: [{ name: 'a', after: ['b'], tasks: [sleep] }] }, /"a" comes after "b", which is no stage/],
     [
       {
@@ -66,5 +83,23 @@ describe('a job as people write it', () => {
   ])('%j is refused in one line that names the place', (input, line) => {
     expect(() => parseJobSpec(input, 'work.json')).toThrow(line);
     expect(() => parseJobSpec(input, 'work.json')).toThrow(/^work\.json: [^\n]*$/);
+  });
+
+  test.each([
+    ['demand', { memory: `1${' '.repeat(2e5)}!` }],
+    ['estimate', '1s'.repeat(5e6)],
+  ])('a %s of millions of characters is refused at once', (field, value) => {
+    expect(() => parseJobSpec({ tasks: [sleep], [field]: value })).toThrow(
+      /is (not an amount|not a duration)/,
+    );
+  });
+
+  test('with the longest durations and the largest amounts there are is taken', () => {
+    const job = parseJobSpec({
+      tasks: [{ sleep: LIMITS.durationMaxMs }],
+      estimate: '10000000d',
+      demand: { memory: LIMITS.amountMax },
+    });
+    expect(job).toMatchObject({ estimateMs: LIMITS.durationMaxMs });
   });
 });

@@ -6,13 +6,27 @@ const argument = () =>
     .string()
     .max(LIMITS.argumentLengthMax)
     .refine((text) => !text.includes('\0'), 'a NUL byte cannot be passed to a process');
-const environment = () => z.record(z.string().min(1).max(LIMITS.nameLengthMax), argument());
+const environment = () =>
+  z
+    .record(z.string(), argument())
+    .refine(
+      (given) => Object.keys(given).length <= LIMITS.environmentMax,
+      `at most ${LIMITS.environmentMax} variables`,
+    )
+    .refine(
+      (given) => Object.keys(given).every(namesVariable),
+      `a variable has a name of 1 to ${LIMITS.nameLengthMax} characters, without "=" and NUL`,
+    );
+
+function namesVariable(name: string): boolean {
+  return name.length > 0 && name.length <= LIMITS.nameLengthMax && !/[=\0]/.test(name);
+}
 
 /** Over any memory, as Node's own buffers are; `z.instanceof` would want an ArrayBuffer below. */
 const bytes = () => z.custom<Uint8Array>((value) => value instanceof Uint8Array, 'expected text or bytes');
 
 /** Sleep for so many milliseconds: the workload of replays. */
-const sleepPayload = () => z.strictObject({ sleep: z.number().nonnegative().finite() });
+const sleepPayload = () => z.strictObject({ sleep: z.number().nonnegative().max(LIMITS.durationMaxMs) });
 
 /** Run a command: an argument vector, no shell unless asked for. */
 const execPayload = () =>

@@ -13,8 +13,8 @@ import { type Payload, payloadSchema } from './payload.js';
 const name = () => z.string().min(1).max(LIMITS.nameLengthMax);
 const wholeNumber = () => z.number().int().nonnegative();
 
-function withUnit(what: string, parse: (text: string, what: string) => number) {
-  return z.union([z.number().nonnegative().finite(), z.string()]).transform((given, context) => {
+function withUnit(what: string, parse: (text: string, what: string) => number, max: number) {
+  return z.union([z.number().nonnegative().max(max), z.string()]).transform((given, context) => {
     if (typeof given === 'number') return given;
     try {
       return parse(given, what);
@@ -25,9 +25,11 @@ function withUnit(what: string, parse: (text: string, what: string) => number) {
   });
 }
 
+const duration = (what: string) => withUnit(what, parseDuration, LIMITS.durationMaxMs);
+
 const demand = () =>
   z
-    .record(name(), withUnit('demand', parseBytes))
+    .record(name(), withUnit('demand', parseBytes, LIMITS.amountMax))
     .refine(
       (amounts) => Object.keys(amounts).length <= LIMITS.resourcesMax,
       `at most ${LIMITS.resourcesMax} resources`,
@@ -46,7 +48,7 @@ const stage = () =>
   z.strictObject({
     name: name(),
     /** Names of the stages that must have completed before this one starts. */
-    after: z.array(name()).default([]),
+    after: z.array(name()).max(LIMITS.stagesPerJobMax).default([]),
     tasks: tasks(),
     /** What each task of this stage needs beside a slot; overrides the job's. */
     demand: demand().optional(),
@@ -65,18 +67,22 @@ const jobSpecSchema = z.lazy(() =>
       tasks: tasks().optional(),
       stages: z.array(stage()).min(1).max(LIMITS.stagesPerJobMax).optional(),
       /** Mean run time of the job's tasks, as the submitter believes it. */
-      estimate: withUnit('estimate', parseDuration).optional(),
+      estimate: duration('estimate').optional(),
       /** Runs of a task that may fail before the task has failed, less one. */
       retries: wholeNumber().max(LIMITS.retriesMax).default(0),
       /** A task that runs longer is killed and has failed. Counted from the task's start. */
-      timeout: withUnit('timeout', parseDuration).optional(),
+      timeout: duration('timeout').optional(),
       demand: demand().optional(),
       /** At most so many tasks of the job run at a time. */
       maxRunning: wholeNumber().min(1).optional(),
       /** From submission. Carried for policies that plan by it. */
-      deadline: withUnit('deadline', parseDuration).optional(),
+      deadline: duration('deadline').optional(),
       /** Share relative to other jobs. Carried for policies that share by it. */
-      weight: z.number().positive().finite().default(1),
+      weight: z
+        .number()
+        .min(1 / LIMITS.weightMax)
+        .max(LIMITS.weightMax)
+        .default(1),
     })
     .refine(
       (job) => (job.tasks === undefined) !== (job.stages === undefined),

@@ -7,7 +7,7 @@ import type { Address } from '../ids.js';
 import type { Resources } from '../resources.js';
 
 export type FieldKind =
-  | { readonly kind: 'count' }
+  | { readonly kind: 'count'; readonly max?: number }
   | { readonly kind: 'integer' }
   | { readonly kind: 'number' }
   | { readonly kind: 'flag' }
@@ -33,13 +33,18 @@ export type Field<T> = FieldKind & { readonly infer?: T };
 export const count: Field<number> = { kind: 'count' };
 /** A whole number of either sign. */
 export const integer: Field<number> = { kind: 'integer' };
-/** Any finite number. Milliseconds, unless the name says otherwise. */
+/** A number of milliseconds, of either sign: at most `LIMITS.wireMsMax`. */
 export const number: Field<number> = { kind: 'number' };
 export const flag: Field<boolean> = { kind: 'flag' };
 /** One incarnation of a party; travels as its full name. */
 export const address: Field<Address> = { kind: 'address' };
 export const resources: Field<Resources> = { kind: 'resources' };
 export const open: Field<unknown> = { kind: 'open' };
+
+/** A whole number from 0 to `max`. */
+export function countTo(max: number): Field<number> {
+  return { kind: 'count', max };
+}
 
 export function text(lengthMax: number): Field<string> {
   return { kind: 'text', lengthMax };

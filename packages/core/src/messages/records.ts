@@ -7,6 +7,7 @@ import {
   bytes,
   choice,
   count,
+  countTo,
   type Field,
   flag,
   integer,
@@ -22,8 +23,9 @@ import {
 export const name = text(LIMITS.nameLengthMax);
 export const line = text(4_096);
 export const job = count;
-export const stage = count;
-export const task = count;
+export const stage = countTo(LIMITS.stagesPerJobMax);
+export const task = countTo(LIMITS.tasksPerJobMax);
+export const slots = countTo(LIMITS.slotsMax);
 export const attempt = count;
 export const request = count;
 export const ms: Field<Millis> = number;
@@ -97,7 +99,7 @@ export type HeldTask = NonNullable<(typeof heldTask)['infer']>;
 export const member = record({
   address,
   name,
-  slots: count,
+  slots,
   capacity: resources,
   partition: choice('general', 'short'),
   /** Takes no new work. */

@@ -12,6 +12,7 @@ import {
   bytes,
   choice,
   count,
+  countTo,
   type Field,
   flag,
   type Infer,
@@ -37,6 +38,7 @@ import {
   probe,
   request,
   settings,
+  slots,
   stage,
   task,
   taskAttempt,
@@ -73,7 +75,7 @@ export const MESSAGES = {
   // ---- joining and staying: everybody ↔ central
   register: message('worker', 'central', 'Sent again until welcomed. Doubled: the second changes nothing.', {
     name,
-    slots: count,
+    slots,
     capacity: resources,
     draining: flag,
     held: list(heldTask, 100_000),
@@ -425,7 +427,7 @@ export const MESSAGES = {
     stage,
     long: flag,
     /** That wait at their owner, and may run. 0: the job needs nobody any more. */
-    tasks: count,
+    tasks: countTo(LIMITS.tasksPerJobMax),
     /** Workers that the owner was matched with for this stage, so that those on the way are not counted twice. */
     matches: count,
     /** The owner’s belief of a task’s run time. */
@@ -433,7 +435,7 @@ export const MESSAGES = {
     demand: resources,
     part: choice(...BATCH_PARTS),
     /** Of the job, in all its stages. */
-    jobTasks: count,
+    jobTasks: countTo(LIMITS.tasksPerJobMax),
     /** Since the owner accepted the job. */
     ageMs: ms,
     /** It is known that the job is long; how long, its pilots have yet to tell. */
@@ -446,10 +448,10 @@ export const MESSAGES = {
      */
     heard: list(count, LIMITS.slotsMax),
     /** Slots that are free, and what is free beside them. */
-    free: count,
+    free: slots,
     spare: resources,
     /** Slots that run long tasks. */
-    long: count,
+    long: slots,
     /** Run time of short tasks that ended since this was last said, where the reserve follows from it; otherwise 0. */
     shortMs: ms,
     /** Matches whose tasks run here. */

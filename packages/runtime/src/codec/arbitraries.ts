@@ -47,7 +47,7 @@ function arbitrariesOf(fields: Fields, addresses: readonly number[]): Record<str
 function fieldValue(field: FieldKind, addresses: readonly number[]): fc.Arbitrary<unknown> {
   switch (field.kind) {
     case 'count':
-      return fc.oneof(fc.nat(), fc.maxSafeNat());
+      return field.max === undefined ? fc.oneof(fc.nat(), fc.maxSafeNat()) : fc.nat({ max: field.max });
     case 'integer':
       return fc.oneof(fc.integer(), fc.maxSafeInteger());
     case 'number':
@@ -88,12 +88,14 @@ function record(fields: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<Rec
 
 /** −0 is 0 on the wire. */
 function number(): fc.Arbitrary<number> {
-  const finite = fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0);
+  const finite = fc
+    .double({ min: -LIMITS.wireMsMax, max: LIMITS.wireMsMax, noNaN: true })
+    .map((value) => value + 0);
   return fc.oneof(fc.integer(), finite);
 }
 
 function amounts(): fc.Arbitrary<unknown> {
-  const amount = fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }).map((value) => value + 0);
+  const amount = fc.double({ min: 0, max: LIMITS.amountMax, noNaN: true }).map((value) => value + 0);
   return fc.dictionary(
     key().filter(({ length }) => length > 0),
     amount,

@@ -208,7 +208,7 @@ describe('what a peer may not send', () => {
     [
       'text for a number',
       altered(probe, 'demand', ['cpu', 1, 'memory', 'much']),
-      'probe.demand.memory: expected a number, got text',
+      'probe.demand.memory: expected an amount from 0 to 9007199254740991, got text',
     ],
     [
       'a negative count',
@@ -240,7 +240,27 @@ describe('what a peer may not send', () => {
     [
       'less than nothing',
       altered(probe, 'demand', ['cpu', -1]),
-      'probe.demand.cpu: expected an amount of at least 0, got -1',
+      'probe.demand.cpu: expected an amount from 0 to 9007199254740991, got -1',
+    ],
+    [
+      'an amount without end',
+      altered(probe, 'demand', ['cpu', Number.POSITIVE_INFINITY]),
+      'probe.demand.cpu: expected an amount from 0 to 9007199254740991, got Infinity',
+    ],
+    [
+      'a task beyond the last that a job may have',
+      [codeOf('cancelTask'), 1, 1_000_001, 0],
+      'cancelTask.task: expected at most 1000000, got 1000001',
+    ],
+    [
+      'more slots than a worker may have',
+      [codeOf('register'), 'evil', 1e9, null, false, []],
+      'register.slots: expected at most 4096, got 1000000000',
+    ],
+    [
+      'a time whose square has no end',
+      endedWith('runMs', 1e200),
+      'ended.runMs: expected a number, got 1e+200',
     ],
     ['a resource twice', altered(probe, 'demand', ['cpu', 1, 'cpu', 2]), 'probe.demand.cpu: is there twice'],
     [

@@ -2,7 +2,7 @@ import type { Address, FieldKind, Fields } from '@goshawk/core';
 import { Misfit, misfit, rethrowUnder } from './errors.js';
 import { checkOpen, takeOpen } from './open.js';
 import { decodeResources, encodeResources } from './resources.js';
-import { checkCount, checkFlag, checkInteger, checkNumber, textCheck } from './scalars.js';
+import { checkCount, checkFlag, checkInteger, checkNumber, countCheck, textCheck } from './scalars.js';
 
 /** Names of parties ↔ the handles that machines know them by. */
 export interface AddressNames {
@@ -31,7 +31,7 @@ export interface FieldCodec {
 export function compileField(field: FieldKind, names: AddressNames): FieldCodec {
   switch (field.kind) {
     case 'count':
-      return sameOnTheWire(checkCount);
+      return sameOnTheWire(field.max === undefined ? checkCount : countCheck(field.max));
     case 'integer':
       return sameOnTheWire(checkInteger);
     case 'number':

@@ -1,6 +1,5 @@
 import { LIMITS, NO_RESOURCES, type Resources } from '@goshawk/core';
 import { Misfit, misfit, rethrowUnder } from './errors.js';
-import { checkNumber } from './scalars.js';
 
 /** `[name, amount, name, amount, …]`; most tasks need nothing, and then it is nil. */
 export function encodeResources(value: unknown): unknown {
@@ -46,8 +45,9 @@ function checkResource(name: string, amount: unknown): void {
   }
   if (name === '__proto__') throw new Misfit('"__proto__" cannot name a resource');
   try {
-    checkNumber(amount);
-    if ((amount as number) < 0) misfit('an amount of at least 0', amount);
+    if (typeof amount !== 'number' || !(amount >= 0 && amount <= LIMITS.amountMax)) {
+      misfit(`an amount from 0 to ${LIMITS.amountMax}`, amount);
+    }
   } catch (error) {
     rethrowUnder(`.${name}`, error);
   }

@@ -1,5 +1,14 @@
 /** Values that stand on the wire as they are: what they must be, in either direction. Each throws a Misfit. */
+import { LIMITS } from '@goshawk/core';
 import { Misfit, misfit } from './errors.js';
+
+export function countCheck(max: number): (value: unknown) => unknown {
+  return (value) => {
+    checkCount(value);
+    if ((value as number) > max) misfit(`at most ${max}`, value);
+    return value;
+  };
+}
 
 export function checkCount(value: unknown): unknown {
   if (!Number.isSafeInteger(value) || (value as number) < 0) misfit('a whole number of at least 0', value);
@@ -12,7 +21,7 @@ export function checkInteger(value: unknown): unknown {
 }
 
 export function checkNumber(value: unknown): unknown {
-  if (!Number.isFinite(value)) misfit('a number', value);
+  if (typeof value !== 'number' || !(Math.abs(value) <= LIMITS.wireMsMax)) misfit('a number', value);
   return value;
 }
 

@@ -18,6 +18,8 @@ function describeFields(fields: Fields): string {
 
 function describeField(field: FieldKind): string {
   switch (field.kind) {
+    case 'count':
+      return field.max === undefined ? 'count' : `count(${field.max})`;
     case 'text':
     case 'bytes':
       return `${field.kind}(${field.lengthMax})`;

@@ -27,9 +27,15 @@ function number(accepts: string, is: (value: number) => boolean): Kind<number> {
   };
 }
 
-export const SECONDS = number('a number of seconds, zero or more', (value) => value >= 0);
-export const AMOUNT = number('a number, zero or more', (value) => value >= 0);
-export const POSITIVE = number('a number above zero', (value) => value > 0);
+export const SECONDS = number(
+  'a number of seconds, zero or more',
+  (value) => value >= 0 && value <= LIMITS.durationMaxMs / 1_000,
+);
+export const AMOUNT = number('a number, zero or more', (value) => value >= 0 && value <= LIMITS.amountMax);
+export const WEIGHT = number(
+  `a number above zero, at most ${LIMITS.weightMax}`,
+  (value) => value >= 1 / LIMITS.weightMax && value <= LIMITS.weightMax,
+);
 
 export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER): Kind<number> {
   const range = max === Number.MAX_SAFE_INTEGER ? `${min} or more` : `from ${min} to ${max}`;

@@ -9,8 +9,8 @@ import {
   FieldProblem,
   LIST,
   NAME,
-  POSITIVE,
   SECONDS,
+  WEIGHT,
   wholeNumber,
 } from './fields.js';
 
@@ -22,7 +22,7 @@ const OPTIONAL_VALUES = {
   schedulingClass: wholeNumber(0, 3),
   estimateSeconds: SECONDS,
   deadlineSeconds: SECONDS,
-  weight: POSITIVE,
+  weight: WEIGHT,
   retries: wholeNumber(0, LIMITS.retriesMax),
   timeoutSeconds: SECONDS,
   maxRunning: wholeNumber(1),
