@@ -13,6 +13,7 @@ const ROOT = resolve(import.meta.dirname, '../..');
 /** Who may import whom; nothing else. The machines know no driver, and drivers do not know each other. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   core: [],
+  policies: ['core'],
   worker: ['core'],
   predictor: ['core'],
   scheduler: ['core', 'predictor'],
@@ -28,7 +29,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Deterministic: a function of their inputs. */
-const PURE = ['core', 'predictor', 'worker', 'scheduler', 'central', 'simulator'];
+const PURE = ['core', 'policies', 'predictor', 'worker', 'scheduler', 'central', 'simulator'];
 
 const BANNED_IN_PURE: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\bDate\.now\b|\bnew Date\(\)/, 'the `now` that every door gets'],
