@@ -1,1 +1,5 @@
+export * from './books/books.js';
+export * from './books/draft.js';
+export * from './books/entries.js';
+export * from './contract.js';
 export * from './packing/index.js';

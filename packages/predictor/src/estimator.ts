@@ -1,4 +1,6 @@
-import type { Millis, Resources } from '@goshawk/core';
+import type { Millis, Resources, Segment } from '@goshawk/core';
+
+export type { Segment };
 
 /**
  * The contract of run-time estimators. One is asked when a job arrives; it answers with an estimate, or with how
@@ -65,13 +67,6 @@ export interface Estimate {
   readonly by: string;
   /** How run times are spread, where that is known. */
   readonly distribution?: readonly Segment[] | undefined;
-}
-
-/** Probability `p`, spread evenly from `from` to `to` (ms); an atom where they are equal. In order of time. */
-export interface Segment {
-  readonly from: Millis;
-  readonly to: Millis;
-  readonly p: number;
 }
 
 /** A sample is to be taken: the job is neither short nor long before its pilots tell. */

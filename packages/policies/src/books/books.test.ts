@@ -1,0 +1,105 @@
+import { type Address, ONE_SLOT } from '@goshawk/core';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { ClusterBooks } from './books.js';
+import { BookedDraft } from './draft.js';
+
+const OWNER = 1 as Address;
+
+function cluster(workers: number, slots = 2): ClusterBooks {
+  const books = new ClusterBooks();
+  for (let i = 0; i < workers; i++) books.setOpen(books.addWorker((10 + i) as Address, [slots]), true);
+  return books;
+}
+
+function jobOf(books: ClusterBooks, number: number, waiting: number) {
+  const job = books.declare(OWNER, number, { arrivedAt: 0, tasks: waiting });
+  const stage = books.stage(job, 0, { demand: ONE_SLOT, tasks: waiting });
+  books.setWaiting(stage, waiting, 0);
+  return stage;
+}
+
+describe('a draft', () => {
+  test('starts what fits and refuses the rest, one by one', () => {
+    const books = cluster(1);
+    const stage = jobOf(books, 1, 3);
+    const [worker] = books.workers;
+    const draft = new BookedDraft(books, 1, 5);
+    expect([1, 2, 3].map(() => draft.start(stage, worker!) !== undefined)).toEqual([true, true, false]);
+    expect([stage.waiting, stage.running, worker!.free, draft.refused]).toEqual([1, 2, [0], 1]);
+  });
+
+  test('starts a gang whole or not at all', () => {
+    const books = cluster(2, 1);
+    const stage = jobOf(books, 1, 3);
+    const [one, other] = books.workers;
+    const draft = new BookedDraft(books, 1, 5);
+    const starts = [one!, other!, one!].map((worker) => ({ stage, worker }));
+    expect(draft.gang(starts)).toBeUndefined();
+    expect([stage.waiting, stage.running, books.runCount]).toEqual([3, 0, 0]);
+    expect(draft.gang(starts.slice(0, 2))).toHaveLength(2);
+    books.checkInvariants();
+  });
+});
+
+test('a job is over when nothing of it waits or runs; a declared one when its owner says so', () => {
+  const books = cluster(1);
+  const stage = jobOf(books, 1, 1);
+  const declared = books.declare(OWNER, 2, { arrivedAt: 0, isDeclared: true });
+  books.takeNews();
+  const run = books.start(stage, [...books.workers][0]!, 1)!;
+  books.end(run, 'done', 9);
+  expect(books.job(OWNER, 1)).toBeUndefined();
+  expect(books.takeNews().map(({ kind }) => kind)).toEqual(['ended', 'freed', 'gone']);
+  books.withdraw(declared, 9);
+  expect(books.takeNews().map(({ kind }) => kind)).toEqual(['gone']);
+});
+
+test('ids are given out again only after the policy has heard that they are free', () => {
+  const books = cluster(1);
+  const first = jobOf(books, 1, 1);
+  books.withdraw(first.job, 0);
+  const second = jobOf(books, 2, 1);
+  expect(second.job.id).not.toBe(first.job.id);
+  books.takeNews();
+  expect(jobOf(books, 3, 1).job.id).toBe(first.job.id);
+});
+
+test('whoever follows the news knows what the books say, whatever happens', () => {
+  const step = fc.tuple(fc.nat(5), fc.nat(3), fc.nat(3));
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const books = cluster(3);
+      const waiting = new Map<number, number>();
+      const running = new Map<number, number>();
+      let now = 0;
+      for (const [what, which, count] of steps) {
+        now++;
+        const address = (10 + which) as Address;
+        const worker = books.worker(address);
+        const stage = books.job(OWNER, which)?.stageAt(0);
+        if (what === 0) jobOf(books, which, count);
+        else if (what === 1 && stage !== undefined && worker !== undefined) {
+          const run = books.start(stage, worker, now);
+          if (run !== undefined) running.set(stage.id, (running.get(stage.id) ?? 0) + 1);
+        } else if (what === 2 && worker !== undefined) {
+          const [run] = worker.runs;
+          if (run !== undefined) books.end(run, count === 0 ? 'declined' : 'done', now);
+        } else if (what === 3 && worker !== undefined) books.setOpen(worker, count > 0);
+        else if (what === 4 && worker !== undefined) books.removeWorker(worker);
+        else if (what === 5 && stage !== undefined) books.withdraw(stage.job, now);
+        books.checkInvariants();
+        for (const news of books.takeNews()) {
+          if (news.kind === 'ended') running.set(news.run.stage.id, running.get(news.run.stage.id)! - 1);
+          if (news.kind === 'waiting') waiting.set(news.stage.id, news.stage.waiting);
+          if (news.kind === 'gone') for (const { id } of news.job.stages) waiting.set(id, 0);
+        }
+        for (const job of books.jobs)
+          for (const each of job.allStages) {
+            expect(running.get(each.id) ?? 0).toBe(each.running);
+            if (what !== 1) expect(waiting.get(each.id) ?? 0).toBeGreaterThanOrEqual(each.waiting);
+          }
+      }
+    }),
+  );
+});

@@ -1,0 +1,337 @@
+import {
+  type Address,
+  addVector,
+  fitsIn,
+  invariant,
+  type Millis,
+  ResourceNames,
+  SLOT,
+  type Vector,
+} from '@goshawk/core';
+import type { Attributes, ClusterView, News, RunEnd } from '../contract.js';
+import {
+  BookedJob,
+  BookedRun,
+  type BookedStage,
+  BookedWorker,
+  type JobFacts,
+  type StageFacts,
+} from './entries.js';
+
+/**
+ * What central believes of the cluster: workers, jobs with their stages, and runs, each in one place. Every change is
+ * news for the policy. Whoever holds the books writes down what parties say; a policy changes them by way of a draft.
+ */
+export class ClusterBooks implements ClusterView {
+  readonly names = new ResourceNames();
+  readonly capacity: number[] = [];
+  version = 0;
+  readonly #workers = new Map<Address, BookedWorker>();
+  readonly #byId: (BookedWorker | undefined)[] = [];
+  readonly #jobs = new Map<Address, Map<number, BookedJob>>();
+  readonly #ids = { worker: new Ids(), job: new Ids(), stage: new Ids() };
+  #ended: News[] = [];
+  #ofWorkers: News[] = [];
+  #ofJobs: News[] = [];
+  #answers: News[] = [];
+  /** Ids of what is gone, kept from others until the policy has heard so. */
+  #leaving: (() => void)[] = [];
+  #waitingTasks = 0;
+  #runs = 0;
+
+  // ---- the view
+
+  get resources(): readonly string[] {
+    return this.names.names;
+  }
+
+  get workers(): Iterable<BookedWorker> {
+    return this.#byId.filter((worker) => worker !== undefined);
+  }
+
+  get jobs(): Iterable<BookedJob> {
+    return [...this.#jobs.values()].flatMap((ofOwner) => [...ofOwner.values()]);
+  }
+
+  /** Tasks that may start and have no worker. */
+  get waitingTasks(): number {
+    return this.#waitingTasks;
+  }
+
+  /** Runs, those on their way included. */
+  get runCount(): number {
+    return this.#runs;
+  }
+
+  get workerCount(): number {
+    return this.#workers.size;
+  }
+
+  // ---- workers
+
+  worker(address: Address): BookedWorker | undefined {
+    return this.#workers.get(address);
+  }
+
+  /** Closed at first. */
+  addWorker(address: Address, capacity: Vector, attributes: Attributes = {}): BookedWorker {
+    const worker = new BookedWorker(this.#ids.worker.take(), address, capacity, attributes);
+    this.#workers.set(address, worker);
+    this.#byId[worker.id] = worker;
+    this.version++;
+    return worker;
+  }
+
+  setOpen(worker: BookedWorker, open: boolean): void {
+    if (worker.open === open) return;
+    worker.open = open;
+    addVector(this.capacity, worker.capacity, open ? 1 : -1);
+    this.#tellOfWorker({ kind: open ? 'opened' : 'closed', worker });
+  }
+
+  /** What runs there is lost. */
+  removeWorker(worker: BookedWorker): void {
+    for (const run of [...worker.runs]) this.end(run, 'lost');
+    this.setOpen(worker, false);
+    this.#workers.delete(worker.address);
+    this.#byId[worker.id] = undefined;
+    this.#leaving.push(() => this.#ids.worker.free(worker.id));
+    this.#tellOfWorker({ kind: 'left', worker });
+  }
+
+  /** What is free there by the worker's own account, less what is on its way. It is news where it is more than before. */
+  setFree(worker: BookedWorker, free: Vector): void {
+    let more = false;
+    for (let index = 0; index < Math.max(free.length, worker.free.length); index++) {
+      const amount = free[index] ?? 0;
+      more ||= amount > (worker.free[index] ?? 0);
+      worker.free[index] = amount;
+    }
+    if (more) this.#freed(worker);
+    else this.version++;
+  }
+
+  // ---- jobs
+
+  job(owner: Address, number: number): BookedJob | undefined {
+    return this.#jobs.get(owner)?.get(number);
+  }
+
+  jobsOf(owner: Address): Iterable<BookedJob> {
+    return this.#jobs.get(owner)?.values() ?? [];
+  }
+
+  /** The job with these facts, known or new. */
+  declare(owner: Address, number: number, facts: JobFacts): BookedJob {
+    const known = this.job(owner, number);
+    if (known !== undefined) {
+      if (known.learn(facts)) this.#tellOfJob({ kind: 'changed', job: known });
+      return known;
+    }
+    const job = new BookedJob(this.#ids.job.take(), owner, number, facts);
+    let ofOwner = this.#jobs.get(owner);
+    if (ofOwner === undefined) {
+      ofOwner = new Map();
+      this.#jobs.set(owner, ofOwner);
+    }
+    ofOwner.set(number, job);
+    this.#tellOfJob({ kind: 'arrived', job });
+    return job;
+  }
+
+  /** The stage with these facts, known or new. */
+  stage(job: BookedJob, index: number, facts: StageFacts): BookedStage {
+    const known = job.stageAt(index);
+    if (known !== undefined) {
+      if (known.learn(facts)) this.#tellOfJob({ kind: 'waiting', stage: known });
+      return known;
+    }
+    return job.addStage(this.#ids.stage.take(), index, facts);
+  }
+
+  setWaiting(stage: BookedStage, waiting: number, now: Millis): void {
+    if (waiting === stage.waiting) return;
+    if (stage.waiting === 0) stage.waitsSince = now;
+    this.#waitingTasks += waiting - stage.waiting;
+    stage.waiting = waiting;
+    this.#tellOfJob({ kind: 'waiting', stage });
+  }
+
+  /** The job wants nothing any more; what runs of it stays in the books until it ends. */
+  withdraw(job: BookedJob, now: Millis): void {
+    job.withdrawn = true;
+    for (const stage of job.allStages) this.setWaiting(stage, 0, now);
+    this.forgetIfOver(job);
+  }
+
+  /** Nothing of the job waits or runs, and its owner has declared nothing that is to come. */
+  forgetIfOver(job: BookedJob): void {
+    if (!job.isOver || this.job(job.owner, job.number) !== job) return;
+    const ofOwner = this.#jobs.get(job.owner)!;
+    ofOwner.delete(job.number);
+    if (ofOwner.size === 0) this.#jobs.delete(job.owner);
+    this.#leaving.push(() => {
+      this.#ids.job.free(job.id);
+      for (const stage of job.allStages) this.#ids.stage.free(stage.id);
+    });
+    this.#tellOfJob({ kind: 'gone', job });
+  }
+
+  // ---- runs
+
+  /** Whether one more task of the stage could start there. */
+  canStart(stage: BookedStage, worker: BookedWorker): boolean {
+    return stage.waiting > 0 && worker.open && fitsIn(stage.demand, worker.free);
+  }
+
+  /** @returns undefined where `canStart` says no */
+  start(stage: BookedStage, worker: BookedWorker, now: Millis): BookedRun | undefined {
+    if (!this.canStart(stage, worker)) return undefined;
+    this.#waitingTasks--;
+    stage.waiting--;
+    stage.waitsSince = now;
+    addVector(worker.free, stage.demand, -1);
+    return this.#enter(new BookedRun(stage, worker, now));
+  }
+
+  /** A start of this draft is taken back: nobody has heard of it. */
+  undo(run: BookedRun): void {
+    const { stage, worker } = run;
+    worker.runs.delete(run);
+    stage.job.runs.delete(run);
+    stage.running--;
+    stage.waiting++;
+    this.#waitingTasks++;
+    this.#runs--;
+    addVector(worker.free, stage.demand, 1);
+  }
+
+  /** Runs there without a start of these books; the room that it takes is in what the worker says is free. */
+  find(stage: BookedStage, worker: BookedWorker, startedAt: Millis): BookedRun {
+    const run = this.#enter(new BookedRun(stage, worker, startedAt));
+    run.isConfirmed = true;
+    this.#ofWorkers.push({ kind: 'found', run });
+    return run;
+  }
+
+  /**
+   * The run is over, and its room is free. What it had is its job's; a task that was declined had nothing, and waits
+   * again when its owner says so.
+   */
+  end(run: BookedRun, how: RunEnd, now: Millis = run.startedAt): void {
+    const { stage, worker } = run;
+    if (!worker.runs.delete(run)) return;
+    stage.job.runs.delete(run);
+    stage.running--;
+    this.#runs--;
+    if (how === 'done') stage.ended = Math.min(stage.tasks, stage.ended + 1);
+    if (how !== 'declined') stage.job.attained += Math.max(0, now - run.startedAt);
+    addVector(worker.free, stage.demand, 1);
+    this.version++;
+    this.#ended.push({ kind: 'ended', run, how });
+    if (how !== 'lost') this.#freed(worker);
+    this.forgetIfOver(stage.job);
+  }
+
+  solved(answer: Extract<News, { kind: 'solved' }>): void {
+    this.version++;
+    this.#answers.push(answer);
+  }
+
+  // ---- news
+
+  get hasNews(): boolean {
+    return this.#ended.length + this.#ofWorkers.length + this.#ofJobs.length + this.#answers.length > 0;
+  }
+
+  /** What has changed since this was asked last. */
+  takeNews(): readonly News[] {
+    const news = this.#ended.concat(this.#ofWorkers, this.#ofJobs, this.#answers);
+    this.#ended = [];
+    this.#ofWorkers = [];
+    this.#ofJobs = [];
+    this.#answers = [];
+    for (const each of news) {
+      if (each.kind === 'freed') (each.worker as BookedWorker).isFreedTold = false;
+      if (each.kind === 'waiting') (each.stage as BookedStage).isTold = false;
+    }
+    for (const leave of this.#leaving) leave();
+    this.#leaving = [];
+    return news;
+  }
+
+  /** Nothing is in two places, and nothing was lost between them. */
+  checkInvariants(): void {
+    let runs = 0;
+    for (const worker of this.#workers.values()) {
+      runs += worker.runs.size;
+      const used = [...worker.runs].reduce((sum, run) => sum + run.stage.demand[SLOT]!, 0);
+      const free = worker.free[SLOT]!;
+      invariant(
+        free >= 0 && used + free <= worker.capacity[SLOT]!,
+        () => `${used} slots are used and ${free} are free of ${worker.capacity[SLOT]}`,
+      );
+    }
+    let waiting = 0;
+    let ofJobs = 0;
+    for (const job of this.jobs) {
+      let ofStages = 0;
+      for (const stage of job.allStages) {
+        waiting += stage.waiting;
+        ofStages += stage.running;
+        invariant(stage.waiting >= 0 && stage.running >= 0, () => `stage ${stage.index} counts below 0`);
+      }
+      invariant(ofStages === job.runs.size, () => `${ofStages} runs by stage, ${job.runs.size} by job`);
+      ofJobs += ofStages;
+    }
+    invariant(waiting === this.#waitingTasks, () => `${waiting} tasks wait, counted ${this.#waitingTasks}`);
+    invariant(runs === this.#runs, () => `${runs} runs at workers, counted ${this.#runs}`);
+    invariant(ofJobs === runs, () => `${ofJobs} runs of jobs, ${runs} at workers`);
+  }
+
+  #enter(run: BookedRun): BookedRun {
+    const { stage, worker } = run;
+    stage.running++;
+    stage.job.runs.add(run);
+    worker.runs.add(run);
+    this.#runs++;
+    this.version++;
+    return run;
+  }
+
+  #freed(worker: BookedWorker): void {
+    this.version++;
+    if (worker.isFreedTold || !worker.open) return;
+    worker.isFreedTold = true;
+    this.#ofWorkers.push({ kind: 'freed', worker });
+  }
+
+  #tellOfWorker(news: News): void {
+    this.version++;
+    this.#ofWorkers.push(news);
+  }
+
+  #tellOfJob(news: News): void {
+    this.version++;
+    if (news.kind === 'waiting') {
+      const stage = news.stage as BookedStage;
+      if (stage.isTold) return;
+      stage.isTold = true;
+    }
+    this.#ofJobs.push(news);
+  }
+}
+
+/** Small numbers, the least that is free first. */
+class Ids {
+  readonly #free: number[] = [];
+  #next = 0;
+
+  take(): number {
+    return this.#free.pop() ?? this.#next++;
+  }
+
+  free(id: number): void {
+    this.#free.push(id);
+  }
+}

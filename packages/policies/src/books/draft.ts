@@ -1,0 +1,75 @@
+import type { Millis } from '@goshawk/core';
+import type { Draft, JobView, RunView, SolveId, SolverProblem, StageView, WorkerView } from '../contract.js';
+import type { ClusterBooks } from './books.js';
+import type { BookedRun, BookedStage, BookedWorker } from './entries.js';
+
+/** When and where a policy expects a job to start. */
+export interface Expectation {
+  readonly at: Millis;
+  readonly where: string | undefined;
+}
+
+/** A plan in the making: starts enter the books at once, the rest is kept for whoever carries it out. */
+export class BookedDraft implements Draft {
+  readonly #books: ClusterBooks;
+  readonly #now: Millis;
+  readonly started: BookedRun[] = [];
+  readonly preempted: BookedRun[] = [];
+  readonly expected = new Map<JobView, Expectation>();
+  problem: { readonly id: SolveId; readonly problem: SolverProblem } | undefined;
+  againAt: Millis = Number.POSITIVE_INFINITY;
+  /** Starts that were asked for and could not be made. */
+  refused = 0;
+  #nextSolve: SolveId;
+
+  constructor(books: ClusterBooks, nextSolve: SolveId, now: Millis) {
+    this.#books = books;
+    this.#nextSolve = nextSolve;
+    this.#now = now;
+  }
+
+  start(stage: StageView, worker: WorkerView): RunView | undefined {
+    const run = this.#books.start(stage as BookedStage, worker as BookedWorker, this.#now);
+    if (run === undefined) this.refused++;
+    else this.started.push(run);
+    return run;
+  }
+
+  gang(
+    starts: readonly { readonly stage: StageView; readonly worker: WorkerView }[],
+  ): readonly RunView[] | undefined {
+    const runs: BookedRun[] = [];
+    for (const { stage, worker } of starts) {
+      const run = this.#books.start(stage as BookedStage, worker as BookedWorker, this.#now);
+      if (run === undefined) {
+        this.refused++;
+        for (const each of runs) this.#books.undo(each);
+        return undefined;
+      }
+      runs.push(run);
+    }
+    this.started.push(...runs);
+    return runs;
+  }
+
+  preempt(run: RunView): void {
+    const booked = run as BookedRun;
+    if (booked.isPreempted || !booked.worker.runs.has(booked)) return;
+    booked.isPreempted = true;
+    this.preempted.push(booked);
+  }
+
+  expect(job: JobView, at: Millis, where?: string): void {
+    this.expected.set(job, { at, where });
+  }
+
+  again(at: Millis): void {
+    this.againAt = Math.min(this.againAt, at);
+  }
+
+  solve(problem: SolverProblem): SolveId {
+    const id = this.#nextSolve++;
+    this.problem = { id, problem };
+    return id;
+  }
+}

@@ -1,0 +1,220 @@
+import type { Address, BatchPart, Millis, Segment, Vector } from '@goshawk/core';
+
+/**
+ * The contract of central policies. Central keeps one set of books: jobs with their stages, workers, runs. A policy
+ * hears what has changed in them, and plans into a draft, which changes the books at once and refuses what does not fit.
+ *
+ * A policy is deterministic and pure. What it keeps beside the books (an order, a heap, virtual queues) follows from the
+ * news alone. It is asked once a turn, when something has changed, and when the time it asked for has come.
+ */
+export interface CentralPolicy {
+  /**
+   * What has changed since the last call: runs that ended first, then workers, then jobs and stages, then answers of the
+   * solver. Within each of these in the order in which it happened.
+   */
+  heard(news: readonly News[], now: Millis): void;
+  /** Starts, preempts and expects what it wants by way of the draft. */
+  plan(cluster: ClusterView, draft: Draft, now: Millis): void;
+  /** Why the stage waits, for `why`: a reason of the closed list, and one sentence of facts. */
+  explain?(stage: StageView, cluster: ClusterView, now: Millis): PolicyExplanation | undefined;
+  /** Throws `InvariantError` when its own books contradict themselves or the cluster's. */
+  checkInvariants?(cluster: ClusterView): void;
+}
+
+export type News =
+  /** Takes work for the first time, or again. */
+  | { readonly kind: 'opened'; readonly worker: WorkerView }
+  /** Drains, or is set aside: what runs there goes on, nothing new starts. */
+  | { readonly kind: 'closed'; readonly worker: WorkerView }
+  /** There is more room at the worker than before, for whatever reason. */
+  | { readonly kind: 'freed'; readonly worker: WorkerView }
+  /** Its runs have ended as `lost` before this. */
+  | { readonly kind: 'left'; readonly worker: WorkerView }
+  /** Runs there without this policy's doing: another central started it, or another policy. */
+  | { readonly kind: 'found'; readonly run: RunView }
+  | { readonly kind: 'ended'; readonly run: RunView; readonly how: RunEnd }
+  | { readonly kind: 'arrived'; readonly job: JobView }
+  /** Its estimate, class, weight or deadline. */
+  | { readonly kind: 'changed'; readonly job: JobView }
+  /** Nothing of it waits or runs, or its owner has withdrawn it. */
+  | { readonly kind: 'gone'; readonly job: JobView }
+  /** The tasks of the stage that wait without a worker are others than before; read `stage.waiting`. */
+  | { readonly kind: 'waiting'; readonly stage: StageView }
+  | { readonly kind: 'solved'; readonly id: SolveId; readonly answer: SolverAnswer };
+
+/**
+ * `done`: its slot is free, the task may have completed or failed. `declined`: it never started, the task waits again.
+ * `lost`: its worker is gone. `preempted`: by this policy.
+ */
+export type RunEnd = 'done' | 'declined' | 'lost' | 'preempted';
+
+/**
+ * A job of which a task waits or runs, or will, where owners declare jobs. Objects of the books are the same ones for as
+ * long as what they stand for exists, and change.
+ */
+export interface JobView {
+  /** Small and dense; given out again after `gone` was heard. */
+  readonly id: number;
+  readonly owner: Address;
+  /** Its number at its owner. */
+  readonly number: number;
+  /** When its owner accepted it, by the clock of central. */
+  readonly arrivedAt: Millis;
+  /** Empty: unknown. */
+  readonly user: string;
+  readonly weight: number;
+  /** By the clock of central; Infinity: none. */
+  readonly deadlineAt: Millis;
+  /** What meeting the deadline is worth; 0: the policy's default. */
+  readonly value: number;
+  /** Attributes that a worker should have; empty: no preference. */
+  readonly prefers: Attributes;
+  /** Its class as its owner judges it. */
+  readonly long: boolean;
+  /** In all stages. */
+  readonly tasks: number;
+  /** Tasks that run, or are on their way to a worker. */
+  readonly running: number;
+  /** In an order in which they can run. Where owners do not declare jobs: those that were heard of. */
+  readonly stages: readonly StageView[];
+  readonly runs: ReadonlySet<RunView>;
+  /** Slot time that its tasks have had. */
+  attainedMs(now: Millis): Millis;
+}
+
+/**
+ * Tasks of one job that are alike. The pilots of a job that is sampled are a stage of their own, of part `pilots`, which
+ * is not among `job.stages`; while they run, the rest of the job has part `early`.
+ */
+export interface StageView {
+  /** Small and dense; given out again after the job is gone. */
+  readonly id: number;
+  readonly job: JobView;
+  /** At its owner. */
+  readonly index: number;
+  readonly part: BatchPart;
+  /** Indices of the stages that must complete first. */
+  readonly after: readonly number[];
+  /** In all; where owners do not declare jobs, as many as are known of. */
+  readonly tasks: number;
+  /** Completed or given up for good, as far as is known. */
+  readonly ended: number;
+  /** May start, and have no worker. */
+  readonly waiting: number;
+  readonly running: number;
+  /** By index of `ClusterView.resources`; [0] is slots, 1 for every task. */
+  readonly demand: Vector;
+  /** Mean run time of its tasks as the owner believes it; 0: nothing is known. */
+  readonly estimateMs: Millis;
+  /** Where the estimator knows it. */
+  readonly distribution: readonly Segment[] | undefined;
+  /** When its first task that waits came, or a worker was last found for one. */
+  readonly waitsSince: Millis;
+}
+
+export interface WorkerView {
+  /** Small and dense; given out again after `left` was heard. Lower ids joined earlier, reuse aside. */
+  readonly id: number;
+  readonly address: Address;
+  readonly attributes: Attributes;
+  readonly capacity: Vector;
+  /** Capacity less what runs there or is on its way there. */
+  readonly free: Vector;
+  /** Takes work. */
+  readonly open: boolean;
+  /** Runs, those on their way included. */
+  readonly runs: ReadonlySet<RunView>;
+}
+
+export interface RunView {
+  readonly stage: StageView;
+  readonly worker: WorkerView;
+  /** When it was started, as far as central knows: the policy's start, or what the worker says. */
+  readonly startedAt: Millis;
+  /** The worker has said that it runs. */
+  readonly isConfirmed: boolean;
+}
+
+export type Attributes = Readonly<Record<string, string>>;
+
+export interface ClusterView {
+  /** Names of the resources, `slot` first. A vector's tail that is missing counts as 0. */
+  readonly resources: readonly string[];
+  /** All that joined, those that take no work included, in order of id. */
+  readonly workers: Iterable<WorkerView>;
+  /** Sum of the capacity of those that take work. */
+  readonly capacity: Vector;
+  readonly jobs: Iterable<JobView>;
+  /** Grows with every change. */
+  readonly version: number;
+}
+
+export interface Draft {
+  /**
+   * Starts one waiting task of the stage at the worker.
+   *
+   * @returns the run; undefined where nothing waits, the worker is closed, or the demand does not fit
+   */
+  start(stage: StageView, worker: WorkerView): RunView | undefined;
+  /** Starts all of these or none. @returns the runs, in order */
+  gang(
+    starts: readonly { readonly stage: StageView; readonly worker: WorkerView }[],
+  ): readonly RunView[] | undefined;
+  /** Kills the run; its task waits again, as another attempt that is counted against nobody. Its room is free when it has ended. */
+  preempt(run: RunView): void;
+  /** For `why`: the job is expected to start then and there. */
+  expect(job: JobView, at: Millis, where?: string): void;
+  /** Ask again at this time, though nothing else may have changed. The least of several counts. */
+  again(at: Millis): void;
+  /** Hands a problem to the solver; `solved` is heard when there is an answer. One problem at a time: a later one replaces it. */
+  solve(problem: SolverProblem): SolveId;
+}
+
+export type SolveId = number;
+
+/** Maximise cost · x subject to rows; see `three-sigma/formulate`. */
+export interface SolverProblem {
+  /** Of the books for which it was made. */
+  readonly version: number;
+  readonly model: unknown;
+}
+
+export type SolverAnswer =
+  | { readonly kind: 'solution'; readonly version: number; readonly solution: unknown }
+  /** It failed or overstayed. */
+  | { readonly kind: 'none'; readonly version: number; readonly error: string };
+
+export interface PolicyExplanation {
+  readonly reason: string;
+  readonly sentence: string;
+}
+
+/** What a policy says of itself; the one table, help texts, fuzz draws and docs read it. */
+export interface PolicyModule<Options extends PolicyOptions = PolicyOptions> {
+  /** One line. */
+  readonly title: string;
+  /** Owners declare whole jobs: stages, predecessors, demands, estimates, deadline, weight, user. */
+  readonly declares: boolean;
+  /** Every option with its default, its bounds, and one line of help. */
+  readonly options: { readonly [N in keyof Options]: PolicyOption<Options[N]> };
+  make(options: Options, context: PolicyContext): CentralPolicy;
+}
+
+export type PolicyOptions = Readonly<Record<string, number | string | boolean>>;
+
+export interface PolicyOption<T> {
+  readonly default: T;
+  readonly help: string;
+  /** Numbers: bounds, both ends included. */
+  readonly min?: number;
+  readonly max?: number;
+  /** Texts: the values there are. */
+  readonly choices?: readonly T[];
+}
+
+export interface PolicyContext {
+  /** A job whose estimate reaches this is long. ms */
+  readonly cutoffMs: Millis;
+  /** The next number of a seeded stream, uniform in [0, 1). */
+  random(): number;
+}
