@@ -28,6 +28,11 @@ export class Cluster implements AsyncDisposable {
     return new JobHandle<Value>(this.#session, id, sentAtMs);
   }
 
+  /** Whose jobs are submitted here, where a job does not say; undefined where the system has no name for the user. */
+  get user(): string | undefined {
+    return this.#session.user;
+  }
+
   /** A handle of a job by its id. Asks nobody: the first call of the handle finds out whether there is one. */
   job<Value = unknown>(id: string): JobHandle<Value> {
     return new JobHandle<Value>(this.#session, id);
