@@ -34,8 +34,8 @@ async function open(options: Partial<HttpOptions> = {}, role: Role = 'worker'): 
     hasKeys: true,
     mailbox,
     machines: () => ({
-      w1: { sent: {}, received: { probe: 3 }, refused: 1, unsendable: 0, wakes: 0 },
-      w2: { sent: {}, received: { probe: 4, bind: 1 }, refused: 1, unsendable: 0, wakes: 0 },
+      w1: { sent: {}, received: { probe: 3 }, refused: 1, unsendable: 0, failed: 0, wakes: 0 },
+      w2: { sent: {}, received: { probe: 4, bind: 1 }, refused: 1, unsendable: 0, failed: 0, wakes: 0 },
     }),
     lateMs: new Histogram([1, 5]),
     view: () => ({ notReady, readings: () => ({}), doors: () => DOORS }),

@@ -40,6 +40,7 @@ export function commonReadings({ isReady, mailbox, http, machines, lateMs }: Com
     goshawk_messages_sent_total: byLabel('type', byType(machines, 'sent')),
     goshawk_messages_refused_total: sumOf(machines, ({ refused }) => refused),
     goshawk_messages_unsendable_total: sumOf(machines, ({ unsendable }) => unsendable),
+    goshawk_messages_failed_total: sumOf(machines, ({ failed }) => failed),
     goshawk_http_requests_total: http.requests,
     goshawk_http_refused_total: byLabel('reason', http.refused),
   };
