@@ -25,6 +25,7 @@ describe('submitting', () => {
     const before = performance.now();
     const handle = await cluster.submit({ ...job, key: 'mine' });
     expect(handle.id).toBe('t0-1');
+    expect(handle.acceptedState).toBe('waiting');
     expect(handle.sentAtMs).toBeGreaterThanOrEqual(before);
     expect(handle.sentAtMs).toBeLessThanOrEqual(performance.now());
     expect(fake.schedulers[0]!.of('submit')).toMatchObject([{ key: 'mine', spec: { ...job, user: 'ada' } }]);

@@ -2,6 +2,7 @@ import {
   GoshawkError,
   InputError,
   type JobInput,
+  type JobState,
   LIMITS,
   type Millis,
   quoted,
@@ -28,6 +29,7 @@ export interface Accepted {
   readonly id: string;
   /** When it was sent first, by `performance.now()`. */
   readonly sentAtMs: Millis;
+  readonly state: JobState;
 }
 
 /**
@@ -69,8 +71,8 @@ export async function submit(
         onSilence: () => session.roster.refreshSoon(),
         signal: options.signal,
       });
-      const { job: id } = readSubmitted(answer.value, answer.whom);
-      return { id, sentAtMs: sentAtMs ?? performance.now() };
+      const { job: id, state } = readSubmitted(answer.value, answer.whom);
+      return { id, state, sentAtMs: sentAtMs ?? performance.now() };
     } catch (error) {
       if (!(error instanceof GoshawkError)) throw error;
       if (!choice.isAway) mayHaveIt = false;

@@ -21,11 +21,12 @@ export const retryCommand = defineCommand({
     const signal = context.interrupted;
     await using cluster = await openCluster(context);
     const again = await cluster.job(await jobNamed(context, cluster, words[0]!)).retryFailed({ signal });
-    const { state, tasks } = await again.describe({ signal });
+    // The job is there now: its id is said before anything else is asked, which may fail.
     if (context.global.json) {
-      context.json({ schema: 'goshawk.submit/1', job: again.id, state });
+      context.json({ schema: 'goshawk.submit/1', job: again.id, state: again.acceptedState });
     } else {
       context.out(again.id);
+      const { tasks } = await again.describe({ signal });
       const them = tasks.total === 1 ? '1 task is' : `${formatCount(tasks.total)} tasks are`;
       context.note(`${them} run again; \`goshawk wait ${again.id}\` waits for the end`);
     }

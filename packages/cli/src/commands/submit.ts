@@ -41,8 +41,9 @@ export const submitCommand = defineCommand({
       options.results ||
       options.cancelOnExit ||
       options.waitTimeout !== undefined;
+    // The job is there now: its id is said before anything else is asked, which may fail.
     if (!context.global.json) context.out(handle.id);
-    else if (!willFollow) context.json(submitJson(handle.id, (await handle.describe()).state));
+    else if (!willFollow) context.json(submitJson(handle.id, handle.acceptedState!));
     if (found.elsewhere !== undefined)
       context.note(`submitted to the only cluster that runs, ${found.url} (${found.elsewhere})`);
     if (willFollow) return await follow(context, cluster, handle, options);
@@ -82,6 +83,7 @@ async function follow(
   const shown = options.logs ? showOutput(context, handle, signal) : Promise.resolve();
   // A failure of it is heard of below, once the job's end is known.
   shown.catch(() => {});
+  let isPrinted = false;
   try {
     const ended = await waitForJobs(context, [handle], {
       timeoutMs: options.waitTimeout,
@@ -92,6 +94,7 @@ async function follow(
     for (const job of ended) {
       if (context.global.json) {
         const detail = await endedJson(context, handle, job, options.results);
+        isPrinted = true;
         context.json({ ...submitJson(handle.id, job.state), ended: detail });
       } else {
         context.note(outcomeText(job, context.errorColor));
@@ -101,6 +104,8 @@ async function follow(
     return exitCodeOf(ended);
   } catch (error) {
     stop.abort();
+    // There is one line of JSON, whatever becomes of the waiting.
+    if (context.global.json && !isPrinted) context.json(submitJson(handle.id, handle.acceptedState!));
     return leave(context, options.cancelOnExit ? await cancelled(cluster, handle.id, error, options) : error);
   }
 }
