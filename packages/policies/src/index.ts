@@ -3,3 +3,4 @@ export * from './books/draft.js';
 export * from './books/entries.js';
 export * from './contract.js';
 export * from './packing/index.js';
+export * from './three-sigma/index.js';

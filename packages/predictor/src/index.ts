@@ -1,6 +1,7 @@
 export * from './estimator.js';
 export * from './estimators.js';
 export * from './guarded.js';
+export * from './history/experts.js';
 export * from './history/features.js';
 export * from './history/histogram.js';
 export * from './history/history.js';

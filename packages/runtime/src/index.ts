@@ -36,3 +36,4 @@ export {
 } from './keys/index.js';
 export * from './mailbox/index.js';
 export { METRICS, type MetricName, type MetricSpec } from './metrics/index.js';
+export { loadSolver, type Solver } from './solver/highs.js';

@@ -8,7 +8,9 @@ import {
   type TaskFailure,
 } from '@goshawk/core';
 import { type Job, LISTED_MAX, TASK_STATE_NAMES, TaskState } from './job.js';
-import { Page } from './weights.js';
+
+/** Bytes of one page of results, about. */
+const RESULT_PAGE_BYTES = 1024 * 1024;
 
 export function summarise(job: Job, wallOffsetMs: Millis): JobSummary {
   return {
@@ -121,13 +123,16 @@ function listAttempts(job: Job, now: Millis, nameOf: (worker: number) => string)
 }
 
 export function resultPage(job: Job, from: number): ResultPage {
-  const page = new Page<[number, unknown]>();
+  const values: [number, unknown][] = [];
+  let bytes = 0;
   for (let task = from; task < job.taskCount; task++) {
-    if (job.values.has(task) && !page.take([task, job.values.get(task)])) {
-      return { values: page.items, next: task };
-    }
+    if (bytes > RESULT_PAGE_BYTES) return { values, next: task };
+    if (!job.values.has(task)) continue;
+    const value = job.values.get(task);
+    bytes += JSON.stringify(value)?.length ?? 0;
+    values.push([task, value]);
   }
-  return { values: page.items, next: undefined };
+  return { values, next: undefined };
 }
 
 function describeFailure(job: Job, task: number): TaskFailure {

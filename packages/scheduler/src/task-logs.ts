@@ -1,5 +1,4 @@
 import type { LogPage, OutputChunk } from '@goshawk/core';
-import { Page } from './weights.js';
 
 interface Logged {
   readonly task: number;
@@ -14,6 +13,9 @@ interface JobLog {
   dropped: number;
   bytes: number;
 }
+
+/** Bytes of one answer. */
+const PAGE_BYTES = 1024 * 1024;
 
 /**
  * What tasks printed, by job, within a bound over all jobs: the oldest jobs' output goes first, and of a
@@ -59,14 +61,18 @@ export class TaskLogs {
       const next = Math.max(cursor, emptied);
       return { chunks: [], next, atEnd: true, done: ended, dropped: cursor < emptied };
     }
-    const page = new Page<Logged>();
+    const chunks: Logged[] = [];
     let next = Math.max(cursor, log.dropped);
-    for (; next - log.dropped < log.chunks.length; next++) {
+    let bytes = 0;
+    while (next - log.dropped < log.chunks.length && bytes < PAGE_BYTES) {
       const chunk = log.chunks[next - log.dropped]!;
-      if (wanted(chunk.task) && !page.take(chunk)) break;
+      next++;
+      if (!wanted(chunk.task)) continue;
+      chunks.push(chunk);
+      bytes += chunk.bytes.length;
     }
     const atEnd = next - log.dropped >= log.chunks.length;
-    return { chunks: page.items, next, atEnd, done: ended && atEnd, dropped: cursor < log.dropped };
+    return { chunks, next, atEnd, done: ended && atEnd, dropped: cursor < log.dropped };
   }
 
   #makeRoom(): void {

@@ -13,15 +13,14 @@ const COLUMNS: readonly Column[] = [
   { title: 'tasks', align: 'right' },
   { title: 'failed', align: 'right' },
   { title: 'submitted', align: 'right', dropFirst: 1 },
-  { title: 'took', align: 'right' },
+  { title: 'time', align: 'right' },
 ];
 
 /** @param now wall clock, ms since 1970 */
 export function jobsTable(jobs: readonly JobSummary[], now: Millis, columns: number, paint: Painter): string {
   const rows = jobs.map((job) => {
     const { completed, total, failed } = job.tasks;
-    const hasEnded = isFinal(job.state);
-    const tookMs = hasEnded ? job.endedMs : now - job.submittedAt;
+    const endedMs = isFinal(job.state) ? job.endedMs : now - job.submittedAt;
     return [
       job.id,
       plain(job.name),
@@ -32,7 +31,7 @@ export function jobsTable(jobs: readonly JobSummary[], now: Millis, columns: num
       formatCount(total),
       failed === 0 ? '' : paint.red(formatCount(failed)),
       ago(now - job.submittedAt),
-      tookMs === undefined ? '' : `${formatDuration(Math.max(0, tookMs))}${hasEnded ? '' : ' so far'}`,
+      endedMs === undefined ? '' : formatDuration(Math.max(0, endedMs)),
     ];
   });
   return renderTable(COLUMNS, rows, columns, paint);

@@ -16,8 +16,6 @@ export interface Shown {
   machines(): Readonly<Record<string, MachineCounters>>;
   /** How much later than due timers fired. ms */
   readonly lateMs: Histogram;
-  /** Lines of the log that could not be written. */
-  droppedLogLines(): number;
   /** What the machines of this role say. */
   view(): RoleView;
 }
@@ -58,18 +56,10 @@ function targets(doors: readonly Door[]) {
   }));
 }
 
-function readings(shown: Shown, http: HttpCounters): Readings {
-  const { mailbox, machines, lateMs, droppedLogLines, view } = shown;
+function readings({ mailbox, machines, lateMs, view }: Shown, http: HttpCounters): Readings {
   const { notReady, readings: ofRole } = view();
   const isReady = notReady.length === 0;
-  const common = {
-    isReady,
-    mailbox,
-    http,
-    machines: Object.values(machines()),
-    lateMs,
-    droppedLogLines: droppedLogLines(),
-  };
+  const common = { isReady, mailbox, http, machines: Object.values(machines()), lateMs };
   return { ...commonReadings(common), ...ofRole() };
 }
 

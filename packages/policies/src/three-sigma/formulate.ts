@@ -1,0 +1,232 @@
+import { invariant } from '@goshawk/core';
+import { expectedHold, scale, survival } from './distribution.js';
+import { optionsOf } from './options.js';
+import { DEFERRED, type Option, type Problem } from './problem.js';
+import { type Program, type ProgramLimits, RowBuilder } from './program.js';
+import { has, isWithin, type PartitionSet, setOf, unionsOf } from './sets.js';
+
+/**
+ * From a problem to an integer program (3Sigma §4.3.3, §4.3.5), in one of two forms.
+ *
+ * `unions`: whether demands that may each use a set of partitions fit is told by the unions of these sets alone (Hall),
+ * so there is a variable for each option, and a row for each time and union. Exact for what starts now.
+ *
+ * `partitions`: as the paper has it, with a variable for the nodes that each option takes of each partition.
+ */
+export const FORMULATIONS = ['unions', 'partitions'] as const;
+export type Formulation = (typeof FORMULATIONS)[number];
+
+export interface Formulated {
+  readonly program: Program;
+  /** By column, from the first. */
+  readonly options: readonly Option[];
+  /** Indices in `running` of those that may be preempted; their columns follow those of the options. */
+  readonly candidates: readonly number[];
+  /** Expected free nodes, by place of the grid and partition, where nothing is preempted or started. */
+  readonly capacity: readonly (readonly number[])[];
+}
+
+export interface FormulateSettings {
+  readonly formulation: Formulation;
+  readonly limits: ProgramLimits;
+  /** Unions to hold to beside those of `unions` where there are too many of these. */
+  readonly moreUnions?: readonly PartitionSet[];
+}
+
+/** More unions than these are not all written down: see `violatedUnion`. */
+export const UNIONS_MAX = 128;
+const SLACK = 1e-9;
+
+export function formulate(problem: Problem, settings: FormulateSettings): Formulated {
+  const options = optionsOf(problem);
+  const candidates = problem.running.flatMap(({ preemptCost }, index) =>
+    preemptCost === undefined ? [] : [index],
+  );
+  const parts: Parts = { problem, options, candidates, ...expectations(problem) };
+  const rows = new RowBuilder();
+  jobRows(rows, options);
+  const shares = settings.formulation === 'unions' ? [] : shareRows(rows, parts);
+  if (settings.formulation === 'unions') unionRows(rows, parts, settings.moreUnions ?? []);
+  else partitionRows(rows, parts, shares);
+  const cost = [
+    ...options.map(({ utility, slot }) => utility - problem.tieBreak * Math.max(slot, 0)),
+    ...candidates.map((index) => -problem.running[index]!.preemptCost!),
+    ...shares.map(() => 0),
+  ];
+  const upper = [
+    ...options.map(() => 1),
+    ...candidates.map(() => 1),
+    ...shares.map(({ option }) => problem.pending[options[option]!.job]!.nodes),
+  ];
+  const program: Program = {
+    columns: cost.length,
+    cost: Float64Array.from(cost),
+    upper: Float64Array.from(upper),
+    ...rows.rows,
+    seed: undefined,
+    limits: settings.limits,
+  };
+  return { program, options, candidates, capacity: parts.capacity };
+}
+
+interface Parts {
+  readonly problem: Problem;
+  readonly options: readonly Option[];
+  readonly candidates: readonly number[];
+  readonly capacity: readonly (readonly number[])[];
+  /** Share of its nodes that a running gang holds, by place of the grid, by index in `running`. */
+  readonly holds: readonly (readonly number[])[];
+}
+
+function expectations({ running, starts, partitions, cycle }: Problem): Pick<Parts, 'capacity' | 'holds'> {
+  const holds = running.map(({ distribution, elapsed }) =>
+    starts.map((start) => expectedHold(distribution, elapsed, start, cycle)),
+  );
+  const capacity = starts.map((_, slot) =>
+    partitions.map(({ nodes }, x) =>
+      running.reduce((left, gang, index) => left - gang.nodes[x]! * holds[index]![slot]!, nodes),
+    ),
+  );
+  return { capacity, holds };
+}
+
+/** Each job starts once at most. */
+function jobRows(rows: RowBuilder, options: readonly Option[]): void {
+  for (const [column, { job }] of options.entries()) {
+    rows.add(column, 1);
+    if (options[column + 1]?.job !== job) rows.end(Number.NEGATIVE_INFINITY, 1);
+  }
+}
+
+/** Nodes that an option is expected to hold at a place of the grid. */
+class Demands {
+  readonly #problem: Problem;
+  /** By job, space, and the two places. */
+  readonly #known = new Map<string, number>();
+
+  constructor(problem: Problem) {
+    this.#problem = problem;
+  }
+
+  at({ job, space, slot }: Option, later: number): number {
+    const { pending, starts } = this.#problem;
+    const gang = pending[job]!;
+    if (slot === later) return gang.nodes;
+    const key = `${job} ${space} ${starts[later]! - starts[slot]!}`;
+    let held = this.#known.get(key);
+    if (held === undefined) {
+      const distribution = scale(gang.distribution, gang.spaces[space]!.slowdown);
+      held = gang.nodes * survival(distribution, starts[later]! - starts[slot]!);
+      this.#known.set(key, held);
+    }
+    return held;
+  }
+}
+
+function unionRows(rows: RowBuilder, parts: Parts, moreUnions: readonly PartitionSet[]): void {
+  const { problem, options, candidates, capacity, holds } = parts;
+  const { pending, running, partitions, starts } = problem;
+  const demands = new Demands(problem);
+  const placed = options.flatMap((option, column) =>
+    option.slot === DEFERRED
+      ? []
+      : [{ option, column, set: setOf(pending[option.job]!.spaces[option.space]!.partitions) }],
+  );
+  const present = [...new Set(placed.map(({ set }) => set))];
+  const all = setOf(partitions.map((_, x) => x));
+  const unions = unionsOf(present, UNIONS_MAX) ?? [...new Set([...present, all, ...moreUnions])];
+  for (const union of unions) {
+    const within = new Map(present.map((set) => [set, isWithin(set, union)]));
+    const able = placed.filter(({ set }) => within.get(set));
+    const members = partitions.map((_, x) => has(union, x));
+    const nodesIn = (of: readonly number[]) => of.reduce((sum, n, x) => (members[x] ? sum + n : sum), 0);
+    const freed = candidates.map((index) => nodesIn(running[index]!.nodes));
+    for (let slot = 0; slot < starts.length; slot++) {
+      const free = nodesIn(capacity[slot]!);
+      const entries: [column: number, nodes: number][] = [];
+      let most = 0;
+      let ofJob = 0;
+      for (const [place, { option, column }] of able.entries()) {
+        const nodes = option.slot > slot ? 0 : demands.at(option, slot);
+        if (nodes > 0) entries.push([column, nodes]);
+        ofJob = Math.max(ofJob, nodes);
+        if (able[place + 1]?.option.job === option.job) continue;
+        most += ofJob;
+        ofJob = 0;
+      }
+      // What all jobs together cannot break needs no row.
+      if (most <= free + SLACK) continue;
+      for (const [column, nodes] of entries) rows.add(column, nodes);
+      for (const [place, nodes] of freed.entries()) {
+        const credit = nodes * holds[candidates[place]!]![slot]!;
+        if (credit > 0) rows.add(options.length + place, -credit);
+      }
+      rows.end(Number.NEGATIVE_INFINITY, free);
+    }
+  }
+}
+
+/** Nodes that an option takes of one of its several partitions. */
+interface Share {
+  readonly option: number;
+  readonly partition: number;
+  readonly column: number;
+}
+
+/** An option's nodes add up to the job's; where it has one partition, its own variable says it all. */
+function shareRows(rows: RowBuilder, { problem, options, candidates }: Parts): Share[] {
+  const shares: Share[] = [];
+  const first = options.length + candidates.length;
+  for (const [option, { job, space, slot }] of options.entries()) {
+    const { nodes, spaces } = problem.pending[job]!;
+    const { partitions } = spaces[space]!;
+    if (slot === DEFERRED || partitions.length === 1) continue;
+    for (const partition of partitions) {
+      const column = first + shares.length;
+      shares.push({ option, partition, column });
+      rows.add(column, 1);
+    }
+    rows.add(option, -nodes);
+    rows.end(0, 0);
+  }
+  return shares;
+}
+
+function partitionRows(
+  rows: RowBuilder,
+  { problem, options, candidates, capacity, holds }: Parts,
+  shares: readonly Share[],
+): void {
+  const { pending, running, partitions, starts } = problem;
+  const demands = new Demands(problem);
+  const shared = new Map(shares.map((share) => [`${share.option} ${share.partition}`, share.column]));
+  for (let x = 0; x < partitions.length; x++) {
+    for (let slot = 0; slot < starts.length; slot++) {
+      for (const [column, option] of options.entries()) {
+        if (option.slot === DEFERRED || option.slot > slot) continue;
+        const { nodes, spaces } = pending[option.job]!;
+        const own = spaces[option.space]!.partitions;
+        const demand = demands.at(option, slot);
+        if (!own.includes(x) || demand === 0) continue;
+        if (own.length === 1) rows.add(column, demand);
+        else rows.add(shared.get(`${column} ${x}`)!, demand / nodes);
+      }
+      for (const [place, index] of candidates.entries()) {
+        const credit = running[index]!.nodes[x]! * holds[index]![slot]!;
+        if (credit > 0) rows.add(options.length + place, -credit);
+      }
+      rows.end(Number.NEGATIVE_INFINITY, capacity[slot]![x]!);
+    }
+  }
+}
+
+/** The columns that a plan chooses, checked to be whole. */
+export function chosenColumns(values: Float64Array, count: number): number[] {
+  const chosen: number[] = [];
+  for (let column = 0; column < count; column++) {
+    const value = values[column]!;
+    invariant(Math.abs(value - Math.round(value)) < 1e-4, `variable ${column} is ${value}, not whole`);
+    if (value > 0.5) chosen.push(column);
+  }
+  return chosen;
+}

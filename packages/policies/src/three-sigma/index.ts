@@ -1,0 +1,23 @@
+export { type Distribution, expectedHold, longest, scale, survival, takenToEndAt } from './distribution.js';
+export { type Extracted, extract } from './extract.js';
+export { FORMULATIONS, type Formulated, type Formulation, formulate } from './formulate.js';
+export { greedyPlan } from './greedy.js';
+export {
+  DEFERRED,
+  type GangStart,
+  type Option,
+  type PendingGang,
+  type Plan,
+  type Problem,
+  type RunningGang,
+  type Space,
+} from './problem.js';
+export type { Program, ProgramLimits, ProgramSolution, SolveProgram } from './program.js';
+export {
+  chanceWithin,
+  expectedUtility,
+  extendedUtility,
+  fallingUtility,
+  stepUtility,
+  type Utility,
+} from './utility.js';

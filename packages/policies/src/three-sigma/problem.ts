@@ -1,0 +1,90 @@
+import type { Millis } from '@goshawk/core';
+import type { Distribution } from './distribution.js';
+import type { Utility } from './utility.js';
+
+/**
+ * What is to be planned: the cluster and its jobs as numbers, at one time. A node is a slot. Times are absolute where
+ * they are called a time, else from now.
+ */
+export interface Problem {
+  readonly now: Millis;
+  readonly cycle: Millis;
+  /** When jobs may start, from now on: 0 first, rising. */
+  readonly starts: readonly Millis[];
+  /** Nodes that all jobs see alike (§4.3.3). */
+  readonly partitions: readonly Partition[];
+  readonly running: readonly RunningGang[];
+  readonly pending: readonly PendingGang[];
+  /** What an option loses for each place of the grid behind the first. */
+  readonly tieBreak: number;
+}
+
+export interface Partition {
+  /** For people. */
+  readonly id: string;
+  /** That take work. */
+  readonly nodes: number;
+}
+
+export interface RunningGang {
+  /** By partition. */
+  readonly nodes: readonly number[];
+  /** As slow as it runs. */
+  readonly distribution: Distribution;
+  readonly elapsed: Millis;
+  /** What killing it costs; undefined: it must not be. */
+  readonly preemptCost: number | undefined;
+}
+
+/** Tasks that start together, one node each. */
+export interface PendingGang {
+  readonly nodes: number;
+  readonly spaces: readonly Space[];
+  readonly utility: Utility;
+  /** On preferred nodes. */
+  readonly distribution: Distribution;
+  /** Starts at this time or later are none. */
+  readonly startsBefore: Millis;
+  /** It may start now or not at all: what is missing of a gang that runs. */
+  readonly onlyNow: boolean;
+  /** Where it can wait until after the window: what that is worth. */
+  readonly deferral: number;
+}
+
+/** Where a job may run, and how many times longer that takes. */
+export interface Space {
+  /** Indices of partitions, rising. */
+  readonly partitions: readonly number[];
+  readonly slowdown: number;
+}
+
+/** A job, where, and when: one binary variable. */
+export interface Option {
+  /** Index in `pending`. */
+  readonly job: number;
+  /** Index in the job's spaces. */
+  readonly space: number;
+  /** Index in `starts`; `DEFERRED`: after all of them. */
+  readonly slot: number;
+  /** Expected. */
+  readonly utility: number;
+}
+
+export const DEFERRED = -1;
+
+/** What a plan does now, and what it has in mind. */
+export interface Plan {
+  /** Indices in `running`. */
+  readonly preempts: readonly number[];
+  readonly starts: readonly GangStart[];
+  /** Starts after now, and jobs that wait for longer. */
+  readonly planned: readonly Option[];
+  readonly objective: number;
+}
+
+export interface GangStart {
+  /** Index in `pending`. */
+  readonly job: number;
+  /** Nodes by partition. */
+  readonly nodes: readonly number[];
+}

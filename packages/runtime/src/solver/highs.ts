@@ -1,0 +1,53 @@
+import type { Program, ProgramSolution, SolveProgram } from '@goshawk/policies';
+import module, { type Highs, type Model } from 'highs';
+
+/**
+ * HiGHS compiled to WebAssembly: one thread, and the same answer for the same program wherever it runs, since what
+ * limits it is work, not time. Loading it takes a moment; solving is synchronous.
+ */
+export interface Solver {
+  readonly solve: SolveProgram;
+  /** Of HiGHS: another version may give another answer. */
+  readonly version: string;
+}
+
+/** The package's types are those of a CommonJS module, whose default export would be a field; what is loaded is one of ES. */
+const loadHighs = module as unknown as typeof module.default;
+
+export async function loadSolver(): Promise<Solver> {
+  const highs = await loadHighs();
+  return { version: highs.version.string, solve: (program) => solve(highs, program) };
+}
+
+function solve(highs: Highs, program: Program): ProgramSolution {
+  const { columns, rows, cost, upper, rowLower, rowUpper, starts, indices, values, limits } = program;
+  if (columns === 0) return { values: new Float64Array(0), objective: 0, bound: 0 };
+  const { objectiveSense, variableType } = highs.constants;
+  const source = {
+    numCols: columns,
+    numRows: rows,
+    sense: objectiveSense.maximize,
+    colCost: cost,
+    colLower: new Float64Array(columns),
+    colUpper: upper,
+    rowLower,
+    rowUpper,
+    matrix: { format: 'csr' as const, numRows: rows, numCols: columns, starts, indices, values },
+    integrality: new Int32Array(columns).fill(variableType.integer),
+  };
+  return highs.withModel(source, (model: Model) => {
+    model.options.set({ output_flag: false, mip_rel_gap: limits.relativeGap, random_seed: 0 });
+    if (program.seed !== undefined) model.setSolution({ colValue: program.seed });
+    model.run({
+      [highs.constants.callbackType.mipInterrupt]: (event) => {
+        if (Number(event.data.mip_total_lp_iterations ?? 0) > limits.lpIterationsMax) event.interrupt();
+        return undefined;
+      },
+    });
+    return {
+      values: model.getSolution().colValue,
+      objective: model.getObjectiveValue(),
+      bound: model.info.get('mip_dual_bound') as number,
+    };
+  });
+}
