@@ -2,7 +2,11 @@ import type { OptionSpecs, Resolved } from './options.js';
 
 /** Options that every command takes. */
 export const GLOBAL_OPTIONS = {
-  json: { type: 'flag', describe: 'machine output on stdout, and nothing else there' },
+  json: {
+    type: 'flag',
+    describe:
+      'machine output on stdout, one JSON value or JSON lines, and nothing else there; on stderr nothing but an error in JSON',
+  },
   quiet: { type: 'flag', alias: 'q', describe: 'no progress and no hints' },
   verbose: { type: 'flag', alias: 'v', describe: 'say more; show the causes of errors' },
   config: { type: 'text', describe: 'a JSON file of settings' },
@@ -33,18 +37,23 @@ export interface OutputStream {
   readonly columns?: number;
 }
 
+/** With --json a program may read errors as JSON from stderr: words for people go only to a terminal then. */
+export function isReadByProgram({ json }: Pick<GlobalOptions, 'json'>, stderr: OutputStream): boolean {
+  return json && stderr.isTTY !== true;
+}
+
 /** Everything a command has to do with the world outside; tests hand in another one. */
 export interface Context {
   readonly global: GlobalOptions;
   /** Colours on stdout. */
   readonly color: boolean;
-  /** Width of the terminal that stdout is, or a width to print for. */
+  /** Width of the terminal that stdout is; infinite where it is none, so that nothing is cut. */
   readonly columns: number;
   /** Results. */
   out(text: string): void;
-  /** The machine output: one JSON value, on a line. */
+  /** The machine output: a JSON value, on a line. */
   json(value: unknown): void;
-  /** For people, beside the result: goes to stderr, and nowhere with --quiet. */
+  /** For people, beside the result: goes to stderr; nowhere with --quiet, and with --json to a terminal only. */
   note(text: string): void;
   /** For bytes of others, as they are; words go through `out`. */
   readonly stdout: OutputStream;

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const GOSHAWK = fileURLToPath(new URL('../bin/goshawk.js', import.meta.url));
@@ -27,20 +27,24 @@ export interface Surroundings {
   readonly cwd?: string;
   /** What it can read from stdin; nothing by default. */
   readonly input?: string | Uint8Array;
+  /** A file that stderr goes to, instead of being kept. */
+  readonly stderrTo?: string;
 }
 
 /** Starts the built command as a process of its own, without the settings of whoever runs the tests. */
 export function startGoshawk(
   args: readonly string[],
   environment: NodeJS.ProcessEnv = {},
-  { cwd, input }: Surroundings = {},
+  { cwd, input, stderrTo }: Surroundings = {},
 ): RunningGoshawk {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('GOSHAWK_'));
+  const stderr = stderrTo === undefined ? 'pipe' : openSync(stderrTo, 'a');
   const child = spawn(process.execPath, [GOSHAWK, ...args], {
     env: { ...Object.fromEntries(inherited), ...environment },
-    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', stderr],
     cwd,
   });
+  if (stderr !== 'pipe') closeSync(stderr);
   child.stdin?.end(input);
   const written = { stdout: Buffer.alloc(0), stderr: '' };
   const listeners = new Set<() => void>();
@@ -48,7 +52,7 @@ export function startGoshawk(
     written.stdout = Buffer.concat([written.stdout, bytes]);
     for (const look of [...listeners]) look();
   });
-  child.stderr!.on('data', (bytes: Buffer) => {
+  child.stderr?.on('data', (bytes: Buffer) => {
     written.stderr += bytes.toString();
     for (const look of [...listeners]) look();
   });

@@ -16,6 +16,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
+// A note that cannot be written (a full disk, a reader that has gone) is lost and ends nothing.
+process.stderr.on('error', () => {});
+
 process.exitCode = await run(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,

@@ -100,7 +100,7 @@ export function readConfigFile(path: string): Record<string, unknown> {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    throw new InputError('bad-config', `--config: cannot read ${path}: ${(error as Error).message}`, '', {
+    throw new InputError('bad-config', `--config: cannot read ${path}: ${whyUnread(error)}`, '', {
       cause: error,
     });
   }
@@ -120,6 +120,12 @@ export function readConfigFile(path: string): Record<string, unknown> {
     );
   }
   return value as Record<string, unknown>;
+}
+
+/** Why a file could not be read, in words. */
+export function whyUnread(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code === 'ENOENT' ? 'there is no such file' : message;
 }
 
 /** `stealCap` → `--steal-cap`. */

@@ -1,9 +1,9 @@
-import { InputError } from '@goshawk/core';
+import { InputError, nearest } from '@goshawk/core';
 import yargs, { type Argv } from 'yargs';
 import type { Command } from './command.js';
-import { allCommands, COMMAND_GROUPS, commandsNamedIn } from './commands/index.js';
+import { allCommands, COMMAND_GROUPS, COMMAND_NAMES, commandsNamedIn } from './commands/index.js';
 import { GLOBAL_OPTIONS } from './context.js';
-import { flagOf, kebab, type OptionSpec } from './options.js';
+import { flagOf, kebab, type OptionSpec, type OptionSpecs } from './options.js';
 import type { GivenLine } from './plain-line.js';
 import { VERSION } from './version.js';
 
@@ -94,7 +94,7 @@ function buildParser(argv: readonly string[], commands: readonly Command[], how:
     .version(VERSION)
     .wrap(100)
     .fail((message, error) => {
-      throw error ?? new InputError('usage', usageLine(message, argv), '`goshawk --help` shows how');
+      throw error ?? usageError(message, argv, commands);
     });
   for (const command of commands) {
     if (!command.name.includes(' ')) parser = addCommand(parser, command, how);
@@ -166,22 +166,65 @@ function declare(parser: Argv, name: string, spec: OptionSpec, group: string, is
 }
 
 /** yargs writes sentences; ours begin in lower case and name options as they are typed. */
-function usageLine(message: string, argv: readonly string[]): string {
+function usageError(message: string, argv: readonly string[], commands: readonly Command[]): InputError {
+  const words = argv.filter((word) => !word.startsWith('-'));
+  const called = [words.slice(0, 2).join(' '), words[0]];
+  const command = commands.find(({ name }) => called.includes(name));
+  const hint = `\`goshawk ${command === undefined ? '' : `${command.name} `}--help\` shows how`;
   const unknown = /^Unknown (?:arguments?|commands?): (.*)$/.exec(message);
-  if (unknown !== null) {
-    const words = unknown[1]!.split(', ');
-    const word = words.find((each) => argv.includes(each));
-    if (word !== undefined) return unknownWord(word, argv);
-    const names = [...new Set(words.map(kebab))];
-    return `unknown option${names.length > 1 ? 's' : ''}: ${names.map((name) => (name.length > 1 ? flagOf(name) : `-${name}`)).join(', ')}`;
+  if (unknown === null) {
+    const line = message.trim().split('\n')[0] ?? 'wrong usage';
+    return new InputError('usage', line.charAt(0).toLowerCase() + line.slice(1), hint);
   }
-  const line = message.trim().split('\n')[0] ?? 'wrong usage';
-  return line.charAt(0).toLowerCase() + line.slice(1);
+  const named = unknown[1]!.split(', ');
+  const word = named.find((each) => words.includes(each));
+  if (word !== undefined) return unknownWord(word, words, hint);
+  const options = [...new Set(named.map(kebab))].map((name) => asTyped(name, argv));
+  const meant = command === undefined ? undefined : nearestOption(options[0]!, command);
+  const line = `unknown option${options.length > 1 ? 's' : ''}: ${options.join(', ')}`;
+  return new InputError('usage', line + question(meant), hint);
 }
 
-function unknownWord(word: string, argv: readonly string[]): string {
-  const [first] = argv.filter((each) => !each.startsWith('-'));
-  if (word === first) return `unknown command: ${word}`;
-  if (Object.hasOwn(COMMAND_GROUPS, first ?? '')) return `unknown command: ${first} ${word}`;
-  return `${first}: "${word}" is one word too many`;
+function unknownWord(word: string, words: readonly string[], hint: string): InputError {
+  const first = words[0]!;
+  if (word === first)
+    return new InputError('usage', `unknown command: ${word}${question(nearest(word, FIRST_WORDS))}`, hint);
+  if (Object.hasOwn(COMMAND_GROUPS, first)) {
+    const meant = nearest(`${first} ${word}`, COMMAND_NAMES);
+    return new InputError('usage', `unknown command: ${first} ${word}${question(meant)}`, hint);
+  }
+  return new InputError('usage', `${first}: "${word}" is one word too many`, hint);
 }
+
+const FIRST_WORDS = new Set(COMMAND_NAMES.map((name) => name.split(' ')[0]!));
+
+function question(meant: string | undefined): string {
+  return meant === undefined ? '' : `; did you mean ${meant}?`;
+}
+
+/** `--no-x`, where that is what stands there: the parser takes it for `x`. */
+function asTyped(name: string, argv: readonly string[]): string {
+  if (argv.some((word) => word === `--no-${name}` || word.startsWith(`--no-${name}=`))) return `--no-${name}`;
+  return name.length > 1 ? flagOf(name) : `-${name}`;
+}
+
+/** Also of an option that somebody cut short, such as `--no-steal`. */
+function nearestOption(typed: string, { options }: Command): string | undefined {
+  const specs: OptionSpecs = { ...options, ...GLOBAL_OPTIONS };
+  const flags = Object.entries(specs).flatMap(([name, { type }]) =>
+    type === 'flag' ? [flagOf(name), `--no-${kebab(name)}`] : [flagOf(name)],
+  );
+  const begun = typed.length > BEGINNING_MIN ? flags.filter((flag) => flag.startsWith(typed)) : [];
+  return begun.length === 1 ? begun[0] : nearestFlag(typed, flags);
+}
+
+function nearestFlag(typed: string, flags: readonly string[]): string | undefined {
+  const name = nearest(
+    typed.replace(/^-+/, ''),
+    flags.map((flag) => flag.slice(2)),
+  );
+  return name === undefined ? undefined : `--${name}`;
+}
+
+/** Of `--`, and of a letter, too many options are the rest. */
+const BEGINNING_MIN = 4;

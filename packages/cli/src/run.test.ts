@@ -16,8 +16,19 @@ describe('wrong usage is one line and exit code 2', () => {
   it.each<[argv: string[], line: string]>([
     [['frobnicate'], 'unknown command: frobnicate; `goshawk --help` shows how'],
     [['trace', 'frob'], 'unknown command: trace frob; `goshawk --help` shows how'],
-    [['jobs', '--bogus'], 'unknown option: --bogus; `goshawk --help` shows how'],
-    [['jobs', 'extra'], 'jobs: "extra" is one word too many; `goshawk --help` shows how'],
+    [['submti'], 'unknown command: submti; did you mean submit? `goshawk --help` shows how'],
+    [['trace', 'stat'], 'unknown command: trace stat; did you mean trace stats? `goshawk --help` shows how'],
+    [['jobs', '--bogus'], 'unknown option: --bogus; `goshawk jobs --help` shows how'],
+    [
+      ['submit', '--task', '3'],
+      'unknown option: --task; did you mean --tasks? `goshawk submit --help` shows how',
+    ],
+    [
+      ['replay', 'x', '--no-steal'],
+      'unknown option: --no-steal; did you mean --no-stealing? `goshawk replay --help` shows how',
+    ],
+    [['jobs', '--config', 'no.json'], '--config: cannot read no.json: there is no such file'],
+    [['jobs', 'extra'], 'jobs: "extra" is one word too many; `goshawk jobs --help` shows how'],
     [['jobs', '--', 'x'], 'jobs takes nothing after --'],
     [['wait'], 'wait needs ID…; `goshawk wait --help` shows how'],
     [
@@ -26,7 +37,6 @@ describe('wrong usage is one line and exit code 2', () => {
     ],
     [['jobs', '--limit', '0'], '--limit: 0 is out of range; it must be from 1 to 10000'],
     [['logs', 'a1-3/x'], 'logs: "a1-3/x" is no JOB/TASK; such as a1-3/17'],
-    [['retry', 'a1-3'], 'retry: say which tasks; give --failed for those that did not complete'],
     [['job', 'a1-3', '--watch', '--spec'], 'job: --watch and --spec exclude each other; give one of them'],
     [['drain', 'w1', '--undo', '--wait'], 'drain: --undo and --wait exclude each other; give one of them'],
     [['submit'], 'submit: there is nothing to run; give a command after --, a job file, --sleep or --module'],

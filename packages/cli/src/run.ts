@@ -2,7 +2,13 @@ import { InputError } from '@goshawk/core';
 import type { Command, Positionals } from './command.js';
 import { ExitCode } from './command.js';
 import { allCommands } from './commands/index.js';
-import { type Context, GLOBAL_OPTIONS, type GlobalOptions, type OutputStream } from './context.js';
+import {
+  type Context,
+  GLOBAL_OPTIONS,
+  type GlobalOptions,
+  isReadByProgram,
+  type OutputStream,
+} from './context.js';
 import { describeFailure, failureLine } from './failure.js';
 import { readConfigFile, resolveOptions, type Sources } from './options.js';
 import { type GivenLine, readPlainLine } from './plain-line.js';
@@ -105,11 +111,11 @@ function contextOf(global: GlobalOptions, terminal: Terminal): Context {
     global,
     color: wantsColor && stdout.isTTY === true && !global.json,
     errorColor: wantsColor && stderr.isTTY === true,
-    columns: stdout.columns ?? 100,
+    columns: stdout.columns ?? (stdout.isTTY === true ? 100 : Number.POSITIVE_INFINITY),
     out: (text) => void stdout.write(`${text}\n`),
     json: (value) => void stdout.write(`${JSON.stringify(value)}\n`),
     note: (text) => {
-      if (!global.quiet) stderr.write(`${text}\n`);
+      if (!global.quiet && !isReadByProgram(global, stderr)) stderr.write(`${text}\n`);
     },
     stdout,
     stderr,

@@ -24,8 +24,13 @@ export class Cluster implements AsyncDisposable {
    * ever have room for it; UnreachableError
    */
   async submit<Value = unknown>(job: JobSubmission, options: CallOptions = {}): Promise<JobHandle<Value>> {
-    const { id, sentAtMs } = await submit(this.#session, job, options);
-    return new JobHandle<Value>(this.#session, id, sentAtMs);
+    const { id, ...accepted } = await submit(this.#session, job, options);
+    return new JobHandle<Value>(this.#session, id, accepted);
+  }
+
+  /** Whose jobs are submitted here, where a job does not say; undefined where the system has no name for the user. */
+  get user(): string | undefined {
+    return this.#session.user;
   }
 
   /** A handle of a job by its id. Asks nobody: the first call of the handle finds out whether there is one. */

@@ -71,6 +71,8 @@ export class FakeCluster implements AsyncDisposable {
   readonly schedulers: ScriptedPeer[];
   /** Indices of those that central lists. */
   listed: number[];
+  /** Indices of those that it says are away. */
+  away: number[] = [];
   /** Central says that it has heard of all. */
   complete = true;
 
@@ -98,13 +100,14 @@ export class FakeCluster implements AsyncDisposable {
       pendingTasks: 0,
       complete: this.complete,
       workers: [] as object[],
-      schedulers: this.listed.map((index) => ({
-        name: `s${index}`,
-        tag: `t${index}`,
-        endpoint: this.schedulers[index]!.endpoint,
-        address: this.schedulers[index]!.party,
-      })),
+      schedulers: this.listed.map((index) => this.#described(index)),
+      schedulersAway: this.away.map((index) => this.#described(index)),
     };
+  }
+
+  #described(index: number) {
+    const { endpoint, party } = this.schedulers[index]!;
+    return { name: `s${index}`, tag: `t${index}`, endpoint, address: party };
   }
 
   connect(options: ConnectOptions = {}): Promise<Cluster> {

@@ -4,6 +4,7 @@ import {
   type JobDetail,
   type JobEvent,
   type JobExplanation,
+  type JobState,
   type JobSummary,
   type Millis,
 } from '@goshawk/core';
@@ -32,7 +33,7 @@ export interface EndedJob extends JobDetail {
   readonly endedAtMs: Millis;
 }
 
-/** With columns by task: both empty where the owner did not send them. */
+/** With columns by task: both empty where the owner did not send them, as of jobs of more than 100,000 tasks. */
 export interface EndedJobWithTasks extends EndedJob {
   /** When the attempt that counted started, in ms since the owner accepted the job. */
   readonly starts: readonly Millis[];
@@ -61,12 +62,19 @@ export class JobHandle<Value = unknown> {
   readonly id: string;
   /** When its submission was sent first, by `performance.now()`; undefined when it was not submitted here. */
   readonly sentAtMs: Millis | undefined;
+  /** Its state when it was accepted: a job that was here before may have ended. Undefined when it was not submitted here. */
+  readonly acceptedState: JobState | undefined;
   readonly #session: Session;
 
-  constructor(session: Session, id: string, sentAtMs?: Millis) {
+  constructor(
+    session: Session,
+    id: string,
+    accepted?: { readonly sentAtMs: Millis | undefined; readonly state: JobState },
+  ) {
     this.#session = session;
     this.id = id;
-    this.sentAtMs = sentAtMs;
+    this.sentAtMs = accepted?.sentAtMs;
+    this.acceptedState = accepted?.state;
   }
 
   /**
@@ -205,7 +213,8 @@ export class JobHandle<Value = unknown> {
       },
       options,
     );
-    return new JobHandle<Value>(this.#session, readSubmitted(answer.value, answer.whom).job, sentAtMs);
+    const { job, state } = readSubmitted(answer.value, answer.whom);
+    return new JobHandle<Value>(this.#session, job, { sentAtMs, state });
   }
 
   /** What the tasks printed, all streams and attempts in the order in which it arrived at the owner. */

@@ -25,6 +25,7 @@ describe('submitting', () => {
     const before = performance.now();
     const handle = await cluster.submit({ ...job, key: 'mine' });
     expect(handle.id).toBe('t0-1');
+    expect(handle.acceptedState).toBe('waiting');
     expect(handle.sentAtMs).toBeGreaterThanOrEqual(before);
     expect(handle.sentAtMs).toBeLessThanOrEqual(performance.now());
     expect(fake.schedulers[0]!.of('submit')).toMatchObject([{ key: 'mine', spec: { ...job, user: 'ada' } }]);
@@ -83,6 +84,29 @@ describe('submitting', () => {
     await fake.schedulers[first]!.hears('submit', 2);
     fake.listed = fake.listed.filter((index) => index !== first);
     expect((await submitted).id).toBe(`t${ownerOf(fake, 'k')}-1`);
+  });
+
+  test('on which a scheduler fails is taken to no other one', async () => {
+    await using fake = await FakeCluster.start(3, () => (message, { refuse }) => {
+      if (message.type === 'submit') refuse('internal-error', 's0 cannot take this submit: a bug in goshawk');
+    });
+    await using cluster = await fake.connect();
+    await expect(cluster.submit(job)).rejects.toMatchObject({ code: 'internal-error' });
+    expect(fake.schedulers.flatMap(({ heard }) => heard)).toHaveLength(1);
+  });
+
+  test('is taken to no other one when the scheduler that was asked goes away: it may have the job', async () => {
+    await using fake = await FakeCluster.start(2, () => () => {});
+    await using cluster = await fake.connect({ ...FAST, requestTimeoutMs: 500 });
+    const submitted = cluster.submit(job);
+    const first = await Promise.race([0, 1].map((i) => fake.schedulers[i]!.hears('submit').then(() => i)));
+    fake.listed = [1 - first];
+    fake.away = [first];
+    await expect(submitted).rejects.toMatchObject({
+      code: 'owner-away',
+      message: expect.stringContaining('it may have taken it'),
+    });
+    expect(fake.schedulers[1 - first]!.heard).toEqual([]);
   });
 
   test('stays with its scheduler when one comes that the key would belong to', async () => {

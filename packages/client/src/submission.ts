@@ -2,6 +2,7 @@ import {
   GoshawkError,
   InputError,
   type JobInput,
+  type JobState,
   LIMITS,
   type Millis,
   quoted,
@@ -28,6 +29,7 @@ export interface Accepted {
   readonly id: string;
   /** When it was sent first, by `performance.now()`. */
   readonly sentAtMs: Millis;
+  readonly state: JobState;
 }
 
 /**
@@ -49,25 +51,33 @@ export async function submit(
   const note = (): void => {
     sentAtMs ??= performance.now();
   };
+  let drawn: string | undefined;
+  /** Who was asked with this key may have taken the job. */
+  let mayHaveIt = false;
   for (;;) {
     await someSchedulers(session, options);
-    const key = given ?? drawKey(session, draining);
+    drawn ??= drawKey(session, draining);
+    const key = given ?? drawn;
     const choice = new Choice(session, key, draining);
     try {
       const answer = await session.requests.ask({
         what: 'to take a job',
         build: (request) => {
           note();
+          mayHaveIt = true;
           return { type: 'submit', request, key, spec };
         },
         to: () => choice.current(),
         onSilence: () => session.roster.refreshSoon(),
         signal: options.signal,
       });
-      const { job: id } = readSubmitted(answer.value, answer.whom);
-      return { id, sentAtMs: sentAtMs ?? performance.now() };
+      const { job: id, state } = readSubmitted(answer.value, answer.whom);
+      return { id, state, sentAtMs: sentAtMs ?? performance.now() };
     } catch (error) {
       if (!(error instanceof GoshawkError)) throw error;
+      if (!choice.isAway) mayHaveIt = false;
+      // Under another key, and with that elsewhere, it might be a second job.
+      if (!mayHaveIt) drawn = undefined;
       if (error.code === 'draining') {
         draining.add(choice.name);
         session.roster.refreshSoon();
@@ -78,7 +88,7 @@ export async function submit(
         await pause(Math.min(session.timings.retryMs, ELSEWHERE_PAUSE_MS), options.signal);
         await session.roster.refresh(options.signal).catch(() => options.signal?.throwIfAborted());
       } else {
-        throw error;
+        throw mayHaveIt && choice.isAway ? wentAway(choice.title) : error;
       }
     }
   }
@@ -129,6 +139,8 @@ class Choice {
   readonly #key: string;
   readonly #excluded: ReadonlySet<string>;
   #chosen: KnownScheduler | undefined;
+  /** Nobody was asked, since it is away. */
+  isAway = false;
 
   constructor(session: Session, key: string, excluded: ReadonlySet<string>) {
     this.#session = session;
@@ -140,14 +152,27 @@ class Choice {
     return this.#chosen?.name ?? '';
   }
 
+  get title(): string {
+    return this.#chosen?.title ?? '';
+  }
+
   /** @throws UnreachableError `owner-away` while it is known to be away */
   current(): KnownScheduler | undefined {
     const { roster } = this.#session;
     const isListed = roster.schedulers.some(({ party }) => party === this.#chosen?.party);
     if (!isListed) this.#chosen = roster.forKey(this.#key, this.#excluded) ?? this.#chosen;
-    if (this.#chosen !== undefined && roster.isAway(this.#chosen)) throw ownerAway(this.#key, this.#chosen);
+    this.isAway = this.#chosen !== undefined && roster.isAway(this.#chosen);
+    if (this.isAway) throw ownerAway(this.#key, this.#chosen!);
     return this.#chosen;
   }
+}
+
+function wentAway(whom: string): UnreachableError {
+  return new UnreachableError(
+    'owner-away',
+    `${whom} was asked to take the job and is away; it may have taken it`,
+    '`goshawk jobs` tells when it is back; with --key a job can be submitted again without becoming two',
+  );
 }
 
 function ownerAway(key: string, owner: KnownScheduler): UnreachableError {

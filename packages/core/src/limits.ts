@@ -34,6 +34,11 @@ export const LIMITS = {
   /** What they take of its memory, as it estimates it; and those that have ended and are kept. In bytes. */
   activeBytesMax: 1024 * 1024 * 1024,
   endedBytesMax: 256 * 1024 * 1024,
+  /** One answer to a client: text and byte arrays in bytes, and values and keys. What is longer comes in pages. */
+  answerBytesMax: 1024 * 1024,
+  answerValuesMax: 250_000,
+  /** Tasks of a job whose times come with the news of its end. */
+  timedTasksMax: 100_000,
   /** Clients that are told how jobs of one scheduler come along. */
   watchesMax: 100_000,
   /** Distinct resource names in a demand or a capacity. */

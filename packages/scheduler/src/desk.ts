@@ -4,6 +4,7 @@ import {
   isFinal,
   type JobEvent,
   type JobSpec,
+  type JobSummary,
   LIMITS,
   type Message,
   type MessageOf,
@@ -22,6 +23,7 @@ import type { Members } from './members.js';
 import { DEFAULT_LOAD_LIMITS, Overload, type Overloaded } from './overload.js';
 import { isSameJob } from './same-job.js';
 import type { Circumstances } from './standing.js';
+import { isAnswerable, Page, type Weight, weigh } from './weights.js';
 
 /** What the desk asks of the scheduler behind it. */
 interface Office {
@@ -78,9 +80,7 @@ export class ClientDesk {
       case 'unwatch':
         return this.#watches.forget(from, message.request);
       case 'describeJob':
-        return this.#withJob(from, message, (job) =>
-          this.#answer(from, message.request, this.#detail(job, now, message.spec)),
-        );
+        return this.#withJob(from, message, (job) => this.#describe(from, message, job, now));
       case 'explainJob':
         return this.#withJob(from, message, (job) => this.#explain(from, message, job, now));
       case 'explainWaiting':
@@ -208,6 +208,14 @@ export class ClientDesk {
     this.#ledger.send(from, { type: 'event', request: message.request, value });
   }
 
+  #describe(from: Address, { request, spec }: MessageOf<'describeJob'>, job: Job, now: Millis): void {
+    const weight = spec ? weigh(job.spec) : NOTHING;
+    if (isAnswerable(weight)) return this.#answer(from, request, this.#detail(job, now, spec));
+    const message = `the specification of ${job.id} is too long for one answer: ${weight.values} values, ${weight.bytes} bytes of text`;
+    const hint = `at most ${LIMITS.answerValuesMax} and ${LIMITS.answerBytesMax} are shown; ask without it, or look at what was submitted`;
+    this.#refuse(from, request, 'spec-too-long', message, hint);
+  }
+
   /** Active jobs, oldest first, then ended ones, newest first. Filters come before limits. */
   #list(from: Address, message: MessageOf<'listJobs'>): void {
     const wanted = (job: Job) =>
@@ -216,8 +224,11 @@ export class ClientDesk {
     const active = [...this.#jobs.active()].filter(wanted);
     const ended = [...this.#jobs.endedNewestFirst()].filter(wanted);
     const shown = [...active, ...ended.slice(0, message.endedMax)].slice(0, message.jobsMax);
+    const page = new Page<JobSummary>();
+    // Those that one answer has no room for are among the total.
+    shown.every((job) => page.take(summarise(job, this.#config.wallOffsetMs)));
     this.#answer(from, message.request, {
-      jobs: shown.map((job) => summarise(job, this.#config.wallOffsetMs)),
+      jobs: page.items,
       total: active.length + ended.length,
     });
   }
@@ -293,11 +304,12 @@ export class ClientDesk {
   }
 
   #endOf(job: Job, withTasks: boolean, now: Millis): JobEvent {
+    const isTimed = withTasks && job.taskCount <= LIMITS.timedTasksMax;
     return {
       kind: 'ended',
       job: this.#detail(job, now, false),
-      starts: withTasks ? Array.from(job.startedAt, (_at, task) => startOf(job, task)) : undefined,
-      runs: withTasks ? Array.from(job.runMs) : undefined,
+      starts: isTimed ? Array.from(job.startedAt, (_at, task) => startOf(job, task)) : undefined,
+      runs: isTimed ? Array.from(job.runMs) : undefined,
     };
   }
 
@@ -354,6 +366,8 @@ export class ClientDesk {
 function clip(line: string): string {
   return line.length <= 2_000 ? line : `${line.slice(0, 2_000)}…`;
 }
+
+const NOTHING: Weight = { values: 0, bytes: 0 };
 
 const RETRY = 'try again in a moment';
 

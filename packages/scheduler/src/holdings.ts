@@ -1,4 +1,5 @@
 import type { JobSpec, Payload, TaskList } from '@goshawk/core';
+import { weigh } from './weights.js';
 
 /**
  * What jobs take of an owner's memory, estimated from what was submitted: enough to bound it, not to account for
@@ -40,7 +41,7 @@ export class Holdings {
 /** A job's record, and each task's state, attempts, times and worker. */
 const JOB_BYTES = 2_048;
 const TASK_BYTES = 64;
-/** A value in an object or a list, beside the text that it may be. */
+/** A value in an object or a list, or a key, beside the text that it may be. */
 const VALUE_BYTES = 16;
 
 /** What a job will take while it is held. */
@@ -55,20 +56,6 @@ function taskListBytes(tasks: TaskList): number {
 }
 
 function payloadBytes(payload: Payload): number {
-  // A walk of its own, not by recursion: it is as deep as its submitter has made it.
-  let bytes = 0;
-  const left: unknown[] = [payload];
-  while (left.length > 0) {
-    const value = left.pop();
-    bytes += VALUE_BYTES;
-    if (typeof value === 'string') bytes += value.length;
-    else if (value instanceof Uint8Array) bytes += value.length;
-    else if (typeof value === 'object' && value !== null) {
-      for (const [key, inner] of Object.entries(value)) {
-        bytes += key.length;
-        left.push(inner);
-      }
-    }
-  }
-  return bytes;
+  const { values, bytes } = weigh(payload);
+  return values * VALUE_BYTES + bytes;
 }

@@ -8,9 +8,7 @@ import {
   type TaskFailure,
 } from '@goshawk/core';
 import { type Job, LISTED_MAX, TASK_STATE_NAMES, TaskState } from './job.js';
-
-/** Bytes of one page of results, about. */
-const RESULT_PAGE_BYTES = 1024 * 1024;
+import { Page } from './weights.js';
 
 export function summarise(job: Job, wallOffsetMs: Millis): JobSummary {
   return {
@@ -123,16 +121,13 @@ function listAttempts(job: Job, now: Millis, nameOf: (worker: number) => string)
 }
 
 export function resultPage(job: Job, from: number): ResultPage {
-  const values: [number, unknown][] = [];
-  let bytes = 0;
+  const page = new Page<[number, unknown]>();
   for (let task = from; task < job.taskCount; task++) {
-    if (bytes > RESULT_PAGE_BYTES) return { values, next: task };
-    if (!job.values.has(task)) continue;
-    const value = job.values.get(task);
-    bytes += JSON.stringify(value)?.length ?? 0;
-    values.push([task, value]);
+    if (job.values.has(task) && !page.take([task, job.values.get(task)])) {
+      return { values: page.items, next: task };
+    }
   }
-  return { values, next: undefined };
+  return { values: page.items, next: undefined };
 }
 
 function describeFailure(job: Job, task: number): TaskFailure {

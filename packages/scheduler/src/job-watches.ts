@@ -16,6 +16,8 @@ const SILENCE_MS = 60_000;
 /** Who watches which job. Those who fall silent are forgotten, and there are never more than so many. */
 export class JobWatches {
   readonly #byJob = new Map<number, Watch[]>();
+  /** Which jobs a client watches with a request: nearly always one. */
+  readonly #jobs = new Map<string, Set<number>>();
   #count = 0;
 
   /** @returns false when there is no room for one more */
@@ -28,6 +30,8 @@ export class JobWatches {
     }
     if (this.#count >= LIMITS.watchesMax) return false;
     this.#set(job.number, [...watches, { client, request, detail, heardAt: now }]);
+    const key = keyOf({ client, request });
+    this.#jobs.set(key, (this.#jobs.get(key) ?? new Set()).add(job.number));
     return true;
   }
 
@@ -40,7 +44,10 @@ export class JobWatches {
   alive(job: Job, now: Millis): readonly Watch[] {
     const watches = this.#byJob.get(job.number) ?? [];
     const alive = watches.filter(({ heardAt }) => now - heardAt < SILENCE_MS);
-    if (alive.length < watches.length) this.#set(job.number, alive);
+    if (alive.length < watches.length) {
+      this.#set(job.number, alive);
+      for (const watch of watches) if (!alive.includes(watch)) this.#unlist(watch, job.number);
+    }
     return alive;
   }
 
@@ -48,14 +55,27 @@ export class JobWatches {
   take(job: Job): readonly Watch[] {
     const watches = this.#byJob.get(job.number) ?? [];
     this.#set(job.number, []);
+    for (const watch of watches) this.#unlist(watch, job.number);
     return watches;
   }
 
   forget(client: Address, request: number): void {
-    for (const [job, watches] of this.#byJob) {
-      const left = watches.filter((watch) => watch.client !== client || watch.request !== request);
-      if (left.length < watches.length) this.#set(job, left);
+    const key = keyOf({ client, request });
+    for (const job of this.#jobs.get(key) ?? []) {
+      const watches = this.#byJob.get(job) ?? [];
+      this.#set(
+        job,
+        watches.filter((watch) => watch.client !== client || watch.request !== request),
+      );
     }
+    this.#jobs.delete(key);
+  }
+
+  #unlist(watch: Watch, job: number): void {
+    const key = keyOf(watch);
+    const jobs = this.#jobs.get(key);
+    jobs?.delete(job);
+    if (jobs?.size === 0) this.#jobs.delete(key);
   }
 
   #set(job: number, watches: Watch[]): void {
@@ -63,4 +83,8 @@ export class JobWatches {
     if (watches.length === 0) this.#byJob.delete(job);
     else this.#byJob.set(job, watches);
   }
+}
+
+function keyOf({ client, request }: Pick<Watch, 'client' | 'request'>): string {
+  return `${client} ${request}`;
 }

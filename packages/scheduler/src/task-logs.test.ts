@@ -30,7 +30,7 @@ describe('what tasks printed', () => {
 
   it('comes in pages', () => {
     const logs = new TaskLogs(10_000_000);
-    for (let i = 0; i < 3; i++) print(logs, 1, 'x'.repeat(600_000));
+    for (let i = 0; i < 3; i++) print(logs, 1, 'x'.repeat(500_000));
     const first = logs.read(1, 0, all, true);
     expect(first).toMatchObject({ next: 2, atEnd: false, done: false });
     expect(logs.read(1, first.next, all, true)).toMatchObject({ next: 3, atEnd: true, done: true });

@@ -1,4 +1,5 @@
 import type { LogPage, OutputChunk } from '@goshawk/core';
+import { Page } from './weights.js';
 
 interface Logged {
   readonly task: number;
@@ -13,9 +14,6 @@ interface JobLog {
   dropped: number;
   bytes: number;
 }
-
-/** Bytes of one answer. */
-const PAGE_BYTES = 1024 * 1024;
 
 /**
  * What tasks printed, by job, within a bound over all jobs: the oldest jobs' output goes first, and of a
@@ -61,18 +59,14 @@ export class TaskLogs {
       const next = Math.max(cursor, emptied);
       return { chunks: [], next, atEnd: true, done: ended, dropped: cursor < emptied };
     }
-    const chunks: Logged[] = [];
+    const page = new Page<Logged>();
     let next = Math.max(cursor, log.dropped);
-    let bytes = 0;
-    while (next - log.dropped < log.chunks.length && bytes < PAGE_BYTES) {
+    for (; next - log.dropped < log.chunks.length; next++) {
       const chunk = log.chunks[next - log.dropped]!;
-      next++;
-      if (!wanted(chunk.task)) continue;
-      chunks.push(chunk);
-      bytes += chunk.bytes.length;
+      if (wanted(chunk.task) && !page.take(chunk)) break;
     }
     const atEnd = next - log.dropped >= log.chunks.length;
-    return { chunks, next, atEnd, done: ended && atEnd, dropped: cursor < log.dropped };
+    return { chunks: page.items, next, atEnd, done: ended && atEnd, dropped: cursor < log.dropped };
   }
 
   #makeRoom(): void {

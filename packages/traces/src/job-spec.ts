@@ -50,7 +50,7 @@ function stagesOf(
     return [{ name: 'tasks', after: [], tasks: { sleepsMs }, demand: resourcesOf(ofJob) }];
   }
   let first = 0;
-  return stages.map(({ name, after, tasks, demand }) => {
+  return stages.map(({ name, after, tasks, demand, estimateSeconds }) => {
     const own = sleepsMs.subarray(first, first + tasks);
     first += tasks;
     return {
@@ -58,6 +58,7 @@ function stagesOf(
       after: [...new Set(after)],
       tasks: { sleepsMs: own },
       demand: resourcesOf(demand ?? ofJob),
+      ...(estimateSeconds === undefined ? {} : { estimateMs: estimateSeconds * 1_000 }),
     };
   });
 }
@@ -84,11 +85,12 @@ export function jobInputOf(spec: JobSpec): JobInput {
   const { stages, user, maxRunning, estimateMs, timeoutMs, deadlineMs, ...rest } = spec;
   return {
     ...rest,
-    stages: stages.map(({ name, after, tasks, demand }) => ({
+    stages: stages.map(({ name, after, tasks, demand, estimateMs: ofStage }) => ({
       name,
       after: after.map((place) => stages[place]!.name),
       tasks: tasksInputOf(tasks),
       demand,
+      ...(ofStage === undefined ? {} : { estimate: ofStage }),
     })),
     ...(user === undefined ? {} : { user }),
     ...(maxRunning === undefined ? {} : { maxRunning }),

@@ -17,6 +17,7 @@ const stages = fc.uniqueArray(name, { minLength: 1, maxLength: 4 }).chain((names
           after: i === 0 ? fc.constant([]) : fc.uniqueArray(fc.nat({ max: i - 1 })),
           tasks: fc.integer({ min: 1, max: 4 }),
           demand,
+          estimateSeconds: fc.double({ min: 1e-3, max: 1e6, noNaN: true }),
         },
         { requiredKeys: ['name', 'after', 'tasks'] },
       ),

@@ -45,6 +45,8 @@ export interface TraceStage {
   readonly tasks: number;
   /** In place of the job's. */
   readonly demand?: Resources;
+  /** Mean run time of its tasks as the submitter believes it, in place of the job's. */
+  readonly estimateSeconds?: number;
 }
 
 /** Fractions of what the largest machine has, which is 1. */

@@ -1,5 +1,6 @@
 import { isFinal } from '@goshawk/core';
 import { defineCommand, ExitCode } from '../command.js';
+import { jobNamed } from '../jobs/named.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { painter, paintState } from '../terminal/paint.js';
 
@@ -15,8 +16,9 @@ export const cancelCommand = defineCommand({
     await using cluster = await openCluster(context);
     const paint = painter(context.color);
     const problems: unknown[] = [];
-    for (const id of new Set(words)) {
+    for (const word of new Set(words)) {
       try {
+        const id = await jobNamed(context, cluster, word);
         const { state } = await cluster.job(id).cancel({ signal: context.interrupted });
         if (context.global.json) context.json({ schema: 'goshawk.cancel/1', job: id, state });
         else if (!isFinal(state)) context.out(`${id} is being cancelled: tasks that run are killed`);

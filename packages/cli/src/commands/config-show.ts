@@ -8,6 +8,7 @@ import {
   resolveOptions,
   variableOf,
 } from '../options.js';
+import { durationText } from '../terminal/command-line.js';
 import { painter } from '../terminal/paint.js';
 import { renderTable } from '../terminal/table.js';
 
@@ -15,7 +16,9 @@ interface Setting {
   /** The commands that take it; none for those that all take. */
   readonly commands: readonly string[];
   readonly name: string;
+  /** Durations in ms. */
   readonly value: unknown;
+  readonly unit?: 'ms';
   readonly origin: Origin;
   /** The variable, or the file. */
   readonly source: string;
@@ -32,7 +35,7 @@ export function configShowCommand(commands: () => Promise<readonly Command[]>) {
     describe: 'show every setting that a file or the environment may set, as it stands here',
     examples: [['goshawk config show --origin', 'with where each comes from']],
     options: {
-      origin: { type: 'flag', flagOnly: true, describe: 'with where each comes from' },
+      origin: { type: 'flag', flagOnly: true, describe: 'with where each comes from; --json always says it' },
     },
     async run(context, options) {
       const settings = settingsOf(context, await commands());
@@ -67,6 +70,7 @@ function settingsOf(context: Context, commands: readonly Command[]): Setting[] {
       const value = (isFlag ? here : resolved) ?? null;
       // The same name may have another default elsewhere; that is another line then.
       const key = JSON.stringify([name, value, names.length === 0]);
+      const unit = shown[option]!.type === 'duration' ? { unit: 'ms' as const } : {};
       const same = found.get(key);
       if (same !== undefined) {
         same.commands.push(...names);
@@ -74,16 +78,20 @@ function settingsOf(context: Context, commands: readonly Command[]): Setting[] {
       }
       const origin = isFlag ? 'flag' : origins[option]!;
       const source = origin === 'environment' ? variableOf(option) : origin === 'file' ? (config ?? '') : '';
-      found.set(key, { commands: [...names], name, value, origin, source });
+      found.set(key, { commands: [...names], name, value, ...unit, origin, source });
     }
   }
   return [...found.values()];
 }
 
 function table(context: Context, settings: readonly Setting[], withOrigin: boolean): string {
-  const rows = settings.map(({ commands, name, value, origin, source }) => [
+  const rows = settings.map(({ commands, name, value, unit, origin, source }) => [
     name,
-    value === null || (Array.isArray(value) && value.length === 0) ? '' : String(value),
+    value === null || (Array.isArray(value) && value.length === 0)
+      ? ''
+      : unit === 'ms'
+        ? durationText(value as number)
+        : String(value),
     ...(withOrigin ? [source === '' ? origin : `${origin} (${source})`] : []),
     commands.length === 0 ? 'every command' : commands.join(', '),
   ]);

@@ -37,6 +37,8 @@ const LOADERS: Readonly<Record<string, () => Promise<unknown>>> = {
   completion: async () => (await import('./completion.js')).completionCommand(allCommands),
 };
 
+export const COMMAND_NAMES: readonly string[] = Object.keys(LOADERS);
+
 /** All of them: for help, and for what is made of every command's options. */
 export function allCommands(): Promise<readonly Command[]> {
   return load(Object.keys(LOADERS));

@@ -4,6 +4,7 @@ import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { jobPage } from '../jobs/job-page.js';
 import { jobJson } from '../jobs/json.js';
+import { jobNamed } from '../jobs/named.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { specJson } from '../jobs/spec-json.js';
 import { leave, waitForJobs } from '../jobs/waiting.js';
@@ -29,7 +30,7 @@ export const jobCommand = defineCommand({
       throw new InputError('usage', 'job: --watch and --spec exclude each other', 'give one of them');
     }
     await using cluster = await openCluster(context);
-    const job = cluster.job(words[0]!);
+    const job = cluster.job(await jobNamed(context, cluster, words[0]!));
     if (options.watch) return await watch(context, job);
     const detail = await job.describe({ spec: options.spec, signal: context.interrupted });
     if (context.global.json) {

@@ -1,5 +1,6 @@
 import { InputError } from '@goshawk/core';
 import { defineCommand, ExitCode } from '../command.js';
+import { jobNamed } from '../jobs/named.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { showLogs } from '../jobs/show-logs.js';
 
@@ -39,10 +40,11 @@ export const logsCommand = defineCommand({
     },
   },
   async run(context, options, { words }) {
-    const { id, task } = parseTarget(words[0]!);
+    const { id: word, task } = parseTarget(words[0]!);
     const { failed, tail, prefix } = options;
     const follow = options.follow && !failed;
     await using cluster = await openCluster(context);
+    const id = await jobNamed(context, cluster, word);
     const job = cluster.job(id);
     const signal = context.interrupted;
     const { total } = (await job.describe({ signal })).tasks;

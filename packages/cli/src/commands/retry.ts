@@ -1,5 +1,6 @@
-import { formatCount, InputError } from '@goshawk/core';
+import { formatCount } from '@goshawk/core';
 import { defineCommand, ExitCode } from '../command.js';
+import { jobNamed } from '../jobs/named.js';
 import { openCluster } from '../jobs/open-cluster.js';
 
 export const retryCommand = defineCommand({
@@ -8,26 +9,24 @@ export const retryCommand = defineCommand({
   wordsMin: 1,
   wordsMax: 1,
   describe: 'submit what failed in a job that has ended as a new job, and print its id',
-  examples: [['goshawk wait $(goshawk retry $id --failed)', 'once more, and its outcome']],
+  examples: [['goshawk wait $(goshawk retry $id)', 'once more, and its outcome']],
   options: {
-    failed: { type: 'flag', flagOnly: true, describe: 'the tasks that failed or were cancelled' },
+    failed: {
+      type: 'flag',
+      flagOnly: true,
+      describe: 'the tasks that failed or were cancelled; they are what is run again in any case',
+    },
   },
-  async run(context, options, { words }) {
-    if (!options.failed) {
-      throw new InputError(
-        'usage',
-        'retry: say which tasks',
-        'give --failed for those that did not complete',
-      );
-    }
+  async run(context, _options, { words }) {
     const signal = context.interrupted;
     await using cluster = await openCluster(context);
-    const again = await cluster.job(words[0]!).retryFailed({ signal });
-    const { state, tasks } = await again.describe({ signal });
+    const again = await cluster.job(await jobNamed(context, cluster, words[0]!)).retryFailed({ signal });
+    // The job is there now: its id is said before anything else is asked, which may fail.
     if (context.global.json) {
-      context.json({ schema: 'goshawk.submit/1', job: again.id, state });
+      context.json({ schema: 'goshawk.submit/1', job: again.id, state: again.acceptedState });
     } else {
       context.out(again.id);
+      const { tasks } = await again.describe({ signal });
       const them = tasks.total === 1 ? '1 task is' : `${formatCount(tasks.total)} tasks are`;
       context.note(`${them} run again; \`goshawk wait ${again.id}\` waits for the end`);
     }

@@ -1,17 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Cluster, JobHandle } from '@goshawk/client';
-import { InputError } from '@goshawk/core';
+import { InputError, type JobState } from '@goshawk/core';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { DetachedError, WaitTimeoutError } from '../failure.js';
-import { jobJson } from '../jobs/json.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { outcomeText } from '../jobs/outcome.js';
 import { showLogs } from '../jobs/show-logs.js';
-import { showResults } from '../jobs/show-results.js';
+import { endedJson, showResults } from '../jobs/show-results.js';
 import { exitCodeOf, leave, waitForJobs } from '../jobs/waiting.js';
 import { findCluster } from '../local/whereabouts.js';
+import { whyUnread } from '../options.js';
 import { buildJob } from '../submission/build-job.js';
 import { SUBMIT_OPTIONS, type SubmitOptions } from '../submission/options.js';
 import type { Sources } from '../submission/tasks.js';
@@ -21,7 +21,7 @@ export const submitCommand = defineCommand({
   words: '[FILE.json | -- CMD ARG…]',
   wordsMax: 2,
   describe:
-    'submit a job, and print its id: a command, a job file (- is stdin), functions of a module, or sleeps',
+    'submit a job, and print its id: a command, a job file (- is stdin), functions of a module, or sleeps (--json: one value, with --wait at the end; with --logs a line for each line of output before it)',
   examples: [
     ["goshawk submit --tasks 10 -- sh -c 'echo $GOSHAWK_TASK'", 'ten tasks that tell their number'],
     ['goshawk submit --array 1-100 --logs -- ./simulate --seed {}', 'a hundred seeds, their output shown'],
@@ -41,12 +41,9 @@ export const submitCommand = defineCommand({
       options.results ||
       options.cancelOnExit ||
       options.waitTimeout !== undefined;
-    if (context.global.json) {
-      const { state } = await handle.describe();
-      context.json({ schema: 'goshawk.submit/1', job: handle.id, state });
-    } else {
-      context.out(handle.id);
-    }
+    // The job is there now: its id is said before anything else is asked, which may fail.
+    if (!context.global.json) context.out(handle.id);
+    else if (!willFollow) context.json(submitJson(handle.id, handle.acceptedState!));
     if (found.elsewhere !== undefined)
       context.note(`submitted to the only cluster that runs, ${found.url} (${found.elsewhere})`);
     if (willFollow) return await follow(context, cluster, handle, options);
@@ -54,6 +51,10 @@ export const submitCommand = defineCommand({
     return ExitCode.done;
   },
 });
+
+function submitJson(job: string, state: JobState): Record<string, unknown> {
+  return { schema: 'goshawk.submit/1', job, state };
+}
 
 function sourcesOf(context: Context): Sources {
   return {
@@ -63,9 +64,9 @@ function sourcesOf(context: Context): Sources {
       try {
         return await readFile(resolve(context.cwd, path));
       } catch (error) {
-        const { code, message } = error as NodeJS.ErrnoException;
-        const why = code === 'ENOENT' ? 'there is no such file' : message;
-        throw new InputError('no-file', `${what}: cannot read ${path}: ${why}`, '', { cause: error });
+        throw new InputError('no-file', `${what}: cannot read ${path}: ${whyUnread(error)}`, '', {
+          cause: error,
+        });
       }
     },
   };
@@ -82,6 +83,7 @@ async function follow(
   const shown = options.logs ? showOutput(context, handle, signal) : Promise.resolve();
   // A failure of it is heard of below, once the job's end is known.
   shown.catch(() => {});
+  let isPrinted = false;
   try {
     const ended = await waitForJobs(context, [handle], {
       timeoutMs: options.waitTimeout,
@@ -90,13 +92,20 @@ async function follow(
     });
     await shown;
     for (const job of ended) {
-      if (context.global.json) context.json(jobJson(job));
-      else context.note(outcomeText(job, context.errorColor));
+      if (context.global.json) {
+        const detail = await endedJson(context, handle, job, options.results);
+        isPrinted = true;
+        context.json({ ...submitJson(handle.id, job.state), ended: detail });
+      } else {
+        context.note(outcomeText(job, context.errorColor));
+        if (options.results) await showResults(context, handle, job);
+      }
     }
-    if (options.results) for (const job of ended) await showResults(context, handle, job);
     return exitCodeOf(ended);
   } catch (error) {
     stop.abort();
+    // There is one line of JSON, whatever becomes of the waiting.
+    if (context.global.json && !isPrinted) context.json(submitJson(handle.id, handle.acceptedState!));
     return leave(context, options.cancelOnExit ? await cancelled(cluster, handle.id, error, options) : error);
   }
 }

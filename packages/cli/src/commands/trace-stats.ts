@@ -40,7 +40,7 @@ export const traceStatsCommand = defineCommand({
     }
     context.out(`${name}\n${formatStats(stats).trimEnd()}`);
     if (tallied.length > 0) context.out(`\non reading\n${formatTally(tallied).join('\n')}`);
-    if (options.plot) context.out(`\n${plotStats(stats, context.columns).trimEnd()}`);
+    if (options.plot) context.out(`\n${plotStats(stats, Math.min(context.columns, 100)).trimEnd()}`);
     return ExitCode.done;
   },
 });

@@ -1,8 +1,9 @@
 import { defineCommand } from '../command.js';
 import { jobJson } from '../jobs/json.js';
+import { jobsNamed } from '../jobs/named.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { outcomeText } from '../jobs/outcome.js';
-import { showResults } from '../jobs/show-results.js';
+import { endedJson, showResults } from '../jobs/show-results.js';
 import { exitCodeOf, leave, waitForJobs } from '../jobs/waiting.js';
 
 export const waitCommand = defineCommand({
@@ -10,9 +11,11 @@ export const waitCommand = defineCommand({
   words: 'ID…',
   wordsMin: 1,
   wordsMax: Number.POSITIVE_INFINITY,
-  describe: 'wait for the end of jobs; exit with 0 only if all of their tasks completed',
+  describe:
+    'wait for the end of jobs; exit with 0 only if all of their tasks completed (--json: a line for each job as it ends)',
   examples: [
     ['goshawk wait $id', 'from anywhere; answers at once when the job has ended'],
+    ['goshawk wait last', 'for the job that you submitted last; the first letters of an id are enough, too'],
     ['goshawk wait $a $b --any --wait-timeout 10m', 'for the first of two, ten minutes at most'],
   ],
   options: {
@@ -25,19 +28,24 @@ export const waitCommand = defineCommand({
     waitTimeout: { type: 'duration', describe: 'so long at most, then exit with 124; the jobs go on' },
   },
   async run(context, options, { words }) {
-    const ids = [...new Set(words)];
+    const { json } = context.global;
     await using cluster = await openCluster(context);
+    const ids = await jobsNamed(context, cluster, words);
     const handles = ids.map((id) => cluster.job(id));
     try {
       const ended = await waitForJobs(context, handles, {
         any: options.any,
         timeoutMs: options.waitTimeout,
         ended: (job) => {
-          if (context.global.json) context.json(jobJson(job));
-          else context.out(outcomeText(job, context.color));
+          if (!json) context.out(outcomeText(job, context.color));
+          else if (!options.results) context.json(jobJson(job));
         },
       });
-      if (options.results) for (const job of ended) await showResults(context, cluster.job(job.id), job);
+      for (const job of options.results ? ended : []) {
+        const handle = cluster.job(job.id);
+        if (json) context.json(await endedJson(context, handle, job, true));
+        else await showResults(context, handle, job);
+      }
       return exitCodeOf(ended);
     } catch (error) {
       return leave(context, error);

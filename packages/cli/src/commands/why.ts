@@ -1,5 +1,6 @@
 import { InputError } from '@goshawk/core';
 import { defineCommand, ExitCode } from '../command.js';
+import { jobNamed } from '../jobs/named.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { waitingJson, whyJson } from '../jobs/why-json.js';
 import { waitingPage, whyPage } from '../jobs/why-page.js';
@@ -29,7 +30,8 @@ export const whyCommand = defineCommand({
       else context.out(waitingPage(waiting, paint));
       return ExitCode.done;
     }
-    const { id, task } = asked;
+    const { task } = asked;
+    const id = await jobNamed(context, cluster, asked.id);
     const explained = await cluster.job(id).explain({ ...(task === undefined ? {} : { task }), signal });
     if (context.global.json) context.json(whyJson(explained));
     else context.out(whyPage(explained, paint));

@@ -81,7 +81,10 @@ function summary({ workers, pendingTasks }: ClusterView): string {
     workers.reduce((total, worker) => total + of(worker), 0);
   const busy = sum(({ busy }) => busy);
   const slots = sum(({ slots }) => slots);
-  const pending = pendingTasks > 0 ? `, ${counted(pendingTasks, 'task')} that no worker can take` : '';
+  const pending =
+    pendingTasks > 0
+      ? `; ${counted(pendingTasks, 'task')} ${pendingTasks === 1 ? 'waits' : 'wait'} for a free worker (goshawk why)`
+      : '';
   return `${counted(workers.length, 'worker')}, ${busy} of ${counted(slots, 'slot')} busy, ${sum(({ queued }) => queued)} queued${pending}`;
 }
 

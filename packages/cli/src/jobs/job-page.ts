@@ -2,7 +2,7 @@ import { formatCount, formatDuration, isFinal, type JobDetail, type Millis } fro
 import { ago } from '../terminal/ago.js';
 import { type Painter, paintState, plain } from '../terminal/paint.js';
 import { page, type Section, section } from '../terminal/sections.js';
-import { counted, failureLines, measures, remedyLines } from './words.js';
+import { classWords, counted, failureLines, measures, remedyLines } from './words.js';
 
 /** Running tasks that are shown. */
 const RUNNING_SHOWN = 5;
@@ -16,7 +16,7 @@ export function jobPage(job: JobDetail, now: Millis, paint: Painter): string {
   const sections: Section[] = [
     ['tasks', [taskCounts(job)]],
     ...section('stages', job.stages.length > 1 ? stageLines(job) : []),
-    ['class', [`${job.class}, decided by ${job.classifiedBy}`]],
+    ['class', [classWords(job)]],
     ...section('pilots', pilotLines(job)),
     ['submitted', [submission(job, now)]],
     ...(isFinal(job.state) ? endings(job) : progress(job)),

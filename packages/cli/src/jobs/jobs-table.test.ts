@@ -19,9 +19,9 @@ const jobs = [
 it('is aligned', () => {
   expect(jobsTable(jobs, submittedAt, 120, painter(false))).toBe(
     [
-      'id     name                                         user  class  state       done   tasks  failed  submitted        time',
-      'k3-12  a very long name of a job that nobody can …  ann   short  running    9,000  10,000       1  1 min ago  1 min 30 s',
-      'a1-3   数据                                               short  completed    200     200            1 h ago       5.2 s',
+      'id     name                                  user  class  state       done   tasks  failed  submitted               took',
+      'k3-12  a very long name of a job that nobo…  ann   short  running    9,000  10,000       1  1 min ago  1 min 30 s so far',
+      'a1-3   数据                                        short  completed    200     200            1 h ago              5.2 s',
     ].join('\n'),
   );
 });
@@ -29,5 +29,5 @@ it('is aligned', () => {
 it.each([70, 80, 100])('keeps to %d columns', (columns) => {
   const lines = jobsTable(jobs, submittedAt, columns, painter(false)).split('\n');
   for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
-  expect(lines[1]).toMatch(/^k3-12 {2}a ver.*running +9,000 +10,000 +1 .*1 min 30 s$/);
+  expect(lines[1]).toMatch(/^k3-12 {2}a ver.*running +9,000 +10,000 +1 .*1 min 30 s so far$/);
 });

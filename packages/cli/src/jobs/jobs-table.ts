@@ -13,14 +13,15 @@ const COLUMNS: readonly Column[] = [
   { title: 'tasks', align: 'right' },
   { title: 'failed', align: 'right' },
   { title: 'submitted', align: 'right', dropFirst: 1 },
-  { title: 'time', align: 'right' },
+  { title: 'took', align: 'right' },
 ];
 
 /** @param now wall clock, ms since 1970 */
 export function jobsTable(jobs: readonly JobSummary[], now: Millis, columns: number, paint: Painter): string {
   const rows = jobs.map((job) => {
     const { completed, total, failed } = job.tasks;
-    const endedMs = isFinal(job.state) ? job.endedMs : now - job.submittedAt;
+    const hasEnded = isFinal(job.state);
+    const tookMs = hasEnded ? job.endedMs : now - job.submittedAt;
     return [
       job.id,
       plain(job.name),
@@ -31,7 +32,7 @@ export function jobsTable(jobs: readonly JobSummary[], now: Millis, columns: num
       formatCount(total),
       failed === 0 ? '' : paint.red(formatCount(failed)),
       ago(now - job.submittedAt),
-      endedMs === undefined ? '' : formatDuration(Math.max(0, endedMs)),
+      tookMs === undefined ? '' : `${formatDuration(Math.max(0, tookMs))}${hasEnded ? '' : ' so far'}`,
     ];
   });
   return renderTable(COLUMNS, rows, columns, paint);

@@ -123,11 +123,8 @@ describe('submit', () => {
       ],
     };
     const stdout = await stdoutOf(['submit', '-', '--wait', '--json'], { input: JSON.stringify(job) });
-    const [submitted, ended] = stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    expect(submitted).toEqual({ schema: 'goshawk.submit/1', job: ended.id, state: expect.any(String) });
+    const { ended, ...submitted } = JSON.parse(stdout);
+    expect(submitted).toEqual({ schema: 'goshawk.submit/1', job: ended.id, state: 'completed' });
     expect(ended).toMatchObject({ schema: 'goshawk.job/1', state: 'completed', tasks: { total: 3 } });
     expect(await readFile(join(folder, 'whole'), 'utf8')).toBe('a\nb\n');
   });
@@ -154,10 +151,10 @@ describe('modules', () => {
     const [id, ...values] = stdout.trim().split('\n');
     expect(values.map((line) => JSON.parse(line))).toEqual([{ twice: 2 }, { twice: 4 }, { twice: 6 }]);
     expect(await stdoutOf(['logs', id!])).toBe('got 1\ngot 2\ngot 3\n');
-    const [, ...results] = (await stdoutOf(['wait', id!, '--results', '--json'])).trim().split('\n');
-    expect(results.map((line) => JSON.parse(line))).toEqual(
-      [1, 2, 3].map((n) => ({ schema: 'goshawk.result/1', job: id, task: n - 1, value: { twice: 2 * n } })),
-    );
+    const { results } = await jsonOf('wait', id!, '--results');
+    expect(results).toEqual([1, 2, 3].map((n) => ({ twice: 2 * n })));
+    const again = await jsonOf('submit', '--module', './work.mjs#twice', '--array', '1-3', '--results');
+    expect(again.ended.results).toEqual(results);
   });
 
   it('fail with what they threw', async () => {

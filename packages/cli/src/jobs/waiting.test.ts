@@ -9,6 +9,7 @@ import { exitCodeOf, leave, waitForJobs } from './waiting.js';
 function fakeJob(id: string) {
   let wake = (): void => {};
   const news: (JobEvent | Error)[] = [];
+  let now = jobDetail({ id, state: 'running' });
   const tell = (event: JobEvent | Error): void => {
     news.push(event);
     wake();
@@ -27,7 +28,11 @@ function fakeJob(id: string) {
     }
   }
   return {
-    handle: { id, events } as unknown as JobHandle,
+    handle: { id, events, describe: async () => now } as unknown as JobHandle,
+    /** Its end is known to its scheduler, and the news of it is late. */
+    hasEnded: (more: Partial<JobDetail> = {}) => {
+      now = jobDetail({ id, ...more });
+    },
     ends: (more: Partial<JobDetail> = {}) => tell({ kind: 'ended', job: jobDetail({ id, ...more }) }),
     fails: (error: Error) => tell(error),
     progresses: (states: Parameters<typeof taskCounts>[0]) =>
@@ -58,6 +63,19 @@ describe('waiting for jobs', () => {
     const waiting = waitForJobs(context, [a.handle, b.handle], { any: true, ended: () => {} });
     b.ends();
     expect(ids(await waiting)).toEqual(['b-1']);
+  });
+
+  it('with any has the outcome of the job that ended first, whichever news comes first', async () => {
+    const { context } = recordingContext();
+    const [a, b] = [fakeJob('a-1'), fakeJob('b-1')];
+    const told: JobDetail[] = [];
+    const request = { any: true, ended: (job: JobDetail) => void told.push(job) };
+    const waiting = waitForJobs(context, [a.handle, b.handle], request);
+    a.hasEnded({ endedMs: 1_000 });
+    b.ends({ state: 'failed', endedMs: 30_000 });
+    expect(ids(await waiting)).toEqual(['a-1']);
+    expect(ids(told)).toEqual(['a-1']);
+    expect(exitCodeOf(await waiting)).toBe(0);
   });
 
   it('gives up after its time, naming what has not ended', async () => {

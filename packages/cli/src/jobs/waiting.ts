@@ -1,6 +1,6 @@
 import type { JobHandle } from '@goshawk/client';
 import type { JobDetail, Millis, TaskCounts } from '@goshawk/core';
-import { formatCount } from '@goshawk/core';
+import { formatCount, isFinal } from '@goshawk/core';
 import { ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { DetachedError, WaitTimeoutError } from '../failure.js';
@@ -8,7 +8,7 @@ import { type Progress, startProgress } from '../terminal/progress.js';
 import { alignedCommands, counted } from './words.js';
 
 export interface WaitRequest {
-  /** The first end is enough. */
+  /** Until one has ended; where several have, the one that ended first. */
   readonly any?: boolean;
   readonly timeoutMs?: Millis | undefined;
   /** How far they have come is shown in another way. */
@@ -24,7 +24,7 @@ const TIMER_MAX_MS = 2 ** 31 - 1;
  * Waits for the end of jobs and shows how far they have come. When this waiting comes to an end first, the
  * jobs go on.
  *
- * @returns the jobs that have ended, in that order
+ * @returns the jobs that have ended, in that order; with `any` the one that ended first
  * @throws WaitTimeoutError; DetachedError after Ctrl-C; InputError for a job that there is not;
  * UnreachableError when a job's scheduler is gone
  */
@@ -37,6 +37,7 @@ export async function waitForJobs(
   const signal = AbortSignal.any([context.interrupted, stop.signal]);
   const board = new Board(context, handles.length, request.isSilent ?? false);
   const ended: JobDetail[] = [];
+  let isDecided = false;
   let isTimeUp = false;
   const giveUp = (): void => {
     isTimeUp = true;
@@ -46,11 +47,20 @@ export async function waitForJobs(
   const timer = timeoutMs === undefined ? undefined : setTimeout(giveUp, Math.min(timeoutMs, TIMER_MAX_MS));
   const watches = handles.map(async (handle) => {
     const job = await endOf(handle, board, signal);
+    if (isDecided) return;
     ended.push(job);
-    if (context.global.json) request.ended(job);
+    if (context.global.json && !request.any) request.ended(job);
   });
   try {
-    await (request.any ? Promise.race(watches) : Promise.all(watches));
+    if (request.any) {
+      await Promise.race(watches);
+      const first = await firstOf(handles, ended, signal);
+      isDecided = true;
+      ended.splice(0, ended.length, first);
+      if (context.global.json) request.ended(ended[0]!);
+      return ended;
+    }
+    await Promise.all(watches);
     return ended;
   } catch (error) {
     const left = handles.map(({ id }) => id).filter((id) => !ended.some((job) => job.id === id));
@@ -69,6 +79,27 @@ export async function waitForJobs(
 /** 0 when all tasks of all these jobs completed. */
 export function exitCodeOf(jobs: readonly JobDetail[]): number {
   return jobs.every(({ state }) => state === 'completed') ? ExitCode.done : ExitCode.failed;
+}
+
+/** Another owner may be slow to answer, or gone. ms */
+const OTHERS_MS = 3_000;
+
+/** The job that ended first: of several that have, the news of it may be the last to come. */
+async function firstOf(
+  handles: readonly JobHandle[],
+  known: readonly JobDetail[],
+  waiting: AbortSignal,
+): Promise<JobDetail> {
+  const others = handles.filter(({ id }) => !known.some((job) => job.id === id));
+  const signal = AbortSignal.any([waiting, AbortSignal.timeout(OTHERS_MS)]);
+  const asked = await Promise.allSettled(others.map((handle) => handle.describe({ signal })));
+  const told = asked.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+  const ended = [...known, ...told].filter(({ state }) => isFinal(state));
+  return ended.reduce((first, job) => (endedAt(job) < endedAt(first) ? job : first));
+}
+
+function endedAt({ submittedAt, endedMs = 0 }: JobDetail): Millis {
+  return submittedAt + endedMs;
 }
 
 async function endOf(handle: JobHandle, board: Board, signal: AbortSignal): Promise<JobDetail> {

@@ -12,7 +12,7 @@ import {
 import { type Painter, paintState, plain } from '../terminal/paint.js';
 import { page, type Section, section } from '../terminal/sections.js';
 import { WAITING_WORDS } from './waiting-words.js';
-import { counted } from './words.js';
+import { classWords, counted } from './words.js';
 
 /** Workers that are shown of a list. */
 const SHOWN = 5;
@@ -70,7 +70,7 @@ export function whyPage(explained: ExplainedJob, paint: Painter): string {
 function classLine({ job, sampling }: ExplainedJob): string {
   const believed =
     job.estimateMs === undefined ? '' : `, believed to take ${formatDuration(job.estimateMs)} a task`;
-  const head = `${job.class}, decided by ${job.classifiedBy}${believed}`;
+  const head = `${classWords(job)}${believed}`;
   if (sampling === undefined) return head;
   const { pilotTasks, decidedMs } = sampling;
   const when =

@@ -92,7 +92,7 @@ describe('where the time went', () => {
     const job = jobDetail({ attempts: { total: 206, failed: 5, lost: 1 }, wastedMs: 1_234 });
     expect(measures(job)).toContainEqual([
       'lost',
-      '1.23 s to 5 attempts that failed and 1 attempt that its worker could not finish',
+      '1.23 s to 5 attempts that failed and 1 attempt that a worker could not start or finish',
     ]);
   });
 

@@ -11,6 +11,16 @@ import { type Painter, paintState, plain } from '../terminal/paint.js';
 /** Failures that are shown without being asked for. */
 const FAILURES_SHOWN = 5;
 
+/** What a scheduler says of a job whose pilots have not told yet. */
+const UNDECIDED = 'pilots, not yet';
+
+/** `short, decided by given`; while pilots run, for what the job is taken. */
+export function classWords(job: Pick<JobSummary, 'class' | 'classifiedBy'>): string {
+  if (job.classifiedBy === UNDECIDED)
+    return `not known before its pilots have run; taken for ${job.class} until then`;
+  return `${job.class}, decided by ${job.classifiedBy}`;
+}
+
 /** `1 task`, `12,345 tasks`. */
 export function counted(count: number, noun: string): string {
   return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
@@ -70,9 +80,7 @@ export function measures(job: JobDetail): [label: string, value: string][] {
   if (failed + lost > 0) {
     const parts = [
       ...(failed > 0 ? [`${counted(failed, 'attempt')} that failed`] : []),
-      ...(lost > 0
-        ? [`${counted(lost, 'attempt')} that ${lost === 1 ? 'its' : 'their'} worker could not finish`]
-        : []),
+      ...(lost > 0 ? [`${counted(lost, 'attempt')} that a worker could not start or finish`] : []),
     ];
     lines.push(['lost', `${formatDuration(job.wastedMs)} to ${parts.join(' and ')}`]);
   }

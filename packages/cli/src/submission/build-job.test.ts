@@ -37,6 +37,7 @@ async function tasks(line: Line): Promise<Record<string, unknown>[]> {
 describe('a command', () => {
   it('is one task in this folder, its arguments as they are', async () => {
     expect(await job({ command: ['echo', '$HOME', '{}', ''] })).toEqual({
+      name: 'echo $HOME {}',
       tasks: { count: 1, run: { exec: ['echo', '$HOME', '{}', ''], cwd: '/here' } },
     });
   });
@@ -44,6 +45,7 @@ describe('a command', () => {
   it('takes a folder, variables, a shell and an input', async () => {
     const line = { command: ['cat'], cwd: 'sub', env: ['A=b=c', 'E='], shell: true, stdin: 'in', tasks: '3' };
     expect(await job({ ...line, files: { in: 'text' } })).toEqual({
+      name: 'cat',
       tasks: {
         count: 3,
         run: {

@@ -3,6 +3,7 @@ import { InputError, type JobInput, parseBytes, parseJobSpec } from '@goshawk/co
 import type { Positionals } from '../command.js';
 import { absoluteJob, folderOf } from './folders.js';
 import { readJobFile } from './job-file.js';
+import { nameOf } from './name.js';
 import type { SubmitOptions } from './options.js';
 import { buildTasks, type Sources } from './tasks.js';
 import { chooseWork } from './work.js';
@@ -21,9 +22,10 @@ export async function buildJob(
   const work = chooseWork(options, positionals);
   if (work.kind === 'file') {
     const job = absoluteJob(await readJobFile(work.path, sources), folderOf(options, sources));
-    return { ...job, ...wholeJob(options, job.demand) };
+    return { name: nameOf(work), ...job, ...wholeJob(options, job.demand) };
   }
-  const job = { tasks: await buildTasks(work, options, sources), ...wholeJob(options, undefined) };
+  const tasks = await buildTasks(work, options, sources);
+  const job = { name: nameOf(work), tasks, ...wholeJob(options, undefined) };
   const { key: _, ...spec } = job;
   parseJobSpec(spec, 'submit');
   return job;

@@ -37,7 +37,7 @@ const WORK = {
 
 /** What is said about the job as a whole. With a job file they go before what the file says. */
 const JOB = {
-  name: { type: 'text', flagOnly: true, describe: 'what the job is called' },
+  name: { type: 'text', flagOnly: true, describe: 'what the job is called (default: what it runs)' },
   user: { type: 'text', describe: 'whose job it is (default: the user of this system)' },
   estimate: { type: 'duration', flagOnly: true, describe: 'mean run time of a task, as you believe it' },
   key: {

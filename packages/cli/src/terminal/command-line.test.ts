@@ -37,6 +37,6 @@ it('writes flags so that a shell gives them back as they were', () => {
     report: "it's.html",
   };
   expect(commandLine('replay', ['google-like:jobs=3300,seed=5', 'my trace.tr'], specs, values)).toBe(
-    "goshawk replay google-like:jobs=3300,seed=5 'my trace.tr' --workers 20 --for 1500ms --every 60s --no-stealing --all --env A=1 --env 'B=x y' --report 'it'\\''s.html'",
+    "goshawk replay google-like:jobs=3300,seed=5 'my trace.tr' --workers 20 --for 1500ms --every 1m --no-stealing --all --env A=1 --env 'B=x y' --report 'it'\\''s.html'",
   );
 });

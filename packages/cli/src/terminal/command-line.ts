@@ -16,7 +16,7 @@ export function commandLine<S extends OptionSpecs>(
     if (value === undefined || sameAs(value, defaultOf(spec))) return [];
     if (spec.type === 'flag') return [value === true ? flagOf(option) : `--no-${flagOf(option).slice(2)}`];
     if (spec.type === 'texts') return (value as string[]).flatMap((one) => [flagOf(option), quoted(one)]);
-    return [flagOf(option), spec.type === 'duration' ? duration(value as Millis) : quoted(String(value))];
+    return [flagOf(option), spec.type === 'duration' ? durationText(value as Millis) : quoted(String(value))];
   });
   return ['goshawk', name, ...words.map(quoted), ...flags].join(' ');
 }
@@ -25,9 +25,18 @@ function sameAs(value: unknown, other: unknown): boolean {
   return JSON.stringify(value) === JSON.stringify(other);
 }
 
-function duration(ms: Millis): string {
-  return ms % 1_000 === 0 ? `${ms / 1_000}s` : `${ms}ms`;
+/** As options take it, in the largest unit that it is a whole number of: `7d`, `90s`, `1.5ms`. */
+export function durationText(ms: Millis): string {
+  const unit = UNITS.find(([, unitMs]) => ms >= unitMs && ms % unitMs === 0) ?? ['ms', 1];
+  return `${ms / unit[1]}${unit[0]}`;
 }
+
+const UNITS: readonly (readonly [unit: string, ms: number])[] = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1_000],
+];
 
 /** For a POSIX shell. */
 function quoted(word: string): string {

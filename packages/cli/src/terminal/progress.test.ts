@@ -11,7 +11,7 @@ afterEach(() => {
 });
 
 /** A context whose stderr is kept. */
-function contextWith(global: { progress?: string; quiet?: boolean }, isTTY: boolean) {
+function contextWith(global: { progress?: string; quiet?: boolean; json?: boolean }, isTTY: boolean) {
   let written = '';
   const stderr: OutputStream = {
     write: (text) => {
@@ -21,7 +21,7 @@ function contextWith(global: { progress?: string; quiet?: boolean }, isTTY: bool
     columns: 80,
   };
   const context = {
-    global: { progress: 'auto', quiet: false, ...global },
+    global: { progress: 'auto', quiet: false, json: false, ...global },
     stderr,
     note: (text: string) => {
       if (!global.quiet) stderr.write(`${text}\n`);
@@ -34,16 +34,39 @@ describe('where stderr is no terminal', () => {
   it.each(['auto', 'bar', 'plain'])('--progress %s says a line every few seconds', (progress) => {
     const { context, written } = contextWith({ progress }, false);
     const shown = startProgress(context, 'jobs', 2_000);
+    vi.advanceTimersByTime(4_000);
     shown.update(500);
     expect(written()).toBe('');
-    vi.advanceTimersByTime(5_000);
-    expect(written()).toBe('jobs: 500 of 2,000 (25%), 15 s left\n');
+    vi.advanceTimersByTime(1_000);
+    expect(written()).toBe('jobs: 500 of 2,000 (25%), 11 s left\n');
     shown.update(2_000, 'all ended');
     shown.stop();
     shown.stop();
     expect(written().split('\n').slice(1)).toEqual(['jobs: 2,000 of 2,000 (100%), all ended', '']);
     vi.advanceTimersByTime(60_000);
     expect(written().split('\n')).toHaveLength(3);
+  });
+
+  it('forecasts run down while nothing ends, and are none when they have', () => {
+    const { context, written } = contextWith({}, false);
+    const shown = startProgress(context, 'jobs', 20);
+    vi.advanceTimersByTime(1_000);
+    shown.update(1);
+    vi.advanceTimersByTime(29_000);
+    shown.stop();
+    const left = written()
+      .split('\n')
+      .flatMap((line) => /(\d+) s left/.exec(line)?.[1] ?? []);
+    expect(left).toEqual(['15', '10', '5']);
+    expect(written()).toMatch(/jobs: 1 of 20 \(5%\)\n$/);
+  });
+
+  it('says nothing to a program that reads JSON, unless it is asked to', () => {
+    const { context, written } = contextWith({ json: true }, false);
+    const shown = startProgress(context, 'jobs', 20);
+    vi.advanceTimersByTime(60_000);
+    shown.stop();
+    expect(written()).toBe('');
   });
 
   it('counts without a percentage when nobody knows the total', () => {

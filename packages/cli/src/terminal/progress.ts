@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { formatCount, formatDuration, type Millis } from '@goshawk/core';
 import type { SingleBar } from 'cli-progress';
-import type { Context, OutputStream } from '../context.js';
+import { type Context, isReadByProgram, type OutputStream } from '../context.js';
 
 /** How far something has come, shown on stderr while it lasts. */
 export interface Progress {
@@ -27,7 +27,8 @@ const FRAMES_PER_SECOND = 4;
  */
 export function startProgress(context: Context, label: string, total: number): Progress {
   const { progress, quiet } = context.global;
-  if (quiet || progress === 'none') return silence(context);
+  const isUnread = progress === 'auto' && isReadByProgram(context.global, context.stderr);
+  if (quiet || progress === 'none' || isUnread) return silence(context);
   const wantsBar = progress !== 'plain' && total > 0;
   return wantsBar && context.stderr.isTTY === true
     ? new Bar(context.stderr, label, total)
@@ -124,6 +125,7 @@ class Lines implements Progress {
   update(done: number, note?: string): void {
     this.#done = done;
     this.#note = note;
+    this.#pace.hear(done);
     // Work that never lets go of the event loop has no timers.
     if (performance.now() - this.#saidAt >= 2 * PLAIN_INTERVAL_MS) this.#speak();
   }
@@ -155,15 +157,26 @@ class Lines implements Progress {
 class Pace {
   readonly #total: number;
   readonly #startedAt: Millis = performance.now();
+  #done = 0;
+  /** When `done` changed last. */
+  #changedAt = this.#startedAt;
 
   constructor(total: number) {
     this.#total = total;
   }
 
+  hear(done: number): void {
+    if (done !== this.#done) [this.#done, this.#changedAt] = [done, performance.now()];
+  }
+
   timeLeft(done: number): string {
-    const elapsedMs = performance.now() - this.#startedAt;
-    if (done <= 0 || done >= this.#total || elapsedMs < FORECAST_AFTER_MS) return '';
-    return `${formatDuration(Math.ceil(((elapsedMs / done) * (this.#total - done)) / 1_000) * 1_000)} left`;
+    const now = performance.now();
+    this.hear(done);
+    const elapsedMs = this.#changedAt - this.#startedAt;
+    if (done <= 0 || done >= this.#total || now - this.#startedAt < FORECAST_AFTER_MS) return '';
+    // While nothing ends the forecast runs down; past its end there is none.
+    const leftMs = (elapsedMs / done) * (this.#total - done) - (now - this.#changedAt);
+    return leftMs <= 0 ? '' : `${formatDuration(Math.ceil(leftMs / 1_000) * 1_000)} left`;
   }
 }
 

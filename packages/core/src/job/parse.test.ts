@@ -30,6 +30,16 @@ describe('a job as people write it', () => {
     expect(job.stages.map((stage) => stage.after)).toEqual([[], [0], [1, 0]]);
   });
 
+  test('a stage may have an estimate of its own, in ms', () => {
+    const { stages } = parseJobSpec({
+      stages: [
+        { name: 'map', tasks: [sleep], estimate: '2s' },
+        { name: 'reduce', tasks: [sleep] },
+      ],
+    });
+    expect(stages.map(({ estimateMs }) => estimateMs)).toEqual([2_000, undefined]);
+  });
+
   test.each([
     [{ tasks: [{ slep: 1 }] }, /tasks\[0\]: unknown field "slep"; a task is one of/],
     [{ tasks: { count: 1, run: { slep: 1 } } }, /tasks\.run: unknown field "slep"/],
@@ -43,6 +53,7 @@ describe('a job as people write it', () => {
     [{}, /give either "tasks" or "stages"/],
     [{ tasks: [sleep], stages: [{ name: 'a', tasks: [sleep] }] }, /give either "tasks" or "stages"/],
     [{ tasks: [sleep], estimate: '5 parsecs' }, /estimate: .*"5 parsecs" is not a duration/],
+    [{ stages: [{ name: 'a', tasks: [sleep], estimate: 0 }] }, /stages\[0\]\.estimate: a stage takes time/],
     [{ tasks: [{ sleep: -1 }] }, /tasks\[0\]\.sleep: /],
     [{ tasks: [{ exec: ['a\0b'] }] }, /NUL byte/],
     [{ tasks: [sleep], demand: { memory: '1e400' } }, /demand\.memory: "1e400" is more than/],

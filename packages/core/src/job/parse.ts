@@ -84,7 +84,9 @@ function isMissing(issue: z.core.$ZodIssue): boolean {
 }
 
 function orderStages(job: ParsedJob, source: string): StageSpec[] {
-  const written = job.stages ?? [{ name: 'tasks', after: [], tasks: job.tasks!, demand: undefined }];
+  const written = job.stages ?? [
+    { name: 'tasks', after: [], tasks: job.tasks!, demand: undefined, estimate: undefined },
+  ];
   const byName = new Map<string, number>();
   written.forEach((stage, i) => {
     if (byName.has(stage.name))
@@ -128,6 +130,7 @@ function orderStages(job: ParsedJob, source: string): StageSpec[] {
       after: [...new Set(stage.after)].map((before) => placeOf.get(byName.get(before)!)!),
       tasks: Array.isArray(stage.tasks) ? { each: stage.tasks } : stage.tasks,
       demand: stage.demand === undefined ? defaultDemand : toResources(stage.demand),
+      ...(stage.estimate === undefined ? {} : { estimateMs: stage.estimate }),
     };
   });
 }

@@ -52,6 +52,10 @@ const stage = () =>
     tasks: tasks(),
     /** What each task of this stage needs beside a slot; overrides the job's. */
     demand: demand().optional(),
+    /** Mean run time of this stage's tasks, as the submitter believes it; overrides the job's. */
+    estimate: duration('estimate')
+      .refine((ms) => ms > 0, 'a stage takes time; leave the estimate out where nothing is known')
+      .optional(),
   });
 
 const jobSpecSchema = z.lazy(() =>
@@ -96,6 +100,8 @@ export interface StageSpec {
   readonly after: readonly number[];
   readonly tasks: TaskList;
   readonly demand: Resources;
+  /** Mean run time of its tasks, as the submitter believes it; absent: the job's. */
+  readonly estimateMs?: number;
 }
 
 /**

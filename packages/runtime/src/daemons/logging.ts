@@ -1,8 +1,16 @@
 import { createRequire } from 'node:module';
 import { InputError } from '@goshawk/core';
 import pino from 'pino';
+import { LogSink, toStderr } from './log-sink.js';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+let stderr: LogSink | undefined;
+
+/** Lines of this process's log that could not be written. */
+export function droppedLogLines(): number {
+  return stderr?.dropped ?? 0;
+}
 
 /**
  * The logger of a daemon: JSON lines on stderr, or lines for people when that is a terminal.
@@ -17,10 +25,23 @@ export function createLogger(level: string, fields: Record<string, unknown> = {}
       `levels: ${LOG_LEVELS.join(', ')}`,
     );
   }
+  stderr ??= new LogSink(toStderr());
+  const logger = loggerTo(stderr, level, fields, process.stderr.isTTY === true);
+  stderr.onRecovered = (dropped) =>
+    logger.warn({ dropped }, 'log lines before this one could not be written');
+  return logger;
+}
+
+function loggerTo(
+  sink: Pick<LogSink, 'write'>,
+  level: string,
+  fields: Record<string, unknown>,
+  isForPeople: boolean,
+): pino.Logger {
   const options = { level, base: fields, timestamp: pino.stdTimeFunctions.isoTime };
-  if (!process.stderr.isTTY) return pino(options, pino.destination({ dest: 2, sync: true }));
+  if (!isForPeople) return pino(options, sink);
   // Loaded where somebody looks at it: most daemons are nobody's foreground, and a hundred share a machine.
-  const pretty = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty');
-  const stream = pretty({ destination: 2, sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l' });
-  return pino(options, stream);
+  const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty');
+  const pretty = prettyFactory({ ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l', colorize: true });
+  return pino(options, { write: (line) => sink.write(pretty(JSON.parse(line))) });
 }

@@ -22,6 +22,7 @@ import {
 } from '../mailbox/index.js';
 import type { MailboxOptions } from '../mailbox/mailbox.js';
 import { openTracing, type Tracing } from '../tracing/index.js';
+import { droppedLogLines } from './logging.js';
 import { endWhenMoved } from './moved.js';
 
 export interface ProcessOptions {
@@ -140,10 +141,14 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
 
 async function openHttp(
   { http, insecure, logger }: ProcessOptions,
-  shown: Shown,
+  shown: Omit<Shown, 'droppedLogLines'>,
 ): Promise<HttpDoor | undefined> {
   if (http === undefined) return undefined;
-  const door = await openHttpDoor({ insecure, ...http }, (counters) => pagesOf(shown, counters), logger);
+  const door = await openHttpDoor(
+    { insecure, ...http },
+    (counters) => pagesOf({ ...shown, droppedLogLines }, counters),
+    logger,
+  );
   logger.info({ url: door.url }, 'one may look at this process over HTTP');
   return door;
 }

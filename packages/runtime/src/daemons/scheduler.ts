@@ -149,7 +149,7 @@ function serve(parts: Parts, options: SchedulerOptions): Daemon {
   );
   learnt?.keep(() => machine.takeLearnt());
   journal?.serve(enter, (error) => process.fail(error));
-  logger.info({ name, endpoint, central: options.central, jobs: machine.activeJobs }, 'scheduler is up');
+  logger.info({ endpoint, central: options.central, jobs: machine.activeJobs }, 'scheduler is up');
   process.show(() => ({
     notReady: machine.isReady ? [] : NOT_JOINED,
     readings: () => ({
@@ -158,7 +158,7 @@ function serve(parts: Parts, options: SchedulerOptions): Daemon {
     }),
   }));
   const joined = whenJoined(() => machine.isReady, process.ended);
-  void joined.then(() => logger.info({ name }, 'scheduler has joined the cluster'));
+  void joined.then(() => logger.info({}, 'scheduler has joined the cluster'));
   const stop = async (): Promise<void> => {
     enter('leave', (scheduler) => scheduler.leave());
     await learnt?.close();

@@ -45,6 +45,7 @@ class TestPost implements Post {
 class Recorder implements Machine {
   readonly seen: string[] = [];
   readonly environment: Environment;
+  isSound = true;
   on: (what: string, now: number) => void = () => {};
 
   constructor(environment: Environment) {
@@ -71,7 +72,9 @@ class Recorder implements Machine {
     this.#note('poked', now);
   }
 
-  checkInvariants(): void {}
+  checkInvariants(): void {
+    invariant(this.isSound, 'two and two are five');
+  }
 
   #note(what: string, now: number): void {
     this.seen.push(`${now} ${what}`);
@@ -279,6 +282,79 @@ describe('what a machine sends and is no message', () => {
   });
 });
 
+describe('a message on which a machine throws', () => {
+  const SUBMIT: Message = { type: 'submit', request: 8, key: 'k', spec: { tasks: [] } };
+
+  function setUpThrowing() {
+    const errors: { fields: object; message: string }[] = [];
+    const logger: Logger = {
+      ...SILENT_LOGGER,
+      error: (fields, message) => errors.push({ fields, message }),
+    };
+    const bench = setUp({ logger, refusalLogIntervalMs: 1_000 });
+    const { machine } = bench.add('s0', 0, 'scheduler');
+    machine.on = (what) => {
+      if (what !== 'poked') (undefined as never as { name: string }).name.trim();
+    };
+    return { ...bench, machine, errors };
+  }
+
+  test('is refused once, with its number in the log, and the machine goes on', () => {
+    const { host, post, machine, errors, fatal } = setUpThrowing();
+    post.arrive(0, SUBMIT);
+    expect(post.sent.map(({ to, message }) => [to, message])).toMatchObject([
+      [
+        PEER,
+        {
+          type: 'refused',
+          request: 8,
+          code: 'internal-error',
+          message: 's0 cannot take this submit: a bug in goshawk',
+        },
+      ],
+    ]);
+    const { hint } = post.sent[0]!.message as { hint: string };
+    expect(hint).toMatch(/failure 1\b/);
+    expect(errors.map(({ fields }) => fields)).toMatchObject([
+      { failure: 1, party: 's0', input: expect.stringMatching(/^submit\{/), err: { name: 'TypeError' } },
+    ]);
+    expect(host.counters().s0).toMatchObject({ failed: 1 });
+    expect(fatal).toEqual([]);
+
+    machine.on = () => {};
+    post.arrive(0, SUBMIT);
+    expect(machine.seen.at(-1)).toBe(`submit from ${PEER_NAME} done`);
+  });
+
+  test('and that answers nobody, is dropped, and counted', () => {
+    const { host, post, fatal } = setUpThrowing();
+    post.arrive(0, ACK);
+    host.disconnected([PEER]);
+    expect(post.sent).toEqual([]);
+    expect(host.counters().s0).toMatchObject({ failed: 2 });
+    expect(fatal).toEqual([]);
+  });
+
+  test('again and again has one number and few lines', () => {
+    const { post, errors } = setUpThrowing();
+    for (let i = 0; i < 100; i++) post.arrive(0, SUBMIT);
+    post.arrive(0, { ...SUBMIT, type: 'retryJob', id: 's-1' } as Message);
+    expect(post.sent.map(({ message }) => (message as { hint: string }).hint.match(/\d+/)![0])).toEqual([
+      ...new Array(100).fill('1'),
+      '2',
+    ]);
+    expect(errors).toHaveLength(2);
+  });
+
+  test('ends the process where the machine contradicts itself by then', () => {
+    const { post, machine, fatal } = setUpThrowing();
+    machine.isSound = false;
+    post.arrive(0, SUBMIT);
+    expect(fatal).toHaveLength(1);
+    expect(post.sent).toEqual([]);
+  });
+});
+
 describe('a machine that contradicts itself', () => {
   test('ends the process: it is logged with its input, and nothing in the host moves any more', () => {
     const lines: object[] = [];
@@ -330,7 +406,7 @@ describe('what is read from outside', () => {
     machine.on = () => machine.environment.send(PEER, ACK);
     post.arrive(0, HEARTBEAT);
     post.arrive(0, HEARTBEAT);
-    const nothing = { sent: {}, received: {}, refused: 0, unsendable: 0, wakes: 0 };
+    const nothing = { sent: {}, received: {}, refused: 0, unsendable: 0, failed: 0, wakes: 0 };
     expect(JSON.parse(JSON.stringify(host.counters()))).toEqual({
       central: { ...nothing, sent: { heartbeatAck: 2 }, received: { heartbeat: 2 } },
       idle: nothing,

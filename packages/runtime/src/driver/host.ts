@@ -12,7 +12,8 @@ import { type AddressNames, Codec } from '../codec/index.js';
 import { ThrottledLog } from '../mailbox/log.js';
 import type { Alarm } from './alarm.js';
 import type { BuildMachine, Enter, Hosted, PartyOptions, Post } from './contract.js';
-import { type Door, describeInput, type Input } from './input.js';
+import { Failures } from './failures.js';
+import { type Door, describeInput, type Input, type Losable, mayBeLost } from './input.js';
 import type { Logger } from './logger.js';
 import type { MachineCounters } from './message-counters.js';
 import { Party } from './party.js';
@@ -25,8 +26,8 @@ export interface HostOptions {
   readonly seed: number | string;
   readonly logger: Logger;
   /**
-   * A machine has thrown. Called once, after the line in the log; from then on nothing moves in this host. To
-   * end the process with a code that is not 0.
+   * A machine has contradicted itself. Called once, after the line in the log; from then on nothing moves in this host.
+   * To end the process with a code that is not 0.
    */
   readonly onFatal: (error: InvariantError) => void;
   /** What a party is, where that is known: messages that it may not send, or not be sent, are refused. */
@@ -49,10 +50,13 @@ const REFUSAL_LOG_INTERVAL_MS = 10_000;
  * runs to completion before the next: what comes meanwhile (from an executor that answers at once, say)
  * waits its turn.
  *
- * A machine that throws has contradicted itself, and nothing that it says from then on is worth anything.
- * So the host stops and asks for the end of the process; leases run out, and others do its work again.
- * It takes the other machines of the process with it: they may have been told the same nonsense, and
- * a process that is half dead is harder on its peers than one that is gone.
+ * A message on which a machine throws is refused, and the machine goes on, as long as its invariants hold: any
+ * message may be lost, and one that nobody can take must not cost everybody a process. What may not be lost (a
+ * timer, a task's end) was half done.
+ *
+ * A machine that contradicts itself is worth nothing from then on. So the host stops and asks for the end of the
+ * process; leases run out, and others do its work again. It takes the other machines of the process with it: they
+ * may have been told the same nonsense, and a process that is half dead is harder on its peers than one that is gone.
  */
 export class Host {
   readonly #options: HostOptions;
@@ -61,6 +65,7 @@ export class Host {
   readonly #random: Random;
   readonly #timers: TimerQueue;
   readonly #complaints: ThrottledLog;
+  readonly #failures = new Failures();
   readonly #parties: Party[] = [];
   /** Inputs that came while a machine was at work. */
   readonly #waiting = new Deque<readonly [Party, Input]>();
@@ -152,13 +157,27 @@ export class Host {
     try {
       party.step(input, this.#clock());
     } catch (thrown) {
-      this.close();
-      this.#fail(party, input, thrown);
+      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+      if (mayBeLost(input) && party.isSound(error)) this.#refuse(party, input, error);
+      else this.#fail(party, input, error);
     }
   }
 
-  #fail(party: Party, input: Input, thrown: unknown): void {
-    const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  #refuse(party: Party, input: Losable, error: Error): void {
+    party.counters.failed++;
+    const type = input.kind === 'message' ? input.message.type : input.kind;
+    const failure = this.#failures.numberOf(`${party.name} ${type} ${error.message}`);
+    const described = describeInput(input, (address) => this.#nameOf(address));
+    this.#complaints.error(
+      `failure ${failure}`,
+      'a machine could not take this, which is dropped: a bug in goshawk; it goes on',
+      { failure, party: party.name, role: party.role, input: described, err: error },
+    );
+    if (input.kind === 'message') party.refuse(input.from, input.message, failure);
+  }
+
+  #fail(party: Party, input: Input, error: Error): void {
+    this.close();
     const described = describeInput(input, (address) => this.#nameOf(address));
     this.#options.logger.fatal(
       { party: party.name, role: party.role, input: described, err: error },

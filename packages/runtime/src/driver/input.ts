@@ -19,6 +19,13 @@ export type Input =
   | { readonly kind: 'disconnected'; readonly from: Address }
   | { readonly kind: 'event'; readonly event: string; readonly door: Door };
 
+/** What may never arrive: a machine is none the worse for it. */
+export type Losable = Extract<Input, { readonly kind: 'message' | 'disconnected' }>;
+
+export function mayBeLost(input: Input): input is Losable {
+  return input.kind === 'message' || input.kind === 'disconnected';
+}
+
 /** Characters of a text field that are shown. */
 const TEXT_SHOWN_MAX = 80;
 

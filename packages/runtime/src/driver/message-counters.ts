@@ -13,6 +13,8 @@ export interface MachineCounters {
   readonly refused: number;
   /** It wanted to send them, but they were not as declared. */
   readonly unsendable: number;
+  /** The machine threw on them, and went on. */
+  readonly failed: number;
   /** Timers that fired. */
   readonly wakes: number;
 }
@@ -22,6 +24,7 @@ type Counts = Record<MessageType, number>;
 export class MessageCounters {
   refused = 0;
   unsendable = 0;
+  failed = 0;
   wakes = 0;
   readonly #sent = zeroes();
   readonly #received = zeroes();
@@ -40,6 +43,7 @@ export class MessageCounters {
       received: withoutZeroes(this.#received),
       refused: this.refused,
       unsendable: this.unsendable,
+      failed: this.failed,
       wakes: this.wakes,
     };
   }

@@ -1,4 +1,14 @@
-import type { Address, Environment, Machine, Message, Millis, Random, Role } from '@goshawk/core';
+import {
+  type Address,
+  type Environment,
+  InvariantError,
+  type Machine,
+  MESSAGES,
+  type Message,
+  type Millis,
+  type Random,
+  type Role,
+} from '@goshawk/core';
 import { type Body, type Codec, DecodeError, EncodeError } from '../codec/index.js';
 import type { ThrottledLog } from '../mailbox/log.js';
 import type { PartyOptions, Post } from './contract.js';
@@ -68,6 +78,30 @@ export class Party {
       case 'event':
         return input.door(this.machine, now);
     }
+  }
+
+  /** Whether the machine is none the worse for what it threw. */
+  isSound(thrown: Error): boolean {
+    if (thrown instanceof InvariantError) return false;
+    try {
+      this.machine.checkInvariants();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Says to a client that its request cannot be served, here or by another. @param failure in the log */
+  refuse(to: Address, message: Message, failure: number): void {
+    if (!('request' in message) || !MESSAGES[message.type].from.some((role) => role === 'client')) return;
+    this.#send(to, {
+      type: 'refused',
+      request: message.request,
+      code: 'internal-error',
+      message: `${this.name} cannot take this ${message.type}: a bug in goshawk`,
+      hint: `its log says more as failure ${failure}; please report it`,
+      retryMs: undefined,
+    });
   }
 
   /** The message in a body that arrived; nothing when it is none, or none that its sender may send. */

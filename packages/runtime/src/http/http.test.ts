@@ -34,10 +34,11 @@ async function open(options: Partial<HttpOptions> = {}, role: Role = 'worker'): 
     hasKeys: true,
     mailbox,
     machines: () => ({
-      w1: { sent: {}, received: { probe: 3 }, refused: 1, unsendable: 0, wakes: 0 },
-      w2: { sent: {}, received: { probe: 4, bind: 1 }, refused: 1, unsendable: 0, wakes: 0 },
+      w1: { sent: {}, received: { probe: 3 }, refused: 1, unsendable: 0, failed: 0, wakes: 0 },
+      w2: { sent: {}, received: { probe: 4, bind: 1 }, refused: 1, unsendable: 0, failed: 0, wakes: 0 },
     }),
     lateMs: new Histogram([1, 5]),
+    droppedLogLines: () => 3,
     view: () => ({ notReady, readings: () => ({}), doors: () => DOORS }),
   };
   const door = await openHttpDoor(
@@ -93,6 +94,7 @@ describe('the HTTP door', () => {
     expect(body).toMatch(/^goshawk_messages_received_total\{type="probe"\} 7$/m);
     expect(body).toMatch(/^goshawk_messages_refused_total 2$/m);
     expect(body).toMatch(/^goshawk_ready 1$/m);
+    expect(body).toMatch(/^goshawk_log_lines_dropped_total 3$/m);
   });
 
   it('tells at central where all processes may be looked at, as Prometheus reads it', async () => {

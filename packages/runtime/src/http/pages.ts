@@ -16,6 +16,8 @@ export interface Shown {
   machines(): Readonly<Record<string, MachineCounters>>;
   /** How much later than due timers fired. ms */
   readonly lateMs: Histogram;
+  /** Lines of the log that could not be written. */
+  droppedLogLines(): number;
   /** What the machines of this role say. */
   view(): RoleView;
 }
@@ -56,10 +58,18 @@ function targets(doors: readonly Door[]) {
   }));
 }
 
-function readings({ mailbox, machines, lateMs, view }: Shown, http: HttpCounters): Readings {
+function readings(shown: Shown, http: HttpCounters): Readings {
+  const { mailbox, machines, lateMs, droppedLogLines, view } = shown;
   const { notReady, readings: ofRole } = view();
   const isReady = notReady.length === 0;
-  const common = { isReady, mailbox, http, machines: Object.values(machines()), lateMs };
+  const common = {
+    isReady,
+    mailbox,
+    http,
+    machines: Object.values(machines()),
+    lateMs,
+    droppedLogLines: droppedLogLines(),
+  };
   return { ...commonReadings(common), ...ofRole() };
 }
 

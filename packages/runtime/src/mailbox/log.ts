@@ -27,12 +27,23 @@ export class ThrottledLog {
   }
 
   warn(peer: string, cause: string, message: string, fields: object = {}): void {
+    const heldBack = this.pass(`${cause} ${peer}`);
+    if (heldBack !== undefined) this.logger.warn({ peer, cause, heldBack, ...fields }, message);
+  }
+
+  /** What is no peer's fault. */
+  error(cause: string, message: string, fields: object): void {
+    const heldBack = this.pass(cause);
+    if (heldBack !== undefined) this.logger.error({ heldBack, ...fields }, message);
+  }
+
+  /** @returns how many lines were held back since the last; undefined: this one is, too. */
+  private pass(key: string): number | undefined {
     const nowMs = performance.now();
-    const key = `${cause} ${peer}`;
     const seen = this.causes.get(key);
     if (seen !== undefined && nowMs < seen.nextAtMs) {
       seen.heldBack++;
-      return;
+      return undefined;
     }
     if (this.causes.size >= CAUSES_MAX) {
       this.forgetOldest();
@@ -40,7 +51,7 @@ export class ThrottledLog {
     // Deleted first, so that the map stays in order of use.
     this.causes.delete(key);
     this.causes.set(key, { nextAtMs: nowMs + this.intervalMs, heldBack: 0 });
-    this.logger.warn({ peer, cause, heldBack: seen?.heldBack ?? 0, ...fields }, message);
+    return seen?.heldBack ?? 0;
   }
 
   private forgetOldest(): void {

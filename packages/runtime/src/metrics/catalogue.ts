@@ -104,6 +104,12 @@ export const METRICS = {
     goshawk_messages_unsendable_total: counter(
       'Messages that a machine wanted to send and that were not as declared: a bug of Goshawk.',
     ),
+    goshawk_messages_failed_total: counter(
+      'Messages that a machine could not take, so that they were dropped: a bug of Goshawk.',
+    ),
+    goshawk_log_lines_dropped_total: counter(
+      'Lines of the log that were lost: its disk is full, or its reader stands still.',
+    ),
     goshawk_http_requests_total: counter('Requests to this door.'),
     goshawk_http_refused_total: counter('Requests that were turned away.', { reason: ['token', 'host'] }),
   }),

@@ -14,9 +14,12 @@ export interface CommonSources {
   readonly machines: readonly MachineCounters[];
   /** How much later than due timers fired. */
   readonly lateMs: Histogram;
+  /** Lines of the log that could not be written. */
+  readonly droppedLogLines: number;
 }
 
-export function commonReadings({ isReady, mailbox, http, machines, lateMs }: CommonSources): Readings {
+export function commonReadings(sources: CommonSources): Readings {
+  const { isReady, mailbox, http, machines, lateMs, droppedLogLines } = sources;
   const { sent, received, local } = mailbox;
   const ways = (of: keyof Traffic): Sample[] =>
     byLabel('way', { sent: sent[of], received: received[of], local: local[of] });
@@ -40,6 +43,8 @@ export function commonReadings({ isReady, mailbox, http, machines, lateMs }: Com
     goshawk_messages_sent_total: byLabel('type', byType(machines, 'sent')),
     goshawk_messages_refused_total: sumOf(machines, ({ refused }) => refused),
     goshawk_messages_unsendable_total: sumOf(machines, ({ unsendable }) => unsendable),
+    goshawk_messages_failed_total: sumOf(machines, ({ failed }) => failed),
+    goshawk_log_lines_dropped_total: droppedLogLines,
     goshawk_http_requests_total: http.requests,
     goshawk_http_refused_total: byLabel('reason', http.refused),
   };

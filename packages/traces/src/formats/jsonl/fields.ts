@@ -31,6 +31,11 @@ export const SECONDS = number(
   'a number of seconds, zero or more',
   (value) => value >= 0 && value <= LIMITS.durationMaxMs / 1_000,
 );
+/** A stage that took no time would have no place in a plan. */
+export const STAGE_SECONDS = number(
+  'a number of seconds above zero',
+  (value) => value > 0 && SECONDS.is(value),
+);
 export const AMOUNT = number('a number, zero or more', (value) => value >= 0 && value <= LIMITS.amountMax);
 export const WEIGHT = number(
   `a number above zero, at most ${LIMITS.weightMax}`,

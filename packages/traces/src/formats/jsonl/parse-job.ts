@@ -10,6 +10,7 @@ import {
   LIST,
   NAME,
   SECONDS,
+  STAGE_SECONDS,
   WEIGHT,
   wholeNumber,
 } from './fields.js';
@@ -37,7 +38,7 @@ const JOB_FIELDS = [
   'machineShare',
   ...Object.keys(OPTIONAL_VALUES),
 ];
-const STAGE_FIELDS = ['name', 'after', 'durationsSeconds', 'demand'];
+const STAGE_FIELDS = ['name', 'after', 'durationsSeconds', 'demand', 'estimateSeconds'];
 const SHARE_FIELDS = ['cpu', 'memory', 'disk'];
 
 /** @throws FieldProblem at the first field that is wrong */
@@ -88,7 +89,17 @@ function parseStages(value: unknown): { durationsSeconds: Float64Array; stages: 
     const own = checkDurations(fields.durationsSeconds, `${where}.durationsSeconds`);
     durations.push(own);
     const demand = fields.demand === undefined ? undefined : checkDemand(fields.demand, `${where}.demand`);
-    return { name, after, tasks: own.length, ...(demand === undefined ? {} : { demand }) };
+    const estimateSeconds =
+      fields.estimateSeconds === undefined
+        ? undefined
+        : check(fields.estimateSeconds, STAGE_SECONDS, `${where}.estimateSeconds`);
+    return {
+      name,
+      after,
+      tasks: own.length,
+      ...(demand === undefined ? {} : { demand }),
+      ...(estimateSeconds === undefined ? {} : { estimateSeconds }),
+    };
   });
   return { durationsSeconds: concatenate(durations), stages };
 }

@@ -1,0 +1,49 @@
+import type { Cluster, JobsOptions } from '@goshawk/client';
+import type { JobSummary } from '@goshawk/core';
+import { expect, it } from 'vitest';
+import { jobSummary, recordingContext } from './jobs.fixture.js';
+import { jobNamed, jobsNamed } from './named.js';
+
+const JOBS = [
+  jobSummary({ id: '4ckks-9', user: 'ann', submittedAt: 2_000 }),
+  jobSummary({ id: '4ckks-10', user: 'ann', submittedAt: 2_000 }),
+  jobSummary({ id: 'x2pqr-1', user: 'ann', submittedAt: 1_000 }),
+  jobSummary({ id: '7xyzw-1', user: 'bob', submittedAt: 3_000 }),
+];
+
+function clusterOf(jobs: readonly JobSummary[], silent: string[] = []): Cluster {
+  const list = async ({ user }: JobsOptions) => ({
+    jobs: jobs.filter((job) => user === undefined || job.user === user),
+    silent,
+  });
+  return { user: 'ann', jobs: list } as unknown as Cluster;
+}
+
+const { context } = recordingContext();
+const named = (word: string, cluster = clusterOf(JOBS)) => jobNamed(context, cluster, word);
+
+it('whole ids are nobody else’s, and are not looked up', async () => {
+  expect(await named('4ckks-1')).toBe('4ckks-1');
+});
+
+it('the first letters of an id are enough', async () => {
+  expect(await named('x2')).toBe('x2pqr-1');
+  expect(await jobsNamed(context, clusterOf(JOBS), ['x2', 'x2pqr-1', '7x'])).toEqual(['x2pqr-1', '7xyzw-1']);
+});
+
+it('last is the job that this user submitted last', async () => {
+  expect(await named('last')).toBe('4ckks-10');
+});
+
+it.each([
+  ['4ck', JOBS, '2 jobs have an id that begins with "4ck": 4ckks-9, 4ckks-10'],
+  ['q', JOBS, 'no job has an id that begins with "q"'],
+  ['', JOBS, 'no job has an id that begins with ""'],
+  ['last', [], 'no job of ann is known'],
+])('%j is refused', async (word, jobs, message) => {
+  await expect(named(word, clusterOf(jobs))).rejects.toThrow(message);
+});
+
+it('says whose jobs are missing', async () => {
+  await expect(named('q', clusterOf(JOBS, ['s3']))).rejects.toMatchObject({ hint: 'no answer from s3' });
+});

@@ -1,0 +1,60 @@
+import type { Cluster } from '@goshawk/client';
+import { InputError, type JobSummary } from '@goshawk/core';
+import type { Context } from '../context.js';
+
+/** As many as schedulers list at once. */
+const LISTED_MAX = 10_000;
+const EXAMPLES_SHOWN = 3;
+
+/**
+ * The id of the job that a word means: an id, the first letters of one, or `last`, the job that this user submitted last.
+ *
+ * @throws InputError `unknown-job`, or `ambiguous-job` with the ids that begin so
+ */
+export async function jobNamed(context: Context, cluster: Cluster, word: string): Promise<string> {
+  // Whole, as it seems; who owns it says whether there is such a job.
+  if (/-\d+$/.test(word)) return word;
+  const signal = context.interrupted;
+  const user = word === 'last' ? context.environment.GOSHAWK_USER || cluster.user : undefined;
+  const { jobs, silent } = await cluster.jobs({ all: true, limit: LISTED_MAX, user, signal });
+  const hint = silent.length > 0 ? `no answer from ${silent.join(', ')}` : '`goshawk jobs --all` lists them';
+  if (word === 'last') {
+    if (jobs.length === 0)
+      throw new InputError('unknown-job', `no job${user ? ` of ${user}` : ''} is known`, hint);
+    return jobs.reduce(later).id;
+  }
+  const found = word === '' ? [] : jobs.filter(({ id }) => id.startsWith(word));
+  if (found.length === 0)
+    throw new InputError('unknown-job', `no job has an id that begins with "${word}"`, hint);
+  if (found.length > 1) {
+    const ids = found.slice(0, EXAMPLES_SHOWN).map(({ id }) => id);
+    const more = found.length > ids.length ? ', …' : '';
+    throw new InputError(
+      'ambiguous-job',
+      `${found.length} jobs have an id that begins with "${word}": ${ids.join(', ')}${more}`,
+      'write more of it',
+    );
+  }
+  return found[0]!.id;
+}
+
+/** Each once, in the order of the words. */
+export async function jobsNamed(
+  context: Context,
+  cluster: Cluster,
+  words: readonly string[],
+): Promise<string[]> {
+  const ids: string[] = [];
+  for (const word of words) ids.push(await jobNamed(context, cluster, word));
+  return [...new Set(ids)];
+}
+
+/** Of one scheduler, the number in the id decides between jobs of the same millisecond. */
+function later(a: JobSummary, b: JobSummary): JobSummary {
+  if (a.submittedAt !== b.submittedAt) return a.submittedAt > b.submittedAt ? a : b;
+  return numberOf(a.id) > numberOf(b.id) ? a : b;
+}
+
+function numberOf(id: string): number {
+  return Number(id.slice(id.lastIndexOf('-') + 1));
+}

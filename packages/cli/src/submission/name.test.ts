@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest';
+import { nameOf } from './name.js';
+import type { Work } from './work.js';
+
+it.each<[Work, string]>([
+  [{ kind: 'command', argv: ['/opt/bin/simulate', '--seed', '{}'] }, 'simulate --seed {}'],
+  [
+    { kind: 'command', argv: ['sh', '-c', 'for i in 1 2 3; do\n  echo $i; sleep 100\ndone'] },
+    'sh -c for i in 1 2 3; do echo $i; sleep…',
+  ],
+  [{ kind: 'module', path: './lib/work.js', export: 'run' }, 'work.js#run'],
+  [{ kind: 'module', path: './lib/work.js', export: undefined }, 'work.js'],
+  [{ kind: 'sleep', ms: 50 }, 'sleep 50 ms'],
+  [{ kind: 'file', path: 'jobs/words.json' }, 'words'],
+  [{ kind: 'file', path: '-' }, 'job'],
+])('a job is called by what it runs: %j is %j', (work, name) => {
+  expect(nameOf(work)).toBe(name);
+  expect(name.length).toBeLessThanOrEqual(40);
+});

@@ -1,0 +1,35 @@
+import { basename, extname } from 'node:path';
+import { formatDuration } from '@goshawk/core';
+import type { Work } from './work.js';
+
+/** A list of jobs has room for so much of a name. */
+const LENGTH_MAX = 40;
+
+/**
+ * What a job is called when nobody says: the command's first words, the function, the file. The same submission has
+ * the same name each time, so that estimators can learn by it.
+ */
+export function nameOf(work: Work): string {
+  return shortened(wordsOf(work));
+}
+
+function wordsOf(work: Work): string {
+  switch (work.kind) {
+    case 'command': {
+      const [command = '', ...rest] = work.argv;
+      return [basename(command), ...rest].join(' ');
+    }
+    case 'module':
+      return work.export === undefined ? basename(work.path) : `${basename(work.path)}#${work.export}`;
+    case 'sleep':
+      return `sleep ${formatDuration(work.ms)}`;
+    case 'file':
+      return work.path === '-' ? '' : basename(work.path, extname(work.path));
+  }
+}
+
+function shortened(words: string): string {
+  const line = words.replaceAll(/\s+/g, ' ').trim();
+  if (line === '') return 'job';
+  return line.length <= LENGTH_MAX ? line : `${line.slice(0, LENGTH_MAX - 1).trimEnd()}…`;
+}

@@ -1,0 +1,62 @@
+import { fstatSync, writeSync } from 'node:fs';
+
+/** Where bytes go; throws what the system says when they cannot. @returns how many it took */
+export type Write = (bytes: Buffer) => number;
+
+/**
+ * Log lines to a file, a terminal or a pipe. A line that cannot be written is dropped and counted: a full disk or a
+ * reader that stands still ends no daemon and holds none up.
+ */
+export class LogSink {
+  readonly #write: Write;
+  #dropped = 0;
+  #droppedInARow = 0;
+  #isTorn = false;
+  /** Told after the first line that is written again. */
+  onRecovered: (dropped: number) => void = () => {};
+
+  constructor(write: Write) {
+    this.#write = write;
+  }
+
+  /** Lines that nobody will read. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  write(line: string): void {
+    // What was cut off in the middle must not swallow the next line.
+    const bytes = Buffer.from(this.#isTorn ? `\n${line}` : line);
+    let at = 0;
+    try {
+      while (at < bytes.length) at += this.#write(bytes.subarray(at));
+    } catch {
+      this.#dropped++;
+      this.#droppedInARow++;
+      this.#isTorn ||= at > 0;
+      return;
+    }
+    this.#isTorn = false;
+    if (this.#droppedInARow === 0) return;
+    const dropped = this.#droppedInARow;
+    this.#droppedInARow = 0;
+    this.onRecovered(dropped);
+  }
+}
+
+/** Of lines that wait for the reader of a pipe. Bytes. */
+const WAITING_BYTES_MAX = 1024 * 1024;
+
+/** stderr as a sink writes to it: a pipe takes what fits and keeps the rest in memory, anything else takes all at once. */
+export function toStderr(): Write {
+  const stats = fstatSync(2);
+  if (!stats.isFIFO() && !stats.isSocket()) return (bytes) => writeSync(2, bytes);
+  // The listener is needed where this is not the command: a reader that has gone is no error.
+  process.stderr.on('error', () => {});
+  return (bytes) => {
+    if (process.stderr.writableLength > WAITING_BYTES_MAX) throw new Error('its reader stands still');
+    if (!process.stderr.writable) throw new Error('its reader has gone');
+    process.stderr.write(bytes);
+    return bytes.length;
+  };
+}
