@@ -1,4 +1,5 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -117,6 +118,28 @@ describe('goshawk up', () => {
     await third.says(/the cluster is up at/);
     third.kill('SIGINT');
     expect((await third.finished).exitCode).toBe(0);
+  });
+
+  it('starts again what ends, for ever, and says what is missing and what is back', async () => {
+    await up.says(/the cluster is up at/);
+    const port = Number(/the cluster is up at tcp:\/\/127.0.0.1:(\d+)/.exec(up.stderr())![1]!);
+    const ofRole = (role: string) => childrenOf(up.pid).find(({ command }) => command.includes(role))?.pid;
+    process.kill(ofRole('goshawk.js central')!, 'SIGKILL');
+    await up.says(/central ended \(SIGKILL\); it is missing/);
+    // Somebody else has its place for a while.
+    const squatter = createServer().listen(port, '127.0.0.1');
+    await up.says(/central cannot start: .*; it is missing, and is tried again/);
+    squatter.close();
+    await up.says(/central is back/);
+    process.kill(ofRole('--name s0 ')!, 'SIGKILL');
+    await up.says(/s0 is back/);
+    process.kill(ofRole('--name s0 ')!, 'SIGKILL');
+    await vi.waitFor(() => expect(up.stderr().match(/s0 is back/g)).toHaveLength(2), { timeout: 30_000 });
+    const submitted = await runGoshawk(['submit', '--sleep', '1ms', '--wait'], environment);
+    expect(submitted).toMatchObject({ exitCode: 0 });
+    const modeOf = async (...path: string[]) => (await stat(join(folder, 'data', ...path))).mode & 0o777;
+    expect(await modeOf()).toBe(0o700);
+    expect(await modeOf('logs', 's0.log')).toBe(0o600);
   });
 
   it('leaves no process when it is interrupted while it starts', async () => {

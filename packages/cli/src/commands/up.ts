@@ -90,7 +90,8 @@ async function serve(context: Context, { cluster, keys, dataFolder, policy }: St
  */
 async function claimedFolder(dataFolder: string, url: () => string | undefined): Promise<FolderClaim> {
   const { claimFolder } = await import('@goshawk/journal');
-  mkdirSync(dataFolder, { recursive: true });
+  // Its logs and journals hold what users gave their jobs.
+  mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
   return claimFolder(dataFolder, {
     about: () => url() ?? 'which is starting',
     inUse: (folder, owner) =>

@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createWriteStream, mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { GoshawkError, InputError } from '@goshawk/core';
 import { ExitCode } from '../command.js';
+import { LogFile } from './log-file.js';
 
 /** The command itself, which is also every daemon. */
 const GOSHAWK = fileURLToPath(new URL('../../bin/goshawk.js', import.meta.url));
@@ -35,7 +34,6 @@ export interface Child {
  * @throws GoshawkError when it ends before it is up, with the last line of its log
  */
 export async function startChild(name: string, args: readonly string[], logFile: string): Promise<Child> {
-  mkdirSync(dirname(logFile), { recursive: true });
   const child = spawn(process.execPath, [GOSHAWK, ...args, '--json', '--with-parent'], {
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
@@ -46,14 +44,21 @@ export async function startChild(name: string, args: readonly string[], logFile:
   });
   child.stdin!.on('error', () => {});
   let lastLine = '';
-  const log = createWriteStream(logFile, { flags: 'a' });
+  const log = new LogFile(logFile);
   child.stderr!.on('data', (bytes: Buffer) => {
     log.write(bytes);
     lastLine = bytes.toString().trim().split('\n').at(-1) || lastLine;
   });
+  child.stderr!.on('close', () => log.close());
   const up = new Promise<DaemonIsUp>((resolve, reject) => {
     const lines = createInterface({ input: child.stdout! });
-    lines.once('line', (line) => resolve(JSON.parse(line) as DaemonIsUp));
+    lines.once('line', (line) => {
+      try {
+        resolve(JSON.parse(line) as DaemonIsUp);
+      } catch (cause) {
+        reject(new GoshawkError('start-failed', `${name} said: ${line}`, '', { cause }));
+      }
+    });
     child.once('error', (error) =>
       reject(new GoshawkError('start-failed', `cannot start ${name}: ${error.message}`)),
     );

@@ -31,8 +31,12 @@ const WORKERS_PER_PROCESS = 25;
 /** Until every process has joined. ms */
 const JOIN_TIMEOUT_MS = 60_000;
 const JOIN_POLL_MS = 50;
-/** A process that ends by itself is started again after this. ms */
+/** A process that ends by itself is started again after this; twice as long after each start that came to nothing. ms */
 const RESTART_PAUSE_MS = 500;
+/** Short enough that nobody waits long for what can start again, long enough for a machine that has too much to do. ms */
+const RESTART_PAUSE_MAX_MS = 10_000;
+/** A process that has run for so long was well. ms */
+const WELL_AFTER_MS = 10_000;
 
 /**
  * A cluster on this machine: central, schedulers and workers as real processes over loopback. A process that
@@ -41,6 +45,7 @@ const RESTART_PAUSE_MS = 500;
 export class LocalCluster {
   readonly #options: LocalClusterOptions;
   readonly #children = new Map<string, Child>();
+  readonly #restarts = new Set<NodeJS.Timeout>();
   #stopping = false;
 
   private constructor(options: LocalClusterOptions) {
@@ -75,7 +80,7 @@ export class LocalCluster {
 
   /** Lets what runs end, in the order in which work flows: no new jobs, then no workers, then no central. */
   async drain(): Promise<void> {
-    this.#stopping = true;
+    this.#restartNothing();
     for (const role of ['s', 'workers', 'central']) {
       const children = [...this.#children.values()].filter(({ name }) => roleOf(name) === role);
       for (const child of children) child.process.kill('SIGTERM');
@@ -85,7 +90,7 @@ export class LocalCluster {
 
   /** Ends all processes now, and what they run. */
   async stop(): Promise<void> {
-    this.#stopping = true;
+    this.#restartNothing();
     const children = [...this.#children.values()];
     for (const child of children) {
       child.process.kill('SIGTERM');
@@ -96,6 +101,11 @@ export class LocalCluster {
     }, STOP_PATIENCE_MS);
     await Promise.all(children.map((child) => child.ended));
     clearTimeout(patience);
+  }
+
+  #restartNothing(): void {
+    this.#stopping = true;
+    for (const timer of this.#restarts) clearTimeout(timer);
   }
 
   async #startAll(signal?: AbortSignal): Promise<void> {
@@ -147,29 +157,44 @@ export class LocalCluster {
     });
   }
 
-  async #start(name: string, args: string[]): Promise<void> {
-    const { keys } = this.#options;
+  async #start(name: string, args: string[], pauseMs: Millis = RESTART_PAUSE_MS): Promise<void> {
+    const { keys, dataFolder } = this.#options;
     const keyArgs = keys === undefined ? [] : ['--keys', keys];
-    const child = await startChild(
-      name,
-      [...args, ...keyArgs],
-      join(this.#options.dataFolder, 'logs', `${name}.log`),
-    );
+    const child = await startChild(name, [...args, ...keyArgs], join(dataFolder, 'logs', `${name}.log`));
+    // Whoever stops the cluster did not see one that was about to start.
+    if (this.#stopping) child.process.kill('SIGTERM');
     this.#children.set(name, child);
-    void child.ended.then((how) => this.#childEnded(child, args, how));
+    const upAt = performance.now();
+    void child.ended.then((how) => {
+      if (this.#stopping) return;
+      const isWell = performance.now() - upAt > WELL_AFTER_MS;
+      const pause = isWell ? RESTART_PAUSE_MS : pauseMs;
+      this.#options.note(`${name} ended (${how}); it is missing until it has been started again`);
+      // At the same place: others look for it there.
+      this.#startLater(name, name === 'central' ? this.#centralArgs(child.endpoint) : args, pause, '');
+    });
   }
 
-  #childEnded(child: Child, args: string[], how: number | NodeJS.Signals): void {
-    if (this.#stopping) return;
-    this.#options.note(`${child.name} ended (${how}) and is started again`);
-    // At the same place: others look for it there.
-    const again = child.name === 'central' ? this.#centralArgs(child.endpoint) : args;
-    setTimeout(() => {
-      if (this.#stopping) return;
-      this.#start(child.name, again).catch((error: Error) => {
-        if (!this.#stopping) this.#options.note(error.message);
-      });
-    }, RESTART_PAUSE_MS);
+  /**
+   * Tries until it is up: whatever keeps a process from starting (a port that is taken, a disk that is full) goes.
+   *
+   * @param said of it last; the same is not said twice
+   */
+  #startLater(name: string, args: string[], pauseMs: Millis, said: string): void {
+    const next = Math.min(2 * pauseMs, RESTART_PAUSE_MAX_MS);
+    const { note } = this.#options;
+    const timer = setTimeout(() => {
+      this.#restarts.delete(timer);
+      this.#start(name, args, next).then(
+        () => note(`${name} is back`),
+        ({ message }: Error) => {
+          if (this.#stopping) return;
+          if (message !== said) note(`${message}; it is missing, and is tried again until it is up`);
+          this.#startLater(name, args, next, message);
+        },
+      );
+    }, pauseMs);
+    this.#restarts.add(timer);
   }
 
   async #allJoined(signal?: AbortSignal): Promise<void> {
