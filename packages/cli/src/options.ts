@@ -9,6 +9,8 @@ interface SpecBase {
   readonly describe: string;
   /** One letter. */
   readonly alias?: string;
+  /** What holds where it is not set, in words, when that is no one value. */
+  readonly whenUnset?: string;
   /** Only as a flag: it says what to do this once, and has no place in a file or the environment. */
   readonly flagOnly?: boolean;
 }

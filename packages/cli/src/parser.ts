@@ -151,7 +151,11 @@ function describeCommand(builder: Argv, command: Command, isShown: boolean): Arg
 
 function declare(parser: Argv, name: string, spec: OptionSpec, group: string, isShown: boolean): Argv {
   const shown =
-    'default' in spec && spec.default !== undefined && spec.type !== 'flag' ? ` [${spec.default}]` : '';
+    'default' in spec && spec.default !== undefined && spec.type !== 'flag'
+      ? ` [${spec.default}]`
+      : spec.whenUnset === undefined
+        ? ''
+        : ` [${spec.whenUnset}]`;
   const choices = spec.type === 'text' && spec.choices !== undefined ? ` (${spec.choices.join(', ')})` : '';
   return parser.option(kebab(name), {
     // No default here: what is not given must stay visible as such, for variables and files to fill in.

@@ -40,6 +40,7 @@ export const POLICY_OPTIONS = {
     type: 'text',
     describe:
       'a job of this mean task run time or more is long: seconds of the workload, or p90 of its jobs as they are run',
+    whenUnset: 'p90 of the workload; 10 s where there is none, as with up and central',
   },
   shortPartition: {
     type: 'text',

@@ -47,6 +47,20 @@ function draw(members: Members, scope: Scope, count: number, random: Random, dem
   return drawn;
 }
 
+test('a demand is drained when each worker that has room for it drains', () => {
+  const gpu = { gpu: 1 };
+  const members = membersOf(
+    member(1, { capacity: gpu, draining: true }),
+    member(2, { partition: 'short' }),
+    member(3, { draining: true }),
+  );
+  expect(members.isDrained('all', gpu)).toBe(true);
+  expect(members.isDrained('general', NO_RESOURCES)).toBe(true);
+  expect(members.isDrained('all', NO_RESOURCES)).toBe(false);
+  // Nobody has it: that is no matter of draining.
+  expect(members.isDrained('all', { gpu: 2 })).toBe(false);
+});
+
 describe('a draw of places for probes', () => {
   const worker = fc.record({
     slots: fc.integer({ min: 1, max: 4 }),

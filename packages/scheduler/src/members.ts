@@ -241,6 +241,18 @@ export class Members {
     return false;
   }
 
+  /** Whether workers of the scope have that much in all, and each of them drains. */
+  isDrained(scope: Scope, demand: Resources): boolean {
+    const reach = this.#reachOf(scope);
+    let found = false;
+    for (const member of this.#all()) {
+      if (!isIn(member, reach) || !fits(demand, member.capacity)) continue;
+      if (!member.draining) return false;
+      found = true;
+    }
+    return found;
+  }
+
   /**
    * Why no worker could ever run this, naming the one that comes closest; undefined when one could, or when
    * no worker is known yet.

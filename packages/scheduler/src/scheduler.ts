@@ -350,6 +350,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     return {
       hasWorkers: this.#members.size > 0,
       isCentralSilent: this.isCentralSilent(now),
+      isDrained: (scope, demand) => this.#members.isDrained(scope, demand),
       holds: (job) => this.#resumption.holds(job),
     };
   }

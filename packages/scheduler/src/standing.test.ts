@@ -5,7 +5,12 @@ import { jobOf } from './job.fixture.js';
 import { type Job, TaskState } from './job.js';
 import { type Circumstances, standingOf } from './standing.js';
 
-const USUAL: Circumstances = { hasWorkers: true, isCentralSilent: false, holds: () => false };
+const USUAL: Circumstances = {
+  hasWorkers: true,
+  isCentralSilent: false,
+  isDrained: () => false,
+  holds: () => false,
+};
 
 function reasons(
   job: Job,
@@ -26,6 +31,18 @@ describe('why tasks wait', () => {
   it.each<[string, Job, Partial<Circumstances>, Partial<Record<WaitingReason, number>>]>([
     ['probes are out', released(jobOf(THREE)), {}, { probing: 3 }],
     ['no worker is known', released(jobOf(THREE)), { hasWorkers: false }, { 'no-worker': 3 }],
+    [
+      'all workers drain, though its probes are in their queues',
+      released(jobOf(THREE)),
+      { isDrained: () => true },
+      { drained: 3 },
+    ],
+    [
+      'only workers drain that have no room for them',
+      released(jobOf({ ...THREE, demand: { gpu: 1 } }, { route: { by: 'matching', over: 'all' } })),
+      { isDrained: (_scope, demand) => !('gpu' in demand) },
+      { resources: 3 },
+    ],
     ['the scheduler has just started again', released(jobOf(THREE)), { holds: () => true }, { resuming: 3 }],
     ['as many run as may', released(jobOf({ ...THREE, maxRunning: 1 })), {}, { probing: 1, 'job-limit': 2 }],
     [

@@ -1,4 +1,11 @@
-import { type ByClass, byClass, WAITING_REASONS, type WaitingReason } from '@goshawk/core';
+import {
+  type ByClass,
+  byClass,
+  type Resources,
+  type Scope,
+  WAITING_REASONS,
+  type WaitingReason,
+} from '@goshawk/core';
 import type { Batch } from './batch.js';
 import { type Job, TaskState } from './job.js';
 
@@ -15,6 +22,8 @@ export interface SchedulerStanding {
 export interface Circumstances {
   readonly hasWorkers: boolean;
   readonly isCentralSilent: boolean;
+  /** Workers of the scope have room for the demand, in all, and each of them drains. */
+  isDrained(scope: Scope, demand: Resources): boolean;
   /** Nothing of the job is given out yet. */
   holds(job: Job): boolean;
 }
@@ -76,8 +85,13 @@ function reasonOf(job: Job, batch: Batch, circumstances: Circumstances): Waiting
   const isPilots = batch === job.sample?.pilots;
   if (job.isUndecided && !isPilots) return 'pilots';
   if (job.needsCentral && !job.maySeek && circumstances.isCentralSilent) return 'central-away';
+  const { demand } = batch.spec;
+  if (circumstances.isDrained(batch.over ?? job.route.over, demand)) return 'drained';
   if (batch.probes.out > 0) return 'probing';
-  if (job.needsCentral) return job.route.by === 'central' ? 'placing' : 'matching';
+  if (job.needsCentral) {
+    if (job.route.by === 'central') return 'placing';
+    return Object.keys(demand).length === 0 ? 'matching' : 'resources';
+  }
   return job.maySeek ? 'seeking' : 'probing';
 }
 

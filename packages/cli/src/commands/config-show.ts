@@ -19,6 +19,8 @@ interface Setting {
   /** Durations in ms. */
   readonly value: unknown;
   readonly unit?: 'ms';
+  /** Where there is no value: what holds then, in words. */
+  readonly whenUnset?: string;
   readonly origin: Origin;
   /** The variable, or the file. */
   readonly source: string;
@@ -70,6 +72,8 @@ function settingsOf(context: Context, commands: readonly Command[]): Setting[] {
       const value = (isFlag ? here : resolved) ?? null;
       // The same name may have another default elsewhere; that is another line then.
       const key = JSON.stringify([name, value, names.length === 0]);
+      const { whenUnset } = shown[option]!;
+      const meanwhile = value === null && whenUnset !== undefined ? { whenUnset } : {};
       const unit = shown[option]!.type === 'duration' ? { unit: 'ms' as const } : {};
       const same = found.get(key);
       if (same !== undefined) {
@@ -78,17 +82,17 @@ function settingsOf(context: Context, commands: readonly Command[]): Setting[] {
       }
       const origin = isFlag ? 'flag' : origins[option]!;
       const source = origin === 'environment' ? variableOf(option) : origin === 'file' ? (config ?? '') : '';
-      found.set(key, { commands: [...names], name, value, ...unit, origin, source });
+      found.set(key, { commands: [...names], name, value, ...unit, ...meanwhile, origin, source });
     }
   }
   return [...found.values()];
 }
 
 function table(context: Context, settings: readonly Setting[], withOrigin: boolean): string {
-  const rows = settings.map(({ commands, name, value, unit, origin, source }) => [
+  const rows = settings.map(({ commands, name, value, unit, whenUnset, origin, source }) => [
     name,
     value === null || (Array.isArray(value) && value.length === 0)
-      ? ''
+      ? (whenUnset ?? '')
       : unit === 'ms'
         ? durationText(value as number)
         : String(value),

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { InputError } from '@goshawk/core';
+import { formatDuration, InputError, type PolicySettings } from '@goshawk/core';
 import type { FolderClaim } from '@goshawk/journal';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
@@ -50,7 +50,7 @@ export const upCommand = defineCommand({
         context.interrupted,
       );
       url = cluster.url;
-      await serve(context, { cluster, keys, dataFolder, policy: options.policy });
+      await serve(context, { cluster, keys, dataFolder, policy });
     } finally {
       await claim.release();
     }
@@ -62,7 +62,7 @@ interface Started {
   readonly cluster: LocalCluster;
   readonly keys: string | undefined;
   readonly dataFolder: string;
-  readonly policy: string;
+  readonly policy: PolicySettings;
 }
 
 /** Tells where the cluster is, and drains it when that is asked for. */
@@ -72,7 +72,13 @@ async function serve(context: Context, { cluster, keys, dataFolder, policy }: St
   leaveWord(here, context.environment);
   try {
     if (context.global.json)
-      context.json({ schema: 'goshawk.up/1', cluster: cluster.url, dataFolder, keys: keys ?? null });
+      context.json({
+        schema: 'goshawk.up/1',
+        cluster: cluster.url,
+        dataFolder,
+        keys: keys ?? null,
+        cutoffSeconds: policy.cutoffMs / 1_000,
+      });
     announce(context, cluster.url, policy, dataFolder);
     await interrupted(context.interrupted);
     context.note('draining: no new jobs, what runs is finished (Ctrl-C again stops at once)');
@@ -112,10 +118,17 @@ async function keyFolder({ global, cwd }: Context, dataFolder: string): Promise<
   return folder;
 }
 
-function announce(context: Context, url: string, policy: string, dataFolder: string): void {
-  context.note(`the cluster is up at ${url} under ${policy}; logs are in ${join(dataFolder, 'logs')}`);
+function announce(context: Context, url: string, policy: PolicySettings, dataFolder: string): void {
+  context.note(`the cluster is up at ${url} under ${policy.policy}; logs are in ${join(dataFolder, 'logs')}`);
+  context.note(cutoffWords(policy));
   context.note('in another terminal: goshawk submit --tasks 200 --sleep 50ms --wait');
   context.note('Ctrl-C drains and stops it');
+}
+
+/** Who says how long tasks take needs to know what that is measured by. */
+function cutoffWords({ cutoffMs, estimator }: PolicySettings): string {
+  const from = `a job whose tasks take ${formatDuration(cutoffMs)} or more in the mean is long (--cutoff)`;
+  return estimator === 'given' ? `${from}; one without an --estimate is taken for short` : from;
 }
 
 function interrupted(signal: AbortSignal): Promise<void> {

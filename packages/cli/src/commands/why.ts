@@ -1,4 +1,5 @@
-import { InputError } from '@goshawk/core';
+import type { Cluster } from '@goshawk/client';
+import { InputError, isFinal, type Millis, UnreachableError } from '@goshawk/core';
 import { defineCommand, ExitCode } from '../command.js';
 import { jobNamed } from '../jobs/named.js';
 import { openCluster } from '../jobs/open-cluster.js';
@@ -32,12 +33,30 @@ export const whyCommand = defineCommand({
     }
     const { task } = asked;
     const id = await jobNamed(context, cluster, asked.id);
-    const explained = await cluster.job(id).explain({ ...(task === undefined ? {} : { task }), signal });
-    if (context.global.json) context.json(whyJson(explained));
-    else context.out(whyPage(explained, paint));
+    const job = cluster.job(id);
+    const [explained, cutoffMs] = await Promise.all([
+      job.explain({ ...(task === undefined ? {} : { task }), signal }),
+      cutoffOf(cluster, signal),
+    ]);
+    if (context.global.json) {
+      context.json(whyJson(explained, cutoffMs));
+      return ExitCode.done;
+    }
+    const ended = isFinal(explained.job.state) ? await job.describe({ signal }) : undefined;
+    context.out(whyPage(explained, { cutoffMs, ended }, paint));
     return ExitCode.done;
   },
 });
+
+/** Undefined while central, which has the settings, does not answer. */
+async function cutoffOf(cluster: Cluster, signal: AbortSignal): Promise<Millis | undefined> {
+  try {
+    return (await cluster.describe({ signal })).settings.policy.cutoffMs;
+  } catch (error) {
+    if (error instanceof UnreachableError) return undefined;
+    throw error;
+  }
+}
 
 /** `ID` or `ID/TASK`. @throws InputError */
 function parseAsked(word: string): { id: string; task: number | undefined } {

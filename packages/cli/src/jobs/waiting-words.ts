@@ -17,13 +17,17 @@ export const WAITING_WORDS: Readonly<
     helps: 'a higher --max-running at the next submission',
   },
   'no-worker': { why: 'no worker is there', helps: 'start workers: `goshawk worker`' },
+  drained: {
+    why: 'each worker that could take them is being drained, or was',
+    helps: 'let workers take work again (`goshawk drain WORKER --undo`), or start others',
+  },
   'central-away': {
     why: 'only central may place them, and it is silent',
     helps: 'start central again; what was accepted is kept',
   },
   pilots: {
     why: 'the pilots of their job have not told what it is',
-    helps: 'an estimate at the submission (--estimate), where --estimator is given or hybrid',
+    helps: 'an estimate at the submission (--estimate), where --estimator is given',
   },
   placing: {
     why: 'central was asked for a worker and has not answered, or knows none that has room',
@@ -40,6 +44,10 @@ export const WAITING_WORDS: Readonly<
   matching: {
     why: 'central knows of them, and has no free worker for them',
     helps: 'more workers, or slots; of long tasks, a smaller --reserve',
+  },
+  resources: {
+    why: 'no free worker has left what each of them demands',
+    helps: 'a smaller demand, or workers with more of it: `goshawk workers` shows what they have in all',
   },
   seeking: {
     why: 'the next worker that has nothing to do and asks takes them',

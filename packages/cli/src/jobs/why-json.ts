@@ -1,5 +1,5 @@
 import type { ClusterWaiting, ExplainedJob } from '@goshawk/client';
-import { type CentralLine, expectedWaitMs, type TaskStory } from '@goshawk/core';
+import { type CentralLine, expectedWaitMs, type Millis, type TaskStory } from '@goshawk/core';
 import { seconds, summaryJson } from './json.js';
 
 /** `goshawk.waiting/1`: waiting tasks by reason. */
@@ -16,7 +16,7 @@ export function waitingJson({ waiting, central, silent }: ClusterWaiting): Recor
 }
 
 /** `goshawk.why/1`: what is known of one job's waiting. Times since its acceptance, in seconds; what is not known is null. */
-export function whyJson(explained: ExplainedJob): Record<string, unknown> {
+export function whyJson(explained: ExplainedJob, cutoffMs: Millis | undefined): Record<string, unknown> {
   const {
     job,
     sampling,
@@ -34,6 +34,7 @@ export function whyJson(explained: ExplainedJob): Record<string, unknown> {
   return {
     schema: 'goshawk.why/1',
     ...summaryJson(job),
+    cutoffSeconds: seconds(cutoffMs),
     pilots:
       sampling === undefined
         ? null

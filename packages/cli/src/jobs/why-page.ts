@@ -5,6 +5,8 @@ import {
   formatCount,
   formatDuration,
   isFinal,
+  type JobDetail,
+  type Millis,
   type NeedView,
   type StageWait,
   type TaskStory,
@@ -12,7 +14,7 @@ import {
 import { type Painter, paintState, plain } from '../terminal/paint.js';
 import { page, type Section, section } from '../terminal/sections.js';
 import { WAITING_WORDS } from './waiting-words.js';
-import { classWords, counted } from './words.js';
+import { classWords, counted, measures } from './words.js';
 
 /** Workers that are shown of a list. */
 const SHOWN = 5;
@@ -45,11 +47,18 @@ function centralLine(central: CentralLine | undefined): string {
   return `${counted(slots, 'slot')}, ${formatCount(freeSlots)} free${long}; ${counted(unmatched, 'task')} without a worker`;
 }
 
+/** What is known of a job besides: what divides short from long, and how it came out. */
+export interface Background {
+  readonly cutoffMs: Millis | undefined;
+  /** Only of a job that has ended. */
+  readonly ended: JobDetail | undefined;
+}
+
 /** Why a job waits, and where its time went. */
-export function whyPage(explained: ExplainedJob, paint: Painter): string {
+export function whyPage(explained: ExplainedJob, { cutoffMs, ended }: Background, paint: Painter): string {
   const { job, waiting, task, last } = explained;
   const sections: Section[] = [
-    ['class', [classLine(explained)]],
+    ['class', [classLine(explained, cutoffMs)]],
     ...section('task', task === undefined ? [] : taskLines(task)),
     ...section('waiting', waiting.map(waitLine)),
     ...section('line', isFinal(job.state) ? [] : lineLines(explained)),
@@ -57,6 +66,10 @@ export function whyPage(explained: ExplainedJob, paint: Painter): string {
     ...section('placed', placedLines(explained)),
     ...section('waited', spreadLines(explained)),
     ...section('last', last === undefined || task !== undefined ? [] : [lastLine(last, isFinal(job.state))]),
+    ...(ended === undefined
+      ? []
+      : measures(ended).filter(([label]) => label === 'ran' || label === 'estimate')
+    ).map(([label, value]): Section => [label, [value]]),
     ...section(
       'lost',
       explained.wastedMs > 0
@@ -67,10 +80,14 @@ export function whyPage(explained: ExplainedJob, paint: Painter): string {
   return page(`${paint.bold(job.id)}  ${plain(job.name)}  ${paintState(job.state, paint)}`, sections, paint);
 }
 
-function classLine({ job, sampling }: ExplainedJob): string {
+function classLine({ job, sampling }: ExplainedJob, cutoffMs: Millis | undefined): string {
   const believed =
     job.estimateMs === undefined ? '' : `, believed to take ${formatDuration(job.estimateMs)} a task`;
-  const head = `${classWords(job)}${believed}`;
+  const divide =
+    cutoffMs === undefined
+      ? ''
+      : `; from a mean task of ${formatDuration(cutoffMs)} on (the cutoff) a job is long`;
+  const head = `${classWords(job)}${believed}${divide}`;
   if (sampling === undefined) return head;
   const { pilotTasks, decidedMs } = sampling;
   const when =
@@ -119,10 +136,15 @@ function lineLines({ central, matches }: ExplainedJob): string[] {
 function needLine(need: NeedView, central: CentralLine): string {
   const { kind, tasks, ahead, kept } = need;
   const head = `${counted(tasks, 'task')} at central among the ${kind} ones`;
+  const expectedMs = expectedWaitMs(need, central);
+  const howLong =
+    expectedMs === undefined
+      ? 'for as long as they take: nobody said how long that is'
+      : `about ${formatDuration(expectedMs)}`;
   const before =
     ahead.jobs === 0
       ? 'next in order'
-      : `after ${counted(ahead.tasks, 'task')} of ${counted(ahead.jobs, 'job')}, about ${formatDuration(expectedWaitMs(need, central))}`;
+      : `after ${counted(ahead.tasks, 'task')} of ${counted(ahead.jobs, 'job')}, ${howLong}`;
   const isLimited = kind !== 'short' && kind !== 'small' && central.longRunning >= central.longLimit;
   const limited = isLimited ? `; ${central.longRunning} of ${central.longLimit} long tasks run` : '';
   const demands =

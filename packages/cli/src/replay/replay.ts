@@ -10,7 +10,7 @@ import type { ReplayOptions } from './options.js';
 import { type PlannedJob, planReplay, type ReplayPlan } from './plan.js';
 import { runPolicy } from './run-policy.js';
 import { onExistingCluster, onLocalCluster } from './targets.js';
-import { planLines, runLines } from './wording.js';
+import { misfitLines, planLines, runLines } from './wording.js';
 
 /** What a replay has found. */
 export interface Replayed {
@@ -69,7 +69,8 @@ export function replayOnCluster(
     checkPolicy(settings, url, policies);
     const plan = await makePlan(context, options, spec, shape);
     const { workers } = shape;
-    for (const line of planLines(plan, { load: options.load, workers }, settings)) context.note(line);
+    const lines = planLines(plan, { load: options.load, workers }, settings);
+    for (const line of [...lines, ...misfitLines(plan, settings)]) context.note(line);
     const done = await runPolicy(context, options, plan, target, () => {});
     for (const line of runLines(done)) context.note(line);
     return { plan, shape, runs: [done] };

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { PolicyRun } from './contract.js';
 import { planReplay, type ReplayPlan } from './plan.js';
 import { optionsRecord } from './record.js';
-import { planLines, progressNote, runLines } from './wording.js';
+import { misfitLines, planLines, progressNote, runLines } from './wording.js';
 
 let plan: ReplayPlan;
 beforeAll(async () => {
@@ -39,6 +39,18 @@ describe('what is said before a run', () => {
       ),
       'hawk keeps 17 of 100 workers free of long tasks',
     ]);
+  });
+
+  it('is that the cutoff of a cluster does not fit the workload, where that is so', () => {
+    const fitting = plan.facts.meanP90Ms;
+    expect(misfitLines(plan, { ...settings, cutoffMs: fitting })).toEqual([]);
+    const [line, ...more] = misfitLines(plan, { ...settings, cutoffMs: 1e9 });
+    expect(line).toMatch(
+      /^the cluster’s cutoff of .* is above all jobs; that of the workload, .* do not compare /,
+    );
+    expect(more).toEqual([]);
+    const longer = { ...plan, facts: { ...plan.facts, meanP90Ms: 1e9 } };
+    expect(misfitLines(longer, { ...settings, cutoffMs: 1 })[0]).toContain('makes 100 of 100 jobs long');
   });
 
   it('speaks of no partition where there is none', () => {

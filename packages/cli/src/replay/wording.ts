@@ -34,6 +34,27 @@ export function planLines(
   return lines;
 }
 
+/** Times a share, or the other way about: from here on two clusters do not tell short from long alike. */
+const MISFIT = 3;
+
+/**
+ * Says that a cluster's own cutoff divides the workload otherwise than the workload's would, if it does: a replay that
+ * starts its own clusters takes the latter, and tables of the two do not compare then.
+ */
+export function misfitLines({ jobs, facts }: ReplayPlan, { cutoffMs }: PolicySettings): string[] {
+  const longFrom = (fromMs: Millis) => jobs.filter((job) => job.trueMeanMs >= fromMs).length;
+  const [here, fitting] = [longFrom(cutoffMs), longFrom(facts.meanP90Ms)];
+  if (here * MISFIT >= fitting && here <= fitting * MISFIT) return [];
+  const cutoff = formatDuration(cutoffMs);
+  const which =
+    here === 0 ? 'is above all jobs' : `makes ${formatCount(here)} of ${formatCount(jobs.length)} jobs long`;
+  return [
+    `the cluster’s cutoff of ${cutoff} ${which}; that of the workload, ${formatDuration(facts.meanP90Ms)}, would make ${formatCount(fitting)} long. ` +
+      `Times of short and long jobs do not compare with those of a replay on its own clusters; ` +
+      `a cluster with --cutoff ${Number((facts.meanP90Ms / 1_000).toPrecision(2))} fits`,
+  ];
+}
+
 /** Beside the bar. */
 export function progressNote(
   { elapsedMs, submitted, ended, submittedTaskMs }: Progress,

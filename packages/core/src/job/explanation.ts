@@ -108,7 +108,14 @@ export interface CentralLine {
   readonly unmatched: number;
 }
 
-/** How long it may take until the need is served, if what is believed of those before it is right. */
-export function expectedWaitMs({ kind, ahead }: NeedView, { slots, longLimit }: CentralLine): Millis {
+/**
+ * How long it may take until the need is served, if what is believed of those before it is right; undefined where
+ * nothing is believed of them, since nobody said how long they take.
+ */
+export function expectedWaitMs(
+  { kind, ahead }: NeedView,
+  { slots, longLimit }: CentralLine,
+): Millis | undefined {
+  if (!(ahead.workMs > 0)) return undefined;
   return ahead.workMs / Math.max(1, kind === 'short' || kind === 'small' ? slots : longLimit);
 }

@@ -8,6 +8,8 @@ export const WAITING_REASONS = [
   'job-limit',
   /** No worker is known. */
   'no-worker',
+  /** Each worker that has room for it, in all, drains or has been drained. */
+  'drained',
   /** Only central may place it, and central is silent. */
   'central-away',
   /** The pilots of its job have not told what it is. */
@@ -20,6 +22,8 @@ export const WAITING_REASONS = [
   'probing',
   /** Central knows of it, and has no free worker for it. */
   'matching',
+  /** It demands resources, central knows of it, and no free worker has so much left. */
+  'resources',
   /** The next worker that has nothing to do and asks here takes it. */
   'seeking',
 ] as const;

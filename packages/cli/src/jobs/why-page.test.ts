@@ -1,0 +1,60 @@
+import type { ExplainedJob } from '@goshawk/client';
+import type { NeedView } from '@goshawk/core';
+import { expect, it } from 'vitest';
+import { painter } from '../terminal/paint.js';
+import { jobDetail, jobSummary } from './jobs.fixture.js';
+import { whyJson } from './why-json.js';
+import { whyPage } from './why-page.js';
+
+function waits(ahead: NeedView['ahead']): ExplainedJob {
+  const job = jobSummary({ state: 'waiting', endedMs: undefined, classifiedBy: 'default (no estimate)' });
+  const need = { stage: 0, kind: 'short', tasks: 3, demand: {}, waitedMs: 10, ahead, kept: 0 } as const;
+  return {
+    job,
+    owner: 's0',
+    number: 3,
+    waiting: [{ stage: 'tasks', reason: 'matching', tasks: 3, waitedMs: 10 }],
+    probes: [],
+    probesOut: 0,
+    probesMoved: 0,
+    matches: 0,
+    placed: [],
+    wastedMs: 0,
+    central: { needs: [need], slots: 4, freeSlots: 0, longRunning: 0, longLimit: 4, unmatched: 31 },
+  };
+}
+
+const background = { cutoffMs: 10_000, ended: undefined };
+const page = (explained: ExplainedJob) => whyPage(explained, background, painter(false));
+
+it('says nothing of a time that nobody can know', () => {
+  const unknown = waits({ jobs: 1, tasks: 28, workMs: 0 });
+  expect(page(unknown)).toContain(
+    'after 28 tasks of 1 job, for as long as they take: nobody said how long that is',
+  );
+  expect(page(unknown)).not.toMatch(/about|\b0 ms/);
+  expect(whyJson(unknown, 10_000)).toMatchObject({ line: { needs: [{ expectedSeconds: null }] } });
+  expect(whyJson(waits({ jobs: 0, tasks: 0, workMs: 0 }), 10_000)).toMatchObject({
+    line: { needs: [{ expectedSeconds: null }] },
+  });
+});
+
+it('says how long it may take where somebody said', () => {
+  const known = waits({ jobs: 1, tasks: 28, workMs: 28_000 });
+  expect(page(known)).toContain('after 28 tasks of 1 job, about 7 s');
+  expect(whyJson(known, 10_000)).toMatchObject({ line: { needs: [{ expectedSeconds: 7 }] } });
+});
+
+it('says what divides short from long', () => {
+  const known = waits({ jobs: 0, tasks: 0, workMs: 0 });
+  expect(page(known)).toContain('from a mean task of 10 s on (the cutoff) a job is long');
+  expect(whyJson(known, 10_000)).toMatchObject({ cutoffSeconds: 10 });
+});
+
+it('says of a job that has ended no less than `job` does', () => {
+  const job = jobDetail({ estimateMs: 1_000 });
+  const ended = { ...waits({ jobs: 0, tasks: 0, workMs: 0 }), job, waiting: [] };
+  const text = whyPage(ended, { ...background, ended: job }, painter(false));
+  expect(text).toMatch(/ran +500 ms a task/);
+  expect(text).toMatch(/estimate +1 s a task, which was 100% too high/);
+});
