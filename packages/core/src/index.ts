@@ -20,6 +20,7 @@ export type { JobInput, JobSpec, StageSpec, TaskList } from './job/spec.js';
 export * from './job/view.js';
 export * from './job/waiting.js';
 export * from './limits.js';
+export * from './max-tree.js';
 export * from './messages/fields.js';
 export {
   BATCH_PARTS,
@@ -39,6 +40,7 @@ export {
 export { sharedByNumber } from './messages/shared.js';
 export * from './messages/table.js';
 export * from './nearest.js';
+export * from './ordered-numbers.js';
 export * from './percentiles.js';
 export * from './policy/order.js';
 export * from './policy/presets.js';

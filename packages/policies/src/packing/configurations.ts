@@ -3,21 +3,23 @@
  * at least 2/3 of any packing (Proposition 1).
  */
 export interface Configuration {
-  /** Place in the list; of equal weights the first wins. */
-  readonly index: number;
-  /** Tasks of type 1: 0 or 1. Where it is 1, 2/3 of the server is theirs. */
+  /** Tasks of the large type, 1: none or one. With one, 2/3 of the server are its own. */
   readonly large: 0 | 1;
-  /** The one type besides type 1. */
+  readonly largeType: number;
+  /** The one type besides the large one. */
   readonly filler: number;
   /** Tasks of the filler's type. */
   readonly fillers: number;
 }
 
-/** @param j J, 2 at least */
-export function kRed(j: number): readonly Configuration[] {
+/**
+ * @param j J, 2 at least
+ * @param offset of the types: 2n for a server of 2^-n of the capacity that types are relative to
+ */
+export function kRed(j: number, offset = 0): readonly Configuration[] {
   const list: Configuration[] = [];
   const add = (large: 0 | 1, filler: number, fillers: number): void => {
-    list.push({ index: list.length, large, filler, fillers });
+    list.push({ large, largeType: 1 + offset, filler: filler + offset, fillers });
   };
   for (let m = 0; m < j; m++) add(0, 2 * m, 2 ** m);
   for (let m = 1; m < j; m++) add(0, 2 * m + 1, 3 * 2 ** (m - 1));
@@ -27,8 +29,9 @@ export function kRed(j: number): readonly Configuration[] {
 }
 
 /** @param queues tasks that wait, by type */
-export function weightOf({ large, filler, fillers }: Configuration, queues: ArrayLike<number>): number {
-  return large * queues[1]! + fillers * queues[filler]!;
+export function weightOf(configuration: Configuration, queues: ArrayLike<number>): number {
+  const { large, largeType, filler, fillers } = configuration;
+  return (large === 1 ? queues[largeType]! : 0) + fillers * queues[filler]!;
 }
 
 /** The configuration of largest weight, the first of the list where several are; undefined where all weigh 0. */

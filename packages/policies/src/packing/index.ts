@@ -1,2 +1,8 @@
+export { BestFit } from './best-fit.js';
 export { bestConfiguration, type Configuration, kRed, weightOf } from './configurations.js';
-export { CAPACITY, reservedSize, sizeOf, typeOf } from './partition.js';
+export { FifoFirstFit } from './fifo-first-fit.js';
+export type { Packer } from './packer.js';
+export { makePacker, PACKING_NAMES, type PackingName } from './packers.js';
+export { CAPACITY, J_MAX, jFor, reservedSize, sizeOf, typeOf } from './partition.js';
+export { VirtualQueues } from './virtual-queues.js';
+export { VirtualQueuesBestFit } from './virtual-queues-best-fit.js';

@@ -9,6 +9,9 @@ export const CAPACITY = 19_200_000;
 /** What rounding of a product may add to an exact number of units. */
 const ROUNDING = 1e-6;
 
+/** The default of J is at most this: a smaller size joins the last type. */
+export const J_MAX = 8;
+
 /**
  * @param share of a server, above 0
  * @returns units, 1 at least; above CAPACITY where the task fits no server
@@ -18,8 +21,8 @@ export function sizeOf(share: number): number {
 }
 
 /**
- * Type of partition I: 2m for (2/3·2^-m, 2^-m] of a server, 2m + 1 for (1/2·2^-m, 2/3·2^-m]. All of at most
- * 2^-(J-1)·2/3 are of the last type, 2J − 1.
+ * Type of partition I: 2m for (2/3·2^-m, 2^-m] of a server, 2m + 1 for (1/2·2^-m, 2/3·2^-m]. What is smaller than
+ * these intervals up to m = J − 1 has the last type, 2J − 1.
  *
  * @param size units, 1 to CAPACITY
  * @param j J: there are 2J types
@@ -31,7 +34,22 @@ export function typeOf(size: number, j: number): number {
   return 3 * size * 2 ** m <= 2 * CAPACITY ? 2 * m + 1 : 2 * m;
 }
 
+/** Sizes of a type: above the one, at most the other. Units. */
+export function sizesOf(type: number, j: number): { readonly above: number; readonly upTo: number } {
+  const largest = CAPACITY / 2 ** (type >> 1);
+  const cut = Math.floor((2 * largest) / 3);
+  if (type % 2 === 0) return { above: cut, upTo: Math.floor(largest) };
+  return { above: type === 2 * j - 1 ? 0 : Math.floor(largest / 2), upTo: cut };
+}
+
 /** What VQS counts and reserves for a task: its size, and 2^-J of a server at least. Units. */
 export function reservedSize(size: number, j: number): number {
   return Math.max(size, Math.ceil(CAPACITY / 2 ** j));
+}
+
+/** The least J, 2 to J_MAX, with 2^-J at most this size. */
+export function jFor(size: number): number {
+  let j = 2;
+  while (j < J_MAX && size * 2 ** j < CAPACITY) j++;
+  return j;
 }

@@ -1,0 +1,139 @@
+const CHUNK = 256;
+
+/**
+ * A set of numbers in order, with the nearest one below and above any other. Sorted chunks: what is added or deleted
+ * moves half a chunk, which is one copy of 1 KiB.
+ */
+export class OrderedNumbers {
+  readonly #chunks: Float64Array[] = [];
+  /** By chunk, never 0. */
+  readonly #lengths: number[] = [];
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** NaN when empty. */
+  first(): number {
+    return this.#size === 0 ? Number.NaN : this.#chunks[0]![0]!;
+  }
+
+  has(number: number): boolean {
+    return this.atMost(number) === number;
+  }
+
+  /** @returns whether it was not there */
+  add(number: number): boolean {
+    if (this.#size === 0) this.#insertChunk(0, 0);
+    const at = Math.max(0, this.#chunkOf(number));
+    const chunk = this.#chunks[at]!;
+    const length = this.#lengths[at]!;
+    const place = upperPlace(chunk, length, number);
+    if (place > 0 && chunk[place - 1] === number) return false;
+    if (length === CHUNK) {
+      this.#split(at);
+      return this.add(number);
+    }
+    if (place < length) chunk.copyWithin(place + 1, place, length);
+    chunk[place] = number;
+    this.#lengths[at] = length + 1;
+    this.#size++;
+    return true;
+  }
+
+  /** @returns whether it was there */
+  delete(number: number): boolean {
+    const at = this.#chunkOf(number);
+    if (at < 0) return false;
+    const chunk = this.#chunks[at]!;
+    const length = this.#lengths[at]!;
+    const place = upperPlace(chunk, length, number) - 1;
+    if (chunk[place] !== number) return false;
+    chunk.copyWithin(place, place + 1, length);
+    this.#lengths[at] = length - 1;
+    this.#size--;
+    if (length === 1) {
+      this.#chunks.splice(at, 1);
+      this.#lengths.splice(at, 1);
+    } else if (length < CHUNK / 4) {
+      this.#joinNext(at);
+    }
+    return true;
+  }
+
+  /** The largest that is at most this; NaN where there is none. */
+  atMost(bound: number): number {
+    const at = this.#chunkOf(bound);
+    if (at < 0) return Number.NaN;
+    return this.#chunks[at]![upperPlace(this.#chunks[at]!, this.#lengths[at]!, bound) - 1]!;
+  }
+
+  /** The least that is at least this; NaN where there is none. */
+  atLeast(bound: number): number {
+    const at = this.#chunkOf(bound);
+    if (at >= 0) {
+      const chunk = this.#chunks[at]!;
+      const length = this.#lengths[at]!;
+      const place = upperPlace(chunk, length, bound);
+      if (chunk[place - 1] === bound) return bound;
+      if (place < length) return chunk[place]!;
+    }
+    return this.#chunks[at + 1]?.[0] ?? Number.NaN;
+  }
+
+  /** In ascending order. The set must not change meanwhile. */
+  *[Symbol.iterator](): Iterator<number> {
+    for (let at = 0; at < this.#chunks.length; at++) {
+      for (let place = 0; place < this.#lengths[at]!; place++) yield this.#chunks[at]![place]!;
+    }
+  }
+
+  /** The last chunk whose first number is at most this; −1: there is none. */
+  #chunkOf(number: number): number {
+    let low = 0;
+    let high = this.#chunks.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#chunks[middle]![0]! <= number) low = middle + 1;
+      else high = middle;
+    }
+    return low - 1;
+  }
+
+  #insertChunk(at: number, length: number): Float64Array {
+    const chunk = new Float64Array(CHUNK);
+    this.#chunks.splice(at, 0, chunk);
+    this.#lengths.splice(at, 0, length);
+    return chunk;
+  }
+
+  #split(at: number): void {
+    // At the end only one moves, so that numbers that only rise fill their chunks.
+    const kept = at === this.#chunks.length - 1 ? CHUNK - 1 : CHUNK / 2;
+    this.#insertChunk(at + 1, CHUNK - kept).set(this.#chunks[at]!.subarray(kept));
+    this.#lengths[at] = kept;
+  }
+
+  #joinNext(at: number): void {
+    const length = this.#lengths[at]!;
+    const more = this.#lengths[at + 1];
+    if (more === undefined || length + more > CHUNK / 2) return;
+    this.#chunks[at]!.set(this.#chunks[at + 1]!.subarray(0, more), length);
+    this.#lengths[at] = length + more;
+    this.#chunks.splice(at + 1, 1);
+    this.#lengths.splice(at + 1, 1);
+  }
+}
+
+/** How many of the first `length` numbers are at most this. */
+function upperPlace(chunk: Float64Array, length: number, number: number): number {
+  let low = 0;
+  let high = length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (chunk[middle]! <= number) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,101 @@
+import { MaxTree, OrderedNumbers } from '@goshawk/core';
+import type { Fit } from './fit.js';
+import { SEQUENCE_MAX, type Waiting } from './waiting.js';
+
+/** Server numbers are below this: they share 52 bits with a room. */
+const SERVERS_MAX = 2 ** 27;
+
+/**
+ * One resource, in units below 2^25. Servers by number, for the first that fits; or by room, for the one of least room
+ * that fits, the lowest number of equals. Groups by size and age.
+ */
+export class ScalarFit implements Fit {
+  readonly #waiting: Waiting;
+  readonly #capacityOf: (server: number) => number;
+  readonly #byNumber: MaxTree | undefined;
+  readonly #byRoom: OrderedNumbers | undefined;
+  readonly #bySize = new OrderedNumbers();
+  readonly #room: number[] = [];
+  readonly #isOpen: boolean[] = [];
+
+  constructor(waiting: Waiting, rule: 'first' | 'best', capacityOf: (server: number) => number) {
+    this.#waiting = waiting;
+    this.#capacityOf = capacityOf;
+    this.#byNumber = rule === 'first' ? new MaxTree() : undefined;
+    this.#byRoom = rule === 'best' ? new OrderedNumbers() : undefined;
+  }
+
+  /** Units that are free at the server. */
+  room(server: number): number {
+    return this.#room[server] ?? this.#capacityOf(server);
+  }
+
+  open(server: number): void {
+    this.#isOpen[server] = true;
+    this.#setRoom(server, this.room(server));
+  }
+
+  close(server: number): void {
+    this.#byNumber?.set(server, -1);
+    this.#byRoom?.delete(this.room(server) * SERVERS_MAX + server);
+    this.#isOpen[server] = false;
+  }
+
+  // First fit asks for no size.
+  add(group: number): void {
+    if (this.#byRoom !== undefined) this.#bySize.add(this.#keyOf(group));
+  }
+
+  remove(group: number): void {
+    if (this.#byRoom !== undefined) this.#bySize.delete(this.#keyOf(group));
+  }
+
+  take(server: number, size: number): void {
+    this.#setRoom(server, this.room(server) - size);
+  }
+
+  give(server: number, size: number): void {
+    this.#setRoom(server, this.room(server) + size);
+  }
+
+  holds(server: number, group: number): boolean {
+    return this.#isOpen[server] === true && this.room(server) >= this.#waiting.size[group]!;
+  }
+
+  serverFor(group: number): number {
+    const size = this.#waiting.size[group]!;
+    if (this.#byNumber !== undefined) return this.#byNumber.firstFrom(0, size);
+    const key = this.#byRoom!.atLeast(size * SERVERS_MAX);
+    return Number.isNaN(key) ? -1 : key % SERVERS_MAX;
+  }
+
+  largestFor(server: number, above: number, upTo: number): number {
+    const bound = Math.min(this.room(server), upTo);
+    const key = this.#bySize.atMost((bound + 1) * SEQUENCE_MAX - 1);
+    // No number at all fails the comparison as well.
+    if (!(key >= (above + 1) * SEQUENCE_MAX)) return -1;
+    return this.#waiting.groupOf(SEQUENCE_MAX - 1 - (key % SEQUENCE_MAX))!;
+  }
+
+  /** The largest room of any open server; −1: there is none. */
+  largestRoom(): number {
+    if (this.#byNumber !== undefined) return this.#byNumber.largest();
+    const key = this.#byRoom!.atMost(Number.POSITIVE_INFINITY);
+    return Number.isNaN(key) ? -1 : Math.floor(key / SERVERS_MAX);
+  }
+
+  /** Larger sizes later, of equal ones the older. */
+  #keyOf(group: number): number {
+    const { size, sequence } = this.#waiting;
+    return size[group]! * SEQUENCE_MAX + (SEQUENCE_MAX - 1 - sequence[group]!);
+  }
+
+  #setRoom(server: number, room: number): void {
+    if (this.#isOpen[server]) {
+      this.#byNumber?.set(server, room);
+      this.#byRoom?.delete(this.room(server) * SERVERS_MAX + server);
+      this.#byRoom?.add(room * SERVERS_MAX + server);
+    }
+    this.#room[server] = room;
+  }
+}

@@ -1,0 +1,39 @@
+import { type Configuration, kRed } from './configurations.js';
+import { CAPACITY, typeOf } from './partition.js';
+
+/**
+ * Which virtual queues a server draws on (§VIII). Servers of 2^-shift of the largest one's capacity share its queues:
+ * their types are those of the largest server, moved by 2·shift. Others are a family of their own.
+ */
+export interface ServerKind {
+  readonly capacity: number;
+  readonly configurations: readonly Configuration[];
+}
+
+export const WHOLE_SERVER = { family: 0, shift: 0 } as const;
+
+/** Virtual queues are numbered through all families. */
+export class ServerKinds {
+  readonly j: number;
+  readonly #kinds = new Map<number, ServerKind>();
+
+  /** @param j J of the largest server of each family */
+  constructor(j: number) {
+    this.j = j;
+  }
+
+  queueOf(size: number, family: number): number {
+    return family * 2 * this.j + typeOf(size, this.j);
+  }
+
+  kindOf({ family, shift }: { readonly family: number; readonly shift: number }): ServerKind {
+    const key = family * this.j + shift;
+    let kind = this.#kinds.get(key);
+    if (kind === undefined) {
+      const configurations = kRed(this.j - shift, 2 * (family * this.j + shift));
+      kind = { capacity: CAPACITY / 2 ** shift, configurations };
+      this.#kinds.set(key, kind);
+    }
+    return kind;
+  }
+}

@@ -1,0 +1,262 @@
+import { MaxTree } from '@goshawk/core';
+import { bestConfiguration, type Configuration, weightOf } from './configurations.js';
+import { ArrivalOrder } from './fifo-first-fit.js';
+import { Packer } from './packer.js';
+import { reservedSize } from './partition.js';
+import { type ServerKind, ServerKinds, WHOLE_SERVER } from './server-kinds.js';
+
+export interface VirtualQueuesOptions {
+  readonly j: number;
+  /** A server whose configuration weighs less than half of the largest starts nothing until it is empty (§VIII). */
+  readonly stall?: boolean;
+  /** Of servers that differ. */
+  readonly kindOf?: (server: number) => { readonly family: number; readonly shift: number };
+  /** Where sizes stand for several resources: whether the task really fits. */
+  readonly holds?: (server: number, group: number) => boolean;
+}
+
+/**
+ * VQS (§V-B): an empty server takes the configuration of largest weight, and keeps to it until it is empty again. Servers
+ * are visited in order of number, pass after pass; those that cannot act are passed over without a look.
+ */
+export class VirtualQueues extends Packer {
+  readonly kinds: ServerKinds;
+  readonly #options: VirtualQueuesOptions;
+  readonly #queues: ArrivalOrder[] = [];
+  /** Tasks that wait, by queue. */
+  readonly #lengths: number[] = [];
+  readonly #configurations: (Configuration | undefined)[] = [];
+  /** Reserved for all, and for the large type alone. Units, by server. */
+  readonly #used: number[] = [];
+  readonly #usedLarge: number[] = [];
+  readonly #isStalled: boolean[] = [];
+  /** By queue: room for fillers of the servers that fill with it; 0 for each that wants one as its large task. */
+  readonly #fillers: MaxTree[] = [];
+  readonly #wanting: MaxTree[] = [];
+  /** 0 for each server without a task. */
+  readonly #empty = new MaxTree();
+  /** Queues whose head has changed since all servers have had a look at it. */
+  #changed = new Set<number>();
+
+  constructor(options: VirtualQueuesOptions) {
+    super();
+    this.#options = options;
+    this.kinds = new ServerKinds(options.j);
+  }
+
+  /** Tasks that wait, by queue. */
+  get lengths(): readonly number[] {
+    return this.#lengths;
+  }
+
+  configurationOf(server: number): Configuration | undefined {
+    return this.#configurations[server];
+  }
+
+  /** What the server was waiting for when another set of books knew it. */
+  configure(server: number, configuration: Configuration): void {
+    this.#configurations[server] = configuration;
+    this.#ready(server);
+  }
+
+  protected pack(freed: readonly number[]): void {
+    for (const server of freed) {
+      if (this.jobs[server] === 0) this.#configurations[server] = undefined;
+      this.#isStalled[server] = this.#stalls(server);
+      this.#ready(server);
+    }
+    for (let left = freed; this.#pass(left); left = []);
+  }
+
+  /** @returns whether it has placed anything */
+  #pass(freed: readonly number[]): boolean {
+    const candidates = new Map<number, number>();
+    for (const queue of this.#changed) candidates.set(queue, this.#nextFor(queue, 0));
+    const again = new Set<number>();
+    let hasPlaced = false;
+    let at = 0;
+    for (let cursor = 0; ; ) {
+      while (at < freed.length && freed[at]! < cursor) at++;
+      let server = at < freed.length ? freed[at]! : Number.POSITIVE_INFINITY;
+      for (const candidate of candidates.values()) server = Math.min(server, candidate);
+      const empty = this.waiting.tasks > 0 ? this.#empty.firstFrom(cursor, 0) : -1;
+      if (empty >= 0) server = Math.min(server, empty);
+      if (server === Number.POSITIVE_INFINITY) break;
+      cursor = server + 1;
+      this.#changed.clear();
+      const tasks = this.waiting.tasks;
+      this.#visit(server);
+      hasPlaced ||= this.waiting.tasks < tasks;
+      for (const queue of this.#changed) {
+        candidates.set(queue, this.#nextFor(queue, cursor));
+        again.add(queue);
+      }
+      for (const [queue, candidate] of candidates) {
+        if (candidate < cursor) candidates.set(queue, this.#nextFor(queue, cursor));
+      }
+    }
+    this.#changed = again;
+    return hasPlaced;
+  }
+
+  /** The next server, from this number on, that the head of the queue may go to; infinity: there is none. */
+  #nextFor(queue: number, from: number): number {
+    const head = this.#queues[queue]!.head();
+    if (head < 0) return Number.POSITIVE_INFINITY;
+    const filling = this.#fillers[queue]?.firstFrom(from, this.#reserved(head)) ?? -1;
+    const wanting = this.#wanting[queue]?.firstFrom(from, 0) ?? -1;
+    if (filling < 0) return wanting < 0 ? Number.POSITIVE_INFINITY : wanting;
+    return wanting < 0 ? filling : Math.min(filling, wanting);
+  }
+
+  #visit(server: number): void {
+    if (this.#isStalled[server] === true) return;
+    const configuration = this.jobs[server] === 0 ? undefined : this.#configurations[server];
+    // Without one though tasks run there: another central's.
+    const chosen = configuration ?? bestConfiguration(this.#kindOf(server).configurations, this.#lengths);
+    this.#configurations[server] = chosen;
+    if (chosen === undefined) return;
+    if (chosen !== configuration) this.#ready(server);
+    if (chosen.large === 1 && this.#usedLarge[server] === 0) this.#putHead(chosen.largeType, server);
+    while (this.#fillerRoom(server) > 0 && this.#putHead(chosen.filler, server));
+  }
+
+  /** @returns whether the head of the queue has fitted */
+  #putHead(queue: number, server: number): boolean {
+    const head = this.#queues[queue]?.head() ?? -1;
+    if (head < 0) return false;
+    const room = this.#isLarge(server, queue) ? Number.POSITIVE_INFINITY : this.#fillerRoom(server);
+    if (this.#reserved(head) > room || this.#options.holds?.(server, head) === false) return false;
+    this.put(head, server);
+    return true;
+  }
+
+  #isLarge(server: number, queue: number): boolean {
+    const configuration = this.#configurations[server];
+    return configuration?.large === 1 && configuration.largeType === queue;
+  }
+
+  /** Fillers may use the whole server, or 1/3 of it where the rest is kept for a large task. */
+  #fillerRoom(server: number): number {
+    const { capacity } = this.#kindOf(server);
+    const used = this.#used[server] ?? 0;
+    if (this.#configurations[server]?.large !== 1) return capacity - used;
+    return capacity / 3 - (used - (this.#usedLarge[server] ?? 0));
+  }
+
+  #kindOf(server: number): ServerKind {
+    return this.kinds.kindOf(this.#options.kindOf?.(server) ?? WHOLE_SERVER);
+  }
+
+  #stalls(server: number): boolean {
+    if (this.#options.stall !== true || this.jobs[server] === 0) return false;
+    const configuration = this.#configurations[server];
+    if (this.#isStalled[server] === true || configuration === undefined)
+      return this.#isStalled[server] === true;
+    const best = bestConfiguration(this.#kindOf(server).configurations, this.#lengths);
+    return best !== undefined && 2 * weightOf(configuration, this.#lengths) < weightOf(best, this.#lengths);
+  }
+
+  #reserved(group: number): number {
+    return reservedSize(this.waiting.size[group]!, this.kinds.j);
+  }
+
+  /** Enters the server where the heads of queues look for one. */
+  #ready(server: number): void {
+    const acts = this.isOpen(server) && this.#isStalled[server] !== true;
+    this.#empty.set(server, acts && this.jobs[server] === 0 ? 0 : -1);
+    const kind = this.#kindOf(server);
+    const configuration = this.#configurations[server];
+    const filler = acts ? configuration?.filler : undefined;
+    const room = Math.max(-1, this.#fillerRoom(server));
+    this.#enter(this.#fillers, this.#filling, server, filler, room);
+    const isWanting = configuration?.large === 1 && (this.#usedLarge[server] ?? 0) === 0;
+    this.#enter(
+      this.#wanting,
+      this.#wantingAt,
+      server,
+      acts && isWanting ? configuration.largeType : undefined,
+      kind.capacity,
+    );
+  }
+
+  readonly #filling: (number | undefined)[] = [];
+  readonly #wantingAt: (number | undefined)[] = [];
+
+  /** @param entered where the server is entered so far */
+  #enter(
+    trees: MaxTree[],
+    entered: (number | undefined)[],
+    server: number,
+    queue: number | undefined,
+    room: number,
+  ): void {
+    const before = entered[server];
+    if (before !== undefined && before !== queue) trees[before]!.set(server, -1);
+    entered[server] = queue;
+    if (queue === undefined) return;
+    trees[queue] ??= new MaxTree();
+    trees[queue].set(server, room);
+  }
+
+  protected opened(server: number): void {
+    const { family } = this.#options.kindOf?.(server) ?? WHOLE_SERVER;
+    this.#widen(2 * this.kinds.j * (family + 1));
+    this.#used[server] ??= 0;
+    this.#usedLarge[server] ??= 0;
+    this.#ready(server);
+  }
+
+  protected closed(server: number): void {
+    this.#ready(server);
+  }
+
+  protected left(server: number, size: number): void {
+    this.#use(server, size, -1);
+  }
+
+  protected came(server: number, size: number): void {
+    this.#use(server, size, 1);
+  }
+
+  #use(server: number, size: number, sign: 1 | -1): void {
+    const reserved = sign * reservedSize(size, this.kinds.j);
+    this.#used[server] = (this.#used[server] ?? 0) + reserved;
+    const { family, shift } = this.#options.kindOf?.(server) ?? WHOLE_SERVER;
+    const large = 2 * (family * this.kinds.j + shift) + 1;
+    if (this.kinds.queueOf(size, family) === large) {
+      this.#usedLarge[server] = (this.#usedLarge[server] ?? 0) + reserved;
+    }
+    this.#ready(server);
+  }
+
+  protected added(group: number, count: number): void {
+    const queue = this.#queueOf(group);
+    this.#widen(queue + 1);
+    this.#lengths[queue]! += count;
+    const before = this.#queues[queue]!.head();
+    this.#queues[queue]!.add(group);
+    if (this.#queues[queue]!.head() !== before) this.#changed.add(queue);
+  }
+
+  protected override grew(group: number, more: number): void {
+    this.#lengths[this.#queueOf(group)]! += more;
+  }
+
+  protected removed(group: number): void {
+    const queue = this.#queueOf(group);
+    if (this.#queues[queue]!.head() === group) this.#changed.add(queue);
+    this.#queues[queue]!.remove(group);
+  }
+
+  #widen(queues: number): void {
+    while (this.#queues.length < queues) {
+      this.#queues.push(new ArrivalOrder(this.waiting));
+      this.#lengths.push(0);
+    }
+  }
+
+  #queueOf(group: number): number {
+    return this.kinds.queueOf(this.waiting.size[group]!, this.waiting.family[group]!);
+  }
+}
