@@ -56,6 +56,8 @@ export const LIMITS = {
   formersMax: 16,
   /** Tasks that a worker holds of one owner: those that run, and those of which the end is not confirmed. */
   heldTasksMax: 100_000,
+  /** Probes that one thief gets at a time. */
+  stolenProbesMax: 100_000,
   /** Of jobs, by which an estimator learns. */
   featuresMax: 32,
   /** Priority queues of a central policy. */

@@ -23,6 +23,7 @@ import type { Members } from './members.js';
 import { DEFAULT_LOAD_LIMITS, Overload, type Overloaded } from './overload.js';
 import { isSameJob } from './same-job.js';
 import type { Circumstances } from './standing.js';
+import { Submissions } from './submissions.js';
 import { isAnswerable, Page, type Weight, weigh } from './weights.js';
 
 /** What the desk asks of the scheduler behind it. */
@@ -51,6 +52,7 @@ export class ClientDesk {
   readonly #config: SchedulerConfig;
   readonly #overload: Overload;
   readonly #watches = new JobWatches();
+  readonly #lately = new Submissions();
   readonly #changed = new Set<Job>();
   #progressArmed = false;
 
@@ -155,6 +157,9 @@ export class ClientDesk {
     if (message.key === '') return this.#turnAway(from, message.request, NO_KEY);
     const known = this.#jobs.byKey(message.key);
     if (known === undefined && this.#refusesNew(from, message.request, message.key)) return;
+    if (known !== undefined && this.#lately.isAgain(from, message)) {
+      return this.#accepted(from, message.request, known);
+    }
     let spec: JobSpec;
     try {
       spec = parseJobSpec(message.spec);
@@ -174,6 +179,7 @@ export class ClientDesk {
         'ask for less, or add a larger worker',
       );
     }
+    this.#lately.took(from, message);
     this.#accepted(from, message.request, this.#office.submit(spec, message.key, now));
   }
 

@@ -31,6 +31,13 @@ test('hints that do not suit are used up as well', () => {
   expect(hints.take(3, anyone)).toEqual([one]);
 });
 
+test('workers that seek again and again take no more room, and keep their order', () => {
+  const hints = hintsOf(one, two, three);
+  for (let i = 0; i < 10_000; i++) hints.add(i % 2 === 0 ? two : three);
+  expect(hints.entries).toBeLessThan(2_000);
+  expect(hints.take(3, anyone)).toEqual([three, two, one]);
+});
+
 test('none are kept where workers do not seek, nor what was known before', () => {
   const hints = hintsOf(one);
   hints.startAnew(true);

@@ -14,9 +14,15 @@ export class IdleHints {
     return this.#workers.size;
   }
 
+  /** Entries of the order, those that are passed over included. */
+  get entries(): number {
+    return this.#stack.length;
+  }
+
   add(worker: Address): void {
     if (!this.#isOn) return;
     this.delete(worker);
+    if (this.#stack.length >= 2 * this.#workers.size + STALE_MAX) this.#dropStale();
     this.#workers.add(worker);
     this.#stack.push(worker);
   }
@@ -42,4 +48,15 @@ export class IdleHints {
     }
     return taken;
   }
+
+  #dropStale(): void {
+    const left = new Set(this.#workers);
+    this.#stack = this.#stack
+      .toReversed()
+      .filter((worker) => left.delete(worker))
+      .reverse();
+  }
 }
+
+/** Hints that are used up and still stand in the order, beside as many as there are. */
+const STALE_MAX = 1_024;

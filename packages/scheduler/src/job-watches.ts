@@ -12,79 +12,85 @@ export interface Watch {
 
 /** A watcher that has not said anything for so long is gone. ms */
 const SILENCE_MS = 60_000;
+/** Where there are too many, those who fell silent are looked for so often. ms */
+const SWEEP_MS = 1_000;
 
-/** Who watches which job. Those who fall silent are forgotten, and there are never more than so many. */
+/**
+ * Who watches which job. Those who fall silent are forgotten, and there are never more than so many. A client's request
+ * names one watch, of one job.
+ */
 export class JobWatches {
-  readonly #byJob = new Map<number, Watch[]>();
-  /** Which jobs a client watches with a request: nearly always one. */
-  readonly #jobs = new Map<string, Set<number>>();
-  #count = 0;
+  readonly #byJob = new Map<number, Map<string, Watch>>();
+  /** The job of each watch. */
+  readonly #jobOf = new Map<string, number>();
+  #sweptAt: Millis = Number.NEGATIVE_INFINITY;
 
   /** @returns false when there is no room for one more */
   renew(job: Job, client: Address, request: number, detail: boolean, now: Millis): boolean {
-    const watches = this.#byJob.get(job.number) ?? [];
-    const known = watches.find((watch) => watch.client === client && watch.request === request);
+    const name = nameOf(client, request);
+    const known = this.#byJob.get(job.number)?.get(name);
     if (known !== undefined) {
       known.heardAt = now;
       return true;
     }
-    if (this.#count >= LIMITS.watchesMax) return false;
-    this.#set(job.number, [...watches, { client, request, detail, heardAt: now }]);
-    const key = keyOf({ client, request });
-    this.#jobs.set(key, (this.#jobs.get(key) ?? new Set()).add(job.number));
+    if (this.#jobOf.size >= LIMITS.watchesMax && now - this.#sweptAt >= SWEEP_MS) this.#sweep(now);
+    if (this.#jobOf.size >= LIMITS.watchesMax) return false;
+    this.#forget(name);
+    let watches = this.#byJob.get(job.number);
+    if (watches === undefined) {
+      watches = new Map();
+      this.#byJob.set(job.number, watches);
+    }
+    watches.set(name, { client, request, detail, heardAt: now });
+    this.#jobOf.set(name, job.number);
     return true;
   }
 
   isWatched(job: Job): boolean {
     // Nearly always nobody watches anything, and each task asks twice.
-    return this.#count > 0 && this.#byJob.has(job.number);
+    return this.#jobOf.size > 0 && this.#byJob.has(job.number);
   }
 
   /** Those who watch a job and have been heard from lately; the others are forgotten. */
   alive(job: Job, now: Millis): readonly Watch[] {
-    const watches = this.#byJob.get(job.number) ?? [];
-    const alive = watches.filter(({ heardAt }) => now - heardAt < SILENCE_MS);
-    if (alive.length < watches.length) {
-      this.#set(job.number, alive);
-      for (const watch of watches) if (!alive.includes(watch)) this.#unlist(watch, job.number);
-    }
-    return alive;
+    this.#forgetSilent(job.number, now);
+    return [...(this.#byJob.get(job.number)?.values() ?? [])];
   }
 
   /** The job has ended: takes its watchers out. */
   take(job: Job): readonly Watch[] {
-    const watches = this.#byJob.get(job.number) ?? [];
-    this.#set(job.number, []);
-    for (const watch of watches) this.#unlist(watch, job.number);
-    return watches;
+    const watches = this.#byJob.get(job.number);
+    if (watches === undefined) return [];
+    this.#byJob.delete(job.number);
+    for (const name of watches.keys()) this.#jobOf.delete(name);
+    return [...watches.values()];
   }
 
   forget(client: Address, request: number): void {
-    const key = keyOf({ client, request });
-    for (const job of this.#jobs.get(key) ?? []) {
-      const watches = this.#byJob.get(job) ?? [];
-      this.#set(
-        job,
-        watches.filter((watch) => watch.client !== client || watch.request !== request),
-      );
+    this.#forget(nameOf(client, request));
+  }
+
+  #forget(name: string): void {
+    const job = this.#jobOf.get(name);
+    if (job === undefined) return;
+    this.#jobOf.delete(name);
+    const watches = this.#byJob.get(job)!;
+    watches.delete(name);
+    if (watches.size === 0) this.#byJob.delete(job);
+  }
+
+  #sweep(now: Millis): void {
+    this.#sweptAt = now;
+    for (const job of this.#byJob.keys()) this.#forgetSilent(job, now);
+  }
+
+  #forgetSilent(job: number, now: Millis): void {
+    for (const [name, { heardAt }] of this.#byJob.get(job) ?? []) {
+      if (now - heardAt >= SILENCE_MS) this.#forget(name);
     }
-    this.#jobs.delete(key);
-  }
-
-  #unlist(watch: Watch, job: number): void {
-    const key = keyOf(watch);
-    const jobs = this.#jobs.get(key);
-    jobs?.delete(job);
-    if (jobs?.size === 0) this.#jobs.delete(key);
-  }
-
-  #set(job: number, watches: Watch[]): void {
-    this.#count += watches.length - (this.#byJob.get(job)?.length ?? 0);
-    if (watches.length === 0) this.#byJob.delete(job);
-    else this.#byJob.set(job, watches);
   }
 }
 
-function keyOf({ client, request }: Pick<Watch, 'client' | 'request'>): string {
-  return `${client} ${request}`;
+function nameOf(client: Address, request: number): string {
+  return `${client}/${request}`;
 }

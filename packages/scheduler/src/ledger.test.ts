@@ -98,7 +98,7 @@ describe('with a journal', () => {
   test('a key that comes with another job is a conflict', () => {
     const bench = new DurableBench();
     bench.submit(job);
-    bench.submit({ tasks: [{ sleep: 2 }, { sleep: 1 }] });
+    bench.submit({ tasks: [{ sleep: 2 }, { sleep: 1 }] }, 'k', 2);
     bench.commit();
     expect(bench.take()).toMatchObject([{ type: 'answer' }, { type: 'refused', code: 'key-conflict' }]);
   });

@@ -227,6 +227,26 @@ describe('clients', () => {
     expect(bench.request({ ...submit, spec: endless })).toMatchObject({ type: 'refused', code: 'bad-job' });
   });
 
+  test('a submission that comes again is known by its number, and not read again', () => {
+    const bench = new Bench();
+    bench.members(W1);
+    const spec = { tasks: [{ sleep: 1 }] };
+    const submit = { type: 'submit', request: 1, key: 'a', spec } as const;
+    const taken = bench.request(submit);
+    let reads = 0;
+    const get = () => {
+      reads++;
+      return spec.tasks;
+    };
+    const again = Object.defineProperty({}, 'tasks', { enumerable: true, get });
+    expect(bench.request({ ...submit, spec: again })).toEqual(taken);
+    expect(reads).toBe(0);
+    expect(bench.request({ ...submit, request: 2, spec: again })).toMatchObject({ type: 'answer' });
+    expect(reads).toBeGreaterThan(0);
+    const other = { tasks: [{ sleep: 2 }] };
+    expect(bench.request({ ...submit, request: 3, spec: other })).toMatchObject({ code: 'key-conflict' });
+  });
+
   test('nothing is no key, since all who forget theirs would have one job', () => {
     const bench = new Bench();
     bench.members(W1);

@@ -3,6 +3,7 @@ import {
   type ClusterSettings,
   drawIndex,
   type Environment,
+  LIMITS,
   type MessageOf,
   type Millis,
   NOBODY,
@@ -139,7 +140,7 @@ export class Stealing {
 
   /** Probes given at one steal at most. */
   #limit(): number {
-    return this.#policy().stealLimit ?? Number.POSITIVE_INFINITY;
+    return Math.min(this.#policy().stealLimit ?? LIMITS.stolenProbesMax, LIMITS.stolenProbesMax);
   }
 
   /** One message for each batch: neighbours in a queue often belong together. */

@@ -324,7 +324,7 @@ export const MESSAGES = {
     'Late: the probes are queued all the same. Lost: their owner sends more when nothing is heard of any for long.',
     {
       round: count,
-      probes: list(probe, 100_000),
+      probes: list(probe, LIMITS.stolenProbesMax),
     },
   ),
   moved: message(

@@ -62,6 +62,18 @@ describe('a directory', () => {
     expect(directory.evicted).toBe(1);
   });
 
+  test('when full, forgets clients before those with whom machines go on, and itself never', () => {
+    const directory = new Directory(16);
+    const self = directory.intern(party(0, 0));
+    directory.keep('tcp://host0:7000!inc');
+    const workers = Array.from({ length: 7 }, (_, host) => directory.intern(party(host + 1, 0)));
+    for (let client = 0; client < 1_000; client++) directory.intern(`client:c${client}!inc/0`);
+    expect(workers.map((worker) => directory.nameOf(worker))).toEqual(workers.map((_, i) => party(i + 1, 0)));
+    for (let host = 100; host < 1_000; host++) directory.intern(party(host, 0));
+    expect(directory.nameOf(self)).toBe(party(0, 0));
+    expect(directory.size).toBeLessThanOrEqual(16);
+  });
+
   test('one process alone cannot fill it beyond its bound', () => {
     const directory = new Directory(100);
     const process = directory.process('client:c!inc') as KnownProcess;

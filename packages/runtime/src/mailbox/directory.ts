@@ -1,7 +1,14 @@
 import type { Address, Role } from '@goshawk/core';
 import { InvalidPartyNameError } from './errors.js';
 import { DEFAULT_LIMITS } from './limits.js';
-import { claimedRole, parsePartyName, parseProcessName, partyName, placeOf } from './party-name.js';
+import {
+  claimedRole,
+  isClientEndpoint,
+  parsePartyName,
+  parseProcessName,
+  partyName,
+  placeOf,
+} from './party-name.js';
 
 /** A process that was spoken to or heard from. */
 export interface KnownProcess {
@@ -28,7 +35,8 @@ export interface KnownParty {
  * Names of parties to addresses and back.
  *
  * Memory is bounded: whoever knows that a party is gone forgets it, and when `partiesMax` is reached all
- * the same (clients come and go unannounced), the processes that were silent the longest are forgotten.
+ * the same, those that were silent the longest are forgotten, clients first: they come and go unannounced, and
+ * machines go on with the addresses of the others. What is of this process is never forgotten.
  * An address is never given twice, so one that was kept too long names nobody rather than somebody else.
  */
 export class Directory {
@@ -37,6 +45,7 @@ export class Directory {
   private uses = 0;
   private nextAddress = 1;
   private evictedCount = 0;
+  private kept: string | undefined;
   private readonly partiesMax: number;
 
   /** @throws RangeError unless there is room for two parties. */
@@ -141,6 +150,11 @@ export class Directory {
     }
   }
 
+  /** What has this name is never forgotten for want of room. */
+  keep(process: string): void {
+    this.kept = process;
+  }
+
   /** Forgets all parties of a process. */
   forgetProcess(name: string): void {
     const process = this.processes.get(name);
@@ -157,8 +171,10 @@ export class Directory {
   /** Makes room for a sixteenth at once, so that a full directory does not sort for every message. */
   private evict(): void {
     const target = this.partiesMax - Math.ceil(this.partiesMax / 16);
-    const bySilence = [...this.processes.values()].sort((a, b) => a.lastUse - b.lastUse);
-    for (const process of bySilence) {
+    const order = [...this.processes.values()]
+      .filter(({ name }) => name !== this.kept)
+      .sort((a, b) => Number(isClient(b)) - Number(isClient(a)) || a.lastUse - b.lastUse);
+    for (const process of order) {
       for (const address of process.parties.values()) {
         if (this.parties.size <= target) {
           return;
@@ -168,4 +184,8 @@ export class Directory {
       }
     }
   }
+}
+
+function isClient({ endpoint }: KnownProcess): boolean {
+  return isClientEndpoint(endpoint);
 }

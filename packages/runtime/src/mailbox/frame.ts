@@ -192,7 +192,7 @@ export function openFrame(bytes: Buffer, limits: MailboxLimits): OpenedFrame {
     throw new MalformedFrameError('the sender of the frame is not sound');
   }
   const mail = frame.slice(1);
-  if (!mail.every(isMail)) {
+  if (mail.length === 0 || !mail.every(isMail)) {
     throw new MalformedFrameError('the mail of the frame is not sound');
   }
   return { target, sender, mail };

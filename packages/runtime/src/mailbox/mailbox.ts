@@ -142,6 +142,7 @@ export class Mailbox {
     this.endpoint = parts.endpoint;
     this.process = processName(this.endpoint, this.incarnation);
     this.directory = options.directory ?? new Directory(limits.partiesMax);
+    this.directory.keep(this.process);
     this.counters = counters;
     this.log = new ThrottledLog(options.logger, limits.logIntervalMs);
     const incarnations = new Incarnations(limits.incarnationGraceMs);
