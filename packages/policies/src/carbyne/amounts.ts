@@ -1,0 +1,63 @@
+/**
+ * Sums over resource vectors. Amounts are compared with a tolerance relative to what there is: shares and sums of
+ * demands are rounded, and a task that fits exactly has to fit.
+ */
+
+/** By index of a resource. */
+export type Amounts = ArrayLike<number>;
+
+const TOLERANCE = 1e-9;
+
+/** @param whole what the tolerance is relative to, by resource; at least the size of `free` */
+export function fitsWithin(demand: Amounts, free: Amounts, whole: Amounts): boolean {
+  for (let r = 0; r < demand.length; r++) {
+    if (demand[r]! > (free[r] ?? 0) + TOLERANCE * (whole[r] ?? 0)) return false;
+  }
+  return true;
+}
+
+/** How many of one demand fit, at most `wanted`. */
+export function countWithin(demand: Amounts, free: Amounts, whole: Amounts, wanted: number): number {
+  let count = wanted;
+  for (let r = 0; r < demand.length; r++) {
+    const each = demand[r]!;
+    if (each > 0) count = Math.min(count, Math.floor(((free[r] ?? 0) + TOLERANCE * (whole[r] ?? 0)) / each));
+  }
+  return Math.max(0, count);
+}
+
+export function addAmounts(to: Float64Array, amounts: Amounts, times: number): void {
+  for (let r = 0; r < to.length; r++) to[r]! += times * (amounts[r] ?? 0);
+}
+
+/** The largest fraction of what there is; resources of which there is none, or no end, do not count. */
+export function dominantShare(used: Amounts, whole: Amounts): number {
+  let share = 0;
+  for (let r = 0; r < whole.length; r++) {
+    if (isCounted(whole[r]!)) share = Math.max(share, (used[r] ?? 0) / whole[r]!);
+  }
+  return share;
+}
+
+/** The sum of the fractions of what there is: the size of a task when all resources count alike. */
+export function sumOfShares(demand: Amounts, whole: Amounts): number {
+  let sum = 0;
+  for (let r = 0; r < whole.length; r++) {
+    if (isCounted(whole[r]!)) sum += (demand[r] ?? 0) / whole[r]!;
+  }
+  return sum;
+}
+
+/** Tetris' alignment: the dot product of what a task needs and what is free, both as fractions of `whole`. */
+export function alignment(demand: Amounts, free: Amounts, whole: Amounts): number {
+  let sum = 0;
+  for (let r = 0; r < whole.length; r++) {
+    const capacity = whole[r]!;
+    if (isCounted(capacity)) sum += ((demand[r] ?? 0) / capacity) * ((free[r] ?? 0) / capacity);
+  }
+  return sum;
+}
+
+export function isCounted(capacity: number): boolean {
+  return capacity > 0 && capacity < Number.POSITIVE_INFINITY;
+}

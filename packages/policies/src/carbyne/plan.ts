@@ -1,0 +1,117 @@
+import type { Amounts } from './amounts.js';
+import { type ForwardRules, forward, type Placement } from './forward.js';
+import type { PlanProblem } from './problem.js';
+import { Profile } from './profile.js';
+
+export interface Plan {
+  /** When the last task ends if the job has its share and no more. ms from now */
+  readonly endMs: number;
+  /** By stage: tasks that a job which yields nothing starts now. */
+  readonly greedyNow: Int32Array;
+  /** Latest starts that keep the end, by stage, ascending. */
+  readonly starts: readonly (readonly Start[])[];
+}
+
+export interface Start {
+  /** ms from now */
+  atMs: number;
+  count: number;
+}
+
+/**
+ * What a job must start now, and what can wait, if it is to end as its share alone would have it end (Carbyne §3.3.2).
+ * The forward schedule is right-justified: each of its tasks, the last one first, moves to the latest time at which it
+ * fits before its children. The paper packs the reversed graph anew, which may take longer than the forward schedule.
+ */
+export function planJob(problem: PlanProblem, rules: ForwardRules): Plan {
+  const { placements, endMs } = forward(problem, rules);
+  const { stages } = problem;
+  const greedyNow = new Int32Array(stages.length);
+  for (const { stage, startMs, count } of placements) if (startMs === 0) greedyNow[stage]! += count;
+  return { endMs, greedyNow, starts: rightJustified(problem, placements, endMs) };
+}
+
+/**
+ * A task's own place in the forward schedule is always free: what is placed before it ended later there, and has only
+ * moved later, so it overlapped there already. No task passes the end, therefore, and none starts before its forward start.
+ */
+function rightJustified(
+  { stages, running, share, whole }: PlanProblem,
+  placements: readonly Placement[],
+  endMs: number,
+): Start[][] {
+  const profile = new Profile(share, whole);
+  for (const { stage, remainingMs } of running) profile.add(0, remainingMs, stages[stage]!.demand, 1);
+  const childrenStart = new Float64Array(stages.length).fill(endMs);
+  const starts: Start[][] = stages.map(() => []);
+  const order = [...placements].sort(
+    (a, b) =>
+      b.startMs + stages[b.stage]!.durationMs - (a.startMs + stages[a.stage]!.durationMs) ||
+      b.startMs - a.startMs ||
+      b.stage - a.stage,
+  );
+  for (const { stage, startMs, count } of order) {
+    const { demand, durationMs, parents } = stages[stage]!;
+    let left = count;
+    let latest = childrenStart[stage]! - durationMs;
+    while (left > 0) {
+      const place = profile.latest(startMs, latest, durationMs, demand, left);
+      profile.add(place.atMs, place.atMs + durationMs, demand, place.count);
+      starts[stage]!.push({ atMs: place.atMs, count: place.count });
+      for (const parent of parents) childrenStart[parent] = Math.min(childrenStart[parent]!, place.atMs);
+      left -= place.count;
+      latest = place.atMs;
+    }
+  }
+  for (const each of starts) each.sort((a, b) => a.atMs - b.atMs);
+  return starts;
+}
+
+/** Longest path from the start of each stage to the end of the job, with resources without end. ms, by stage */
+export function pathsToEnd(
+  stages: readonly { readonly durationMs: number; readonly parents: readonly number[] }[],
+): Float64Array {
+  const below = new Float64Array(stages.length);
+  for (const stage of topological(stages).reverse()) {
+    below[stage]! += stages[stage]!.durationMs;
+    for (const parent of stages[stage]!.parents) below[parent] = Math.max(below[parent]!, below[stage]!);
+  }
+  return below;
+}
+
+/** By stage: 0 for those without parents, else one more than the deepest parent. */
+export function depths(stages: readonly { readonly parents: readonly number[] }[]): Int32Array {
+  const depth = new Int32Array(stages.length);
+  for (const stage of topological(stages)) {
+    for (const parent of stages[stage]!.parents) depth[stage] = Math.max(depth[stage]!, depth[parent]! + 1);
+  }
+  return depth;
+}
+
+/** Parents before children. */
+function topological(stages: readonly { readonly parents: readonly number[] }[]): number[] {
+  const order: number[] = [];
+  const isSeen = new Uint8Array(stages.length);
+  const visit = (stage: number): void => {
+    if (isSeen[stage] === 1) return;
+    isSeen[stage] = 1;
+    for (const parent of stages[stage]!.parents) visit(parent);
+    order.push(stage);
+  };
+  stages.forEach((_, stage) => {
+    visit(stage);
+  });
+  return order;
+}
+
+/** What the stages that have not ended need at least, so that a share smaller than one task still gives a plan. */
+export function largestDemand(
+  stages: Iterable<{ readonly demand: Amounts }>,
+  resources: number,
+): Float64Array {
+  const largest = new Float64Array(resources);
+  for (const { demand } of stages) {
+    for (let r = 0; r < resources; r++) largest[r] = Math.max(largest[r]!, demand[r] ?? 0);
+  }
+  return largest;
+}

@@ -1,0 +1,76 @@
+import { fitsIn } from '@goshawk/core';
+import type { StageView, WorkerView } from '../contract.js';
+import { alignment } from './amounts.js';
+
+/**
+ * Where there is room. A stage for which there was none needs to be tried only on workers that have had more room since;
+ * so each stage remembers how far in the log of those it has been tried.
+ */
+export class Rooms {
+  /** Workers that take work, by id. */
+  #open: WorkerView[] = [];
+  /** Workers that have had more room, in order; the first has number `#logStart`. */
+  #log: WorkerView[] = [];
+  #logStart = 0;
+
+  get open(): readonly WorkerView[] {
+    return this.#open;
+  }
+
+  opened(worker: WorkerView): void {
+    this.closed(worker);
+    const after = this.#open.findIndex((other) => other.id > worker.id);
+    this.#open.splice(after < 0 ? this.#open.length : after, 0, worker);
+    this.#log.push(worker);
+  }
+
+  closed(worker: WorkerView): void {
+    this.#open = this.#open.filter((other) => other !== worker);
+  }
+
+  freed(worker: WorkerView): void {
+    if (worker.open) this.#log.push(worker);
+  }
+
+  /** Forgets what no stage needs to know any more, or what is longer than to try everywhere again. */
+  trim(): void {
+    if (this.#log.length <= 4 * this.#open.length) return;
+    this.#logStart += this.#log.length;
+    this.#log = [];
+  }
+
+  hasRoom(stage: Tried): boolean {
+    if (this.candidates(stage).some((worker) => worker.open && fitsIn(stage.view.demand, worker.free)))
+      return true;
+    stage.triedUpTo = this.#logStart + this.#log.length;
+    return false;
+  }
+
+  /** The worker with room that aligns best with the demand (Tetris); of equals the one that joined first. */
+  best(stage: Tried): WorkerView | undefined {
+    const { demand } = stage.view;
+    let best: WorkerView | undefined;
+    let bestScore = Number.NEGATIVE_INFINITY;
+    for (const worker of this.candidates(stage)) {
+      if (!worker.open || !fitsIn(demand, worker.free)) continue;
+      const score = alignment(demand, worker.free, worker.capacity);
+      if (score < bestScore || (score === bestScore && worker.id >= best!.id)) continue;
+      best = worker;
+      bestScore = score;
+    }
+    if (best === undefined) stage.triedUpTo = this.#logStart + this.#log.length;
+    return best;
+  }
+
+  /** All workers where a task of the stage may fit. */
+  candidates(stage: Tried): readonly WorkerView[] {
+    if (stage.triedUpTo < this.#logStart) return this.#open;
+    return stage.triedUpTo === this.#logStart ? this.#log : this.#log.slice(stage.triedUpTo - this.#logStart);
+  }
+}
+
+export interface Tried {
+  readonly view: StageView;
+  /** How far in the log it was tried in vain; −1: never. */
+  triedUpTo: number;
+}

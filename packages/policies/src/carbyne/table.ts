@@ -1,0 +1,158 @@
+import type { PolicyModule, PolicyOption, PolicyOptions } from '../contract.js';
+import type { AltruismRules } from './altruism.js';
+import { CarbyneFamily, type FamilyRules, type Leftover } from './policy.js';
+import { SHARE_RULES, SHARED_BY } from './shares.js';
+
+/** Carbyne and what it was compared with (OSDI '16, §5.1): one skeleton, and what sets each apart as data. */
+
+type Choice<T extends readonly string[]> = T[number];
+
+interface CommonOptions extends PolicyOptions {
+  readonly quantumMs: number;
+}
+
+interface SharingOptions extends CommonOptions {
+  readonly shareBy: Choice<typeof SHARED_BY>;
+}
+
+interface CarbyneOptions extends SharingOptions {
+  readonly shares: Choice<typeof SHARE_RULES>;
+  readonly altruism: number;
+  readonly hold: number;
+  readonly leftover: keyof typeof LEFTOVERS;
+}
+
+interface FairnessOptions extends CommonOptions {
+  readonly fairness: number;
+}
+
+const LEFTOVERS = {
+  srtf: { kind: 'srtf' },
+  score: { kind: 'score', workWeight: 1, fairness: 0 },
+  pack: { kind: 'score', workWeight: 0, fairness: 0 },
+  drf: { kind: 'drf' },
+  none: { kind: 'none' },
+} as const satisfies Record<string, Leftover>;
+
+/** Events of so long are one turn: a job's tasks that end together are answered together. */
+const QUANTUM: PolicyOption<number> = {
+  default: 100,
+  min: 0,
+  max: 60_000,
+  help: 'events within so many ms are answered together',
+};
+
+const SHARE_BY: PolicyOption<Choice<typeof SHARED_BY>> = {
+  default: 'job',
+  choices: SHARED_BY,
+  help: 'who has equal shares: jobs, or users, whose jobs divide what is theirs',
+};
+
+export const CARBYNE_POLICIES = {
+  carbyne: carbyne(
+    'jobs give away what they need not use now; the shortest take it',
+    { shares: 'equal', hold: 1.5, leftover: 'srtf' },
+    { isDrawnEachTurn: false, keepsPromises: true, order: 'critical-path' },
+  ),
+  'carbyne-pack': carbyne(
+    'as carbyne, but what is given away goes to what packs best',
+    { shares: 'equal', hold: 1.5, leftover: 'score' },
+    { isDrawnEachTurn: false, keepsPromises: true, order: 'critical-path' },
+  ),
+  'carbyne-paper': carbyne(
+    'Carbyne as published, without the margin and kept promises',
+    { shares: 'work', hold: 0, leftover: 'srtf' },
+    { isDrawnEachTurn: true, keepsPromises: false, order: 'alignment' },
+  ),
+  drf: sharing('dominant resource fairness: whoever has the least share comes next', { kind: 'drf' }),
+  'drf-strict': sharing('as drf, but nobody gets more than the share that is due', { kind: 'drf-strict' }),
+  tetris: plain('what packs best, and of jobs with little work left', LEFTOVERS.score),
+  'tetris-fair': tetrisFair(),
+  pack: plain('what packs best', LEFTOVERS.pack),
+  sjf: plain('the job of the shortest critical path', { kind: 'sjf' }),
+  srtf: plain('the job with the least work left', LEFTOVERS.srtf),
+} as const satisfies Record<string, PolicyModule>;
+
+function carbyne(
+  title: string,
+  defaults: Pick<CarbyneOptions, 'shares' | 'hold' | 'leftover'>,
+  rules: Pick<AltruismRules, 'isDrawnEachTurn' | 'keepsPromises' | 'order'>,
+): PolicyModule<CarbyneOptions> {
+  return {
+    title,
+    declares: true,
+    options: {
+      quantumMs: QUANTUM,
+      shareBy: SHARE_BY,
+      shares: {
+        default: defaults.shares,
+        choices: SHARE_RULES,
+        help: 'what a share is: as much of every resource, or of each as much as the work left needs of it',
+      },
+      altruism: { default: 1, min: 0, max: 1, help: 'chance that a job gives away what it need not use now' },
+      hold: {
+        default: defaults.hold,
+        min: 0,
+        max: 100,
+        help: 'a task starts so many median run times before it has to',
+      },
+      leftover: {
+        default: defaults.leftover,
+        choices: Object.keys(LEFTOVERS) as (keyof typeof LEFTOVERS)[],
+        help: 'who gets what is given away: the least work left, the best score, the best fit, the least share, or nobody',
+      },
+    },
+    make: ({ quantumMs, shareBy, shares, altruism, hold, leftover }, context) =>
+      new CarbyneFamily(
+        {
+          shares,
+          by: shareBy,
+          quantumMs,
+          altruism: { ...rules, probability: altruism, holdMedians: hold },
+          leftover: LEFTOVERS[leftover],
+        },
+        context,
+      ),
+  };
+}
+
+function sharing(title: string, leftover: Leftover): PolicyModule<SharingOptions> {
+  return {
+    title,
+    declares: true,
+    options: { quantumMs: QUANTUM, shareBy: SHARE_BY },
+    make: ({ quantumMs, shareBy }, context) =>
+      new CarbyneFamily({ ...baseline(quantumMs, leftover), by: shareBy }, context),
+  };
+}
+
+function plain(title: string, leftover: Leftover): PolicyModule<CommonOptions> {
+  return {
+    title,
+    declares: true,
+    options: { quantumMs: QUANTUM },
+    make: ({ quantumMs }, context) => new CarbyneFamily(baseline(quantumMs, leftover), context),
+  };
+}
+
+function tetrisFair(): PolicyModule<FairnessOptions> {
+  return {
+    title: 'as tetris, among the jobs furthest below their share',
+    declares: true,
+    options: {
+      quantumMs: QUANTUM,
+      fairness: {
+        default: 0.99,
+        min: 0,
+        max: 1,
+        help: 'fraction of the jobs that are passed over, those with the largest shares; one is always left',
+      },
+    },
+    make: ({ quantumMs, fairness }, context) =>
+      new CarbyneFamily(baseline(quantumMs, { ...LEFTOVERS.score, fairness }), context),
+  };
+}
+
+function baseline(quantumMs: number, leftover: Leftover): FamilyRules {
+  return { shares: 'equal', by: 'job', altruism: undefined, leftover, quantumMs };
+}
