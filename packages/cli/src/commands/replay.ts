@@ -2,7 +2,7 @@ import { InputError } from '@goshawk/core';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { checkEstimator } from '../replay/estimates.js';
-import { checkFlagsFor, DEFAULT_POLICIES, REPLAY_OPTIONS, type ReplayOptions } from '../replay/options.js';
+import { checkFlagsFor, REPLAY_OPTIONS, type ReplayOptions } from '../replay/options.js';
 import { type Replayed, replayLocally, replayOnCluster } from '../replay/replay.js';
 import { outputFiles, saveResults, writeReportFile } from '../replay/report-file.js';
 import { scaleLine } from '../replay/wording.js';
@@ -30,14 +30,13 @@ export const replayCommand = defineCommand({
     const { cluster } = context.global;
     if (cluster !== undefined) checkFlagsFor(cluster, options, origins);
     const spec = words[0]!;
-    const policies = options.policy === undefined ? undefined : policyNames(options.policy);
     checkOptions(options);
     const written = ['report', 'saveResults', 'saveJobs'] as const;
     const { report, saveResults: results } = await outputFiles(context.cwd, spec, options, written);
     const replayed =
       cluster === undefined
-        ? await replayLocally(context, options, spec, policies ?? DEFAULT_POLICIES)
-        : await replayOnCluster(context, options, spec, policies);
+        ? await replayLocally(context, options, spec)
+        : await replayOnCluster(context, options, spec, policiesOf(options));
     const exitCode = await tell(context, options, words, replayed, report);
     if (results !== undefined) {
       const records = replayed.runs.map((run) => run.records);
@@ -47,9 +46,14 @@ export const replayCommand = defineCommand({
   },
 });
 
+/** On a cluster that is there, which has its policy. */
+function policiesOf(options: ReplayOptions): readonly string[] | undefined {
+  checkEstimator(options.estimator);
+  return options.policy === undefined ? undefined : policyNames(options.policy);
+}
+
 /** What no single option can know to be wrong. */
 function checkOptions(options: ReplayOptions): void {
-  checkEstimator(options.estimator);
   if (options.scale !== undefined && options.for !== undefined) {
     throw new InputError('bad-option', '--scale and --for: one decides the other', 'give one of them');
   }

@@ -7,7 +7,15 @@ import { untilInterrupted } from '../interruption.js';
 import { counted } from '../jobs/words.js';
 import { outputFiles, saveResults, writeReportFile } from '../replay/report-file.js';
 import { SIMULATE_OPTIONS, type SimulateOptions } from '../simulate/options.js';
-import { checkOptions, partitionNote, planRuns, type Sizing, sizeOf } from '../simulate/plan.js';
+import {
+  checkOptions,
+  partitionNote,
+  planRuns,
+  type Sizing,
+  simulateVariants,
+  sizeOf,
+} from '../simulate/plan.js';
+import { referenceLines } from '../simulate/references.js';
 import type { RunOutcome, RunRequest } from '../simulate/request.js';
 import { performShown, sourceOf, surveyShown } from '../simulate/shown.js';
 import type { Survey } from '../simulate/survey.js';
@@ -26,6 +34,10 @@ export const simulateCommand = defineCommand({
       'goshawk simulate trace.tr --load 0.9 --seeds 10 --json',
       'ten seeds on as many workers as make 90% load',
     ],
+    [
+      'goshawk simulate trace.tr --policy hawk,hawk:no-stealing --vary load=0.8,0.9 --csv',
+      'with stealing and without, at two loads',
+    ],
   ],
   options: SIMULATE_OPTIONS,
   async run(context, options, { words }) {
@@ -33,12 +45,18 @@ export const simulateCommand = defineCommand({
     checkOptions(options);
     // With the simulator, which other commands would wait for.
     const { networkOf } = await import('../simulate/network.js');
-    const network = networkOf(options, context.cwd);
+    const variants = simulateVariants(options).map((variant) => ({
+      ...variant,
+      network: networkOf(variant.options, context.cwd),
+    }));
     const written = ['report', 'saveResults'] as const;
     const { report, saveResults: results } = await outputFiles(context.cwd, workload, options, written);
     const surveyed = await surveyShown(context, workload, options.features);
-    const sizing = sizeOf(options, surveyed);
-    const requests = planRuns(options, surveyed, sizing, network);
+    const sized = variants.map((variant) => ({ ...variant, sizing: sizeOf(variant.options, surveyed) }));
+    const requests = sized.flatMap((variant) =>
+      planRuns(variant.options, surveyed, variant.sizing, variant.network, variant.label),
+    );
+    const { sizing } = sized[0]!;
     announce(context, surveyed, sizing, requests);
     const source = sourceOf(workload, surveyed, options.features);
     const outcomes = await performShown(context, requests, source, options);
@@ -66,7 +84,7 @@ function announce(
       `${load}; long from a mean task time of ${Number((cutoffMs / 1_000).toPrecision(6))} s on`,
   );
   for (const line of formatTally(tallied)) context.note(line);
-  const notes = requests.map(({ policy }) => partitionNote(policy, workers));
+  const notes = requests.map((request) => partitionNote(request.policy, request.workers));
   for (const note of new Set(notes)) if (note !== '') context.note(note);
 }
 
@@ -86,18 +104,20 @@ async function tell(
     cluster: { workers, slots, schedulers, mode: 'simulated' },
     runs: outcomes.map(({ run }) => run),
   });
+  const references = referenceLines(comparison.runs.map(({ policy }) => policy));
   if (report !== undefined) {
     const series = outcomes.map((outcome) => outcome.series);
     const command = commandLine('simulate', words, SIMULATE_OPTIONS, options);
     await untilInterrupted(
       context,
-      () => writeReport(context, report, comparison, series, command),
+      () => writeReport(context, report, comparison, series, { command, note: references.join(' ') }),
       () => 'everything was simulated, but the report was still being written; there is none',
     );
   }
   if (context.global.json) context.json(comparison);
   else {
     context.out(`\n${renderTable(comparison, { color: context.color, columns: context.columns })}`);
+    for (const line of references) context.out(`\n${line}`);
     const shadow = renderShadow(comparison);
     if (shadow !== '') context.out(`\n${shadow}`);
   }
@@ -110,11 +130,15 @@ async function writeReport(
   file: string,
   comparison: Comparison,
   series: readonly RunSeries[],
-  command: string,
+  { command, note }: { readonly command: string; readonly note: string },
 ): Promise<void> {
   context.note('writing the report');
   const { renderHtml } = await import('@goshawk/report');
-  const page = renderHtml(comparison, series, { command, generator: `goshawk ${VERSION}` });
+  const page = renderHtml(comparison, series, {
+    command,
+    generator: `goshawk ${VERSION}`,
+    ...(note === '' ? {} : { note }),
+  });
   // Drawing takes a while in which nothing is heard.
   await setImmediate();
   await writeReportFile(file, page, context.interrupted);

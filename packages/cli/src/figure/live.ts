@@ -67,7 +67,7 @@ async function bothHalves(
   asked: ReplayOptions,
 ): Promise<BothHalves> {
   const policies = policiesOf(figure.variants, 'live');
-  const replayed = await replayLocally(context, asked, workload, policies);
+  const replayed = await replayLocally(context, { ...asked, policy: policies.join(',') }, workload);
   const simulated = new Map<string, FinishedRun>();
   const { plan } = replayed;
   const { name, sha256 } = plan.workload;

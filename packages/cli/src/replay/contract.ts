@@ -14,6 +14,8 @@ export interface Shape {
 export interface ReplayTarget {
   readonly cluster: Cluster;
   readonly settings: PolicySettings;
+  /** What tables call the run, where that is not its policy’s name. */
+  readonly label?: string;
   readonly shape: Shape;
   readonly totalSlots: number;
   /** Of the cluster's processes, where they are known. */

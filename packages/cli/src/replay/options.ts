@@ -3,14 +3,16 @@ import { ESTIMATOR_FORMS } from '@goshawk/predictor';
 import { flagOf, kebab, type OptionSpecs, type Origin, type Resolved } from '../options.js';
 import { RESOURCES_OPTION, SLOTS_OPTION } from '../resources.js';
 import { POLICY_OPTIONS } from '../settings.js';
+import { specsOf, VARY_OPTION, type Variant, variantsOf } from '../variants.js';
 
 export const REPLAY_OPTIONS = {
   ...POLICY_OPTIONS,
   policy: {
     type: 'text',
     describe:
-      'policies, one after another; the first is compared with the others (default: goshawk,hawk,sparrow)',
+      'policies, one after another; the first is compared with the others; with settings of their own: hawk,hawk:no-stealing (default: goshawk,hawk,sparrow)',
   },
+  vary: VARY_OPTION,
   workers: { type: 'count', default: 100, min: 1, max: 10_000, describe: 'workers of each cluster' },
   schedulers: { type: 'count', default: 10, min: 1, max: 1_000, describe: 'schedulers of each cluster' },
   slots: SLOTS_OPTION,
@@ -34,7 +36,7 @@ export const REPLAY_OPTIONS = {
   estimator: {
     type: 'text',
     default: 'oracle',
-    describe: `how it is found out which job is long: ${ESTIMATOR_FORMS}`,
+    describe: `how it is found out which job is long; several are compared: ${ESTIMATOR_FORMS}`,
   },
   saveJobs: {
     type: 'text',
@@ -51,6 +53,7 @@ export type ReplayOptions = Resolved<typeof REPLAY_OPTIONS>;
 
 /** What a cluster that is there has decided already. What its jobs are told of themselves is said by the estimator. */
 const OF_THE_CLUSTER: readonly string[] = [
+  'vary',
   ...Object.keys(POLICY_OPTIONS).filter((name) => name !== 'policy' && name !== 'estimator'),
   'workers',
   'schedulers',
@@ -79,4 +82,17 @@ export function checkFlagsFor(
   );
 }
 
-export const DEFAULT_POLICIES: readonly string[] = ['goshawk', 'hawk', 'sparrow'];
+const DEFAULT_POLICIES = 'goshawk,hawk,sparrow';
+
+/** The workload is fitted to one cluster: runs may differ in what shapes a policy. */
+const VARIABLE: OptionSpecs = specsOf(
+  POLICY_OPTIONS,
+  Object.keys(POLICY_OPTIONS).filter((name) => name !== 'policy'),
+);
+
+/** What is compared. @throws InputError */
+export function replayVariants(
+  options: ReplayOptions,
+): Variant<ReplayOptions & { readonly policy: string }>[] {
+  return variantsOf({ ...options, policy: options.policy ?? DEFAULT_POLICIES }, VARIABLE);
+}

@@ -6,7 +6,8 @@ import { NO_FACTS, policySettings, type WorkloadFacts } from '../settings.js';
 import type { Progress } from '../terminal/progress.js';
 import { jobsShown, openShown } from '../workload.js';
 import type { PolicyRun, Shape } from './contract.js';
-import type { ReplayOptions } from './options.js';
+import { checkEstimator } from './estimates.js';
+import { type ReplayOptions, replayVariants } from './options.js';
 import { type PlannedJob, planReplay, type ReplayPlan } from './plan.js';
 import { runPolicy } from './run-policy.js';
 import { onExistingCluster, onLocalCluster } from './targets.js';
@@ -25,26 +26,40 @@ export async function replayLocally(
   context: Context,
   options: ReplayOptions,
   spec: string,
-  policies: readonly string[],
 ): Promise<Replayed> {
   const { workers, slots, schedulers, resources } = options;
   const shape = { workers, slots, schedulers };
-  const settingsBy = (facts: WorkloadFacts): PolicySettings[] =>
-    policies.map((policy) => policySettings({ ...options, policy }, policy, facts));
+  const variants = replayVariants(options);
+  const settingsOf = ({ options: of }: (typeof variants)[number], facts: WorkloadFacts): PolicySettings => {
+    checkEstimator(of.estimator);
+    return policySettings(of, of.policy, facts);
+  };
   // What is wrong with them whatever the workload is said before that is read.
-  settingsBy(NO_FACTS);
-  const plan = await makePlan(context, options, spec, shape);
-  const all = settingsBy(plan.facts);
-  for (const line of planLines(plan, { load: options.load, workers }, all[0]!)) context.note(line);
+  for (const variant of variants) settingsOf(variant, NO_FACTS);
+  // The same jobs at the same times; what is said of them is the estimator's.
+  const plans = new Map<string, ReplayPlan>();
+  for (const { options: of } of variants) {
+    if (!plans.has(of.estimator)) plans.set(of.estimator, await makePlan(context, of, spec, shape));
+  }
+  const plan = plans.get(variants[0]!.options.estimator)!;
+  const first = settingsOf(variants[0]!, plan.facts);
+  for (const line of planLines(plan, { load: options.load, workers }, first)) context.note(line);
   const runs: PolicyRun[] = [];
-  for (const settings of all) {
+  for (const variant of variants) {
+    const settings = settingsOf(variant, plan.facts);
     let shown: Progress | undefined;
     const say = (line: string): void => (shown === undefined ? context.note(line) : shown.say(line));
-    context.note(`${settings.policy}: starting central, ${schedulers} schedulers and ${workers} workers`);
+    context.note(`${variant.label}: starting central, ${schedulers} schedulers and ${workers} workers`);
     const done = await onLocalCluster(context, { ...shape, resources }, settings, say, (target) =>
-      runPolicy(context, options, plan, target, (now) => {
-        shown = now;
-      }),
+      runPolicy(
+        context,
+        variant.options,
+        plans.get(variant.options.estimator)!,
+        { ...target, label: variant.label },
+        (now) => {
+          shown = now;
+        },
+      ),
     );
     for (const line of runLines(done)) context.note(line);
     runs.push(done);

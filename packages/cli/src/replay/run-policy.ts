@@ -43,7 +43,11 @@ export async function runPolicy(
     pauseMs: readingPauseMs(plan.fit.estimatedRunMs, target.shape.workers, options.report !== undefined),
     signal,
   });
-  const shown = startProgress(context, settings.policy.padEnd(LABEL_WIDTH), plan.jobs.length);
+  const shown = startProgress(
+    context,
+    (target.label ?? settings.policy).padEnd(LABEL_WIDTH),
+    plan.jobs.length,
+  );
   onShown(shown);
   let jobs: EndedReplayJob[];
   try {
@@ -74,7 +78,7 @@ interface Finished {
 async function assess(
   options: ReplayOptions,
   plan: ReplayPlan,
-  { settings, shape, totalSlots, pids }: ReplayTarget,
+  { settings, label = settings.policy, shape, totalSlots, pids }: ReplayTarget,
   { jobs, traffic: { messages, steals, incomplete }, readings }: Finished,
 ): Promise<PolicyRun> {
   // The charts' library takes a while to load: not before there is something to show.
@@ -86,11 +90,11 @@ async function assess(
   const loadOffered = offeredLoad(jobs, { spanMs: plan.fit.spanMs, totalSlots });
   const placeOf = new Map(plan.jobs.map((job, index) => [job, index + 1]));
   const recordOf = (result: JobResult, index: number): JobRecord => {
-    const of = { policy: settings.policy, seed: options.seed, job: placeOf.get(jobs[index]!.planned)! };
+    const of = { policy: label, seed: options.seed, job: placeOf.get(jobs[index]!.planned)! };
     return jobRecord(of, result, judged[index]!);
   };
   const { run, series } = buildRun({
-    policy: settings.policy,
+    policy: label,
     seed: options.seed,
     options: { ...optionsRecord(options, shape, plan, settings), loadOffered },
     jobs: results,

@@ -4,6 +4,8 @@ import { SHADOW_OPTION } from '../commands/daemon-options.js';
 import type { OptionSpecs, Resolved } from '../options.js';
 import { RESOURCES_OPTION, SLOTS_OPTION } from '../resources.js';
 import { POLICY_OPTIONS } from '../settings.js';
+import { VARY_OPTION } from '../variants.js';
+import { REFERENCES, referenceLines } from './references.js';
 
 /** Where the papers' simulators and a live cluster do not do the same, a simulation does as the papers (Hawk §4.1). */
 export const SIMULATE_OPTIONS = {
@@ -11,7 +13,7 @@ export const SIMULATE_OPTIONS = {
   policy: {
     type: 'text',
     default: 'goshawk',
-    describe: `policies; the first is compared with the others. Beside ${POLICY_NAMES.join(', ')}: omniscient`,
+    describe: `policies; the first is compared with the others; with settings of their own: hawk,hawk:no-stealing. There are ${POLICY_NAMES.join(', ')}, and ${referenceLines(Object.keys(REFERENCES)).join('; ')}`,
   },
   shortPartition: {
     type: 'text',
@@ -33,6 +35,7 @@ export const SIMULATE_OPTIONS = {
     choices: POLICY_OPTIONS.cancel.choices,
     describe: `${POLICY_OPTIONS.cancel.describe} (default: lazy; where workers seek, and live, proactive)`,
   },
+  vary: VARY_OPTION,
   workers: {
     type: 'count',
     min: 1,
@@ -61,7 +64,7 @@ export const SIMULATE_OPTIONS = {
   estimator: {
     type: 'text',
     default: 'oracle',
-    describe: `how it is found out which job is long: ${ESTIMATOR_FORMS}`,
+    describe: `how it is found out which job is long; several are compared: ${ESTIMATOR_FORMS}`,
   },
   durations: {
     type: 'text',

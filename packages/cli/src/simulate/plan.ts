@@ -1,10 +1,12 @@
 import { formatCount, InputError, LIMITS, type PolicySettings } from '@goshawk/core';
 import type { NetworkModel } from '@goshawk/simulator';
+import type { OptionSpecs } from '../options.js';
 import { shadowNames } from '../predict/shadow-names.js';
 import { checkEstimator } from '../replay/estimates.js';
-import { NO_FACTS, policyRecord } from '../settings.js';
+import { NO_FACTS, POLICY_OPTIONS, policyRecord } from '../settings.js';
+import { specsOf, type Variant, variantsOf } from '../variants.js';
 import { capacityOf } from './capacity.js';
-import type { SimulateOptions } from './options.js';
+import { SIMULATE_OPTIONS, type SimulateOptions } from './options.js';
 import { simulatedPolicies } from './references.js';
 import type { RunRequest } from './request.js';
 import type { Survey } from './survey.js';
@@ -53,36 +55,59 @@ function noLoad(why: string): InputError {
  * @throws InputError
  */
 export function checkOptions(options: SimulateOptions): void {
-  checkEstimator(options.estimator);
   shadowNames(options.shadow);
   capacityOf(options);
-  simulatedPolicies(options, NO_FACTS, NO_DELAY);
+  for (const variant of simulateVariants(options)) {
+    checkEstimator(variant.options.estimator);
+    simulatedPolicies(variant.options, NO_FACTS, NO_DELAY);
+  }
+}
+
+/** What a run of a simulation may have of its own, beside what shapes a policy. */
+const VARIABLE: OptionSpecs = specsOf(SIMULATE_OPTIONS, [
+  ...Object.keys(POLICY_OPTIONS).filter((name) => name !== 'policy'),
+  'workers',
+  'slots',
+  'schedulers',
+  'load',
+  'networkDelay',
+  'durations',
+]);
+
+/** What is compared. @throws InputError */
+export function simulateVariants(options: SimulateOptions): Variant<SimulateOptions>[] {
+  return variantsOf(options, VARIABLE);
 }
 
 const NO_DELAY: NetworkModel = { kind: 'constant', delayMs: 0 };
 
-/** One request for each policy and seed, policies first. */
+/**
+ * One request for each policy and seed, policies first.
+ *
+ * @param label what tables call the runs; by default the policy's name
+ */
 export function planRuns(
   options: SimulateOptions,
   survey: Survey,
   sizing: Sizing,
   network: NetworkModel,
+  label?: string,
 ): RunRequest[] {
   const { workers, arrivalFactor } = sizing;
   const capacity = capacityOf(options);
   survey.demands.check(capacity);
   const countedSeconds = countedTime(options, survey, arrivalFactor);
-  return simulatedPolicies(options, survey.facts, network).flatMap(({ policy, network: of }) => {
+  return simulatedPolicies(options, survey.facts, network).flatMap(({ policy, network: of, estimator }) => {
     checkPartition(policy, workers);
     return Array.from({ length: options.seeds }, (_, i) => ({
-      policy,
+      policy: label === undefined ? policy : { ...policy, policy: label },
       workers,
       slots: options.slots,
       capacity,
       schedulers: options.schedulers,
       seed: options.seed + i,
       network: of,
-      estimator: options.estimator,
+      estimator,
       shadow: shadowNames(options.shadow),
       history: options.history,
       durations: options.durations as RunRequest['durations'],
@@ -92,7 +117,7 @@ export function planRuns(
       jobs: survey.record.jobs,
       wantsEffectsHash: options.effectsHash,
       wantsRecords: options.saveResults !== undefined,
-      options: optionsRecord(options, policy, sizing, of, options.seed + i),
+      options: optionsRecord({ ...options, estimator }, policy, sizing, of, options.seed + i),
     }));
   });
 }

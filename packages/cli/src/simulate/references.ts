@@ -2,20 +2,49 @@ import type { PolicySettings } from '@goshawk/core';
 import type { NetworkModel } from '@goshawk/simulator';
 import { type PolicyOptions, policyNames, policySettings, type WorkloadFacts } from '../settings.js';
 
-/** How a policy is simulated: its settings, and the network where that is part of it. */
+/** How a policy is simulated: its settings, the network and the estimator where those are part of it. */
 export interface SimulatedPolicy {
   readonly policy: PolicySettings;
   readonly network: NetworkModel;
+  readonly estimator: string;
 }
 
-/**
- * References that only a simulation can have. `omniscient`: a central scheduler that knows at once what is free
- * and what waits, everywhere; it is `goshawk` over a network that takes no time.
- */
-export const REFERENCES: Readonly<Record<string, { readonly like: string; readonly network: NetworkModel }>> =
-  {
-    omniscient: { like: 'goshawk', network: { kind: 'constant', delayMs: 0 } },
-  };
+interface Reference {
+  /** A sentence for help and reports. */
+  readonly about: string;
+  /** What it takes of the options that shape a policy. */
+  readonly shape: (options: PolicyOptions) => PolicyOptions;
+}
+
+const NO_DELAY: NetworkModel = { kind: 'constant', delayMs: 0 };
+
+/** What only a simulation can have: `goshawk` that is spared some of what it costs to be real. */
+export const REFERENCES: Readonly<Record<string, Reference>> = {
+  'goshawk-no-delay': {
+    about: 'goshawk with the same estimator, over a network that takes no time',
+    shape: (options) => options,
+  },
+  omniscient: {
+    about:
+      'goshawk that knows all run times, whatever the estimator, and whose messages take no time: the most that knowing and a faster network could gain, and no policy to run',
+    shape: (options) => ({
+      ...options,
+      estimator: 'oracle',
+      central: true,
+      partition: true,
+      stealing: true,
+      matching: 'auto',
+    }),
+  },
+};
+
+/** What tables and pages say of the references among these policies, a line each. */
+export function referenceLines(policies: readonly string[]): string[] {
+  const named = Object.entries(REFERENCES).filter(([name]) =>
+    policies.some((each) => each.split(/[: ]/)[0] === name),
+  );
+  return named.map(([name, { about }]) => `${name}: ${about}`);
+}
 
 /**
  * The policies that are named, references among them.
@@ -29,8 +58,15 @@ export function simulatedPolicies(
 ): SimulatedPolicy[] {
   return policyNames(options.policy, Object.keys(REFERENCES)).map((name) => {
     const reference = REFERENCES[name];
-    const like = reference?.like ?? name;
-    const policy = policySettings({ ...options, policy: like }, like, facts);
-    return { policy: { ...policy, policy: name }, network: reference?.network ?? network };
+    if (reference === undefined) {
+      return {
+        policy: policySettings({ ...options, policy: name }, name, facts),
+        network,
+        estimator: options.estimator,
+      };
+    }
+    const shaped = reference.shape({ ...options, policy: 'goshawk' });
+    const policy = policySettings(shaped, 'goshawk', facts);
+    return { policy: { ...policy, policy: name }, network: NO_DELAY, estimator: shaped.estimator };
   });
 }

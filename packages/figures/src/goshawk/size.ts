@@ -22,7 +22,7 @@ export const goshawkSize: Figure = {
   section: 'What it gives',
   about:
     'Run times under goshawk, and under goshawk-peer, over those under hawk. Below 1 they are faster. omniscient is the ' +
-    'same policy over a network that takes no time.',
+    'same policy, which knows all run times, over a network that takes no time.',
   mode: 'simulated',
   workload: SHORTER,
   settings: POLICY_SETTINGS,

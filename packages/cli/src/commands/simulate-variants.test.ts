@@ -1,0 +1,65 @@
+import type { Comparison } from '@goshawk/report';
+import { describe, expect, it } from 'vitest';
+import { runHere } from '../terminal.fixture.js';
+
+async function simulate(...args: string[]): Promise<Comparison> {
+  const { stdout } = await runHere(['simulate', ...args, '--json', '--parallel', '1']);
+  return JSON.parse(stdout) as Comparison;
+}
+
+describe('a policy is simulated', () => {
+  it('beside references, of which one knows all run times whatever the estimator', async () => {
+    const result = await simulate(
+      'google-like:jobs=300,seed=5',
+      '--policy',
+      'goshawk,goshawk-no-delay,omniscient',
+      '--workers',
+      '600',
+      '--estimator',
+      'pilot',
+    );
+    const [goshawk, noDelay, omniscient] = result.runs;
+    expect(goshawk).toMatchObject({
+      policy: 'goshawk',
+      options: { networkDelay: 0.0005, estimator: 'pilot' },
+    });
+    expect(noDelay).toMatchObject({
+      policy: 'goshawk-no-delay',
+      options: { policy: 'goshawk-no-delay', networkDelay: 0, estimator: 'pilot' },
+    });
+    expect(noDelay!.predictor!.pilotTasks).toBeGreaterThan(0);
+    expect(omniscient).toMatchObject({
+      policy: 'omniscient',
+      options: { policy: 'omniscient', networkDelay: 0, estimator: 'oracle' },
+      predictor: null,
+    });
+    expect(omniscient!.jobs.completed).toBe(300);
+  });
+
+  it('beside itself over a network that takes no time', async () => {
+    const result = await simulate(
+      ...['google-like:jobs=300,seed=5', '--policy', 'goshawk,goshawk-no-delay', '--workers', '600'],
+    );
+    const [goshawk, noDelay] = result.runs;
+    // A job needs three messages one after another: need, matched, run; and the next of a worker two.
+    const ahead = goshawk!.runtimeSeconds.short.p50! / noDelay!.runtimeSeconds.short.p50!;
+    expect(ahead).toBeGreaterThan(1);
+    expect(ahead).toBeLessThan(1.05);
+  });
+
+  it('under settings that differ, each run under a name of its own', async () => {
+    const result = await simulate(
+      ...['google-like:jobs=200,seed=5', '--policy', 'hawk,hawk:no-stealing', '--vary', 'workers=300,400'],
+    );
+    expect(
+      result.runs.map(({ policy, options }) => [policy, options.policy, options.stealing, options.workers]),
+    ).toEqual([
+      ['hawk workers=300', 'hawk', true, 300],
+      ['hawk workers=400', 'hawk', true, 400],
+      ['hawk:no-stealing workers=300', 'hawk', false, 300],
+      ['hawk:no-stealing workers=400', 'hawk', false, 400],
+    ]);
+    const [with300, with400] = result.runs.map(({ messages }) => messages.total);
+    expect(with300).not.toBe(with400);
+  });
+});

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { POLICY_OPTIONS } from './settings.js';
+import { variantsOf } from './variants.js';
+
+function variants(policy: string, { estimator = 'oracle', vary = [] as string[] } = {}) {
+  const own = { policy, estimator, vary, stealCap: 10, stealing: true, load: 0.9 };
+  return variantsOf(own, POLICY_OPTIONS).map(({ label, options }) => {
+    const { stealCap, stealing } = options;
+    return [label, options.policy, options.estimator, stealCap, stealing];
+  });
+}
+
+describe('what is compared', () => {
+  it('is each policy by its name', () => {
+    expect(variants('hawk, sparrow')).toEqual([
+      ['hawk', 'hawk', 'oracle', 10, true],
+      ['sparrow', 'sparrow', 'oracle', 10, true],
+    ]);
+  });
+
+  it('is one policy with settings of its own and without', () => {
+    expect(variants('hawk,hawk:no-stealing,hawk:steal-cap=1')).toEqual([
+      ['hawk', 'hawk', 'oracle', 10, true],
+      ['hawk:no-stealing', 'hawk', 'oracle', 10, false],
+      ['hawk:steal-cap=1', 'hawk', 'oracle', 1, true],
+    ]);
+  });
+
+  it('is each estimator, and each value with each other', () => {
+    expect(variants('hawk', { estimator: 'oracle,pilot', vary: ['steal-cap=1,30'] })).toEqual([
+      ['hawk estimator=oracle steal-cap=1', 'hawk', 'oracle', 1, true],
+      ['hawk estimator=oracle steal-cap=30', 'hawk', 'oracle', 30, true],
+      ['hawk estimator=pilot steal-cap=1', 'hawk', 'pilot', 1, true],
+      ['hawk estimator=pilot steal-cap=30', 'hawk', 'pilot', 30, true],
+    ]);
+  });
+
+  it.each<[string, string[], string]>([
+    ['hawk,hawk', [], '--policy names hawk twice'],
+    ['hawk:no-steal', [], '--vary: there is no setting "steal" to vary'],
+    ['hawk', ['steal-cup=1,2'], '--vary: there is no setting "steal-cup" to vary; did you mean steal-cap?'],
+    ['hawk', ['steal-cap'], '--vary: "steal-cap" is not NAME=VALUE,VALUE,…'],
+    ['hawk', ['steal-cap=1,x'], '--steal-cap: "x" is not a whole number'],
+    ['hawk', ['steal-cap=1,1'], '--policy names hawk steal-cap=1 twice'],
+  ])('%j with %j is refused', (policy, vary, message) => {
+    expect(() => variants(policy, { vary })).toThrow(message);
+  });
+});

@@ -1,0 +1,119 @@
+import { InputError, nearest } from '@goshawk/core';
+import { flagOf, kebab, type OptionSpecs, resolveOptions } from './options.js';
+
+/** A run's settings under a name of their own. */
+export interface Variant<Options> {
+  /** What tables call it: the policy, and what is different from the command's own settings. */
+  readonly label: string;
+  /** With one policy and one estimator. */
+  readonly options: Options;
+}
+
+/** What `--vary` says, for every command that compares. */
+export const VARY_OPTION = {
+  type: 'texts',
+  flagOnly: true,
+  describe:
+    'compare values of a setting: steal-cap=1,10,30 (with ; between values that have commas); several times: each with each',
+} as const;
+
+interface Varied {
+  readonly policy: string;
+  readonly estimator: string;
+  readonly vary: readonly string[];
+}
+
+/** A setting and one value of it, and how a label says that; none: as the command has it. */
+type Change = { readonly label: string; readonly values: Readonly<Record<string, unknown>> };
+
+/**
+ * What is compared: each policy, with the settings that its entry has of its own (`hawk:no-stealing`,
+ * `hawk:steal-cap=1`), under each estimator and each combination of the values of `--vary`.
+ *
+ * @param specs of the settings that may differ
+ * @throws InputError for a setting that there is not, or may not differ, and for what stands there twice
+ */
+export function variantsOf<Options extends Varied>(options: Options, specs: OptionSpecs): Variant<Options>[] {
+  const policies = listed(options.policy).map((entry) => ownSettings(entry, specs));
+  const estimators = listed(options.estimator);
+  const axes = options.vary.map((text) => axisOf(text, specs));
+  if (estimators.length > 1) axes.unshift(estimators.map((value) => changeOf('estimator', value, specs)));
+  let changes: Change[] = [{ label: '', values: {} }];
+  for (const axis of axes) {
+    changes = changes.flatMap((before) => axis.map((change) => joined(before, change)));
+  }
+  const variants = policies.flatMap(({ policy, label, values }) =>
+    changes.map((change) => ({
+      label: change.label === '' ? label : `${label} ${change.label}`,
+      options: { ...options, ...change.values, ...values, policy },
+    })),
+  );
+  const labels = variants.map(({ label }) => label);
+  const twice = labels.find((label, index) => labels.indexOf(label) !== index);
+  if (twice !== undefined) throw new InputError('bad-option', `--policy names ${twice} twice`);
+  return variants;
+}
+
+function joined(one: Change, other: Change): Change {
+  return { label: `${one.label} ${other.label}`.trim(), values: { ...one.values, ...other.values } };
+}
+
+function listed(text: string): string[] {
+  return text.split(',').map((part) => part.trim());
+}
+
+/** `hawk:no-stealing:steal-cap=1`. */
+function ownSettings(entry: string, specs: OptionSpecs): Change & { readonly policy: string } {
+  const [policy = '', ...settings] = entry.split(':');
+  const changes = settings.map((text) => {
+    const [name, value] = pairOf(text);
+    if (value !== undefined) return changeOf(name, value, specs);
+    return name.startsWith('no-') ? changeOf(name.slice(3), 'false', specs) : changeOf(name, 'true', specs);
+  });
+  return { ...changes.reduce(joined, { label: '', values: {} }), label: entry, policy };
+}
+
+/** `steal-cap=1,10,30`. */
+function axisOf(text: string, specs: OptionSpecs): Change[] {
+  const [name, list] = pairOf(text);
+  if (list === undefined || list === '') {
+    throw new InputError(
+      'bad-option',
+      `--vary: "${text}" is not NAME=VALUE,VALUE,…`,
+      'such as steal-cap=1,10,30',
+    );
+  }
+  const values = list.split(list.includes(';') ? ';' : ',').map((value) => value.trim());
+  return values.map((value) => changeOf(name, value, specs));
+}
+
+function pairOf(text: string): [name: string, value: string | undefined] {
+  const equals = text.indexOf('=');
+  return equals < 0 ? [text.trim(), undefined] : [text.slice(0, equals).trim(), text.slice(equals + 1)];
+}
+
+function changeOf(name: string, value: string, specs: OptionSpecs): Change {
+  const option = Object.keys(specs).find((known) => kebab(known) === name || known === name);
+  if (option === undefined) {
+    const names = Object.keys(specs).map(kebab);
+    const meant = nearest(name, names);
+    throw new InputError(
+      'bad-option',
+      `--vary: there is no setting "${name}" to vary${meant === undefined ? '' : `; did you mean ${meant}?`}`,
+      `there are ${names.join(', ')}`,
+    );
+  }
+  const only = { [option]: specs[option]! };
+  const { values } = resolveOptions(only, {
+    flags: { [option]: value },
+    environment: {},
+    file: {},
+    fileName: '',
+  });
+  return { label: `${flagOf(option).slice(2)}=${value}`, values };
+}
+
+/** Some of a command's settings, by name. */
+export function specsOf(specs: OptionSpecs, names: readonly string[]): OptionSpecs {
+  return Object.fromEntries(names.map((name) => [name, specs[name]!]));
+}
