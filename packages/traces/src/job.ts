@@ -27,6 +27,10 @@ export interface TraceJob {
   readonly schedulingClass?: number;
   /** From submission. */
   readonly deadlineSeconds?: number;
+  /** What meeting the deadline is worth, where it is more or less than for other jobs. */
+  readonly value?: number;
+  /** Attributes that workers should have: one value, or several that will do, joined by commas. */
+  readonly prefer?: Readonly<Record<string, string>>;
   /** Share relative to other jobs. */
   readonly weight?: number;
   /** Runs of a task that may fail before the task has failed, less one. */

@@ -1,7 +1,10 @@
+export { isPreferred } from './cluster.js';
 export { type Distribution, expectedHold, longest, scale, survival, takenToEndAt } from './distribution.js';
 export { type Extracted, extract } from './extract.js';
 export { FORMULATIONS, type Formulated, type Formulation, formulate } from './formulate.js';
 export { greedyPlan } from './greedy.js';
+export { THREE_SIGMA_POLICIES } from './policies.js';
+export { gridOf, ThreeSigma, type ThreeSigmaTally } from './policy.js';
 export {
   DEFERRED,
   type GangStart,
@@ -13,6 +16,7 @@ export {
   type Space,
 } from './problem.js';
 export type { Program, ProgramLimits, ProgramSolution, SolveProgram } from './program.js';
+export { THREE_SIGMA_OPTIONS, type ThreeSigmaOptions } from './settings.js';
 export {
   chanceWithin,
   expectedUtility,

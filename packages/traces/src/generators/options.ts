@@ -27,7 +27,8 @@ export function seed(): OptionSpec<number> {
   return wholeNumber(1, 'the same seed gives the same jobs', 0);
 }
 
-function wholeNumber(fallback: number, description: string, least: number): OptionSpec<number> {
+/** A whole number, `least` or more. */
+export function wholeNumber(fallback: number, description: string, least: number): OptionSpec<number> {
   return {
     default: fallback,
     description,

@@ -1,0 +1,157 @@
+import type { Millis } from '@goshawk/core';
+import {
+  type CentralPolicy,
+  type SolveProgram,
+  THREE_SIGMA_OPTIONS,
+  THREE_SIGMA_POLICIES,
+  ThreeSigma,
+  type ThreeSigmaOptions,
+} from '@goshawk/policies';
+import { type ArrivingJob, History } from '@goshawk/predictor';
+import { type GangBelief, type GangJob, type GangOutcome, simulateGangs } from '@goshawk/simulator';
+import type { TraceJob } from '@goshawk/traces';
+
+/** One policy on one workload, on a cluster of racks, as 3Sigma §5 has it. */
+export interface GangExperiment {
+  readonly policy: GangPolicy;
+  readonly options?: Partial<ThreeSigmaOptions>;
+  readonly jobs: readonly TraceJob[];
+  /** What the predictor has seen before. */
+  readonly past: readonly TraceJob[];
+  readonly nodes: number;
+  readonly racks: number;
+}
+
+export type GangPolicy = keyof typeof THREE_SIGMA_POLICIES;
+
+/** 3Sigma §5, and what `docs/3SIGMA.md` says of each. */
+export interface GangMetrics {
+  readonly deadlineJobs: number;
+  /** Did not complete by their deadline. */
+  readonly missed: number;
+  readonly bestEffortJobs: number;
+  readonly bestEffortCompleted: number;
+  /** Node hours of completed jobs that ended while jobs still arrived. */
+  readonly goodputHours: { readonly deadline: number; readonly bestEffort: number };
+  /** Mean time from submission to completion of those that completed. */
+  readonly bestEffortLatencySeconds: number;
+  readonly preemptions: number;
+  readonly cycles: number;
+  /** Plans without, or better than, what the solver said. */
+  readonly greedy: number;
+  readonly seeds: number;
+  readonly refused: number;
+}
+
+/** The paper's clusters take the same time for a cycle as ours take to plan it in, in virtual time. */
+const CYCLE_MS = 10_000;
+/** Features of 3σPredict (§4.1) that a job of these workloads has. */
+export const SIGMA_FEATURES = [
+  'name',
+  'logical',
+  'user',
+  'class',
+  'resources',
+  'user+logical',
+  'user+hour',
+  'all',
+] as const;
+
+export function runGangExperiment(experiment: GangExperiment, solve: SolveProgram): GangMetrics {
+  const { policy: name, jobs, past, nodes, racks } = experiment;
+  const options = optionsOf({ cycleMs: CYCLE_MS, afterDeadline: 'abandon', ...experiment.options });
+  const policy = THREE_SIGMA_POLICIES[name].make(options, { cutoffMs: 0, random: () => 0 });
+  const history = new History({ features: SIGMA_FEATURES });
+  for (const job of past) history.learn(arriving(job), runMsOf(job));
+  const gangs = jobs.map(gangOf);
+  const outcomes = simulateGangs({
+    jobs: gangs,
+    nodes: Array.from({ length: nodes }, (_, node) => ({ rack: `r${1 + (node % racks)}` })),
+    policy,
+    solve,
+    believe: (job) => beliefIn(jobs[job]!, name, history),
+    completed: (job, runMs) => history.learn(arriving(jobs[job]!), runMs),
+    slowdown: options.slowdown,
+    abandons: options.afterDeadline === 'abandon',
+  });
+  return metricsOf(gangs, outcomes, policy);
+}
+
+function optionsOf(changed: Partial<ThreeSigmaOptions>): ThreeSigmaOptions {
+  const defaults = Object.entries(THREE_SIGMA_OPTIONS).map(([name, option]) => [name, option.default]);
+  return { ...Object.fromEntries(defaults), ...changed };
+}
+
+function beliefIn(job: TraceJob, policy: GangPolicy, history: History): GangBelief {
+  if (policy === 'point-perf') return { estimateMs: runMsOf(job) };
+  const prediction = history.predict(arriving(job));
+  return { estimateMs: prediction.estimateMs, distribution: prediction.distribution() };
+}
+
+function gangOf(job: TraceJob): GangJob {
+  return {
+    submitMs: job.submitSeconds * 1_000,
+    nodes: job.durationsSeconds.length,
+    runMs: runMsOf(job),
+    deadlineMs: (job.deadlineSeconds ?? Number.POSITIVE_INFINITY) * 1_000,
+    prefers: job.prefer ?? {},
+  };
+}
+
+function runMsOf({ meanSeconds }: TraceJob): Millis {
+  return meanSeconds * 1_000;
+}
+
+function arriving(job: TraceJob): ArrivingJob {
+  const tasks = job.durationsSeconds.length;
+  return {
+    name: job.name ?? 'job',
+    logicalName: job.logicalName,
+    user: job.user,
+    tasks,
+    startable: tasks,
+    schedulingClass: job.schedulingClass,
+    submittedAt: job.submitSeconds * 1_000,
+  };
+}
+
+function metricsOf(
+  jobs: readonly GangJob[],
+  outcomes: readonly GangOutcome[],
+  policy: CentralPolicy,
+): GangMetrics {
+  const windowMs = jobs.at(-1)!.submitMs;
+  const goodput = { deadline: 0, bestEffort: 0 };
+  let [deadlineJobs, missed, bestEffortCompleted, latencyMs, preemptions] = [0, 0, 0, 0, 0];
+  for (const [index, { submitMs, deadlineMs, nodes }] of jobs.entries()) {
+    const outcome = outcomes[index]!;
+    const hasDeadline = Number.isFinite(deadlineMs);
+    preemptions += outcome.preemptions;
+    if (outcome.completedMs <= windowMs) {
+      goodput[hasDeadline ? 'deadline' : 'bestEffort'] += (nodes * outcome.ranMs) / 3_600_000;
+    }
+    if (hasDeadline) {
+      deadlineJobs++;
+      if (outcome.completedMs > submitMs + deadlineMs) missed++;
+    } else if (Number.isFinite(outcome.completedMs)) {
+      bestEffortCompleted++;
+      latencyMs += outcome.completedMs - submitMs;
+    }
+  }
+  const { cycles, greedy, seeds, refused } = policy instanceof ThreeSigma ? policy.tally : NO_TALLY;
+  return {
+    deadlineJobs,
+    missed,
+    bestEffortJobs: jobs.length - deadlineJobs,
+    bestEffortCompleted,
+    goodputHours: goodput,
+    bestEffortLatencySeconds: latencyMs / 1_000 / bestEffortCompleted,
+    preemptions,
+    cycles,
+    greedy,
+    seeds,
+    refused,
+  };
+}
+
+const NO_TALLY = { cycles: 0, greedy: 0, seeds: 0, refused: 0 };

@@ -1,0 +1,117 @@
+import { type Millis, SLOT } from '@goshawk/core';
+import type { Attributes, ClusterView, JobView, RunView, StageView, WorkerView } from '../contract.js';
+
+/** Workers that all jobs see alike, in order of id: they take work, and the same jobs prefer them (3Sigma §4.3.3). */
+export interface WorkerGroup {
+  /** For people: the attributes that jobs ask for. */
+  readonly name: string;
+  readonly workers: readonly WorkerView[];
+  /** Slots. */
+  readonly nodes: number;
+}
+
+/**
+ * Whether the worker has every attribute that is preferred. Several values that will do are joined by commas.
+ */
+export function isPreferred(prefers: Attributes, worker: WorkerView): boolean {
+  for (const name in prefers) {
+    const value = worker.attributes[name];
+    if (value === undefined || !prefers[name]!.split(',').includes(value)) return false;
+  }
+  return true;
+}
+
+export function hasPreference({ prefers }: JobView): boolean {
+  for (const _ in prefers) return true;
+  return false;
+}
+
+/** Workers that take work, in groups. */
+export function groupWorkers(cluster: ClusterView, jobs: Iterable<JobView>): WorkerGroup[] {
+  const preferences = new Map<string, Attributes>();
+  for (const { prefers } of jobs) {
+    const names = Object.keys(prefers);
+    if (names.length > 0) preferences.set(names.map((name) => `${name}=${prefers[name]}`).join(' '), prefers);
+  }
+  const all = [...preferences.values()];
+  const names = [...new Set(all.flatMap((prefers) => Object.keys(prefers)))].sort();
+  const groups = new Map<string, { name: string; workers: WorkerView[]; nodes: number }>();
+  const keys = new Map<string, string>();
+  for (const worker of cluster.workers) {
+    if (!worker.open) continue;
+    const values = names.map((name) => worker.attributes[name] ?? '').join(' ');
+    let key = keys.get(values);
+    if (key === undefined) {
+      key = all.map((prefers) => (isPreferred(prefers, worker) ? '1' : '0')).join('');
+      keys.set(values, key);
+    }
+    let group = groups.get(key);
+    if (group === undefined) {
+      group = { name: values === '' ? 'any worker' : values, workers: [], nodes: 0 };
+      groups.set(key, group);
+    }
+    group.workers.push(worker);
+    group.nodes += worker.capacity[SLOT]!;
+  }
+  return [...groups.values()];
+}
+
+/** What runs of a stage. */
+export interface RunningStage {
+  readonly stage: StageView;
+  readonly runs: readonly RunView[];
+  /** Of the first that started. */
+  readonly startedAt: Millis;
+}
+
+export function runningStages(jobs: Iterable<JobView>): RunningStage[] {
+  const running = new Map<StageView, { stage: StageView; runs: RunView[]; startedAt: Millis }>();
+  for (const job of jobs) {
+    for (const run of job.runs) {
+      const known = running.get(run.stage);
+      if (known === undefined)
+        running.set(run.stage, { stage: run.stage, runs: [run], startedAt: run.startedAt });
+      else {
+        known.runs.push(run);
+        known.startedAt = Math.min(known.startedAt, run.startedAt);
+      }
+    }
+  }
+  return [...running.values()];
+}
+
+/** How many times longer it takes where it runs: one task on a worker that is not preferred slows all of the job. */
+export function slowdownOf({ stage, runs }: RunningStage, slowdown: number): number {
+  const { prefers } = stage.job;
+  return runs.every(({ worker }) => isPreferred(prefers, worker)) ? 1 : slowdown;
+}
+
+/** Part of a gang runs or has run: what is missing of it must not wait for the time to be ripe. */
+export function isRemnant({ running, ended }: StageView): boolean {
+  return running > 0 || ended > 0;
+}
+
+/** Stages whose tasks wait for nothing but workers, in the order in which their jobs arrived. */
+export function pendingStages(cluster: ClusterView): StageView[] {
+  const pending: StageView[] = [];
+  for (const job of cluster.jobs) for (const stage of job.stages) if (stage.waiting > 0) pending.push(stage);
+  return pending.sort((a, b) => a.job.arrivedAt - b.job.arrivedAt);
+}
+
+/**
+ * Free workers of a group for some tasks of a stage, those of the least id first; one may be there several times.
+ *
+ * @returns fewer than `count` where there are no more
+ */
+export function freeWorkers({ workers }: WorkerGroup, { demand }: StageView, count: number): WorkerView[] {
+  const found: WorkerView[] = [];
+  for (const worker of workers) {
+    if (found.length === count) break;
+    let fits = Number.POSITIVE_INFINITY;
+    for (const [index, amount] of demand.entries()) {
+      if (amount > 0) fits = Math.min(fits, Math.floor((worker.free[index] ?? 0) / amount));
+    }
+    for (let i = Math.min(fits, count - found.length); i > 0; i--) found.push(worker);
+  }
+  return found;
+}

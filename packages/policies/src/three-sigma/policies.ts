@@ -1,0 +1,44 @@
+import type { CentralPolicy, PolicyModule } from '../contract.js';
+import { ThreeSigma } from './policy.js';
+import { Prio } from './prio.js';
+import { type Beliefs, THREE_SIGMA_OPTIONS, type ThreeSigmaOptions } from './settings.js';
+
+/** The systems that 3Sigma compares (Table 1): one program, told apart by what is believed of jobs. */
+export const THREE_SIGMA_POLICIES = {
+  '3sigma-sched': planning('deadlines, by distributions of run times, planned ahead (3Sigma)', {
+    estimates: 'distribution',
+    lateWorth: 'adaptive',
+  }),
+  '3sigma-nodist': planning('3sigma-sched by point estimates', { estimates: 'point', lateWorth: 'adaptive' }),
+  '3sigma-nooe': planning('3sigma-sched where a job is worth nothing after its deadline', {
+    estimates: 'distribution',
+    lateWorth: 'never',
+  }),
+  '3sigma-noadapt': planning('3sigma-sched where every job is worth something after its deadline', {
+    estimates: 'distribution',
+    lateWorth: 'always',
+  }),
+  'point-perf': planning('deadlines, by true run times (run it with --estimator oracle)', {
+    estimates: 'point',
+    lateWorth: 'never',
+  }),
+  'point-real': planning('deadlines, by point estimates of the run time', {
+    estimates: 'point',
+    lateWorth: 'never',
+  }),
+  prio: module(
+    'jobs with deadlines before all others, which are killed for them',
+    (options) => new Prio(options),
+  ),
+} as const satisfies Record<string, PolicyModule<ThreeSigmaOptions>>;
+
+function planning(title: string, beliefs: Beliefs): PolicyModule<ThreeSigmaOptions> {
+  return module(title, (options) => new ThreeSigma(options, beliefs));
+}
+
+function module(
+  title: string,
+  make: (options: ThreeSigmaOptions) => CentralPolicy,
+): PolicyModule<ThreeSigmaOptions> {
+  return { title, declares: true, options: THREE_SIGMA_OPTIONS, make };
+}

@@ -1,0 +1,117 @@
+import type { Millis } from '@goshawk/core';
+import type { CentralPolicy, ClusterView, Draft, News, RunView, StageView } from '../contract.js';
+import {
+  freeWorkers,
+  groupWorkers,
+  hasPreference,
+  isPreferred,
+  pendingStages,
+  runningStages,
+  type WorkerGroup,
+} from './cluster.js';
+import { Gangs } from './gangs.js';
+import type { ThreeSigmaOptions } from './settings.js';
+
+/**
+ * Jobs with a deadline before all others (3Sigma §5, `Prio`): by arrival, where they fit; else best-effort jobs are
+ * killed for them, the latest start first. Nothing is estimated, and nothing waits for workers that it prefers.
+ */
+export class Prio implements CentralPolicy {
+  readonly #options: ThreeSigmaOptions;
+  readonly #gangs: Gangs;
+  /** Killed, and their end not heard yet. */
+  readonly #killed = new Set<RunView>();
+  /** For which they were killed. */
+  #awaited: StageView[] = [];
+  #lastCycle = Number.NEGATIVE_INFINITY;
+  #hasChanged = false;
+
+  constructor(options: ThreeSigmaOptions) {
+    this.#options = options;
+    this.#gangs = new Gangs(options, { estimates: 'point', lateWorth: 'never' });
+  }
+
+  heard(news: readonly News[]): void {
+    for (const each of news) {
+      this.#hasChanged = true;
+      if (each.kind === 'ended') this.#killed.delete(each.run);
+    }
+  }
+
+  plan(cluster: ClusterView, draft: Draft, now: Millis): void {
+    const pending = pendingStages(cluster).filter((stage) => !this.#gangs.isAbandoned(stage, now));
+    if (pending.length === 0 || !this.#hasChanged) return;
+    const groups = groupWorkers(
+      cluster,
+      pending.map(({ job }) => job),
+    );
+    this.#awaited = this.#awaited.filter(
+      (stage) => pending.includes(stage) && !startIn(stage, groups, draft),
+    );
+    const due = this.#lastCycle + this.#options.cycleMs;
+    if (now < due) {
+      draft.again(due);
+      return;
+    }
+    this.#lastCycle = now;
+    this.#hasChanged = false;
+    if (this.#killed.size === 0) this.#awaited = [];
+    const urgent = pending.filter(({ job }) => this.#gangs.isInTime(job, now));
+    for (const stage of urgent) this.#startUrgent(stage, groups, cluster, draft, now);
+    for (const stage of pending) {
+      const isLeft = stage.waiting > 0 && !this.#gangs.isInTime(stage.job, now);
+      if (isLeft && this.#roomFor(stage, groups) >= stage.waiting) startIn(stage, groups, draft);
+    }
+  }
+
+  /** Free nodes and those that are being made free, less what is awaited. */
+  #roomFor(stage: StageView, groups: readonly WorkerGroup[]): number {
+    const free = groups.reduce(
+      (sum, group) => sum + freeWorkers(group, stage, Number.POSITIVE_INFINITY).length,
+      this.#killed.size,
+    );
+    return this.#awaited.reduce((left, { waiting }) => left - waiting, free);
+  }
+
+  /** Where it does not fit, best-effort jobs are killed, the latest first: as many as it takes, or none. */
+  #startUrgent(
+    stage: StageView,
+    groups: readonly WorkerGroup[],
+    cluster: ClusterView,
+    draft: Draft,
+    now: Millis,
+  ): void {
+    if (stage.waiting === 0 || this.#awaited.includes(stage)) return;
+    let missing = stage.waiting - this.#roomFor(stage, groups);
+    if (missing <= 0 && startIn(stage, groups, draft)) return;
+    const victims: RunView[] = [];
+    const latestFirst = runningStages(cluster.jobs)
+      .filter(
+        ({ stage: other, runs }) => !this.#gangs.isInTime(other.job, now) && !this.#killed.has(runs[0]!),
+      )
+      .sort((a, b) => b.startedAt - a.startedAt);
+    for (const { runs } of latestFirst) {
+      if (missing <= 0) break;
+      victims.push(...runs);
+      missing -= runs.filter(({ worker }) => worker.open).length;
+    }
+    if (missing > 0) return;
+    this.#awaited.push(stage);
+    for (const run of victims) {
+      this.#killed.add(run);
+      draft.preempt(run);
+    }
+  }
+}
+
+/** On workers that it prefers, else anywhere, at once. */
+function startIn(stage: StageView, groups: readonly WorkerGroup[], draft: Draft): boolean {
+  const { job, waiting } = stage;
+  const preferred = groups.filter(({ workers }) => isPreferred(job.prefers, workers[0]!));
+  return (hasPreference(job) ? [preferred, groups] : [groups]).some((within) => {
+    const workers = within.flatMap((group) => freeWorkers(group, stage, waiting)).slice(0, waiting);
+    return (
+      workers.length === waiting && draft.gang(workers.map((worker) => ({ stage, worker }))) !== undefined
+    );
+  });
+}
