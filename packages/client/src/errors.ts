@@ -61,6 +61,7 @@ const INPUT_CODES: ReadonlySet<string> = new Set([
   'bad-job',
   'impossible-demand',
   'unknown-job',
+  'forgotten-job',
   'unknown-worker',
   'not-ended',
   'nothing-failed',

@@ -31,9 +31,10 @@ export const LIMITS = {
   unrecordedJobsMax: 10_000,
   /** Those of one user, as jobs say. */
   activeJobsPerUserMax: 50_000,
-  /** What they take of its memory, as it estimates it; and those that have ended and are kept. In bytes. */
-  activeBytesMax: 1024 * 1024 * 1024,
-  endedBytesMax: 256 * 1024 * 1024,
+  /** What a scheduler may take of its memory, as it estimates it, where nobody has looked how much there is. In bytes. */
+  schedulerBytesMax: 2 * 1024 * 1024 * 1024,
+  /** An ended job, its key and its results are not forgotten sooner because there are too many: longer than clients wait. ms */
+  endedAgeMinMs: 10 * 60_000,
   /** One answer to a client: text and byte arrays in bytes, and values and keys. What is longer comes in pages. */
   answerBytesMax: 1024 * 1024,
   answerValuesMax: 250_000,

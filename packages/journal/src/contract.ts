@@ -12,6 +12,8 @@ export interface JournalListener {
   /** The first `count` records that were appended since the journal was opened are on the disk. */
   recorded(count: number): void;
   stateChanged(state: JournalState): void;
+  /** There is no room for anything, and nothing is written; or something is again. */
+  stopped?(isStopped: boolean): void;
 }
 
 /** Sizes in bytes, durations in ms; counts are of this process. */
@@ -48,12 +50,19 @@ export interface Journal {
    * @throws JournalError `journal-damaged`
    */
   records(): Iterable<JobRecord>;
+  /** The same, each with its place. */
+  entries(): Iterable<readonly [place: number, record: JobRecord]>;
   /** Writes down who has the journal from now on, and returns when that is on the disk. */
   begin(self: string): Promise<void>;
   /** To be called once, before anything is appended. */
   listen(listener: JournalListener): void;
-  append(record: JobRecord): void;
+  /** @returns the record's place */
+  append(record: JobRecord): number;
+  /** The record of a job at a place, on the disk or not; undefined where there is none that can be read. */
+  recall(job: number, place: number): JobRecord | undefined;
   readonly state: JournalState;
+  /** Nothing is written for want of room. */
+  readonly isStopped: boolean;
   metrics(): JournalMetrics;
   /** How long commits took. ms */
   readonly commitMs: Histogram;

@@ -14,6 +14,16 @@ class SlowDisk implements Disk {
     });
   }
 
+  #places = 0;
+
+  takePlace(): number {
+    return this.#places++;
+  }
+
+  at(): undefined {
+    return undefined;
+  }
+
   hasRoomFor(bytes: number): boolean {
     return bytes <= this.room;
   }

@@ -5,6 +5,7 @@ import { encodeRecord } from './record-codec.js';
 /** One appended record. Of a job that is forgotten everything goes: there are no bytes. */
 export interface Entry {
   readonly job: number;
+  readonly place: number;
   readonly bytes: Buffer | undefined;
 }
 
@@ -12,6 +13,10 @@ export interface Entry {
 export interface Disk {
   /** Returns when all of them are durable. A failure is final: what is on the disk after it nobody knows. */
   write(group: readonly Entry[]): Promise<void>;
+  /** Where the next record will be; each is greater than the one before. */
+  takePlace(): number;
+  /** What is there; undefined when nothing is. */
+  at(job: number, place: number): Buffer | undefined;
   /** Whether so many bytes can be written now; if not, it is asked again after a while. */
   hasRoomFor(bytes: number): boolean;
 }
@@ -33,6 +38,8 @@ const OPEN: JournalState = { kind: 'open' };
  */
 export class GroupCommit {
   state: JournalState = OPEN;
+  /** Nothing is written for want of room. */
+  isStopped = false;
   appended = 0;
   written = 0;
   commits = 0;
@@ -43,6 +50,8 @@ export class GroupCommit {
   readonly #pace: Pace;
   #listener: JournalListener | undefined;
   #waiting: Entry[] = [];
+  /** The group that is on its way. */
+  #group: readonly Entry[] = [];
   #waitingBytes = 0;
   #isBusy = false;
   #isClosing = false;
@@ -58,16 +67,26 @@ export class GroupCommit {
     this.#listener = listener;
   }
 
-  append(record: JobRecord): void {
-    if (this.#isClosed) return;
+  /** @returns the record's place */
+  append(record: JobRecord): number {
+    const place = this.#disk.takePlace();
+    if (this.#isClosed) return place;
     this.appended++;
-    if (this.state.kind === 'failed') return;
+    if (this.state.kind === 'failed') return place;
     const bytes = record.kind === 'forgotten' ? undefined : encodeRecord(record);
-    this.#waiting.push({ job: record.job, bytes });
+    this.#waiting.push({ job: record.job, place, bytes });
     this.#waitingBytes += bytes?.length ?? 0;
-    if (this.#isBusy) return;
+    if (this.#isBusy) return place;
     this.#isBusy = true;
     this.#pace.soon(() => void this.#commit());
+    return place;
+  }
+
+  /** What was appended at a place, on the disk or on its way; undefined when nothing was. */
+  at(job: number, place: number): Buffer | undefined {
+    return (
+      entryAt(this.#waiting, place)?.bytes ?? entryAt(this.#group, place)?.bytes ?? this.#disk.at(job, place)
+    );
   }
 
   /** There is room for new jobs again, or none. What has failed stays so. */
@@ -101,18 +120,22 @@ export class GroupCommit {
     while (this.#waiting.length > 0) {
       if (!this.#disk.hasRoomFor(this.#waitingBytes)) {
         if (this.#isClosing) break;
+        this.#setStopped(true);
         this.#pace.later(() => void this.#commit());
         return;
       }
+      this.#setStopped(false);
       const group = this.#waiting;
       this.#waiting = [];
       this.#waitingBytes = 0;
+      this.#group = group;
       const began = performance.now();
       try {
         await this.#disk.write(group);
       } catch (error) {
         return this.#fail(error as Error);
       }
+      this.#group = [];
       this.lastCommitMs = performance.now() - began;
       this.longestCommitMs = Math.max(this.longestCommitMs, this.lastCommitMs);
       this.commitMs.add(this.lastCommitMs);
@@ -136,8 +159,26 @@ export class GroupCommit {
     for (const resolve of this.#onIdle.splice(0)) resolve();
   }
 
+  #setStopped(isStopped: boolean): void {
+    if (isStopped === this.isStopped) return;
+    this.isStopped = isStopped;
+    this.#listener?.stopped?.(isStopped);
+  }
+
   #change(state: JournalState): void {
     this.state = state;
     this.#listener?.stateChanged(state);
   }
+}
+
+/** Places grow. */
+function entryAt(entries: readonly Entry[], place: number): Entry | undefined {
+  let low = 0;
+  let high = entries.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (entries[middle]!.place < place) low = middle + 1;
+    else high = middle;
+  }
+  return entries[low]?.place === place ? entries[low] : undefined;
 }

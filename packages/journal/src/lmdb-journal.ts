@@ -4,7 +4,7 @@ import { claimFolder, type FolderClaim } from './folder-claim.js';
 import { type Disk, type Entry, GroupCommit } from './group-commit.js';
 import { type Identity, newIdentity, succeededBy } from './identity.js';
 import { LmdbStore, makeFolder } from './lmdb-store.js';
-import { decodeOf } from './reading.js';
+import { decodeOf, readAgain } from './reading.js';
 import { type FreeBytes, freeBytesOf, ROOM_LIMITS, Room, type RoomLimits } from './room.js';
 
 export interface LmdbJournalOptions {
@@ -88,8 +88,16 @@ class LmdbJournal implements Journal, Disk {
     return this.#commits.state;
   }
 
+  get isStopped(): boolean {
+    return this.#commits.isStopped;
+  }
+
   *records(): Iterable<JobRecord> {
-    for (const [job, bytes] of this.#store.read()) yield decodeOf(bytes, job, this.#folder);
+    for (const [, record] of this.entries()) yield record;
+  }
+
+  *entries(): Iterable<readonly [place: number, record: JobRecord]> {
+    for (const [job, bytes, place] of this.#store.read()) yield [place, decodeOf(bytes, job, this.#folder)];
   }
 
   begin(self: string): Promise<void> {
@@ -102,8 +110,20 @@ class LmdbJournal implements Journal, Disk {
     this.#commits.listen(listener);
   }
 
-  append(record: JobRecord): void {
-    this.#commits.append(record);
+  append(record: JobRecord): number {
+    return this.#commits.append(record);
+  }
+
+  recall(job: number, place: number): JobRecord | undefined {
+    return readAgain(this.#commits.at(job, place), job);
+  }
+
+  takePlace(): number {
+    return this.#store.takePlace();
+  }
+
+  at(job: number, place: number): Buffer | undefined {
+    return this.#store.at(job, place);
   }
 
   async write(group: readonly Entry[]): Promise<void> {

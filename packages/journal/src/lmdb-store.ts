@@ -99,27 +99,33 @@ export class LmdbStore {
   }
 
   /** By job, then in the order of writing. The bytes are the reader's to keep. */
-  *read(): Iterable<readonly [job: number, bytes: Buffer]> {
+  *read(): Iterable<readonly [job: number, bytes: Buffer, place: number]> {
     let next = 0;
     for (const { key, value } of this.#records.getRange()) {
       next = Math.max(next, key[1] + 1);
-      yield [key[0], value];
+      yield [key[0], value, key[1]];
     }
     this.#nextPlace = next;
   }
 
+  takePlace(): number {
+    invariant(this.#nextPlace !== undefined, 'a journal was written to before it was read');
+    return this.#nextPlace++;
+  }
+
+  at(job: number, place: number): Buffer | undefined {
+    return this.#records.get([job, place]);
+  }
+
   /** One transaction, one sync. */
   async write(group: readonly Entry[], identity: Identity | undefined): Promise<void> {
-    invariant(this.#nextPlace !== undefined, 'a journal was written to before it was read');
-    let place = this.#nextPlace;
-    this.#nextPlace += group.length;
     // A transaction that is not committed yet cannot be read: what would go at once is not written.
     const forgotten = new Set(group.flatMap(({ job, bytes }) => (bytes === undefined ? [job] : [])));
     const writes: Promise<boolean>[] = [];
     const committed = this.#root.batch(() => {
       for (const job of forgotten) this.#forget(job, writes);
-      for (const { job, bytes } of group) {
-        if (bytes !== undefined && !forgotten.has(job)) writes.push(this.#records.put([job, place++], bytes));
+      for (const { job, place, bytes } of group) {
+        if (bytes !== undefined && !forgotten.has(job)) writes.push(this.#records.put([job, place], bytes));
       }
       if (identity !== undefined) writes.push(this.#identity.put(IDENTITY, packr.pack(identity)));
     });

@@ -3,7 +3,7 @@ import type { Journal, JournalListener, JournalMetrics } from './contract.js';
 import { JournalError } from './errors.js';
 import { type Disk, type Entry, GroupCommit, type Pace } from './group-commit.js';
 import { checkIdentity, type Identity, newIdentity, succeededBy } from './identity.js';
-import { decodeOf } from './reading.js';
+import { decodeOf, readAgain } from './reading.js';
 
 /**
  * A disk in memory: what was committed outlives the journal that wrote it, what was not is gone. For tests and fault
@@ -11,7 +11,9 @@ import { decodeOf } from './reading.js';
  */
 export class MemoryDisk {
   identity: unknown;
-  readonly jobs = new Map<number, Buffer[]>();
+  /** By job, then by place. */
+  readonly jobs = new Map<number, Map<number, Buffer>>();
+  nextPlace = 0;
   bytes = 0;
   /** The next write fails with this. */
   failure: Error | undefined;
@@ -74,9 +76,17 @@ class MemoryJournal implements Journal, Disk {
     return this.#commits.state;
   }
 
+  get isStopped(): boolean {
+    return this.#commits.isStopped;
+  }
+
   *records(): Iterable<JobRecord> {
+    for (const [, record] of this.entries()) yield record;
+  }
+
+  *entries(): Iterable<readonly [place: number, record: JobRecord]> {
     for (const [job, all] of [...this.#disk.jobs].sort(([a], [b]) => a - b)) {
-      for (const bytes of all) yield decodeOf(bytes, job, 'memory');
+      for (const [place, bytes] of all) yield [place, decodeOf(bytes, job, 'memory')];
     }
   }
 
@@ -89,18 +99,30 @@ class MemoryJournal implements Journal, Disk {
     this.#commits.listen(listener);
   }
 
-  append(record: JobRecord): void {
+  append(record: JobRecord): number {
     this.#commits.setFull(this.#disk.isFull ? 'the disk is full' : undefined);
-    this.#commits.append(record);
+    return this.#commits.append(record);
+  }
+
+  recall(job: number, place: number): JobRecord | undefined {
+    return readAgain(this.#commits.at(job, place), job);
+  }
+
+  takePlace(): number {
+    return this.#disk.nextPlace++;
+  }
+
+  at(job: number, place: number): Buffer | undefined {
+    return this.#disk.jobs.get(job)?.get(place);
   }
 
   write(group: readonly Entry[]): Promise<void> {
     const { failure } = this.#disk;
     this.#disk.failure = undefined;
     if (failure !== undefined) return Promise.reject(failure);
-    for (const { job, bytes } of group) {
+    for (const { job, place, bytes } of group) {
       if (bytes === undefined) this.#forget(job);
-      else this.#add(job, bytes);
+      else this.#add(job, place, bytes);
     }
     return Promise.resolve();
   }
@@ -137,15 +159,14 @@ class MemoryJournal implements Journal, Disk {
     this.#commits.abandon();
   }
 
-  #add(job: number, bytes: Buffer): void {
-    const known = this.#disk.jobs.get(job);
-    if (known === undefined) this.#disk.jobs.set(job, [bytes]);
-    else known.push(bytes);
+  #add(job: number, place: number, bytes: Buffer): void {
+    const known = this.#disk.jobs.get(job) ?? new Map<number, Buffer>();
+    this.#disk.jobs.set(job, known.set(place, bytes));
     this.#disk.bytes += bytes.length;
   }
 
   #forget(job: number): void {
-    for (const bytes of this.#disk.jobs.get(job) ?? []) this.#disk.bytes -= bytes.length;
+    for (const bytes of this.#disk.jobs.get(job)?.values() ?? []) this.#disk.bytes -= bytes.length;
     this.#disk.jobs.delete(job);
     this.#store({ ...this.#identity, lastJob: Math.max(this.#identity.lastJob, job) });
   }

@@ -28,3 +28,14 @@ export function decodeOf(bytes: Buffer, job: number, where: string): JobRecord {
     );
   }
 }
+
+/** The same for who goes on without it. */
+export function readAgain(bytes: Buffer | undefined, job: number): JobRecord | undefined {
+  if (bytes === undefined) return undefined;
+  try {
+    return decodeFiled(bytes, job);
+  } catch (error) {
+    if (error instanceof BadRecordError) return undefined;
+    throw error;
+  }
+}

@@ -1,5 +1,6 @@
 import type { Address, Environment, JobRecord, Millis, Outcome } from '@goshawk/core';
 import type { Job } from './job.js';
+import type { JournalEntry } from './rebuild.js';
 
 export type SchedulerTimer =
   /** Enlist, or renew the lease. */
@@ -15,10 +16,12 @@ export type SchedulerTimer =
 
 export interface SchedulerEnvironment extends Environment<SchedulerTimer> {
   /**
-   * Writes down what must outlive this process. The door `recorded` says when it is durable. A driver without it keeps
-   * jobs for as long as the process lives, and nothing waits.
+   * Writes down what must outlive this process, and returns the place where it will be. The door `recorded` says when
+   * it is durable. A driver without it keeps jobs for as long as the process lives, and nothing waits.
    */
-  record?(record: JobRecord): void;
+  record?(record: JobRecord): number;
+  /** Reads back what was written down of a job at a place, durable or not; undefined where nothing can be read. */
+  recall?(job: number, place: number): JobRecord | undefined;
   /**
    * What the cluster's estimator had learnt before is none of its own, or of a newer version; it begins anew. The
    * message says why.
@@ -62,8 +65,10 @@ export interface SchedulerConfig {
   readonly inheritance?: Inheritance | undefined;
   /** What estimators had learnt, by their names: the cluster's goes on from there. */
   readonly learnt?: Learnt | undefined;
-  /** Bytes of task output kept, over all jobs. */
+  /** Bytes of task output kept, over all jobs, where its share of the memory does not say less. */
   readonly logBytesMax: number;
+  /** What it may take of the heap, as far as it can be estimated. In bytes; half of what Node's heap may have. */
+  readonly memoryBytes?: number | undefined;
   /** What is refused as too much; core's limits by default. */
   readonly load?: Partial<LoadLimits> | undefined;
 }
@@ -74,7 +79,7 @@ export interface LoadLimits {
   readonly activeJobsMax: number;
   /** Those of one user, as jobs say. */
   readonly activeJobsPerUserMax: number;
-  /** What they take of its memory, as `bytesOf` estimates it. */
+  /** What they take of its memory, as it estimates it. */
   readonly activeBytesMax: number;
 }
 
@@ -83,8 +88,11 @@ export type Learnt = Readonly<Record<string, unknown>>;
 
 /** What is known of an owner's jobs when it starts again. */
 export interface Inheritance {
-  /** By job, each from its acceptance on; of no job, that is under 0, who the schedulers were. */
-  readonly records: Iterable<JobRecord>;
+  /**
+   * By job, each from its acceptance on; of no job, that is under 0, who the schedulers were. Read once, and one at a
+   * time: together they may be more than the memory holds.
+   */
+  readonly entries: Iterable<JournalEntry>;
   /** The highest number that a job was written down with. */
   readonly lastJob: number;
   /** The incarnations before, the latest last. */

@@ -17,9 +17,10 @@ import { explain, type Narrator, waitingGroups } from './explaining.js';
 import { type Job, TaskState } from './job.js';
 import type { JobStore } from './job-store.js';
 import { detail, resultPage, startOf, summarise } from './job-views.js';
-import { JobWatches, type Watch } from './job-watches.js';
+import { JobWatches } from './job-watches.js';
 import type { Ledger, Refusal } from './ledger.js';
 import type { Members } from './members.js';
+import type { MemoryShares } from './memory.js';
 import { DEFAULT_LOAD_LIMITS, Overload, type Overloaded } from './overload.js';
 import { isSameJob } from './same-job.js';
 import type { Circumstances } from './standing.js';
@@ -63,6 +64,7 @@ export class ClientDesk {
     ledger: Ledger,
     env: SchedulerEnvironment,
     config: SchedulerConfig,
+    shares: MemoryShares,
   ) {
     this.#office = office;
     this.#jobs = jobs;
@@ -70,7 +72,8 @@ export class ClientDesk {
     this.#ledger = ledger;
     this.#env = env;
     this.#config = config;
-    this.#overload = new Overload(jobs, { ...DEFAULT_LOAD_LIMITS, ...config.load }, env.random);
+    const limits = { ...DEFAULT_LOAD_LIMITS, activeBytesMax: shares.activeMax, ...config.load };
+    this.#overload = new Overload(jobs, limits, env.random);
   }
 
   receive(from: Address, message: Message, now: Millis): void {
@@ -95,12 +98,12 @@ export class ClientDesk {
         return this.#withJob(from, message, (job) => this.#readLogs(from, message, job));
       case 'readResults':
         return this.#withJob(from, message, (job) =>
-          this.#answer(from, message.request, resultPage(job, message.from)),
+          this.#answer(from, message.request, resultPage(job, message.from, this.#env.recall)),
         );
       case 'cancelJob':
         return this.#withJob(from, message, (job) => {
           this.#office.cancel(job, now);
-          this.#answer(from, message.request, summarise(job, this.#config.wallOffsetMs));
+          this.#acknowledge(from, message.request, summarise(job, this.#config.wallOffsetMs));
         });
       case 'retryJob':
         return this.#withJob(from, message, (job) => this.#retry(from, message, job, now));
@@ -139,7 +142,9 @@ export class ClientDesk {
     for (const job of this.#changed) {
       if (job.hasEnded) continue;
       const value: JobEvent = { kind: 'progress', job: summarise(job, this.#config.wallOffsetMs) };
-      for (const watch of this.#watches.alive(job, now)) this.#tell(watch, value);
+      for (const { client, request } of this.#watches.alive(job, now)) {
+        this.#ledger.tell(client, { type: 'event', request, value });
+      }
     }
     this.#changed.clear();
   }
@@ -147,7 +152,9 @@ export class ClientDesk {
   ended(job: Job, now: Millis): void {
     this.#overload.jobEnded(now);
     this.#changed.delete(job);
-    for (const watch of this.#watches.take(job)) this.#tell(watch, this.#endOf(job, watch.detail, now));
+    for (const { client, request, detail: isDetailed } of this.#watches.take(job)) {
+      this.#ledger.send(client, { type: 'event', request, value: this.#endOf(job, isDetailed, now) });
+    }
   }
 
   // ---- requests
@@ -156,6 +163,7 @@ export class ClientDesk {
     if (this.#isEarly(from, message.request)) return;
     if (message.key === '') return this.#turnAway(from, message.request, NO_KEY);
     const known = this.#jobs.byKey(message.key);
+    if (known === undefined && this.#isTraced(from, message)) return;
     if (known === undefined && this.#refusesNew(from, message.request, message.key)) return;
     if (known !== undefined && this.#lately.isAgain(from, message)) {
       return this.#accepted(from, message.request, known);
@@ -195,8 +203,16 @@ export class ClientDesk {
     );
   }
 
+  /** The job with the key had to make room: that it was here is known. @returns whether it has answered */
+  #isTraced(from: Address, { request, key }: { request: number; key: string }): boolean {
+    const trace = this.#jobs.traceOf(key);
+    if (trace === undefined) return false;
+    this.#acknowledge(from, request, { job: this.#jobs.idOf(trace.number), state: trace.state });
+    return true;
+  }
+
   #accepted(from: Address, request: number, job: Job): void {
-    this.#answer(from, request, { job: job.id, state: job.state });
+    this.#acknowledge(from, request, { job: job.id, state: job.state });
   }
 
   #watch(from: Address, message: MessageOf<'watchJob'>, job: Job, now: Millis): void {
@@ -211,7 +227,7 @@ export class ClientDesk {
       return this.#turnAway(from, message.request, TOO_MANY_WATCH);
     }
     const value: JobEvent = { kind: 'progress', job: summarise(job, this.#config.wallOffsetMs) };
-    this.#ledger.send(from, { type: 'event', request: message.request, value });
+    this.#ledger.tell(from, { type: 'event', request: message.request, value });
   }
 
   #describe(from: Address, { request, spec }: MessageOf<'describeJob'>, job: Job, now: Millis): void {
@@ -252,6 +268,7 @@ export class ClientDesk {
     if (this.#isEarly(from, message.request)) return;
     if (message.key === '') return this.#turnAway(from, message.request, NO_KEY);
     const known = this.#jobs.byKey(message.key);
+    if (known === undefined && this.#isTraced(from, message)) return;
     // A retry belongs to whoever has the job, whatever its key.
     if (known === undefined && this.#refusesNew(from, message.request, undefined)) return;
     if (!isFinal(job.state)) {
@@ -277,6 +294,12 @@ export class ClientDesk {
   #withJob(from: Address, message: { request: number; id: string }, serve: (job: Job) => void): void {
     const job = this.#jobs.byId(message.id);
     if (job !== undefined) return serve(job);
+    if (this.#jobs.isForgotten(message.id)) {
+      const known = this.#jobs.traceOfId(message.id);
+      const end = known === undefined ? 'has ended' : `has ended (${known.state})`;
+      const line = `${message.id} ${end}, and was forgotten since`;
+      return this.#refuse(from, message.request, 'forgotten-job', line, FORGOTTEN_HINT);
+    }
     this.#refuse(
       from,
       message.request,
@@ -287,7 +310,8 @@ export class ClientDesk {
   }
 
   #detail(job: Job, now: Millis, withSpec: boolean) {
-    return detail(job, this.#config.wallOffsetMs, now, (worker) => this.#nameOf(worker as Address), withSpec);
+    const nameOf = (worker: number) => this.#nameOf(worker as Address);
+    return detail(job, this.#config.wallOffsetMs, now, nameOf, withSpec, this.#env.recall);
   }
 
   #nameOf(worker: Address): string {
@@ -319,12 +343,16 @@ export class ClientDesk {
     };
   }
 
-  #tell(watch: Watch, value: JobEvent): void {
-    this.#ledger.send(watch.client, { type: 'event', request: watch.request, value });
+  /** Promises nothing: it is how things stand, and need not be durable. */
+  #answer(to: Address, request: number, value: unknown): void {
+    this.#ledger.tell(to, { type: 'answer', request, value });
   }
 
-  #answer(to: Address, request: number, value: unknown): void {
-    this.#ledger.send(to, { type: 'answer', request, value });
+  /** Promises that it outlives this process. */
+  #acknowledge(to: Address, request: number, value: unknown): void {
+    const { stopped } = this.#ledger;
+    if (stopped === undefined) this.#ledger.send(to, { type: 'answer', request, value });
+    else this.#refuse(to, request, stopped.code, stopped.message, stopped.hint);
   }
 
   /** A job of an earlier incarnation may be asked about before there is a policy for new ones. @returns whether it has refused */
@@ -364,7 +392,7 @@ export class ClientDesk {
     retryMs?: Millis | undefined,
   ): void {
     const lines = { message: clip(message), hint: clip(hint) };
-    this.#ledger.send(to, { type: 'refused', request, code, ...lines, retryMs });
+    this.#ledger.tell(to, { type: 'refused', request, code, ...lines, retryMs });
   }
 }
 
@@ -374,6 +402,9 @@ function clip(line: string): string {
 }
 
 const NOTHING: Weight = { values: 0, bytes: 0 };
+
+const FORGOTTEN_HINT =
+  'read results when a job ends; --keep-jobs and --keep-for of its scheduler say how many are kept, and how long';
 
 const RETRY = 'try again in a moment';
 

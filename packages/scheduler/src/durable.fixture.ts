@@ -11,6 +11,7 @@ import {
 import type { Inheritance } from './contract.js';
 import type { Job } from './job.js';
 import { CENTRAL, CLIENT, joined, loneScheduler, welcome } from './lone-scheduler.fixture.js';
+import type { JournalEntry } from './rebuild.js';
 import type { Scheduler } from './scheduler.js';
 
 export const FAILED: Outcome = { ...COMPLETED, kind: 'failed', errorCode: 'exit', errorMessage: 'exit 1' };
@@ -29,11 +30,13 @@ export class DurableBench {
 
   /** @param joins whether central welcomes it at once */
   constructor(inheritance?: Inheritance, startedAt = 0, joins = true) {
+    const former = new Map(inheritance?.entries);
     this.scheduler = loneScheduler(
       { wallOffsetMs: WALL + startedAt, inheritance },
       {
         send: (to: Address, message: Message) => void this.#sent.push({ to, message }),
-        record: (record) => void this.records.push(record),
+        record: (record) => former.size + this.records.push(record) - 1,
+        recall: (_job, place) => former.get(place) ?? this.records[place - former.size],
       },
     );
     this.scheduler.start(0);
@@ -85,8 +88,12 @@ export class DurableBench {
 
   /** What the next incarnation finds, when everything was committed. */
   inheritance(formers: Address[] = [3 as Address]): Inheritance {
-    const byJob = [...this.records].sort((a, b) => a.job - b.job);
     const lastJob = Math.max(0, ...this.records.map(({ job }) => job));
-    return { records: byJob, lastJob, formers };
+    return { entries: entriesOf(this.records), lastJob, formers };
   }
+}
+
+/** By job, each with its place in the order in which they were written. */
+export function entriesOf(records: readonly JobRecord[]): JournalEntry[] {
+  return [...records.entries()].sort(([, a], [, b]) => a.job - b.job);
 }

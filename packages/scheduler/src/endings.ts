@@ -1,5 +1,6 @@
 import {
   type Address,
+  COMPLETED,
   isExcused,
   type Millis,
   type Outcome,
@@ -17,6 +18,14 @@ import type { Routing } from './routing.js';
 import type { Sampler } from './sampling.js';
 import type { Tallies } from './tallies.js';
 import type { Usage } from './usage.js';
+
+const NO_ROOM =
+  'what it returned is not kept: the memory of its scheduler is full, which has no journal (--data-folder)';
+
+function withoutWords(outcome: Outcome): Outcome {
+  if (outcome.value === undefined) return { ...outcome, errorMessage: '' };
+  return { ...COMPLETED, kind: 'failed', errorCode: 'no-room', errorMessage: NO_ROOM };
+}
 
 /** What endings have to know of the scheduler around them. */
 interface Surroundings {
@@ -54,29 +63,32 @@ export class Endings {
     this.#around.routing.come(job, stage, stage.count, now);
   }
 
-  /** What a worker says of the end of an attempt, seen by what other workers have said of the job. */
+  /** What a worker says of the end of an attempt, seen by what other workers have said of the job, and by the room there is. */
   judged(job: Job, task: number, outcome: Outcome): Outcome {
+    // Where there is a journal nothing more is kept in memory.
+    if (this.#around.jobs.isShort && !this.#around.ledger.isKept) return withoutWords(outcome);
     // Of nearly all attempts there is nothing to judge, and names of workers lie far apart.
     if (startFault(outcome) === undefined) return outcome;
     return job.judgeStart(task, outcome, this.#workerOf(job, task), this.#around.members.size);
   }
 
-  /** An attempt that counts has ended: before anybody is told. */
-  writeDown(job: Job, task: number, outcome: Outcome, runMs: Millis, now: Millis): void {
+  /** An attempt that counts has ended: before anybody is told. @returns where it is written down */
+  writeDown(job: Job, task: number, outcome: Outcome, runMs: Millis, now: Millis): number | undefined {
     const { env, ledger } = this.#around;
     env.attemptEnded?.(job, task, outcome, runMs, now);
-    if (ledger.isKept) ledger.attemptEnded(job, task, outcome, this.#workerOf(job, task), runMs, now);
+    if (!ledger.isKept) return undefined;
+    return ledger.attemptEnded(job, task, outcome, this.#workerOf(job, task), runMs, now);
   }
 
   /** An attempt that counts has ended. */
-  ended(job: Job, task: number, outcome: Outcome, runMs: Millis, now: Millis): void {
-    if (outcome.kind === 'completed') this.#completed(job, task, outcome, runMs, now);
+  ended(job: Job, task: number, outcome: Outcome, runMs: Millis, now: Millis, place?: number): void {
+    if (outcome.kind === 'completed') this.#completed(job, task, outcome, runMs, now, place);
     else if (isExcused(outcome)) this.#excused(job, task, outcome, runMs, now);
     else if (outcome.kind === 'lost') this.#lost(job, task, runMs, now);
     else if (outcome.kind === 'cancelled' && job.cancelling) {
       job.runMs[task] = runMs;
       this.#end(job, task, TaskState.cancelled, now);
-    } else this.#failed(job, task, outcome, runMs, now);
+    } else this.#failed(job, task, outcome, runMs, now, place);
   }
 
   /** The attempt has not started, and will not: it was none. */
@@ -103,19 +115,33 @@ export class Endings {
     if (this.#around.isDraining() && jobs.activeCount === 0) env.drained();
   }
 
-  #completed(job: Job, task: number, { value }: Outcome, runMs: Millis, now: Millis): void {
+  #completed(
+    job: Job,
+    task: number,
+    { value }: Outcome,
+    runMs: Millis,
+    now: Millis,
+    place: number | undefined,
+  ): void {
     this.#around.counters.tasksCompleted++;
     job.startedAt[task] = now - runMs;
     job.runMs[task] = runMs;
     job.workedMs += runMs;
-    job.setValue(task, value);
+    job.reports.setValue(task, value, place);
     this.#around.usage.worked(job.class === 'long', runMs);
     this.#end(job, task, TaskState.completed, now);
   }
 
-  #failed(job: Job, task: number, outcome: Outcome, runMs: Millis, now: Millis): void {
+  #failed(
+    job: Job,
+    task: number,
+    outcome: Outcome,
+    runMs: Millis,
+    now: Millis,
+    place: number | undefined,
+  ): void {
     const { counters } = this.#around;
-    if (job.attemptFailed(task, outcome, this.#workerOf(job, task), runMs, now)) {
+    if (job.attemptFailed(task, outcome, this.#workerOf(job, task), runMs, now, place)) {
       counters.retries++;
       return this.#tryAgain(job, task, now);
     }

@@ -9,9 +9,10 @@ import type {
   WaitSpread,
 } from '@goshawk/core';
 import type { Batch, Stage } from './batch.js';
-import { type Job, LISTED_MAX, TASK_STATE_NAMES, TaskState } from './job.js';
+import { type Job, TASK_STATE_NAMES, TaskState } from './job.js';
 import { samplingOf, spreadOf, summarise } from './job-views.js';
 import { type Circumstances, type Waits, waitsOf } from './standing.js';
+import { LISTED_MAX } from './task-reports.js';
 
 /** What explanations need to know of the scheduler beside its jobs. */
 export interface Narrator {

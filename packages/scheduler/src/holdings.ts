@@ -1,5 +1,5 @@
-import type { JobSpec, Payload, TaskList } from '@goshawk/core';
-import { weigh } from './weights.js';
+import type { JobSpec, TaskList } from '@goshawk/core';
+import { heapBytes } from './weights.js';
 
 /**
  * What jobs take of an owner's memory, estimated from what was submitted: enough to bound it, not to account for
@@ -25,6 +25,16 @@ export class Holdings {
     this.#active += bytes;
   }
 
+  of(job: number): number {
+    return this.#byJob.get(job) ?? 0;
+  }
+
+  /** A job that has not ended takes so much by now. */
+  set(job: number, bytes: number): void {
+    this.#active += bytes - this.of(job);
+    this.#byJob.set(job, bytes);
+  }
+
   jobEnded(job: number): void {
     const bytes = this.#byJob.get(job) ?? 0;
     this.#active -= bytes;
@@ -41,8 +51,6 @@ export class Holdings {
 /** A job's record, and each task's state, attempts, times and worker. */
 const JOB_BYTES = 2_048;
 const TASK_BYTES = 64;
-/** A value in an object or a list, or a key, beside the text that it may be. */
-const VALUE_BYTES = 16;
 
 /** What a job will take while it is held. */
 export function bytesOf(spec: JobSpec): number {
@@ -50,12 +58,7 @@ export function bytesOf(spec: JobSpec): number {
 }
 
 function taskListBytes(tasks: TaskList): number {
-  if ('count' in tasks) return tasks.count * TASK_BYTES + payloadBytes(tasks.run);
+  if ('count' in tasks) return tasks.count * TASK_BYTES + heapBytes(tasks.run);
   if ('sleepsMs' in tasks) return tasks.sleepsMs.length * TASK_BYTES;
-  return tasks.each.reduce((sum, payload) => sum + TASK_BYTES + payloadBytes(payload), 0);
-}
-
-function payloadBytes(payload: Payload): number {
-  const { values, bytes } = weigh(payload);
-  return values * VALUE_BYTES + bytes;
+  return tasks.each.reduce((sum, payload) => sum + TASK_BYTES + heapBytes(payload), 0);
 }

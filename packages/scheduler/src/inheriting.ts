@@ -1,8 +1,8 @@
-import type { JobRecord, Millis } from '@goshawk/core';
+import type { Millis } from '@goshawk/core';
 import type { Inheritance } from './contract.js';
 import type { JobStore } from './job-store.js';
 import type { Members } from './members.js';
-import { rebuildJobs } from './rebuild.js';
+import { type JournalEntry, rebuildJobs } from './rebuild.js';
 
 /**
  * Brings the jobs of the incarnations before into the store.
@@ -16,22 +16,20 @@ export function inherit(
   wallOffsetMs: Millis,
 ): readonly string[] {
   let schedulers: readonly string[] = [];
-  const records = inheritance?.records ?? [];
-  function* ofJobs(): Iterable<JobRecord> {
-    for (const record of records) {
+  function* ofJobs(): Iterable<JournalEntry> {
+    for (const entry of inheritance?.entries ?? []) {
+      const [, record] = entry;
       if (record.kind === 'schedulers') schedulers = record.names;
-      else yield record;
+      else yield entry;
     }
   }
-  const rebuilt = [
-    ...rebuildJobs(ofJobs(), {
-      wallOffsetMs,
-      idOf: (job) => jobs.idOf(job),
-      formerly: (worker) => members.formerly(worker),
-    }),
-  ];
-  // Those that ended are kept in the order of their ends.
-  rebuilt.sort((a, b) => (a.job.endedAt ?? 0) - (b.job.endedAt ?? 0));
+  const rebuilt = rebuildJobs(ofJobs(), {
+    wallOffsetMs,
+    idOf: (job) => jobs.idOf(job),
+    formerly: (worker) => members.formerly(worker),
+    isShort: () => jobs.isShort,
+  });
   for (const { job, key } of rebuilt) jobs.restore(job, key);
+  jobs.restored();
   return schedulers;
 }

@@ -1,26 +1,48 @@
-import type { Millis } from '@goshawk/core';
+import { type JobState, LIMITS, type Millis } from '@goshawk/core';
 import { bytesOf, Holdings } from './holdings.js';
 import type { Job } from './job.js';
+import type { MemoryShares } from './memory.js';
 import { TaskLogs } from './task-logs.js';
 
 /** Which jobs are kept after their end. */
 export interface Retention {
+  /** Of those that ended longer ago than any client waits. */
   readonly jobsMax: number;
   readonly keepMs: Millis;
-  /** What they may take, as far as that can be estimated. */
-  readonly bytesMax: number;
   /** Nothing is kept of the job any more. */
   forgot(job: number, now: Millis): void;
 }
 
-/** The jobs of one owner: those that have not ended, and the last of those that have. */
+/** What is left of a job that had to make room: enough to know its key again. */
+export interface Trace {
+  readonly number: number;
+  readonly key: string | undefined;
+  readonly state: JobState;
+  readonly endedAt: Millis;
+}
+
+/** In bytes, beside the key. */
+const TRACE_BYTES = 200;
+/** Room is made for a while: each time all that have ended are looked at. */
+const ROOM_SHARE = 0.9;
+
+/**
+ * The jobs of one owner: those that have not ended, and the last of those that have.
+ *
+ * A job that has ended is not forgotten sooner than `LIMITS.endedAgeMinMs` because there are too many. Where memory is
+ * short, jobs go sooner, those of the user who holds most; their keys and ends are known for as long all the same.
+ */
 export class JobStore {
   readonly logs: TaskLogs;
   readonly #tag: string;
   readonly #retention: Retention;
+  readonly #shares: MemoryShares;
   readonly #active = new Map<number, Job>();
   /** In the order in which they ended. */
-  readonly #ended = new Map<number, Job>();
+  #ended = new Map<number, Job>();
+  /** Of jobs that had to make room, about in the order in which they ended. */
+  readonly #traces = new Map<number, Trace>();
+  #traceBytes = 0;
   readonly #byKey = new Map<string, number>();
   readonly #keys = new Map<number, string>();
   readonly #holdings = new Holdings();
@@ -28,20 +50,30 @@ export class JobStore {
   #next: number;
 
   /** @param lastJob the highest number that must not be given again */
-  constructor(tag: string, lastJob: number, retention: Retention, logBytesMax: number) {
+  constructor(tag: string, lastJob: number, retention: Retention, logBytesMax: number, shares: MemoryShares) {
     this.#tag = tag;
     this.#next = lastJob + 1;
     this.#retention = retention;
-    this.logs = new TaskLogs(logBytesMax);
+    this.#shares = shares;
+    this.logs = new TaskLogs(Math.min(logBytesMax, shares.logsMax));
   }
 
   get activeCount(): number {
     return this.#active.size;
   }
 
-  /** What the jobs take that have not ended, estimated. */
+  /** What cannot be forgotten takes: jobs that have not ended, and keys. Estimated. */
   get activeBytes(): number {
-    return this.#holdings.active;
+    return this.#holdings.active + this.#traceBytes;
+  }
+
+  /** What can be done without is not to be kept. */
+  get isShort(): boolean {
+    return this.#bytes() > this.#shares.shortAbove;
+  }
+
+  #bytes(): number {
+    return this.#holdings.active + this.#holdings.ended + this.#traceBytes;
   }
 
   /** How many jobs of a user have not ended. */
@@ -70,8 +102,20 @@ export class JobStore {
   /** A job that was there before this process. */
   restore(job: Job, key: string | undefined): void {
     this.add(job, key);
-    if (!job.hasEnded) return;
-    this.#moveToEnded(job);
+    if (job.hasEnded) this.#moveToEnded(job);
+    if (this.#bytes() > this.#shares.jobsMax) this.#makeRoom();
+  }
+
+  /** All were restored: those that ended are kept in the order of their ends. */
+  restored(): void {
+    this.#ended = new Map([...this.#ended].sort(([, a], [, b]) => a.endedAt! - b.endedAt!));
+  }
+
+  /** What is kept of the job's attempts may take more than before. */
+  weigh(job: Job): void {
+    const { bytes } = job.reports;
+    // Of nearly all jobs nothing is.
+    if (bytes > 0) this.#holdings.set(job.number, bytesOf(job.spec) + bytes);
   }
 
   active(): Iterable<Job> {
@@ -89,15 +133,34 @@ export class JobStore {
   }
 
   byId(id: string): Job | undefined {
+    return this.byNumber(this.#numberOf(id));
+  }
+
+  /** There was such a job here, and it has ended. */
+  isForgotten(id: string): boolean {
+    const number = this.#numberOf(id);
+    return number > 0 && number < this.#next && this.byNumber(number) === undefined;
+  }
+
+  traceOfId(id: string): Trace | undefined {
+    return this.#traces.get(this.#numberOf(id));
+  }
+
+  /** @returns 0 for what is no id of a job here */
+  #numberOf(id: string): number {
     const prefix = `${this.#tag}-`;
-    if (!id.startsWith(prefix)) return undefined;
-    const digits = id.slice(prefix.length);
-    return /^\d+$/.test(digits) ? this.byNumber(Number(digits)) : undefined;
+    const digits = id.startsWith(prefix) ? id.slice(prefix.length) : '';
+    return /^\d+$/.test(digits) ? Number(digits) : 0;
   }
 
   byKey(key: string): Job | undefined {
     const number = this.#byKey.get(key);
     return number === undefined ? undefined : this.byNumber(number);
+  }
+
+  /** What is left of the job with this key, where the job itself had to make room. */
+  traceOf(key: string): Trace | undefined {
+    return this.#traces.get(this.#byKey.get(key) ?? 0);
   }
 
   /** Moves the job to those that have ended; of them, those go that are not to be kept any more. */
@@ -107,6 +170,7 @@ export class JobStore {
   }
 
   #moveToEnded(job: Job): void {
+    this.weigh(job);
     this.#active.delete(job.number);
     this.#ended.set(job.number, job);
     this.#holdings.jobEnded(job.number);
@@ -119,19 +183,80 @@ export class JobStore {
     else this.#activeByUser.set(user, count);
   }
 
-  /** Forgets the ended jobs that are too many, or too old. */
+  /** Forgets the ended jobs that are too old, too many, or take too much. */
   forgetOld(now: Millis): void {
-    const { jobsMax, keepMs, bytesMax } = this.#retention;
+    const { jobsMax, keepMs } = this.#retention;
     for (const [number, { endedAt }] of this.#ended) {
-      const isTooMany = this.#ended.size > jobsMax || this.#holdings.ended > bytesMax;
-      if (!isTooMany && now - endedAt! <= keepMs) return;
-      this.#ended.delete(number);
-      this.#holdings.forget(number);
-      this.logs.forget(number);
-      const key = this.#keys.get(number);
-      if (key !== undefined) this.#byKey.delete(key);
-      this.#keys.delete(number);
-      this.#retention.forgot(number, now);
+      const age = now - endedAt!;
+      const isTooMany = this.#ended.size > jobsMax && age > LIMITS.endedAgeMinMs;
+      if (!isTooMany && age <= keepMs) break;
+      this.#drop(number);
+      this.#forget(number, now);
+    }
+    if (this.#bytes() > this.#shares.jobsMax) this.#makeRoom();
+    for (const [number, { key, endedAt }] of this.#traces) {
+      if (now - endedAt <= Math.min(keepMs, LIMITS.endedAgeMinMs)) break;
+      this.#traces.delete(number);
+      this.#traceBytes -= traceBytes(key);
+      this.#forget(number, now);
     }
   }
+
+  /** Leaves no more than a trace of ended jobs: of each user the first that ended, and as much that none holds more than another. */
+  #makeRoom(): void {
+    const byUser = new Map<string | undefined, { bytes: number; jobs: Job[] }>();
+    for (const job of this.#ended.values()) {
+      const held = byUser.get(job.spec.user) ?? { bytes: 0, jobs: [] };
+      held.bytes += this.#holdings.of(job.number);
+      held.jobs.push(job);
+      byUser.set(job.spec.user, held);
+    }
+    const most = [...byUser.values()].sort((one, other) => other.bytes - one.bytes);
+    const level = levelOf(
+      most.map(({ bytes }) => bytes),
+      this.#bytes() - ROOM_SHARE * this.#shares.jobsMax,
+    );
+    for (const held of most) {
+      for (const job of held.jobs) {
+        if (held.bytes <= level) break;
+        held.bytes -= this.#holdings.of(job.number);
+        this.#leaveTrace(job);
+      }
+    }
+  }
+
+  #leaveTrace({ number, state, endedAt }: Job): void {
+    this.#drop(number);
+    const key = this.#keys.get(number);
+    this.#traces.set(number, { number, key, state, endedAt: endedAt! });
+    this.#traceBytes += traceBytes(key);
+  }
+
+  #drop(number: number): void {
+    this.#ended.delete(number);
+    this.#holdings.forget(number);
+    this.logs.forget(number);
+  }
+
+  #forget(number: number, now: Millis): void {
+    const key = this.#keys.get(number);
+    if (key !== undefined) this.#byKey.delete(key);
+    this.#keys.delete(number);
+    this.#retention.forgot(number, now);
+  }
+}
+
+function traceBytes(key: string | undefined): number {
+  return TRACE_BYTES + (key?.length ?? 0);
+}
+
+/** Where those who hold more have to come down to, the largest first, so that `excess` less is held. */
+function levelOf(held: readonly number[], excess: number): number {
+  let sum = 0;
+  for (const [index, bytes] of held.entries()) {
+    sum += bytes;
+    const count = index + 1;
+    if (sum - count * (held[count] ?? 0) >= excess) return Math.max(0, (sum - excess) / count);
+  }
+  return 0;
 }

@@ -7,7 +7,8 @@ import {
   type ResultPage,
   type TaskFailure,
 } from '@goshawk/core';
-import { type Job, LISTED_MAX, TASK_STATE_NAMES, TaskState } from './job.js';
+import { type Job, TASK_STATE_NAMES, TaskState } from './job.js';
+import { LISTED_MAX, type Recall } from './task-reports.js';
 import { Page } from './weights.js';
 
 export function summarise(job: Job, wallOffsetMs: Millis): JobSummary {
@@ -32,6 +33,7 @@ export function detail(
   now: Millis,
   nameOf: (worker: number) => string,
   withSpec: boolean,
+  recall: Recall | undefined,
 ): JobDetail {
   let completed = 0;
   let runMs = 0;
@@ -51,7 +53,7 @@ export function detail(
         elapsedMs: now - job.startedAt[task]!,
       });
     } else if (state === TaskState.failed && ++failed <= LISTED_MAX) {
-      failures.push(describeFailure(job, task));
+      failures.push(describeFailure(job, task, recall));
     }
   }
   return {
@@ -102,7 +104,7 @@ export function spreadOf(durationsMs: Float64Array): { p50: Millis; p90: Millis;
 }
 
 function listAttempts(job: Job, now: Millis, nameOf: (worker: number) => string): AttemptView[] {
-  const listed = [...job.setbacks];
+  const listed = [...job.reports.setbacks];
   for (let task = 0; task < job.taskCount && listed.length < LISTED_MAX; task++) {
     const state = job.stateOf(task);
     if (state !== TaskState.running && state !== TaskState.completed) continue;
@@ -120,18 +122,20 @@ function listAttempts(job: Job, now: Millis, nameOf: (worker: number) => string)
   return listed;
 }
 
-export function resultPage(job: Job, from: number): ResultPage {
+export function resultPage(job: Job, from: number, recall: Recall | undefined): ResultPage {
   const page = new Page<[number, unknown]>();
   for (let task = from; task < job.taskCount; task++) {
-    if (job.values.has(task) && !page.take([task, job.values.get(task)])) {
+    if (job.stateOf(task) !== TaskState.completed) continue;
+    const value = job.reports.valueOf(task, recall);
+    if (value !== undefined && !page.take([task, value])) {
       return { values: page.items, next: task };
     }
   }
   return { values: page.items, next: undefined };
 }
 
-function describeFailure(job: Job, task: number): TaskFailure {
-  const error = job.errors.get(task);
+function describeFailure(job: Job, task: number, recall: Recall | undefined): TaskFailure {
+  const error = job.reports.errorOf(task, recall);
   return {
     task,
     attempts: job.attempts[task]!,

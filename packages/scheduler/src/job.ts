@@ -1,6 +1,5 @@
 import {
   type Address,
-  type AttemptView,
   COMPLETED,
   countTasks,
   invariant,
@@ -21,6 +20,7 @@ import type { Batch, Stage } from './batch.js';
 import type { Decision } from './classify.js';
 import { ProbeLedger } from './probe-ledger.js';
 import type { Sample } from './sample.js';
+import { TaskReports } from './task-reports.js';
 
 /**
  * Where a task is. Every task is in exactly one of these states:
@@ -48,20 +48,10 @@ export type TaskState = (typeof TaskState)[keyof typeof TaskState];
 
 export const TASK_STATE_NAMES = Object.keys(TaskState) as (keyof typeof TaskState)[];
 
-/** Attempts whose end is kept, and tasks that a detail lists, at most. */
-export const LISTED_MAX = 100;
-
 /** So many workers on which a task cannot be started are enough to say that it is the task's fault. */
 const STARTS_TRIED_AT = 3;
 
-interface TaskError {
-  readonly outcome: Outcome;
-  readonly worker: string;
-}
-
-const NO_VALUES: ReadonlyMap<number, unknown> = new Map();
 const NO_COUNTS: ReadonlyMap<number, number> = new Map();
-const NO_ERRORS: ReadonlyMap<number, TaskError> = new Map();
 
 /** Everything an owner knows of one job. Tasks are columns of numbers, so that many of them cost little. */
 export class Job {
@@ -96,8 +86,6 @@ export class Job {
   // Made when there is something to be in them: most jobs have none of these.
   #failures: Map<number, number> | undefined;
   #losses: Map<number, number> | undefined;
-  #values: Map<number, unknown> | undefined;
-  #errors: Map<number, TaskError> | undefined;
 
   /** At which workers tasks could not be started, while it is not known whose fault that is. */
   #failedAt: Map<number, Set<string>> | undefined;
@@ -109,8 +97,7 @@ export class Job {
   firstStartAt: Millis | undefined;
   /** Tasks in states placing, placed and running: nothing else can change by itself. */
   #counts: number[] = new Array<number>(TASK_STATE_NAMES.length).fill(0);
-  /** The first attempts that did not complete: what they died of. */
-  readonly setbacks: AttemptView[] = [];
+  readonly reports: TaskReports;
   attemptsTotal = 0;
   /** Probes that another worker has taken, or was given, than they were sent to. */
   probesMoved = 0;
@@ -169,6 +156,7 @@ export class Job {
     this.#batches = this.stages;
     const total = first;
     this.taskCount = total;
+    this.reports = new TaskReports(this.number, total);
     this.states = new Uint8Array(total);
     this.attempts = new Uint32Array(total);
     this.workers = new Int32Array(total).fill(NOBODY);
@@ -186,27 +174,6 @@ export class Job {
   /** Attempts that were cut short with their worker. */
   get losses(): ReadonlyMap<number, number> {
     return this.#losses ?? NO_COUNTS;
-  }
-
-  /** Of tasks that completed with one. */
-  get values(): ReadonlyMap<number, unknown> {
-    return this.#values ?? NO_VALUES;
-  }
-
-  setValue(task: number, value: unknown): void {
-    if (value === undefined || value === null) return;
-    this.#values ??= new Map();
-    this.#values.set(task, value);
-  }
-
-  /** The last failure of tasks that failed at least once. */
-  get errors(): ReadonlyMap<number, TaskError> {
-    return this.#errors ?? NO_ERRORS;
-  }
-
-  #setError(task: number, error: TaskError): void {
-    this.#errors ??= new Map();
-    this.#errors.set(task, error);
   }
 
   countOf(state: TaskState): number {
@@ -287,6 +254,11 @@ export class Job {
     }
     sample.decidedAt = now;
     this.#decision = decision;
+  }
+
+  /** What an earlier incarnation of its owner has decided. */
+  redecide(decision: Partial<Decision>): void {
+    this.#decision = { ...this.#decision, ...decision };
   }
 
   /** What its pilots tell when it was decided already that it is long. */
@@ -480,12 +452,19 @@ export class Job {
   }
 
   /** The current attempt failed by the task's own fault. @returns whether the task is to be tried again */
-  attemptFailed(task: number, outcome: Outcome, worker: string, runMs: Millis, now: Millis): boolean {
+  attemptFailed(
+    task: number,
+    outcome: Outcome,
+    worker: string,
+    runMs: Millis,
+    now: Millis,
+    place?: number,
+  ): boolean {
     this.attemptsFailed++;
     this.#noteSetback(task, outcome, worker, runMs, now);
     this.#failures ??= new Map();
     this.#sample?.attemptFailed(task, runMs);
-    this.#setError(task, { outcome, worker });
+    this.reports.setError(task, { outcome, worker }, place);
     return countedUp(this.#failures, task) <= this.spec.retries && !this.cancelling;
   }
 
@@ -501,7 +480,7 @@ export class Job {
     if (this.cancelling) return false;
     if (losses < LIMITS.lossesPerTaskMax) return true;
     const message = `lost its worker ${losses} times and was given up`;
-    this.#setError(task, { outcome: { ...LOST, errorMessage: message }, worker });
+    this.reports.setError(task, { outcome: { ...LOST, errorMessage: message }, worker });
     return false;
   }
 
@@ -534,8 +513,7 @@ export class Job {
   /** The task's current attempt has come to nothing. */
   #noteSetback(task: number, outcome: Outcome, worker: string, runMs: Millis, now: Millis): void {
     this.wastedMs += runMs;
-    if (this.setbacks.length >= LISTED_MAX) return;
-    this.setbacks.push({
+    this.reports.noteSetback({
       task,
       attempt: this.attempts[task]!,
       state: outcome.kind,

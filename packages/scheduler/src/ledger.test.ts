@@ -100,6 +100,6 @@ describe('with a journal', () => {
     bench.submit(job);
     bench.submit({ tasks: [{ sleep: 2 }, { sleep: 1 }] }, 'k', 2);
     bench.commit();
-    expect(bench.take()).toMatchObject([{ type: 'answer' }, { type: 'refused', code: 'key-conflict' }]);
+    expect(bench.take()).toMatchObject([{ type: 'refused', code: 'key-conflict' }, { type: 'answer' }]);
   });
 });

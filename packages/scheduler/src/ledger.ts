@@ -9,16 +9,23 @@ import {
   type TaskIndex,
 } from '@goshawk/core';
 import type { SchedulerEnvironment } from './contract.js';
+import { bytesOf } from './holdings.js';
 import type { Job } from './job.js';
+import type { MemoryShares } from './memory.js';
+import { heapBytes } from './weights.js';
 
-/** Messages held back at most. Each of them is asked for again by whoever misses it. */
-const HELD_MAX = 100_000;
+/** What an answer takes that is held, beside what is in it. In bytes. */
+const HELD_BYTES = 100;
+
+/** What a record takes that waits for the disk, beside what a task returned. In bytes. */
+const RECORD_BYTES = 300;
 
 interface Held {
   /** Goes out when so many records are durable. */
   readonly after: number;
   readonly to: Address;
   readonly message: Message;
+  readonly bytes: number;
 }
 
 /** Why no new job is taken. */
@@ -30,26 +37,35 @@ export interface Refusal {
 
 /**
  * The owner's side of its journal: writes down what must outlive this process, and holds back what others must not
- * hear before it is durable: answers to clients, and confirmations of reports, after which workers forget them.
- * Scheduling waits for nothing.
+ * hear before it is durable: that a job was accepted, cancelled or has ended, and confirmations of reports, after which
+ * workers forget them. Scheduling waits for nothing, and neither do answers that promise nothing.
+ *
+ * What waits for the disk is bounded: with too much of it no job is taken, and no report, which its worker keeps.
  *
  * Where jobs are not journaled there is nothing to wait for, and everything goes out at once.
  */
 export class Ledger {
   readonly #env: SchedulerEnvironment;
   readonly #wallOffsetMs: Millis;
+  readonly #shares: MemoryShares;
   #written = 0;
   #durable = 0;
+  /** Of each record that is not durable. */
+  readonly #sizes = new Deque<number>();
+  #unwrittenBytes = 0;
+  #heldBytes = 0;
   /** By `after`, in the order in which they were sent. */
   readonly #held = new Deque<Held>();
   /** Of the acceptances that are not durable, the place of each. */
   readonly #acceptances = new Deque<number>();
   #refusal: Refusal | undefined;
+  #stopped: Refusal | undefined;
   #hasFailed = false;
 
-  constructor(env: SchedulerEnvironment, wallOffsetMs: Millis) {
+  constructor(env: SchedulerEnvironment, wallOffsetMs: Millis, shares: MemoryShares) {
     this.#env = env;
     this.#wallOffsetMs = wallOffsetMs;
+    this.#shares = shares;
   }
 
   /** Jobs outlive this process. */
@@ -65,22 +81,35 @@ export class Ledger {
   /** Why a new job cannot be taken now; undefined when it can. */
   get refusal(): Refusal | undefined {
     if (this.#refusal !== undefined) return this.#refusal;
-    return this.#acceptances.length >= LIMITS.unrecordedJobsMax ? BEHIND : undefined;
+    return this.isBehind || this.#acceptances.length >= LIMITS.unrecordedJobsMax ? BEHIND : undefined;
+  }
+
+  /** Why nothing at all is written; undefined while something is. */
+  get stopped(): Refusal | undefined {
+    return this.#stopped;
+  }
+
+  /** As much waits for the disk as may. */
+  get isBehind(): boolean {
+    return this.#unwrittenBytes >= this.#shares.unwrittenMax;
   }
 
   accepted(job: Job, key: string | undefined, now: Millis): void {
     if (!this.isKept) return;
     const { spec, class: jobClass, classifiedBy, route } = job;
-    this.#write({
-      kind: 'accepted',
-      job: job.number,
-      at: this.#wall(now),
-      key,
-      spec,
-      class: jobClass,
-      classifiedBy,
-      route,
-    });
+    this.#write(
+      {
+        kind: 'accepted',
+        job: job.number,
+        at: this.#wall(now),
+        key,
+        spec,
+        class: jobClass,
+        classifiedBy,
+        route,
+      },
+      bytesOf(spec),
+    );
     this.#acceptances.push(this.#written);
   }
 
@@ -99,6 +128,7 @@ export class Ledger {
     });
   }
 
+  /** @returns where it can be read back; undefined where it cannot */
   attemptEnded(
     job: Job,
     task: TaskIndex,
@@ -106,19 +136,24 @@ export class Ledger {
     worker: string,
     runMs: Millis,
     now: Millis,
-  ): void {
-    if (!this.isKept) return;
+  ): number | undefined {
+    if (!this.isKept) return undefined;
     const attempt = job.attempts[task]!;
-    this.#write({
-      kind: 'attempt',
-      job: job.number,
-      at: this.#wall(now),
-      task,
-      attempt,
-      outcome,
-      worker,
-      runMs,
-    });
+    const bytes = outcome.value === undefined ? outcome.errorMessage.length : heapBytes(outcome.value);
+    const place = this.#write(
+      {
+        kind: 'attempt',
+        job: job.number,
+        at: this.#wall(now),
+        task,
+        attempt,
+        outcome,
+        worker,
+        runMs,
+      },
+      bytes,
+    );
+    return this.#env.recall === undefined ? undefined : place;
   }
 
   cancelled(job: Job, now: Millis): void {
@@ -150,19 +185,31 @@ export class Ledger {
     if (this.isKept) this.#write({ kind: 'forgotten', job, at: this.#wall(now) });
   }
 
-  /** Sends it when everything that was written down so far is durable. Order holds. */
+  /** Sends at once what promises nothing. */
+  tell(to: Address, message: Message): void {
+    if (!this.#hasFailed) this.#env.send(to, message);
+  }
+
+  /**
+   * Sends it when everything that was written down so far is durable. Order holds. What there is no room for is asked
+   * for again by whoever misses it.
+   */
   send(to: Address, message: Message): void {
     if (this.#hasFailed) return;
-    if (this.#durable === this.#written) this.#env.send(to, message);
-    else if (this.#held.length < HELD_MAX) this.#held.push({ after: this.#written, to, message });
+    if (this.#durable === this.#written) return this.#env.send(to, message);
+    if (this.#heldBytes >= this.#shares.heldMax) return;
+    const bytes = HELD_BYTES + heapBytes(message);
+    this.#heldBytes += bytes;
+    this.#held.push({ after: this.#written, to, message, bytes });
   }
 
   /** The first `count` records are durable. */
   recorded(count: number): void {
     if (this.#hasFailed) return;
-    this.#durable = count;
+    for (; this.#durable < count; this.#durable++) this.#unwrittenBytes -= this.#sizes.shift()!;
     while (this.#held.length > 0 && this.#held.at(0)!.after <= count) {
-      const { to, message } = this.#held.shift()!;
+      const { to, message, bytes } = this.#held.shift()!;
+      this.#heldBytes -= bytes;
       this.#env.send(to, message);
     }
     while (this.#acceptances.length > 0 && this.#acceptances.at(0)! <= count) this.#acceptances.shift();
@@ -174,6 +221,11 @@ export class Ledger {
     this.#refusal = message === undefined ? undefined : { code: 'journal-full', message, hint: FULL_HINT };
   }
 
+  /** Nothing is written for want of room, or something is again. */
+  setStopped(message: string | undefined): void {
+    this.#stopped = message === undefined ? undefined : { code: 'journal-full', message, hint: STOPPED_HINT };
+  }
+
   /** Nothing will be durable any more: nobody gets an answer, since nobody knows what the disk holds. */
   fail(): void {
     this.#hasFailed = true;
@@ -183,13 +235,17 @@ export class Ledger {
     return now + this.#wallOffsetMs;
   }
 
-  #write(record: JobRecord): void {
+  #write(record: JobRecord, bytes = 0): number {
     this.#written++;
-    this.#env.record!(record);
+    this.#sizes.push(RECORD_BYTES + bytes);
+    this.#unwrittenBytes += RECORD_BYTES + bytes;
+    return this.#env.record!(record);
   }
 }
 
 const FULL_HINT = 'make room on that disk; the jobs that were accepted go on meanwhile';
+const STOPPED_HINT =
+  'make room on that disk: what was asked for is known and not written yet, and holds as soon as it is';
 const BEHIND: Refusal = {
   code: 'not-ready',
   message: 'this scheduler waits for its disk',

@@ -3,10 +3,9 @@ import type { LoadLimits } from './contract.js';
 import type { JobStore } from './job-store.js';
 import type { Refusal } from './ledger.js';
 
-export const DEFAULT_LOAD_LIMITS: LoadLimits = {
+export const DEFAULT_LOAD_LIMITS: Omit<LoadLimits, 'activeBytesMax'> = {
   activeJobsMax: LIMITS.activeJobsMax,
   activeJobsPerUserMax: LIMITS.activeJobsPerUserMax,
-  activeBytesMax: LIMITS.activeBytesMax,
 };
 
 /** Nobody is told to come back sooner, or later. ms */
@@ -63,7 +62,7 @@ export class Overload {
     if (activeBytes >= activeBytesMax) {
       const mebibytes = Math.round(activeBytes / 2 ** 20);
       return this.#refuse(
-        `the jobs of this scheduler that have not ended take ${mebibytes} MiB, which is all it has`,
+        `the jobs of this scheduler that have not ended take ${mebibytes} MiB of its memory, which is all it has for them`,
       );
     }
     return undefined;

@@ -1,29 +1,34 @@
 import { type Address, COMPLETED, type JobRecord } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { DurableBench, FAILED } from './durable.fixture.js';
+import { DurableBench, entriesOf, FAILED } from './durable.fixture.js';
 import { type Job, TASK_STATE_NAMES, TaskState } from './job.js';
 import { startOf } from './job-views.js';
 import { CLIENT, W1, W2 } from './lone-scheduler.fixture.js';
 import { rebuildJobs } from './rebuild.js';
 
-const around = { wallOffsetMs: 0, idOf: (job: number) => `s-${job}`, formerly: () => -2 as Address };
+const around = {
+  wallOffsetMs: 0,
+  idOf: (job: number) => `s-${job}`,
+  formerly: () => -2 as Address,
+  isShort: () => false,
+};
 
 function rebuild(records: readonly JobRecord[]): Job[] {
-  const byJob = [...records].sort((a, b) => a.job - b.job);
-  return [...rebuildJobs(byJob, around)].map(({ job }) => job);
+  return [...rebuildJobs(entriesOf(records), around)].map(({ job }) => job);
 }
 
 /** What must be the same after a restart: everything but what was running. */
-function durablePart(job: Job) {
+function durablePart(job: Job, records: readonly JobRecord[]) {
   const isOver = job.cancelling || job.hasEnded;
   const states = Array.from(job.states, (state) => {
     if (state >= TaskState.completed) return TASK_STATE_NAMES[state];
     if (isOver) return 'cancelled';
     return state === TaskState.blocked ? 'blocked' : 'waiting';
   });
+  const values = Array.from(job.states, (_, task) => job.reports.valueOf(task, (_, place) => records[place]));
   const { id, failures, losses, cancelling, attemptsFailed, attemptsLost } = job;
-  return { id, states, failures, losses, cancelling, attemptsFailed, attemptsLost, values: [...job.values] };
+  return { id, states, failures, losses, cancelling, attemptsFailed, attemptsLost, values };
 }
 
 /** One thing that happens: to the job, and to which of its runs. */
@@ -70,13 +75,13 @@ describe('jobs made of records', () => {
         for (let count = 0; count <= bench.records.length; count++) {
           // Checks itself, at its start and at each step.
           const again = new DurableBench(
-            { ...bench.inheritance(), records: bench.records.slice(0, count) },
+            { ...bench.inheritance(), entries: entriesOf(bench.records.slice(0, count)) },
             500,
           );
           again.members(W1, W2);
         }
         const [job] = rebuild(bench.records);
-        expect(durablePart(job!)).toEqual(durablePart(live));
+        expect(durablePart(job!, bench.records)).toEqual(durablePart(live, bench.records));
         expect(job!.hasEnded).toBe(live.hasEnded);
       }),
       { numRuns: 300 },

@@ -21,44 +21,45 @@ interface Surroundings {
   idOf(job: number): string;
   /** Stands for a worker of which the name is left. */
   formerly(worker: string): Address;
+  /** Memory is short. */
+  isShort(): boolean;
 }
+
+/** A record, and where the journal has it. */
+export type JournalEntry = readonly [place: number, record: JobRecord];
 
 /**
  * Makes jobs of records. What was running is waiting: whether it still runs is for its worker to say. Attempts of
  * tasks that have not ended count on from those that may have been started and were not written down.
  *
- * @param records by job, each from its acceptance on; those of a job that was forgotten may be there or not
+ * Takes one record at a time: together they may be more than the memory holds.
+ *
+ * @param entries by job, each from its acceptance on; those of a job that was forgotten may be there or not
  */
-export function* rebuildJobs(records: Iterable<JobRecord>, around: Surroundings): Iterable<RebuiltJob> {
-  let group: JobRecord[] = [];
-  for (const record of records) {
-    if (group.length > 0 && record.job !== group[0]!.job) {
-      yield* rebuilt(group, around);
-      group = [];
+export function* rebuildJobs(entries: Iterable<JournalEntry>, around: Surroundings): Iterable<RebuiltJob> {
+  let rebuild: Rebuild | undefined;
+  for (const [place, record] of entries) {
+    if (record.job !== rebuild?.job.number) {
+      if (rebuild !== undefined) yield rebuild.done();
+      rebuild = undefined;
     }
-    group.push(record);
+    if (record.kind === 'accepted') rebuild ??= new Rebuild(record, around);
+    else if (record.kind === 'forgotten') rebuild = undefined;
+    else rebuild?.apply(record, place);
   }
-  yield* rebuilt(group, around);
-}
-
-function* rebuilt(records: readonly JobRecord[], around: Surroundings): Iterable<RebuiltJob> {
-  const accepted = records.find((record) => record.kind === 'accepted');
-  if (accepted === undefined || records.some(({ kind }) => kind === 'forgotten')) return;
-  const rebuild = new Rebuild(accepted, records, around);
-  yield { job: rebuild.job, key: accepted.key };
+  if (rebuild !== undefined) yield rebuild.done();
 }
 
 class Rebuild {
   readonly job: Job;
+  readonly #key: string | undefined;
   readonly #around: Surroundings;
   readonly #usedUpTo: Uint32Array;
 
-  constructor(accepted: JobRecordOf<'accepted'>, records: readonly JobRecord[], around: Surroundings) {
+  constructor(accepted: JobRecordOf<'accepted'>, around: Surroundings) {
     this.#around = around;
-    // What it was taken for last is what it is taken for.
-    const decided = records.findLast(isClassification);
-    const { class: jobClass, classifiedBy: by, route } = decided ?? accepted;
-    const { spec } = accepted;
+    this.#key = accepted.key;
+    const { spec, class: jobClass, classifiedBy: by, route } = accepted;
     this.job = new Job({
       number: accepted.job,
       id: around.idOf(accepted.job),
@@ -68,24 +69,25 @@ class Rebuild {
       decision: {
         class: jobClass,
         by,
-        estimateMs: decided?.estimateMs ?? spec.estimateMs,
+        estimateMs: spec.estimateMs,
         guessMs: undefined,
         route,
         lane: 'normal',
       },
       acceptedAt: this.#machineTime(accepted.at),
     });
+    this.job.reports.isBrief = around.isShort();
     this.#usedUpTo = new Uint32Array(this.job.taskCount);
     this.job.usedUpTo = this.#usedUpTo;
     for (const stage of this.job.stages) if (stage.blockers === 0) this.job.release(stage);
-    for (const record of records) this.#apply(record);
-    this.#settle();
   }
 
-  #apply(record: JobRecord): void {
+  apply(record: JobRecord, place: number): void {
     switch (record.kind) {
+      case 'classified':
+        return this.#classified(record);
       case 'attempt':
-        return this.#attemptEnded(record);
+        return this.#attemptEnded(record, place);
       case 'cancelled':
         this.job.cancelling = true;
         return;
@@ -97,14 +99,18 @@ class Rebuild {
       case 'resumed':
         return this.#mayHaveStarted();
       case 'accepted':
-      case 'classified':
       case 'forgotten':
       case 'schedulers':
         return;
     }
   }
 
-  #attemptEnded({ task, attempt, outcome, worker, runMs, at }: JobRecordOf<'attempt'>): void {
+  /** What it was taken for last is what it is taken for. */
+  #classified({ class: jobClass, classifiedBy: by, route, estimateMs }: JobRecordOf<'classified'>): void {
+    this.job.redecide({ class: jobClass, by, route, estimateMs: estimateMs ?? this.job.spec.estimateMs });
+  }
+
+  #attemptEnded({ task, attempt, outcome, worker, runMs, at }: JobRecordOf<'attempt'>, place: number): void {
     const { job } = this;
     if (task >= job.taskCount || job.isFinal(task)) return;
     const now = this.#machineTime(at);
@@ -121,7 +127,7 @@ class Rebuild {
       if (stage.unfinished === 0) for (const next of job.stageEnded(stage)) job.release(next);
     };
     if (outcome.kind === 'completed') {
-      job.setValue(task, outcome.value);
+      job.reports.setValue(task, outcome.value, place);
       job.workedMs += runMs;
       end(TaskState.completed);
     } else if (isExcused(outcome)) {
@@ -131,13 +137,13 @@ class Rebuild {
         end(job.cancelling ? TaskState.cancelled : TaskState.failed);
     } else if (outcome.kind === 'cancelled' && job.cancelling) {
       end(TaskState.cancelled);
-    } else if (!job.attemptFailed(task, outcome, worker, runMs, now)) {
+    } else if (!job.attemptFailed(task, outcome, worker, runMs, now, place)) {
       end(TaskState.failed);
     }
   }
 
   /** Nothing of a job that was cancelled, or has ended, is started again. */
-  #settle(): void {
+  done(): RebuiltJob {
     const { job } = this;
     const isOver = job.cancelling || job.hasEnded;
     for (let task = 0; task < job.taskCount; task++) {
@@ -146,6 +152,7 @@ class Rebuild {
       else job.workers[task] = NOBODY;
     }
     this.#mayHaveStarted();
+    return { job, key: this.#key };
   }
 
   #given(task: number, attempt: number): void {
@@ -164,8 +171,4 @@ class Rebuild {
   #machineTime(at: Millis): Millis {
     return at - this.#around.wallOffsetMs;
   }
-}
-
-function isClassification(record: JobRecord): record is JobRecordOf<'classified'> {
-  return record.kind === 'classified';
 }

@@ -33,6 +33,7 @@ import { JobStore, type Retention } from './job-store.js';
 import { Keys } from './keys.js';
 import { Ledger, type Refusal } from './ledger.js';
 import { Members } from './members.js';
+import { sharesOf } from './memory.js';
 import { Needer } from './needing.js';
 import { Offers } from './offers.js';
 import { Placer } from './placing.js';
@@ -96,11 +97,12 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#wallOffsetMs = config.wallOffsetMs;
     this.#prober = new Prober(env, this.#members, this.#hints, this.counters);
     this.#placer = new Placer(env);
-    this.#ledger = new Ledger(env, config.wallOffsetMs);
+    const shares = sharesOf(config.memoryBytes ?? LIMITS.schedulerBytesMax);
+    this.#ledger = new Ledger(env, config.wallOffsetMs, shares);
     const { inheritance } = config;
     const retention = retentionOf(config, (job, now) => this.#ledger.forgotten(job, now));
     const lastJob = inheritance === undefined ? 0 : inheritance.lastJob + LIMITS.unrecordedJobsMax;
-    this.#jobs = new JobStore(config.tag, lastJob, retention, config.logBytesMax);
+    this.#jobs = new JobStore(config.tag, lastJob, retention, config.logBytesMax, shares);
     const formerly = inherit(inheritance, this.#jobs, this.#members, config.wallOffsetMs);
     this.#keys = new Keys({
       self: config.name,
@@ -156,7 +158,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       ended: (job, now) => this.#desk.ended(job, now),
     });
     this.#census = new Census({ ...around, endings: this.#endings, formers: inheritance?.formers ?? [] });
-    this.#desk = new ClientDesk(this, this.#jobs, this.#members, this.#ledger, env, config);
+    this.#desk = new ClientDesk(this, this.#jobs, this.#members, this.#ledger, env, config, shares);
   }
 
   // ---- doors
@@ -254,6 +256,11 @@ export class Scheduler implements Machine<SchedulerTimer> {
   /** The journal has too little room for new jobs, which is said to whoever brings one; undefined: it has room. */
   journalFull(message: string | undefined): void {
     this.#ledger.setFull(message);
+  }
+
+  /** The journal has no room for anything, which is told instead of what it should keep; undefined: it has some. */
+  journalStopped(message: string | undefined): void {
+    this.#ledger.setStopped(message);
   }
 
   /** The journal takes nothing any more. */
@@ -394,8 +401,10 @@ export class Scheduler implements Machine<SchedulerTimer> {
     const job = this.#jobs.byNumber(message.job);
     const { task } = message;
     const counts = job !== undefined && this.#isCurrent(job, task, message.attempt, from);
+    // Its worker keeps it, and sends it again.
+    if (counts && this.#ledger.isBehind) return;
     const outcome = counts ? this.#endings.judged(job, task, message.outcome) : message.outcome;
-    if (counts) this.#endings.writeDown(job, task, outcome, message.runMs, now);
+    const place = counts ? this.#endings.writeDown(job, task, outcome, message.runMs, now) : undefined;
     // The worker forgets a report that is confirmed.
     if (this.#enlistment.timings.retryMs > 0)
       this.#ledger.send(from, { type: 'confirm', report: message.report });
@@ -404,7 +413,9 @@ export class Scheduler implements Machine<SchedulerTimer> {
       return;
     }
     for (const chunk of message.output) this.#jobs.logs.append(job.number, task, message.attempt, chunk);
-    this.#endings.ended(job, task, outcome, message.runMs, now);
+    job.reports.isBrief = this.#jobs.isShort;
+    this.#endings.ended(job, task, outcome, message.runMs, now, place);
+    if (!job.hasEnded) this.#jobs.weigh(job);
   }
 
   #isCurrent(job: Job, task: number, attempt: number, from: Address): boolean {
@@ -573,7 +584,6 @@ function retentionOf(config: SchedulerConfig, forgot: Retention['forgot']): Rete
   return {
     jobsMax: config.endedJobsMax,
     keepMs: config.endedJobsKeepMs ?? Number.POSITIVE_INFINITY,
-    bytesMax: LIMITS.endedBytesMax,
     forgot,
   };
 }

@@ -37,14 +37,14 @@ describe('what tasks printed', () => {
   });
 
   it('gives way, the oldest job first, and a reader is told', () => {
-    const logs = new TaskLogs(100);
+    const logs = new TaskLogs(500);
     print(logs, 1, 'old');
-    print(logs, 2, 'x'.repeat(98));
+    print(logs, 2, 'x'.repeat(298));
     expect(logs.read(1, 0, all, true)).toMatchObject({ chunks: [], dropped: true, done: true });
   });
 
   it('goes on for a reader whose job had lost all of it', () => {
-    const logs = new TaskLogs(100);
+    const logs = new TaskLogs(500);
     print(logs, 1, 'a');
     print(logs, 1, 'b');
     const { next } = logs.read(1, 0, all, false);
@@ -58,7 +58,7 @@ describe('what tasks printed', () => {
     const step = fc.record({ job: fc.nat(2), length: fc.integer({ min: 1, max: 60 }), read: fc.boolean() });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
-        const logs = new TaskLogs(100);
+        const logs = new TaskLogs(500);
         const printed = ['', '', ''];
         const seen = ['', '', ''];
         const hasGap = [false, false, false];

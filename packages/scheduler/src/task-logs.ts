@@ -8,6 +8,9 @@ interface Logged {
   readonly bytes: Uint8Array;
 }
 
+/** What a chunk takes beside its bytes. */
+const CHUNK_BYTES = 200;
+
 interface JobLog {
   readonly chunks: Logged[];
   /** Chunks that were dropped from the front. */
@@ -38,8 +41,9 @@ export class TaskLogs {
       this.#emptied.delete(job);
     }
     log.chunks.push({ task, attempt, stream: chunk.stream, bytes: chunk.bytes });
-    log.bytes += chunk.bytes.length;
-    this.#bytes += chunk.bytes.length;
+    const bytes = CHUNK_BYTES + chunk.bytes.length;
+    log.bytes += bytes;
+    this.#bytes += bytes;
     if (this.#bytes > this.#bytesMax) this.#makeRoom();
   }
 
@@ -74,8 +78,8 @@ export class TaskLogs {
       while (this.#bytes > this.#bytesMax * 0.9 && log.chunks.length > 0) {
         const half = Math.max(1, log.chunks.length >> 1);
         for (const { bytes } of log.chunks.splice(0, half)) {
-          log.bytes -= bytes.length;
-          this.#bytes -= bytes.length;
+          log.bytes -= CHUNK_BYTES + bytes.length;
+          this.#bytes -= CHUNK_BYTES + bytes.length;
         }
         log.dropped += half;
       }

@@ -29,6 +29,15 @@ export function weigh(value: unknown): Weight {
   return weight;
 }
 
+/** A value in an object or a list, or a key, beside the text that it may be. */
+const VALUE_BYTES = 16;
+
+/** What a value takes of the heap, estimated. In bytes. */
+export function heapBytes(value: unknown): number {
+  const { values, bytes } = weigh(value);
+  return values * VALUE_BYTES + bytes;
+}
+
 /** Whether a value may go out in one answer. */
 export function isAnswerable({ values, bytes }: Weight): boolean {
   return values <= LIMITS.answerValuesMax && bytes <= LIMITS.answerBytesMax;

@@ -333,7 +333,7 @@ describe('with leases and safety nets', () => {
     expect(job.state).toBe('failed');
     expect([...job.states]).toEqual([TaskState.completed, TaskState.failed]);
     expect([...job.attempts]).toEqual([1, 3]);
-    expect(job.errors.get(1)?.outcome.kind).toBe('timeout');
+    expect(job.reports.errorOf(1, undefined)?.outcome.kind).toBe('timeout');
     expect(job.endedAt! - job.acceptedAt).toBeLessThan(700);
   });
 });

@@ -215,7 +215,7 @@ export class Cluster {
     const place = this.#places.get(name)!;
     const config = this.#schedulerConfig(place.process!, place.disk!);
     const environment = { ...place.process!.environment(), setTimer() {}, clearTimer() {} };
-    const scheduler = new Scheduler(config, { ...environment, record() {}, jobEnded() {}, drained() {} });
+    const scheduler = new Scheduler(config, { ...environment, record: () => 0, jobEnded() {}, drained() {} });
     return scheduler as unknown as Machine;
   }
 
@@ -280,6 +280,7 @@ export class Cluster {
     const scheduler = new Scheduler(config, {
       ...process.environment(),
       record: (record) => journal.append(record),
+      recall: (job, place) => journal.recall(job, place),
       jobEnded() {},
       drained() {},
     });
@@ -300,7 +301,7 @@ export class Cluster {
     const inheritance =
       formers.length === 0
         ? undefined
-        : { records: disk.records(), lastJob, formers: formers.map((former) => wire.addressNamed(former)) };
+        : { entries: disk.entries(), lastJob, formers: formers.map((former) => wire.addressNamed(former)) };
     return {
       name,
       self: wire.self,

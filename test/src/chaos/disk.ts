@@ -9,6 +9,7 @@ import {
   newIdentity,
   succeededBy,
 } from '@goshawk/journal';
+import type { JournalEntry } from '@goshawk/scheduler';
 import type { Draw } from '../drawing/draw.js';
 import type { Calendar } from './calendar.js';
 
@@ -38,7 +39,9 @@ export class ChaosDisk {
   readonly #onSettled: () => void;
   readonly #onWrite: (tag: string, record: JobRecord) => void;
   #generation = 1;
-  #jobs = new Map<number, Buffer[]>();
+  /** By job, then by place. */
+  #jobs = new Map<number, Map<number, Buffer>>();
+  #nextPlace = 0;
   #identity: Identity;
   #journal: ChaosJournal | undefined;
 
@@ -76,10 +79,18 @@ export class ChaosDisk {
     return this.#journal === undefined || this.#journal.isQuiet;
   }
 
-  records(): JobRecord[] {
-    return [...this.#jobs]
-      .sort(([a], [b]) => a - b)
-      .flatMap(([, all]) => all.map((bytes) => decodeRecord(bytes)));
+  *entries(): Iterable<JournalEntry> {
+    for (const [, all] of [...this.#jobs].sort(([a], [b]) => a - b)) {
+      for (const [place, bytes] of all) yield [place, decodeRecord(bytes)];
+    }
+  }
+
+  takePlace(): number {
+    return this.#nextPlace++;
+  }
+
+  at(job: number, place: number): Buffer | undefined {
+    return this.#jobs.get(job)?.get(place);
   }
 
   /** Another incarnation has it from now on. */
@@ -108,12 +119,12 @@ export class ChaosDisk {
   }
 
   store(group: readonly Entry[]): void {
-    for (const { job, bytes } of group) {
+    for (const { job, place, bytes } of group) {
       if (bytes === undefined) {
         this.#jobs.delete(job);
         this.#identity = { ...this.#identity, lastJob: Math.max(this.#identity.lastJob, job) };
       } else {
-        this.#jobs.set(job, [...(this.#jobs.get(job) ?? []), bytes]);
+        this.#jobs.set(job, (this.#jobs.get(job) ?? new Map<number, Buffer>()).set(place, bytes));
         this.#onWrite(this.tag, decodeRecord(bytes));
       }
     }
@@ -152,8 +163,21 @@ export class ChaosJournal implements Disk {
     return this.#commits.appended === this.#commits.written;
   }
 
-  append(record: JobRecord): void {
-    this.#commits.append(record);
+  append(record: JobRecord): number {
+    return this.#commits.append(record);
+  }
+
+  recall(job: number, place: number): JobRecord | undefined {
+    const bytes = this.#commits.at(job, place);
+    return bytes && decodeRecord(bytes);
+  }
+
+  takePlace(): number {
+    return this.#disk.takePlace();
+  }
+
+  at(job: number, place: number): Buffer | undefined {
+    return this.#disk.at(job, place);
   }
 
   write(group: readonly Entry[]): Promise<void> {

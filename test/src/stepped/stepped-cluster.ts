@@ -118,7 +118,10 @@ export class SteppedCluster {
       };
       return new Scheduler(config, {
         ...environment,
-        ...(disk && { record: (record) => disk.record(record) }),
+        ...(disk && {
+          record: (record) => disk.record(record),
+          recall: (job, place) => disk.recall(job, place),
+        }),
         jobEnded: (job) => this.#observer.jobEnded?.(this.party(address), job),
         drained: () => this.#observer.drained?.(this.party(address)),
       });

@@ -13,8 +13,13 @@ export class SteppedDisk {
     return this.#waiting.length > 0;
   }
 
-  record(record: JobRecord): void {
-    this.#waiting.push(record);
+  /** @returns its place */
+  record(record: JobRecord): number {
+    return this.#durable.length + this.#waiting.push(record) - 1;
+  }
+
+  recall(_job: number, place: number): JobRecord | undefined {
+    return this.#durable[place] ?? this.#waiting[place - this.#durable.length];
   }
 
   /** @returns how many records of the present incarnation are durable now */
@@ -37,7 +42,7 @@ export class SteppedDisk {
     const formers = [...this.#formers];
     this.#formers.push(self);
     if (formers.length === 0) return undefined;
-    const records = this.#durable.toSorted((a, b) => a.job - b.job);
-    return { records, lastJob: Math.max(0, ...records.map(({ job }) => job)), formers };
+    const entries = [...this.#durable.entries()].sort(([, a], [, b]) => a.job - b.job);
+    return { entries, lastJob: Math.max(0, ...entries.map(([, { job }]) => job)), formers };
   }
 }

@@ -11,6 +11,8 @@ export interface JobJournalOptions {
   readonly version: string;
 }
 
+const NOTHING_WRITTEN = 'the journal’s disk is full: nothing is written';
+
 /** Letters and digits that cannot be taken for one another; job ids begin with them. */
 export const newTag = customAlphabet('23456789abcdefghjkmnpqrstuvwxyz', 5);
 
@@ -40,15 +42,26 @@ export class JobJournal {
     return this.#journal.tag;
   }
 
-  /** What an earlier owner has left; a journal that nobody has had holds nothing. */
+  /** What an earlier owner has left; of a journal that nobody has had, nothing. To be read once. */
   inheritance(addressNamed: (name: string) => Address): Inheritance | undefined {
     const { formers, lastJob } = this.#journal;
-    const records = [...this.#journal.records()];
-    return formers.length === 0 ? undefined : { records, lastJob, formers: formers.map(addressNamed) };
+    const entries = this.#journal.entries();
+    if (formers.length > 0) return { entries, lastJob, formers: formers.map(addressNamed) };
+    // There are none, and it has to be read before it is written to.
+    Array.from(entries);
+    return undefined;
   }
 
-  get effects(): Required<Pick<SchedulerEnvironment, 'record'>> {
-    return { record: (record) => this.#journal.append(record) };
+  get effects(): Required<Pick<SchedulerEnvironment, 'record' | 'recall'>> {
+    return {
+      record: (record) => this.#journal.append(record),
+      recall: (job, place) => this.#journal.recall(job, place),
+    };
+  }
+
+  /** What `/readyz` says while nothing is written. */
+  get notReady(): readonly string[] {
+    return this.#journal.isStopped ? [NOTHING_WRITTEN] : [];
   }
 
   metrics(): JournalMetrics {
@@ -70,6 +83,7 @@ export class JobJournal {
     const tell = (message: string | undefined): void =>
       enter('journal full or not', (scheduler) => scheduler.journalFull(message));
     this.#journal.listen({
+      stopped: (isStopped) => this.#stopped(isStopped, enter),
       recorded: (count) => enter(`recorded ${count}`, (scheduler) => scheduler.recorded(count)),
       stateChanged: (state) => {
         switch (state.kind) {
@@ -88,6 +102,19 @@ export class JobJournal {
     });
     const { state } = this.#journal;
     if (state.kind === 'full') tell(state.message);
+  }
+
+  #stopped(isStopped: boolean, enter: Enter<Scheduler>): void {
+    if (isStopped) {
+      this.#logger.error(
+        {},
+        `${NOTHING_WRITTEN}; answers that promise something wait, and workers keep their reports`,
+      );
+    } else {
+      this.#logger.info({}, 'the journal is written again');
+    }
+    const message = isStopped ? NOTHING_WRITTEN : undefined;
+    enter('journal stopped or not', (scheduler) => scheduler.journalStopped(message));
   }
 
   /** Writes what was appended, and leaves the folder to others. */

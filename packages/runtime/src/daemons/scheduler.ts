@@ -1,3 +1,4 @@
+import { getHeapStatistics } from 'node:v8';
 import type { Millis } from '@goshawk/core';
 import { type Learnt, Scheduler, type SchedulerConfig, type SchedulerEnvironment } from '@goshawk/scheduler';
 import type { Logger } from '../driver/index.js';
@@ -40,6 +41,8 @@ export interface SchedulerOptions extends ProcessOptions {
 /** Until the cluster has told its own timings. ms */
 const ENLIST_RETRY_MS = 500;
 const ENDED_JOBS_MAX = 10_000;
+/** Of the heap, for what a scheduler keeps; the rest is for what is on its way, and for the collector to work in. */
+const HEAP_SHARE = 0.5;
 const LOG_BYTES_MAX = 256 * 1024 * 1024;
 
 /**
@@ -87,6 +90,7 @@ function configOf({ process, journal, knows }: Parts, options: SchedulerOptions)
     endedJobsMax: options.endedJobsMax ?? ENDED_JOBS_MAX,
     endedJobsKeepMs: options.endedJobsKeepMs,
     learnt: knows,
+    memoryBytes: getHeapStatistics().heap_size_limit * HEAP_SHARE,
     logBytesMax: options.logBytesMax ?? LOG_BYTES_MAX,
     load: options.activeJobsMax === undefined ? {} : { activeJobsMax: options.activeJobsMax },
     inheritance: journal?.inheritance(process.addressNamed),
@@ -151,7 +155,7 @@ function serve(parts: Parts, options: SchedulerOptions): Daemon {
   journal?.serve(enter, (error) => process.fail(error));
   logger.info({ endpoint, central: options.central, jobs: machine.activeJobs }, 'scheduler is up');
   process.show(() => ({
-    notReady: machine.isReady ? [] : NOT_JOINED,
+    notReady: [...(machine.isReady ? [] : NOT_JOINED), ...(journal?.notReady ?? [])],
     readings: () => ({
       ...schedulerReadings(machine, process.host.now()),
       ...(journal && journalReadings(journal.metrics(), journal.commitMs)),

@@ -1,0 +1,27 @@
+/** How one scheduler's memory is divided, as it estimates what things take. In bytes. */
+export interface MemoryShares {
+  /** Jobs that have not ended: with more no new one is taken. */
+  readonly activeMax: number;
+  /** All jobs: with more, ended ones are forgotten. */
+  readonly jobsMax: number;
+  /** With more, what can be done without is not kept of jobs, and what tasks return only in the journal. */
+  readonly shortAbove: number;
+  /** What tasks have printed. */
+  readonly logsMax: number;
+  /** Records that the disk does not have yet. */
+  readonly unwrittenMax: number;
+  /** Answers that wait for the disk. */
+  readonly heldMax: number;
+}
+
+/** @param bytes the whole budget: about half of the heap, so that there is room for what is on its way */
+export function sharesOf(bytes: number): MemoryShares {
+  return {
+    activeMax: bytes * 0.45,
+    jobsMax: bytes * 0.55,
+    shortAbove: bytes * 0.65,
+    logsMax: bytes * 0.15,
+    unwrittenMax: bytes * 0.15,
+    heldMax: bytes * 0.05,
+  };
+}
