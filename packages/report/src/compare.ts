@@ -3,6 +3,7 @@ import {
   type Cluster,
   COMPARISON_SCHEMA,
   type Comparison,
+  type IntervalMethod,
   type JobClass,
   type Ratio,
   type RatioStatistics,
@@ -10,6 +11,7 @@ import {
   type Workload,
 } from './comparison.js';
 import { ComparisonError } from './errors.js';
+import { intervalMethod, type JobTimes, ratioIntervals } from './intervals.js';
 import { type PolicySummary, summarisePolicies } from './summary.js';
 
 type Statistic = keyof RatioStatistics<unknown>;
@@ -25,10 +27,58 @@ export function buildComparison(parts: {
   workload: Workload;
   cluster: Cluster;
   runs: readonly Run[];
+  /** Of each run, job by job: what intervals are made of. */
+  times?: readonly JobTimes[];
 }): Comparison {
-  const { workload, cluster, runs } = parts;
+  const { workload, cluster, runs, times = [] } = parts;
   assertComparable(runs);
-  return { schema: COMPARISON_SCHEMA, workload, cluster, runs, ratios: compareWithFirst(runs) };
+  const ratios = compareWithFirst(runs);
+  const comparison = { schema: COMPARISON_SCHEMA, workload, cluster, runs, ratios } as const;
+  if (times.length === 0 || ratios.length === 0) return comparison;
+  const intervals = intervalMethod(
+    times[0]!.runtimeSeconds.length,
+    new Set(runs.map(({ seed }) => seed)).size,
+  );
+  return { ...comparison, ratios: ratios.map((ratio) => withInterval(ratio, times, intervals)), intervals };
+}
+
+function withInterval(ratio: Ratio, times: readonly JobTimes[], method: IntervalMethod): Ratio {
+  const ofPolicy = (policy: string) => times.filter((each) => each.policy === policy);
+  const baseline = ofPolicy(ratio.baseline);
+  const pairs = ofPolicy(ratio.policy).flatMap((one) => {
+    const twin = baseline.find(({ seed }) => seed === one.seed);
+    return twin === undefined ? [] : [[one, twin] as const];
+  });
+  return pairs.length === 0 ? ratio : { ...ratio, interval: ratioIntervals(pairs, method) };
+}
+
+/**
+ * Runs of several comparisons of one workload in one. The policy of the first run of all is held against each other.
+ *
+ * @param named comparisons, each with a name that tells its runs from those of the same policy in another one
+ * @throws ComparisonError when they are of different workloads
+ */
+export function mergeComparisons(
+  named: readonly { readonly name: string; readonly comparison: Comparison }[],
+): Comparison {
+  const [first, ...others] = named;
+  if (first === undefined) throw new ComparisonError('there is nothing to compare');
+  const { workload, cluster } = first.comparison;
+  for (const { name, comparison } of others) {
+    if (comparison.workload.sha256 === workload.sha256 && comparison.workload.jobs === workload.jobs)
+      continue;
+    throw new ComparisonError(
+      `${name} ran ${comparison.workload.name}, and ${first.name} ${workload.name}: compare runs of one workload`,
+    );
+  }
+  const filesOf = (policy: string) =>
+    named.filter(({ comparison }) => comparison.runs.some((run) => run.policy === policy)).length;
+  const runs = named.flatMap(({ name, comparison }) =>
+    comparison.runs.map((run) =>
+      filesOf(run.policy) > 1 ? { ...run, policy: `${run.policy} (${name})` } : run,
+    ),
+  );
+  return buildComparison({ workload, cluster, runs });
 }
 
 function assertComparable(runs: readonly Run[]): void {

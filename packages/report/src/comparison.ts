@@ -189,6 +189,15 @@ export interface RatioStatistics<T> {
   readonly mean: T;
 }
 
+export type Interval = readonly [low: number, high: number];
+
+/** How the intervals of a comparison were found, for whoever reads them. */
+export interface IntervalMethod {
+  readonly level: number;
+  readonly resamples: number;
+  readonly over: 'jobs' | 'jobs and seeds';
+}
+
 /**
  * Job run times of one policy over those of another: below 1, `policy` is the faster. Null where either
  * has no jobs of the class or the baseline's value is 0.
@@ -198,6 +207,8 @@ export interface Ratio extends ByClass<RatioStatistics<number | null>> {
   readonly baseline: string;
   /** Least and greatest ratio over seeds that both ran, where there are several. */
   readonly spread?: ByClass<RatioStatistics<readonly [least: number, greatest: number] | null>>;
+  /** As `intervals` of the comparison says, where the run time of each job is known. */
+  readonly interval?: ByClass<RatioStatistics<Interval | null>>;
 }
 
 export interface Comparison {
@@ -206,4 +217,6 @@ export interface Comparison {
   readonly cluster: Cluster;
   readonly runs: readonly Run[];
   readonly ratios: readonly Ratio[];
+  /** How the intervals of the ratios were found, where there are some. */
+  readonly intervals?: IntervalMethod;
 }

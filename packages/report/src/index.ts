@@ -5,8 +5,9 @@ export { type ChartDrawing, type LegendEntry, type LineSpec, lineChart } from '.
 export { type LineLook, lineLook, type Role, sentinel } from './charts/palette.js';
 export { type BarSpec, ratioChart } from './charts/ratio-chart.js';
 export { renderSvg, type SvgChart } from './charts/svg.js';
-export { buildComparison } from './compare.js';
+export { buildComparison, mergeComparisons } from './compare.js';
 export * from './comparison.js';
+export { comparisonCsv, csvOf } from './csv.js';
 export { type Distribution, percentileOfSorted, summarise } from './distribution.js';
 export { ComparisonError, MeasurementError, UnfinishedRunError } from './errors.js';
 export { renderDocument } from './html/document.js';
@@ -14,6 +15,7 @@ export { type Column, figure, legend, type Row, section, swatch, table } from '.
 export { type InlineChart, renderChart } from './html/inline-chart.js';
 export { renderHtml } from './html/page.js';
 export type { PageMeta } from './html/page-meta.js';
+export type { JobTimes } from './intervals.js';
 export { formatJobRecords, type JobRecord, jobRecord } from './job-record.js';
 export {
   type CounterReading,

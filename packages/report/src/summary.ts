@@ -9,6 +9,7 @@ import type {
   UtilisationLevels,
 } from './comparison.js';
 import { type Distribution, meanOfPresent } from './distribution.js';
+import { whole } from './numbers.js';
 
 /** What a reader sees of one policy: its runs, each number the mean over their seeds. */
 export interface PolicySummary {
@@ -102,4 +103,21 @@ function meanByType(records: readonly Readonly<Record<string, number>>[]): Recor
   return Object.fromEntries(
     types.map((type) => [type, meanOfPresent(records.map((record) => record[type] ?? 0)) ?? 0]),
   );
+}
+
+/** `100 workers`, or `1,000 to 1,500 workers` where runs differ in it. */
+export function workersInWords({ cluster, runs }: Pick<Comparison, 'cluster' | 'runs'>): string {
+  const counts = runs.map(({ options }) => Number(options.workers ?? cluster.workers));
+  const [least, most] = [Math.min(...counts), Math.max(...counts)];
+  return `${least === most ? whole(cluster.workers) : `${whole(least)} to ${whole(most)}`} workers`;
+}
+
+/** What stands in brackets behind a ratio; nothing where nothing does. */
+export function bracketsInWords({ ratios, intervals }: Pick<Comparison, 'ratios' | 'intervals'>): string {
+  if (intervals !== undefined) {
+    const { level, over } = intervals;
+    return `in brackets ${level * 100}% intervals, by a paired bootstrap over ${over}`;
+  }
+  const hasSpread = ratios.some(({ spread }) => spread !== undefined);
+  return hasSpread ? 'in brackets the least and the greatest over the seeds' : '';
 }

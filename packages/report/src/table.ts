@@ -11,7 +11,7 @@ import {
   unitFor,
   whole,
 } from './numbers.js';
-import { type PolicySummary, summarisePolicies } from './summary.js';
+import { bracketsInWords, type PolicySummary, summarisePolicies, workersInWords } from './summary.js';
 import { bare, type Cell } from './text-table.js';
 
 export interface TableStyle {
@@ -41,7 +41,7 @@ export function renderTable(comparison: Comparison, style: TableStyle): string {
   const sections = [
     wrap(headline(comparison, paint), columns),
     runtimes(summaries, columns, paint),
-    ...(comparison.ratios.length === 0 ? [] : [ratioLines(comparison.ratios, columns, paint)]),
+    ...(comparison.ratios.length === 0 ? [] : [ratioLines(comparison, columns, paint)]),
     costs(summaries, columns, paint),
     ...failures(summaries, columns, paint),
   ];
@@ -54,7 +54,7 @@ function headline(comparison: Comparison, paint: Painter): string {
   return [
     `${paint.bold(plain(workload.name))}: ${whole(workload.jobs)} jobs, ${whole(workload.tasks)} tasks,`,
     `${span(workload.taskSeconds)} of work submitted over ${span(workload.spanSeconds)};`,
-    `${whole(cluster.workers)} workers of ${counted(cluster.slots, 'slot')},`,
+    `${workersInWords(comparison)} of ${counted(cluster.slots, 'slot')},`,
     `${counted(cluster.schedulers, 'scheduler')}, ${cluster.mode}${seeds > 1 ? `; means of ${seeds} seeds` : ''}`,
   ].join(' ');
 }
@@ -96,7 +96,8 @@ function runtimeTable(
   ]);
 }
 
-function ratioLines(ratios: readonly Ratio[], columns: number, paint: Painter): string {
+function ratioLines(comparison: Comparison, columns: number, paint: Painter): string {
+  const { ratios } = comparison;
   const blocks = ratios.map((ratio) => {
     const pair = `${paint.bold(plain(ratio.policy))} against ${plain(ratio.baseline)}:`;
     const classes = CLASSES.map((of) => `${of} ${ratiosInWords(ratio, of, paint)}`);
@@ -104,13 +105,15 @@ function ratioLines(ratios: readonly Ratio[], columns: number, paint: Painter): 
     if (widthOf(oneLine) <= columns) return oneLine;
     return [pair, ...classes.map((line) => wrap(line, columns, '  '))].join('\n');
   });
-  return [...blocks, paint.dim(`below 1×: ${plain(ratios[0]!.policy)} is faster`)].join('\n');
+  const brackets = bracketsInWords(comparison);
+  const legend = [`below 1×: ${plain(ratios[0]!.policy)} is faster`, ...(brackets === '' ? [] : [brackets])];
+  return [...blocks, paint.dim(wrap(legend.join('; '), columns))].join('\n');
 }
 
 function ratiosInWords(ratio: Ratio, of: JobClass, paint: Painter): string {
   return (['p50', 'p90', 'mean'] as const)
     .map((name) => {
-      const spread = ratio.spread?.[of][name];
+      const spread = (ratio.interval ?? ratio.spread)?.[of][name];
       const range = spread ? ` (${factorRange(...spread)})` : '';
       return `${name} ${paintRatio(ratio[of][name], paint)}${range}`;
     })
@@ -118,9 +121,17 @@ function ratiosInWords(ratio: Ratio, of: JobClass, paint: Painter): string {
 }
 
 function costs(summaries: readonly PolicySummary[], columns: number, paint: Painter): string {
-  const head = ['busy slots p50', 'mean', 'max', 'messages/task', 'steals', 'of attempts', 'probes moved'];
+  const head = [
+    'busy as jobs came',
+    'to end',
+    'max',
+    'messages/task',
+    'steals',
+    'of attempts',
+    'probes moved',
+  ];
   const rows = summaries.map(({ utilisation, messagesPerTask, steals }) => [
-    percent(utilisation.p50),
+    percent(utilisation.whileSubmitting.mean),
     percent(utilisation.mean),
     percent(utilisation.max),
     threeDigits(messagesPerTask),

@@ -25,6 +25,7 @@ const LOADERS: Readonly<Record<string, () => Promise<unknown>>> = {
   predictor: async () => (await import('./predictor.js')).predictorCommand,
   replay: async () => (await import('./replay.js')).replayCommand,
   simulate: async () => (await import('./simulate.js')).simulateCommand,
+  compare: async () => (await import('./compare.js')).compareCommand,
   figure: async () => (await import('./figure.js')).figureCommand,
   'trace stats': async () => (await import('./trace-stats.js')).traceStatsCommand,
   'trace generate': async () => (await import('./trace-generate.js')).traceGenerateCommand,

@@ -4,7 +4,7 @@ import type { Context } from '../context.js';
 import { checkEstimator } from '../replay/estimates.js';
 import { checkFlagsFor, REPLAY_OPTIONS, type ReplayOptions } from '../replay/options.js';
 import { type Replayed, replayLocally, replayOnCluster } from '../replay/replay.js';
-import { outputFiles, saveResults, writeReportFile } from '../replay/report-file.js';
+import { checkOutput, outputFiles, saveResults, writeReportFile } from '../replay/report-file.js';
 import { scaleLine } from '../replay/wording.js';
 import { policyNames } from '../settings.js';
 import { commandLine } from '../terminal/command-line.js';
@@ -31,6 +31,7 @@ export const replayCommand = defineCommand({
     if (cluster !== undefined) checkFlagsFor(cluster, options, origins);
     const spec = words[0]!;
     checkOptions(options);
+    checkOutput(context, options);
     const written = ['report', 'saveResults', 'saveJobs'] as const;
     const { report, saveResults: results } = await outputFiles(context.cwd, spec, options, written);
     const replayed =
@@ -69,11 +70,12 @@ async function tell(
   { plan, shape, runs }: Replayed,
   report: string | undefined,
 ): Promise<number> {
-  const { buildComparison, renderHtml, renderTable } = await import('@goshawk/report');
+  const { buildComparison, comparisonCsv, renderHtml, renderTable } = await import('@goshawk/report');
   const comparison = buildComparison({
     workload: plan.workload,
     cluster: { ...shape, mode: 'live' },
     runs: runs.map(({ run }) => run),
+    times: runs.length > 1 ? runs.map(({ times }) => times) : [],
   });
   if (report !== undefined) {
     const page = renderHtml(
@@ -88,6 +90,7 @@ async function tell(
     await writeReportFile(report, page);
   }
   if (context.global.json) context.json(comparison);
+  else if (options.csv) context.out(comparisonCsv(comparison));
   else {
     context.note('');
     context.out(renderTable(comparison, { color: context.color, columns: context.columns }));

@@ -5,7 +5,7 @@ import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { untilInterrupted } from '../interruption.js';
 import { counted } from '../jobs/words.js';
-import { outputFiles, saveResults, writeReportFile } from '../replay/report-file.js';
+import { checkOutput, outputFiles, saveResults, writeReportFile } from '../replay/report-file.js';
 import { SIMULATE_OPTIONS, type SimulateOptions } from '../simulate/options.js';
 import {
   checkOptions,
@@ -43,6 +43,7 @@ export const simulateCommand = defineCommand({
   async run(context, options, { words }) {
     const workload = words[0]!;
     checkOptions(options);
+    checkOutput(context, options);
     // With the simulator, which other commands would wait for.
     const { networkOf } = await import('../simulate/network.js');
     const variants = simulateVariants(options).map((variant) => ({
@@ -56,10 +57,12 @@ export const simulateCommand = defineCommand({
     const requests = sized.flatMap((variant) =>
       planRuns(variant.options, surveyed, variant.sizing, variant.network, variant.label),
     );
+    // Intervals of what is compared need each job's run time.
+    const compared = requests.map((request) => ({ ...request, wantsRuntimes: sized.length > 1 }));
     const { sizing } = sized[0]!;
     announce(context, surveyed, sizing, requests);
     const source = sourceOf(workload, surveyed, options.features);
-    const outcomes = await performShown(context, requests, source, options);
+    const outcomes = await performShown(context, compared, source, options);
     const exitCode = await tell(context, options, words, surveyed, sizing, outcomes, report);
     if (results !== undefined) {
       const records = outcomes.map((outcome) => outcome.records!);
@@ -97,12 +100,15 @@ async function tell(
   outcomes: readonly RunOutcome[],
   report: string | undefined,
 ): Promise<number> {
-  const { buildComparison, renderShadow, renderTable } = await import('@goshawk/report');
+  const { buildComparison, comparisonCsv, renderShadow, renderTable } = await import('@goshawk/report');
   const { slots, schedulers } = options;
   const comparison = buildComparison({
     workload: record,
     cluster: { workers, slots, schedulers, mode: 'simulated' },
     runs: outcomes.map(({ run }) => run),
+    times: outcomes.flatMap(({ run: { policy, seed }, runtimes }) =>
+      runtimes === undefined ? [] : [{ policy, seed, ...runtimes }],
+    ),
   });
   const references = referenceLines(comparison.runs.map(({ policy }) => policy));
   if (report !== undefined) {
@@ -115,6 +121,7 @@ async function tell(
     );
   }
   if (context.global.json) context.json(comparison);
+  else if (options.csv) context.out(comparisonCsv(comparison));
   else {
     context.out(`\n${renderTable(comparison, { color: context.color, columns: context.columns })}`);
     for (const line of references) context.out(`\n${line}`);

@@ -1,6 +1,7 @@
 import { InputError } from '@goshawk/core';
 import { formatStats, formatTally, plotStats, traceStats } from '@goshawk/traces';
 import { defineCommand, ExitCode } from '../command.js';
+import { checkOutput } from '../replay/report-file.js';
 import { jobsShown, openShown } from '../workload.js';
 
 export const traceStatsCommand = defineCommand({
@@ -20,6 +21,11 @@ export const traceStatsCommand = defineCommand({
       flagOnly: true,
       describe: 'a cluster size to work the load out for; may be given several times',
     },
+    csv: {
+      type: 'flag',
+      flagOnly: true,
+      describe: 'print them as CSV, one row under a header; columns are named by the keys of --json',
+    },
     plot: {
       type: 'flag',
       flagOnly: true,
@@ -27,6 +33,7 @@ export const traceStatsCommand = defineCommand({
     },
   },
   async run(context, options, { words }) {
+    checkOutput(context, options);
     const workers = options.workers.map(clusterSize);
     const workload = await openShown(context, words[0]!);
     const stats = await traceStats(jobsShown(context, workload, 'counting jobs'), {
@@ -34,6 +41,11 @@ export const traceStatsCommand = defineCommand({
       cdfs: options.plot,
     });
     const { name, tallied } = workload;
+    if (options.csv) {
+      const { csvOf } = await import('@goshawk/report');
+      context.out(csvOf([{ workload: name, ...stats, tallied }]));
+      return ExitCode.done;
+    }
     if (context.global.json) {
       context.json({ ...stats, workload: name, tallied });
       return ExitCode.done;

@@ -1,6 +1,6 @@
 import type { Cluster } from '@goshawk/client';
 import type { Millis, PolicySettings } from '@goshawk/core';
-import type { JobRecord, Run, RunSeries } from '@goshawk/report';
+import type { JobRecord, JobTimes, Run, RunSeries } from '@goshawk/report';
 
 /** Size of a cluster. */
 export interface Shape {
@@ -27,6 +27,8 @@ export interface ReplayTarget {
 export interface PolicyRun {
   readonly run: Run;
   readonly series: RunSeries;
+  /** In the order of the plan. */
+  readonly times: JobTimes;
   /** Of each job, in the order of the plan; empty unless they are to be saved. */
   readonly records: readonly JobRecord[];
   readonly loadOffered: number;

@@ -4,6 +4,7 @@ import { flagOf, kebab, type OptionSpecs, type Origin, type Resolved } from '../
 import { RESOURCES_OPTION, SLOTS_OPTION } from '../resources.js';
 import { POLICY_OPTIONS } from '../settings.js';
 import { specsOf, VARY_OPTION, type Variant, variantsOf } from '../variants.js';
+import { CSV_OPTION } from './report-file.js';
 
 export const REPLAY_OPTIONS = {
   ...POLICY_OPTIONS,
@@ -46,6 +47,7 @@ export const REPLAY_OPTIONS = {
     type: 'text',
     describe: 'write what became of each job to this file, as JSON lines',
   },
+  csv: CSV_OPTION,
   report: { type: 'text', describe: 'write a page with tables and charts to this file' },
 } as const satisfies OptionSpecs;
 

@@ -5,6 +5,20 @@ import type { JobRecord } from '@goshawk/report';
 import type { Context } from '../context.js';
 import { flagOf } from '../options.js';
 
+/** What a comparison is printed as, for every command that makes one. */
+export const CSV_OPTION = {
+  type: 'flag',
+  flagOnly: true,
+  describe:
+    'print the numbers as CSV, a row a run, in place of the table; columns are named by the keys of --json',
+} as const;
+
+/** @throws InputError where two forms are asked for */
+export function checkOutput({ global }: Context, { csv }: { readonly csv: boolean }): void {
+  if (csv && global.json)
+    throw new InputError('usage', '--csv and --json exclude each other', 'give one of them');
+}
+
 /**
  * Files that a run is to write. What is wrong with them is found out before it rather than after it. A file that is
  * there is written anew.

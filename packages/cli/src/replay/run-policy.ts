@@ -1,5 +1,5 @@
 import { type Millis, nearestRank } from '@goshawk/core';
-import type { CounterReading, JobRecord, JobResult } from '@goshawk/report';
+import type { CounterReading, JobRecord, JobResult, JobTimes } from '@goshawk/report';
 import type { Context } from '../context.js';
 import { type Progress as Shown, startProgress } from '../terminal/progress.js';
 import type { PolicyRun, ReplayTarget } from './contract.js';
@@ -110,11 +110,29 @@ async function assess(
   return {
     run: { ...run, tasks: { ...run.tasks, attempts: attemptsOf(jobs) } },
     series,
+    times: timesOf(plan, jobs, results, { policy: label, seed: options.seed }),
     records: options.saveResults === undefined ? [] : results.map(recordOf),
     loadOffered,
     latenessP99Ms: nearestRank(latenessMs(jobs), 99),
     incomplete,
   };
+}
+
+function timesOf(
+  plan: ReplayPlan,
+  jobs: readonly EndedReplayJob[],
+  results: readonly JobResult[],
+  of: Pick<JobTimes, 'policy' | 'seed'>,
+): JobTimes {
+  const placeOf = new Map(plan.jobs.map((job, index) => [job, index]));
+  const runtimeSeconds = new Float64Array(plan.jobs.length).fill(Number.NaN);
+  const isLong = new Uint8Array(plan.jobs.length);
+  for (const [index, result] of results.entries()) {
+    const place = placeOf.get(jobs[index]!.planned)!;
+    isLong[place] = result.class === 'long' ? 1 : 0;
+    if (result.outcome === 'completed') runtimeSeconds[place] = result.runtimeSeconds;
+  }
+  return { ...of, runtimeSeconds, isLong };
 }
 
 /** When the last news was here. */

@@ -2,6 +2,7 @@ import { LIMITS, POLICY_NAMES } from '@goshawk/core';
 import { ESTIMATOR_FORMS } from '@goshawk/predictor';
 import { SHADOW_OPTION } from '../commands/daemon-options.js';
 import type { OptionSpecs, Resolved } from '../options.js';
+import { CSV_OPTION } from '../replay/report-file.js';
 import { RESOURCES_OPTION, SLOTS_OPTION } from '../resources.js';
 import { POLICY_OPTIONS } from '../settings.js';
 import { VARY_OPTION } from '../variants.js';
@@ -111,6 +112,7 @@ export const SIMULATE_OPTIONS = {
     type: 'text',
     describe: 'write what became of each job to this file, as JSON lines',
   },
+  csv: CSV_OPTION,
   report: { type: 'text', describe: 'write a page with tables and charts to this file' },
 } as const satisfies OptionSpecs;
 

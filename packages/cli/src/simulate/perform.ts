@@ -51,6 +51,7 @@ export async function perform(
   const shadow = shadowFor(request, learnt);
   const results = new Results(request.policy.cutoffMs);
   const jobTimes = request.wantsJobTimes ? noJobTimes(request.jobs) : undefined;
+  const runtimes = request.wantsRuntimes ? noRuntimes(request.jobs) : undefined;
   const records: JobRecord[] | undefined = request.wantsRecords ? [] : undefined;
   const startedAt = performance.now();
   let pausedAt = startedAt;
@@ -72,6 +73,7 @@ export async function perform(
       const judged = judgementOf(end);
       predictor.add(judged);
       if (jobTimes !== undefined) noteJobTime(jobTimes, end, result);
+      if (runtimes !== undefined) noteRuntime(runtimes, end, result);
       records?.push(
         jobRecord({ policy: request.policy.policy, seed: request.seed, job: end.index + 1 }, result, judged),
       );
@@ -112,6 +114,7 @@ export async function perform(
   return {
     ...outcome,
     ...(jobTimes === undefined ? {} : { jobTimes }),
+    ...(runtimes === undefined ? {} : { runtimes }),
     ...(records === undefined ? {} : { records }),
   };
 }
@@ -127,11 +130,25 @@ function learntFromHistory({
   return learntBy([...new Set([...inCharge, ...shadow])], history, policy);
 }
 
+type Runtimes = NonNullable<RunOutcome['runtimes']>;
+
+function noRuntimes(jobs: number): Runtimes {
+  return { runtimeSeconds: new Float64Array(jobs).fill(Number.NaN), isLong: new Uint8Array(jobs) };
+}
+
+function noteRuntime(
+  { runtimeSeconds, isLong }: Runtimes,
+  { index }: SimulatedEnd<Arrival>,
+  result: JobResult,
+): void {
+  isLong[index] = result.class === 'long' ? 1 : 0;
+  if (result.outcome === 'completed') runtimeSeconds[index] = result.runtimeSeconds;
+}
+
 function noJobTimes(jobs: number): JobTimes {
   const column = () => new Float64Array(jobs).fill(Number.NaN);
   return {
-    runtimeSeconds: column(),
-    isLong: new Uint8Array(jobs),
+    ...noRuntimes(jobs),
     details: {
       tasks: column(),
       normalisedWaits: column(),
@@ -143,17 +160,17 @@ function noJobTimes(jobs: number): JobTimes {
 }
 
 function noteJobTime(
-  { runtimeSeconds, isLong, details }: JobTimes,
-  { index, job, judged, sampled }: SimulatedEnd<Arrival>,
+  { details, ...runtimes }: JobTimes,
+  end: SimulatedEnd<Arrival>,
   result: JobResult,
 ): void {
-  isLong[index] = result.class === 'long' ? 1 : 0;
+  const { index, job, judged, sampled } = end;
+  noteRuntime(runtimes, end, result);
   details.tasks[index] = job.tasks;
   details.meanSeconds[index] = job.meanMs / 1_000;
   if (judged.estimateMs !== undefined) details.estimateSeconds[index] = judged.estimateMs / 1_000;
   if (typeof sampled?.note === 'number') details.ratioPercents[index] = sampled.note;
   if (result.outcome !== 'completed') return;
-  runtimeSeconds[index] = result.runtimeSeconds;
   let waits = 0;
   const starts = result.taskStartsSeconds;
   for (let task = 0; task < starts.length; task++) waits += starts[task]! - result.submitSeconds;

@@ -33,6 +33,8 @@ export interface RunRequest {
   readonly learnt?: Readonly<Record<string, unknown>> | undefined;
   /** Whether the run time of each job is wanted, and not only how they are distributed. */
   readonly wantsJobTimes?: boolean;
+  /** Whether only the run times are, to pair runs by. */
+  readonly wantsRuntimes?: boolean;
   /** Whether all that is to be known of each job is wanted. */
   readonly wantsRecords?: boolean;
   /** Whether a hash of all that the machines do is wanted. Slow. */
@@ -48,6 +50,7 @@ export interface RunOutcome {
   readonly run: Run & { readonly effectsHash?: string };
   readonly series: RunSeries;
   readonly jobTimes?: JobTimes;
+  readonly runtimes?: Pick<JobTimes, 'runtimeSeconds' | 'isLong'>;
   /** As the jobs ended. */
   readonly records?: readonly JobRecord[];
 }

@@ -122,7 +122,7 @@ describe('what a page is made of', () => {
     expect(page).toContain('<h1>hawk against 6 other policies</h1>');
     expect(page).toContain('hawk against the others, by percentile');
     expect(page).toContain('numbers are means over 2 seeds');
-    expect(page).toContain('least and the greatest over the seeds');
+    expect(page).toContain('In small print the least and the greatest over the seeds');
   });
 
   test('one policy alone is shown without ratios', () => {

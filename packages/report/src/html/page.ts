@@ -2,6 +2,7 @@ import type { Comparison } from '../comparison.js';
 import { html, type Markup } from '../markup.js';
 import { span, unbroken, whole } from '../numbers.js';
 import type { RunSeries } from '../run.js';
+import { workersInWords } from '../summary.js';
 import { renderDocument } from './document.js';
 import type { PageMeta } from './page-meta.js';
 import { type PolicyView, viewPolicies } from './policy.js';
@@ -31,7 +32,7 @@ export function renderHtml(comparison: Comparison, series: readonly RunSeries[],
 ${introduction(comparison)}${meta.note === undefined ? null : html`<p>${meta.note}</p>`}
 ${headlineCards(policies, comparison.ratios)}</header>
 ${[
-  runtimeTables(policies, comparison.ratios),
+  runtimeTables(policies, comparison),
   runtimeSection(policies),
   ratioSection(policies),
   timePartsSection(policies),
@@ -51,13 +52,14 @@ function defaultTitle(policies: readonly PolicyView[]): string {
   return `${first} against ${new Intl.ListFormat('en', { type: 'conjunction' }).format(others)}`;
 }
 
-function introduction({ workload, cluster, runs }: Comparison): Markup {
+function introduction(comparison: Comparison): Markup {
+  const { workload, cluster, runs } = comparison;
   const seeds = new Set(runs.map(({ seed }) => seed)).size;
   const slots = cluster.slots === 1 ? 'one slot' : `${cluster.slots} slots`;
   const schedulers = cluster.schedulers === 1 ? 'one scheduler' : `${whole(cluster.schedulers)} schedulers`;
   return html`<p>${workload.name}: ${whole(workload.jobs)} jobs with ${whole(workload.tasks)} tasks,
 ${unbroken(span(workload.taskSeconds))} of work submitted over ${unbroken(span(workload.spanSeconds))}, on
-${whole(cluster.workers)} workers of ${slots} with ${schedulers}, ${cluster.mode === 'live' ? 'run live' : 'simulated'}${
+${workersInWords(comparison)} of ${slots} with ${schedulers}, ${cluster.mode === 'live' ? 'run live' : 'simulated'}${
     seeds > 1 ? `; numbers are means over ${seeds} seeds` : ''
   }.</p>`;
 }

@@ -13,6 +13,7 @@ import {
   unitFor,
   whole,
 } from '../numbers.js';
+import { bracketsInWords } from '../summary.js';
 import { type Column, type Row, section, swatch, table } from './elements.js';
 import type { PolicyView } from './policy.js';
 
@@ -52,7 +53,7 @@ export function inWords(ratio: number | null): string {
 }
 
 /** Run times by policy, and the first policy's as ratios to those of the others. */
-export function runtimeTables(policies: readonly PolicyView[], ratios: readonly Ratio[]): Markup {
+export function runtimeTables(policies: readonly PolicyView[], comparison: Comparison): Markup {
   const units = new Map(
     CLASSES.map((of) => [
       of,
@@ -76,7 +77,7 @@ export function runtimeTables(policies: readonly PolicyView[], ratios: readonly 
     html`<p class="note">Submission to the end of the last task. Percentiles by nearest rank. Short and long by a job’s true mean
 task run time against the cutoff, whatever a predictor believed.</p>`,
     failures(policies),
-    ratioTable(ratios),
+    ratioTable(comparison),
   );
 }
 
@@ -92,18 +93,18 @@ times are those of the others.</p>`,
     );
 }
 
-function ratioTable(ratios: readonly Ratio[]): Markup | null {
+function ratioTable(comparison: Comparison): Markup | null {
+  const { ratios } = comparison;
   const [first] = ratios;
   if (first === undefined) return null;
   const statistics = ['p50', 'p90', 'mean'] as const;
   const cell = (ratio: Ratio, of: JobClass, statistic: (typeof statistics)[number]) => {
-    const spread = ratio.spread?.[of][statistic];
+    const spread = (ratio.interval ?? ratio.spread)?.[of][statistic];
     const range = spread ? html`<br><small>${factorRange(...spread)}</small>` : null;
     return html`${factor(ratio[of][statistic])}${range}`;
   };
-  const spreadNote = ratios.some(({ spread }) => spread !== undefined)
-    ? ' In small print the least and the greatest over the seeds.'
-    : '';
+  const brackets = bracketsInWords(comparison).replace('in brackets', 'In small print');
+  const spreadNote = brackets === '' ? '' : ` ${brackets}.`;
   return html`<h3>${first.policy} over ${ratios.length === 1 ? first.baseline : 'the others'}</h3>${table(
     'against',
     CLASSES.flatMap((of) => statistics.map((title): Column => ({ title, group: `${of} jobs` }))),

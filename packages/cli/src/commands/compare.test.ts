@@ -1,0 +1,48 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Comparison } from '@goshawk/report';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { runHere } from '../terminal.fixture.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'goshawk-compare-'));
+const file = (name: string) => join(folder, name);
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function simulate(name: string, ...args: string[]): Promise<void> {
+  const { stdout } = await runHere(['simulate', ...args, '--workers', '100', '--parallel', '1', '--json']);
+  writeFileSync(file(name), stdout);
+}
+
+beforeAll(async () => {
+  await simulate('a.json', 'poisson:jobs=100', '--policy', 'hawk,sparrow');
+  await simulate('b.json', 'poisson:jobs=100', '--policy', 'hawk', '--no-stealing');
+  await simulate('c.json', 'poisson:jobs=101', '--policy', 'hawk');
+  writeFileSync(file('d.json'), '{"schema": "goshawk.config/1"}');
+});
+
+it('puts runs of several files in one table, one page and one CSV', async () => {
+  const files = [file('a.json'), file('b.json')];
+  const report = file('both.html');
+  const { exitCode, stdout } = await runHere(['compare', ...files, '--report', report]);
+  expect(exitCode).toBe(0);
+  expect(stdout).toMatch(/^hawk \(a\) against hawk \(b\):/m);
+  expect(readFileSync(report, 'utf8')).toContain('hawk (b)');
+  const json = JSON.parse((await runHere(['compare', ...files, '--json'])).stdout) as Comparison;
+  expect(json.runs.map(({ policy }) => policy)).toEqual(['hawk (a)', 'sparrow', 'hawk (b)']);
+  const csv = (await runHere(['compare', ...files, '--csv'])).stdout.trim().split('\n');
+  expect(csv).toHaveLength(4);
+  expect(csv[0]).toMatch(/^policy,seed,options\./);
+});
+
+it.each<[names: string[], line: RegExp]>([
+  [['a.json', 'c.json'], /^goshawk: compare: c ran poisson.*compare runs of one workload\n$/],
+  [['d.json'], /^goshawk: compare: \S+d\.json is no comparison; `goshawk simulate/],
+  [['none.json'], /^goshawk: compare: cannot read \S+none\.json: there is no such file\n$/],
+  [['a.json', '--csv', '--json'], /--csv and --json exclude each other/],
+])('refuses %j', async (names, line) => {
+  const words = names.map((name) => (name.startsWith('--') ? name : file(name)));
+  const { exitCode, stderr } = await runHere(['compare', ...words]);
+  expect(stderr).toMatch(line);
+  expect(exitCode).toBe(2);
+});

@@ -1,0 +1,41 @@
+import type { Comparison, Run } from './comparison.js';
+
+/** Too long for a row, or a table of its own. */
+const LEFT_OUT: readonly (keyof Run)[] = ['series', 'shadow'];
+
+/** A comparison as CSV: a row a run, columns named by the keys of its JSON, such as `runtimeSeconds.short.p50`. */
+export function comparisonCsv({ workload, runs }: Pick<Comparison, 'workload' | 'runs'>): string {
+  return csvOf(
+    runs.map((run) => {
+      const kept = Object.fromEntries(
+        Object.entries(run).filter(([key]) => !LEFT_OUT.includes(key as keyof Run)),
+      );
+      return { ...kept, workload: workload.name };
+    }),
+  );
+}
+
+/**
+ * Records as CSV (RFC 4180), with a header: a column for each value, nested ones by their path. Lists are JSON, and
+ * what a record does not have is empty.
+ */
+export function csvOf(records: readonly object[]): string {
+  const rows = records.map((record) => new Map(flattened(record, '')));
+  const columns = [...new Set(rows.flatMap((row) => [...row.keys()]))];
+  const lines = rows.map((row) => columns.map((column) => cell(row.get(column))).join(','));
+  return [columns.map(cell).join(','), ...lines].join('\n');
+}
+
+function flattened(value: object, path: string): [path: string, value: unknown][] {
+  return Object.entries(value).flatMap(([key, each]): [string, unknown][] =>
+    typeof each === 'object' && each !== null && !Array.isArray(each)
+      ? flattened(each, `${path}${key}.`)
+      : [[`${path}${key}`, each]],
+  );
+}
+
+function cell(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  const text = Array.isArray(value) ? JSON.stringify(value) : String(value);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
