@@ -12,10 +12,13 @@ export async function runHere(
   {
     environment = {},
     cwd = process.cwd(),
+    input = '',
     interruptAt,
   }: {
     readonly environment?: Record<string, string>;
     readonly cwd?: string;
+    /** What stands on stdin. */
+    readonly input?: string;
     /** Ctrl-C is pressed as soon as this stands on stderr. */
     readonly interruptAt?: string;
   } = {},
@@ -31,7 +34,9 @@ export async function runHere(
   const exitCode = await run(argv, {
     stdout: stream('stdout'),
     stderr: stream('stderr'),
-    stdin: (async function* () {})(),
+    stdin: (async function* () {
+      yield Buffer.from(input);
+    })(),
     environment,
     cwd,
     interrupted: interrupt.signal,

@@ -1,4 +1,5 @@
 import type { Histogram, JobRecord, Millis } from '@goshawk/core';
+import type { Damaged } from './reading.js';
 
 /** Whether a journal takes what it is given. */
 export type JournalState =
@@ -47,11 +48,11 @@ export interface Journal {
    * What was there when it was opened: job after job, each from its acceptance on. To be read once, before
    * anything is appended.
    *
-   * @throws JournalError `journal-damaged`
+   * @param onDamage told of each record that is left out: it costs itself, or its job, and no other
    */
-  records(): Iterable<JobRecord>;
+  records(onDamage: (damaged: Damaged) => void): Iterable<JobRecord>;
   /** The same, each with its place. */
-  entries(): Iterable<readonly [place: number, record: JobRecord]>;
+  entries(onDamage: (damaged: Damaged) => void): Iterable<readonly [place: number, record: JobRecord]>;
   /** Writes down who has the journal from now on, and returns when that is on the disk. */
   begin(self: string): Promise<void>;
   /** To be called once, before anything is appended. */

@@ -88,7 +88,11 @@ describe.each(Object.keys(PLACES))('a journal in %s', (kind) => {
   async function opened(at: Place): Promise<{ journal: Journal; before: JobRecord[]; ear: Ear }> {
     const journal = await at.open();
     cleanUp.push(() => journal.close());
-    return { journal, before: [...journal.records()], ear: new Ear(journal) };
+    return {
+      journal,
+      before: [...journal.records(() => expect.fail('a record is damaged'))],
+      ear: new Ear(journal),
+    };
   }
 
   async function written(at: Place, records: readonly JobRecord[]): Promise<void> {

@@ -4,7 +4,7 @@ import { claimFolder, type FolderClaim } from './folder-claim.js';
 import { type Disk, type Entry, GroupCommit } from './group-commit.js';
 import { type Identity, newIdentity, succeededBy } from './identity.js';
 import { LmdbStore, makeFolder } from './lmdb-store.js';
-import { decodeOf, readAgain } from './reading.js';
+import { type Damaged, readAgain, soundRecords } from './reading.js';
 import { type FreeBytes, freeBytesOf, ROOM_LIMITS, Room, type RoomLimits } from './room.js';
 
 export interface LmdbJournalOptions {
@@ -56,7 +56,6 @@ class LmdbJournal implements Journal, Disk {
   readonly lastJob: number;
   readonly #store: LmdbStore;
   readonly #claim: FolderClaim;
-  readonly #folder: string;
   readonly #version: string;
   readonly #commits: GroupCommit;
   readonly #room: Room;
@@ -66,7 +65,6 @@ class LmdbJournal implements Journal, Disk {
   constructor(store: LmdbStore, claim: FolderClaim, identity: Identity, options: LmdbJournalOptions) {
     this.#store = store;
     this.#claim = claim;
-    this.#folder = options.folder;
     this.#version = options.version;
     this.#identity = identity;
     this.tag = identity.tag;
@@ -92,12 +90,12 @@ class LmdbJournal implements Journal, Disk {
     return this.#commits.isStopped;
   }
 
-  *records(): Iterable<JobRecord> {
-    for (const [, record] of this.entries()) yield record;
+  *records(onDamage: (damaged: Damaged) => void): Iterable<JobRecord> {
+    for (const [, record] of this.entries(onDamage)) yield record;
   }
 
-  *entries(): Iterable<readonly [place: number, record: JobRecord]> {
-    for (const [job, bytes, place] of this.#store.read()) yield [place, decodeOf(bytes, job, this.#folder)];
+  entries(onDamage: (damaged: Damaged) => void): Iterable<readonly [place: number, record: JobRecord]> {
+    return soundRecords(this.#store.read(), onDamage);
   }
 
   begin(self: string): Promise<void> {

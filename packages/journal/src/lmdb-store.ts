@@ -1,28 +1,14 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { invariant } from '@goshawk/core';
+import { invariant, type JobRecord } from '@goshawk/core';
 import { type Database, open, type RootDatabase } from 'lmdb';
-import { Packr } from 'msgpackr/index-no-eval';
 import { JournalError } from './errors.js';
 import type { Entry } from './group-commit.js';
 import { checkIdentity, type Identity } from './identity.js';
-
-/** Records are filed by job, and by the order of writing within it. */
-type RecordKey = [job: number, place: number];
-
-const FILE = 'jobs.mdb';
-const IDENTITY = 'identity';
-const packr = new Packr({ useRecords: false });
+import { checkJournalFile, FILE, IDENTITY, packIdentity, RECORDS, unpackIdentity } from './journal-file.js';
+import { decodeFiled, type Filed } from './reading.js';
+import { BadRecordError, encodeRecord } from './record-codec.js';
+import { keyBytes, recordKeyOf } from './record-key.js';
 
 /** A file that is larger than this and mostly empty is written anew when it is opened. In bytes. */
 const COMPACT_ABOVE = 16 * 1024 * 1024;
@@ -33,77 +19,71 @@ const COMPACT_ABOVE = 16 * 1024 * 1024;
  */
 export class LmdbStore {
   readonly #folder: string;
+  readonly #file: string;
   readonly #root: RootDatabase;
   readonly #identity: Database<Buffer, string>;
-  readonly #records: Database<Buffer, RecordKey>;
+  readonly #records: Database<Buffer, Buffer>;
   /** Not known before everything was read. */
   #nextPlace: number | undefined;
 
-  private constructor(folder: string, readOnly: boolean) {
+  private constructor(folder: string, file: string) {
     this.#folder = folder;
+    this.#file = file;
     this.#root = open({
-      path: join(folder, FILE),
+      path: join(folder, file),
       noSubdir: true,
       overlappingSync: false,
       // Its own batching makes a promise that nobody can hear, so that a failed commit would end the process.
       eventTurnBatching: false,
       maxDbs: 2,
-      readOnly,
     });
-    this.#identity = this.#root.openDB('identity', { encoding: 'binary' });
-    this.#records = this.#root.openDB('records', { encoding: 'binary' });
+    this.#identity = this.#root.openDB(IDENTITY, { encoding: 'binary' });
+    // Keys as bytes: one that is damaged must not throw where it is decoded.
+    this.#records = this.#root.openDB(RECORDS, { encoding: 'binary', keyEncoding: 'binary' });
   }
 
-  /** Opens the file, and makes it if it is not there. @throws JournalError */
+  /** Opens the file once it is known to be sound, and makes it if it is not there. @throws JournalError */
   static open(folder: string): LmdbStore {
     const isNew = !existsSync(join(folder, FILE));
-    if (!isNew) checkMagic(folder);
-    const store = attempt(folder, () => new LmdbStore(folder, false));
+    if (!isNew) checkJournalFile(folder);
+    const store = attempt(folder, () => new LmdbStore(folder, FILE));
     if (isNew) syncFolder(folder);
     return store;
   }
 
-  /** Opens the file of a journal that is looked at, and never made. @throws JournalError */
-  static openToRead(folder: string): LmdbStore {
-    if (!existsSync(join(folder, FILE))) {
-      throw new JournalError(
-        'no-journal',
-        `there is no journal in ${folder}`,
-        'give the folder that holds jobs.mdb',
-      );
-    }
-    checkMagic(folder);
-    return attempt(folder, () => new LmdbStore(folder, true));
+  /** Makes a file of that name, in the place of one that may be there. @throws JournalError */
+  static create(folder: string, file: string): LmdbStore {
+    removeFile(folder, file);
+    return attempt(folder, () => new LmdbStore(folder, file));
   }
 
   readIdentity(): Identity | undefined {
     const bytes = this.#identity.get(IDENTITY);
     if (bytes === undefined) return undefined;
-    let value: unknown;
-    try {
-      value = packr.unpack(bytes);
-    } catch {
-      value = undefined;
-    }
-    return checkIdentity(value, this.#folder);
+    return checkIdentity(unpackIdentity(bytes), this.#folder);
   }
 
   /** Returns when it is on the disk. */
   writeIdentity(identity: Identity): void {
-    this.#root.transactionSync(() => this.#identity.putSync(IDENTITY, packr.pack(identity)));
+    this.#root.transactionSync(() => this.#identity.putSync(IDENTITY, packIdentity(identity)));
   }
 
+  /** Of those whose last record can be read. */
   get lastJob(): number {
-    for (const [job] of this.#records.getKeys({ reverse: true, limit: 1 })) return job;
+    for (const { key, value } of this.#records.getRange({ reverse: true })) {
+      const job = recordKeyOf(key)?.[0];
+      if (job !== undefined && isRecordOf(value, job)) return job;
+    }
     return 0;
   }
 
   /** By job, then in the order of writing. The bytes are the reader's to keep. */
-  *read(): Iterable<readonly [job: number, bytes: Buffer, place: number]> {
+  *read(): Iterable<Filed> {
     let next = 0;
     for (const { key, value } of this.#records.getRange()) {
-      next = Math.max(next, key[1] + 1);
-      yield [key[0], value, key[1]];
+      const [job, place = 0] = recordKeyOf(key) ?? [];
+      next = Math.max(next, place + 1);
+      yield [job, value, place];
     }
     this.#nextPlace = next;
   }
@@ -114,7 +94,16 @@ export class LmdbStore {
   }
 
   at(job: number, place: number): Buffer | undefined {
-    return this.#records.get([job, place]);
+    return this.#records.get(keyBytes(job, place));
+  }
+
+  /** Fills a new file. Not durable before it is closed and synced. */
+  fill(identity: Identity, records: readonly JobRecord[]): void {
+    this.#root.transactionSync(() => {
+      this.#identity.putSync(IDENTITY, packIdentity(identity));
+      for (const [place, record] of records.entries())
+        this.#records.putSync(keyBytes(record.job, place), encodeRecord(record));
+    });
   }
 
   /** One transaction, one sync. */
@@ -125,9 +114,10 @@ export class LmdbStore {
     const committed = this.#root.batch(() => {
       for (const job of forgotten) this.#forget(job, writes);
       for (const { job, place, bytes } of group) {
-        if (bytes !== undefined && !forgotten.has(job)) writes.push(this.#records.put([job, place], bytes));
+        if (bytes !== undefined && !forgotten.has(job))
+          writes.push(this.#records.put(keyBytes(job, place), bytes));
       }
-      if (identity !== undefined) writes.push(this.#identity.put(IDENTITY, packr.pack(identity)));
+      if (identity !== undefined) writes.push(this.#identity.put(IDENTITY, packIdentity(identity)));
     });
     writes.push(committed);
     try {
@@ -140,11 +130,16 @@ export class LmdbStore {
   }
 
   sizes(): { fileBytes: number; usedBytes: number } {
-    const fileBytes = statSync(join(this.#folder, FILE), { throwIfNoEntry: false })?.size ?? 0;
+    const fileBytes = statSync(join(this.#folder, this.#file), { throwIfNoEntry: false })?.size ?? 0;
     const stats = this.#records.getStats() as Record<string, number>;
     const pages =
       (stats.treeBranchPageCount ?? 0) + (stats.treeLeafPageCount ?? 0) + (stats.overflowPages ?? 0);
     return { fileBytes, usedBytes: pages * (stats.pageSize ?? 0) };
+  }
+
+  /** Lets go of what readers that were killed had held: it could never be used again. */
+  clearDeadReaders(): void {
+    this.#root.readerCheck();
   }
 
   /** Most of the file is room that forgotten jobs have left. */
@@ -169,7 +164,7 @@ export class LmdbStore {
   }
 
   #forget(job: number, writes: Promise<boolean>[]): void {
-    for (const key of this.#records.getKeys({ start: [job], end: [job + 1] }))
+    for (const key of this.#records.getKeys({ start: keyBytes(job), end: keyBytes(job + 1) }))
       writes.push(this.#records.remove(key));
   }
 }
@@ -180,22 +175,36 @@ export function makeFolder(folder: string): void {
   attempt(folder, () => mkdirSync(folder, { recursive: true, mode: 0o700 }));
 }
 
-/** Where lmdb says in its first page that it is lmdb's. */
-const MAGIC_OFFSET = 24;
-const MAGIC = 0xbeefc0de;
-
-/** lmdb itself ends the process over a file that is not its own. @throws JournalError */
-function checkMagic(folder: string): void {
-  const path = join(folder, FILE);
-  const magic = Buffer.alloc(4);
-  const file = attempt(folder, () => openSync(path, 'r'));
+function isRecordOf(bytes: Buffer, job: number): boolean {
   try {
-    readSync(file, magic, 0, magic.length, MAGIC_OFFSET);
-  } finally {
-    closeSync(file);
+    decodeFiled(bytes, job);
+    return true;
+  } catch (error) {
+    if (error instanceof BadRecordError) return false;
+    throw error;
   }
-  if (magic.readUInt32LE(0) === MAGIC) return;
-  throw new JournalError('journal-damaged', `${path} is no journal`, 'put it aside, or give another folder');
+}
+
+/** Keeps lmdb from writing to the pages of the snapshots from now on. */
+export interface Pin {
+  release(): Promise<void>;
+}
+
+/** Of a file that somebody writes to. */
+export function pinSnapshot(folder: string): Pin {
+  const root = open({ path: join(folder, FILE), noSubdir: true, readOnly: true, overlappingSync: false });
+  const transaction = root.useReadTransaction();
+  return {
+    release: async () => {
+      transaction.done();
+      await root.close();
+    },
+  };
+}
+
+/** A file of lmdb and its lock. */
+export function removeFile(folder: string, file: string): void {
+  for (const name of [file, `${file}-lock`]) rmSync(join(folder, name), { force: true });
 }
 
 function attempt<T>(folder: string, action: () => T): T {
@@ -213,11 +222,11 @@ function attempt<T>(folder: string, action: () => T): T {
   }
 }
 
-function syncFolder(folder: string): void {
+export function syncFolder(folder: string): void {
   syncFile(folder);
 }
 
-function syncFile(path: string): void {
+export function syncFile(path: string): void {
   const file = openSync(path, 'r');
   try {
     fsyncSync(file);

@@ -3,7 +3,7 @@ import type { Journal, JournalListener, JournalMetrics } from './contract.js';
 import { JournalError } from './errors.js';
 import { type Disk, type Entry, GroupCommit, type Pace } from './group-commit.js';
 import { checkIdentity, type Identity, newIdentity, succeededBy } from './identity.js';
-import { decodeOf, readAgain } from './reading.js';
+import { type Damaged, readAgain, soundRecords } from './reading.js';
 
 /**
  * A disk in memory: what was committed outlives the journal that wrote it, what was not is gone. For tests and fault
@@ -80,14 +80,16 @@ class MemoryJournal implements Journal, Disk {
     return this.#commits.isStopped;
   }
 
-  *records(): Iterable<JobRecord> {
-    for (const [, record] of this.entries()) yield record;
+  *records(onDamage: (damaged: Damaged) => void): Iterable<JobRecord> {
+    for (const [, record] of this.entries(onDamage)) yield record;
   }
 
-  *entries(): Iterable<readonly [place: number, record: JobRecord]> {
-    for (const [job, all] of [...this.#disk.jobs].sort(([a], [b]) => a - b)) {
-      for (const [place, bytes] of all) yield [place, decodeOf(bytes, job, 'memory')];
-    }
+  entries(onDamage: (damaged: Damaged) => void): Iterable<readonly [place: number, record: JobRecord]> {
+    const byJob = [...this.#disk.jobs].sort(([a], [b]) => a - b);
+    const filed = byJob.flatMap(([job, all]) =>
+      Array.from(all, ([place, bytes]) => [job, bytes, place] as const),
+    );
+    return soundRecords(filed, onDamage);
   }
 
   begin(self: string): Promise<void> {

@@ -1,16 +1,18 @@
 import type { JobRecord, Millis } from '@goshawk/core';
+import { JournalError } from './errors.js';
+import { isClaimed } from './folder-claim.js';
 import type { Identity } from './identity.js';
-import { LmdbStore } from './lmdb-store.js';
-import { decodeFiled } from './reading.js';
-import { BadRecordError } from './record-codec.js';
-
-/** A record that cannot be read, or should not be where it is. */
-export interface Damaged {
-  readonly job: number;
-  /** Which of the job's records, from 0. */
-  readonly place: number;
-  readonly problem: string;
-}
+import {
+  damagedJournal,
+  filedOf,
+  IDENTITY,
+  knownIdentity,
+  openJournalFile,
+  RECORDS,
+} from './journal-file.js';
+import { DamagedFileError, type LmdbFile } from './lmdb-file.js';
+import { type Pin, pinSnapshot } from './lmdb-store.js';
+import { type Damaged, type Filed, soundRecords } from './reading.js';
 
 export interface JournalSummary {
   readonly tag: string;
@@ -26,65 +28,77 @@ export interface JournalSummary {
   readonly lastAt: Millis | undefined;
 }
 
-/** A journal that is looked at and not changed. Its scheduler may be at work meanwhile. */
+/**
+ * A journal that is looked at and not changed. Its scheduler may be at work meanwhile. The file is read as bytes:
+ * however damaged it is, this ends.
+ */
 export class OfflineJournal {
   readonly identity: Identity;
-  readonly #store: LmdbStore;
+  readonly #folder: string;
+  readonly #file: LmdbFile;
+  readonly #pin: Pin | undefined;
 
-  private constructor(store: LmdbStore, identity: Identity) {
-    this.#store = store;
-    this.identity = identity;
+  private constructor(folder: string, file: LmdbFile, pin: Pin | undefined) {
+    this.#folder = folder;
+    this.#file = file;
+    this.#pin = pin;
+    let identity: Buffer | undefined;
+    for (const { tree, value } of file.entries(() => {})) {
+      if (tree !== IDENTITY) break;
+      identity ??= value;
+    }
+    this.identity = knownIdentity(identity, folder) ?? UNKNOWN;
   }
 
   /** @throws JournalError */
   static async open(folder: string): Promise<OfflineJournal> {
-    const store = LmdbStore.openToRead(folder);
+    openJournalFile(folder).close();
+    // Where its scheduler is at work, pages that it has done with stay as they are until this has read them.
+    const pin = (await isClaimed(folder)) ? pinSnapshot(folder) : undefined;
+    const file = openJournalFile(folder);
     try {
-      const identity = store.readIdentity();
-      return new OfflineJournal(
-        store,
-        identity ?? { format: 0, tag: '', version: '', formers: [], lastJob: 0 },
-      );
+      return new OfflineJournal(folder, file, pin);
     } catch (error) {
-      await store.close();
+      file.close();
+      await pin?.release();
       throw error;
     }
   }
 
   /** All that can be read; what cannot is told of. */
   *records(onDamage: (damaged: Damaged) => void): Iterable<JobRecord> {
-    let current: number | undefined;
-    let place = 0;
-    for (const [job, bytes] of this.#store.read()) {
-      place = job === current ? place + 1 : 0;
-      current = job;
-      try {
-        yield decodeFiled(bytes, job);
-      } catch (error) {
-        if (!(error instanceof BadRecordError)) throw error;
-        onDamage({ job, place, problem: error.message });
-      }
+    for (const [, record] of soundRecords(this.#filed(), onDamage)) yield record;
+  }
+
+  /** What is wrong with the file itself, `check` says. */
+  *#filed(): Iterable<Filed> {
+    for (const entry of this.#file.entries(() => {})) if (entry.tree === RECORDS) yield filedOf(entry);
+  }
+
+  /**
+   * Says what is wrong with the file: then `records` may have left out more than single records.
+   *
+   * @throws JournalError `journal-damaged`
+   */
+  check(): void {
+    try {
+      this.#file.check();
+    } catch (error) {
+      if (!(error instanceof DamagedFileError)) throw error;
+      throw this.#wasWrittenTo()
+        ? changedMeanwhile(this.#folder)
+        : damagedJournal(this.#folder, error.message, error);
     }
   }
 
-  /** Reads everything and says what is wrong with it. */
+  /** Reads everything and says which records are damaged. */
   verify(): { readonly records: number; readonly jobs: number; readonly damaged: readonly Damaged[] } {
     const damaged: Damaged[] = [];
     let records = 0;
     let jobs = 0;
-    let before: JobRecord | undefined;
-    let place = 0;
-    for (const record of this.records((found) => damaged.push(found))) {
+    for (const { kind } of this.records((found) => damaged.push(found))) {
       records++;
-      if (record.kind === 'schedulers') continue;
-      const isFirst = record.job !== before?.job;
-      place = isFirst ? 0 : place + 1;
-      if (isFirst) jobs++;
-      const problem = misplaced(record, isFirst ? undefined : before);
-      // After a record that cannot be read it is no wonder that the next one seems out of place.
-      if (problem !== undefined && !damaged.some(({ job }) => job === record.job))
-        damaged.push({ job: record.job, place, problem });
-      before = record;
+      if (kind === 'accepted') jobs++;
     }
     return { records, jobs, damaged };
   }
@@ -108,7 +122,8 @@ export class OfflineJournal {
       format,
       version,
       formers,
-      ...this.#store.sizes(),
+      fileBytes: this.#file.bytes,
+      usedBytes: this.#file.usedBytes,
       jobs,
       jobsEnded,
       records,
@@ -118,12 +133,21 @@ export class OfflineJournal {
   }
 
   async close(): Promise<void> {
-    await this.#store.close();
+    this.#file.close();
+    await this.#pin?.release();
+  }
+
+  #wasWrittenTo(): boolean {
+    return this.#pin === undefined && this.#file.latestTransaction() !== this.#file.meta.transaction;
   }
 }
 
-function misplaced(record: JobRecord, before: JobRecord | undefined): string | undefined {
-  if (before === undefined) return record.kind === 'accepted' ? undefined : `it begins with "${record.kind}"`;
-  if (record.kind === 'accepted') return 'it was accepted twice';
-  return before.kind === 'ended' ? `"${record.kind}" follows its end` : undefined;
+const UNKNOWN: Identity = { format: 0, tag: '', version: '', formers: [], lastJob: 0 };
+
+function changedMeanwhile(folder: string): JournalError {
+  return new JournalError(
+    'journal-in-use',
+    `the journal in ${folder} was written to while it was read`,
+    'try again',
+  );
 }

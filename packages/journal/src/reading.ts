@@ -1,6 +1,47 @@
 import type { JobRecord } from '@goshawk/core';
-import { JournalError } from './errors.js';
 import { BadRecordError, decodeRecord } from './record-codec.js';
+
+/** A record that cannot be read, or should not be where it is. */
+export interface Damaged {
+  readonly job: number;
+  /** Which of the job's records, from 0. */
+  readonly place: number;
+  readonly problem: string;
+}
+
+/** A record's bytes, the job that they were filed under, undefined when that cannot be read, and where. */
+export type Filed = readonly [job: number | undefined, bytes: Buffer, place: number];
+
+/**
+ * The records of jobs that begin with their acceptance, each in its place. What is damaged is left out, and told of:
+ * it costs a record, or the job whose acceptance it was, and no other.
+ */
+export function* soundRecords(
+  filed: Iterable<Filed>,
+  onDamage: (damaged: Damaged) => void,
+): Iterable<readonly [place: number, record: JobRecord]> {
+  let current: number | undefined;
+  let place = 0;
+  let before: JobRecord | undefined;
+  for (const [job, bytes, at] of filed) {
+    if (job === undefined) {
+      onDamage({ job: 0, place: 0, problem: 'it is filed under no job' });
+      continue;
+    }
+    if (job === current) place++;
+    else [current, place, before] = [job, 0, undefined];
+    try {
+      const record = decodeFiled(bytes, job);
+      const problem = misplaced(record, before);
+      if (problem !== undefined) throw new BadRecordError(problem);
+      before = record;
+      yield [at, record];
+    } catch (error) {
+      if (!(error instanceof BadRecordError)) throw error;
+      onDamage({ job, place, problem: error.message });
+    }
+  }
+}
 
 /** @throws BadRecordError for one that is none, or of another job than it was filed under */
 export function decodeFiled(bytes: Buffer, job: number): JobRecord {
@@ -9,24 +50,11 @@ export function decodeFiled(bytes: Buffer, job: number): JobRecord {
   return record;
 }
 
-/**
- * The same for who cannot go on without it.
- *
- * @param where the journal is
- * @throws JournalError `journal-damaged`
- */
-export function decodeOf(bytes: Buffer, job: number, where: string): JobRecord {
-  try {
-    return decodeFiled(bytes, job);
-  } catch (cause) {
-    if (!(cause instanceof BadRecordError)) throw cause;
-    throw new JournalError(
-      'journal-damaged',
-      `the journal in ${where} is damaged: a record of job ${job} cannot be read: ${cause.message}`,
-      '`goshawk journal verify` lists what is damaged, `goshawk journal export` saves the rest',
-      { cause },
-    );
-  }
+function misplaced(record: JobRecord, before: JobRecord | undefined): string | undefined {
+  if (record.kind === 'schedulers') return undefined;
+  if (before === undefined) return record.kind === 'accepted' ? undefined : `it begins with "${record.kind}"`;
+  if (record.kind === 'accepted') return 'it was accepted twice';
+  return before.kind === 'ended' ? `"${record.kind}" follows its end` : undefined;
 }
 
 /** The same for who goes on without it. */

@@ -21,6 +21,7 @@ const FIELDS = {
 } as const satisfies Record<JobRecord['kind'], readonly string[]>;
 
 const KINDS = Object.keys(FIELDS) as JobRecord['kind'][];
+export const RECORD_KINDS: readonly JobRecord['kind'][] = KINDS;
 
 /** Of journals that this version writes. It reads this one and all before it. 2: `schedulers`. */
 export const FORMAT = 2;

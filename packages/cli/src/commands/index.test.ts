@@ -11,6 +11,12 @@ test('a command is loaded by the name that it has', async () => {
 
 test('only what a command line may mean is loaded', async () => {
   expect(await namesIn('--cluster', 'jobs', 'wait', '3')).toEqual(['wait', 'jobs']);
-  expect(await namesIn('journal', 'verify')).toEqual(['journal inspect', 'journal verify', 'journal export']);
+  expect(await namesIn('journal', 'verify')).toEqual([
+    'journal inspect',
+    'journal verify',
+    'journal export',
+    'journal repair',
+    'journal import',
+  ]);
   expect(await namesIn('sumbit')).toHaveLength((await allCommands()).length);
 });

@@ -34,6 +34,8 @@ const LOADERS: Readonly<Record<string, () => Promise<unknown>>> = {
   'journal inspect': async () => (await import('./journal.js')).journalInspectCommand,
   'journal verify': async () => (await import('./journal.js')).journalVerifyCommand,
   'journal export': async () => (await import('./journal.js')).journalExportCommand,
+  'journal repair': async () => (await import('./journal.js')).journalRepairCommand,
+  'journal import': async () => (await import('./journal.js')).journalImportCommand,
   'config show': async () => (await import('./config-show.js')).configShowCommand(allCommands),
   completion: async () => (await import('./completion.js')).completionCommand(allCommands),
 };
@@ -67,6 +69,6 @@ async function load(names: readonly string[]): Promise<readonly Command[]> {
 /** What the commands of two words have in common. */
 export const COMMAND_GROUPS: Readonly<Record<string, string>> = {
   trace: 'look at workloads, and make them',
-  journal: 'look at what a scheduler has written down of its jobs',
+  journal: 'look at what a scheduler has written down of its jobs, and repair it',
   config: 'look at the settings',
 };

@@ -1,4 +1,5 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type JobRecord, parseJobSpec } from '@goshawk/core';
@@ -29,7 +30,7 @@ const ENDED: JobRecord = { kind: 'ended', job: 1, at: AT + 9, state: 'completed'
 async function written(...records: JobRecord[]): Promise<void> {
   const folder = join(cwd, 's0', 'journal');
   const journal = await openLmdbJournal({ folder, newTag: () => 'abcde', version: '1.2.3' });
-  expect([...journal.records()]).toEqual([]);
+  expect([...journal.records(() => expect.fail('a record is damaged'))]).toEqual([]);
   await journal.begin('tcp://127.0.0.1:7000!xyz/0');
   for (const record of records) journal.append(record);
   await journal.close();
@@ -82,11 +83,57 @@ describe('journal', () => {
     ]);
   });
 
+  it('import makes the same journal of what export has printed', async () => {
+    await written(ACCEPTED, ENDED, { ...ACCEPTED, job: 2 });
+    const { stdout } = await journal('export', 's0');
+    const imported = await runHere(['journal', 'import', 's1'], { cwd, input: stdout });
+    expect(imported).toMatchObject({
+      exitCode: 0,
+      stdout: `3 records of 2 jobs are in ${join(cwd, 's1', 'journal')}\n`,
+    });
+    expect((await journal('export', 's1')).stdout).toBe(stdout);
+    const again = await runHere(['journal', 'import', 's1'], { cwd, input: stdout });
+    expect(again.exitCode).toBe(2);
+    expect(again.stderr).toContain('there is a journal in');
+    const lines = ['{}', stdout.replace('"accepted"', '"no such"'), stdout.replace('abcde-2', 'other-2'), ''];
+    for (const input of lines) {
+      expect(await runHere(['journal', 'import', 's2'], { cwd, input })).toMatchObject({ exitCode: 2 });
+    }
+    expect(existsSync(join(cwd, 's2'))).toBe(false);
+  });
+
+  it('verify and export end with one line over a file that is cut, and repair makes a journal of the rest', async () => {
+    await written(...Array.from({ length: 200 }, (_, i): JobRecord => ({ ...ACCEPTED, job: i + 1 })));
+    const file = join(cwd, 's0', 'journal', 'jobs.mdb');
+    await truncate(file, (await stat(file)).size - 2 * 4_096);
+    const before = await readFile(file);
+    const folder = join(cwd, 's0', 'journal');
+    const line = new RegExp(
+      `^goshawk: the journal in ${folder} is damaged: it has \\d+ bytes and should have .*repair.*\n$`,
+    );
+    for (const command of ['verify', 'export']) {
+      const { exitCode, stderr } = await journal(command, 's0');
+      expect(stderr).toMatch(line);
+      expect(exitCode).toBe(2);
+    }
+    const start = openLmdbJournal({ folder, newTag: () => 'abcde', version: '1.2.3' });
+    await expect(start).rejects.toThrow(/is damaged/);
+    expect(await readFile(file)).toEqual(before);
+    const { stdout, exitCode } = await journal('repair', 's0');
+    expect(exitCode).toBe(0);
+    const [, jobs, kept] = /of (\d+) jobs are in the new journal; the damaged one is (.*)\n$/.exec(stdout)!;
+    expect(await readFile(kept!)).toEqual(before);
+    expect((await journal('verify', 's0')).stdout).toContain(
+      `${jobs} records of ${jobs} jobs can be read, 0 are`,
+    );
+    expect((await journal('repair', 's0')).stdout).toBe('nothing is damaged, and nothing was changed\n');
+  });
+
   it('says clearly what is no journal', async () => {
     const { exitCode, stderr } = await journal('inspect', '.');
     expect(exitCode).toBe(2);
     expect(stderr).toBe(`goshawk: there is no journal in ${cwd}; give the folder that holds jobs.mdb\n`);
     await writeFile(join(cwd, 'jobs.mdb'), 'not lmdb');
-    expect((await journal('inspect', '.')).stderr).toContain('is no journal');
+    expect((await journal('inspect', '.')).stderr).toContain('is damaged: it is no file of lmdb');
   });
 });

@@ -4,6 +4,9 @@ import type { Inheritance, Scheduler, SchedulerEnvironment } from '@goshawk/sche
 import { customAlphabet } from 'nanoid';
 import type { Enter, Logger } from '../driver/index.js';
 
+/** Of a damaged journal; `goshawk journal verify` lists all. */
+const LEFT_OUT_LOGGED_MAX = 20;
+
 export interface JobJournalOptions {
   /** On a local disk, and this scheduler's alone. */
   readonly folder: string;
@@ -45,11 +48,25 @@ export class JobJournal {
   /** What an earlier owner has left; of a journal that nobody has had, nothing. To be read once. */
   inheritance(addressNamed: (name: string) => Address): Inheritance | undefined {
     const { formers, lastJob } = this.#journal;
-    const entries = this.#journal.entries();
+    const entries = this.#entries();
     if (formers.length > 0) return { entries, lastJob, formers: formers.map(addressNamed) };
     // There are none, and it has to be read before it is written to.
     Array.from(entries);
     return undefined;
+  }
+
+  /** Without those that are damaged, of which the log tells. */
+  *#entries(): ReturnType<Journal['entries']> {
+    let leftOut = 0;
+    yield* this.#journal.entries(({ job, place, problem }) => {
+      if (++leftOut > LEFT_OUT_LOGGED_MAX) return;
+      this.#logger.error({ job: `${this.tag}-${job}`, record: place }, `a record is left out: ${problem}`);
+    });
+    if (leftOut === 0) return;
+    this.#logger.error(
+      { leftOut },
+      'the journal is damaged: `goshawk journal verify` lists what is left out',
+    );
   }
 
   get effects(): Required<Pick<SchedulerEnvironment, 'record' | 'recall'>> {

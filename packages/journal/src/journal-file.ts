@@ -1,0 +1,139 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { JobRecord } from '@goshawk/core';
+import { Packr } from 'msgpackr/index-no-eval';
+import { JournalError } from './errors.js';
+import { checkIdentity, type Identity } from './identity.js';
+import { DamagedFileError, type Entry, LmdbFile } from './lmdb-file.js';
+import { type Damaged, type Filed, soundRecords } from './reading.js';
+import { recordKeyOf } from './record-key.js';
+
+export const FILE = 'jobs.mdb';
+export const IDENTITY = 'identity';
+export const RECORDS = 'records';
+
+const packr = new Packr({ useRecords: false });
+
+/** What is left of a journal: of a sound one, everything. */
+export interface Salvage {
+  readonly identity: Identity | undefined;
+  /** Job after job; each as a scheduler may start from it. */
+  readonly records: readonly JobRecord[];
+  /** Records that cannot be read, or stand where they should not. */
+  readonly damaged: readonly Damaged[];
+  /** What is wrong with the file itself. */
+  readonly problems: readonly string[];
+}
+
+/** @throws JournalError `no-journal`, `journal-damaged` for a file that is none */
+export function openJournalFile(folder: string): LmdbFile {
+  if (!existsSync(join(folder, FILE))) {
+    throw new JournalError(
+      'no-journal',
+      `there is no journal in ${folder}`,
+      'give the folder that holds jobs.mdb',
+    );
+  }
+  try {
+    return LmdbFile.open(join(folder, FILE));
+  } catch (error) {
+    throw asJournalError(error, folder);
+  }
+}
+
+/**
+ * Looks at every page before lmdb does: its native code takes what is on the disk as it is, and ends the process, or
+ * never ends, over a page that is damaged. Reads the file once; does not change it.
+ *
+ * @throws JournalError `journal-damaged`
+ */
+export function checkJournalFile(folder: string): void {
+  const file = openJournalFile(folder);
+  try {
+    file.check();
+  } catch (error) {
+    throw asJournalError(error, folder);
+  } finally {
+    file.close();
+  }
+}
+
+export function damagedJournal(folder: string, problem: string, cause?: unknown): JournalError {
+  return new JournalError(
+    'journal-damaged',
+    `the journal in ${folder} is damaged: ${problem}`,
+    `\`goshawk journal repair ${folder}\` makes a new one of what can be read, and keeps this one beside it`,
+    { cause },
+  );
+}
+
+/** Reads all that can be read. */
+export function salvage(file: LmdbFile, folder: string): Salvage {
+  const problems: string[] = [];
+  const entries = [...file.entries((problem) => problems.push(problem))];
+  const found = entries.filter(({ tree }) => tree === RECORDS);
+  let identity = entries.find(({ tree }) => tree === IDENTITY)?.value;
+  const isCut = problems.length > 0;
+  if (isCut) {
+    const strays = [...file.stray()];
+    const before = file.knowsFreePages() ? [] : file.entries(() => {}, file.previous);
+    for (const stray of [...strays, ...before]) {
+      if (recordKeyOf(stray.key) !== undefined) found.push({ ...stray, tree: RECORDS });
+      else if (stray.key.toString('latin1').startsWith(IDENTITY)) identity ??= stray.value;
+    }
+  }
+  const damaged: Damaged[] = [];
+  const filed = (isCut ? inOrder(found) : found).map(filedOf);
+  const records = Array.from(
+    soundRecords(filed, (one) => damaged.push(one)),
+    ([, record]) => record,
+  );
+  return { identity: knownIdentity(identity, folder), records, damaged, problems };
+}
+
+/** Undefined when it is lost. @throws JournalError `journal-newer` */
+export function knownIdentity(bytes: Buffer | undefined, folder: string): Identity | undefined {
+  try {
+    return checkIdentity(unpackIdentity(bytes), folder);
+  } catch (error) {
+    if (error instanceof JournalError && error.code === 'journal-damaged') return undefined;
+    throw error;
+  }
+}
+
+/** By their keys, each once. */
+function inOrder(entries: readonly Entry[]): readonly Entry[] {
+  const byKey = new Map(entries.map((entry) => [entry.key.toString('latin1'), entry]));
+  return [...byKey.values()].sort((a, b) => Buffer.compare(a.key, b.key));
+}
+
+export function filedOf({ key, value }: Pick<Entry, 'key' | 'value'>): Filed {
+  const [job, place = 0] = recordKeyOf(key) ?? [];
+  return [job, value, place];
+}
+
+/** Undefined for bytes that are none. */
+export function unpackIdentity(bytes: Buffer | undefined): unknown {
+  try {
+    return bytes && packr.unpack(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+export function packIdentity(identity: Identity): Buffer {
+  return packr.pack(identity);
+}
+
+function asJournalError(error: unknown, folder: string): unknown {
+  if (error instanceof DamagedFileError) return damagedJournal(folder, error.message, error);
+  if ((error as NodeJS.ErrnoException).code === undefined) return error;
+  return new JournalError(
+    'journal-folder',
+    `cannot read the journal in ${folder}: ${(error as Error).message}`,
+    '',
+    {
+      cause: error,
+    },
+  );
+}

@@ -1,0 +1,134 @@
+import { existsSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { type JobRecord, LIMITS } from '@goshawk/core';
+import { JournalError } from './errors.js';
+import { claimFolder } from './folder-claim.js';
+import { type Identity, newIdentity } from './identity.js';
+import { damagedJournal, FILE, openJournalFile, type Salvage, salvage } from './journal-file.js';
+import { DamagedFileError } from './lmdb-file.js';
+import { LmdbStore, makeFolder, removeFile, syncFile, syncFolder } from './lmdb-store.js';
+
+export interface RepairOptions {
+  readonly folder: string;
+  /** Draws the prefix of job ids, where the journal does not say its own any more. */
+  readonly newTag: () => string;
+  /** Of Goshawk. */
+  readonly version: string;
+}
+
+export interface Repaired extends Salvage {
+  /** Of the file that was damaged; undefined when nothing had to be repaired. */
+  readonly kept: string | undefined;
+  readonly tag: string;
+}
+
+const DRAFT = 'jobs.mdb.new';
+
+/**
+ * Makes a new journal of what can be read of a damaged one, and keeps that beside it.
+ *
+ * @throws JournalError when a process has the journal, or nothing of it can be read
+ */
+export async function repairJournal({ folder, newTag, version }: RepairOptions): Promise<Repaired> {
+  openJournalFile(folder).close();
+  const claim = await claimFolder(folder);
+  try {
+    const file = openJournalFile(folder);
+    let left: Salvage;
+    let problem: string | undefined;
+    try {
+      left = salvage(file, folder);
+      problem = left.problems[0] ?? problemOf(() => file.check());
+    } finally {
+      file.close();
+    }
+    const problems = problem === undefined || left.problems.length > 0 ? left.problems : [problem];
+    const identity = left.identity ?? succeeding(newIdentity(newTag(), version), left.records);
+    const { tag } = identity;
+    if (problem === undefined && left.damaged.length === 0)
+      return { ...left, problems, tag, kept: undefined };
+    if (left.identity === undefined && left.records.length === 0)
+      throw damagedJournal(folder, `${problem}, and nothing of it can be read`);
+    await write(folder, withNumbersOf(identity, left), left.records);
+    return { ...left, problems, tag, kept: replace(folder) };
+  } finally {
+    await claim.release();
+  }
+}
+
+/**
+ * Makes a journal of records, as `export` gives them, in a folder that has none.
+ *
+ * @param records of each job from its acceptance on
+ * @throws JournalError when there is a journal
+ */
+export async function importJournal(
+  folder: string,
+  { tag, version }: { readonly tag: string; readonly version: string },
+  records: readonly JobRecord[],
+): Promise<void> {
+  makeFolder(folder);
+  const claim = await claimFolder(folder);
+  try {
+    if (existsSync(join(folder, FILE)))
+      throw new JournalError(
+        'journal-folder',
+        `there is a journal in ${folder} already`,
+        'give an empty folder',
+      );
+    await write(folder, succeeding(newIdentity(tag, version), records), records);
+    renameSync(join(folder, DRAFT), join(folder, FILE));
+    syncFolder(folder);
+  } finally {
+    await claim.release();
+  }
+}
+
+/** Whoever had it is not known; without anybody, a journal has nothing to inherit. */
+const SOMEBODY = 'tcp://127.0.0.1:1!s.unknown/0';
+
+/** Numbers that may have been given after the last record are passed over. */
+function succeeding(identity: Identity, records: readonly JobRecord[]): Identity {
+  const last = records.reduce((highest, { job }) => Math.max(highest, job), 0);
+  return { ...identity, formers: [SOMEBODY], lastJob: last + LIMITS.unrecordedJobsMax };
+}
+
+/** A job whose records are all gone had a number, too, and it is not given again. */
+function withNumbersOf(identity: Identity, { damaged, records }: Salvage): Identity {
+  const highest = (of: readonly { readonly job: number }[]): number =>
+    of.reduce((most, { job }) => Math.max(most, job), 0);
+  const known = Math.max(identity.lastJob, highest(records));
+  // The number of a damaged record may be damaged itself.
+  const lost = Math.min(highest(damaged), known + LIMITS.unrecordedJobsMax);
+  return { ...identity, lastJob: Math.max(known, lost) };
+}
+
+async function write(folder: string, identity: Identity, records: readonly JobRecord[]): Promise<void> {
+  const store = LmdbStore.create(folder, DRAFT);
+  try {
+    store.fill(identity, records);
+  } finally {
+    await store.close();
+  }
+  removeFile(folder, `${DRAFT}-lock`);
+  syncFile(join(folder, DRAFT));
+}
+
+/** @returns where the old file is */
+function replace(folder: string): string {
+  const kept = join(folder, `${FILE}.damaged-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`);
+  renameSync(join(folder, FILE), kept);
+  renameSync(join(folder, DRAFT), join(folder, FILE));
+  syncFolder(folder);
+  return kept;
+}
+
+function problemOf(check: () => void): string | undefined {
+  try {
+    check();
+    return undefined;
+  } catch (error) {
+    if (error instanceof DamagedFileError) return error.message;
+    throw error;
+  }
+}
