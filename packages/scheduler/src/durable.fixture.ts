@@ -8,7 +8,7 @@ import {
   type Outcome,
   parseJobSpec,
 } from '@goshawk/core';
-import type { Inheritance } from './contract.js';
+import type { Inheritance, SchedulerConfig } from './contract.js';
 import type { Job } from './job.js';
 import { CENTRAL, CLIENT, joined, loneScheduler, welcome } from './lone-scheduler.fixture.js';
 import type { JournalEntry } from './rebuild.js';
@@ -29,10 +29,10 @@ export class DurableBench {
   #report = 0;
 
   /** @param joins whether central welcomes it at once */
-  constructor(inheritance?: Inheritance, startedAt = 0, joins = true) {
+  constructor(inheritance?: Inheritance, startedAt = 0, joins = true, config: Partial<SchedulerConfig> = {}) {
     const former = new Map(inheritance?.entries);
     this.scheduler = loneScheduler(
-      { wallOffsetMs: WALL + startedAt, inheritance },
+      { wallOffsetMs: WALL + startedAt, inheritance, ...config },
       {
         send: (to: Address, message: Message) => void this.#sent.push({ to, message }),
         record: (record) => former.size + this.records.push(record) - 1,

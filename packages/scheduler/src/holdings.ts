@@ -49,7 +49,7 @@ export class Holdings {
 }
 
 /** A job's record, and each task's state, attempts, times and worker. */
-const JOB_BYTES = 2_048;
+const JOB_BYTES = 3_200;
 const TASK_BYTES = 64;
 
 /** What a job will take while it is held. */

@@ -460,6 +460,7 @@ export class VirtualCluster {
         enlistRetryMs: this.#options.settings.timings.heartbeatMs,
         wallOffsetMs: 0,
         endedJobsMax: 1,
+        endedJobsKeepMs: 0,
         learnt: this.#options.learnt,
         logBytesMax: 1 << 20,
       },

@@ -52,7 +52,7 @@ export const RETENTION_OPTIONS = {
   keepJobs: {
     type: 'count',
     default: 10_000,
-    describe: 'ended jobs that a scheduler keeps at most; the oldest go first',
+    describe: 'ended jobs that a scheduler keeps for longer than ten minutes; the oldest go first',
   },
 } as const satisfies OptionSpecs;
 
