@@ -108,6 +108,8 @@ function fullSpec(spec: JobSpec): JobSpec {
     maxRunning: spec.maxRunning,
     deadlineMs: spec.deadlineMs,
     weight: spec.weight,
+    ...(spec.value === undefined ? {} : { value: spec.value }),
+    ...(spec.prefer === undefined ? {} : { prefer: spec.prefer }),
     ...(spec.logicalName === undefined ? {} : { logicalName: spec.logicalName }),
     ...(spec.seed === undefined ? {} : { seed: spec.seed }),
   };

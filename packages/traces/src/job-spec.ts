@@ -38,6 +38,8 @@ export function jobSpecOf(
     maxRunning: job.maxRunning,
     deadlineMs: milliseconds(job.deadlineSeconds),
     weight: job.weight ?? 1,
+    ...(job.value === undefined ? {} : { value: job.value }),
+    ...(job.prefer === undefined ? {} : { prefer: job.prefer }),
   };
 }
 

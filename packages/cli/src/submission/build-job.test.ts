@@ -34,6 +34,19 @@ async function tasks(line: Line): Promise<Record<string, unknown>[]> {
   return Array.isArray(tasks) ? tasks : Array.from({ length: tasks!.count }, () => tasks!.run);
 }
 
+describe('a deadline', () => {
+  it('is a time from now, and may be worth more than others', async () => {
+    expect(await job({ command: ['true'], deadline: '30m', value: '25' })).toMatchObject({
+      deadline: 1_800_000,
+      value: 25,
+    });
+  });
+
+  it.each(['0s', '0ms'])('of %s has passed', async (deadline) => {
+    await expect(job({ command: ['true'], deadline })).rejects.toThrow(/deadline of 0 has passed/);
+  });
+});
+
 describe('a command', () => {
   it('is one task in this folder, its arguments as they are', async () => {
     expect(await job({ command: ['echo', '$HOME', '{}', ''] })).toEqual({

@@ -32,7 +32,7 @@ export async function buildJob(
 }
 
 function wholeJob(options: SubmitOptions, demand: JobInput['demand']): Omit<JobSubmission, 'tasks'> {
-  const { name, user, estimate, key, retries, taskTimeout, maxRunning } = options;
+  const { name, user, estimate, key, retries, taskTimeout, maxRunning, deadline, value } = options;
   const wanted = { ...demand, ...demandOf(options) };
   return {
     ...(name === undefined ? {} : { name }),
@@ -43,6 +43,8 @@ function wholeJob(options: SubmitOptions, demand: JobInput['demand']): Omit<JobS
     ...(taskTimeout === undefined ? {} : { timeout: taskTimeout }),
     ...(Object.keys(wanted).length === 0 ? {} : { demand: wanted }),
     ...(maxRunning === undefined ? {} : { maxRunning }),
+    ...(deadline === undefined ? {} : { deadline }),
+    ...(value === undefined ? {} : { value }),
   };
 }
 

@@ -54,6 +54,12 @@ const JOB = {
     flagOnly: true,
     describe: 'anything else that each task needs: NAME=AMOUNT; several times',
   },
+  deadline: {
+    type: 'duration',
+    flagOnly: true,
+    describe: 'end by then, counted from now: 30m; for policies that plan by deadlines (docs/3SIGMA.md)',
+  },
+  value: { type: 'number', flagOnly: true, describe: 'what meeting the deadline is worth [10]' },
   maxRunning: { type: 'count', min: 1, describe: 'at most so many of its tasks run at a time' },
 } as const satisfies OptionSpecs;
 

@@ -35,7 +35,13 @@ export function parseJobSpec(input: unknown, source = 'job'): JobSpec {
     maxRunning: job.maxRunning,
     deadlineMs: job.deadline,
     weight: job.weight,
+    ...(job.value === undefined ? {} : { value: job.value }),
+    ...(job.prefer === undefined ? {} : { prefer: joinedValues(job.prefer) }),
   };
+}
+
+function joinedValues(prefer: Readonly<Record<string, string | string[]>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(prefer).map(([attribute, of]) => [attribute, String(of)]));
 }
 
 export function countTasks(tasks: TaskList): number {

@@ -79,8 +79,14 @@ const jobSpecSchema = z.lazy(() =>
       demand: demand().optional(),
       /** At most so many tasks of the job run at a time. */
       maxRunning: wholeNumber().min(1).optional(),
-      /** From submission. Carried for policies that plan by it. */
-      deadline: duration('deadline').optional(),
+      /** From submission. Policies that plan by it try to end the job by then. */
+      deadline: duration('deadline')
+        .refine((ms) => ms > 0, 'a deadline of 0 has passed already')
+        .optional(),
+      /** What meeting the deadline is worth, where it is more or less than for other jobs. */
+      value: z.number().positive().max(LIMITS.weightMax).optional(),
+      /** Attributes that workers should have, where the policy can choose: a value, or several of which one will do. */
+      prefer: z.record(name(), z.union([name(), z.array(name()).min(1)])).optional(),
       /** Share relative to other jobs. Carried for policies that share by it. */
       weight: z
         .number()
@@ -126,6 +132,9 @@ export interface JobSpec {
   readonly maxRunning: number | undefined;
   readonly deadlineMs: number | undefined;
   readonly weight: number;
+  readonly value?: number;
+  /** Values of which one will do are joined by commas. */
+  readonly prefer?: Readonly<Record<string, string>>;
 }
 
 export type JobInput = z.input<typeof jobSpecSchema>;

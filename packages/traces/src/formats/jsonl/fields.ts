@@ -93,6 +93,15 @@ export function checkDurations(value: unknown, where: string): Float64Array {
   return durations;
 }
 
+/** Attributes and their values. */
+export function checkAttributes(value: unknown, where: string): Readonly<Record<string, string>> {
+  for (const [name, each] of Object.entries(check(value, OBJECT, where))) {
+    check(name, NAME, `a name in ${where}`);
+    check(each, NAME, `${where}.${name}`);
+  }
+  return value as Readonly<Record<string, string>>;
+}
+
 /** Amounts by resource name. */
 export function checkDemand(value: unknown, where: string): Resources {
   const entries = Object.entries(check(value, OBJECT, where));

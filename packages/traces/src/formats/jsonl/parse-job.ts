@@ -3,6 +3,7 @@ import { type MachineShare, meanOf, type TraceJob, type TraceStage } from '../..
 import {
   AMOUNT,
   check,
+  checkAttributes,
   checkDemand,
   checkDurations,
   checkObject,
@@ -22,8 +23,9 @@ const OPTIONAL_VALUES = {
   logicalName: NAME,
   schedulingClass: wholeNumber(0, 3),
   estimateSeconds: SECONDS,
-  deadlineSeconds: SECONDS,
+  deadlineSeconds: STAGE_SECONDS,
   weight: WEIGHT,
+  value: WEIGHT,
   retries: wholeNumber(0, LIMITS.retriesMax),
   timeoutSeconds: SECONDS,
   maxRunning: wholeNumber(1),
@@ -35,6 +37,7 @@ const JOB_FIELDS = [
   'meanSeconds',
   'stages',
   'demand',
+  'prefer',
   'machineShare',
   ...Object.keys(OPTIONAL_VALUES),
 ];
@@ -68,6 +71,7 @@ export function parseJob(value: unknown): TraceJob {
         : check(fields.meanSeconds, SECONDS, 'meanSeconds'),
     ...optional,
     ...(stages === undefined ? {} : { stages }),
+    ...(fields.prefer === undefined ? {} : { prefer: checkAttributes(fields.prefer, 'prefer') }),
     ...(fields.demand === undefined ? {} : { demand: checkDemand(fields.demand, 'demand') }),
     ...(fields.machineShare === undefined ? {} : { machineShare: parseShare(fields.machineShare) }),
   };
