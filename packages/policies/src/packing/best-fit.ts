@@ -47,7 +47,7 @@ export class BestFit extends Packer {
   /** What a server takes that something has left, or that is empty. */
   protected fill(server: number): void {
     for (;;) {
-      const group = this.fit.largestFor(server, 0, Number.POSITIVE_INFINITY);
+      const group = this.fit.groupFor(server);
       if (group < 0) return;
       this.put(group, server);
     }
@@ -62,6 +62,10 @@ export class BestFit extends Packer {
   protected isInefficient(server: number): boolean {
     const capacity = this.#options.capacityOf(server);
     return 2 * this.#used[server]! < capacity && this.waiting.units > this.#capacity;
+  }
+
+  protected override freed(server: number): void {
+    this.fit.refresh(server);
   }
 
   protected opened(server: number): void {

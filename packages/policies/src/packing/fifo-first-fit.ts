@@ -1,37 +1,7 @@
-import { OrderedNumbers } from '@goshawk/core';
+import { ArrivalOrder } from './arrival-order.js';
 import type { Fit } from './fit.js';
 import { Packer } from './packer.js';
 import type { Waiting } from './waiting.js';
-
-/** Groups are below this: they share 52 bits with a sequence. */
-const GROUPS_MAX = 2 ** 25;
-
-/** Groups in order of arrival. What comes back has its old place. */
-export class ArrivalOrder {
-  readonly #keys = new OrderedNumbers();
-  readonly #waiting: Waiting;
-
-  constructor(waiting: Waiting) {
-    this.#waiting = waiting;
-  }
-
-  /** The oldest group; −1: none waits. */
-  head(): number {
-    return this.#keys.size === 0 ? -1 : this.#keys.first() % GROUPS_MAX;
-  }
-
-  add(group: number): void {
-    this.#keys.add(this.#keyOf(group));
-  }
-
-  remove(group: number): void {
-    this.#keys.delete(this.#keyOf(group));
-  }
-
-  #keyOf(group: number): number {
-    return this.#waiting.sequence[group]! * GROUPS_MAX + group;
-  }
-}
 
 /** FIFO-FF (§VII-B): the oldest task on the first server that fits; one that fits nowhere blocks the rest. */
 export class FifoFirstFit extends Packer {
@@ -54,6 +24,10 @@ export class FifoFirstFit extends Packer {
       if (server < 0) return;
       this.put(head, server);
     }
+  }
+
+  protected override freed(server: number): void {
+    this.#fit.refresh(server);
   }
 
   protected opened(server: number): void {

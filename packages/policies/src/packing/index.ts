@@ -1,6 +1,7 @@
 export { BestFit } from './best-fit.js';
 export { bestConfiguration, type Configuration, kRed, weightOf } from './configurations.js';
 export { FifoFirstFit } from './fifo-first-fit.js';
+export { PACKING_MODULES } from './modules.js';
 export type { Packer } from './packer.js';
 export { makePacker, PACKING_NAMES, type PackingName } from './packers.js';
 export { CAPACITY, J_MAX, jFor, reservedSize, sizeOf, typeOf } from './partition.js';

@@ -21,9 +21,19 @@ export abstract class Packer {
   /** The server takes work, for the first time or again, or with more room. Counts as if something had left it. */
   open(server: number): void {
     this.jobs[server] ??= 0;
-    this.#isOpen[server] = true;
-    this.#free(server);
-    this.opened(server);
+    if (this.#isOpen[server] !== true) {
+      this.#isOpen[server] = true;
+      this.opened(server);
+    }
+    this.free(server);
+  }
+
+  /** There is more room at the server, for whatever reason. */
+  free(server: number): void {
+    this.freed(server);
+    if (this.#isFreed[server] === true) return;
+    this.#isFreed[server] = true;
+    this.#freed.push(server);
   }
 
   /** Nothing new starts there; what runs goes on. */
@@ -36,12 +46,13 @@ export abstract class Packer {
   /**
    * @param size units, 1 at least
    * @param sequence of tasks that come back: refused, or lost with their server
+   * @param tag whatever stands for the group elsewhere
    * @returns their group
    */
-  arrive(size: number, count = 1, sequence?: number, family = 0): number {
+  arrive(size: number, count = 1, sequence?: number, family = 0, tag?: unknown): number {
     let group = sequence === undefined ? undefined : this.waiting.groupOf(sequence);
     if (group === undefined) {
-      group = this.waiting.add(size, count, family, sequence);
+      group = this.waiting.add(size, count, family, sequence, tag);
       this.added(group, count);
     } else {
       this.waiting.grow(group, count);
@@ -60,7 +71,7 @@ export abstract class Packer {
   /** A task of this size has left the server. */
   depart(server: number, size: number): void {
     this.jobs[server]!--;
-    this.#free(server);
+    this.free(server);
     this.left(server, size);
   }
 
@@ -68,6 +79,16 @@ export abstract class Packer {
   found(server: number, size: number): void {
     this.jobs[server] = (this.jobs[server] ?? 0) + 1;
     this.came(server, size);
+  }
+
+  /** Tasks at the server, those on their way included. */
+  tasksAt(server: number): number {
+    return this.jobs[server] ?? 0;
+  }
+
+  /** Those that something has left since the last batch. */
+  get freedServers(): readonly number[] {
+    return this.#freed;
   }
 
   /** One batch. */
@@ -94,6 +115,7 @@ export abstract class Packer {
    * @param fresh groups with new arrivals, in order of arrival; some may wait no more
    */
   protected abstract pack(freed: readonly number[], fresh: readonly number[]): void;
+  protected freed(_server: number): void {}
   protected abstract opened(server: number): void;
   protected abstract closed(server: number): void;
   /** `left` and `came`: a task of this size has left the server, or has come there. */
@@ -120,11 +142,5 @@ export abstract class Packer {
     this.grew(group, -count);
     if (this.waiting.count[group] === count) this.removed(group);
     this.waiting.grow(group, -count);
-  }
-
-  #free(server: number): void {
-    if (this.#isFreed[server] === true) return;
-    this.#isFreed[server] = true;
-    this.#freed.push(server);
   }
 }

@@ -58,6 +58,9 @@ export class ScalarFit implements Fit {
     this.#setRoom(server, this.room(server) + size);
   }
 
+  // Its rooms are what came and left.
+  refresh(): void {}
+
   holds(server: number, group: number): boolean {
     return this.#isOpen[server] === true && this.room(server) >= this.#waiting.size[group]!;
   }
@@ -69,19 +72,16 @@ export class ScalarFit implements Fit {
     return Number.isNaN(key) ? -1 : key % SERVERS_MAX;
   }
 
-  largestFor(server: number, above: number, upTo: number): number {
+  groupFor(server: number): number {
+    return this.largestOf(server, 0, Number.POSITIVE_INFINITY);
+  }
+
+  largestOf(server: number, above: number, upTo: number): number {
     const bound = Math.min(this.room(server), upTo);
     const key = this.#bySize.atMost((bound + 1) * SEQUENCE_MAX - 1);
     // No number at all fails the comparison as well.
     if (!(key >= (above + 1) * SEQUENCE_MAX)) return -1;
     return this.#waiting.groupOf(SEQUENCE_MAX - 1 - (key % SEQUENCE_MAX))!;
-  }
-
-  /** The largest room of any open server; −1: there is none. */
-  largestRoom(): number {
-    if (this.#byNumber !== undefined) return this.#byNumber.largest();
-    const key = this.#byRoom!.atMost(Number.POSITIVE_INFINITY);
-    return Number.isNaN(key) ? -1 : Math.floor(key / SERVERS_MAX);
   }
 
   /** Larger sizes later, of equal ones the older. */

@@ -5,12 +5,18 @@ import { CAPACITY, typeOf } from './partition.js';
  * Which virtual queues a server draws on (§VIII). Servers of 2^-shift of the largest one's capacity share its queues:
  * their types are those of the largest server, moved by 2·shift. Others are a family of their own.
  */
+export interface ServerClass {
+  readonly family: number;
+  /** Its capacity is 2^-shift of the largest of its family. */
+  readonly shift: number;
+}
+
 export interface ServerKind {
   readonly capacity: number;
   readonly configurations: readonly Configuration[];
 }
 
-export const WHOLE_SERVER = { family: 0, shift: 0 } as const;
+export const WHOLE_SERVER: ServerClass = { family: 0, shift: 0 };
 
 /** Virtual queues are numbered through all families. */
 export class ServerKinds {
@@ -26,7 +32,7 @@ export class ServerKinds {
     return family * 2 * this.j + typeOf(size, this.j);
   }
 
-  kindOf({ family, shift }: { readonly family: number; readonly shift: number }): ServerKind {
+  kindOf({ family, shift }: ServerClass): ServerKind {
     const key = family * this.j + shift;
     let kind = this.#kinds.get(key);
     if (kind === undefined) {

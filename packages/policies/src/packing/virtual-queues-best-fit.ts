@@ -64,10 +64,12 @@ export class VirtualQueuesBestFit extends BestFit {
 
   protected override fill(server: number): void {
     const configuration = this.#configure(server);
-    if (configuration === undefined) return;
-    const { large, largeType, filler, fillers } = configuration;
-    if (large === 1) this.#putLargest(server, largeType);
-    while (this.#heldOf(server)[filler]! < fillers && this.#putLargest(server, filler));
+    // A task of several resources may fit a server whose types are all smaller.
+    if (configuration !== undefined) {
+      const { large, largeType, filler, fillers } = configuration;
+      if (large === 1) this.#putLargest(server, largeType);
+      while (this.#heldOf(server)[filler]! < fillers && this.#putLargest(server, filler));
+    }
     super.fill(server);
   }
 
@@ -113,7 +115,7 @@ export class VirtualQueuesBestFit extends BestFit {
   #putLargest(server: number, type: number): boolean {
     if (this.#lengths[type] === 0) return false;
     const { above, upTo } = this.#bounds[type]!;
-    const group = this.fit.largestFor(server, above, upTo);
+    const group = this.fit.largestOf(server, above, upTo);
     if (group < 0) return false;
     this.put(group, server);
     return true;

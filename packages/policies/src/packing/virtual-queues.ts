@@ -1,16 +1,16 @@
 import { MaxTree } from '@goshawk/core';
+import { ArrivalOrder } from './arrival-order.js';
 import { bestConfiguration, type Configuration, weightOf } from './configurations.js';
-import { ArrivalOrder } from './fifo-first-fit.js';
 import { Packer } from './packer.js';
 import { reservedSize } from './partition.js';
-import { type ServerKind, ServerKinds, WHOLE_SERVER } from './server-kinds.js';
+import { type ServerClass, type ServerKind, ServerKinds, WHOLE_SERVER } from './server-kinds.js';
 
 export interface VirtualQueuesOptions {
   readonly j: number;
   /** A server whose configuration weighs less than half of the largest starts nothing until it is empty (§VIII). */
   readonly stall?: boolean;
   /** Of servers that differ. */
-  readonly kindOf?: (server: number) => { readonly family: number; readonly shift: number };
+  readonly kindOf?: (server: number) => ServerClass;
   /** Where sizes stand for several resources: whether the task really fits. */
   readonly holds?: (server: number, group: number) => boolean;
 }

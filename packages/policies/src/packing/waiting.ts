@@ -11,6 +11,8 @@ export class Waiting {
   readonly count: number[] = [];
   /** Which virtual queues the group is in, where servers differ. */
   readonly family: number[] = [];
+  /** Whatever stands for the group elsewhere. */
+  readonly tag: unknown[] = [];
   readonly #free: number[] = [];
   readonly #bySequence = new Map<number, number>();
   #next = 0;
@@ -27,18 +29,14 @@ export class Waiting {
     return this.#units;
   }
 
-  /** The sequence of the next group that arrives. */
-  get nextSequence(): number {
-    return this.#next;
-  }
-
   /** @param sequence of a group that had left, and comes back; a new one otherwise */
-  add(size: number, count: number, family: number, sequence = this.#next): number {
+  add(size: number, count: number, family: number, sequence = this.#next, tag?: unknown): number {
     const group = this.#free.pop() ?? this.size.length;
     this.size[group] = size;
     this.sequence[group] = sequence;
     this.count[group] = count;
     this.family[group] = family;
+    this.tag[group] = tag;
     this.#bySequence.set(sequence, group);
     this.#next = Math.max(this.#next, sequence + 1);
     this.#tasks += count;
@@ -59,10 +57,5 @@ export class Waiting {
     if (this.count[group]! > 0) return;
     this.#bySequence.delete(this.sequence[group]!);
     this.#free.push(group);
-  }
-
-  /** In no particular order. */
-  groups(): IterableIterator<number> {
-    return this.#bySequence.values();
   }
 }

@@ -1,0 +1,429 @@
+import { fitsIn, invariant, type Millis } from '@goshawk/core';
+import type {
+  CentralPolicy,
+  ClusterView,
+  Draft,
+  JobView,
+  News,
+  PolicyExplanation,
+  RunEnd,
+  RunView,
+  StageView,
+  WorkerView,
+} from '../contract.js';
+import { BestFit } from './best-fit.js';
+import { blockedBy, noConfiguration, noRoom, tooLarge } from './explaining.js';
+import { Families } from './families.js';
+import { FifoFirstFit } from './fifo-first-fit.js';
+import type { Packer } from './packer.js';
+import type { PackingName } from './packers.js';
+import { J_MAX, jFor } from './partition.js';
+import { type ServerClass, WHOLE_SERVER } from './server-kinds.js';
+import { VectorFit } from './vector-fit.js';
+import { VirtualQueues } from './virtual-queues.js';
+import { VirtualQueuesBestFit } from './virtual-queues-best-fit.js';
+import { SEQUENCE_MAX, type Waiting } from './waiting.js';
+
+export interface PackingOptions {
+  readonly [option: string]: number | string | boolean;
+  /** J of the partition; 0: as many types as the smallest task needs. */
+  readonly J: number;
+  readonly stall: boolean;
+  /** 0: at once. */
+  readonly decisionIntervalMs: Millis;
+}
+
+/** A place in the order of arrival, which a task keeps when it comes back. */
+interface Origin {
+  sequence: number;
+}
+
+/** Tasks of a stage that arrived together. */
+interface Batch extends Origin {
+  count: number;
+}
+
+/** What is known of a stage with tasks that wait or may come back. */
+interface Entry {
+  readonly stage: StageView;
+  readonly batches: Batch[];
+  /** Of tasks that were refused, or lost with their worker, until their owner says that they wait. */
+  readonly returning: Origin[];
+  family: number;
+  /** Units; undefined: larger than every worker. */
+  size: number | undefined;
+}
+
+interface Running {
+  readonly entry: Entry;
+  readonly origin: Origin;
+  readonly size: number;
+}
+
+/** Sequences are numbered anew before they run out. */
+const SEQUENCES_LEFT = 2 ** 20;
+
+/** A packing policy for central: the news as arrivals and departures, the placements as starts. */
+export class PackingPolicy implements CentralPolicy {
+  readonly #name: PackingName;
+  readonly #options: PackingOptions;
+  readonly #hasTypes: boolean;
+  readonly #workers: (WorkerView | undefined)[] = [];
+  readonly #entries = new Map<JobView, Map<StageView, Entry>>();
+  readonly #runs = new Map<RunView, Running>();
+  readonly #classes: ServerClass[] = [];
+  /** Workers that take work, by capacity. */
+  readonly #openOf = new Map<string, number>();
+  #families = new Families([], true);
+  #packer: Packer;
+  #j = 2;
+  #nextSequence = 0;
+  #isStale = false;
+  #decidesAt: Millis | undefined;
+
+  constructor(name: PackingName, options: PackingOptions) {
+    this.#name = name;
+    this.#options = options;
+    this.#hasTypes = name === 'vqs' || name === 'vqs-bf';
+    this.#packer = this.#makePacker();
+  }
+
+  heard(news: readonly News[]): void {
+    for (const each of news) this.#hear(each);
+  }
+
+  plan(_cluster: ClusterView, draft: Draft, now: Millis): void {
+    if (!this.#isTime(draft, now)) return;
+    if (this.#isStale || this.#nextSequence > SEQUENCE_MAX - SEQUENCES_LEFT) this.#rebuild();
+    this.#packer.run((group, server) => this.#start(draft, group, server));
+  }
+
+  explain(stage: StageView, { resources }: ClusterView): PolicyExplanation | undefined {
+    const entry = this.#entries.get(stage.job)?.get(stage);
+    if (entry === undefined || entry.batches.length === 0) return undefined;
+    const open = this.#workers.filter((worker) => worker?.open === true) as WorkerView[];
+    const facts = { resources, open };
+    if (entry.size === undefined) return tooLarge(stage.demand, facts);
+    if (this.#packer instanceof FifoFirstFit) {
+      const head = this.#packer.waiting.tag[this.#packer.head()] as Entry | undefined;
+      if (head !== undefined && head !== entry) return blockedBy(head.stage, facts);
+    }
+    if (this.#packer instanceof VirtualQueues) {
+      const { kinds, lengths } = this.#packer;
+      const queue = kinds.queueOf(entry.size, entry.family);
+      const configured = open.filter(({ id }) => {
+        const configuration = (this.#packer as VirtualQueues).configurationOf(id);
+        return (
+          configuration?.filler === queue || (configuration?.large === 1 && configuration.largeType === queue)
+        );
+      });
+      return noConfiguration(queue % (2 * this.#j), this.#j, lengths[queue]!, configured.length);
+    }
+    return noRoom(stage.demand, facts);
+  }
+
+  checkInvariants(): void {
+    for (const worker of this.#workers) {
+      if (worker === undefined) continue;
+      const tasks = this.#packer.tasksAt(worker.id);
+      const known = [...worker.runs].filter((run) => this.#runs.has(run)).length;
+      invariant(tasks === known, () => `worker ${worker.id} has ${known} runs, its room counts ${tasks}`);
+    }
+    let waiting = 0;
+    for (const { batches, size } of this.#all()) {
+      if (size !== undefined) for (const { count } of batches) waiting += count;
+    }
+    const { tasks } = this.#packer.waiting;
+    if (!this.#isStale) invariant(waiting === tasks, () => `${waiting} tasks wait, ${tasks} are queued`);
+  }
+
+  // ---- news
+
+  #hear(news: News): void {
+    switch (news.kind) {
+      case 'opened':
+        this.#count(news.worker, 1);
+        if (this.#families.classOf(news.worker.capacity) === undefined) this.#isStale = true;
+        this.#know(news.worker);
+        return this.#packer.open(news.worker.id);
+      case 'closed':
+        this.#count(news.worker, -1);
+        return this.#packer.close(news.worker.id);
+      case 'freed':
+        if (news.worker.open) this.#packer.free(news.worker.id);
+        return;
+      case 'left':
+        this.#workers[news.worker.id] = undefined;
+        return;
+      case 'found':
+        return this.#found(news.run);
+      case 'ended':
+        return this.#ended(news.run, news.how);
+      case 'waiting':
+        return this.#waits(news.stage);
+      case 'gone':
+        for (const entry of this.#entries.get(news.job)?.values() ?? [])
+          this.#withdraw(entry, Number.POSITIVE_INFINITY);
+        this.#entries.delete(news.job);
+        return;
+      case 'arrived':
+      case 'changed':
+      case 'solved':
+        return;
+    }
+  }
+
+  #know(worker: WorkerView): void {
+    this.#workers[worker.id] = worker;
+    this.#classes[worker.id] = this.#families.classOf(worker.capacity) ?? WHOLE_SERVER;
+  }
+
+  /** Families have no class without a worker that takes work, or tasks would wait for one. */
+  #count({ capacity }: WorkerView, change: 1 | -1): void {
+    const key = `${capacity}`;
+    const count = (this.#openOf.get(key) ?? 0) + change;
+    if (count > 0) this.#openOf.set(key, count);
+    else this.#openOf.delete(key);
+    if (count === 0) this.#isStale = true;
+  }
+
+  #found(run: RunView): void {
+    const { stage, worker } = run;
+    this.#know(worker);
+    const entry = this.#entryFor(stage);
+    const size = entry.size ?? 1;
+    this.#runs.set(run, { entry, origin: { sequence: this.#nextSequence++ }, size });
+    this.#packer.found(worker.id, size);
+  }
+
+  #ended(run: RunView, how: RunEnd): void {
+    const running = this.#runs.get(run);
+    if (running === undefined) return;
+    this.#runs.delete(run);
+    this.#packer.depart(run.worker.id, running.size);
+    if (how !== 'done') running.entry.returning.push(running.origin);
+  }
+
+  #waits(stage: StageView): void {
+    const entry = this.#entryFor(stage);
+    let more = stage.waiting - entry.batches.reduce((sum, { count }) => sum + count, 0);
+    if (more < 0) this.#withdraw(entry, -more);
+    for (; more > 0 && entry.returning.length > 0; more--) {
+      const { sequence } = entry.returning.shift()!;
+      const batch = entry.batches.find((each) => each.sequence === sequence);
+      if (batch === undefined) entry.batches.unshift({ sequence, count: 1 });
+      else batch.count++;
+      this.#queue(entry, sequence, 1);
+    }
+    if (more <= 0) return;
+    const sequence = this.#nextSequence++;
+    entry.batches.push({ sequence, count: more });
+    this.#queue(entry, sequence, more);
+  }
+
+  /** So many tasks, the youngest first. */
+  #withdraw({ batches, size }: Entry, tasks: number): void {
+    for (let left = tasks; left > 0 && batches.length > 0; ) {
+      const batch = batches.at(-1)!;
+      const count = Math.min(left, batch.count);
+      left -= count;
+      batch.count -= count;
+      if (batch.count === 0) batches.pop();
+      if (size === undefined || this.#isStale) continue;
+      this.#packer.withdraw(this.#packer.waiting.groupOf(batch.sequence)!, count);
+    }
+  }
+
+  #queue(entry: Entry, sequence: number, count: number): void {
+    if (this.#isStale || entry.size === undefined) return;
+    this.#isStale = this.#hasTypes && this.#jFor(entry.size) > this.#j;
+    if (this.#isStale) return;
+    this.#packer.arrive(entry.size, count, sequence, entry.family, entry);
+  }
+
+  #entryFor(stage: StageView): Entry {
+    let ofJob = this.#entries.get(stage.job);
+    if (ofJob === undefined) {
+      ofJob = new Map();
+      this.#entries.set(stage.job, ofJob);
+    }
+    let entry = ofJob.get(stage);
+    if (entry === undefined) {
+      entry = { stage, batches: [], returning: [], family: 0, size: undefined };
+      this.#measure(entry);
+      ofJob.set(stage, entry);
+    }
+    return entry;
+  }
+
+  // ---- planning
+
+  #isTime(draft: Draft, now: Millis): boolean {
+    const interval = this.#options.decisionIntervalMs;
+    if (interval === 0) return true;
+    this.#decidesAt ??= Math.ceil(now / interval) * interval;
+    if (now < this.#decidesAt) {
+      draft.again(this.#decidesAt);
+      return false;
+    }
+    this.#decidesAt = undefined;
+    return true;
+  }
+
+  #start(draft: Draft, group: number, server: number): void {
+    const { waiting } = this.#packer;
+    const entry = waiting.tag[group] as Entry;
+    const sequence = waiting.sequence[group]!;
+    const at = entry.batches.findIndex((each) => each.sequence === sequence);
+    const batch = entry.batches[at]!;
+    if (--batch.count === 0) entry.batches.splice(at, 1);
+    const run = draft.start(entry.stage, this.#workers[server]!);
+    invariant(run !== undefined, () => `stage ${entry.stage.id} does not fit worker ${server}`);
+    this.#runs.set(run, { entry, origin: { sequence }, size: entry.size! });
+  }
+
+  // ---- the packer
+
+  /** A new packer with the same books: workers of new capacities have come, or smaller tasks. */
+  #rebuild(): void {
+    const workers = this.#workers.filter((worker) => worker !== undefined);
+    const families = this.#families;
+    this.#families = new Families(
+      workers.filter(({ open }) => open).map(({ capacity }) => capacity),
+      this.#name !== 'vqs',
+    );
+    this.#renumber();
+    for (const entry of this.#all()) this.#measure(entry);
+    const before = this.#packer;
+    this.#j = Math.max(
+      this.#j,
+      2 + this.#families.shift,
+      ...[...this.#all()].map(({ size }) => (size === undefined ? 0 : this.#jFor(size))),
+    );
+    this.#packer = this.#makePacker();
+    this.#isStale = false;
+    for (const worker of workers) {
+      this.#know(worker);
+      for (const run of worker.runs) this.#recount(run, worker.id);
+      if (worker.open) this.#packer.open(worker.id);
+      this.#keepConfiguration(before, worker, families);
+    }
+    // Nothing waits there yet: only what has left its old servers counts as freed.
+    this.#packer.run(() => {});
+    for (const server of before.freedServers) if (this.#workers[server]?.open) this.#packer.free(server);
+    const batches = [...this.#all()].flatMap((entry) => entry.batches.map((batch) => ({ entry, batch })));
+    batches.sort((one, other) => one.batch.sequence - other.batch.sequence);
+    for (const { entry, batch } of batches) {
+      this.#chooseFamily(entry);
+      this.#queue(entry, batch.sequence, batch.count);
+    }
+  }
+
+  #recount(run: RunView, server: number): void {
+    const running = this.#runs.get(run);
+    if (running === undefined) return;
+    const size = running.entry.size ?? running.size;
+    this.#runs.set(run, { ...running, size });
+    this.#packer.found(server, size);
+  }
+
+  /** By interval: a type that a greater J has split keeps the upper part. One whose types mean other sizes is chosen anew. */
+  #keepConfiguration(before: Packer, { id, capacity }: WorkerView, families: Families): void {
+    if (!(before instanceof VirtualQueues || before instanceof VirtualQueuesBestFit)) return;
+    if (this.#packer.tasksAt(id) === 0) return;
+    const isSame =
+      this.#families.count === 1 &&
+      families.count === 1 &&
+      this.#families.sizeIn(0, capacity) === families.sizeIn(0, capacity);
+    const configuration = isSame ? before.configurationOf(id) : undefined;
+    if (configuration === undefined) before.free(id);
+    else (this.#packer as VirtualQueues | VirtualQueuesBestFit).configure(id, configuration);
+  }
+
+  #makePacker(): Packer {
+    const { stall } = this.#options;
+    const serverAt = (server: number): WorkerView => this.#workers[server]!;
+    const classOf = (server: number) => this.#classes[server]!;
+    const fit = (rule: 'first' | 'best') => (waiting: Waiting) => {
+      return new VectorFit(waiting, rule, serverAt, (group) => (waiting.tag[group] as Entry).stage.demand);
+    };
+    const capacityOf = (server: number): number => {
+      const worker = this.#workers[server];
+      return (worker && this.#families.sizeIn(0, worker.capacity)) ?? 0;
+    };
+    switch (this.#name) {
+      case 'fifo-ff':
+        return new FifoFirstFit(fit('first'));
+      case 'bfjs':
+        return new BestFit(fit('best'), { stall, capacityOf });
+      case 'vqs': {
+        const packer: VirtualQueues = new VirtualQueues({
+          j: this.#j,
+          stall,
+          kindOf: classOf,
+          holds: (server, group) =>
+            fitsIn((packer.waiting.tag[group] as Entry).stage.demand, serverAt(server).free),
+        });
+        return packer;
+      }
+      case 'vqs-bf':
+        return new VirtualQueuesBestFit(fit('best'), {
+          j: this.#j,
+          stall,
+          capacityOf,
+          shiftOf: (server) => classOf(server).shift,
+        });
+    }
+  }
+
+  /** The family whose queues are shortest of those that hold the task. */
+  #measure(entry: Entry): void {
+    entry.size = undefined;
+    if (!this.#families.holds(entry.stage.demand)) return;
+    this.#chooseFamily(entry);
+  }
+
+  #chooseFamily(entry: Entry): void {
+    let fewest = Number.POSITIVE_INFINITY;
+    for (let family = 0; family < this.#families.count; family++) {
+      const size = this.#families.sizeIn(family, entry.stage.demand);
+      const waiting = this.#waitingOf(family);
+      if (size === undefined || waiting >= fewest) continue;
+      fewest = waiting;
+      entry.family = family;
+      entry.size = size;
+    }
+  }
+
+  #waitingOf(family: number): number {
+    if (!(this.#packer instanceof VirtualQueues)) return 0;
+    const width = 2 * this.#packer.kinds.j;
+    const lengths = this.#packer.lengths.slice(family * width, (family + 1) * width);
+    return lengths.reduce((sum, length) => sum + length, 0);
+  }
+
+  /** J that a task of this size asks for, and the smaller servers with it. */
+  #jFor(size: number): number {
+    const { J } = this.#options;
+    return Math.min(J_MAX, J === 0 ? jFor(size) : J) + this.#families.shift;
+  }
+
+  #renumber(): void {
+    if (this.#nextSequence <= SEQUENCE_MAX - SEQUENCES_LEFT) return;
+    const running = [...this.#runs.values()].map(({ origin }) => origin);
+    const origins = [...this.#all()].flatMap(({ batches, returning }) => [...batches, ...returning]);
+    const all = [...origins, ...running].sort((one, other) => one.sequence - other.sequence);
+    let next = -1;
+    let before = -1;
+    for (const origin of all) {
+      if (origin.sequence !== before) next++;
+      before = origin.sequence;
+      origin.sequence = next;
+    }
+    this.#nextSequence = next + 1;
+  }
+
+  *#all(): Iterable<Entry> {
+    for (const ofJob of this.#entries.values()) yield* ofJob.values();
+  }
+}
