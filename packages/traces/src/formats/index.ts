@@ -1,14 +1,25 @@
 import { WorkloadError } from '../errors.js';
+import { alibaba2018 } from './alibaba2018.js';
+import { csv } from './csv.js';
 import { google2011 } from './google2011/index.js';
 import { jsonl } from './jsonl/index.js';
 import { emptyTrace, firstLine } from './lines.js';
 import { isFolder, namesIn } from './paths.js';
 import { quote } from './quote.js';
+import { swf } from './swf.js';
 import { tr } from './tr.js';
 import type { TraceFormat, WritableFormat } from './trace-format.js';
 
 /** All formats by name: what help texts, errors and `trace convert` read. */
-export const FORMATS = { tr, jsonl, google2011 } as const satisfies Readonly<Record<string, TraceFormat>>;
+export const FORMATS = {
+  // Before `tr`, whose lines begin with a number too.
+  swf,
+  tr,
+  jsonl,
+  google2011,
+  csv,
+  alibaba2018,
+} as const satisfies Readonly<Record<string, TraceFormat>>;
 
 const ALL: readonly TraceFormat[] = Object.values(FORMATS);
 const KNOWN = `known formats are ${Object.keys(FORMATS).join(', ')} (docs/WORKLOADS.md describes them)`;

@@ -1,0 +1,135 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { collect, type TraceJob } from '../job.js';
+import { flattened } from '../packed-jobs.js';
+import { formatTally, Tally } from '../tally.js';
+import { detectFormat } from './index.js';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'goshawk-tables-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+async function read(...lines: string[]) {
+  const file = join(folder, 'trace');
+  await writeFile(file, lines.map((line) => `${line}\n`).join(''));
+  const format = await detectFormat(file);
+  const tally = new Tally();
+  const jobs = await collect(flattened(format.read(file, tally)));
+  return { format: format.name, jobs: jobs.map(plain), tally: formatTally(tally.list()) };
+}
+
+function plain({ durationsSeconds, ...rest }: TraceJob) {
+  return { ...rest, durationsSeconds: Array.from(durationsSeconds) };
+}
+
+describe('a CSV file with named columns', () => {
+  it('is a job a row, in any order of columns, with and without units in their names', async () => {
+    const expected = [
+      { submitSeconds: 0, durationsSeconds: [30, 30], meanSeconds: 30, user: 'ann' },
+      { submitSeconds: 1.5, durationsSeconds: [0.5], meanSeconds: 0.5 },
+    ];
+    expect(await read('submit,tasks,duration,user', '0,2,30,ann', '', '1.5,1,0.5,')).toMatchObject({
+      format: 'csv',
+      jobs: expected,
+    });
+    const other = await read('user,duration_s,submit_s,tasks', 'ann,30,0,2', ',0.5,1.5,1');
+    expect(other.jobs).toEqual(expected);
+  });
+
+  it('is of one task a job where it does not say', async () => {
+    expect((await read('submit,duration,estimate', '2,10,12')).jobs).toEqual([
+      { submitSeconds: 2, durationsSeconds: [10], meanSeconds: 10, estimateSeconds: 12 },
+    ]);
+  });
+
+  it.each([
+    [['submit,tasks,duration', '0,2'], /trace:2: the line has 2 columns in place of 3/],
+    [['submit,tasks,duration', '0,0,5'], /trace:2: the number of tasks is 0/],
+    [['submit,tasks,duration', '0,1,'], /trace:2: the duration is empty/],
+    [['submit,tasks,duration', 'x,1,5'], /trace:2: column 1, the submit, is 'x'/],
+    [['submit,tasks,duration'], /the trace is empty/],
+  ])('%j is refused', async (lines, message) => {
+    await expect(read(...lines)).rejects.toThrow(message);
+  });
+});
+
+const SWF_JOB = '1 10 5 60 4 -1 -1 4 120 -1 1 7 3 2 1 -1 -1 -1';
+
+describe('the Standard Workload Format', () => {
+  it('is a task a processor, with what was asked for as the estimate', async () => {
+    const { format, jobs, tally } = await read(
+      '; Version: 2.2',
+      SWF_JOB,
+      '2 20 0 -1 -1 -1 -1 8 60 -1 5 7 3 2 1 -1 -1 -1',
+    );
+    expect(format).toBe('swf');
+    expect(jobs).toEqual([
+      {
+        submitSeconds: 10,
+        durationsSeconds: [60, 60, 60, 60],
+        meanSeconds: 60,
+        estimateSeconds: 120,
+        user: '7',
+        logicalName: '2',
+      },
+    ]);
+    expect(tally).toEqual(['1  jobs without a run time or processors, which never ran: left out']);
+  });
+
+  it('is told without comments, too', async () => {
+    expect((await read(SWF_JOB)).format).toBe('swf');
+    // 15 tasks make a line of `.tr` of as many fields.
+    expect((await read(`0 15 1 ${'1 '.repeat(15)}`)).format).toBe('tr');
+  });
+
+  it.each([
+    [['; Version: 2.2', '1 2 3'], /trace:2: the line has 3 fields in place of 18/],
+    [[SWF_JOB, SWF_JOB.replace('60', 'x')], /trace:2: field 4 is 'x'/],
+    [['; nothing'], /the trace is empty/],
+  ])('%j is refused', async (lines, message) => {
+    await expect(read(...lines)).rejects.toThrow(message);
+  });
+});
+
+describe('Alibaba’s batch_task of 2018', () => {
+  it('is a stage a row, after those that its name tells, wherever the rows stand', async () => {
+    const { format, jobs, tally } = await read(
+      'R2_1,1,j_1,1,Terminated,110,130,100,0.5',
+      'task_x,2,j_2,1,Terminated,105,106,100,0.5',
+      'M1,2,j_1,1,Terminated,100,110,100,0.5',
+      'J4_2_3,1,j_1,1,Terminated,130,131,100,0.5',
+      'M1,1,j_3,1,Failed,100,110,100,0.5',
+    );
+    expect(format).toBe('alibaba2018');
+    expect(jobs).toEqual([
+      {
+        name: 'j_1',
+        submitSeconds: 100,
+        durationsSeconds: [10, 10, 20, 1],
+        meanSeconds: 10.25,
+        stages: [
+          { name: 'M1#0', after: [], tasks: 2 },
+          { name: 'R2_1#1', after: [0], tasks: 1 },
+          { name: 'J4_2_3#2', after: [1], tasks: 1 },
+        ],
+      },
+      { name: 'j_2', submitSeconds: 105, durationsSeconds: [1, 1], meanSeconds: 1 },
+    ]);
+    expect(tally).toEqual([
+      '1  stages that did not end well, or whose times are missing: left out',
+      '1  stages to come after that are not there: not waited for',
+    ]);
+  });
+
+  it.each([
+    [['M1,2,j_1,1,Terminated,100,110,100,0.5', 'M1,2'], /trace:2: the line has 2 columns in place of 9/],
+    [['M1,0,j_1,1,Terminated,100,110,100,0.5'], /trace:1: column 2, the number of instances, is '0'/],
+    [['M1,1,,1,Terminated,100,110,100,0.5'], /trace:1: column 3, the name of the job, is empty/],
+  ])('%j is refused', async (lines, message) => {
+    await expect(read(...lines)).rejects.toThrow(message);
+  });
+});
