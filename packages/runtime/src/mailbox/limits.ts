@@ -17,8 +17,13 @@ export interface MailboxLimits {
   readonly peerQueueBytesMax: number;
   /** Most messages that wait for one peer, outside ZeroMQ. */
   readonly peerQueueMessagesMax: number;
+  /** The same for what waits for one client, and for all of them. A client asks again for what it misses. */
+  readonly replyQueueBytesMax: number;
+  readonly repliesBytesMax: number;
   /** Frames that ZeroMQ holds for one connection, on each side. */
   readonly highWaterMark: number;
+  /** Those that it holds for a client: answers are long, and there are many clients, who may not read. */
+  readonly replyHighWaterMark: number;
   /** Messages that are handled before other work of the event loop gets its turn. */
   readonly turnMessagesMax: number;
   /** A connection over which nothing was sent for so long is closed. */
@@ -59,7 +64,10 @@ export const DEFAULT_LIMITS: MailboxLimits = {
   nestingMax: 32,
   peerQueueBytesMax: 64 * MEBI,
   peerQueueMessagesMax: 250_000,
+  replyQueueBytesMax: 8 * MEBI,
+  repliesBytesMax: 64 * MEBI,
   highWaterMark: 64,
+  replyHighWaterMark: 4,
   turnMessagesMax: 1_000,
   idleMs: 60_000,
   reconnectIntervalMs: 100,
@@ -98,6 +106,7 @@ export function completeLimits(given: Partial<MailboxLimits> = {}): MailboxLimit
   const ordered: readonly (readonly [keyof MailboxLimits, keyof MailboxLimits])[] = [
     ['frameBytesTarget', 'frameBytesMax'],
     ['frameBytesMax', 'peerQueueBytesMax'],
+    ['replyQueueBytesMax', 'repliesBytesMax'],
     ['reconnectIntervalMs', 'reconnectIntervalMaxMs'],
     ['keepaliveIntervalMs', 'keepaliveTimeoutMs'],
   ];

@@ -10,7 +10,7 @@ import type { MailboxLimits } from './limits.js';
 import { Link } from './link.js';
 import { LocalCarrier } from './local-carrier.js';
 import type { ThrottledLog } from './log.js';
-import { Outbox } from './outbox.js';
+import { Outbox, type SharedRoom } from './outbox.js';
 import { anyIncarnationOf, claimedRole, isClientEndpoint, type ProcessName, placeOf } from './party-name.js';
 import { ReplyCarrier } from './reply-carrier.js';
 
@@ -44,11 +44,13 @@ export class Links {
   private readonly links = new Map<string, Link>();
   /** Those that this process dialled. */
   private readonly outbound = new Set<Link>();
+  private readonly replies: SharedRoom;
   private due: Link[] = [];
   private readonly sweepTimer: NodeJS.Timeout;
 
   constructor(options: LinksOptions) {
     this.options = options;
+    this.replies = { bytes: 0, bytesMax: options.limits.repliesBytesMax };
     this.sweepTimer = setInterval(() => this.closeIdle(), options.limits.idleMs / 2).unref();
   }
 
@@ -158,7 +160,7 @@ export class Links {
         throw new Error('a client is answered only by a process that it has a connection to');
       }
       const carrier = new ReplyCarrier(options.router, { name, routingId: routingId ?? name }, log);
-      const outbox = new Outbox(incarnation, limits);
+      const outbox = new Outbox(incarnation, limits, this.replies);
       return new Link({ peer: name, outbox, carrier, traffic: counters.sent, retired }, options);
     }
     const carrier = this.dial(endpoint, place, role);

@@ -227,7 +227,7 @@ describe('clients', () => {
   test('one that does not read loses its own answers, while others have theirs', async () => {
     const overflows: string[] = [];
     const server = await mailboxes.open({
-      limits: { highWaterMark: 2, frameBytesMax: 2_000_000, peerQueueBytesMax: 4_000_000 },
+      limits: { replyHighWaterMark: 2, frameBytesMax: 2_000_000, replyQueueBytesMax: 4_000_000 },
       onOverflow: (peer) => overflows.push(peer),
     });
     const client = await mailboxes.openClient();
@@ -254,6 +254,23 @@ describe('clients', () => {
     expect(new Set(overflows)).toStrictEqual(new Set(['client:deaf!inc']));
     deaf.close();
   });
+
+  test('one that does not read is cut off, and what was kept for it is let go', async () => {
+    const limits = { keepaliveIntervalMs: 1_000, keepaliveTimeoutMs: 1_000, frameBytesMax: 2_000_000 };
+    const server = await mailboxes.open({ limits });
+    const deaf = new Dealer({ routingId: 'client:deaf!inc', linger: 0, receiveHighWaterMark: 1 });
+    deaf.connect(server.endpoint);
+    await deaf.send(packFrame('*', [[0, 0, []]]));
+    await new Inbox(server).until(1);
+    const toDeaf = server.directory.intern('client:deaf!inc/0');
+    let refused = 0;
+    while (refused === 0) {
+      if (server.send(0, toDeaf, ['x'.repeat(1_000_000)]) === 'overflow') refused++;
+      await nextTurn();
+    }
+    await untilTrue(() => server.counters.dropped.unreachable > 0);
+    deaf.close();
+  }, 20_000);
 });
 
 describe('peers that fail', () => {

@@ -175,3 +175,20 @@ describe('an outbox', () => {
     );
   });
 });
+
+test('outboxes of clients share what they may hold, and give it back', () => {
+  const room = { bytes: 0, bytesMax: 3_000 };
+  const limits = { ...small, replyQueueBytesMax: 2_000 };
+  const [one, other] = [new Outbox('me', limits, room), new Outbox('me', limits, room)];
+  const fill = (outbox: Outbox): number => {
+    let taken = 0;
+    while (outbox.add('inc', 0, 0, ['x'.repeat(300)]) === undefined) taken++;
+    return taken;
+  };
+  expect(fill(one)).toBe(7);
+  expect(fill(other)).toBe(3);
+  drain(one);
+  expect(fill(other)).toBe(4);
+  other.discard();
+  expect(room.bytes).toBe(0);
+});

@@ -13,6 +13,12 @@ export type Refusal =
 
 const OVERFLOW: Refusal = { reason: 'overflow' };
 
+/** What several outboxes may hold together, in bytes; a frame that is still being filled does not count. */
+export interface SharedRoom {
+  bytes: number;
+  readonly bytesMax: number;
+}
+
 /**
  * Mail that waits for one peer process: a queue of packed frames and one that is still being filled.
  *
@@ -23,12 +29,19 @@ export class Outbox {
   private readonly packed: PackedFrame[] = [];
   private readonly writer: FrameWriter;
   private readonly limits: MailboxLimits;
+  private readonly bytesMax: number;
+  private readonly shared: SharedRoom | undefined;
   private packedBytes = 0;
   private packedMessages = 0;
 
-  /** @param sender incarnation to put into each frame, or null where the connection says it. */
-  constructor(sender: string | null, limits: MailboxLimits) {
+  /**
+   * @param sender incarnation to put into each frame, or null where the connection says it.
+   * @param replies of all clients together; undefined where the peer is none.
+   */
+  constructor(sender: string | null, limits: MailboxLimits, replies?: SharedRoom) {
     this.limits = limits;
+    this.shared = replies;
+    this.bytesMax = replies === undefined ? limits.peerQueueBytesMax : limits.replyQueueBytesMax;
     this.writer = new FrameWriter(sender, limits, (frame) => this.enqueue(frame));
   }
 
@@ -48,7 +61,9 @@ export class Outbox {
 
   /** @returns nothing if the message was taken. */
   add(target: string, from: number, to: number, body: unknown): Refusal | undefined {
-    if (this.messages >= this.limits.peerQueueMessagesMax || this.bytes >= this.limits.peerQueueBytesMax) {
+    const { shared } = this;
+    const isFull = this.messages >= this.limits.peerQueueMessagesMax || this.bytes >= this.bytesMax;
+    if (isFull || (shared !== undefined && shared.bytes >= shared.bytesMax)) {
       return OVERFLOW;
     }
     try {
@@ -76,6 +91,7 @@ export class Outbox {
   /** The frame was sent, or given up. */
   settle(frame: PackedFrame): void {
     this.packedBytes -= frame.bytes.length;
+    this.share(-frame.bytes.length);
     this.packedMessages -= frame.messages;
   }
 
@@ -101,6 +117,13 @@ export class Outbox {
   private enqueue(frame: PackedFrame): void {
     this.packed.push(frame);
     this.packedBytes += frame.bytes.length;
+    this.share(frame.bytes.length);
     this.packedMessages += frame.messages;
+  }
+
+  private share(bytes: number): void {
+    if (this.shared !== undefined) {
+      this.shared.bytes += bytes;
+    }
   }
 }

@@ -45,6 +45,8 @@ export interface Keyed {
  * - handover: a peer that connects again under its name takes over from its broken connection;
  * - mandatory, and no time to wait: a reply to a client that is gone or full fails at once and for that
  *   client alone, instead of vanishing or of holding up the replies to others;
+ * - a client that does not read loses its connection after `keepaliveTimeoutMs`, and with it what waits there: the
+ *   system counts a window that stays closed as no answer;
  * - zapEnforceDomain: nobody is admitted unless somebody was asked. Without it ZeroMQ takes any key where it
  *   finds no ZAP handler.
  */
@@ -60,6 +62,7 @@ export function routerOptions(limits: MailboxLimits, keyed: Keyed | undefined): 
       zapEnforceDomain: true,
     }),
     receiveHighWaterMark: limits.highWaterMark,
+    sendHighWaterMark: limits.replyHighWaterMark,
     handover: true,
     mandatory: true,
     sendTimeout: 0,
