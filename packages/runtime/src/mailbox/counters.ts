@@ -65,6 +65,8 @@ export interface MailboxCounters {
   readonly dropped: Record<DropReason, number>;
   readonly refused: Record<RefusalReason, number>;
   readonly strangers: Record<StrangerReason, number>;
+  /** How often all connections to this process were cut, since one of them took memory without end. */
+  cuts: number;
   /** Messages whose handler threw. */
   handlerErrors: number;
   /** Gauge: processes that this one has an open connection to. */
@@ -81,6 +83,7 @@ export function newCounters(): MailboxCounters {
     dropped: zeroes(DROP_REASONS),
     refused: zeroes(REFUSAL_REASONS),
     strangers: zeroes(STRANGER_REASONS),
+    cuts: 0,
     handlerErrors: 0,
     outboundConnections: 0,
     inboundConnections: 0,

@@ -1,5 +1,4 @@
 import { ROLES, type Role } from '@goshawk/core';
-import type { Router } from 'zeromq';
 import type { MailboxCounters } from './counters.js';
 import { DealerCarrier, type Unwelcome } from './dealer-carrier.js';
 import type { KnownProcess } from './directory.js';
@@ -8,6 +7,7 @@ import type { Identification } from './identification.js';
 import type { Incarnations } from './incarnations.js';
 import type { MailboxLimits } from './limits.js';
 import { Link } from './link.js';
+import type { Listener } from './listen.js';
 import { LocalCarrier } from './local-carrier.js';
 import type { ThrottledLog } from './log.js';
 import { Outbox, type SharedRoom } from './outbox.js';
@@ -20,7 +20,7 @@ export interface LinksOptions {
   readonly endpoint: string;
   readonly incarnation: string;
   /** Where clients are answered; none in a process that is a client itself. */
-  readonly router: Router | undefined;
+  readonly listener: Listener | undefined;
   readonly door: Door;
   readonly identification: Identification;
   readonly incarnations: Incarnations;
@@ -156,10 +156,10 @@ export class Links {
       return new Link({ peer: name, outbox, carrier, traffic: counters.local, retired }, options);
     }
     if (isClientEndpoint(endpoint)) {
-      if (options.router === undefined) {
+      if (options.listener === undefined) {
         throw new Error('a client is answered only by a process that it has a connection to');
       }
-      const carrier = new ReplyCarrier(options.router, { name, routingId: routingId ?? name }, log);
+      const carrier = new ReplyCarrier(options.listener, { name, routingId: routingId ?? name }, log);
       const outbox = new Outbox(incarnation, limits, this.replies);
       return new Link({ peer: name, outbox, carrier, traffic: counters.sent, retired }, options);
     }
@@ -172,7 +172,7 @@ export class Links {
   }
 
   private dial(endpoint: string, place: string, role: Role | undefined): DealerCarrier {
-    const { identification, limits, log, router, door, onUnwelcome, onBroken } = this.options;
+    const { identification, limits, log, listener, door, onUnwelcome, onBroken } = this.options;
     const ways = identification.waysTo({ endpoint, role });
     const dealer = {
       endpoint,
@@ -183,7 +183,7 @@ export class Links {
       // Everybody follows central. To watch all peers would take three sockets for each of ten thousand workers.
       onBroken: role === 'central' ? () => onBroken(endpoint, place) : undefined,
     };
-    return router === undefined
+    return listener === undefined
       ? new DealerCarrier({
           ...dealer,
           receiver: (parts, proven) => door.acceptReply(endpoint, parts, proven),
@@ -196,11 +196,11 @@ export class Links {
    * its connections to processes: what it waits for comes back over them.
    */
   private closeIdle(): void {
-    const { limits, counters, router } = this.options;
+    const { limits, counters, listener } = this.options;
     const horizonMs = performance.now() - limits.idleMs;
     for (const [place, link] of this.links) {
       const isReply = isClientEndpoint(place);
-      if (link.isIdle && link.lastUsedMs < horizonMs && (isReply || router !== undefined)) {
+      if (link.isIdle && link.lastUsedMs < horizonMs && (isReply || listener !== undefined)) {
         link.close(0);
         this.links.delete(place);
         this.outbound.delete(link);

@@ -5,11 +5,17 @@ import type { MailboxLimits } from './limits.js';
 import { reachableAt } from './own-address.js';
 import { type Keyed, routerOptions } from './socket-options.js';
 
-/** A bound ROUTER. */
+/** A bound ROUTER, which may be replaced by another one at the same endpoint. */
 export interface Listener {
   readonly router: Router;
   /** Where peers connect to. */
   readonly endpoint: string;
+  /**
+   * Binds another router where the one before was, which must have let go of it.
+   *
+   * @throws while somebody else has the endpoint
+   */
+  reopen(): Promise<void>;
 }
 
 /**
@@ -29,16 +35,29 @@ export async function listen(
   const tell = reachableAt(advertise ?? bind);
   const told = parseEndpoint(tell);
   const address = await resolveEndpoint(bind);
-  const router = new Router(routerOptions(limits, keyed));
-  try {
-    router.ipv6 = wanted.transport === 'tcp' && wanted.host.includes(':');
-    await router.bind(address);
-    const bound = router.lastEndpoint ?? address;
-    return { router, endpoint: withPort(told, tell, bound) };
-  } catch (error) {
-    router.close();
-    throw bindError(bind, error as NodeJS.ErrnoException);
-  }
+  const open = async (at: string): Promise<Router> => {
+    const router = new Router(routerOptions(limits, keyed));
+    try {
+      router.ipv6 = wanted.transport === 'tcp' && wanted.host.includes(':');
+      await router.bind(at);
+      return router;
+    } catch (error) {
+      router.close();
+      throw bindError(bind, error as NodeJS.ErrnoException);
+    }
+  };
+  let router = await open(address);
+  const bound = router.lastEndpoint ?? address;
+  const listener = {
+    endpoint: withPort(told, tell, bound),
+    get router() {
+      return router;
+    },
+    reopen: async () => {
+      router = await open(bound);
+    },
+  };
+  return listener;
 }
 
 /** The endpoint that is told to others has the port that was given by the system where it says 0. */

@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, expect, test } from 'vitest';
@@ -8,6 +10,14 @@ import { Inbox, Mailboxes } from './testing.js';
 
 const PEER = join(import.meta.dirname, '../../dist/mailbox/peer.fixture.js');
 const BUSY = join(import.meta.dirname, '../../dist/mailbox/busy.fixture.js');
+
+/** What a peer of ZeroMQ without keys says first: version and mechanism, and who it is. */
+const PLAIN_GREETING = Buffer.concat([
+  Buffer.from('ff00000000000000017f0300', 'hex'),
+  Buffer.from('NULL'),
+  Buffer.alloc(48),
+  Buffer.from('\x04\x1c\x05READY\x0bSocket-Type\0\0\0\x06DEALER', 'latin1'),
+]);
 
 const mailboxes = new Mailboxes();
 const children: ChildProcess[] = [];
@@ -163,6 +173,39 @@ test('a process survives that is too busy to read while those who write to it di
   const gone = once(busy.child, 'exit').then((how) => `it ended: ${how.join(' ')}`);
   expect(await Promise.race([answers.until(1), gone])).toBeUndefined();
 });
+
+test.runIf(process.platform === 'linux')(
+  'central cuts off who sends a frame without end, before it has taken much memory, and is there for the others',
+  async () => {
+    const central = await start('tcp://127.0.0.1:0', 'c.central');
+    const other = await mailboxes.open();
+    const inbox = new Inbox(other);
+    const toCentral = other.directory.intern(`${central.name}/0`);
+    other.send(0, toCentral, [1]);
+    await inbox.until(1);
+
+    const endless = connect(Number(central.endpoint.split(':').at(-1)), '127.0.0.1');
+    const cut = new Promise((resolve) => endless.on('close', resolve));
+    endless.on('error', () => {});
+    endless.write(PLAIN_GREETING);
+    const parts = Buffer.concat(new Array(256).fill(Buffer.from([1, 255, ...new Array(255).fill(0)])));
+    const write = (): void => {
+      while (!endless.destroyed && endless.write(parts));
+      endless.once('drain', write);
+    };
+    write();
+    await cut;
+    const peakMebibytes =
+      Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${central.child.pid}/status`, 'utf8'))![1]) / 1024;
+    expect(peakMebibytes).toBeLessThan(1_024);
+
+    for (let asked = 2; inbox.bodies.length < 2; asked++) {
+      other.send(0, toCentral, [asked]);
+      await Promise.race([inbox.until(2), new Promise((resolve) => setTimeout(resolve, 50))]);
+    }
+    expect(inbox.bodies[1]).toMatchObject(['c.central', expect.anything()]);
+  },
+);
 
 test('mail that cannot be delivered does not keep a process alive', async () => {
   const dead = await start('tcp://127.0.0.1:0', 'dead');

@@ -1,4 +1,5 @@
-import type { Address, Role } from '@goshawk/core';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Address, Millis, Role } from '@goshawk/core';
 import { nanoid } from 'nanoid';
 import { messageSent } from '../diagnostics/channels.js';
 import type { KeyRing } from '../keys/index.js';
@@ -7,6 +8,7 @@ import type { Unwelcome } from './dealer-carrier.js';
 import { Directory } from './directory.js';
 import { Door, type Handler } from './door.js';
 import { InvalidEndpointError } from './errors.js';
+import { Fuse, memoryReader } from './fuse.js';
 import { type Identification, Proven, rolesHeardBy, Unproven } from './identification.js';
 import { Incarnations } from './incarnations.js';
 import { completeLimits, type MailboxLimits } from './limits.js';
@@ -23,7 +25,7 @@ import {
   partyName,
   processName,
 } from './party-name.js';
-import { receive } from './receive.js';
+import { type Reading, receive } from './receive.js';
 import { prepareContext } from './socket-options.js';
 import { Strangers } from './strangers.js';
 import { enterZapDomain, type ZapDomain } from './zap.js';
@@ -91,7 +93,8 @@ export class Mailbox {
   private readonly links: Links;
   private readonly log: ThrottledLog;
   private readonly parts: Parts;
-  private readonly isFreed: Promise<void> = Promise.resolve();
+  private isFreed: Promise<void> = Promise.resolve();
+  private fuseTimer: NodeJS.Timeout | undefined;
   private closing: Promise<void> | undefined;
 
   /**
@@ -136,7 +139,7 @@ export class Mailbox {
   }
 
   private constructor(options: MailboxOptions, parts: Parts) {
-    const { limits, listener, counters, strangers, identification } = parts;
+    const { limits, listener, counters, identification } = parts;
     this.parts = parts;
     this.incarnation = options.incarnation;
     this.endpoint = parts.endpoint;
@@ -166,7 +169,7 @@ export class Mailbox {
     });
     this.links = new Links({
       ...shared,
-      router: listener?.router,
+      listener,
       door: this.door,
       onOverflow: (peer, messages) => this.overflowed(peer, messages, options.onOverflow),
       onUnwelcome: (endpoint, why) => options.onUnwelcome?.(endpoint, why),
@@ -177,8 +180,10 @@ export class Mailbox {
       },
     });
     if (listener !== undefined) {
-      void receive(listener.router, (received) => this.door.acceptFromPeer(received), limits, this.log);
-      this.isFreed = watchConnections(listener.router, counters, strangers);
+      const reading = { isIdle: false };
+      this.attend(listener, reading);
+      // Tasks of workers may take memory in threads, which nobody can tell from that of connections.
+      if (isGuarded(roleOf(options))) this.guard(listener, reading);
     }
   }
 
@@ -262,6 +267,53 @@ export class Mailbox {
     return refusal.reason;
   }
 
+  private attend({ router }: Listener, reading: Reading): void {
+    const { limits, counters, strangers } = this.parts;
+    void receive(router, (received) => this.door.acceptFromPeer(received), limits, this.log, reading);
+    this.isFreed = watchConnections(router, counters, strangers);
+  }
+
+  /** Cuts all connections to this process when they take memory without end; those that need one connect again. */
+  private guard(listener: Listener, reading: Reading): void {
+    const memory = memoryReader();
+    if (memory === undefined) return;
+    const fuse = new Fuse();
+    let isCutting = false;
+    this.fuseTimer = setInterval(() => {
+      const shutMs = isCutting ? undefined : fuse.look(memory(), reading.isIdle, performance.now());
+      if (shutMs === undefined) return;
+      isCutting = true;
+      void this.cut(listener, reading, shutMs, () => fuse.settled(memory())).finally(() => {
+        isCutting = false;
+      });
+    }, FUSE_MS).unref();
+  }
+
+  private async cut(
+    listener: Listener,
+    reading: Reading,
+    shutMs: Millis,
+    settled: () => void,
+  ): Promise<void> {
+    this.counters.cuts++;
+    this.log.warn('', 'cut', 'a peer sends without end: all connections to this process were cut');
+    listener.router.close();
+    // These timers keep the process alive: while it does not listen, perhaps nothing else does.
+    await Promise.all([this.isFreed, delay(shutMs)]);
+    settled();
+    while (this.closing === undefined) {
+      try {
+        await listener.reopen();
+        if (this.closing !== undefined) listener.router.close();
+        else this.attend(listener, reading);
+        return;
+      } catch (error) {
+        this.log.warn('', 'reopen', `cannot listen again: ${(error as Error).message}`);
+        await delay(REOPEN_PAUSE_MS);
+      }
+    }
+  }
+
   private overflowed(peer: string, messages: number, onOverflow: MailboxOptions['onOverflow']): void {
     this.log.warn(peer, 'overflow', `${peer} does not take its mail; messages to it are dropped`, {
       messages,
@@ -272,15 +324,27 @@ export class Mailbox {
   private async shutDown(): Promise<void> {
     const { limits, listener, strangers, zap } = this.parts;
     this.door.close();
+    clearInterval(this.fuseTimer);
     await this.links.close();
     strangers.close();
     if (listener !== undefined) {
-      listener.router.linger = limits.closeFlushMs;
-      listener.router.close();
+      const { router } = listener;
+      if (!router.closed) {
+        router.linger = limits.closeFlushMs;
+        router.close();
+      }
       await this.isFreed;
       zap?.leave();
     }
   }
+}
+
+/** Who sends without end takes some 30 MB of memory in that time. */
+const FUSE_MS = 50;
+const REOPEN_PAUSE_MS = 50;
+
+function isGuarded(role: Role | undefined): boolean {
+  return role === 'central' || role === 'scheduler';
 }
 
 function roleOf({ bind, incarnation }: MailboxOptions): Role | undefined {

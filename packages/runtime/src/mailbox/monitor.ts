@@ -27,20 +27,26 @@ export function watchConnections(
   counters: MailboxCounters,
   strangers: Strangers,
 ): Promise<void> {
-  return new Promise((resolve, reject) => {
+  let connections = 0;
+  const changed = (by: number): void => {
+    connections += by;
+    counters.inboundConnections += by;
+  };
+  return new Promise<void>((resolve, reject) => {
     const heard = (event: Event): void => {
       switch (event.type) {
         case 'accept':
-          counters.inboundConnections++;
+          changed(1);
           break;
         case 'disconnect':
-          counters.inboundConnections--;
+          if (connections > 0) changed(-1);
           break;
         case 'handshake:error:protocol':
         case 'handshake:error:other':
           strangers.refused(reasonOf(event));
           break;
         case 'close':
+          changed(-connections);
           resolve();
           break;
         default:

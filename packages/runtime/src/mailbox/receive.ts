@@ -3,6 +3,11 @@ import type { Dealer, Router } from 'zeromq';
 import type { MailboxLimits } from './limits.js';
 import type { ThrottledLog } from './log.js';
 
+/** Whether a socket has handed out all that has come in. */
+export interface Reading {
+  isIdle: boolean;
+}
+
 /** @returns how many messages were handled; 0 for a frame that was refused. */
 export type Receiver = (parts: readonly Buffer[]) => number;
 
@@ -21,11 +26,14 @@ export async function receive(
   receiver: Receiver,
   limits: MailboxLimits,
   log: ThrottledLog,
+  reading: Reading = { isIdle: false },
 ): Promise<void> {
   let handled = 0;
   while (!socket.closed) {
     try {
+      reading.isIdle = true;
       const parts = await socket.receive();
+      reading.isIdle = false;
       handled += receiver(parts) || REFUSED_WEIGHT;
     } catch (error) {
       if (!socket.closed) {

@@ -1,6 +1,6 @@
-import type { Router } from 'zeromq';
 import type { Carrier, Transmission } from './carrier.js';
 import type { PackedFrame } from './frame.js';
+import type { Listener } from './listen.js';
 import type { ThrottledLog } from './log.js';
 
 /**
@@ -10,28 +10,29 @@ import type { ThrottledLog } from './log.js';
  * so a send never is in flight when the next one is made, and a client that does not read holds up nobody.
  */
 export class ReplyCarrier implements Carrier {
-  private readonly router: Router;
+  private readonly listener: Listener;
   private readonly client: string;
   private readonly routingId: string;
   private readonly log: ThrottledLog;
 
-  constructor(router: Router, client: { name: string; routingId: string }, log: ThrottledLog) {
-    this.router = router;
+  constructor(listener: Listener, client: { name: string; routingId: string }, log: ThrottledLog) {
+    this.listener = listener;
     this.client = client.name;
     this.routingId = client.routingId;
     this.log = log;
   }
 
   async transmit(frame: PackedFrame): Promise<Transmission> {
+    const { router } = this.listener;
     try {
-      await this.router.send([this.routingId, frame.bytes]);
+      await router.send([this.routingId, frame.bytes]);
       return 'sent';
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       if (code === 'EAGAIN') {
         return 'full';
       }
-      if (code !== 'EHOSTUNREACH' && !this.router.closed) {
+      if (code !== 'EHOSTUNREACH' && !router.closed) {
         this.log.warn(this.client, 'send', `cannot answer ${this.client}: ${message}`);
       }
       return 'gone';

@@ -87,6 +87,9 @@ export const METRICS = {
     goshawk_mailbox_dropped_total: counter('Messages that did not reach their party.', {
       reason: DROP_REASONS,
     }),
+    goshawk_mailbox_cuts_total: counter(
+      'How often all connections to the process were cut, since one of them took memory without end.',
+    ),
     goshawk_mailbox_refused_total: counter('Frames that were not let in.', { reason: REFUSAL_REASONS }),
     goshawk_strangers_total: counter(
       'Connections refused to who has no key of this cluster, or does not speak its protocol.',

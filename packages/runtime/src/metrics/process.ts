@@ -36,6 +36,7 @@ export function commonReadings(sources: CommonSources): Readings {
     goshawk_mailbox_messages_total: ways('messages'),
     goshawk_mailbox_frames_total: ways('frames'),
     goshawk_mailbox_bytes_total: ways('bytes'),
+    goshawk_mailbox_cuts_total: mailbox.cuts,
     goshawk_mailbox_dropped_total: byLabel('reason', mailbox.dropped),
     goshawk_mailbox_refused_total: byLabel('reason', mailbox.refused),
     goshawk_strangers_total: byLabel('reason', mailbox.strangers),

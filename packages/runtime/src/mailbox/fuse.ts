@@ -1,0 +1,79 @@
+import { openSync, readSync } from 'node:fs';
+import type { Millis } from '@goshawk/core';
+
+const MEBI = 1024 * 1024;
+/** Beyond so much that was gathered while nothing waits to be read, somebody sends without end: 16 of the largest frames. */
+const GATHERED_MAX = 256 * MEBI;
+/** The same within a minute of the last time, when somebody is at it: 4 of them. */
+const GATHERED_AGAIN_MAX = 64 * MEBI;
+/** And beyond so much in any case. */
+const UNREAD_MAX = 1_024 * MEBI;
+/** The door stays shut until what was cut is freed, and twice as long each time when it happens again within a minute. */
+const SHUT_MS = 200;
+const SHUT_MAX_MS = 5_000;
+const AGAIN_MS = 60_000;
+
+export interface Memory {
+  /** Of this process, what is no file's. Bytes. */
+  readonly resident: number;
+  /** What JavaScript accounts for, whether it is resident or not. Bytes. */
+  readonly accounted: number;
+}
+
+/**
+ * Tells when the connections of this process take memory without end.
+ *
+ * ZeroMQ bounds the frames that wait to be read and the bytes of each part of one, but not the parts: what it gathers of
+ * a frame that never ends is nowhere to be seen but in the memory of the process. With keys the mark of a part is
+ * encrypted, so that nobody in front could see it either.
+ */
+export class Fuse {
+  #base: number | undefined;
+  /** What JavaScript had and gave back stays resident for a while. */
+  #explained = 0;
+  #blewAt: Millis = Number.NEGATIVE_INFINITY;
+  #shutMs = SHUT_MS;
+
+  /**
+   * @param isIdle whether all frames that have come in whole have been read
+   * @returns for how long the connections are to be cut; undefined: they are not
+   */
+  look({ resident, accounted }: Memory, isIdle: boolean, now: Millis): Millis | undefined {
+    this.#base ??= resident - accounted;
+    this.#explained = Math.max(accounted, Math.min(this.#explained, resident - this.#base));
+    const isAgain = now - this.#blewAt < AGAIN_MS;
+    const gatheredMax = isAgain ? GATHERED_AGAIN_MAX : GATHERED_MAX;
+    if (resident - this.#base - this.#explained < (isIdle ? gatheredMax : UNREAD_MAX)) return undefined;
+    this.#shutMs = isAgain ? Math.min(2 * this.#shutMs, SHUT_MAX_MS) : SHUT_MS;
+    this.#blewAt = now;
+    return this.#shutMs;
+  }
+
+  /** The connections were cut: what is resident all the same is not theirs. */
+  settled({ resident, accounted }: Memory): void {
+    this.#base = resident - accounted;
+    this.#explained = accounted;
+  }
+}
+
+/** The memory of this process, as a function that costs some ten microseconds; undefined where only Linux could tell. */
+export function memoryReader(): (() => Memory) | undefined {
+  let statm: number;
+  const text = Buffer.alloc(128);
+  try {
+    statm = openSync('/proc/self/statm', 'r');
+  } catch {
+    return undefined;
+  }
+  const pages = (): readonly number[] =>
+    text
+      .toString('latin1', 0, readSync(statm, text, 0, text.length, 0))
+      .split(' ')
+      .map(Number);
+  const pageBytes = 2 ** Math.round(Math.log2(process.memoryUsage.rss() / pages()[1]!));
+  return () => {
+    const { heapTotal, external } = process.memoryUsage();
+    const [, resident = 0, shared = 0] = pages();
+    return { resident: (resident - shared) * pageBytes, accounted: heapTotal + external };
+  };
+}
