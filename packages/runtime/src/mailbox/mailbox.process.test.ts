@@ -188,6 +188,11 @@ test.runIf(process.platform === 'linux')(
     const cut = new Promise((resolve) => endless.on('close', resolve));
     endless.on('error', () => {});
     endless.write(PLAIN_GREETING);
+    let heard = '';
+    endless.setEncoding('latin1').on('data', (text) => {
+      heard += text;
+    });
+    while (!heard.includes('READY')) await once(endless, 'data');
     const parts = Buffer.concat(new Array(256).fill(Buffer.from([1, 255, ...new Array(255).fill(0)])));
     const write = (): void => {
       while (!endless.destroyed && endless.write(parts));
@@ -197,6 +202,7 @@ test.runIf(process.platform === 'linux')(
     await cut;
     const peakMebibytes =
       Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${central.child.pid}/status`, 'utf8'))![1]) / 1024;
+    expect(peakMebibytes).toBeGreaterThan(256);
     expect(peakMebibytes).toBeLessThan(1_024);
 
     for (let asked = 2; inbox.bodies.length < 2; asked++) {
