@@ -5,6 +5,7 @@ export { type PastJob, readPastJobs } from './features/past-jobs.js';
 export { detectFormat, FORMATS, formatToWrite } from './formats/index.js';
 export type { TraceFormat } from './formats/trace-format.js';
 export { writeTrace } from './formats/write.js';
+export { DAG_MACHINE } from './generators/dag-like.js';
 export type { ConfiguredGenerator, WorkloadGenerator } from './generators/generator.js';
 export { configureGenerator, GENERATORS } from './generators/index.js';
 export type { OptionSpec, OptionSpecs } from './generators/options.js';

@@ -24,6 +24,8 @@ export interface AltruismRules {
 const DRAWN_AGAIN_MS = 60_000;
 /** The median of durations is worked out once in so long. */
 const MEDIAN_EACH_MS = 10_000;
+/** Of the tasks that were planned, those that may start or end at other times before there is a new plan. */
+const DRIFT_MAX = 0.05;
 /** A job of more tasks to be started is planned some tasks at a time. */
 const ONE_BY_ONE_MAX = 16;
 
@@ -65,7 +67,7 @@ export class Altruism {
     );
     const share = shares.of(job).map((amount, r) => Math.max(amount, largest[r]!));
     const hasMoved = job.plan === undefined || shares.haveMoved(job.plan.checkedShare, share);
-    if (hasMoved || job.isOffPlan) {
+    if (hasMoved || this.#isOffPlan(job)) {
       const before = job.plan;
       const plan = planJob(job.problem(share, now), {
         ranks: ranksOf(job, this.#rules.order),
@@ -83,9 +85,20 @@ export class Altruism {
         job.plan = new KeptPlan(plan, share, now);
         if (before !== undefined) job.plan.inherit(before);
       }
-      job.isOffPlan = false;
+      job.changes = 0;
+      job.drift = 0;
     }
     this.#draw(job, hasMoved, now);
+  }
+
+  /**
+   * What goes as planned needs no other plan, and after a few tasks that started early the old one still holds. A job that
+   * yields nothing takes what it can now, and so has to know it.
+   */
+  #isOffPlan({ plan, changes, drift }: JobState): boolean {
+    if (plan === undefined) return true;
+    if (!this.#rules.keepsPromises || !plan.isAltruistic) return changes > 0 || drift > 0;
+    return drift > plan.unstarted * DRIFT_MAX;
   }
 
   #draw({ plan }: JobState, hasMoved: boolean, now: Millis): void {

@@ -54,8 +54,9 @@ export class JobState {
   plan: KeptPlan | undefined;
   /** Something of it has changed since it was last looked at. */
   isChanged = true;
-  /** A task of it started or ended, otherwise than its plan says. */
-  isOffPlan = true;
+  /** Tasks that started or ended since it was planned last, and those of them that did otherwise than planned. */
+  changes = 0;
+  drift = 0;
   #used = new Float64Array();
   #whole: Amounts = [];
   #dominantShare = 0;
@@ -114,9 +115,21 @@ export class JobState {
   started(stage: StageState, startedAt: Millis): void {
     stage.runs++;
     stage.startedSum += startedAt;
-    if (this.plan?.take(stage.place, startedAt) !== true) this.isOffPlan = true;
+    this.changes++;
+    if (this.plan?.take(stage.place, startedAt) !== true) this.drift++;
     addAmounts(this.#used, stage.view.demand, 1);
     this.#dominantShare = dominantShare(this.#used, this.#whole);
+  }
+
+  /** One task less runs. */
+  ended(stage: StageState, startedAt: Millis, now: Millis, isDone: boolean): void {
+    stage.runs--;
+    stage.startedSum -= startedAt;
+    this.isChanged = true;
+    this.changes++;
+    // Of a task that waits again, the plan knows nothing.
+    if (!isDone) this.drift = Number.POSITIVE_INFINITY;
+    else if (Math.abs(startedAt + stage.durationMs - now) > 1) this.drift++;
   }
 
   get used(): Amounts {

@@ -14,6 +14,8 @@ export class KeptPlan {
   /** A job that is not altruistic starts all that it can. */
   isAltruistic = true;
   drawnAt = 0;
+  /** Tasks that were planned. */
+  readonly unstarted: number;
   readonly #madeAt: Millis;
   readonly #starts: readonly (readonly Start[])[];
   /** By stage: places that are used up, and how many of the place after those. */
@@ -28,6 +30,10 @@ export class KeptPlan {
     this.endAt = now + plan.endMs;
     this.#madeAt = now;
     this.#starts = plan.starts;
+    this.unstarted = plan.starts.reduce(
+      (sum, starts) => starts.reduce((ofStage, { count }) => ofStage + count, sum),
+      0,
+    );
     this.#greedy = plan.greedyNow;
     this.#next = new Int32Array(plan.starts.length);
     this.#taken = new Int32Array(plan.starts.length);

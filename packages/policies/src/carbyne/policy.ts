@@ -138,17 +138,14 @@ export class CarbyneFamily implements CentralPolicy {
     stage.runs++;
     stage.startedSum += startedAt;
     job.isChanged = true;
-    job.isOffPlan = true;
+    job.drift = Number.POSITIVE_INFINITY;
   }
 
   #ended(run: RunView, isDone: boolean, now: Millis): void {
     const job = this.#job(run.stage.job);
     const stage = job.stage(run.stage);
-    stage.runs--;
-    stage.startedSum -= run.startedAt;
+    job.ended(stage, run.startedAt, now, isDone);
     if (isDone) this.#durations.ended(run, stage.ran, now);
-    job.isChanged = true;
-    job.isOffPlan = true;
   }
 
   /** The same array for as long as the amounts are the same. */

@@ -41,6 +41,24 @@ describe.each(Object.keys(GENERATORS))('generator %s', (name) => {
   });
 });
 
+describe('dag-like', () => {
+  it.each([
+    ['tpc-ds', 8, 23],
+    ['tpc-h', 8, 12],
+    ['bigbench', 7, 19],
+    ['microsoft', 13, 121],
+  ])('has as many stages as the jobs of %s, within a tenth, and one last stage', (shape, p50, p95) => {
+    const jobs = jobsOf(`dag-like:jobs=2000,shape=${shape}`);
+    const stages = jobs.map((job) => job.stages!.length);
+    expect(Math.abs(percentile(stages, 50) / p50 - 1)).toBeLessThan(0.1);
+    expect(Math.abs(percentile(stages, 95) / p95 - 1)).toBeLessThan(0.1);
+    for (const { stages = [] } of jobs) {
+      const before = new Set(stages.flatMap(({ after }) => after));
+      expect(stages.filter((_, place) => !before.has(place)).length).toBe(1);
+    }
+  });
+});
+
 describe('a specification', () => {
   it.each([
     ['hawk:jobs=1', /^unknown generator 'hawk'; known ones are google-like, prototype, motivation, /],

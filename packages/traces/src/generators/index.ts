@@ -1,4 +1,5 @@
 import { WorkloadError } from '../errors.js';
+import { dagLike, facebookLike } from './dag-like.js';
 import { e2e } from './e2e.js';
 import type { ConfiguredGenerator, WorkloadGenerator } from './generator.js';
 import { googleLike } from './google-like.js';
@@ -9,10 +10,9 @@ import { prototype } from './prototype.js';
 
 /** All generators by name: what help texts, errors and `trace generate` read. */
 export const GENERATORS: Readonly<Record<string, WorkloadGenerator>> = Object.fromEntries(
-  [googleLike, prototype, motivation, cloudera, facebook, yahoo, poisson, e2e].map((each) => [
-    each.name,
-    each,
-  ]),
+  [googleLike, prototype, motivation, cloudera, facebook, yahoo, poisson, e2e, dagLike, facebookLike].map(
+    (each) => [each.name, each],
+  ),
 );
 
 /** The generator that a specification `name` or `name:key=value,…` names, or undefined when it names none. */

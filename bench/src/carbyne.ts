@@ -1,0 +1,94 @@
+import { parseArgs } from 'node:util';
+import { configureGenerator } from '@goshawk/traces';
+import { type CarbynePolicy, type Measured, measure, type Setting, trialJobOf } from './carbyne/compared.js';
+
+/**
+ * Carbyne and its field on jobs of stages, as its paper compares them: over the books alone, without messages. One row a
+ * policy, medians over the seeds: mean completion time, that of drf over it, makespan, Jain's index, and slower jobs than
+ * under drf. `--one` takes all machines as one.
+ */
+
+const { values } = parseArgs({
+  options: {
+    workload: { type: 'string', default: 'dag-like:jobs=100,interarrival=12' },
+    machines: { type: 'string', default: '56' },
+    seeds: { type: 'string', default: '5' },
+    policies: { type: 'string', default: 'drf,tetris,sjf,srtf,carbyne-paper,carbyne,carbyne-pack' },
+    one: { type: 'boolean', default: false },
+    quantum: { type: 'string', default: '0' },
+  },
+});
+
+const seeds = Array.from({ length: Number(values.seeds) }, (_, i) => i + 1);
+const cluster = { machines: Number(values.machines), isOne: values.one };
+const settings = values.policies.split(',').map(settingOf);
+
+/** `carbyne`, or with options: `carbyne/hold=2/leftover=score`. */
+function settingOf(text: string): Setting {
+  const [policy, ...options] = text.split('/');
+  const given = options.map((option) => {
+    const [key = '', value = ''] = option.split('=');
+    return [key, Number.isNaN(Number(value)) ? value : Number(value)] as const;
+  });
+  return {
+    policy: policy as CarbynePolicy,
+    options: { quantumMs: Number(values.quantum), ...Object.fromEntries(given) },
+  };
+}
+
+const rows = new Map<string, Measured[]>();
+const times = new Map<string, number>();
+let tasks = 0;
+for (const seed of seeds) {
+  const jobs = [...configureGenerator(`${values.workload},seed=${seed}`).generate()].map(trialJobOf);
+  tasks += jobs.reduce((sum, { stages }) => sum + stages.reduce((all, stage) => all + stage.tasks, 0), 0);
+  settings.forEach((setting, i) => {
+    const name = values.policies.split(',')[i]!;
+    const start = performance.now();
+    const measured = measure(jobs, cluster, setting, seed);
+    times.set(name, (times.get(name) ?? 0) + performance.now() - start);
+    rows.set(name, [...(rows.get(name) ?? []), measured]);
+  });
+}
+
+process.stdout.write(
+  `${values.workload}, ${Math.round(tasks / seeds.length)} tasks, ${values.machines} machines\n`,
+);
+process.stdout.write(
+  'policy                mean s  x drf  makespan  jain need  jain raw  slower  < 0.8  ms\n',
+);
+const drf = rows.get('drf');
+for (const [name, runs] of rows) {
+  const factors = runs.map((run, i) =>
+    run.jctSeconds.map((jct, job) => (drf?.[i]?.jctSeconds[job] ?? jct) / jct),
+  );
+  const share = (limit: number) =>
+    median(factors.map((each) => each.filter((factor) => factor < limit).length / each.length));
+  const cells = [
+    median(runs.map(({ meanSeconds }) => meanSeconds))
+      .toFixed(1)
+      .padStart(8),
+    median(runs.map(({ meanSeconds }, i) => (drf?.[i]?.meanSeconds ?? meanSeconds) / meanSeconds))
+      .toFixed(3)
+      .padStart(6),
+    median(runs.map(({ makespanSeconds }) => makespanSeconds))
+      .toFixed(0)
+      .padStart(9),
+    median(runs.map(({ jainByNeed }) => jainByNeed))
+      .toFixed(3)
+      .padStart(10),
+    median(runs.map(({ jainRaw }) => jainRaw))
+      .toFixed(3)
+      .padStart(9),
+    `${(100 * share(1 - 1e-9)).toFixed(0)}%`.padStart(7),
+    `${(100 * share(0.8)).toFixed(0)}%`.padStart(6),
+    (times.get(name)! / runs.length).toFixed(0).padStart(7),
+  ];
+  process.stdout.write(`${name.padEnd(20)}${cells.join(' ')}\n`);
+}
+
+function median(numbers: readonly number[]): number {
+  const sorted = [...numbers].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}

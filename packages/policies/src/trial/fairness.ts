@@ -1,0 +1,112 @@
+import type { Millis, Vector } from '@goshawk/core';
+import type { ClusterBooks } from '../books/books.js';
+import type { BookedJob } from '../books/entries.js';
+
+/** Jain's index in windows (Carbyne §5.1): mean, least and greatest over windows. */
+export interface FairnessSummary {
+  readonly mean: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+interface JobWindow {
+  shareMs: number;
+  dueMs: number;
+  presentMs: number;
+}
+
+const WINDOW_MS = 60_000;
+
+/**
+ * Jain's index of what jobs have. `raw`: of the mean dominant share over the weight, of jobs that are there for half a window
+ * or longer. `byNeed`: of the mean share over what could be had, the lesser of an equal share and of what the tasks that run
+ * or may run need; at most 1.
+ */
+export class Fairness {
+  readonly #raw: number[] = [];
+  readonly #byNeed: number[] = [];
+  #jobs = new Map<number, JobWindow>();
+  #windowEnd = WINDOW_MS;
+
+  /** Between the two times nothing changes. */
+  observe(from: Millis, until: Millis, books: ClusterBooks): void {
+    let at = from;
+    while (at < until) {
+      const end = Math.min(until, this.#windowEnd);
+      this.#add(end - at, books);
+      at = end;
+      if (at === this.#windowEnd) this.#close();
+    }
+  }
+
+  raw(): FairnessSummary {
+    return summaryOf(this.#raw);
+  }
+
+  byNeed(): FairnessSummary {
+    return summaryOf(this.#byNeed);
+  }
+
+  #add(ms: Millis, books: ClusterBooks): void {
+    const jobs = [...books.jobs];
+    let weights = 0;
+    for (const { weight } of jobs) weights += weight;
+    for (const job of jobs) {
+      let window = this.#jobs.get(job.number);
+      if (window === undefined) {
+        window = { shareMs: 0, dueMs: 0, presentMs: 0 };
+        this.#jobs.set(job.number, window);
+      }
+      const { has, needs } = sharesOf(job, books.capacity);
+      window.shareMs += (has / job.weight) * ms;
+      window.dueMs += (Math.min(job.weight / weights, needs) / job.weight) * ms;
+      window.presentMs += ms;
+    }
+  }
+
+  #close(): void {
+    const present = [...this.#jobs.values()].filter(({ presentMs }) => 2 * presentMs >= WINDOW_MS);
+    const needing = [...this.#jobs.values()].filter(({ dueMs }) => dueMs > 0);
+    if (present.length > 0)
+      this.#raw.push(jain(present.map(({ shareMs, presentMs }) => shareMs / presentMs)));
+    if (needing.length > 0)
+      this.#byNeed.push(jain(needing.map(({ shareMs, dueMs }) => Math.min(1, shareMs / dueMs))));
+    this.#jobs = new Map();
+    this.#windowEnd += WINDOW_MS;
+  }
+}
+
+/** (Σx)² / (n·Σx²): 1 where all are equal, 1/n where one has all. */
+function jain(values: readonly number[]): number {
+  let sum = 0;
+  let squares = 0;
+  for (const value of values) {
+    sum += value;
+    squares += value * value;
+  }
+  return squares === 0 ? 1 : (sum * sum) / (values.length * squares);
+}
+
+/** Dominant shares of what runs, and of what runs or may run. */
+function sharesOf({ stages }: BookedJob, capacity: Vector): { has: number; needs: number } {
+  let has = 0;
+  let needs = 0;
+  capacity.forEach((amount, r) => {
+    if (!(amount > 0 && amount < Number.POSITIVE_INFINITY)) return;
+    let used = 0;
+    let wanted = 0;
+    for (const { demand, running, waiting } of stages) {
+      used += running * (demand[r] ?? 0);
+      wanted += (running + waiting) * (demand[r] ?? 0);
+    }
+    has = Math.max(has, used / amount);
+    needs = Math.max(needs, wanted / amount);
+  });
+  return { has, needs };
+}
+
+function summaryOf(values: readonly number[]): FairnessSummary {
+  if (values.length === 0) return { mean: 1, min: 1, max: 1 };
+  const sum = values.reduce((total, value) => total + value, 0);
+  return { mean: sum / values.length, min: Math.min(...values), max: Math.max(...values) };
+}

@@ -1,0 +1,198 @@
+import { Random } from '@goshawk/core';
+import { integer, NormalDraws, poissonArrivals, shuffle } from '../draws.js';
+import { meanOf, type TraceJob, type TraceStage } from '../job.js';
+import { defineGenerator } from './generator.js';
+import { choice, count, positive, seed } from './options.js';
+
+/** Stages a job, median and 95th percentile (Carbyne, OSDI '16, Table 1). */
+const SHAPES = {
+  'tpc-ds': { p50: 8, p95: 23 },
+  'tpc-h': { p50: 8, p95: 12 },
+  bigbench: { p50: 7, p95: 19 },
+  microsoft: { p50: 13, p95: 121 },
+} as const;
+
+type Shape = keyof typeof SHAPES;
+
+/** What a machine has of each resource (Carbyne §5.1: 20 cores, 128 GB); disk and network in percent. */
+export const DAG_MACHINE = {
+  cpu: 20,
+  memory: 128 * 1024 ** 3,
+  'disk-in': 100,
+  'disk-out': 100,
+  'net-in': 100,
+  'net-out': 100,
+} as const;
+
+type Resource = keyof typeof DAG_MACHINE;
+
+/** Uniform, as a fraction of a machine; one resource of each stage is raised to the second range. */
+const DEMANDS: Readonly<
+  Record<Resource, readonly [low: readonly [number, number], raised: readonly [number, number]]>
+> = {
+  cpu: [
+    [0.02, 0.1],
+    [0.1, 0.25],
+  ],
+  memory: [
+    [0.02, 0.08],
+    [0.1, 0.25],
+  ],
+  'disk-in': [
+    [0, 0.04],
+    [0.1, 0.3],
+  ],
+  'disk-out': [
+    [0, 0.04],
+    [0.1, 0.3],
+  ],
+  'net-in': [
+    [0, 0.04],
+    [0.1, 0.3],
+  ],
+  'net-out': [
+    [0, 0.04],
+    [0.1, 0.3],
+  ],
+};
+
+/** z of the 95th percentile. */
+const Z95 = 1.645;
+/** Amounts are written in thousandths, which is what clusters count in. */
+const AMOUNT_DIGITS = 1_000;
+const STAGES_MAX = 200;
+
+/** How many tasks the stages of one job have, and how long they run. */
+interface Laws {
+  /** Sigma of the factor that all stages of a job share. */
+  readonly jobSigma: number;
+}
+
+const TASKS_MEDIAN = 12;
+const TASKS_SIGMA = 0.8;
+/** First stages read the input, and are wider than the rest. */
+const SOURCE_FACTOR = 1.5;
+const LATER_FACTOR = 0.7;
+const SECONDS_MEDIAN = 40;
+const SECONDS_SIGMA = 0.7;
+
+const ARRIVALS = {
+  jobs: count(100, 'number of jobs'),
+  arrivals: choice(['poisson', 'together'], 'when jobs are submitted: one by one, or all at the start'),
+  interarrival: positive(20, 'mean seconds between submissions'),
+  seed: seed(),
+};
+
+/** Jobs of many stages with demands: the laws are ours, fitted to the little that Carbyne's tables say. */
+export const dagLike = defineGenerator({
+  name: 'dag-like',
+  description:
+    'jobs of many stages with demands, after the shapes of TPC-DS, TPC-H, BigBench or Microsoft’s jobs',
+  options: {
+    ...ARRIVALS,
+    shape: choice(['tpc-ds', 'tpc-h', 'bigbench', 'microsoft'], 'how many stages jobs have'),
+  },
+  generate: function* ({ jobs, shape, arrivals, interarrival, seed }): Generator<TraceJob> {
+    const draws = new StageDraws(Random.seeded(seed).fork('dag-like'), { jobSigma: 0.8 });
+    const submit = submissions(draws.random, arrivals, interarrival);
+    for (let i = 0; i < jobs; i++) yield draws.job(submit(), draws.graph(draws.stageCount(shape)));
+  },
+});
+
+/** Chance that a job has maps only. */
+const MAP_ONLY = 0.4;
+
+export const facebookLike = defineGenerator({
+  name: 'facebook-like',
+  description: 'MapReduce jobs with demands: maps, and for three in five of them reduces',
+  options: ARRIVALS,
+  generate: function* ({ jobs, arrivals, interarrival, seed }): Generator<TraceJob> {
+    // 650,000 tasks of 7,000 jobs (Carbyne §5.1) are 93 a job, which this spread of sizes gives.
+    const draws = new StageDraws(Random.seeded(seed).fork('facebook-like'), { jobSigma: 1.5 });
+    const submit = submissions(draws.random, arrivals, interarrival);
+    for (let i = 0; i < jobs; i++) {
+      yield draws.job(submit(), draws.random.next() < MAP_ONLY ? [[]] : [[], [0]]);
+    }
+  },
+});
+
+function submissions(random: Random, arrivals: 'poisson' | 'together', interval: number): () => number {
+  return arrivals === 'together' ? () => 0 : poissonArrivals(random.fork('arrivals'), interval);
+}
+
+class StageDraws {
+  readonly random: Random;
+  readonly #normal: NormalDraws;
+  readonly #laws: Laws;
+
+  constructor(random: Random, laws: Laws) {
+    this.random = random;
+    this.#normal = new NormalDraws(random.fork('sizes'));
+    this.#laws = laws;
+  }
+
+  stageCount(shape: Shape): number {
+    const { p50, p95 } = SHAPES[shape];
+    const drawn = Math.round(this.#logNormal(p50, Math.log(p95 / p50) / Z95));
+    return Math.min(STAGES_MAX, Math.max(2, drawn));
+  }
+
+  /** The stages before each: a third to a half have none; one has no stage after it. */
+  graph(stages: number): number[][] {
+    const sources = Math.max(1, Math.round(stages * this.#uniform(1 / 3, 1 / 2)));
+    const after: number[][] = Array.from({ length: sources }, () => []);
+    let open = after.map((_, stage) => stage);
+    for (let stage = sources; stage < stages; stage++) {
+      // So many stages are left to join what is open, and the last takes all of it.
+      const isLast = stage === stages - 1;
+      const joined = isLast ? open.length : Math.min(open.length, 1 + integer(this.random, 3));
+      const parents = shuffle(this.random, [...open]).slice(0, joined);
+      after.push(parents.sort((a, b) => a - b));
+      open = [...open.filter((each) => !parents.includes(each)), stage];
+    }
+    return after;
+  }
+
+  job(submitSeconds: number, after: readonly (readonly number[])[]): TraceJob {
+    const size = this.#logNormal(1, this.#laws.jobSigma);
+    const durations: number[] = [];
+    const stages = after.map((parents, place): TraceStage => {
+      const factor = parents.length === 0 ? SOURCE_FACTOR : LATER_FACTOR;
+      const tasks = Math.max(1, Math.round(this.#logNormal(TASKS_MEDIAN, TASKS_SIGMA) * size * factor));
+      const seconds = Math.max(1, Math.round(this.#logNormal(SECONDS_MEDIAN, SECONDS_SIGMA) * 1_000)) / 1_000;
+      for (let task = 0; task < tasks; task++) durations.push(seconds);
+      return {
+        name: `s${place}`,
+        after: parents,
+        tasks,
+        demand: this.#demand(parents.length === 0),
+        estimateSeconds: seconds,
+      };
+    });
+    const durationsSeconds = Float64Array.from(durations);
+    return { submitSeconds, durationsSeconds, meanSeconds: meanOf(durationsSeconds), stages };
+  }
+
+  #demand(isSource: boolean): Record<string, number> {
+    const quarter = integer(this.random, 4);
+    const raised = quarter === 0 ? 'cpu' : quarter === 1 ? 'memory' : isSource ? 'disk-in' : 'net-in';
+    return Object.fromEntries(
+      Object.entries(DEMANDS).map(([name, [low, high]]) => {
+        const [from, to] = name === raised ? high : low;
+        const amount = this.#uniform(from, to) * DAG_MACHINE[name as Resource];
+        return [
+          name,
+          name === 'memory' ? Math.round(amount) : Math.round(amount * AMOUNT_DIGITS) / AMOUNT_DIGITS,
+        ];
+      }),
+    );
+  }
+
+  #uniform(from: number, to: number): number {
+    return from + (to - from) * this.random.next();
+  }
+
+  #logNormal(median: number, sigma: number): number {
+    return median * Math.exp(sigma * this.#normal.next());
+  }
+}
