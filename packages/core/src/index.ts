@@ -21,6 +21,7 @@ export * from './job/view.js';
 export * from './job/waiting.js';
 export * from './limits.js';
 export * from './max-tree.js';
+export { ROLES, type Role } from './messages/declaration.js';
 export * from './messages/fields.js';
 export {
   BATCH_PARTS,

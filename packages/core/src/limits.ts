@@ -47,6 +47,8 @@ export const LIMITS = {
   slotsMax: 4_096,
   /** Runs of one task that ended because its worker was lost, before the task is given up. */
   lossesPerTaskMax: 8,
+  /** Workers lost one by one with tasks of one job that ran apart, before the job is given up. */
+  lossesPerJobMax: 8,
   /** Captured output of one task, both streams together. In bytes. */
   outputBytesMax: 1024 * 1024,
   /** A task's return value, encoded. In bytes. */

@@ -31,7 +31,16 @@ export function startFault({ kind, errorCode }: Outcome): 'worker' | 'unclear' |
 /** The worker was told to stop, for good or for an update. */
 const STOPPED: ReadonlySet<string> = new Set(['worker-stopped', 'executor-closed']);
 
+/** Its worker was lost, and another task that ran there is taken to be at fault. */
+export const LOST_BESIDE_ANOTHER = 'worker-lost-beside';
+
+/** The job has ended too many workers, and this task of it had not ended: no attempt of it is to blame. */
+export const JOB_GIVEN_UP = 'job-given-up';
+
 /** Whether an attempt came to nothing without saying anything of its task: it is not even one that killed its worker. */
 export function isExcused(outcome: Outcome): boolean {
-  return startFault(outcome) !== undefined || (outcome.kind === 'lost' && STOPPED.has(outcome.errorCode));
+  if (startFault(outcome) !== undefined) return true;
+  return (
+    outcome.kind === 'lost' && (STOPPED.has(outcome.errorCode) || outcome.errorCode === LOST_BESIDE_ANOTHER)
+  );
 }

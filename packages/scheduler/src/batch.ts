@@ -1,5 +1,5 @@
-import type { Lane, Millis, Scope, StageSpec } from '@goshawk/core';
-import type { ProbeLedger } from './probe-ledger.js';
+import { countTasks, type JobSpec, type Lane, type Millis, type Scope, type StageSpec } from '@goshawk/core';
+import { ProbeLedger } from './probe-ledger.js';
 
 /**
  * Tasks that are looked for together, because to the scheduler they are alike: those of a stage (the batch of batch
@@ -43,4 +43,34 @@ export interface Stage extends Batch {
   /** The first task that was never taken from `waiting`; those before it that wait again are in `returned`. */
   nextFresh: number;
   returned: number[];
+}
+
+/** The stages of a job, none of which has begun. */
+export function stagesOf({ stages }: JobSpec, lane: Lane, acceptedAt: Millis): Stage[] {
+  let first = 0;
+  return stages.map((spec, index) => {
+    const count = countTasks(spec.tasks);
+    const stage: Stage = {
+      index,
+      spec,
+      lane,
+      probeFactor: 1,
+      over: undefined,
+      first,
+      count,
+      releasedAt: acceptedAt,
+      blockers: spec.after.length,
+      unfinished: count,
+      waiting: 0,
+      nextFresh: first,
+      returned: [],
+      probes: new ProbeLedger(),
+      recalled: false,
+      needTold: 0,
+      needToldAt: 0,
+      matches: 0,
+    };
+    first += count;
+    return stage;
+  });
 }

@@ -1,5 +1,6 @@
 import {
   type Address,
+  effectiveScope,
   type MessageOf,
   type Millis,
   NO_RESOURCES,
@@ -8,6 +9,7 @@ import {
 } from '@goshawk/core';
 import type { Batch } from './batch.js';
 import type { SchedulerCounters, SchedulerEnvironment } from './contract.js';
+import type { Enlistment } from './enlistment.js';
 import type { IdleHints } from './idle-hints.js';
 import { type Job, TaskState } from './job.js';
 import type { JobStore } from './job-store.js';
@@ -31,6 +33,7 @@ interface Surroundings {
   readonly counters: SchedulerCounters;
   readonly tallies: Tallies;
   readonly ledger: Ledger;
+  readonly enlistment: Enlistment;
   policy(): PolicySettings;
   /** Looks for workers for what waits in the batch. */
   find(job: Job, batch: Batch, now: Millis): void;
@@ -39,9 +42,6 @@ interface Surroundings {
   /** A task was given to a worker. */
   bound(job: Job, now: Millis): void;
   changed(job: Job, now: Millis): void;
-  central(): Address;
-  /** Central is there. */
-  heardCentral(now: Millis): void;
 }
 
 /**
@@ -77,7 +77,7 @@ export class Binder {
     if (!isNew && this.#sendAgain(job, from, message.ask, 'bind')) return;
     const task =
       message.placed === undefined
-        ? this.#nextFor(job, batch, from, isNew)
+        ? this.#nextFor(job, batch, from, isNew, now)
         : this.#placedTask(job, from, message.placed.task, message.placed.attempt);
     if (task < 0) {
       this.#refuse(from, message.ask);
@@ -86,14 +86,14 @@ export class Binder {
       job.asks[task] = message.ask;
       this.#bind(job, task, from, 'bind', now);
     }
-    if (message.placed === undefined) this.#afterProbe(job, batch, now);
+    if (message.placed === undefined) this.#afterProbe(job, batch, now, task < 0);
   }
 
   /** A worker has nothing to do, and takes whichever short task comes first here. */
   sought(from: Address, { ask, spare }: MessageOf<'seek'>, now: Millis): void {
     const { hints, offers } = this.#around;
     if (!this.#isServed(from, ask, 'run', now)) return;
-    const offer = offers.first(spare, now);
+    const offer = offers.first(spare, now, (one) => this.#hasFor(one, from, now));
     if (offer === undefined) hints.add(from);
     else hints.delete(from);
     this.#serve(from, ask, 'run', offer, now);
@@ -108,7 +108,7 @@ export class Binder {
     if (ask === 0 || !this.#isServed(from, ask, 'bind', now)) return;
     const { jobs, offers } = this.#around;
     const demand = jobs.byNumber(ended)?.stageOf(task).spec.demand;
-    const offer = offers.first(demand ?? NO_RESOURCES, now);
+    const offer = offers.first(demand ?? NO_RESOURCES, now, (one) => this.#hasFor(one, from, now));
     const isTinyToo = offer !== undefined && isTiny(offer.job, this.#around.policy().seriesMs);
     this.#serve(from, ask, 'bind', isTinyToo ? offer : undefined, now);
   }
@@ -127,7 +127,7 @@ export class Binder {
   #serve(from: Address, ask: number, as: 'bind' | 'run', offer: Offer | undefined, now: Millis): void {
     if (offer === undefined) return this.#none(from, ask);
     const { job, batch } = offer;
-    this.#give(job, batch, from, ask, as, now);
+    if (!this.#give(job, batch, from, ask, as, now)) this.#none(from, ask);
     this.#afterProbe(job, batch, now);
   }
 
@@ -152,13 +152,35 @@ export class Binder {
    * The task for a probe that is served, or −1. To a question that was answered `none` before, a task would come
    * too late: that answer is at the worker first.
    */
-  #nextFor(job: Job, batch: Batch, from: Address, isNew: boolean): number {
+  #nextFor(job: Job, batch: Batch, from: Address, isNew: boolean, now: Millis): number {
     if (!isNew) return -1;
     this.#around.prober.used(batch, from, 1);
     if (job.cancelling || job.headroom === 0) return -1;
-    const task = job.takeWaiting(batch);
+    const task = job.takeWaiting(batch, this.#choiceFor(job, batch, from, now));
     if (task >= 0) job.nextAttempt(task);
     return task;
+  }
+
+  /** Which tasks of the batch may go to the worker; undefined: all. */
+  #choiceFor(
+    job: Job,
+    { spec, over }: Batch,
+    worker: Address,
+    now: Millis,
+  ): ((task: number) => boolean) | undefined {
+    const { blame } = job;
+    // Where nothing is asked again, nobody would come back for what was passed over.
+    if (blame === undefined || this.#around.enlistment.timings.retryMs === 0) return undefined;
+    const { members } = this.#around;
+    const scope = effectiveScope(this.#around.policy().preset, over ?? job.route.over);
+    const hasOther = (besides: readonly Address[]) => members.hasBesides(besides, scope, spec.demand);
+    return (task) => blame.mayGo(task, worker, hasOther, now);
+  }
+
+  /** Whether a task of the offer may go to the worker. */
+  #hasFor({ job, batch }: Offer, worker: Address, now: Millis): boolean {
+    const mayGo = this.#choiceFor(job, batch, worker, now);
+    return mayGo === undefined || job.hasWaiting(batch, mayGo);
   }
 
   /** The placed task that asks, or −1 when it is not the attempt that counts, or runs elsewhere. */
@@ -170,37 +192,49 @@ export class Binder {
     return state === TaskState.placed && job.workers[task] === from ? task : -1;
   }
 
-  #afterProbe(job: Job, batch: Batch, now: Millis): void {
+  /** @param wasPassedOver the worker got nothing */
+  #afterProbe(job: Job, batch: Batch, now: Millis, wasPassedOver = false): void {
     const present = job.present(batch);
     if (present !== batch && present.waiting === 0) this.#allBound(job, present, now);
     if (batch.waiting === 0) this.#allBound(job, batch, now);
-    else if (batch.probes.out < batch.waiting) this.#around.find(job, batch, now);
+    else if (batch.probes.out < batch.waiting && this.#mayLook(job, wasPassedOver, now))
+      this.#around.find(job, batch, now);
+  }
+
+  /** Another worker is looked for at once; but where the same one comes again and again, in a while. */
+  #mayLook(job: Job, wasPassedOver: boolean, now: Millis): boolean {
+    return !wasPassedOver || job.blame?.mayLook(now) !== false;
   }
 
   /** No task waits: neither probes nor matched workers are needed any more. */
   #allBound(job: Job, batch: Batch, now: Millis): void {
     if (batch.probes.out > 0) this.#around.prober.batchIsBound(job, batch, this.#around.policy());
-    if (batch.needTold > 0) this.#around.needer.satisfied(job, batch, this.#around.central(), now);
+    if (batch.needTold > 0) this.#around.needer.satisfied(job, batch, this.#around.enlistment.central, now);
   }
 
   /** Central has found workers for a stage: each gets the next task. */
   matched(from: Address, message: MessageOf<'matched'>, now: Millis): void {
     const job = this.#around.jobs.byNumber(message.job);
     const batch = job?.batches[message.stage];
+    let wasPassedOver = false;
     const give = (worker: Address, match: number): boolean => {
       if (job === undefined || batch === undefined || job.hasEnded || job.cancelling || job.headroom === 0)
         return false;
       this.#around.members.met(worker, now);
-      return this.#give(job, batch, worker, -match, 'run', now);
+      const isGiven = this.#give(job, batch, worker, -match, 'run', now);
+      wasPassedOver ||= !isGiven;
+      return isGiven;
     };
-    this.#around.heardCentral(now);
+    this.#around.enlistment.heard(now);
     this.#around.needer.matched(batch, message, from, give, now);
-    if (job !== undefined && batch?.waiting === 0) this.#allBound(job, batch, now);
+    if (job === undefined || batch === undefined) return;
+    if (batch.waiting === 0) this.#allBound(job, batch, now);
+    else if (wasPassedOver && this.#mayLook(job, true, now)) this.#around.find(job, batch, now);
   }
 
   /** The next task of the batch goes to a worker that has not asked for this batch. @returns false when none waits */
   #give(job: Job, batch: Batch, worker: Address, ask: number, as: 'bind' | 'run', now: Millis): boolean {
-    const task = job.takeWaiting(batch);
+    const task = job.takeWaiting(batch, this.#choiceFor(job, batch, worker, now));
     if (task < 0) return false;
     job.nextAttempt(task);
     job.asks[task] = ask;
@@ -267,6 +301,7 @@ export class Binder {
     job.firstStartAt ??= now;
     const batch = job.batchOf(task);
     job.set(task, TaskState.running);
+    job.blame?.runsApart(task, job.attempts[task]!, job.losses.get(task) ?? 0);
     env.taskBound?.(job, task, now);
     if (job.maySeek) this.#around.offers.update(job, batch, now);
     this.#send(job, task, worker, as);
@@ -284,13 +319,14 @@ export class Binder {
     const long = job.class === 'long';
     const { timeoutMs } = job.spec;
     const { number, id: jobId } = job;
+    const apartMs = job.blame?.apartMsOf(task, attempt);
     // After a crash one attempt may have been given that is not written down, and no more: so that no number is given
     // twice, the end of the one before it must be on the disk.
     const out = attempt > 1 ? this.#around.ledger : this.#around.env;
     out.send(
       worker,
       as === 'bind'
-        ? { type: 'bind', ask, job: number, task, attempt, payload, jobId, long, timeoutMs }
+        ? { type: 'bind', ask, job: number, task, attempt, payload, jobId, long, timeoutMs, apartMs }
         : {
             type: 'run',
             match,
@@ -304,6 +340,7 @@ export class Binder {
             demand: spec.demand,
             timeoutMs,
             ask,
+            apartMs,
           },
     );
   }

@@ -3,13 +3,14 @@ import {
   COMPLETED,
   isExcused,
   type Millis,
+  NOBODY,
   type Outcome,
   type PolicySettings,
   startFault,
 } from '@goshawk/core';
 import type { Stage } from './batch.js';
 import type { SchedulerCounters, SchedulerEnvironment } from './contract.js';
-import { type Job, TaskState } from './job.js';
+import { GIVEN_UP, type Job, TaskState } from './job.js';
 import type { JobStore } from './job-store.js';
 import type { Ledger } from './ledger.js';
 import type { Members } from './members.js';
@@ -41,6 +42,8 @@ interface Surroundings {
   readonly tallies: Tallies;
   policy(): PolicySettings;
   isDraining(): boolean;
+  /** The task's attempt counts no more, and may run: its worker is to end it. */
+  abandoned(job: Job, task: number): void;
   /** Clients that watch the job may be told. */
   changed(job: Job, now: Millis): void;
   ended(job: Job, now: Millis): void;
@@ -65,11 +68,13 @@ export class Endings {
 
   /** What a worker says of the end of an attempt, seen by what other workers have said of the job, and by the room there is. */
   judged(job: Job, task: number, outcome: Outcome): Outcome {
-    // Where there is a journal nothing more is kept in memory.
-    if (this.#around.jobs.isShort && !this.#around.ledger.isKept) return withoutWords(outcome);
     // Of nearly all attempts there is nothing to judge, and names of workers lie far apart.
-    if (startFault(outcome) === undefined) return outcome;
-    return job.judgeStart(task, outcome, this.#workerOf(job, task), this.#around.members.size);
+    const isClear = startFault(outcome) === undefined;
+    const judged = isClear
+      ? outcome
+      : job.judgeStart(task, outcome, this.#workerOf(job, task), this.#around.members.size);
+    // Where there is a journal nothing more is kept in memory.
+    return this.#around.jobs.isShort && !this.#around.ledger.isKept ? withoutWords(judged) : judged;
   }
 
   /** An attempt that counts has ended: before anybody is told. @returns where it is written down */
@@ -128,6 +133,7 @@ export class Endings {
     job.runMs[task] = runMs;
     job.workedMs += runMs;
     job.reports.setValue(task, value, place);
+    job.attemptCompleted(task);
     this.#around.usage.worked(job.class === 'long', runMs);
     this.#end(job, task, TaskState.completed, now);
   }
@@ -141,7 +147,9 @@ export class Endings {
     place: number | undefined,
   ): void {
     const { counters } = this.#around;
-    if (job.attemptFailed(task, outcome, this.#workerOf(job, task), runMs, now, place)) {
+    const mayTryAgain = job.attemptFailed(task, outcome, this.#workerOf(job, task), runMs, now, place);
+    this.#tellUnfit(job, task);
+    if (mayTryAgain) {
       counters.retries++;
       return this.#tryAgain(job, task, now);
     }
@@ -154,6 +162,7 @@ export class Endings {
   #excused(job: Job, task: number, outcome: Outcome, runMs: Millis, now: Millis): void {
     this.#around.counters.lost++;
     job.attemptExcused(task, outcome, this.#workerOf(job, task), runMs, now);
+    this.#tellUnfit(job, task);
     if (job.cancelling) this.#end(job, task, TaskState.cancelled, now);
     else this.#tryAgain(job, task, now);
   }
@@ -161,9 +170,32 @@ export class Endings {
   #lost(job: Job, task: number, runMs: Millis, now: Millis): void {
     const { counters } = this.#around;
     counters.lost++;
-    if (job.attemptLost(task, this.#workerOf(job, task), runMs, now)) return this.#tryAgain(job, task, now);
-    if (!job.cancelling) counters.tasksFailed++;
-    this.#end(job, task, job.cancelling ? TaskState.cancelled : TaskState.failed, now);
+    if (job.attemptLost(task, this.#workerOf(job, task), runMs, now)) this.#tryAgain(job, task, now);
+    else {
+      if (!job.cancelling) counters.tasksFailed++;
+      this.#end(job, task, job.cancelling ? TaskState.cancelled : TaskState.failed, now);
+    }
+    if (job.isGivenUp && !job.cancelling) this.#giveUp(job, now);
+  }
+
+  /** What is left of a job that has ended too many workers fails; the stages after those end with them. */
+  #giveUp(job: Job, now: Millis): void {
+    for (let task = 0; task < job.taskCount && !job.hasEnded; task++) {
+      const state = job.stateOf(task);
+      if (job.isFinal(task) || state === TaskState.blocked) continue;
+      const isOut = state === TaskState.running || state === TaskState.placed;
+      if (isOut) this.#around.abandoned(job, task);
+      else job.workers[task] = NOBODY;
+      const place = this.writeDown(job, task, GIVEN_UP, 0, now);
+      this.#failed(job, task, GIVEN_UP, 0, now, place);
+    }
+  }
+
+  /** The worker of the attempt fails what others complete: it is to set itself aside. */
+  #tellUnfit(job: Job, task: number): void {
+    const worker = job.workerOf(task);
+    const reason = worker <= NOBODY ? undefined : job.unfitness(worker);
+    if (reason !== undefined) this.#around.env.send(worker, { type: 'unfit', reason });
   }
 
   #tryAgain(job: Job, task: number, now: Millis): void {
@@ -186,7 +218,7 @@ export class Endings {
       if (stage.probes.out > 0) prober.batchIsBound(job, stage, this.#around.policy());
       for (const next of job.stageEnded(stage)) this.startStage(job, next, now);
     }
-    if (job.spec.maxRunning !== undefined) routing.findAll(job, now);
+    if (job.isLimited) routing.findAll(job, now);
     this.endIfDone(job, now);
     this.#around.changed(job, now);
   }

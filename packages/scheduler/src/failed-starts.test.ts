@@ -20,6 +20,7 @@ interface Detail {
 }
 
 function detail(bench: DurableBench): Detail {
+  bench.commit();
   bench.take();
   bench.receive(CLIENT, { type: 'describeJob', request: 77, id: 's-1', spec: false });
   const answer = bench.take().find((message) => message.type === 'answer');
@@ -33,7 +34,11 @@ function submitted(...workers: Address[]): DurableBench {
   return bench;
 }
 
+/** A worker that a task has failed on gets it again when no other came for so long. */
+const AVOIDED_MS = 120_000;
+
 function fails(bench: DurableBench, worker: Address, errorCode: string): void {
+  bench.now += AVOIDED_MS;
   bench.end(worker, bench.ask(worker, 1)!, notStarted(errorCode));
   bench.commit();
 }
@@ -44,7 +49,7 @@ describe('a task that cannot be started', () => {
     for (let time = 0; time < 50; time++) fails(bench, W1, 'process-limit');
     bench.end(W2, bench.ask(W2, 1)!, COMPLETED);
     bench.commit();
-    expect(detail(bench)).toMatchObject({ state: 'completed', attempts: { failed: 0 } });
+    expect(detail(bench)).toMatchObject({ state: 'completed', attempts: { total: 1, failed: 0, lost: 0 } });
   });
 
   test('is tried elsewhere when what it names is not there, and fails when three workers say so', () => {
@@ -55,7 +60,7 @@ describe('a task that cannot be started', () => {
     fails(bench, W3, 'no-such-folder');
     expect(detail(bench)).toMatchObject({
       state: 'failed',
-      attempts: { failed: 1, lost: 21 },
+      attempts: { total: 1, failed: 1, lost: 0 },
       failures: [{ code: 'no-such-folder' }],
     });
   });
@@ -83,6 +88,37 @@ describe('a task that cannot be started', () => {
     for (const worker of [W1, W2]) bench.receive(worker, { type: 'holding', tasks: [] });
     bench.end(W2, bench.ask(W2, 1)!, COMPLETED);
     bench.commit();
-    expect(detail(bench)).toMatchObject({ state: 'completed', attempts: { total: 21, failed: 0, lost: 20 } });
+    expect(detail(bench)).toMatchObject({ state: 'completed', attempts: { total: 1, failed: 0, lost: 0 } });
+  });
+
+  test('ends its job at once, whatever retries it has, so that others wait for none of them', () => {
+    const bench = new DurableBench();
+    bench.members(W1, W2, W3);
+    bench.submit({ tasks: { count: 50, run: { exec: ['a-command'] } }, retries: 5 });
+    let asks = 0;
+    for (; asks < 500 && detail(bench).state !== 'failed'; asks++) {
+      const worker = [W1, W2, W3][asks % 3]!;
+      bench.commit();
+      const task = bench.ask(worker, 1);
+      if (task !== undefined) bench.end(worker, task, notStarted('command-not-found'));
+      bench.commit();
+    }
+    bench.commit();
+    expect(detail(bench)).toMatchObject({ state: 'failed', attempts: { total: 50, failed: 50 } });
+    expect(asks).toBeLessThan(60);
+  });
+
+  test('is tried on more workers where other tasks of its job complete', () => {
+    const workers = [W1, W2, W3, 14, 15, 16, 17] as Address[];
+    const bench = new DurableBench();
+    bench.members(...workers);
+    bench.submit({ tasks: { count: 3, run: { exec: ['a-command'] } } });
+    bench.end(17 as Address, bench.ask(17 as Address, 1)!, COMPLETED);
+    for (const worker of workers.slice(0, 5)) {
+      bench.commit();
+      bench.end(worker, bench.ask(worker, 1)!, notStarted('no-such-folder'));
+    }
+    bench.commit();
+    expect(detail(bench).state).toBe('running');
   });
 });

@@ -1,8 +1,7 @@
 import {
   type Address,
-  COMPLETED,
-  countTasks,
   invariant,
+  JOB_GIVEN_UP,
   type JobClass,
   type JobSpec,
   type JobState,
@@ -13,43 +12,22 @@ import {
   type Payload,
   type Route,
   startFault,
+  startFaultOf,
   type TaskCounts,
 } from '@goshawk/core';
 import type { ArrivingJob, Judgement } from '@goshawk/predictor';
-import type { Batch, Stage } from './batch.js';
+import { type Batch, type Stage, stagesOf } from './batch.js';
+import { Blame } from './blame.js';
 import type { Decision } from './classify.js';
-import { ProbeLedger } from './probe-ledger.js';
+import { countedUp } from './counted-up.js';
+import { checkJob } from './job-invariants.js';
+import { GIVEN_UP, LOST, LOST_BESIDE } from './owners-word.js';
 import type { Sample } from './sample.js';
+import { StartFaults } from './start-faults.js';
 import { TaskReports } from './task-reports.js';
+import { TASK_STATE_NAMES, TaskState } from './task-state.js';
 
-/**
- * Where a task is. Every task is in exactly one of these states:
- *
- *     blocked → waiting → running → completed
- *                 ↓  ↑       ↓
- *               placing → placed → running …      (placed by central)
- *     and from any of them to failed or cancelled
- */
-export const TaskState = {
-  /** Its stage waits for another stage. */
-  blocked: 0,
-  /** May start; no worker has it. */
-  waiting: 1,
-  /** Central has been asked for a worker. */
-  placing: 2,
-  /** In the queue of a worker that central has chosen. */
-  placed: 3,
-  running: 4,
-  completed: 5,
-  failed: 6,
-  cancelled: 7,
-} as const;
-export type TaskState = (typeof TaskState)[keyof typeof TaskState];
-
-export const TASK_STATE_NAMES = Object.keys(TaskState) as (keyof typeof TaskState)[];
-
-/** So many workers on which a task cannot be started are enough to say that it is the task's fault. */
-const STARTS_TRIED_AT = 3;
+export { GIVEN_UP, LOST, LOST_BESIDE, TASK_STATE_NAMES, TaskState };
 
 const NO_COUNTS: ReadonlyMap<number, number> = new Map();
 
@@ -87,10 +65,9 @@ export class Job {
   #failures: Map<number, number> | undefined;
   #losses: Map<number, number> | undefined;
 
-  /** At which workers tasks could not be started, while it is not known whose fault that is. */
-  #failedAt: Map<number, Set<string>> | undefined;
-  /** Several workers have said that what the job wants is not there. */
-  #cannotStart = false;
+  #startFaults: StartFaults | undefined;
+  /** Whose fault it is where attempts came to nothing. */
+  #blame: Blame | undefined;
 
   cancelling = false;
   endedAt: Millis | undefined;
@@ -103,6 +80,8 @@ export class Job {
   probesMoved = 0;
   attemptsFailed = 0;
   attemptsLost = 0;
+  /** Attempts that their workers could not start. */
+  #failedStarts = 0;
   wastedMs = 0;
   /** Run time of the tasks that completed. */
   workedMs = 0;
@@ -127,34 +106,9 @@ export class Job {
     this.judgement = fields.judgement;
     this.#decision = fields.decision;
     this.acceptedAt = fields.acceptedAt;
-    let first = 0;
-    this.stages = fields.spec.stages.map((spec, index) => {
-      const count = countTasks(spec.tasks);
-      const stage: Stage = {
-        index,
-        spec,
-        lane: fields.decision.lane,
-        probeFactor: 1,
-        over: undefined,
-        first,
-        count,
-        releasedAt: fields.acceptedAt,
-        blockers: spec.after.length,
-        unfinished: count,
-        waiting: 0,
-        nextFresh: first,
-        returned: [],
-        probes: new ProbeLedger(),
-        recalled: false,
-        needTold: 0,
-        needToldAt: 0,
-        matches: 0,
-      };
-      first += count;
-      return stage;
-    });
+    this.stages = stagesOf(fields.spec, fields.decision.lane, fields.acceptedAt);
     this.#batches = this.stages;
-    const total = first;
+    const total = this.stages.reduce((sum, { count }) => sum + count, 0);
     this.taskCount = total;
     this.reports = new TaskReports(this.number, total);
     this.states = new Uint8Array(total);
@@ -285,10 +239,41 @@ export class Job {
   /** Tasks that may go to a worker before the job's own limit on running tasks is reached. */
   get headroom(): number {
     const limit = this.spec.maxRunning;
-    if (limit === undefined) return Number.POSITIVE_INFINITY;
-    const placing = this.#counts[TaskState.placing]!;
-    const placed = this.#counts[TaskState.placed]!;
-    return Math.max(0, limit - this.runningCount - placing - placed);
+    const isOnProbation = this.#blame?.isOnProbation === true;
+    if (limit === undefined && !isOnProbation) return Number.POSITIVE_INFINITY;
+    const placing = this.#counts[TaskState.placing]! + this.#counts[TaskState.placed]!;
+    if (isOnProbation && this.#isOnTrial()) return 0;
+    const room = Math.max(0, (limit ?? Number.POSITIVE_INFINITY) - this.runningCount - placing);
+    return isOnProbation ? Math.min(1, room) : room;
+  }
+
+  /** The task that was given apart last still runs. */
+  #isOnTrial(): boolean {
+    const trial = this.#blame?.trial;
+    if (trial === undefined) return false;
+    return this.states[trial.task] === TaskState.running && this.attempts[trial.task] === trial.attempt;
+  }
+
+  /** A task that has outlived its time apart clears the job. */
+  reviewTrial(now: Millis): void {
+    const trial = this.#blame?.trial;
+    if (trial !== undefined && this.#isOnTrial())
+      this.#blame?.outlives(trial.task, trial.attempt, now - this.startedAt[trial.task]!);
+  }
+
+  /** Undefined while every attempt that ended has completed. */
+  get blame(): Blame | undefined {
+    return this.#blame;
+  }
+
+  /** Workers have been lost with its tasks, so that the number of those that run at a time is limited. */
+  get isLimited(): boolean {
+    return this.spec.maxRunning !== undefined || this.#blame?.isOnProbation === true;
+  }
+
+  /** The job has ended too many workers: what has not ended fails. */
+  get isGivenUp(): boolean {
+    return this.#blame?.isTooMuch === true;
   }
 
   get state(): JobState {
@@ -417,15 +402,19 @@ export class Job {
     return this.#stageIn(batch) ?? batch;
   }
 
-  /** The next waiting task of the batch, in task order, or −1. The caller takes it out of `waiting`. */
-  takeWaiting(batch: Batch): number {
+  /**
+   * The next waiting task of the batch, in task order, or −1. The caller takes it out of `waiting`.
+   *
+   * @param mayGo whether a task that came back may go where this one is to; those that never ran go anywhere
+   */
+  takeWaiting(batch: Batch, mayGo?: (task: number) => boolean): number {
     const sample = this.#sample;
     if (batch === sample?.pilots) {
-      return sample.isDecided ? -1 : this.#takeFrom(sample.pilots.queue);
+      return sample.isDecided ? -1 : this.#takeFrom(sample.pilots.queue, mayGo);
     }
     const stage = this.#stageIn(batch);
     if (stage === undefined) return -1;
-    const returned = this.#takeFrom(stage.returned);
+    const returned = this.#takeFrom(stage.returned, mayGo);
     if (returned >= 0) return returned;
     const end = stage.first + stage.count;
     while (stage.nextFresh < end) {
@@ -435,13 +424,29 @@ export class Job {
     return -1;
   }
 
-  #takeFrom(queue: number[]): number {
-    for (;;) {
+  #takeFrom(queue: number[], mayGo?: (task: number) => boolean): number {
+    for (let at = 0; ; ) {
       // Most queues are empty always: to ask for that is cheaper than to shift.
-      if (queue.length === 0) return -1;
-      const task = queue.shift()!;
-      if (this.states[task] === TaskState.waiting) return task;
+      if (queue.length === at) return -1;
+      const task = queue[at]!;
+      const isStale = this.states[task] !== TaskState.waiting;
+      if (!isStale && mayGo?.(task) === false) {
+        at++;
+        continue;
+      }
+      if (at === 0) queue.shift();
+      else queue.splice(at, 1);
+      if (!isStale) return task;
     }
+  }
+
+  /** Whether `takeWaiting` would find a task. */
+  hasWaiting(batch: Batch, mayGo: (task: number) => boolean): boolean {
+    const sample = this.#sample;
+    const stage = this.#stageIn(batch);
+    const returned = batch === sample?.pilots ? sample.pilots.queue : (stage?.returned ?? []);
+    const came = returned.filter((task) => this.states[task] === TaskState.waiting);
+    return came.some(mayGo) || new Set(came).size < batch.waiting;
   }
 
   /** The task is about to be given out anew. */
@@ -460,12 +465,43 @@ export class Job {
     now: Millis,
     place?: number,
   ): boolean {
+    if (outcome.errorCode === JOB_GIVEN_UP) {
+      this.reports.setError(task, { outcome, worker }, place);
+      return false;
+    }
     this.attemptsFailed++;
     this.#noteSetback(task, outcome, worker, runMs, now);
     this.#failures ??= new Map();
     this.#sample?.attemptFailed(task, runMs);
     this.reports.setError(task, { outcome, worker }, place);
-    return countedUp(this.#failures, task) <= this.spec.retries && !this.cancelling;
+    const failures = countedUp(this.#failures, task);
+    this.#blamed().failed(task, this.workerOf(task), now);
+    // What is not there is not there the next time either.
+    if (startFaultOf(outcome.errorCode) === 'unclear') return false;
+    return failures <= this.spec.retries && !this.cancelling;
+  }
+
+  /** The current attempt completed. */
+  attemptCompleted(task: number): void {
+    this.#blame?.completed(task, this.workerOf(task));
+  }
+
+  /** Workers that ran tasks of the job were lost, at one time. */
+  workersLost(workers: number): void {
+    this.#blamed().workersLost(workers);
+  }
+
+  #blamed(): Blame {
+    this.#blame ??= new Blame();
+    return this.#blame;
+  }
+
+  /** Tasks that came to nothing by themselves there, in a row, while the job completes elsewhere: what to tell the worker. */
+  unfitness(worker: Address): string | undefined {
+    const failed = this.attemptsFailed + this.#failedStarts;
+    const completed = this.#counts[TaskState.completed]!;
+    if (this.#blame?.isUnfit(worker, completed, failed) !== true) return undefined;
+    return `tasks of ${this.id} fail here and complete elsewhere`;
   }
 
   /**
@@ -477,9 +513,13 @@ export class Job {
     this.#noteSetback(task, LOST, worker, runMs, now);
     this.#losses ??= new Map();
     const losses = countedUp(this.#losses, task);
+    const blame = this.#blamed();
+    const wasApart = blame.apartMsOf(task, this.attempts[task]!) !== undefined;
+    blame.lost(task, this.attempts[task]!, losses, runMs, now);
     if (this.cancelling) return false;
     if (losses < LIMITS.lossesPerTaskMax) return true;
-    const message = `lost its worker ${losses} times and was given up`;
+    const mayBe = wasApart ? '; nothing else started there, so it may want more memory than there is' : '';
+    const message = `lost its worker ${losses} times and was given up${mayBe}`;
     this.reports.setError(task, { outcome: { ...LOST, errorMessage: message }, worker });
     return false;
   }
@@ -493,21 +533,23 @@ export class Job {
    */
   judgeStart(task: number, outcome: Outcome, worker: string, workers: number): Outcome {
     if (startFault(outcome) !== 'unclear') return outcome;
-    const failed = { ...outcome, kind: 'failed' } as const;
-    if (this.#cannotStart) return failed;
-    this.#failedAt ??= new Map();
-    const at = this.#failedAt.get(task) ?? new Set();
-    this.#failedAt.set(task, at.add(worker));
-    if (at.size < Math.min(STARTS_TRIED_AT, Math.max(1, workers))) return outcome;
-    this.#failedAt = undefined;
-    this.#cannotStart = true;
-    return failed;
+    this.#startFaults ??= new StartFaults();
+    const hasCompleted = this.#counts[TaskState.completed]! > 0;
+    const isTasks = this.#startFaults.isTasks(task, outcome.errorMessage, worker, workers, hasCompleted);
+    return isTasks ? { ...outcome, kind: 'failed' } : outcome;
   }
 
   /** The current attempt came to nothing, and says nothing of the task. */
   attemptExcused(task: number, outcome: Outcome, worker: string, runMs: Millis, now: Millis): void {
-    this.attemptsLost++;
     this.#noteSetback(task, outcome, worker, runMs, now);
+    if (startFault(outcome) === undefined) {
+      this.attemptsLost++;
+      return;
+    }
+    // It has not started: it was none.
+    this.attemptsTotal--;
+    this.#failedStarts++;
+    this.#blamed().failed(task, this.workerOf(task), now);
   }
 
   /** The task's current attempt has come to nothing. */
@@ -528,50 +570,6 @@ export class Job {
   }
 
   checkInvariants(): void {
-    const counts = new Array<number>(TASK_STATE_NAMES.length).fill(0);
-    for (const state of this.states) counts[state]!++;
-    counts.forEach((count, state) => {
-      invariant(
-        count === this.#counts[state],
-        () => `${this.id}: ${count} tasks are ${TASK_STATE_NAMES[state]}, counted ${this.#counts[state]}`,
-      );
-    });
-    for (const stage of this.stages) {
-      let waiting = 0;
-      let unfinished = 0;
-      for (let task = stage.first; task < stage.first + stage.count; task++) {
-        if (this.states[task] === TaskState.waiting && !this.#sample?.holds(task)) waiting++;
-        if (!this.isFinal(task)) unfinished++;
-      }
-      invariant(
-        waiting === stage.waiting,
-        () => `${this.id}: ${waiting} tasks wait, counted ${stage.waiting}`,
-      );
-      invariant(
-        unfinished === stage.unfinished,
-        () => `${this.id}: ${unfinished} unfinished, counted ${stage.unfinished}`,
-      );
-    }
-    const pilots = this.#sample?.pilots;
-    const waiting = this.#sample?.tasks.filter(
-      (task) => this.#sample?.holds(task) && this.states[task] === TaskState.waiting,
-    );
-    invariant(
-      waiting?.length === pilots?.waiting,
-      () => `${this.id}: ${waiting?.length} pilots wait, counted ${pilots?.waiting}`,
-    );
-    invariant(
-      this.hasEnded === (this.unfinished === 0),
-      () => `${this.id}: ended ${this.hasEnded}, ${this.unfinished} left`,
-    );
+    checkJob(this, this.#counts);
   }
 }
-
-function countedUp(counts: Map<number, number>, task: number): number {
-  const count = (counts.get(task) ?? 0) + 1;
-  counts.set(task, count);
-  return count;
-}
-
-/** An attempt that went with its worker. */
-export const LOST: Outcome = { ...COMPLETED, kind: 'lost', errorCode: 'worker-lost' };

@@ -43,8 +43,8 @@ export class Members {
   /** Names of workers that an earlier incarnation of the owner knew. */
   readonly #former: string[] = [];
   readonly #formerAddresses = new Map<string, Address>();
-  /** The last that were lost or have left. */
-  readonly #gone = new Set<Address>();
+  /** The names of the last that were lost or have left; undefined of those that central never named. */
+  readonly #gone = new Map<Address, string | undefined>();
   /** By the places that central has given to its workers: who has no slot but for long tasks. */
   #occupied: Uint8Array = NOBODY_OCCUPIED;
   /** The next whole list gives new places: until then the old ones hold, which may be a while. */
@@ -76,7 +76,7 @@ export class Members {
 
   nameOf(address: Address): string | undefined {
     if (address < NOBODY) return this.#former[NOBODY - 1 - address];
-    return this.#members().get(address)?.name;
+    return this.#members().get(address)?.name ?? this.#gone.get(address);
   }
 
   /** Something to remember a worker by of which only the name is known: below `NOBODY`, and nobody's address. */
@@ -253,6 +253,16 @@ export class Members {
     return found;
   }
 
+  /** Whether a worker that takes work could run this, other than those. */
+  hasBesides(besides: readonly Address[], scope: Scope, demand: Resources): boolean {
+    const reach = this.#reachOf(scope);
+    for (const member of this.#all()) {
+      if (member.draining || besides.includes(member.address)) continue;
+      if (isIn(member, reach) && fits(demand, member.capacity)) return true;
+    }
+    return false;
+  }
+
   /**
    * Why no worker could ever run this, naming the one that comes closest; undefined when one could, or when
    * no worker is known yet.
@@ -292,10 +302,11 @@ export class Members {
   }
 
   #drop(address: Address): void {
+    const name = this.#members().get(address)?.name ?? this.#gone.get(address);
     this.#members().delete(address);
     this.#present.delete(address);
     this.#unconfirmed.delete(address);
-    this.#gone.add(address);
+    this.#gone.set(address, name);
     if (this.#gone.size > GONE_MAX) this.#gone.delete(this.#gone.keys().next().value!);
   }
 

@@ -53,12 +53,15 @@ export class Offers {
   /**
    * The first in order of which a task fits into what is free, or undefined. One of which no task was given for longer
    * than any should wait comes before all others, the one that has waited longest first.
+   *
+   * @param mayHave whether who asks may have a task of the offer; asked where attempts of its job came to nothing
    */
-  first(spare: Resources, now: Millis): Offer | undefined {
+  first(spare: Resources, now: Millis, mayHave: (offer: Offer) => boolean = () => true): Offer | undefined {
     if (this.size === 0) return undefined;
+    const suits = (offer: Offer): boolean => suitsFor(offer, spare, mayHave);
     const before = now - patienceMsOf(this.#policy());
     if (this.#byWait.topKey() <= before) {
-      const offer = this.#leastOfAll(this.#byWait, spare, before);
+      const offer = this.#leastOfAll(this.#byWait, suits, before);
       if (offer !== undefined) return offer;
     }
     for (;;) {
@@ -68,16 +71,20 @@ export class Offers {
       const { job, batch } = offer;
       // Its last task may have been taken by somebody who did not say so here.
       if (!isOpen(job, batch)) this.#remove(batch, id);
-      else if (suits(offer, spare)) return offer;
-      else return this.#leastOfAll(this.#heap, spare);
+      else if (suits(offer)) return offer;
+      else return this.#leastOfAll(this.#heap, suits);
     }
   }
 
-  #leastOfAll(heap: IndexedHeap, spare: Resources, most = Number.POSITIVE_INFINITY): Offer | undefined {
+  #leastOfAll(
+    heap: IndexedHeap,
+    suits: (offer: Offer) => boolean,
+    most = Number.POSITIVE_INFINITY,
+  ): Offer | undefined {
     let least = -1;
     for (const id of heap.ids()) {
       const offer = this.#offers[id]!;
-      if (heap.keyOf(id)! > most || !isOpen(offer.job, offer.batch) || !suits(offer, spare)) continue;
+      if (heap.keyOf(id)! > most || !isOpen(offer.job, offer.batch) || !suits(offer)) continue;
       if (least < 0 || heap.isBefore(id, least)) least = id;
     }
     return this.#offers[least];
@@ -115,6 +122,8 @@ function isOpen(job: Job, batch: Batch): boolean {
   return batch.waiting > 0 && !job.cancelling && !job.hasEnded;
 }
 
-function suits({ job, batch }: Offer, spare: Resources): boolean {
-  return job.headroom > 0 && fits(batch.spec.demand, spare);
+function suitsFor(offer: Offer, spare: Resources, mayHave: (offer: Offer) => boolean): boolean {
+  const { job, batch } = offer;
+  if (job.headroom === 0 || !fits(batch.spec.demand, spare)) return false;
+  return job.blame === undefined || mayHave(offer);
 }

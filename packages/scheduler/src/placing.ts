@@ -24,6 +24,7 @@ export class Placer {
       job.set(task, TaskState.placing);
       tasks.push({ task, attempt: job.attempts[task]! });
     }
+    if (tasks.length === 0) return;
     job.placeSentAt = now;
     this.#send(job, stage, tasks, central);
   }

@@ -1,6 +1,7 @@
 import {
   type Address,
   isExcused,
+  JOB_GIVEN_UP,
   type JobRecord,
   type JobRecordOf,
   type Millis,
@@ -116,7 +117,7 @@ class Rebuild {
     const now = this.#machineTime(at);
     const startedAt = now - runMs;
     this.#given(task, attempt);
-    job.attemptsTotal++;
+    if (outcome.errorCode !== JOB_GIVEN_UP) job.attemptsTotal++;
     job.firstStartAt = Math.min(job.firstStartAt ?? startedAt, startedAt);
     const end = (state: TaskState): void => {
       job.startedAt[task] = startedAt;
@@ -129,6 +130,7 @@ class Rebuild {
     if (outcome.kind === 'completed') {
       job.reports.setValue(task, outcome.value, place);
       job.workedMs += runMs;
+      job.attemptCompleted(task);
       end(TaskState.completed);
     } else if (isExcused(outcome)) {
       job.attemptExcused(task, outcome, worker, runMs, now);

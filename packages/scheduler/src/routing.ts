@@ -145,11 +145,20 @@ export class Routing {
     if (isPlacing && now - job.placeSentAt >= 2 * retryMs) placer.placeAgain(job, enlistment.central, now);
     const isPlaced = job.countOf(TaskState.placed) > 0;
     if (isPlaced) placer.doubtPlaced(job, SILENCE_RETRIES * retryMs, enlistment.central, now);
+    const isChoosy = this.#findForChoosy(job, now);
     const isProbing = this.#probeAgain(job, SILENCE_RETRIES * retryMs, now);
     const isMatching =
       job.route.by === 'matching' && job.countOf(TaskState.waiting) > 0 && !this.#isSpared(job);
     if (isMatching) needer.tellAgain(job, enlistment.central, now - 5 * retryMs, now);
-    return isPlacing || isPlaced || isMatching || isProbing;
+    return isPlacing || isPlaced || isMatching || isProbing || isChoosy;
+  }
+
+  /** Workers were passed over, since attempts came to nothing there. @returns whether that may happen again */
+  #findForChoosy(job: Job, now: Millis): boolean {
+    if (job.blame === undefined) return false;
+    job.reviewTrial(now);
+    this.findAll(job, now);
+    return true;
   }
 
   /** Sends more probes where nothing was heard of those that are out. @returns whether any are */

@@ -28,10 +28,11 @@ import { Endings } from './endings.js';
 import { Enlistment } from './enlistment.js';
 import { IdleHints } from './idle-hints.js';
 import { inherit } from './inheriting.js';
-import { Job, LOST, TaskState } from './job.js';
+import { Job, TaskState } from './job.js';
 import { JobStore, type Retention } from './job-store.js';
 import { Keys } from './keys.js';
 import { Ledger, type Refusal } from './ledger.js';
+import { Losses } from './losses.js';
 import { Members } from './members.js';
 import { sharesOf } from './memory.js';
 import { Needer } from './needing.js';
@@ -86,6 +87,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   readonly #sampler: Sampler;
   readonly #endings: Endings;
   readonly #census: Census;
+  readonly #losses: Losses;
   readonly #wallOffsetMs: Millis;
   #sweepArmed = false;
   #sweepDueAt: Millis = 0;
@@ -146,18 +148,18 @@ export class Scheduler implements Machine<SchedulerTimer> {
         if (job.isUndecided) this.#sampler.look(job, now);
       },
       changed: (job, now) => this.#desk.changed(job, now),
-      central: () => this.#enlistment.central,
-      heardCentral: (now) => this.#enlistment.heard(now),
     });
     this.#endings = new Endings({
       ...around,
       routing: this.#routing,
       sampler: this.#sampler,
       isDraining: () => this.isDraining,
+      abandoned: (job, task) => this.#losses.abandon(job, task),
       changed: (job, now) => this.#desk.changed(job, now),
       ended: (job, now) => this.#desk.ended(job, now),
     });
     this.#census = new Census({ ...around, endings: this.#endings, formers: inheritance?.formers ?? [] });
+    this.#losses = new Losses({ ...around, endings: this.#endings });
     this.#desk = new ClientDesk(this, this.#jobs, this.#members, this.#ledger, env, config, shares);
   }
 
@@ -410,7 +412,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       this.#ledger.send(from, { type: 'confirm', report: message.report });
     if (!counts) {
       this.counters.staleReports++;
-      return;
+      return this.#losses.settled(from, message);
     }
     for (const chunk of message.output) this.#jobs.logs.append(job.number, task, message.attempt, chunk);
     job.reports.isBrief = this.#jobs.isShort;
@@ -449,6 +451,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       return this.#routing.find(job, batch, now);
     }
     const { task, attempt } = message.placed;
+    this.#losses.settled(from, { job: message.job, task, attempt });
     if (task >= job.taskCount || job.attempts[task] !== attempt || job.isFinal(task)) return;
     const state = job.stateOf(task);
     if (state !== TaskState.placing && job.workers[task] !== from) return;
@@ -488,6 +491,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#keys.told(from, message, now);
     this.#workersLost(gone, now);
     if (this.#resumption.came(message.changed, now)) this.#armSweep(now);
+    this.#losses.cameBack(message.changed);
     // Those that came may be what a batch has waited for.
     if (message.changed.length > 0) this.#routing.findForThoseThatProbe(now);
   }
@@ -496,20 +500,9 @@ export class Scheduler implements Machine<SchedulerTimer> {
     if (addresses.length === 0) return;
     const gone = new Set(addresses);
     this.#binder.forget(gone);
-    for (const job of [...this.#jobs.active()]) {
-      for (const batch of job.batches) batch.probes.drop(gone);
-      for (let task = 0; task < job.taskCount && !job.hasEnded; task++) {
-        if (!gone.has(job.workerOf(task))) continue;
-        const state = job.stateOf(task);
-        if (state === TaskState.running) {
-          const runMs = now - job.startedAt[task]!;
-          this.#endings.writeDown(job, task, LOST, runMs, now);
-          this.#endings.ended(job, task, LOST, runMs, now);
-        }
-        if (state === TaskState.placed) this.#endings.declined(job, task, now);
-      }
-      this.#routing.findAll(job, now);
-    }
+    for (const job of this.#jobs.active()) for (const batch of job.batches) batch.probes.drop(gone);
+    this.#losses.lost(gone, now);
+    for (const job of [...this.#jobs.active()]) this.#routing.findAll(job, now);
     this.#resumption.lost(gone, now);
     this.#census.lost(gone);
   }

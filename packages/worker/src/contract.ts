@@ -13,7 +13,7 @@ export type WorkerTimer =
   | 'output'
   /** Tell central of a slot that has been free for a while. */
   | 'pull'
-  /** Take work again, after a pause in which nothing could be started. */
+  /** Take work again, after a pause. */
   | 'aside';
 
 export type KillReason = 'cancelled' | 'timeout' | 'shutdown';
@@ -36,6 +36,8 @@ export interface WorkerEnvironment extends Environment<WorkerTimer> {
   execute(slot: number, order: TaskOrder): void;
   /** Ends the task in a slot; `taskEnded` follows. */
   kill(slot: number, reason: KillReason): void;
+  /** The worker takes nothing for a while. @param reason one line for people */
+  setAside?(reason: string, forMs: number): void;
   /** Another worker has the name; this one goes on asking for it. */
   nameTaken?(holder: string): void;
   /** The worker drains and holds nothing any more: neither tasks nor reports. */
@@ -81,6 +83,6 @@ export interface WorkerCounters {
   probesMoved: number;
   /** Entries that were given back unserved. */
   declined: number;
-  /** Pauses in which it took nothing, since nothing could be started. */
+  /** Pauses in which it took nothing: it could start nothing, failed what others complete, or had stood still. */
   pauses: number;
 }

@@ -2,7 +2,6 @@ import { type Address, LIVE_TIMINGS, type Message, type Outcome } from '@goshawk
 import { expect, test } from 'vitest';
 import { Fitness } from './fitness.js';
 import { Membership } from './membership.js';
-import type { Running } from './slots.js';
 
 const CENTRAL = 1 as Address;
 
@@ -21,12 +20,8 @@ function bench() {
     nameOf: () => '',
   };
   const fitness = new Fitness(env, membership, counters);
-  const ended = (errorCode: string, task = 0, kind: Outcome['kind'] = 'lost') =>
-    fitness.ended(
-      { owner: 2, job: 1, task } as Running,
-      { kind, errorCode, errorMessage: 'why' } as Outcome,
-      now,
-    );
+  const ended = (errorCode: string, kind: Outcome['kind'] = 'lost') =>
+    fitness.ended({ kind, errorCode, errorMessage: 'why' } as Outcome, now);
   const pass = (ms: number) => {
     now += ms;
     return fitness.wake(now);
@@ -37,7 +32,7 @@ function bench() {
 test('a worker whose system starts nothing sets itself aside, each time for twice as long', () => {
   const { fitness, said, pausesMs, ended, pass } = bench();
   for (let time = 0; time < 3; time++) {
-    expect(ended('process-limit', time)).toBe(true);
+    expect(ended('process-limit')).toBe(true);
     expect(fitness.isAside).toBe(true);
     expect(pass(1)).toBe(false);
     expect(pass(10_000)).toBe(true);
@@ -55,27 +50,47 @@ test('a worker whose system starts nothing sets itself aside, each time for twic
   expect(pausesMs.at(-1)).toBe(5 * 60_000);
 });
 
-test('what a task names and is not there sets nobody aside unless the task comes back', () => {
+test('what a task names and is not there is for its owner to judge', () => {
   const { fitness, ended } = bench();
-  for (let task = 0; task < 100; task++) expect(ended('command-not-found', task)).toBe(false);
-  expect(ended('command-not-found', 5)).toBe(true);
-  expect(fitness.isAside).toBe(true);
+  for (let task = 0; task < 100; task++) expect(ended('command-not-found')).toBe(false);
+  expect(fitness.isAside).toBe(false);
 });
 
-test('while it is not clear whose fault it is pauses stay short', () => {
-  const { pausesMs, ended, pass } = bench();
-  for (let time = 0; time < 20; time++) {
-    ended('no-such-folder');
-    pass(1_000);
+test('a worker that fails what completes elsewhere is aside for longer each time, until something completes', () => {
+  const { fitness, said, pausesMs, pass } = bench();
+  for (let time = 0; time < 10; time++) {
+    expect(fitness.unfit('tasks fail here', time * 1e6)).toBe(true);
+    expect(fitness.unfit('tasks fail here', time * 1e6)).toBe(false);
+    fitness.started();
+    pass(1e6);
   }
-  expect(Math.max(...pausesMs)).toBe(500);
+  expect(said[0]).toBe('tasks fail here');
+  expect(pausesMs.slice(0, 3)).toEqual([5_000, 10_000, 20_000]);
+  expect(pausesMs.at(-1)).toBe(5 * 60_000);
+  fitness.completed();
+  fitness.unfit('tasks fail here', 10e6);
+  expect(pausesMs.at(-1)).toBe(5_000);
+});
+
+test('a task that runs apart keeps others away until it ends, or has outlived its time', () => {
+  const { fitness, said, pass } = bench();
+  expect(fitness.runsApart(2, 'a-1', 7, 10_000, 0)).toBe(true);
+  expect(said[0]).toContain('task 7 of a-1');
+  expect(fitness.endedApart(1)).toBe(false);
+  expect(fitness.isAside).toBe(true);
+  expect(fitness.endedApart(2)).toBe(true);
+  expect(fitness.isAside).toBe(false);
+  fitness.runsApart(2, 'a-1', 7, 10_000, 0);
+  expect(pass(9_999)).toBe(false);
+  expect(pass(1)).toBe(true);
+  expect(fitness.endedApart(2)).toBe(false);
 });
 
 test('a task that failed, and one that was lost with its run, say nothing of the worker', () => {
   const { ended } = bench();
   for (let time = 0; time < 3; time++) {
-    expect(ended('exit-code', 0, 'failed')).toBe(false);
+    expect(ended('exit-code', 'failed')).toBe(false);
     expect(ended('worker-stopped')).toBe(false);
-    expect(ended('command-not-found', 0, 'failed')).toBe(false);
+    expect(ended('command-not-found', 'failed')).toBe(false);
   }
 });

@@ -1,34 +1,32 @@
 import { type Environment, type Millis, NOBODY, type Outcome, startFault } from '@goshawk/core';
-import type { WorkerCounters } from './contract.js';
+import type { WorkerCounters, WorkerEnvironment } from './contract.js';
 import type { Membership } from './membership.js';
-import type { Running } from './slots.js';
+
+/** Pauses double from the first to the longest, and begin anew when what they were for is over. */
+const FIRST_PAUSE_MS = { start: 200, unfit: 5_000 } as const;
+const PAUSE_MAX_MS = 5 * 60_000;
+
+type FitnessEnvironment = Environment<'aside'> & Pick<WorkerEnvironment, 'setAside'>;
 
 /**
- * Pauses double from the first to the longest, and begin anew when a task has started. While it is not clear whose fault
- * it is they stay short: tasks that name a command that is nowhere must not keep a cluster from its work.
- */
-const FIRST_PAUSE_MS = 200;
-const PAUSE_MAX_MS = { worker: 5 * 60_000, unclear: 500 } as const;
-/** Tasks that could not be started here and are remembered. */
-const REMEMBERED_MAX = 1_000;
-
-/**
- * A worker on which no task can be started is always free, and would draw all the work of the cluster. So it sets itself
- * aside for a while: at once when the system starts nothing any more, and when a task comes back that could not be
- * started here before. (A task that names a command that is nowhere goes to other workers, and ends there.)
+ * A worker on which nothing can be started, or every task fails, is always free, and would draw all the work of the
+ * cluster. So it sets itself aside for a while: when the system starts nothing any more; when an owner says that tasks
+ * fail here and complete elsewhere; while it runs a task that has lost workers before; and when it has stood still, so
+ * that what it finds in its mailbox may be old.
  */
 export class Fitness {
-  readonly #env: Environment<'aside'>;
+  readonly #env: FitnessEnvironment;
   readonly #membership: Membership;
   readonly #counters: WorkerCounters;
-  /** Made when there is one. */
-  #failedHere: Set<string> | undefined;
-  #pauses = 0;
+  /** Pauses since something started, and since something completed. */
+  readonly #pauses = { start: 0, unfit: 0 };
   #until: Millis = Number.NEGATIVE_INFINITY;
-  /** What the last start failed of; empty while the worker is fit. */
+  /** Why it takes nothing; empty while it does. */
   #reason = '';
+  /** Runs apart; undefined where the pause is for something else. */
+  #apart: number | undefined;
 
-  constructor(env: Environment<'aside'>, membership: Membership, counters: WorkerCounters) {
+  constructor(env: FitnessEnvironment, membership: Membership, counters: WorkerCounters) {
     this.#env = env;
     this.#counters = counters;
     this.#membership = membership;
@@ -40,22 +38,42 @@ export class Fitness {
 
   /** A task has really started. */
   started(): void {
-    this.#pauses = 0;
+    this.#pauses.start = 0;
   }
 
   /** A run is over. @returns whether the worker takes nothing from now on, and did before */
-  ended(run: Running, outcome: Outcome, now: Millis): boolean {
-    const fault = startFault(outcome);
-    if (fault === undefined || this.isAside) return false;
-    if (fault === 'unclear' && !this.#hasFailedHere(run)) return false;
-    const pauseMs = Math.min(PAUSE_MAX_MS[fault], FIRST_PAUSE_MS * 2 ** this.#pauses);
-    this.#pauses++;
-    this.#counters.pauses++;
-    this.#reason = `${outcome.errorCode}: ${outcome.errorMessage}`;
-    this.#until = now + pauseMs;
-    this.#env.setTimer('aside', 0, this.#until);
-    this.tell();
+  ended(outcome: Outcome, now: Millis): boolean {
+    if (startFault(outcome) !== 'worker') return false;
+    return this.#pauseFor('start', `${outcome.errorCode}: ${outcome.errorMessage}`, now);
+  }
+
+  completed(): void {
+    this.#pauses.unfit = 0;
+  }
+
+  /** An owner says that tasks fail here and complete elsewhere. @returns as `ended` does */
+  unfit(reason: string, now: Millis): boolean {
+    return this.#pauseFor('unfit', reason, now);
+  }
+
+  /** The task in the slot has lost workers before: nothing is to start beside it for so long. @returns as `ended` does */
+  runsApart(slot: number, jobId: string, task: number, forMs: Millis, now: Millis): boolean {
+    const reason = `runs task ${task} of ${jobId} by itself: workers that ran it before were lost`;
+    if (!this.#setAside(reason, forMs, now)) return false;
+    this.#apart = slot;
     return true;
+  }
+
+  /** What ran in the slot has ended. @returns whether that was what the worker was aside for */
+  endedApart(slot: number): boolean {
+    if (!this.isAside || this.#apart !== slot) return false;
+    this.#takeAgain();
+    return true;
+  }
+
+  /** The process did nothing for so long. @returns as `ended` does */
+  stoodStill(gapMs: Millis, forMs: Millis, now: Millis): boolean {
+    return this.#setAside(`stood still for ${(gapMs / 1_000).toFixed(1)} s`, forMs, now);
   }
 
   /** Tells central, which forgets it when it is not told again with each heartbeat. */
@@ -66,23 +84,36 @@ export class Fitness {
   /** @returns whether the pause is over, and the worker takes work again */
   wake(now: Millis): boolean {
     if (!this.isAside || now < this.#until) return false;
-    this.#reason = '';
-    this.#say('');
+    this.#takeAgain();
     return true;
+  }
+
+  #pauseFor(what: 'start' | 'unfit', reason: string, now: Millis): boolean {
+    const pauseMs = Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS[what] * 2 ** this.#pauses[what]);
+    if (!this.#setAside(reason, pauseMs, now)) return false;
+    this.#pauses[what]++;
+    return true;
+  }
+
+  #setAside(reason: string, forMs: Millis, now: Millis): boolean {
+    if (this.isAside) return false;
+    this.#counters.pauses++;
+    this.#reason = reason;
+    this.#until = now + forMs;
+    this.#env.setTimer('aside', 0, this.#until);
+    this.#env.setAside?.(reason, forMs);
+    this.tell();
+    return true;
+  }
+
+  #takeAgain(): void {
+    this.#reason = '';
+    this.#apart = undefined;
+    this.#say('');
   }
 
   #say(reason: string): void {
     const { central } = this.#membership;
     if (central !== NOBODY) this.#env.send(central, { type: 'aside', reason });
-  }
-
-  #hasFailedHere({ owner, job, task }: Running): boolean {
-    const name = `${owner}/${job}/${task}`;
-    this.#failedHere ??= new Set();
-    if (this.#failedHere.delete(name)) return true;
-    this.#failedHere.add(name);
-    if (this.#failedHere.size > REMEMBERED_MAX)
-      this.#failedHere.delete(this.#failedHere.values().next().value!);
-    return false;
   }
 }

@@ -1,6 +1,7 @@
-import type { Address, Environment } from '@goshawk/core';
+import type { Address, Environment, TaskAttempt } from '@goshawk/core';
 import type { WorkerCounters } from './contract.js';
 import type { Entry } from './entry.js';
+import type { WorkerQueue } from './queue.js';
 
 /**
  * What a worker says when something that was meant to run here will not: the owner hears that it must look
@@ -59,5 +60,21 @@ export class GivingBack {
   #probes({ owner, job, stage }: Entry, probes: number): void {
     this.#counters.declined++;
     this.#env.send(owner, { type: 'declined', job, stage, probes, placed: undefined });
+  }
+
+  /** A task is not wanted any more, and neither runs nor has ended here. */
+  cancelled(owner: Address, { job, task, attempt }: { job: number } & TaskAttempt, queue: WorkerQueue): void {
+    const waiting = queue.removePlaced(owner, job, task, attempt);
+    if (waiting !== undefined) this.placementOver(waiting);
+    // Said also when it was never here: the owner asks until it knows.
+    this.task(owner, job, waiting?.stage ?? 0, task, attempt);
+  }
+
+  tellCentral(
+    type: 'placementStarted' | 'placementEnded',
+    owner: Address,
+    { job, task, attempt }: { job: number } & TaskAttempt,
+  ): void {
+    this.#env.send(this.#central, { type, owner, job, task, attempt });
   }
 }

@@ -1,4 +1,4 @@
-import type { Address, HeldTask, MessageOf, Millis } from '@goshawk/core';
+import type { Address, Environment, HeldTask, MessageOf, Millis } from '@goshawk/core';
 import type { WorkerConfig } from './contract.js';
 import type { WorkerQueue } from './queue.js';
 import type { Reports } from './reports.js';
@@ -46,7 +46,7 @@ export function registrationOf(
 }
 
 /** What a worker holds of one owner's tasks: what runs, and what has ended without the owner's confirmation. */
-export function tasksHeldOf(
+function tasksHeldOf(
   owner: Address,
   slots: Slots,
   reports: Reports,
@@ -61,6 +61,18 @@ export function tasksHeldOf(
     held.push({ job, task, attempt, elapsedMs: runMs }),
   );
   return held;
+}
+
+/** Tells an owner all that is here of its tasks, and what has ended. */
+export function handOver(
+  owner: Address,
+  slots: Slots,
+  reports: Reports,
+  env: Environment<never>,
+  now: Millis,
+): void {
+  env.send(owner, { type: 'holding', tasks: tasksHeldOf(owner, slots, reports, now) });
+  reports.forEachTo(owner, (report) => env.send(owner, report));
 }
 
 /**

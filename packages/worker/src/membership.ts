@@ -23,6 +23,8 @@ export class Membership {
   #isCutOff = false;
   /** Central matches no short jobs at present. */
   isRelieved = false;
+  /** When the next heartbeat is due. */
+  beatDueAt: Millis = Number.POSITIVE_INFINITY;
 
   get general(): readonly Address[] {
     return this.#general;
@@ -79,6 +81,15 @@ export class Membership {
   isSilent(now: Millis): boolean {
     const leaseMs = this.settings?.timings.leaseMs ?? 0;
     return leaseMs > 0 && now - this.#heardAt > leaseMs;
+  }
+
+  /** For how long the process stood still, if that was longer than half its lease, and nobody has asked before; or 0. */
+  gapMs(now: Millis): Millis {
+    const leaseMs = this.settings?.timings.leaseMs ?? 0;
+    const lateMs = now - this.beatDueAt;
+    if (leaseMs === 0 || lateMs <= leaseMs / 2) return 0;
+    this.beatDueAt = now;
+    return lateMs;
   }
 
   forget(): void {

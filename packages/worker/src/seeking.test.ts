@@ -94,6 +94,7 @@ function run(ask: number): MessageOf<'run'> {
     long: false,
     demand: NO_RESOURCES,
     timeoutMs: undefined,
+    apartMs: undefined,
     ask,
   };
 }

@@ -2,6 +2,7 @@ import type { WorkerCounters, WorkerStanding } from './contract.js';
 import type { WorkerQueue } from './queue.js';
 import type { Reports } from './reports.js';
 import type { Slots } from './slots.js';
+import type { Stealing } from './stealing.js';
 
 export function standingOf(slots: Slots, queue: WorkerQueue, reports: Reports): WorkerStanding {
   const { count, busyCount, longCount } = slots;
@@ -28,4 +29,18 @@ export function noneCounted(): WorkerCounters {
     declined: 0,
     pauses: 0,
   };
+}
+
+/** Brings what is counted elsewhere into a worker's counters. @param ended tasks: of each end there is one report */
+export function countNow(
+  counters: WorkerCounters,
+  stolen: Stealing['counted'] | undefined,
+  ended: number,
+  running: number,
+): void {
+  counters.stealAttempts = stolen?.attempts ?? 0;
+  counters.stealSuccesses = stolen?.successes ?? 0;
+  counters.probesMoved = stolen?.probesMoved ?? 0;
+  counters.tasksEnded = ended;
+  counters.tasksStarted = ended + running;
 }

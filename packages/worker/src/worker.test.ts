@@ -76,7 +76,7 @@ class Bench {
     this.receive(OWNER, { type: 'probe', job, stage: 0, long, lane: 'normal', demand: {}, sizeMs: 0 });
   }
 
-  bind(ask: number, job: number, task = 0, timeoutMs?: number): void {
+  bind(ask: number, job: number, task = 0, timeoutMs?: number, apartMs?: number): void {
     const payload = { sleep: 1 };
     this.receive(OWNER, {
       type: 'bind',
@@ -88,6 +88,7 @@ class Bench {
       jobId: 'j1',
       long: false,
       timeoutMs,
+      apartMs,
     });
   }
 
@@ -154,6 +155,7 @@ describe('a question', () => {
       jobId: 'j1',
       long: false,
       timeoutMs: undefined,
+      apartMs: undefined,
     });
     expect(bench.orders).toEqual([]);
     bench.bind(1, 1);
@@ -249,6 +251,7 @@ describe('a match', () => {
     long: false,
     demand: {},
     timeoutMs: undefined,
+    apartMs: undefined,
     ask: 0,
   });
   const matched = () => new Bench().welcome({ preset: { ...PRESETS.goshawk }, seriesMs: 0 });
@@ -295,6 +298,7 @@ describe('a series of tiny tasks', () => {
     long: false,
     demand: {},
     timeoutMs: undefined,
+    apartMs: undefined,
     ask: 0,
   };
   const begun = (policy: Partial<PolicySettings> = {}, message: Partial<MessageOf<'run'>> = {}) => {
@@ -381,5 +385,64 @@ describe('a worker on which nothing can be started', () => {
     bench.take('aside');
     bench.pass(3 * heartbeatMs);
     expect(bench.take('aside')).toHaveLength(3);
+  });
+});
+
+describe('a worker that has stood still for longer than half its lease', () => {
+  test('gives back what it finds in its mailbox, and takes work again a heartbeat later', () => {
+    const bench = new Bench(2).welcome();
+    bench.pass(2 * heartbeatMs);
+    bench.probe(1);
+    // The process is stopped; its owner has given up what is on its way here.
+    bench.now += 9_000;
+    bench.bind(1, 1);
+    expect(bench.orders).toEqual([]);
+    expect(bench.take('declined')).toMatchObject([{ job: 1, placed: { task: 0, attempt: 1 } }]);
+    bench.pass(3 * heartbeatMs);
+    bench.probe(2);
+    const [ask] = bench.take('ask');
+    bench.bind(ask!.ask, 2);
+    expect(bench.orders).toHaveLength(1);
+  });
+
+  test('and no longer starts it as ever', () => {
+    const bench = new Bench(2).welcome();
+    bench.pass(2 * heartbeatMs);
+    bench.probe(1);
+    bench.now += LIVE_TIMINGS.leaseMs / 2;
+    bench.bind(1, 1);
+    expect(bench.orders).toHaveLength(1);
+  });
+});
+
+describe('a worker that is told that it fails what others complete', () => {
+  test('gives back what waits and takes nothing for a while', () => {
+    const bench = new Bench().welcome();
+    bench.probe(1);
+    bench.bind(1, 1);
+    bench.probe(2);
+    bench.take('ask');
+    bench.receive(OWNER, { type: 'unfit', reason: 'tasks fail here' });
+    expect(bench.take('declined')).toMatchObject([{ job: 2 }]);
+    bench.probe(3);
+    expect(bench.take('declined')).toMatchObject([{ job: 3 }]);
+    bench.pass(6_000);
+    bench.end();
+    bench.probe(4);
+    expect(bench.take('ask')).toMatchObject([{ job: 4 }]);
+  });
+});
+
+describe('a task that runs apart', () => {
+  test('keeps other tasks away until it ends', () => {
+    const bench = new Bench(2).welcome();
+    bench.probe(1);
+    bench.bind(1, 1, 0, undefined, 10_000);
+    expect(bench.orders).toHaveLength(1);
+    bench.probe(2);
+    expect(bench.take('ask').filter(({ job }) => job === 2)).toEqual([]);
+    bench.end();
+    bench.probe(3);
+    expect(bench.take('ask')).toMatchObject([{ job: 3 }]);
   });
 });

@@ -10,14 +10,13 @@ import {
   NOBODY,
   type Outcome,
   patienceMsOf,
-  type TaskAttempt,
   type Timings,
 } from '@goshawk/core';
 import type { KillReason, WorkerConfig, WorkerEnvironment, WorkerStanding, WorkerTimer } from './contract.js';
 import { type Entry, entryOfPlaced } from './entry.js';
 import { Fitness } from './fitness.js';
 import { GivingBack } from './giving-back.js';
-import { hasHad, heldTasks, orphanTasksOf, readdress, registrationOf, tasksHeldOf } from './held-tasks.js';
+import { handOver, hasHad, heldTasks, orphanTasksOf, readdress, registrationOf } from './held-tasks.js';
 import { checkWorker } from './invariants.js';
 import { Membership } from './membership.js';
 import { WorkerMemory } from './memory.js';
@@ -26,8 +25,8 @@ import { askFor, Questions } from './questions.js';
 import type { WorkerQueue } from './queue.js';
 import { Reports, reportOf } from './reports.js';
 import { continuesSeries, entryAfter, seriesMsOf } from './series.js';
-import type { Running, Slots } from './slots.js';
-import { countedOf, noneCounted, standingOf } from './standing.js';
+import type { Slots } from './slots.js';
+import { countedOf, countNow, noneCounted, standingOf } from './standing.js';
 import { nothingToSteal, Stealing } from './stealing.js';
 import type { Surroundings } from './surroundings.js';
 import { WorkFinder } from './work-finder.js';
@@ -39,8 +38,7 @@ import { WorkFinder } from './work-finder.js';
  * it still runs here.
  */
 export class Worker implements Machine<WorkerTimer> {
-  // What a thief that comes in vain needs is first, then what a probe does that only waits, then what it takes to serve one:
-  // so a step takes few lines of a cache.
+  // Fields read on a failed steal come first, then those of a probe that waits: a step takes few lines of a cache.
   readonly #memory: WorkerMemory;
   /** Its place there: how long its queue is can be told without a look at the queue. */
   readonly #row: number;
@@ -97,6 +95,9 @@ export class Worker implements Machine<WorkerTimer> {
         return this.#bound(from, message, now);
       case 'run':
         return this.#given(from, message, now);
+      case 'unfit':
+        if (this.#fit().unfit(message.reason, now)) this.#giveBackAll();
+        return;
       case 'none':
         return this.#refused(from, message.ask, now);
       case 'confirm':
@@ -131,8 +132,7 @@ export class Worker implements Machine<WorkerTimer> {
       case 'readCounters':
         return this.#env.send(from, { type: 'answer', request: message.request, value: this.#counted() });
       default:
-        // Meant for another role: nothing here waits for it.
-        return;
+        return; // Meant for another role.
     }
   }
 
@@ -152,10 +152,8 @@ export class Worker implements Machine<WorkerTimer> {
       case 'pull':
         return this.#finder?.wake(now);
       case 'aside':
-        if (!this.#fitness?.wake(now)) return;
-        // Central has forgotten what is free here.
-        this.#finder?.welcomed(false);
-        return this.#lookForWork(now);
+        if (this.#fitness?.wake(now)) this.#takesAgain(now);
+        return;
     }
   }
 
@@ -183,15 +181,21 @@ export class Worker implements Machine<WorkerTimer> {
     invariant(slots.isRunning(slot), () => `a task ended in slot ${slot}, which was ${slots.at(slot).kind}`);
     if (slots.timeoutOf(slot) !== undefined) this.#env.clearTimer('taskTimeout', slot);
     if (slots.printedBy(slot) !== undefined) this.#env.clearTimer('output', slot);
-    if (outcome.kind !== 'completed') this.#cameToNothing(slots.runningAt(slot)!, outcome, now);
-    const mayGoOn = this.#seriesMs > 0 && !this.#takesNothing() && this.#queue().isEmpty;
+    const wasApart = this.#fitness?.endedApart(slot) === true;
+    if (outcome.kind === 'completed') this.#fitness?.completed();
+    else if (this.#fit().ended(outcome, now)) this.#giveBackAll();
+    const mayGoOn = this.#seriesMs > 0 && !wasApart && !this.#takesNothing() && this.#queue().isEmpty;
     const running = mayGoOn || slots.isPlaced(slot) ? slots.runningAt(slot) : undefined;
     const goesOn = mayGoOn && continuesSeries(running!, outcome.kind, runMs, this.#seriesMs, now);
     const ask = goesOn ? this.#nextAsk++ : 0;
     const report = this.#report(slot, outcome, runMs, ask, now);
     if (!slots.isLong(slot)) this.#finder?.shortEnded(runMs);
-    if (running?.placedByCentral) this.#tellCentral('placementEnded', running.owner, running);
-    if (!goesOn) return this.#freed(slot, now);
+    if (running?.placedByCentral) this.#giveBack().tellCentral('placementEnded', running.owner, running);
+    if (!goesOn) {
+      this.#freed(slot, now);
+      if (wasApart) this.#takesAgain(now);
+      return;
+    }
     slots.release(slot);
     slots.ask(entryAfter(running!), ask, now, { since: running!.since, report });
     this.#armSweep(now);
@@ -207,10 +211,7 @@ export class Worker implements Machine<WorkerTimer> {
     this.#sayIfDrained();
   }
 
-  /**
-   * Stops taking work for good: gives back what waits, lets what runs end, then `env.drained()`. The operator
-   * cannot take it back.
-   */
+  /** Takes no more work, for good: gives back what waits, lets what runs end, then `env.drained()`. */
   drain(now: Millis): void {
     this.#stopping = true;
     this.#saidDrained = false;
@@ -232,13 +233,7 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   get counters() {
-    const stolen = this.#stealing?.counted;
-    this.#counters.stealAttempts = stolen?.attempts ?? 0;
-    this.#counters.stealSuccesses = stolen?.successes ?? 0;
-    this.#counters.probesMoved = stolen?.probesMoved ?? 0;
-    // Of each end there is one report.
-    this.#counters.tasksEnded = this.#nextReport - 1;
-    this.#counters.tasksStarted = this.#counters.tasksEnded + this.#slots().runningCount;
+    countNow(this.#counters, this.#stealing?.counted, this.#nextReport - 1, this.#slots().runningCount);
     return this.#counters;
   }
 
@@ -296,10 +291,7 @@ export class Worker implements Machine<WorkerTimer> {
     this.#serve(now);
   }
 
-  /**
-   * While the head of the queue fits into what is free it is served. A head that does not fit waits, and all
-   * behind it: so a task that needs much is not overtaken for ever by those that need little.
-   */
+  /** A head that does not fit waits, and all behind it: a task that needs much is not overtaken for ever. */
   #serve(now: Millis): void {
     while (this.#memory.slots.idle[this.#row]! > 0) {
       const queue = this.#queue();
@@ -315,6 +307,7 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   #bound(from: Address, message: MessageOf<'bind'>, now: Millis): void {
+    this.#noticeGap(now);
     const slots = this.#slots();
     const slot = slots.indexOfAsk(message.ask);
     const entry = slot < 0 ? undefined : slots.entryAt(slot);
@@ -334,6 +327,7 @@ export class Worker implements Machine<WorkerTimer> {
 
   /** An owner sends a task: central has matched a slot with its job, or this worker sought one. */
   #given(from: Address, message: MessageOf<'run'>, now: Millis): void {
+    this.#noticeGap(now);
     if (hasHad(from, message, this.#slots(), this.#reports)) return;
     const { job, task, attempt } = message;
     const entry = this.#finder?.accept(from, message);
@@ -348,8 +342,10 @@ export class Worker implements Machine<WorkerTimer> {
     this.#slots().run(slot, owner, message, now);
     this.#memory.thieves.foundWork(this.#row);
     this.#finder?.started();
-    if (entry.placed !== undefined) this.#tellCentral('placementStarted', owner, message);
+    if (entry.placed !== undefined) this.#giveBack().tellCentral('placementStarted', owner, message);
     this.#env.execute(slot, message);
+    const { apartMs, jobId, task } = message;
+    if (apartMs !== undefined && this.#fit().runsApart(slot, jobId, task, apartMs, now)) this.#giveBackAll();
   }
 
   /** The owner has no task for this probe (left): the slot goes on to the next entry. */
@@ -371,11 +367,8 @@ export class Worker implements Machine<WorkerTimer> {
   #cancelTask(from: Address, { job, task, attempt }: MessageOf<'cancelTask'>): void {
     const slot = this.#slots().indexOfTask(from, job, task, attempt);
     if (slot >= 0) return this.#env.kill(slot, 'cancelled');
-    if (this.#reports.has(from, job, task, attempt)) return;
-    const waiting = this.#queue().removePlaced(from, job, task, attempt);
-    if (waiting !== undefined) this.#giveBack().placementOver(waiting);
-    // Said also when it was never here: the owner asks until it knows.
-    this.#giveBack().task(from, job, waiting?.stage ?? 0, task, attempt);
+    if (!this.#reports.has(from, job, task, attempt))
+      this.#giveBack().cancelled(from, { job, task, attempt }, this.#queue());
   }
 
   #report(slot: number, outcome: Outcome, runMs: Millis, ask: number, now: Millis): MessageOf<'ended'> {
@@ -398,14 +391,6 @@ export class Worker implements Machine<WorkerTimer> {
       this.#enqueue(entryOfPlaced(message), now);
   }
 
-  #tellCentral(
-    type: 'placementStarted' | 'placementEnded',
-    owner: Address,
-    { job, task, attempt }: { job: number } & TaskAttempt,
-  ): void {
-    this.#env.send(this.#central(), { type, owner, job, task, attempt });
-  }
-
   // ---- stealing
 
   #takeStolen(from: Address, message: MessageOf<'stolen'>, now: Millis): void {
@@ -425,9 +410,21 @@ export class Worker implements Machine<WorkerTimer> {
     return this.#draining || (this.#fitness?.isAside ?? false);
   }
 
-  #cameToNothing(run: Running, outcome: Outcome, now: Millis): void {
+  #fit(): Fitness {
     this.#fitness ??= new Fitness(this.#env, this.#membership, this.#counters);
-    if (this.#fitness.ended(run, outcome, now)) this.#giveBackAll();
+    return this.#fitness;
+  }
+
+  /** A pause is over; central has forgotten what is free here. */
+  #takesAgain(now: Millis): void {
+    this.#finder?.welcomed(false);
+    this.#lookForWork(now);
+  }
+
+  /** What a process that stood still finds in its mailbox may run elsewhere by now: it gives back what comes at first. */
+  #noticeGap(now: Millis): void {
+    const gapMs = this.#membership.gapMs(now);
+    if (gapMs > 0 && this.#fit().stoodStill(gapMs, this.#timings.heartbeatMs, now)) this.#giveBackAll();
   }
 
   #giveBackAll(): void {
@@ -481,7 +478,12 @@ export class Worker implements Machine<WorkerTimer> {
 
   #beatAgain(now: Millis): void {
     const retryMs = this.isMember ? this.#timings.heartbeatMs : this.#config.registerRetryMs;
-    if (retryMs > 0) this.#env.setTimer('heartbeat', 0, now + retryMs);
+    if (retryMs > 0) this.#setBeat(now + retryMs);
+  }
+
+  #setBeat(at: Millis): void {
+    this.#membership.beatDueAt = at;
+    this.#env.setTimer('heartbeat', 0, at);
   }
 
   #registerAnew(now: Millis): void {
@@ -497,8 +499,9 @@ export class Worker implements Machine<WorkerTimer> {
     this.#seriesMs = seriesMsOf(settings.policy);
     const { heartbeatMs } = settings.timings;
     if (heartbeatMs > 0) {
-      if (first) this.#env.setTimer('heartbeat', 0, now + heartbeatMs * (0.5 + this.#env.random() / 2));
+      if (first) this.#setBeat(now + heartbeatMs * (0.5 + this.#env.random() / 2));
     } else {
+      this.#membership.beatDueAt = Number.POSITIVE_INFINITY;
       this.#env.clearTimer('heartbeat', 0);
     }
     // What has ended since this one heard of it was told to the other.
@@ -513,6 +516,7 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   #beat(now: Millis): void {
+    this.#noticeGap(now);
     // While central is silent there are no matches: schedulers are to know who is idle.
     this.#finder?.lookAround(now);
     if (this.#membership.isSilent(now)) return this.#registerAnew(now);
@@ -545,10 +549,7 @@ export class Worker implements Machine<WorkerTimer> {
     this.#finder?.lookAround(now);
   }
 
-  /**
-   * What a scheduler that is gone owned ends here: nobody would take its results. It is told so all the same, in
-   * case that it was only silent: then it looks for other workers.
-   */
+  /** What a lost scheduler owned ends here. It is told so, in case that it was only silent. */
   #ownerLost(owner: Address, now: Millis): void {
     this.#dropWaiting(owner, now);
     this.#reports.dropOwner(owner);
@@ -570,8 +571,7 @@ export class Worker implements Machine<WorkerTimer> {
     this.#serve(now);
     // Central keeps account of what it has placed by its owner.
     if (readdress(owner, formers, this.#slots(), this.#reports, now)) this.#register(now);
-    this.#env.send(owner, { type: 'holding', tasks: tasksHeldOf(owner, this.#slots(), this.#reports, now) });
-    this.#reports.forEachTo(owner, (report) => this.#env.send(owner, report));
+    handOver(owner, this.#slots(), this.#reports, this.#env, now);
   }
 
   // ---- safety nets

@@ -1,4 +1,4 @@
-import type { JobRecord, Message } from '@goshawk/core';
+import { JOB_GIVEN_UP, type JobRecord, type Message } from '@goshawk/core';
 import type { Order } from './orders.js';
 import type { Execution } from './tasks.js';
 
@@ -157,8 +157,9 @@ export class Witness {
     if (record.kind !== 'attempt') return;
     const { task, attempt, outcome } = record;
     const run = this.#executed.get(`${job}/${task}/${attempt}`);
-    // That a run is lost is for the owner to say: its worker is gone, or so it seems.
-    if (outcome.kind !== 'lost' && run?.kind !== outcome.kind)
+    // That a run is lost, or its job given up, is for the owner to say: its worker is gone, or so it seems.
+    const isOwnersWord = outcome.kind === 'lost' || outcome.errorCode === JOB_GIVEN_UP;
+    if (!isOwnersWord && run?.kind !== outcome.kind)
       this.wrong(
         `fenced: ${job}/${task}/${attempt} is written down as ${outcome.kind}, and was ${run?.kind}`,
       );

@@ -7,13 +7,13 @@
  * any other change.
  */
 import { LIMITS } from '../limits.js';
+import { message } from './declaration.js';
 import {
   address,
   bytes,
   choice,
   count,
   countTo,
-  type Field,
   flag,
   type Infer,
   list,
@@ -45,31 +45,6 @@ import {
 } from './records.js';
 
 export const PROTOCOL_VERSION = 3;
-
-export const ROLES = ['client', 'scheduler', 'central', 'worker'] as const;
-export type Role = (typeof ROLES)[number];
-
-interface Declaration<F> {
-  readonly from: readonly Role[];
-  readonly to: readonly Role[];
-  /** What happens when it is lost, doubled or late. */
-  readonly faults: string;
-  readonly fields: F;
-}
-
-function message<const F extends Record<string, Field<unknown>>>(
-  from: Role | readonly Role[],
-  to: Role | readonly Role[],
-  faults: string,
-  fields: F,
-): Declaration<F> {
-  return {
-    from: typeof from === 'string' ? [from] : from,
-    to: typeof to === 'string' ? [to] : to,
-    faults,
-    fields,
-  };
-}
 
 export const MESSAGES = {
   // ---- joining and staying: everybody ↔ central
@@ -269,6 +244,8 @@ export const MESSAGES = {
       jobId: name,
       long: flag,
       timeoutMs: optional(ms),
+      /** It has lost workers before: nothing else is to start at this one for so long, or until it ends. */
+      apartMs: optional(ms),
     },
   ),
   none: message('scheduler', 'worker', 'Lost: asked again.', { ask: count }),
@@ -495,6 +472,8 @@ export const MESSAGES = {
       timeoutMs: optional(ms),
       /** The question of a worker that sought work; 0: nobody has asked. */
       ask: count,
+      /** As in `bind`. */
+      apartMs: optional(ms),
     },
   ),
 
@@ -582,6 +561,10 @@ export const MESSAGES = {
   nameTaken: message('central', ['worker', 'scheduler'], 'Lost: who wants the name asks again.', {
     /** Full name of who has it. */
     holder: text(512),
+  }),
+  unfit: message('scheduler', 'worker', 'Lost: the next task that fails there says so again.', {
+    /** What tells so: the worker fails tasks that complete elsewhere. */
+    reason: text(1_024),
   }),
 } as const;
 

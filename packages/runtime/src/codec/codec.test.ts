@@ -60,6 +60,7 @@ const bind: MessageOf<'bind'> = {
   jobId: 'j1',
   long: false,
   timeoutMs: undefined,
+  apartMs: undefined,
 };
 
 /** Where a field of a message stands in its body. */

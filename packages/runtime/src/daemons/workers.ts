@@ -1,12 +1,13 @@
 import { access, constants, mkdir } from 'node:fs/promises';
-import { InputError, LIMITS, type Resources } from '@goshawk/core';
-import { Worker } from '@goshawk/worker';
-import { addWorker, type Hosted, type RunEnded } from '../driver/index.js';
+import { InputError, LIMITS, type Resources, startFault } from '@goshawk/core';
+import { Worker, type WorkerEnvironment } from '@goshawk/worker';
+import { addWorker, type Hosted, type Logger, type RunEnded } from '../driver/index.js';
 import { createExecutors, type ExecutorOptions } from '../executors/index.js';
 import { RunTallies, workerReadings } from '../metrics/index.js';
 import { traceRun } from '../tracing/index.js';
 import type { Daemon } from './daemon.js';
 import { nameTaken } from './name-taken.js';
+import { NotStarted } from './not-started.js';
 import { NOT_JOINED, openProcess, type ProcessOptions, whenJoined } from './process.js';
 
 export interface WorkersOptions extends ProcessOptions {
@@ -24,6 +25,14 @@ export interface WorkersOptions extends ProcessOptions {
 
 /** Until the cluster has told its own timings. ms */
 const REGISTER_RETRY_MS = 500;
+
+/** What a worker's log tells of. */
+function toldOf(name: string, logger: Logger): Pick<WorkerEnvironment, 'nameTaken' | 'setAside'> {
+  return {
+    nameTaken: nameTaken(name, logger),
+    setAside: (reason, ms) => logger.warn({ name, ms }, `takes no work for a while: ${reason}`),
+  };
+}
 
 /** @throws InputError when nothing can be written down there */
 async function checkDataFolder(folder: string): Promise<void> {
@@ -46,7 +55,7 @@ async function checkDataFolder(folder: string): Promise<void> {
  * @throws InputError when it cannot listen where it should
  */
 export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
-  const { logger, names } = options;
+  const { logger, names, slots, capacity } = options;
   const executor = createExecutors({
     ...options.executors,
     dataFolder: options.dataFolder,
@@ -62,25 +71,25 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
   // nobody's end.
   const draining = new Map<string, () => void>();
   const tallies = new RunTallies();
+  const notStarted = new NotStarted(logger);
   const workers: Hosted<Worker>[] = names.map((name, index) => {
     const onRunEnded: RunEnded = (order, outcome, runMs, now) => {
       tallies.runEnded(order.long, outcome.kind, runMs);
+      if (startFault(outcome) !== undefined) notStarted.tell(name, order.jobId, outcome.errorMessage);
       if (process.tracing !== undefined) traceRun(process.tracing, name, order, outcome, runMs, now);
     };
     return addWorker(
       process.host,
       { index, name, executor, onRunEnded, onDrained: () => draining.get(name)?.() },
       (environment) => {
-        const { slots, capacity } = options;
         const at = { self: process.addressOf(index), http: process.http };
         const config = { name, ...at, slots, capacity, central, registerRetryMs: REGISTER_RETRY_MS };
-        return new Worker(config, { ...environment, nameTaken: nameTaken(name, logger) });
+        return new Worker(config, { ...environment, ...toldOf(name, logger) });
       },
     );
   });
   const { endpoint } = process.mailbox;
-  const { slots, central: centralUrl } = options;
-  logger.info({ workers: names.length, slots, endpoint, central: centralUrl }, 'workers are up');
+  logger.info({ workers: names.length, slots, endpoint, central: options.central }, 'workers are up');
   const machines = workers.map(({ machine }) => machine);
   const areMembers = (): boolean => machines.every(({ isMember }) => isMember);
   process.show(() => ({

@@ -159,6 +159,7 @@ test('a worker in one process runs a task for an owner in another', async () => 
             jobId: 'a-1',
             long: false,
             timeoutMs: undefined,
+            apartMs: undefined,
           });
         });
       },

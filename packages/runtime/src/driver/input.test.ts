@@ -43,9 +43,10 @@ test('what users have written or their tasks have said stays out of it', () => {
     jobId: 'j1',
     long: false,
     timeoutMs: 10,
+    apartMs: undefined,
   });
   expect(line).toBe(
-    'bind{ask: 1, job: 2, task: 3, attempt: 0, payload: …, jobId: "j1", long: false, timeoutMs: 10} from party-3',
+    'bind{ask: 1, job: 2, task: 3, attempt: 0, payload: …, jobId: "j1", long: false, timeoutMs: 10, apartMs: none} from party-3',
   );
   const bytes = new TextEncoder().encode('secret');
   expect(

@@ -74,6 +74,7 @@ const order = (payload: unknown) => ({
   attempt: 1,
   long: false,
   timeoutMs: undefined,
+  apartMs: undefined,
 });
 const text = (line: string) => new TextEncoder().encode(line);
 
@@ -217,6 +218,7 @@ test('the worker machine runs a task through it, and reports its end to the owne
     jobId: 'a-1',
     long: false,
     timeoutMs: undefined,
+    apartMs: undefined,
   });
   const { sink } = executor.runs[0]!;
   sink.started?.();

@@ -219,7 +219,7 @@ export const METRICS = {
     goshawk_worker_steals_total: counter('Workers asked for probes that gave some.'),
     goshawk_worker_probes_stolen_total: counter('Probes taken from others.'),
     goshawk_worker_pauses_total: counter(
-      'Times that a worker has set itself aside, since nothing could be started there.',
+      'Times that a worker has set itself aside: it could start nothing, failed what others complete, or had stood still.',
     ),
     goshawk_worker_declined_total: counter('Probes and tasks given back unserved.'),
   }),

@@ -1,0 +1,27 @@
+/** How a message of the protocol is declared. */
+import type { Field } from './fields.js';
+
+export const ROLES = ['client', 'scheduler', 'central', 'worker'] as const;
+export type Role = (typeof ROLES)[number];
+
+export interface Declaration<F> {
+  readonly from: readonly Role[];
+  readonly to: readonly Role[];
+  /** What happens when it is lost, doubled or late. */
+  readonly faults: string;
+  readonly fields: F;
+}
+
+export function message<const F extends Record<string, Field<unknown>>>(
+  from: Role | readonly Role[],
+  to: Role | readonly Role[],
+  faults: string,
+  fields: F,
+): Declaration<F> {
+  return {
+    from: typeof from === 'string' ? [from] : from,
+    to: typeof to === 'string' ? [to] : to,
+    faults,
+    fields,
+  };
+}

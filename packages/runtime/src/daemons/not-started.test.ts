@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import type { Logger } from '../driver/index.js';
+import { NotStarted } from './not-started.js';
+
+test('a start that failed is in the log once for each worker, job and reason', () => {
+  const lines: string[] = [];
+  const notStarted = new NotStarted({ warn: (_: object, line: string) => void lines.push(line) } as Logger);
+  for (let task = 0; task < 600; task++) notStarted.tell('w0', 'a-1', 'the command "nosuch" is not in PATH');
+  notStarted.tell('w0', 'a-2', 'the command "nosuch" is not in PATH');
+  notStarted.tell('w1', 'a-1', 'the command "nosuch" is not in PATH');
+  expect(lines).toEqual(
+    Array.from({ length: 3 }, () => 'a task could not be started: the command "nosuch" is not in PATH'),
+  );
+});

@@ -1,0 +1,20 @@
+import { COMPLETED, JOB_GIVEN_UP, LOST_BESIDE_ANOTHER, type Outcome } from '@goshawk/core';
+
+/** An attempt that went with its worker. */
+export const LOST: Outcome = { ...COMPLETED, kind: 'lost', errorCode: 'worker-lost' };
+
+/** An attempt that went with its worker, on which a task ran apart that had lost workers before. */
+export const LOST_BESIDE: Outcome = {
+  ...LOST,
+  errorCode: LOST_BESIDE_ANOTHER,
+  errorMessage: 'its worker was lost with a task that had lost workers before',
+};
+
+/** What becomes of the tasks that are left of a job that has ended too many workers. */
+export const GIVEN_UP: Outcome = {
+  ...COMPLETED,
+  kind: 'failed',
+  errorCode: JOB_GIVEN_UP,
+  errorMessage:
+    'workers were lost one by one with tasks of this job, and it was given up: they may want more memory than there is',
+};
