@@ -1,7 +1,7 @@
 import { type JobState, LIMITS, type Millis } from '@goshawk/core';
 import { bytesOf, Holdings } from './holdings.js';
 import type { Job } from './job.js';
-import type { MemoryShares } from './memory.js';
+import { levelOf, type MemoryShares } from './memory.js';
 import { TaskLogs } from './task-logs.js';
 
 /** Which jobs are kept after their end. */
@@ -109,6 +109,11 @@ export class JobStore {
   /** All were restored: those that ended are kept in the order of their ends. */
   restored(): void {
     this.#ended = new Map([...this.#ended].sort(([, a], [, b]) => a.endedAt! - b.endedAt!));
+  }
+
+  /** What the job takes, estimated. */
+  bytesOf(job: Job): number {
+    return this.#holdings.of(job.number);
   }
 
   /** What is kept of the job's attempts may take more than before. */
@@ -248,15 +253,4 @@ export class JobStore {
 
 function traceBytes(key: string | undefined): number {
   return TRACE_BYTES + (key?.length ?? 0);
-}
-
-/** Where those who hold more have to come down to, the largest first, so that `excess` less is held. */
-function levelOf(held: readonly number[], excess: number): number {
-  let sum = 0;
-  for (const [index, bytes] of held.entries()) {
-    sum += bytes;
-    const count = index + 1;
-    if (sum - count * (held[count] ?? 0) >= excess) return Math.max(0, (sum - excess) / count);
-  }
-  return 0;
 }

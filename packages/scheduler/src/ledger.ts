@@ -9,13 +9,12 @@ import {
   type TaskIndex,
 } from '@goshawk/core';
 import type { SchedulerEnvironment } from './contract.js';
-import { bytesOf } from './holdings.js';
 import type { Job } from './job.js';
 import type { MemoryShares } from './memory.js';
 import { heapBytes } from './weights.js';
 
 /** What an answer takes that is held, beside what is in it. In bytes. */
-const HELD_BYTES = 100;
+const HELD_BYTES = 200;
 
 /** What a record takes that waits for the disk, beside what a task returned. In bytes. */
 const RECORD_BYTES = 300;
@@ -94,7 +93,8 @@ export class Ledger {
     return this.#unwrittenBytes >= this.#shares.unwrittenMax;
   }
 
-  accepted(job: Job, key: string | undefined, now: Millis): void {
+  /** @param bytes what the job takes */
+  accepted(job: Job, key: string | undefined, bytes: number, now: Millis): void {
     if (!this.isKept) return;
     const { spec, class: jobClass, classifiedBy, route } = job;
     this.#write(
@@ -108,7 +108,7 @@ export class Ledger {
         classifiedBy,
         route,
       },
-      bytesOf(spec),
+      bytes,
     );
     this.#acceptances.push(this.#written);
   }
@@ -198,7 +198,8 @@ export class Ledger {
     if (this.#hasFailed) return;
     if (this.#durable === this.#written) return this.#env.send(to, message);
     if (this.#heldBytes >= this.#shares.heldMax) return;
-    const bytes = HELD_BYTES + heapBytes(message);
+    // Most are confirmations, with nothing in them.
+    const bytes = HELD_BYTES + (message.type === 'confirm' ? 0 : heapBytes(message));
     this.#heldBytes += bytes;
     this.#held.push({ after: this.#written, to, message, bytes });
   }

@@ -25,3 +25,19 @@ export function sharesOf(bytes: number): MemoryShares {
     heldMax: bytes * 0.05,
   };
 }
+
+/**
+ * Where those who hold more have to come down to, so that `excess` less is held: nobody then has to give up what is his
+ * for somebody who holds more.
+ *
+ * @param held the largest first
+ */
+export function levelOf(held: readonly number[], excess: number): number {
+  let sum = 0;
+  for (const [index, bytes] of held.entries()) {
+    sum += bytes;
+    const count = index + 1;
+    if (sum - count * (held[count] ?? 0) >= excess) return Math.max(0, (sum - excess) / count);
+  }
+  return 0;
+}

@@ -286,7 +286,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     const job = new Job({ number, id, spec, arriving, judgement, decision, acceptedAt: now });
     if (judgement.kind === 'sample') this.#sampler.start(job, judgement);
     this.#jobs.add(job, key);
-    this.#ledger.accepted(job, key, now);
+    this.#ledger.accepted(job, key, this.#jobs.bytesOf(job), now);
     this.counters.jobsAccepted++;
     this.#env.jobAccepted?.(job);
     for (const stage of job.stages) if (stage.blockers === 0) this.#endings.startStage(job, stage, now);
@@ -414,7 +414,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
       this.counters.staleReports++;
       return this.#losses.settled(from, message);
     }
-    for (const chunk of message.output) this.#jobs.logs.append(job.number, task, message.attempt, chunk);
+    for (const chunk of message.output)
+      this.#jobs.logs.append(job.number, job.spec.user, task, message.attempt, chunk);
     job.reports.isBrief = this.#jobs.isShort;
     this.#endings.ended(job, task, outcome, message.runMs, now, place);
     if (!job.hasEnded) this.#jobs.weigh(job);
@@ -467,7 +468,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   #output(from: Address, message: MessageOf<'output'>): void {
     const job = this.#jobs.byNumber(message.job);
     if (job === undefined || !this.#isCurrent(job, message.task, message.attempt, from)) return;
-    this.#jobs.logs.append(job.number, message.task, message.attempt, message.chunk);
+    this.#jobs.logs.append(job.number, job.spec.user, message.task, message.attempt, message.chunk);
   }
 
   #placed(message: MessageOf<'placed'>, now: Millis): void {

@@ -8,8 +8,8 @@ function text(page: ReturnType<TaskLogs['read']>): string {
   return page.chunks.map(({ bytes }) => String.fromCharCode(...bytes)).join('');
 }
 
-function print(logs: TaskLogs, job: number, line: string, task = 0): void {
-  logs.append(job, task, 1, { stream: 'stdout', bytes: Uint8Array.from(line, (c) => c.charCodeAt(0)) });
+function print(logs: TaskLogs, job: number, line: string, task = 0, user?: string): void {
+  logs.append(job, user, task, 1, { stream: 'stdout', bytes: Uint8Array.from(line, (c) => c.charCodeAt(0)) });
 }
 
 describe('what tasks printed', () => {
@@ -41,6 +41,15 @@ describe('what tasks printed', () => {
     print(logs, 1, 'old');
     print(logs, 2, 'x'.repeat(298));
     expect(logs.read(1, 0, all, true)).toMatchObject({ chunks: [], dropped: true, done: true });
+  });
+
+  it('gives way for a user who prints more than others, and nobody else’s does', () => {
+    const logs = new TaskLogs(10_000);
+    print(logs, 1, 'mine', 0, 'ada');
+    for (let job = 2; job < 200; job++) print(logs, job, 'y'.repeat(1_000), 0, 'eve');
+    expect(text(logs.read(1, 0, all, true))).toBe('mine');
+    expect(logs.read(2, 0, all, true)).toMatchObject({ chunks: [], dropped: true });
+    expect(text(logs.read(199, 0, all, true))).toHaveLength(1_000);
   });
 
   it('goes on for a reader whose job had lost all of it', () => {

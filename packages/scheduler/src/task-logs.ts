@@ -1,4 +1,5 @@
 import type { LogPage, OutputChunk } from '@goshawk/core';
+import { levelOf } from './memory.js';
 import { Page } from './weights.js';
 
 interface Logged {
@@ -11,7 +12,11 @@ interface Logged {
 /** What a chunk takes beside its bytes. */
 const CHUNK_BYTES = 200;
 
+/** Down to which it is emptied when it is full. */
+const ROOM_SHARE = 0.9;
+
 interface JobLog {
+  readonly user: string | undefined;
   readonly chunks: Logged[];
   /** Chunks that were dropped from the front. */
   dropped: number;
@@ -19,8 +24,8 @@ interface JobLog {
 }
 
 /**
- * What tasks printed, by job, within a bound over all jobs: the oldest jobs' output goes first, and of a
- * single job that fills the bound its oldest chunks.
+ * What tasks printed, by job, within a bound over all jobs. Where that is reached, it is the output of the users who
+ * hold most that goes: of each the oldest jobs' first, and of a job its oldest chunks.
  */
 export class TaskLogs {
   readonly #logs = new Map<number, JobLog>();
@@ -33,10 +38,10 @@ export class TaskLogs {
     this.#bytesMax = bytesMax;
   }
 
-  append(job: number, task: number, attempt: number, chunk: OutputChunk): void {
+  append(job: number, user: string | undefined, task: number, attempt: number, chunk: OutputChunk): void {
     let log = this.#logs.get(job);
     if (log === undefined) {
-      log = { chunks: [], dropped: this.#emptied.get(job) ?? 0, bytes: 0 };
+      log = { user, chunks: [], dropped: this.#emptied.get(job) ?? 0, bytes: 0 };
       this.#logs.set(job, log);
       this.#emptied.delete(job);
     }
@@ -74,18 +79,41 @@ export class TaskLogs {
   }
 
   #makeRoom(): void {
+    const byUser = new Map<string | undefined, { bytes: number; logs: [job: number, log: JobLog][] }>();
     for (const [job, log] of this.#logs) {
-      while (this.#bytes > this.#bytesMax * 0.9 && log.chunks.length > 0) {
-        const half = Math.max(1, log.chunks.length >> 1);
-        for (const { bytes } of log.chunks.splice(0, half)) {
-          log.bytes -= CHUNK_BYTES + bytes.length;
-          this.#bytes -= CHUNK_BYTES + bytes.length;
-        }
-        log.dropped += half;
+      const held = byUser.get(log.user) ?? { bytes: 0, logs: [] };
+      held.bytes += log.bytes;
+      held.logs.push([job, log]);
+      byUser.set(log.user, held);
+    }
+    const most = [...byUser.values()].sort((one, other) => other.bytes - one.bytes);
+    const level = levelOf(
+      most.map(({ bytes }) => bytes),
+      this.#bytes - ROOM_SHARE * this.#bytesMax,
+    );
+    for (const { bytes, logs } of most) {
+      let excess = bytes - level;
+      for (const [job, log] of logs) {
+        if (excess <= 0) break;
+        excess -= this.#shorten(job, log, excess);
       }
-      if (log.chunks.length > 0) return;
+    }
+  }
+
+  /** Drops the oldest chunks, by halves, until about `excess` is gone. @returns how many bytes are */
+  #shorten(job: number, log: JobLog, excess: number): number {
+    const before = log.bytes;
+    while (before - log.bytes < excess && log.chunks.length > 0) {
+      const half = Math.max(1, log.chunks.length >> 1);
+      for (const { bytes } of log.chunks.splice(0, half)) log.bytes -= CHUNK_BYTES + bytes.length;
+      log.dropped += half;
+    }
+    const gone = before - log.bytes;
+    this.#bytes -= gone;
+    if (log.chunks.length === 0) {
       this.#logs.delete(job);
       this.#emptied.set(job, log.dropped);
     }
+    return gone;
   }
 }
