@@ -22,7 +22,7 @@ export interface Series {
   /** Undefined where the point lacks the run, or the run a job of the class. */
   readonly value: (point: Point, all: readonly Point[]) => number | undefined;
   /** How its numbers are written. */
-  readonly unit: 'ratio' | 'share' | 'seconds';
+  readonly unit: 'ratio' | 'share' | 'seconds' | 'hours';
   /** What the paper's text states at some places of the axis. */
   readonly paper?: readonly (readonly [x: number, value: number])[];
 }
@@ -54,6 +54,8 @@ export type Panel =
       readonly at: number;
       readonly variants: readonly string[];
     };
+
+export type FigureMode = 'simulated' | 'live' | 'predicted' | 'planned';
 
 export const VERDICTS = ['holds', 'in direction', 'does not hold', 'not judged'] as const;
 export type Verdict = (typeof VERDICTS)[number];
@@ -96,8 +98,11 @@ export interface Figure {
   readonly section: string;
   /** One or two sentences: what is run, and how to read it. */
   readonly about: string;
-  /** Predicted figures run nothing: estimators are asked about jobs, and told what these took. */
-  readonly mode: 'simulated' | 'live' | 'predicted';
+  /**
+   * Predicted figures run nothing: estimators are asked about jobs, and told what these took. Planned ones run a central
+   * policy by itself, on jobs all of whose tasks start together.
+   */
+  readonly mode: FigureMode;
   readonly workload: FigureWorkload;
   readonly settings: RunSettings;
   readonly axis: Axis;

@@ -17,6 +17,7 @@ import { slearnError } from './slearn/error.js';
 import { slearnJct } from './slearn/jct.js';
 import { slearnThin } from './slearn/thin.js';
 import { slearnWait } from './slearn/wait.js';
+import { THREE_SIGMA_FIGURES } from './three-sigma/figures.js';
 
 /** Every figure, in the order in which lists have them. One file and one line here make a new one. */
 export const FIGURES: readonly Figure[] = [
@@ -39,6 +40,7 @@ export const FIGURES: readonly Figure[] = [
   slearnAdaptive,
   slearnThin,
   slearnWait,
+  ...THREE_SIGMA_FIGURES,
   goshawkSize,
   goshawkParts,
 ];

@@ -10,6 +10,8 @@ export function format(value: number | undefined, unit: Series['unit']): string 
       return `${(100 * value).toFixed(needsTenth(Math.abs(value)) ? 1 : 0).replace(/\.0$/, '')}%`;
     case 'seconds':
       return `${secondsText(value)} s`;
+    case 'hours':
+      return `${secondsText(value)} h`;
   }
 }
 

@@ -5,6 +5,8 @@ export type { Figure, FigureWorkload, Paper, Variant, Verdict } from './figure.j
 export { FIGURES, figuresNamed, GROUPS } from './figures.js';
 export type { JobDetails } from './jobwise.js';
 export type { FinishedRun, JobTimes } from './measure.js';
+export { assessPlanned, type PlannedRuns } from './planned.js';
+export type { Planned } from './point.js';
 export { assessPredictions, type Predicted } from './predicted.js';
 export { renderFigurePage } from './render/page.js';
 export { renderFigureSvg } from './render/svg.js';

@@ -39,10 +39,23 @@ export interface Point {
   readonly waits?: Readonly<Record<string, WaitShares>>;
   /** By variant. */
   readonly beliefs?: Readonly<Record<string, Beliefs>>;
+  /** Of planned figures, by variant. */
+  readonly planned?: Readonly<Record<string, Planned>>;
   /** By variant: of the sampled jobs, the share for which each ratio was chosen. */
   readonly ratios?: Readonly<Record<string, ReadonlyMap<number, number>>>;
   /** By variant: the ratio for each sampled job of the first seed, in their order, in per cent. */
   readonly ratioCourses?: Readonly<Record<string, readonly number[]>>;
+}
+
+/** What a planning policy made of its jobs. */
+export interface Planned {
+  /** Of the jobs with a deadline, those that did not complete by it. */
+  readonly missed: number;
+  /** Node hours of jobs that completed while jobs still came. */
+  readonly goodputHours: { readonly deadline: number; readonly bestEffort: number };
+  /** Mean, from submission to completion. */
+  readonly bestEffortSeconds: number;
+  readonly preemptions: number;
 }
 
 /** Two variants whose jobs are compared one by one. */

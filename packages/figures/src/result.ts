@@ -1,6 +1,6 @@
 import type { ByClass, Run, Workload } from '@goshawk/report';
 import type { Axis } from './axis.js';
-import type { Series, Verdict } from './figure.js';
+import type { FigureMode, Series, Verdict } from './figure.js';
 import type { Busy, Paired } from './point.js';
 
 export const FIGURE_SCHEMA = 'goshawk.figure/1';
@@ -44,7 +44,7 @@ export interface FigureResult {
   readonly title: string;
   readonly about: string;
   readonly paper: { readonly name: string; readonly reference: string; readonly section: string };
-  readonly mode: 'simulated' | 'live' | 'predicted';
+  readonly mode: FigureMode;
   readonly workload: Workload;
   readonly seeds: readonly number[];
   /** Where all runs are on clusters of one size. */

@@ -24,6 +24,10 @@ export interface RunSettings {
   readonly central?: boolean;
   readonly partition?: boolean;
   readonly stealing?: boolean;
+  /** Of jobs with deadlines: what these leave beside the run time, in per cent of it. */
+  readonly slack?: number;
+  /** Past jobs of each program that the predictor has seen; all that there were unless given. */
+  readonly samples?: number;
   /** Task time submitted over what the slots can do meanwhile; simulated, arrivals are stretched to make it. */
   readonly load?: number;
 }

@@ -78,7 +78,7 @@ async function make(
   options: FigureOptions,
   lost: string,
 ): Promise<FigureResult> {
-  const { assess, assessPredictions } = await import('@goshawk/figures');
+  const { assess, assessPlanned, assessPredictions } = await import('@goshawk/figures');
   const { figure, axis } = chosen;
   const made = {
     figure,
@@ -89,6 +89,10 @@ async function make(
   if (figure.mode === 'predicted') {
     const { runPredicted } = await import('../figure/predicted.js');
     return assessPredictions({ ...made, ...(await runPredicted(context, store, chosen, options, lost)) });
+  }
+  if (figure.mode === 'planned') {
+    const { runPlanned } = await import('../figure/planned.js');
+    return assessPlanned({ ...made, ...(await runPlanned(context, store, chosen, options, lost)) });
   }
   const { workload, runs } = await runAll(context, store, chosen, options, lost);
   return assess({ ...made, workload, runs });

@@ -18,6 +18,8 @@ export interface GangExperiment {
   readonly jobs: readonly TraceJob[];
   /** What the predictor has seen before. */
   readonly past: readonly TraceJob[];
+  /** So many of each program's past runs are known, and nothing is learnt on the way. */
+  readonly samples?: number;
   readonly nodes: number;
   readonly racks: number;
 }
@@ -57,12 +59,15 @@ export const SIGMA_FEATURES = [
   'all',
 ] as const;
 
+const SAMPLED_FEATURES = ['user+logical', 'all'] as const;
+
 export function runGangExperiment(experiment: GangExperiment, solve: SolveProgram): GangMetrics {
-  const { policy: name, jobs, past, nodes, racks } = experiment;
+  const { policy: name, jobs, past, nodes, racks, samples } = experiment;
   const options = optionsOf({ cycleMs: CYCLE_MS, afterDeadline: 'abandon', ...experiment.options });
   const policy = THREE_SIGMA_POLICIES[name].make(options, { cutoffMs: 0, random: () => 0 });
-  const history = new History({ features: SIGMA_FEATURES });
-  for (const job of past) history.learn(arriving(job), runMsOf(job));
+  const history = new History({ features: samples === undefined ? SIGMA_FEATURES : SAMPLED_FEATURES });
+  const known = samples === undefined ? past : sampled(past, samples);
+  for (const job of known) history.learn(arriving(job), runMsOf(job));
   const gangs = jobs.map(gangOf);
   const outcomes = simulateGangs({
     jobs: gangs,
@@ -70,11 +75,24 @@ export function runGangExperiment(experiment: GangExperiment, solve: SolveProgra
     policy,
     solve,
     believe: (job) => beliefIn(jobs[job]!, name, history),
-    completed: (job, runMs) => history.learn(arriving(jobs[job]!), runMs),
+    completed: (job, runMs) => {
+      if (samples === undefined) history.learn(arriving(jobs[job]!), runMs);
+    },
     slowdown: options.slowdown,
     abandons: options.afterDeadline === 'abandon',
   });
   return metricsOf(gangs, outcomes, policy);
+}
+
+/** The first runs of each program. */
+function sampled(past: readonly TraceJob[], samples: number): TraceJob[] {
+  const seen = new Map<string, number>();
+  return past.filter(({ user, logicalName }) => {
+    const program = `${user} ${logicalName}`;
+    const count = seen.get(program) ?? 0;
+    seen.set(program, count + 1);
+    return count < samples;
+  });
 }
 
 function optionsOf(changed: Partial<ThreeSigmaOptions>): ThreeSigmaOptions {

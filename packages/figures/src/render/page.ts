@@ -108,7 +108,7 @@ ${
     : html`<dt>Workers</dt><dd>${workers.toLocaleString('en-US')}</dd>
 `
 }${
-  mode === 'predicted'
+  runs.length === 0
     ? null
     : html`<dt>Runs</dt><dd>${runs.length}, ${mode === 'live' ? 'live and simulated' : 'simulated'}; their numbers and options are in the JSON file</dd>
 `

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { assessPlanned } from './planned.js';
+import type { Planned } from './point.js';
+import { renderFigureText } from './render/text.js';
+import { THREE_SIGMA_FIGURES } from './three-sigma/figures.js';
+
+const run = (missed: number): Planned => ({
+  missed,
+  goodputHours: { deadline: 100, bestEffort: 20 },
+  bestEffortSeconds: 300,
+  preemptions: 3,
+});
+
+test('a planned figure is judged by the means over its seeds', () => {
+  const [figure] = THREE_SIGMA_FIGURES;
+  const [tick] = figure!.axis.ticks;
+  const result = assessPlanned({
+    figure: figure!,
+    axis: figure!.axis,
+    workload: { name: 'e2e', sha256: '', jobs: 600, tasks: 1, taskSeconds: 1, spanSeconds: 1 },
+    places: [
+      {
+        tick: tick!,
+        byVariant: {
+          '3sigma-sched': [run(0.04), run(0.06)],
+          'point-perf': [run(0.03), run(0.05)],
+          'point-real': [run(0.2), run(0.2)],
+          prio: [run(0.05), run(0.07)],
+        },
+      },
+    ],
+    workers: 256,
+    command: '',
+    generator: '',
+  });
+  expect(result.seeds).toEqual([1, 2]);
+  expect(result.panels[0]!.series[0]).toMatchObject({ values: [0.05], spread: [[0.04, 0.06]] });
+  expect(result.claims.map(({ verdict }) => verdict)).toEqual([
+    'holds',
+    'in direction',
+    'holds',
+    'does not hold',
+    'does not hold',
+  ]);
+  expect(renderFigureText(result, { color: false, columns: 100 })).toContain('4.0 times');
+});

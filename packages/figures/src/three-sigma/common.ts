@@ -1,0 +1,80 @@
+import type { Figure, Judge, Paper, Series, Variant } from '../figure.js';
+import { format } from '../format.js';
+import { everywhere, judging, placeOf, said, type Where } from '../judging/places.js';
+import type { Planned, Point } from '../point.js';
+
+export const THREE_SIGMA: Paper = {
+  name: '3Sigma',
+  reference:
+    'J. W. Park, A. Tumanov, A. Jiang, M. A. Kozuch, G. R. Ganger: 3Sigma: Distribution-based Cluster Scheduling for Runtime Uncertainty, EuroSys 2018',
+};
+
+/** The paper's E2E of two hours; its cluster of 256 nodes in 8 racks. */
+export const TWO_HOURS: Pick<Figure, 'mode' | 'workload' | 'settings' | 'paper'> = {
+  mode: 'planned',
+  paper: THREE_SIGMA,
+  workload: { generator: 'e2e', jobs: 600, paperJobs: 600, isReplaceable: false },
+  settings: { workers: 256 },
+};
+
+export const SIGMA = '3sigma-sched';
+
+/** Table 1, best first. */
+export function variants(...policies: readonly string[]): Variant[] {
+  return policies.map((policy) => ({ name: policy, settings: { policy } }));
+}
+
+function series(name: string, unit: Series['unit'], of: string, value: (planned: Planned) => number): Series {
+  return {
+    name,
+    unit,
+    value: (point: Point) => {
+      const planned = point.planned?.[of];
+      return planned === undefined ? undefined : value(planned);
+    },
+  };
+}
+
+export const misses = (of: string) => series(of, 'share', of, ({ missed }) => missed);
+
+export const goodput = (of: string) =>
+  series(`${of}, all`, 'hours', of, ({ goodputHours }) => goodputHours.deadline + goodputHours.bestEffort);
+
+export const bestEffortGoodput = (of: string) =>
+  series(`${of}, best effort`, 'hours', of, ({ goodputHours }) => goodputHours.bestEffort);
+
+export const bestEffortSeconds = (of: string) =>
+  series(of, 'seconds', of, ({ bestEffortSeconds: seconds }) => seconds);
+
+/** The first over the second, at the same place. */
+export function over(first: Series, second: Series): Series {
+  return {
+    name: `${first.name} ÷ ${second.name}`,
+    unit: 'ratio',
+    value: (point, all) => {
+      const [above, below] = [first.value(point, all), second.value(point, all)];
+      return above === undefined || below === undefined || below === 0 ? undefined : above / below;
+    },
+  };
+}
+
+/** So many times as much at least, on the whole; in direction where it is more. */
+export function isTimes(first: Series, second: Series, times: number, where: Where = everywhere): Judge {
+  return judging([first, second], where, (places) => {
+    const [above, below] = [0, 1].map((at) => places.reduce((sum, { values }) => sum + values[at]!, 0));
+    const ratio = above! / below!;
+    return said(`${ratio.toFixed(1)} times`, ratio >= times, ratio > 1);
+  });
+}
+
+/** No more than so much above it, at any place; in direction where it is no more than twice that. */
+export function isNear(upper: Series, lower: Series, by: number, where: Where = everywhere): Judge {
+  return judging([upper, lower], where, (places) => {
+    const most = Math.max(...places.map(({ values: [above, below] }) => above! - below!));
+    const shown = places.map(
+      (place) =>
+        `${format(place.values[0]!, upper.unit)} and ${format(place.values[1]!, lower.unit)}${placeOf(place)}`,
+    );
+    return said(shown.join(', '), most <= by, most <= 2 * by);
+  });
+}
