@@ -61,6 +61,7 @@ const ENTRIES = new Set([
   'packages/runtime/src/executors/module-thread.ts',
   'packages/runtime/src/mailbox/peer.fixture.ts',
   'packages/runtime/src/mailbox/busy.fixture.ts',
+  'packages/journal/src/dead-reader.fixture.ts',
   'packages/journal/src/folder-claim.fixture.ts',
   'packages/cli/src/main.ts',
   'packages/cli/src/simulate/thread.ts',

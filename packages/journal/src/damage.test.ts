@@ -110,6 +110,21 @@ describe('a damaged journal', () => {
     },
   );
 
+  test('is seen where the name of a tree has changed, and repaired', async () => {
+    const sound = readFileSync(join(home, 'sound', 'jobs.mdb'));
+    for (const name of ['records', 'identity']) {
+      const folder = join(home, name);
+      mkdirSync(folder);
+      const changed = Buffer.from(sound);
+      for (let at = changed.indexOf(name); at >= 0; at = changed.indexOf(name, at + 1))
+        changed.write('X', at + 6);
+      writeFileSync(join(folder, 'jobs.mdb'), changed);
+      await expect(openIn(folder)).rejects.toThrow(/is damaged/);
+      const { records } = await repairJournal({ ...options, folder });
+      expect(records).toEqual(whole);
+    }
+  });
+
   test('costs what stood in the page that is gone, and no more', async () => {
     const sound = readFileSync(join(home, 'sound', 'jobs.mdb'));
     for (let at = 2 * PAGE; at < sound.length; at += PAGE) {

@@ -4,7 +4,7 @@ import type { JobRecord } from '@goshawk/core';
 import { Packr } from 'msgpackr/index-no-eval';
 import { JournalError } from './errors.js';
 import { checkIdentity, type Identity } from './identity.js';
-import { DamagedFileError, type Entry, LmdbFile } from './lmdb-file.js';
+import { DamagedFileError, type Entry, LmdbFile, nameOf } from './lmdb-file.js';
 import { type Damaged, type Filed, soundRecords } from './reading.js';
 import { recordKeyOf } from './record-key.js';
 
@@ -50,12 +50,20 @@ export function openJournalFile(folder: string): LmdbFile {
 export function checkJournalFile(folder: string): void {
   const file = openJournalFile(folder);
   try {
-    file.check();
+    checkFile(file);
   } catch (error) {
     throw asJournalError(error, folder);
   } finally {
     file.close();
   }
+}
+
+/** The same of a file that is open. @throws DamagedFileError */
+export function checkFile(file: LmdbFile): void {
+  const counts = file.check();
+  const others = [...counts.keys()].filter((name) => name !== IDENTITY && name !== RECORDS);
+  if (others.length > 0) throw new DamagedFileError('a tree has a name that cannot be');
+  if (counts.has(RECORDS) && !counts.has(IDENTITY)) throw new DamagedFileError('it does not say what it is');
 }
 
 export function damagedJournal(folder: string, problem: string, cause?: unknown): JournalError {
@@ -71,17 +79,16 @@ export function damagedJournal(folder: string, problem: string, cause?: unknown)
 export function salvage(file: LmdbFile, folder: string): Salvage {
   const problems: string[] = [];
   const entries = [...file.entries((problem) => problems.push(problem))];
-  const found = entries.filter(({ tree }) => tree === RECORDS);
-  let identity = entries.find(({ tree }) => tree === IDENTITY)?.value;
   const isCut = problems.length > 0;
   if (isCut) {
-    const strays = [...file.stray()];
-    const before = file.knowsFreePages() ? [] : file.entries(() => {}, file.previous);
-    for (const stray of [...strays, ...before]) {
-      if (recordKeyOf(stray.key) !== undefined) found.push({ ...stray, tree: RECORDS });
-      else if (stray.key.toString('latin1').startsWith(IDENTITY)) identity ??= stray.value;
-    }
+    const strays = [...file.stray()].map((stray) => ({ ...stray, tree: '' }));
+    entries.push(...strays, ...(file.knowsFreePages() ? [] : file.entries(() => {}, file.previous)));
   }
+  // The names of trees may be damaged, or not known.
+  const isRecord = ({ tree, key }: Entry): boolean => tree === RECORDS || recordKeyOf(key) !== undefined;
+  const found = entries.filter(isRecord);
+  const isIdentity = ({ tree, key }: Entry): boolean => tree === IDENTITY || nameOf(key) === IDENTITY;
+  const identity = entries.find((entry) => !isRecord(entry) && isIdentity(entry))?.value;
   const damaged: Damaged[] = [];
   const filed = (isCut ? inOrder(found) : found).map(filedOf);
   const records = Array.from(

@@ -31,12 +31,13 @@ const PLACES: Record<string, () => Place> = {
   },
   lmdb: () => {
     const folder = mkdtempSync(join(tmpdir(), 'goshawk-journal-'));
-    const room = { fullBelow: 1_000, stopBelow: 100, reserve: 0, everyMs: 5 };
-    let free = 1_000_000;
+    // More than there may be in the file.
+    const room = { fullBelow: 1e9, stopBelow: 100, reserve: 0, everyMs: 5 };
+    let free = 1e12;
     return {
       open: () => openLmdbJournal({ ...options, folder, room, freeBytes: () => free }),
       setFull: (on) => {
-        free = on ? 900 : 1_000_000;
+        free = on ? 1e6 : 1e12;
       },
       remove: () => rmSync(folder, { recursive: true, force: true }),
     };

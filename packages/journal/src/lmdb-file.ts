@@ -63,15 +63,18 @@ export class LmdbFile {
   /**
    * Looks at every page that lmdb may ever follow: trees, values of many pages, and the list of free pages.
    *
+   * @returns how many entries each tree has
    * @throws DamagedFileError for the first thing that is wrong
    */
-  check(): void {
+  check(): ReadonlyMap<string, number> {
     const fail: OnDamage = (problem) => {
       throw new DamagedFileError(problem);
     };
     this.#checkEnd(fail);
-    for (const _ of this.entries(fail));
+    const counts = new Map<string, number>();
+    for (const { tree } of this.entries(fail)) counts.set(tree, (counts.get(tree) ?? 0) + 1);
     this.#checkFree(this.meta.free, fail);
+    return counts;
   }
 
   /**
@@ -499,7 +502,7 @@ function* freeBlocks(
 }
 
 /** Names of trees end in a zero, or not. */
-function nameOf(key: Buffer): string {
+export function nameOf(key: Buffer): string {
   return key.toString('latin1').replace(/\0$/, '');
 }
 

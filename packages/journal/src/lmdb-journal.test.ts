@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { open } from 'lmdb';
@@ -154,17 +154,15 @@ describe('room', () => {
     expect(await written()).toHaveLength(3);
   });
 
-  test('the reserve is given back when the disk gets full, and put aside again when there is room', () => {
+  test('the reserve is given back when the disk gets full, and put aside again when there is room', async () => {
     let free = 10_000_000;
     const said: (string | undefined)[] = [];
     const limits = { fullBelow: 1_000_000, stopBelow: 1_000, reserve: 50_000, everyMs: 1e6 };
-    const watch = new Room(
-      folder,
-      limits,
-      () => free,
-      (problem) => said.push(problem),
+    const watch = new Room(folder, limits, { freeBytes: () => free, spareBytes: () => 0 }, (problem) =>
+      said.push(problem),
     );
     const reserve = join(folder, 'reserve');
+    await watch.settled;
     expect(statSync(reserve).size).toBe(50_000);
     free = 999_999;
     watch.look();
@@ -174,20 +172,85 @@ describe('room', () => {
     watch.look();
     free = 10_000_000;
     watch.look();
+    await watch.settled;
     expect(statSync(reserve).size).toBe(50_000);
     expect(said.map((problem) => problem !== undefined)).toEqual([false, true, true, false]);
     watch.close();
   });
 
+  test('a disk that cannot be looked at, or may not be written to, is told of and ends nothing', async () => {
+    let fails = true;
+    const said: (string | undefined)[] = [];
+    const limits = { fullBelow: 1_000, stopBelow: 100, reserve: 500, everyMs: 1e6 };
+    const freeBytes = () => {
+      if (fails) throw new Error('EIO: i/o error');
+      return 1_000_000;
+    };
+    mkdirSync(join(folder, 'reserve'));
+    const watch = new Room(folder, limits, { freeBytes, spareBytes: () => 0 }, (problem) =>
+      said.push(problem),
+    );
+    expect(said).toEqual([`the disk of ${folder} cannot be looked at: EIO: i/o error`]);
+    fails = false;
+    rmSync(join(folder, 'reserve'), { recursive: true });
+    mkdirSync(join(folder, 'reserve'), { mode: 0 });
+    watch.look();
+    await watch.settled;
+    watch.look();
+    await watch.settled;
+    expect(said.at(-1)).toMatch(/nothing can be put aside in .*EISDIR/);
+    rmSync(join(folder, 'reserve'), { recursive: true });
+    watch.look();
+    await watch.settled;
+    watch.look();
+    expect(said.at(-1)).toBeUndefined();
+    watch.close();
+  });
+
+  test('what forgotten jobs have left in the file is room for new ones', () => {
+    let spare = 0;
+    let problem: string | undefined;
+    const limits = { fullBelow: 1_000, stopBelow: 100, reserve: 0, everyMs: 1e6 };
+    const space = { freeBytes: () => 600, spareBytes: () => spare };
+    const watch = new Room(folder, limits, space, (now) => {
+      problem = now;
+    });
+    expect(problem).toMatch(/is full/);
+    spare = 400;
+    watch.look();
+    expect(problem).toBeUndefined();
+    watch.close();
+  });
+
+  test('where the disk has no room for a smaller copy, the journal is opened as it is', async () => {
+    const large = 'x'.repeat(200_000);
+    const jobs = Array.from({ length: 100 }, (_, i) => i + 1);
+    await written(...jobs.flatMap((job) => [accepted(job), attempt(job, 0, large)]));
+    await written(...jobs.slice(1).map((job) => forgotten(job)));
+    const before = statSync(join(folder, 'jobs.mdb')).size;
+    const warned: string[] = [];
+    const warn = (message: string) => warned.push(message);
+    const options = { folder, newTag: () => 'abcde', version: '1.2.3', room };
+    const journal = await openLmdbJournal({ ...options, freeBytes: () => 100_000, warn });
+    expect([...journal.records(() => expect.fail('a record is damaged'))]).toEqual([
+      accepted(1),
+      attempt(1, 0, large),
+    ]);
+    await journal.close();
+    expect(warned).toEqual([expect.stringMatching(/is not made smaller: 100000 bytes are free/)]);
+    expect(statSync(join(folder, 'jobs.mdb')).size).toBe(before);
+    expect(statSync(join(folder, 'jobs.mdb')).mode & 0o777).toBe(0o600);
+    // A disk that turns out to be full while the copy is written is no end, either.
+    mkdirSync(join(folder, 'jobs.mdb.compacted', 'in the way'), { recursive: true });
+    const again = await openLmdbJournal({ ...options, freeBytes: () => 1e9, warn });
+    await again.close();
+    expect(warned).toHaveLength(2);
+  });
+
   test('nothing is written when lmdb might meet a full disk', () => {
     let free = 10_000;
     const limits = { fullBelow: 5_000, stopBelow: 2_000, reserve: 0, everyMs: 1e6 };
-    const watch = new Room(
-      folder,
-      limits,
-      () => free,
-      () => {},
-    );
+    const watch = new Room(folder, limits, { freeBytes: () => free, spareBytes: () => 0 }, () => {});
     expect(watch.hasRoomFor(100)).toBe(true);
     free = 2_300;
     expect(watch.hasRoomFor(1_300)).toBe(false);

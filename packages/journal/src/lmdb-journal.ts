@@ -16,6 +16,8 @@ export interface LmdbJournalOptions {
   readonly version: string;
   readonly room?: RoomLimits;
   readonly freeBytes?: FreeBytes;
+  /** Told of what the journal goes on without. */
+  readonly warn?: (message: string) => void;
 }
 
 /**
@@ -35,16 +37,29 @@ export async function openLmdbJournal(options: LmdbJournalOptions): Promise<Jour
       identity = newIdentity(newTag(), version);
       store.writeIdentity(identity);
     }
-    if (store.isWorthCompacting) {
-      await store.compactAndClose();
-      store = LmdbStore.open(folder);
-    }
+    if (store.isWorthCompacting) store = await compacted(store, options);
     return new LmdbJournal(store, claim, identity, options);
   } catch (error) {
     await store?.close();
     await claim.release();
     throw error;
   }
+}
+
+/** The store without the room that forgotten jobs have left; as it was, where the disk has no room for a copy. */
+async function compacted(store: LmdbStore, options: LmdbJournalOptions): Promise<LmdbStore> {
+  const { folder, room = ROOM_LIMITS, freeBytes = freeBytesOf, warn = () => {} } = options;
+  const needed = 2 * store.sizes().usedBytes + room.stopBelow;
+  try {
+    const free = freeBytes(folder);
+    if (free < needed) throw new Error(`${free} bytes are free, and ${needed} are needed`);
+    await store.compact();
+  } catch (error) {
+    warn(`the journal’s file is mostly free room, and is not made smaller: ${(error as Error).message}`);
+    return store;
+  }
+  await store.replaceByCompacted();
+  return LmdbStore.open(folder);
 }
 
 /** Until it is asked again whether there is room. ms */
@@ -74,12 +89,12 @@ class LmdbJournal implements Journal, Disk {
       soon: (action) => void setImmediate(action),
       later: (action) => void setTimeout(action, ROOM_PAUSE_MS),
     });
-    this.#room = new Room(
-      options.folder,
-      options.room ?? ROOM_LIMITS,
-      options.freeBytes ?? freeBytesOf,
-      (problem) => this.#commits.setFull(problem),
-    );
+    const space = { freeBytes: options.freeBytes ?? freeBytesOf, spareBytes: () => store.spareBytes };
+    this.#room = new Room(options.folder, options.room ?? ROOM_LIMITS, space, (problem) => {
+      // Asked as often as the disk: a reader that was killed keeps pages from being used again, and the file grows.
+      if (this.#closed === undefined) store.clearDeadReaders();
+      this.#commits.setFull(problem);
+    });
   }
 
   get state() {
@@ -162,6 +177,7 @@ class LmdbJournal implements Journal, Disk {
   async #close(): Promise<void> {
     await this.#commits.close();
     this.#room.close();
+    await this.#room.settled;
     await this.#store.close();
     await this.#claim.release();
   }

@@ -1,4 +1,14 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { invariant, type JobRecord } from '@goshawk/core';
 import { type Database, open, type RootDatabase } from 'lmdb';
@@ -9,6 +19,8 @@ import { checkJournalFile, FILE, IDENTITY, packIdentity, RECORDS, unpackIdentity
 import { decodeFiled, type Filed } from './reading.js';
 import { BadRecordError, encodeRecord } from './record-codec.js';
 import { keyBytes, recordKeyOf } from './record-key.js';
+
+const COMPACTED = `${FILE}.compacted`;
 
 /** A file that is larger than this and mostly empty is written anew when it is opened. In bytes. */
 const COMPACT_ABOVE = 16 * 1024 * 1024;
@@ -47,6 +59,8 @@ export class LmdbStore {
     const isNew = !existsSync(join(folder, FILE));
     if (!isNew) checkJournalFile(folder);
     const store = attempt(folder, () => new LmdbStore(folder, FILE));
+    // The folder is private already; the file stays so where it is copied.
+    attempt(folder, () => chmodSync(join(folder, FILE), 0o600));
     if (isNew) syncFolder(folder);
     return store;
   }
@@ -54,7 +68,11 @@ export class LmdbStore {
   /** Makes a file of that name, in the place of one that may be there. @throws JournalError */
   static create(folder: string, file: string): LmdbStore {
     removeFile(folder, file);
-    return attempt(folder, () => new LmdbStore(folder, file));
+    return attempt(folder, () => {
+      const store = new LmdbStore(folder, file);
+      chmodSync(join(folder, file), 0o600);
+      return store;
+    });
   }
 
   readIdentity(): Identity | undefined {
@@ -65,7 +83,9 @@ export class LmdbStore {
 
   /** Returns when it is on the disk. */
   writeIdentity(identity: Identity): void {
-    this.#root.transactionSync(() => this.#identity.putSync(IDENTITY, packIdentity(identity)));
+    attempt(this.#folder, () =>
+      this.#root.transactionSync(() => this.#identity.putSync(IDENTITY, packIdentity(identity))),
+    );
   }
 
   /** Of those whose last record can be read. */
@@ -139,7 +159,17 @@ export class LmdbStore {
 
   /** Lets go of what readers that were killed had held: it could never be used again. */
   clearDeadReaders(): void {
-    this.#root.readerCheck();
+    try {
+      this.#root.readerCheck();
+    } catch {
+      // They are there the next time.
+    }
+  }
+
+  /** Room that forgotten jobs have left in the file, which new records take before it grows. Bytes. */
+  get spareBytes(): number {
+    const { fileBytes, usedBytes } = this.sizes();
+    return Math.max(0, fileBytes - usedBytes);
   }
 
   /** Most of the file is room that forgotten jobs have left. */
@@ -148,14 +178,23 @@ export class LmdbStore {
     return fileBytes > COMPACT_ABOVE && usedBytes < fileBytes / 2;
   }
 
-  /** Writes the file anew without the room that is not used, closes it, and puts the new one in its place. */
-  async compactAndClose(): Promise<void> {
-    const compacted = join(this.#folder, `${FILE}.compacted`);
+  /** Writes the file anew beside it, without the room that is not used. */
+  async compact(): Promise<void> {
+    const compacted = join(this.#folder, COMPACTED);
     rmSync(compacted, { force: true });
-    await this.#root.backup(compacted, true);
+    try {
+      await this.#root.backup(compacted, true);
+      syncFile(compacted);
+    } catch (error) {
+      rmSync(compacted, { force: true });
+      throw error;
+    }
+  }
+
+  /** Closes it, and puts the new file in its place. */
+  async replaceByCompacted(): Promise<void> {
     await this.close();
-    syncFile(compacted);
-    renameSync(compacted, join(this.#folder, FILE));
+    renameSync(join(this.#folder, COMPACTED), join(this.#folder, FILE));
     syncFolder(this.#folder);
   }
 

@@ -3,6 +3,7 @@ import { JournalError } from './errors.js';
 import { isClaimed } from './folder-claim.js';
 import type { Identity } from './identity.js';
 import {
+  checkFile,
   damagedJournal,
   filedOf,
   IDENTITY,
@@ -82,7 +83,7 @@ export class OfflineJournal {
    */
   check(): void {
     try {
-      this.#file.check();
+      checkFile(this.#file);
     } catch (error) {
       if (!(error instanceof DamagedFileError)) throw error;
       throw this.#wasWrittenTo()

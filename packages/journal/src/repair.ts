@@ -4,7 +4,7 @@ import { type JobRecord, LIMITS } from '@goshawk/core';
 import { JournalError } from './errors.js';
 import { claimFolder } from './folder-claim.js';
 import { type Identity, newIdentity } from './identity.js';
-import { damagedJournal, FILE, openJournalFile, type Salvage, salvage } from './journal-file.js';
+import { checkFile, damagedJournal, FILE, openJournalFile, type Salvage, salvage } from './journal-file.js';
 import { DamagedFileError } from './lmdb-file.js';
 import { LmdbStore, makeFolder, removeFile, syncFile, syncFolder } from './lmdb-store.js';
 
@@ -38,7 +38,7 @@ export async function repairJournal({ folder, newTag, version }: RepairOptions):
     let problem: string | undefined;
     try {
       left = salvage(file, folder);
-      problem = left.problems[0] ?? problemOf(() => file.check());
+      problem = left.problems[0] ?? problemOf(() => checkFile(file));
     } finally {
       file.close();
     }

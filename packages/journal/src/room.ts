@@ -1,4 +1,5 @@
-import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
+import { rmSync, statfsSync, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Millis } from '@goshawk/core';
 
@@ -29,6 +30,13 @@ export const freeBytesOf: FreeBytes = (folder) => {
   return bavail * bsize;
 };
 
+/** What a journal's file and disk have room for. In bytes. */
+export interface Space {
+  readonly freeBytes: FreeBytes;
+  /** Room inside the file, which is used again before it grows. */
+  readonly spareBytes: () => number;
+}
+
 /**
  * Watches the room on a journal's disk. The reserve is a file: whatever else fills the disk, so much is left for the
  * jobs that were accepted, once it is deleted.
@@ -36,20 +44,22 @@ export const freeBytesOf: FreeBytes = (folder) => {
 export class Room {
   readonly #folder: string;
   readonly #limits: RoomLimits;
-  readonly #freeBytes: FreeBytes;
+  readonly #space: Space;
   readonly #changed: (problem: string | undefined) => void;
   readonly #timer: NodeJS.Timeout;
   #free = Number.POSITIVE_INFINITY;
+  #filling: Promise<void> | undefined;
+  #unfit: string | undefined;
 
   constructor(
     folder: string,
     limits: RoomLimits,
-    freeBytes: FreeBytes,
+    space: Space,
     changed: (problem: string | undefined) => void,
   ) {
     this.#folder = folder;
     this.#limits = limits;
-    this.#freeBytes = freeBytes;
+    this.#space = space;
     this.#changed = changed;
     this.look();
     this.#timer = setInterval(() => this.look(), limits.everyMs);
@@ -58,6 +68,11 @@ export class Room {
 
   get free(): number {
     return this.#free;
+  }
+
+  /** Resolves when the reserve is not being written. */
+  get settled(): Promise<void> {
+    return this.#filling ?? Promise.resolve();
   }
 
   /** Whether the disk has room for so many bytes of records, in whatever pages they may touch. */
@@ -69,23 +84,35 @@ export class Room {
   }
 
   look(): void {
-    const { fullBelow, reserve } = this.#limits;
-    this.#free = this.#freeBytes(this.#folder);
-    if (this.#free < fullBelow) {
-      if (this.#reserved() > 0) {
-        rmSync(this.#reserveFile, { force: true });
-        this.#free = this.#freeBytes(this.#folder);
-      }
-    } else if (reserve > 0 && this.#reserved() < reserve && this.#free > fullBelow + 2 * reserve) {
-      this.#fill(reserve);
+    try {
+      this.#lookAtDisk();
+    } catch (error) {
+      // Until it can be seen again: what was accepted is written on, or fails where it is written.
+      this.#changed(`the disk of ${this.#folder} cannot be looked at: ${(error as Error).message}`);
     }
-    // The reserve that was just given back is no reason to take new jobs.
-    const isFull = this.#free < fullBelow + (this.#reserved() > 0 ? 0 : reserve);
-    this.#changed(isFull ? this.#problem() : undefined);
   }
 
   close(): void {
     clearInterval(this.#timer);
+  }
+
+  #lookAtDisk(): void {
+    const { fullBelow, reserve } = this.#limits;
+    this.#free = this.#space.freeBytes(this.#folder);
+    if (this.#free < fullBelow) {
+      if (this.#reserved() > 0) {
+        rmSync(this.#reserveFile, { force: true });
+        this.#free = this.#space.freeBytes(this.#folder);
+      }
+    } else if (this.#reserved() < reserve && this.#free > fullBelow + 2 * reserve) {
+      this.#filling ??= this.#fill(reserve).finally(() => {
+        this.#filling = undefined;
+      });
+    }
+    if (this.#unfit !== undefined) return this.#changed(this.#unfit);
+    // The reserve that was just given back is no reason to take new jobs.
+    const isFull = this.#free + this.#space.spareBytes() < fullBelow + (this.#reserved() > 0 ? 0 : reserve);
+    this.#changed(isFull ? this.#problem() : undefined);
   }
 
   get #reserveFile(): string {
@@ -93,23 +120,30 @@ export class Room {
   }
 
   #problem(): string {
-    return `the disk of ${this.#folder} is full: ${Math.floor(this.#free / MIB)} MiB are free, and ${Math.ceil((this.#limits.fullBelow + this.#limits.reserve) / MIB)} MiB are needed to take new jobs`;
+    const free = this.#free + this.#space.spareBytes();
+    return `the disk of ${this.#folder} is full: ${Math.floor(free / MIB)} MiB are free, and ${Math.ceil((this.#limits.fullBelow + this.#limits.reserve) / MIB)} MiB are needed to take new jobs`;
   }
 
   #reserved(): number {
-    return statSync(this.#reserveFile, { throwIfNoEntry: false })?.size ?? 0;
+    const stats = statSync(this.#reserveFile, { throwIfNoEntry: false });
+    return stats?.isFile() ? stats.size : 0;
   }
 
-  /** Written out, since a file with a hole reserves nothing. */
-  #fill(bytes: number): void {
-    const file = openSync(this.#reserveFile, 'w');
-    const block = Buffer.alloc(MIB);
+  /** Written out, since a file with a hole reserves nothing. Where it may not (a quota), no new jobs. */
+  async #fill(bytes: number): Promise<void> {
     try {
-      for (let at = 0; at < bytes; at += block.length)
-        writeSync(file, block, 0, Math.min(block.length, bytes - at));
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
+      const file = await open(this.#reserveFile, 'w', 0o600);
+      try {
+        const block = Buffer.alloc(MIB);
+        for (let at = 0; at < bytes && this.#free >= this.#limits.fullBelow; at += block.length)
+          await file.write(block, 0, Math.min(block.length, bytes - at));
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      this.#unfit = undefined;
+    } catch (error) {
+      this.#unfit = `nothing can be put aside in ${this.#folder}: ${(error as Error).message}`;
     }
   }
 }

@@ -35,7 +35,11 @@ export class JobJournal {
   static async open(options: JobJournalOptions, logger: Logger): Promise<JobJournal> {
     // Loaded by whoever has one: most processes of a cluster do not.
     const { openLmdbJournal } = await import('@goshawk/journal');
-    const journal = await openLmdbJournal({ ...options, newTag });
+    const journal = await openLmdbJournal({
+      ...options,
+      newTag,
+      warn: (message) => logger.warn({ folder: options.folder }, message),
+    });
     const { fileBytes } = journal.metrics();
     logger.info({ folder: options.folder, tag: journal.tag, fileBytes }, 'the journal is open');
     return new JobJournal(journal, logger);
@@ -118,7 +122,9 @@ export class JobJournal {
       },
     });
     const { state } = this.#journal;
-    if (state.kind === 'full') tell(state.message);
+    if (state.kind !== 'full') return;
+    this.#logger.error({}, `no new jobs are taken: ${state.message}`);
+    tell(state.message);
   }
 
   #stopped(isStopped: boolean, enter: Enter<Scheduler>): void {
