@@ -40,7 +40,9 @@ function nameOf(name: string, kind: FieldKind): string {
 function describe(kind: FieldKind): string {
   switch (kind.kind) {
     case 'count':
-      return kind.max === undefined ? 'count' : `count, at most ${formatted(kind.max)}`;
+      return kind.max === undefined
+        ? 'count'
+        : `count, ${kind.min ? `${kind.min} to` : 'at most'} ${formatted(kind.max)}`;
     case 'integer':
       return 'whole number';
     case 'number':

@@ -96,11 +96,11 @@ export class Inputs {
     const random = this.#random;
     switch (field.kind) {
       case 'count':
-        return this.#count(field.max ?? Number.MAX_SAFE_INTEGER);
+        return Math.max(field.min ?? 0, this.#count(field.max ?? Number.MAX_SAFE_INTEGER));
       case 'integer':
         return this.#pick([0, -1, random.nextUint32(), Number.MIN_SAFE_INTEGER]);
       case 'number':
-        return this.#pick([0, -1, random.next(), LIMITS.wireMsMax, -LIMITS.wireMsMax, 5e-324]);
+        return this.#pick([0, random.next(), LIMITS.wireMsMax, 5e-324]);
       case 'flag':
         return this.#below(2) === 0;
       case 'text':

@@ -7,7 +7,7 @@ import type { Address } from '../ids.js';
 import type { Resources } from '../resources.js';
 
 export type FieldKind =
-  | { readonly kind: 'count'; readonly max?: number }
+  | { readonly kind: 'count'; readonly min?: number; readonly max?: number }
   | { readonly kind: 'integer' }
   | { readonly kind: 'number' }
   | { readonly kind: 'flag' }
@@ -33,7 +33,7 @@ export type Field<T> = FieldKind & { readonly infer?: T };
 export const count: Field<number> = { kind: 'count' };
 /** A whole number of either sign. */
 export const integer: Field<number> = { kind: 'integer' };
-/** A number of milliseconds, of either sign: at most `LIMITS.wireMsMax`. */
+/** A number of milliseconds, from 0 to `LIMITS.wireMsMax`. What is less, by a clock that was set back, is sent as 0. */
 export const number: Field<number> = { kind: 'number' };
 export const flag: Field<boolean> = { kind: 'flag' };
 /** One incarnation of a party; travels as its full name. */
@@ -41,9 +41,9 @@ export const address: Field<Address> = { kind: 'address' };
 export const resources: Field<Resources> = { kind: 'resources' };
 export const open: Field<unknown> = { kind: 'open' };
 
-/** A whole number from 0 to `max`. */
-export function countTo(max: number): Field<number> {
-  return { kind: 'count', max };
+/** A whole number from `min` to `max`. */
+export function countTo(max: number, min = 0): Field<number> {
+  return { kind: 'count', min, max };
 }
 
 export function text(lengthMax: number): Field<string> {

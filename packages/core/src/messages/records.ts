@@ -25,7 +25,8 @@ export const line = text(4_096);
 export const job = count;
 export const stage = countTo(LIMITS.stagesPerJobMax);
 export const task = countTo(LIMITS.tasksPerJobMax);
-export const slots = countTo(LIMITS.slotsMax);
+/** That a worker has; there is none without. */
+export const slots = countTo(LIMITS.slotsMax, 1);
 export const attempt = count;
 export const request = count;
 export const ms: Field<Millis> = number;

@@ -425,10 +425,10 @@ export const MESSAGES = {
      */
     heard: list(count, LIMITS.slotsMax),
     /** Slots that are free, and what is free beside them. */
-    free: slots,
+    free: countTo(LIMITS.slotsMax),
     spare: resources,
     /** Slots that run long tasks. */
-    long: slots,
+    long: countTo(LIMITS.slotsMax),
     /** Run time of short tasks that ended since this was last said, where the reserve follows from it; otherwise 0. */
     shortMs: ms,
     /** Matches whose tasks run here. */

@@ -47,7 +47,9 @@ function arbitrariesOf(fields: Fields, addresses: readonly number[]): Record<str
 function fieldValue(field: FieldKind, addresses: readonly number[]): fc.Arbitrary<unknown> {
   switch (field.kind) {
     case 'count':
-      return field.max === undefined ? fc.oneof(fc.nat(), fc.maxSafeNat()) : fc.nat({ max: field.max });
+      return field.max === undefined
+        ? fc.oneof(fc.nat(), fc.maxSafeNat())
+        : fc.integer({ min: field.min ?? 0, max: field.max });
     case 'integer':
       return fc.oneof(fc.integer(), fc.maxSafeInteger());
     case 'number':
@@ -88,10 +90,8 @@ function record(fields: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<Rec
 
 /** −0 is 0 on the wire. */
 function number(): fc.Arbitrary<number> {
-  const finite = fc
-    .double({ min: -LIMITS.wireMsMax, max: LIMITS.wireMsMax, noNaN: true })
-    .map((value) => value + 0);
-  return fc.oneof(fc.integer(), finite);
+  const finite = fc.double({ min: 0, max: LIMITS.wireMsMax, noNaN: true }).map((value) => value + 0);
+  return fc.oneof(fc.nat(), finite);
 }
 
 function amounts(): fc.Arbitrary<unknown> {

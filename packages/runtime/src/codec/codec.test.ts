@@ -259,6 +259,12 @@ describe('what a peer may not send', () => {
       'register.slots: expected at most 4096, got 1000000000',
     ],
     [
+      'no slots at all',
+      [codeOf('register'), 'evil', 0, null, false, []],
+      'register.slots: expected at least 1, got 0',
+    ],
+    ['less than no time', endedWith('runMs', -1), 'ended.runMs: expected a number, got -1'],
+    [
       'a time whose square has no end',
       endedWith('runMs', 1e200),
       'ended.runMs: expected a number, got 1e+200',

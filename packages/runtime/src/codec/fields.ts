@@ -2,7 +2,15 @@ import type { Address, FieldKind, Fields } from '@goshawk/core';
 import { Misfit, misfit, rethrowUnder } from './errors.js';
 import { checkOpen, takeOpen } from './open.js';
 import { decodeResources, encodeResources } from './resources.js';
-import { checkCount, checkFlag, checkInteger, checkNumber, countCheck, textCheck } from './scalars.js';
+import {
+  checkCount,
+  checkFlag,
+  checkInteger,
+  checkNumber,
+  countCheck,
+  numberAtLeast0,
+  textCheck,
+} from './scalars.js';
 
 /** Names of parties ↔ the handles that machines know them by. */
 export interface AddressNames {
@@ -31,11 +39,11 @@ export interface FieldCodec {
 export function compileField(field: FieldKind, names: AddressNames): FieldCodec {
   switch (field.kind) {
     case 'count':
-      return sameOnTheWire(field.max === undefined ? checkCount : countCheck(field.max));
+      return sameOnTheWire(field.max === undefined ? checkCount : countCheck(field.min ?? 0, field.max));
     case 'integer':
       return sameOnTheWire(checkInteger);
     case 'number':
-      return sameOnTheWire(checkNumber);
+      return { encode: numberAtLeast0, decode: checkNumber };
     case 'flag':
       return sameOnTheWire(checkFlag);
     case 'text':

@@ -2,10 +2,11 @@
 import { LIMITS } from '@goshawk/core';
 import { Misfit, misfit } from './errors.js';
 
-export function countCheck(max: number): (value: unknown) => unknown {
+export function countCheck(min: number, max: number): (value: unknown) => unknown {
   return (value) => {
     checkCount(value);
     if ((value as number) > max) misfit(`at most ${max}`, value);
+    if ((value as number) < min) misfit(`at least ${min}`, value);
     return value;
   };
 }
@@ -21,8 +22,13 @@ export function checkInteger(value: unknown): unknown {
 }
 
 export function checkNumber(value: unknown): unknown {
-  if (typeof value !== 'number' || !(Math.abs(value) <= LIMITS.wireMsMax)) misfit('a number', value);
+  if (typeof value !== 'number' || !(value >= 0 && value <= LIMITS.wireMsMax)) misfit('a number', value);
   return value;
+}
+
+/** A clock that was set back makes a time less than none. */
+export function numberAtLeast0(value: unknown): unknown {
+  return checkNumber(typeof value === 'number' && value < 0 ? 0 : value);
 }
 
 export function checkFlag(value: unknown): unknown {

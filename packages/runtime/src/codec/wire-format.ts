@@ -19,7 +19,7 @@ function describeFields(fields: Fields): string {
 function describeField(field: FieldKind): string {
   switch (field.kind) {
     case 'count':
-      return field.max === undefined ? 'count' : `count(${field.max})`;
+      return field.max === undefined ? 'count' : `count(${field.min ?? 0}..${field.max})`;
     case 'text':
     case 'bytes':
       return `${field.kind}(${field.lengthMax})`;
