@@ -15,6 +15,8 @@ export interface Command<S extends OptionSpecs = OptionSpecs> {
   readonly wordsMin: number;
   readonly wordsMax: number;
   readonly describe: string;
+  /** What its words are, for completion; none: files. */
+  readonly completes?: Completed;
   /** Lines for help, each a command that works. */
   readonly examples: readonly (readonly [command: string, does: string])[];
   readonly options: S;
@@ -30,9 +32,13 @@ export interface Command<S extends OptionSpecs = OptionSpecs> {
   ): Promise<number>;
 }
 
+/** `goshawk completion KIND` lists them, one a line. */
+export const COMPLETED = ['ids', 'workers', 'workloads', 'figures'] as const;
+export type Completed = (typeof COMPLETED)[number];
+
 /** Keeps the option types that `run` gets. */
 export function defineCommand<const S extends Record<string, OptionSpec>>(
-  command: Partial<Pick<Command<S>, 'words' | 'wordsMin' | 'wordsMax' | 'examples'>> &
+  command: Partial<Pick<Command<S>, 'words' | 'wordsMin' | 'wordsMax' | 'examples' | 'completes'>> &
     Pick<Command<S>, 'name' | 'describe' | 'options' | 'run'>,
 ): Command<S> {
   return { words: '', wordsMin: 0, wordsMax: 0, examples: [], ...command };

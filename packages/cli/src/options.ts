@@ -16,7 +16,13 @@ interface SpecBase {
 }
 
 export type OptionSpec =
-  | (SpecBase & { readonly type: 'text'; readonly default?: string; readonly choices?: readonly string[] })
+  | (SpecBase & {
+      readonly type: 'text';
+      readonly default?: string;
+      readonly choices?: readonly string[];
+      /** For completion, where others will do, too. */
+      readonly suggests?: readonly string[];
+    })
   | (SpecBase & { readonly type: 'texts' })
   | (SpecBase & { readonly type: 'flag'; readonly default?: boolean })
   /** A whole number. */

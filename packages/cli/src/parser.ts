@@ -1,11 +1,11 @@
 import { InputError, nearest } from '@goshawk/core';
 import yargs, { type Argv } from 'yargs';
 import type { Command } from './command.js';
-import { allCommands, COMMAND_GROUPS, COMMAND_NAMES, commandsNamedIn } from './commands/index.js';
+import { COMMAND_GROUPS, COMMAND_NAMES, commandsNamedIn } from './commands/index.js';
 import { GLOBAL_OPTIONS } from './context.js';
+import { helpOn, unknownCommand } from './help.js';
 import { flagOf, kebab, type OptionSpec, type OptionSpecs } from './options.js';
 import type { GivenLine } from './plain-line.js';
-import { VERSION } from './version.js';
 
 /** Either a command with what it is given, or the help that was asked for. */
 export interface Parsed {
@@ -17,27 +17,24 @@ export interface Parsed {
  * Reads any command line.
  *
  * @param words up to `--`
+ * @param columns of the terminal, for help
  * @throws InputError, one line, for a command or an option that there is not
  */
-export async function parse(words: readonly string[]): Promise<Parsed> {
+export async function parse(words: readonly string[], columns: number): Promise<Parsed> {
   const argv = helpAsOption(words);
+  if (argv.length === 0 || argv.some((word) => ['--help', '--version'].includes(word))) {
+    return { given: undefined, help: await helpOn(argv, columns) };
+  }
   let given: GivenLine | undefined;
-  let help = '';
-  const isHelp = argv.length === 0 || argv.some((word) => ['--help', '--version'].includes(word));
   const note: Note = (command, parsed) => {
     const flags = undisguised(parsed);
     given = { command, flags, words: [...((flags.words as string[] | undefined) ?? [])].map(String) };
   };
-  const parser = buildParser(argv, await commandsWanted(argv, isHelp), { note, isHelp });
-  await parser.parseAsync(
-    argv.length === 0 ? ['--help'] : argv.map(disguised),
-    {},
-    (error, _argv, output) => {
-      if (isHelp) help = output;
-      if (error !== undefined && error !== null) throw error;
-    },
-  );
-  return { given, help };
+  const parser = buildParser(argv, await commandsNamedIn(argv), note);
+  await parser.parseAsync(argv.map(disguised), {}, (error) => {
+    if (error !== undefined && error !== null) throw error;
+  });
+  return { given, help: '' };
 }
 
 /** What a lone dash (stdin) is to yargs, which would lose it among the words. */
@@ -65,19 +62,9 @@ function helpAsOption(words: readonly string[]): readonly string[] {
   return isLetters ? [...words, '--help'] : words;
 }
 
-/** Those that the parser has to know for this command line. */
-async function commandsWanted(argv: readonly string[], isHelp: boolean): Promise<readonly Command[]> {
-  if (argv.includes('--version')) return [];
-  // Help on everything, unless it begins with what it is wanted on.
-  return isHelp && (argv[0] ?? '-').startsWith('-') ? allCommands() : commandsNamedIn(argv);
-}
-
-function buildParser(argv: readonly string[], commands: readonly Command[], how: Parsing): Argv {
+function buildParser(argv: readonly string[], commands: readonly Command[], note: Note): Argv {
   let parser: Argv = yargs()
     .scriptName('goshawk')
-    .usage(
-      '$0 COMMAND [OPTIONS]\n\nA hybrid cluster scheduler: central brings free workers and jobs together, and while it is away schedulers probe.',
-    )
     .parserConfiguration({
       'camel-case-expansion': true,
       'strip-dashed': true,
@@ -89,20 +76,18 @@ function buildParser(argv: readonly string[], commands: readonly Command[], how:
     })
     .strict()
     .demandCommand(1, 'which command? `goshawk --help` lists them')
-    .help('help')
-    .alias('help', 'h')
-    .version(VERSION)
-    .wrap(100)
+    .help(false)
+    .version(false)
     .fail((message, error) => {
       throw error ?? usageError(message, argv, commands);
     });
   for (const command of commands) {
-    if (!command.name.includes(' ')) parser = addCommand(parser, command, how);
+    if (!command.name.includes(' ')) parser = addCommand(parser, command, note);
   }
   for (const [group, describe] of Object.entries(COMMAND_GROUPS)) {
     const members = commands.filter(({ name }) => name.startsWith(`${group} `));
     if (members.length === 0) continue;
-    parser = parser.command(group, describe, (builder) => addGroup(builder, group, members, how));
+    parser = parser.command(group, describe, (builder) => addGroup(builder, group, members, note));
   }
   return parser;
 }
@@ -110,60 +95,35 @@ function buildParser(argv: readonly string[], commands: readonly Command[], how:
 /** Hears what is to be run; it is run when the parser is done. */
 type Note = (command: Command, parsed: Record<string, unknown>) => void;
 
-interface Parsing {
-  readonly note: Note;
-  /**
-   * Somebody wants to read the help. The parser composes it in any case, and without options that takes a tenth of
-   * a second less.
-   */
-  readonly isHelp: boolean;
-}
-
-function addCommand(parser: Argv, command: Command, { note, isHelp }: Parsing): Argv {
+function addCommand(parser: Argv, command: Command, note: Note): Argv {
   return parser.command(
     `${command.name.split(' ').at(-1)}${command.wordsMax > 0 ? ' [words..]' : ''}`,
-    command.describe,
-    (builder) => describeCommand(builder, command, isHelp),
+    false,
+    (builder) => declareOptions(builder, command),
     (parsed) => note(command, parsed as Record<string, unknown>),
   );
 }
 
 /** Commands of two words, such as `trace stats`. */
-function addGroup(parser: Argv, group: string, members: readonly Command[], how: Parsing): Argv {
+function addGroup(parser: Argv, group: string, members: readonly Command[], note: Note): Argv {
   const names = members.map(({ name }) => name.slice(group.length + 1)).join(', ');
   return members
-    .reduce(
-      (described, command) => addCommand(described, command, how),
-      parser.usage(`goshawk ${group} COMMAND`),
-    )
+    .reduce((described, command) => addCommand(described, command, note), parser)
     .demandCommand(1, `${group} what? there are ${names}`);
 }
 
-function describeCommand(builder: Argv, command: Command, isShown: boolean): Argv {
-  let described = builder.usage(`goshawk ${command.name} ${command.words}\n\n${command.describe}`);
-  for (const [name, spec] of Object.entries(command.options))
-    described = declare(described, name, spec, 'Options:', isShown);
-  for (const [name, spec] of Object.entries(GLOBAL_OPTIONS))
-    described = declare(described, name, spec, 'Everywhere:', isShown);
-  for (const [example, does] of command.examples) described = described.example(example, does);
-  return described;
+function declareOptions(builder: Argv, command: Command): Argv {
+  const specs: OptionSpecs = { ...command.options, ...GLOBAL_OPTIONS };
+  return Object.entries(specs).reduce((declared, [name, spec]) => declare(declared, name, spec), builder);
 }
 
-function declare(parser: Argv, name: string, spec: OptionSpec, group: string, isShown: boolean): Argv {
-  const shown =
-    'default' in spec && spec.default !== undefined && spec.type !== 'flag'
-      ? ` [${spec.default}]`
-      : spec.whenUnset === undefined
-        ? ''
-        : ` [${spec.whenUnset}]`;
-  const choices = spec.type === 'text' && spec.choices !== undefined ? ` (${spec.choices.join(', ')})` : '';
+function declare(parser: Argv, name: string, spec: OptionSpec): Argv {
   return parser.option(kebab(name), {
     // No default here: what is not given must stay visible as such, for variables and files to fill in.
     type: spec.type === 'flag' ? 'boolean' : spec.type === 'texts' ? 'array' : 'string',
-    describe: `${spec.describe}${choices}${shown}`,
-    group,
-    hidden: !isShown,
     requiresArg: spec.type !== 'flag',
+    // The help is written by `helpOn`, and the parser is spared its own.
+    hidden: true,
     ...(spec.alias === undefined ? {} : { alias: spec.alias }),
     ...(spec.type === 'texts' ? { nargs: 1 } : {}),
   });
@@ -191,16 +151,13 @@ function usageError(message: string, argv: readonly string[], commands: readonly
 
 function unknownWord(word: string, words: readonly string[], hint: string): InputError {
   const first = words[0]!;
-  if (word === first)
-    return new InputError('usage', `unknown command: ${word}${question(nearest(word, FIRST_WORDS))}`, hint);
+  if (word === first) return unknownCommand(word);
   if (Object.hasOwn(COMMAND_GROUPS, first)) {
     const meant = nearest(`${first} ${word}`, COMMAND_NAMES);
     return new InputError('usage', `unknown command: ${first} ${word}${question(meant)}`, hint);
   }
   return new InputError('usage', `${first}: "${word}" is one word too many`, hint);
 }
-
-const FIRST_WORDS = new Set(COMMAND_NAMES.map((name) => name.split(' ')[0]!));
 
 function question(meant: string | undefined): string {
   return meant === undefined ? '' : `; did you mean ${meant}?`;

@@ -22,7 +22,7 @@ describe('a plain command line', () => {
   ])('needs no parser: %s %s %s', async (...argv) => {
     const plain = await readPlainLine(argv);
     expect(plain).toBeDefined();
-    expect(told(plain!)).toEqual(told((await parse(argv)).given!));
+    expect(told(plain!)).toEqual(told((await parse(argv, 100)).given!));
   });
 
   it.each([
@@ -84,7 +84,7 @@ describe('a plain command line', () => {
       const plain = await readPlainLine(argv);
       if (plain === undefined) continue;
       plainOnes++;
-      const parsed = await parse(argv).catch((error: unknown) => error as Error);
+      const parsed = await parse(argv, 100).catch((error: unknown) => error as Error);
       const line = `seed ${seed}: ${JSON.stringify(argv)}`;
       if (parsed instanceof Error) throw new Error(`${line}: the parser says ${parsed.message}`);
       expect(told(plain), line).toEqual(told(parsed.given!));

@@ -68,7 +68,7 @@ async function dispatch(argv: readonly string[], terminal: Terminal): Promise<nu
 /** For help, for mistakes, and for what can be written in several ways. It takes longer to load than all else. */
 async function readByParser(argv: readonly string[], { stdout }: Terminal): Promise<GivenLine | undefined> {
   const { parse } = await import('./parser.js');
-  const { given, help } = await parse(argv);
+  const { given, help } = await parse(argv, stdout.columns ?? 100);
   if (help !== '') stdout.write(`${help}\n`);
   return given;
 }

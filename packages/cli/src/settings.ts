@@ -28,11 +28,13 @@ import { schedulersEstimator } from './replay/estimates.js';
 export const POLICY_OPTIONS = {
   policy: {
     type: 'text',
+    suggests: POLICY_NAMES,
     default: 'goshawk',
     describe: `how jobs are scheduled: ${POLICY_NAMES.join(', ')}`,
   },
   estimator: {
     type: 'text',
+    suggests: ESTIMATOR_FORMS.split(', '),
     default: DEFAULT_POLICY.estimator,
     describe: `how it is found out which job is long: ${ESTIMATOR_FORMS}`,
   },

@@ -7,6 +7,7 @@ import { painter, paintState } from '../terminal/paint.js';
 export const cancelCommand = defineCommand({
   name: 'cancel',
   words: 'ID…',
+  completes: 'ids',
   wordsMin: 1,
   wordsMax: Number.POSITIVE_INFINITY,
   describe: 'cancel jobs: what waits does not start, what runs is killed',

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
+import { runHere } from '../terminal.fixture.js';
 import { completionScript } from './completion.js';
 import { allCommands } from './index.js';
 
@@ -7,8 +8,13 @@ const commands = await allCommands();
 
 /** What bash offers for the last of these words. */
 function offered(...words: string[]): string[] {
+  return offeredWith('', ...words);
+}
+
+/** @param goshawk a shell function that stands for the command */
+function offeredWith(goshawk: string, ...words: string[]): string[] {
   const script = completionScript('bash', commands);
-  const line = `${script}\nCOMP_WORDS=(goshawk ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}; _goshawk; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const line = `${goshawk}\n${script}\nCOMP_WORDS=(goshawk ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}; _goshawk; printf '%s\\n' "\${COMPREPLY[@]}"`;
   const { stdout, stderr } = spawnSync('bash', ['-c', line], { encoding: 'utf8' });
   expect(stderr).toBe('');
   return stdout.trim().split('\n');
@@ -24,6 +30,33 @@ describe('completion', () => {
     expect(offered('submit', '--sl')).toEqual(['--sleep']);
     expect(offered('trace', 'stats', '--wor')).toEqual(['--workers']);
     expect(offered('workers', '--js')).toEqual(['--json']);
+  });
+
+  test('offers the values of an option that are known, and files for others', () => {
+    expect(offered('replay', 'x', '--policy', 'goshawk-')).toEqual(['goshawk-peer']);
+    expect(offered('simulate', 'x', '--policy', 'omni')).toEqual(['omniscient']);
+    expect(offered('jobs', '--progress', 'b')).toEqual(['bar']);
+    expect(offered('submit', '--stdin', '')).toEqual(['']);
+  });
+
+  test('offers ids, workers, figures and workloads as the command itself lists them', async () => {
+    const known = {
+      ids: 'last 4ckks-1 4ckks-2',
+      workers: 'w1 w2',
+      workloads: 'google-like',
+      figures: 'hawk-5',
+    };
+    const cases = Object.entries(known).map(([kind, names]) => `${kind}) echo '${names}' ;;`);
+    const goshawk = `goshawk() { case "$2" in ${cases.join(' ')} esac; }`;
+    const with_ = (...words: string[]) => offeredWith(goshawk, ...words);
+    expect(with_('job', '4ck')).toEqual(['4ckks-1', '4ckks-2']);
+    expect(with_('wait', '4ckks-1', '')).toEqual(['last', '4ckks-1', '4ckks-2']);
+    expect(with_('drain', 'w')).toEqual(['w1', 'w2']);
+    expect(with_('trace', 'stats', 'goo')).toEqual(['google-like']);
+    expect(with_('figure', '')).toEqual(['hawk-5']);
+    expect(with_('job', '--wa')).toEqual(['--watch']);
+    expect((await runHere(['completion', 'workloads'])).stdout.split('\n')).toContain('google-like');
+    expect((await runHere(['completion', 'figures'])).stdout.split('\n')).toContain('hawk-5');
   });
 
   test('fish gets every command and option with what it does', () => {

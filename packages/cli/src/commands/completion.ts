@@ -1,15 +1,16 @@
 import { basename } from 'node:path';
 import { InputError } from '@goshawk/core';
-import { type Command, defineCommand, ExitCode } from '../command.js';
-import { GLOBAL_OPTIONS } from '../context.js';
+import { COMPLETED, type Command, type Completed, defineCommand, ExitCode } from '../command.js';
+import { type Context, GLOBAL_OPTIONS } from '../context.js';
+import { openCluster } from '../jobs/open-cluster.js';
 import { kebab, type OptionSpec } from '../options.js';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
 
 /**
- * Completion scripts, made of the same declarations as help. They name every command and option, so that a
- * shell need not start a process for each press of the key.
+ * Completion scripts, made of the same declarations as help. They name every command, option and value that is known
+ * beforehand, so that a shell starts a process only for what a cluster knows.
  *
  * @param commands asked for late: this command is one of them
  */
@@ -25,6 +26,11 @@ export function completionCommand(commands: () => Promise<readonly Command[]>) {
     ],
     options: {},
     async run(context, _options, { words }) {
+      const kind = COMPLETED.find((each) => each === words[0]);
+      if (kind !== undefined) {
+        for (const name of await completed(context, kind)) context.out(name);
+        return ExitCode.done;
+      }
       const shell = words[0] ?? basename(context.environment.SHELL ?? '');
       if (!SHELLS.includes(shell as Shell)) {
         throw new InputError(
@@ -39,6 +45,26 @@ export function completionCommand(commands: () => Promise<readonly Command[]>) {
   });
 }
 
+/** What only somebody else knows; the scripts ask when the key is pressed. */
+async function completed(context: Context, kind: Completed): Promise<readonly string[]> {
+  switch (kind) {
+    case 'workloads':
+      return Object.keys((await import('@goshawk/traces')).GENERATORS);
+    case 'figures':
+      return (await import('@goshawk/figures')).FIGURES.map(({ id }) => id);
+    default: {
+      await using cluster = await openCluster(context);
+      const signal = context.interrupted;
+      if (kind === 'workers') return (await cluster.describe({ signal })).workers.map(({ name }) => name);
+      const { jobs } = await cluster.jobs({ all: true, limit: IDS_SHOWN, signal });
+      return ['last', ...jobs.map(({ id }) => id)];
+    }
+  }
+}
+
+/** More are none to choose from. */
+const IDS_SHOWN = 200;
+
 export function completionScript(shell: Shell, commands: readonly Command[]): string {
   if (shell === 'fish') return fishScript(commands);
   const bash = bashScript(commands);
@@ -48,29 +74,52 @@ export function completionScript(shell: Shell, commands: readonly Command[]): st
 function bashScript(commands: readonly Command[]): string {
   const cases = [...groupsOf(commands)].flatMap(([first, ofGroup]) => {
     const seconds = ofGroup.flatMap(({ name }) => name.split(' ')[1] ?? []);
-    const group = seconds.length > 0 ? [`    ${first}) words='${seconds.join(' ')}' ;;`] : [];
-    return [
-      ...group,
-      ...ofGroup.map((command) => `    '${command.name}') words='${flagsOf(command).join(' ')}' ;;`),
-    ];
+    const group = seconds.length > 0 ? [`    ${first}) flags='${seconds.join(' ')}' ;;`] : [];
+    return [...group, ...ofGroup.map(bashCase)];
   });
   return [
     '_goshawk() {',
-    '  local current=$' +
-      '{COMP_WORDS[COMP_CWORD]} first=$' +
-      '{COMP_WORDS[1]} second=$' +
-      '{COMP_WORDS[2]} words=',
-    `  if [ "$COMP_CWORD" -eq 1 ]; then words='${[...groupsOf(commands).keys()].join(' ')}'`,
+    `  local current=${word('COMP_CWORD')} previous=${word('COMP_CWORD-1')} flags= words=`,
+    `  local first=${word('1')} second=${word('2')}`,
+    `  if [ "$COMP_CWORD" -eq 1 ]; then flags='${[...groupsOf(commands).keys()].join(' ')}'`,
     '  else case "$first" in',
     `    ${twoWorded(commands).join('|') || '-'}) [ "$COMP_CWORD" -gt 2 ] && first="$first $second" ;;`,
     '  esac',
     '  case "$first" in',
     ...cases,
     '  esac; fi',
+    '  case "$current" in -*) words=$flags ;; *) [ -z "$words" ] && words=$flags ;; esac',
+    // A value of an option that nobody lists may be a file.
+    '  [ "$words" = FILES ] && words=',
     '  COMPREPLY=($(compgen -W "$words" -- "$current"))',
     '}',
     'complete -o default -F _goshawk goshawk',
   ].join('\n');
+}
+
+/** A word of the command line, for bash. */
+function word(place: string): string {
+  return `\${COMP_WORDS[${place}]}`;
+}
+
+/** Its options, what they take, and what its words are; those the cluster is asked for once they are wanted. */
+function bashCase(command: Command): string {
+  const values = optionsOf(command).flatMap(([name, spec]) => {
+    if (spec.type === 'flag') return [];
+    return [`--${kebab(name)}) words='${listed(spec)?.join(' ') ?? 'FILES'}' ;;`];
+  });
+  const { completes } = command;
+  const asked =
+    completes === undefined
+      ? ''
+      : ` *) case "$current" in -*) ;; *) words="$(goshawk completion ${completes} 2>/dev/null)" ;; esac ;;`;
+  const flags = flagsOf(command).join(' ');
+  return `    '${command.name}') flags='${flags}'; case "$previous" in ${values.join(' ')}${asked} esac ;;`;
+}
+
+/** The values of an option, where they are known. */
+function listed(spec: OptionSpec): readonly string[] | undefined {
+  return spec.type === 'text' ? (spec.choices ?? spec.suggests) : undefined;
 }
 
 function fishScript(commands: readonly Command[]): string {
@@ -84,13 +133,17 @@ function fishScript(commands: readonly Command[]): string {
           `complete -c goshawk -n '__fish_seen_subcommand_from ${first}' -f -a ${second} -d ${quoted(command.describe)}`,
         );
       const seen = `'__fish_seen_subcommand_from ${second ?? first}'`;
+      if (command.completes !== undefined)
+        lines.push(
+          `complete -c goshawk -n ${seen} -a '(goshawk completion ${command.completes} 2>/dev/null)'`,
+        );
       for (const [name, spec] of optionsOf(command)) {
         const takes =
           spec.type === 'flag'
             ? ''
-            : spec.type === 'text' && spec.choices !== undefined
-              ? ` -x -a ${quoted(spec.choices.join(' '))}`
-              : ' -r';
+            : listed(spec) === undefined
+              ? ' -r'
+              : ` -x -a ${quoted(listed(spec)!.join(' '))}`;
         lines.push(`complete -c goshawk -n ${seen} -l ${kebab(name)}${takes} -d ${quoted(spec.describe)}`);
       }
     }

@@ -15,6 +15,7 @@ const UNDO_MS = 2_000;
 export const drainCommand = defineCommand({
   name: 'drain',
   words: 'WORKER',
+  completes: 'workers',
   wordsMin: 1,
   wordsMax: 1,
   describe: 'let a worker take nothing new: what it runs is finished, what it holds goes elsewhere',

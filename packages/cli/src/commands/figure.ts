@@ -13,6 +13,7 @@ import { VERSION } from '../version.js';
 export const figureCommand = defineCommand({
   name: 'figure',
   words: '[ID…]',
+  completes: 'figures',
   wordsMax: Number.POSITIVE_INFINITY,
   describe:
     'make a figure of a paper: run what it shows, set the numbers beside the paper’s, say which of its claims hold, draw it',

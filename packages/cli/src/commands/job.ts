@@ -14,6 +14,7 @@ import { painter } from '../terminal/paint.js';
 export const jobCommand = defineCommand({
   name: 'job',
   words: 'ID',
+  completes: 'ids',
   wordsMin: 1,
   wordsMax: 1,
   describe: 'show one job: how far it is, what failed, and, once it has ended, where its time went',

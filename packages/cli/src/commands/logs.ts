@@ -7,6 +7,7 @@ import { showLogs } from '../jobs/show-logs.js';
 export const logsCommand = defineCommand({
   name: 'logs',
   words: 'JOB[/TASK]',
+  completes: 'ids',
   wordsMin: 1,
   wordsMax: 1,
   describe:

@@ -13,6 +13,7 @@ import { VERSION } from '../version.js';
 export const replayCommand = defineCommand({
   name: 'replay',
   words: 'WORKLOAD',
+  completes: 'workloads',
   wordsMin: 1,
   wordsMax: 1,
   describe:

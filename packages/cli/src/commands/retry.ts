@@ -6,6 +6,7 @@ import { openCluster } from '../jobs/open-cluster.js';
 export const retryCommand = defineCommand({
   name: 'retry',
   words: 'ID',
+  completes: 'ids',
   wordsMin: 1,
   wordsMax: 1,
   describe: 'submit what failed in a job that has ended as a new job, and print its id',

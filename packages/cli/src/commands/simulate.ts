@@ -25,6 +25,7 @@ import { VERSION } from '../version.js';
 export const simulateCommand = defineCommand({
   name: 'simulate',
   words: 'WORKLOAD',
+  completes: 'workloads',
   wordsMin: 1,
   wordsMax: 1,
   describe: 'run a workload in virtual time, on the machines that run live, and compare policies',

@@ -29,6 +29,7 @@ export const TARGET_OPTIONS = {
 export const traceConvertCommand = defineCommand({
   name: 'trace convert',
   words: 'WORKLOAD',
+  completes: 'workloads',
   wordsMin: 1,
   wordsMax: 1,
   describe: `read a trace in any format and write it in another, and say what was lost: ${names.join('; ')}`,

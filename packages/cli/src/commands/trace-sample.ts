@@ -5,6 +5,7 @@ import { TARGET_OPTIONS, writeWorkload } from './trace-convert.js';
 export const traceSampleCommand = defineCommand({
   name: 'trace sample',
   words: 'WORKLOAD',
+  completes: 'workloads',
   wordsMin: 1,
   wordsMax: 1,
   describe:

@@ -7,6 +7,7 @@ import { jobsShown, openShown } from '../workload.js';
 export const traceStatsCommand = defineCommand({
   name: 'trace stats',
   words: 'WORKLOAD',
+  completes: 'workloads',
   wordsMin: 1,
   wordsMax: 1,
   describe: 'statistics of a trace file, or of what a generator makes',

@@ -9,6 +9,7 @@ import { exitCodeOf, leave, waitForJobs } from '../jobs/waiting.js';
 export const waitCommand = defineCommand({
   name: 'wait',
   words: 'ID…',
+  completes: 'ids',
   wordsMin: 1,
   wordsMax: Number.POSITIVE_INFINITY,
   describe:

@@ -10,6 +10,7 @@ import { painter } from '../terminal/paint.js';
 export const whyCommand = defineCommand({
   name: 'why',
   words: '[ID[/TASK]]',
+  completes: 'ids',
   wordsMin: 0,
   wordsMax: 1,
   describe:

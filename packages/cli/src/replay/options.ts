@@ -1,4 +1,4 @@
-import { InputError } from '@goshawk/core';
+import { InputError, POLICY_NAMES } from '@goshawk/core';
 import { ESTIMATOR_FORMS } from '@goshawk/predictor';
 import { flagOf, kebab, type OptionSpecs, type Origin, type Resolved } from '../options.js';
 import { RESOURCES_OPTION, SLOTS_OPTION } from '../resources.js';
@@ -10,6 +10,7 @@ export const REPLAY_OPTIONS = {
   ...POLICY_OPTIONS,
   policy: {
     type: 'text',
+    suggests: POLICY_NAMES,
     describe:
       'policies, one after another; the first is compared with the others; with settings of their own: hawk,hawk:no-stealing (default: goshawk,hawk,sparrow)',
   },

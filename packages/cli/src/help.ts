@@ -1,0 +1,161 @@
+import { InputError, nearest } from '@goshawk/core';
+import type { Command } from './command.js';
+import { allCommands, COMMAND_GROUPS, COMMAND_NAMES, commandNamed } from './commands/index.js';
+import { GLOBAL_OPTIONS } from './context.js';
+import { flagOf, type OptionSpec, type OptionSpecs } from './options.js';
+import { POLICY_OPTIONS } from './settings.js';
+import { VERSION } from './version.js';
+
+const ABOUT =
+  'A hybrid cluster scheduler: central brings free workers and jobs together, and while it is away schedulers probe.';
+
+/** What most people set of a policy; the rest stands apart, since few read it. */
+const COMMON = ['policy', 'estimator', 'cutoff'];
+const WIDTH_MIN = 40;
+const WIDTH_MAX = 120;
+/** Flags that are longer have their description on the next line. */
+const FLAGS_MAX = 26;
+
+/**
+ * The help that a command line asks for.
+ *
+ * @param columns of the terminal
+ * @throws InputError for help on a command that there is not
+ */
+export async function helpOn(argv: readonly string[], columns: number): Promise<string> {
+  if (argv.includes('--version')) return VERSION;
+  const width = Math.min(WIDTH_MAX, Math.max(WIDTH_MIN, columns));
+  const words = argv.filter((word) => !word.startsWith('-'));
+  const [first = '', second = ''] = words;
+  // A word behind an option may be its value.
+  if ((argv[0] ?? '-').startsWith('-')) return overview(width);
+  const command = (await commandNamed(`${first} ${second}`)) ?? (await commandNamed(first));
+  if (command !== undefined) return pageOf(command, width);
+  if (Object.hasOwn(COMMAND_GROUPS, first)) return groupPage(first, width);
+  throw unknownCommand(first);
+}
+
+/** @param word what stands where a command's first word should */
+export function unknownCommand(word: string): InputError {
+  const meant = nearest(word, new Set(COMMAND_NAMES.map((name) => name.split(' ')[0]!)));
+  const question = meant === undefined ? '' : `; did you mean ${meant}?`;
+  return new InputError('usage', `unknown command: ${word}${question}`, '`goshawk --help` shows how');
+}
+
+async function overview(width: number): Promise<string> {
+  const commands = await allCommands();
+  const rows: Row[] = commands
+    .filter(({ name }) => !name.includes(' '))
+    .map(({ name, describe }) => [name, describe]);
+  for (const [group, describe] of Object.entries(COMMAND_GROUPS)) {
+    const members = commands.flatMap(({ name }) =>
+      name.startsWith(`${group} `) ? [name.slice(group.length + 1)] : [],
+    );
+    rows.push([`${group} ${members.join('|')}`, describe]);
+  }
+  return [
+    'goshawk COMMAND [OPTIONS]',
+    wrapped(ABOUT, width, ''),
+    `Commands:\n${table(rows, width)}`,
+    `Everywhere:\n${table(optionRows(GLOBAL_OPTIONS), width)}`,
+    wrapped(
+      '`goshawk COMMAND --help` says more of a command, `goshawk --version` which one this is.',
+      width,
+      '',
+    ),
+  ].join('\n\n');
+}
+
+async function groupPage(group: string, width: number): Promise<string> {
+  const members = (await allCommands()).filter(({ name }) => name.startsWith(`${group} `));
+  return [
+    `goshawk ${group} COMMAND`,
+    wrapped(COMMAND_GROUPS[group]!, width, ''),
+    `Commands:\n${table(
+      members.map(({ name, describe }): Row => [name, describe]),
+      width,
+    )}`,
+  ].join('\n\n');
+}
+
+function pageOf({ name, words, describe, options, examples }: Command, width: number): string {
+  const isOfPolicy = (option: string): boolean => option in POLICY_OPTIONS && !COMMON.includes(option);
+  const some = (wanted: (option: string) => boolean): Row[] =>
+    optionRows(Object.fromEntries(Object.entries(options).filter(([option]) => wanted(option))));
+  const groups: [title: string, rows: Row[]][] = [
+    ['Options', some((option) => !isOfPolicy(option))],
+    ['Settings of the policy (docs/POLICY.md)', some(isOfPolicy)],
+    ['Everywhere', optionRows(GLOBAL_OPTIONS)],
+  ];
+  // A command on a line of its own can be copied, however long it is.
+  const shown = examples.map(([command, does]) => `  ${command}\n${wrapped(does, width, '      ')}`);
+  return [
+    `goshawk ${name}${words === '' ? '' : ` ${words}`}`,
+    wrapped(describe, width, ''),
+    ...(shown.length === 0 ? [] : [`Examples:\n${shown.join('\n')}`]),
+    ...groups.flatMap(([title, rows]) => (rows.length === 0 ? [] : [`${title}:\n${table(rows, width)}`])),
+  ].join('\n\n');
+}
+
+type Row = readonly [left: string, right: string];
+
+function optionRows(specs: OptionSpecs): Row[] {
+  return Object.entries(specs).map(([name, spec]) => {
+    const letter = spec.alias === undefined ? '' : `-${spec.alias}, `;
+    return [
+      `${letter}${flagOf(name)}${placeholderOf(spec)}`,
+      `${spec.describe}${choicesOf(spec)}${defaultOf(spec)}`,
+    ];
+  });
+}
+
+/** What is to be written behind it. */
+function placeholderOf(spec: OptionSpec): string {
+  switch (spec.type) {
+    case 'flag':
+      return '';
+    case 'count':
+    case 'number':
+      return ' N';
+    case 'duration':
+      return ' TIME';
+    default:
+      return ' TEXT';
+  }
+}
+
+function choicesOf(spec: OptionSpec): string {
+  return spec.type === 'text' && spec.choices !== undefined ? ` (${spec.choices.join(', ')})` : '';
+}
+
+function defaultOf(spec: OptionSpec): string {
+  if ('default' in spec && spec.default !== undefined && spec.type !== 'flag') return ` [${spec.default}]`;
+  return spec.whenUnset === undefined ? '' : ` [${spec.whenUnset}]`;
+}
+
+/** Two columns; the right one is wrapped. */
+function table(rows: readonly Row[], width: number): string {
+  const left = Math.min(FLAGS_MAX, Math.max(...rows.map(([text]) => text.length)));
+  const indent = ' '.repeat(left + 4);
+  return rows
+    .map(([head, text]) => {
+      const body = wrapped(text, width, indent);
+      if (head.length > left) return `  ${head}\n${body}`;
+      return `  ${head.padEnd(left)}  ${body.slice(indent.length)}`;
+    })
+    .join('\n');
+}
+
+/** At spaces; each line begins with the indent. */
+function wrapped(text: string, width: number, indent: string): string {
+  const lines: string[] = [];
+  let line = indent;
+  for (const word of text.split(' ')) {
+    if (line.length > indent.length && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = indent;
+    }
+    line += line.length > indent.length ? ` ${word}` : word;
+  }
+  return [...lines, line].join('\n');
+}
