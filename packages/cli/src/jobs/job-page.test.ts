@@ -58,6 +58,30 @@ describe('the page of a job', () => {
     );
   });
 
+  it('tells what is left of stages that wait for each other, where their estimates are known', () => {
+    const stages = [
+      { name: 'load', state: 'ended', tasks: 2, unfinished: 0, after: [], estimateMs: 9_000 },
+      { name: 'map', state: 'started', tasks: 4, unfinished: 3, after: ['load'], estimateMs: 2_000 },
+      { name: 'clean', state: 'started', tasks: 1, unfinished: 1, after: ['load'], estimateMs: 1_000 },
+      {
+        name: 'reduce',
+        state: 'blocked',
+        tasks: 2,
+        unfinished: 2,
+        after: ['map', 'clean'],
+        estimateMs: 5_000,
+      },
+    ];
+    const page = jobPage(jobDetail({ state: 'running', stages }), now, paint);
+    expect(page).toContain('map: 4 tasks of 2 s, started, 3 left\n');
+    expect(page).toContain('reduce: 2 tasks of 5 s, blocked, after map, clean\n');
+    expect(page).toMatch(/left +17 s of task time, 7 s of it one after another\n/);
+    const unknown = stages.map(({ estimateMs: _, ...stage }) => stage);
+    expect(jobPage(jobDetail({ state: 'running', stages: unknown }), now, paint)).not.toContain(
+      'of task time',
+    );
+  });
+
   it('tells of one that failed, and what to do', () => {
     const job = jobDetail({
       name: 'night\u0007ly',
@@ -65,8 +89,8 @@ describe('the page of a job', () => {
       submittedAt,
       tasks: taskCounts({ completed: 1, failed: 1 }),
       stages: [
-        { name: 'map', state: 'ended', tasks: 1 },
-        { name: 'reduce', state: 'ended', tasks: 1 },
+        { name: 'map', state: 'ended', tasks: 1, unfinished: 0, after: [] },
+        { name: 'reduce', state: 'ended', tasks: 1, unfinished: 0, after: ['map'] },
       ],
       attempts: { total: 3, failed: 2, lost: 0 },
       wastedMs: 40,

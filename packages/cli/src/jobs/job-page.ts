@@ -16,6 +16,7 @@ export function jobPage(job: JobDetail, now: Millis, paint: Painter): string {
   const sections: Section[] = [
     ['tasks', [taskCounts(job)]],
     ...section('stages', job.stages.length > 1 ? stageLines(job) : []),
+    ...section('left', remainingLines(job)),
     ['class', [classWords(job)]],
     ...section('pilots', pilotLines(job)),
     ['submitted', [submission(job, now)]],
@@ -35,7 +36,29 @@ function taskCounts({ tasks }: JobDetail): string {
 }
 
 function stageLines({ stages }: JobDetail): string[] {
-  return stages.map(({ name, state, tasks }) => `${plain(name)}: ${counted(tasks, 'task')}, ${state}`);
+  return stages.map(({ name, state, tasks, unfinished, after, estimateMs }) => {
+    const left = state === 'started' && unfinished < tasks ? `, ${formatCount(unfinished)} left` : '';
+    const before = state === 'blocked' ? `, after ${after.map(plain).join(', ')}` : '';
+    const each = estimateMs === undefined ? '' : ` of ${formatDuration(estimateMs)}`;
+    return `${plain(name)}: ${counted(tasks, 'task')}${each}, ${state}${left}${before}`;
+  });
+}
+
+/** What is left of a job of stages as its estimates say; nothing where one is missing. */
+function remainingLines({ stages }: JobDetail): string[] {
+  const left = stages.filter(({ unfinished }) => unfinished > 0);
+  if (stages.length < 2 || left.length === 0 || left.some(({ estimateMs }) => estimateMs === undefined))
+    return [];
+  let workMs = 0;
+  let pathMs = 0;
+  const ends = new Map<string, Millis>();
+  for (const { name, after, unfinished, estimateMs = 0 } of left) {
+    const end = estimateMs + Math.max(0, ...after.map((before) => ends.get(before) ?? 0));
+    ends.set(name, end);
+    pathMs = Math.max(pathMs, end);
+    workMs += unfinished * estimateMs;
+  }
+  return [`${formatDuration(workMs)} of task time, ${formatDuration(pathMs)} of it one after another`];
 }
 
 /** Pilots that are shown. */

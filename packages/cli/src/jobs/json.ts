@@ -23,7 +23,10 @@ export function jobJson(job: JobDetail): Record<string, unknown> {
   return {
     schema: 'goshawk.job/1',
     ...summaryJson(job),
-    stages: job.stages,
+    stages: job.stages.map(({ estimateMs, ...stage }) => ({
+      ...stage,
+      estimateSeconds: seconds(estimateMs),
+    })),
     attempts: job.attemptList.map((attempt) => attemptJson(job, attempt)),
     attemptCounts: job.attempts,
     sampling:

@@ -71,9 +71,22 @@ export interface SamplingView {
   readonly decidedMs: Millis | undefined;
 }
 
+export interface StageView {
+  readonly name: string;
+  readonly state: string;
+  readonly tasks: number;
+  /** Of them, those that have not ended. */
+  readonly unfinished: number;
+  /** Names of the stages that have to complete before. */
+  readonly after: readonly string[];
+  /** Mean run time of its tasks, as it is believed; undefined: nothing is known. */
+  readonly estimateMs?: Millis | undefined;
+}
+
 export interface JobDetail extends JobSummary {
   readonly sampling?: SamplingView | undefined;
-  readonly stages: readonly { readonly name: string; readonly state: string; readonly tasks: number }[];
+  /** In an order in which they can run. */
+  readonly stages: readonly StageView[];
   /** Runs in all, and those that failed or were lost. */
   readonly attempts: { readonly total: number; readonly failed: number; readonly lost: number };
   /** Those that failed or were lost, then those that run or completed; the first hundred in all. */

@@ -44,6 +44,8 @@ function rightJustified(
   for (const { stage, remainingMs } of running) profile.add(0, remainingMs, stages[stage]!.demand, 1);
   const childrenStart = new Float64Array(stages.length).fill(endMs);
   const starts: Start[][] = stages.map(() => []);
+  // What had no room later has none after more is placed.
+  const latestStart = new Float64Array(stages.length).fill(Number.POSITIVE_INFINITY);
   const order = [...placements].sort(
     (a, b) =>
       b.startMs + stages[b.stage]!.durationMs - (a.startMs + stages[a.stage]!.durationMs) ||
@@ -53,7 +55,7 @@ function rightJustified(
   for (const { stage, startMs, count } of order) {
     const { demand, durationMs, parents } = stages[stage]!;
     let left = count;
-    let latest = childrenStart[stage]! - durationMs;
+    let latest = Math.min(childrenStart[stage]! - durationMs, latestStart[stage]!);
     while (left > 0) {
       const place = profile.latest(startMs, latest, durationMs, demand, left);
       profile.add(place.atMs, place.atMs + durationMs, demand, place.count);
@@ -62,6 +64,7 @@ function rightJustified(
       left -= place.count;
       latest = place.atMs;
     }
+    latestStart[stage] = latest;
   }
   for (const each of starts) each.sort((a, b) => a.atMs - b.atMs);
   return starts;
