@@ -36,10 +36,11 @@ function setUp() {
     soon: (action) => actions.push(action),
     later: (action) => actions.push(action),
   });
-  const heard = { counts: [] as number[], states: [] as JournalState[] };
+  const heard = { counts: [] as number[], states: [] as JournalState[], stops: [] as boolean[] };
   commits.listen({
     recorded: (count) => heard.counts.push(count),
     stateChanged: (state) => heard.states.push(state),
+    stopped: (isStopped) => heard.stops.push(isStopped),
   });
   const turn = async (): Promise<void> => {
     for (const action of actions.splice(0)) action();
@@ -83,19 +84,22 @@ describe('group commit', () => {
     await commits.close();
   });
 
-  test('nothing is written while there is no room, and all of it once there is', async () => {
+  test('nothing is written while there is no room, which is told, and all of it once there is', async () => {
     const { disk, commits, heard, turn } = setUp();
     disk.room = 0;
     commits.append(accepted(1));
     await turn();
     await turn();
     expect(disk.groups).toHaveLength(0);
+    expect(heard.stops).toEqual([true]);
+    expect(commits.isStopped).toBe(true);
     disk.room = 1e6;
     await turn();
     expect(disk.groups).toHaveLength(1);
     disk.groups[0]!.end();
     await turn();
     expect(heard.counts).toEqual([1]);
+    expect(heard.stops).toEqual([true, false]);
   });
 
   test('whoever closes does not wait for room', async () => {

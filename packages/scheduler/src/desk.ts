@@ -141,9 +141,8 @@ export class ClientDesk {
     this.#progressArmed = false;
     for (const job of this.#changed) {
       if (job.hasEnded) continue;
-      const value: JobEvent = { kind: 'progress', job: summarise(job, this.#config.wallOffsetMs) };
       for (const { client, request } of this.#watches.alive(job, now)) {
-        this.#ledger.tell(client, { type: 'event', request, value });
+        this.#tellProgress(client, request, job);
       }
     }
     this.#changed.clear();
@@ -216,18 +215,25 @@ export class ClientDesk {
   }
 
   #watch(from: Address, message: MessageOf<'watchJob'>, job: Job, now: Millis): void {
+    const { request } = message;
     if (job.hasEnded) {
+      // Its end may wait for the disk: who asks is to hear that somebody is there.
+      if (!this.#ledger.isDurable) this.#tellProgress(from, request, job);
       return this.#ledger.send(from, {
         type: 'event',
-        request: message.request,
+        request,
         value: this.#endOf(job, message.detail, now),
       });
     }
     if (!this.#watches.renew(job, from, message.request, message.detail, now)) {
-      return this.#turnAway(from, message.request, TOO_MANY_WATCH);
+      return this.#turnAway(from, request, TOO_MANY_WATCH);
     }
+    this.#tellProgress(from, request, job);
+  }
+
+  #tellProgress(client: Address, request: number, job: Job): void {
     const value: JobEvent = { kind: 'progress', job: summarise(job, this.#config.wallOffsetMs) };
-    this.#ledger.tell(from, { type: 'event', request: message.request, value });
+    this.#ledger.tell(client, { type: 'event', request, value });
   }
 
   #describe(from: Address, { request, spec }: MessageOf<'describeJob'>, job: Job, now: Millis): void {

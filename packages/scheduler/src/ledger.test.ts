@@ -126,6 +126,21 @@ describe('with a journal', () => {
     expect(bench.take()).toMatchObject([{ type: 'refused', code: 'unknown-job' }]);
   });
 
+  test('who waits for a job that has ended hears that somebody is there, and of the end when the disk has it', () => {
+    const bench = new DurableBench();
+    bench.members(W1);
+    bench.submit({ tasks: [{ sleep: 1 }] });
+    bench.commit();
+    bench.end(W1, bench.ask(W1, 1)!);
+    bench.receive(CLIENT, { type: 'watchJob', request: 9, id: 's-1', detail: false });
+    expect(bench.take()).toMatchObject([{ type: 'event', value: { kind: 'progress' } }]);
+    bench.commit();
+    expect(bench.take()).toMatchObject([
+      { type: 'confirm' },
+      { type: 'event', request: 9, value: { kind: 'ended' } },
+    ]);
+  });
+
   test('while nothing is written a cancellation is taken, and said not to be written', () => {
     const bench = new DurableBench();
     bench.submit(job);

@@ -72,6 +72,11 @@ export class Ledger {
     return this.#env.record !== undefined;
   }
 
+  /** All that was written down is on the disk. */
+  get isDurable(): boolean {
+    return this.#durable === this.#written;
+  }
+
   /** What waits to be sent until it is durable. */
   get heldCount(): number {
     return this.#held.length;
