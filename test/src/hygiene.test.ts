@@ -59,6 +59,7 @@ const MAY_AWAIT = new Set(['packages/simulator/src/simulation.ts']);
 const ENTRIES = new Set([
   'packages/runtime/src/executors/spawner.ts',
   'packages/runtime/src/executors/module-thread.ts',
+  'packages/runtime/src/solver/thread.ts',
   'packages/runtime/src/mailbox/peer.fixture.ts',
   'packages/runtime/src/mailbox/busy.fixture.ts',
   'packages/journal/src/dead-reader.fixture.ts',

@@ -37,3 +37,4 @@ export {
 export * from './mailbox/index.js';
 export { METRICS, type MetricName, type MetricSpec } from './metrics/index.js';
 export { loadSolver, type Solver } from './solver/highs.js';
+export { type SolverReply, ThreadedSolver } from './solver/threaded.js';

@@ -32,6 +32,7 @@ import type { Beliefs, ThreeSigmaOptions } from './settings.js';
 const UNCHANGED_MS = 30_000;
 /** Programs that lack rows are solved again so often with those that were missed. */
 const ROUNDS_MAX = 3;
+const NO_MORE_UNIONS: readonly PartitionSet[] = new Array<PartitionSet>(ROUNDS_MAX).fill(0n);
 
 /** How it has gone so far. */
 export interface ThreeSigmaTally {
@@ -49,6 +50,7 @@ export interface ThreeSigmaTally {
 /** A plan in the making: the cluster as it was, and the program made of it. */
 interface Question {
   readonly id: number;
+  readonly askedAt: Millis;
   readonly problem: Problem;
   readonly formulated: Formulated;
   readonly seed: Float64Array;
@@ -116,8 +118,12 @@ export class ThreeSigma implements CentralPolicy {
 
   plan(cluster: ClusterView, draft: Draft, now: Millis): void {
     if (this.#answer !== undefined) this.#act(draft, now);
+    this.#giveUp(draft, now);
     this.#startAwaited(draft);
-    if (this.#question !== undefined) return;
+    if (this.#question !== undefined) {
+      draft.again(this.#question.askedAt + this.#options.cycleMs);
+      return;
+    }
     const pending = pendingStages(cluster).filter((stage) => !this.#gangs.isAbandoned(stage, now));
     if (pending.length === 0) return;
     const due = this.#nextCycle();
@@ -172,7 +178,7 @@ export class ThreeSigma implements CentralPolicy {
     this.tally.cycles++;
     const running = runningStages(cluster.jobs);
     const problem = this.#problemOf(pending, running, groups, now);
-    this.#solve({ problem, groups, pending, running, unions: [] }, draft, cluster.version);
+    this.#solve({ askedAt: now, problem, groups, pending, running, unions: [] }, draft, cluster.version);
     draft.again(now + this.#options.cycleMs);
   }
 
@@ -262,6 +268,17 @@ export class ThreeSigma implements CentralPolicy {
     }
     this.#question = undefined;
     const plan = this.#planOf(question, this.#valuesOf(question, answer), draft, answer.version);
+    if (plan !== undefined) this.#carryOut(question, plan, draft, now);
+  }
+
+  /** Who asks for a plan gets one within the cycle: without an answer, the one that was made without a solver. */
+  #giveUp(draft: Draft, now: Millis): void {
+    const question = this.#question;
+    if (question === undefined || now < question.askedAt + this.#options.cycleMs) return;
+    this.#question = undefined;
+    this.tally.greedy++;
+    // What it lacks in rows, it lacks for good: there is nobody to solve it again.
+    const plan = this.#planOf({ ...question, unions: NO_MORE_UNIONS }, question.seed, draft, 0);
     if (plan !== undefined) this.#carryOut(question, plan, draft, now);
   }
 

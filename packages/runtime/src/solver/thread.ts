@@ -1,0 +1,19 @@
+/** The main file of the solver's thread: a program in, its solution out, one at a time. */
+import { parentPort } from 'node:worker_threads';
+import type { Program } from '@goshawk/policies';
+import { loadSolver } from './highs.js';
+import type { SolverReply } from './threaded.js';
+
+const { solve } = await loadSolver();
+
+parentPort!.on('message', (program: Program) => {
+  parentPort!.postMessage(replyTo(program));
+});
+
+function replyTo(program: Program): SolverReply {
+  try {
+    return { solution: solve(program) };
+  } catch (error) {
+    return { error: (error as Error).message };
+  }
+}

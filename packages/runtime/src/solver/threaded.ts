@@ -1,0 +1,85 @@
+import { Worker } from 'node:worker_threads';
+import type { Program, ProgramSolution } from '@goshawk/policies';
+import { compiledFile } from '../executors/compiled.js';
+
+export type SolverReply = { readonly solution: ProgramSolution } | { readonly error: string };
+
+interface Task {
+  readonly program: Program;
+  readonly answer: (reply: SolverReply) => void;
+}
+
+/**
+ * A solver in a thread of its own, so that who asks goes on meanwhile. One program at a time: a later one takes the
+ * place of one that has not begun. A thread that fails, or takes longer than it may, is ended, and the next program
+ * gets a new one.
+ */
+export class ThreadedSolver {
+  readonly #timeoutMs: number;
+  #thread: Worker | undefined;
+  #running: Task | undefined;
+  #next: Task | undefined;
+  #guard: NodeJS.Timeout | undefined;
+
+  /** @param timeoutMs of wall time, for one program */
+  constructor(timeoutMs: number) {
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** @param answer called once, unless a later program takes the place of this one */
+  solve(program: Program, answer: (reply: SolverReply) => void): void {
+    this.#next = { program, answer };
+    this.#begin();
+  }
+
+  /** Nothing is answered any more. */
+  close(): void {
+    this.#next = undefined;
+    this.#running = undefined;
+    this.#end();
+  }
+
+  #begin(): void {
+    if (this.#running !== undefined || this.#next === undefined) return;
+    this.#running = this.#next;
+    this.#next = undefined;
+    this.#thread ??= this.#newThread();
+    this.#guard = setTimeout(() => {
+      this.#end();
+      this.#reply({ error: `the solver took longer than ${this.#timeoutMs} ms` });
+    }, this.#timeoutMs);
+    this.#thread.postMessage(this.#running.program);
+  }
+
+  #newThread(): Worker {
+    const thread = new Worker(compiledFile('../solver/thread.js'));
+    // A cluster that is idle ends when it is told to, whether or not a solver has been loaded.
+    thread.unref();
+    thread.on('message', (reply: SolverReply) => {
+      if (thread === this.#thread) this.#reply(reply);
+    });
+    const failed = (error: string) => {
+      if (thread !== this.#thread) return;
+      this.#thread = undefined;
+      this.#reply({ error });
+    };
+    thread.on('error', (error) => failed(error.message));
+    thread.on('exit', (code) => failed(`the solver's thread ended with ${code}`));
+    return thread;
+  }
+
+  #end(): void {
+    clearTimeout(this.#guard);
+    const thread = this.#thread;
+    this.#thread = undefined;
+    void thread?.terminate();
+  }
+
+  #reply(reply: SolverReply): void {
+    clearTimeout(this.#guard);
+    const task = this.#running;
+    this.#running = undefined;
+    task?.answer(reply);
+    this.#begin();
+  }
+}
