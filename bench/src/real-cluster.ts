@@ -18,13 +18,23 @@ export class RealCluster {
   readonly #folder: string;
   readonly #keys: string | undefined;
   readonly #schedulerArgs: readonly string[];
+  readonly #heapMebibytes: number | undefined;
   readonly targets: Target[] = [];
 
-  /** @param keys folder of its keys */
-  constructor(folder: string, keys: string | undefined, schedulerArgs: readonly string[] = []) {
+  /**
+   * @param keys folder of its keys
+   * @param heapMebibytes that each process may have; Node's own default otherwise
+   */
+  constructor(
+    folder: string,
+    keys: string | undefined,
+    schedulerArgs: readonly string[] = [],
+    heapMebibytes?: number,
+  ) {
     this.#folder = folder;
     this.#keys = keys;
     this.#schedulerArgs = schedulerArgs;
+    this.#heapMebibytes = heapMebibytes;
   }
 
   async start(): Promise<void> {
@@ -62,7 +72,9 @@ export class RealCluster {
   async #spawn(role: Target['role'], args: readonly string[]): Promise<Target> {
     const keyArgs = this.#keys === undefined ? [] : ['--keys', this.#keys];
     const all = [role, ...args, ...keyArgs, '--bind', 'tcp://127.0.0.1:0', '--http', '127.0.0.1:0', '--json'];
-    const child = spawn(process.execPath, [GOSHAWK, ...all, '--with-parent'], {
+    const heap = this.#heapMebibytes;
+    const nodeArgs = heap === undefined ? [] : [`--max-old-space-size=${heap}`];
+    const child = spawn(process.execPath, [...nodeArgs, GOSHAWK, ...all, '--with-parent'], {
       stdio: ['pipe', 'pipe', 'pipe'],
       env: { PATH: process.env.PATH, HOME: this.#folder },
     });

@@ -21,40 +21,85 @@ const HARMLESS: readonly MessageType[] = MESSAGE_TYPES.filter(
   (type) => (MESSAGES[type].from as readonly string[]).includes('client') && type !== 'drainWorker',
 );
 
-/** Frames over ZeroMQ connections, as a client of the cluster or under names that are not one's own. */
+export interface Habits {
+  /** Whether answers are read. */
+  readonly reads?: boolean;
+  /** After so many it goes, and comes back under another name. */
+  readonly inputsPerClient?: number;
+}
+
+/** Frames over ZeroMQ connections. */
 export class FrameAttacker implements Attacker {
   readonly name: string;
   readonly share: number;
-  readonly #make: () => Buffer;
+  readonly #make: () => Buffer | Buffer[];
   readonly #identity: (target: Target) => Identity;
+  readonly #reads: boolean;
+  readonly #inputsPerClient: number;
   readonly #sockets = new Map<string, Dealer>();
 
-  constructor(name: string, share: number, identity: (target: Target) => Identity, make: () => Buffer) {
+  /** @param identity of all its connections; of one that comes back, under a name that has not been there */
+  constructor(
+    name: string,
+    share: number,
+    identity: (target: Target) => Identity,
+    make: () => Buffer | Buffer[],
+    { reads = true, inputsPerClient = Number.POSITIVE_INFINITY }: Habits = {},
+  ) {
     this.name = name;
     this.share = share;
     this.#identity = identity;
     this.#make = make;
+    this.#reads = reads;
+    this.#inputsPerClient = inputsPerClient;
   }
 
   async attack(target: Target, inputs: number): Promise<void> {
-    const socket = this.#socketTo(target);
-    for (let i = 0; i < inputs; i++) await socket.send(this.#make());
-    await drain(socket);
+    for (let left = inputs; left > 0; left -= this.#inputsPerClient) {
+      const socket = this.#socketTo(target);
+      for (let i = 0; i < Math.min(left, this.#inputsPerClient); i++) await this.#send(socket);
+      if (this.#reads) await drain(socket);
+      if (this.#inputsPerClient < inputs) this.#leave(target);
+    }
   }
 
   close(): void {
     for (const socket of this.#sockets.values()) socket.close();
   }
 
+  /** Who reads nothing is written to no more at some time; what cannot leave is not waited for. */
+  async #send(socket: Dealer): Promise<void> {
+    try {
+      await socket.send(this.#make());
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+    }
+  }
+
+  #leave(target: Target): void {
+    this.#sockets.get(target.endpoint)?.close();
+    this.#sockets.delete(target.endpoint);
+  }
+
   #socketTo(target: Target): Dealer {
     const known = this.#sockets.get(target.endpoint);
     if (known !== undefined) return known;
-    const socket = new Dealer({ linger: 0, sendHighWaterMark: 256, ...this.#identity(target) });
+    const identity = this.#identity(target);
+    const socket = new Dealer({
+      linger: this.#inputsPerClient < Number.POSITIVE_INFINITY ? LEAVING_MS : 0,
+      sendHighWaterMark: 256,
+      sendTimeout: this.#reads ? -1 : 0,
+      ...(this.#reads ? {} : { receiveHighWaterMark: 1 }),
+      ...identity,
+    });
     socket.connect(target.endpoint);
     this.#sockets.set(target.endpoint, socket);
     return socket;
   }
 }
+
+/** Who goes lets what it has sent leave for so long. */
+const LEAVING_MS = 1_000;
 
 /** Answers are read, so that a full connection does not end the attack. */
 async function drain(socket: Dealer): Promise<void> {
@@ -84,6 +129,12 @@ export function clientIdentity(id: string, ring: KeyRing | undefined): (target: 
     const [way] = new Proven(process, endpoint, ring).waysTo({ endpoint: to, role });
     return { routingId: way!.routingId, ...way!.curve! };
   };
+}
+
+/** The same, under another name each time. */
+export function newClients(ring: KeyRing | undefined): (target: Target) => Identity {
+  let number = 0;
+  return (target) => clientIdentity(`client${++number}`, ring)(target);
 }
 
 /** With a client's key, and somebody else's name. */

@@ -11,6 +11,24 @@ import {
 } from '@goshawk/core';
 import { Codec, DEFAULT_LIMITS, FrameWriter } from '@goshawk/runtime';
 
+const RESOURCES = ['cpu', 'memory', 'toString', 'constructor'];
+/** Durations and amounts: sound ones, those at an end, and those beyond it. */
+const QUANTITIES = [
+  '1ms',
+  '1h30m',
+  '0s',
+  '10000000d',
+  `${'9'.repeat(60)}s`,
+  `${'9'.repeat(309)}s`,
+  '1',
+  '1GiB',
+  '1e400',
+  '1constructor',
+  `1${' '.repeat(100_000)}!`,
+  -1,
+  1e300,
+];
+
 /**
  * What is thrown at a cluster: frames whose messages are as the table declares them, those with some bytes
  * changed, and bytes that never were a frame. All follow from a seed.
@@ -51,6 +69,31 @@ export class Inputs {
     }
     writer.finish();
     return frames[0] as Buffer;
+  }
+
+  /** A job that says some quantities as text: most soundly, some beyond all bounds. What it does takes no time. */
+  submission(): Buffer {
+    const some = (field: string): object => (this.#below(3) === 0 ? { [field]: this.#pick(QUANTITIES) } : {});
+    const spec = {
+      tasks: [{ sleep: 0 }],
+      ...some('estimate'),
+      ...some('timeout'),
+      ...some('deadline'),
+      ...(this.#below(3) === 0 ? { demand: { [this.#pick(RESOURCES)]: this.#pick(QUANTITIES) } } : {}),
+    };
+    const key = this.#text(40);
+    const frames: Buffer[] = [];
+    const writer = new FrameWriter(null, DEFAULT_LIMITS, ({ bytes }) => frames.push(bytes));
+    writer.add('*', 0, 0, this.#encode({ type: 'submit', request: this.#below(1_000), key, spec }));
+    writer.finish();
+    return frames[0] as Buffer;
+  }
+
+  /** A frame in several parts, where there may be one. */
+  parts(bytes: Buffer): Buffer[] {
+    const first = this.#below(bytes.length);
+    const more = new Array<Buffer>(this.#pick([1, 2, 100, 1_000])).fill(bytes.subarray(first, first + 40));
+    return [bytes.subarray(0, first), ...more];
   }
 
   /** The same with some of it changed, lost, doubled or moved. */

@@ -13,6 +13,7 @@ import {
   frameMakers,
   httpMaker,
   impostorIdentity,
+  newClients,
   TcpAttacker,
   zmtpMaker,
 } from './attackers.js';
@@ -45,6 +46,8 @@ export interface FuzzResult {
 
 /** Inputs that one attacker throws before it is another's turn. */
 const BURST = 500;
+/** Small, so that what is kept without end shows soon. */
+const HEAP_MEBIBYTES = 300;
 /** Before anything is thrown. */
 const CALM_MS = 3_000;
 
@@ -53,7 +56,7 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
   const folder = await mkdtemp(join(tmpdir(), 'goshawk-fuzz-'));
   const keys = options.hasKeys ? generateKeys() : undefined;
   if (keys !== undefined) writeKeyFolder(join(folder, 'keys'), keys);
-  const cluster = new RealCluster(folder, keys && join(folder, 'keys'));
+  const cluster = new RealCluster(folder, keys && join(folder, 'keys'), [], HEAP_MEBIBYTES);
   let submitter: ChildProcess | undefined;
   try {
     await cluster.start();
@@ -142,6 +145,14 @@ function attackersOf(seed: number, endpoints: readonly string[], ring: KeyRing |
     new FrameAttacker('mutated frames', 40, client('mutated'), frames.mutated),
     new FrameAttacker('sound frames of any role', 20, client('sound'), frames.sound),
     new FrameAttacker('replayed frames', 10, client('replayed'), frames.replayed),
+    new FrameAttacker('submissions', 5, client('submissions'), () => inputs.submission()),
+    new FrameAttacker('frames of many parts', 1, client('parts'), () => inputs.parts(frames.sound())),
+    new FrameAttacker('questions of who reads no answers', 5, client('deaf'), frames.replayed, {
+      reads: false,
+    }),
+    new FrameAttacker('questions of many clients', 5, newClients(ring), frames.replayed, {
+      inputsPerClient: 10,
+    }),
     ...(ring ? [new FrameAttacker('frames under false names', 6, impostorIdentity(ring), frames.sound)] : []),
     new TcpAttacker('random connections', 1, zmtpPort, zmtpMaker(random.fork('zmtp'), inputs), 1),
     new TcpAttacker(
