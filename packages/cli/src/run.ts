@@ -13,6 +13,7 @@ import { describeFailure, failureLine } from './failure.js';
 import { readConfigFile, resolveOptions, type Sources } from './options.js';
 import { type GivenLine, readPlainLine } from './plain-line.js';
 import { SettingNames } from './stray-settings.js';
+import { plain } from './terminal/paint.js';
 
 /** Where a command's words go; the real one is the process. */
 export interface Terminal {
@@ -44,7 +45,8 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
       const { code, message, hint } = failure;
       terminal.stderr.write(`${JSON.stringify({ schema: 'goshawk.error/1', code, message, hint })}\n`);
     } else {
-      terminal.stderr.write(`${failureLine(failure)}\n`);
+      // What it names may be others' words: of a worker that there is not, say.
+      terminal.stderr.write(`${plain(failureLine(failure))}\n`);
       if (asked.verbose) terminal.stderr.write(`${causesOf(error)}\n`);
     }
     return failure.exitCode;

@@ -21,6 +21,7 @@ export {
 } from './executors/index.js';
 export {
   type ClusterKeys,
+  checkOwner,
   generateKeys,
   type KeyFile,
   type KeyRing,

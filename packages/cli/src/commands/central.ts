@@ -30,7 +30,7 @@ export const centralCommand = defineCommand({
     const keys = await keysFor('central', context);
     const daemon = await startCentral({
       ...options,
-      http: httpOptions(context, options),
+      http: await httpOptions(context, options),
       keys,
       settings: clusterSettings(policy),
       logger,

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { InputError, type Millis } from '@goshawk/core';
 import type { Daemon, HttpOptions } from '@goshawk/runtime';
@@ -64,29 +64,39 @@ export const SHADOW_OPTION = {
 
 export const CENTRAL_PORT = 7070;
 
-/** @throws InputError for a file that is not there, or holds no token */
-export function httpOptions(
+/** @throws InputError for a file that is not there, that others may read, or that holds no token */
+export async function httpOptions(
   { environment, cwd }: Context,
   options: Readonly<Record<'http' | 'httpTokenFile' | 'httpPortFile', string | undefined>>,
-): HttpOptions | undefined {
+): Promise<HttpOptions | undefined> {
   const { http: bind, httpTokenFile: file, httpPortFile } = options;
   if (bind === undefined) return undefined;
+  const given = environment.GOSHAWK_HTTP_TOKEN || undefined;
   const token =
-    file === undefined ? environment.GOSHAWK_HTTP_TOKEN || undefined : readToken(resolve(cwd, file));
+    file === undefined
+      ? given && checkToken(given, 'GOSHAWK_HTTP_TOKEN')
+      : await readToken(resolve(cwd, file));
   return { bind, token, portFile: httpPortFile && resolve(cwd, httpPortFile) };
 }
 
-function readToken(path: string): string {
+async function readToken(path: string): Promise<string> {
+  const { checkOwner } = await import('@goshawk/runtime');
   let token: string;
   try {
+    checkOwner(path, statSync(path));
     token = readFileSync(path, 'utf8').trim();
   } catch (error) {
+    if (error instanceof InputError) throw error;
     throw new InputError('bad-token', `--http-token-file: ${(error as Error).message}`, '', { cause: error });
   }
+  return checkToken(token, `--http-token-file: ${path}`);
+}
+
+function checkToken(token: string, source: string): string {
   if (/^[\x21-\x7e]{16,512}$/.test(token)) return token;
   throw new InputError(
     'bad-token',
-    `--http-token-file: ${path} does not hold a token of 16 to 512 letters, digits and signs`,
+    `${source} does not hold a token of 16 to 512 letters, digits and signs`,
     'such as `openssl rand -hex 32` makes',
   );
 }

@@ -5,6 +5,7 @@ import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { counted } from '../jobs/words.js';
+import { plain } from '../terminal/paint.js';
 import { startProgress } from '../terminal/progress.js';
 
 /** Between two looks at a worker that drains. ms */
@@ -77,7 +78,8 @@ async function untilDrained(context: Context, cluster: Cluster, first: DrainAnsw
   }
 }
 
-function sentence({ worker, state, running }: DrainAnswer): string {
+function sentence({ worker: name, state, running }: DrainAnswer): string {
+  const worker = plain(name);
   switch (state) {
     case 'active':
       return `${worker} takes work`;

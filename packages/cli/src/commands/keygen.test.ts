@@ -101,6 +101,19 @@ describe('a daemon', () => {
     expect(stderr).toMatch(/^goshawk: others may read or write .*open\.key \(mode 0644\); chmod 600/);
   });
 
+  it('does not start with a token for HTTP that others may read, or that is too short', async () => {
+    const http = ['central', '--http', '127.0.0.1:0', '--log-level', 'silent'];
+    writeFileSync(join(cwd, 'token'), 'x'.repeat(32), { mode: 0o644 });
+    const open = await goshawk(...http, '--http-token-file', 'token');
+    expect(open).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(/others may read or write .*token/),
+    });
+    const short = await runHere(http, { cwd, environment: { GOSHAWK_HTTP_TOKEN: 'a' } });
+    expect(short.stderr).toMatch(/^goshawk: GOSHAWK_HTTP_TOKEN does not hold a token of 16 to 512/);
+    expect(short.exitCode).toBe(2);
+  });
+
   it('does not start with the keys of another role', async () => {
     await goshawk('keygen', 'keys');
     const given = await goshawk('central', '--keys', 'keys/client.key', '--log-level', 'silent');

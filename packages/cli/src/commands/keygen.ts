@@ -95,7 +95,10 @@ async function nextStep(folder: string): Promise<Made> {
 function httpToken(folder: string): string {
   const path = join(folder, 'http.token');
   if (!existsSync(path)) {
-    writeFileSync(path, `${randomBytes(TOKEN_BYTES).toString('base64url')}\n`, { mode: 0o600 });
+    writeFileSync(path, `${randomBytes(TOKEN_BYTES).toString('base64url')}\n`, {
+      mode: 0o600,
+      flag: 'wx',
+    });
   }
   return readFileSync(path, 'utf8').trim();
 }

@@ -83,7 +83,7 @@ async function startIn(
   if (folder === undefined) logger.warn({}, 'without --data-folder jobs end with this process');
   return startScheduler({
     ...options,
-    http: httpOptions(context, options),
+    http: await httpOptions(context, options),
     keys,
     name,
     central: options.centralUrl,

@@ -43,11 +43,12 @@ export const workerCommand = defineCommand({
     execOnly: {
       type: 'texts',
       describe:
-        'run this command and no other, by absolute path and without the submitter’s variables; repeatable',
+        'run this command and nothing else (modules by --module-only), by absolute path and without the submitter’s variables; repeatable',
     },
     moduleOnly: {
       type: 'texts',
-      describe: 'run only this module, or those in this folder, by absolute path; repeatable',
+      describe:
+        'run this module, or those in this folder, and nothing else (commands by --exec-only), by absolute path; repeatable',
     },
     module: { type: 'flag', default: true, describe: 'run functions of modules (--no-module)' },
     ...DAEMON_OPTIONS,
@@ -66,17 +67,14 @@ export const workerCommand = defineCommand({
     const keys = await keysFor('worker', context);
     const daemon = await startWorkers({
       ...options,
-      http: httpOptions(context, options),
+      http: await httpOptions(context, options),
       keys,
       names,
       capacity,
       central: options.centralUrl,
       dataFolder: options.dataFolder ?? join(privateTemporaryFolder(), names[0]!),
       executors: {
-        allow: {
-          exec: permission(options.exec, options.execOnly, '--exec-only'),
-          module: permission(options.module, options.moduleOnly, '--module-only'),
-        },
+        allow: allowedBy(options),
       },
       logger,
     });
@@ -94,6 +92,27 @@ function availableMemory(): number {
 /** Node does not look after children that are not its own, and process 1 is given those whose parents have ended. */
 const FIRST_PROCESS =
   'this is process 1: what commands leave behind stays as zombies; start the container with an init (docker run --init)';
+
+/**
+ * What a worker runs. Whoever lists one kind has thought of what runs there, and wants nothing else.
+ *
+ * @throws InputError for a path that is not absolute, or is not there
+ */
+export function allowedBy(
+  options: Readonly<
+    Record<'exec' | 'module', boolean> & Record<'execOnly' | 'moduleOnly', readonly string[]>
+  >,
+): { readonly exec: boolean | readonly string[]; readonly module: boolean | readonly string[] } {
+  const { exec, execOnly, module, moduleOnly } = options;
+  return {
+    exec: permission(exec && (execOnly.length > 0 || moduleOnly.length === 0), execOnly, '--exec-only'),
+    module: permission(
+      module && (moduleOnly.length > 0 || execOnly.length === 0),
+      moduleOnly,
+      '--module-only',
+    ),
+  };
+}
 
 /** @throws InputError for a path that is not absolute, or is not there */
 function permission(isOn: boolean, only: readonly string[], option: string): boolean | readonly string[] {

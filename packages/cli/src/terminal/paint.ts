@@ -35,7 +35,12 @@ export function paintState(state: JobState, paint: Painter): string {
   return paint[STATE_STYLES[state]](state);
 }
 
-/** Others' words on one line: without what would move the cursor, break the line or change colours. */
+/** What turns the direction of writing: it shows other words than there are. */
+const TURNS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+/** Others' words on one line: without what would move the cursor, break or turn the line, or change colours. */
 export function plain(text: string): string {
-  return stripVTControlCharacters(text).replaceAll(/\p{Cc}+/gu, ' ');
+  return stripVTControlCharacters(text)
+    .replaceAll(/\p{Cc}+/gu, ' ')
+    .replaceAll(TURNS, '');
 }

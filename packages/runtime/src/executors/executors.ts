@@ -90,6 +90,7 @@ class AllExecutors implements Executors {
         heapMiBMax: options.moduleHeapMiBMax ?? MODULE_HEAP_MIB_MAX,
         valueBytesMax: options.valueBytesMax ?? VALUE_BYTES_MAX,
         environment,
+        refusal: (path) => this.#gate.changedSince(path),
       }),
     };
   }
@@ -101,9 +102,9 @@ class AllExecutors implements Executors {
     try {
       checkOrder(order);
       const kind = payloadKind(order.payload);
-      const refusal = this.#gate.refusal(kind, order.payload);
-      if (refusal !== undefined) return new RefusedRun(failed('not-allowed', refusal), sink);
-      return this.#track(this.#executors[kind], order, sink);
+      const admission = this.#gate.admit(kind, order.payload);
+      if ('refusal' in admission) return new RefusedRun(failed('not-allowed', admission.refusal), sink);
+      return this.#track(this.#executors[kind], { ...order, payload: admission.payload }, sink);
     } catch (error) {
       if (!(error instanceof BadPayload)) throw error;
       return new RefusedRun(failed('bad-payload', error.message), sink);

@@ -22,6 +22,8 @@ export interface ModuleExecutorOptions {
   readonly valueBytesMax: number;
   /** All that modules see of the worker's environment. */
   readonly environment: Readonly<Record<string, string>>;
+  /** Why a module is not run, asked when its turn has come. */
+  refusal(path: string): string | undefined;
 }
 
 /**
@@ -72,7 +74,9 @@ export class ModuleExecutor implements Executor {
     for (const run of this.#waiting) {
       if (this.#busyThreads >= this.#options.threads) return;
       this.#waiting.delete(run);
-      this.#runInPool(run);
+      const refusal = this.#options.refusal(run.order.path);
+      if (refusal === undefined) this.#runInPool(run);
+      else run.broke(failed('not-allowed', refusal));
     }
   }
 

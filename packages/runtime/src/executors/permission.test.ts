@@ -1,4 +1,12 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -21,7 +29,8 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 function refusal(gate: Gate, payload: Payload): string | undefined {
-  return gate.refusal(payloadKind(payload), payload);
+  const admission = gate.admit(payloadKind(payload), payload);
+  return 'refusal' in admission ? admission.refusal : undefined;
 }
 
 describe('a gate', () => {
@@ -67,6 +76,20 @@ describe('a gate', () => {
     ]) {
       expect(refusal(gate, payload) === undefined, JSON.stringify(payload)).toBe(passes);
     }
+  });
+
+  it('hands on the file that it has looked at, and refuses it when that is another one by its turn', () => {
+    const allowed = realpathSync(join(folder, 'allowed'));
+    const gate = new Gate({ module: [allowed] });
+    const link = join(folder, 'to-work.mjs');
+    symlinkSync(join(allowed, 'work.mjs'), link);
+    const admission = gate.admit('module', { module: link });
+    expect(admission).toEqual({ payload: { module: join(allowed, 'work.mjs') } });
+    expect(gate.changedSince(join(allowed, 'work.mjs'))).toBeUndefined();
+    renameSync(join(allowed, 'work.mjs'), join(allowed, 'kept.mjs'));
+    symlinkSync(join(folder, 'secret.mjs'), join(allowed, 'work.mjs'));
+    expect(gate.changedSince(join(allowed, 'work.mjs'))).toMatch(/was changed while the task waited/);
+    expect(new Gate({}).changedSince('/anything')).toBeUndefined();
   });
 
   it('takes absolute paths only', () => {

@@ -13,6 +13,8 @@ export interface Permissions {
   readonly module?: Permission;
 }
 
+export type Admission = { readonly payload: Payload } | { readonly refusal: string };
+
 /**
  * What a worker runs. Where commands are listed, a submitter chooses one of them and its arguments, and
  * nothing around it: no shell, and no variables of its own, since a variable (`LD_PRELOAD`, `PATH`,
@@ -31,16 +33,25 @@ export class Gate {
     this.#modules = typeof module === 'boolean' ? module : module.map((path) => realpathSync(path));
   }
 
-  /** Why the payload is not run; undefined when it is. */
-  refusal(kind: PayloadKind, payload: Payload): string | undefined {
+  /** Why the payload is not run; or the payload as it is run: of listed modules, by the file that was looked at. */
+  admit(kind: PayloadKind, payload: Payload): Admission {
     switch (kind) {
       case 'sleep':
-        return undefined;
-      case 'exec':
-        return this.#execRefusal(payload as ExecPayload);
+        return { payload };
+      case 'exec': {
+        const refusal = this.#execRefusal(payload as ExecPayload);
+        return refusal === undefined ? { payload } : { refusal };
+      }
       case 'module':
-        return this.#moduleRefusal(payload as ModulePayload);
+        return this.#admitModule(payload as ModulePayload);
     }
+  }
+
+  /** Why a module that was let through is not run after all: its file is another one by now. */
+  changedSince(path: string): string | undefined {
+    if (typeof this.#modules === 'boolean') return undefined;
+    const real = realPathOf(path);
+    return real === path ? undefined : `${path} was changed while the task waited, and is not where it was`;
   }
 
   #execRefusal({ exec, shell, env }: ExecPayload): string | undefined {
@@ -54,21 +65,27 @@ export class Gate {
     return undefined;
   }
 
-  #moduleRefusal(payload: ModulePayload): string | undefined {
-    if (this.#modules === true) return undefined;
-    if (this.#modules === false) return 'this worker does not run module tasks';
+  #admitModule(payload: ModulePayload): Admission {
+    if (this.#modules === true) return { payload };
+    if (this.#modules === false) return { refusal: 'this worker does not run module tasks' };
     const path = modulePath(payload);
-    let real: string;
-    try {
-      // Where it really is: neither `..` nor a link leads out of a folder that is listed.
-      real = realpathSync(path);
-    } catch {
-      return `this worker runs listed modules only, and ${path} is not there`;
-    }
+    // Where it really is: neither `..` nor a link leads out of a folder that is listed.
+    const real = realPathOf(path);
+    if (real === undefined)
+      return { refusal: `this worker runs listed modules only, and ${path} is not there` };
     const isListed = this.#modules.some(
       (listed) => real === listed || real.startsWith(withSeparator(listed)),
     );
-    return isListed ? undefined : `this worker runs only modules in ${this.#modules.join(', ')}`;
+    if (isListed) return { payload: { ...payload, module: real } };
+    return { refusal: `this worker runs only modules in ${this.#modules.join(', ')}` };
+  }
+}
+
+function realPathOf(path: string): string | undefined {
+  try {
+    return realpathSync(path);
+  } catch {
+    return undefined;
   }
 }
 

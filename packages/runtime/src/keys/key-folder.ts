@@ -1,9 +1,9 @@
 import {
-  chmodSync,
   existsSync,
   mkdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   type Stats,
   statSync,
   writeFileSync,
@@ -14,8 +14,11 @@ import type { ClusterKeys } from './generate.js';
 import { type KeyFile, keyFileName, parseKeyFile } from './key-file.js';
 import { type KeyRing, keyRing } from './key-ring.js';
 
-/** The group may read it, as Kubernetes hands secrets to a pod; nobody else, and nobody but the owner writes. */
-const FORBIDDEN_MODE = 0o037;
+/** Nobody but its owner reads or writes a secret. */
+const FORBIDDEN_MODE = 0o077;
+/** Kubernetes hands secrets to a pod as files of root that the pod's group may read. */
+const FORBIDDEN_MODE_OF_ROOT = 0o037;
+const WRITABLE_BY_OTHERS = 0o022;
 /** A key file has some 2 KB. */
 const BYTES_MAX = 64 * 1024;
 
@@ -76,14 +79,31 @@ function checkPrivate(path: string, stats: Stats): void {
   if (stats.size > BYTES_MAX) {
     throw new InputError('bad-keys', `${path} has ${stats.size} bytes; no key file is that large`);
   }
-  if ((stats.mode & FORBIDDEN_MODE) !== 0) {
-    const mode = (stats.mode & 0o777).toString(8).padStart(4, '0');
-    throw new InputError('open-keys', `others may read or write ${path} (mode ${mode})`, `chmod 600 ${path}`);
-  }
+  checkOwner(path, stats);
+}
+
+/**
+ * That nobody else can read or write a secret.
+ *
+ * @throws InputError with what to do about it
+ */
+export function checkOwner(path: string, stats: Pick<Stats, 'mode' | 'uid'>): void {
   const uid = process.getuid?.();
+  const isGiven = stats.uid === 0 && uid !== 0;
+  if ((stats.mode & (isGiven ? FORBIDDEN_MODE_OF_ROOT : FORBIDDEN_MODE)) !== 0) {
+    throw new InputError(
+      'open-keys',
+      `others may read or write ${path} (mode ${modeOf(stats)})`,
+      `chmod 600 ${path}`,
+    );
+  }
   if (uid !== undefined && uid !== 0 && stats.uid !== uid && stats.uid !== 0) {
     throw new InputError('open-keys', `${path} belongs to another user, who can change it`, `chown it`);
   }
+}
+
+function modeOf({ mode }: Pick<Stats, 'mode'>): string {
+  return (mode & 0o777).toString(8).padStart(4, '0');
 }
 
 /** @throws InputError when one of them is missing or unfit, or they are not of one cluster */
@@ -110,17 +130,40 @@ export function keysIn(folder: string): string[] {
   return ROLES.map((role) => join(folder, keyFileName(role))).filter((path) => existsSync(path));
 }
 
-/** Writes all of them, each whole or not at all, for the owner's eyes only. */
+/**
+ * Writes all of them, each whole or not at all, for the owner's eyes only.
+ *
+ * @throws InputError for a folder that others may write to: they could put a file or a link in the way
+ */
 export function writeKeyFolder(folder: string, keys: ClusterKeys): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
+  checkKeyFolder(folder);
   const paths = ROLES.map((role) => [role, join(folder, keyFileName(role))] as const);
   for (const [role, path] of paths) {
-    writeFileSync(draftOf(path), `${JSON.stringify(keys[role], undefined, 2)}\n`, { mode: 0o600 });
-    chmodSync(draftOf(path), 0o600);
+    // What an earlier run that was killed has left.
+    rmSync(draftOf(path), { force: true });
+    writeFileSync(draftOf(path), `${JSON.stringify(keys[role], undefined, 2)}\n`, {
+      mode: 0o600,
+      flag: 'wx',
+    });
   }
   // Keys that lie in a project's folder must not be committed with it.
   writeFileSync(join(folder, '.gitignore'), '*\n');
   for (const [, path] of paths) renameSync(draftOf(path), path);
+}
+
+function checkKeyFolder(folder: string): void {
+  const stats = statSync(folder);
+  const uid = process.getuid?.();
+  const isOthers = uid !== undefined && stats.uid !== uid && stats.uid !== 0;
+  if (!isOthers && (stats.mode & WRITABLE_BY_OTHERS) === 0) return;
+  throw new InputError(
+    'open-keys',
+    isOthers
+      ? `${folder} belongs to another user, who could take the keys`
+      : `others may write to ${folder} (mode ${modeOf(stats)}), and could take the keys`,
+    isOthers ? 'give a folder of your own' : `chmod go-w ${folder}`,
+  );
 }
 
 function draftOf(path: string): string {

@@ -1,12 +1,23 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ROLES } from '@goshawk/core';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { curveKeyPair } from 'zeromq';
 import { z85 } from './curve-text.js';
 import { generateKeys } from './generate.js';
-import { readKeyFolder, readKeys, writeKeyFolder } from './key-folder.js';
+import { checkOwner, readKeyFolder, readKeys, writeKeyFolder } from './key-folder.js';
 import { publicOf } from './raw-keys.js';
 
 let folder = '';
@@ -42,16 +53,42 @@ describe('key files', () => {
     }
   });
 
-  test.each([0o644, 0o660, 0o602, 0o601, 0o610])('that others may use are refused: mode %o', (mode) => {
-    writeKeyFolder(folder, generateKeys());
-    chmodSync(join(folder, 'worker.key'), mode);
-    expect(() => readKeys({ path: folder }, 'worker')).toThrow(`(mode ${mode.toString(8).padStart(4, '0')})`);
+  test.each([0o644, 0o660, 0o602, 0o601, 0o610, 0o640, 0o440])(
+    'that others may use are refused: mode %o',
+    (mode) => {
+      writeKeyFolder(folder, generateKeys());
+      chmodSync(join(folder, 'worker.key'), mode);
+      expect(() => readKeys({ path: folder }, 'worker')).toThrow(
+        `(mode ${mode.toString(8).padStart(4, '0')})`,
+      );
+    },
+  );
+
+  test('of root, as Kubernetes hands them to a pod, may be read by the group, and not written', () => {
+    const user = vi.spyOn(process, 'getuid').mockReturnValue(1_000);
+    expect(() => checkOwner('/keys/worker.key', { mode: 0o100440, uid: 0 })).not.toThrow();
+    expect(() => checkOwner('/keys/worker.key', { mode: 0o100460, uid: 0 })).toThrow(
+      /others may read or write/,
+    );
+    expect(() => checkOwner('/keys/worker.key', { mode: 0o100440, uid: 1_000 })).toThrow(
+      /others may read or/,
+    );
+    expect(() => checkOwner('/keys/worker.key', { mode: 0o100600, uid: 1_001 })).toThrow(/another user/);
+    user.mockRestore();
   });
 
-  test('may be read by the group, as Kubernetes mounts them', () => {
-    writeKeyFolder(folder, generateKeys());
-    chmodSync(join(folder, 'worker.key'), 0o440);
-    expect(readKeys({ path: folder }, 'worker')?.role).toBe('worker');
+  test('are not made in a folder that others may write to, and follow no file that was there before', () => {
+    const shared = join(folder, 'shared');
+    mkdirSync(shared);
+    chmodSync(shared, 0o777);
+    expect(() => writeKeyFolder(shared, generateKeys())).toThrow(/others may write to .* \(mode 0777\)/);
+    expect(readdirSync(shared)).toEqual([]);
+    chmodSync(shared, 0o700);
+    writeFileSync(join(folder, 'stolen'), '');
+    symlinkSync(join(folder, 'stolen'), join(shared, 'client.key.new'));
+    writeKeyFolder(shared, generateKeys());
+    expect(readFileSync(join(folder, 'stolen'), 'utf8')).toBe('');
+    expect(lstatSync(join(shared, 'client.key')).isFile()).toBe(true);
   });
 
   test('of another role are refused', () => {
