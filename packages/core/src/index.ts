@@ -13,6 +13,7 @@ export * from './ids.js';
 export * from './indexed-heap.js';
 export { parseBytes } from './job/bytes.js';
 export * from './job/explanation.js';
+export { jobJsonSchema } from './job/json-schema.js';
 export { countTasks, describeIssue, parseJobSpec } from './job/parse.js';
 export * from './job/payload.js';
 export * from './job/record.js';

@@ -18,6 +18,7 @@ const LOADERS: Readonly<Record<string, () => Promise<unknown>>> = {
   why: async () => (await import('./why.js')).whyCommand,
   logs: async () => (await import('./logs.js')).logsCommand,
   cancel: async () => (await import('./cancel.js')).cancelCommand,
+  schema: async () => (await import('./schema.js')).schemaCommand,
   retry: async () => (await import('./retry.js')).retryCommand,
   workers: async () => (await import('./workers.js')).workersCommand,
   drain: async () => (await import('./drain.js')).drainCommand,

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { JobInput, Payload } from '@goshawk/core';
+import type { JobInput } from '@goshawk/core';
 
 /** The folder that a submission's relative paths start from, and that its commands run in. */
 export function folderOf(
@@ -27,6 +27,7 @@ export function absoluteJob(job: JobInput, folder: string): JobInput {
 }
 
 type Tasks = NonNullable<JobInput['tasks']>;
+type TaskInput = Extract<Tasks, readonly unknown[]>[number];
 
 function absoluteTasks(tasks: Tasks, folder: string): Tasks {
   return Array.isArray(tasks)
@@ -34,7 +35,7 @@ function absoluteTasks(tasks: Tasks, folder: string): Tasks {
     : { ...tasks, run: absoluteTask(tasks.run, folder) };
 }
 
-function absoluteTask(task: Payload, folder: string): Payload {
+function absoluteTask(task: TaskInput, folder: string): TaskInput {
   if ('exec' in task) return { ...task, cwd: resolve(folder, task.cwd ?? '') };
   if (!('module' in task)) return task;
   const { cwd, ...call } = task;

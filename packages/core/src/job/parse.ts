@@ -1,8 +1,16 @@
 import type { z } from 'zod';
 import { InputError } from '../errors.js';
 import { LIMITS } from '../limits.js';
+import { nearest } from '../nearest.js';
 import { NO_RESOURCES, type Resources } from '../resources.js';
-import { type JobSpec, jobSpecSchema, type ParsedJob, type StageSpec, type TaskList } from './spec.js';
+import {
+  fieldsOf,
+  type JobSpec,
+  jobSpecSchema,
+  type ParsedJob,
+  type StageSpec,
+  type TaskList,
+} from './spec.js';
 
 /**
  * Checks what somebody wrote as a job and puts its stages into an order in which they can run.
@@ -69,10 +77,26 @@ export function describeIssue(error: z.ZodError): string {
   );
   const what =
     issue.code === 'unrecognized_keys'
-      ? `unknown field ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}`
+      ? unknownFields(issue.keys, path)
       : issue.message.replace(/^Invalid input: /, '');
   return where === '' ? what : `${where}: ${what}`;
 }
+
+/** With the field that was meant, if one is close. */
+function unknownFields(keys: readonly string[], path: readonly PropertyKey[]): string {
+  const of = path.length === 0 ? 'job' : path.length === 2 && path[0] === 'stages' ? 'stage' : 'task';
+  const [first = ''] = keys;
+  const fields = fieldsOf(of);
+  const begun = fields.filter(
+    (field) => field.slice(0, STEM) === first.slice(0, STEM) && first.length >= STEM,
+  );
+  const meant = nearest(first, fields) ?? (begun.length === 1 ? begun[0] : undefined);
+  const line = `unknown field ${keys.map((key) => JSON.stringify(key)).join(', ')}`;
+  return meant === undefined ? line : `${line}; did you mean "${meant}"?`;
+}
+
+/** Letters at the beginning of a word that tell what is meant, as of `retry` and `retries`. */
+const STEM = 4;
 
 /** How far a branch of a union got: a wrong type at its top is 0, a problem within its fields more. */
 function branchDepth(branch: readonly z.core.$ZodIssue[]): number {
@@ -84,9 +108,13 @@ function branchDepth(branch: readonly z.core.$ZodIssue[]): number {
 
 /** A field of the branch itself that is not there, so that another branch was meant. */
 function isMissing(issue: z.core.$ZodIssue): boolean {
-  return (
-    issue.code === 'invalid_type' && issue.path.length === 1 && issue.message.endsWith('received undefined')
-  );
+  if (issue.path.length !== 1) return false;
+  if (issue.code === 'invalid_union') return issue.errors.flat().every(isUndefined);
+  return isUndefined(issue);
+}
+
+function isUndefined({ code, message }: z.core.$ZodIssue): boolean {
+  return code === 'invalid_type' && message.endsWith('received undefined');
 }
 
 function orderStages(job: ParsedJob, source: string): StageSpec[] {

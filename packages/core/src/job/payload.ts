@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseDuration } from '../durations.js';
 import { LIMITS } from '../limits.js';
 
 const argument = () =>
@@ -25,29 +26,62 @@ function namesVariable(name: string): boolean {
 /** Over any memory, as Node's own buffers are; `z.instanceof` would want an ArrayBuffer below. */
 const bytes = () => z.custom<Uint8Array>((value) => value instanceof Uint8Array, 'expected text or bytes');
 
-/** Sleep for so many milliseconds: the workload of replays. */
-const sleepPayload = () => z.strictObject({ sleep: z.number().nonnegative().max(LIMITS.durationMaxMs) });
+/**
+ * A number, or text with a unit, which becomes that number.
+ *
+ * @param what begins what `parse` says is wrong; left out, since the path says it
+ */
+export function withUnit(what: string, parse: (text: string, what: string) => number, max: number) {
+  return z.union([z.number().nonnegative().max(max), z.string()]).transform((given, context) => {
+    if (typeof given === 'number') return given;
+    try {
+      return parse(given, what);
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: (error as Error).message.replace(`${what}: `, '') });
+      return z.NEVER;
+    }
+  });
+}
+
+/** Sleep for so long: the workload of replays. */
+const sleepPayload = () =>
+  z.strictObject({
+    sleep: withUnit('sleep', parseDuration, LIMITS.durationMaxMs).describe(
+      'do nothing for so long: milliseconds, or text with a unit such as "1.5s"',
+    ),
+  });
 
 /** Run a command: an argument vector, no shell unless asked for. */
 const execPayload = () =>
   z.strictObject({
-    exec: z.array(argument()).min(1).max(LIMITS.argumentsMax),
-    /** The first element of `exec` is a line for `/bin/sh -c`. */
-    shell: z.boolean().optional(),
-    env: environment().optional(),
-    cwd: argument().min(1).optional(),
-    /** Given to the process byte for byte. */
-    stdin: z.union([z.string(), bytes()]).optional(),
+    exec: z
+      .array(argument())
+      .min(1)
+      .max(LIMITS.argumentsMax)
+      .describe('run this command: its name and its arguments, without a shell'),
+    shell: z.boolean().optional().describe('the first element of `exec` is a line for `/bin/sh -c`'),
+    env: environment().optional().describe('variables for the command, beside those of the worker'),
+    cwd: argument()
+      .min(1)
+      .optional()
+      .describe('the folder that it runs in; `submit` fills in the folder that it is called from'),
+    stdin: z.union([z.string(), bytes()]).optional().describe('what the command reads, byte for byte'),
   });
 
 /** Call an exported function of an ES module with a JSON-like input; its result is the task's value. */
 const modulePayload = () =>
   z.strictObject({
-    module: argument().min(1),
-    export: z.string().min(1).max(LIMITS.nameLengthMax).optional(),
-    input: z.unknown().optional(),
-    /** What a relative path is relative to. */
-    cwd: argument().min(1).optional(),
+    module: argument()
+      .min(1)
+      .describe('call a function of this ES module; its result is the value of the task'),
+    export: z
+      .string()
+      .min(1)
+      .max(LIMITS.nameLengthMax)
+      .optional()
+      .describe('the name that the module exports the function by; `default` unless given'),
+    input: z.unknown().optional().describe('what the function is called with'),
+    cwd: argument().min(1).optional().describe('what a relative path of the module is relative to'),
   });
 
 export const payloadSchema = z.lazy(() => {
@@ -55,6 +89,11 @@ export const payloadSchema = z.lazy(() => {
   const fields = new Set(kinds.flatMap(({ shape }) => Object.keys(shape)));
   return z.union(kinds, { error: ({ input }) => describeNoPayload(input, fields) });
 });
+
+/** Fields of a task, of whichever kind. */
+export function payloadFields(): readonly string[] {
+  return [sleepPayload(), execPayload(), modulePayload()].flatMap(({ shape }) => Object.keys(shape));
+}
 
 /** What a task does. Machines carry it and never look inside. */
 export type Payload = z.infer<typeof payloadSchema>;

@@ -3,7 +3,7 @@ import { parseDuration } from '../durations.js';
 import { LIMITS } from '../limits.js';
 import type { Resources } from '../resources.js';
 import { parseBytes } from './bytes.js';
-import { type Payload, payloadSchema } from './payload.js';
+import { type Payload, payloadFields, payloadSchema, withUnit } from './payload.js';
 
 /**
  * The job model as people write it (job files, SDK) and as it travels. Durations are milliseconds or text
@@ -12,18 +12,6 @@ import { type Payload, payloadSchema } from './payload.js';
 
 const name = () => z.string().min(1).max(LIMITS.nameLengthMax);
 const wholeNumber = () => z.number().int().nonnegative();
-
-function withUnit(what: string, parse: (text: string, what: string) => number, max: number) {
-  return z.union([z.number().nonnegative().max(max), z.string()]).transform((given, context) => {
-    if (typeof given === 'number') return given;
-    try {
-      return parse(given, what);
-    } catch (error) {
-      context.addIssue({ code: 'custom', message: (error as Error).message.replace(`${what}: `, '') });
-      return z.NEVER;
-    }
-  });
-}
 
 const duration = (what: string) => withUnit(what, parseDuration, LIMITS.durationMaxMs);
 
@@ -46,53 +34,78 @@ const tasks = () =>
 
 const stage = () =>
   z.strictObject({
-    name: name(),
-    /** Names of the stages that must have completed before this one starts. */
-    after: z.array(name()).max(LIMITS.stagesPerJobMax).default([]),
-    tasks: tasks(),
-    /** What each task of this stage needs beside a slot; overrides the job's. */
-    demand: demand().optional(),
-    /** Mean run time of this stage's tasks, as the submitter believes it; overrides the job's. */
+    name: name().describe('of the stage; each has one of its own'),
+    after: z
+      .array(name())
+      .max(LIMITS.stagesPerJobMax)
+      .default([])
+      .describe('names of the stages that must have completed before this one starts'),
+    tasks: tasks().describe('the tasks of the stage, as those of a job'),
+    demand: demand()
+      .optional()
+      .describe('what each task of this stage needs beside a slot; overrides the job’s'),
     estimate: duration('estimate')
       .refine((ms) => ms > 0, 'a stage takes time; leave the estimate out where nothing is known')
-      .optional(),
+      .optional()
+      .describe('mean run time of this stage’s tasks, as the submitter believes it; overrides the job’s'),
   });
 
 const jobSpecSchema = z.lazy(() =>
   z
     .strictObject({
-      name: name().default('job'),
-      user: name().optional(),
-      /** Stays the same from one run of a recurring job to the next; estimators learn by it. */
-      logicalName: name().optional(),
-      /** What the job's own draws come from, as which tasks are pilots; for runs that are to be made again. */
-      seed: name().optional(),
-      /** A job of one stage. Either this or `stages`. */
-      tasks: tasks().optional(),
-      stages: z.array(stage()).min(1).max(LIMITS.stagesPerJobMax).optional(),
-      /** Mean run time of the job's tasks, as the submitter believes it. */
-      estimate: duration('estimate').optional(),
-      /** Runs of a task that may fail before the task has failed, less one. */
-      retries: wholeNumber().max(LIMITS.retriesMax).default(0),
-      /** A task that runs longer is killed and has failed. Counted from the task's start. */
-      timeout: duration('timeout').optional(),
-      demand: demand().optional(),
-      /** At most so many tasks of the job run at a time. */
-      maxRunning: wholeNumber().min(1).optional(),
-      /** From submission. Policies that plan by it try to end the job by then. */
+      name: name().default('job').describe('what the job is called in lists; estimators learn by it'),
+      user: name().optional().describe('whose job it is; the user who submits it unless given'),
+      logicalName: name()
+        .optional()
+        .describe('stays the same from one run of a recurring job to the next; estimators learn by it'),
+      seed: name()
+        .optional()
+        .describe(
+          'what the job’s own draws come from, as which tasks are pilots; for runs that are to be made again',
+        ),
+      tasks: tasks().optional().describe('a job of one stage. Either this or `stages`'),
+      stages: z
+        .array(stage())
+        .min(1)
+        .max(LIMITS.stagesPerJobMax)
+        .optional()
+        .describe('stages of tasks that may wait for each other, in place of `tasks`'),
+      estimate: duration('estimate')
+        .optional()
+        .describe('mean run time of the job’s tasks, as the submitter believes it'),
+      retries: wholeNumber()
+        .max(LIMITS.retriesMax)
+        .default(0)
+        .describe('runs of a task that may fail before the task has failed, less one'),
+      timeout: duration('timeout')
+        .optional()
+        .describe('a task that runs longer is killed and has failed. Counted from the task’s start'),
+      demand: demand()
+        .optional()
+        .describe('what each task needs beside a slot: {"cpu": 2, "memory": "1GiB", "gpu": 1}'),
+      maxRunning: wholeNumber().min(1).optional().describe('at most so many tasks of the job run at a time'),
       deadline: duration('deadline')
         .refine((ms) => ms > 0, 'a deadline of 0 has passed already')
-        .optional(),
-      /** What meeting the deadline is worth, where it is more or less than for other jobs. */
-      value: z.number().positive().max(LIMITS.weightMax).optional(),
-      /** Attributes that workers should have, where the policy can choose: a value, or several of which one will do. */
-      prefer: z.record(name(), z.union([name(), z.array(name()).min(1)])).optional(),
-      /** Share relative to other jobs. Carried for policies that share by it. */
+        .optional()
+        .describe('from submission. Policies that plan by it try to end the job by then'),
+      value: z
+        .number()
+        .positive()
+        .max(LIMITS.weightMax)
+        .optional()
+        .describe('what meeting the deadline is worth, where it is more or less than for other jobs'),
+      prefer: z
+        .record(name(), z.union([name(), z.array(name()).min(1)]))
+        .optional()
+        .describe(
+          'attributes that workers should have, where the policy can choose: a value, or several of which one will do',
+        ),
       weight: z
         .number()
         .min(1 / LIMITS.weightMax)
         .max(LIMITS.weightMax)
-        .default(1),
+        .default(1)
+        .describe('share relative to other jobs. Carried for policies that share by it'),
     })
     .refine(
       (job) => (job.tasks === undefined) !== (job.stages === undefined),
@@ -139,5 +152,11 @@ export interface JobSpec {
 
 export type JobInput = z.input<typeof jobSpecSchema>;
 export type ParsedJob = z.output<typeof jobSpecSchema>;
+
+/** Fields by where they stand: of a job, of a stage, of a task. For errors. */
+export function fieldsOf(of: 'job' | 'stage' | 'task'): readonly string[] {
+  if (of === 'task') return [...payloadFields(), 'count', 'run'];
+  return Object.keys(of === 'job' ? jobSpecSchema.unwrap().shape : stage().shape);
+}
 
 export { jobSpecSchema };

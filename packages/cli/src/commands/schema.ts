@@ -1,0 +1,24 @@
+import { InputError, jobJsonSchema } from '@goshawk/core';
+import { defineCommand, ExitCode } from '../command.js';
+
+const SCHEMAS: Readonly<Record<string, () => unknown>> = { job: jobJsonSchema };
+
+export const schemaCommand = defineCommand({
+  name: 'schema',
+  words: 'job',
+  wordsMin: 1,
+  wordsMax: 1,
+  describe: 'print the JSON Schema of a job file, for editors and for programs that write one',
+  examples: [['goshawk schema job > job.schema.json', 'docs/JOB-FILE.md says the same for people']],
+  options: {},
+  async run(context, _options, { words }) {
+    const schema = SCHEMAS[words[0]!];
+    if (schema === undefined) {
+      const known = Object.keys(SCHEMAS).join(', ');
+      throw new InputError('usage', `schema: there is none of "${words[0]}"`, `there is one of ${known}`);
+    }
+    if (context.global.json) context.json(schema());
+    else context.out(JSON.stringify(schema(), undefined, 2));
+    return ExitCode.done;
+  },
+});

@@ -1,0 +1,70 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { jobJsonSchema, parseJobSpec } from '@goshawk/core';
+import { expect, test } from 'vitest';
+
+const PATH = join(import.meta.dirname, '../../docs/JOB-FILE.md');
+const MARK = '<!-- fields -->\n';
+
+interface Schema {
+  readonly type?: string;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly anyOf?: readonly Schema[];
+  readonly items?: Schema;
+  readonly additionalProperties?: Schema | false;
+  readonly not?: object;
+}
+
+function kindOf({ type, anyOf, items, additionalProperties }: Schema): string {
+  if (anyOf !== undefined) {
+    const kinds = anyOf.filter(({ not }) => not === undefined).map(kindOf);
+    return [...new Set(kinds)].join(' or ');
+  }
+  if (type === 'array') return items?.anyOf === undefined ? `list, each ${kindOf(items!)}` : 'list';
+  if (type === 'object' && additionalProperties) return `object, each value ${kindOf(additionalProperties)}`;
+  return type ?? 'anything';
+}
+
+function table(schema: Schema): string {
+  const rows = Object.entries(schema.properties!).map(([name, field]) => {
+    const needed = schema.required?.includes(name) ? ', needed' : '';
+    const unless = field.default === undefined ? '' : ` [${JSON.stringify(field.default)}]`;
+    return `| \`${name}\` | ${kindOf(field)}${needed} | ${field.description}${unless} |`;
+  });
+  return ['| field | is a | says |', '|---|---|---|', ...rows].join('\n');
+}
+
+function reference(): string {
+  const job = jobJsonSchema() as Schema;
+  const stage = job.properties!.stages!.items!;
+  const [list] = job.properties!.tasks!.anyOf!;
+  const kinds = list!.items!.anyOf!.map((kind) => {
+    return `### A task with \`${kind.required![0]}\`\n\n${table(kind)}`;
+  });
+  return [
+    `## Of a job\n\n${table(job)}`,
+    `## Of a stage\n\n${table(stage)}`,
+    '## Of a task\n\n`tasks` is a list of tasks, or `{"count": N, "run": TASK}` for N that are alike. A task is one of three.',
+    ...kinds,
+  ].join('\n\n');
+}
+
+test('docs/JOB-FILE.md says what the schema says (UPDATE_GOLDEN=1 writes it)', () => {
+  const [head] = readFileSync(PATH, 'utf8').split(MARK);
+  const page = `${head}${MARK}\n${reference()}\n`;
+  if (process.env.UPDATE_GOLDEN === '1') writeFileSync(PATH, page);
+  expect(readFileSync(PATH, 'utf8')).toBe(page);
+});
+
+test('each field says what it is for', () => {
+  expect(reference()).not.toContain('undefined');
+});
+
+test('the examples of docs/JOB-FILE.md are jobs', () => {
+  const examples = readFileSync(PATH, 'utf8').match(/(?<=\n\n)(?: {4}.*\n)+/g)!;
+  expect(examples).toHaveLength(2);
+  for (const example of examples) expect(() => parseJobSpec(JSON.parse(example))).not.toThrow();
+});
