@@ -52,6 +52,15 @@ describe('the jobs of a cluster', () => {
     expect(await cluster.jobs({ all: true })).toMatchObject({ jobs: { length: 16 }, truncated: false });
   });
 
+  test('name a scheduler that is away, whose jobs are missing', async () => {
+    await using fake = await FakeCluster.start(2, () => listing([]));
+    fake.listed = [0];
+    fake.away = [1];
+    await using cluster = await fake.connect();
+    const missing = [`scheduler s1 at ${fake.schedulers[1]!.endpoint}`];
+    expect((await cluster.jobs()).silent).toEqual(missing);
+  });
+
   test('miss those of a scheduler that is silent, and say so', async () => {
     const lists: Script[] = [listing([summary('t0-1')]), () => {}];
     await using fake = await FakeCluster.start(2, (index) => lists[index]!);

@@ -29,7 +29,7 @@ export async function clusterWaiting(session: Session, options: CallOptions): Pr
     options,
   );
   const [{ answered, silent }, central] = await Promise.all([asked, lineAt(session, undefined, options)]);
-  return { waiting: together(answered.flat()), central, silent };
+  return { waiting: together(answered.flat()), central, silent: [...silent, ...session.roster.missing] };
 }
 
 /** Where a job stands at central; undefined when that does not answer. */

@@ -52,7 +52,7 @@ export async function listJobs(session: Session, options: JobsOptions): Promise<
   const listed = answered.flatMap((list) => list.jobs);
   const total = answered.reduce((sum, list) => sum + list.total, 0);
   const jobs = inOrder(listed, endedMax).slice(0, limit);
-  return { jobs, total, truncated: jobs.length < total, silent };
+  return { jobs, total, truncated: jobs.length < total, silent: [...silent, ...session.roster.missing] };
 }
 
 function inOrder(jobs: readonly JobSummary[], endedMax: number): JobSummary[] {

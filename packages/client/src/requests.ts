@@ -41,6 +41,7 @@ export class Requests {
   readonly #connection: Connection;
   readonly #alarms: Alarms;
   readonly #timings: ClientTimings;
+  readonly #open = new Set<Request>();
 
   constructor(connection: Connection, alarms: Alarms, timings: ClientTimings) {
     this.#connection = connection;
@@ -56,14 +57,25 @@ export class Requests {
     return new Promise((resolve, reject) => {
       order.signal?.throwIfAborted();
       if (this.#connection.isClosed) throw connectionClosed();
-      new Request(order, this.#connection, this.#alarms, this.#timings, { resolve, reject }).begin();
+      const settle = { resolve, reject, over: () => void this.#open.delete(request) };
+      const request = new Request(order, this.#connection, this.#alarms, this.#timings, settle);
+      this.#open.add(request);
+      request.begin();
     });
+  }
+
+  /** There is news of who can serve: whoever asked somebody who is not there any more asks the successor now. */
+  lookAgain(): void {
+    const now = performance.now();
+    for (const request of [...this.#open]) request.lookAgain(now);
   }
 }
 
 interface Settle {
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
+  /** It is settled, either way. */
+  over(): void;
 }
 
 class Request implements Listener {
@@ -96,6 +108,16 @@ class Request implements Listener {
 
   begin(): void {
     this.#attempt(this.#beganAt);
+  }
+
+  lookAgain(now: Millis): void {
+    try {
+      const to = this.#order.to();
+      if (to === undefined || to.party === this.#party) return;
+    } catch (error) {
+      return this.#fail(error);
+    }
+    this.#attempt(now);
   }
 
   reply(reply: Reply, from: string): void {
@@ -166,6 +188,7 @@ class Request implements Listener {
     this.#connection.forget(this.#number);
     this.#alarm.clear();
     this.#ignoreSignal();
+    this.#settle.over();
   }
 }
 

@@ -51,6 +51,11 @@ export class Roster {
     return this.#schedulers;
   }
 
+  /** Those that keep their jobs and are not there, as for people. */
+  get missing(): readonly string[] {
+    return this.#away.map(({ title }) => title);
+  }
+
   /** @throws UnreachableError when nobody has told where it is */
   get central(): Destination {
     if (this.#central === undefined) throw centralUnknown(this.#seeds);
@@ -192,6 +197,7 @@ export class Roster {
       this.#isComplete ? [] : before.filter((scheduler) => !isAmong(scheduler, [...present, ...away]));
     this.#schedulers = [...present, ...unnamed(this.#schedulers)];
     this.#away = [...away, ...unnamed(this.#away)];
+    this.#requests.lookAgain();
     return view;
   }
 }

@@ -1,7 +1,7 @@
 import { rendezvous } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
-import { FAST, FakeCluster, obligingScheduler } from './fake-cluster.fixture.js';
-import type { Script } from './scripted-peer.fixture.js';
+import { FAST, FakeCluster, IMPATIENT, obligingScheduler } from './fake-cluster.fixture.js';
+import { type Script, ScriptedPeer } from './scripted-peer.fixture.js';
 
 const job = { name: 'j', tasks: [{ sleep: 1 }] };
 
@@ -72,6 +72,30 @@ describe('submitting', () => {
       name: 'UnreachableError',
       code: 'draining',
       message: 'all schedulers of the cluster are shutting down',
+    });
+  });
+
+  test('goes to the successor of its scheduler as soon as central tells of that', async () => {
+    await using fake = await FakeCluster.start(1, () => () => {});
+    await using cluster = await fake.connect();
+    const [silent] = fake.schedulers;
+    const submitted = cluster.submit({ ...job, key: 'k' });
+    await silent!.hears('submit');
+    fake.schedulers[0] = await ScriptedPeer.start(obligingScheduler('t0'));
+    // Asked again by itself only after seconds.
+    await cluster.describe();
+    expect((await submitted).id).toBe('t0-1');
+    await silent!.close();
+  });
+
+  test('that nobody answers says that the job may have been taken', async () => {
+    await using fake = await FakeCluster.start(1, () => () => {});
+    await using cluster = await fake.connect(IMPATIENT);
+    const error = await cluster.submit(job).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      code: 'unreachable',
+      message: expect.stringMatching(/; it may have taken the job$/),
+      hint: expect.stringContaining('--key'),
     });
   });
 

@@ -75,6 +75,7 @@ export async function submit(
       return { id, state, sentAtMs: sentAtMs ?? performance.now() };
     } catch (error) {
       if (!(error instanceof GoshawkError)) throw error;
+      const wasAsked = mayHaveIt;
       if (!choice.isAway) mayHaveIt = false;
       // Under another key, and with that elsewhere, it might be a second job.
       if (!mayHaveIt) drawn = undefined;
@@ -88,6 +89,7 @@ export async function submit(
         await pause(Math.min(session.timings.retryMs, ELSEWHERE_PAUSE_MS), options.signal);
         await session.roster.refresh(options.signal).catch(() => options.signal?.throwIfAborted());
       } else {
+        if (wasAsked && error.code === 'unreachable') throw mayBeTaken(error, given);
         throw mayHaveIt && choice.isAway ? wentAway(choice.title) : error;
       }
     }
@@ -165,6 +167,18 @@ class Choice {
     if (this.isAway) throw ownerAway(this.#key, this.#chosen!);
     return this.#chosen;
   }
+}
+
+/** Nobody has answered: whoever was asked may have taken the job all the same. */
+function mayBeTaken(cause: GoshawkError, key: string | undefined): UnreachableError {
+  return new UnreachableError(
+    cause.code,
+    `${cause.message}; it may have taken the job`,
+    key === undefined
+      ? '`goshawk jobs` tells when it is back; with --key a job can be submitted again without becoming two'
+      : 'submit it again with the same key when it is back: it does not become two jobs',
+    { cause },
+  );
 }
 
 function wentAway(whom: string): UnreachableError {

@@ -53,8 +53,12 @@ export interface Journal {
   records(onDamage: (damaged: Damaged) => void): Iterable<JobRecord>;
   /** The same, each with its place. */
   entries(onDamage: (damaged: Damaged) => void): Iterable<readonly [place: number, record: JobRecord]>;
-  /** Writes down who has the journal from now on, and returns when that is on the disk. */
-  begin(self: string): Promise<void>;
+  /**
+   * Writes down who has the journal from now on, and returns when that is on the disk.
+   *
+   * @param skipped so many numbers of jobs are passed over, beside those that may not have been written down; default 0
+   */
+  begin(self: string, skipped?: number): Promise<void>;
   /** To be called once, before anything is appended. */
   listen(listener: JournalListener): void;
   /** @returns the record's place */

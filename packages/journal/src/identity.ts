@@ -20,12 +20,21 @@ export function newIdentity(tag: string, version: string): Identity {
   return { format: FORMAT, tag, version, formers: [], lastJob: 0 };
 }
 
-/** @param lastJob the highest number that was ever written down, or passed over */
-export function succeededBy(identity: Identity, self: string, version: string, lastJob: number): Identity {
+/**
+ * @param lastJob the highest number that was ever written down, or passed over
+ * @param skipped so many numbers more are passed over, but for the first owner
+ */
+export function succeededBy(
+  identity: Identity,
+  self: string,
+  version: string,
+  lastJob: number,
+  skipped: number,
+): Identity {
   const formers = [...identity.formers.filter((former) => former !== self), self].slice(-FORMERS_MAX);
   // The one that begins passes over what the one before it may have given and not recorded; the next must do so as
   // well, even if nothing is recorded until then.
-  const passedOver = identity.formers.length === 0 ? 0 : LIMITS.unrecordedJobsMax;
+  const passedOver = identity.formers.length === 0 ? 0 : LIMITS.unrecordedJobsMax + skipped;
   return { ...identity, format: FORMAT, version, formers, lastJob: lastJob + passedOver };
 }
 

@@ -113,8 +113,8 @@ class LmdbJournal implements Journal, Disk {
     return soundRecords(this.#store.read(), onDamage);
   }
 
-  begin(self: string): Promise<void> {
-    this.#identity = succeededBy(this.#identity, self, this.#version, this.lastJob);
+  begin(self: string, skipped = 0): Promise<void> {
+    this.#identity = succeededBy(this.#identity, self, this.#version, this.lastJob, skipped);
     this.#store.writeIdentity(this.#identity);
     return Promise.resolve();
   }

@@ -92,8 +92,8 @@ class MemoryJournal implements Journal, Disk {
     return soundRecords(filed, onDamage);
   }
 
-  begin(self: string): Promise<void> {
-    this.#store(succeededBy(this.#identity, self, this.#version, this.lastJob));
+  begin(self: string, skipped = 0): Promise<void> {
+    this.#store(succeededBy(this.#identity, self, this.#version, this.lastJob, skipped));
     return Promise.resolve();
   }
 

@@ -55,7 +55,7 @@ export interface SchedulerConfig {
   readonly central: Address;
   /** Between attempts to enlist. ms; 0: never again. */
   readonly enlistRetryMs: number;
-  /** Wall clock minus the machine's clock. ms */
+  /** Wall clock minus the machine's clock, as it is when it is read: clocks are set. ms */
   readonly wallOffsetMs: Millis;
   /** Jobs kept after their end. */
   readonly endedJobsMax: number;

@@ -36,6 +36,28 @@ class Bench {
   }
 }
 
+describe('jobs that ended before this process', () => {
+  /** As a clock that was wrong then, or is now, makes them out to be. */
+  function restored(): Bench {
+    const bench = new Bench({ keepMs: 1_000 });
+    const { number } = bench.store.nextName();
+    const job = jobOf({ tasks: [{ sleep: 1 }] }, { number, acceptedAt: -1e9 });
+    job.endedAt = -1e9;
+    bench.store.restore(job, 'k');
+    bench.store.restored();
+    return bench;
+  }
+
+  test('are kept for some minutes of its own time, however long ago that seems to be', () => {
+    const bench = restored();
+    bench.store.start(5);
+    bench.store.forgetOld(LIMITS.endedAgeMinMs);
+    expect(bench.kept).toEqual([1]);
+    bench.store.forgetOld(LIMITS.endedAgeMinMs + 5);
+    expect(bench.kept).toEqual([]);
+  });
+});
+
 describe('jobs that are too many', () => {
   test('are kept for longer than any client waits, with their keys', () => {
     const bench = new Bench();

@@ -48,6 +48,8 @@ export class JobStore {
   readonly #holdings = new Holdings();
   readonly #activeByUser = new Map<string | undefined, number>();
   #next: number;
+  /** Nothing is forgotten by its age before. */
+  #keptUntil: Millis = Number.NEGATIVE_INFINITY;
 
   /** @param lastJob the highest number that must not be given again */
   constructor(tag: string, lastJob: number, retention: Retention, logBytesMax: number, shares: MemoryShares) {
@@ -188,8 +190,22 @@ export class JobStore {
     else this.#activeByUser.set(user, count);
   }
 
+  /**
+   * What ended before this process is kept for some minutes of its own time, whatever the clock says: who knows whether it
+   * was right then, or is now.
+   */
+  start(now: Millis): void {
+    if (this.#ended.size > 0) this.#keptUntil = now + LIMITS.endedAgeMinMs;
+    this.forgetOld(now);
+  }
+
   /** Forgets the ended jobs that are too old, too many, or take too much. */
   forgetOld(now: Millis): void {
+    if (now >= this.#keptUntil) this.#forgetByAge(now);
+    if (this.#bytes() > this.#shares.jobsMax) this.#makeRoom();
+  }
+
+  #forgetByAge(now: Millis): void {
     const { jobsMax, keepMs } = this.#retention;
     for (const [number, { endedAt }] of this.#ended) {
       const age = now - endedAt!;
@@ -198,7 +214,6 @@ export class JobStore {
       this.#drop(number);
       this.#forget(number, now);
     }
-    if (this.#bytes() > this.#shares.jobsMax) this.#makeRoom();
     for (const [number, { key, endedAt }] of this.#traces) {
       if (now - endedAt <= Math.min(keepMs, LIMITS.endedAgeMinMs)) break;
       this.#traces.delete(number);

@@ -45,7 +45,7 @@ export interface Refusal {
  */
 export class Ledger {
   readonly #env: SchedulerEnvironment;
-  readonly #wallOffsetMs: Millis;
+  readonly #clock: { readonly wallOffsetMs: Millis };
   readonly #shares: MemoryShares;
   #written = 0;
   #durable = 0;
@@ -61,9 +61,10 @@ export class Ledger {
   #stopped: Refusal | undefined;
   #hasFailed = false;
 
-  constructor(env: SchedulerEnvironment, wallOffsetMs: Millis, shares: MemoryShares) {
+  /** @param clock read for each record */
+  constructor(env: SchedulerEnvironment, clock: { readonly wallOffsetMs: Millis }, shares: MemoryShares) {
     this.#env = env;
-    this.#wallOffsetMs = wallOffsetMs;
+    this.#clock = clock;
     this.#shares = shares;
   }
 
@@ -238,7 +239,7 @@ export class Ledger {
   }
 
   #wall(now: Millis): Millis {
-    return now + this.#wallOffsetMs;
+    return now + this.#clock.wallOffsetMs;
   }
 
   #write(record: JobRecord, bytes = 0): number {

@@ -88,7 +88,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   readonly #endings: Endings;
   readonly #census: Census;
   readonly #losses: Losses;
-  readonly #wallOffsetMs: Millis;
+  readonly #config: SchedulerConfig;
   #sweepArmed = false;
   #sweepDueAt: Millis = 0;
 
@@ -96,11 +96,11 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#env = env;
     this.#enlistment = new Enlistment(config, env, this.#members);
     this.#usage = new Usage(env);
-    this.#wallOffsetMs = config.wallOffsetMs;
+    this.#config = config;
     this.#prober = new Prober(env, this.#members, this.#hints, this.counters);
     this.#placer = new Placer(env);
     const shares = sharesOf(config.memoryBytes ?? LIMITS.schedulerBytesMax);
-    this.#ledger = new Ledger(env, config.wallOffsetMs, shares);
+    this.#ledger = new Ledger(env, config, shares);
     const { inheritance } = config;
     const retention = retentionOf(config, (job, now) => this.#ledger.forgotten(job, now));
     const lastJob = inheritance === undefined ? 0 : inheritance.lastJob + LIMITS.unrecordedJobsMax;
@@ -166,7 +166,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   // ---- doors
 
   start(now: Millis): void {
-    this.#jobs.forgetOld(now);
+    this.#jobs.start(now);
     // Cancelled, and not yet said to have ended.
     for (const job of [...this.#jobs.active()]) this.#endings.endIfDone(job, now);
     for (const job of this.#jobs.active()) this.#ledger.resumed(job, now);
@@ -279,7 +279,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     const known = key === undefined ? undefined : this.#jobs.byKey(key);
     if (known !== undefined) return known;
     const { policy } = this;
-    const arriving = arrivingJobOf(spec, now + this.#wallOffsetMs);
+    const arriving = arrivingJobOf(spec, now + this.#config.wallOffsetMs);
     const judgement = this.#sampler.judge(arriving);
     const { number, id } = this.#jobs.nextName();
     const decision = decide(judgement, policy);

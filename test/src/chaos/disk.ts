@@ -95,7 +95,7 @@ export class ChaosDisk {
 
   /** Another incarnation has it from now on. */
   open(self: string, turn: Turn, events: JournalEvents): ChaosJournal {
-    this.#identity = succeededBy(this.#identity, self, '', this.lastJob);
+    this.#identity = succeededBy(this.#identity, self, '', this.lastJob, 0);
     this.#journal = new ChaosJournal(this, turn, events);
     return this.#journal;
   }

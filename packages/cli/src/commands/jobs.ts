@@ -1,8 +1,9 @@
 import { InputError, type JobState } from '@goshawk/core';
-import { defineCommand, ExitCode } from '../command.js';
+import { defineCommand } from '../command.js';
 import { jobsTable } from '../jobs/jobs-table.js';
 import { summaryJson } from '../jobs/json.js';
 import { openCluster } from '../jobs/open-cluster.js';
+import { STRICT, strictly } from '../jobs/strict.js';
 import { counted } from '../jobs/words.js';
 import { painter } from '../terminal/paint.js';
 
@@ -22,6 +23,7 @@ export const jobsCommand = defineCommand({
     user: { type: 'text', flagOnly: true, describe: 'only those of this user' },
     all: { type: 'flag', flagOnly: true, describe: 'all that ended, not the last ten only' },
     limit: { type: 'count', default: 1_000, min: 1, max: LISTED_MAX, describe: 'at most so many' },
+    strict: STRICT,
     from: {
       type: 'count',
       flagOnly: true,
@@ -44,7 +46,7 @@ export const jobsCommand = defineCommand({
       const next = truncated ? from + jobs.length : null;
       const { total, silent } = listed;
       context.json({ schema: 'goshawk.jobs/1', jobs: jobs.map(summaryJson), total, truncated, next, silent });
-      return ExitCode.done;
+      return strictly(options.strict, silent);
     }
     if (jobs.length > 0) {
       context.out(jobsTable(jobs, Date.now(), context.columns, painter(context.color)));
@@ -56,7 +58,7 @@ export const jobsCommand = defineCommand({
       const more = all ? `--from ${from + jobs.length} goes on` : '--all lists them';
       context.note(`${counted(listed.total - from - jobs.length, 'more job')}; ${more}`);
     }
-    return ExitCode.done;
+    return strictly(options.strict, listed.silent);
   },
 });
 

@@ -3,6 +3,7 @@ import { InputError, isFinal, type Millis, UnreachableError } from '@goshawk/cor
 import { defineCommand, ExitCode } from '../command.js';
 import { jobNamed } from '../jobs/named.js';
 import { openCluster } from '../jobs/open-cluster.js';
+import { STRICT, strictly } from '../jobs/strict.js';
 import { waitingJson, whyJson } from '../jobs/why-json.js';
 import { waitingPage, whyPage } from '../jobs/why-page.js';
 import { painter } from '../terminal/paint.js';
@@ -20,8 +21,8 @@ export const whyCommand = defineCommand({
     ['goshawk why $id', 'what stands before it, and where its time went'],
     ['goshawk why $id/7', 'the same of one task'],
   ],
-  options: {},
-  async run(context, _options, { words }) {
+  options: { strict: STRICT },
+  async run(context, options, { words }) {
     const asked = words[0] === undefined ? undefined : parseAsked(words[0]);
     await using cluster = await openCluster(context);
     const signal = context.interrupted;
@@ -30,7 +31,7 @@ export const whyCommand = defineCommand({
       const waiting = await cluster.waiting({ signal });
       if (context.global.json) context.json(waitingJson(waiting));
       else context.out(waitingPage(waiting, paint));
-      return ExitCode.done;
+      return strictly(options.strict, waiting.silent);
     }
     const { task } = asked;
     const id = await jobNamed(context, cluster, asked.id);

@@ -1,7 +1,8 @@
 import type { ClusterView, WorkerView } from '@goshawk/client';
 import { formatCount, formatResources } from '@goshawk/core';
-import { defineCommand, ExitCode } from '../command.js';
+import { defineCommand } from '../command.js';
 import { openCluster } from '../jobs/open-cluster.js';
+import { STRICT, strictly } from '../jobs/strict.js';
 import { counted } from '../jobs/words.js';
 import { type Painter, painter, plain } from '../terminal/paint.js';
 import { type Column, renderTable } from '../terminal/table.js';
@@ -18,6 +19,7 @@ export const workersCommand = defineCommand({
       describe: 'only those',
     },
     limit: { type: 'count', default: 10_000, min: 1, describe: 'at most so many' },
+    strict: STRICT,
   },
   async run(context, options) {
     await using cluster = await openCluster(context);
@@ -27,11 +29,21 @@ export const workersCommand = defineCommand({
       .sort((a, b) => BY_NAME.compare(a.name, b.name));
     const workers = matching.slice(0, options.limit);
     const truncated = workers.length < matching.length;
+    const silent = (view.schedulersAway ?? []).map(
+      ({ name, endpoint }) => `scheduler ${name} at ${endpoint}`,
+    );
     if (context.global.json) {
       const next = truncated ? workers.length : null;
       const total = matching.length;
-      context.json({ schema: 'goshawk.workers/1', workers: workers.map(workerJson), total, truncated, next });
-      return ExitCode.done;
+      context.json({
+        schema: 'goshawk.workers/1',
+        workers: workers.map(workerJson),
+        total,
+        truncated,
+        next,
+        silent,
+      });
+      return strictly(options.strict, silent);
     }
     const paint = painter(context.color);
     if (workers.length > 0) context.out(table(workers, context.columns, paint));
@@ -39,8 +51,9 @@ export const workersCommand = defineCommand({
       if (aside !== undefined) context.note(plain(`${name} is set aside for a while: ${aside}`));
     }
     if (truncated) context.note(`${counted(matching.length - workers.length, 'more worker')}`);
+    for (const scheduler of silent) context.note(plain(`no answer from ${scheduler}`));
     context.note(summary(view));
-    return ExitCode.done;
+    return strictly(options.strict, silent);
   },
 });
 

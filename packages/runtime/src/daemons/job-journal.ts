@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import type { Address, Histogram } from '@goshawk/core';
 import type { Journal, JournalMetrics } from '@goshawk/journal';
 import type { Inheritance, Scheduler, SchedulerEnvironment } from '@goshawk/scheduler';
@@ -14,6 +15,9 @@ export interface JobJournalOptions {
   readonly version: string;
 }
 
+/** Few enough for 9 million starts, and for ids of ten digits. */
+const SKIPPED_MAX = 1_000_000_000;
+
 const NOTHING_WRITTEN = 'the journal’s disk is full: nothing is written';
 
 /** Letters and digits that cannot be taken for one another; job ids begin with them. */
@@ -25,6 +29,11 @@ export const newTag = customAlphabet('23456789abcdefghjkmnpqrstuvwxyz', 5);
 export class JobJournal {
   readonly #journal: Journal;
   readonly #logger: Logger;
+  /**
+   * Numbers of jobs that are passed over. A folder may be put back to an earlier state, and nothing in it tells: drawn at
+   * each start, the numbers of one past are hardly those of another.
+   */
+  readonly #skipped = randomInt(SKIPPED_MAX);
 
   private constructor(journal: Journal, logger: Logger) {
     this.#journal = journal;
@@ -53,7 +62,8 @@ export class JobJournal {
   inheritance(addressNamed: (name: string) => Address): Inheritance | undefined {
     const { formers, lastJob } = this.#journal;
     const entries = this.#entries();
-    if (formers.length > 0) return { entries, lastJob, formers: formers.map(addressNamed) };
+    if (formers.length > 0)
+      return { entries, lastJob: lastJob + this.#skipped, formers: formers.map(addressNamed) };
     // There are none, and it has to be read before it is written to.
     Array.from(entries);
     return undefined;
@@ -96,7 +106,7 @@ export class JobJournal {
 
   /** From now on this one has the jobs. */
   begin(self: string): Promise<void> {
-    return this.#journal.begin(self);
+    return this.#journal.begin(self, this.#skipped);
   }
 
   /** @param onFailure the journal takes nothing any more: to end the process */

@@ -22,6 +22,7 @@ import {
 } from '../mailbox/index.js';
 import type { MailboxOptions } from '../mailbox/mailbox.js';
 import { openTracing, type Tracing } from '../tracing/index.js';
+import { watchClock } from './clock-watch.js';
 import { droppedLogLines } from './logging.js';
 import { endWhenMoved } from './moved.js';
 
@@ -108,6 +109,7 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
     logger: options.logger,
     onFatal: (error) => fail(error),
   });
+  watchClock(options.logger, () => host.now(), ended);
   let view = (): RoleView => STARTING;
   const { endpoint, counters } = mailbox;
   const machines = () => host.counters();

@@ -86,7 +86,9 @@ function configOf({ process, journal, knows }: Parts, options: SchedulerOptions)
     http: process.http,
     central: process.centralAt(options.central),
     enlistRetryMs: ENLIST_RETRY_MS,
-    wallOffsetMs: Date.now() - process.host.now(),
+    get wallOffsetMs() {
+      return Date.now() - process.host.now();
+    },
     endedJobsMax: options.endedJobsMax ?? ENDED_JOBS_MAX,
     endedJobsKeepMs: options.endedJobsKeepMs,
     learnt: knows,

@@ -1,0 +1,13 @@
+import { ExitCode } from '../command.js';
+
+/** Of commands that list what several schedulers have. */
+export const STRICT = {
+  type: 'flag',
+  flagOnly: true,
+  describe: 'exit with 3 when a scheduler does not answer',
+} as const;
+
+/** @param silent who has not answered, so that something may be missing */
+export function strictly(strict: boolean, silent: readonly string[]): number {
+  return strict && silent.length > 0 ? ExitCode.unreachable : ExitCode.done;
+}

@@ -1,0 +1,41 @@
+import type { Millis } from '@goshawk/core';
+import type { Logger } from '../driver/index.js';
+
+const LOOK_MS = 1_000;
+/** Clocks that are kept right by small steps are no news. */
+const JUMP_MIN_MS = 1_000;
+
+/**
+ * Notices when the wall clock was set, or the machine suspended: the clock that machines go by stands still meanwhile,
+ * so that both differ by another amount than before.
+ */
+export class ClockWatch {
+  readonly #logger: Logger;
+  #offsetMs: Millis;
+
+  /** @param offsetMs wall clock minus the process's clock */
+  constructor(logger: Logger, offsetMs: Millis) {
+    this.#logger = logger;
+    this.#offsetMs = offsetMs;
+  }
+
+  look(offsetMs: Millis): void {
+    const jumpMs = offsetMs - this.#offsetMs;
+    if (Math.abs(jumpMs) < JUMP_MIN_MS) return;
+    this.#offsetMs = offsetMs;
+    const what =
+      jumpMs > 0
+        ? 'the clock of this machine was set forward, or the machine was suspended'
+        : 'the clock of this machine was set back';
+    this.#logger.warn({ jumpMs: Math.round(jumpMs) }, what);
+  }
+}
+
+/** Looks now and then until the process ends. */
+export function watchClock(logger: Logger, now: () => Millis, ended: Promise<unknown>): void {
+  const offsetMs = (): Millis => Date.now() - now();
+  const watch = new ClockWatch(logger, offsetMs());
+  const timer = setInterval(() => watch.look(offsetMs()), LOOK_MS);
+  timer.unref();
+  void ended.then(() => clearInterval(timer));
+}

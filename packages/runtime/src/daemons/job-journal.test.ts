@@ -1,0 +1,30 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Address } from '@goshawk/core';
+import { afterEach, expect, test } from 'vitest';
+import { SILENT_LOGGER } from '../driver/index.js';
+import { JobJournal } from './job-journal.js';
+
+const root = mkdtempSync(join(tmpdir(), 'goshawk-job-journal-'));
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+/** Starts a scheduler's journal and ends it. @returns the highest number that its jobs do not get */
+async function started(folder: string): Promise<number | undefined> {
+  const journal = await JobJournal.open({ folder, version: '1' }, SILENT_LOGGER);
+  const inheritance = journal.inheritance(() => 7 as Address);
+  await journal.begin('s');
+  await journal.close();
+  return inheritance?.lastJob;
+}
+
+test('two starts from one state of a folder give their jobs other numbers', async () => {
+  const folder = join(root, 'journal');
+  expect(await started(folder)).toBeUndefined();
+  const copy = join(root, 'copy');
+  cpSync(folder, copy, { recursive: true });
+  const [one, other] = [await started(folder), await started(copy)];
+  expect(Math.abs(one! - other!)).toBeGreaterThan(0);
+  // What comes next in the folder is above what was.
+  expect(await started(folder)).toBeGreaterThan(one!);
+});
