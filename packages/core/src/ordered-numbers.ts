@@ -9,6 +9,8 @@ export class OrderedNumbers {
   /** By chunk, never 0. */
   readonly #lengths: number[] = [];
   #size = 0;
+  /** Of a set that is empty again and again, the chunk is kept. */
+  #spare: Float64Array | undefined;
 
   get size(): number {
     return this.#size;
@@ -56,6 +58,7 @@ export class OrderedNumbers {
     if (length === 1) {
       this.#chunks.splice(at, 1);
       this.#lengths.splice(at, 1);
+      this.#spare = chunk;
     } else if (length < CHUNK / 4) {
       this.#joinNext(at);
     }
@@ -102,7 +105,8 @@ export class OrderedNumbers {
   }
 
   #insertChunk(at: number, length: number): Float64Array {
-    const chunk = new Float64Array(CHUNK);
+    const chunk = this.#spare ?? new Float64Array(CHUNK);
+    this.#spare = undefined;
     this.#chunks.splice(at, 0, chunk);
     this.#lengths.splice(at, 0, length);
     return chunk;

@@ -1,6 +1,17 @@
 export { BestFit } from './best-fit.js';
 export { bestConfiguration, type Configuration, kRed, weightOf } from './configurations.js';
 export { FifoFirstFit } from './fifo-first-fit.js';
+export {
+  ARRIVALS,
+  type DrawnJobs,
+  drawJobs,
+  meanSize,
+  type PackingJob,
+  type PackingResult,
+  runPacking,
+  SERVICES,
+  type SizeDraw,
+} from './model.js';
 export { PACKING_MODULES } from './modules.js';
 export type { Packer } from './packer.js';
 export { makePacker, PACKING_NAMES, type PackingName } from './packers.js';

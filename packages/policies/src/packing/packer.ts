@@ -104,10 +104,8 @@ export abstract class Packer {
       fresh.sort((a, b) => sequence[a]! - sequence[b]!);
       this.#isReturned = false;
     }
-    this.pack(
-      freed.filter((server) => this.#isOpen[server] === true),
-      fresh,
-    );
+    const isAllOpen = freed.every((server) => this.#isOpen[server] === true);
+    this.pack(isAllOpen ? freed : freed.filter((server) => this.#isOpen[server] === true), fresh);
   }
 
   /**

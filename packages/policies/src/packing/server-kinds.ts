@@ -13,6 +13,9 @@ export interface ServerClass {
 
 export interface ServerKind {
   readonly capacity: number;
+  readonly family: number;
+  /** Virtual queue of the tasks of which a configuration has one at most. */
+  readonly largeType: number;
   readonly configurations: readonly Configuration[];
 }
 
@@ -36,8 +39,13 @@ export class ServerKinds {
     const key = family * this.j + shift;
     let kind = this.#kinds.get(key);
     if (kind === undefined) {
-      const configurations = kRed(this.j - shift, 2 * (family * this.j + shift));
-      kind = { capacity: CAPACITY / 2 ** shift, configurations };
+      const offset = 2 * (family * this.j + shift);
+      kind = {
+        capacity: CAPACITY / 2 ** shift,
+        family,
+        largeType: offset + 1,
+        configurations: kRed(this.j - shift, offset),
+      };
       this.#kinds.set(key, kind);
     }
     return kind;

@@ -22,10 +22,13 @@ export interface VirtualQueuesOptions {
 export class VirtualQueues extends Packer {
   readonly kinds: ServerKinds;
   readonly #options: VirtualQueuesOptions;
+  /** What the smallest tasks are rounded up to. */
+  readonly #leastReserved: number;
   readonly #queues: ArrivalOrder[] = [];
   /** Tasks that wait, by queue. */
   readonly #lengths: number[] = [];
   readonly #configurations: (Configuration | undefined)[] = [];
+  readonly #kinds: ServerKind[] = [];
   /** Reserved for all, and for the large type alone. Units, by server. */
   readonly #used: number[] = [];
   readonly #usedLarge: number[] = [];
@@ -35,13 +38,20 @@ export class VirtualQueues extends Packer {
   readonly #wanting: MaxTree[] = [];
   /** 0 for each server without a task. */
   readonly #empty = new MaxTree();
-  /** Queues whose head has changed since all servers have had a look at it. */
-  #changed = new Set<number>();
+  /** Queues whose head has changed since all servers have had a look at it, each once. */
+  #changed: number[] = [];
+  readonly #isChanged: boolean[] = [];
+  /** Of this visit. */
+  readonly #touched: number[] = [];
+  /** By queue: the next server for its head. */
+  readonly #candidates: number[] = [];
+  #unused: number[] = [];
 
   constructor(options: VirtualQueuesOptions) {
     super();
     this.#options = options;
     this.kinds = new ServerKinds(options.j);
+    this.#leastReserved = reservedSize(0, options.j);
   }
 
   /** Tasks that wait, by queue. */
@@ -65,38 +75,56 @@ export class VirtualQueues extends Packer {
       this.#isStalled[server] = this.#stalls(server);
       this.#ready(server);
     }
+    if (freed.length === 0 && this.#changed.length === 0) return;
     for (let left = freed; this.#pass(left); left = []);
   }
 
   /** @returns whether it has placed anything */
   #pass(freed: readonly number[]): boolean {
-    const candidates = new Map<number, number>();
-    for (const queue of this.#changed) candidates.set(queue, this.#nextFor(queue, 0));
-    const again = new Set<number>();
+    const active = this.#changed;
+    this.#changed = this.#unused;
+    for (const queue of active) {
+      this.#isChanged[queue] = false;
+      this.#candidates[queue] = this.#nextFor(queue, 0);
+    }
     let hasPlaced = false;
     let at = 0;
     for (let cursor = 0; ; ) {
       while (at < freed.length && freed[at]! < cursor) at++;
-      let server = at < freed.length ? freed[at]! : Number.POSITIVE_INFINITY;
-      for (const candidate of candidates.values()) server = Math.min(server, candidate);
-      const empty = this.waiting.tasks > 0 ? this.#empty.firstFrom(cursor, 0) : -1;
-      if (empty >= 0) server = Math.min(server, empty);
+      const server = this.#nextOf(active, cursor, at < freed.length ? freed[at]! : Number.POSITIVE_INFINITY);
       if (server === Number.POSITIVE_INFINITY) break;
       cursor = server + 1;
-      this.#changed.clear();
+      this.#touched.length = 0;
       const tasks = this.waiting.tasks;
       this.#visit(server);
       hasPlaced ||= this.waiting.tasks < tasks;
-      for (const queue of this.#changed) {
-        candidates.set(queue, this.#nextFor(queue, cursor));
-        again.add(queue);
+      for (const queue of this.#touched) {
+        if (!active.includes(queue)) active.push(queue);
+        this.#candidates[queue] = this.#nextFor(queue, cursor);
       }
-      for (const [queue, candidate] of candidates) {
-        if (candidate < cursor) candidates.set(queue, this.#nextFor(queue, cursor));
+      for (const queue of active) {
+        if (this.#candidates[queue]! < cursor) this.#candidates[queue] = this.#nextFor(queue, cursor);
       }
     }
-    this.#changed = again;
+    active.length = 0;
+    this.#unused = active;
     return hasPlaced;
+  }
+
+  /** The next server, from this number on, that may act. */
+  #nextOf(active: readonly number[], from: number, freed: number): number {
+    let server = freed;
+    for (const queue of active) server = Math.min(server, this.#candidates[queue]!);
+    const empty = this.waiting.tasks > 0 ? this.#empty.firstFrom(from, 0) : -1;
+    return empty < 0 ? server : Math.min(server, empty);
+  }
+
+  /** The queue has another head. */
+  #mark(queue: number): void {
+    this.#touched.push(queue);
+    if (this.#isChanged[queue] === true) return;
+    this.#isChanged[queue] = true;
+    this.#changed.push(queue);
   }
 
   /** The next server, from this number on, that the head of the queue may go to; infinity: there is none. */
@@ -145,7 +173,8 @@ export class VirtualQueues extends Packer {
   }
 
   #kindOf(server: number): ServerKind {
-    return this.kinds.kindOf(this.#options.kindOf?.(server) ?? WHOLE_SERVER);
+    this.#kinds[server] ??= this.kinds.kindOf(this.#options.kindOf?.(server) ?? WHOLE_SERVER);
+    return this.#kinds[server];
   }
 
   #stalls(server: number): boolean {
@@ -158,7 +187,7 @@ export class VirtualQueues extends Packer {
   }
 
   #reserved(group: number): number {
-    return reservedSize(this.waiting.size[group]!, this.kinds.j);
+    return Math.max(this.waiting.size[group]!, this.#leastReserved);
   }
 
   /** Enters the server where the heads of queues look for one. */
@@ -200,8 +229,9 @@ export class VirtualQueues extends Packer {
   }
 
   protected opened(server: number): void {
-    const { family } = this.#options.kindOf?.(server) ?? WHOLE_SERVER;
-    this.#widen(2 * this.kinds.j * (family + 1));
+    const serverClass = this.#options.kindOf?.(server) ?? WHOLE_SERVER;
+    this.#kinds[server] = this.kinds.kindOf(serverClass);
+    this.#widen(2 * this.kinds.j * (serverClass.family + 1));
     this.#used[server] ??= 0;
     this.#usedLarge[server] ??= 0;
     this.#ready(server);
@@ -220,11 +250,10 @@ export class VirtualQueues extends Packer {
   }
 
   #use(server: number, size: number, sign: 1 | -1): void {
-    const reserved = sign * reservedSize(size, this.kinds.j);
+    const reserved = sign * Math.max(size, this.#leastReserved);
     this.#used[server] = (this.#used[server] ?? 0) + reserved;
-    const { family, shift } = this.#options.kindOf?.(server) ?? WHOLE_SERVER;
-    const large = 2 * (family * this.kinds.j + shift) + 1;
-    if (this.kinds.queueOf(size, family) === large) {
+    const { family, largeType } = this.#kindOf(server);
+    if (this.kinds.queueOf(size, family) === largeType) {
       this.#usedLarge[server] = (this.#usedLarge[server] ?? 0) + reserved;
     }
     this.#ready(server);
@@ -236,7 +265,7 @@ export class VirtualQueues extends Packer {
     this.#lengths[queue]! += count;
     const before = this.#queues[queue]!.head();
     this.#queues[queue]!.add(group);
-    if (this.#queues[queue]!.head() !== before) this.#changed.add(queue);
+    if (this.#queues[queue]!.head() !== before) this.#mark(queue);
   }
 
   protected override grew(group: number, more: number): void {
@@ -245,7 +274,7 @@ export class VirtualQueues extends Packer {
 
   protected removed(group: number): void {
     const queue = this.#queueOf(group);
-    if (this.#queues[queue]!.head() === group) this.#changed.add(queue);
+    if (this.#queues[queue]!.head() === group) this.#mark(queue);
     this.#queues[queue]!.remove(group);
   }
 

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import { type DrawnJobs, drawJobs, meanSize, runPacking } from './model.js';
+import type { PackingName } from './packers.js';
+
+/** Set-up A: one server, sizes that pair up. */
+const A: Omit<DrawnJobs, 'seed'> = {
+  sizes: { kind: 'values', values: [0.4, 0.6], weights: [1, 1] },
+  arrivals: 'poisson',
+  rate: 0.014,
+  service: 'geometric',
+  slots: 100,
+};
+
+/** Set-up B: best fit is stuck in two of 2 and one of 5 of 10. */
+const B: Omit<DrawnJobs, 'seed'> = {
+  sizes: { kind: 'values', values: [0.2, 0.5], weights: [2, 1] },
+  arrivals: 'poisson',
+  rate: 0.0306,
+  service: 'fixed',
+  slots: 100,
+};
+
+const run = (policy: PackingName, j: number, jobs: Omit<DrawnJobs, 'seed'>, until: number, seed = 1) =>
+  runPacking({ policy, j, servers: 1, jobs: drawJobs({ ...jobs, seed }), until });
+
+test('set-up A: VQS grows by 0.0006 a slot, best fit does not', () => {
+  expect(run('vqs', 2, A, 4e6).growth).toBeCloseTo(0.0006, 4);
+  for (const policy of ['bfjs', 'vqs-bf'] as const)
+    expect(Math.max(...run(policy, 2, A, 4e6).queues)).toBeLessThan(50);
+});
+
+test('set-up A at 0.017: VQS and FIFO-FF grow as computed', () => {
+  const faster = { ...A, rate: 0.017 };
+  expect(run('vqs', 2, faster, 2e6).growth).toBeCloseTo(0.0033, 3);
+  expect(run('fifo-ff', 2, faster, 2e6).growth).toBeCloseTo(0.001, 3);
+});
+
+test('set-up B: best fit is stuck and grows by 0.0006 a slot, VQS does not', () => {
+  expect(run('bfjs', 3, B, 6e6).growth).toBeCloseTo(0.0006, 4);
+  expect(Math.max(...run('vqs', 3, B, 6e6).queues)).toBeLessThan(50);
+});
+
+test.each(['poisson', 'bernoulli', 'continuous'] as const)(
+  '%s arrivals have the rate and the means asked for',
+  (arrivals) => {
+    for (const service of ['geometric', 'fixed', 'exponential'] as const) {
+      const sizes = { kind: 'uniform', low: 0.1, high: 0.9 } as const;
+      const jobs = drawJobs({ sizes, arrivals, rate: 0.4, service, slots: 20, seed: 7 });
+      let [last, units, slots] = [0, 0, 0];
+      const count = 40_000;
+      for (let job = 0; job < count; job++) {
+        const { at, size, duration } = jobs.next().value!;
+        [last, units, slots] = [at, units + size, slots + duration];
+      }
+      expect(count / last).toBeCloseTo(0.4, 1);
+      expect(units / count / 19_200_000).toBeCloseTo(meanSize(sizes), 2);
+      expect(slots / count / 20).toBeCloseTo(1, 1);
+    }
+  },
+);

@@ -1,0 +1,220 @@
+import { IndexedHeap, Random } from '@goshawk/core';
+import type { Packer } from './packer.js';
+import { makePacker, type PackerOptions, type PackingName } from './packers.js';
+import { sizeOf } from './partition.js';
+
+/** A task of one resource. */
+export interface PackingJob {
+  /** When it arrives; in slots, or in any unit. */
+  readonly at: number;
+  /** Units of a server. */
+  readonly size: number;
+  /** From its start on; in slots 1 at least. */
+  readonly duration: number;
+}
+
+export interface PackingModel extends PackerOptions {
+  readonly policy: PackingName;
+  readonly servers: number;
+  /** In order of arrival. */
+  readonly jobs: Iterator<PackingJob>;
+  readonly until: number;
+  /** The mean is taken from here on. */
+  readonly from?: number;
+  /** Parts of the whole time at whose end the queue is looked at. */
+  readonly windows?: number;
+}
+
+export interface PackingResult {
+  /** Tasks that wait, over time. */
+  readonly meanQueue: number;
+  readonly queueAtEnd: number;
+  /** At the end of each window. */
+  readonly queues: readonly number[];
+  /** By least squares over the windows from `from` on. Tasks a unit of time. */
+  readonly growth: number;
+  readonly arrived: number;
+  readonly placed: number;
+  /** Arrivals and departures. */
+  readonly events: number;
+}
+
+/** The model of the paper (§II), from event to event: a batch at each instant at which something arrives or departs. */
+export function runPacking(model: PackingModel): PackingResult {
+  return new ModelRun(model).run();
+}
+
+class ModelRun {
+  readonly #model: PackingModel;
+  readonly #packer: Packer;
+  readonly #from: number;
+  readonly #windows: number;
+  readonly #ends = new IndexedHeap();
+  readonly #free: number[] = [];
+  /** By number of what runs. */
+  readonly #server: number[] = [];
+  readonly #size: number[] = [];
+  /** By group that waits. */
+  readonly #duration: number[] = [];
+  readonly #queues: number[] = [];
+  #now = 0;
+  #area = 0;
+  #arrived = 0;
+  #departed = 0;
+  #placed = 0;
+
+  constructor(model: PackingModel) {
+    this.#model = model;
+    this.#from = model.from ?? 0;
+    this.#windows = model.windows ?? 100;
+    this.#packer = makePacker(model.policy, model);
+    for (let server = 0; server < model.servers; server++) this.#packer.open(server);
+    this.#packer.run(() => {});
+  }
+
+  run(): PackingResult {
+    const { jobs, until } = this.#model;
+    const place = (group: number, server: number) => this.#start(group, server);
+    let job = jobs.next().value as PackingJob | undefined;
+    for (;;) {
+      const at = Math.min(this.#ends.topKey(), job?.at ?? Number.POSITIVE_INFINITY);
+      if (at > until || at === Number.POSITIVE_INFINITY) break;
+      this.#pass(at);
+      while (this.#ends.topKey() <= at) this.#depart();
+      for (; job !== undefined && job.at <= at; job = jobs.next().value as PackingJob | undefined) {
+        this.#arrived++;
+        this.#duration[this.#packer.arrive(job.size)] = job.duration;
+      }
+      this.#packer.run(place);
+    }
+    this.#pass(until);
+    return {
+      meanQueue: this.#area / (until - this.#from),
+      queueAtEnd: this.#packer.waiting.tasks,
+      queues: this.#queues,
+      growth: this.#growth(),
+      arrived: this.#arrived,
+      placed: this.#placed,
+      events: this.#arrived + this.#departed,
+    };
+  }
+
+  /** Until then nothing changes. */
+  #pass(until: number): void {
+    const { tasks } = this.#packer.waiting;
+    const width = this.#model.until / this.#windows;
+    while ((this.#queues.length + 1) * width <= until) this.#queues.push(tasks);
+    const since = Math.max(this.#now, this.#from);
+    if (until > since) this.#area += tasks * (until - since);
+    this.#now = until;
+  }
+
+  #start(group: number, server: number): void {
+    const number = this.#free.pop() ?? this.#server.length;
+    this.#server[number] = server;
+    this.#size[number] = this.#packer.waiting.size[group]!;
+    this.#ends.set(number, this.#now + this.#duration[group]!);
+    this.#placed++;
+  }
+
+  #depart(): void {
+    const number = this.#ends.top();
+    this.#ends.delete(number);
+    this.#packer.depart(this.#server[number]!, this.#size[number]!);
+    this.#free.push(number);
+    this.#departed++;
+  }
+
+  #growth(): number {
+    const width = this.#model.until / this.#windows;
+    const first = Math.ceil(this.#from / width);
+    const points = this.#queues.slice(first).map((queue, at) => [(first + at + 1) * width, queue] as const);
+    const mean = (of: (point: readonly [number, number]) => number) =>
+      points.reduce((sum, point) => sum + of(point), 0) / points.length;
+    const [time, queue] = [mean(([at]) => at), mean(([, tasks]) => tasks)];
+    return mean(([at, tasks]) => (at - time) * (tasks - queue)) / mean(([at]) => (at - time) ** 2);
+  }
+}
+
+/** Shares of a server, drawn anew for each task. */
+export type SizeDraw =
+  | { readonly kind: 'uniform'; readonly low: number; readonly high: number }
+  | { readonly kind: 'values'; readonly values: readonly number[]; readonly weights: readonly number[] };
+
+export const ARRIVALS = ['poisson', 'bernoulli', 'continuous'] as const;
+export const SERVICES = ['geometric', 'fixed', 'exponential'] as const;
+
+export interface DrawnJobs {
+  readonly sizes: SizeDraw;
+  /** `poisson`: so many a slot; `bernoulli`: one or none; `continuous`: Poisson, at any time. */
+  readonly arrivals: (typeof ARRIVALS)[number];
+  /** Mean number of arrivals a slot. */
+  readonly rate: number;
+  /** `geometric` and `fixed`: whole slots. */
+  readonly service: (typeof SERVICES)[number];
+  /** Mean, in slots. */
+  readonly slots: number;
+  readonly seed: number | string;
+}
+
+/** Jobs without end. Equal draws give equal jobs. */
+export function* drawJobs({
+  sizes,
+  arrivals,
+  rate,
+  service,
+  slots,
+  seed,
+}: DrawnJobs): Generator<PackingJob, undefined> {
+  const random = Random.seeded(seed);
+  const [times, shapes] = [random.fork('arrivals'), random.fork('jobs')];
+  // Above 0: its logarithm is finite.
+  const above = (source: Random): number => 1 - source.next();
+  const duration = (): number => {
+    if (service === 'fixed') return slots;
+    if (service === 'exponential') return -slots * Math.log(above(shapes));
+    return 1 + Math.floor(Math.log(above(shapes)) / Math.log(1 - 1 / slots));
+  };
+  for (let at = 0; ; ) {
+    if (arrivals === 'continuous') {
+      at -= Math.log(above(times)) / rate;
+      yield { at, size: sizeOf(drawSize(sizes, shapes)), duration: duration() };
+      continue;
+    }
+    // Slots without an arrival are passed over at once.
+    const none = arrivals === 'poisson' ? Math.exp(-rate) : 1 - rate;
+    at += 1 + (none > 0 ? Math.floor(Math.log(above(times)) / Math.log(none)) : 0);
+    for (let count = arrivals === 'poisson' ? someArrivals(times, rate) : 1; count > 0; count--) {
+      yield { at, size: sizeOf(drawSize(sizes, shapes)), duration: duration() };
+    }
+  }
+}
+
+/** Poisson, given that it is not 0. */
+function someArrivals(random: Random, rate: number): number {
+  let left = random.next() * -Math.expm1(-rate);
+  let count = 1;
+  for (let share = rate * Math.exp(-rate); left >= share && share > 0; share *= rate / count) {
+    left -= share;
+    count++;
+  }
+  return count;
+}
+
+function drawSize(sizes: SizeDraw, random: Random): number {
+  if (sizes.kind === 'uniform') return sizes.low + random.next() * (sizes.high - sizes.low);
+  const { values, weights } = sizes;
+  let left = random.next() * weights.reduce((sum, weight) => sum + weight, 0);
+  for (const [at, weight] of weights.entries()) {
+    if (left < weight) return values[at]!;
+    left -= weight;
+  }
+  return values.at(-1)!;
+}
+
+/** The mean of what is drawn. */
+export function meanSize(sizes: SizeDraw): number {
+  if (sizes.kind === 'uniform') return (sizes.low + sizes.high) / 2;
+  const total = sizes.weights.reduce((sum, weight) => sum + weight, 0);
+  return sizes.values.reduce((sum, value, at) => sum + value * sizes.weights[at]!, 0) / total;
+}
