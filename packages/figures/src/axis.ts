@@ -40,6 +40,15 @@ export function settingAxis<V extends number | string>(
   return { name, spacing, isClusterSize: false, ticks: values.map(tick) };
 }
 
+const WINDOWS = 20;
+
+/** Times of one run, at equal distances. */
+export function timeAxis(until: number): Axis {
+  const times = Array.from({ length: WINDOWS }, (_, at) => ((at + 1) * until) / WINDOWS);
+  const label = (slots: number) => `${Number((slots / 1e6).toPrecision(3))}M`;
+  return settingAxis('slots', 'linear', times, (x) => ({ x, label: label(x), settings: {} }));
+}
+
 /** Of predicted figures: percentiles of the errors. */
 export const ERROR_PERCENTILES: Axis = {
   name: 'percentile',

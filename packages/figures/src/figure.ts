@@ -1,4 +1,5 @@
 import type { Axis } from './axis.js';
+import type { PackingSetUp } from './packing/set-up.js';
 import type { Pair, Point } from './point.js';
 import type { RunSettings } from './settings.js';
 
@@ -22,7 +23,7 @@ export interface Series {
   /** Undefined where the point lacks the run, or the run a job of the class. */
   readonly value: (point: Point, all: readonly Point[]) => number | undefined;
   /** How its numbers are written. */
-  readonly unit: 'ratio' | 'share' | 'seconds' | 'hours';
+  readonly unit: 'ratio' | 'share' | 'seconds' | 'hours' | 'tasks';
   /** What the paper's text states at some places of the axis. */
   readonly paper?: readonly (readonly [x: number, value: number])[];
 }
@@ -55,7 +56,7 @@ export type Panel =
       readonly variants: readonly string[];
     };
 
-export type FigureMode = 'simulated' | 'live' | 'predicted' | 'planned';
+export type FigureMode = 'simulated' | 'live' | 'predicted' | 'planned' | 'modelled';
 
 export const VERDICTS = ['holds', 'in direction', 'does not hold', 'not judged'] as const;
 export type Verdict = (typeof VERDICTS)[number];
@@ -100,9 +101,12 @@ export interface Figure {
   readonly about: string;
   /**
    * Predicted figures run nothing: estimators are asked about jobs, and told what these took. Planned ones run a central
-   * policy by itself, on jobs all of whose tasks start together.
+   * policy by itself, on jobs all of whose tasks start together. Modelled ones
+   * run policies in the model of their paper, without messages.
    */
   readonly mode: FigureMode;
+  /** Of modelled figures; variants are named for the policies. */
+  readonly model?: PackingSetUp;
   readonly workload: FigureWorkload;
   readonly settings: RunSettings;
   readonly axis: Axis;

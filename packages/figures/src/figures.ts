@@ -12,6 +12,8 @@ import { motivation } from './hawk/motivation.js';
 import { hawk6 } from './hawk/other-traces.js';
 import { hawk16, hawk17 } from './hawk/prototype.js';
 import { hawk15 } from './hawk/steal-cap.js';
+import { packing3a, packing3b } from './packing/stability.js';
+import { packing4a, packing4b } from './packing/uniform.js';
 import { slearnAdaptive } from './slearn/adaptive.js';
 import { slearnError } from './slearn/error.js';
 import { slearnJct } from './slearn/jct.js';
@@ -41,6 +43,10 @@ export const FIGURES: readonly Figure[] = [
   slearnThin,
   slearnWait,
   ...THREE_SIGMA_FIGURES,
+  packing3a,
+  packing3b,
+  packing4a,
+  packing4b,
   goshawkSize,
   goshawkParts,
 ];
@@ -48,6 +54,7 @@ export const FIGURES: readonly Figure[] = [
 /** Names that stand for several figures. */
 export const GROUPS: Readonly<Record<string, readonly Figure[]>> = {
   'hawk-6': hawk6,
+  packing: [packing3a, packing3b, packing4a, packing4b],
   all: FIGURES,
 };
 

@@ -8,6 +8,8 @@ export function format(value: number | undefined, unit: Series['unit']): string 
       return ratioText(value);
     case 'share':
       return `${(100 * value).toFixed(needsTenth(Math.abs(value)) ? 1 : 0).replace(/\.0$/, '')}%`;
+    case 'tasks':
+      return secondsText(value);
     case 'seconds':
       return `${secondsText(value)} s`;
     case 'hours':

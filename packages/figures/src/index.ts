@@ -1,10 +1,11 @@
 export { assess, type RunsAt, type Swept } from './assess.js';
 export type { Axis, Tick } from './axis.js';
-export { workersAxis } from './axis.js';
+export { timeAxis, workersAxis } from './axis.js';
 export type { Figure, FigureWorkload, Paper, Variant, Verdict } from './figure.js';
 export { FIGURES, figuresNamed, GROUPS } from './figures.js';
 export type { JobDetails } from './jobwise.js';
 export type { FinishedRun, JobTimes } from './measure.js';
+export { assessModelled, type Modelled } from './modelled.js';
 export { assessPlanned, type PlannedRuns } from './planned.js';
 export type { Planned } from './point.js';
 export { assessPredictions, type Predicted } from './predicted.js';

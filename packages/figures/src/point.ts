@@ -34,6 +34,8 @@ export interface Point {
   readonly paired: Readonly<Record<string, ByClass<Paired | null>>>;
   /** Of predicted figures, by variant: |estimate − truth| ÷ truth at each whole percentile, 0 to 100. */
   readonly errors?: Readonly<Record<string, readonly number[]>>;
+  /** Of modelled figures, by variant: tasks that wait. */
+  readonly queues?: Readonly<Record<string, number>>;
   /** By `pairName`, as far as jobs were told apart. */
   readonly speedups?: Readonly<Record<string, Speedup>>;
   readonly waits?: Readonly<Record<string, WaitShares>>;

@@ -79,7 +79,7 @@ async function make(
   options: FigureOptions,
   lost: string,
 ): Promise<FigureResult> {
-  const { assess, assessPlanned, assessPredictions } = await import('@goshawk/figures');
+  const { assess, assessModelled, assessPlanned, assessPredictions } = await import('@goshawk/figures');
   const { figure, axis } = chosen;
   const made = {
     figure,
@@ -94,6 +94,10 @@ async function make(
   if (figure.mode === 'planned') {
     const { runPlanned } = await import('../figure/planned.js');
     return assessPlanned({ ...made, ...(await runPlanned(context, store, chosen, options, lost)) });
+  }
+  if (figure.mode === 'modelled') {
+    const { runModelled } = await import('../figure/modelled.js');
+    return assessModelled({ ...made, ...(await runModelled(context, chosen, options, lost)) });
   }
   const { workload, runs } = await runAll(context, store, chosen, options, lost);
   return assess({ ...made, workload, runs });

@@ -1,5 +1,5 @@
 import { InputError, LIMITS } from '@goshawk/core';
-import { type Axis, type Figure, figuresNamed, workersAxis } from '@goshawk/figures';
+import { type Axis, type Figure, figuresNamed, timeAxis, workersAxis } from '@goshawk/figures';
 import type { FigureOptions } from './options.js';
 
 /** A figure as it was asked for. */
@@ -30,9 +30,16 @@ export function chooseFigures(words: readonly string[], options: FigureOptions):
   return figures.map((figure) => ({
     figure,
     ...sized(figure, sizes),
+    ...shortened(figure, options.jobs),
     workload: options.trace ?? generatorOf(figure, options.jobs),
     jobsDrawn: options.jobs ?? figure.workload.jobs,
   }));
+}
+
+/** Fewer jobs of a modelled figure over time are a shorter time. */
+function shortened({ mode, model, workload }: Figure, jobs: number | undefined): { readonly axis?: Axis } {
+  if (mode !== 'modelled' || model?.places !== 'slots' || jobs === undefined) return {};
+  return { axis: timeAxis((model.until! * jobs) / workload.jobs) };
 }
 
 function named(word: string): readonly Figure[] {
@@ -99,8 +106,8 @@ function sizesOf(text: string | undefined): readonly number[] | undefined {
 function sized(figure: Figure, sizes: readonly number[] | undefined): Pick<ChosenFigure, 'axis' | 'workers'> {
   const { axis, id, mode } = figure;
   if (sizes === undefined) return { axis, workers: undefined };
-  if (mode === 'predicted') {
-    throw new InputError('bad-option', `--workers: ${id} runs nothing`, 'leave it out');
+  if (mode === 'predicted' || mode === 'modelled') {
+    throw new InputError('bad-option', `--workers: ${id} runs nothing on a cluster`, 'leave it out');
   }
   if (axis.isClusterSize) return { axis: workersAxis(sizes), workers: undefined };
   if (sizes.length === 1) return { axis, workers: sizes[0] };

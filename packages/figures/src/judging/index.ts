@@ -8,4 +8,5 @@
 export * from './amounts.js';
 export * from './comparisons.js';
 export { at, between, from, SAME, SHORTFALL, SLIGHT, type Where } from './places.js';
+export * from './queues.js';
 export * from './trends.js';

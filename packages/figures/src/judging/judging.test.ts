@@ -11,6 +11,7 @@ import {
   between,
   falls,
   from,
+  growsBy,
   isAtMost,
   isBelow,
   isBetter,
@@ -27,6 +28,10 @@ import {
   shareStaysBelow,
   staysWithin,
   tendsToOne,
+  waitAlike,
+  waitsAtMost,
+  waitsLess,
+  waitsMost,
 } from './index.js';
 
 const XS = [10, 20, 30, 40];
@@ -106,6 +111,42 @@ const cases: readonly (readonly [what: string, judge: Judge, verdict: Verdict])[
   ['barely varies', barelyVaries([made([1, 1.02, 0.99, 1])], 0.05), 'holds'],
   ['barely varies: some', barelyVaries([made([1, 1.1, 1, 1])], 0.05), 'in direction'],
   ['barely varies: much', barelyVaries([made([1, 1.5, 1, 1])], 0.05), 'does not hold'],
+  ['stable: 40 tasks', waitsAtMost(made([10, 40, 20, 30], 'tasks'), 50), 'holds'],
+  ['stable: 400 tasks', waitsAtMost(made([10, 400, 20, 30], 'tasks'), 50), 'in direction'],
+  ['stable: 4,000 tasks', waitsAtMost(made([10, 4000, 20, 30], 'tasks'), 50), 'does not hold'],
+  ['worst', waitsMost(made([20, 40, 60, 80]), [made([9, 9, 9, 9])], 2, between(10, 40)), 'holds'],
+  [
+    'worst: by little',
+    waitsMost(made([10, 40, 60, 80]), [made([9, 9, 9, 9])], 2, between(10, 40)),
+    'in direction',
+  ],
+  [
+    'worst: not everywhere',
+    waitsMost(made([8, 40, 60, 80]), [made([9, 9, 9, 9])], 2, between(10, 40)),
+    'does not hold',
+  ],
+  ['queues alike', waitAlike(made([9, 9, 9, 9]), made([9, 10, 12, 9]), 1.5, between(10, 40)), 'holds'],
+  [
+    'queues alike: nearly',
+    waitAlike(made([9, 9, 9, 9]), made([9, 10, 19, 9]), 1.5, between(10, 40)),
+    'in direction',
+  ],
+  [
+    'queues alike: not',
+    waitAlike(made([9, 9, 9, 9]), made([9, 10, 99, 9]), 1.5, between(10, 40)),
+    'does not hold',
+  ],
+  ['queues smaller', waitsLess(made([9, 9, 9, 9]), [made([19, 20, 22, 19])], 1.5, between(10, 40)), 'holds'],
+  [
+    'queues smaller: mostly',
+    waitsLess(made([9, 9, 9, 9]), [made([8, 20, 22, 19])], 1.5, between(10, 40)),
+    'in direction',
+  ],
+  [
+    'queues smaller: not',
+    waitsLess(made([9, 9, 9, 9]), [made([8, 8, 22, 8])], 1.5, between(10, 40)),
+    'does not hold',
+  ],
   ['agree', agree([[made([0.2, 0.3, 0.5, 1]), made([0.22, 0.28, 0.5, 1.1])]], 0.2), 'holds'],
   [
     'agree: in which is faster',
@@ -117,6 +158,18 @@ const cases: readonly (readonly [what: string, judge: Judge, verdict: Verdict])[
 
 test.each(cases)('%s', (_, judge, verdict) => {
   expect(judged(judge).verdict).toBe(verdict);
+});
+
+test('a queue grows where it rises in more windows than chance has it', () => {
+  const over = (queues: readonly number[]) => {
+    const xs = queues.map((_, at) => at);
+    const series: Series = { name: 'queue', unit: 'tasks', value: ({ tick }) => queues[tick.x] };
+    return growsBy(series, 2, 0.5)(pointsAlong(xs)).verdict;
+  };
+  expect(over([0, 2, 4, 6, 8, 10])).toBe('holds');
+  expect(over([0, 1, 2, 3, 4, 5])).toBe('in direction');
+  expect(over([0, 9, 3, 8, 2, 11])).toBe('does not hold');
+  expect(over([5, 5, 5, 5, 5, 5])).toBe('does not hold');
 });
 
 test('each kind of claim can hold, hold in direction and not hold', () => {

@@ -80,10 +80,21 @@ function lineDrawing(result: FigureResult, panel: MeasuredPanel): ChartDrawing {
   const isRatio = panel.series[0]?.unit === 'ratio';
   return lineChart({
     x: xAxisOf(result, xs),
-    y: isRatio ? { name: panel.axisName, kind: 'ratio' } : shareAxis(panel.axisName),
+    y: yAxisOf(panel),
     lines: panel.series.flatMap((series, index) => linesOf(series, index, xs)),
     references: isRatio ? [1] : [],
   });
+}
+
+function yAxisOf({ axisName, series }: MeasuredPanel): AxisSpec {
+  switch (series[0]?.unit) {
+    case 'ratio':
+      return { name: axisName, kind: 'ratio' };
+    case 'tasks':
+      return { name: axisName, format: (value) => format(value, 'tasks') };
+    default:
+      return shareAxis(axisName);
+  }
 }
 
 /** Our line, and the paper's numbers as points beside it, in the same colour. */

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { assess } from '../assess.js';
 import type { Figure } from '../figure.js';
 import { FIGURES } from '../figures.js';
+import { assessModelled } from '../modelled.js';
 import { assessPredictions } from '../predicted.js';
 import { runsAt } from '../runs.fixture.js';
 import { renderFigurePage } from './page.js';
@@ -25,6 +26,13 @@ function resultOf(figure: Figure, seeds: readonly number[] = [1]) {
       [0.01, 0.1, 1].map((by) => by * (1 + variant)),
     ]);
     return assessPredictions({ ...asked, draws: seeds.map(() => Object.fromEntries(errors)) });
+  }
+  if (figure.mode === 'modelled') {
+    const queues = figure.variants.map(({ name }, variant) => [
+      name,
+      figure.axis.ticks.map((_, place) => 1 + variant + place),
+    ]);
+    return assessModelled({ ...asked, draws: seeds.map(() => Object.fromEntries(queues)) });
   }
   const runs = figure.axis.ticks.map((tick, place) => ({
     ...runsAt(

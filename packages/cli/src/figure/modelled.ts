@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
+import type { Figure, Modelled } from '@goshawk/figures';
+import { drawJobs, meanSize, type PackingName, runPacking } from '@goshawk/policies';
+import type { Context } from '../context.js';
+import { untilInterrupted } from '../interruption.js';
+import { counted } from '../jobs/words.js';
+import { startProgress } from '../terminal/progress.js';
+import type { ChosenFigure } from './choose.js';
+import type { FigureOptions } from './options.js';
+
+interface Made {
+  /** One a place of the axis. */
+  readonly queues: readonly number[];
+  readonly jobs: number;
+  readonly slots: number;
+}
+
+/**
+ * What the policies of a modelled figure make of drawn jobs, once for each seed. All policies have the same jobs.
+ *
+ * @param lost what comes of the figures when they are cut short
+ * @throws InterruptedError
+ */
+export async function runModelled(
+  context: Context,
+  { figure, axis, jobsDrawn }: ChosenFigure,
+  { seeds }: FigureOptions,
+  lost: string,
+): Promise<Pick<Modelled, 'workload' | 'draws'>> {
+  const policies = figure.variants.map(({ name }) => name as PackingName);
+  const places = axis.ticks.map(({ x }) => x);
+  const scale = jobsDrawn / figure.workload.jobs;
+  const total = seeds * policies.length;
+  let done = 0;
+  const work = async () => {
+    const progress = startProgress(context, figure.id, total);
+    const draws: Record<string, readonly number[]>[] = [];
+    let sums = { jobs: 0, slots: 0 };
+    try {
+      for (let seed = 1; seed <= seeds; seed++) {
+        const draw: Record<string, readonly number[]> = {};
+        for (const policy of policies) {
+          await setImmediate();
+          context.interrupted.throwIfAborted();
+          const made = runPolicy(figure, policy, places, scale, seed);
+          draw[policy] = made.queues;
+          sums = { jobs: made.jobs, slots: made.slots };
+          progress.update(++done);
+        }
+        draws.push(draw);
+      }
+    } finally {
+      progress.stop();
+    }
+    return { workload: recordOf(figure, sums), draws };
+  };
+  return untilInterrupted(context, work, () => `${done} of ${counted(total, 'run')} were made; ${lost}`);
+}
+
+function runPolicy(
+  { model }: Figure,
+  policy: PackingName,
+  places: readonly number[],
+  scale: number,
+  seed: number,
+): Made {
+  const { servers, j, sizes, slots, service, rate } = model!;
+  const run = (arriving: number, windows: number) =>
+    runPacking({
+      policy,
+      j,
+      servers,
+      jobs: drawJobs({
+        sizes: sizes!,
+        arrivals: 'poisson',
+        rate: arriving,
+        service: service!,
+        slots: slots!,
+        seed,
+      }),
+      until: model!.until! * scale,
+      from: (model!.from ?? 0) * scale,
+      windows,
+    });
+  if (model!.places === 'slots') {
+    const { queues, arrived } = run(rate!, places.length);
+    return { queues, jobs: arrived, slots: model!.until! * scale };
+  }
+  const runs = places.map((load) => run((load * servers) / slots! / meanSize(sizes!), 1));
+  return {
+    queues: runs.map(({ meanQueue }) => meanQueue),
+    jobs: runs.reduce((sum, { arrived }) => sum + arrived, 0),
+    slots: places.length * model!.until! * scale,
+  };
+}
+
+/** A slot stands for a second. */
+function recordOf({ id, model }: Figure, { jobs, slots }: { readonly jobs: number; readonly slots: number }) {
+  const text = JSON.stringify(model);
+  return {
+    name: `jobs of ${id}`,
+    sha256: createHash('sha256').update(text).digest('hex'),
+    jobs,
+    tasks: jobs,
+    taskSeconds: jobs * (model!.slots ?? 0),
+    spanSeconds: slots,
+  };
+}

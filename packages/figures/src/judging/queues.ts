@@ -1,0 +1,96 @@
+import type { Judge, Series } from '../figure.js';
+import { judging, said, type Where } from './places.js';
+
+/** A sign test at 5%: of so many windows without a trend, fewer than one run in twenty has so many that rise. */
+const SIGN_TEST = 0.05;
+
+/**
+ * "The queue grows": its slope over the places, which are times, is this one within a bound; in direction where it rises
+ * in more windows than chance has it.
+ *
+ * @param perSlot tasks a unit of the axis
+ */
+export function growsBy(series: Series, perSlot: number, within: number): Judge {
+  return judging(
+    [series],
+    () => true,
+    (places) => {
+      const points = places.map(({ point, values }) => [point.tick.x, values[0]!] as const);
+      const slope = slopeOf(points);
+      const windows = points.slice(1).filter(([, queue], at) => queue !== points[at]![1]);
+      const rises = points.slice(1).filter(([, queue], at) => queue > points[at]![1]).length;
+      const isGrowing = chanceOf(rises, windows.length) < SIGN_TEST;
+      return said(
+        `${slope.toPrecision(2)} a slot; it rises in ${rises} of ${points.length - 1} windows`,
+        isGrowing && Math.abs(slope - perSlot) <= within,
+        isGrowing,
+      );
+    },
+  );
+}
+
+/** "Is stable": no more tasks wait at any time than these; in direction up to ten times as many. */
+export function waitsAtMost(series: Series, tasks: number): Judge {
+  return judging(
+    [series],
+    () => true,
+    (places) => {
+      const most = Math.max(...places.map(({ values }) => values[0]!));
+      return said(`${Math.round(most)} tasks wait at most`, most <= tasks, most <= 10 * tasks);
+    },
+  );
+}
+
+/** "Worst of them": at each place the largest queue of all, by a factor; in direction where the largest at all. */
+export function waitsMost(worst: Series, others: readonly Series[], by: number, where: Where): Judge {
+  return judging([worst, ...others], where, (places) => {
+    const factors = places.map(({ values: [most, ...rest] }) => most! / Math.max(1e-9, ...rest));
+    const least = Math.min(...factors);
+    return said(`${least.toPrecision(2)} times the next largest, or more`, least >= by, least >= 1);
+  });
+}
+
+/** "Alike": queues that differ by a factor of this at most; in direction up to its square. */
+export function waitAlike(one: Series, other: Series, factor: number, where: Where): Judge {
+  return judging([one, other], where, (places) => {
+    const apart = Math.max(
+      ...places.map(({ values: [a, b] }) => Math.max((a! + 1) / (b! + 1), (b! + 1) / (a! + 1))),
+    );
+    return said(
+      `they differ by a factor of ${apart.toPrecision(2)} at most`,
+      apart <= factor,
+      apart <= factor ** 2,
+    );
+  });
+}
+
+/** "Clearly better": the queue is smaller by a factor at each place; in direction where it is smaller on the whole. */
+export function waitsLess(better: Series, others: readonly Series[], by: number, where: Where): Judge {
+  return judging([better, ...others], where, (places) => {
+    const factors = places.map(({ values: [least, ...rest] }) => Math.min(...rest) / Math.max(1e-9, least!));
+    const smaller = factors.filter((factor) => factor > 1).length;
+    return said(
+      `smaller by a factor of ${Math.min(...factors).toPrecision(2)} to ${Math.max(...factors).toPrecision(2)}`,
+      Math.min(...factors) >= by,
+      2 * smaller > factors.length,
+    );
+  });
+}
+
+function slopeOf(points: readonly (readonly [number, number])[]): number {
+  const mean = (of: (point: readonly [number, number]) => number) =>
+    points.reduce((sum, point) => sum + of(point), 0) / points.length;
+  const [x, y] = [mean(([at]) => at), mean(([, value]) => value)];
+  return mean(([at, value]) => (at - x) * (value - y)) / mean(([at]) => (at - x) ** 2);
+}
+
+/** That so many of these, or more, rise where rising and falling are equally likely. */
+function chanceOf(rises: number, windows: number): number {
+  let ways = 1;
+  let sum = 0;
+  for (let k = 0; k <= windows; k++) {
+    if (k >= rises) sum += ways;
+    ways = (ways * (windows - k)) / (k + 1);
+  }
+  return sum / 2 ** windows;
+}
