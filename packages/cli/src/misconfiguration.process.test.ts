@@ -66,6 +66,12 @@ describe('a daemon ends with one line and code 2', () => {
       /port 70700 is above 65535/,
     ],
     [
+      'a port alone as central',
+      ['worker', '--central-url', '7070', ...SOMEWHERE],
+      {},
+      /"7070" is not an endpoint: expected tcp:\/\/HOST:PORT/,
+    ],
+    [
       'a wrong port for HTTP',
       ['central', ...SOMEWHERE, '--http', '127.0.0.1:http'],
       {},

@@ -1,8 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { GoshawkError, InputError } from '@goshawk/core';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { runHere } from '../terminal.fixture.js';
+import { drainUnlessGone } from './follow-nodes.js';
 
 let cwd = '';
 
@@ -32,4 +34,14 @@ it('asks where pods are told that Kubernetes is', async () => {
   // The next thing that is missing.
   expect(exitCode).toBe(3);
   expect(stderr).toMatch(/no cluster/);
+});
+
+it('goes on when a worker has left before it could be drained', async () => {
+  const { signal } = new AbortController();
+  const failing = (error: Error) => ({ drain: () => Promise.reject(error) });
+  const gone = failing(new InputError('unknown-worker', 'there is no worker w1'));
+  expect(await drainUnlessGone(gone, 'w1', true, signal)).toBe(false);
+  await expect(drainUnlessGone(failing(new GoshawkError('away', 'no')), 'w1', true, signal)).rejects.toThrow(
+    'no',
+  );
 });

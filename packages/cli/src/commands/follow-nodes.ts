@@ -59,12 +59,28 @@ async function follow(
   const { workers } = await cluster.describe({ signal });
   const { drain, undo } = follower.orders(cordoned, workers);
   for (const worker of drain) {
-    await cluster.drain(worker, true, { signal });
-    out(`${worker} takes nothing new: its node is cordoned`);
+    if (await drainUnlessGone(cluster, worker, true, signal))
+      out(`${worker} takes nothing new: its node is cordoned`);
   }
   for (const worker of undo) {
-    await cluster.drain(worker, false, { signal });
-    out(`${worker} takes work again: its node does`);
+    if (await drainUnlessGone(cluster, worker, false, signal))
+      out(`${worker} takes work again: its node does`);
+  }
+}
+
+/** Nodes are removed while this looks: a worker that has left in between needs nothing. @returns whether it was there */
+export async function drainUnlessGone(
+  cluster: Pick<Cluster, 'drain'>,
+  worker: string,
+  on: boolean,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    await cluster.drain(worker, on, { signal });
+    return true;
+  } catch (error) {
+    if (error instanceof InputError && error.code === 'unknown-worker') return false;
+    throw error;
   }
 }
 

@@ -172,7 +172,8 @@ function refuseToBeOpenToAll({ bind, keys, insecure }: ProcessOptions): void {
   );
 }
 
-function checkEndpoint(endpoint: string): string {
+/** @throws InputError */
+export function checkEndpoint(endpoint: string): string {
   try {
     parseEndpoint(endpoint);
   } catch (error) {

@@ -8,7 +8,7 @@ import { traceRun } from '../tracing/index.js';
 import type { Daemon } from './daemon.js';
 import { nameTaken } from './name-taken.js';
 import { NotStarted } from './not-started.js';
-import { NOT_JOINED, openProcess, type ProcessOptions, whenJoined } from './process.js';
+import { checkEndpoint, NOT_JOINED, openProcess, type ProcessOptions, whenJoined } from './process.js';
 
 export interface WorkersOptions extends ProcessOptions {
   /** One worker each. */
@@ -34,8 +34,13 @@ function toldOf(name: string, logger: Logger): Pick<WorkerEnvironment, 'nameTake
   };
 }
 
-/** @throws InputError when nothing can be written down there */
-async function checkDataFolder(folder: string): Promise<void> {
+/**
+ * Before anything is open that would keep the process.
+ *
+ * @throws InputError for what is no endpoint, and when nothing can be written down
+ */
+async function checkGiven({ central, dataFolder: folder }: WorkersOptions): Promise<void> {
+  checkEndpoint(central);
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -62,7 +67,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
     valueBytesMax: LIMITS.resultBytesMax,
     warn: (message) => logger.warn({}, message),
   });
-  await checkDataFolder(options.dataFolder);
+  await checkGiven(options);
   const leftovers = await executor.endLeftovers();
   if (leftovers > 0) logger.warn({ leftovers }, 'ended commands that an earlier worker had left running');
   const process = await openProcess('worker', options);

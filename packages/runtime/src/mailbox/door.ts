@@ -144,7 +144,11 @@ export class Door {
       if (frame.target === incarnation || this.anyTargets.has(frame.target)) {
         return frame;
       }
-      this.refuse(peer, 'wrongTarget', `a frame for incarnation ${frame.target}; this one is ${incarnation}`);
+      this.refuse(
+        peer,
+        'wrongTarget',
+        `a frame for ${frame.target}, and this is ${incarnation}: it was for a process that was here before, or, if it goes on, two processes claim this address (--advertise)`,
+      );
     } catch (error) {
       if (!(error instanceof MalformedFrameError)) {
         throw error;
