@@ -7,6 +7,7 @@ import { checkOutFolder, writeTogether } from '../figure/files.js';
 import { FIGURE_OPTIONS, type FigureOptions } from '../figure/options.js';
 import { RunStore } from '../figure/run-store.js';
 import type { FigureRuns } from '../figure/simulated.js';
+import { counted } from '../jobs/words.js';
 import { commandLine } from '../terminal/command-line.js';
 import { VERSION } from '../version.js';
 
@@ -135,6 +136,20 @@ async function write(context: Context, result: FigureResult, folder: string): Pr
   await writeTogether(folder, texts);
 }
 
+/** Below this share of busy slots at the busiest moment nothing waits for long. */
+const LOADED_SHARE = 0.9;
+
+/** Says that a figure’s clusters never had enough to do, if they had not: its claims are about clusters that have. */
+function unloadedLines({ id, mode, runs, workload }: FigureResult): string[] {
+  const busiest = Math.max(0, ...runs.map(({ run }) => run.utilisation.whileSubmitting.max ?? 0));
+  if (mode !== 'simulated' || runs.length === 0 || busiest >= LOADED_SHARE) return [];
+  const share = `${Number((busiest * 100).toPrecision(2))}%`;
+  return [
+    `${id}: ${counted(workload.jobs, 'job')} keep ${share} of the slots busy at most: nothing waits for long, and what is ` +
+      'claimed of a loaded cluster cannot come out; give more --jobs, or fewer --workers',
+  ];
+}
+
 async function tell(context: Context, result: FigureResult, { out }: FigureOptions): Promise<void> {
   if (context.global.json) {
     context.json(result);
@@ -142,5 +157,6 @@ async function tell(context: Context, result: FigureResult, { out }: FigureOptio
   }
   const { renderFigureText } = await import('@goshawk/figures');
   context.out(`\n${renderFigureText(result, { color: context.color, columns: context.columns })}`);
+  for (const line of unloadedLines(result)) context.out(`\n${line}`);
   context.note(`\n${filesOf(result.id).join(', ')} are in ${out}`);
 }

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { formatDuration, InputError, type PolicySettings } from '@goshawk/core';
 import type { FolderClaim } from '@goshawk/journal';
 import { defineCommand, ExitCode } from '../command.js';
+import { connect } from '../connect.js';
 import type { Context } from '../context.js';
 import { counted } from '../jobs/words.js';
 import { LocalCluster } from '../local/cluster.js';
@@ -81,10 +82,30 @@ async function serve(context: Context, { cluster, keys, dataFolder, policy }: St
       });
     announce(context, cluster.url, policy, dataFolder);
     await interrupted(context.interrupted);
-    context.note('draining: no new jobs, what runs is finished (Ctrl-C again stops at once)');
+    context.note(`draining: no new jobs, ${await whatRuns(cluster.url, keys)} (Ctrl-C again stops at once)`);
     await cluster.drain();
   } finally {
     takeWordBack(here, context.environment);
+  }
+}
+
+/** Somebody who stops a cluster waits for its answer; longer than this is no answer. ms */
+const LOOK_MS = 1_000;
+
+/** What is finished first, and what stays for the next time. */
+async function whatRuns(url: string, keys: string | undefined): Promise<string> {
+  try {
+    const signal = AbortSignal.timeout(LOOK_MS);
+    await using cluster = await connect(url, { keys, signal });
+    const { jobs } = await cluster.jobs({ states: ['waiting', 'running'], all: false, signal });
+    const sum = (of: 'running' | 'waiting') => jobs.reduce((total, { tasks }) => total + tasks[of], 0);
+    const stays =
+      sum('waiting') > 0
+        ? `; ${counted(sum('waiting'), 'task')} that wait go on at the next \`up\` here`
+        : '';
+    return `${counted(sum('running'), 'task')} that run are finished${stays}`;
+  } catch {
+    return 'what runs is finished';
   }
 }
 

@@ -2,6 +2,7 @@ import { WorkloadError } from '../errors.js';
 import { alibaba2018 } from './alibaba2018.js';
 import { csv } from './csv.js';
 import { google2011 } from './google2011/index.js';
+import { journal } from './journal.js';
 import { jsonl } from './jsonl/index.js';
 import { emptyTrace, firstLine } from './lines.js';
 import { isFolder, namesIn } from './paths.js';
@@ -15,6 +16,8 @@ export const FORMATS = {
   // Before `tr`, whose lines begin with a number too.
   swf,
   tr,
+  // Before `jsonl`, which takes whatever begins as an object does.
+  journal,
   jsonl,
   google2011,
   csv,

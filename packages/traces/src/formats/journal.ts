@@ -1,0 +1,157 @@
+import { WorkloadError } from '../errors.js';
+import type { TraceJob, TraceStage } from '../job.js';
+import { inBatches, type PackedJobs } from '../packed-jobs.js';
+import { Tally } from '../tally.js';
+import { emptyTrace, readLineBatches } from './lines.js';
+import { quote } from './quote.js';
+import type { TraceFormat } from './trace-format.js';
+
+const BATCH_JOBS = 10_000;
+
+/** As much of a journal's records as a workload is made of. Times are ms; `at` since 1970. */
+interface Entry {
+  readonly id: string;
+  readonly kind: string;
+  readonly at: number;
+  readonly spec?: Spec;
+  readonly task?: number;
+  readonly outcome?: { readonly kind: string };
+  readonly runMs?: number;
+}
+
+interface Spec {
+  readonly name: string;
+  readonly user?: string;
+  readonly logicalName?: string;
+  readonly estimateMs?: number;
+  readonly maxRunning?: number;
+  readonly stages: readonly {
+    readonly name: string;
+    readonly after: readonly number[];
+    readonly demand?: Readonly<Record<string, number>>;
+    readonly tasks: {
+      readonly count?: number;
+      readonly each?: ArrayLike<unknown>;
+      readonly sleepsMs?: ArrayLike<number>;
+    };
+  }[];
+}
+
+/** A job, as far as it has been read. */
+interface Told {
+  readonly at: number;
+  readonly spec: Spec;
+  /** By task, of the attempt that completed. ms */
+  readonly runs: Map<number, number>;
+  hasEnded: boolean;
+}
+
+/**
+ * What `goshawk journal export` prints: the jobs that a scheduler of one's own has run, as a workload. Several exports may
+ * stand one behind another, as those of all schedulers of a cluster.
+ */
+export const journal = {
+  name: 'journal',
+  description: "what `goshawk journal export` prints: one's own jobs, as they ran; gzip'd or not",
+  endings: ['.journal.jsonl'],
+  recognises: (firstLine) => /^\s*\{"id":"[^"]*","kind":"[a-z]+"/.test(firstLine),
+  read: readJournal,
+} as const satisfies TraceFormat;
+
+/**
+ * Jobs in order of submission, which is counted from the first one.
+ *
+ * @throws WorkloadError with file and line at the first line that is wrong, or when no job has run
+ */
+async function* readJournal(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
+  const told = new Map<string, Told>();
+  let line = 0;
+  for await (const lines of readLineBatches(file)) {
+    for (const text of lines) {
+      line++;
+      if (text.trim() !== '') note(told, entryOf(text, file, line));
+    }
+  }
+  const jobs = [...told.values()].sort((a, b) => a.at - b.at);
+  const begin = jobs[0]?.at ?? 0;
+  const ran = jobs.flatMap((job) => jobOf(job, begin, tally) ?? []);
+  if (ran.length === 0) throw emptyTrace(file, 'no job of the journal has ended with a task that completed');
+  yield* inBatches(ran, BATCH_JOBS);
+}
+
+function entryOf(text: string, file: string, line: number): Entry {
+  let entry: Partial<Entry> | null = null;
+  try {
+    entry = JSON.parse(text) as Partial<Entry> | null;
+  } catch {
+    // Said below.
+  }
+  if (typeof entry?.id === 'string' && typeof entry.kind === 'string' && typeof entry.at === 'number')
+    return entry as Entry;
+  throw new WorkloadError(
+    `no record of a journal: ${quote(text.trim())}`,
+    '`goshawk journal export FOLDER` prints them',
+    {
+      file,
+      line,
+    },
+  );
+}
+
+function note(told: Map<string, Told>, { id, kind, at, spec, task, outcome, runMs }: Entry): void {
+  const job = told.get(id);
+  if (kind === 'accepted' && spec !== undefined) told.set(id, { at, spec, runs: new Map(), hasEnded: false });
+  else if (kind === 'attempt' && outcome?.kind === 'completed') job?.runs.set(task!, runMs!);
+  else if (kind === 'ended' && job !== undefined) job.hasEnded = true;
+}
+
+function jobOf({ at, spec, runs, hasEnded }: Told, begin: number, tally: Tally): TraceJob | undefined {
+  const leftOut = (code: string, what: string, count = 1) =>
+    tally.add({ code, what: `${what}: left out` }, count);
+  if (!hasEnded) return void leftOut('jobs-not-ended', 'jobs that have not ended');
+  const durations: number[] = [];
+  const counts: number[] = [];
+  let first = 0;
+  for (const { tasks } of spec.stages) {
+    const count = tasks.count ?? tasks.each?.length ?? tasks.sleepsMs?.length ?? 0;
+    const before = durations.length;
+    for (let task = first; task < first + count; task++) {
+      const runMs = runs.get(task);
+      if (runMs !== undefined) durations.push(runMs / 1_000);
+    }
+    counts.push(durations.length - before);
+    first += count;
+  }
+  if (counts.includes(0))
+    return void leftOut('jobs-nothing-completed', 'jobs of which a stage has no task that completed');
+  leftOut(
+    'tasks-not-completed',
+    'tasks that did not complete, of jobs that are taken',
+    first - durations.length,
+  );
+  const { name, user, logicalName, estimateMs, maxRunning, stages } = spec;
+  const durationsSeconds = Float64Array.from(durations);
+  const demand = stages.length === 1 ? demandOf(stages[0]!.demand) : {};
+  return {
+    submitSeconds: (at - begin) / 1_000,
+    durationsSeconds,
+    meanSeconds: durations.reduce((sum, each) => sum + each, 0) / durations.length,
+    name,
+    ...(user === undefined ? {} : { user }),
+    ...(logicalName === undefined ? {} : { logicalName }),
+    ...(estimateMs === undefined ? {} : { estimateSeconds: estimateMs / 1_000 }),
+    ...(maxRunning === undefined ? {} : { maxRunning }),
+    ...demand,
+    ...(stages.length === 1 ? {} : { stages: stages.map((stage, place) => stageOf(stage, counts[place]!)) }),
+  };
+}
+
+function stageOf({ name, after, demand }: Spec['stages'][number], tasks: number): TraceStage {
+  return { name, after, tasks, ...demandOf(demand) };
+}
+
+function demandOf(demand: Readonly<Record<string, number>> = {}): {
+  demand?: Readonly<Record<string, number>>;
+} {
+  return Object.keys(demand).length === 0 ? {} : { demand };
+}
