@@ -1,6 +1,13 @@
 import { parseArgs } from 'node:util';
-import { configureGenerator } from '@goshawk/traces';
-import { type CarbynePolicy, type Measured, measure, type Setting, trialJobOf } from './carbyne/compared.js';
+import {
+  CARBYNE_POLICIES,
+  measureTrial,
+  type PolicyModule,
+  type PolicyOptions,
+  type TrialMetrics,
+  trialPolicy,
+} from '@goshawk/policies';
+import { configureGenerator, DAG_MACHINE } from '@goshawk/traces';
 
 /**
  * Carbyne and its field on jobs of stages, as its paper compares them: over the books alone, without messages. One row a
@@ -20,32 +27,32 @@ const { values } = parseArgs({
 });
 
 const seeds = Array.from({ length: Number(values.seeds) }, (_, i) => i + 1);
-const cluster = { machines: Number(values.machines), isOne: values.one };
+const cluster = { machines: Number(values.machines), machine: DAG_MACHINE, isOne: values.one };
+const modules: Readonly<Record<string, PolicyModule>> = CARBYNE_POLICIES;
 const settings = values.policies.split(',').map(settingOf);
 
 /** `carbyne`, or with options: `carbyne/hold=2/leftover=score`. */
-function settingOf(text: string): Setting {
-  const [policy, ...options] = text.split('/');
+function settingOf(text: string): { module: PolicyModule; options: PolicyOptions } {
+  const [name = '', ...options] = text.split('/');
   const given = options.map((option) => {
     const [key = '', value = ''] = option.split('=');
     return [key, Number.isNaN(Number(value)) ? value : Number(value)] as const;
   });
-  return {
-    policy: policy as CarbynePolicy,
-    options: { quantumMs: Number(values.quantum), ...Object.fromEntries(given) },
-  };
+  const module = modules[name];
+  if (module === undefined) throw new TypeError(`no policy "${name}"`);
+  return { module, options: { quantumMs: Number(values.quantum), ...Object.fromEntries(given) } };
 }
 
-const rows = new Map<string, Measured[]>();
+const rows = new Map<string, TrialMetrics[]>();
 const times = new Map<string, number>();
 let tasks = 0;
 for (const seed of seeds) {
-  const jobs = [...configureGenerator(`${values.workload},seed=${seed}`).generate()].map(trialJobOf);
-  tasks += jobs.reduce((sum, { stages }) => sum + stages.reduce((all, stage) => all + stage.tasks, 0), 0);
-  settings.forEach((setting, i) => {
+  const jobs = [...configureGenerator(`${values.workload},seed=${seed}`).generate()];
+  tasks += jobs.reduce((sum, { durationsSeconds }) => sum + durationsSeconds.length, 0);
+  settings.forEach(({ module, options }, i) => {
     const name = values.policies.split(',')[i]!;
     const start = performance.now();
-    const measured = measure(jobs, cluster, setting, seed);
+    const measured = measureTrial(jobs, cluster, trialPolicy(module, options, seed), seed);
     times.set(name, (times.get(name) ?? 0) + performance.now() - start);
     rows.set(name, [...(rows.get(name) ?? []), measured]);
   });

@@ -56,7 +56,7 @@ export type Panel =
       readonly variants: readonly string[];
     };
 
-export type FigureMode = 'simulated' | 'live' | 'predicted' | 'planned' | 'modelled';
+export type FigureMode = 'simulated' | 'live' | 'predicted' | 'planned' | 'modelled' | 'staged';
 
 export const VERDICTS = ['holds', 'in direction', 'does not hold', 'not judged'] as const;
 export type Verdict = (typeof VERDICTS)[number];
@@ -101,7 +101,7 @@ export interface Figure {
   readonly about: string;
   /**
    * Predicted figures run nothing: estimators are asked about jobs, and told what these took. Planned ones run a central
-   * policy by itself, on jobs all of whose tasks start together. Modelled ones
+   * policy by itself, on jobs all of whose tasks start together; staged ones on jobs of stages with demands. Modelled ones
    * run policies in the model of their paper, without messages.
    */
   readonly mode: FigureMode;

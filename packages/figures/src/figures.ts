@@ -1,4 +1,5 @@
 import { nearest } from '@goshawk/core';
+import { CARBYNE_FIGURES } from './carbyne/figures.js';
 import type { Figure } from './figure.js';
 import { goshawkParts } from './goshawk/parts.js';
 import { goshawkSize } from './goshawk/size.js';
@@ -47,6 +48,7 @@ export const FIGURES: readonly Figure[] = [
   packing3b,
   packing4a,
   packing4b,
+  ...CARBYNE_FIGURES,
   goshawkSize,
   goshawkParts,
 ];

@@ -1,39 +1,13 @@
-import { type Assessed, resultOf } from './assess.js';
-import type { Tick } from './axis.js';
-import type { Planned, Point } from './point.js';
+import type { Planned } from './point.js';
 import type { FigureResult } from './result.js';
+import { assessTrials, type TrialRuns } from './trials.js';
 
 /** What was run for a planned figure. */
-export interface PlannedRuns
-  extends Pick<Assessed, 'figure' | 'axis' | 'workload' | 'command' | 'generator' | 'workers'> {
-  /** By place, in the order of the axis; each variant once for each seed, from 1 on. */
-  readonly places: readonly {
-    readonly tick: Tick;
-    readonly byVariant: Readonly<Record<string, readonly Planned[]>>;
-  }[];
-}
+export type PlannedRuns = TrialRuns<Planned>;
 
 /** From planned runs to a figure's numbers and verdicts: means over the seeds. */
-export function assessPlanned({ places, ...asked }: PlannedRuns): FigureResult {
-  const seeds = Math.max(
-    0,
-    ...places.flatMap(({ byVariant }) => Object.values(byVariant).map((of) => of.length)),
-  );
-  const pointsOf = (chosen: (of: readonly Planned[]) => readonly Planned[]): Point[] =>
-    places.map(({ tick, byVariant }) => ({
-      tick,
-      measured: {},
-      paired: {},
-      planned: Object.fromEntries(Object.entries(byVariant).map(([name, of]) => [name, meanOf(chosen(of))])),
-    }));
-  const all = Array.from({ length: seeds }, (_, index) => index);
-  return resultOf({
-    ...asked,
-    points: pointsOf((of) => of),
-    bySeed: seeds < 2 ? [] : all.map((index) => pointsOf((of) => [of[index]!])),
-    seeds: all.map((index) => index + 1),
-    runs: [],
-  });
+export function assessPlanned(runs: PlannedRuns): FigureResult {
+  return assessTrials(runs, 'planned', meanOf);
 }
 
 function meanOf(runs: readonly Planned[]): Planned {

@@ -43,10 +43,26 @@ export interface Point {
   readonly beliefs?: Readonly<Record<string, Beliefs>>;
   /** Of planned figures, by variant. */
   readonly planned?: Readonly<Record<string, Planned>>;
+  /** Of staged figures, by variant. */
+  readonly staged?: Readonly<Record<string, Staged>>;
   /** By variant: of the sampled jobs, the share for which each ratio was chosen. */
   readonly ratios?: Readonly<Record<string, ReadonlyMap<number, number>>>;
   /** By variant: the ratio for each sampled job of the first seed, in their order, in per cent. */
   readonly ratioCourses?: Readonly<Record<string, readonly number[]>>;
+}
+
+/** What a policy that shares resources made of its jobs of stages. */
+export interface Staged {
+  /** From submission to completion. */
+  readonly meanSeconds: number;
+  readonly p95Seconds: number;
+  /** From the first submission to the last completion. */
+  readonly makespanSeconds: number;
+  /** Jain's index of what jobs have over what they could have had; mean over windows of a minute. */
+  readonly fairness: number;
+  /** Of the jobs, those that took longer than under the first variant, and longer than 1.25 times as long. */
+  readonly slower: number;
+  readonly muchSlower: number;
 }
 
 /** What a planning policy made of its jobs. */

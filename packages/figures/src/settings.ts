@@ -26,6 +26,10 @@ export interface RunSettings {
   readonly stealing?: boolean;
   /** Of jobs with deadlines: what these leave beside the run time, in per cent of it. */
   readonly slack?: number;
+  /** Chance that a job gives away what it need not use now. */
+  readonly altruism?: number;
+  /** Estimates are off by a factor that is uniform in 1 ± this. */
+  readonly estimateError?: number;
   /** Past jobs of each program that the predictor has seen; all that there were unless given. */
   readonly samples?: number;
   /** Task time submitted over what the slots can do meanwhile; simulated, arrivals are stretched to make it. */

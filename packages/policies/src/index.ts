@@ -5,5 +5,6 @@ export * from './carbyne/index.js';
 export * from './contract.js';
 export * from './packing/index.js';
 export * from './three-sigma/index.js';
+export * from './trial/comparison.js';
 export * from './trial/fairness.js';
 export * from './trial/trial.js';

@@ -80,7 +80,9 @@ async function make(
   options: FigureOptions,
   lost: string,
 ): Promise<FigureResult> {
-  const { assess, assessModelled, assessPlanned, assessPredictions } = await import('@goshawk/figures');
+  const { assess, assessModelled, assessPlanned, assessPredictions, assessStaged } = await import(
+    '@goshawk/figures'
+  );
   const { figure, axis } = chosen;
   const made = {
     figure,
@@ -99,6 +101,10 @@ async function make(
   if (figure.mode === 'modelled') {
     const { runModelled } = await import('../figure/modelled.js');
     return assessModelled({ ...made, ...(await runModelled(context, chosen, options, lost)) });
+  }
+  if (figure.mode === 'staged') {
+    const { runStaged } = await import('../figure/staged.js');
+    return assessStaged({ ...made, ...(await runStaged(context, store, chosen, options, lost)) });
   }
   const { workload, runs } = await runAll(context, store, chosen, options, lost);
   return assess({ ...made, workload, runs });

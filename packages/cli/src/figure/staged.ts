@@ -1,0 +1,66 @@
+import type { RunSettings, Staged } from '@goshawk/figures';
+import {
+  CARBYNE_POLICIES,
+  measureTrial,
+  type PolicyModule,
+  type TrialMetrics,
+  trialPolicy,
+} from '@goshawk/policies';
+import { configureGenerator, DAG_MACHINE } from '@goshawk/traces';
+import type { Context } from '../context.js';
+import type { ChosenFigure } from './choose.js';
+import type { FigureOptions } from './options.js';
+import type { RunStore } from './run-store.js';
+import { runTrials, type TrialsOf } from './trials.js';
+
+const MODULES: Readonly<Record<string, PolicyModule>> = CARBYNE_POLICIES;
+/** Slower than so much of the speed of the first variant is much slower. */
+const MUCH_SLOWER = 0.8;
+/** Times that differ by less are equal. */
+const EQUAL_WITHIN = 0.001;
+
+/** All runs of a staged figure; of each seed the first variant is what the others are compared with, job by job. */
+export async function runStaged(
+  context: Context,
+  store: RunStore,
+  chosen: ChosenFigure,
+  { seeds }: FigureOptions,
+  lost: string,
+): Promise<TrialsOf<Staged>> {
+  const first = chosen.figure.variants[0]!.settings;
+  const runOf = (workload: string, asked: RunSettings, seed: number) =>
+    store.once(['staged', workload, asked, seed], async () => measured(workload, asked, seed));
+  return runTrials(context, chosen, seeds, lost, async (workload, asked, seed) =>
+    stagedOf(await runOf(workload, asked, seed), await runOf(workload, { ...asked, ...first }, seed)),
+  );
+}
+
+function measured(workload: string, settings: RunSettings, seed: number): TrialMetrics {
+  const { policy = '', workers: machines = 1, altruism, estimateError: error = 0 } = settings;
+  const jobs = [...configureGenerator(`${workload},seed=${seed}`).generate()];
+  const module = MODULES[policy]!;
+  const options = altruism !== undefined && 'altruism' in module.options ? { altruism } : {};
+  return measureTrial(
+    jobs,
+    { machines, machine: DAG_MACHINE, error },
+    trialPolicy(module, { quantumMs: 0, ...options }, seed),
+    seed,
+  );
+}
+
+function stagedOf(
+  { jctSeconds, meanSeconds, makespanSeconds, jainByNeed }: TrialMetrics,
+  first: TrialMetrics,
+): Staged {
+  const shareBelow = (limit: number) =>
+    jctSeconds.filter((seconds, job) => first.jctSeconds[job]! / seconds < limit).length / jctSeconds.length;
+  const sorted = [...jctSeconds].sort((a, b) => a - b);
+  return {
+    meanSeconds,
+    p95Seconds: sorted[Math.ceil(0.95 * sorted.length) - 1]!,
+    makespanSeconds,
+    fairness: jainByNeed,
+    slower: shareBelow(1 - EQUAL_WITHIN),
+    muchSlower: shareBelow(MUCH_SLOWER),
+  };
+}

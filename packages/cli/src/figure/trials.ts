@@ -1,0 +1,63 @@
+import { setImmediate } from 'node:timers/promises';
+import type { RunSettings, TrialRuns } from '@goshawk/figures';
+import { configureGenerator, openWorkload, packed } from '@goshawk/traces';
+import type { Context } from '../context.js';
+import { untilInterrupted } from '../interruption.js';
+import { counted } from '../jobs/words.js';
+import { survey } from '../simulate/survey.js';
+import { startProgress } from '../terminal/progress.js';
+import type { ChosenFigure } from './choose.js';
+
+/** What was run, without what is known of the figure before. */
+export type TrialsOf<Run> = Pick<TrialRuns<Run>, 'workload' | 'places' | 'workers'>;
+
+/**
+ * All runs of a figure of policies by themselves: at each place each policy, once for each seed, one after another.
+ *
+ * @param lost what comes of the figures when they are cut short
+ * @throws InterruptedError
+ */
+export async function runTrials<Run>(
+  context: Context,
+  { figure, axis, workers, workload }: ChosenFigure,
+  seeds: number,
+  lost: string,
+  run: (workload: string, asked: RunSettings, seed: number) => Promise<Run>,
+): Promise<TrialsOf<Run>> {
+  const total = axis.ticks.length * figure.variants.length * seeds;
+  let done = 0;
+  const work = async () => {
+    const progress = startProgress(context, figure.id, total);
+    try {
+      const places: TrialsOf<Run>['places'][number][] = [];
+      for (const tick of axis.ticks) {
+        const byVariant: Record<string, Run[]> = {};
+        for (const { name, settings } of figure.variants) {
+          byVariant[name] = [];
+          for (let seed = 1; seed <= seeds; seed++) {
+            await setImmediate();
+            context.interrupted.throwIfAborted();
+            const all = { ...figure.settings, ...tick.settings, ...settings };
+            byVariant[name].push(
+              await run(workload, workers === undefined ? all : { ...all, workers }, seed),
+            );
+            progress.update(++done);
+          }
+        }
+        places.push({ tick, byVariant });
+      }
+      const machines = workers ?? figure.settings.workers ?? null;
+      return { workload: await recordOf(context, workload), places, workers: machines };
+    } finally {
+      progress.stop();
+    }
+  };
+  return untilInterrupted(context, work, () => `${done} of ${counted(total, 'run')} were made; ${lost}`);
+}
+
+async function recordOf(context: Context, workload: string): Promise<TrialsOf<unknown>['workload']> {
+  const opened = await openWorkload(workload);
+  const jobs = packed(configureGenerator(workload).generate());
+  const { record } = await survey(opened, [jobs], context.interrupted);
+  return record;
+}

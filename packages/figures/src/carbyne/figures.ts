@@ -1,0 +1,264 @@
+import { ONE_PLACE, settingAxis } from '../axis.js';
+import type { Figure, Panel, Paper, Series, Variant } from '../figure.js';
+import { at, isAtMost, isBelow, isMuchBetter, rises, staysWithin } from '../judging/index.js';
+import type { Staged } from '../point.js';
+
+const CARBYNE: Paper = {
+  name: 'Carbyne',
+  reference:
+    'R. Grandl, M. Chowdhury, A. Akella, G. Ananthanarayanan: Altruistic Scheduling in Multi-Resource Clusters, OSDI 2016',
+};
+
+/** The first is what jobs are compared with one by one. */
+const FIELD = ['drf', 'carbyne', 'carbyne-pack', 'tetris', 'sjf', 'srtf'] as const;
+
+/**
+ * Machines on which the mean completion time under DRF is two to four times the mean critical path: below that load all
+ * policies are alike, and far above it nothing counts but the order of jobs.
+ */
+const MACHINES = 28;
+
+const MACHINES_AND_JOBS =
+  'Jobs of stages over the books of central, without messages, on machines of 20 cores with six resources.';
+
+function variants(...policies: readonly string[]): Variant[] {
+  return policies.map((policy) => ({ name: policy, settings: { policy } }));
+}
+
+function series(of: string, unit: Series['unit'], value: (staged: Staged) => number): Series {
+  return {
+    name: of,
+    unit,
+    value: ({ staged }) => (staged?.[of] === undefined ? undefined : value(staged[of])),
+  };
+}
+
+const mean = (of: string) => series(of, 'seconds', ({ meanSeconds }) => meanSeconds);
+const makespan = (of: string) => series(of, 'seconds', ({ makespanSeconds }) => makespanSeconds);
+const unfairness = (of: string) => series(of, 'ratio', ({ fairness }) => 1 - fairness);
+const fairness = (of: string) => series(of, 'ratio', (staged) => staged.fairness);
+const slower = (of: string) => series(of, 'share', (staged) => staged.slower);
+const muchSlower = (of: string) => series(of, 'share', (staged) => staged.muchSlower);
+
+/** The first over the second, at the same place. */
+function over(above: Series, below: Series): Series {
+  return {
+    name: `${above.name} ÷ ${below.name}`,
+    unit: 'ratio',
+    value: (point, all) => {
+      const [a, b] = [above.value(point, all), below.value(point, all)];
+      return a === undefined || b === undefined || b === 0 ? undefined : a / b;
+    },
+  };
+}
+
+function bars(title: string, axisName: string, of: readonly Series[]): Panel {
+  return { kind: 'bars', title, axisName, series: of };
+}
+
+const THREE_WAYS: readonly Panel[] = [
+  bars('Fairness (Jain) of what jobs have over what they could have', 'index', FIELD.map(fairness)),
+  bars('Mean completion time', 'seconds', FIELD.map(mean)),
+  bars('Makespan', 'seconds', FIELD.map(makespan)),
+];
+
+const common = {
+  paper: CARBYNE,
+  mode: 'staged',
+  settings: { workers: MACHINES },
+  axis: ONE_PLACE,
+  variants: variants(...FIELD),
+} as const satisfies Partial<Figure>;
+
+const workload = (options: string): Figure['workload'] => ({
+  generator: 'dag-like',
+  options,
+  jobs: 100,
+  isReplaceable: false,
+});
+
+const ONLINE = workload('interarrival=12');
+
+const offline: Figure = {
+  ...common,
+  id: 'carbyne-4',
+  title: 'Fairness, completion times and makespan, all jobs at once',
+  section: '§5.2.1, Figure 4',
+  about: `All jobs are submitted together. ${MACHINES_AND_JOBS}`,
+  workload: workload('arrivals=together'),
+  panels: THREE_WAYS,
+  claims: [
+    {
+      section: '§5.2.1',
+      text: 'DRF is the fairest, Carbyne comes next, then Tetris',
+      judge: isBelow(unfairness('carbyne'), unfairness('tetris')),
+    },
+    {
+      section: '§5.2.1',
+      text: "Carbyne's mean completion time is 1.06 times the best one's (accepted: 1.15 of SRTF's)",
+      judge: isAtMost(over(mean('carbyne'), mean('srtf')), 1.15),
+    },
+    {
+      section: '§5.2.1',
+      text: "DRF's is half as long again (accepted: Carbyne's is a tenth shorter)",
+      judge: isMuchBetter([over(mean('carbyne'), mean('drf'))], 0.1),
+    },
+    {
+      section: '§5.2.1',
+      text: "Carbyne's makespan is 1.03 times Tetris' (accepted: 1.1)",
+      judge: isAtMost(over(makespan('carbyne'), makespan('tetris')), 1.1),
+    },
+    {
+      section: '§5.2.1',
+      text: 'SJF has the longest makespan',
+      judge: isBelow(makespan('drf'), makespan('sjf')),
+    },
+  ],
+};
+
+const online: Figure = {
+  ...common,
+  id: 'carbyne-5',
+  title: 'Fairness, completion times and makespan, jobs one by one',
+  section: '§5.2.1, Figures 5 and 7',
+  about: `Jobs come one by one, 12 s apart on average. ${MACHINES_AND_JOBS}`,
+  workload: ONLINE,
+  panels: [
+    ...THREE_WAYS,
+    bars('Jobs that take longer than under DRF', 'share of them', FIELD.slice(1).map(slower)),
+  ],
+  claims: [
+    {
+      section: '§5.2.1',
+      text: "Carbyne's index is 0.06 below DRF's",
+      judge: isAtMost(unfairness('carbyne'), 0.06),
+    },
+    {
+      section: '§5.2.2',
+      text: 'Mean completion times are 1.36 times shorter than under DRF (accepted: 1.15)',
+      judge: isMuchBetter([over(mean('carbyne'), mean('drf'))], 0.13),
+    },
+    {
+      section: '§5.2.1',
+      text: "Carbyne's mean completion time is within 1.2 times the best one's (accepted: 1.3 of SRTF's)",
+      judge: isAtMost(over(mean('carbyne'), mean('srtf')), 1.3),
+    },
+    {
+      section: '§5.2.1',
+      text: "Carbyne's makespan is 1.07 times Tetris' (accepted: 1.1)",
+      judge: isAtMost(over(makespan('carbyne'), makespan('tetris')), 1.1),
+    },
+    {
+      section: '§5.2.3',
+      text: '16% of the jobs are slower than under DRF (accepted: 20%)',
+      judge: isAtMost(slower('carbyne'), 0.2),
+    },
+    {
+      section: '§5.2.3',
+      text: 'At most 4% are slower by more than a quarter (accepted: 10%)',
+      judge: isAtMost(muchSlower('carbyne'), 0.1),
+    },
+  ],
+};
+
+const load: Figure = {
+  ...common,
+  id: 'carbyne-9',
+  title: 'Completion times by load',
+  section: '§5.4.1, Figure 9',
+  about: `The same jobs on fewer machines: each is so many times the load. ${MACHINES_AND_JOBS}`,
+  workload: ONLINE,
+  axis: settingAxis('load', 'even', [0.5, 1, 2, 4], (times) => ({
+    x: times,
+    label: `${times}×`,
+    settings: { workers: MACHINES / times },
+  })),
+  variants: variants('drf', 'carbyne', 'tetris', 'srtf'),
+  panels: [
+    {
+      kind: 'lines',
+      title: 'Mean completion time under DRF over that of others',
+      axisName: 'times',
+      series: ['carbyne', 'tetris', 'srtf'].map((of) => over(mean('drf'), mean(of))),
+    },
+  ],
+  claims: [
+    {
+      section: '§5.4.1',
+      text: 'What Carbyne gains over DRF grows with load',
+      judge: rises([over(mean('drf'), mean('carbyne'))]),
+    },
+    {
+      section: '§5.4.1',
+      text: 'At twice the load completion times are 1.76 times shorter (accepted: 1.25)',
+      judge: isMuchBetter([over(mean('carbyne'), mean('drf'))], 0.2, at(2)),
+    },
+  ],
+};
+
+const errors: Figure = {
+  ...common,
+  id: 'carbyne-10',
+  title: 'Completion times by errors of estimates',
+  section: '§5.4.2, Figure 10',
+  about: `Estimates of run times are off by a factor that is drawn for each stage, up to so much. ${MACHINES_AND_JOBS}`,
+  workload: ONLINE,
+  axis: settingAxis('errors', 'even', [0, 25, 50], (percent) => ({
+    x: percent,
+    label: `±${percent}%`,
+    settings: { estimateError: percent / 100 },
+  })),
+  variants: variants('drf', 'carbyne', 'tetris', 'srtf'),
+  panels: [
+    {
+      kind: 'lines',
+      title: 'Mean completion time under DRF over that of others',
+      axisName: 'times',
+      series: ['carbyne', 'tetris', 'srtf'].map((of) => over(mean('drf'), mean(of))),
+    },
+  ],
+  claims: [
+    {
+      section: '§5.4.2',
+      text: 'Carbyne is still better than DRF with errors of 50%',
+      judge: isMuchBetter([over(mean('carbyne'), mean('drf'))], 0.05),
+    },
+  ],
+};
+
+const altruism: Figure = {
+  ...common,
+  id: 'carbyne-11',
+  title: 'Completion times by how altruistic jobs are',
+  section: '§5.4.3, Figure 11',
+  about: `With P a job gives away what it need not use now; else it takes its share. ${MACHINES_AND_JOBS}`,
+  workload: ONLINE,
+  axis: settingAxis('P(altruism)', 'linear', [0, 0.5, 1], (chance) => ({
+    x: chance,
+    label: `${chance}`,
+    settings: { altruism: chance },
+  })),
+  variants: variants('drf', 'carbyne'),
+  panels: [
+    {
+      kind: 'lines',
+      title: 'Mean completion time under DRF over that under Carbyne',
+      axisName: 'times',
+      series: [over(mean('drf'), mean('carbyne'))],
+    },
+  ],
+  claims: [
+    {
+      section: '§5.4.3',
+      text: 'The more altruistic jobs are, the shorter completion times become',
+      judge: rises([over(mean('drf'), mean('carbyne'))]),
+    },
+    {
+      section: '§5.4.3',
+      text: 'Without altruism they are as under DRF',
+      judge: staysWithin([over(mean('carbyne'), mean('drf'))], { least: 0.95, most: 1.05 }, at(0)),
+    },
+  ],
+};
+
+export const CARBYNE_FIGURES: readonly Figure[] = [offline, online, load, errors, altruism];

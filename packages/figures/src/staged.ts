@@ -1,0 +1,20 @@
+import type { Staged } from './point.js';
+import type { FigureResult } from './result.js';
+import { assessTrials, type TrialRuns } from './trials.js';
+
+/** From staged runs to a figure's numbers and verdicts: means over the seeds. */
+export function assessStaged(runs: TrialRuns<Staged>): FigureResult {
+  return assessTrials(runs, 'staged', meanOf);
+}
+
+function meanOf(runs: readonly Staged[]): Staged {
+  const mean = (of: keyof Staged) => runs.reduce((sum, run) => sum + run[of], 0) / runs.length;
+  return {
+    meanSeconds: mean('meanSeconds'),
+    p95Seconds: mean('p95Seconds'),
+    makespanSeconds: mean('makespanSeconds'),
+    fairness: mean('fairness'),
+    slower: mean('slower'),
+    muchSlower: mean('muchSlower'),
+  };
+}
