@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   rmSync,
   statfsSync,
   statSync,
@@ -52,6 +53,11 @@ function fillUpTo(mebibytesFree: number): void {
   appendFileSync(filler(), Buffer.alloc(Math.max(0, bavail * bsize - mebibytesFree * MIB)));
 }
 
+/** Where the process says in its log that one may look at it. */
+function httpOf(log: string): string {
+  return /"url":"(http:[^"]+)"/.exec(readFileSync(log, 'utf8'))![1]!;
+}
+
 const filler = (): string => join(disk(), 'filler');
 
 const untilTold = (): object => ({
@@ -66,12 +72,13 @@ test.skipIf(!mayMount())(
     const args = ['--central-url', cluster.url, '--data-folder', join(disk(), 's')];
     const scheduler: Daemon = await startDaemon(
       's',
-      ['scheduler', '--name', 's', ...args],
+      ['scheduler', '--name', 's', '--http', '127.0.0.1:0', ...args],
       join(folder, 'logs'),
     );
     try {
       await using client = await connect(cluster.url, { requestTimeoutMs: 20_000, renewMs: 500 });
       const old = await client.submit({ tasks: [untilTold() as never, untilTold() as never] });
+      const held = await client.submit({ tasks: [{ sleep: 600_000 }] });
       fillUpTo(40);
       await vi.waitFor(
         () =>
@@ -89,7 +96,17 @@ test.skipIf(!mayMount())(
       );
       writeFileSync(join(folder, 'go'), '');
       await expect(old.wait({ timeoutMs: 3_000 })).rejects.toMatchObject({ code: 'wait-timeout' });
+      // What shows how things stand is told all the same, and what promises something says why it does not.
+      expect((await client.jobs()).total).toBeGreaterThanOrEqual(2);
+      expect((await old.describe()).tasks.total).toBe(2);
+      await expect(held.cancel()).rejects.toMatchObject({ code: 'journal-full' });
+      const ready = await fetch(`${httpOf(join(folder, 'logs', 's.log'))}/readyz`);
+      expect([ready.status, await ready.text()]).toEqual([
+        503,
+        expect.stringContaining('nothing is written'),
+      ]);
       rmSync(filler());
+      expect((await held.wait({ timeoutMs: 60_000 })).state).toBe('cancelled');
       expect((await old.wait({ timeoutMs: 60_000 })).state).toBe('completed');
       const next = await vi.waitFor(() => client.submit({ tasks: [{ sleep: 1 }] }), {
         timeout: 60_000,
