@@ -1,8 +1,9 @@
 import { THREE_SIGMA_POLICIES } from '@goshawk/policies';
+import { History } from '@goshawk/predictor';
 import { loadSolver } from '@goshawk/runtime';
-import { configureGenerator } from '@goshawk/traces';
+import { configureGenerator, type TraceJob } from '@goshawk/traces';
 import { describe, expect, test } from 'vitest';
-import { type GangPolicy, runGangExperiment } from './experiment.js';
+import { arriving, type GangPolicy, runGangExperiment, SIGMA_FEATURES } from './experiment.js';
 
 const solver = await loadSolver();
 
@@ -32,4 +33,18 @@ test('a solver that fails leaves greedy plans, which are counted', () => {
   });
   expect(metrics.greedy).toBe(metrics.cycles);
   expect(metrics.bestEffortCompleted).toBe(20);
+});
+
+test("jobs of e2e are as predictable as Google's: 8% of the estimates are off by a factor of 2 (3Sigma §2.1)", () => {
+  const history = new History({ features: SIGMA_FEATURES });
+  const learn = (job: TraceJob) => history.learn(arriving(job), job.meanSeconds * 1_000);
+  for (const job of configureGenerator('e2e:jobs=10000,seed=1001').generate()) learn(job);
+  let off = 0;
+  for (const job of configureGenerator('e2e:jobs=1470,seed=1').generate()) {
+    const factor = history.predict(arriving(job)).estimateMs / (job.meanSeconds * 1_000);
+    if (factor < 0.5 || factor > 2) off++;
+    learn(job);
+  }
+  expect(off / 1_470).toBeGreaterThan(0.06);
+  expect(off / 1_470).toBeLessThan(0.1);
 });

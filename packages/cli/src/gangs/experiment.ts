@@ -120,7 +120,8 @@ function runMsOf({ meanSeconds }: TraceJob): Millis {
   return meanSeconds * 1_000;
 }
 
-function arriving(job: TraceJob): ArrivingJob {
+/** What a predictor is told of a job. */
+export function arriving(job: TraceJob): ArrivingJob {
   const tasks = job.durationsSeconds.length;
   return {
     name: job.name ?? 'job',

@@ -12,6 +12,8 @@ import { count, positive, seed, wholeNumber } from './options.js';
 const SHORT_GAPS = (1 + Math.sqrt(3 / 5)) / 2;
 /** Deadline slacks, in per cent of the run time, of which one is drawn for each job (§5). */
 const SLACKS = [20, 40, 60, 80];
+/** Of the trace's programs of which each has few jobs, those that are drawn: 10,000 jobs before are learnt from, not 219,406. */
+const SELDOM_SHARE = 20;
 /** Jobs with a deadline prefer so much of the cluster (§5). */
 const PREFERRED_SHARE = 0.75;
 
@@ -74,8 +76,8 @@ function drawJobs(random: Random, count: number, nodes: number): DrawnJob[] {
       return {
         tasks: Math.min(nodes, tasksAt(each, sizes.next())),
         seconds: microseconds(Math.exp(mu + sigma * normal.next())),
-        user: user === 0 ? `many-${integer(programs, names)}` : `user-${user}`,
-        name: name === 0 ? `seldom-${index}-${user}-${integer(programs, names)}` : `program-${name}`,
+        user: user === 0 ? `many-${seldom(names, programs)}` : `user-${user}`,
+        name: name === 0 ? `seldom-${index}-${user}-${seldom(names, programs)}` : `program-${name}`,
         hasDeadline: (before + place) % 2 === 0,
       };
     });
@@ -83,6 +85,11 @@ function drawJobs(random: Random, count: number, nodes: number): DrawnJob[] {
     return jobs;
   });
   return shuffle(random.fork('order'), drawn);
+}
+
+/** One of the seldom programs: as many fewer as there are fewer jobs to learn from than in the trace. */
+function seldom(names: number, random: Random): number {
+  return integer(random, Math.ceil(names / SELDOM_SHARE));
 }
 
 function drawProgram({ programs }: E2eClass, random: Random): E2eProgram {
