@@ -87,6 +87,8 @@ export interface FigureWorkload {
   readonly paperJobs?: number;
   /** Whether the figure means something on another workload (`--trace`). */
   readonly isReplaceable: boolean;
+  /** There is no generator for it: it has to be named. */
+  readonly isTraceNeeded?: boolean;
   /** Simulated figures: each seed runs so many jobs of no more tasks, drawn from those. */
   readonly draw?: { readonly jobs: number; readonly tasksMax: number };
 }

@@ -13,6 +13,7 @@ import { motivation } from './hawk/motivation.js';
 import { hawk6 } from './hawk/other-traces.js';
 import { hawk16, hawk17 } from './hawk/prototype.js';
 import { hawk15 } from './hawk/steal-cap.js';
+import { packing5 } from './packing/google.js';
 import { packing3a, packing3b } from './packing/stability.js';
 import { packing4a, packing4b } from './packing/uniform.js';
 import { slearnAdaptive } from './slearn/adaptive.js';
@@ -48,6 +49,7 @@ export const FIGURES: readonly Figure[] = [
   packing3b,
   packing4a,
   packing4b,
+  packing5,
   ...CARBYNE_FIGURES,
   goshawkSize,
   goshawkParts,
@@ -57,7 +59,8 @@ export const FIGURES: readonly Figure[] = [
 export const GROUPS: Readonly<Record<string, readonly Figure[]>> = {
   'hawk-6': hawk6,
   packing: [packing3a, packing3b, packing4a, packing4b],
-  all: FIGURES,
+  /** Those that need nothing but themselves. */
+  all: FIGURES.filter(({ workload }) => workload.isTraceNeeded !== true),
 };
 
 export interface UnknownFigure {

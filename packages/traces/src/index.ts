@@ -2,6 +2,7 @@ export { ColumnBlocks } from './columns.js';
 export { type Conversion, type ConvertOptions, convertTrace } from './convert.js';
 export { WorkloadError } from './errors.js';
 export { type PastJob, readPastJobs } from './features/past-jobs.js';
+export { readTaskRuns, type TaskRun } from './formats/google2011/task-runs.js';
 export { detectFormat, FORMATS, formatToWrite } from './formats/index.js';
 export type { TraceFormat } from './formats/trace-format.js';
 export { writeTrace } from './formats/write.js';

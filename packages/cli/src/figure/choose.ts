@@ -31,7 +31,7 @@ export function chooseFigures(words: readonly string[], options: FigureOptions):
     figure,
     ...sized(figure, sizes),
     ...shortened(figure, options.jobs),
-    workload: options.trace ?? generatorOf(figure, options.jobs),
+    workload: workloadOf(figure, options),
     jobsDrawn: options.jobs ?? figure.workload.jobs,
   }));
 }
@@ -48,6 +48,16 @@ function named(word: string): readonly Figure[] {
   const hint =
     found.meant === undefined ? '`goshawk figure --list` lists them' : `did you mean ${found.meant}?`;
   throw new InputError('unknown-figure', `there is no figure "${word}"`, hint);
+}
+
+function workloadOf(figure: Figure, { trace, jobs }: FigureOptions): string {
+  if (trace !== undefined) return trace;
+  if (figure.workload.isTraceNeeded !== true) return generatorOf(figure, jobs);
+  throw new InputError(
+    'bad-option',
+    `${figure.id} needs the official Google trace of 2011`,
+    '--trace FOLDER, with task_events in it',
+  );
 }
 
 function generatorOf({ mode, workload }: Figure, jobs: number | undefined): string {

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { Figure, Modelled } from '@goshawk/figures';
-import { drawJobs, meanSize, type PackingName, runPacking } from '@goshawk/policies';
+import { drawJobs, meanSize, type PackingJob, type PackingName, runPacking, sizeOf } from '@goshawk/policies';
+import { readTaskRuns } from '@goshawk/traces';
 import type { Context } from '../context.js';
 import { untilInterrupted } from '../interruption.js';
 import { counted } from '../jobs/words.js';
@@ -24,7 +25,7 @@ interface Made {
  */
 export async function runModelled(
   context: Context,
-  { figure, axis, jobsDrawn }: ChosenFigure,
+  { figure, axis, jobsDrawn, workload }: ChosenFigure,
   { seeds }: FigureOptions,
   lost: string,
 ): Promise<Pick<Modelled, 'workload' | 'draws'>> {
@@ -34,6 +35,7 @@ export async function runModelled(
   const total = seeds * policies.length;
   let done = 0;
   const work = async () => {
+    const trace = figure.model!.places === 'speed' ? await readTrace(workload) : [];
     const progress = startProgress(context, figure.id, total);
     const draws: Record<string, readonly number[]>[] = [];
     let sums = { jobs: 0, slots: 0 };
@@ -43,7 +45,10 @@ export async function runModelled(
         for (const policy of policies) {
           await setImmediate();
           context.interrupted.throwIfAborted();
-          const made = runPolicy(figure, policy, places, scale, seed);
+          const made =
+            figure.model!.places === 'speed'
+              ? runTrace(figure, policy, places, trace)
+              : runPolicy(figure, policy, places, scale, seed);
           draw[policy] = made.queues;
           sums = { jobs: made.jobs, slots: made.slots };
           progress.update(++done);
@@ -93,6 +98,32 @@ function runPolicy(
     jobs: runs.reduce((sum, { arrived }) => sum + arrived, 0),
     slots: places.length * model!.until! * scale,
   };
+}
+
+/** A size is the larger of the shares of cpu and memory; times are in seconds. */
+async function readTrace(folder: string): Promise<readonly PackingJob[]> {
+  const runs = await readTaskRuns(folder);
+  return runs.map(({ submitSeconds, durationSeconds, request: { cpu, memory } }) => ({
+    at: submitSeconds,
+    size: sizeOf(Math.max(cpu, memory)),
+    duration: durationSeconds,
+  }));
+}
+
+/** The same tasks, faster and faster. */
+function runTrace(
+  { model }: Figure,
+  policy: PackingName,
+  speeds: readonly number[],
+  trace: readonly PackingJob[],
+): Made {
+  const { servers, j } = model!;
+  const last = trace.at(-1)?.at ?? 0;
+  const queues = speeds.map((speed) => {
+    const jobs = trace.map((job) => ({ ...job, at: job.at / speed }));
+    return runPacking({ policy, j, servers, jobs: jobs.values(), until: last / speed }).meanQueue;
+  });
+  return { queues, jobs: trace.length, slots: last };
 }
 
 /** A slot stands for a second. */

@@ -59,12 +59,33 @@ describe('dag-like', () => {
   });
 });
 
+describe('packing', () => {
+  it.each([
+    ['uniform,0.1,0.9', 0.5],
+    ['0.4,0.6', 0.5],
+    ['0.2:2,0.5:1', 0.3],
+  ])('has sizes %s, and as much work as the load says', (sizes, mean) => {
+    for (const arrivals of ['poisson', 'bernoulli', 'continuous']) {
+      const jobs = jobsOf(`packing:jobs=20000,sizes=${sizes},arrivals=${arrivals},load=0.8,mean=50`);
+      const shares = jobs.map(({ demand }) => demand!.cpu! / 4);
+      expect(sum(shares) / jobs.length).toBeCloseTo(mean, 2);
+      const work = sum(jobs.map(({ meanSeconds }, at) => meanSeconds * shares[at]!));
+      expect(work / jobs.at(-1)!.submitSeconds / 5).toBeCloseTo(0.8, 1);
+    }
+  });
+});
+
 describe('a specification', () => {
   it.each([
     ['hawk:jobs=1', /^unknown generator 'hawk'; known ones are google-like, prototype, motivation, /],
     ['motivation:task=3', /^motivation has no option 'task'; its options are jobs, interarrival, seed$/],
     ['motivation:toString=3', /^motivation has no option 'toString'/],
     ['motivation:jobs', /^motivation: option jobs has no value; write jobs=VALUE with a whole number/],
+    [
+      'packing:sizes=uniform,0.1',
+      /^packing: sizes is 'uniform,0.1'; write sizes=VALUE with uniform,LOW,HIGH or /,
+    ],
+    ['packing:sizes=0,0.5', /^packing: sizes is '0,0.5'/],
     [
       'motivation:jobs=0',
       /^motivation: jobs is '0'; write jobs=VALUE with a whole number, one or more \(default 1000\)$/,

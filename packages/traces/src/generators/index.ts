@@ -5,14 +5,25 @@ import type { ConfiguredGenerator, WorkloadGenerator } from './generator.js';
 import { googleLike } from './google-like.js';
 import { cloudera, facebook, yahoo } from './mapreduce.js';
 import { motivation } from './motivation.js';
+import { packing } from './packing.js';
 import { poisson } from './poisson.js';
 import { prototype } from './prototype.js';
 
 /** All generators by name: what help texts, errors and `trace generate` read. */
 export const GENERATORS: Readonly<Record<string, WorkloadGenerator>> = Object.fromEntries(
-  [googleLike, prototype, motivation, cloudera, facebook, yahoo, poisson, e2e, dagLike, facebookLike].map(
-    (each) => [each.name, each],
-  ),
+  [
+    googleLike,
+    prototype,
+    motivation,
+    cloudera,
+    facebook,
+    yahoo,
+    poisson,
+    packing,
+    e2e,
+    dagLike,
+    facebookLike,
+  ].map((each) => [each.name, each]),
 );
 
 /** The generator that a specification `name` or `name:key=value,…` names, or undefined when it names none. */

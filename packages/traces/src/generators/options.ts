@@ -6,6 +6,8 @@ export interface OptionSpec<T extends number | string> {
   readonly description: string;
   /** What a value may be, in words, for help texts and errors. */
   readonly accepts: string;
+  /** What follows a comma and names no option belongs to it. */
+  readonly isList?: boolean;
   /** The value, or undefined when the text is no such value. */
   readonly parse: (text: string) => T | undefined;
 }
@@ -80,7 +82,7 @@ export function parseOptions<O extends OptionSpecs>(
   specs: O,
 ): OptionValues<O> {
   const values: Record<string, number | string> = {};
-  for (const part of text.split(',')) {
+  for (const part of partsOf(text, specs)) {
     if (part.trim() === '') continue;
     const equals = part.indexOf('=');
     const name = (equals < 0 ? part : part.slice(0, equals)).trim();
@@ -108,4 +110,17 @@ export function parseOptions<O extends OptionSpecs>(
   }
   for (const [name, spec] of Object.entries(specs)) values[name] ??= spec.default;
   return values as OptionValues<O>;
+}
+
+/** The parts between commas; those of a list stay together. */
+function partsOf(text: string, specs: OptionSpecs): string[] {
+  const parts: string[] = [];
+  for (const part of text.split(',')) {
+    const before = parts.at(-1);
+    const name = before?.slice(0, before.indexOf('=')).trim() ?? '';
+    const goesOn = !part.includes('=') && Object.hasOwn(specs, name) && specs[name]!.isList === true;
+    if (goesOn) parts[parts.length - 1] = `${before},${part}`;
+    else parts.push(part);
+  }
+  return parts;
 }

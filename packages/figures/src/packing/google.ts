@@ -1,0 +1,52 @@
+import { settingAxis } from '../axis.js';
+import type { Figure } from '../figure.js';
+import { at, from, waitsLess, waitsMost } from '../judging/index.js';
+import { PACKING, POLICIES, QUEUES, queue } from './paper.js';
+
+const SPEEDS = [1, 1.2, 1.4, 1.6];
+
+export const packing5: Figure = {
+  id: 'packing-5',
+  title: 'Tasks of Google’s trace: best fit and VQS-BF against VQS and FIFO-FF',
+  paper: PACKING,
+  section: '§VII-B, Figure 5',
+  about:
+    'Tasks of the trace of 2011 that ran to their end, with their own requests; a size is the larger of cpu and memory. ' +
+    'Arrival times are divided by more and more. The paper has 1,000 servers for 1.5 days of the trace; for its first eight ' +
+    'hours 300 are as busy.',
+  mode: 'modelled',
+  workload: {
+    generator: 'google2011',
+    jobs: 133_783,
+    paperJobs: 1_000_000,
+    isReplaceable: true,
+    isTraceNeeded: true,
+  },
+  model: { servers: 300, j: 7, places: 'speed' },
+  settings: {},
+  axis: settingAxis('arrival times divided by', 'even', SPEEDS, (x) => ({ x, label: `${x}`, settings: {} })),
+  variants: POLICIES,
+  panels: [{ kind: 'lines', title: 'Mean tasks that wait', axisName: 'tasks that wait', series: QUEUES }],
+  claims: [
+    {
+      section: '§VII-B',
+      text: 'As load grows BF-J/S is clearly better than VQS and FIFO-FF',
+      judge: waitsLess(queue('bfjs'), [queue('vqs'), queue('fifo-ff')], 1.1, from(1)),
+    },
+    {
+      section: '§VII-B',
+      text: 'So is VQS-BF',
+      judge: waitsLess(queue('vqs-bf'), [queue('vqs'), queue('fifo-ff')], 1.1, from(1)),
+    },
+    {
+      section: '§VII-B',
+      text: 'VQS-BF is slightly but steadily better than BF-J/S',
+      judge: waitsLess(queue('vqs-bf'), [queue('bfjs')], 1, from(1)),
+    },
+    {
+      section: '§VII-B',
+      text: 'FIFO-FF has the longest queue',
+      judge: waitsMost(queue('fifo-ff'), [queue('vqs'), queue('bfjs')], 1, at(...SPEEDS)),
+    },
+  ],
+};

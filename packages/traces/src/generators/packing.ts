@@ -1,0 +1,97 @@
+import { Random } from '@goshawk/core';
+import { exponential } from '../draws.js';
+import { jobOf, type TraceJob } from '../job.js';
+import { defineGenerator } from './generator.js';
+import { choice, count, type OptionSpec, positive, seed } from './options.js';
+
+/** A distribution of sizes, as shares of a machine. */
+interface Sizes {
+  readonly mean: number;
+  draw(random: Random): number;
+}
+
+const DIGITS = 1e6;
+
+/** `uniform,LOW,HIGH`, or `SIZE:WEIGHT,…` with the weight 1 left out. */
+function sizesOf(text: string): Sizes | undefined {
+  const [first = '', ...rest] = text.split(',');
+  const isShare = (share: number): boolean => share > 0 && share <= 1;
+  if (first === 'uniform') {
+    const [low = Number.NaN, high = Number.NaN] = rest.map(Number);
+    if (rest.length !== 2 || !isShare(low) || !isShare(high) || low > high) return undefined;
+    return { mean: (low + high) / 2, draw: (random) => low + random.next() * (high - low) };
+  }
+  const parts = [first, ...rest].map((part) => part.split(':'));
+  const values = parts.map(([size]) => Number(size));
+  const weights = parts.map(([, weight = '1']) => Number(weight));
+  if (!values.every(isShare) || !weights.every((weight) => weight > 0 && weight < Infinity)) return undefined;
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  return {
+    mean: values.reduce((sum, value, at) => sum + (value * weights[at]!) / total, 0),
+    draw: (random) => {
+      let left = random.next() * total;
+      for (const [at, weight] of weights.entries()) {
+        if (left < weight) return values[at]!;
+        left -= weight;
+      }
+      return values.at(-1)!;
+    },
+  };
+}
+
+const sizes: OptionSpec<string> = {
+  default: 'uniform,0.1,0.9',
+  description: 'shares of a machine that tasks ask for: uniform,LOW,HIGH or SIZE:WEIGHT,SIZE:WEIGHT',
+  accepts: 'uniform,LOW,HIGH or SIZE:WEIGHT,… of shares above 0, 1 at most',
+  isList: true,
+  parse: (text) => (sizesOf(text) === undefined ? undefined : text),
+};
+
+/** The workload of packing policies: `docs/PACKING.md`. A slot is a second. */
+export const packing = defineGenerator({
+  name: 'packing',
+  description: 'jobs of one task, whose demand for cpu is a share of a machine, drawn anew for each',
+  options: {
+    jobs: count(1000, 'number of jobs'),
+    sizes,
+    cpus: positive(4, 'cores of the machine that sizes are shares of'),
+    arrivals: choice(
+      ['poisson', 'bernoulli', 'continuous'],
+      'any number a second, one or none, or at any time',
+    ),
+    service: choice(['geometric', 'exponential', 'fixed'], 'distribution of the task durations'),
+    mean: positive(100, 'mean task duration in seconds'),
+    load: positive(0.9, 'work submitted a second, over the machines'),
+    machines: count(5, 'machines that `load` refers to'),
+    seed: seed(),
+  },
+  generate: function* (options): Generator<TraceJob> {
+    const { jobs, cpus, arrivals, service, mean, load, machines } = options;
+    const random = Random.seeded(options.seed).fork('packing');
+    const [times, draws] = [random.fork('arrivals'), random.fork('jobs')];
+    const drawn = sizesOf(options.sizes)!;
+    const rate = (load * machines) / mean / drawn.mean;
+    // Seconds without an arrival, one after another, are geometric.
+    const none = Math.log(Math.max(0, 1 - rate));
+    let at = 0;
+    for (let job = 0; job < jobs; job++) {
+      at +=
+        arrivals === 'bernoulli'
+          ? 1 + Math.floor(Math.log(1 - times.next()) / none)
+          : exponential(times, 1 / rate);
+      const submitted = arrivals === 'poisson' ? Math.floor(at) : Math.round(at * DIGITS) / DIGITS;
+      const size = drawn.draw(draws);
+      const duration = durationOf(service, mean, draws);
+      yield {
+        ...jobOf(submitted, Float64Array.of(duration)),
+        demand: { cpu: Math.round(size * cpus * 1e3) / 1e3 },
+      };
+    }
+  },
+});
+
+function durationOf(service: 'geometric' | 'exponential' | 'fixed', mean: number, random: Random): number {
+  if (service === 'fixed') return mean;
+  if (service === 'exponential') return Math.round(exponential(random, mean) * DIGITS) / DIGITS;
+  return mean <= 1 ? 1 : 1 + Math.floor(Math.log(1 - random.next()) / Math.log(1 - 1 / mean));
+}
