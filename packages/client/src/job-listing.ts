@@ -16,7 +16,7 @@ export interface JobsOptions extends CallOptions {
   readonly user?: string | undefined;
   /** All ended jobs that the schedulers still know, rather than the last ten. */
   readonly all?: boolean | undefined;
-  /** At most so many, 10,000 at most. Default: 1,000. */
+  /** At most so many, 10,000 at most; one scheduler tells of some 7,000 at a time. Default: 1,000. */
   readonly limit?: number | undefined;
 }
 

@@ -47,6 +47,7 @@ export class JobStore {
   readonly #keys = new Map<number, string>();
   readonly #holdings = new Holdings();
   readonly #activeByUser = new Map<string | undefined, number>();
+  readonly #lastJob: number;
   #next: number;
   /** Nothing is forgotten by its age before. */
   #keptUntil: Millis = Number.NEGATIVE_INFINITY;
@@ -54,6 +55,7 @@ export class JobStore {
   /** @param lastJob the highest number that must not be given again */
   constructor(tag: string, lastJob: number, retention: Retention, logBytesMax: number, shares: MemoryShares) {
     this.#tag = tag;
+    this.#lastJob = lastJob;
     this.#next = lastJob + 1;
     this.#retention = retention;
     this.#shares = shares;
@@ -146,7 +148,8 @@ export class JobStore {
   /** There was such a job here, and it has ended. */
   isForgotten(id: string): boolean {
     const number = this.#numberOf(id);
-    return number > 0 && number < this.#next && this.byNumber(number) === undefined;
+    const isPassedOver = number > this.#lastJob - LIMITS.unrecordedJobsMax && number <= this.#lastJob;
+    return number > 0 && number < this.#next && !isPassedOver && this.byNumber(number) === undefined;
   }
 
   traceOfId(id: string): Trace | undefined {

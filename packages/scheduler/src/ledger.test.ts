@@ -256,4 +256,7 @@ test('a job that had to make room is said to be forgotten, and its key still is 
   again.submit({ tasks: [{ sleep: 1 }] }, 'k1', 9);
   again.commit();
   expect(again.take()).toMatchObject([{ type: 'answer', value: { job: 's-1' } }]);
+  // Numbers that a restart passes over were nobody's.
+  again.receive(CLIENT, { type: 'describeJob', request: 3, id: 's-5000', spec: false });
+  expect(again.take()).toMatchObject([{ type: 'refused', code: 'unknown-job' }]);
 });
