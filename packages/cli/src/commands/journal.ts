@@ -42,7 +42,6 @@ export const journalVerifyCommand = defineCommand({
     return withJournal(context, words[0]!, (journal) => {
       const { tag } = journal.identity;
       const { records, jobs, damaged } = journal.verify();
-      journal.check();
       if (context.global.json) {
         context.json({ schema: 'goshawk.journal-verify/1', records, jobs, damaged });
       } else {
@@ -51,6 +50,7 @@ export const journalVerifyCommand = defineCommand({
         }
         context.out(`${records} records of ${jobs} jobs can be read, ${damaged.length} are damaged`);
       }
+      journal.check();
       return damaged.length === 0 ? ExitCode.done : ExitCode.failed;
     });
   },
