@@ -19,6 +19,7 @@ import type { JobStore } from './job-store.js';
 import { detail, resultPage, startOf, summarise } from './job-views.js';
 import { JobWatches } from './job-watches.js';
 import type { Ledger, Refusal } from './ledger.js';
+import { Looks } from './looks.js';
 import type { Members } from './members.js';
 import type { MemoryShares } from './memory.js';
 import { DEFAULT_LOAD_LIMITS, Overload, type Overloaded } from './overload.js';
@@ -54,6 +55,7 @@ export class ClientDesk {
   readonly #overload: Overload;
   readonly #watches = new JobWatches();
   readonly #lately = new Submissions();
+  readonly #looks = new Looks();
   readonly #changed = new Set<Job>();
   #progressArmed = false;
 
@@ -89,11 +91,11 @@ export class ClientDesk {
       case 'explainJob':
         return this.#withJob(from, message, (job) => this.#explain(from, message, job, now));
       case 'explainWaiting':
-        return this.#answer(from, message.request, {
-          waiting: waitingGroups(this.#jobs.active(), this.#office.circumstances(now), now),
-        });
+        return this.#looking(from, message.request, now, () =>
+          this.#explainWaiting(from, message.request, now),
+        );
       case 'listJobs':
-        return this.#list(from, message);
+        return this.#looking(from, message.request, now, () => this.#list(from, message));
       case 'readLogs':
         return this.#withJob(from, message, (job) => this.#readLogs(from, message, job));
       case 'readResults':
@@ -250,7 +252,9 @@ export class ClientDesk {
       (message.states.length === 0 || message.states.includes(job.state)) &&
       (message.user === undefined || job.spec.user === message.user);
     const active = [...this.#jobs.active()].filter(wanted);
-    const ended = [...this.#jobs.endedNewestFirst()].filter(wanted);
+    const kept = [...this.#jobs.endedNewestFirst()];
+    this.#looks.took(this.#jobs.activeCount + kept.length);
+    const ended = kept.filter(wanted);
     const shown = [...active, ...ended.slice(0, message.endedMax)].slice(0, message.jobsMax);
     const page = new Page<JobSummary>();
     // Those that one answer has no room for are among the total.
@@ -259,6 +263,20 @@ export class ClientDesk {
       jobs: page.items,
       total: active.length + ended.length,
     });
+  }
+
+  #explainWaiting(from: Address, request: number, now: Millis): void {
+    this.#looks.took(EXPLAINING_COST * this.#jobs.activeCount);
+    this.#answer(from, request, {
+      waiting: waitingGroups(this.#jobs.active(), this.#office.circumstances(now), now),
+    });
+  }
+
+  /** Serves a question about all jobs if there is time for it. */
+  #looking(from: Address, request: number, now: Millis, serve: () => void): void {
+    const waitMs = this.#looks.waitMs(now);
+    if (waitMs === 0) return serve();
+    this.#refuse(from, request, 'overloaded', TOO_MANY_LOOKS, RETRY, waitMs);
   }
 
   #readLogs(from: Address, message: MessageOf<'readLogs'>, job: Job): void {
@@ -413,6 +431,10 @@ const FORGOTTEN_HINT =
   'read results when a job ends; --keep-jobs and --keep-for of its scheduler say how many are kept, and how long';
 
 const RETRY = 'try again in a moment';
+
+const TOO_MANY_LOOKS = 'this scheduler is asked about all of its jobs too often';
+/** To find out why a job waits, in jobs that are listed. */
+const EXPLAINING_COST = 10;
 
 const NOT_READY: Refusal = {
   code: 'not-ready',

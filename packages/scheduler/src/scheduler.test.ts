@@ -247,6 +247,26 @@ describe('clients', () => {
     expect(bench.request({ ...submit, request: 3, spec: other })).toMatchObject({ code: 'key-conflict' });
   });
 
+  test('questions about all jobs have their time, and who asks beyond that is told when to come back', () => {
+    const bench = new Bench();
+    bench.members(W1);
+    for (let i = 0; i < 1_000; i++) bench.submit({ tasks: [{ sleep: 1 }] });
+    const ask = (request: number) => bench.request({ type: 'explainWaiting', request });
+    const answers = Array.from({ length: 101 }, (_, request) => ask(request).type);
+    expect(answers).toEqual([...new Array(100).fill('answer'), 'refused']);
+    const list = {
+      type: 'listJobs',
+      request: 1,
+      states: [],
+      user: undefined,
+      endedMax: 1,
+      jobsMax: 1,
+    } as const;
+    expect(bench.request(list)).toMatchObject({ type: 'refused', code: 'overloaded', retryMs: 1 });
+    bench.now += 1;
+    expect(bench.request(list)).toMatchObject({ type: 'answer' });
+  });
+
   test('nothing is no key, since all who forget theirs would have one job', () => {
     const bench = new Bench();
     bench.members(W1);

@@ -1,4 +1,4 @@
-import { type Address, InputError, type Role } from '@goshawk/core';
+import { type Address, InputError, LIMITS, quoted, type Role } from '@goshawk/core';
 import { nanoid } from 'nanoid';
 import { Host, type Logger } from '../driver/index.js';
 import {
@@ -169,6 +169,15 @@ function refuseToBeOpenToAll({ bind, keys, insecure }: ProcessOptions): void {
     'insecure-bind',
     `${bind} can be reached from other machines, and without keys anybody could run commands here`,
     'make keys with `goshawk keygen` and give them with --keys; or bind to 127.0.0.1; or give --insecure on a network that you trust',
+  );
+}
+
+/** @throws InputError for a name that nobody could be told */
+export function checkName(name: string): void {
+  if (name !== '' && name.length <= LIMITS.nameLengthMax) return;
+  throw new InputError(
+    'bad-name',
+    `the name ${quoted(name)} does not have 1 to ${LIMITS.nameLengthMax} characters`,
   );
 }
 

@@ -9,6 +9,7 @@ import { JobJournal, type JobJournalOptions, newTag } from './job-journal.js';
 import { LearntFile } from './learnt-file.js';
 import { nameTaken } from './name-taken.js';
 import {
+  checkName,
   type DaemonProcess,
   FIRST_PARTY,
   NOT_JOINED,
@@ -53,6 +54,7 @@ const LOG_BYTES_MAX = 256 * 1024 * 1024;
  */
 export async function startScheduler(options: SchedulerOptions): Promise<Daemon> {
   const { logger } = options;
+  checkName(options.name);
   const journal = options.journal && (await JobJournal.open(options.journal, logger));
   let process: DaemonProcess | undefined;
   try {

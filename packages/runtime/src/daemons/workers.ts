@@ -8,7 +8,14 @@ import { traceRun } from '../tracing/index.js';
 import type { Daemon } from './daemon.js';
 import { nameTaken } from './name-taken.js';
 import { NotStarted } from './not-started.js';
-import { checkEndpoint, NOT_JOINED, openProcess, type ProcessOptions, whenJoined } from './process.js';
+import {
+  checkEndpoint,
+  checkName,
+  NOT_JOINED,
+  openProcess,
+  type ProcessOptions,
+  whenJoined,
+} from './process.js';
 
 export interface WorkersOptions extends ProcessOptions {
   /** One worker each. */
@@ -37,9 +44,10 @@ function toldOf(name: string, logger: Logger): Pick<WorkerEnvironment, 'nameTake
 /**
  * Before anything is open that would keep the process.
  *
- * @throws InputError for what is no endpoint, and when nothing can be written down
+ * @throws InputError for what is no name or no endpoint, and when nothing can be written down
  */
-async function checkGiven({ central, dataFolder: folder }: WorkersOptions): Promise<void> {
+async function checkGiven({ names, central, dataFolder: folder }: WorkersOptions): Promise<void> {
+  for (const name of names) checkName(name);
   checkEndpoint(central);
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
