@@ -15,8 +15,8 @@ import {
   LIVE_TIMINGS,
   type Millis,
   type PolicyName,
-  presetNamed,
 } from '@goshawk/core';
+import { presetNamed } from '@goshawk/policies';
 import type { Job } from '@goshawk/scheduler';
 import { type CentralOutage, clusterWithOutage } from '@goshawk/simulator';
 import { jobSpecOf, openWorkload, type TraceJob } from '@goshawk/traces';

@@ -4,8 +4,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 /**
- * What keeps the house in order, as ordinary tests: who may import whom, what pure packages may not name,
- * and how large things may get. Each finding is one line that says where, what, and what instead.
+ * What keeps the house in order, as ordinary tests: who may import whom, and what pure packages may not name. Each finding is one line that says where, what, and what instead.
  */
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -74,9 +73,6 @@ const ENTRIES = new Set([
   'test/src/chaos/mutants/plant.ts',
   'test/src/chaos/mutants/hooks.ts',
 ]);
-
-const FILE_LINES_MAX = 600;
-const FUNCTION_LINES_MAX = 70;
 
 interface Source {
   readonly path: string;
@@ -247,40 +243,6 @@ test('the machines have no private getters: the engine runs each by a call to it
   });
   expect(wrong).toEqual([]);
 });
-
-describe('sizes', () => {
-  test(`no file outgrows ${FILE_LINES_MAX} lines`, () => {
-    const long = sources
-      .map(({ path, text }) => ({ path, lines: text.split('\n').length }))
-      .filter(({ lines }) => lines > FILE_LINES_MAX);
-    expect(long.map(({ path, lines }) => `${path}: ${lines} lines; split it along a seam`)).toEqual([]);
-  });
-
-  test(`no function outgrows ${FUNCTION_LINES_MAX} lines`, () => {
-    const long = sources
-      .filter(({ isTest }) => !isTest)
-      .flatMap(({ path, text }) =>
-        functionsOf(text)
-          .filter(({ lines }) => lines > FUNCTION_LINES_MAX)
-          .map(({ line, lines }) => `${path}:${line}: a function of ${lines} lines; split it`),
-      );
-    expect(long).toEqual([]);
-  });
-});
-
-/** By indentation, which the formatter keeps: a head that ends in `{`, until `}` at the same depth. */
-function functionsOf(text: string): { line: number; lines: number }[] {
-  const lines = text.split('\n');
-  return lines.flatMap((line, index) => {
-    const head =
-      /^(\s*)(?:export |static |async |get |set |\*|private )*(?:function\b.*|#?[\w$]+\(.*|[\w$]+.*=>) ?\{$/.exec(
-        line,
-      );
-    if (head === null || /^\s*(if|for|while|switch|catch|return|describe|test|it)\b/.test(line)) return [];
-    const end = lines.findIndex((other, at) => at > index && other.startsWith(`${head[1]}}`));
-    return end < 0 ? [] : [{ line: index + 1, lines: end - index + 1 }];
-  });
-}
 
 describe('the repository', () => {
   test('has no leftovers', () => {

@@ -157,7 +157,7 @@ function policyOf(variant: string) {
   const random = Random.seeded(1);
   return module.make(
     { ...Object.fromEntries(defaults), quantumMs: 0, ...options },
-    { cutoffMs: 0, random: () => random.next() },
+    { cutoffMs: 0, sizesAreGiven: true, reserve: 'auto', random: () => random.next() },
   );
 }
 

@@ -38,6 +38,7 @@ class Bench {
 
   receive(from: Address, message: Message): void {
     this.central.receive(from, message, this.now);
+    this.central.settle(this.now);
     this.central.checkInvariants(this.now);
   }
 
@@ -48,6 +49,8 @@ class Bench {
       slots: 1,
       capacity: {},
       draining,
+      runs: [],
+      attributes: [],
       held,
       http: undefined,
     });
@@ -332,7 +335,15 @@ describe('workers that may ask schedulers for tasks', () => {
 test('tells where processes may be looked at: each once, and those of schedulers that are away as well', () => {
   const bench = new Bench();
   const [worker, same, without] = [10, 11, 12] as [Address, Address, Address];
-  const register = { type: 'register', slots: 1, capacity: {}, draining: false, held: [] } as const;
+  const register = {
+    type: 'register',
+    slots: 1,
+    capacity: {},
+    draining: false,
+    held: [],
+    runs: [],
+    attributes: [],
+  } as const;
   const enlist = { type: 'enlist', endpoint: '', durable: true, draining: false } as const;
   bench.receive(worker, { ...register, name: 'w1', http: '10.0.0.1:9090' });
   bench.receive(same, { ...register, name: 'w2', http: '10.0.0.1:9090' });

@@ -5,9 +5,12 @@ import {
   type Message,
   type MessageOf,
   type Millis,
+  type PolicySettings,
   type Preset,
+  pulls,
   type Scope,
 } from '@goshawk/core';
+import { type CentralPolicy, makePolicy, type SolverAnswer } from '@goshawk/policies';
 import { AwayOwners } from './away-owners.js';
 import type {
   CentralConfig,
@@ -18,17 +21,15 @@ import type {
   Door,
 } from './contract.js';
 import { countWorkers, describeDrain, describeParties, doorsOf, noSuchWorker } from './describing.js';
-import { Dispatcher, type Dispatching } from './dispatch/dispatcher.js';
+import { Dispatcher } from './dispatch/dispatcher.js';
+import { lineOfQueues } from './dispatch/line.js';
+import { OccupiedNews } from './dispatch/occupied-news.js';
+import { LOOK_MS, Relief } from './dispatch/relief.js';
 import { checkMembership } from './invariants.js';
 import { Leases } from './leases.js';
-import { noLine } from './matching/line.js';
-import { Matcher } from './matching/matcher.js';
-import { OccupiedNews } from './matching/occupied-news.js';
-import { LOOK_MS, Relief } from './matching/relief.js';
 import { Names } from './names.js';
 import { type Labelled, relabel, shortWanted } from './partition.js';
 import { Placements } from './placements.js';
-import { centralPolicy } from './policies/index.js';
 import { Publisher } from './publisher.js';
 import { isActive, Registry, type WorkerRecord } from './registry.js';
 import { Rivals } from './rivals.js';
@@ -59,7 +60,7 @@ export class Central implements Machine<CentralTimer> {
   readonly #queue = new WaitingTimeQueue();
   readonly #placements: Placements;
   readonly #share = new WorkShare();
-  readonly #matcher: Dispatching;
+  readonly #dispatcher: Dispatcher;
   readonly #occupied: OccupiedNews;
   readonly #relief = new Relief();
   readonly #rivals: Rivals;
@@ -76,16 +77,15 @@ export class Central implements Machine<CentralTimer> {
     const { policy, timings } = config.settings;
     this.#placements = new Placements(env, this.#queue, this.counters);
     this.#publisher = new Publisher(env, this.#registry, this.#away, config.settings);
-    const { decidedBy, long, short } = policy.preset;
+    const { long, short } = policy.preset;
     this.#isPlacing = long.by === 'central' || short.by === 'central';
-    this.#matcher =
-      decidedBy === undefined
-        ? new Matcher(env, policy, 2 * timings.retryMs, (tasks) => this.#relief.came(tasks))
-        : new Dispatcher(env, centralPolicy(decidedBy, policy), 2 * timings.retryMs);
+    this.#dispatcher = new Dispatcher(env, policyOf(policy, env), 2 * timings.retryMs, (tasks) =>
+      this.#relief.came(tasks),
+    );
     this.#rivals = new Rivals(env, this.#registry, config);
     this.#leases = new Leases(this.#registry, this.#away, timings);
     this.#names = new Names(env, this.#leases, timings.heartbeatMs);
-    this.#occupied = new OccupiedNews(env, this.#registry, this.#matcher, config.settings);
+    this.#occupied = new OccupiedNews(env, this.#registry, this.#dispatcher, config.settings);
   }
 
   // ---- doors
@@ -100,14 +100,14 @@ export class Central implements Machine<CentralTimer> {
   receive(from: Address, message: Message, now: Millis): void {
     switch (message.type) {
       case 'pull':
-        this.#matcher.pulled(from, message, now);
+        this.#dispatcher.pulled(from, message, now);
         return this.#occupied.tellSoon(now);
       case 'need':
         if (this.#isStranger(from)) return;
-        this.#matcher.needed(from, message, now);
+        this.#dispatcher.needed(from, message, now);
         return this.#occupied.tellSoon(now);
       case 'unused':
-        return this.#matcher.unused(message, now);
+        return this.#dispatcher.unused(message, now);
       case 'heartbeat':
         return this.#heartbeat(from, message, now);
       case 'placementStarted':
@@ -119,8 +119,11 @@ export class Central implements Machine<CentralTimer> {
         this.#startPlacing(now);
         return this.#placements.place(from, message, now);
       case 'withdraw':
-        this.#matcher.withdraw(from, message.job, now);
+        this.#dispatcher.withdraw(from, message.job, now);
         return this.#placements.withdraw(from, message.job);
+      case 'declare':
+        if (this.#isStranger(from)) return;
+        return this.#dispatcher.declared(from, message, now);
       case 'register':
         return this.#register(from, message, now);
       case 'enlist':
@@ -133,7 +136,7 @@ export class Central implements Machine<CentralTimer> {
         return this.#aside(from, message.reason, now);
       case 'usage':
         this.#share.add(message.shortMs, message.longMs, now);
-        this.#matcher.shortCame(message.cameMs, now);
+        this.#shortCame(message.cameMs);
         this.#relief.came(message.cameTasks);
         return this.#relabel(now);
       case 'resync':
@@ -158,7 +161,9 @@ export class Central implements Machine<CentralTimer> {
         return this.#answer(
           from,
           message.request,
-          this.#matcher.line?.(message, now) ?? noLine(this.#registry.workers.values(), this.pendingTasks),
+          pulls(this.#preset())
+            ? this.#dispatcher.line(message, now)
+            : lineOfQueues(this.#registry.workers.values(), this.pendingTasks),
         );
       default:
         // Meant for another role: nothing here waits for it.
@@ -172,13 +177,22 @@ export class Central implements Machine<CentralTimer> {
         return this.#endLeases(now);
       case 'publish':
         return this.#publisher.publish();
-      case 'match':
-        return this.#matcher.wake(now);
+      case 'plan':
+        return this.#dispatcher.wake();
       case 'occupied':
         return this.#occupied.tell();
       case 'relief':
         return this.#lookAtLoad(now);
     }
+  }
+
+  /** The answer to a problem that was handed to the solver. */
+  solved(id: number, answer: SolverAnswer, _now: Millis): void {
+    this.#dispatcher.solved(id, answer);
+  }
+
+  settle(now: Millis): void {
+    this.#dispatcher.settle(now);
   }
 
   /** Says to whoever is at these places that this central is there: another one would have to end, or this one. */
@@ -188,13 +202,13 @@ export class Central implements Machine<CentralTimer> {
 
   checkInvariants(now: Millis = 0): void {
     this.#queue.checkInvariants(now);
-    this.#matcher.checkInvariants();
+    this.#dispatcher.checkInvariants();
     checkMembership(this.#registry, this.#split, (worker) => this.#isMislabelled(worker));
   }
 
   #counted(): unknown {
     const matching = this.#relief.isMatching;
-    const { matches } = this.#matcher;
+    const { matches } = this.#dispatcher;
     const { name } = this.#config;
     const { pendingTasks: pending } = this;
     return { name, ...this.counters, pending, matching, matches, ...this.#env.counted?.() };
@@ -210,7 +224,7 @@ export class Central implements Machine<CentralTimer> {
 
   /** Tasks that wait here for a worker. */
   get pendingTasks(): number {
-    return this.#placements.pending + this.#matcher.waitingTasks;
+    return this.#placements.pending + this.#dispatcher.waitingTasks;
   }
 
   /** How things stand now, for whoever looks at the process: a few steps for each worker. */
@@ -221,8 +235,8 @@ export class Central implements Machine<CentralTimer> {
       schedulersAway: this.#away.count,
       placedTasks: this.placedTasks,
       pendingTasks: this.#placements.pending,
-      unmatchedTasks: this.#matcher.unmatched,
-      matches: this.#matcher.matches,
+      unmatchedTasks: this.#dispatcher.unmatched,
+      matches: this.#dispatcher.matches,
       isMatching: this.#relief.isMatching,
     };
   }
@@ -234,7 +248,7 @@ export class Central implements Machine<CentralTimer> {
 
   /** Slots that are kept for tasks on their way. */
   get openMatches(): number {
-    return this.#matcher.openMatches;
+    return this.#dispatcher.openMatches;
   }
 
   /** Tasks that were placed and are not known to have ended. */
@@ -272,6 +286,11 @@ export class Central implements Machine<CentralTimer> {
   #placementEnded(from: Address, message: MessageOf<'placementEnded'>, now: Millis): void {
     this.#placements.ended(from, message, now);
     if (this.#split.short !== this.#shortWanted()) this.#relabel(now);
+  }
+
+  /** Where run times are not known at arrival, workers tell what short tasks took. */
+  #shortCame(workMs: Millis): void {
+    if (sizesAreGiven(this.#config.settings.policy)) this.#dispatcher.shortCame(workMs);
   }
 
   #shortWanted(): number {
@@ -327,6 +346,7 @@ export class Central implements Machine<CentralTimer> {
       if (!message.draining) worker.drained = false;
       this.#changed(worker, now);
     }
+    this.#dispatcher.found(from, message.runs, now);
     if (message.held.length > 0) this.#startPlacing(now);
     this.#queue.restore(from, message.held.map(heldBy), this.#onTheWaySince(now), now);
     if (this.#isMislabelled(worker)) {
@@ -361,7 +381,7 @@ export class Central implements Machine<CentralTimer> {
   #changed(worker: WorkerRecord, now: Millis): void {
     const { address } = worker;
     if (this.#isPlacing) this.#queue.setOpen(address, this.#mayPlaceAt(worker), now);
-    this.#matcher.setOpen(worker, isActive(worker));
+    if (pulls(this.#preset())) this.#dispatcher.setOpen(worker, isActive(worker));
     this.#split.update(worker);
     this.#publisher.changed(address);
     this.#publisher.publishSoon(now);
@@ -401,8 +421,9 @@ export class Central implements Machine<CentralTimer> {
       if (drainWanted !== draining) this.#env.send(from, { type: 'drain', on: drainWanted });
       if (busy === 0 && queued === 0 && this.#queue.isBusy(from)) this.#holdsNothing(from, now);
       // Whoever is welcomed says what is free.
-      const wantsToKnow = this.#relief.isMatching || this.#matcher.waitingTasks > 0;
-      if (wantsToKnow && this.#matcher.isDoubtful(from, busy, now)) this.#welcome(from);
+      const wantsToKnow = this.#relief.isMatching || this.#dispatcher.waitingTasks > 0;
+      if (busy === 0 && pulls(this.#preset())) this.#dispatcher.idle(from, now);
+      if (wantsToKnow && this.#dispatcher.isDoubtful(from, busy, now)) this.#welcome(from);
     } else if (scheduler !== undefined) {
       scheduler.heardAt = now;
       scheduler.jobs = busy;
@@ -422,8 +443,8 @@ export class Central implements Machine<CentralTimer> {
   /** Where there are heartbeats everybody hears by them whether central matches short jobs. */
   #lookAtLoad(now: Millis): void {
     const { policy, timings } = this.#config.settings;
-    const { short, decidedBy } = policy.preset;
-    const mayGiveUp = policy.matching === 'auto' && short.by === 'matching' && decidedBy === undefined;
+    const { short, byClass } = policy.preset;
+    const mayGiveUp = policy.matching === 'auto' && short.by === 'matching' && byClass;
     if (!mayGiveUp || timings.heartbeatMs === 0 || this.#env.busyMs === undefined) return;
     this.#relief.look(this.#env.busyMs(), now);
     this.#env.setTimer('relief', 0, now + LOOK_MS);
@@ -463,7 +484,7 @@ export class Central implements Machine<CentralTimer> {
     this.#registry.removeWorker(worker);
     this.#split.remove(worker);
     this.#queue.removeWorker(worker.address);
-    this.#matcher.removeWorker(worker.address, now);
+    this.#dispatcher.removeWorker(worker.address);
     this.#publisher.left(worker.address);
     this.#relabel(now);
     this.#publisher.publishSoon(now);
@@ -479,7 +500,7 @@ export class Central implements Machine<CentralTimer> {
     this.#registry.removeScheduler(address);
     this.#publisher.ownersChanged();
     this.#placements.ownerGone(address);
-    this.#matcher.removeOwner(address, now);
+    this.#dispatcher.removeOwner(address, now);
     if (scheduler?.durable) {
       this.#away.left(scheduler, now);
       this.#publisher.ownerAway(address);
@@ -548,4 +569,19 @@ export class Central implements Machine<CentralTimer> {
   #answer(to: Address, request: number, value: unknown): void {
     this.#env.send(to, { type: 'answer', request, value });
   }
+}
+
+function sizesAreGiven({ estimator }: PolicySettings): boolean {
+  return estimator === 'given';
+}
+
+function policyOf(policy: PolicySettings, env: CentralEnvironment): CentralPolicy {
+  const { cutoffMs, reserve, preset } = policy;
+  const { policy: name, options } = preset.decidedBy;
+  return makePolicy(name, options, {
+    cutoffMs,
+    reserve,
+    sizesAreGiven: sizesAreGiven(policy),
+    random: () => env.random(),
+  });
 }

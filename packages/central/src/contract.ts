@@ -7,14 +7,15 @@ import type {
   UnmatchedKind,
   WorkerState,
 } from '@goshawk/core';
+import type { SolverProblem } from '@goshawk/policies';
 
 export type CentralTimer =
   /** Look for leases that have ended. */
   | 'lease'
   /** Tell changes of the membership. */
   | 'publish'
-  /** See whether more long tasks may run. */
-  | 'match'
+  /** The policy asked for this time. */
+  | 'plan'
   /** Tell schedulers which workers are occupied. */
   | 'occupied'
   /** See whether there is too much to do. */
@@ -26,6 +27,8 @@ export interface CentralEnvironment extends Environment<CentralTimer> {
    * driver in which work takes no time has none.
    */
   readonly busyMs?: (() => Millis) | undefined;
+  /** Hands a problem to a solver, whose answer comes by the door `solved`. A driver without a solver has none. */
+  readonly solve?: ((id: number, problem: SolverProblem) => void) | undefined;
   /** Another central has the cluster: the process is to end, and say so. */
   readonly supplanted?: ((error: Error) => void) | undefined;
   /** Another central is followed by so many, as this one is by others: neither ends by itself. */

@@ -30,6 +30,8 @@ function cluster() {
     capacity: {},
     draining: false,
     held: [],
+    runs: [],
+    attributes: [],
     http: undefined,
   };
   const enlist = (tag: string): MessageOf<'enlist'> => {

@@ -46,6 +46,8 @@ class Bench {
       capacity: {},
       draining: false,
       held: [],
+      runs: [],
+      attributes: [],
       http: undefined,
     };
     this.#central.receive(from, message, this.now);

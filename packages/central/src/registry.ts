@@ -10,6 +10,8 @@ export interface WorkerRecord {
   readonly name: string;
   readonly slots: number;
   readonly capacity: Resources;
+  /** Rack, zone, model: by name. */
+  readonly attributes: Readonly<Record<string, string>>;
   partition: 'general' | 'short';
   /** As which it is counted; undefined before it is, and when it is gone. */
   side: Side | undefined;
@@ -65,13 +67,14 @@ export class Registry {
   }
 
   admit(from: Address, message: MessageOf<'register'>, now: Millis): WorkerRecord {
-    const { name, slots, capacity, draining, http } = message;
+    const { name, slots, capacity, draining, http, attributes } = message;
     return this.addWorker({
       address: from,
       place: this.#freePlaces.pop() ?? this.#workers.size,
       name,
       slots,
       capacity,
+      attributes: Object.fromEntries(attributes.map((each) => [each.name, each.value])),
       partition: 'general',
       side: undefined,
       draining,

@@ -11,15 +11,14 @@ import {
   NEED_ORDERS,
   type NeedOrder,
   NOTHING_ABLATED,
-  POLICY_NAMES,
   type PolicySettings,
   type Preset,
   parseDuration,
-  presetNamed,
   type Timings,
   WORKER_ORDERS,
   type WorkerOrder,
 } from '@goshawk/core';
+import { ALL_POLICY_NAMES, policyModule, presetNamed } from '@goshawk/policies';
 import { ATTRIBUTES, ESTIMATOR_FORMS, estimatorKind, FeatureKeys } from '@goshawk/predictor';
 import type { OptionSpecs, Resolved } from './options.js';
 import { schedulersEstimator } from './replay/estimates.js';
@@ -30,7 +29,7 @@ export const POLICY_OPTIONS = {
     type: 'text',
     suggests: POLICY_NAMES,
     default: 'goshawk',
-    describe: `how jobs are scheduled: ${POLICY_NAMES.join(', ')}`,
+    describe: `how jobs are scheduled: ${ALL_POLICY_NAMES.join(', ')}`,
   },
   estimator: {
     type: 'text',
@@ -257,7 +256,7 @@ export function policySettings(
     preset: {
       ...preset,
       partition: preset.partition && options.shortPartition !== 'none',
-      decidedBy: queuesOf(options, preset, facts),
+      decidedBy: decidedByOf(options, preset, facts),
     },
     cutoffMs,
     shortPartition: shortPartitionOf(options.shortPartition, cutoffMs, facts),
@@ -301,13 +300,13 @@ const MATCHED_PILOTS_MAX = 3;
 const MATCHED_QUORUM = 0.5;
 
 function keepsReserve(preset: Preset): boolean {
-  return maySeek(preset) && preset.decidedBy === undefined;
+  return maySeek(preset) && preset.byClass;
 }
 
 /** @throws InputError for a name of an order that nobody serves jobs in */
 function checkOrder(estimator: string, { decidedBy }: Preset): void {
   const { kind } = estimatorKind(estimator);
-  if (kind.orders !== true || decidedBy?.policy === 'gs') return;
+  if (kind.orders !== true || decidedBy.policy === 'gs') return;
   throw new InputError(
     'bad-option',
     `--estimator ${estimator} estimates nothing: it is an order in which gs serves jobs`,
@@ -315,15 +314,25 @@ function checkOrder(estimator: string, { decidedBy }: Preset): void {
   );
 }
 
-/** The queues are by sizes of the workload, which a replay makes smaller. */
-function queuesOf(
-  { queues, queueBase }: PolicyOptions,
+/** Options of the central policy. The queues of gs are by sizes of the workload, which a replay makes smaller. */
+function decidedByOf(
+  { queues, queueBase, estimator }: PolicyOptions,
   { decidedBy }: Preset,
   facts: WorkloadFacts | undefined,
 ): Preset['decidedBy'] {
-  if (decidedBy === undefined) return undefined;
-  const baseMs = queueBase === undefined ? decidedBy.baseMs : queueBase * 1_000;
-  return { ...decidedBy, queues: queues ?? decidedBy.queues, baseMs: baseMs / (facts?.divisor ?? 1) };
+  const { policy, options } = decidedBy;
+  if (policy !== 'gs') return decidedBy;
+  const defaults = policyModule(policy).options;
+  const baseMs = queueBase === undefined ? Number(defaults.baseMs!.default) : queueBase * 1_000;
+  return {
+    policy,
+    options: {
+      ...options,
+      queues: queues ?? Number(defaults.queues!.default),
+      baseMs: baseMs / (facts?.divisor ?? 1),
+      by: estimator === 'las' ? 'service' : estimator === 'fifo' ? 'arrival' : 'size',
+    },
+  };
 }
 
 function pilotRatioOf(text: string): PolicySettings['pilotRatio'] {
@@ -485,9 +494,12 @@ export function policyRecord({ preset, ...settings }: PolicySettings) {
     pilotPrior: settings.pilotPrior ? 'recent' : 'none',
     thinLimit: settings.thinLimit,
     historyFeatures: settings.features?.join(',') ?? null,
-    ...(preset.decidedBy === undefined
-      ? {}
-      : { queues: preset.decidedBy.queues, queueBase: preset.decidedBy.baseMs / 1_000 }),
+    ...(preset.decidedBy.policy === 'gs'
+      ? {
+          queues: preset.decidedBy.options.queues,
+          queueBase: Number(preset.decidedBy.options.baseMs) / 1_000,
+        }
+      : {}),
     matching: settings.matching,
     series: settings.seriesMs === 0 ? null : settings.seriesMs / 1_000,
     short: `${preset.short.by} over ${preset.short.over}`,

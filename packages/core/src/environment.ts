@@ -37,6 +37,11 @@ export interface Machine<Timer extends string = string> {
   receive(from: Address, message: Message, now: Millis): void;
   wake(timer: Timer, key: number, now: Millis): void;
   /**
+   * All that came at one time has been handed over: what waits for that is done now. A driver calls it after each turn of
+   * its loop in which the machine got anything, and in virtual time once an instant.
+   */
+  settle?(now: Millis): void;
+  /**
    * The connection to a party broke. Its process may have ended, or only the connection, and what it has sent before may
    * still arrive; so this is a reason to do without it until it answers, and not to take it for gone. Not every end of
    * a party is told like this (its machine may have lost power), and some of those that are there: machines treat a

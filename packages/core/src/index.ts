@@ -31,6 +31,7 @@ export {
   type HeldTask,
   LANES,
   type Lane,
+  type MatchedRun,
   type Member,
   OUTCOMES,
   type Outcome,

@@ -44,6 +44,10 @@ export const LIMITS = {
   watchesMax: 100_000,
   /** Distinct resource names in a demand or a capacity. */
   resourcesMax: 32,
+  /** Attributes of a worker, and those that a job prefers. */
+  attributesMax: 32,
+  /** Segments of a distribution of run times. */
+  segmentsMax: 128,
   slotsMax: 4_096,
   /** Runs of one task that ended because its worker was lost, before the task is given up. */
   lossesPerTaskMax: 8,

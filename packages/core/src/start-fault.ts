@@ -28,8 +28,8 @@ export function startFault({ kind, errorCode }: Outcome): 'worker' | 'unclear' |
   return kind === 'lost' ? startFaultOf(errorCode) : undefined;
 }
 
-/** The worker was told to stop, for good or for an update. */
-const STOPPED: ReadonlySet<string> = new Set(['worker-stopped', 'executor-closed']);
+/** The worker was told to stop, for good or for an update, or the task to make room for another job. */
+const STOPPED: ReadonlySet<string> = new Set(['worker-stopped', 'executor-closed', 'preempted']);
 
 /** Its worker was lost, and another task that ran there is taken to be at fault. */
 export const LOST_BESIDE_ANOTHER = 'worker-lost-beside';

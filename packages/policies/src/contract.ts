@@ -1,4 +1,4 @@
-import type { Address, BatchPart, Millis, Segment, Vector } from '@goshawk/core';
+import type { Address, BatchPart, Millis, Segment, UnmatchedKind, Vector } from '@goshawk/core';
 
 /**
  * The contract of central policies. Central keeps one set of books: jobs with their stages, workers, runs. A policy
@@ -17,6 +17,8 @@ export interface CentralPolicy {
   plan(cluster: ClusterView, draft: Draft, now: Millis): void;
   /** Why the stage waits, for `why`: a reason of the closed list, and one sentence of facts. */
   explain?(stage: StageView, cluster: ClusterView, now: Millis): PolicyExplanation | undefined;
+  /** Who is served before whom, for `why` and metrics; a policy without one order has none. */
+  line?(now: Millis): QueueLine;
   /** Throws `InvariantError` when its own books contradict themselves or the cluster's. */
   checkInvariants?(cluster: ClusterView): void;
 }
@@ -40,6 +42,8 @@ export type News =
   | { readonly kind: 'gone'; readonly job: JobView }
   /** The tasks of the stage that wait without a worker are others than before; read `stage.waiting`. */
   | { readonly kind: 'waiting'; readonly stage: StageView }
+  /** Short work that came without a job of these books: estimate × tasks, or what ran of it, in slot time. */
+  | { readonly kind: 'shortWork'; readonly workMs: Millis }
   | { readonly kind: 'solved'; readonly id: SolveId; readonly answer: SolverAnswer };
 
 /**
@@ -106,6 +110,8 @@ export interface StageView {
   readonly demand: Vector;
   /** Mean run time of its tasks as the owner believes it; 0: nothing is known. */
   readonly estimateMs: Millis;
+  /** The job is long; how long its tasks run, its pilots have yet to tell. */
+  readonly estimateFollows: boolean;
   /** Where the estimator knows it. */
   readonly distribution: readonly Segment[] | undefined;
   /** When its first task that waits came, or a worker was last found for one. */
@@ -189,6 +195,18 @@ export interface PolicyExplanation {
   readonly sentence: string;
 }
 
+/** The order in which a policy serves what waits. */
+export interface QueueLine {
+  /** What is known of the stage: its class, or that its pilots have not told and that it is `small` or `large`. */
+  kindOf(stage: StageView): UnmatchedKind;
+  comesBefore(one: StageView, other: StageView): boolean;
+  /** Workers that are kept for the stage until what is free there is enough. */
+  keptFor(stage: StageView): number;
+  /** Long tasks that run, and how many may. */
+  readonly longRunning: number;
+  readonly longLimit: number;
+}
+
 /** What a policy says of itself; the one table, help texts, fuzz draws and docs read it. */
 export interface PolicyModule<Options extends PolicyOptions = PolicyOptions> {
   /** One line. */
@@ -215,6 +233,10 @@ export interface PolicyOption<T> {
 export interface PolicyContext {
   /** A job whose estimate reaches this is long. ms */
   readonly cutoffMs: Millis;
+  /** Run times are known when a job arrives, by its submitter or an oracle. */
+  readonly sizesAreGiven: boolean;
+  /** Fraction of the slots that long tasks leave to short ones, or `auto`. */
+  readonly reserve: number | 'auto';
   /** The next number of a seeded stream, uniform in [0, 1). */
   random(): number;
 }

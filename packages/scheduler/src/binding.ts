@@ -242,6 +242,15 @@ export class Binder {
     return true;
   }
 
+  /** The task that runs at the worker because of this match, or −1. */
+  taskOf(job: Job, worker: Address, match: number): number {
+    for (let task = 0; task < job.taskCount; task++) {
+      const isIt = job.asks[task] === -match && job.workers[task] === worker;
+      if (isIt && job.states[task] === TaskState.running) return task;
+    }
+    return -1;
+  }
+
   /** The worker has not heard of the match: what it was given is sent again, or the slot given back. */
   unheard(central: Address, { job: number, worker, match }: MessageOf<'unheard'>): void {
     const job = this.#around.jobs.byNumber(number);

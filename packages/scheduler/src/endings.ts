@@ -10,10 +10,12 @@ import {
 } from '@goshawk/core';
 import type { Stage } from './batch.js';
 import type { SchedulerCounters, SchedulerEnvironment } from './contract.js';
+import type { Enlistment } from './enlistment.js';
 import { GIVEN_UP, type Job, TaskState } from './job.js';
 import type { JobStore } from './job-store.js';
 import type { Ledger } from './ledger.js';
 import type { Members } from './members.js';
+import type { Needer } from './needing.js';
 import type { Prober } from './probing.js';
 import type { Routing } from './routing.js';
 import type { Sampler } from './sampling.js';
@@ -33,6 +35,8 @@ interface Surroundings {
   readonly env: SchedulerEnvironment;
   readonly jobs: JobStore;
   readonly members: Members;
+  readonly enlistment: Enlistment;
+  readonly needer: Needer;
   readonly prober: Prober;
   readonly routing: Routing;
   readonly sampler: Sampler;
@@ -106,12 +110,13 @@ export class Endings {
 
   endIfDone(job: Job, now: Millis): void {
     if (job.hasEnded || job.unfinished > 0) return;
-    const { env, jobs, prober, sampler, ledger, counters, tallies } = this.#around;
+    const { env, jobs, prober, sampler, ledger, counters, tallies, needer, enlistment } = this.#around;
     job.endedAt = now;
     counters.jobsEnded++;
     tallies.jobEnded(job, now);
     for (const batch of job.batches)
       if (batch.probes.out > 0) prober.batchIsBound(job, batch, this.#around.policy());
+    needer.over(job, enlistment.central);
     sampler.learn(job, now);
     ledger.ended(job, now);
     jobs.ended(job, now);

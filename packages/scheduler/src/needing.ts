@@ -17,25 +17,58 @@ import type { Job } from './job.js';
  */
 export class Needer {
   readonly #env: Environment;
+  readonly #declares: () => boolean;
   #central: Address = NOBODY;
   /** The last match of each worker, by the numbers of this central: one that comes again is no other one. */
   #last = new AddressNumbers();
 
-  constructor(env: Environment) {
+  /** @param declares central is told whole jobs, before what of them waits */
+  constructor(env: Environment, declares: () => boolean) {
     this.#env = env;
+    this.#declares = declares;
   }
 
   /** Sees to it that central knows of all tasks of the stage that may run. */
   tell(job: Job, batch: Batch, central: Address, now: Millis): void {
     const tasks = tasksInNeed(job, batch);
-    if (tasks > batch.needTold) this.#tell(job, batch, tasks, central, now);
+    if (tasks <= batch.needTold) return;
+    if (batch.matches === 0 && batch.needTold === 0) this.#declare(job, central, now);
+    this.#tell(job, batch, tasks, central, now);
+  }
+
+  /** The job as a whole, where central plans whole jobs. */
+  #declare(job: Job, central: Address, now: Millis): void {
+    if (central === NOBODY || !this.#declares()) return;
+    const { user, weight, deadlineMs, value, prefer } = job.spec;
+    this.#env.send(central, {
+      type: 'declare',
+      job: job.number,
+      user: user ?? '',
+      weight,
+      deadlineMs,
+      value: value ?? 0,
+      prefers: Object.entries(prefer ?? {}).map(([name, of]) => ({ name, value: of })),
+      ageMs: now - job.acceptedAt,
+      stages: job.stages.map(({ spec, count, unfinished }) => ({
+        tasks: count,
+        ended: count - unfinished,
+        after: spec.after,
+        demand: spec.demand,
+        estimateMs: spec.estimateMs ?? job.believedMs,
+        distribution: [],
+      })),
+    });
   }
 
   /** Tells again what central has not answered since then. */
   tellAgain(job: Job, central: Address, since: Millis, now: Millis): void {
+    let isDeclared = false;
     for (const batch of batchesInNeed(job)) {
       const tasks = tasksInNeed(job, batch);
-      if (tasks > 0 && batch.needToldAt <= since) this.#tell(job, batch, tasks, central, now);
+      if (tasks === 0 || batch.needToldAt > since) continue;
+      if (!isDeclared) this.#declare(job, central, now);
+      isDeclared = true;
+      this.#tell(job, batch, tasks, central, now);
     }
   }
 
@@ -86,6 +119,12 @@ export class Needer {
       if (stage.needTold > 0 || stage.matches > 0)
         this.#tell(job, stage, tasksInNeed(job, stage), central, now);
     }
+  }
+
+  /** The job has ended: a central that plans whole jobs forgets it. */
+  over(job: Job, central: Address): void {
+    if (central !== NOBODY && this.#declares() && job.route.by === 'matching')
+      this.#env.send(central, { type: 'withdraw', job: job.number });
   }
 
   #tell(job: Job, batch: Batch, tasks: number, central: Address, now: Millis): void {

@@ -167,7 +167,7 @@ export class Sampler {
   /** What a job must reach to be long, which decides at once; by size, all pilots have something to say (SLearn §5.1.2). */
   #enoughMs(): Millis {
     const { preset, cutoffMs } = this.#policy!;
-    return preset.decidedBy === undefined ? cutoffMs : Number.POSITIVE_INFINITY;
+    return preset.byClass ? cutoffMs : Number.POSITIVE_INFINITY;
   }
 
   /** The job has ended. */

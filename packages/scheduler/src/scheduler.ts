@@ -126,7 +126,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       enlistment: this.#enlistment,
       prober: this.#prober,
       placer: this.#placer,
-      needer: new Needer(env),
+      needer: new Needer(env, () => this.policy.preset.declares),
       offers: new Offers(() => this.policy),
       hints: this.#hints,
       usage: this.#usage,
@@ -199,6 +199,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
         return;
       case 'unheard':
         return this.#binder.unheard(from, message);
+      case 'preempt':
+        return this.#preempt(from, message);
       case 'members':
         return this.#membersChanged(from, message, now);
       case 'welcome':
@@ -469,6 +471,15 @@ export class Scheduler implements Machine<SchedulerTimer> {
     const job = this.#jobs.byNumber(message.job);
     if (job === undefined || !this.#isCurrent(job, message.task, message.attempt, from)) return;
     this.#jobs.logs.append(job.number, job.spec.user, message.task, message.attempt, message.chunk);
+  }
+
+  /** Central's policy wants the room of a task: it ends there, and waits again. */
+  #preempt(from: Address, { job: number, worker, match }: MessageOf<'preempt'>): void {
+    const job = this.#jobs.byNumber(number);
+    if (job === undefined || from !== this.#enlistment.central) return;
+    const task = this.#binder.taskOf(job, worker, match);
+    if (task < 0) return;
+    this.#ledger.send(worker, { type: 'evict', job: number, task, attempt: job.attempts[task]! });
   }
 
   #placed(message: MessageOf<'placed'>, now: Millis): void {

@@ -15,6 +15,12 @@ export const CUT_SHORT: Readonly<Record<KillReason, Outcome>> = {
     errorCode: 'timeout',
     errorMessage: 'ran for longer than its timeout',
   },
+  preempted: {
+    ...COMPLETED,
+    kind: 'lost',
+    errorCode: 'preempted',
+    errorMessage: 'made room for another job',
+  },
   shutdown: {
     ...COMPLETED,
     kind: 'lost',

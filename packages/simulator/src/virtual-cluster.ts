@@ -107,6 +107,8 @@ export class VirtualCluster {
   readonly #slotsEach: number;
   /** Runs that began in this step, and whose workers are told so when it is over: worker, slot, run; and so on. */
   readonly #begun: number[] = [];
+  /** Machines that got something in this instant. */
+  #unsettled: Address[] = [];
   /** Numbers in it that count: to empty a list by its length is a call to the engine's runtime, at each task. */
   #begunCount = 0;
   readonly #random: Random;
@@ -254,6 +256,7 @@ export class VirtualCluster {
         if (address === from) continue;
         this.#turnOf(address as Address);
         machine.disconnected?.(from, now);
+        this.#isToSettle(address);
         if (this.#options.checked) machine.checkInvariants();
       }
     });
@@ -289,6 +292,23 @@ export class VirtualCluster {
     if (isMail) this.#deliver();
     else this.#happen();
     if (this.#begunCount > 0) this.#tellBegun();
+    if (this.#unsettled.length > 0 && this.nextEventAt > this.#now) this.settle();
+  }
+
+  /** Machines that got something in this instant do what waited for all of it: by itself when the instant is over. */
+  settle(): void {
+    const unsettled = this.#unsettled;
+    this.#unsettled = [];
+    for (const address of unsettled) {
+      this.#turnOf(address);
+      this.#machines[address]!.settle?.(this.#now);
+      if (this.#options.checked) this.#machines[address]!.checkInvariants();
+    }
+  }
+
+  #isToSettle(address: number): void {
+    if (this.#machines[address]?.settle === undefined) return;
+    if (!this.#unsettled.includes(address as Address)) this.#unsettled.push(address as Address);
   }
 
   /** Of two of one time, what was put in first comes first. */
@@ -306,6 +326,7 @@ export class VirtualCluster {
     this.#turnOf(target as Address);
     const machine = this.#machines[target] ?? NO_MACHINE;
     machine.receive(from, mail.shift() as Message, this.#now);
+    if (machine.settle !== undefined) this.#isToSettle(target);
     if (this.#options.checked) machine.checkInvariants();
   }
 
@@ -330,6 +351,7 @@ export class VirtualCluster {
     else if (this.#environments[target]!.takeTimer(ref as string, first, sequence)) {
       this.#machines[target]!.wake(ref as string, first, this.#now);
     }
+    if (this.#machines[target]?.settle !== undefined) this.#isToSettle(target);
     if (this.#options.checked) this.#machines[target]?.checkInvariants();
   }
 

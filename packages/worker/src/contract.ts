@@ -16,7 +16,7 @@ export type WorkerTimer =
   /** Take work again, after a pause. */
   | 'aside';
 
-export type KillReason = 'cancelled' | 'timeout' | 'shutdown';
+export type KillReason = 'cancelled' | 'timeout' | 'shutdown' | 'preempted';
 
 /** What an executor needs to run a task. */
 export interface TaskOrder {
@@ -52,6 +52,8 @@ export interface WorkerConfig {
   readonly slots: number;
   /** What tasks may use together, beside slots. */
   readonly capacity: Resources;
+  /** Rack, zone, model. */
+  readonly attributes?: readonly { readonly name: string; readonly value: string }[] | undefined;
   /** Where to register. */
   readonly central: Address;
   /** Between attempts to register, before the cluster's own timings are known. ms; 0: never again. */

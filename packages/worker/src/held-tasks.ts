@@ -1,4 +1,4 @@
-import type { Address, Environment, HeldTask, MessageOf, Millis } from '@goshawk/core';
+import type { Address, Environment, HeldTask, MatchedRun, MessageOf, Millis } from '@goshawk/core';
 import type { WorkerConfig } from './contract.js';
 import type { WorkerQueue } from './queue.js';
 import type { Reports } from './reports.js';
@@ -26,6 +26,20 @@ export function heldTasks(slots: Slots, queue: WorkerQueue, now: Millis): readon
 
 const NONE_HELD: readonly HeldTask[] = [];
 
+/** What runs at a worker of what a central has matched. */
+export function matchedRuns(slots: Slots, now: Millis): readonly MatchedRun[] {
+  if (slots.busyCount === 0) return NONE_MATCHED;
+  const runs: MatchedRun[] = [];
+  for (const [, r] of slots.running()) {
+    const { match, owner, job, stage, task, attempt, long, demand } = r;
+    if (match > 0)
+      runs.push({ match, owner, job, stage, task, attempt, long, demand, elapsedMs: now - r.startedAt });
+  }
+  return runs;
+}
+
+const NONE_MATCHED: readonly MatchedRun[] = [];
+
 /** The task runs at the worker, or has ended there without its owner's confirmation. */
 export function hasHad(
   owner: Address,
@@ -38,11 +52,22 @@ export function hasHad(
 
 /** What a worker says of itself to a central that may know nothing of it. */
 export function registrationOf(
-  { name, slots, capacity, http }: WorkerConfig,
+  { name, slots, capacity, http, attributes }: WorkerConfig,
   draining: boolean,
   held: readonly HeldTask[],
+  runs: readonly MatchedRun[],
 ): MessageOf<'register'> {
-  return { type: 'register', name, slots, capacity, draining, held, http };
+  return {
+    type: 'register',
+    name,
+    slots,
+    capacity,
+    draining,
+    held,
+    http,
+    runs,
+    attributes: attributes ?? [],
+  };
 }
 
 /** What a worker holds of one owner's tasks: what runs, and what has ended without the owner's confirmation. */

@@ -78,7 +78,7 @@ export class Pulling {
       spare: slots.spare,
       long: slots.longCount,
       shortMs: this.#shortMs,
-      runs: this.#tellsRuns() ? slots.matches : NO_RUNS,
+      runs: slots.matches,
     });
     this.#shortMs = 0;
   }
@@ -111,15 +111,8 @@ export class Pulling {
     this.#lastOf?.delete(owner);
   }
 
-  /** Who decides keeps account of what runs where; Goshawk's own matching need not. */
-  #tellsRuns(): boolean {
-    return this.#around.membership.settings?.policy.preset.decidedBy !== undefined;
-  }
-
   #isOn(): boolean {
     const { central, settings } = this.#around.membership;
     return central !== NOBODY && settings !== undefined && pulls(settings.policy.preset);
   }
 }
-
-const NO_RUNS: readonly number[] = [];

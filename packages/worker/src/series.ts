@@ -25,6 +25,6 @@ export function entryAfter(task: Running): Entry {
 
 /** For how long a series may last; 0 where others find work for workers, or a policy at central decides on each task. */
 export function seriesMsOf(policy: PolicySettings | undefined): Millis {
-  if (policy === undefined || !findsWork(policy.preset) || policy.preset.decidedBy !== undefined) return 0;
+  if (policy === undefined || !findsWork(policy.preset) || !policy.preset.byClass) return 0;
   return policy.seriesMs;
 }

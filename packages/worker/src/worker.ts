@@ -16,7 +16,15 @@ import type { KillReason, WorkerConfig, WorkerEnvironment, WorkerStanding, Worke
 import { type Entry, entryOfPlaced } from './entry.js';
 import { Fitness } from './fitness.js';
 import { GivingBack } from './giving-back.js';
-import { handOver, hasHad, heldTasks, orphanTasksOf, readdress, registrationOf } from './held-tasks.js';
+import {
+  handOver,
+  hasHad,
+  heldTasks,
+  matchedRuns,
+  orphanTasksOf,
+  readdress,
+  registrationOf,
+} from './held-tasks.js';
 import { checkWorker } from './invariants.js';
 import { Membership } from './membership.js';
 import { WorkerMemory } from './memory.js';
@@ -111,6 +119,8 @@ export class Worker implements Machine<WorkerTimer> {
       case 'cancelTask':
         this.#cancelTask(from, message);
         return this.#serve(now);
+      case 'evict':
+        return this.#evict(from, message);
       case 'assign':
         return this.#assigned(message, now);
       case 'resume':
@@ -364,6 +374,12 @@ export class Worker implements Machine<WorkerTimer> {
     if (slot >= 0 && this.#slots().setLong(slot)) this.#finder?.foundLong();
   }
 
+  /** Its owner has it wait again, elsewhere or later: a policy wants the room. */
+  #evict(from: Address, { job, task, attempt }: MessageOf<'evict'>): void {
+    const slot = this.#slots().indexOfTask(from, job, task, attempt);
+    if (slot >= 0) this.#env.kill(slot, 'preempted');
+  }
+
   #cancelTask(from: Address, { job, task, attempt }: MessageOf<'cancelTask'>): void {
     const slot = this.#slots().indexOfTask(from, job, task, attempt);
     if (slot >= 0) return this.#env.kill(slot, 'cancelled');
@@ -472,7 +488,8 @@ export class Worker implements Machine<WorkerTimer> {
   #register(now: Millis, isRepeated = false): void {
     const held = heldTasks(this.#slots(), this.#queue(), now);
     const isWaiting = isRepeated && held.length === 0 && this.#env.holdsBack?.(this.#central());
-    if (!isWaiting) this.#env.send(this.#central(), registrationOf(this.#config, this.#draining, held));
+    const runs = matchedRuns(this.#slots(), now);
+    if (!isWaiting) this.#env.send(this.#central(), registrationOf(this.#config, this.#draining, held, runs));
     this.#beatAgain(now);
   }
 

@@ -184,6 +184,7 @@ export class Process implements End {
         this.#timers.delete(input.name);
         this.machine.wake(input.of.timer, input.of.key, this.now);
       }
+      this.machine.settle?.(this.now);
       this.machine.checkInvariants();
     } catch (error) {
       return this.#events.failed(this, error);

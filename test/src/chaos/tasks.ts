@@ -91,7 +91,10 @@ export class Tasks {
     if (run.end.at < endsAt) return;
     run.isKilled = true;
     run.end.isOff = true;
-    run.outcome = reason === 'shutdown' ? outcomeOf('lost', 'worker-stopped') : outcomeOf(reason);
+    run.outcome =
+      reason === 'shutdown' || reason === 'preempted'
+        ? outcomeOf('lost', reason === 'shutdown' ? 'worker-stopped' : reason)
+        : outcomeOf(reason);
     run.end = this.#endAt(slot, endsAt);
   }
 

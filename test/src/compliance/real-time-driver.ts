@@ -132,6 +132,7 @@ export class RealTimeDriver implements Driver {
     const logger: Logger = { ...SILENT_LOGGER, warn: (...line) => this.#wrong.push(line) };
     const alarm = this.#world.alarm();
     const host = new Host({
+      endOfTurn: (settle) => settle(),
       mailbox: letterbox,
       names: letterbox.directory,
       seed: this.#options.seed,

@@ -101,6 +101,7 @@ export class VirtualDriver implements SteppingDriver {
     });
     // What is due already happens before.
     while (!isDone) this.#cluster.step();
+    this.#cluster.settle();
   }
 
   kill(party: Address): void {
@@ -126,6 +127,7 @@ export class VirtualDriver implements SteppingDriver {
 
   happenNext(): void {
     this.#cluster.step();
+    this.#cluster.settle();
   }
 
   passTo(time: Millis): void {
@@ -137,6 +139,7 @@ export class VirtualDriver implements SteppingDriver {
     const last = this.#arrived + arriving.length;
     for (const { from, to, message } of arriving) this.#cluster.post(from, to, message);
     while (this.#arrived < last) this.#cluster.step();
+    this.#cluster.settle();
   }
 
   close(): void {}

@@ -12,6 +12,7 @@ export function watched(machine: Machine, stepped: () => void): Machine {
     start: (now) => after(() => machine.start(now)),
     receive: (from, message, now) => after(() => machine.receive(from, message, now)),
     wake: (timer, key, now) => after(() => machine.wake(timer, key, now)),
+    ...(machine.settle === undefined ? {} : { settle: (now) => after(() => machine.settle!(now)) }),
     checkInvariants: () => machine.checkInvariants(),
   };
 }

@@ -53,7 +53,10 @@ export class SteppedExecutor {
     const endsAt = this.#options.now() + this.#options.killMs();
     if (run.end.at < endsAt) return;
     run.isKilled = true;
-    const outcome = reason === 'shutdown' ? outcomeOf('lost', 'worker-stopped') : outcomeOf(reason);
+    const outcome =
+      reason === 'shutdown' || reason === 'preempted'
+        ? outcomeOf('lost', reason === 'shutdown' ? 'worker-stopped' : reason)
+        : outcomeOf(reason);
     this.#move(slot, run, endsAt, outcome);
   }
 

@@ -184,6 +184,7 @@ export class SteppedDriver implements SteppingDriver {
     this.#stepping = true;
     try {
       door(this.#now);
+      party.machine.settle?.(this.#now);
       for (let next = this.#afterStep.shift(); next !== undefined; next = this.#afterStep.shift()) next();
       party.machine.checkInvariants();
     } finally {

@@ -7,9 +7,9 @@ import {
   type OutcomeKind,
   type PolicySettings,
   parseJobSpec,
-  presetNamed,
   type Resources,
 } from '@goshawk/core';
+import { presetNamed } from '@goshawk/policies';
 import { outcomeOf } from '../stepped/executor.js';
 import { nextIncarnation, type Party } from '../stepped/stepped-cluster.js';
 import type { Command } from './script.js';
@@ -48,8 +48,8 @@ export function settingsOf({ options }: Command): ClusterSettings {
 function presetOf(policy: string, options: Command['options']): PolicySettings['preset'] {
   const preset = presetNamed(policy);
   const { decidedBy } = preset;
-  if (decidedBy === undefined) return { ...preset };
-  return { ...preset, decidedBy: { ...decidedBy, baseMs: numberOf(options, 'base', decidedBy.baseMs) } };
+  if (decidedBy.policy !== 'gs') return { ...preset };
+  return { ...preset, decidedBy: { ...decidedBy, options: { baseMs: numberOf(options, 'base', 1e6) } } };
 }
 
 type Run = (stage: Stage, command: Command) => void;

@@ -1,265 +1,364 @@
 import {
   type Address,
+  addVector,
+  type CentralLine,
   type Environment,
-  fits,
-  invariant,
   type MessageOf,
   type Millis,
+  SLOT,
   type UnmatchedKind,
 } from '@goshawk/core';
-import type { Matcher } from '../matching/matcher.js';
-import type { Pullers } from '../matching/occupied.js';
 import {
-  freeSlots,
-  isDoubtful,
-  matchesOnTheWay,
-  Pool,
-  type Puller,
-  remindOwners,
-  spareOf,
-} from '../matching/pool.js';
-import type { CentralPolicy, ClusterView, Start, WorkerView } from '../policies/contract.js';
+  BookedDraft,
+  type BookedJob,
+  type BookedRun,
+  type BookedStage,
+  type CentralPolicy,
+  ClusterBooks,
+  type Expectation,
+  type SolverAnswer,
+  type SolverProblem,
+} from '@goshawk/policies';
 import type { WorkerRecord } from '../registry.js';
-import { type DispatchedRun, Runs } from './runs.js';
-import { type DispatchedJob, type WaitingBatch, WaitingRoom } from './waiting-room.js';
+import { lineOf } from './line.js';
+import { DispatchedWorker } from './worker.js';
+
+type Env = Environment<'plan'> & {
+  readonly solve?: ((id: number, problem: SolverProblem) => void) | undefined;
+};
 
 /**
- * Carries out what a central policy plans, by the messages of matching: owners say what they need, workers what is
- * free, the policy which task starts where, and the owner binds it. So a policy has no part in what is lost, doubled
- * or late; it plans anew from what is known by then.
+ * Central's half of matching. Owners say what they need, workers what is free and what runs there: both are written into
+ * one set of books. A policy plans from them once a turn, and what it starts is told to the owners, who bind a task at the
+ * last moment.
  */
 export class Dispatcher {
-  readonly #env: Environment<'match'>;
+  readonly books = new ClusterBooks();
+  readonly #env: Env;
   readonly #policy: CentralPolicy;
-  readonly #pool = new Pool();
-  readonly #room = new WaitingRoom();
-  readonly #runs = new Runs();
   /** For how long a match may be on its way. ms; 0: whatever is sent arrives */
   readonly #lostAfterMs: Millis;
+  /** Hears of tasks that have come, of jobs that are not long. */
+  readonly #came: (tasks: number) => void;
+  readonly #workers = new Map<Address, DispatchedWorker>();
+  #expected: ReadonlyMap<unknown, Expectation> = new Map();
+  /** Something has changed, or the time has come that the policy asked for. */
+  #isDue = false;
+  #solves = 1;
   matches = 0;
-  /** Starts that a plan had and that could not be made. */
+  preemptions = 0;
+  /** Starts that a policy asked for and that could not be made. */
   refused = 0;
+  /** Grows whenever a worker may run more or fewer long tasks than before. */
+  longChanges = 0;
 
-  constructor(env: Environment<'match'>, policy: CentralPolicy, lostAfterMs: Millis) {
+  constructor(
+    env: Env,
+    policy: CentralPolicy,
+    lostAfterMs: Millis,
+    came: (tasks: number) => void = () => {},
+  ) {
     this.#env = env;
     this.#policy = policy;
     this.#lostAfterMs = lostAfterMs;
+    this.#came = came;
+  }
+
+  get workers(): Iterable<DispatchedWorker> {
+    return this.#workers.values();
   }
 
   /** Matches of which their workers have not heard. */
   get openMatches(): number {
-    return this.#pool.openMatches;
+    let open = 0;
+    for (const { booked } of this.#workers.values())
+      for (const run of booked.runs) if (!run.isConfirmed) open++;
+    return open;
   }
 
   /** Tasks that wait for a worker. */
   get waitingTasks(): number {
-    return this.#room.tasks;
+    return this.books.waitingTasks;
   }
 
-  /** The same by what is known of them here, which is nothing. */
+  /** The same by what is known of them. */
   get unmatched(): Readonly<Partial<Record<UnmatchedKind, number>>> {
-    return { planned: this.#room.tasks };
+    const line = this.#policy.line?.(0);
+    const counts: Partial<Record<UnmatchedKind, number>> = {};
+    for (const stage of this.#waitingStages()) {
+      const kind = line?.kindOf(stage) ?? 'planned';
+      counts[kind] = (counts[kind] ?? 0) + stage.waiting;
+    }
+    return counts;
   }
 
   // ---- workers
 
-  /** Workers, as far as they have registered. */
-  get pullers(): Pullers {
-    return this.#pool;
-  }
-
   /** The worker takes work, or it does not. */
-  setOpen(
-    { address, place, slots, capacity }: Pick<WorkerRecord, 'address' | 'place' | 'slots' | 'capacity'>,
-    open: boolean,
-  ): void {
-    this.#pool.setOpen(this.#pool.get(address) ?? this.#pool.add(address, place, slots, capacity), open);
+  setOpen(record: WorkerRecord, open: boolean): void {
+    const known = this.#workers.get(record.address);
+    const worker = known ?? this.#admit(record);
+    this.books.setOpen(worker.booked, open);
+    this.#isDue = true;
   }
 
-  removeWorker(address: Address, now: Millis): void {
-    for (const run of this.#runs.at(address)) this.#end(run, true, now);
-    this.#pool.remove(address);
+  removeWorker(address: Address): void {
+    const worker = this.#workers.get(address);
+    if (worker === undefined) return;
+    this.#workers.delete(address);
+    this.books.removeWorker(worker.booked);
+    this.longChanges++;
+    this.#isDue = true;
+  }
+
+  /** What runs at a worker that registers, which another central may have started. */
+  found(from: Address, runs: MessageOf<'register'>['runs'], now: Millis): void {
+    const worker = this.#workers.get(from);
+    if (worker === undefined) return;
+    for (const { match, owner, job, stage, long, demand, elapsedMs } of runs) {
+      if (worker.runOf(match) !== undefined) continue;
+      const startedAt = now - elapsedMs;
+      const booked = this.books.declare(owner, job, { arrivedAt: startedAt, long });
+      const of = this.books.stage(booked, stage, { demand: this.books.names.demandOf(demand) });
+      const run = this.books.find(of, worker.booked, startedAt);
+      run.match = match;
+      worker.match = Math.max(worker.match, match);
+    }
+    this.longChanges++;
+    this.#isDue = true;
   }
 
   pulled(from: Address, message: MessageOf<'pull'>, now: Millis): void {
-    const puller = this.#pool.get(from);
-    if (puller === undefined) return;
-    for (const run of this.#runs.at(from)) {
-      const isThere = message.runs.includes(run.match);
-      if (!isThere && (run.isHeard || message.heard.includes(run.match))) this.#end(run, true, now);
-      else if (isThere) run.isHeard = true;
+    const worker = this.#workers.get(from);
+    if (worker === undefined) return;
+    const { heard, runs } = message;
+    for (const match of heard) worker.match = Math.max(worker.match, match);
+    const free = this.books.names.capacityOf(message.free, message.spare);
+    for (const run of [...worker.booked.runs]) {
+      const isThere = runs.includes(run.match);
+      if (isThere) run.isConfirmed = true;
+      else if (run.isConfirmed || heard.includes(run.match)) this.#end(run, 'done', now);
+      else {
+        addVector(free, run.stage.demand, -1);
+        this.#remind(run, now);
+      }
     }
-    this.#pool.pulled(puller, message);
-    remindOwners(this.#env, puller, this.#lostAfterMs, now);
-    this.#decide(now);
+    if (free[SLOT]! < 0) free[SLOT] = 0;
+    this.books.setFree(worker.booked, free);
+    this.books.shortWork(message.shortMs);
+    this.#isDue = true;
   }
 
-  /** Whether the worker should say again what is free there. */
+  /** Whether the worker should say again what is free there: it is busy with less than is believed here. */
   isDoubtful(address: Address, busy: number, now: Millis): boolean {
-    const puller = this.#pool.get(address);
-    if (puller === undefined) return false;
-    // One that drains does not pull any more.
-    if (busy === 0) for (const run of this.#runs.at(address)) if (run.isHeard) this.#end(run, true, now);
-    return isDoubtful(puller, busy, this.#lostAfterMs, now);
+    const worker = this.#workers.get(address)?.booked;
+    return (
+      worker?.open === true &&
+      worker.capacity[SLOT]! - busy > worker.free[SLOT]! &&
+      [...worker.runs].every((run) => run.isConfirmed || now - run.askedAt >= this.#lostAfterMs)
+    );
+  }
+
+  /** A worker that does not say what is free any more, since it drains, runs nothing. */
+  idle(address: Address, now: Millis): void {
+    const worker = this.#workers.get(address)?.booked;
+    if (worker === undefined) return;
+    for (const run of [...worker.runs]) if (run.isConfirmed) this.#end(run, 'done', now);
   }
 
   /** The owner has nothing (left) for the worker. */
   unused({ worker, match }: MessageOf<'unused'>, now: Millis): void {
-    const puller = this.#pool.get(worker);
-    const run = this.#runs.at(worker).find((each) => each.match === match);
-    if (run !== undefined && !run.isHeard) this.#end(run, false, now);
-    if (puller === undefined || this.#pool.undo(puller, match) === undefined) return;
-    this.#decide(now);
+    const run = this.#workers.get(worker)?.runOf(match);
+    if (run !== undefined && !run.isConfirmed) this.#end(run, 'declined', now);
   }
 
   // ---- jobs
 
-  needed(owner: Address, message: MessageOf<'need'>, now: Millis): void {
-    const { job, stage, tasks, matches } = message;
-    const known = this.#room.batch(owner, job, stage);
-    if (tasks === 0) {
-      if (known !== undefined) this.#room.remove(known);
-      return;
-    }
-    const batch = known ?? this.#room.add(owner, message, now);
-    const onTheWay = matchesOnTheWay(batch, matches, this.#lostAfterMs, now);
-    batch.matches = matches + onTheWay;
-    this.#room.update(batch, message, Math.max(0, tasks - onTheWay));
-    this.#decide(now);
+  declared(owner: Address, message: MessageOf<'declare'>, now: Millis): void {
+    const { user, weight, deadlineMs, value, prefers, ageMs, stages } = message;
+    const arrivedAt = now - ageMs;
+    const job = this.books.declare(owner, message.job, {
+      arrivedAt,
+      user,
+      weight,
+      value,
+      prefers: Object.fromEntries(prefers.map(({ name, value: of }) => [name, of])),
+      deadlineAt: deadlineMs === undefined ? Number.POSITIVE_INFINITY : arrivedAt + deadlineMs,
+      tasks: stages.reduce((sum, { tasks }) => sum + tasks, 0),
+      isDeclared: true,
+    });
+    stages.forEach(({ tasks, ended, after, demand, estimateMs, distribution }, index) => {
+      this.books.stage(job, index, {
+        tasks,
+        ended,
+        after,
+        estimateMs,
+        demand: this.books.names.demandOf(demand),
+        distribution: distribution.length === 0 ? undefined : distribution,
+      });
+    });
+    this.#isDue = true;
   }
 
-  withdraw(owner: Address, job: number): void {
-    for (const batch of this.#room.batchesOf(owner, job)) this.#room.remove(batch);
+  needed(owner: Address, message: MessageOf<'need'>, now: Millis): void {
+    const { job: number, stage: index, tasks, matches, long, ageMs, jobTasks, part, estimateMs } = message;
+    const known = this.books.job(owner, number)?.stageAt(index);
+    if (known === undefined && tasks === 0) return;
+    const job = this.books.declare(owner, number, { arrivedAt: now - ageMs, long, tasks: jobTasks });
+    const stage = this.books.stage(job, index, {
+      part,
+      estimateFollows: message.estimateFollows ?? false,
+      // What nobody knows is not believed to be more the longer it is not known.
+      estimateMs: message.estimateFollows && known !== undefined ? known.estimateMs : estimateMs,
+      demand: known?.demand ?? this.books.names.demandOf(message.demand),
+    });
+    if (known === undefined) {
+      stage.matches = matches;
+      if (!long) this.#came(tasks);
+    }
+    const onTheWay = this.#matchesOnTheWay(stage, matches, now);
+    stage.matches = matches + onTheWay;
+    this.books.setWaiting(stage, Math.max(0, tasks - onTheWay), now);
+    this.books.forgetIfOver(job);
+    this.#isDue = true;
+  }
+
+  withdraw(owner: Address, number: number, now: Millis): void {
+    const job = this.books.job(owner, number);
+    if (job !== undefined) this.books.withdraw(job, now);
+    this.#isDue = true;
   }
 
   removeOwner(owner: Address, now: Millis): void {
-    for (const batch of this.#room.batchesOf(owner)) this.#room.remove(batch);
-    for (const puller of this.#pool) {
-      for (const run of this.#runs.at(puller.address)) {
-        if (run.job.owner !== owner || run.isHeard) continue;
-        this.#end(run, false, now);
-        this.#pool.undo(puller, run.match);
-      }
-      // Also those that a worker had heard of before it was admitted anew, and does not name any more.
-      for (const { match, owner: of } of [...puller.matches])
-        if (of === owner) this.#pool.undo(puller, match);
+    for (const job of [...this.books.jobsOf(owner)]) {
+      for (const run of [...job.runs]) if (!run.isConfirmed) this.#end(run, 'declined', now);
+      this.books.withdraw(job, now);
     }
-    this.#decide(now);
+    this.#isDue = true;
   }
 
-  /** Short work that is not told of as a need concerns no policy of this contract. */
-  shortCame(): void {}
-
-  /** The time has come that the last plan gave. */
-  wake(now: Millis): void {
-    this.#decide(now);
+  /** Short work has come that needs nobody from here: estimate × tasks. */
+  shortCame(workMs: Millis): void {
+    this.books.shortWork(workMs);
   }
 
-  checkInvariants(): void {
-    this.#runs.countTagged().forEach((count, tag) => {
-      invariant(
-        count === this.#runs.tagged(tag),
-        () => `${count} runs have the tag ${tag}, counted ${this.#runs.tagged(tag)}`,
-      );
-    });
-    const running = new Map<DispatchedJob, number>();
-    for (const { job } of this.#runs) running.set(job, (running.get(job) ?? 0) + 1);
-    for (const [job, count] of running) {
-      invariant(count === job.running, () => `${count} tasks of job ${job.job} run, counted ${job.running}`);
-    }
-    let waiting = 0;
-    for (const batch of this.#room.batches()) waiting += batch.waiting;
-    invariant(waiting === this.#room.tasks, () => `${waiting} tasks wait, counted ${this.#room.tasks}`);
+  solved(id: number, answer: SolverAnswer): void {
+    this.books.solved({ kind: 'solved', id, answer });
+    this.#isDue = true;
   }
 
   // ---- deciding
 
-  #decide(now: Millis): void {
-    const plan = this.#policy.plan(this.#view(), now);
-    const told = new Map<WaitingBatch, { worker: Address; match: number }[]>();
-    for (const start of plan.starts) {
-      const batch = this.#room.batch(start.batch.job.owner, start.batch.job.job, start.batch.stage);
-      const puller = this.#pool.get(start.worker);
-      if (!this.#canStart(start, batch, puller)) {
-        this.refused++;
-        if (batch !== undefined) this.#room.touch(batch);
-        continue;
-      }
-      const workers = told.get(batch!) ?? [];
-      workers.push({ worker: start.worker, match: this.#match(batch!, puller!, start.tag, now) });
-      told.set(batch!, workers);
+  /** The time has come that the policy asked for. */
+  wake(): void {
+    this.#isDue = true;
+  }
+
+  /** All that came in this turn is in the books: the policy plans, and its plan is carried out. */
+  settle(now: Millis): void {
+    if (!this.#isDue) return;
+    this.#isDue = false;
+    this.#policy.heard(this.books.takeNews(), now);
+    const draft = new BookedDraft(this.books, this.#solves, now);
+    this.#policy.plan(this.books, draft, now);
+    this.refused += draft.refused;
+    if (draft.started.length > 0) this.#tell(draft.started);
+    for (const run of draft.preempted) this.#preempt(run);
+    if (draft.expected.size > 0) this.#expected = draft.expected;
+    if (draft.problem !== undefined) {
+      this.#solves = draft.problem.id + 1;
+      this.#env.solve?.(draft.problem.id, draft.problem.problem);
     }
-    for (const [{ job, stage }, workers] of told) {
-      this.#env.send(job.owner, { type: 'matched', job: job.job, stage, workers });
+    if (draft.againAt < Number.POSITIVE_INFINITY) this.#env.setTimer('plan', 0, draft.againAt);
+  }
+
+  /** When the job is expected to start, and where, by the last plan. */
+  expectationOf(job: BookedJob): Expectation | undefined {
+    return this.#expected.get(job);
+  }
+
+  /**
+   * Who waits here and what there is for them.
+   *
+   * @param asked for a job, by the full name of its owner and its number there, or for none in particular
+   */
+  line(asked: MessageOf<'explainNeed'> | MessageOf<'explainWaiting'>, now: Millis): CentralLine {
+    const named =
+      asked.type === 'explainWaiting'
+        ? undefined
+        : [...this.books.jobs].find(
+            ({ owner, number }) => number === asked.job && this.#env.nameOf(owner) === asked.owner,
+          );
+    return lineOf(this.books, this.#policy, named, now);
+  }
+
+  checkInvariants(): void {
+    this.books.checkInvariants();
+    this.#policy.checkInvariants?.(this.books);
+  }
+
+  // ----
+
+  #admit(record: WorkerRecord): DispatchedWorker {
+    const { address, slots, capacity, place, attributes } = record;
+    const booked = this.books.addWorker(address, this.books.names.capacityOf(slots, capacity), attributes);
+    // What is free there it has yet to say.
+    booked.free.fill(0);
+    const worker = new DispatchedWorker(booked, place);
+    this.#workers.set(address, worker);
+    return worker;
+  }
+
+  #end(run: BookedRun, how: 'done' | 'declined', now: Millis): void {
+    if (run.stage.job.long) this.longChanges++;
+    this.books.end(run, run.isPreempted && how === 'done' ? 'preempted' : how, now);
+    this.#isDue = true;
+  }
+
+  #tell(started: readonly BookedRun[]): void {
+    const told = new Map<BookedStage, { worker: Address; match: number }[]>();
+    for (const run of started) {
+      const worker = this.#workers.get(run.worker.address)!;
+      run.match = ++worker.match;
+      run.stage.matches++;
+      this.matches++;
+      if (run.stage.job.long) this.longChanges++;
+      const workers = told.get(run.stage);
+      const at = { worker: run.worker.address, match: run.match };
+      if (workers === undefined) told.set(run.stage, [at]);
+      else workers.push(at);
     }
-    for (const [batch] of told) if (batch.waiting === 0) this.#room.remove(batch);
-    if (plan.againInMs !== undefined) this.#env.setTimer('match', 0, now + plan.againInMs);
+    for (const [{ job, index }, workers] of told)
+      this.#env.send(job.owner, { type: 'matched', job: job.number, stage: index, workers });
   }
 
-  #canStart(start: Start, batch: WaitingBatch | undefined, puller: Puller | undefined): boolean {
-    if (batch === undefined || batch !== start.batch || batch.waiting === 0) return false;
-    return (
-      puller?.open === true && freeSlots(puller) > 0 && fits(batch.demand, spareOf(puller)) && start.tag >= 0
-    );
+  #preempt(run: BookedRun): void {
+    this.preemptions++;
+    const { job } = run.stage;
+    const { address } = run.worker;
+    this.#env.send(job.owner, { type: 'preempt', job: job.number, worker: address, match: run.match });
   }
 
-  #match(batch: WaitingBatch, puller: Puller, tag: number, now: Millis): number {
-    this.matches++;
-    batch.matches++;
-    batch.waitsSince = now;
-    this.#room.setWaiting(batch, batch.waiting - 1);
-    const { job, long, demand } = batch;
-    const match = this.#pool.match(puller, { owner: job.owner, job: job.job, long, demand, at: now });
-    this.#runs.add({ job, worker: puller.address, match, tag, startedAt: now, isHeard: false });
-    return match;
+  /** Workers that the owner of a stage has not heard of yet are on their way to it, if they were found just now. */
+  #matchesOnTheWay({ matches, waitsSince }: BookedStage, heard: number, now: Millis): number {
+    const mayBe = this.#lostAfterMs === 0 || now - waitsSince < this.#lostAfterMs;
+    return mayBe ? Math.max(0, matches - heard) : 0;
   }
 
-  #view(): ClusterView {
-    const pool = this.#pool;
-    return {
-      slots: pool.slots,
-      freeWorkers: () => freeWorkers(pool),
-      freeWorkerCount: pool.free,
-      batches: () => this.#room.batches(),
-      runs: () => this.#runs,
-      runsTagged: (tag) => this.#runs.tagged(tag),
-      news: { batches: this.#room.takeNews() },
-    };
+  /** The worker has not heard of a match that should have come to it long ago: its owner is to see to it. */
+  #remind(run: BookedRun, now: Millis): void {
+    if (this.#lostAfterMs === 0 || now - run.askedAt < this.#lostAfterMs) return;
+    run.askedAt = now;
+    const { job } = run.stage;
+    this.#env.send(job.owner, {
+      type: 'unheard',
+      job: job.number,
+      worker: run.worker.address,
+      match: run.match,
+    });
   }
 
-  #end(run: DispatchedRun, wasStarted: boolean, now: Millis): void {
-    this.#runs.delete(run, wasStarted, now);
-    this.#room.forgetIfDone(run.job);
+  *#waitingStages(): Iterable<BookedStage> {
+    for (const job of this.books.jobs) for (const stage of job.allStages) if (stage.waiting > 0) yield stage;
   }
 }
-
-function* freeWorkers(pool: Pool): Iterable<WorkerView> {
-  for (const puller of pool.freePullers) {
-    const { address, slots, capacity } = puller;
-    yield { address, slots, capacity, free: freeSlots(puller), spare: spareOf(puller) };
-  }
-}
-
-/** Central's half of the messages of matching. */
-export type Dispatching = Pick<
-  Dispatcher,
-  | 'matches'
-  | 'openMatches'
-  | 'waitingTasks'
-  | 'unmatched'
-  | 'pullers'
-  | 'setOpen'
-  | 'removeWorker'
-  | 'pulled'
-  | 'isDoubtful'
-  | 'unused'
-  | 'needed'
-  | 'removeOwner'
-  | 'wake'
-  | 'checkInvariants'
-> & {
-  withdraw(owner: Address, job: number, now: Millis): void;
-  shortCame(workMs: Millis, now: Millis): void;
-  /** Where there is an order in which batches are served. */
-  line?: Matcher['line'];
-};

@@ -64,7 +64,12 @@ const SAMPLED_FEATURES = ['user+logical', 'all'] as const;
 export function runGangExperiment(experiment: GangExperiment, solve: SolveProgram): GangMetrics {
   const { policy: name, jobs, past, nodes, racks, samples } = experiment;
   const options = optionsOf({ cycleMs: CYCLE_MS, afterDeadline: 'abandon', ...experiment.options });
-  const policy = THREE_SIGMA_POLICIES[name].make(options, { cutoffMs: 0, random: () => 0 });
+  const policy = THREE_SIGMA_POLICIES[name].make(options, {
+    cutoffMs: 0,
+    sizesAreGiven: true,
+    reserve: 'auto',
+    random: () => 0,
+  });
   const history = new History({ features: samples === undefined ? SIGMA_FEATURES : SAMPLED_FEATURES });
   const known = samples === undefined ? past : sampled(past, samples);
   for (const job of known) history.learn(arriving(job), runMsOf(job));

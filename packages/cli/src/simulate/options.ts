@@ -1,4 +1,5 @@
-import { LIMITS, POLICY_NAMES } from '@goshawk/core';
+import { LIMITS } from '@goshawk/core';
+import { ALL_POLICY_NAMES } from '@goshawk/policies';
 import { ESTIMATOR_FORMS } from '@goshawk/predictor';
 import { SHADOW_OPTION } from '../commands/daemon-options.js';
 import type { OptionSpecs, Resolved } from '../options.js';
@@ -15,7 +16,7 @@ export const SIMULATE_OPTIONS = {
     type: 'text',
     suggests: [...POLICY_NAMES, ...Object.keys(REFERENCES)],
     default: 'goshawk',
-    describe: `policies; the first is compared with the others; with settings of their own: hawk,hawk:no-stealing. There are ${POLICY_NAMES.join(', ')}, and ${referenceLines(Object.keys(REFERENCES)).join('; ')}`,
+    describe: `policies; the first is compared with the others; with settings of their own: hawk,hawk:no-stealing. There are ${ALL_POLICY_NAMES.join(', ')}, and ${referenceLines(Object.keys(REFERENCES)).join('; ')}`,
   },
   shortPartition: {
     type: 'text',

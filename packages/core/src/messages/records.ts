@@ -111,6 +111,23 @@ export const member = record({
 /** A worker, as central tells it to schedulers. */
 export type Member = NonNullable<(typeof member)['infer']>;
 
+/** A property of a worker, such as its rack, and what a job wishes for. */
+export const attribute = record({ name, value: name });
+
+export const matchedRun = record({
+  match: count,
+  owner: address,
+  job,
+  stage,
+  task,
+  attempt,
+  long: flag,
+  demand: resources,
+  elapsedMs: ms,
+});
+/** A task that runs at a worker because a central has matched it. */
+export type MatchedRun = NonNullable<(typeof matchedRun)['infer']>;
+
 export const taskAttempt = record({ task, attempt });
 export type TaskAttempt = NonNullable<(typeof taskAttempt)['infer']>;
 

@@ -17,6 +17,7 @@ import {
   flag,
   type Infer,
   list,
+  number,
   open,
   optional,
   record,
@@ -25,11 +26,13 @@ import {
 } from './fields.js';
 import {
   attempt,
+  attribute,
   BATCH_PARTS,
   heldTask,
   job,
   lane,
   line,
+  matchedRun,
   member,
   ms,
   name,
@@ -44,7 +47,7 @@ import {
   taskAttempt,
 } from './records.js';
 
-export const PROTOCOL_VERSION = 3;
+export const PROTOCOL_VERSION = 4;
 
 export const MESSAGES = {
   // ---- joining and staying: everybody ↔ central
@@ -56,6 +59,9 @@ export const MESSAGES = {
     held: list(heldTask, 100_000),
     /** `HOST:PORT` of its HTTP door as others reach it; none where there is no door, or one for its own machine only. */
     http: optional(text(512)),
+    /** What runs there of what a central has matched, so that one that was just started knows it at once. */
+    runs: list(matchedRun, LIMITS.slotsMax),
+    attributes: list(attribute, LIMITS.attributesMax),
   }),
   enlist: message('scheduler', 'central', 'Sent again until welcomed. Doubled: the second changes nothing.', {
     name,
@@ -565,6 +571,57 @@ export const MESSAGES = {
   unfit: message('scheduler', 'worker', 'Lost: the next task that fails there says so again.', {
     /** What tells so: the worker fails tasks that complete elsewhere. */
     reason: text(1_024),
+  }),
+
+  // ---- policies that plan whole jobs
+  declare: message(
+    'scheduler',
+    'central',
+    'Told again with the needs of the job; it says all, not what changed.',
+    {
+      job,
+      user: name,
+      weight: number,
+      /** From its acceptance. */
+      deadlineMs: optional(ms),
+      /** What it is worth to meet the deadline; 0: as much as any. */
+      value: number,
+      /** Attributes that its workers should have. */
+      prefers: list(attribute, LIMITS.attributesMax),
+      /** Since the owner accepted the job. */
+      ageMs: ms,
+      stages: list(
+        record({
+          tasks: count,
+          /** Completed, or given up. */
+          ended: count,
+          /** Stages that must complete before. */
+          after: list(stage, LIMITS.stagesPerJobMax),
+          demand: resources,
+          /** The owner’s belief of a task’s run time; 0: it knows nothing. */
+          estimateMs: ms,
+          /** How run times are spread, where the estimator knows; else none. */
+          distribution: list(record({ from: ms, to: ms, p: number }), LIMITS.segmentsMax),
+        }),
+        LIMITS.stagesPerJobMax,
+      ),
+    },
+  ),
+  preempt: message(
+    'central',
+    'scheduler',
+    'Lost: the policy asks again. Doubled: the second finds nothing to end.',
+    {
+      job,
+      worker: address,
+      /** The match of which the task came that is to end there, and to wait again. */
+      match: count,
+    },
+  ),
+  evict: message('scheduler', 'worker', 'Lost: the policy asks again. Late: the attempt has ended.', {
+    job,
+    task,
+    attempt,
   }),
 } as const;
 

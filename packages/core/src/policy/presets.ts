@@ -1,6 +1,3 @@
-import { InputError } from '../errors.js';
-import type { Millis } from '../ids.js';
-
 /**
  * Scheduling policies as data. A machine asks what a job's class says, never what the policy is called, so
  * a new policy of known parts is one entry here.
@@ -34,20 +31,11 @@ export interface Route {
   readonly over: Scope;
 }
 
-/**
- * The central policy `gs` (SLearn §5.1.1): priority queues by the estimated size of jobs (estimate × tasks). Queue q has
- * what is smaller than base · growth^q, and a weight that is `weightRatio` times that of the next.
- */
-export interface GsSettings {
-  readonly policy: 'gs';
-  readonly queues: number;
-  readonly baseMs: Millis;
-  readonly growth: number;
-  readonly weightRatio: number;
+/** Which central policy decides, a name of the table in `packages/policies`, and its options; those left out have their defaults. */
+export interface DecidedBy {
+  readonly policy: string;
+  readonly options: Readonly<Record<string, number | string | boolean>>;
 }
-
-/** Which central policy decides, and its parameters. */
-export type CentralPolicySettings = GsSettings;
 
 export interface Preset {
   readonly title: string;
@@ -57,9 +45,19 @@ export interface Preset {
   readonly partition: boolean;
   /** Idle workers steal short probes from behind long tasks (Hawk §3.6). */
   readonly stealing: boolean;
-  /** Where central matches: the policy that decides which task starts where. Goshawk's own matching unless given. */
-  readonly decidedBy?: CentralPolicySettings | undefined;
+  /** The policy that decides which task starts where, for the classes that central matches. */
+  readonly decidedBy: DecidedBy;
+  /**
+   * Short and long jobs are told apart by the cutoff, and short ones may do without central. Without, the policy goes by
+   * sizes, resources or deadlines, and decides on each task.
+   */
+  readonly byClass: boolean;
+  /** Owners declare whole jobs to central: stages, demands, estimates, deadline, weight, user. */
+  readonly declares: boolean;
 }
+
+/** Goshawk’s own policy decides where central matches. */
+const BY_CLASS = { decidedBy: { policy: 'goshawk', options: {} }, byClass: true, declares: false } as const;
 
 export const PRESETS = {
   goshawk: {
@@ -69,6 +67,7 @@ export const PRESETS = {
     long: { by: 'matching', over: 'all' },
     partition: false,
     stealing: false,
+    ...BY_CLASS,
   },
   'goshawk-peer': {
     title:
@@ -77,6 +76,7 @@ export const PRESETS = {
     long: { by: 'matching', over: 'all' },
     partition: false,
     stealing: false,
+    ...BY_CLASS,
   },
   hawk: {
     title: 'Hawk: short jobs probed over the whole cluster, long jobs placed by central, stealing',
@@ -84,6 +84,7 @@ export const PRESETS = {
     long: { by: 'central', over: 'general' },
     partition: true,
     stealing: true,
+    ...BY_CLASS,
   },
   sparrow: {
     title: 'Sparrow: every job probed over the whole cluster',
@@ -91,6 +92,7 @@ export const PRESETS = {
     long: { by: 'probing', over: 'all' },
     partition: false,
     stealing: false,
+    ...BY_CLASS,
   },
   central: {
     title: 'Every job placed by central with the waiting-time queue',
@@ -98,6 +100,7 @@ export const PRESETS = {
     long: { by: 'central', over: 'all' },
     partition: false,
     stealing: false,
+    ...BY_CLASS,
   },
   split: {
     title: 'Two clusters: short jobs probed in one, long jobs placed by central in the other',
@@ -105,6 +108,7 @@ export const PRESETS = {
     long: { by: 'central', over: 'general' },
     partition: true,
     stealing: false,
+    ...BY_CLASS,
   },
   gs: {
     title: 'SLearn’s generic scheduler: every job by central, in priority queues by estimated size',
@@ -112,8 +116,9 @@ export const PRESETS = {
     long: { by: 'matching', over: 'all' },
     partition: false,
     stealing: false,
-    // SLearn §5.2.1.
-    decidedBy: { policy: 'gs', queues: 10, baseMs: 1e6, growth: 10, weightRatio: 10 },
+    decidedBy: { policy: 'gs', options: {} },
+    byClass: false,
+    declares: false,
   },
 } as const satisfies Record<string, Preset>;
 
@@ -161,16 +166,4 @@ export function pulls({ short, long }: Preset): boolean {
 /** Whether free workers say that they are free: to central, which matches them, or to schedulers. */
 export function findsWork(preset: Preset): boolean {
   return maySeek(preset) || pulls(preset);
-}
-
-/** @throws InputError that names the policies there are */
-export function presetNamed(name: string): Preset {
-  if (!Object.hasOwn(PRESETS, name)) {
-    throw new InputError(
-      'unknown-policy',
-      `unknown policy "${name}"`,
-      `known policies: ${POLICY_NAMES.join(', ')}`,
-    );
-  }
-  return PRESETS[name as PolicyName];
 }

@@ -24,13 +24,10 @@ const ms = () => z.number().nonnegative();
 const fraction = () => z.number().min(0).max(1);
 const route = () => z.strictObject({ by: z.enum(ROUTES), over: z.enum(SCOPES) });
 
-const gs = () =>
+const decidedBy = () =>
   z.strictObject({
-    policy: z.literal('gs'),
-    queues: z.number().int().min(1).max(LIMITS.queuesMax),
-    baseMs: z.number().positive(),
-    growth: z.number().gt(1),
-    weightRatio: z.number().min(1),
+    policy: z.string().min(1).max(LIMITS.nameLengthMax),
+    options: z.record(z.string().max(LIMITS.nameLengthMax), z.union([z.number(), z.string(), z.boolean()])),
   });
 
 const common = () => ({
@@ -41,7 +38,9 @@ const common = () => ({
     long: route(),
     partition: z.boolean(),
     stealing: z.boolean(),
-    decidedBy: z.discriminatedUnion('policy', [gs()]).optional(),
+    decidedBy: decidedBy(),
+    byClass: z.boolean(),
+    declares: z.boolean(),
   }),
   /** A job whose estimated mean task run time reaches this is long. ms. */
   cutoffMs: ms(),

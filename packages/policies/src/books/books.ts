@@ -210,6 +210,10 @@ export class ClusterBooks implements ClusterView {
   find(stage: BookedStage, worker: BookedWorker, startedAt: Millis): BookedRun {
     const run = this.#enter(new BookedRun(stage, worker, startedAt));
     run.isConfirmed = true;
+    const { free } = worker;
+    stage.demand.forEach((amount, index) => {
+      free[index] = Math.max(0, (free[index] ?? 0) - amount);
+    });
     this.#ofWorkers.push({ kind: 'found', run });
     return run;
   }
@@ -231,6 +235,11 @@ export class ClusterBooks implements ClusterView {
     this.#ended.push({ kind: 'ended', run, how });
     if (how !== 'lost') this.#freed(worker);
     this.forgetIfOver(stage.job);
+  }
+
+  /** Short work that no job of these books stands for. */
+  shortWork(workMs: Millis): void {
+    if (workMs > 0) this.#tellOfJob({ kind: 'shortWork', workMs });
   }
 
   solved(answer: Extract<News, { kind: 'solved' }>): void {

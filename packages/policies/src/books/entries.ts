@@ -23,6 +23,7 @@ export interface StageFacts {
   readonly tasks?: number;
   readonly ended?: number;
   readonly estimateMs?: Millis;
+  readonly estimateFollows?: boolean;
   readonly distribution?: readonly Segment[] | undefined;
 }
 
@@ -123,6 +124,7 @@ export class BookedStage implements StageView {
   waiting = 0;
   running = 0;
   estimateMs: Millis = 0;
+  estimateFollows = false;
   distribution: readonly Segment[] | undefined;
   waitsSince: Millis = 0;
   /** Workers that its owner was told of. */
@@ -146,6 +148,7 @@ export class BookedStage implements StageView {
     this.tasks = facts.tasks ?? tasks;
     this.ended = facts.ended ?? ended;
     this.estimateMs = facts.estimateMs ?? estimateMs;
+    this.estimateFollows = facts.estimateFollows ?? this.estimateFollows;
     this.distribution = facts.distribution ?? distribution;
     return (
       part !== this.part ||

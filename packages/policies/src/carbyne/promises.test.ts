@@ -42,7 +42,7 @@ test('jobs that lend nothing to each other end when their shares alone would hav
     const { jobs, capacity } = randomJobs(random);
     const policy = CARBYNE_POLICIES.carbyne.make(
       { quantumMs: 0, shareBy: 'job', shares: 'equal', altruism: 1, hold: 0, leftover: 'none' },
-      { cutoffMs: 0, random: () => random.next() },
+      { cutoffMs: 0, sizesAreGiven: true, reserve: 'auto', random: () => random.next() },
     );
     const { completedMs } = runTrial({ jobs, resources: ['a', 'b'], workers: [capacity], policy });
     jobs.forEach((job, i) => {

@@ -9,7 +9,7 @@ import type { PackingPolicy } from './policy.js';
 
 const SCRIPTS = 100;
 const OWNER = 1 as Address;
-const CONTEXT = { cutoffMs: 1000, random: () => 0 };
+const CONTEXT = { cutoffMs: 1000, sizesAreGiven: true, reserve: 'auto' as const, random: () => 0 };
 
 /** Books with a policy that is asked after each change. */
 class Cluster {

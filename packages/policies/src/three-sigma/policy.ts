@@ -133,8 +133,7 @@ export class ThreeSigma implements CentralPolicy {
 
   explain(stage: StageView, _cluster: ClusterView, now: Millis): PolicyExplanation {
     const planned = this.#planned.get(stage);
-    const reason = 'matching';
-    if (planned === undefined) return { reason, sentence: 'The plan has no room for it so far.' };
+    if (planned === undefined) return { reason: 'matching', sentence: 'The plan has no room for it so far.' };
     const seconds = Math.max(0, Math.round((planned.at - now) / 1_000));
     const when = Number.isFinite(seconds)
       ? `is planned to start in about ${seconds} s`
@@ -143,7 +142,7 @@ export class ThreeSigma implements CentralPolicy {
       planned.chance === undefined
         ? ''
         : `, and meets its deadline with a probability of ${Math.round(100 * planned.chance)}%`;
-    return { reason, sentence: `It ${when}${chance}.` };
+    return { reason: 'matching', sentence: `It ${when}${chance}.` };
   }
 
   // ---- when

@@ -20,6 +20,8 @@ import { Party } from './party.js';
 import { TimerQueue } from './timers.js';
 
 export interface HostOptions {
+  /** Calls back when what came at one time has been handed over; after the microtasks of a frame unless given. */
+  readonly endOfTurn?: ((settle: () => void) => void) | undefined;
   readonly mailbox: Post;
   readonly names: AddressNames;
   /** All random numbers of this process's machines follow from it and from their names. */
@@ -69,12 +71,16 @@ export class Host {
   readonly #parties: Party[] = [];
   /** Inputs that came while a machine was at work. */
   readonly #waiting = new Deque<readonly [Party, Input]>();
+  /** Parties that got something in this turn. */
+  readonly #unsettled = new Set<Party>();
+  readonly #endOfTurn: (settle: () => void) => void;
   #working = false;
   #ended = false;
 
   constructor(options: HostOptions) {
     this.#options = options;
     this.#codec = new Codec(options.names);
+    this.#endOfTurn = options.endOfTurn ?? queueMicrotask;
     this.#clock = options.clock ?? (() => performance.now());
     this.#random = Random.seeded(options.seed);
     this.#timers = new TimerQueue(this.#clock, options.alarm);
@@ -151,11 +157,20 @@ export class Host {
       this.#step(...next);
     }
     this.#working = false;
+    if (this.#unsettled.size > 0 && !this.#ended) this.#endOfTurn(() => this.#settle());
+  }
+
+  /** What came in one frame, or at one time, has been handed over. */
+  #settle(): void {
+    const unsettled = [...this.#unsettled];
+    this.#unsettled.clear();
+    for (const party of unsettled) this.#take(party, { kind: 'settle' });
   }
 
   #step(party: Party, input: Input): void {
     try {
       party.step(input, this.#clock());
+      if (input.kind !== 'settle' && party.machine.settle !== undefined) this.#unsettled.add(party);
     } catch (thrown) {
       const error = thrown instanceof Error ? thrown : new Error(String(thrown));
       if (mayBeLost(input) && party.isSound(error)) this.#refuse(party, input, error);

@@ -17,6 +17,8 @@ export type Input =
   | { readonly kind: 'message'; readonly from: Address; readonly message: Message }
   | { readonly kind: 'timer'; readonly timer: string; readonly key: number }
   | { readonly kind: 'disconnected'; readonly from: Address }
+  /** All that came at one time has been handed over. */
+  | { readonly kind: 'settle' }
   | { readonly kind: 'event'; readonly event: string; readonly door: Door };
 
 /** What may never arrive: a machine is none the worse for it. */
@@ -37,6 +39,8 @@ export function describeInput(input: Input, nameOf: (address: Address) => string
   switch (input.kind) {
     case 'start':
       return 'start';
+    case 'settle':
+      return 'settle';
     case 'message':
       return `${describeMessage(input.message, nameOf)} from ${nameOf(input.from)}`;
     case 'timer':

@@ -75,6 +75,8 @@ export class Party {
         return this.machine.wake(input.timer, input.key, now);
       case 'disconnected':
         return this.machine.disconnected?.(input.from, now);
+      case 'settle':
+        return this.machine.settle?.(now);
       case 'event':
         return input.door(this.machine, now);
     }

@@ -1,6 +1,6 @@
 import { COMPLETED, type Outcome, startFaultOf } from '@goshawk/core';
 import { openProblem } from '../codec/index.js';
-import type { FailureCode, Outcome as RunOutcome } from '../executors/contract.js';
+import type { FailureCode, KillReason, Outcome as RunOutcome } from '../executors/contract.js';
 
 /** As the message `ended` declares them. */
 const ERROR_CODE_LENGTH_MAX = 64;
@@ -38,12 +38,14 @@ function completed(value: unknown, exitCode: number | undefined): Outcome {
   return { ...COMPLETED, value, exitCode };
 }
 
-function killed(reason: 'cancelled' | 'timeout' | 'shutdown'): Outcome {
+function killed(reason: KillReason): Outcome {
   switch (reason) {
     case 'cancelled':
       return unsuccessful('cancelled', 'cancelled', 'cancelled while it ran');
     case 'timeout':
       return unsuccessful('timeout', 'timeout', 'ran for longer than its timeout');
+    case 'preempted':
+      return unsuccessful('lost', 'preempted', 'made room for another job');
     case 'shutdown':
       return unsuccessful('lost', 'worker-stopped', 'its worker was stopped while it ran');
   }

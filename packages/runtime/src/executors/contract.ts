@@ -42,7 +42,7 @@ export interface RunOrder {
   readonly outputBytesMax: number;
 }
 
-export type KillReason = 'cancelled' | 'timeout' | 'shutdown';
+export type KillReason = 'cancelled' | 'timeout' | 'shutdown' | 'preempted';
 
 /** Why a run failed: a closed list, for programs. The message beside it is for people. */
 export type FailureCode =

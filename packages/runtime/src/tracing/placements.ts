@@ -42,6 +42,10 @@ export class PlacementTracing {
         this.#now = now;
         central.wake(timer, key, now);
       },
+      settle: (now) => {
+        this.#now = now;
+        central.settle(now);
+      },
       checkInvariants: () => central.checkInvariants(),
     };
   }

@@ -1,13 +1,12 @@
 import type { ClusterSettings, Environment, Message, Millis } from '@goshawk/core';
 import type { Registry } from '../registry.js';
-import type { Matcher } from './matcher.js';
-import { Occupied } from './occupied.js';
+import { Occupied, type OccupiedSource } from './occupied.js';
 
 /** Tells schedulers now and then which workers are occupied, under the policies in which they may probe beside matching. */
 export class OccupiedNews {
   readonly #env: Environment<'occupied'>;
   readonly #registry: Registry;
-  readonly #matcher: Pick<Matcher, 'pullers'>;
+  readonly #source: OccupiedSource;
   readonly #pauseMs: Millis;
   readonly #occupied = new Occupied();
   readonly #isOn: boolean;
@@ -16,12 +15,12 @@ export class OccupiedNews {
   constructor(
     env: Environment<'occupied'>,
     registry: Registry,
-    matcher: Pick<Matcher, 'pullers'>,
+    source: OccupiedSource,
     { policy, timings }: ClusterSettings,
   ) {
     this.#env = env;
     this.#registry = registry;
-    this.#matcher = matcher;
+    this.#source = source;
     this.#pauseMs = policy.bitmapMs;
     const { by } = policy.preset.short;
     // Where heartbeats are sent, central can be missed, and owners probe then.
@@ -44,7 +43,7 @@ export class OccupiedNews {
 
   tell(): void {
     this.#armed = false;
-    const bits = this.#occupied.changed(this.#matcher.pullers, this.#registry.places);
+    const bits = this.#occupied.changed(this.#source, this.#registry.places);
     if (bits === undefined) return;
     const message: Message = { type: 'occupied', bits };
     for (const scheduler of this.#registry.schedulers.keys()) this.#env.send(scheduler, message);

@@ -14,7 +14,7 @@ const KEPT_JOBS = 100;
 export class LongTimes {
   readonly #deviations: number;
   /** By job, the one that was heard of last last. ms */
-  readonly #meansMs = new Map<string, Millis>();
+  readonly #meansMs = new Map<unknown, Millis>();
 
   /** @param deviations above the mean of all */
   constructor(deviations: number) {
@@ -22,7 +22,7 @@ export class LongTimes {
   }
 
   /** @param meanMs of the job's tasks */
-  learn(job: string, meanMs: Millis): void {
+  learn(job: unknown, meanMs: Millis): void {
     this.#meansMs.delete(job);
     this.#meansMs.set(job, meanMs);
     if (this.#meansMs.size <= KEPT_JOBS) return;

@@ -1,7 +1,11 @@
-import { longOf, type Pool, type Puller } from './pool.js';
+import { SLOT } from '@goshawk/core';
+import type { DispatchedWorker } from './worker.js';
 
 /** Workers, and whether what runs there has changed. */
-export type Pullers = Iterable<Puller> & Pick<Pool, 'longChanges'>;
+export interface OccupiedSource {
+  readonly workers: Iterable<Pick<DispatchedWorker, 'booked' | 'bit'>>;
+  readonly longChanges: number;
+}
 
 /** So few of the workers are wrong without anybody being told, as a fraction of all. */
 const TOLD_FROM = 0.01;
@@ -16,13 +20,14 @@ export class Occupied {
   #seen: { readonly longChanges: number; readonly places: number } | undefined;
 
   /** @returns what is to be told; undefined when it is about what was told last */
-  changed(pullers: Pullers, places: number): Uint8Array | undefined {
-    const { longChanges } = pullers;
+  changed({ workers, longChanges }: OccupiedSource, places: number): Uint8Array | undefined {
     if (this.#seen?.longChanges === longChanges && this.#seen.places === places) return undefined;
     this.#seen = { longChanges, places };
     const bits = new Uint8Array(Math.ceil(places / 8));
-    for (const puller of pullers) {
-      if (longOf(puller) >= puller.slots) bits[puller.bit >> 3]! |= 1 << (puller.bit & 7);
+    for (const { booked, bit } of workers) {
+      let long = 0;
+      for (const { stage } of booked.runs) if (stage.job.long) long++;
+      if (long >= booked.capacity[SLOT]!) bits[bit >> 3]! |= 1 << (bit & 7);
     }
     const changes = differences(bits, this.#told);
     if (changes === 0 || changes < TOLD_FROM * places) return undefined;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { LongLimit } from './long-limit.js';
+import { LongLimit } from './reserve.js';
 
 const WINDOW_MS = 4_000;
 

@@ -1,0 +1,68 @@
+import { type CentralLine, type Millis, type NeedView, SLOT } from '@goshawk/core';
+import type { BookedJob, BookedStage, CentralPolicy, ClusterBooks } from '@goshawk/policies';
+import { isActive, type WorkerRecord } from '../registry.js';
+
+/**
+ * Who stands before the stages of a job, and what the cluster has. Looks at every stage once for each that is asked for.
+ *
+ * @param job undefined: nobody in particular
+ */
+export function lineOf(
+  books: ClusterBooks,
+  policy: CentralPolicy,
+  job: BookedJob | undefined,
+  now: Millis,
+): CentralLine {
+  const line = policy.line?.(now);
+  const slots = books.capacity[SLOT] ?? 0;
+  let freeSlots = 0;
+  for (const worker of books.workers) if (worker.open) freeSlots += worker.free[SLOT]!;
+  const waiting = (of: BookedJob): BookedStage[] => [...of.allStages].filter((stage) => stage.waiting > 0);
+  const needs = (job === undefined ? [] : waiting(job)).map((stage): NeedView => {
+    const jobs = new Set<BookedJob>();
+    let tasks = 0;
+    let workMs = 0;
+    for (const other of [...books.jobs].flatMap(waiting)) {
+      const isBefore = line === undefined ? isOlder(other, stage) : line.comesBefore(other, stage);
+      if (other === stage || !isBefore) continue;
+      jobs.add(other.job);
+      tasks += other.waiting;
+      workMs += other.waiting * other.estimateMs;
+    }
+    const kind = line?.kindOf(stage) ?? 'planned';
+    return {
+      stage: stage.index,
+      kind: kind === 'planned' ? (stage.job.long ? 'long' : 'short') : kind,
+      tasks: stage.waiting,
+      demand: books.names.resourcesOf(stage.demand),
+      waitedMs: now - stage.waitsSince,
+      ahead: { jobs: jobs.size, tasks, workMs },
+      kept: line?.keptFor(stage) ?? 0,
+    };
+  });
+  return {
+    needs,
+    slots,
+    freeSlots,
+    longRunning: line?.longRunning ?? 0,
+    longLimit: line?.longLimit ?? slots,
+    unmatched: books.waitingTasks,
+  };
+}
+
+/** Where a policy tells no order, the job that came first is taken to be served first. */
+function isOlder(one: BookedStage, other: BookedStage): boolean {
+  return one.job.arrivedAt < other.job.arrivedAt;
+}
+
+/** Where nobody says to central what is free, nobody waits in one line there. */
+export function lineOfQueues(workers: Iterable<WorkerRecord>, unmatched: number): CentralLine {
+  let slots = 0;
+  let freeSlots = 0;
+  for (const worker of workers) {
+    if (!isActive(worker)) continue;
+    slots += worker.slots;
+    freeSlots += Math.max(0, worker.slots - worker.busy);
+  }
+  return { needs: [], slots, freeSlots, longRunning: 0, longLimit: slots, unmatched };
+}

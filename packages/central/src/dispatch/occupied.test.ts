@@ -1,0 +1,53 @@
+import { type Address, ONE_SLOT } from '@goshawk/core';
+import { ClusterBooks } from '@goshawk/policies';
+import { expect, test } from 'vitest';
+import { Occupied } from './occupied.js';
+import { DispatchedWorker } from './worker.js';
+
+/** Workers of two slots each, of which so many run long tasks. */
+function clusterOf(...long: number[]) {
+  const books = new ClusterBooks();
+  const job = books.declare(50 as Address, 1, { arrivedAt: 0, long: true });
+  const stage = books.stage(job, 0, { demand: ONE_SLOT });
+  const workers = long.map((count, bit) => {
+    const worker = books.addWorker(bit as Address, [2]);
+    for (let i = 0; i < count; i++) books.find(stage, worker, 0);
+    return new DispatchedWorker(worker, bit);
+  });
+  return { workers, longChanges: long.reduce((sum, count) => sum + count, 0) };
+}
+
+test('a worker is occupied when every slot runs a long task', () => {
+  const cluster = clusterOf(2, 2, 0, 2, 0, 0, 0, 0, 1, 2);
+  expect(new Occupied().changed(cluster, 10)).toEqual(new Uint8Array([0b0000_1011, 0b10]));
+});
+
+test('what has not changed is not told again, unless somebody has not been told', () => {
+  const occupied = new Occupied();
+  const cluster = clusterOf(0, 2);
+  expect(occupied.changed(clusterOf(0, 0), 2)).toBeUndefined();
+  expect(occupied.changed(cluster, 2)).toBeDefined();
+  expect(occupied.changed(cluster, 2)).toBeUndefined();
+  expect(occupied.changed(clusterOf(0, 2, 0), 9)).toBeUndefined();
+  occupied.forget();
+  expect(occupied.changed(cluster, 2)).toBeDefined();
+  expect(occupied.changed(clusterOf(0, 0), 2)).toEqual(new Uint8Array([0]));
+});
+
+test('nobody is looked at while no worker runs more or fewer long tasks', () => {
+  const occupied = new Occupied();
+  let looks = 0;
+  const watched = (of: ReturnType<typeof clusterOf>) => ({
+    longChanges: of.longChanges,
+    workers: {
+      [Symbol.iterator]() {
+        looks++;
+        return of.workers[Symbol.iterator]();
+      },
+    },
+  });
+  expect(occupied.changed(watched(clusterOf(2, 0)), 2)).toEqual(new Uint8Array([0b01]));
+  expect(occupied.changed(watched(clusterOf(2, 0)), 2)).toBeUndefined();
+  expect(looks).toBe(1);
+  expect(occupied.changed(watched(clusterOf(2, 2)), 2)).toEqual(new Uint8Array([0b11]));
+});

@@ -1,0 +1,94 @@
+import { drawIndex, fitsIn, SLOT, type Vector } from '@goshawk/core';
+import type { StageView, WorkerView } from './contract.js';
+
+/** Workers drawn before all are looked at. */
+const TRIES = 8;
+/** Workers of which the tightest is taken. */
+const CANDIDATES = 32;
+
+/** The workers that take work and have a free slot, from whom one can be drawn at random. */
+export class FreeWorkers {
+  readonly #list: WorkerView[] = [];
+  /** Place in the list by id, or −1. */
+  readonly #places: number[] = [];
+
+  get size(): number {
+    return this.#list.length;
+  }
+
+  /** In no order. */
+  get all(): readonly WorkerView[] {
+    return this.#list;
+  }
+
+  /** Puts the worker on the list, or takes it off, by what is free there. */
+  update(worker: WorkerView): void {
+    const place = this.#places[worker.id] ?? -1;
+    const isFree = worker.open && worker.free[SLOT]! > 0;
+    if (isFree === place >= 0) return;
+    if (isFree) {
+      this.#places[worker.id] = this.#list.push(worker) - 1;
+      return;
+    }
+    const last = this.#list.pop()!;
+    if (last !== worker) {
+      this.#list[place] = last;
+      this.#places[last.id] = place;
+    }
+    this.#places[worker.id] = -1;
+  }
+
+  /**
+   * A worker with room for a task of the stage, or undefined: at random where the task needs a slot alone; else, of a few
+   * drawn at random, the one with the least to spare, so that large tasks find room elsewhere.
+   */
+  find(
+    stage: StageView,
+    source: { random(): number },
+    accepts: (worker: WorkerView) => boolean,
+  ): WorkerView | undefined {
+    const suits = (worker: WorkerView): boolean => fitsIn(stage.demand, worker.free) && accepts(worker);
+    return isDemanding(stage) ? this.#tightest(source, suits) : this.#any(source, suits);
+  }
+
+  #any(source: { random(): number }, suits: (worker: WorkerView) => boolean): WorkerView | undefined {
+    const list = this.#list;
+    for (let tries = 0; tries < TRIES && list.length > 0; tries++) {
+      const worker = list[drawIndex(source, list.length)]!;
+      if (suits(worker)) return worker;
+    }
+    const suitable = list.filter(suits);
+    return suitable.length === 0 ? undefined : suitable[drawIndex(source, suitable.length)];
+  }
+
+  #tightest(source: { random(): number }, suits: (worker: WorkerView) => boolean): WorkerView | undefined {
+    const list = this.#list;
+    const drawn: WorkerView[] = [];
+    for (let tries = 0; tries < CANDIDATES && list.length > 0; tries++) {
+      const worker = list[drawIndex(source, list.length)]!;
+      if (suits(worker)) drawn.push(worker);
+    }
+    let tightest: WorkerView | undefined;
+    let least = Number.POSITIVE_INFINITY;
+    for (const worker of drawn.length > 0 ? drawn : list.filter(suits)) {
+      const share = freeShare(worker.free, worker.capacity);
+      if (share >= least) continue;
+      tightest = worker;
+      least = share;
+    }
+    return tightest;
+  }
+}
+
+/** Whether its tasks ask for more than a slot. */
+export function isDemanding({ demand }: StageView): boolean {
+  return demand.length > 1;
+}
+
+/** Sum over resources of the share that is free. */
+function freeShare(free: Vector, capacity: Vector): number {
+  let share = 0;
+  for (let index = 0; index < capacity.length; index++)
+    if (capacity[index]! > 0) share += free[index]! / capacity[index]!;
+  return share;
+}

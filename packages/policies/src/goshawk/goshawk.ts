@@ -1,0 +1,303 @@
+import { fitsIn, type JobClass, type Millis, SLOT } from '@goshawk/core';
+import type {
+  CentralPolicy,
+  ClusterView,
+  Draft,
+  JobView,
+  News,
+  PolicyContext,
+  PolicyModule,
+  QueueLine,
+  RunView,
+  StageView,
+  WorkerView,
+} from '../contract.js';
+import { FreeWorkers, isDemanding } from '../free-workers.js';
+import { DueOrder } from './due-order.js';
+import { LongTimes } from './long-times.js';
+import { LongLimit } from './reserve.js';
+
+/** A job of work W (slot time) is due this many times W ÷ slots after its arrival. */
+const STRETCH = 100;
+/** A job of so many tasks, as a fraction of the reserve, cannot do much harm before its pilots have told its class. */
+const SMALL = 1 / 3;
+/** What fits nowhere for so many cutoffs has workers kept for it. */
+const PATIENCE_CUTOFFS = 20;
+/** Standard deviations above the mean of the last long jobs that a long one is taken for until its pilots tell how long. */
+const LONG_DOUBT = 3;
+/** The need of short work is averaged over so many cutoffs: about an hour for the Google trace. */
+const RESERVE_CUTOFFS = 4;
+
+const KINDS = ['short', 'small', 'long', 'large'] as const;
+type Kind = (typeof KINDS)[number];
+
+/**
+ * Goshawk's own policy. What waits is served in the order of virtual due times:
+ *
+ *     due = arrival + 100 · remaining work ÷ slots       remaining work = estimate × tasks without a worker
+ *
+ * so small jobs come first, and every job has its turn. Long tasks take no more slots than the limit, all but a reserve for
+ * short ones. A job whose pilots have not told is in the same order if it is small, within the reserve; a large one takes
+ * what nobody else does.
+ */
+export class Goshawk implements CentralPolicy {
+  readonly #context: PolicyContext;
+  readonly #limit: LongLimit;
+  readonly #longTimes = new LongTimes(LONG_DOUBT);
+  readonly #free = new FreeWorkers();
+  readonly #orders: Readonly<Record<Kind, DueOrder>>;
+  /** Of each stage that waits. */
+  readonly #kindOf = new Map<StageView, Kind>();
+  /** Runs that are not of short jobs, at workers that take work, and how many of each kind. */
+  readonly #counted = new Map<RunView, Kind>();
+  readonly #running: Record<Kind, number> = { short: 0, small: 0, long: 0, large: 0 };
+  /** Waiting stages that need more than a slot. */
+  readonly #demanding = new Set<StageView>();
+  /** Workers that are kept until what is free there is enough. */
+  readonly #keptFor = new Map<WorkerView, StageView>();
+  #slots = 0;
+
+  constructor(context: PolicyContext) {
+    this.#context = context;
+    this.#limit = new LongLimit(context.reserve, RESERVE_CUTOFFS * context.cutoffMs);
+    const order = (): DueOrder => new DueOrder();
+    this.#orders = { short: order(), small: order(), long: order(), large: order() };
+  }
+
+  heard(news: readonly News[], now: Millis): void {
+    for (const each of news) {
+      switch (each.kind) {
+        case 'opened':
+          this.#opened(each.worker, true);
+          break;
+        case 'closed':
+          this.#opened(each.worker, false);
+          break;
+        case 'freed':
+        case 'left':
+          this.#free.update(each.worker);
+          break;
+        case 'found':
+          this.#count(each.run);
+          break;
+        case 'ended':
+          this.#uncount(each.run);
+          break;
+        case 'changed':
+          this.#changed(each.job);
+          break;
+        case 'waiting':
+          this.#update(each.stage, now);
+          break;
+        case 'gone':
+          for (const stage of each.job.stages) this.#forget(stage);
+          break;
+        case 'shortWork':
+          this.#limit.shortCame(each.workMs, now);
+          break;
+      }
+    }
+  }
+
+  plan(cluster: ClusterView, draft: Draft, now: Millis): void {
+    this.#slots = cluster.capacity[SLOT] ?? 0;
+    this.#serveKept(draft, now);
+    /** Fit nowhere, or may not start: nothing in this plan changes that. */
+    const passedOver = new Set<StageView>();
+    let isLimited = false;
+    while (this.#free.size > this.#keptFor.size) {
+      const stage = this.#next(passedOver);
+      if (stage === undefined) break;
+      const worker = this.#mayRun(stage, now) ? this.#workerFor(stage) : undefined;
+      if (worker !== undefined) this.#start(stage, worker, draft, now);
+      else {
+        passedOver.add(stage);
+        isLimited ||= this.#kindOf.get(stage) !== 'short';
+      }
+    }
+    // The limit moves with time alone.
+    if (isLimited && this.#free.size > 0) draft.again(now + Math.min(1_000, this.#context.cutoffMs / 100));
+  }
+
+  line(now: Millis): QueueLine {
+    return {
+      kindOf: (stage) => this.#kindOf.get(stage) ?? 'short',
+      comesBefore: (one, other) => {
+        const [first, second] = [one, other].map((stage) => this.#kindOf.get(stage)!);
+        if ((first === 'large') !== (second === 'large')) return second === 'large';
+        return this.#orders[first!].dueAt(one) < this.#orders[second!].dueAt(other);
+      },
+      keptFor: (stage) => [...this.#keptFor.values()].filter((each) => each === stage).length,
+      longRunning: this.#running.long,
+      longLimit: this.#limit.of(this.#slots, now),
+    };
+  }
+
+  // ---- the order
+
+  /** The first in the one order; a large job whose pilots have not told comes after all others. */
+  #next(passedOver: ReadonlySet<StageView>): StageView | undefined {
+    let next: StageView | undefined;
+    let dueAt = Number.POSITIVE_INFINITY;
+    for (const kind of KINDS) {
+      if (kind === 'large' && next !== undefined) break;
+      const stage = this.#orders[kind].first(passedOver);
+      if (stage === undefined || (next !== undefined && this.#orders[kind].dueAt(stage) >= dueAt)) continue;
+      next = stage;
+      dueAt = this.#orders[kind].dueAt(stage);
+    }
+    return next;
+  }
+
+  #dueAt({ job, part, estimateMs, estimateFollows, waiting }: StageView): Millis {
+    // Pilots come before all others: what they tell is worth more than their slots.
+    if (part === 'pilots') return Number.NEGATIVE_INFINITY;
+    const believedMs = estimateFollows ? this.#longTimes.doubted(estimateMs) : estimateMs;
+    return job.arrivedAt + (STRETCH * believedMs * waiting) / Math.max(1, this.#slots);
+  }
+
+  #update(stage: StageView, now: Millis): void {
+    if (stage.running > 0) for (const run of stage.job.runs) this.#recount(run);
+    if (stage.waiting === 0) return this.#forget(stage);
+    const before = this.#kindOf.get(stage);
+    const kind =
+      before !== undefined && isDecided(before) === (stage.part !== 'early')
+        ? before
+        : this.#kind(stage, now);
+    if (before === undefined && kind === 'short' && this.#context.sizesAreGiven)
+      this.#limit.shortCame(stage.estimateMs * stage.waiting, now);
+    if (classOf(stage) === 'long' && !stage.estimateFollows)
+      this.#longTimes.learn(stage.job, stage.estimateMs);
+    this.#place(stage, isDecided(kind) ? classOf(stage) : kind);
+    if (isDemanding(stage)) this.#demanding.add(stage);
+  }
+
+  #place(stage: StageView, kind: Kind): void {
+    const before = this.#kindOf.get(stage);
+    if (before !== undefined && before !== kind) this.#orders[before].delete(stage);
+    this.#kindOf.set(stage, kind);
+    this.#orders[kind].set(stage, this.#dueAt(stage));
+  }
+
+  #kind(stage: StageView, now: Millis): Kind {
+    if (stage.part !== 'early') return classOf(stage);
+    return stage.waiting <= SMALL * (this.#slots - this.#limit.of(this.#slots, now)) ? 'small' : 'large';
+  }
+
+  #forget(stage: StageView): void {
+    const kind = this.#kindOf.get(stage);
+    if (kind === undefined) return;
+    this.#orders[kind].delete(stage);
+    this.#kindOf.delete(stage);
+    this.#demanding.delete(stage);
+    for (const [worker, kept] of this.#keptFor) if (kept === stage) this.#keptFor.delete(worker);
+  }
+
+  // ---- who may run
+
+  #mayRun(stage: StageView, now: Millis): boolean {
+    const kind = this.#kindOf.get(stage);
+    if (kind === 'short') return true;
+    const limit = this.#limit.of(this.#slots, now);
+    const { long, small, large } = this.#running;
+    if (kind === 'long') return long < limit;
+    if (long + small + large < limit) return true;
+    return kind === 'small' && small + Math.max(0, long - limit) < this.#slots - limit;
+  }
+
+  #workerFor(stage: StageView): WorkerView | undefined {
+    return this.#free.find(stage, this.#context, (worker) => !this.#keptFor.has(worker));
+  }
+
+  #start(stage: StageView, worker: WorkerView, draft: Draft, now: Millis): void {
+    const run = draft.start(stage, worker);
+    this.#free.update(worker);
+    if (run === undefined) return;
+    this.#count(run);
+    this.#update(stage, now);
+  }
+
+  /** Keeps workers for what needs more than a slot and has fitted nowhere for long, and starts it where it fits. */
+  #serveKept(draft: Draft, now: Millis): void {
+    if (this.#demanding.size === 0) return;
+    const before = now - PATIENCE_CUTOFFS * this.#context.cutoffMs;
+    const starved = [...this.#demanding].filter(({ waitsSince }) => waitsSince <= before);
+    starved.sort((one, other) => one.waitsSince - other.waitsSince);
+    for (const [worker, stage] of this.#keptFor)
+      if (!worker.open || !this.#demanding.has(stage)) this.#keptFor.delete(worker);
+    for (const stage of starved) {
+      let kept = [...this.#keptFor.values()].filter((each) => each === stage).length;
+      for (const worker of [...this.#free.all]) {
+        if (stage.waiting === 0) break;
+        const keptFor = this.#keptFor.get(worker);
+        if (keptFor === undefined && kept < stage.waiting && fitsIn(stage.demand, worker.capacity)) {
+          this.#keptFor.set(worker, stage);
+          kept++;
+        } else if (keptFor !== stage) continue;
+        if (!fitsIn(stage.demand, worker.free) || !this.#mayRun(stage, now)) continue;
+        this.#keptFor.delete(worker);
+        kept--;
+        this.#start(stage, worker, draft, now);
+      }
+    }
+  }
+
+  // ---- what runs
+
+  #opened(worker: WorkerView, open: boolean): void {
+    this.#free.update(worker);
+    if (!open) this.#keptFor.delete(worker);
+    for (const run of worker.runs) {
+      if (open) this.#count(run);
+      else this.#uncount(run);
+    }
+  }
+
+  #changed(job: JobView): void {
+    for (const run of job.runs) this.#recount(run);
+    for (const stage of job.stages) {
+      const kind = this.#kindOf.get(stage);
+      if (kind !== undefined && isDecided(kind)) this.#place(stage, classOf(stage));
+    }
+  }
+
+  /** Another thing may be known of its job than when it was counted. */
+  #recount(run: RunView): void {
+    const before = this.#counted.get(run);
+    if (before !== undefined && run.stage.part === 'early') return;
+    this.#uncount(run);
+    this.#count(run);
+  }
+
+  #count(run: RunView): void {
+    const { stage, worker } = run;
+    if (!worker.open || this.#counted.has(run)) return;
+    const kind = stage.part === 'early' ? (this.#kindOf.get(stage) ?? 'large') : classOf(stage);
+    if (kind === 'short') return;
+    this.#counted.set(run, kind);
+    this.#running[kind]++;
+  }
+
+  #uncount(run: RunView): void {
+    const kind = this.#counted.get(run);
+    if (kind === undefined) return;
+    this.#counted.delete(run);
+    this.#running[kind]--;
+  }
+}
+
+function classOf({ job }: StageView): JobClass {
+  return job.long ? 'long' : 'short';
+}
+
+/** Its class is known. */
+function isDecided(kind: Kind): boolean {
+  return kind === 'short' || kind === 'long';
+}
+
+export const goshawk: PolicyModule<Record<never, never>> = {
+  title: 'one order of virtual due times, a reserve for short jobs',
+  declares: false,
+  options: {},
+  make: (_, context) => new Goshawk(context),
+};

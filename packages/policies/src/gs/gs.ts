@@ -1,0 +1,235 @@
+import { fitsIn, type Millis, SLOT } from '@goshawk/core';
+import type {
+  CentralPolicy,
+  ClusterView,
+  Draft,
+  JobView,
+  News,
+  PolicyContext,
+  PolicyModule,
+  RunView,
+  StageView,
+  WorkerView,
+} from '../contract.js';
+import { FreeWorkers, isDemanding } from '../free-workers.js';
+import { Shares } from './shares.js';
+import { StageOrder } from './stage-order.js';
+
+/** The second highest: pilots should be through soon, and not delay what is known to be small (SLearn §5.1.2). */
+const SAMPLING_QUEUE = 1;
+/** What fits nowhere for so many cutoffs has workers kept for it. */
+const PATIENCE_CUTOFFS = 20;
+
+interface GsOptions {
+  readonly [name: string]: number | string;
+  readonly queues: number;
+  readonly baseMs: Millis;
+  readonly growth: number;
+  readonly weightRatio: number;
+  readonly by: 'size' | 'service' | 'arrival';
+}
+
+/**
+ * The scheduler that SLearn is compared in (GS, SLearn §5.1.1): priority queues by the estimated size of jobs, weighted
+ * shares between them, the order of arrival inside each. Pilots have the second queue and thin jobs the first, and
+ * where slots would idle, tasks that wait for their job's pilots run before those have told.
+ *
+ * `by: service`: a job's queue is told by the service that it has attained (LAS, §5.1.3). `by: arrival`: one queue (FIFO).
+ */
+export class Gs implements CentralPolicy {
+  readonly #options: GsOptions;
+  readonly #shares: Shares;
+  /** By queue; of those that may start in it. */
+  readonly #queues: readonly StageOrder[];
+  /** What may run before its size is known. */
+  readonly #early = new StageOrder();
+  /** Of every stage that waits: where. */
+  readonly #orderOf = new Map<number, StageOrder>();
+  readonly #free = new FreeWorkers();
+  /** The queue that each run was started in, and how many each queue has. */
+  readonly #queueOfRun = new Map<RunView, number>();
+  readonly #running: number[];
+  readonly #patienceMs: Millis;
+  readonly #demanding = new Set<StageView>();
+
+  constructor(options: GsOptions, { cutoffMs }: PolicyContext) {
+    this.#options = options;
+    const queues = options.by === 'arrival' ? 1 : options.queues;
+    this.#shares = new Shares(queues, options.weightRatio);
+    this.#queues = Array.from({ length: queues }, () => new StageOrder());
+    this.#running = this.#queues.map(() => 0);
+    this.#patienceMs = PATIENCE_CUTOFFS * cutoffMs;
+  }
+
+  heard(news: readonly News[], now: Millis): void {
+    for (const each of news) {
+      switch (each.kind) {
+        case 'opened':
+        case 'closed':
+        case 'freed':
+        case 'left':
+          this.#free.update(each.worker);
+          break;
+        case 'found':
+          this.#count(each.run, this.#queueOf(each.run.stage, now));
+          break;
+        case 'ended':
+          this.#uncount(each.run);
+          break;
+        case 'changed':
+          for (const stage of each.job.stages) this.#update(stage, now);
+          break;
+        case 'waiting':
+          this.#update(each.stage, now);
+          break;
+        case 'gone':
+          for (const stage of each.job.stages) this.#forget(stage);
+          break;
+      }
+    }
+  }
+
+  plan(_cluster: ClusterView, draft: Draft, now: Millis): void {
+    if (this.#free.size === 0 || this.#orderOf.size === 0) return;
+    const starved = this.#starved(now);
+    const kept = new Map<StageView, number>();
+    for (const worker of [...this.#free.all]) {
+      const first = starved.find(
+        (stage) => (kept.get(stage) ?? 0) < stage.waiting && fitsIn(stage.demand, worker.capacity),
+      );
+      if (first !== undefined) {
+        kept.set(first, (kept.get(first) ?? 0) + 1);
+        if (fitsIn(first.demand, worker.free)) this.#start(draft, first, worker, this.#queueOf(first, now));
+        continue;
+      }
+      while (worker.free[SLOT]! > 0 && this.#serve(draft, worker, now));
+      if (this.#orderOf.size === 0) break;
+    }
+  }
+
+  /** @returns whether the worker got a task */
+  #serve(draft: Draft, worker: WorkerView, now: Millis): boolean {
+    const suits = (stage: StageView): boolean => fitsIn(stage.demand, worker.free);
+    const firsts = this.#queues.map((_, queue) => this.#firstOf(queue, suits, now));
+    const queue = this.#shares.give(
+      (of) => firsts[of] !== undefined,
+      (of) => this.#running[of]!,
+    );
+    if (queue >= 0) return this.#start(draft, firsts[queue]!, worker, queue);
+    const early = this.#early.first(suits);
+    return early !== undefined && this.#start(draft, early, worker, this.#queueOf(early, now));
+  }
+
+  #start(draft: Draft, stage: StageView, worker: WorkerView, queue: number): boolean {
+    const run = draft.start(stage, worker);
+    this.#free.update(worker);
+    if (run === undefined) return false;
+    this.#count(run, queue);
+    if (stage.waiting === 0) this.#forget(stage);
+    return true;
+  }
+
+  /** Service moves a job down; those that have had more than their queue has are moved as they come first. */
+  #firstOf(queue: number, suits: (stage: StageView) => boolean, now: Millis): StageView | undefined {
+    const order = this.#queues[queue]!;
+    for (;;) {
+      const first = order.first(suits);
+      if (first === undefined || this.#options.by !== 'service') return first;
+      const present = this.#queueOf(first, now);
+      if (present <= queue) return first;
+      this.#place(first, this.#queues[present]!);
+    }
+  }
+
+  #update(stage: StageView, now: Millis): void {
+    if (stage.waiting === 0) return this.#forget(stage);
+    this.#place(stage, stage.part === 'early' ? this.#early : this.#queues[this.#queueOf(stage, now)]!);
+    if (isDemanding(stage)) this.#demanding.add(stage);
+  }
+
+  #place(stage: StageView, order: StageOrder): void {
+    this.#orderOf.get(stage.id)?.delete(stage.id);
+    this.#orderOf.set(stage.id, order);
+    order.add(stage);
+  }
+
+  #forget(stage: StageView): void {
+    this.#orderOf.get(stage.id)?.delete(stage.id);
+    this.#orderOf.delete(stage.id);
+    this.#demanding.delete(stage);
+  }
+
+  #count(run: RunView, queue: number): void {
+    this.#queueOfRun.set(run, queue);
+    this.#running[queue]!++;
+  }
+
+  #uncount(run: RunView): void {
+    const queue = this.#queueOfRun.get(run);
+    if (queue === undefined) return;
+    this.#queueOfRun.delete(run);
+    this.#running[queue]!--;
+  }
+
+  #queueOf({ part, job, estimateMs }: StageView, now: Millis): number {
+    switch (this.#options.by) {
+      case 'arrival':
+        return 0;
+      case 'service':
+        return this.#queueOfSize(job.attainedMs(now));
+      case 'size':
+        if (part === 'thin') return 0;
+        if (part === 'judged') return this.#queueOfSize(estimateMs * tasksOf(job));
+        return Math.min(SAMPLING_QUEUE, this.#queues.length - 1);
+    }
+  }
+
+  /** Queue q has what is smaller than base · growth^q, and the last one the rest. */
+  #queueOfSize(sizeMs: Millis): number {
+    const { baseMs, growth } = this.#options;
+    let queue = 0;
+    for (let below = baseMs; sizeMs >= below && queue < this.#queues.length - 1; below *= growth) queue++;
+    return queue;
+  }
+
+  /** What fits only where much is free, and has waited for that for too long; the longest first. */
+  #starved(now: Millis): readonly StageView[] {
+    if (this.#demanding.size === 0) return NOBODY_STARVES;
+    const starved = [...this.#demanding].filter(({ waitsSince }) => now - waitsSince >= this.#patienceMs);
+    return starved.sort((a, b) => a.waitsSince - b.waitsSince);
+  }
+}
+
+function tasksOf({ tasks }: JobView): number {
+  return tasks;
+}
+
+const NOBODY_STARVES: readonly StageView[] = [];
+
+export const gs: PolicyModule<GsOptions> = {
+  title: 'SLearn’s generic scheduler: every job by central, in priority queues by estimated size',
+  declares: false,
+  // SLearn §5.2.1.
+  options: {
+    queues: { default: 10, min: 1, max: 64, help: 'priority queues' },
+    baseMs: {
+      default: 1e6,
+      min: 1,
+      max: 1e15,
+      help: 'size of a job at which the second queue begins, ms of slot time',
+    },
+    growth: {
+      default: 10,
+      min: 1.001,
+      max: 1e6,
+      help: 'size of the next queue’s jobs over that of this one’s',
+    },
+    weightRatio: { default: 10, min: 1, max: 1e6, help: 'weight of a queue over that of the next' },
+    by: {
+      default: 'size',
+      choices: ['size', 'service', 'arrival'],
+      help: 'what tells a job’s queue: its estimated size, the service it has attained (LAS), or nothing (FIFO)',
+    },
+  },
+  make: (options, context) => new Gs(options, context),
+};

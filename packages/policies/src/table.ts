@@ -1,0 +1,114 @@
+import { InputError, nearest, PRESETS, type Preset } from '@goshawk/core';
+import { CARBYNE_POLICIES } from './carbyne/index.js';
+import type { CentralPolicy, PolicyContext, PolicyModule, PolicyOption, PolicyOptions } from './contract.js';
+import { goshawk } from './goshawk/goshawk.js';
+import { gs } from './gs/gs.js';
+import { PACKING_MODULES } from './packing/index.js';
+import { THREE_SIGMA_POLICIES } from './three-sigma/index.js';
+
+/** The one table of central policies: a folder and a line here make a new one. */
+// biome-ignore lint/suspicious/noExplicitAny: each has options of its own
+export const CENTRAL_POLICIES: Readonly<Record<string, PolicyModule<any>>> = {
+  goshawk,
+  gs,
+  ...PACKING_MODULES,
+  ...CARBYNE_POLICIES,
+  ...THREE_SIGMA_POLICIES,
+};
+
+/** Every policy by its name: those of known parts, and those that one of these policies decides. */
+const ALL_PRESETS: Readonly<Record<string, Preset>> = {
+  ...PRESETS,
+  ...Object.fromEntries(
+    Object.entries(CENTRAL_POLICIES)
+      .filter(([name]) => !Object.hasOwn(PRESETS, name))
+      .map(([name, module]) => [name, presetOf(name, module)]),
+  ),
+};
+
+export const ALL_POLICY_NAMES: readonly string[] = Object.keys(ALL_PRESETS);
+
+/** @throws InputError that names the policies there are */
+export function presetNamed(name: string): Preset {
+  if (Object.hasOwn(ALL_PRESETS, name)) return ALL_PRESETS[name]!;
+  const guess = nearest(name, ALL_POLICY_NAMES);
+  throw new InputError(
+    'unknown-policy',
+    `unknown policy "${name}"`,
+    guess === undefined ? `known policies: ${ALL_POLICY_NAMES.join(', ')}` : `did you mean "${guess}"?`,
+  );
+}
+
+/** Every job by central, which this policy decides about. */
+function presetOf(policy: string, { title, declares }: PolicyModule): Preset {
+  return {
+    title,
+    short: { by: 'matching', over: 'all' },
+    long: { by: 'matching', over: 'all' },
+    partition: false,
+    stealing: false,
+    decidedBy: { policy, options: {} },
+    byClass: false,
+    declares,
+  };
+}
+
+/** @throws InputError that names the policies there are */
+export function policyModule(name: string): PolicyModule {
+  if (!Object.hasOwn(CENTRAL_POLICIES, name)) {
+    const known = Object.keys(CENTRAL_POLICIES);
+    throw new InputError(
+      'unknown-policy',
+      `unknown central policy "${name}"`,
+      `known policies: ${known.join(', ')}`,
+    );
+  }
+  return CENTRAL_POLICIES[name]!;
+}
+
+/**
+ * The policy with these options; those that are left out have their defaults.
+ *
+ * @throws InputError that names an option that is unknown or out of its bounds
+ */
+export function makePolicy(name: string, given: PolicyOptions, context: PolicyContext): CentralPolicy {
+  const module = policyModule(name);
+  return module.make(optionsOf(name, module, given), context);
+}
+
+/** @throws InputError that names an option that is unknown or out of its bounds */
+export function optionsOf(policy: string, module: PolicyModule, given: PolicyOptions): PolicyOptions {
+  const known = Object.keys(module.options);
+  for (const name of Object.keys(given)) {
+    if (known.includes(name)) continue;
+    const guess = nearest(name, known);
+    throw new InputError(
+      'unknown-option',
+      `policy ${policy} has no option "${name}"`,
+      guess === undefined ? `its options: ${known.join(', ') || 'none'}` : `did you mean "${guess}"?`,
+    );
+  }
+  return Object.fromEntries(
+    Object.entries(module.options).map(([name, option]) => {
+      const value = given[name] ?? option.default;
+      check(`${policy}: ${name}`, option, value);
+      return [name, value];
+    }),
+  );
+}
+
+function check(
+  what: string,
+  { default: normal, min, max, choices }: PolicyOption<unknown>,
+  value: unknown,
+): void {
+  const fail = (wanted: string): never => {
+    throw new InputError('bad-option', `${what}: expected ${wanted}, got ${JSON.stringify(value)}`);
+  };
+  if (typeof value !== typeof normal) fail(`a ${typeof normal}`);
+  if (choices !== undefined && !choices.includes(value)) fail(`one of ${choices.join(', ')}`);
+  if (typeof value !== 'number') return;
+  const least = min ?? Number.NEGATIVE_INFINITY;
+  const most = max ?? Number.POSITIVE_INFINITY;
+  if (!(value >= least && value <= most)) fail(`a number from ${least} to ${most}`);
+}
