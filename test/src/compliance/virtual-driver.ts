@@ -138,8 +138,7 @@ export class VirtualDriver implements SteppingDriver {
     const arriving = letters.filter(({ to }) => this.#machines.has(to));
     const last = this.#arrived + arriving.length;
     for (const { from, to, message } of arriving) this.#cluster.post(from, to, message);
-    while (this.#arrived < last) this.#cluster.step();
-    this.#cluster.settle();
+    while (this.#arrived < last) this.happenNext();
   }
 
   close(): void {}
