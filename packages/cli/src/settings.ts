@@ -27,7 +27,7 @@ import { schedulersEstimator } from './replay/estimates.js';
 export const POLICY_OPTIONS = {
   policy: {
     type: 'text',
-    suggests: POLICY_NAMES,
+    suggests: ALL_POLICY_NAMES,
     default: 'goshawk',
     describe: `how jobs are scheduled: ${ALL_POLICY_NAMES.join(', ')}`,
   },

@@ -14,7 +14,7 @@ export const SIMULATE_OPTIONS = {
   ...POLICY_OPTIONS,
   policy: {
     type: 'text',
-    suggests: [...POLICY_NAMES, ...Object.keys(REFERENCES)],
+    suggests: [...ALL_POLICY_NAMES, ...Object.keys(REFERENCES)],
     default: 'goshawk',
     describe: `policies; the first is compared with the others; with settings of their own: hawk,hawk:no-stealing. There are ${ALL_POLICY_NAMES.join(', ')}, and ${referenceLines(Object.keys(REFERENCES)).join('; ')}`,
   },

@@ -51,7 +51,12 @@ class Bench {
       cycleMs: CYCLE,
       startGrid: '0,5',
     } as ThreeSigmaOptions;
-    this.policy = THREE_SIGMA_POLICIES[name].make(options, { cutoffMs: 0, random: () => 0 });
+    this.policy = THREE_SIGMA_POLICIES[name].make(options, {
+      cutoffMs: 0,
+      sizesAreGiven: true,
+      reserve: 'auto',
+      random: () => 0,
+    });
     this.#hasSolver = solver;
     for (const [index, rack] of racks.entries()) {
       const worker = this.books.addWorker((10 + index) as Address, ONE_SLOT, { rack });
