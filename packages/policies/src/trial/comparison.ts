@@ -40,7 +40,7 @@ export function trialPolicy(module: PolicyModule, options: PolicyOptions, seed: 
   const random = Random.seeded(seed);
   return module.make(
     { ...Object.fromEntries(defaults), ...options },
-    { cutoffMs: 0, random: () => random.next() },
+    { cutoffMs: 0, sizesAreGiven: true, reserve: 'auto', random: () => random.next() },
   );
 }
 
