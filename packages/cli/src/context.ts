@@ -37,9 +37,15 @@ export interface OutputStream {
   readonly columns?: number;
 }
 
-/** With --json a program may read errors as JSON from stderr: words for people go only to a terminal then. */
-export function isReadByProgram({ json }: Pick<GlobalOptions, 'json'>, stderr: OutputStream): boolean {
-  return json && stderr.isTTY !== true;
+/**
+ * With --json a program may read errors as JSON from stderr: words for people go only to a terminal then, or where
+ * --progress asks for them.
+ */
+export function isReadByProgram(
+  { json, progress }: Pick<GlobalOptions, 'json' | 'progress'>,
+  stderr: OutputStream,
+): boolean {
+  return json && progress === 'auto' && stderr.isTTY !== true;
 }
 
 /** Everything a command has to do with the world outside; tests hand in another one. */
@@ -53,7 +59,7 @@ export interface Context {
   out(text: string): void;
   /** The machine output: a JSON value, on a line. */
   json(value: unknown): void;
-  /** For people, beside the result: goes to stderr; nowhere with --quiet, and with --json to a terminal only. */
+  /** For people, beside the result: goes to stderr; nowhere with --quiet, nor where `isReadByProgram`. */
   note(text: string): void;
   /** For bytes of others, as they are; words go through `out`. */
   readonly stdout: OutputStream;

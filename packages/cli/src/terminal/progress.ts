@@ -27,7 +27,7 @@ const FRAMES_PER_SECOND = 4;
  */
 export function startProgress(context: Context, label: string, total: number): Progress {
   const { progress, quiet } = context.global;
-  const isUnread = progress === 'auto' && isReadByProgram(context.global, context.stderr);
+  const isUnread = isReadByProgram(context.global, context.stderr);
   if (quiet || progress === 'none' || isUnread) return silence(context);
   const wantsBar = progress !== 'plain' && total > 0;
   return wantsBar && context.stderr.isTTY === true
