@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Cluster, connect } from '@goshawk/client';
+import { WAITING_REASONS } from '@goshawk/core';
 import { METRICS, type MetricSpec } from '@goshawk/runtime';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type DaemonProcess, GOSHAWK, startDaemon } from './daemon-process.fixture.js';
@@ -119,7 +120,8 @@ describe('what was done', () => {
 
   it('leaves nothing waiting, and workers that are there', () => {
     const waiting = familiesOf('scheduler').find(({ name }) => name === 'goshawk_waiting_tasks')!.series;
-    expect(waiting).toHaveLength(22);
+    // Of each reason, of short and of long tasks.
+    expect(waiting).toHaveLength(2 * WAITING_REASONS.length);
     expect(waiting.filter(({ value }) => value !== 0)).toEqual([]);
     expect(readingOf('central', 'goshawk_central_schedulers', { state: 'present' })).toBe(1);
     expect(readingOf('worker', 'goshawk_worker_workers', { state: 'member' })).toBe(3);
