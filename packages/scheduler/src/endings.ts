@@ -7,6 +7,7 @@ import {
   type Outcome,
   type PolicySettings,
   startFault,
+  startFaultOf,
 } from '@goshawk/core';
 import type { Stage } from './batch.js';
 import type { SchedulerCounters, SchedulerEnvironment } from './contract.js';
@@ -29,6 +30,9 @@ function withoutWords(outcome: Outcome): Outcome {
   if (outcome.value === undefined) return { ...outcome, errorMessage: '' };
   return { ...COMPLETED, kind: 'failed', errorCode: 'no-room', errorMessage: NO_ROOM };
 }
+
+/** Tasks that fail at a time since one like them could not be started: so that no turn is long. */
+const ALIKE_MAX = 10_000;
 
 /** What endings have to know of the scheduler around them. */
 interface Surroundings {
@@ -59,6 +63,7 @@ interface Surroundings {
  */
 export class Endings {
   readonly #around: Surroundings;
+  #isFailingAlike = false;
 
   constructor(around: Surroundings) {
     this.#around = around;
@@ -162,6 +167,25 @@ export class Endings {
     job.startedAt[task] = now - runMs;
     job.runMs[task] = runMs;
     this.#end(job, task, TaskState.failed, now);
+    if (startFaultOf(outcome.errorCode) === 'unclear') this.#failAlike(job, task, outcome, now);
+  }
+
+  /** What the job wants is not there: the same of tasks that say the very same need not be tried, one slot after another. */
+  #failAlike(job: Job, failed: number, outcome: Outcome, now: Millis): void {
+    if (this.#isFailingAlike || job.countOf(TaskState.completed) > 0) return;
+    const payload = job.payloadOf(failed);
+    const { first, count } = job.stageOf(failed);
+    this.#isFailingAlike = true;
+    let left = ALIKE_MAX;
+    for (let task = first; task < first + count && left > 0 && !job.hasEnded; task++) {
+      if (job.stateOf(task) !== TaskState.waiting || job.payloadOf(task) !== payload) continue;
+      left--;
+      job.nextAttempt(task);
+      job.attemptsTotal++;
+      job.workers[task] = job.workers[failed]!;
+      this.#failed(job, task, outcome, 0, now, this.writeDown(job, task, outcome, 0, now));
+    }
+    this.#isFailingAlike = false;
   }
 
   #excused(job: Job, task: number, outcome: Outcome, runMs: Millis, now: Millis): void {
@@ -230,6 +254,7 @@ export class Endings {
 
   #workerOf(job: Job, task: number): string {
     const worker: Address = job.workerOf(task);
+    if (worker === NOBODY) return '';
     return this.#around.members.nameOf(worker) ?? this.#around.env.nameOf(worker);
   }
 }

@@ -105,7 +105,7 @@ describe('a task that cannot be started', () => {
     }
     bench.commit();
     expect(detail(bench)).toMatchObject({ state: 'failed', attempts: { total: 50, failed: 50 } });
-    expect(asks).toBeLessThan(60);
+    expect(asks).toBeLessThan(10);
   });
 
   test('is tried on more workers where other tasks of its job complete', () => {

@@ -2,7 +2,13 @@ import { access, constants, mkdir } from 'node:fs/promises';
 import { InputError, LIMITS, type Resources, startFault } from '@goshawk/core';
 import { Worker, type WorkerEnvironment } from '@goshawk/worker';
 import { addWorker, type Hosted, type Logger, type RunEnded } from '../driver/index.js';
-import { createExecutors, type ExecutorOptions } from '../executors/index.js';
+import {
+  allowedBytes,
+  createExecutors,
+  type ExecutorOptions,
+  moduleHeapMiB,
+  WORKER_BYTES,
+} from '../executors/index.js';
 import { RunTallies, workerReadings } from '../metrics/index.js';
 import { traceRun } from '../tracing/index.js';
 import type { Daemon } from './daemon.js';
@@ -41,14 +47,31 @@ function toldOf(name: string, logger: Logger): Pick<WorkerEnvironment, 'nameTake
   };
 }
 
+/** Says what the workers of this process would not survive. */
+export function tellOfMemory(
+  { names, slots, logger, executors }: Pick<WorkersOptions, 'names' | 'slots' | 'logger' | 'executors'>,
+  allowed: number,
+): void {
+  const heapMiB = executors?.moduleHeapMiBMax ?? moduleHeapMiB(allowed);
+  const tasks = names.length * slots;
+  const allowedMiB = Math.floor(allowed / (1024 * 1024));
+  if (tasks * heapMiB * 1024 * 1024 + WORKER_BYTES <= allowed) return;
+  logger.warn(
+    { allowedMiB, moduleHeapMiB: heapMiB, tasks },
+    'module tasks may use more memory together than this process may have, which would end it: give fewer slots, or more memory',
+  );
+}
+
 /**
  * Before anything is open that would keep the process.
  *
  * @throws InputError for what is no name or no endpoint, and when nothing can be written down
  */
-async function checkGiven({ names, central, dataFolder: folder }: WorkersOptions): Promise<void> {
-  for (const name of names) checkName(name);
-  checkEndpoint(central);
+async function checkGiven(options: WorkersOptions): Promise<void> {
+  for (const name of options.names) checkName(name);
+  checkEndpoint(options.central);
+  tellOfMemory(options, allowedBytes());
+  const folder = options.dataFolder;
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);

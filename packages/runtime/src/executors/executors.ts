@@ -11,7 +11,7 @@ import {
 import { INHERITED_NAMES, inheritedEnvironment } from './environment.js';
 import { ExecExecutor } from './exec.js';
 import { endLeftovers } from './leftovers.js';
-import { CLOSE_MARGIN_MS, GRACE_MS, MODULE_HEAP_MIB_MAX, VALUE_BYTES_MAX } from './limits.js';
+import { allowedBytes, CLOSE_MARGIN_MS, GRACE_MS, moduleHeapMiB, VALUE_BYTES_MAX } from './limits.js';
 import { ModuleExecutor } from './module.js';
 import { BadPayload, checkEnvironment, type PayloadKind, payloadKind } from './payload.js';
 import { Gate, type Permissions } from './permission.js';
@@ -24,7 +24,7 @@ export interface ExecutorOptions {
   readonly graceMs?: number;
   /** Modules that run at once. Default: one for each processor. */
   readonly moduleThreads?: number;
-  /** Heap of one module's thread, in MiB. Default 1,024. */
+  /** Heap of one module's thread, in MiB. Default: half of what the process may use, beside what it takes itself; 1,024 at most. */
   readonly moduleHeapMiBMax?: number;
   /** Bytes of JSON that a module's value may take. Default 1 MiB. */
   readonly valueBytesMax?: number;
@@ -87,7 +87,7 @@ class AllExecutors implements Executors {
       }),
       module: new ModuleExecutor({
         threads: options.moduleThreads ?? availableParallelism(),
-        heapMiBMax: options.moduleHeapMiBMax ?? MODULE_HEAP_MIB_MAX,
+        heapMiBMax: options.moduleHeapMiBMax ?? moduleHeapMiB(allowedBytes()),
         valueBytesMax: options.valueBytesMax ?? VALUE_BYTES_MAX,
         environment,
         refusal: (path) => this.#gate.changedSince(path),

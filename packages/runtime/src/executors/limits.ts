@@ -3,6 +3,8 @@
  * defaults of `ExecutorOptions`; the others follow from how the system works and are explained here.
  */
 
+import { totalmem } from 'node:os';
+
 /** Between SIGTERM and SIGKILL, when a run is killed. */
 export const GRACE_MS = 2_000;
 
@@ -11,6 +13,27 @@ export const VALUE_BYTES_MAX = 1024 * 1024;
 
 /** Old-space heap of one module thread; a module that needs more fails, and its thread with it. */
 export const MODULE_HEAP_MIB_MAX = 1_024;
+/** No module does anything in less. */
+const MODULE_HEAP_MIB_MIN = 32;
+/** What a worker takes for itself. */
+export const WORKER_BYTES = 128 * 1024 * 1024;
+
+/**
+ * One module is not to end its worker, whatever it does: it may have half of what the worker leaves. What several may have
+ * together can be more than there is.
+ *
+ * @param allowedBytes of the worker's process: of its container, or of its machine
+ */
+export function moduleHeapMiB(allowedBytes: number): number {
+  const half = Math.floor((allowedBytes - WORKER_BYTES) / 2 / (1024 * 1024));
+  return Math.min(MODULE_HEAP_MIB_MAX, Math.max(MODULE_HEAP_MIB_MIN, half));
+}
+
+/** What a process may use: its machine has no less, and its container may allow no more. */
+export function allowedBytes(): number {
+  const constrained = process.constrainedMemory();
+  return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
+}
 
 /** An idle module thread is ended after this time; starting one takes some 40 ms. */
 export const MODULE_THREAD_IDLE_MS = 30_000;
