@@ -315,21 +315,26 @@ export class Dispatcher {
     this.#isDue = true;
   }
 
+  /** An owner takes a match for an old one where a later one of its worker came before: each message has later ones only. */
   #tell(started: readonly BookedRun[]): void {
-    const told = new Map<BookedStage, { worker: Address; match: number }[]>();
+    const byStage = new Map<BookedStage, BookedRun[]>();
     for (const run of started) {
-      const worker = this.#workers.get(run.worker.address)!;
-      run.match = ++worker.match;
-      run.stage.matches++;
-      this.matches++;
-      if (run.stage.job.long) this.longChanges++;
-      const workers = told.get(run.stage);
-      const at = { worker: run.worker.address, match: run.match };
-      if (workers === undefined) told.set(run.stage, [at]);
-      else workers.push(at);
+      const runs = byStage.get(run.stage);
+      if (runs === undefined) byStage.set(run.stage, [run]);
+      else runs.push(run);
     }
-    for (const [{ job, index }, workers] of told)
+    for (const [{ job, index }, runs] of byStage) {
+      const workers = runs.map((run) => ({ worker: run.worker.address, match: this.#number(run) }));
       this.#env.send(job.owner, { type: 'matched', job: job.number, stage: index, workers });
+    }
+  }
+
+  #number(run: BookedRun): number {
+    run.match = ++this.#workers.get(run.worker.address)!.match;
+    run.stage.matches++;
+    this.matches++;
+    if (run.stage.job.long) this.longChanges++;
+    return run.match;
   }
 
   #preempt(run: BookedRun): void {

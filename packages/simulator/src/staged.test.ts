@@ -1,0 +1,69 @@
+import { DEFAULT_POLICY, type JobInput, parseJobSpec, Random, RELIABLE_TIMINGS } from '@goshawk/core';
+import { CARBYNE_POLICIES, presetNamed } from '@goshawk/policies';
+import { expect, test } from 'vitest';
+import { type SimulatedEnd, Simulation } from './simulation.js';
+
+const SEED = 'staged';
+
+/** 2 to 5 stages of 1 to 12 tasks, each with demands; each stage after some of those before it. */
+function randomJob(random: Random): JobInput {
+  const integer = (least: number, most: number) => least + Math.floor(random.next() * (most - least + 1));
+  const names = ['a', 'b', 'c', 'd', 'e'].slice(0, integer(2, 5));
+  return {
+    weight: integer(1, 3),
+    user: `u${integer(1, 2)}`,
+    stages: names.map((name, place) => {
+      const sleep = integer(50, 2_000);
+      return {
+        name,
+        after: names.slice(0, place).filter(() => random.next() < 0.4),
+        tasks: { count: integer(1, 12), run: { sleep } },
+        demand: { cpu: integer(1, 4), gpu: integer(0, 2) },
+        ...(random.next() < 0.7 ? { estimate: sleep } : {}),
+      };
+    }),
+  };
+}
+
+test.each(Object.keys(CARBYNE_POLICIES))(
+  'under %s jobs of stages with demands complete, in order',
+  async (policy) => {
+    const random = Random.seeded(SEED);
+    const jobs = Array.from({ length: 12 }, (_, i) => ({
+      submitMs: i * 300,
+      spec: parseJobSpec(randomJob(random)),
+    }));
+    const simulation = new Simulation({
+      workers: 3,
+      slots: 8,
+      capacity: { cpu: 8, gpu: 4 },
+      schedulers: 2,
+      settings: {
+        policy: { ...DEFAULT_POLICY, policy, preset: presetNamed(policy) },
+        timings: RELIABLE_TIMINGS,
+      },
+      seed: 1,
+      network: { kind: 'constant', delayMs: 0.5 },
+    });
+    const ends: SimulatedEnd[] = [];
+    for await (const batch of simulation.run(jobs)) ends.push(...batch);
+    expect(ends.map(({ completed }) => completed)).toEqual(jobs.map(() => true));
+    for (const { index, startsMs: starts, runsMs: runs } of ends) {
+      const firstTasks: number[] = [];
+      let tasks = 0;
+      const { stages } = jobs[index]!.spec;
+      for (const stage of stages) {
+        firstTasks.push(tasks);
+        tasks += (stage.tasks as { count: number }).count;
+      }
+      stages.forEach(({ after }, stage) => {
+        for (const before of after) {
+          const until = firstTasks[before + 1] ?? tasks;
+          for (let task = firstTasks[before]!; task < until; task++) {
+            expect(starts[firstTasks[stage]!]).toBeGreaterThan(starts[task]! + runs[task]!);
+          }
+        }
+      });
+    }
+  },
+);
