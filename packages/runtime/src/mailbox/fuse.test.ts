@@ -7,58 +7,43 @@ class Bench {
   readonly fuse = new Fuse();
   now = 0;
 
-  /** A second later. @returns for how long connections are cut */
-  look(resident: number, accounted: number, isIdle = true): number | undefined {
-    this.now += 1_000;
+  /** @returns for how long connections are cut */
+  look(resident: number, accounted: number, { isIdle = true, afterMs = 50 } = {}): number | undefined {
+    this.now += afterMs;
     const memory = { resident: resident * MEBI, accounted: accounted * MEBI };
     const shutMs = this.fuse.look(memory, isIdle, this.now);
     if (shutMs !== undefined) this.fuse.settled(memory);
     return shutMs;
   }
+
+  /** Grows by steps of so many MiB. @returns how often connections were cut */
+  grow(stepMebi: number, steps: number, options = {}): number {
+    let cuts = 0;
+    for (let i = 0; i <= steps; i++) if (this.look(100 + i * stepMebi, 50, options) !== undefined) cuts++;
+    return cuts;
+  }
 }
 
 describe('connections are cut', () => {
-  test('when memory has grown by more than frames take, and there is nothing to read', () => {
-    const bench = new Bench();
-    expect([bench.look(100, 50), bench.look(355, 50), bench.look(356, 50)]).toEqual([
-      undefined,
-      undefined,
-      200,
-    ]);
+  test('when memory grows by more than frames take while there is nothing to read', () => {
+    expect(new Bench().grow(25, 10)).toBe(0);
+    expect(new Bench().grow(25, 12)).toBe(1);
   });
 
-  test('later when much waits to be read', () => {
-    const bench = new Bench();
-    expect([100, 500, 1_123, 1_124].map((mebi) => bench.look(mebi, 50, false))).toEqual([
-      undefined,
-      undefined,
-      undefined,
-      200,
-    ]);
+  test('later when much waits to be read, when the process was busy, or when it grows slowly', () => {
+    for (const options of [{ isIdle: false }, { afterMs: 300 }]) {
+      expect(new Bench().grow(25, 40, options)).toBe(0);
+      expect(new Bench().grow(25, 41, options)).toBe(1);
+    }
+    expect(new Bench().grow(2, 500)).toBe(0);
+    expect(new Bench().grow(2, 520)).toBe(1);
   });
 
   test('not for what JavaScript has, nor for what it gave back and the system has not taken', () => {
     const bench = new Bench();
     bench.look(100, 50);
-    expect([bench.look(2_000, 1_950), bench.look(2_000, 50), bench.look(2_200, 50)]).toEqual([
-      undefined,
-      undefined,
-      undefined,
-    ]);
-    // Some of it was taken, and is gone with somebody else.
-    bench.look(1_000, 50);
-    expect(bench.look(1_300, 50)).toBe(200);
-  });
-
-  test('once for what stays: it is not theirs', () => {
-    const bench = new Bench();
-    expect([100, 500, 500, 500, 560].map((mebi) => bench.look(mebi, 50))).toEqual([
-      undefined,
-      200,
-      undefined,
-      undefined,
-      undefined,
-    ]);
+    const looks = [bench.look(2_000, 1_950), bench.look(2_000, 50), bench.look(2_200, 50)];
+    expect(looks).toEqual([undefined, undefined, undefined]);
   });
 
   test('for longer each time when it happens again soon', () => {

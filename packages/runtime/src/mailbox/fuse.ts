@@ -2,11 +2,15 @@ import { openSync, readSync } from 'node:fs';
 import type { Millis } from '@goshawk/core';
 
 const MEBI = 1024 * 1024;
-/** Beyond so much that was gathered while nothing waits to be read, somebody sends without end: 16 of the largest frames. */
+/** Beyond so much that came while nothing waits to be read, somebody sends without end: 16 of the largest frames. */
 const GATHERED_MAX = 256 * MEBI;
 /** The same within a minute of the last time, when somebody is at it: 4 of them. */
 const GATHERED_AGAIN_MAX = 64 * MEBI;
-/** And beyond so much in any case. */
+/** What came is forgotten with this time constant; slower than that, it is found out by the next bound. */
+const FORGET_MS = 5_000;
+/** A process that was busy for so long between two looks may have had and given back anything meanwhile. */
+const BUSY_MS = 250;
+/** Beyond so much in any case. */
 const UNREAD_MAX = 1_024 * MEBI;
 /** The door stays shut until what was cut is freed, and twice as long each time when it happens again within a minute. */
 const SHUT_MS = 200;
@@ -31,6 +35,9 @@ export class Fuse {
   #base: number | undefined;
   /** What JavaScript had and gave back stays resident for a while. */
   #explained = 0;
+  /** What came lately while nothing waited to be read. */
+  #gathered = 0;
+  #last: (Memory & { readonly isIdle: boolean; readonly at: Millis }) | undefined;
   #blewAt: Millis = Number.NEGATIVE_INFINITY;
   #shutMs = SHUT_MS;
 
@@ -38,12 +45,15 @@ export class Fuse {
    * @param isIdle whether all frames that have come in whole have been read
    * @returns for how long the connections are to be cut; undefined: they are not
    */
-  look({ resident, accounted }: Memory, isIdle: boolean, now: Millis): Millis | undefined {
+  look(memory: Memory, isIdle: boolean, now: Millis): Millis | undefined {
+    const { resident, accounted } = memory;
+    this.#gather(memory, isIdle, now);
     this.#base ??= resident - accounted;
     this.#explained = Math.max(accounted, Math.min(this.#explained, resident - this.#base));
     const isAgain = now - this.#blewAt < AGAIN_MS;
     const gatheredMax = isAgain ? GATHERED_AGAIN_MAX : GATHERED_MAX;
-    if (resident - this.#base - this.#explained < (isIdle ? gatheredMax : UNREAD_MAX)) return undefined;
+    if (this.#gathered < gatheredMax && resident - this.#base - this.#explained < UNREAD_MAX)
+      return undefined;
     this.#shutMs = isAgain ? Math.min(2 * this.#shutMs, SHUT_MAX_MS) : SHUT_MS;
     this.#blewAt = now;
     return this.#shutMs;
@@ -53,6 +63,18 @@ export class Fuse {
   settled({ resident, accounted }: Memory): void {
     this.#base = resident - accounted;
     this.#explained = accounted;
+    this.#gathered = 0;
+    this.#last = undefined;
+  }
+
+  #gather({ resident, accounted }: Memory, isIdle: boolean, now: Millis): void {
+    const last = this.#last;
+    this.#last = { resident, accounted, isIdle, at: now };
+    if (last === undefined) return;
+    this.#gathered *= Math.exp((last.at - now) / FORGET_MS);
+    if (!isIdle || !last.isIdle || now - last.at > BUSY_MS) return;
+    const came = resident - last.resident - Math.max(0, accounted - last.accounted);
+    this.#gathered = Math.max(0, this.#gathered + came);
   }
 }
 
