@@ -6,11 +6,9 @@ const CHUNK = 256;
  */
 export class OrderedNumbers {
   readonly #chunks: Float64Array[] = [];
-  /** By chunk, never 0. */
+  /** By chunk; 0 where the set is empty. */
   readonly #lengths: number[] = [];
   #size = 0;
-  /** Of a set that is empty again and again, the chunk is kept. */
-  #spare: Float64Array | undefined;
 
   get size(): number {
     return this.#size;
@@ -27,7 +25,13 @@ export class OrderedNumbers {
 
   /** @returns whether it was not there */
   add(number: number): boolean {
-    if (this.#size === 0) this.#insertChunk(0, 0);
+    if (this.#size === 0) {
+      if (this.#chunks.length === 0) this.#insertChunk(0, 0);
+      this.#chunks[0]![0] = number;
+      this.#lengths[0] = 1;
+      this.#size = 1;
+      return true;
+    }
     const at = Math.max(0, this.#chunkOf(number));
     const chunk = this.#chunks[at]!;
     const length = this.#lengths[at]!;
@@ -55,10 +59,10 @@ export class OrderedNumbers {
     chunk.copyWithin(place, place + 1, length);
     this.#lengths[at] = length - 1;
     this.#size--;
-    if (length === 1) {
+    // The last chunk stays: a set may be empty again and again.
+    if (length === 1 && this.#size > 0) {
       this.#chunks.splice(at, 1);
       this.#lengths.splice(at, 1);
-      this.#spare = chunk;
     } else if (length < CHUNK / 4) {
       this.#joinNext(at);
     }
@@ -82,7 +86,7 @@ export class OrderedNumbers {
       if (chunk[place - 1] === bound) return bound;
       if (place < length) return chunk[place]!;
     }
-    return this.#chunks[at + 1]?.[0] ?? Number.NaN;
+    return this.#size === 0 ? Number.NaN : (this.#chunks[at + 1]?.[0] ?? Number.NaN);
   }
 
   /** In ascending order. The set must not change meanwhile. */
@@ -94,6 +98,7 @@ export class OrderedNumbers {
 
   /** The last chunk whose first number is at most this; −1: there is none. */
   #chunkOf(number: number): number {
+    if (this.#size === 0) return -1;
     let low = 0;
     let high = this.#chunks.length;
     while (low < high) {
@@ -105,8 +110,7 @@ export class OrderedNumbers {
   }
 
   #insertChunk(at: number, length: number): Float64Array {
-    const chunk = this.#spare ?? new Float64Array(CHUNK);
-    this.#spare = undefined;
+    const chunk = new Float64Array(CHUNK);
     this.#chunks.splice(at, 0, chunk);
     this.#lengths.splice(at, 0, length);
     return chunk;

@@ -43,6 +43,9 @@ export class VirtualQueues extends Packer {
   readonly #isChanged: boolean[] = [];
   /** Of this visit. */
   readonly #touched: number[] = [];
+  #touches = 0;
+  /** The server of this visit; −1: none. */
+  #visited = -1;
   /** By queue: the next server for its head. */
   readonly #candidates: number[] = [];
   #unused: number[] = [];
@@ -72,8 +75,8 @@ export class VirtualQueues extends Packer {
   protected pack(freed: readonly number[]): void {
     for (const server of freed) {
       if (this.jobs[server] === 0) this.#configurations[server] = undefined;
+      // Visited in any case, which enters it anew.
       this.#isStalled[server] = this.#stalls(server);
-      this.#ready(server);
     }
     if (freed.length === 0 && this.#changed.length === 0) return;
     for (let left = freed; this.#pass(left); left = []);
@@ -94,11 +97,15 @@ export class VirtualQueues extends Packer {
       const server = this.#nextOf(active, cursor, at < freed.length ? freed[at]! : Number.POSITIVE_INFINITY);
       if (server === Number.POSITIVE_INFINITY) break;
       cursor = server + 1;
-      this.#touched.length = 0;
+      this.#touches = 0;
       const tasks = this.waiting.tasks;
+      this.#visited = server;
       this.#visit(server);
+      this.#visited = -1;
+      this.#ready(server);
       hasPlaced ||= this.waiting.tasks < tasks;
-      for (const queue of this.#touched) {
+      for (let touch = 0; touch < this.#touches; touch++) {
+        const queue = this.#touched[touch]!;
         if (!active.includes(queue)) active.push(queue);
         this.#candidates[queue] = this.#nextFor(queue, cursor);
       }
@@ -121,7 +128,7 @@ export class VirtualQueues extends Packer {
 
   /** The queue has another head. */
   #mark(queue: number): void {
-    this.#touched.push(queue);
+    this.#touched[this.#touches++] = queue;
     if (this.#isChanged[queue] === true) return;
     this.#isChanged[queue] = true;
     this.#changed.push(queue);
@@ -144,7 +151,6 @@ export class VirtualQueues extends Packer {
     const chosen = configuration ?? bestConfiguration(this.#kindOf(server).configurations, this.#lengths);
     this.#configurations[server] = chosen;
     if (chosen === undefined) return;
-    if (chosen !== configuration) this.#ready(server);
     if (chosen.large === 1 && this.#usedLarge[server] === 0) this.#putHead(chosen.largeType, server);
     while (this.#fillerRoom(server) > 0 && this.#putHead(chosen.filler, server));
   }
@@ -241,12 +247,14 @@ export class VirtualQueues extends Packer {
     this.#ready(server);
   }
 
+  // Entered anew when it is visited.
   protected left(server: number, size: number): void {
     this.#use(server, size, -1);
   }
 
   protected came(server: number, size: number): void {
     this.#use(server, size, 1);
+    if (server !== this.#visited) this.#ready(server);
   }
 
   #use(server: number, size: number, sign: 1 | -1): void {
@@ -256,7 +264,6 @@ export class VirtualQueues extends Packer {
     if (this.kinds.queueOf(size, family) === largeType) {
       this.#usedLarge[server] = (this.#usedLarge[server] ?? 0) + reserved;
     }
-    this.#ready(server);
   }
 
   protected added(group: number, count: number): void {
