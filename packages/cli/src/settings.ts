@@ -18,7 +18,7 @@ import {
   WORKER_ORDERS,
   type WorkerOrder,
 } from '@goshawk/core';
-import { ALL_POLICY_NAMES, policyModule, presetNamed } from '@goshawk/policies';
+import { ALL_POLICY_NAMES, optionsOf, policyModule, presetNamed } from '@goshawk/policies';
 import { ATTRIBUTES, ESTIMATOR_FORMS, estimatorKind, FeatureKeys } from '@goshawk/predictor';
 import type { OptionSpecs, Resolved } from './options.js';
 import { schedulersEstimator } from './replay/estimates.js';
@@ -159,6 +159,11 @@ export const POLICY_OPTIONS = {
     min: 0.001,
     describe:
       'gs: the first queue has jobs of fewer task seconds, estimated; each further one ten times as many (default: 1000)',
+  },
+  set: {
+    type: 'text',
+    describe:
+      'options of the policy that central decides by: stall=true,decisionIntervalMs=100 (docs/PACKING.md)',
   },
   pilotRatio: {
     type: 'text',
@@ -314,13 +319,33 @@ function checkOrder(estimator: string, { decidedBy }: Preset): void {
   );
 }
 
+/**
+ * What `--set` says, of the type that each option has.
+ *
+ * @throws InputError for what is no NAME=VALUE, and for an option that the policy does not have
+ */
+function setOptions(policy: string, text: string): Preset['decidedBy']['options'] {
+  const module = policyModule(policy);
+  const given = text.split(',').map((part) => {
+    const [, name = '', value = ''] = /^([^=]+)=(.+)$/.exec(part.trim()) ?? [];
+    if (name === '') throw new InputError('bad-option', `--set: "${part}" is not NAME=VALUE`);
+    const type = typeof module.options[name]?.default;
+    if (type === 'number') return [name, Number(value)] as const;
+    return [name, type === 'boolean' && /^(true|false)$/.test(value) ? value === 'true' : value] as const;
+  });
+  const options = Object.fromEntries(given);
+  optionsOf(policy, module, options);
+  return options;
+}
+
 /** Options of the central policy. The queues of gs are by sizes of the workload, which a replay makes smaller. */
 function decidedByOf(
-  { queues, queueBase, estimator }: PolicyOptions,
+  { queues, queueBase, estimator, set }: PolicyOptions,
   { decidedBy }: Preset,
   facts: WorkloadFacts | undefined,
 ): Preset['decidedBy'] {
   const { policy, options } = decidedBy;
+  if (set !== undefined) return { policy, options: { ...options, ...setOptions(policy, set) } };
   if (policy !== 'gs') return decidedBy;
   const defaults = policyModule(policy).options;
   const baseMs = queueBase === undefined ? Number(defaults.baseMs!.default) : queueBase * 1_000;
@@ -460,6 +485,13 @@ function seriesOf(text: string, cutoffMs: number): number {
   return parseDuration(text, '--series');
 }
 
+/** Options of the central policy as `--set` takes them. */
+function setText({ options }: Preset['decidedBy']): string {
+  return Object.entries(options)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(',');
+}
+
 /** The settings of a policy as reports record them, by the names of the flags; durations in seconds. */
 export function policyRecord({ preset, ...settings }: PolicySettings) {
   return {
@@ -500,6 +532,9 @@ export function policyRecord({ preset, ...settings }: PolicySettings) {
           queueBase: Number(preset.decidedBy.options.baseMs) / 1_000,
         }
       : {}),
+    ...(preset.decidedBy.policy === 'gs' || setText(preset.decidedBy) === ''
+      ? {}
+      : { set: setText(preset.decidedBy) }),
     matching: settings.matching,
     series: settings.seriesMs === 0 ? null : settings.seriesMs / 1_000,
     short: `${preset.short.by} over ${preset.short.over}`,

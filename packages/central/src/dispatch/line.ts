@@ -30,6 +30,7 @@ export function lineOf(
       workMs += other.waiting * other.estimateMs;
     }
     const kind = line?.kindOf(stage) ?? 'planned';
+    const why = policy.explain?.(stage, books, now)?.sentence;
     return {
       stage: stage.index,
       kind: kind === 'planned' ? (stage.job.long ? 'long' : 'short') : kind,
@@ -38,6 +39,7 @@ export function lineOf(
       waitedMs: now - stage.waitsSince,
       ahead: { jobs: jobs.size, tasks, workMs },
       kept: line?.keptFor(stage) ?? 0,
+      ...(why === undefined ? {} : { why }),
     };
   });
   return {

@@ -66,6 +66,7 @@ function lineJson(line: CentralLine): Record<string, unknown> {
       ahead: { jobs: need.ahead.jobs, tasks: need.ahead.tasks, workSeconds: seconds(need.ahead.workMs) },
       expectedSeconds: seconds(expectedWaitMs(need, line)),
       kept: need.kept,
+      why: need.why ?? null,
     })),
   };
 }

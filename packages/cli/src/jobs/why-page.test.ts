@@ -45,6 +45,15 @@ it('says how long it may take where somebody said', () => {
   expect(whyJson(known, 10_000)).toMatchObject({ line: { needs: [{ expectedSeconds: 7 }] } });
 });
 
+it('gives the word to the policy where it has one', () => {
+  const explained = waits({ jobs: 1, tasks: 28, workMs: 0 });
+  const [need] = explained.central!.needs;
+  const why = 'each task needs cpu 2; the largest room left at a worker is cpu 1';
+  const told = { ...explained, central: { ...explained.central!, needs: [{ ...need!, why }] } };
+  expect(page(told)).toContain(`at central: ${why}`);
+  expect(whyJson(told, 10_000)).toMatchObject({ line: { needs: [{ why }] } });
+});
+
 it('says what divides short from long', () => {
   const known = waits({ jobs: 0, tasks: 0, workMs: 0 });
   expect(page(known)).toContain('from a mean task of 10 s on (the cutoff) a job is long');

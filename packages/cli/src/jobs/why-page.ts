@@ -134,7 +134,8 @@ function lineLines({ central, matches }: ExplainedJob): string[] {
 }
 
 function needLine(need: NeedView, central: CentralLine): string {
-  const { kind, tasks, ahead, kept } = need;
+  const { kind, tasks, ahead, kept, why } = need;
+  if (why !== undefined) return `${counted(tasks, 'task')} at central: ${plain(why)}`;
   const head = `${counted(tasks, 'task')} at central among the ${kind} ones`;
   const expectedMs = expectedWaitMs(need, central);
   const howLong =

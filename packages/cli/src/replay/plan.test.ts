@@ -123,6 +123,7 @@ describe('facts of a plan', () => {
     historyFeatures: undefined as string | undefined,
     queues: undefined as number | undefined,
     queueBase: undefined as number | undefined,
+    set: undefined as string | undefined,
     cutoff: undefined,
     shortPartition: undefined,
     probeRatio: 2,
@@ -219,10 +220,25 @@ describe('facts of a plan', () => {
 
   it('make the queues of gs for sizes of the workload, divided as its durations are', () => {
     const queues = (options: Partial<typeof given>) => policySettings({ ...given, ...options }, 'gs', facts);
-    expect(queues({}).preset.decidedBy).toMatchObject({ queues: 10, baseMs: 20_000 });
-    expect(queues({ queues: 3, queueBase: 5 }).preset.decidedBy).toMatchObject({ queues: 3, baseMs: 100 });
+    expect(queues({}).preset.decidedBy.options).toMatchObject({ queues: 10, baseMs: 20_000 });
+    expect(queues({ queues: 3, queueBase: 5 }).preset.decidedBy.options).toMatchObject({
+      queues: 3,
+      baseMs: 100,
+    });
     // All that SLearn samples is waited for.
     expect(queues({})).toMatchObject({ pilotsMax: null, pilotQuorum: 1 });
+  });
+
+  it('hand options to the policy that central decides by', () => {
+    const decidedBy = (set: string, policy = 'bfjs') =>
+      policySettings({ ...given, set }, policy).preset.decidedBy;
+    expect(decidedBy('stall=true,decisionIntervalMs=100')).toEqual({
+      policy: 'bfjs',
+      options: { stall: true, decisionIntervalMs: 100 },
+    });
+    expect(() => decidedBy('stal=true')).toThrow('policy bfjs has no option "stal"');
+    expect(() => decidedBy('decisionIntervalMs=soon')).toThrow('bfjs: decisionIntervalMs: expected a number');
+    expect(() => decidedBy('stall')).toThrow('--set: "stall" is not NAME=VALUE');
   });
 
   it('take an order of gs for an estimator only where gs decides', () => {

@@ -93,6 +93,8 @@ export interface NeedView {
   readonly ahead: { readonly jobs: number; readonly tasks: number; readonly workMs: Millis };
   /** Workers that are kept for it until what is free there is enough. */
   readonly kept: number;
+  /** What the policy says of it, where it says more. */
+  readonly why?: string;
 }
 
 /** Who waits for workers at central, and what it has. */
