@@ -160,6 +160,11 @@ export const POLICY_OPTIONS = {
     describe:
       'gs: the first queue has jobs of fewer task seconds, estimated; each further one ten times as many (default: 1000)',
   },
+  shareBy: {
+    type: 'text',
+    choices: ['job', 'user'],
+    describe: 'drf, drf-strict, carbyne: who has equal shares (default: job)',
+  },
   set: {
     type: 'text',
     describe:
@@ -340,12 +345,16 @@ function setOptions(policy: string, text: string): Preset['decidedBy']['options'
 
 /** Options of the central policy. The queues of gs are by sizes of the workload, which a replay makes smaller. */
 function decidedByOf(
-  { queues, queueBase, estimator, set }: PolicyOptions,
+  { queues, queueBase, estimator, set, shareBy }: PolicyOptions,
   { decidedBy }: Preset,
   facts: WorkloadFacts | undefined,
 ): Preset['decidedBy'] {
   const { policy, options } = decidedBy;
-  if (set !== undefined) return { policy, options: { ...options, ...setOptions(policy, set) } };
+  const given = [
+    ...(set === undefined ? [] : [set]),
+    ...(shareBy === undefined ? [] : [`shareBy=${shareBy}`]),
+  ];
+  if (given.length > 0) return { policy, options: { ...options, ...setOptions(policy, given.join(',')) } };
   if (policy !== 'gs') return decidedBy;
   const defaults = policyModule(policy).options;
   const baseMs = queueBase === undefined ? Number(defaults.baseMs!.default) : queueBase * 1_000;

@@ -124,6 +124,7 @@ describe('facts of a plan', () => {
     queues: undefined as number | undefined,
     queueBase: undefined as number | undefined,
     set: undefined as string | undefined,
+    shareBy: undefined,
     cutoff: undefined,
     shortPartition: undefined,
     probeRatio: 2,
