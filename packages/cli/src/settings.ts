@@ -8,8 +8,6 @@ import {
   LIVE_TIMINGS,
   MATCHINGS,
   maySeek,
-  NEED_ORDERS,
-  type NeedOrder,
   NOTHING_ABLATED,
   type PolicySettings,
   type Preset,
@@ -68,64 +66,10 @@ export const POLICY_OPTIONS = {
     choices: ['lazy', 'proactive'],
     describe: 'what happens to probes that are not needed any more',
   },
-  shortOrder: {
-    type: 'text',
-    default: DEFAULT_POLICY.shortOrder,
-    choices: NEED_ORDERS,
-    describe: 'matching: which short job a free worker serves first',
-  },
-  longOrder: {
-    type: 'text',
-    default: DEFAULT_POLICY.longOrder,
-    choices: NEED_ORDERS,
-    describe: 'matching: which long job a free worker serves first',
-  },
   reserve: {
     type: 'text',
     default: 'auto',
     describe: 'matching: fraction of the slots that long tasks leave free; auto: what short jobs need; none',
-  },
-  patience: {
-    type: 'number',
-    default: DEFAULT_POLICY.patience,
-    min: 0,
-    describe: 'matching: cutoffs that a job may wait before it comes first; 0: for ever',
-  },
-  longPatience: {
-    type: 'number',
-    default: DEFAULT_POLICY.longPatience,
-    min: 0,
-    describe:
-      'matching: cutoffs that a long job may wait before it comes first of the long ones; 0: for ever',
-  },
-  longWeight: {
-    type: 'number',
-    default: DEFAULT_POLICY.longWeight,
-    min: 0,
-    describe:
-      'matching: a long job comes before short ones of this many times less remaining work or more; 0: after all',
-  },
-  longDoubt: {
-    type: 'text',
-    default: String(DEFAULT_POLICY.longDoubt),
-    describe:
-      'matching: standard deviations above the mean of long jobs that one takes whose pilots have yet to tell; none: as its owner believes',
-  },
-  lateTurns: {
-    type: 'text',
-    default: 'auto',
-    describe: 'matching: of so many slots for long jobs one goes to a job that is late; auto: 2; none',
-  },
-  lateShort: {
-    type: 'flag',
-    default: true,
-    describe:
-      'matching: while a short job is late, the late job that came first comes before the long ones of more weight (--no-late-short)',
-  },
-  packing: {
-    type: 'flag',
-    default: true,
-    describe: 'matching: tasks with demands go to the fullest of the workers that have room (--no-packing)',
   },
   matching: {
     type: 'text',
@@ -276,16 +220,7 @@ export function policySettings(
     stealLimit: options.stealLimit ?? null,
     stealRetry: options.stealRetry as PolicySettings['stealRetry'],
     cancel: (options.cancel as PolicySettings['cancel']) ?? (seeks ? 'proactive' : 'lazy'),
-    shortOrder: options.shortOrder as NeedOrder,
-    longOrder: options.longOrder as NeedOrder,
     reserve: reserveOf(options.reserve),
-    patience: options.patience,
-    longPatience: options.longPatience,
-    longWeight: options.longWeight,
-    longDoubt: longDoubtOf(options.longDoubt),
-    lateTurns: lateTurnsOf(options.lateTurns),
-    lateShort: options.lateShort,
-    packing: options.packing,
     seekCap: options.seek,
     hints: options.hints,
     bitmapMs: bitmapOf(options.bitmap, cutoffMs),
@@ -464,22 +399,6 @@ function reserveOf(text: string): PolicySettings['reserve'] {
   );
 }
 
-function lateTurnsOf(text: string): number {
-  if (text === 'none') return 0;
-  if (text === 'auto') return DEFAULT_POLICY.lateTurns;
-  if (/^[1-9]\d{0,2}$/.test(text)) return Number(text);
-  throw new InputError(
-    'bad-option',
-    `--late-turns: "${text}" is neither a number from 1 to 999, nor auto, nor none`,
-  );
-}
-
-function longDoubtOf(text: string): number | null {
-  if (text === 'none') return null;
-  if (/^\d{1,3}(\.\d{1,3})?$/.test(text)) return Number(text);
-  throw new InputError('bad-option', `--long-doubt: "${text}" is neither a number from 0 to 999, nor none`);
-}
-
 /** `auto`: long tasks last for a cutoff, so that a hundredth of it is soon enough. */
 function bitmapOf(text: string, cutoffMs: number): number {
   if (text === 'none') return 0;
@@ -515,16 +434,7 @@ export function policyRecord({ preset, ...settings }: PolicySettings) {
     stealBackoff: settings.stealBackoffMs / 1_000,
     stealBackoffMax: settings.stealBackoffMaxMs / 1_000,
     cancel: settings.cancel,
-    shortOrder: settings.shortOrder,
-    longOrder: settings.longOrder,
     reserve: settings.reserve,
-    patience: settings.patience,
-    longPatience: settings.longPatience,
-    longWeight: settings.longWeight,
-    longDoubt: settings.longDoubt,
-    lateTurns: settings.lateTurns,
-    lateShort: settings.lateShort,
-    packing: settings.packing,
     seek: settings.seekCap,
     hints: settings.hints,
     bitmap: settings.bitmapMs === 0 ? null : settings.bitmapMs / 1_000,

@@ -45,7 +45,6 @@ export * from './messages/table.js';
 export * from './nearest.js';
 export * from './ordered-numbers.js';
 export * from './percentiles.js';
-export * from './policy/order.js';
 export * from './policy/presets.js';
 export * from './policy/settings.js';
 export * from './random.js';

@@ -16,9 +16,6 @@ export interface RunSettings {
   readonly pilotRatio?: string;
   readonly thinLimit?: number;
   readonly schedulers?: number;
-  /** In which order short jobs, and long ones, are matched. */
-  readonly shortOrder?: string;
-  readonly longOrder?: string;
   /** A fraction of the slots, auto or none. */
   readonly reserve?: string;
   readonly central?: boolean;

@@ -24,7 +24,7 @@ function tasks(count: number, estimate: number, fields: Partial<JobInput> = {}):
   return { tasks: { count, run: { sleep: 1 } }, estimate, ...fields } as JobInput;
 }
 
-const POLICY = { ...DEFAULT_POLICY, cutoffMs: 1_000, patience: 5 };
+const POLICY = { ...DEFAULT_POLICY, cutoffMs: 250 };
 
 function offersOf(...jobs: Job[]): Offers {
   const offers = new Offers(() => POLICY);

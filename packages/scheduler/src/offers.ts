@@ -2,7 +2,6 @@ import {
   fits,
   IndexedHeap,
   type Millis,
-  needKey,
   type PolicySettings,
   patienceMsOf,
   type Resources,
@@ -47,7 +46,7 @@ export class Offers {
     const offer = this.#offers[id]!;
     if (batch.waiting < offer.waiting) this.#byWait.set(id, now);
     offer.waiting = batch.waiting;
-    this.#heap.set(id, this.#keyOf(id, offer));
+    this.#heap.set(id, keyOf(offer));
   }
 
   /**
@@ -96,7 +95,7 @@ export class Offers {
     this.#ids.set(batch, id);
     this.#offers[id] = offer;
     this.#arrivals[id] = this.#arrived++;
-    this.#heap.set(id, this.#keyOf(id, offer));
+    this.#heap.set(id, keyOf(offer));
     this.#byWait.set(id, now);
   }
 
@@ -107,15 +106,11 @@ export class Offers {
     this.#offers[id] = undefined;
     this.#freeIds.push(id);
   }
+}
 
-  #keyOf(id: number, { job, batch }: Offer): number {
-    const estimateMs = job.believedMs;
-    return needKey(
-      this.#policy().shortOrder,
-      { estimateMs, sizeMs: estimateMs * batch.count, tasks: batch.waiting },
-      this.#arrivals[id]!,
-    );
-  }
+/** The least work that waits comes first. */
+function keyOf({ job, batch }: Offer): number {
+  return job.believedMs * batch.waiting;
 }
 
 function isOpen(job: Job, batch: Batch): boolean {

@@ -2,7 +2,6 @@ import {
   type ClusterSettings,
   DEFAULT_POLICY,
   LIVE_TIMINGS,
-  NEED_ORDERS,
   POLICY_NAMES,
   type PolicySettings,
   PRESETS,
@@ -22,8 +21,6 @@ export function drawSettings(
 ): ClusterSettings {
   // Our own have more parts that may fail each other than all others together.
   const policy = draw.pick([...POLICY_NAMES, 'goshawk', 'goshawk', 'goshawk-peer'] as const);
-  /** In cutoffs, that is from no patience to 8 s. */
-  const patience = draw.pick([0, 1, 5, 20]);
   return {
     policy: {
       ...DEFAULT_POLICY,
@@ -42,18 +39,9 @@ export function drawSettings(
       pilotRatio: draw.pick([0.03, 0.3, 'adaptive'] as const),
       pilotsMax: draw.pick([null, 1, 3]),
       pilotQuorum: draw.pick([0.5, 1]),
-      pilotPrior: patience > 0,
+      pilotPrior: draw.chance(0.75),
       thinLimit: draw.pick([1, 3]),
-      shortOrder: draw.pick(NEED_ORDERS),
-      longOrder: draw.pick(NEED_ORDERS),
       reserve: draw.pick([0, 0.3, 'auto', 'auto'] as const),
-      patience,
-      longPatience: patience / 5,
-      longWeight: draw.pick([0, 1, 8]),
-      longDoubt: patience > 0 ? 3 : null,
-      lateTurns: patience > 0 ? 2 : 0,
-      lateShort: patience > 0,
-      packing: patience > 0,
       seekCap: draw.pick([0, 1, 2, 2, 10]),
       hints: draw.chance(0.7),
       bitmapMs: draw.pick([0, 100, 1_000]),

@@ -31,8 +31,6 @@ export function settingsOf({ options }: Command): ClusterSettings {
     stealRetry: options.get('stealRetry') === 'backoff' ? 'backoff' : 'never',
     cancel: options.get('cancel') === 'lazy' ? 'lazy' : 'proactive',
     reserve: numberOf(options, 'reserve', 0),
-    patience: numberOf(options, 'patience', 0),
-    longPatience: numberOf(options, 'longPatience', 0),
     seekCap: numberOf(options, 'seek', 2),
     hints: options.get('hints') !== 'no',
     bitmapMs: numberOf(options, 'bitmap', 0),

@@ -4,14 +4,6 @@ import { describeIssue } from '../job/parse.js';
 import { LIMITS } from '../limits.js';
 import { PRESETS, type Preset, ROUTES, SCOPES } from './presets.js';
 
-/**
- * Which job in need comes first. `size`: the least work at its arrival (estimate × tasks). `remaining`: the
- * least work that no worker has been found for. `mean`: the least estimate. `tasks`: the fewest tasks without a
- * worker. `fifo`: the one that came first.
- */
-export const NEED_ORDERS = ['size', 'remaining', 'mean', 'tasks', 'fifo'] as const;
-export type NeedOrder = (typeof NEED_ORDERS)[number];
-
 /** Which of the probes that wait at a worker is served first: that of the job of least size, or the first. */
 export const WORKER_ORDERS = ['fifo', 'size'] as const;
 export type WorkerOrder = (typeof WORKER_ORDERS)[number];
@@ -65,50 +57,11 @@ const common = () => ({
 });
 
 const matching = () => ({
-  /** Matching and seeking: which short job a free worker serves first, and which long one. */
-  shortOrder: z.enum(NEED_ORDERS),
-  longOrder: z.enum(NEED_ORDERS),
   /**
    * Matching: the fraction of all slots that long tasks leave to short ones, or `auto`: what short jobs have
    * needed lately.
    */
   reserve: z.union([fraction(), z.literal('auto')]),
-  /**
-   * Matching and seeking: a job that no worker was found for in so many cutoffs comes before all others, so that
-   * none waits for ever. 0: never.
-   */
-  patience: z.number().nonnegative(),
-  /**
-   * Matching: a long job that no worker was matched with for so many cutoffs comes before the other long ones, in
-   * the slots that long tasks may use: so large ones do not wait for all smaller ones. 0: never.
-   */
-  longPatience: z.number().nonnegative(),
-  /**
-   * Matching: a long job comes before a short one if its remaining work is less than so many times that of the short
-   * one, in the slots that long tasks may use. 0: after all short ones.
-   */
-  longWeight: z.number().nonnegative(),
-  /**
-   * Matching: a long job of which its pilots have yet to tell how long it is is believed to run for so many standard
-   * deviations more than the mean of the last long jobs of the cluster. null: as long as its owner believes.
-   */
-  longDoubt: z.number().nonnegative().nullable(),
-  /**
-   * Matching: of so many matches of long jobs one is of a job that is late by its size and its estimate, where there
-   * is one: so an order that goes by estimates does not put off for ever whom it errs about. 0: none.
-   */
-  lateTurns: z.number().int().min(0).max(1_000),
-  /**
-   * Matching: a short job that is late by its size and its estimate comes before those that have at least half as much
-   * to do, and while one is, no long job overtakes short ones by its weight: the late job, short or long, that came
-   * first does so instead.
-   */
-  lateShort: z.boolean(),
-  /**
-   * Matching: tasks that ask for more than a slot go to the worker with the least to spare of some, so that large ones
-   * find room elsewhere.
-   */
-  packing: z.boolean(),
   /**
    * Matching: whether central goes on to match short jobs when it has too much to do for it. `auto`: workers and
    * schedulers find each other until it has less to do.
@@ -230,16 +183,7 @@ export const DEFAULT_POLICY: PolicySettings = {
   // Doubling from 20 ms to an hour, a worker that stays idle asks 18 times 10 workers in its first hour: an
   // idle cluster of 15,000 must not drown in steal requests, and an idle worker gets probes anyhow.
   stealBackoffMaxMs: 3_600_000,
-  shortOrder: 'remaining',
-  longOrder: 'remaining',
   reserve: 'auto',
-  patience: 20,
-  longPatience: 1,
-  longWeight: 8,
-  longDoubt: 3,
-  lateTurns: 2,
-  lateShort: true,
-  packing: true,
   matching: 'auto',
   seekCap: 1,
   hints: true,
@@ -273,7 +217,10 @@ export function reserveWindowMs({ cutoffMs }: PolicySettings): number {
   return 4 * cutoffMs;
 }
 
-/** For how long a job may wait before it comes first. ms; Infinity: for ever */
-export function patienceMsOf({ patience, cutoffMs }: PolicySettings): number {
-  return patience * cutoffMs || Number.POSITIVE_INFINITY;
+/** What was found nothing for in so many cutoffs comes first, so that none waits for ever. */
+const PATIENCE_CUTOFFS = 20;
+
+/** For how long a job may wait before it comes first. ms; Infinity, for ever, where no job is short */
+export function patienceMsOf({ cutoffMs }: PolicySettings): number {
+  return PATIENCE_CUTOFFS * cutoffMs || Number.POSITIVE_INFINITY;
 }

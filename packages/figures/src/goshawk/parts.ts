@@ -1,14 +1,11 @@
 import { settingAxis } from '../axis.js';
 import type { Figure } from '../figure.js';
-import { at, isWorse, staysWithin } from '../judging/index.js';
+import { at, staysWithin } from '../judging/index.js';
 import { ratio } from '../series.js';
 import type { RunSettings } from '../settings.js';
 import { POLICY_PAGE, POLICY_SETTINGS, SHORTER } from './policy.js';
 
 const PARTS: readonly { readonly label: string; readonly settings: RunSettings }[] = [
-  { label: 'short fifo', settings: { shortOrder: 'fifo' } },
-  { label: 'short tasks', settings: { shortOrder: 'tasks' } },
-  { label: 'long fifo', settings: { longOrder: 'fifo' } },
   { label: 'no reserve', settings: { reserve: 'none' } },
   { label: 'noisy', settings: { estimator: 'noisy:0.1-1.9' } },
   { label: 'pilots', settings: { estimator: 'pilot' } },
@@ -16,8 +13,6 @@ const PARTS: readonly { readonly label: string; readonly settings: RunSettings }
 const placeOf = (label: string): number => PARTS.findIndex((part) => part.label === label);
 /** What the places change, as it is by default. */
 const AS_IT_IS = {
-  shortOrder: 'remaining',
-  longOrder: 'remaining',
   reserve: 'auto',
   estimator: 'oracle',
 } as const satisfies RunSettings;
@@ -35,7 +30,7 @@ export const goshawkParts: Figure = {
   paper: POLICY_PAGE,
   section: 'What each part is worth',
   about:
-    'Run times with a part left out or done otherwise, over those of the whole; above 1, it is missed. fifo: first come, first served; tasks: fewest tasks first; noisy: estimates off by 0.1 to 1.9; pilots: none are given.',
+    'Run times with a part left out or done otherwise, over those of the whole; above 1, it is missed. noisy: estimates off by 0.1 to 1.9; pilots: none are given.',
   mode: 'simulated',
   workload: SHORTER,
   settings: { ...POLICY_SETTINGS, policy: 'goshawk', workers: 10_725 },
@@ -54,21 +49,6 @@ export const goshawkParts: Figure = {
     { kind: 'bars', title: 'Long jobs', axisName: 'otherwise ÷ as it is', series: [long50, long90] },
   ],
   claims: [
-    {
-      section: SECTION,
-      text: 'Short jobs miss their order',
-      judge: isWorse([short90], 0.2, at(placeOf('short fifo'))),
-    },
-    {
-      section: SECTION,
-      text: 'Long jobs miss theirs',
-      judge: isWorse([long50], 0.2, at(placeOf('long fifo'))),
-    },
-    {
-      section: SECTION,
-      text: 'No estimate at all, only the number of tasks, costs short jobs little',
-      judge: staysWithin([short50, short90], { least: 0.9, most: 1.05 }, at(placeOf('short tasks'))),
-    },
     {
       section: SECTION,
       text: 'When nobody knows which job is long, short jobs take 6% longer at most',
