@@ -25,6 +25,8 @@ const SMALL = 1 / 3;
 const PATIENCE_CUTOFFS = 20;
 /** Standard deviations above the mean of the last long jobs that a long one is taken for until its pilots tell how long. */
 const LONG_DOUBT = 3;
+/** Due times are told anew when the cluster has grown or shrunk by more than this fraction. */
+const RESIZED = 0.05;
 /** The need of short work is averaged over so many cutoffs: about an hour for the Google trace. */
 const RESERVE_CUTOFFS = 4;
 
@@ -56,6 +58,8 @@ export class Goshawk implements CentralPolicy {
   /** Workers that are kept until what is free there is enough. */
   readonly #keptFor = new Map<WorkerView, StageView>();
   #slots = 0;
+  /** That due times are told for. */
+  #dueSlots = 1;
 
   constructor(context: PolicyContext) {
     this.#context = context;
@@ -101,6 +105,7 @@ export class Goshawk implements CentralPolicy {
 
   plan(cluster: ClusterView, draft: Draft, now: Millis): void {
     this.#slots = cluster.capacity[SLOT] ?? 0;
+    if (Math.abs(this.#slots - this.#dueSlots) > RESIZED * this.#dueSlots) this.#reorder();
     this.#serveKept(draft, now);
     /** Fit nowhere, or may not start: nothing in this plan changes that. */
     const passedOver = new Set<StageView>();
@@ -109,11 +114,9 @@ export class Goshawk implements CentralPolicy {
       const stage = this.#next(passedOver);
       if (stage === undefined) break;
       const worker = this.#mayRun(stage, now) ? this.#workerFor(stage) : undefined;
-      if (worker !== undefined) this.#start(stage, worker, draft, now);
-      else {
-        passedOver.add(stage);
-        isLimited ||= this.#kindOf.get(stage) !== 'short';
-      }
+      if (worker !== undefined && this.#start(stage, worker, draft, now)) continue;
+      passedOver.add(stage);
+      isLimited ||= this.#kindOf.get(stage) !== 'short';
     }
     // The limit moves with time alone.
     if (isLimited && this.#free.size > 0) draft.again(now + Math.min(1_000, this.#context.cutoffMs / 100));
@@ -153,7 +156,12 @@ export class Goshawk implements CentralPolicy {
     // Pilots come before all others: what they tell is worth more than their slots.
     if (part === 'pilots') return Number.NEGATIVE_INFINITY;
     const believedMs = estimateFollows ? this.#longTimes.doubted(estimateMs) : estimateMs;
-    return job.arrivedAt + (STRETCH * believedMs * waiting) / Math.max(1, this.#slots);
+    return job.arrivedAt + (STRETCH * believedMs * waiting) / this.#dueSlots;
+  }
+
+  #reorder(): void {
+    this.#dueSlots = Math.max(1, this.#slots);
+    for (const [stage, kind] of this.#kindOf) this.#orders[kind].set(stage, this.#dueAt(stage));
   }
 
   #update(stage: StageView, now: Millis): void {
@@ -209,22 +217,27 @@ export class Goshawk implements CentralPolicy {
     return this.#free.find(stage, this.#context, (worker) => !this.#keptFor.has(worker));
   }
 
-  #start(stage: StageView, worker: WorkerView, draft: Draft, now: Millis): void {
+  /** @returns whether it could be made */
+  #start(stage: StageView, worker: WorkerView, draft: Draft, now: Millis): boolean {
     const run = draft.start(stage, worker);
     this.#free.update(worker);
-    if (run === undefined) return;
+    if (run === undefined) return false;
     this.#count(run);
     this.#update(stage, now);
+    return true;
   }
 
   /** Keeps workers for what needs more than a slot and has fitted nowhere for long, and starts it where it fits. */
   #serveKept(draft: Draft, now: Millis): void {
     if (this.#demanding.size === 0) return;
     const before = now - PATIENCE_CUTOFFS * this.#context.cutoffMs;
-    const starved = [...this.#demanding].filter(({ waitsSince }) => waitsSince <= before);
+    const starved = [...this.#demanding].filter(
+      (stage) => stage.waitsSince <= before && this.#mayRun(stage, now),
+    );
     starved.sort((one, other) => one.waitsSince - other.waitsSince);
     for (const [worker, stage] of this.#keptFor)
-      if (!worker.open || !this.#demanding.has(stage)) this.#keptFor.delete(worker);
+      if (!worker.open || !this.#demanding.has(stage) || !this.#mayRun(stage, now))
+        this.#keptFor.delete(worker);
     for (const stage of starved) {
       let kept = [...this.#keptFor.values()].filter((each) => each === stage).length;
       for (const worker of [...this.#free.all]) {

@@ -1,0 +1,362 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { BookedDraft } from '../books/draft.js';
+import { type BenchSettings, PolicyBench } from '../trial/policy-bench.fixture.js';
+
+const SECOND = 1_000;
+
+/** @param reserve as a fraction of all slots */
+function cluster(workers: number, reserve: number | 'auto' = 0, settings: BenchSettings = {}): PolicyBench {
+  return new PolicyBench('goshawk', workers, { ...settings, context: { cutoffMs: SECOND, reserve } });
+}
+
+/** Jobs in the order in which the slots of so many tasks, one after the other, are given to them. */
+function serve(bench: PolicyBench, tasks: number): number[] {
+  bench.take();
+  for (let i = 0; i < tasks; i++) bench.endAny(0);
+  return bench.take();
+}
+
+describe('the order of due times', () => {
+  test('has small jobs first, whatever their class', () => {
+    const bench = cluster(1);
+    bench.need(9, {});
+    bench.need(1, { long: true, tasks: 2, estimateMs: 1_000 });
+    bench.need(2, { tasks: 30, estimateMs: 100 });
+    bench.need(3, { tasks: 1, estimateMs: 100 });
+    expect(serve(bench, 4)).toEqual([3, 1, 1, 2]);
+  });
+
+  test('goes by the work that remains', () => {
+    const bench = cluster(1);
+    bench.need(1, { tasks: 10 });
+    expect(serve(bench, 4)).toEqual([1, 1, 1, 1]);
+    bench.need(2, { tasks: 6 });
+    expect(serve(bench, 5)).toEqual([1, 1, 1, 1, 1]);
+    expect(serve(bench, 6)).toEqual([2, 2, 2, 2, 2, 2]);
+  });
+
+  test('has jobs of as much work in the order in which their owners accepted them', () => {
+    const bench = cluster(1);
+    bench.now = 1_000;
+    bench.need(9, {});
+    bench.need(1, { tasks: 2 });
+    bench.need(2, { tasks: 2, ageMs: 500 });
+    expect(serve(bench, 4)).toEqual([2, 2, 1, 1]);
+  });
+
+  test('gives a large job its turn 100 times its work ÷ slots after it came, however many smaller ones come', () => {
+    for (const slots of [1, 2]) {
+      const bench = cluster(slots);
+      bench.need(0, { tasks: slots, estimateMs: 1 });
+      bench.need(1, { long: true, tasks: 10, estimateMs: 1_000 });
+      bench.take();
+      const starts: number[] = [];
+      for (let job = 2; job < 120; job++) {
+        bench.now += 10 * SECOND;
+        bench.need(job, { estimateMs: 100 * slots });
+        bench.endAny(0);
+        if (bench.take().includes(1)) starts.push(bench.now);
+      }
+      // One that came just now is due in 10 s; what is due at the same time is served in the order of classes.
+      expect(starts[0]).toBe((100 * 10 * SECOND) / slots);
+      expect(starts).toHaveLength(10);
+    }
+  });
+
+  test('takes the place that another estimate gives', () => {
+    const bench = cluster(1);
+    bench.need(9, {});
+    bench.need(1, { long: true, estimateMs: 5_000 });
+    bench.need(2, { long: true, estimateMs: 6_000 });
+    bench.need(1, { long: true, estimateMs: 7_000 });
+    expect(serve(bench, 2)).toEqual([2, 1]);
+  });
+
+  test('is that of the cluster as it is, though jobs came before its workers', () => {
+    const bench = cluster(0);
+    bench.need(1, { tasks: 10, estimateMs: 1_000 });
+    for (let at = 0; at < 100; at++) bench.join(at);
+    const setFree = (slots: number) => {
+      for (const worker of bench.books.workers) bench.books.setFree(worker, [slots]);
+      bench.settle();
+    };
+    // They are busy at first. Due at 10 s in a hundred slots, at 1,000 s in one.
+    setFree(0);
+    bench.now = 60 * SECOND;
+    bench.need(2, { tasks: 95, estimateMs: 100 });
+    setFree(1);
+    expect([bench.count(1), bench.count(2)]).toEqual([10, 90]);
+  });
+
+  test('is what the line says', () => {
+    const bench = cluster(1);
+    bench.need(9, {});
+    bench.need(1, { tasks: 3, estimateMs: 200 });
+    bench.need(2, { long: true, tasks: 1, estimateMs: 5_000 });
+    bench.need(3, { part: 'early', tasks: 5 });
+    const line = bench.policy.line!(0);
+    const [short, long, large] = [1, 2, 3].map((job) => bench.stage(job));
+    expect([short!, long!, large!].map((stage) => line.kindOf(stage))).toEqual(['short', 'long', 'large']);
+    expect(line.comesBefore(short!, long!)).toBe(true);
+    expect(line.comesBefore(large!, long!)).toBe(false);
+    expect(serve(bench, 9)).toEqual([1, 1, 1, 2, 3, 3, 3, 3, 3]);
+  });
+
+  test('takes a long job of which nobody knows how long it is for longer than most', () => {
+    const bench = cluster(2);
+    // Tasks of 2 s and 6 s have been here: a long one may take 4 s and thrice the deviation of 2 s.
+    bench.need(1, { long: true, estimateMs: 2_000 });
+    bench.need(2, { long: true, estimateMs: 6_000 });
+    bench.need(3, { long: true, tasks: 3, estimateMs: 1_000, estimateFollows: true });
+    bench.need(4, { long: true, tasks: 2, estimateMs: 9_000 });
+    bench.take();
+    bench.end(1);
+    bench.end(2);
+    expect(bench.take()).toEqual([4, 4]);
+    bench.need(5, { long: true, tasks: 2, estimateMs: 9_000 });
+    bench.need(3, { long: true, tasks: 3, estimateMs: 4_000 });
+    bench.end(4);
+    expect(bench.take()).toEqual([3]);
+  });
+});
+
+describe('the reserve', () => {
+  test('keeps long tasks from its share of the slots, whichever workers they are', () => {
+    const bench = cluster(10, 0.2);
+    bench.need(1, { long: true, tasks: 20, estimateMs: 5_000 });
+    expect(bench.count(1)).toBe(8);
+    bench.need(2, { tasks: 2 });
+    expect(bench.count(2)).toBe(2);
+    bench.end(2);
+    expect(bench.count(1)).toBe(8);
+    bench.end(1);
+    expect(bench.count(1)).toBe(8);
+  });
+
+  test('is of the workers that take work: what runs long at those that drain counts against nobody', () => {
+    const bench = cluster(10, 0.2);
+    bench.need(1, { long: true, tasks: 8, estimateMs: 5_000 });
+    const drained = bench.takePlaces().map(([, at]) => bench.worker(at));
+    for (const worker of drained) bench.books.setOpen(worker, false);
+    bench.need(2, { long: true, tasks: 5, estimateMs: 5_000 });
+    expect(bench.count(2)).toBe(2);
+    // They are back with what runs there: ten long tasks, and eight may run.
+    for (const worker of drained) bench.books.setOpen(worker, true);
+    bench.end(1);
+    bench.end(1);
+    expect(bench.count(2)).toBe(2);
+    bench.end(1);
+    expect(bench.count(2)).toBe(3);
+  });
+
+  test('follows what short jobs needed, and gives way as that is forgotten', () => {
+    const bench = cluster(100, 'auto');
+    // 40 slots' work over the window of four cutoffs: the reserve is at its most, 30%.
+    bench.need(1, { estimateMs: 40 * 4 * SECOND });
+    bench.need(2, { long: true, tasks: 200, estimateMs: 5_000 });
+    expect(bench.count(2)).toBe(70);
+    expect(bench.againAt).toBe(10);
+    // Six windows later nothing of it is left but the least reserve of 2%.
+    bench.now = 24 * SECOND;
+    bench.settle();
+    expect(bench.count(2)).toBe(98);
+  });
+
+  test('follows from what short tasks took elsewhere, too', () => {
+    const bench = cluster(100, 'auto');
+    bench.books.shortWork(5 * 4 * SECOND);
+    bench.need(1, { long: true, tasks: 100 });
+    expect(bench.count(1)).toBe(86);
+  });
+});
+
+describe('jobs that are sampled', () => {
+  const early = { part: 'early', estimateMs: 10 } as const;
+
+  test('have their pilots served before all others', () => {
+    const bench = cluster(1);
+    bench.need(9, {});
+    bench.need(1, { estimateMs: 1 });
+    bench.need(2, { part: 'pilots', tasks: 2, jobTasks: 50, estimateMs: 1e9 });
+    expect(serve(bench, 3)).toEqual([2, 2, 1]);
+  });
+
+  test('run at once in the reserve if they are small, before what is known to be long', () => {
+    const bench = cluster(100, 0.2);
+    bench.need(1, { long: true, tasks: 200 });
+    for (const job of [2, 3, 4, 5]) bench.need(job, { ...early, tasks: 6 });
+    expect([1, 2, 3, 4, 5].map((job) => bench.count(job))).toEqual([80, 6, 6, 6, 2]);
+    bench.take();
+    // They have all of it: what becomes free is for long tasks until one of them is decided upon.
+    bench.end(1);
+    expect(bench.take()).toEqual([1]);
+    bench.need(2, { tasks: 0 });
+    bench.end(1);
+    expect(bench.take()).toEqual([5]);
+  });
+
+  test('run beside the reserve as well if they are small, where nobody else needs the slots', () => {
+    const bench = cluster(100, 0.2);
+    for (let job = 1; job <= 10; job++) bench.need(job, { ...early, tasks: 6 });
+    expect(bench.busy).toBe(60);
+  });
+
+  test('are small up to a third of the reserve', () => {
+    const bench = cluster(100, 0.2);
+    bench.need(1, { long: true, tasks: 200 });
+    bench.need(2, { ...early, tasks: 7 });
+    expect(bench.count(2)).toBe(0);
+  });
+
+  test('run where nothing else does if they are large, and leave the reserve', () => {
+    const bench = cluster(100, 0.2);
+    bench.need(1, { ...early, tasks: 200 });
+    expect(bench.count(1)).toBe(80);
+    bench.need(2, { tasks: 30, estimateMs: 1e9 });
+    expect(bench.count(2)).toBe(20);
+    bench.take();
+    bench.end(1);
+    expect(bench.take()).toEqual([2]);
+  });
+
+  test('count as long once, when they turn out to be', () => {
+    const bench = cluster(100, 0.02);
+    bench.need(1, { ...early, tasks: 60 });
+    expect(bench.count(1)).toBe(60);
+    bench.need(1, { long: true, tasks: 60 });
+    expect(bench.count(1)).toBe(98);
+    expect(bench.policy.line!(0).longRunning).toBe(98);
+    bench.need(1, { long: true, tasks: 30 });
+    expect(bench.count(1)).toBe(98);
+    bench.end(1);
+    expect(bench.count(1)).toBe(98);
+  });
+
+  test('take any slot when they turn out to be short', () => {
+    const bench = cluster(100, 0.02);
+    bench.need(1, { ...early, tasks: 120 });
+    expect(bench.count(1)).toBe(98);
+    bench.need(1, { tasks: 22 });
+    expect(bench.count(1)).toBe(100);
+  });
+});
+
+describe('what fits nowhere', () => {
+  test('does not hide those behind it', () => {
+    const bench = cluster(0);
+    bench.join(0, 1, { gpu: 1 });
+    bench.join(1, 1);
+    bench.need(9, { demand: { gpu: 1 } });
+    bench.say(1, { long: true, demand: { gpu: 1 }, estimateMs: 1_000 });
+    bench.say(2, { demand: { fpga: 1 }, estimateMs: 1 });
+    bench.say(3, { long: true, estimateMs: 9_000 });
+    bench.settle();
+    expect(bench.takePlaces()).toEqual([
+      [9, 0],
+      [3, 1],
+    ]);
+  });
+
+  test('has a worker kept for it after 20 cutoffs, where small ones would take it bit by bit', () => {
+    const bench = cluster(1, 0, { slots: 4, capacity: { cpu: 4 } });
+    for (let job = 1; job <= 4; job++) bench.need(job, { demand: { cpu: 1 } });
+    bench.need(100, { demand: { cpu: 4 }, estimateMs: 1 });
+    const busy: number[] = [];
+    for (let job = 5; bench.count(100) === 0 && job < 60; job++) {
+      bench.now += SECOND;
+      bench.need(job, { demand: { cpu: 1 } });
+      bench.endAny(0);
+      busy.push(bench.busy);
+    }
+    expect(busy).toEqual([...new Array(19).fill(4), 3, 2, 1, 1]);
+    expect([bench.count(100), bench.books.waitingTasks]).toEqual([1, 4]);
+  });
+
+  test('has another worker kept when the one that was goes, and none when its job does', () => {
+    const bench = cluster(2, 0, { slots: 2, capacity: { cpu: 2 } });
+    bench.need(9, { tasks: 4, demand: { cpu: 1 } });
+    bench.need(1, { demand: { cpu: 2 } });
+    bench.need(2, { tasks: 100, demand: { cpu: 1 }, estimateMs: 1 });
+    bench.take();
+    bench.now = 20 * SECOND;
+    bench.end(9, 'done', 0);
+    expect(bench.policy.line!(bench.now).keptFor(bench.stage(1))).toBe(1);
+    bench.books.removeWorker(bench.worker(0));
+    bench.end(9, 'done', 1);
+    expect(bench.take()).toEqual([]);
+    bench.withdraw(1);
+    expect(bench.takePlaces()).toEqual([[2, 1]]);
+  });
+
+  test('keeps no worker in the reserve while no more long tasks may run', () => {
+    const bench = cluster(10, 0.2, { capacity: { cpu: 1 } });
+    bench.need(1, { long: true, tasks: 20, demand: { cpu: 1 } });
+    expect(bench.count(1)).toBe(8);
+    bench.now = 60 * SECOND;
+    bench.need(2, { tasks: 2 });
+    expect(bench.count(2)).toBe(2);
+  });
+});
+
+test('small tasks leave room for large ones: they go where the least is free', () => {
+  const bench = cluster(8, 0, { slots: 4, capacity: { cpu: 4 } });
+  for (let job = 1; job <= 8; job++) bench.need(job, { demand: { cpu: 1 } });
+  expect(new Set(bench.takePlaces().map(([, at]) => at)).size).toBe(2);
+});
+
+test('a plan ends though every start is refused', () => {
+  const bench = cluster(2);
+  bench.say(1, { tasks: 3 });
+  bench.say(2, { long: true, tasks: 3 });
+  bench.policy.heard(bench.books.takeNews(), 0);
+  const draft = new BookedDraft(bench.books, 1, 0);
+  let asked = 0;
+  draft.start = () => {
+    if (++asked > 100) throw new Error('asked again and again');
+    return undefined;
+  };
+  bench.policy.plan(bench.books, draft, 0);
+  expect(asked).toBe(2);
+});
+
+test('whatever happens, no slot idles while a task waits, and no start is refused', () => {
+  const need = fc.record({
+    kind: fc.constant('need' as const),
+    job: fc.nat(12),
+    tasks: fc.nat(6),
+    long: fc.boolean(),
+    part: fc.constantFrom('judged', 'thin', 'pilots', 'early'),
+    estimateMs: fc.constantFrom(0, 1, 5_000, 1e6),
+  });
+  const other = fc.record({
+    kind: fc.constantFrom('end' as const, 'declined' as const, 'open' as const, 'lost' as const),
+    of: fc.nat(20),
+  });
+  fc.assert(
+    fc.property(
+      fc.array(fc.oneof(need, other), { maxLength: 80 }),
+      fc.integer({ min: 1, max: 3 }),
+      (steps, slots) => {
+        const bench = cluster(4, 0, { slots });
+        for (const action of steps) {
+          bench.now += 10 * SECOND;
+          const workers = [...bench.books.workers];
+          const worker = workers[action.kind === 'need' ? 0 : action.of % workers.length];
+          if (action.kind === 'need') bench.need(action.job, action);
+          else if (action.kind === 'lost' && workers.length > 1) bench.books.removeWorker(worker!);
+          else if (action.kind === 'open') bench.books.setOpen(worker!, !worker!.open);
+          else if (bench.busy > 0 && action.kind === 'end') bench.endAny(action.of);
+          else {
+            const [run] = worker!.runs;
+            if (run !== undefined) bench.books.end(run, 'declined', bench.now);
+          }
+          bench.settle();
+          const isFree = [...bench.books.workers].some(({ open, free }) => open && free[0]! > 0);
+          expect(isFree && bench.books.waitingTasks > 0).toBe(false);
+          expect(bench.refused).toBe(0);
+        }
+      },
+    ),
+  );
+});
