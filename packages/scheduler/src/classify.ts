@@ -1,4 +1,4 @@
-import type { JobClass, JobSpec, Lane, Millis, PolicySettings, Preset, Route } from '@goshawk/core';
+import type { JobClass, JobSpec, Lane, Millis, PolicySettings, Preset, Route, Segment } from '@goshawk/core';
 import type { Estimate, Judgement } from '@goshawk/predictor';
 
 /** What a job is decided by while its pilots have not told. */
@@ -13,6 +13,8 @@ export interface Decision {
   readonly estimateMs: Millis | undefined;
   /** What to go by where nothing is believed and size matters. */
   readonly guessMs: Millis | undefined;
+  /** How run times are spread, where the estimator knows: for a central that plans by it. */
+  readonly distribution?: readonly Segment[] | undefined;
   readonly route: Route;
   /** Where its probes wait at workers. */
   readonly lane: Lane;
@@ -55,13 +57,14 @@ export function decide(judgement: Judgement, policy: PolicySettings): Decision {
   }
 }
 
-export function decideBy({ meanMs, by }: Estimate, policy: PolicySettings): Decision {
+export function decideBy({ meanMs, by, distribution }: Estimate, policy: PolicySettings): Decision {
   const jobClass = meanMs >= policy.cutoffMs ? 'long' : 'short';
   return {
     class: jobClass,
     by,
     estimateMs: meanMs,
     guessMs: undefined,
+    ...(distribution === undefined ? {} : { distribution }),
     route: policy.preset[jobClass],
     lane: 'normal',
   };

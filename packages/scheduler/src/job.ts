@@ -11,6 +11,7 @@ import {
   type Outcome,
   type Payload,
   type Route,
+  type Segment,
   startFault,
   startFaultOf,
   type TaskCounts,
@@ -152,6 +153,11 @@ export class Job {
   /** The same where something is needed to go by: 0 of a job of which nothing is known. */
   get believedMs(): Millis {
     return this.#decision.estimateMs ?? this.#decision.guessMs ?? 0;
+  }
+
+  /** How run times are spread, where the estimator knows. */
+  get distribution(): readonly Segment[] | undefined {
+    return this.#decision.distribution;
   }
 
   get route(): Route {

@@ -55,7 +55,8 @@ export class Needer {
         after: spec.after,
         demand: spec.demand,
         estimateMs: spec.estimateMs ?? job.believedMs,
-        distribution: [],
+        // A stage that says itself how long it runs is not like the whole job.
+        distribution: spec.estimateMs === undefined ? (job.distribution ?? []) : [],
       })),
     });
   }

@@ -199,11 +199,12 @@ export class Sampler {
 
   #make(policy: PolicySettings): Estimator {
     const random = () => this.#env.random();
+    const settings = { ...policy, distributions: policy.preset.declares };
     try {
-      return makeEstimator(policy.estimator, policy, random);
+      return makeEstimator(policy.estimator, settings, random);
     } catch {
       // Central is of a version that knows more: what submitters say is better than nothing.
-      return makeEstimator('given', policy, random);
+      return makeEstimator('given', settings, random);
     }
   }
 
@@ -223,6 +224,7 @@ function startingStage(job: Job): Stage {
 function isSameEstimator(one: PolicySettings, other: PolicySettings): boolean {
   return (
     one.estimator === other.estimator &&
+    one.preset.declares === other.preset.declares &&
     one.pilotRatio === other.pilotRatio &&
     one.pilotsMax === other.pilotsMax &&
     one.pilotQuorum === other.pilotQuorum &&

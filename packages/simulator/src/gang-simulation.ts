@@ -1,6 +1,7 @@
 import { type Address, invariant, type Millis, ONE_SLOT, type Segment } from '@goshawk/core';
 import {
   type Attributes,
+  answerOf,
   BookedDraft,
   type BookedRun,
   type BookedStage,
@@ -9,7 +10,6 @@ import {
   isPreferred,
   type Program,
   type SolveProgram,
-  type SolverAnswer,
 } from '@goshawk/policies';
 import { EventHeap } from './event-heap.js';
 
@@ -209,14 +209,10 @@ class GangSimulation {
   #solve({ id, problem }: NonNullable<BookedDraft['problem']>): void {
     this.#solves = id + 1;
     const { version } = problem;
-    this.#books.solved({ kind: 'solved', id, answer: this.#answer(problem.model as Program, version) });
-  }
-
-  #answer(program: Program, version: number): SolverAnswer {
-    try {
-      return { kind: 'solution', version, solution: this.#options.solve(program) };
-    } catch (error) {
-      return { kind: 'none', version, error: (error as Error).message };
-    }
+    this.#books.solved({
+      kind: 'solved',
+      id,
+      answer: answerOf(this.#options.solve, version, problem.model as Program),
+    });
   }
 }

@@ -88,11 +88,19 @@ export class PartyEnvironment implements Environment {
 
 export class CentralParty extends PartyEnvironment implements CentralEnvironment {
   readonly busyMs: (() => Millis) | undefined;
+  readonly solve: CentralEnvironment['solve'];
 
   /** @param busyMs nobody asks for it where work takes no time */
-  constructor(cluster: PartyCluster, self: Address, random: Random, busyMs: (() => Millis) | undefined) {
+  constructor(
+    cluster: PartyCluster,
+    self: Address,
+    random: Random,
+    busyMs: (() => Millis) | undefined,
+    solve: CentralEnvironment['solve'],
+  ) {
     super(cluster, self, random);
     this.busyMs = busyMs;
+    this.solve = solve;
   }
 }
 

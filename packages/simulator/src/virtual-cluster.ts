@@ -1,4 +1,4 @@
-import { Central } from '@goshawk/central';
+import { Central, type CentralEnvironment } from '@goshawk/central';
 import {
   type Address,
   type ClusterSettings,
@@ -13,6 +13,7 @@ import {
   Random,
   type Resources,
 } from '@goshawk/core';
+import { answerOf, type Program, type SolveProgram } from '@goshawk/policies';
 import { type Job, type Learnt, Scheduler } from '@goshawk/scheduler';
 import {
   type KillReason,
@@ -47,6 +48,8 @@ export interface VirtualClusterOptions {
   readonly centralServiceMs?: Millis;
   /** From when on the phases of a measured network count. Default: 0. */
   readonly networkBeginsAt?: Millis;
+  /** Solves at once what a central policy wants solved; without, it plans by itself. */
+  readonly solve?: SolveProgram | undefined;
   /** Checks the invariants of whoever has just made a step. Slow; for tests. */
   readonly checked?: boolean;
   /** Called for each message that is sent, before it travels. */
@@ -454,13 +457,25 @@ export class VirtualCluster {
 
   #newCentral(random: Random): Central {
     const self = this.centralAddress;
-    const environment = new CentralParty(this, self, random, this.#busyMs());
+    const environment = new CentralParty(this, self, random, this.#busyMs(), this.#solving());
     const central = new Central(
       { name: 'central', self, settings: this.#options.settings },
       this.#observed(environment, self),
     );
     this.#admit('central', central, environment);
     return central;
+  }
+
+  /** In virtual time a solver takes none: its answer comes in the same instant, as a step of its own. */
+  #solving(): CentralEnvironment['solve'] {
+    const { solve } = this.#options;
+    if (solve === undefined) return undefined;
+    return (id, { version, model }) =>
+      this.at(this.#now, (now) => {
+        if (this.#machines[this.centralAddress] !== this.central) return;
+        this.central.solved(id, answerOf(solve, version, model as Program), now);
+        this.#isToSettle(this.centralAddress);
+      });
   }
 
   #busyMs(): (() => Millis) | undefined {

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { GoshawkError, Random, RELIABLE_TIMINGS } from '@goshawk/core';
+import { type SolveProgram, THREE_SIGMA_POLICIES } from '@goshawk/policies';
 import {
   finishRun,
   type JobRecord,
@@ -36,8 +37,10 @@ export async function perform(
 ): Promise<RunOutcome> {
   const effects = request.wantsEffectsHash ? new EffectsHash() : undefined;
   const learnt = await learntFromHistory(request);
+  const solve = await solverFor(request);
   const simulation = new Simulation<Arrival>({
     ...request,
+    ...(solve === undefined ? {} : { solve }),
     learnt: request.learnt ?? learnt,
     ...(effects === undefined ? {} : { observe: effects.observe }),
     settings: { policy: request.policy, timings: RELIABLE_TIMINGS },
@@ -225,4 +228,11 @@ function isCounted({ job }: SimulatedEnd, { countedSeconds: [from, to] }: RunReq
 function messagesOf(simulation: Simulation): { total: number; byType: Record<string, number> } {
   const byType: Record<string, number> = { ...simulation.messages };
   return { total: Object.values(byType).reduce((sum, count) => sum + count, 0), byType };
+}
+
+/** Policies that plan ahead have a solver, which takes a moment to load. */
+async function solverFor({ policy }: RunRequest): Promise<SolveProgram | undefined> {
+  if (!Object.hasOwn(THREE_SIGMA_POLICIES, policy.preset.decidedBy.policy)) return undefined;
+  const { loadSolver } = await import('@goshawk/runtime');
+  return (await loadSolver()).solve;
 }

@@ -15,7 +15,13 @@ export {
   type RunningGang,
   type Space,
 } from './problem.js';
-export type { Program, ProgramLimits, ProgramSolution, SolveProgram } from './program.js';
+export {
+  answerOf,
+  type Program,
+  type ProgramLimits,
+  type ProgramSolution,
+  type SolveProgram,
+} from './program.js';
 export { THREE_SIGMA_OPTIONS, type ThreeSigmaOptions } from './settings.js';
 export {
   chanceWithin,

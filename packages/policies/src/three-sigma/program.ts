@@ -1,3 +1,5 @@
+import type { SolverAnswer } from '../contract.js';
+
 /**
  * A mixed integer program: maximise `cost · x` where `rowLower ≤ A x ≤ rowUpper` and `0 ≤ x ≤ upper`, all x whole
  * numbers. Arrays only, so that it can be handed to a thread.
@@ -35,6 +37,15 @@ export interface ProgramSolution {
 
 /** Solves at once. Throws where it cannot. */
 export type SolveProgram = (program: Program) => ProgramSolution;
+
+/** What a solver that answers at once says to a policy. */
+export function answerOf(solve: SolveProgram, version: number, program: Program): SolverAnswer {
+  try {
+    return { kind: 'solution', version, solution: solve(program) };
+  } catch (error) {
+    return { kind: 'none', version, error: (error as Error).message };
+  }
+}
 
 /** Rows as they are built, one after another. */
 export class RowBuilder {

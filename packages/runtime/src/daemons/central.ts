@@ -1,6 +1,8 @@
 import { Central } from '@goshawk/central';
 import { type ClusterSettings, LIMITS } from '@goshawk/core';
+import { type Program, THREE_SIGMA_OPTIONS } from '@goshawk/policies';
 import { centralReadings } from '../metrics/index.js';
+import { ThreadedSolver } from '../solver/threaded.js';
 import { PlacementTracing } from '../tracing/index.js';
 import type { Daemon } from './daemon.js';
 import { ifThereIsAnother, lookForOtherCentrals, ownPlaces } from './other-centrals.js';
@@ -24,12 +26,24 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
   const own = ownPlaces(options.bind, endpoint);
   const tracing = process.tracing && new PlacementTracing(process.tracing);
   let central!: Central;
-  const { enter } = process.host.add({ index: FIRST_PARTY, name, role: 'central' }, (environment) => {
+  const solver = new ThreadedSolver(solverTimeoutMs(options.settings));
+  const { enter } = process.host.add({ index: FIRST_PARTY, name, role: 'central' }, (environment, enter) => {
     const at = own.slice(0, LIMITS.centralPlacesMax).map((place) => process.centralAt(place));
     const config = { name, self: process.addressOf(FIRST_PARTY), at, settings: options.settings };
     central = new Central(config, {
       ...(tracing?.listenTo(environment) ?? environment),
       busyMs: () => performance.eventLoopUtilization().active,
+      solve: (id, { version, model }) => {
+        solver.solve(model as Program, (reply) => {
+          if ('error' in reply)
+            options.logger.warn({ error: reply.error }, 'a plan is made without the solver');
+          const answer =
+            'error' in reply
+              ? ({ kind: 'none', version, error: reply.error } as const)
+              : ({ kind: 'solution', version, solution: reply.solution } as const);
+          enter('solved', (_machine, now) => central.solved(id, answer, now));
+        });
+      },
       ...ifThereIsAnother(process, options.logger),
     });
     return tracing?.around(central) ?? central;
@@ -50,6 +64,7 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
   options.logger.info({ endpoint, policy }, 'central is up');
   const stop = async (): Promise<void> => {
     options.logger.info({}, 'central ends; workers and schedulers keep what they have');
+    solver.close();
     await process.close();
   };
   return {
@@ -61,4 +76,10 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
     drain: stop,
     stop,
   };
+}
+
+/** Half of a policy's cycle: who plans in cycles does not wait for longer than one. */
+function solverTimeoutMs({ policy }: ClusterSettings): number {
+  const { cycleMs } = policy.preset.decidedBy.options;
+  return (typeof cycleMs === 'number' ? cycleMs : THREE_SIGMA_OPTIONS.cycleMs.default) / 2;
 }
