@@ -44,13 +44,14 @@ export class DealtSleeps {
  *
  * @param source draws the order of the durations, for a job whose first tasks are to stand for the others: those of a
  *   trace may follow from how its machines were used, and pilots are random ones (SLearn §5.1.2)
+ * @param mayRunAgain a task may be preempted, and then takes as long as before
  */
-export function dealtByStart(spec: JobSpec, source?: { random(): number }): JobSpec {
+export function dealtByStart(spec: JobSpec, source?: { random(): number }, mayRunAgain = false): JobSpec {
   const stages = spec.stages.map((stage) => {
     const { tasks } = stage;
     if (!('sleepsMs' in tasks)) return stage;
     const sleepsMs = source === undefined ? tasks.sleepsMs : shuffled(tasks.sleepsMs, source);
-    const run = new DealtSleeps(sleepsMs, spec.retries > 0) as unknown as Payload;
+    const run = new DealtSleeps(sleepsMs, mayRunAgain || spec.retries > 0) as unknown as Payload;
     return { ...stage, tasks: { count: sleepsMs.length, run } };
   });
   return { ...spec, stages };

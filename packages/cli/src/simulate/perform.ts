@@ -213,7 +213,7 @@ function arrivals(
     index++;
     return {
       submitMs,
-      spec: request.durations === 'start' ? dealtByStart(spec, order) : spec,
+      spec: request.durations === 'start' ? dealtByStart(spec, order, request.policy.preset.declares) : spec,
       tasks: job.durationsSeconds.length,
       meanMs: meanOf(job.durationsSeconds) * 1_000,
     };
