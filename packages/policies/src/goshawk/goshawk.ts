@@ -107,17 +107,15 @@ export class Goshawk implements CentralPolicy {
     this.#slots = cluster.capacity[SLOT] ?? 0;
     if (Math.abs(this.#slots - this.#dueSlots) > RESIZED * this.#dueSlots) this.#reorder();
     this.#serveKept(draft, now);
-    /** Fit nowhere, or may not start: nothing in this plan changes that. */
+    /** Have no worker with room for them: nothing in this plan changes that. */
     const passedOver = new Set<StageView>();
-    let isLimited = false;
     while (this.#free.size > this.#keptFor.size) {
-      const stage = this.#next(passedOver);
+      const stage = this.#next(passedOver, now);
       if (stage === undefined) break;
-      const worker = this.#mayRun(stage, now) ? this.#workerFor(stage) : undefined;
-      if (worker !== undefined && this.#start(stage, worker, draft, now)) continue;
-      passedOver.add(stage);
-      isLimited ||= this.#kindOf.get(stage) !== 'short';
+      const worker = this.#workerFor(stage);
+      if (worker === undefined || !this.#start(stage, worker, draft, now)) passedOver.add(stage);
     }
+    const isLimited = KINDS.some((kind) => this.#orders[kind].size > 0 && !this.#mayRun(kind, now));
     // The limit moves with time alone.
     if (isLimited && this.#free.size > 0) draft.again(now + Math.min(1_000, this.#context.cutoffMs / 100));
   }
@@ -138,12 +136,13 @@ export class Goshawk implements CentralPolicy {
 
   // ---- the order
 
-  /** The first in the one order; a large job whose pilots have not told comes after all others. */
-  #next(passedOver: ReadonlySet<StageView>): StageView | undefined {
+  /** The first in the one order that may run; a large job whose pilots have not told comes after all others. */
+  #next(passedOver: ReadonlySet<StageView>, now: Millis): StageView | undefined {
     let next: StageView | undefined;
     let dueAt = Number.POSITIVE_INFINITY;
     for (const kind of KINDS) {
       if (kind === 'large' && next !== undefined) break;
+      if (this.#orders[kind].size === 0 || !this.#mayRun(kind, now)) continue;
       const stage = this.#orders[kind].first(passedOver);
       if (stage === undefined || (next !== undefined && this.#orders[kind].dueAt(stage) >= dueAt)) continue;
       next = stage;
@@ -203,8 +202,7 @@ export class Goshawk implements CentralPolicy {
 
   // ---- who may run
 
-  #mayRun(stage: StageView, now: Millis): boolean {
-    const kind = this.#kindOf.get(stage);
+  #mayRun(kind: Kind, now: Millis): boolean {
     if (kind === 'short') return true;
     const limit = this.#limit.of(this.#slots, now);
     const { long, small, large } = this.#running;
@@ -232,11 +230,11 @@ export class Goshawk implements CentralPolicy {
     if (this.#demanding.size === 0) return;
     const before = now - PATIENCE_CUTOFFS * this.#context.cutoffMs;
     const starved = [...this.#demanding].filter(
-      (stage) => stage.waitsSince <= before && this.#mayRun(stage, now),
+      (stage) => stage.waitsSince <= before && this.#mayRun(this.#kindOf.get(stage)!, now),
     );
     starved.sort((one, other) => one.waitsSince - other.waitsSince);
     for (const [worker, stage] of this.#keptFor)
-      if (!worker.open || !this.#demanding.has(stage) || !this.#mayRun(stage, now))
+      if (!worker.open || !this.#demanding.has(stage) || !this.#mayRun(this.#kindOf.get(stage)!, now))
         this.#keptFor.delete(worker);
     for (const stage of starved) {
       let kept = [...this.#keptFor.values()].filter((each) => each === stage).length;
@@ -247,7 +245,7 @@ export class Goshawk implements CentralPolicy {
           this.#keptFor.set(worker, stage);
           kept++;
         } else if (keptFor !== stage) continue;
-        if (!fitsIn(stage.demand, worker.free) || !this.#mayRun(stage, now)) continue;
+        if (!fitsIn(stage.demand, worker.free) || !this.#mayRun(this.#kindOf.get(stage)!, now)) continue;
         this.#keptFor.delete(worker);
         kept--;
         this.#start(stage, worker, draft, now);
