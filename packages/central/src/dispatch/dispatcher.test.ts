@@ -1,0 +1,399 @@
+import { type Address, type Message, type MessageOf, type Millis, NO_RESOURCES, Random } from '@goshawk/core';
+import { type CentralPolicy, makePolicy, type News, type RunView, type StageView } from '@goshawk/policies';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { WorkerRecord } from '../registry.js';
+import { Dispatcher } from './dispatcher.js';
+
+const [OWNER, OTHER] = [900, 901] as [Address, Address];
+const LOST_AFTER_MS = 2_000;
+
+type RunRecord = MessageOf<'register'>['runs'][number];
+
+/** A dispatcher that settles after each message, as central does at the end of a turn. */
+class Bench {
+  readonly dispatcher: Dispatcher;
+  readonly sent: { to: Address; message: Message }[] = [];
+  now: Millis = 0;
+
+  constructor(workers: number, slots = 1, policy: CentralPolicy | string = 'goshawk', reserve = 0) {
+    const random = Random.seeded('dispatcher');
+    const context = { cutoffMs: 1_000, sizesAreGiven: true, reserve, random: () => random.next() };
+    const env = {
+      random: () => random.next(),
+      send: (to: Address, message: Message) => this.sent.push({ to, message }),
+      setTimer() {},
+      clearTimer() {},
+      nameOf: String,
+    };
+    const made = typeof policy === 'string' ? makePolicy(policy, {}, context) : policy;
+    this.dispatcher = new Dispatcher(env, made, LOST_AFTER_MS);
+    for (let at = 0; at < workers; at++) {
+      this.open(at, slots);
+      this.pull(at, { free: slots });
+    }
+  }
+
+  open(at: number, slots = 1, open = true): void {
+    const record = { address: at as Address, place: at, slots, capacity: NO_RESOURCES, attributes: {} };
+    this.dispatcher.setOpen(record as WorkerRecord, open);
+    this.settle();
+  }
+
+  found(at: number, runs: readonly Partial<RunRecord>[]): void {
+    const one = {
+      owner: OWNER,
+      job: 1,
+      stage: 0,
+      task: 0,
+      attempt: 1,
+      long: false,
+      elapsedMs: 500,
+      match: 1,
+    };
+    const all = runs.map((run) => ({ ...one, demand: NO_RESOURCES, ...run }));
+    this.dispatcher.found(at as Address, all, this.now);
+    this.settle();
+  }
+
+  pull(at: number, fields: Partial<MessageOf<'pull'>> = {}): void {
+    const nothing = { heard: [], free: 1, spare: NO_RESOURCES, long: 0, shortMs: 0, runs: [] };
+    this.dispatcher.pulled(at as Address, { type: 'pull', ...nothing, ...fields }, this.now);
+    this.settle();
+  }
+
+  need(job: number, fields: Partial<MessageOf<'need'>> = {}, owner = OWNER): void {
+    const message: MessageOf<'need'> = {
+      type: 'need',
+      job,
+      stage: 0,
+      long: false,
+      tasks: 1,
+      matches: 0,
+      estimateMs: 100,
+      demand: NO_RESOURCES,
+      part: 'judged',
+      jobTasks: 1,
+      ageMs: 0,
+      estimateFollows: undefined,
+      ...fields,
+    };
+    this.dispatcher.needed(owner, message, this.now);
+    this.settle();
+  }
+
+  unused(at: number, match: number): void {
+    this.dispatcher.unused({ type: 'unused', worker: at as Address, match }, this.now);
+    this.settle();
+  }
+
+  settle(): void {
+    this.dispatcher.settle(this.now);
+    this.dispatcher.checkInvariants();
+  }
+
+  /** What owners were told since the last look, as `job@worker#match`. */
+  taken(): string[] {
+    return this.sent
+      .splice(0)
+      .flatMap(({ message }) =>
+        message.type === 'matched'
+          ? message.workers.map(({ worker, match }) => `${message.job}@${worker}#${match}`)
+          : [],
+      );
+  }
+
+  running(job: number, owner = OWNER): number {
+    return this.dispatcher.books.job(owner, job)?.running ?? 0;
+  }
+}
+
+describe('a need', () => {
+  test('takes idle workers, each once, and waits for the rest', () => {
+    const bench = new Bench(3);
+    bench.need(1, { tasks: 5 });
+    expect(bench.taken().sort()).toEqual(['1@0#1', '1@1#1', '1@2#1']);
+    expect(bench.dispatcher.waitingTasks).toBe(2);
+    bench.pull(1, { heard: [1] });
+    expect(bench.taken()).toEqual(['1@1#2']);
+  });
+
+  test('told again counts the workers that are on their way to its owner', () => {
+    const bench = new Bench(2);
+    bench.need(1, { tasks: 5 });
+    bench.need(1, { tasks: 5, matches: 0 });
+    expect(bench.dispatcher.waitingTasks).toBe(3);
+    bench.need(1, { tasks: 4, matches: 2 });
+    expect(bench.dispatcher.waitingTasks).toBe(4);
+  });
+
+  test('told again long after does not count on what never came', () => {
+    const bench = new Bench(1);
+    bench.need(1, { tasks: 2 });
+    bench.now = 5_000;
+    bench.need(1, { tasks: 2, matches: 0 });
+    expect(bench.dispatcher.waitingTasks).toBe(2);
+  });
+
+  test('of nobody is forgotten, and goes with its job', () => {
+    const bench = new Bench(0);
+    bench.need(1, { tasks: 5 });
+    bench.need(1, { tasks: 0 });
+    bench.need(2, { tasks: 2 });
+    expect(bench.dispatcher.waitingTasks).toBe(2);
+    bench.dispatcher.withdraw(OWNER, 2, 0);
+    bench.settle();
+    expect([...bench.dispatcher.books.jobs]).toEqual([]);
+  });
+});
+
+describe('a worker', () => {
+  test('that its owner has no use for serves the next, however often that is said', () => {
+    const bench = new Bench(1);
+    bench.need(1);
+    bench.need(2);
+    bench.unused(0, 1);
+    expect(bench.taken()).toEqual(['1@0#1', '2@0#2']);
+    bench.unused(0, 1);
+    bench.need(3);
+    expect(bench.taken()).toEqual([]);
+  });
+
+  test('that runs a match keeps it, though its owner says too late that it has no use for it', () => {
+    const bench = new Bench(1);
+    bench.need(1);
+    bench.pull(0, { heard: [1], free: 0, runs: [1] });
+    bench.need(2);
+    bench.taken();
+    bench.unused(0, 1);
+    expect([bench.taken(), bench.running(1)]).toEqual([[], 1]);
+  });
+
+  test('of several slots is matched once for each that is free, though it says so before it hears of that', () => {
+    const bench = new Bench(1, 4);
+    bench.need(1, { tasks: 10 });
+    expect(bench.taken()).toHaveLength(4);
+    const pull = { heard: [1, 2, 3, 4], free: 2, runs: [3, 4] };
+    bench.pull(0, pull);
+    expect(bench.taken()).toEqual(['1@0#5', '1@0#6']);
+    bench.pull(0, pull);
+    expect(bench.taken()).toEqual([]);
+  });
+
+  test('that drains, is gone, or is not known gets nothing', () => {
+    const bench = new Bench(2);
+    bench.open(0, 1, false);
+    bench.dispatcher.removeWorker(1 as Address);
+    bench.pull(7);
+    bench.need(1, { tasks: 2 });
+    expect(bench.taken()).toEqual([]);
+  });
+
+  test('that has not heard of a match is asked after, once in a while', () => {
+    const bench = new Bench(1);
+    bench.need(7);
+    bench.sent.length = 0;
+    expect(bench.dispatcher.isDoubtful(0 as Address, 0, 1_000)).toBe(false);
+    expect(bench.dispatcher.isDoubtful(0 as Address, 0, LOST_AFTER_MS)).toBe(true);
+    bench.now = LOST_AFTER_MS;
+    bench.pull(0);
+    bench.pull(0);
+    expect(bench.sent).toEqual([{ to: OWNER, message: { type: 'unheard', job: 7, worker: 0, match: 1 } }]);
+  });
+
+  test('that is lost has lost what ran there; back, it numbers its matches after those that it has heard of', () => {
+    const bench = new Bench(1);
+    bench.need(1);
+    bench.pull(0, { heard: [1], free: 0, runs: [1] });
+    bench.dispatcher.removeWorker(0 as Address);
+    bench.settle();
+    expect(bench.running(1)).toBe(0);
+    bench.taken();
+    bench.open(0);
+    bench.need(1, { matches: 1 });
+    expect(bench.taken()).toEqual([]);
+    bench.pull(0, { heard: [1] });
+    expect(bench.taken()).toEqual(['1@0#2']);
+  });
+
+  test('that comes back with what ran there has it in the books once', () => {
+    const bench = new Bench(1);
+    bench.need(1, { tasks: 2 });
+    bench.pull(0, { heard: [1], free: 0, runs: [1] });
+    bench.dispatcher.removeWorker(0 as Address);
+    bench.open(0);
+    bench.found(0, [{ match: 1 }]);
+    bench.found(0, [{ match: 1 }]);
+    bench.taken();
+    bench.pull(0, { heard: [1], free: 0, runs: [1] });
+    expect([bench.running(1), bench.taken()]).toEqual([1, []]);
+    bench.pull(0, { heard: [1], free: 1 });
+    expect(bench.taken()).toEqual(['1@0#2']);
+  });
+});
+
+describe('a new central', () => {
+  test('has in its books what workers say that runs, and keeps the reserve by it', () => {
+    const bench = new Bench(0, 1, 'goshawk', 0.2);
+    for (let at = 0; at < 10; at++) {
+      bench.open(at);
+      if (at < 8) bench.found(at, [{ match: 5, long: true, elapsedMs: 0 }]);
+    }
+    expect([bench.running(1), bench.dispatcher.books.runCount]).toEqual([8, 8]);
+    bench.need(2, { long: true, tasks: 5 });
+    for (const at of [8, 9]) bench.pull(at);
+    expect(bench.taken()).toEqual([]);
+    bench.pull(0, { heard: [5] });
+    expect(bench.taken()).toHaveLength(1);
+    expect([bench.running(1), bench.running(2)]).toEqual([7, 1]);
+    bench.need(3, { tasks: 2 });
+    expect(bench.running(3)).toBe(2);
+  });
+
+  test('gives each queue its share by what runs already', () => {
+    for (const runs of [10, 0]) {
+      const bench = new Bench(0, 1, 'gs');
+      for (let at = 0; at < 11; at++) {
+        bench.open(at);
+        if (at < runs) bench.found(at, [{}]);
+      }
+      bench.need(1, { tasks: 1_000 });
+      bench.need(2, { tasks: 1_000, estimateMs: 5_000, jobTasks: 1_000 });
+      bench.pull(10);
+      expect(bench.taken()).toEqual([runs === 10 ? '2@10#1' : '1@10#1']);
+    }
+  });
+});
+
+describe('an owner that goes', () => {
+  test('frees the workers that were on their way to it, and others are served in the same turn', () => {
+    const bench = new Bench(2);
+    bench.need(1, { tasks: 3 }, OTHER);
+    bench.pull(0, { heard: [1], free: 0, runs: [1] });
+    bench.need(2, { tasks: 3 });
+    bench.taken();
+    bench.dispatcher.removeOwner(OTHER, 0);
+    bench.settle();
+    // What runs goes on, for its owner may come back.
+    expect(bench.taken()).toEqual(['2@1#2']);
+    expect([bench.running(1, OTHER), bench.dispatcher.waitingTasks]).toEqual([1, 2]);
+    bench.pull(0, { heard: [1] });
+    expect(bench.taken()).toEqual(['2@0#2']);
+  });
+});
+
+describe('a job that its owner declares', () => {
+  const stage = { tasks: 2, ended: 0, after: [], demand: NO_RESOURCES, estimateMs: 100, distribution: [] };
+  const declare = (bench: Bench, job: number, more: Partial<MessageOf<'declare'>> = {}) => {
+    const nothing = { user: 'ann', weight: 2, deadlineMs: undefined, value: 0, prefers: [], ageMs: 0 };
+    bench.dispatcher.declared(
+      OWNER,
+      { type: 'declare', job, stages: [stage], ...nothing, ...more },
+      bench.now,
+    );
+    bench.settle();
+  };
+
+  /** Starts what waits, jobs of later numbers first, and ends a run of the first job where a later one waits. */
+  class Preempting implements CentralPolicy {
+    readonly news: News[] = [];
+
+    heard(news: readonly News[]): void {
+      this.news.push(...news);
+    }
+
+    plan(...[cluster, draft]: Parameters<CentralPolicy['plan']>): void {
+      const jobs = [...cluster.jobs].sort((one, other) => other.number - one.number);
+      const stages: StageView[] = jobs.flatMap((job) => [...job.stages]).filter(({ waiting }) => waiting > 0);
+      for (const of of stages)
+        for (const worker of cluster.workers)
+          if (worker.free[0]! > 0 && of.waiting > 0) draft.start(of, worker);
+      const victims: RunView[] = jobs.flatMap((job) => (job.number === 1 ? [...job.runs] : []));
+      if (stages.some(({ waiting, job }) => waiting > 0 && job.number > 1)) draft.preempt(victims[0]!);
+    }
+  }
+
+  test('is in the books with all that was said of it, until it is withdrawn', () => {
+    const bench = new Bench(1, 1, new Preempting());
+    bench.now = 1_000;
+    const second = { ...stage, after: [0], tasks: 3, ended: 1 };
+    declare(bench, 1, { ageMs: 400, deadlineMs: 2_000, stages: [stage, second] });
+    const job = bench.dispatcher.books.job(OWNER, 1)!;
+    expect(job).toMatchObject({ user: 'ann', weight: 2, arrivedAt: 600, deadlineAt: 2_600, tasks: 5 });
+    expect(job.stages.map(({ after, tasks, ended }) => ({ after, tasks, ended }))).toEqual([
+      { after: [], tasks: 2, ended: 0 },
+      { after: [0], tasks: 3, ended: 1 },
+    ]);
+    declare(bench, 1, { ageMs: 400, deadlineMs: 2_000, stages: [stage, { ...second, ended: 2 }] });
+    expect(job.stages[1]!.ended).toBe(2);
+    bench.dispatcher.withdraw(OWNER, 1, 0);
+    bench.settle();
+    expect(bench.dispatcher.books.job(OWNER, 1)).toBeUndefined();
+  });
+
+  test('can have a run preempted: its owner is told once, and the slot is for others when the run has ended', () => {
+    const policy = new Preempting();
+    const bench = new Bench(1, 1, policy);
+    for (const job of [1, 2]) declare(bench, job);
+    bench.need(1);
+    bench.pull(0, { heard: [1], free: 0, runs: [1] });
+    bench.sent.length = 0;
+    bench.need(2);
+    bench.need(2);
+    expect(bench.sent).toEqual([{ to: OWNER, message: { type: 'preempt', job: 1, worker: 0, match: 1 } }]);
+    bench.taken();
+    bench.pull(0, { heard: [1] });
+    expect(bench.taken()).toEqual(['2@0#2']);
+    expect(bench.dispatcher.preemptions).toBe(1);
+    expect(policy.news.filter(({ kind }) => kind === 'ended')).toMatchObject([{ how: 'preempted' }]);
+  });
+});
+
+test('whatever happens, no slot is matched twice and none is left while a task waits', () => {
+  const step = fc.oneof(
+    fc.record({ kind: fc.constant('need' as const), tasks: fc.nat(4), long: fc.boolean() }),
+    fc.record({
+      kind: fc.constantFrom('arrive' as const, 'end' as const, 'unused' as const),
+      of: fc.nat(100),
+    }),
+  );
+  fc.assert(
+    fc.property(
+      fc.array(step, { maxLength: 200, size: 'max' }),
+      fc.integer({ min: 1, max: 3 }),
+      (steps, slots) => {
+        const workers = 4;
+        const bench = new Bench(workers, slots);
+        type Match = { at: number; match: number };
+        /** Matches whose worker has not heard of them, and those that run. */
+        const onTheWay: Match[] = [];
+        const running: Match[] = [];
+        const heard: number[][] = Array.from({ length: workers }, () => []);
+        const take = (from: Match[], of: number) => from.splice(of % Math.max(1, from.length), 1)[0];
+        const busy = (where: number) => [...onTheWay, ...running].filter(({ at }) => at === where).length;
+        for (const [index, action] of steps.entries()) {
+          bench.now = index;
+          const match =
+            action.kind === 'need' ? undefined : take(action.kind === 'end' ? running : onTheWay, action.of);
+          if (action.kind === 'need') bench.need(index, { tasks: action.tasks, long: action.long });
+          else if (match === undefined) continue;
+          else if (action.kind === 'arrive') {
+            running.push(match);
+            heard[match.at]!.push(match.match);
+          } else if (action.kind === 'end') {
+            const runs = running.filter(({ at }) => at === match.at).map((run) => run.match);
+            bench.pull(match.at, { heard: heard[match.at]!.slice(-slots), free: slots - runs.length, runs });
+          } else bench.unused(match.at, match.match);
+          for (const { message } of bench.sent.splice(0)) {
+            if (message.type !== 'matched') continue;
+            for (const { worker, match: number } of message.workers)
+              onTheWay.push({ at: worker, match: number });
+          }
+          for (let at = 0; at < workers; at++) expect(busy(at)).toBeLessThanOrEqual(slots);
+          if (bench.dispatcher.waitingTasks > 0)
+            expect(onTheWay.length + running.length).toBe(workers * slots);
+        }
+      },
+    ),
+  );
+});
