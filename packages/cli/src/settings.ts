@@ -16,9 +16,10 @@ import {
   WORKER_ORDERS,
   type WorkerOrder,
 } from '@goshawk/core';
-import { ALL_POLICY_NAMES, optionsOf, policyModule, presetNamed } from '@goshawk/policies';
+import { ALL_POLICY_NAMES, policyModule, presetNamed } from '@goshawk/policies';
 import { ATTRIBUTES, ESTIMATOR_FORMS, estimatorKind, FeatureKeys } from '@goshawk/predictor';
 import type { OptionSpecs, Resolved } from './options.js';
+import { setOptions, setTexts } from './policy-options.js';
 import { schedulersEstimator } from './replay/estimates.js';
 
 /** The settings that shape a run: the same names for `up`, `replay`, `simulate`, `central` and in files. */
@@ -110,9 +111,9 @@ export const POLICY_OPTIONS = {
     describe: 'drf, drf-strict, carbyne: who has equal shares (default: job)',
   },
   set: {
-    type: 'text',
+    type: 'texts',
     describe:
-      'options of the policy that central decides by: stall=true,decisionIntervalMs=100 (docs/PACKING.md)',
+      'an option of the central policy, NAME=VALUE; several times, or with commas; `goshawk policies NAME` lists them',
   },
   pilotRatio: {
     type: 'text',
@@ -210,7 +211,7 @@ export function policySettings(
     preset: {
       ...preset,
       partition: preset.partition && options.shortPartition !== 'none',
-      decidedBy: decidedByOf(options, preset, facts),
+      decidedBy: decidedByOf(options, policy, preset, facts),
     },
     cutoffMs,
     shortPartition: shortPartitionOf(options.shortPartition, cutoffMs, facts),
@@ -259,38 +260,17 @@ function checkOrder(estimator: string, { decidedBy }: Preset): void {
   );
 }
 
-/**
- * What `--set` says, of the type that each option has.
- *
- * @throws InputError for what is no NAME=VALUE, and for an option that the policy does not have
- */
-function setOptions(policy: string, text: string): Preset['decidedBy']['options'] {
-  const module = policyModule(policy);
-  const given = text.split(',').map((part) => {
-    const [, name = '', value = ''] = /^([^=]+)=(.+)$/.exec(part.trim()) ?? [];
-    if (name === '') throw new InputError('bad-option', `--set: "${part}" is not NAME=VALUE`);
-    const type = typeof module.options[name]?.default;
-    if (type === 'number') return [name, Number(value)] as const;
-    return [name, type === 'boolean' && /^(true|false)$/.test(value) ? value === 'true' : value] as const;
-  });
-  const options = Object.fromEntries(given);
-  optionsOf(policy, module, options);
-  return options;
-}
-
 /** Options of the central policy. The queues of gs are by sizes of the workload, which a replay makes smaller. */
 function decidedByOf(
   { queues, queueBase, estimator, set, shareBy }: PolicyOptions,
+  chosen: string,
   { decidedBy }: Preset,
   facts: WorkloadFacts | undefined,
 ): Preset['decidedBy'] {
-  const { policy, options } = decidedBy;
-  const given = [
-    ...(set === undefined ? [] : [set]),
-    ...(shareBy === undefined ? [] : [`shareBy=${shareBy}`]),
-  ];
-  if (given.length > 0) return { policy, options: { ...options, ...setOptions(policy, given.join(',')) } };
-  if (policy !== 'gs') return decidedBy;
+  const { policy } = decidedBy;
+  const given = setOptions(chosen, policy, shareBy === undefined ? set : [...set, `shareBy=${shareBy}`]);
+  const options = { ...decidedBy.options, ...given };
+  if (policy !== 'gs') return { policy, options };
   const defaults = policyModule(policy).options;
   const baseMs = queueBase === undefined ? Number(defaults.baseMs!.default) : queueBase * 1_000;
   return {
@@ -413,15 +393,9 @@ function seriesOf(text: string, cutoffMs: number): number {
   return parseDuration(text, '--series');
 }
 
-/** Options of the central policy as `--set` takes them. */
-function setText({ options }: Preset['decidedBy']): string {
-  return Object.entries(options)
-    .map(([name, value]) => `${name}=${value}`)
-    .join(',');
-}
-
 /** The settings of a policy as reports record them, by the names of the flags; durations in seconds. */
 export function policyRecord({ preset, ...settings }: PolicySettings) {
+  const set = setTexts(preset.decidedBy);
   return {
     policy: settings.policy,
     cutoff: settings.cutoffMs / 1_000,
@@ -451,9 +425,7 @@ export function policyRecord({ preset, ...settings }: PolicySettings) {
           queueBase: Number(preset.decidedBy.options.baseMs) / 1_000,
         }
       : {}),
-    ...(preset.decidedBy.policy === 'gs' || setText(preset.decidedBy) === ''
-      ? {}
-      : { set: setText(preset.decidedBy) }),
+    ...(set.length === 0 ? {} : { set }),
     matching: settings.matching,
     series: settings.seriesMs === 0 ? null : settings.seriesMs / 1_000,
     short: `${preset.short.by} over ${preset.short.over}`,

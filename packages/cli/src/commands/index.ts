@@ -10,6 +10,7 @@ const LOADERS: Readonly<Record<string, () => Promise<unknown>>> = {
   central: async () => (await import('./central.js')).centralCommand,
   scheduler: async () => (await import('./scheduler.js')).schedulerCommand,
   worker: async () => (await import('./worker.js')).workerCommand,
+  policies: async () => (await import('./policies.js')).policiesCommand,
   keygen: async () => (await import('./keygen.js')).keygenCommand,
   submit: async () => (await import('./submit.js')).submitCommand,
   wait: async () => (await import('./wait.js')).waitCommand,

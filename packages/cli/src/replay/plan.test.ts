@@ -1,7 +1,7 @@
 import { countTasks, parseJobSpec } from '@goshawk/core';
 import { openWorkload } from '@goshawk/traces';
 import { describe, expect, it } from 'vitest';
-import { policySettings } from '../settings.js';
+import { policyRecord, policySettings } from '../settings.js';
 import { factsOf, type PlannedJob, type PlanOptions, planReplay } from './plan.js';
 
 const options: PlanOptions = {
@@ -123,7 +123,7 @@ describe('facts of a plan', () => {
     historyFeatures: undefined as string | undefined,
     queues: undefined as number | undefined,
     queueBase: undefined as number | undefined,
-    set: undefined as string | undefined,
+    set: [] as readonly string[],
     shareBy: undefined,
     cutoff: undefined,
     shortPartition: undefined,
@@ -222,8 +222,8 @@ describe('facts of a plan', () => {
   });
 
   it('hand options to the policy that central decides by', () => {
-    const decidedBy = (set: string, policy = 'bfjs') =>
-      policySettings({ ...given, set }, policy).preset.decidedBy;
+    const decidedBy = (set: string | string[], policy = 'bfjs') =>
+      policySettings({ ...given, set: [set].flat() }, policy).preset.decidedBy;
     expect(decidedBy('stall=true,decisionIntervalMs=100')).toEqual({
       policy: 'bfjs',
       options: { stall: true, decisionIntervalMs: 100 },
@@ -231,6 +231,30 @@ describe('facts of a plan', () => {
     expect(() => decidedBy('stal=true')).toThrow('policy bfjs has no option "stal"');
     expect(() => decidedBy('decisionIntervalMs=soon')).toThrow('bfjs: decisionIntervalMs: expected a number');
     expect(() => decidedBy('stall')).toThrow('--set: "stall" is not NAME=VALUE');
+    expect(decidedBy(['stall=true', 'decisionIntervalMs=100'])).toEqual(
+      decidedBy('stall=true,decisionIntervalMs=100'),
+    );
+    expect(() => decidedBy(['stall=true', 'stall=false'])).toThrow('--set names stall twice');
+    expect(() => decidedBy('stall=yes')).toThrow('bfjs: stall: expected a boolean, got "yes"');
+    expect(() => decidedBy('stall=true', 'hawk')).toThrow('policy hawk has no option "stall"');
+  });
+
+  it('leave the queues of gs as they are where another of its options is said', () => {
+    const { options } = policySettings(
+      { ...given, estimator: 'las', queues: 3, set: ['weightRatio=2'] },
+      'gs',
+    ).preset.decidedBy;
+    expect(options).toMatchObject({ queues: 3, by: 'service', weightRatio: 2 });
+    expect(() => policySettings({ ...given, set: ['by=service'] }, 'gs')).toThrow('--set by: gs takes');
+  });
+
+  it('are said again by the options of a result', () => {
+    for (const [policy, set] of [
+      ['bfjs', ['decisionIntervalMs=100', 'stall=true']],
+      ['gs', ['weightRatio=2']],
+      ['goshawk', undefined],
+    ] as const)
+      expect(policyRecord(policySettings({ ...given, set: set ?? [] }, policy)).set).toEqual(set);
   });
 
   it('take an order of gs for an estimator only where gs decides', () => {

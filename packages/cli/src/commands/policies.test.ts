@@ -1,0 +1,36 @@
+import { ALL_POLICY_NAMES, CENTRAL_POLICIES, presetNamed } from '@goshawk/policies';
+import { describe, expect, it } from 'vitest';
+import { runHere } from '../terminal.fixture.js';
+
+const goshawk = (...argv: string[]) => runHere(['policies', ...argv], { cwd: '/', environment: {} });
+
+describe('goshawk policies', () => {
+  it('lists every policy with its title', async () => {
+    const { stdout, exitCode } = await goshawk();
+    expect(exitCode).toBe(0);
+    const lines = stdout.split('\n').map((line) => line.split(/ {2,}/));
+    for (const name of ALL_POLICY_NAMES) expect(lines).toContainEqual([name, presetNamed(name).title]);
+  });
+
+  it('lists the options of one, with defaults, bounds and the flag that takes each', async () => {
+    const { stdout } = await goshawk('gs', '--json');
+    const { policies } = JSON.parse(stdout) as { policies: { name: string; options: { name: string }[] }[] };
+    expect(policies.map(({ name }) => name)).toEqual(['gs']);
+    expect(policies[0]!.options.map(({ name }) => name)).toEqual(Object.keys(CENTRAL_POLICIES.gs!.options));
+    expect(policies[0]!.options).toContainEqual({
+      name: 'weightRatio',
+      flag: '--set weightRatio=',
+      default: 10,
+      values: 'from 1 to 1000000',
+      help: 'weight of a queue over that of the next',
+    });
+    expect(policies[0]!.options).toContainEqual(
+      expect.objectContaining({ name: 'queues', flag: '--queues' }),
+    );
+  });
+
+  it('refuses a name that there is not', async () => {
+    const { exitCode, stderr } = await goshawk('hauk');
+    expect([exitCode, stderr]).toEqual([2, 'goshawk: unknown policy "hauk"; did you mean "hawk"?\n']);
+  });
+});

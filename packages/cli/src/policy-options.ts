@@ -1,0 +1,48 @@
+import { InputError, type Preset } from '@goshawk/core';
+import { optionsOf, policyModule } from '@goshawk/policies';
+
+type DecidedBy = Preset['decidedBy'];
+
+/** Options of gs that have flags of their own, since they depend on more than their value. */
+export const OWN_FLAGS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  gs: { queues: '--queues', baseMs: '--queue-base', by: '--estimator' },
+};
+
+/**
+ * What `--set` says, each value of the type that its option has.
+ *
+ * @param chosen the policy of the cluster, for errors
+ * @param policy by which central decides
+ * @throws InputError for what is no NAME=VALUE, and for an option that the policy does not have or out of its bounds
+ */
+export function setOptions(chosen: string, policy: string, texts: readonly string[]): DecidedBy['options'] {
+  const module = policyModule(policy);
+  const options: Record<string, number | string | boolean> = {};
+  for (const text of texts.flatMap((each) => each.split(','))) {
+    const [, name, value] = /^([^=]+)=(.+)$/.exec(text.trim()) ?? [];
+    if (name === undefined || value === undefined)
+      throw new InputError('bad-option', `--set: "${text}" is not NAME=VALUE`, 'such as stall=true');
+    if (Object.hasOwn(options, name)) throw new InputError('bad-option', `--set names ${name} twice`);
+    const flag = OWN_FLAGS[policy]?.[name];
+    if (flag !== undefined)
+      throw new InputError('bad-option', `--set ${name}: ${policy} takes it from ${flag}`, `give ${flag}`);
+    options[name] = typed(value, typeof module.options[name]?.default);
+  }
+  optionsOf(chosen, module, options);
+  return options;
+}
+
+/** Options as `--set` takes them, one each. */
+export function setTexts({ policy, options }: DecidedBy): string[] {
+  return Object.entries(options)
+    .filter(([name]) => OWN_FLAGS[policy]?.[name] === undefined)
+    .map(([name, value]) => `${name}=${value}`)
+    .sort();
+}
+
+/** Text where it is not of that type, for an error that says what was written. */
+function typed(text: string, type: string): number | string | boolean {
+  if (type === 'number' && Number.isFinite(Number(text))) return Number(text);
+  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
+  return text;
+}
