@@ -209,6 +209,15 @@ describe('jobs that are sampled', () => {
     expect(bench.count(2)).toBe(0);
   });
 
+  test('are small by the size of the cluster as it is, though they came before its workers', () => {
+    const bench = cluster(0, 0.2);
+    bench.need(1, { long: true, tasks: 200, estimateMs: 1 });
+    bench.need(2, { ...early, tasks: 6, estimateMs: 1e6 });
+    for (let at = 0; at < 100; at++) bench.join(at);
+    bench.settle();
+    expect([bench.count(1), bench.count(2)]).toEqual([80, 6]);
+  });
+
   test('run where nothing else does if they are large, and leave the reserve', () => {
     const bench = cluster(100, 0.2);
     bench.need(1, { ...early, tasks: 200 });

@@ -25,7 +25,7 @@ const SMALL = 1 / 3;
 const PATIENCE_CUTOFFS = 20;
 /** Standard deviations above the mean of the last long jobs that a long one is taken for until its pilots tell how long. */
 const LONG_DOUBT = 3;
-/** Due times are told anew when the cluster has grown or shrunk by more than this fraction. */
+/** Due times, and who is small, are told anew when the cluster has grown or shrunk by more than this fraction. */
 const RESIZED = 0.05;
 /** The need of short work is averaged over so many cutoffs: about an hour for the Google trace. */
 const RESERVE_CUTOFFS = 4;
@@ -105,7 +105,7 @@ export class Goshawk implements CentralPolicy {
 
   plan(cluster: ClusterView, draft: Draft, now: Millis): void {
     this.#slots = cluster.capacity[SLOT] ?? 0;
-    if (Math.abs(this.#slots - this.#dueSlots) > RESIZED * this.#dueSlots) this.#reorder();
+    if (Math.abs(this.#slots - this.#dueSlots) > RESIZED * this.#dueSlots) this.#reorder(now);
     this.#serveKept(draft, now);
     /** Have no worker with room for them: nothing in this plan changes that. */
     const passedOver = new Set<StageView>();
@@ -158,9 +158,10 @@ export class Goshawk implements CentralPolicy {
     return job.arrivedAt + (STRETCH * believedMs * waiting) / this.#dueSlots;
   }
 
-  #reorder(): void {
+  #reorder(now: Millis): void {
     this.#dueSlots = Math.max(1, this.#slots);
-    for (const [stage, kind] of this.#kindOf) this.#orders[kind].set(stage, this.#dueAt(stage));
+    for (const [stage, kind] of this.#kindOf)
+      this.#place(stage, isDecided(kind) ? kind : this.#kind(stage, now));
   }
 
   #update(stage: StageView, now: Millis): void {
