@@ -35,7 +35,7 @@ export function presetNamed(name: string): Preset {
   throw new InputError(
     'unknown-policy',
     `unknown policy "${name}"`,
-    guess === undefined ? `known policies: ${ALL_POLICY_NAMES.join(', ')}` : `did you mean "${guess}"?`,
+    guess === undefined ? '`goshawk policies` lists those there are' : `did you mean "${guess}"?`,
   );
 }
 

@@ -121,8 +121,8 @@ export class Dispatcher {
       const booked = this.books.declare(owner, job, { arrivedAt: startedAt, long });
       const of = this.books.stage(booked, stage, { demand: this.books.names.demandOf(demand) });
       const run = this.books.find(of, worker.booked, startedAt);
-      run.match = match;
       worker.match = Math.max(worker.match, match);
+      if (run !== undefined) run.match = match;
     }
     this.longChanges++;
     this.#isDue = true;
@@ -136,7 +136,7 @@ export class Dispatcher {
     const free = this.books.names.capacityOf(message.free, message.spare);
     for (const run of [...worker.booked.runs]) {
       const isThere = runs.includes(run.match);
-      if (isThere) run.isConfirmed = true;
+      if (isThere) this.books.confirm(run);
       else if (run.isConfirmed || heard.includes(run.match)) this.#end(run, 'done', now);
       else {
         addVector(free, run.stage.demand, -1);

@@ -229,7 +229,7 @@ describe('what cannot be', () => {
     ],
     [['hawk-5', '--trace', 'no/such.tr'], 'no/such.tr: no such file; check the path'],
     [['hawk-5', '--features', 'x'], '--features: hawk-5 predicts nothing; leave it out'],
-    [['slearn-error', '--workers', '5'], '--workers: slearn-error runs nothing; leave it out'],
+    [['slearn-error', '--workers', '5'], '--workers: slearn-error runs nothing on a cluster; leave it out'],
     [['hawk-5', '--jobs', '0'], '--jobs: 0 is out of range; it must be at least 1'],
     [['hawk-5', '--seeds', '0'], '--seeds: 0 is out of range; it must be from 1 to 1000'],
   ])('%j: %s', async (args, line) => {

@@ -24,7 +24,7 @@ describe('replay refuses before it starts anything', () => {
     [
       'a policy that there is not',
       ['prototype', '--policy', 'hawk,eagle'],
-      'unknown policy "eagle"; known policies: goshawk, goshawk-peer, hawk, sparrow, central, split, gs',
+      'unknown policy "eagle"; `goshawk policies` lists those there are',
     ],
     ['a policy twice', ['prototype', '--policy', 'hawk,hawk'], '--policy names hawk twice'],
     [
@@ -119,7 +119,7 @@ describe('replay refuses before it starts anything', () => {
       schema: 'goshawk.error/1',
       code: 'unknown-policy',
       message: 'unknown policy "eagle"',
-      hint: 'known policies: goshawk, goshawk-peer, hawk, sparrow, central, split, gs',
+      hint: '`goshawk policies` lists those there are',
     });
   });
 

@@ -82,7 +82,7 @@ describe('simulate refuses in one line, and leaves no report', () => {
 
   it('an empty trace, of any form', async () => {
     const file = await trOf();
-    await expectRefusal([file], `goshawk: ${file}: the trace is empty; known formats are tr, `);
+    await expectRefusal([file], `goshawk: ${file}: the trace is empty; known formats are swf, tr, `);
     const headed = await traceOf();
     await expectRefusal([headed], `goshawk: ${headed}: the trace is empty; a job is a line of JSON`);
   });
@@ -153,7 +153,7 @@ describe('simulate refuses in one line, and leaves no report', () => {
     [
       'a policy that there is not',
       ['--policy', 'hawk,eagle'],
-      'unknown policy "eagle"; known policies: goshawk, ',
+      'unknown policy "eagle"; `goshawk policies` lists those there are',
     ],
     [
       'a resource without an amount',

@@ -99,11 +99,15 @@ export class ClusterBooks implements ClusterView {
     this.#tellOfWorker({ kind: 'left', worker });
   }
 
-  /** What is free there by the worker's own account, less what is on its way. It is news where it is more than before. */
+  /**
+   * What is free there by the worker's own account, less what is on its way; never more than its runs leave. It is news
+   * where it is more than before.
+   */
   setFree(worker: BookedWorker, free: Vector): void {
     let more = false;
     for (let index = 0; index < Math.max(free.length, worker.free.length); index++) {
-      const amount = free[index] ?? 0;
+      const said = free[index] ?? 0;
+      const amount = index === SLOT ? Math.max(0, Math.min(said, slotsLeft(worker))) : said;
       more ||= amount > (worker.free[index] ?? 0);
       worker.free[index] = amount;
     }
@@ -206,16 +210,29 @@ export class ClusterBooks implements ClusterView {
     addVector(worker.free, stage.demand, 1);
   }
 
-  /** Runs there without a start of these books; the room that it takes is in what the worker says is free. */
-  find(stage: BookedStage, worker: BookedWorker, startedAt: Millis): BookedRun {
+  /**
+   * Runs there without a start of these books.
+   *
+   * @returns undefined where a worker names more runs than it has slots
+   */
+  find(stage: BookedStage, worker: BookedWorker, startedAt: Millis): BookedRun | undefined {
+    if (slotsLeft(worker) <= 0) return undefined;
     const run = this.#enter(new BookedRun(stage, worker, startedAt));
-    run.isConfirmed = true;
-    const { free } = worker;
+    this.confirm(run);
     stage.demand.forEach((amount, index) => {
-      free[index] = Math.max(0, (free[index] ?? 0) - amount);
+      worker.free[index] = Math.max(0, (worker.free[index] ?? 0) - amount);
     });
     this.#ofWorkers.push({ kind: 'found', run });
     return run;
+  }
+
+  /** The worker has said that it runs. */
+  confirm(run: BookedRun): void {
+    if (run.isConfirmed) return;
+    run.isConfirmed = true;
+    const { worker, stage } = run;
+    worker.confirmedSlots += stage.demand[SLOT]!;
+    worker.free[SLOT] = Math.max(0, Math.min(worker.free[SLOT]!, slotsLeft(worker)));
   }
 
   /**
@@ -230,7 +247,9 @@ export class ClusterBooks implements ClusterView {
     this.#runs--;
     if (how === 'done') stage.ended = Math.min(stage.tasks, stage.ended + 1);
     if (how !== 'declined') stage.job.attained += Math.max(0, now - run.startedAt);
+    if (run.isConfirmed) worker.confirmedSlots -= stage.demand[SLOT]!;
     addVector(worker.free, stage.demand, 1);
+    worker.free[SLOT] = Math.max(0, Math.min(worker.free[SLOT]!, slotsLeft(worker)));
     this.version++;
     this.#ended.push({ kind: 'ended', run, how });
     if (how !== 'lost') this.#freed(worker);
@@ -274,11 +293,13 @@ export class ClusterBooks implements ClusterView {
     let runs = 0;
     for (const worker of this.#workers.values()) {
       runs += worker.runs.size;
-      const used = [...worker.runs].reduce((sum, run) => sum + run.stage.demand[SLOT]!, 0);
+      const confirmed = [...worker.runs].filter((run) => run.isConfirmed);
+      const used = confirmed.reduce((sum, run) => sum + run.stage.demand[SLOT]!, 0);
       const free = worker.free[SLOT]!;
       invariant(
-        free >= 0 && used + free <= worker.capacity[SLOT]!,
-        () => `${used} slots are used and ${free} are free of ${worker.capacity[SLOT]}`,
+        used === worker.confirmedSlots && free >= 0 && used + free <= Math.max(used, worker.capacity[SLOT]!),
+        () =>
+          `${used} slots are used (counted ${worker.confirmedSlots}), ${free} free of ${worker.capacity[SLOT]}`,
       );
     }
     let waiting = 0;
@@ -329,6 +350,11 @@ export class ClusterBooks implements ClusterView {
     }
     this.#ofJobs.push(news);
   }
+}
+
+/** Slots that its confirmed runs leave. */
+function slotsLeft(worker: BookedWorker): number {
+  return worker.capacity[SLOT]! - worker.confirmedSlots;
 }
 
 /** Small numbers, the least that is free first. */

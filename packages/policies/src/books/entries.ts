@@ -168,6 +168,8 @@ export class BookedWorker implements WorkerView {
   readonly free: number[];
   open = false;
   readonly runs = new Set<BookedRun>();
+  /** Slots of the runs that the worker has confirmed. */
+  confirmedSlots = 0;
   /** News that it has more room waits to be heard. */
   isFreedTold = false;
 
