@@ -51,13 +51,11 @@ export async function submit(
   const note = (): void => {
     sentAtMs ??= performance.now();
   };
-  let drawn: string | undefined;
   /** Who was asked with this key may have taken the job. */
   let mayHaveIt = false;
   for (;;) {
     await someSchedulers(session, options);
-    drawn ??= drawKey(session, draining);
-    const key = given ?? drawn;
+    const key = given ?? drawKey(session, draining);
     const choice = new Choice(session, key, draining);
     try {
       const answer = await session.requests.ask({
@@ -77,8 +75,6 @@ export async function submit(
       if (!(error instanceof GoshawkError)) throw error;
       const wasAsked = mayHaveIt;
       if (!choice.isAway) mayHaveIt = false;
-      // Under another key, and with that elsewhere, it might be a second job.
-      if (!mayHaveIt) drawn = undefined;
       if (error.code === 'draining') {
         draining.add(choice.name);
         session.roster.refreshSoon();
