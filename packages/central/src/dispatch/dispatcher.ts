@@ -10,12 +10,10 @@ import {
 } from '@goshawk/core';
 import {
   BookedDraft,
-  type BookedJob,
   type BookedRun,
   type BookedStage,
   type CentralPolicy,
   ClusterBooks,
-  type Expectation,
   type SolverAnswer,
   type SolverProblem,
 } from '@goshawk/policies';
@@ -41,7 +39,6 @@ export class Dispatcher {
   /** Hears of tasks that have come, of jobs that are not long. */
   readonly #came: (tasks: number) => void;
   readonly #workers = new Map<Address, DispatchedWorker>();
-  #expected: ReadonlyMap<unknown, Expectation> = new Map();
   /** Something has changed, or the time has come that the policy asked for. */
   #isDue = false;
   #solves = 1;
@@ -264,17 +261,11 @@ export class Dispatcher {
     this.refused += draft.refused;
     if (draft.started.length > 0) this.#tell(draft.started);
     for (const run of draft.preempted) this.#preempt(run);
-    if (draft.expected.size > 0) this.#expected = draft.expected;
     if (draft.problem !== undefined) {
       this.#solves = draft.problem.id + 1;
       this.#env.solve?.(draft.problem.id, draft.problem.problem);
     }
     if (draft.againAt < Number.POSITIVE_INFINITY) this.#env.setTimer('plan', 0, draft.againAt);
-  }
-
-  /** When the job is expected to start, and where, by the last plan. */
-  expectationOf(job: BookedJob): Expectation | undefined {
-    return this.#expected.get(job);
   }
 
   /**

@@ -218,7 +218,7 @@ export function reserveWindowMs({ cutoffMs }: PolicySettings): number {
 }
 
 /** What was found nothing for in so many cutoffs comes first, so that none waits for ever. */
-const PATIENCE_CUTOFFS = 20;
+export const PATIENCE_CUTOFFS = 20;
 
 /** For how long a job may wait before it comes first. ms; Infinity, for ever, where no job is short */
 export function patienceMsOf({ cutoffMs }: PolicySettings): number {

@@ -1,4 +1,4 @@
-import { fitsIn, type JobClass, type Millis, SLOT } from '@goshawk/core';
+import { fitsIn, type JobClass, type Millis, PATIENCE_CUTOFFS, SLOT } from '@goshawk/core';
 import type {
   CentralPolicy,
   ClusterView,
@@ -21,8 +21,6 @@ import { LongLimit } from './reserve.js';
 const STRETCH = 100;
 /** A job of so many tasks, as a fraction of the reserve, cannot do much harm before its pilots have told its class. */
 const SMALL = 1 / 3;
-/** What fits nowhere for so many cutoffs has workers kept for it. */
-const PATIENCE_CUTOFFS = 20;
 /** Standard deviations above the mean of the last long jobs that a long one is taken for until its pilots tell how long. */
 const LONG_DOUBT = 3;
 /** Due times, and who is small, are told anew when the cluster has grown or shrunk by more than this fraction. */

@@ -1,9 +1,8 @@
-import { fitsIn, type Millis, SLOT } from '@goshawk/core';
+import { fitsIn, type Millis, PATIENCE_CUTOFFS, SLOT } from '@goshawk/core';
 import type {
   CentralPolicy,
   ClusterView,
   Draft,
-  JobView,
   News,
   PolicyContext,
   PolicyModule,
@@ -17,8 +16,6 @@ import { StageOrder } from './stage-order.js';
 
 /** The second highest: pilots should be through soon, and not delay what is known to be small (SLearn §5.1.2). */
 const SAMPLING_QUEUE = 1;
-/** What fits nowhere for so many cutoffs has workers kept for it. */
-const PATIENCE_CUTOFFS = 20;
 
 interface GsOptions {
   readonly [name: string]: number | string;
@@ -179,7 +176,7 @@ export class Gs implements CentralPolicy {
         return this.#queueOfSize(job.attainedMs(now));
       case 'size':
         if (part === 'thin') return 0;
-        if (part === 'judged') return this.#queueOfSize(estimateMs * tasksOf(job));
+        if (part === 'judged') return this.#queueOfSize(estimateMs * job.tasks);
         return Math.min(SAMPLING_QUEUE, this.#queues.length - 1);
     }
   }
@@ -198,10 +195,6 @@ export class Gs implements CentralPolicy {
     const starved = [...this.#demanding].filter(({ waitsSince }) => now - waitsSince >= this.#patienceMs);
     return starved.sort((a, b) => a.waitsSince - b.waitsSince);
   }
-}
-
-function tasksOf({ tasks }: JobView): number {
-  return tasks;
 }
 
 const NOBODY_STARVES: readonly StageView[] = [];
