@@ -25,6 +25,7 @@ export function describeParties(
       address: nameOf(worker.address),
       slots: worker.slots,
       capacity: worker.capacity,
+      attributes: worker.attributes,
       partition: worker.partition,
       state: stateOf(worker),
       aside: worker.aside?.reason,

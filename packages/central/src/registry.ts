@@ -1,4 +1,4 @@
-import type { Address, Member, MessageOf, Millis, Resources } from '@goshawk/core';
+import type { Address, Attributes, Member, MessageOf, Millis, Resources } from '@goshawk/core';
 
 /** Where a worker stands in the cluster's split. */
 export type Side = 'inactive' | 'general' | 'short';
@@ -11,7 +11,7 @@ export interface WorkerRecord {
   readonly slots: number;
   readonly capacity: Resources;
   /** Rack, zone, model: by name. */
-  readonly attributes: Readonly<Record<string, string>>;
+  readonly attributes: Attributes;
   partition: 'general' | 'short';
   /** As which it is counted; undefined before it is, and when it is gone. */
   side: Side | undefined;
@@ -122,7 +122,8 @@ export class Registry {
 
 export function memberOf(worker: WorkerRecord): Member {
   const { address, name, slots, capacity, partition, place } = worker;
-  return { address, name, slots, capacity, partition, draining: !isActive(worker), place };
+  const attributes = Object.entries(worker.attributes).map(([of, value]) => ({ name: of, value }));
+  return { address, name, slots, capacity, partition, draining: !isActive(worker), place, attributes };
 }
 
 /** It takes work. */

@@ -16,7 +16,7 @@ import {
   WORKER_ORDERS,
   type WorkerOrder,
 } from '@goshawk/core';
-import { ALL_POLICY_NAMES, policyModule, presetNamed } from '@goshawk/policies';
+import { ALL_POLICY_NAMES, decidedWith, policyModule, presetNamed } from '@goshawk/policies';
 import { ATTRIBUTES, ESTIMATOR_FORMS, estimatorKind, FeatureKeys } from '@goshawk/predictor';
 import type { OptionSpecs, Resolved } from './options.js';
 import { setOptions, setTexts } from './policy-options.js';
@@ -209,9 +209,8 @@ export function policySettings(
     ...DEFAULT_POLICY,
     policy,
     preset: {
-      ...preset,
+      ...decidedWith(preset, decidedByOf(options, policy, preset, facts)),
       partition: preset.partition && options.shortPartition !== 'none',
-      decidedBy: decidedByOf(options, policy, preset, facts),
     },
     cutoffMs,
     shortPartition: shortPartitionOf(options.shortPartition, cutoffMs, facts),

@@ -1,4 +1,5 @@
 import type {
+  Attributes,
   CentralLine,
   ClusterSettings,
   JobDetail,
@@ -28,6 +29,8 @@ export interface WorkerView {
   readonly slots: number;
   /** Amounts by resource. */
   readonly capacity: Readonly<Record<string, number>>;
+  /** Rack, zone, model. A central that is older does not tell. */
+  readonly attributes?: Attributes;
   readonly partition: 'general' | 'short';
   readonly state: WorkerState;
   /** Why it is set aside. */

@@ -1,6 +1,7 @@
 export * from './address-numbers.js';
 export * from './address-set.js';
 export * from './assert.js';
+export * from './attributes.js';
 export * from './columns.js';
 export * from './counts.js';
 export * from './decaying-sum.js';
@@ -25,6 +26,7 @@ export * from './max-tree.js';
 export { ROLES, type Role } from './messages/declaration.js';
 export * from './messages/fields.js';
 export {
+  type Attribute,
   BATCH_PARTS,
   type BatchPart,
   COMPLETED,

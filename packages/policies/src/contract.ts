@@ -1,4 +1,4 @@
-import type { Address, BatchPart, Millis, Segment, UnmatchedKind, Vector } from '@goshawk/core';
+import type { Address, Attributes, BatchPart, Millis, Segment, UnmatchedKind, Vector } from '@goshawk/core';
 
 /**
  * The contract of central policies. Central keeps one set of books: jobs with their stages, workers, runs. A policy
@@ -141,7 +141,7 @@ export interface RunView {
   readonly isConfirmed: boolean;
 }
 
-export type Attributes = Readonly<Record<string, string>>;
+export type { Attributes };
 
 export interface ClusterView {
   /** Names of the resources, `slot` first. A vector's tail that is missing counts as 0. */
@@ -213,6 +213,10 @@ export interface PolicyModule<Options extends PolicyOptions = PolicyOptions> {
   readonly title: string;
   /** Owners declare whole jobs: stages, predecessors, demands, estimates, deadline, weight, user. */
   readonly declares: boolean;
+  /** The tasks of a stage start together or not at all, and jobs may prefer workers by their attributes. */
+  readonly gangs?: boolean;
+  /** Whether a job that has not started by its deadline fails. Its owner sees to it, whose clock counts. */
+  abandons?(options: Options): boolean;
   /** Every option with its default, its bounds, and one line of help. */
   readonly options: { readonly [N in keyof Options]: PolicyOption<Options[N]> };
   make(options: Options, context: PolicyContext): CentralPolicy;

@@ -40,7 +40,7 @@ export function presetNamed(name: string): Preset {
 }
 
 /** Every job by central, which this policy decides about. */
-function presetOf(policy: string, { title, declares }: PolicyModule): Preset {
+function presetOf(policy: string, { title, declares, gangs = false }: PolicyModule): Preset {
   return {
     title,
     short: { by: 'matching', over: 'all' },
@@ -50,7 +50,16 @@ function presetOf(policy: string, { title, declares }: PolicyModule): Preset {
     decidedBy: { policy, options: {} },
     byClass: false,
     declares,
+    gangs,
+    abandons: false,
   };
+}
+
+/** The preset with these options of its policy, and what follows from them. */
+export function decidedWith(preset: Preset, { policy, options }: Preset['decidedBy']): Preset {
+  const module = policyModule(policy);
+  const abandons = module.abandons?.(optionsOf(policy, module, options)) ?? false;
+  return { ...preset, decidedBy: { policy, options }, abandons };
 }
 
 /** @throws InputError that names the policies there are */

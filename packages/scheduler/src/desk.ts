@@ -12,6 +12,7 @@ import {
   type Payload,
   parseJobSpec,
 } from '@goshawk/core';
+import type { Impossible } from './admission.js';
 import type { SchedulerConfig, SchedulerCounters, SchedulerEnvironment } from './contract.js';
 import { explain, type Narrator, waitingGroups } from './explaining.js';
 import { type Job, TaskState } from './job.js';
@@ -38,7 +39,7 @@ interface Office {
   refusalOf(key: string | undefined): Refusal | undefined;
   submit(spec: JobSpec, key: string | undefined, now: Millis): Job;
   cancel(job: Job, now: Millis): void;
-  whyImpossible(spec: JobSpec): string | undefined;
+  whyImpossible(spec: JobSpec): Impossible | undefined;
 }
 
 /**
@@ -180,13 +181,8 @@ export class ClientDesk {
     if (this.#refusesMore(from, message.request, spec)) return;
     const impossible = this.#office.whyImpossible(spec);
     if (impossible !== undefined) {
-      return this.#refuse(
-        from,
-        message.request,
-        'impossible-demand',
-        impossible,
-        'ask for less, or add a larger worker',
-      );
+      const { message: line, hint } = impossible;
+      return this.#refuse(from, message.request, 'impossible-demand', line, hint);
     }
     this.#lately.took(from, message);
     this.#accepted(from, message.request, this.#office.submit(spec, message.key, now));

@@ -68,6 +68,7 @@ export function joined(version: number, workers: readonly Address[], slots = 1):
       partition: 'general',
       draining: false,
       place,
+      attributes: [],
     })),
     left: [],
     owners: [],

@@ -20,6 +20,7 @@ function member(address: number, fields: Partial<Member> = {}): Member {
     partition: 'general',
     draining: false,
     place: address,
+    attributes: [],
     ...fields,
   };
 }

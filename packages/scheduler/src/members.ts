@@ -1,6 +1,7 @@
 import {
   type Address,
   AddressSet,
+  type Attributes,
   amountOf,
   drawIndex,
   drawTo,
@@ -9,6 +10,7 @@ import {
   type Member,
   type MessageOf,
   type Millis,
+  meetsWishes,
   NO_RESOURCES,
   NOBODY,
   type PolicySettings,
@@ -239,6 +241,30 @@ export class Members {
       if (isIn(member, reach) && fits(demand, member.capacity)) return true;
     }
     return false;
+  }
+
+  /** How many such tasks fit on all workers together, those that drain included; counted up to `most`. */
+  roomFor(demand: Resources, most: number): number {
+    let room = 0;
+    for (const { slots, capacity } of this.#all()) {
+      let here = slots;
+      for (const name in demand) {
+        if (demand[name]! > 0) here = Math.min(here, Math.floor(amountOf(capacity, name) / demand[name]!));
+      }
+      room += here;
+      if (room >= most) break;
+    }
+    return room;
+  }
+
+  /** Whether a worker has all that is wished for; also where it is not known what workers have. */
+  mayMeet(wishes: Attributes): boolean {
+    for (const { attributes } of this.#all()) {
+      if (attributes === undefined) return true;
+      if (meetsWishes(wishes, Object.fromEntries(attributes.map(({ name, value }) => [name, value]))))
+        return true;
+    }
+    return this.size === 0;
   }
 
   /** Whether workers of the scope have that much in all, and each of them drains. */

@@ -22,6 +22,7 @@ function workers(): Members {
       partition: 'general',
       draining: false,
       place: index,
+      attributes: [],
     })),
     left: [],
     owners: [],

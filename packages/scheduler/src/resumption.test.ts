@@ -160,7 +160,16 @@ describe('an owner that was started again', () => {
       version: 2,
       since: 1,
       changed: [
-        { address: W2, name: 'w', slots: 1, capacity: {}, partition: 'general', draining: false, place: 1 },
+        {
+          address: W2,
+          name: 'w',
+          slots: 1,
+          capacity: {},
+          partition: 'general',
+          draining: false,
+          place: 1,
+          attributes: [],
+        },
       ],
       left: [],
       owners: [],

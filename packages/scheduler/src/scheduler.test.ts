@@ -166,6 +166,7 @@ test('the news of another central is not older for its lower number', () => {
     partition: 'general',
     draining: false,
     place: 0,
+    attributes: [],
   };
   bench.receive(other, {
     type: 'members',

@@ -11,7 +11,7 @@ import {
   NOBODY,
   type PolicySettings,
 } from '@goshawk/core';
-import { whyImpossible } from './admission.js';
+import { type Impossible, whyImpossible } from './admission.js';
 import { arrivingJobOf } from './arriving.js';
 import { Binder } from './binding.js';
 import { Census } from './census.js';
@@ -580,7 +580,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   }
 
   /** Why no worker could ever run a stage of this job; undefined when some could. */
-  whyImpossible(spec: JobSpec): string | undefined {
+  whyImpossible(spec: JobSpec): Impossible | undefined {
     return whyImpossible(spec, this.policy, this.#members);
   }
 }

@@ -24,6 +24,8 @@ export interface SimulationOptions {
   readonly slots: number;
   /** What the tasks of one worker may use together, beside its slots. */
   readonly capacity: Resources;
+  /** Rack, zone, model of a worker, by its number. Default: none. */
+  readonly attributesOf?: VirtualClusterOptions['attributesOf'];
   readonly schedulers: number;
   readonly settings: ClusterSettings;
   readonly seed: number | string;

@@ -1,6 +1,7 @@
 import { Central, type CentralEnvironment } from '@goshawk/central';
 import {
   type Address,
+  type Attribute,
   type ClusterSettings,
   COMPLETED,
   type Environment,
@@ -42,6 +43,8 @@ export interface VirtualClusterOptions {
   readonly seed: number | string;
   readonly slots?: number;
   readonly capacity?: Resources;
+  /** Rack, zone, model of a worker, by its number. Default: none. */
+  readonly attributesOf?: ((worker: number) => readonly Attribute[]) | undefined;
   /** Default: 0.5 ms a message (Hawk §4.1). */
   readonly network?: NetworkModel;
   /** How long central takes for each message; those that come meanwhile wait. Default: 0 ms. */
@@ -519,6 +522,7 @@ export class VirtualCluster {
         self,
         slots,
         capacity: this.#options.capacity ?? NO_RESOURCES,
+        attributes: this.#options.attributesOf?.(index),
         central: this.centralAddress,
         registerRetryMs: this.#options.settings.timings.heartbeatMs,
       },

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { formatDuration, InputError, type PolicySettings } from '@goshawk/core';
 import type { FolderClaim } from '@goshawk/journal';
+import { ATTRIBUTE_OPTION, parseAttributes } from '../attributes.js';
 import { defineCommand, ExitCode } from '../command.js';
 import { connect } from '../connect.js';
 import type { Context } from '../context.js';
@@ -24,6 +25,7 @@ export const upCommand = defineCommand({
     schedulers: { type: 'count', default: 10, min: 1, max: 1_000, describe: 'schedulers' },
     slots: SLOTS_OPTION,
     resources: RESOURCES_OPTION,
+    attribute: ATTRIBUTE_OPTION,
     bind: { type: 'text', default: 'tcp://127.0.0.1:0', describe: 'where central listens; port 0 for any' },
     dataFolder: { type: 'text', default: '.goshawk', describe: 'logs, and what outlives the processes' },
     secure: {
@@ -37,6 +39,7 @@ export const upCommand = defineCommand({
   },
   async run(context, options) {
     shadowNames(options.shadow);
+    parseAttributes(options.attribute);
     const policy = policySettings(options, onePolicy(options.policy));
     const dataFolder = resolve(context.cwd, options.dataFolder);
     let url: string | undefined;

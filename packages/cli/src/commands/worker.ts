@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { hostname, totalmem } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { InputError } from '@goshawk/core';
+import { ATTRIBUTE_OPTION, parseAttributes } from '../attributes.js';
 import { defineCommand } from '../command.js';
 import { keysFor } from '../keys.js';
 import { privateTemporaryFolder } from '../local/private-folder.js';
@@ -30,6 +31,7 @@ export const workerCommand = defineCommand({
       ...RESOURCES_OPTION,
       describe: `${RESOURCES_OPTION.describe} (default: a cpu a slot, and an even share of memory)`,
     },
+    attribute: ATTRIBUTE_OPTION,
     memoryShares: {
       type: 'count',
       min: 1,
@@ -62,6 +64,7 @@ export const workerCommand = defineCommand({
         : Array.from({ length: options.workers }, (_, i) => `${name}${options.firstNumber + i}`);
     const memory = Math.floor(availableMemory() / (options.memoryShares ?? options.workers));
     const capacity = { cpu: options.slots, memory, ...parseResources(options.resources) };
+    const attributesOf = parseAttributes(options.attribute);
     const logger = createLogger(options.logLevel, { role: 'worker', name });
     if (process.pid === 1) logger.warn({}, FIRST_PROCESS);
     const keys = await keysFor('worker', context);
@@ -71,6 +74,7 @@ export const workerCommand = defineCommand({
       keys,
       names,
       capacity,
+      attributes: names.map((_, index) => attributesOf(options.firstNumber + index)),
       central: options.centralUrl,
       dataFolder: options.dataFolder ?? join(privateTemporaryFolder(), names[0]!),
       executors: {

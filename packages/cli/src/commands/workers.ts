@@ -102,7 +102,7 @@ function summary({ workers, pendingTasks }: ClusterView): string {
 }
 
 function workerJson(worker: WorkerView): Record<string, unknown> {
-  const { name, state, aside, partition, slots, busy, queued, capacity, heardMsAgo } = worker;
+  const { name, state, aside, partition, slots, busy, queued, capacity, attributes, heardMsAgo } = worker;
   return {
     name,
     state,
@@ -112,6 +112,7 @@ function workerJson(worker: WorkerView): Record<string, unknown> {
     busy,
     queued,
     resources: capacity,
+    attributes: attributes ?? {},
     heardSecondsAgo: Math.round(heardMsAgo) / 1_000,
   };
 }

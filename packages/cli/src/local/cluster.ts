@@ -13,6 +13,8 @@ export interface LocalClusterOptions {
   /** Where central listens; port 0 for any. */
   readonly bind: string;
   readonly resources?: string | undefined;
+  /** As `--attribute` has them. */
+  readonly attribute: readonly string[];
   /** Logs, and what outlives the processes. */
   readonly dataFolder: string;
   /** Jobs survive their scheduler, and this cluster: the next one with the same folder goes on with them. */
@@ -134,7 +136,7 @@ export class LocalCluster {
   }
 
   #workerProcesses(): [name: string, args: string[]][] {
-    const { workers, slots, resources, dataFolder, logLevel } = this.#options;
+    const { workers, slots, resources, attribute, dataFolder, logLevel } = this.#options;
     const processes = Math.max(1, Math.ceil(workers / WORKERS_PER_PROCESS));
     return Array.from({ length: processes }, (_, i) => {
       const first = Math.floor((i * workers) / processes);
@@ -153,6 +155,7 @@ export class LocalCluster {
       args.push('--slots', `${slots}`, '--central-url', this.url, '--log-level', logLevel);
       args.push('--data-folder', join(dataFolder, name), '--memory-shares', `${workers}`);
       if (resources !== undefined) args.push('--resources', resources);
+      for (const each of attribute) args.push('--attribute', each);
       return [name, args];
     });
   }

@@ -1,5 +1,6 @@
 import { InputError, POLICY_NAMES } from '@goshawk/core';
 import { ESTIMATOR_FORMS } from '@goshawk/predictor';
+import { ATTRIBUTE_OPTION } from '../attributes.js';
 import { flagOf, kebab, type OptionSpecs, type Origin, type Resolved } from '../options.js';
 import { RESOURCES_OPTION, SLOTS_OPTION } from '../resources.js';
 import { POLICY_OPTIONS } from '../settings.js';
@@ -19,6 +20,7 @@ export const REPLAY_OPTIONS = {
   schedulers: { type: 'count', default: 10, min: 1, max: 1_000, describe: 'schedulers of each cluster' },
   slots: SLOTS_OPTION,
   resources: RESOURCES_OPTION,
+  attribute: ATTRIBUTE_OPTION,
   load: {
     type: 'number',
     default: 0.9,
@@ -62,6 +64,7 @@ const OF_THE_CLUSTER: readonly string[] = [
   'schedulers',
   'slots',
   'resources',
+  'attribute',
 ];
 
 /**

@@ -7,7 +7,13 @@ import type { ReplayPlan } from './plan.js';
 
 /** Every setting that shaped a run. Times are in seconds of the run, as everything that is reported of it. */
 export function optionsRecord(
-  { load, seed, estimator, resources }: Pick<ReplayOptions, 'load' | 'seed' | 'estimator' | 'resources'>,
+  {
+    load,
+    seed,
+    estimator,
+    resources,
+    attribute,
+  }: Pick<ReplayOptions, 'load' | 'seed' | 'estimator' | 'resources' | 'attribute'>,
   shape: Shape,
   { fit, jobs }: ReplayPlan,
   settings: PolicySettings,
@@ -16,6 +22,7 @@ export function optionsRecord(
     workers: shape.workers,
     slots: shape.slots,
     resources: resources ?? null,
+    ...(attribute.length === 0 ? {} : { attribute }),
     schedulers: shape.schedulers,
     load,
     jobs: jobs.length,

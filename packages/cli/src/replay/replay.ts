@@ -1,8 +1,10 @@
 import { resolve } from 'node:path';
 import { InputError, type PolicySettings } from '@goshawk/core';
 import { formatToWrite, type TraceJob, writeTrace } from '@goshawk/traces';
+import { parseAttributes } from '../attributes.js';
 import type { Context } from '../context.js';
 import { NO_FACTS, policySettings, type WorkloadFacts } from '../settings.js';
+import { capacityOf, GangNeeds } from '../simulate/capacity.js';
 import type { Progress } from '../terminal/progress.js';
 import { jobsShown, openShown } from '../workload.js';
 import type { PolicyRun, Shape } from './contract.js';
@@ -27,7 +29,7 @@ export async function replayLocally(
   options: ReplayOptions,
   spec: string,
 ): Promise<Replayed> {
-  const { workers, slots, schedulers, resources } = options;
+  const { workers, slots, schedulers, resources, attribute } = options;
   const shape = { workers, slots, schedulers };
   const variants = replayVariants(options);
   const settingsOf = ({ options: of }: (typeof variants)[number], facts: WorkloadFacts): PolicySettings => {
@@ -42,7 +44,11 @@ export async function replayLocally(
     if (!plans.has(of.estimator)) plans.set(of.estimator, await makePlan(context, of, spec, shape));
   }
   const plan = plans.get(variants[0]!.options.estimator)!;
+  const wishes = new GangNeeds();
+  for (const [index, { job, tasks }] of plan.jobs.entries()) wishes.add(job, tasks, index + 1);
   const first = settingsOf(variants[0]!, plan.facts);
+  const cluster = { workers, slots, capacity: capacityOf(options), attributesOf: parseAttributes(attribute) };
+  if (variants.some((variant) => settingsOf(variant, plan.facts).preset.gangs)) wishes.check(cluster);
   for (const line of planLines(plan, { load: options.load, workers }, first)) context.note(line);
   const runs: PolicyRun[] = [];
   for (const variant of variants) {
@@ -50,7 +56,7 @@ export async function replayLocally(
     let shown: Progress | undefined;
     const say = (line: string): void => (shown === undefined ? context.note(line) : shown.say(line));
     context.note(`${variant.label}: starting central, ${schedulers} schedulers and ${workers} workers`);
-    const done = await onLocalCluster(context, { ...shape, resources }, settings, say, (target) =>
+    const done = await onLocalCluster(context, { ...shape, resources, attribute }, settings, say, (target) =>
       runPolicy(
         context,
         variant.options,

@@ -9,6 +9,7 @@ import { openCluster } from '../jobs/open-cluster.js';
 import { LocalCluster } from '../local/cluster.js';
 import { findCluster } from '../local/whereabouts.js';
 import type { ReplayTarget, Shape } from './contract.js';
+import type { ReplayOptions } from './options.js';
 
 /**
  * Starts a cluster for one policy, and ends it whatever happens. Its logs are removed with it, unless
@@ -19,7 +20,7 @@ import type { ReplayTarget, Shape } from './contract.js';
  */
 export async function onLocalCluster<T>(
   context: Context,
-  { resources, ...shape }: Shape & { readonly resources: string | undefined },
+  { resources, attribute, ...shape }: Shape & Pick<ReplayOptions, 'resources' | 'attribute'>,
   settings: PolicySettings,
   say: (line: string) => void,
   use: (target: ReplayTarget) => Promise<T>,
@@ -32,6 +33,7 @@ export async function onLocalCluster<T>(
       {
         ...shape,
         resources,
+        attribute,
         policy: settings,
         keys: undefined,
         bind: 'tcp://127.0.0.1:0',

@@ -1,5 +1,6 @@
-import { InputError, type Resources } from '@goshawk/core';
+import { amountOf, formatAttributes, InputError, meetsWishes, type Resources } from '@goshawk/core';
 import type { TraceJob } from '@goshawk/traces';
+import type { AttributesOf } from '../attributes.js';
 import { parseResources } from '../resources.js';
 import type { SimulateOptions } from './options.js';
 
@@ -39,4 +40,67 @@ export class LargestDemands {
       );
     }
   }
+}
+
+type Wishes = Partial<Pick<TraceJob, 'demand' | 'stages' | 'prefer' | 'name'>>;
+
+/** The widest stages of a workload, and what its jobs prefer: for policies that start the tasks of a stage together. */
+export class GangNeeds {
+  /** By what each of their tasks needs. */
+  readonly #widest = new Map<string, { tasks: number; job: string; demand: Resources | undefined }>();
+  readonly #preferred = new Map<string, { prefer: NonNullable<Wishes['prefer']>; job: string }>();
+
+  /** @param number the job's place in the workload, from 1 */
+  add(job: Wishes | undefined, tasks: number, number: number): void {
+    const stages = job?.stages ?? [{ tasks, demand: undefined }];
+    for (const stage of stages) {
+      const demand = stage.demand ?? job?.demand;
+      const key = demand === undefined ? '' : JSON.stringify(demand);
+      if (stage.tasks <= (this.#widest.get(key)?.tasks ?? 0)) continue;
+      this.#widest.set(key, { tasks: stage.tasks, job: nameOf(job, number), demand });
+    }
+    if (job?.prefer === undefined) return;
+    const key = formatAttributes(job.prefer);
+    if (!this.#preferred.has(key)) this.#preferred.set(key, { prefer: job.prefer, job: nameOf(job, number) });
+  }
+
+  /** @throws InputError when some stage could never start, or a job prefers what no worker has */
+  check({
+    workers,
+    slots,
+    capacity,
+    attributesOf,
+  }: {
+    readonly workers: number;
+    readonly slots: number;
+    readonly capacity: Resources;
+    readonly attributesOf: AttributesOf;
+  }): void {
+    for (const { tasks, job, demand = {} } of this.#widest.values()) {
+      let each = slots;
+      for (const [resource, amount] of Object.entries(demand))
+        if (amount > 0) each = Math.min(each, Math.floor(amountOf(capacity, resource) / amount));
+      if (tasks <= each * workers) continue;
+      throw new InputError(
+        'impossible-demand',
+        `the ${tasks} tasks of ${job} start together, and the cluster has room for ${each * workers} of them`,
+        'give more --workers or --slots',
+      );
+    }
+    const attributes = Array.from({ length: workers }, (_, worker) =>
+      Object.fromEntries(attributesOf(worker).map(({ name, value }) => [name, value])),
+    );
+    for (const { prefer, job } of this.#preferred.values()) {
+      if (attributes.some((each) => meetsWishes(prefer, each))) continue;
+      throw new InputError(
+        'impossible-demand',
+        `no worker has what ${job} prefers: ${formatAttributes(prefer)}`,
+        'say what workers have: --attribute rack=r1,r2',
+      );
+    }
+  }
+}
+
+function nameOf(job: Wishes | undefined, number: number): string {
+  return job?.name === undefined ? `job ${number}` : `"${job.name}"`;
 }

@@ -1,6 +1,7 @@
 import { LIMITS } from '@goshawk/core';
 import { ALL_POLICY_NAMES } from '@goshawk/policies';
 import { ESTIMATOR_FORMS } from '@goshawk/predictor';
+import { ATTRIBUTE_OPTION } from '../attributes.js';
 import { SHADOW_OPTION } from '../commands/daemon-options.js';
 import type { OptionSpecs, Resolved } from '../options.js';
 import { CSV_OPTION } from '../replay/report-file.js';
@@ -51,6 +52,7 @@ export const SIMULATE_OPTIONS = {
     ...RESOURCES_OPTION,
     describe: `${RESOURCES_OPTION.describe} (default: a cpu a slot)`,
   },
+  attribute: ATTRIBUTE_OPTION,
   load: {
     type: 'number',
     min: 0.001,

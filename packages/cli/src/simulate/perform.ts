@@ -12,6 +12,7 @@ import {
 } from '@goshawk/report';
 import { dealtByStart, type SimulatedEnd, Simulation } from '@goshawk/simulator';
 import { ColumnBlocks, type Jobs, jobSpecOf, mapJobs, meanOf } from '@goshawk/traces';
+import { parseAttributes } from '../attributes.js';
 import { learntBy } from '../predict/past.js';
 import { type SimulatedShadow, shadowFor } from '../predict/shadow.js';
 import { jobSeed, schedulersEstimator, submissionEstimates } from '../replay/estimates.js';
@@ -41,6 +42,7 @@ export async function perform(
   const simulation = new Simulation<Arrival>({
     ...request,
     ...(solve === undefined ? {} : { solve }),
+    attributesOf: parseAttributes(request.attribute ?? []),
     learnt: request.learnt ?? learnt,
     ...(effects === undefined ? {} : { observe: effects.observe }),
     settings: { policy: request.policy, timings: RELIABLE_TIMINGS },

@@ -1,5 +1,6 @@
 import { formatCount, InputError, LIMITS, type PolicySettings } from '@goshawk/core';
 import type { NetworkModel } from '@goshawk/simulator';
+import { parseAttributes } from '../attributes.js';
 import type { OptionSpecs } from '../options.js';
 import { shadowNames } from '../predict/shadow-names.js';
 import { checkEstimator } from '../replay/estimates.js';
@@ -57,6 +58,7 @@ function noLoad(why: string): InputError {
 export function checkOptions(options: SimulateOptions): void {
   shadowNames(options.shadow);
   capacityOf(options);
+  parseAttributes(options.attribute);
   for (const variant of simulateVariants(options)) {
     checkEstimator(variant.options.estimator);
     simulatedPolicies(variant.options, NO_FACTS, NO_DELAY);
@@ -96,14 +98,17 @@ export function planRuns(
   const { workers, arrivalFactor } = sizing;
   const capacity = capacityOf(options);
   survey.demands.check(capacity);
+  const attributesOf = parseAttributes(options.attribute);
   const countedSeconds = countedTime(options, survey, arrivalFactor);
   return simulatedPolicies(options, survey.facts, network).flatMap(({ policy, network: of, estimator }) => {
     checkPartition(policy, workers);
+    if (policy.preset.gangs) survey.gangs.check({ workers, slots: options.slots, capacity, attributesOf });
     return Array.from({ length: options.seeds }, (_, i) => ({
       policy: label === undefined ? policy : { ...policy, policy: label },
       workers,
       slots: options.slots,
       capacity,
+      attribute: options.attribute,
       schedulers: options.schedulers,
       seed: options.seed + i,
       network: of,
@@ -175,6 +180,7 @@ function optionsRecord(
     workers: sizing.workers,
     slots: options.slots,
     resources: options.resources ?? null,
+    ...(options.attribute.length === 0 ? {} : { attribute: options.attribute }),
     schedulers: options.schedulers,
     load: Number.isFinite(sizing.offeredLoad) ? sizing.offeredLoad : null,
     arrivalFactor: sizing.arrivalFactor,

@@ -11,6 +11,8 @@ export interface RunRequest {
   readonly slots: number;
   /** Of each worker, beside its slots. */
   readonly capacity: Resources;
+  /** Of workers, as `--attribute` has them; none unless given. */
+  readonly attribute?: readonly string[];
   readonly schedulers: number;
   readonly seed: number;
   readonly network: NetworkModel;

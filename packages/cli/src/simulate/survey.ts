@@ -11,7 +11,7 @@ import {
   WorkloadError,
 } from '@goshawk/traces';
 import type { WorkloadFacts } from '../settings.js';
-import { LargestDemands } from './capacity.js';
+import { GangNeeds, LargestDemands } from './capacity.js';
 
 /** What has to be known of a workload before it can be run. */
 export interface Survey {
@@ -19,6 +19,7 @@ export interface Survey {
   readonly facts: WorkloadFacts;
   readonly firstSubmitSeconds: number;
   readonly demands: LargestDemands;
+  readonly gangs: GangNeeds;
   /** What of the file did not become jobs as it was. */
   readonly tallied: readonly Tallied[];
   /** How many jobs are submitted within a time, both ends included, that counts from the first submission. */
@@ -44,6 +45,7 @@ export async function survey(
   const taskSeconds: number[] = [];
   const submits: number[] = [];
   const demands = new LargestDemands();
+  const gangs = new GangNeeds();
   let kept: PackedJobs[] | undefined = [];
   let keptBytes = 0;
   let tasks = 0;
@@ -52,6 +54,7 @@ export async function survey(
     for (const [place, job] of batch.more) demands.add(job, submits.length + place + 1);
     for (let place = 0, start = 0; place < ends.length; place++) {
       const end = ends[place]!;
+      gangs.add(batch.more.get(place), end - start, submits.length + 1);
       const ofJob = sum(durationsSeconds.subarray(start, end));
       means.push(ofJob / (end - start));
       taskSeconds.push(ofJob);
@@ -83,6 +86,7 @@ export async function survey(
     },
     firstSubmitSeconds: first,
     demands,
+    gangs,
     tallied: workload.tallied,
     countWithin: (from, to) =>
       submits.reduce((count, at) => count + (at - first >= from && at - first <= to ? 1 : 0), 0),

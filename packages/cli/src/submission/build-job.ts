@@ -32,7 +32,7 @@ export async function buildJob(
 }
 
 function wholeJob(options: SubmitOptions, demand: JobInput['demand']): Omit<JobSubmission, 'tasks'> {
-  const { name, user, estimate, key, retries, taskTimeout, maxRunning, deadline, value } = options;
+  const { name, user, estimate, key, retries, taskTimeout, maxRunning, deadline, value, prefer } = options;
   const wanted = { ...demand, ...demandOf(options) };
   return {
     ...(name === undefined ? {} : { name }),
@@ -45,6 +45,7 @@ function wholeJob(options: SubmitOptions, demand: JobInput['demand']): Omit<JobS
     ...(maxRunning === undefined ? {} : { maxRunning }),
     ...(deadline === undefined ? {} : { deadline }),
     ...(value === undefined ? {} : { value }),
+    ...(prefer.length === 0 ? {} : { prefer: Object.fromEntries(prefer.map(parsePreference)) }),
   };
 }
 
@@ -62,4 +63,11 @@ function parseResource(text: string): [name: string, amount: number] {
     throw new InputError('bad-option', `--resource: "${text}" is not NAME=AMOUNT`, 'such as gpu=1');
   }
   return [text.slice(0, equals), parseBytes(text.slice(equals + 1), '--resource')];
+}
+
+function parsePreference(text: string): [name: string, values: string[]] {
+  const equals = text.indexOf('=');
+  const values = text.slice(equals + 1).split(',');
+  if (equals > 0 && values.every((value) => value !== '')) return [text.slice(0, equals), values];
+  throw new InputError('bad-option', `--prefer: "${text}" is not NAME=VALUE`, 'such as rack=r1,r2');
 }

@@ -60,6 +60,12 @@ const JOB = {
     describe: 'end by then, counted from now: 30m; for policies that plan by deadlines (docs/3SIGMA.md)',
   },
   value: { type: 'number', flagOnly: true, describe: 'what meeting the deadline is worth [10]' },
+  prefer: {
+    type: 'texts',
+    flagOnly: true,
+    describe:
+      'an attribute that workers should have, or several of which one will do: rack=r1,r2; several times; for policies that choose by it',
+  },
   maxRunning: { type: 'count', min: 1, describe: 'at most so many of its tasks run at a time' },
 } as const satisfies OptionSpecs;
 

@@ -11,6 +11,7 @@ import {
   type Field,
   flag,
   integer,
+  list,
   number,
   open,
   optional,
@@ -97,6 +98,10 @@ export const heldTask = record({
 /** What a worker still holds of the tasks that central placed, told when it registers again. */
 export type HeldTask = NonNullable<(typeof heldTask)['infer']>;
 
+/** A property of a worker, such as its rack, and what a job wishes for. */
+export const attribute = record({ name, value: name });
+export type Attribute = NonNullable<(typeof attribute)['infer']>;
+
 export const member = record({
   address,
   name,
@@ -107,12 +112,11 @@ export const member = record({
   draining: flag,
   /** Its bit in `occupied`. */
   place: count,
+  /** Rack, zone, model. A central that is older does not tell. */
+  attributes: optional(list(attribute, LIMITS.attributesMax)),
 });
 /** A worker, as central tells it to schedulers. */
 export type Member = NonNullable<(typeof member)['infer']>;
-
-/** A property of a worker, such as its rack, and what a job wishes for. */
-export const attribute = record({ name, value: name });
 
 export const matchedRun = record({
   match: count,

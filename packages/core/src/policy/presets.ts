@@ -54,10 +54,20 @@ export interface Preset {
   readonly byClass: boolean;
   /** Owners declare whole jobs to central: stages, demands, estimates, deadline, weight, user. */
   readonly declares: boolean;
+  /** The tasks of a stage start together or not at all, and jobs may prefer workers by their attributes. */
+  readonly gangs: boolean;
+  /** A job that has not started by its deadline fails. */
+  readonly abandons: boolean;
 }
 
 /** Goshawk’s own policy decides where central matches. */
-const BY_CLASS = { decidedBy: { policy: 'goshawk', options: {} }, byClass: true, declares: false } as const;
+const BY_CLASS = {
+  decidedBy: { policy: 'goshawk', options: {} },
+  byClass: true,
+  declares: false,
+  gangs: false,
+  abandons: false,
+} as const;
 
 export const PRESETS = {
   goshawk: {
@@ -119,6 +129,8 @@ export const PRESETS = {
     decidedBy: { policy: 'gs', options: {} },
     byClass: false,
     declares: false,
+    gangs: false,
+    abandons: false,
   },
 } as const satisfies Record<string, Preset>;
 

@@ -33,6 +33,8 @@ const common = () => ({
     decidedBy: decidedBy(),
     byClass: z.boolean(),
     declares: z.boolean(),
+    gangs: z.boolean(),
+    abandons: z.boolean(),
   }),
   /** A job whose estimated mean task run time reaches this is long. ms. */
   cutoffMs: ms(),

@@ -1,4 +1,4 @@
-import { type Millis, SLOT } from '@goshawk/core';
+import { formatAttributes, type Millis, meetsWishes, SLOT } from '@goshawk/core';
 import type { Attributes, ClusterView, JobView, RunView, StageView, WorkerView } from '../contract.js';
 
 /** Workers that all jobs see alike, in order of id: they take work, and the same jobs prefer them (3Sigma §4.3.3). */
@@ -10,15 +10,9 @@ export interface WorkerGroup {
   readonly nodes: number;
 }
 
-/**
- * Whether the worker has every attribute that is preferred. Several values that will do are joined by commas.
- */
-export function isPreferred(prefers: Attributes, worker: WorkerView): boolean {
-  for (const name in prefers) {
-    const value = worker.attributes[name];
-    if (value === undefined || !prefers[name]!.split(',').includes(value)) return false;
-  }
-  return true;
+/** Whether the worker has every attribute that is preferred. */
+export function isPreferred(prefers: Attributes, { attributes }: WorkerView): boolean {
+  return meetsWishes(prefers, attributes);
 }
 
 export function hasPreference({ prefers }: JobView): boolean {
@@ -30,8 +24,8 @@ export function hasPreference({ prefers }: JobView): boolean {
 export function groupWorkers(cluster: ClusterView, jobs: Iterable<JobView>): WorkerGroup[] {
   const preferences = new Map<string, Attributes>();
   for (const { prefers } of jobs) {
-    const names = Object.keys(prefers);
-    if (names.length > 0) preferences.set(names.map((name) => `${name}=${prefers[name]}`).join(' '), prefers);
+    const text = formatAttributes(prefers);
+    if (text !== '') preferences.set(text, prefers);
   }
   const all = [...preferences.values()];
   const names = [...new Set(all.flatMap((prefers) => Object.keys(prefers)))].sort();

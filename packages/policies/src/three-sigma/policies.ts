@@ -40,5 +40,12 @@ function module(
   title: string,
   make: (options: ThreeSigmaOptions) => CentralPolicy,
 ): PolicyModule<ThreeSigmaOptions> {
-  return { title, declares: true, options: THREE_SIGMA_OPTIONS, make };
+  return {
+    title,
+    declares: true,
+    gangs: true,
+    abandons: ({ afterDeadline }) => afterDeadline === 'abandon',
+    options: THREE_SIGMA_OPTIONS,
+    make,
+  };
 }

@@ -1,5 +1,5 @@
 import { access, constants, mkdir } from 'node:fs/promises';
-import { InputError, LIMITS, type Resources, startFault } from '@goshawk/core';
+import { type Attribute, InputError, LIMITS, type Resources, startFault } from '@goshawk/core';
 import { Worker, type WorkerEnvironment } from '@goshawk/worker';
 import { addWorker, type Hosted, type Logger, type RunEnded } from '../driver/index.js';
 import {
@@ -29,6 +29,8 @@ export interface WorkersOptions extends ProcessOptions {
   readonly slots: number;
   /** What the tasks of one worker may use together, beside slots. */
   readonly capacity: Resources;
+  /** Of each worker, in the order of the names: rack, zone, model. None unless given. */
+  readonly attributes?: readonly (readonly Attribute[])[];
   /** Central's endpoint. */
   readonly central: string;
   /** A folder of this machine that outlives the process. */
@@ -119,8 +121,12 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
       { index, name, executor, onRunEnded, onDrained: () => draining.get(name)?.() },
       (environment) => {
         const at = { self: process.addressOf(index), http: process.http };
-        const config = { name, ...at, slots, capacity, central, registerRetryMs: REGISTER_RETRY_MS };
-        return new Worker(config, { ...environment, ...toldOf(name, logger) });
+        const attributes = options.attributes?.[index];
+        const config = { name, ...at, slots, capacity, attributes, central };
+        return new Worker(
+          { ...config, registerRetryMs: REGISTER_RETRY_MS },
+          { ...environment, ...toldOf(name, logger) },
+        );
       },
     );
   });

@@ -65,6 +65,7 @@ test('and so does what is long', () => {
     partition: 'general',
     draining: false,
     place: 0,
+    attributes: [],
   } as const;
   const members: Message = {
     type: 'members',

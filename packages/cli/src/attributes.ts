@@ -1,0 +1,29 @@
+import { type Attribute, InputError, LIMITS } from '@goshawk/core';
+import type { OptionSpec } from './options.js';
+
+export const ATTRIBUTE_OPTION = {
+  type: 'texts',
+  describe:
+    'a property of workers that jobs may prefer: rack=r1; several values, rack=r1,r2, are dealt to workers by their number; several times',
+} as const satisfies OptionSpec;
+
+/** Of the worker of this number. */
+export type AttributesOf = (worker: number) => readonly Attribute[];
+
+/** @throws InputError when one is not NAME=VALUE,… */
+export function parseAttributes(texts: readonly string[]): AttributesOf {
+  const dealt = texts.map((text) => {
+    const equals = text.indexOf('=');
+    const name = text.slice(0, equals);
+    const values = text.slice(equals + 1).split(',');
+    const isGood = (part: string) => part !== '' && part.length <= LIMITS.nameLengthMax;
+    if (equals < 1 || ![name, ...values].every(isGood))
+      throw new InputError('bad-option', `--attribute: "${text}" is not NAME=VALUE`, 'such as rack=r1');
+    return { name, values };
+  });
+  const twice = dealt.find(({ name }, index) => dealt.findIndex((other) => other.name === name) !== index);
+  if (twice !== undefined) throw new InputError('bad-option', `--attribute names ${twice.name} twice`);
+  if (dealt.length > LIMITS.attributesMax)
+    throw new InputError('bad-option', `--attribute: ${dealt.length} are more than ${LIMITS.attributesMax}`);
+  return (worker) => dealt.map(({ name, values }) => ({ name, value: values[worker % values.length]! }));
+}
