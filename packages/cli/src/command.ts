@@ -50,6 +50,8 @@ export const ExitCode = {
   failed: 1,
   usage: 2,
   unreachable: 3,
+  /** The work completed, but not by its deadline. */
+  deadlineMissed: 4,
   waitTimedOut: 124,
   interrupted: 130,
 } as const;

@@ -37,6 +37,14 @@ export const LOST_BESIDE_ANOTHER = 'worker-lost-beside';
 /** The job has ended too many workers, and this task of it had not ended: no attempt of it is to blame. */
 export const JOB_GIVEN_UP = 'job-given-up';
 
+/** The job had not started by its deadline, and was not to start later. */
+export const DEADLINE_MISSED = 'deadline-missed';
+
+/** The owner has ended the task, without an attempt. */
+export function isOwnersEnd({ errorCode }: Outcome): boolean {
+  return errorCode === JOB_GIVEN_UP || errorCode === DEADLINE_MISSED;
+}
+
 /** Whether an attempt came to nothing without saying anything of its task: it is not even one that killed its worker. */
 export function isExcused(outcome: Outcome): boolean {
   if (startFault(outcome) !== undefined) return true;

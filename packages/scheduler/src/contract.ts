@@ -12,7 +12,9 @@ export type SchedulerTimer =
   /** Tell central how much short and long work has been done. */
   | 'usage'
   /** Ask again what the pilots of a job say. */
-  | 'weigh';
+  | 'weigh'
+  /** The deadline of a job has come. */
+  | 'deadline';
 
 export interface SchedulerEnvironment extends Environment<SchedulerTimer> {
   /**

@@ -5,6 +5,7 @@ import {
   type MessageOf,
   type MessageType,
   PRESETS,
+  type Preset,
   parseJobSpec,
 } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
@@ -19,7 +20,7 @@ const SUCCESSOR = 51 as Address;
  *
  * @param holdsBack whether its driver has no connection to central
  */
-function setUp(holdsBack = () => false) {
+function setUp(holdsBack = () => false, preset: Preset = PRESETS.goshawk) {
   let sent: { to: Address; message: Message }[] = [];
   const scheduler = loneScheduler(
     { central: DOOR },
@@ -28,7 +29,7 @@ function setUp(holdsBack = () => false) {
       holdsBack,
     },
   );
-  const matching = welcome({ preset: { ...PRESETS.goshawk } });
+  const matching = welcome({ preset: { ...preset } });
   const take = <T extends MessageType>(type: T) => {
     const taken = sent.filter(({ message }) => message.type === type);
     sent = sent.filter(({ message }) => message.type !== type);
@@ -66,6 +67,16 @@ describe('when the connection to central breaks', () => {
     submit(HOUR_MS);
     scheduler.disconnected(CENTRAL, 2);
     expect(take('probe')).toEqual([]);
+  });
+
+  test('gangs wait, and no worker that seeks gets a task of one', () => {
+    const { scheduler, take, submit } = setUp(undefined, { ...PRESETS.goshawk, gangs: true });
+    submit(10);
+    scheduler.disconnected(CENTRAL, 2);
+    submit(10, 3);
+    scheduler.receive(W1, { type: 'seek', ask: 1, again: false, spare: {} }, 4);
+    expect(take('probe')).toEqual([]);
+    expect(take('run')).toEqual([]);
   });
 
   test('it asks again as long as nobody answers', () => {

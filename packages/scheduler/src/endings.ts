@@ -12,7 +12,7 @@ import {
 import type { Stage } from './batch.js';
 import type { SchedulerCounters, SchedulerEnvironment } from './contract.js';
 import type { Enlistment } from './enlistment.js';
-import { GIVEN_UP, type Job, TaskState } from './job.js';
+import { ABANDONED, GIVEN_UP, type Job, TaskState } from './job.js';
 import type { JobStore } from './job-store.js';
 import type { Ledger } from './ledger.js';
 import type { Members } from './members.js';
@@ -50,6 +50,8 @@ interface Surroundings {
   readonly tallies: Tallies;
   policy(): PolicySettings;
   isDraining(): boolean;
+  /** Nothing of the job is to be given out yet: what of it runs has yet to be said. */
+  isHeld(job: Job): boolean;
   /** The task's attempt counts no more, and may run: its worker is to end it. */
   abandoned(job: Job, task: number): void;
   /** Clients that watch the job may be told. */
@@ -117,6 +119,7 @@ export class Endings {
     if (job.hasEnded || job.unfinished > 0) return;
     const { env, jobs, prober, sampler, ledger, counters, tallies, needer, enlistment } = this.#around;
     job.endedAt = now;
+    if (job.spec.deadlineMs !== undefined) env.clearTimer('deadline', job.number);
     counters.jobsEnded++;
     tallies.jobEnded(job, now);
     for (const batch of job.batches)
@@ -204,19 +207,26 @@ export class Endings {
       if (!job.cancelling) counters.tasksFailed++;
       this.#end(job, task, job.cancelling ? TaskState.cancelled : TaskState.failed, now);
     }
-    if (job.isGivenUp && !job.cancelling) this.#giveUp(job, now);
+    if (job.isGivenUp && !job.cancelling) this.#giveUp(job, GIVEN_UP, now);
   }
 
-  /** What is left of a job that has ended too many workers fails; the stages after those end with them. */
-  #giveUp(job: Job, now: Millis): void {
+  /** A job that has not started by its deadline fails, where the policy would not start it later. */
+  abandonIfLate(job: Job, now: Millis): void {
+    if (now < job.deadlineAt || !this.#around.policy().preset.abandons) return;
+    if (job.hasEnded || job.cancelling || !job.isWhole || this.#around.isHeld(job)) return;
+    this.#giveUp(job, ABANDONED, now);
+  }
+
+  /** What is left of the job fails; the stages after that end with it. */
+  #giveUp(job: Job, outcome: Outcome, now: Millis): void {
     for (let task = 0; task < job.taskCount && !job.hasEnded; task++) {
       const state = job.stateOf(task);
       if (job.isFinal(task) || state === TaskState.blocked) continue;
       const isOut = state === TaskState.running || state === TaskState.placed;
       if (isOut) this.#around.abandoned(job, task);
       else job.workers[task] = NOBODY;
-      const place = this.writeDown(job, task, GIVEN_UP, 0, now);
-      this.#failed(job, task, GIVEN_UP, 0, now, place);
+      const place = this.writeDown(job, task, outcome, 0, now);
+      this.#failed(job, task, outcome, 0, now, place);
     }
   }
 
@@ -231,6 +241,8 @@ export class Endings {
     const { routing, sampler } = this.#around;
     job.putBack(task);
     if (job.isUndecided) sampler.look(job, now);
+    this.abandonIfLate(job, now);
+    if (job.hasEnded) return;
     routing.find(job, job.batchOf(task), now);
     this.#around.changed(job, now);
   }
@@ -249,6 +261,7 @@ export class Endings {
     }
     if (job.isLimited) routing.findAll(job, now);
     this.endIfDone(job, now);
+    this.abandonIfLate(job, now);
     this.#around.changed(job, now);
   }
 

@@ -24,6 +24,7 @@ export function summarise(job: Job, wallOffsetMs: Millis): JobSummary {
     submittedAt: job.acceptedAt + wallOffsetMs,
     startedMs: job.firstStartAt === undefined ? undefined : job.firstStartAt - job.acceptedAt,
     endedMs: job.endedAt === undefined ? undefined : job.endedAt - job.acceptedAt,
+    deadlineMs: job.spec.deadlineMs,
   };
 }
 

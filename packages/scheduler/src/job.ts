@@ -1,7 +1,7 @@
 import {
   type Address,
   invariant,
-  JOB_GIVEN_UP,
+  isOwnersEnd,
   type JobClass,
   type JobSpec,
   type JobState,
@@ -22,13 +22,13 @@ import { Blame } from './blame.js';
 import type { Decision } from './classify.js';
 import { countedUp } from './counted-up.js';
 import { checkJob } from './job-invariants.js';
-import { GIVEN_UP, LOST, LOST_BESIDE } from './owners-word.js';
+import { ABANDONED, GIVEN_UP, LOST, LOST_BESIDE } from './owners-word.js';
 import type { Sample } from './sample.js';
 import { StartFaults } from './start-faults.js';
 import { TaskReports } from './task-reports.js';
 import { TASK_STATE_NAMES, TaskState } from './task-state.js';
 
-export { GIVEN_UP, LOST, LOST_BESIDE, TASK_STATE_NAMES, TaskState };
+export { ABANDONED, GIVEN_UP, LOST, LOST_BESIDE, TASK_STATE_NAMES, TaskState };
 
 const NO_COUNTS: ReadonlyMap<number, number> = new Map();
 
@@ -282,6 +282,16 @@ export class Job {
     return this.#blame?.isTooMuch === true;
   }
 
+  /** By the clock of its owner; Infinity: none. */
+  get deadlineAt(): Millis {
+    return this.acceptedAt + (this.spec.deadlineMs ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** Nothing of it runs, is on its way to a worker, or has ended. */
+  get isWhole(): boolean {
+    return this.#counts[TaskState.blocked]! + this.#counts[TaskState.waiting]! === this.taskCount;
+  }
+
   get state(): JobState {
     if (this.endedAt === undefined) return this.firstStartAt === undefined ? 'waiting' : 'running';
     if (this.#counts[TaskState.failed]! > 0) return this.cancelling ? 'cancelled' : 'failed';
@@ -471,7 +481,7 @@ export class Job {
     now: Millis,
     place?: number,
   ): boolean {
-    if (outcome.errorCode === JOB_GIVEN_UP) {
+    if (isOwnersEnd(outcome)) {
       this.reports.setError(task, { outcome, worker }, place);
       return false;
     }

@@ -1,4 +1,4 @@
-import { COMPLETED, JOB_GIVEN_UP, LOST_BESIDE_ANOTHER, type Outcome } from '@goshawk/core';
+import { COMPLETED, DEADLINE_MISSED, JOB_GIVEN_UP, LOST_BESIDE_ANOTHER, type Outcome } from '@goshawk/core';
 
 /** An attempt that went with its worker. */
 export const LOST: Outcome = { ...COMPLETED, kind: 'lost', errorCode: 'worker-lost' };
@@ -17,4 +17,12 @@ export const GIVEN_UP: Outcome = {
   errorCode: JOB_GIVEN_UP,
   errorMessage:
     'workers were lost one by one with tasks of this job, and it was given up: they may want more memory than there is',
+};
+
+/** What becomes of the tasks of a job that is not to start after its deadline. */
+export const ABANDONED: Outcome = {
+  ...COMPLETED,
+  kind: 'failed',
+  errorCode: DEADLINE_MISSED,
+  errorMessage: 'the deadline of the job passed before it could start',
 };

@@ -1,7 +1,7 @@
 import {
   type Address,
   isExcused,
-  JOB_GIVEN_UP,
+  isOwnersEnd,
   type JobRecord,
   type JobRecordOf,
   type Millis,
@@ -117,8 +117,10 @@ class Rebuild {
     const now = this.#machineTime(at);
     const startedAt = now - runMs;
     this.#given(task, attempt);
-    if (outcome.errorCode !== JOB_GIVEN_UP) job.attemptsTotal++;
-    job.firstStartAt = Math.min(job.firstStartAt ?? startedAt, startedAt);
+    if (!isOwnersEnd(outcome)) {
+      job.attemptsTotal++;
+      job.firstStartAt = Math.min(job.firstStartAt ?? startedAt, startedAt);
+    }
     const end = (state: TaskState): void => {
       job.startedAt[task] = startedAt;
       job.runMs[task] = runMs;

@@ -45,7 +45,7 @@ export class Routing {
    */
   come(job: Job, stage: Stage, tasks: number, now: Millis): void {
     const { usage } = this.#around;
-    if (job.maySeek && !job.isUndecided) {
+    if (this.#maySeek(job) && !job.isUndecided) {
       const isTold = job.needsCentral && !this.#isAlone(now);
       usage.shortCame(job.believedMs * tasks, tasks, isTold, now);
     }
@@ -59,7 +59,7 @@ export class Routing {
     // Before it is decided what a job is, its rest is looked for in another way than by its class.
     const batch = job.isUndecided && !job.needsCentral ? job.sample!.whileUndecided(of) : job.present(of);
     if (batch.waiting === 0 || job.cancelling || isHeld(job)) return;
-    if (job.maySeek && batch.lane !== 'opportunistic') offers.update(job, batch, now);
+    if (this.#maySeek(job) && batch.lane !== 'opportunistic') offers.update(job, batch, now);
     this.#around.asked(now);
     if (!job.needsCentral) return prober.topUp(job, batch, policy());
     if (job.route.by === 'central') placer.place(job, job.stages[batch.index]!, enlistment.central, now);
@@ -88,7 +88,7 @@ export class Routing {
   }
 
   #probeInstead(job: Job, of: Batch): void {
-    if (!job.needsCentral || !job.maySeek || this.#around.isHeld(job)) return;
+    if (!job.needsCentral || !this.#maySeek(job) || this.#around.isHeld(job)) return;
     const batch = job.isUndecided ? job.sample!.whileUndecided(of) : job.present(of);
     if (batch.waiting > 0) this.#around.prober.topUp(job, batch, this.#around.policy());
   }
@@ -96,7 +96,7 @@ export class Routing {
   /** Central matches short jobs again, or no more. */
   reliefChanged(central: Address, now: Millis): void {
     if (this.#around.enlistment.isRelieved) return this.doWithoutCentral(now);
-    this.#matchAllAgain((job) => job.maySeek, central, now);
+    this.#matchAllAgain((job) => this.#maySeek(job), central, now);
   }
 
   /** The same central as before was cut off: what it was told shortly before, and meanwhile, may be lost. */
@@ -118,7 +118,12 @@ export class Routing {
 
   /** Central has too much to do to be told of the job. While it is silent it is told, in case that it hears. */
   #isSpared(job: Job): boolean {
-    return job.maySeek && this.#around.enlistment.isRelieved;
+    return this.#maySeek(job) && this.#around.enlistment.isRelieved;
+  }
+
+  /** Single tasks of it may go to workers that seek any: not of a gang, which starts as a whole. */
+  #maySeek(job: Job): boolean {
+    return job.maySeek && !this.#around.policy().preset.gangs;
   }
 
   #matchAgain(job: Job, central: Address, now: Millis): void {

@@ -237,6 +237,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
         return this.#usage.tell(this.#enlistment.central, now);
       case 'weigh':
         return this.#sampler.wake(this.#jobs.byNumber(key), now);
+      case 'deadline':
+        return this.#deadlineCame(this.#jobs.byNumber(key), now);
     }
   }
 
@@ -249,6 +251,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     for (const job of this.#jobs.active()) {
       this.#sampler.resume(job, now);
       this.#routing.findAll(job, now);
+      this.#watchDeadline(job);
     }
   }
 
@@ -292,7 +295,17 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.counters.jobsAccepted++;
     this.#env.jobAccepted?.(job);
     for (const stage of job.stages) if (stage.blockers === 0) this.#endings.startStage(job, stage, now);
+    this.#watchDeadline(job);
     return job;
+  }
+
+  #watchDeadline(job: Job): void {
+    if (this.policy.preset.abandons && job.spec.deadlineMs !== undefined)
+      this.#env.setTimer('deadline', job.number, job.deadlineAt);
+  }
+
+  #deadlineCame(job: Job | undefined, now: Millis): void {
+    if (job !== undefined) this.#endings.abandonIfLate(job, now);
   }
 
   /** Ends what has not ended: what waits at once, what runs as soon as its worker has killed it. */
@@ -526,6 +539,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     if (!this.#enlistment.welcomed(from, message, now))
       return isCutOff ? this.#routing.centralIsBack(from, now) : undefined;
     this.#sampler.adopt(this.policy);
+    for (const job of this.#jobs.active()) this.#watchDeadline(job);
     this.#usage.startAnew(from, this.policy, now);
     this.#hints.startAnew(maySeek(this.policy.preset) && this.policy.hints);
     this.#routing.tellAnotherCentral(from, now);

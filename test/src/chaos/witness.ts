@@ -1,4 +1,4 @@
-import { JOB_GIVEN_UP, type JobRecord, type Message } from '@goshawk/core';
+import { isOwnersEnd, type JobRecord, type Message } from '@goshawk/core';
 import type { Order } from './orders.js';
 import type { Execution } from './tasks.js';
 
@@ -158,7 +158,7 @@ export class Witness {
     const { task, attempt, outcome } = record;
     const run = this.#executed.get(`${job}/${task}/${attempt}`);
     // That a run is lost, or its job given up, is for the owner to say: its worker is gone, or so it seems.
-    const isOwnersWord = outcome.kind === 'lost' || outcome.errorCode === JOB_GIVEN_UP;
+    const isOwnersWord = outcome.kind === 'lost' || isOwnersEnd(outcome);
     if (!isOwnersWord && run?.kind !== outcome.kind)
       this.wrong(
         `fenced: ${job}/${task}/${attempt} is written down as ${outcome.kind}, and was ${run?.kind}`,

@@ -13,7 +13,7 @@ export const waitCommand = defineCommand({
   wordsMin: 1,
   wordsMax: Number.POSITIVE_INFINITY,
   describe:
-    'wait for the end of jobs; exit with 0 only if all of their tasks completed (--json: a line for each job as it ends)',
+    'wait for the end of jobs; exit with 0 only if all of their tasks completed, with 4 if a deadline was missed (--json: a line for each job as it ends)',
   examples: [
     ['goshawk wait $id', 'from anywhere; answers at once when the job has ended'],
     ['goshawk wait last', 'for the job that you submitted last; the first letters of an id are enough, too'],

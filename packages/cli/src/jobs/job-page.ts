@@ -2,7 +2,7 @@ import { formatCount, formatDuration, isFinal, type JobDetail, type Millis } fro
 import { ago } from '../terminal/ago.js';
 import { type Painter, paintState, plain } from '../terminal/paint.js';
 import { page, type Section, section } from '../terminal/sections.js';
-import { classWords, counted, failureLines, measures, remedyLines } from './words.js';
+import { classWords, counted, deadlineWords, failureLines, measures, remedyLines } from './words.js';
 
 /** Running tasks that are shown. */
 const RUNNING_SHOWN = 5;
@@ -20,6 +20,7 @@ export function jobPage(job: JobDetail, now: Millis, paint: Painter): string {
     ['class', [classWords(job)]],
     ...section('pilots', pilotLines(job)),
     ['submitted', [submission(job, now)]],
+    ...section('deadline', deadlineLines(job, now)),
     ...(isFinal(job.state) ? endings(job) : progress(job)),
     ...section('failed', failureLines(job)),
     ...section('', isFinal(job.state) ? remedyLines(job) : []),
@@ -82,6 +83,13 @@ function pilotLines({ sampling }: JobDetail): string[] {
 function submission(job: JobDetail, now: Millis): string {
   const by = job.user === undefined ? '' : ` by ${plain(job.user)}`;
   return `${localTime(job.submittedAt)}${by}, ${ago(now - job.submittedAt)}`;
+}
+
+function deadlineLines(job: JobDetail, now: Millis): string[] {
+  const { deadlineMs, submittedAt } = job;
+  return deadlineMs === undefined
+    ? []
+    : [`${localTime(submittedAt + deadlineMs)}, ${deadlineWords(job, now)}`];
 }
 
 function endings(job: JobDetail): Section[] {

@@ -31,3 +31,17 @@ it.each([70, 80, 100])('keeps to %d columns', (columns) => {
   for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
   expect(lines[1]).toMatch(/^k3-12 {2}a ver.*running +9,000 +10,000 +1 .*1 min 30 s so far$/);
 });
+
+it('has a column for deadlines where a job has one', () => {
+  const waiting = { state: 'waiting' as const, endedMs: undefined, submittedAt };
+  const deadlines = [
+    jobSummary({ ...waiting, deadlineMs: 60_000 }),
+    jobSummary({ ...waiting, deadlineMs: 60_000, submittedAt: submittedAt - 70_000 }),
+    jobSummary({ deadlineMs: 6_000, submittedAt }),
+    jobSummary({ deadlineMs: 5_000, submittedAt }),
+    jobSummary({ submittedAt }),
+  ];
+  const lines = jobsTable(deadlines, submittedAt, 140, painter(false)).split('\n');
+  const endings = ['deadline', 'in 1 min 0 s', 'missed', 'met', 'missed', '5.2 s'];
+  for (const [row, ending] of endings.entries()) expect(lines[row]!.endsWith(ending)).toBe(true);
+});

@@ -2,6 +2,7 @@ import { formatCount, formatDuration, isFinal, type JobSummary, type Millis } fr
 import { ago } from '../terminal/ago.js';
 import { type Painter, paintState, plain } from '../terminal/paint.js';
 import { type Column, renderTable } from '../terminal/table.js';
+import { deadlineWords } from './words.js';
 
 const COLUMNS: readonly Column[] = [
   { title: 'id' },
@@ -15,9 +16,12 @@ const COLUMNS: readonly Column[] = [
   { title: 'submitted', align: 'right', dropFirst: 1 },
   { title: 'took', align: 'right' },
 ];
+/** Where a job has one. */
+const DEADLINE: Column = { title: 'deadline', align: 'right' };
 
 /** @param now wall clock, ms since 1970 */
 export function jobsTable(jobs: readonly JobSummary[], now: Millis, columns: number, paint: Painter): string {
+  const hasDeadlines = jobs.some(({ deadlineMs }) => deadlineMs !== undefined);
   const rows = jobs.map((job) => {
     const { completed, total, failed } = job.tasks;
     const hasEnded = isFinal(job.state);
@@ -33,7 +37,8 @@ export function jobsTable(jobs: readonly JobSummary[], now: Millis, columns: num
       failed === 0 ? '' : paint.red(formatCount(failed)),
       ago(now - job.submittedAt),
       tookMs === undefined ? '' : `${formatDuration(Math.max(0, tookMs))}${hasEnded ? '' : ' so far'}`,
+      ...(hasDeadlines ? [deadlineWords(job, now)] : []),
     ];
   });
-  return renderTable(COLUMNS, rows, columns, paint);
+  return renderTable(hasDeadlines ? [...COLUMNS, DEADLINE] : COLUMNS, rows, columns, paint);
 }

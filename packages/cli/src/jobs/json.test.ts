@@ -15,7 +15,18 @@ it('a job in a list: ISO times, seconds, null for what is not known', () => {
     submittedAt: '2026-01-02T03:04:05.000Z',
     startedAt: '2026-01-02T03:04:05.003Z',
     endedAt: null,
+    deadlineAt: null,
+    deadlineMet: null,
   });
+});
+
+it('a deadline, and whether it was met', () => {
+  const at = '2026-01-02T03:04:10.000Z';
+  expect(summaryJson(jobSummary({ deadlineMs: 5_000 }))).toMatchObject({
+    deadlineAt: at,
+    deadlineMet: false,
+  });
+  expect(summaryJson(jobSummary({ deadlineMs: 6_000 }))).toMatchObject({ deadlineMet: true });
 });
 
 it('one job: its attempts, its failures, and where time went', () => {

@@ -1,4 +1,4 @@
-import type { AttemptView, JobDetail, JobSummary, Millis } from '@goshawk/core';
+import { type AttemptView, type JobDetail, type JobSummary, type Millis, metDeadline } from '@goshawk/core';
 import { specJson } from './spec-json.js';
 
 /** A job in a list. Times are ISO 8601, durations in seconds; what is not known is null. */
@@ -15,6 +15,8 @@ export function summaryJson(job: JobSummary): Record<string, unknown> {
     submittedAt: at(job, 0),
     startedAt: at(job, job.startedMs),
     endedAt: at(job, job.endedMs),
+    deadlineAt: at(job, job.deadlineMs),
+    deadlineMet: metDeadline(job, Date.now()) ?? null,
   };
 }
 

@@ -42,6 +42,15 @@ function fakeJob(id: string) {
 
 const ids = (jobs: readonly JobDetail[]) => jobs.map(({ id }) => id);
 
+describe('the exit code', () => {
+  it('tells of a failure, then of a deadline that was missed', () => {
+    const late = jobDetail({ deadlineMs: 5_000 });
+    expect(exitCodeOf([jobDetail({ deadlineMs: 6_000 })])).toBe(0);
+    expect(exitCodeOf([jobDetail(), late])).toBe(4);
+    expect(exitCodeOf([late, jobDetail({ state: 'failed' })])).toBe(1);
+  });
+});
+
 describe('waiting for jobs', () => {
   it('ends when all have, and tells them in that order', async () => {
     const { context } = recordingContext();

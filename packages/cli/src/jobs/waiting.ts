@@ -1,6 +1,6 @@
 import type { JobHandle } from '@goshawk/client';
 import type { JobDetail, Millis, TaskCounts } from '@goshawk/core';
-import { formatCount, isFinal } from '@goshawk/core';
+import { formatCount, isFinal, metDeadline } from '@goshawk/core';
 import { ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { DetachedError, WaitTimeoutError } from '../failure.js';
@@ -76,9 +76,11 @@ export async function waitForJobs(
   }
 }
 
-/** 0 when all tasks of all these jobs completed. */
+/** 0 when all tasks of all these jobs completed, by the deadline of each that has one. */
 export function exitCodeOf(jobs: readonly JobDetail[]): number {
-  return jobs.every(({ state }) => state === 'completed') ? ExitCode.done : ExitCode.failed;
+  if (jobs.some(({ state }) => state !== 'completed')) return ExitCode.failed;
+  const isLate = jobs.some((job) => metDeadline(job, job.submittedAt) === false);
+  return isLate ? ExitCode.deadlineMissed : ExitCode.done;
 }
 
 /** Another owner may be slow to answer, or gone. ms */

@@ -21,6 +21,7 @@ function failure(task: number, more: Partial<TaskFailure> = {}): TaskFailure {
 describe('how a job came out', () => {
   it.each([
     [jobSummary(), 'a1-3 completed: 200 tasks, after 5.2 s'],
+    [jobSummary({ deadlineMs: 5_000 }), 'a1-3 completed: 200 tasks, after 5.2 s, 200 ms after its deadline'],
     [
       jobSummary({ state: 'failed', tasks: taskCounts({ failed: 2, completed: 1_198 }) }),
       'a1-3 failed: 2 of 1,200 tasks failed, 1,198 completed, after 5.2 s',

@@ -4,6 +4,7 @@ import {
   type JobDetail,
   type JobSummary,
   type Millis,
+  metDeadline,
   type TaskFailure,
 } from '@goshawk/core';
 import { type Painter, paintState, plain } from '../terminal/paint.js';
@@ -29,7 +30,7 @@ export function counted(count: number, noun: string): string {
 /** How an ended job came out, in one line: `a1-3 failed: 2 of 200 tasks failed, 198 completed, after 5.2 s`. */
 export function outcomeLine(job: JobSummary, paint: Painter): string {
   const { total, completed, failed } = job.tasks;
-  const after = job.endedMs === undefined ? '' : `, after ${formatDuration(job.endedMs)}`;
+  const after = job.endedMs === undefined ? '' : `, after ${formatDuration(job.endedMs)}${lateness(job)}`;
   const head = `${job.id} ${paintState(job.state, paint)}`;
   switch (job.state) {
     case 'completed':
@@ -41,6 +42,19 @@ export function outcomeLine(job: JobSummary, paint: Painter): string {
     default:
       return `${head}: ${formatCount(completed)} of ${counted(total, 'task')} had completed${after}`;
   }
+}
+
+/** Of a job that has ended. */
+function lateness({ endedMs = 0, deadlineMs = Number.POSITIVE_INFINITY }: JobSummary): string {
+  return endedMs > deadlineMs ? `, ${formatDuration(endedMs - deadlineMs)} after its deadline` : '';
+}
+
+/** `met`, `missed`, or when it is: `in 12 min 0 s`. @param now wall clock, ms since 1970 */
+export function deadlineWords(job: JobSummary, now: Millis): string {
+  const met = metDeadline(job, now);
+  if (met !== undefined) return met ? 'met' : 'missed';
+  const { deadlineMs, submittedAt } = job;
+  return deadlineMs === undefined ? '' : `in ${formatDuration(submittedAt + deadlineMs - now)}`;
 }
 
 /** What a person needs after a failure: the first tasks that failed, and how to see more. */

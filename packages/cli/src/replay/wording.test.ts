@@ -91,7 +91,7 @@ it('says after a run what spoils its figures', () => {
 });
 
 it('records every setting that shaped a run, in seconds of the run', () => {
-  const given = { load: 0.9, seed: 3, estimator: 'oracle', attribute: [], resources: 'cpu=2' };
+  const given = { load: 0.9, seed: 3, estimator: 'oracle', attribute: ['rack=r1,r2'], resources: 'cpu=2' };
   const shape = { workers: 100, slots: 1, schedulers: 10 };
   expect(optionsRecord(given, shape, plan, settings)).toEqual({
     policy: 'hawk',

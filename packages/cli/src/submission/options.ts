@@ -71,7 +71,11 @@ const JOB = {
 
 /** What the command does once the job is submitted. */
 const AFTERWARDS = {
-  wait: { type: 'flag', describe: 'wait for the end, and exit with 0 only if all tasks completed' },
+  wait: {
+    type: 'flag',
+    describe:
+      'wait for the end, and exit with 0 only if all tasks completed, with 4 if they did after the deadline',
+  },
   waitTimeout: { type: 'duration', describe: 'wait so long at most, then exit with 124; the job goes on' },
   cancelOnExit: { type: 'flag', describe: 'cancel the job when the waiting ends before the job does' },
   logs: { type: 'flag', describe: 'wait, and show what the tasks print as they print it' },

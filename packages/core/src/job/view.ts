@@ -60,6 +60,18 @@ export interface JobSummary {
   readonly submittedAt: number;
   readonly startedMs: Millis | undefined;
   readonly endedMs: Millis | undefined;
+  /** From submission; undefined: none. */
+  readonly deadlineMs?: Millis | undefined;
+}
+
+/** Whether a job has met its deadline; undefined where it has none, or has neither ended nor missed it. */
+export function metDeadline(
+  { state, endedMs, deadlineMs, submittedAt }: JobSummary,
+  now: number,
+): boolean | undefined {
+  if (deadlineMs === undefined) return undefined;
+  if (isFinal(state)) return state === 'completed' && endedMs !== undefined && endedMs <= deadlineMs;
+  return now > submittedAt + deadlineMs ? false : undefined;
 }
 
 /** How the class of a job was found out by running some of its tasks first. */

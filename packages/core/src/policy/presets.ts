@@ -165,9 +165,9 @@ export function ablate(preset: Preset, keep: Ablations): Preset {
   };
 }
 
-/** Whether workers may come to ask schedulers for short tasks: always, or while central is silent. */
-export function maySeek({ short }: Preset): boolean {
-  return short.by === 'seeking' || short.by === 'matching';
+/** Whether workers may come to ask schedulers for short tasks: always, or while central is silent; a gang waits for central. */
+export function maySeek({ short, gangs }: Preset): boolean {
+  return !gangs && (short.by === 'seeking' || short.by === 'matching');
 }
 
 /** Whether workers tell central what is free there, which matches them with jobs. */

@@ -40,9 +40,10 @@ export class Gangs {
     return Number.isFinite(deadlineAt) && now < deadlineAt;
   }
 
-  isAbandoned(stage: StageView, now: Millis): boolean {
-    const { deadlineAt } = stage.job;
-    return this.#options.afterDeadline === 'abandon' && now >= deadlineAt && !isRemnant(stage);
+  /** Its owner ends it, unless something of it has begun. */
+  isAbandoned({ job }: StageView, now: Millis): boolean {
+    const isLate = this.#options.afterDeadline === 'abandon' && now >= job.deadlineAt;
+    return isLate && !job.stages.some(isRemnant);
   }
 
   /** @param windowEnd when the plan ends */
