@@ -166,7 +166,7 @@ export interface Draft {
   gang(
     starts: readonly { readonly stage: StageView; readonly worker: WorkerView }[],
   ): readonly RunView[] | undefined;
-  /** Kills the run; its task waits again, as another attempt that is counted against nobody. Its room is free when it has ended. */
+  /** Kills the run; its task waits again, as another attempt that is counted against nobody. Its room is free when it has ended; it may be asked for again. */
   preempt(run: RunView): void;
   /** For `why`: the job is expected to start then and there. */
   expect(job: JobView, at: Millis, where?: string): void;

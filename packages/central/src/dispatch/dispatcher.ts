@@ -260,7 +260,10 @@ export class Dispatcher {
     this.#policy.plan(this.books, draft, now);
     this.refused += draft.refused;
     if (draft.started.length > 0) this.#tell(draft.started);
-    for (const run of draft.preempted) this.#preempt(run);
+    this.preemptions += draft.preempted.length;
+    for (const run of draft.preempted) this.#preempt(run, now);
+    for (const run of draft.preemptedBefore)
+      if (this.#lostAfterMs > 0 && now - run.askedAt >= this.#lostAfterMs) this.#preempt(run, now);
     if (draft.problem !== undefined) {
       this.#solves = draft.problem.id + 1;
       this.#env.solve?.(draft.problem.id, draft.problem.problem);
@@ -328,8 +331,8 @@ export class Dispatcher {
     return run.match;
   }
 
-  #preempt(run: BookedRun): void {
-    this.preemptions++;
+  #preempt(run: BookedRun, now: Millis): void {
+    run.askedAt = now;
     const { job } = run.stage;
     const { address } = run.worker;
     this.#env.send(job.owner, { type: 'preempt', job: job.number, worker: address, match: run.match });

@@ -15,6 +15,8 @@ export class BookedDraft implements Draft {
   readonly #now: Millis;
   readonly started: BookedRun[] = [];
   readonly preempted: BookedRun[] = [];
+  /** Asked for again: they were to end before this draft, and run. */
+  readonly preemptedBefore: BookedRun[] = [];
   readonly expected = new Map<JobView, Expectation>();
   problem: { readonly id: SolveId; readonly problem: SolverProblem } | undefined;
   againAt: Millis = Number.POSITIVE_INFINITY;
@@ -54,9 +56,9 @@ export class BookedDraft implements Draft {
 
   preempt(run: RunView): void {
     const booked = run as BookedRun;
-    if (booked.isPreempted || !booked.worker.runs.has(booked)) return;
+    if (!booked.worker.runs.has(booked)) return;
+    (booked.isPreempted ? this.preemptedBefore : this.preempted).push(booked);
     booked.isPreempted = true;
-    this.preempted.push(booked);
   }
 
   expect(job: JobView, at: Millis, where?: string): void {

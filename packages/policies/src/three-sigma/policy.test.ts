@@ -35,6 +35,8 @@ class Bench {
   readonly books = new ClusterBooks();
   readonly policy: CentralPolicy;
   readonly #hasSolver: boolean;
+  /** What is killed runs on. */
+  mute = false;
   #solves = 0;
   #jobs = 0;
 
@@ -84,7 +86,7 @@ class Bench {
       const draft = new BookedDraft(this.books, this.#solves, now);
       this.policy.plan(this.books, draft, now);
       drafts.push(draft);
-      for (const run of draft.preempted) {
+      for (const run of this.mute ? [] : draft.preempted) {
         this.books.end(run, 'preempted', now);
         this.books.setWaiting(run.stage, run.stage.waiting + 1, now);
       }
@@ -101,6 +103,21 @@ class Bench {
 }
 
 const RACKS = ['r1', 'r1', 'r2', 'r2'];
+
+test('a gang that is being killed is none of which a part is missing, and is asked for again while it runs', () => {
+  const bench = new Bench('3sigma-sched', { racks: ['r1', 'r1', 'r1'] });
+  const victim = bench.job(2, 60_000, 0);
+  bench.turn(0);
+  bench.job(3, 1_000, 2_000, { deadlineAt: 6_000 });
+  bench.mute = true;
+  expect(bench.turn(2_000).flatMap(({ preempted }) => preempted)).toHaveLength(2);
+  const [first, second] = [...victim.job.runs];
+  bench.books.end(first!, 'preempted', 2_500);
+  bench.books.setWaiting(victim, 1, 2_500);
+  const drafts = [2_500, 3_000].flatMap((now) => bench.turn(now));
+  expect(drafts.flatMap(({ started }) => started)).toEqual([]);
+  expect(drafts.flatMap(({ preemptedBefore }) => preemptedBefore)).toEqual([second]);
+});
 
 test('a gang starts whole, on workers that it prefers', () => {
   const bench = new Bench('3sigma-sched', { racks: RACKS });

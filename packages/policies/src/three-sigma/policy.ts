@@ -124,7 +124,11 @@ export class ThreeSigma implements CentralPolicy {
       draft.again(this.#question.askedAt + this.#options.cycleMs);
       return;
     }
-    const pending = pendingStages(cluster).filter((stage) => !this.#gangs.isAbandoned(stage, now));
+    const leaving = new Set(Array.from(this.#killed, ({ stage }) => stage));
+    // What is being killed is no remnant of a gang.
+    const pending = pendingStages(cluster).filter(
+      (stage) => !leaving.has(stage) && !this.#gangs.isAbandoned(stage, now),
+    );
     if (pending.length === 0) return;
     const due = this.#nextCycle();
     if (now < due) draft.again(due);
@@ -162,6 +166,8 @@ export class ThreeSigma implements CentralPolicy {
     this.#lastCycle = now;
     this.#hasChanged = false;
     this.#awaited = [];
+    // What was killed a cycle ago and still runs: the word of it may be lost.
+    for (const run of this.#killed) draft.preempt(run);
     const worthFull = (stage: StageView) => isRemnant(stage) || this.#gangs.isInTime(stage.job, now);
     const urgent = all.filter(worthFull);
     const bestEffort = pruned(

@@ -39,7 +39,11 @@ export class Prio implements CentralPolicy {
   }
 
   plan(cluster: ClusterView, draft: Draft, now: Millis): void {
-    const pending = pendingStages(cluster).filter((stage) => !this.#gangs.isAbandoned(stage, now));
+    const leaving = new Set(Array.from(this.#killed, ({ stage }) => stage));
+    // What is being killed is no remnant of a gang.
+    const pending = pendingStages(cluster).filter(
+      (stage) => !leaving.has(stage) && !this.#gangs.isAbandoned(stage, now),
+    );
     if (pending.length === 0 || !this.#hasChanged) return;
     const groups = groupWorkers(
       cluster,
@@ -56,6 +60,8 @@ export class Prio implements CentralPolicy {
     this.#lastCycle = now;
     this.#hasChanged = false;
     if (this.#killed.size === 0) this.#awaited = [];
+    // What was killed a cycle ago and still runs: the word of it may be lost.
+    for (const run of this.#killed) draft.preempt(run);
     const urgent = pending.filter(({ job }) => this.#gangs.isInTime(job, now));
     for (const stage of urgent) this.#startUrgent(stage, groups, cluster, draft, now);
     for (const stage of pending) {
