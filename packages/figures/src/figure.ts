@@ -88,7 +88,7 @@ export interface FigureWorkload {
   /** Whether the figure means something on another workload (`--trace`). */
   readonly isReplaceable: boolean;
   /** There is no generator for it: it has to be named. */
-  readonly isTraceNeeded?: boolean;
+  readonly traceNeeded?: { readonly what: string; readonly hint: string };
   /** Simulated figures: each seed runs so many jobs of no more tasks, drawn from those. */
   readonly draw?: { readonly jobs: number; readonly tasksMax: number };
 }

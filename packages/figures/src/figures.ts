@@ -17,6 +17,7 @@ import { packing5 } from './packing/google.js';
 import { packing3a, packing3b } from './packing/stability.js';
 import { packing4a, packing4b } from './packing/uniform.js';
 import { slearnAdaptive } from './slearn/adaptive.js';
+import { slearnDag } from './slearn/dag.js';
 import { slearnError } from './slearn/error.js';
 import { slearnJct } from './slearn/jct.js';
 import { slearnThin } from './slearn/thin.js';
@@ -44,6 +45,7 @@ export const FIGURES: readonly Figure[] = [
   slearnAdaptive,
   slearnThin,
   slearnWait,
+  slearnDag,
   ...THREE_SIGMA_FIGURES,
   packing3a,
   packing3b,
@@ -60,7 +62,7 @@ export const GROUPS: Readonly<Record<string, readonly Figure[]>> = {
   'hawk-6': hawk6,
   packing: [packing3a, packing3b, packing4a, packing4b],
   /** Those that need nothing but themselves. */
-  all: FIGURES.filter(({ workload }) => workload.isTraceNeeded !== true),
+  all: FIGURES.filter(({ workload }) => workload.traceNeeded === undefined),
 };
 
 export interface UnknownFigure {

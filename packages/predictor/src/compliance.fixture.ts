@@ -27,15 +27,22 @@ export const arbitraryJob: fc.Arbitrary<TestJob> = fc
     knowsTruth: fc.boolean(),
     runsMs: fc.array(fc.double({ min: 0, max: 1e9, noNaN: true }), { minLength: 1, maxLength: 300 }),
     startable: fc.double({ min: 0, max: 1, noNaN: true }),
+    isStaged: fc.boolean(),
   })
-  .map(({ hasGiven, knowsTruth, runsMs, startable, ...job }) => {
+  .map(({ hasGiven, knowsTruth, runsMs, startable: share, isStaged, ...job }) => {
     const tasks = runsMs.length;
+    const startable = Math.max(1, Math.round(share * tasks));
+    const stages = [
+      { name: 'first', tasks: startable, startable: true },
+      { name: 'second', tasks: tasks - startable, startable: false },
+    ];
     const meanMs = runsMs.reduce((sum, ms) => sum + ms, 0) / tasks;
     return {
       job: {
         ...job,
         tasks,
-        startable: Math.max(1, Math.round(startable * tasks)),
+        startable,
+        ...(isStaged && startable < tasks ? { stages } : {}),
         givenMs: hasGiven ? meanMs * 2 : undefined,
         trueMeanMs: knowsTruth ? meanMs : undefined,
       },

@@ -48,6 +48,10 @@ export interface ArrivingJob {
   readonly startable: number;
   /** What each of its tasks needs, where all need the same. */
   readonly demand?: Resources | undefined;
+  /** Of a job of several stages: in an order in which they can run. */
+  readonly stages?: readonly ArrivingStage[] | undefined;
+  /** The name of the stage that this stands for, where stages are looked at one by one. */
+  readonly stage?: string | undefined;
   /** Google's: 0 for what nobody waits for, up to 3 for what serves users. */
   readonly schedulingClass?: number | undefined;
   /** Wall clock, ms since 1970; in a replay the time of the trace. */
@@ -55,6 +59,16 @@ export interface ArrivingJob {
   /** Mean task run time as the submitter believes it. */
   readonly givenMs?: Millis | undefined;
   /** The true mean task run time; known in replays only. */
+  readonly trueMeanMs?: Millis | undefined;
+}
+
+export interface ArrivingStage {
+  readonly name: string;
+  readonly tasks: number;
+  /** It waits for no other. */
+  readonly startable: boolean;
+  readonly demand?: Resources | undefined;
+  /** The true mean run time of its tasks; known in replays only. */
   readonly trueMeanMs?: Millis | undefined;
 }
 
@@ -67,6 +81,8 @@ export interface Estimate {
   readonly by: string;
   /** How run times are spread, where that is known. */
   readonly distribution?: readonly Segment[] | undefined;
+  /** Mean run time of each stage's tasks, where stages are told apart. */
+  readonly stagesMs?: readonly Millis[] | undefined;
 }
 
 /** A sample is to be taken: the job is neither short nor long before its pilots tell. */
@@ -91,6 +107,8 @@ export type Judgement =
 /** What the pilots of a job have shown so far. */
 export interface Evidence {
   readonly pilots: number;
+  /** The stage that they are of; 0 unless given. */
+  readonly stage?: number;
   /** Run times of the pilots that completed. ms */
   readonly runsMs: readonly Millis[];
   /** Run times of attempts that failed by their own fault. ms */

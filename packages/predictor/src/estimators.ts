@@ -2,6 +2,7 @@ import { InputError } from '@goshawk/core';
 import { FromDistribution } from './baselines/from-distribution.js';
 import { medianOf } from './baselines/median.js';
 import { Nothing } from './baselines/nothing.js';
+import { SLearnDag } from './dag/slearn-dag.js';
 import type { Estimator } from './estimator.js';
 import { Given } from './given.js';
 import { HistoryEstimator } from './history/history-estimator.js';
@@ -72,6 +73,12 @@ export const ESTIMATORS = {
     form: 'hybrid',
     needsTruth: false,
     make: (_argument, settings) => new Hybrid(settings),
+  },
+  'slearn-dag': {
+    title: 'of jobs of stages: pilots of the first, which correct the history of the others (SLearn)',
+    form: 'slearn-dag',
+    needsTruth: false,
+    make: (_argument, settings) => new SLearnDag(settings),
   },
   '3sigma': {
     title: 'history, the whole distribution, by the utility 1 ÷ t² (a baseline of SLearn)',

@@ -50,7 +50,7 @@ export class Guarded implements Estimator {
     return this.#try(
       () => this.#inner.weigh(job, judgement, evidence, cutoffMs),
       (verdict) => {
-        if (verdict.kind === 'decided') return wrongEstimate(verdict.estimate);
+        if (verdict.kind === 'decided') return wrongEstimate(verdict.estimate, job);
         // Nothing more will be seen: to wait now is to wait for ever.
         if (isComplete(evidence)) return 'does not decide though all pilots have ended';
         return verdict.againInMs > 0 ? undefined : `wants to be asked again after ${verdict.againInMs} ms`;
@@ -117,21 +117,28 @@ function plainVerdict({ runsMs, failedRunsMs }: Evidence): Verdict {
 function whatIsWrong(judgement: Judgement, job: ArrivingJob): string | undefined {
   switch (judgement.kind) {
     case 'estimate':
-      return wrongEstimate(judgement.estimate);
+      return wrongEstimate(judgement.estimate, job);
     case 'sample': {
       const { pilots, guess } = judgement;
       if (!Number.isInteger(pilots) || pilots < 1 || pilots > job.startable)
         return `${pilots} pilots of ${job.startable} tasks`;
-      return guess === undefined ? undefined : wrongEstimate(guess);
+      return guess === undefined ? undefined : wrongEstimate(guess, job);
     }
     case 'thin':
-      return judgement.guess === undefined ? undefined : wrongEstimate(judgement.guess);
+      return judgement.guess === undefined ? undefined : wrongEstimate(judgement.guess, job);
     case 'unknown':
       return undefined;
   }
 }
 
-function wrongEstimate({ meanMs, varianceMs2 }: Estimate): string | undefined {
-  if (!(meanMs >= 0 && meanMs < Number.POSITIVE_INFINITY)) return `an estimate of ${meanMs} ms`;
-  return varianceMs2 === undefined || varianceMs2 >= 0 ? undefined : `a variance of ${varianceMs2} ms²`;
+function wrongEstimate({ meanMs, varianceMs2, stagesMs }: Estimate, job: ArrivingJob): string | undefined {
+  if (!isTime(meanMs)) return `an estimate of ${meanMs} ms`;
+  if (varianceMs2 !== undefined && !(varianceMs2 >= 0)) return `a variance of ${varianceMs2} ms²`;
+  if (stagesMs === undefined) return undefined;
+  if (stagesMs.length === job.stages?.length && stagesMs.every(isTime)) return undefined;
+  return `estimates of ${stagesMs.join(', ')} ms for ${job.stages?.length ?? 'no'} stages`;
+}
+
+function isTime(ms: number): boolean {
+  return ms >= 0 && ms < Number.POSITIVE_INFINITY;
 }

@@ -1,8 +1,9 @@
-import { InputError } from '@goshawk/core';
+import { InputError, type Millis } from '@goshawk/core';
 import type { ArrivingJob, Judgement } from './estimator.js';
+import { estimateOfStages } from './stages.js';
 import { Stateless } from './stateless.js';
 
-/** The true mean times U(low, high), drawn once a job (Hawk Figure 14). */
+/** The true mean times U(low, high), drawn once a job (Hawk Figure 14), and once a stage of jobs of several. */
 export class Noisy extends Stateless {
   readonly #low: number;
   readonly #high: number;
@@ -24,9 +25,13 @@ export class Noisy extends Stateless {
     }
   }
 
-  judge({ trueMeanMs }: ArrivingJob): Judgement {
+  judge(job: ArrivingJob): Judgement {
+    const { trueMeanMs, stages } = job;
     if (trueMeanMs === undefined) return { kind: 'unknown' };
-    const factor = this.#low + (this.#high - this.#low) * this.#random();
-    return { kind: 'estimate', estimate: { meanMs: trueMeanMs * factor, by: this.name } };
+    const noisy = (ms: Millis) => ms * (this.#low + (this.#high - this.#low) * this.#random());
+    if (stages === undefined)
+      return { kind: 'estimate', estimate: { meanMs: noisy(trueMeanMs), by: this.name } };
+    const stagesMs = stages.map((stage) => noisy(stage.trueMeanMs ?? trueMeanMs));
+    return { kind: 'estimate', estimate: estimateOfStages(job, stagesMs, this.name) };
   }
 }

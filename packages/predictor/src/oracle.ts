@@ -7,9 +7,10 @@ export class Oracle extends Stateless {
     super('oracle');
   }
 
-  judge({ trueMeanMs }: ArrivingJob): Judgement {
-    return trueMeanMs === undefined
-      ? { kind: 'unknown' }
-      : { kind: 'estimate', estimate: { meanMs: trueMeanMs, varianceMs2: 0, by: 'oracle' } };
+  judge({ trueMeanMs, stages }: ArrivingJob): Judgement {
+    if (trueMeanMs === undefined) return { kind: 'unknown' };
+    const ofStages =
+      stages === undefined ? {} : { stagesMs: stages.map((stage) => stage.trueMeanMs ?? trueMeanMs) };
+    return { kind: 'estimate', estimate: { meanMs: trueMeanMs, varianceMs2: 0, by: 'oracle', ...ofStages } };
   }
 }

@@ -1,5 +1,5 @@
-import { countTasks, type JobSpec, type Millis } from '@goshawk/core';
-import type { ArrivingJob } from '@goshawk/predictor';
+import { countTasks, type JobSpec, type Millis, type StageSpec } from '@goshawk/core';
+import type { ArrivingJob, ArrivingStage } from '@goshawk/predictor';
 
 /** What may be known of a job when it arrives. */
 export function arrivingJobOf(spec: JobSpec, wallMs: Millis): ArrivingJob {
@@ -17,7 +17,12 @@ export function arrivingJobOf(spec: JobSpec, wallMs: Millis): ArrivingJob {
     demand: spec.stages.length === 1 ? spec.stages[0]!.demand : undefined,
     tasks,
     startable,
+    stages: spec.stages.length === 1 ? undefined : spec.stages.map(arrivingStageOf),
     submittedAt: wallMs,
     givenMs: spec.estimateMs,
   };
+}
+
+function arrivingStageOf({ name, after, tasks, demand }: StageSpec): ArrivingStage {
+  return { name, tasks: countTasks(tasks), startable: after.length === 0, demand };
 }

@@ -15,6 +15,8 @@ export interface Decision {
   readonly guessMs: Millis | undefined;
   /** How run times are spread, where the estimator knows: for a central that plans by it. */
   readonly distribution?: readonly Segment[] | undefined;
+  /** Mean run time of each stage's tasks, where the estimator tells stages apart. */
+  readonly stagesMs?: readonly Millis[] | undefined;
   readonly route: Route;
   /** Where its probes wait at workers. */
   readonly lane: Lane;
@@ -50,6 +52,7 @@ export function decide(judgement: Judgement, policy: PolicySettings): Decision {
         ...undecided,
         by: UNDECIDED,
         guessMs: judgement.guess?.meanMs,
+        ...(judgement.guess?.stagesMs === undefined ? {} : { stagesMs: judgement.guess.stagesMs }),
         route: pilotRoute(policy.preset),
       };
     case 'unknown':
@@ -57,7 +60,7 @@ export function decide(judgement: Judgement, policy: PolicySettings): Decision {
   }
 }
 
-export function decideBy({ meanMs, by, distribution }: Estimate, policy: PolicySettings): Decision {
+export function decideBy({ meanMs, by, distribution, stagesMs }: Estimate, policy: PolicySettings): Decision {
   const jobClass = meanMs >= policy.cutoffMs ? 'long' : 'short';
   return {
     class: jobClass,
@@ -65,6 +68,7 @@ export function decideBy({ meanMs, by, distribution }: Estimate, policy: PolicyS
     estimateMs: meanMs,
     guessMs: undefined,
     ...(distribution === undefined ? {} : { distribution }),
+    ...(stagesMs === undefined ? {} : { stagesMs }),
     route: policy.preset[jobClass],
     lane: 'normal',
   };

@@ -65,7 +65,7 @@ export function detail(
       tasks: stage.count,
       unfinished: stage.unfinished,
       after: stage.spec.after.map((before) => job.stages[before]!.spec.name),
-      estimateMs: stage.spec.estimateMs ?? job.estimateMs,
+      estimateMs: job.estimateOf(stage) ?? job.estimateMs,
     })),
     sampling: samplingOf(job),
     attempts: { total: job.attemptsTotal, failed: job.attemptsFailed, lost: job.attemptsLost },

@@ -16,7 +16,7 @@ import {
   startFaultOf,
   type TaskCounts,
 } from '@goshawk/core';
-import type { ArrivingJob, Judgement } from '@goshawk/predictor';
+import type { ArrivingJob, Estimate, Judgement } from '@goshawk/predictor';
 import { type Batch, type Stage, stagesOf } from './batch.js';
 import { Blame } from './blame.js';
 import type { Decision } from './classify.js';
@@ -155,6 +155,11 @@ export class Job {
     return this.#decision.estimateMs ?? this.#decision.guessMs ?? 0;
   }
 
+  /** Mean run time of the stage's tasks: as the estimator tells it, else as the submitter does; undefined: as the job's. */
+  estimateOf({ index, spec }: Pick<Stage, 'index' | 'spec'>): Millis | undefined {
+    return this.#decision.stagesMs?.[index] ?? spec.estimateMs;
+  }
+
   /** How run times are spread, where the estimator knows. */
   get distribution(): readonly Segment[] | undefined {
     return this.#decision.distribution;
@@ -222,9 +227,9 @@ export class Job {
   }
 
   /** What its pilots tell when it was decided already that it is long. */
-  refine(estimateMs: Millis): void {
+  refine({ meanMs: estimateMs, stagesMs }: Estimate): void {
     this.#sample!.estimateFollows = false;
-    this.#decision = { ...this.#decision, estimateMs };
+    this.#decision = { ...this.#decision, estimateMs, ...(stagesMs === undefined ? {} : { stagesMs }) };
   }
 
   get runningCount(): number {

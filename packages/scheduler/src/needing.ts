@@ -49,14 +49,14 @@ export class Needer {
       value: value ?? 0,
       prefers: Object.entries(prefer ?? {}).map(([name, of]) => ({ name, value: of })),
       ageMs: now - job.acceptedAt,
-      stages: job.stages.map(({ spec, count, unfinished }) => ({
-        tasks: count,
-        ended: count - unfinished,
-        after: spec.after,
-        demand: spec.demand,
-        estimateMs: spec.estimateMs ?? job.believedMs,
-        // A stage that says itself how long it runs is not like the whole job.
-        distribution: spec.estimateMs === undefined ? (job.distribution ?? []) : [],
+      stages: job.stages.map((stage) => ({
+        tasks: stage.count,
+        ended: stage.count - stage.unfinished,
+        after: stage.spec.after,
+        demand: stage.spec.demand,
+        estimateMs: job.estimateOf(stage) ?? job.believedMs,
+        // A stage of which more is known is not like the whole job.
+        distribution: job.estimateOf(stage) === undefined ? (job.distribution ?? []) : [],
       })),
     });
   }
@@ -115,6 +115,7 @@ export class Needer {
   /** It was decided what the job is, or how long it is: central is to know, whether anything of it waits or not. */
   decided(job: Job, central: Address, now: Millis): void {
     const { pilots } = job.sample!;
+    this.#declare(job, central, now);
     if (pilots.needTold > 0) this.#tell(job, pilots, 0, central, now);
     for (const stage of job.stages) {
       if (stage.needTold > 0 || stage.matches > 0)
@@ -140,8 +141,8 @@ export class Needer {
       long: job.class === 'long',
       tasks,
       matches: batch.matches,
-      // They come before all others.
-      estimateMs: arePilots ? 0 : job.believedMs,
+      // Pilots come before all others. Who plans whole jobs goes by stages, others by what a job is.
+      estimateMs: arePilots ? 0 : ((this.#declares() ? job.estimateOf(batch) : undefined) ?? job.believedMs),
       demand: batch.spec.demand,
       part: partOf(job, batch),
       jobTasks: job.taskCount,

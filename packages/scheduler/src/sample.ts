@@ -25,6 +25,8 @@ export class Sample {
   readonly arriving: ArrivingJob;
   /** Ascending. */
   readonly tasks: readonly number[];
+  /** The stage that it is of. */
+  readonly #stage: number;
   readonly pilots: PilotBatch;
   /** What may run before the decision, by stage. */
   readonly early: readonly EarlyBatch[];
@@ -52,6 +54,7 @@ export class Sample {
     this.plan = plan;
     this.tasks = [...tasks].sort((a, b) => a - b);
     this.#isPilot = new Set(tasks);
+    this.#stage = stage.index;
     this.pilots = {
       index: stages.length,
       spec: stage.spec,
@@ -112,7 +115,8 @@ export class Sample {
       else if ('ran' in found) runsMs.push(found.ran);
       else elapsedMs.push(found.runs);
     }
-    return { pilots: this.tasks.length, runsMs, elapsedMs, failed, failedRunsMs: this.#failedRunsMs };
+    const { length: pilots } = this.tasks;
+    return { pilots, stage: this.#stage, runsMs, elapsedMs, failed, failedRunsMs: this.#failedRunsMs };
   }
 }
 

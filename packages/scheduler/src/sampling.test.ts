@@ -309,3 +309,35 @@ describe('where central matches', () => {
     expect([job.estimateMs, bench.take('need')]).toEqual([1_000, []]);
   });
 });
+
+test('a central that plans whole jobs hears what pilots tell of each stage, and goes by the stage', () => {
+  const preset = { ...PRESETS.gs, declares: true };
+  const bench = new Bench({ preset, estimator: 'slearn-dag' });
+  const stages: JobInput['stages'] = [
+    { name: 'map', tasks: { count: 5, run: { sleep: 1 } } },
+    { name: 'reduce', after: ['map'], tasks: { count: 5, run: { sleep: 1 } } },
+  ];
+  const job = bench.submit(0, { tasks: undefined, stages });
+  const pilots = 2;
+  bench.take('declare');
+  const [pilot] = bench.match(job, pilots, [0]);
+  bench.end(0, job, pilot!, 30_000);
+  // Nobody has run such a job: history says ten minutes of either stage, and the pilot a twentieth of it.
+  const declared = bench.take('declare').at(-1)!;
+  expect(declared.stages.map(({ estimateMs, ended }) => [estimateMs, ended])).toEqual([
+    [30_000, 1],
+    [30_000, 0],
+  ]);
+  expect(bench.take('need').at(-1)).toMatchObject({ stage: 0, estimateMs: 30_000, tasks: 4 });
+});
+
+test('a stage that says itself how long it runs is needed for so long', () => {
+  const bench = new Bench({ preset: { ...PRESETS.gs, declares: true }, estimator: 'given' });
+  const stages: JobInput['stages'] = [
+    { name: 'map', tasks: { count: 5, run: { sleep: 1 } }, estimate: 7_000 },
+    { name: 'reduce', after: ['map'], tasks: { count: 5, run: { sleep: 1 } } },
+  ];
+  bench.submit(0, { tasks: undefined, stages, estimate: 2_000 });
+  expect(bench.take('declare')[0]?.stages.map(({ estimateMs }) => estimateMs)).toEqual([7_000, 2_000]);
+  expect(bench.take('need')[0]).toMatchObject({ stage: 0, estimateMs: 7_000 });
+});

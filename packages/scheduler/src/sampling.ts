@@ -131,7 +131,7 @@ export class Sampler {
   #refine(job: Job, verdict: Verdict, now: Millis): void {
     if (verdict.kind === 'wait' || verdict.provisional) return;
     const { ledger, needer, enlistment } = this.#around;
-    job.refine(verdict.estimate.meanMs);
+    job.refine(verdict.estimate);
     ledger.classified(job, now);
     if (job.route.by === 'matching') needer.decided(job, enlistment.central, now);
   }

@@ -25,9 +25,14 @@ function randomJob(random: Random): JobInput {
   };
 }
 
-test.each(Object.keys(CARBYNE_POLICIES))(
-  'under %s jobs of stages with demands complete, in order',
-  async (policy) => {
+test.each([
+  ...Object.keys(CARBYNE_POLICIES).map((policy) => [policy, 'given'] as const),
+  ['carbyne', 'slearn-dag'],
+  ['drf', 'pilot'],
+  ['gs', 'slearn-dag'],
+] as const)(
+  'under %s, estimated by %s, jobs of stages with demands complete, in order',
+  async (policy, estimator) => {
     const random = Random.seeded(SEED);
     const jobs = Array.from({ length: 12 }, (_, i) => ({
       submitMs: i * 300,
@@ -39,7 +44,7 @@ test.each(Object.keys(CARBYNE_POLICIES))(
       capacity: { cpu: 8, gpu: 4 },
       schedulers: 2,
       settings: {
-        policy: { ...DEFAULT_POLICY, policy, preset: presetNamed(policy) },
+        policy: { ...DEFAULT_POLICY, policy, estimator, preset: presetNamed(policy) },
         timings: RELIABLE_TIMINGS,
       },
       seed: 1,

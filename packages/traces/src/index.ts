@@ -19,6 +19,7 @@ export {
   sum,
   type TraceJob,
   type TraceStage,
+  withStageEstimates,
 } from './job.js';
 export { jobInputOf, jobSpecOf } from './job-spec.js';
 export {

@@ -1,4 +1,4 @@
-import type { Resources } from '@goshawk/core';
+import type { Millis, Resources } from '@goshawk/core';
 
 /** One job of a workload, as it stands in a trace. Times are in seconds, as on disk. */
 export interface TraceJob {
@@ -89,6 +89,16 @@ export function meanOf(durationsSeconds: Float64Array): number {
 /** A job whose mean is computed from its durations. */
 export function jobOf(submitSeconds: number, durationsSeconds: Float64Array): TraceJob {
   return { submitSeconds, durationsSeconds, meanSeconds: meanOf(durationsSeconds) };
+}
+
+/** The job with what is believed of its stages in place of what it says; nothing of those of which nothing is. */
+export function withStageEstimates(job: TraceJob, stagesMs: readonly Millis[] = []): TraceJob {
+  if (job.stages === undefined) return job;
+  const stages = job.stages.map(({ estimateSeconds: _, ...stage }, place) => {
+    const ms = stagesMs[place] ?? 0;
+    return ms > 0 ? { ...stage, estimateSeconds: ms / 1_000 } : stage;
+  });
+  return { ...job, stages };
 }
 
 /** Everything that an iterable gives, as an array: for workloads that fit in memory. */

@@ -52,12 +52,9 @@ function named(word: string): readonly Figure[] {
 
 function workloadOf(figure: Figure, { trace, jobs }: FigureOptions): string {
   if (trace !== undefined) return trace;
-  if (figure.workload.isTraceNeeded !== true) return generatorOf(figure, jobs);
-  throw new InputError(
-    'bad-option',
-    `${figure.id} needs the official Google trace of 2011`,
-    '--trace FOLDER, with task_events in it',
-  );
+  const { traceNeeded } = figure.workload;
+  if (traceNeeded === undefined) return generatorOf(figure, jobs);
+  throw new InputError('bad-option', `${figure.id} needs ${traceNeeded.what}`, traceNeeded.hint);
 }
 
 function generatorOf({ mode, workload }: Figure, jobs: number | undefined): string {

@@ -15,12 +15,35 @@ export function arrivingJobOf(job: TraceJob, submittedAt = job.submitSeconds * 1
     demand: job.demand,
     schedulingClass: job.schedulingClass,
     tasks,
-    startable: tasks,
+    startable: startableOf(job),
+    stages: stagesOf(job),
     submittedAt,
     // What stands in the trace: the submitter's estimate, or else the mean that the trace states.
     givenMs: (job.estimateSeconds ?? job.meanSeconds) * 1_000,
     trueMeanMs: meanOf(job.durationsSeconds) * 1_000,
   };
+}
+
+/** Tasks of the largest stage that waits for no other. */
+function startableOf({ stages, durationsSeconds }: TraceJob): number {
+  if (stages === undefined) return durationsSeconds.length;
+  return Math.max(...stages.map(({ after, tasks }) => (after.length === 0 ? tasks : 0)));
+}
+
+function stagesOf({ stages, durationsSeconds, demand: ofJob }: TraceJob): ArrivingJob['stages'] {
+  if (stages === undefined || stages.length === 1) return undefined;
+  let first = 0;
+  return stages.map(({ name, after, tasks, demand }) => {
+    const own = durationsSeconds.subarray(first, first + tasks);
+    first += tasks;
+    return {
+      name,
+      tasks,
+      startable: after.length === 0,
+      demand: demand ?? ofJob,
+      trueMeanMs: meanOf(own) * 1_000,
+    };
+  });
 }
 
 /** The same of a job of the past. */

@@ -6,15 +6,30 @@ import { checkEstimator, schedulersEstimator, submissionEstimates } from './esti
 const job = { submitSeconds: 0, durationsSeconds: Float64Array.of(0.1, 0.3), meanSeconds: 0.15 };
 
 it('tells the true mean, or what stands in the trace, the word of the submitter first', () => {
-  expect(submissionEstimates('oracle', 1)(job)).toBe(200);
-  expect(submissionEstimates('given', 1)(job)).toBe(150);
-  expect(submissionEstimates('given', 1)({ ...job, estimateSeconds: 0.04 })).toBe(40);
+  expect(submissionEstimates('oracle', 1)(job).estimateMs).toBe(200);
+  expect(submissionEstimates('given', 1)(job).estimateMs).toBe(150);
+  expect(submissionEstimates('given', 1)({ ...job, estimateSeconds: 0.04 }).estimateMs).toBe(40);
+});
+
+it('tells of stages what the estimator says of each, and what submitters say only where they are asked', () => {
+  const stages = [
+    { name: 'map', after: [], tasks: 1, estimateSeconds: 7 },
+    { name: 'reduce', after: [0], tasks: 1 },
+  ];
+  const told = (estimator: string) =>
+    submissionEstimates(
+      estimator,
+      1,
+    )({ ...job, stages }).job.stages!.map(({ estimateSeconds }) => estimateSeconds);
+  expect(told('given')).toEqual([7, undefined]);
+  expect(told('oracle')).toEqual([0.1, 0.3]);
+  expect(told('pilot')).toEqual([undefined, undefined]);
 });
 
 it('draws noise evenly between its bounds, the same for the same seed', () => {
   const draws = (seed: number) => {
     const told = submissionEstimates('noisy:0.1-1.9', seed);
-    return Array.from({ length: 2_000 }, () => told(job)!);
+    return Array.from({ length: 2_000 }, () => told(job).estimateMs!);
   };
   expect(draws(1)).toEqual(draws(1));
   expect(draws(1)).not.toEqual(draws(2));

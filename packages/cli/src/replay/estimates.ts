@@ -1,10 +1,15 @@
 import { type Millis, Random } from '@goshawk/core';
 import { estimatorKind, makeEstimator, SLEARN_SETTINGS } from '@goshawk/predictor';
-import type { TraceJob } from '@goshawk/traces';
+import { type TraceJob, withStageEstimates } from '@goshawk/traces';
 import { arrivingJobOf } from '../predict/arriving.js';
 
-/** What a cluster is told of the mean task run time of a job that is submitted; undefined: nothing. */
-export type Told = (job: TraceJob) => Millis | undefined;
+/** A job as it is submitted: what its stages say, and what the cluster is told of its mean task run time, if anything. */
+export interface Submitted {
+  readonly job: TraceJob;
+  readonly estimateMs: Millis | undefined;
+}
+
+export type Told = (job: TraceJob) => Submitted;
 
 /**
  * What submitters say in a replay, live and in virtual time. An estimator that needs the truth is asked here,
@@ -17,10 +22,12 @@ export function submissionEstimates(text: string, seed: number): Told {
   const { kind, argument } = estimatorKind(text);
   const random = Random.seeded(seed).fork('estimates');
   const estimator = kind.make(argument, SLEARN_SETTINGS, () => random.next());
-  if (!kind.needsTruth && estimator.name !== 'given') return () => undefined;
+  const isGiven = estimator.name === 'given';
+  if (!kind.needsTruth && !isGiven) return (job) => ({ job: withStageEstimates(job), estimateMs: undefined });
   return (job) => {
     const judgement = estimator.judge(arrivingJobOf(job));
-    return judgement.kind === 'estimate' ? judgement.estimate.meanMs : undefined;
+    const estimate = judgement.kind === 'estimate' ? judgement.estimate : undefined;
+    return { job: isGiven ? job : withStageEstimates(job, estimate?.stagesMs), estimateMs: estimate?.meanMs };
   };
 }
 

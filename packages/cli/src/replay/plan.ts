@@ -92,7 +92,7 @@ export async function planReplay(
 function planJob(job: TraceJob, index: number, told: Told, seed: number): PlannedJob {
   const taskMs = sum(job.durationsSeconds) * 1_000;
   const tasks = job.durationsSeconds.length;
-  const estimateMs = told(job);
+  const { job: submitted, estimateMs } = told({ name: `replay ${index + 1}`, ...job });
   return {
     submitMs: job.submitSeconds * 1_000,
     tasks,
@@ -100,7 +100,7 @@ function planJob(job: TraceJob, index: number, told: Told, seed: number): Planne
     taskMs,
     trueMeanMs: taskMs / tasks,
     estimateMs,
-    input: jobInputOf(jobSpecOf({ name: `replay ${index + 1}`, ...job }, estimateMs, jobSeed(seed, index))),
+    input: jobInputOf(jobSpecOf(submitted, estimateMs, jobSeed(seed, index))),
   };
 }
 

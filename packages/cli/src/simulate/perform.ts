@@ -209,7 +209,8 @@ function arrivals(
   const columns = new ColumnBlocks();
   let index = 0;
   return mapJobs(jobs, (job) => {
-    const spec = jobSpecOf(job, told(job), jobSeed(request.seed, index), columns);
+    const { job: submitted, estimateMs } = told(job);
+    const spec = jobSpecOf(submitted, estimateMs, jobSeed(request.seed, index), columns);
     const submitMs = (job.submitSeconds - request.firstSubmitSeconds) * request.arrivalFactor * 1_000;
     shadow?.arrived(index, job, submitMs);
     index++;

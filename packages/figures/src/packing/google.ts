@@ -20,7 +20,10 @@ export const packing5: Figure = {
     jobs: 133_783,
     paperJobs: 1_000_000,
     isReplaceable: true,
-    isTraceNeeded: true,
+    traceNeeded: {
+      what: 'the official Google trace of 2011',
+      hint: '--trace FOLDER, with task_events in it',
+    },
   },
   model: { servers: 300, j: 7, places: 'speed' },
   settings: {},

@@ -2,6 +2,7 @@ import type { Millis } from '@goshawk/core';
 import type { ArrivingJob, Judgement, Segment } from '../estimator.js';
 import { FromHistory } from '../history/from-history.js';
 import type { EstimatorSettings } from '../settings.js';
+import { BY_STAGE, estimateOfStages } from '../stages.js';
 
 /**
  * The baselines of SLearn that predict from history (SLearn §5.1.3): the feature that has told best says which past runs
@@ -29,6 +30,9 @@ export class FromDistribution extends FromHistory {
 
   judge(job: ArrivingJob): Judgement {
     if (job.tasks < this.#thinLimit) return { kind: 'thin' };
+    const stagesMs = this.stagesMs(job);
+    if (stagesMs !== undefined)
+      return { kind: 'estimate', estimate: estimateOfStages(job, stagesMs, BY_STAGE) };
     const prediction = this.predict(job);
     const distribution = prediction.distribution();
     const { samples, expert } = prediction;
@@ -41,5 +45,10 @@ export class FromDistribution extends FromHistory {
         ...(this.#withDistribution ? { distribution } : {}),
       },
     };
+  }
+
+  /** Each stage by itself (3Sigma-DAG, SLearn §6); undefined for a job of one stage. */
+  protected stagesMs(job: ArrivingJob): Millis[] | undefined {
+    return this.predictStages(job)?.map((prediction) => this.#pointOf(prediction.distribution()));
   }
 }

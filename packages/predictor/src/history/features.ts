@@ -19,6 +19,7 @@ export const ATTRIBUTES = {
   tasks: (job) => job.tasks,
   class: (job) => job.schedulingClass,
   resources: (job) => resourcesOf(job.demand),
+  stage: ({ stage }) => stage,
   hour: (job) => Math.floor(job.submittedAt / HOUR_MS) % 24,
   all: () => 0,
 } as const satisfies Record<string, Attribute>;
@@ -33,6 +34,7 @@ export const DEFAULT_FEATURES: readonly string[] = [
   'user+name',
   'user+tasks',
   'user+hour',
+  'name+stage',
   'class',
   'resources',
   'all',

@@ -1,5 +1,15 @@
-import type { ArrivingJob, EndedJob, Estimator, Judgement, Verdict } from '../estimator.js';
+import type { Millis } from '@goshawk/core';
+import type {
+  ArrivingJob,
+  EndedJob,
+  Estimator,
+  Evidence,
+  Judgement,
+  SamplePlan,
+  Verdict,
+} from '../estimator.js';
 import type { EstimatorSettings } from '../settings.js';
+import { stagesAsJobs } from '../stages.js';
 import { History, type HistoryPrediction, type HistorySettings } from './history.js';
 import { spreadOf } from './spread.js';
 
@@ -26,13 +36,26 @@ export abstract class FromHistory implements Estimator {
     return this.#history.predict(job);
   }
 
+  /** Each stage by itself; undefined for a job of one stage. */
+  protected predictStages(job: ArrivingJob): HistoryPrediction[] | undefined {
+    return stagesAsJobs(job)?.map((stage) => this.#history.predict(stage));
+  }
+
   /** Asks for no pilots, so there is nothing to weigh. */
-  weigh(): Verdict {
+  weigh(_job: ArrivingJob, _plan: SamplePlan, _evidence: Evidence, _cutoffMs: Millis): Verdict {
     return { kind: 'wait', againInMs: Number.POSITIVE_INFINITY };
   }
 
   learn(ended: EndedJob): void {
-    learnFrom(this.#history, ended);
+    const stages = stagesAsJobs(ended.job);
+    if (stages === undefined) return learnFrom(this.#history, ended);
+    if (!ended.completed) return;
+    const runsMs = Float64Array.from(ended.runsMs);
+    let first = 0;
+    for (const job of stages) {
+      learnFrom(this.#history, { ...ended, job, runsMs: runsMs.subarray(first, first + job.tasks) });
+      first += job.tasks;
+    }
   }
 
   save(): unknown {

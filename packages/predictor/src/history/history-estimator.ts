@@ -1,5 +1,6 @@
 import type { ArrivingJob, Estimate, Judgement } from '../estimator.js';
 import type { EstimatorSettings } from '../settings.js';
+import { BY_STAGE, estimateOfStages } from '../stages.js';
 import { FromHistory } from './from-history.js';
 import type { HistoryPrediction } from './history.js';
 
@@ -14,6 +15,12 @@ export class HistoryEstimator extends FromHistory {
   }
 
   judge(job: ArrivingJob): Judgement {
+    const stages = this.predictStages(job);
+    if (stages !== undefined) {
+      if (stages.every(({ samples }) => samples === 0)) return { kind: 'unknown' };
+      const stagesMs = stages.map(({ estimateMs }) => estimateMs);
+      return { kind: 'estimate', estimate: estimateOfStages(job, stagesMs, BY_STAGE) };
+    }
     const prediction = this.predict(job);
     return prediction.samples === 0
       ? { kind: 'unknown' }

@@ -2,6 +2,7 @@ import { WorkloadError } from '../errors.js';
 import { alibaba2018 } from './alibaba2018.js';
 import { csv } from './csv.js';
 import { google2011 } from './google2011/index.js';
+import { gtraceDag } from './gtrace-dag.js';
 import { journal } from './journal.js';
 import { jsonl } from './jsonl/index.js';
 import { emptyTrace, firstLine } from './lines.js';
@@ -20,6 +21,7 @@ export const FORMATS = {
   journal,
   jsonl,
   google2011,
+  'gtrace-dag': gtraceDag,
   csv,
   alibaba2018,
 } as const satisfies Readonly<Record<string, TraceFormat>>;

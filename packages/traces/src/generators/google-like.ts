@@ -8,6 +8,8 @@ import { count, positive, seed } from './options.js';
 
 /** Hawk takes the tenth of the jobs with the longest mean task duration as long (§2.3, §4.1). */
 const LONG_SHARE = 0.1;
+/** The longest mean of a job that is not long. */
+const SHORT_MAX_SECONDS = 918;
 /** Sizes: fine enough for the 1 in 1,000 jobs with thousands of tasks. */
 const SIZE_STRATA = 1024;
 /** Mean durations, for each class and band of sizes: of 64 of the most extreme jobs, two or three. */
@@ -95,10 +97,21 @@ class JobClass {
     const { tasks, bandIndex } = this.#drawSize();
     const band = this.#bands[bandIndex]!;
     const meanSeconds = quantile(MEAN_QUANTILES, band.meanSeconds, this.#means[bandIndex]!.draw());
-    if (band.spread === undefined || tasks === 1) {
-      return new Float64Array(tasks).fill(microseconds(meanSeconds));
+    return this.#durations(tasks, meanSeconds, band);
+  }
+
+  /** The same of a given mean, and of no fewer and no more tasks. */
+  drawTasks(meanSeconds: number, least: number, most: number): Float64Array {
+    for (;;) {
+      const { tasks, bandIndex } = this.#drawSize();
+      if (tasks < least || tasks > most) continue;
+      return this.#durations(tasks, meanSeconds, this.#bands[bandIndex]!);
     }
-    const spread = quantile(SPREAD_QUANTILES, band.spread, this.#spreads.next());
+  }
+
+  #durations(tasks: number, meanSeconds: number, { spread: table }: SizeBand): Float64Array {
+    if (table === undefined || tasks === 1) return new Float64Array(tasks).fill(microseconds(meanSeconds));
+    const spread = quantile(SPREAD_QUANTILES, table, this.#spreads.next());
     return logNormalDurations(tasks, meanSeconds, spread, this.#tasks);
   }
 
@@ -117,6 +130,23 @@ class JobClass {
       }
     }
     throw new Error(`the size table ends at ${shareBelow}, below ${share}`);
+  }
+}
+
+/** Tasks of jobs of which only their mean run time is known: as many as jobs like it have, within bounds. */
+export class GoogleLikeTasks {
+  readonly #short: JobClass;
+  readonly #long: JobClass;
+
+  constructor(random: Random) {
+    this.#short = new JobClass(SHORT_JOBS, random.fork('short'));
+    this.#long = new JobClass(LONG_JOBS, random.fork('long'));
+  }
+
+  /** @returns their run times, seconds */
+  draw(meanSeconds: number, least: number, most: number): Float64Array {
+    const of = meanSeconds <= SHORT_MAX_SECONDS ? this.#short : this.#long;
+    return of.drawTasks(meanSeconds, least, most);
   }
 }
 

@@ -1,0 +1,86 @@
+import type { Millis } from '@goshawk/core';
+import { z } from 'zod';
+import { FromDistribution } from '../baselines/from-distribution.js';
+import type { ArrivingJob, EndedJob, Evidence, Judgement, SamplePlan, Verdict } from '../estimator.js';
+import { inverseSquareEstimate } from '../history/utility.js';
+import { Pilot } from '../pilot/pilot.js';
+import type { EstimatorSettings } from '../settings.js';
+import { estimateOfStages } from '../stages.js';
+import { notSavedBy } from '../stateless.js';
+
+/**
+ * SLearn-DAG (SLearn §6): pilots tell of the stage that may start at once, history of all stages; what history says of the
+ * others is corrected by the ratio of the two for the first. A job of one stage is sampled as by `pilot`. A first stage of
+ * too few tasks for a sample leaves history as it is.
+ */
+export class SLearnDag extends FromDistribution {
+  readonly #pilot: Pilot;
+  readonly #thinLimit: number;
+
+  /** @throws InputError for a feature that there is not */
+  constructor(settings: EstimatorSettings) {
+    super('slearn-dag', settings, inverseSquareEstimate);
+    this.#pilot = new Pilot(settings);
+    this.#thinLimit = settings.thinLimit;
+  }
+
+  override get savedCharactersMax(): number {
+    return super.savedCharactersMax + this.#pilot.savedCharactersMax + OWN_CHARACTERS;
+  }
+
+  override judge(job: ArrivingJob): Judgement {
+    const stagesMs = this.stagesMs(job);
+    if (stagesMs === undefined) return this.#pilot.judge(job);
+    if (job.startable < this.#thinLimit) return super.judge(job);
+    const { note: ofPilot, ...plan } = this.#pilot.judge({ ...job, tasks: job.startable }) as SamplePlan;
+    return { ...plan, guess: estimateOfStages(job, stagesMs, 'history'), note: { ofPilot, stagesMs } };
+  }
+
+  override weigh(job: ArrivingJob, plan: SamplePlan, evidence: Evidence, cutoffMs: Millis): Verdict {
+    const { ofPilot, stagesMs } = noteOf(plan.note);
+    const verdict = this.#pilot.weigh(job, { ...plan, note: ofPilot }, evidence, cutoffMs);
+    if (verdict.kind === 'wait' || stagesMs === undefined) return verdict;
+    const { meanMs, by } = verdict.estimate;
+    const { stage: sampled = 0 } = evidence;
+    const historyMs = stagesMs[sampled]!;
+    const ratio = historyMs > 0 ? meanMs / historyMs : 1;
+    const adjusted = stagesMs.map((ms, stage) => (stage === sampled ? meanMs : ms * ratio));
+    return {
+      ...verdict,
+      estimate: estimateOfStages(job, adjusted, `${by}, and history of the other stages`),
+    };
+  }
+
+  override learn(ended: EndedJob): void {
+    const { judgement } = ended;
+    this.#pilot.learn({ ...ended, judgement: { ...judgement, note: noteOf(judgement.note).ofPilot } });
+    super.learn(ended);
+  }
+
+  override save(): unknown {
+    return { kind: 'slearn-dag/1', pilot: this.#pilot.save(), history: super.save() };
+  }
+
+  override load(saved: unknown): void {
+    const { success, data } = savedSchema.safeParse(saved);
+    if (!success) throw notSavedBy(this.name);
+    super.load(data.history);
+    this.#pilot.load(data.pilot);
+  }
+}
+
+const OWN_CHARACTERS = 128;
+
+const savedSchema = z.lazy(() =>
+  z.strictObject({ kind: z.literal('slearn-dag/1'), pilot: z.unknown(), history: z.unknown() }),
+);
+
+interface Note {
+  readonly ofPilot?: unknown;
+  readonly stagesMs?: readonly Millis[];
+}
+
+/** Of a job of one stage the note is the pilots' own. */
+function noteOf(note: unknown): Note {
+  return note !== null && typeof note === 'object' ? (note as Note) : { ofPilot: note };
+}

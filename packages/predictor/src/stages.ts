@@ -1,0 +1,35 @@
+import type { Millis } from '@goshawk/core';
+import type { ArrivingJob, Estimate } from './estimator.js';
+
+/** What an estimate rests on that history gives stage by stage. */
+export const BY_STAGE = 'history of each stage';
+
+/** Each stage as a job of its own, like which others have run; undefined for a job of one stage. */
+export function stagesAsJobs(job: ArrivingJob): readonly ArrivingJob[] | undefined {
+  const { stages, name, logicalName, user, schedulingClass, submittedAt } = job;
+  return stages?.map((stage) => ({
+    name,
+    logicalName,
+    user,
+    schedulingClass,
+    submittedAt,
+    stage: stage.name,
+    tasks: stage.tasks,
+    startable: stage.tasks,
+    demand: stage.demand,
+    trueMeanMs: stage.trueMeanMs,
+  }));
+}
+
+/** A job of stages that take so long: the mean over its tasks is what its size follows from (SLearn §6). */
+export function estimateOfStages(
+  { stages = [], tasks }: ArrivingJob,
+  stagesMs: readonly Millis[],
+  by: string,
+): Estimate {
+  let sum = 0;
+  stages.forEach((stage, place) => {
+    sum += stage.tasks * stagesMs[place]!;
+  });
+  return { meanMs: sum / tasks, by, stagesMs };
+}

@@ -1,0 +1,85 @@
+import { Random } from '@goshawk/core';
+import { integer } from '../draws.js';
+import { type PastJob, readPastJobs } from '../features/past-jobs.js';
+import { GoogleLikeTasks } from '../generators/google-like.js';
+import { meanOf, type TraceJob } from '../job.js';
+import { inBatches, type PackedJobs } from '../packed-jobs.js';
+import { emptyTrace } from './lines.js';
+import type { TraceFormat } from './trace-format.js';
+
+/** Stages of one job (SLearn §6). */
+const STAGES_MIN = 2;
+const STAGES_MAX = 5;
+/** Tasks of one stage: wide enough for pilots, and few enough for SLearn's cluster (§5.1). The file does not tell. */
+const TASKS_MIN = 3;
+const TASKS_MAX = 150;
+const BATCH_JOBS = 1_024;
+const COLUMNS = ['submit_s', 'start_s', 'end_s', 'user', 'job_name'];
+
+/**
+ * Jobs of stages made of jobs that ran before (GTrace-DAG, SLearn §6): two to five of one user and name, one after another.
+ * A stage runs as long as the job that it was; its tasks are drawn, as those of wide jobs of the generator `google-like`.
+ */
+export const gtraceDag = {
+  name: 'gtrace-dag',
+  description: `jobs that ran before (${COLUMNS.join(', ')}), two to five of one user and name a job of stages; gzip'd or not`,
+  endings: ['.csv'],
+  recognises: (firstLine) => {
+    const names = firstLine.trim().split(',');
+    return COLUMNS.every((column) => names.includes(column));
+  },
+  read: readDags,
+} as const satisfies TraceFormat;
+
+/** @throws WorkloadError with file and line at the first row that is wrong, or when there is no job */
+async function* readDags(file: string): AsyncGenerator<PackedJobs> {
+  const jobs = dagsOf(await readPastJobs(file));
+  if (jobs.length === 0)
+    throw emptyTrace(file, 'jobs of one user and name make a job of stages, two at least');
+  yield* inBatches(jobs, BATCH_JOBS);
+}
+
+/** @returns in order of submission */
+function dagsOf(past: readonly PastJob[]): TraceJob[] {
+  const random = Random.seeded('gtrace-dag');
+  const tasks = new GoogleLikeTasks(random.fork('tasks'));
+  const groups = new Map<string, PastJob[]>();
+  for (const job of [...past].sort((a, b) => a.submitSeconds - b.submitSeconds)) {
+    // A job that took no time has no place among those whose errors are shares of it.
+    if (job.user === undefined || job.name === undefined || job.runSeconds === 0) continue;
+    const key = JSON.stringify([job.user, job.name]);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [job]);
+    else group.push(job);
+  }
+  const jobs: TraceJob[] = [];
+  for (const group of groups.values()) {
+    while (group.length >= STAGES_MIN) {
+      const stages = STAGES_MIN + integer(random, STAGES_MAX - STAGES_MIN + 1);
+      jobs.push(dagOf(group.splice(0, stages), tasks));
+    }
+  }
+  const first = Math.min(...jobs.map(({ submitSeconds }) => submitSeconds));
+  return jobs
+    .map((job) => ({ ...job, submitSeconds: job.submitSeconds - first }))
+    .sort((a, b) => a.submitSeconds - b.submitSeconds);
+}
+
+function dagOf(of: readonly PastJob[], tasks: GoogleLikeTasks): TraceJob {
+  const { name, user, logicalName, submitSeconds } = of[0]!;
+  const runs = of.map(({ runSeconds }) => tasks.draw(runSeconds, TASKS_MIN, TASKS_MAX));
+  const durationsSeconds = Float64Array.from(runs.flatMap((each) => [...each]));
+  return {
+    submitSeconds,
+    durationsSeconds,
+    meanSeconds: meanOf(durationsSeconds),
+    stages: runs.map(({ length }, place) => ({
+      name: `s${place}`,
+      after: place === 0 ? [] : [place - 1],
+      tasks: length,
+    })),
+    ...(name === undefined ? {} : { name }),
+    ...(user === undefined ? {} : { user }),
+    ...(logicalName === undefined ? {} : { logicalName }),
+  };
+}
