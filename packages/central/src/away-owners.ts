@@ -25,7 +25,8 @@ export class AwayOwners {
     this.#byTag.delete(tag);
     const succeeded: SchedulerRecord[] = [];
     for (const [other, { scheduler }] of this.#byTag) {
-      if (scheduler.name !== name) continue;
+      // Where others may have its jobs, its name says nothing of those.
+      if (scheduler.name !== name || scheduler.epoch > 0) continue;
       this.#byTag.delete(other);
       succeeded.push(scheduler);
     }
@@ -34,6 +35,11 @@ export class AwayOwners {
 
   *all(): Iterable<SchedulerRecord> {
     for (const { scheduler } of this.#byTag.values()) yield scheduler;
+  }
+
+  named(name: string): SchedulerRecord | undefined {
+    for (const { scheduler } of this.#byTag.values()) if (scheduler.name === name) return scheduler;
+    return undefined;
   }
 
   get count(): number {

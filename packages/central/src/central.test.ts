@@ -57,7 +57,7 @@ class Bench {
   }
 
   enlist(scheduler: Address, tag: string): void {
-    const more = { endpoint: '', durable: true, draining: false, http: undefined };
+    const more = { endpoint: '', durable: true, draining: false, http: undefined, epoch: 0, adopted: false };
     this.receive(scheduler, { type: 'enlist', name: 's', tag, ...more });
   }
 
@@ -251,6 +251,8 @@ test('a central that has overslept waits for owners that are away as if it had n
     durable: true,
     draining: false,
     http: undefined,
+    epoch: 0,
+    adopted: false,
   };
   const lostOwners = (): unknown[] => {
     bench.central.wake('publish', 0, bench.now);
@@ -299,6 +301,8 @@ describe('workers that may ask schedulers for tasks', () => {
       durable: false,
       draining: false,
       http: undefined,
+      epoch: 0,
+      adopted: false,
     });
   const publish = (bench: Bench) => bench.central.wake('publish', 0, bench.now);
 
@@ -344,7 +348,14 @@ test('tells where processes may be looked at: each once, and those of schedulers
     runs: [],
     attributes: [],
   } as const;
-  const enlist = { type: 'enlist', endpoint: '', durable: true, draining: false } as const;
+  const enlist = {
+    type: 'enlist',
+    endpoint: '',
+    durable: true,
+    draining: false,
+    epoch: 0,
+    adopted: false,
+  } as const;
   bench.receive(worker, { ...register, name: 'w1', http: '10.0.0.1:9090' });
   bench.receive(same, { ...register, name: 'w2', http: '10.0.0.1:9090' });
   bench.receive(without, { ...register, name: 'w3', http: undefined });
@@ -372,6 +383,8 @@ test('a place that is free goes to the next worker', () => {
     durable: false,
     draining: false,
     http: undefined,
+    epoch: 0,
+    adopted: false,
   });
   const places = () => {
     bench.central.wake('publish', 0, bench.now);

@@ -20,7 +20,14 @@ import type {
   CentralTimer,
   Door,
 } from './contract.js';
-import { countWorkers, describeDrain, describeParties, doorsOf, noSuchWorker } from './describing.js';
+import {
+  countWorkers,
+  describeDrain,
+  describeParties,
+  doorsOf,
+  noSuchWorker,
+  noTakeover,
+} from './describing.js';
 import { Dispatcher } from './dispatch/dispatcher.js';
 import { lineOfQueues } from './dispatch/line.js';
 import { OccupiedNews } from './dispatch/occupied-news.js';
@@ -34,6 +41,7 @@ import { Publisher } from './publisher.js';
 import { isActive, Registry, type WorkerRecord } from './registry.js';
 import { Rivals } from './rivals.js';
 import { Split } from './split.js';
+import { Takeovers } from './takeovers.js';
 import { heldBy, WaitingTimeQueue } from './waiting-time-queue.js';
 import { WorkShare } from './work-share.js';
 
@@ -66,6 +74,7 @@ export class Central implements Machine<CentralTimer> {
   readonly #rivals: Rivals;
   readonly #leases: Leases;
   readonly #names: Names;
+  readonly #takeovers: Takeovers;
   /** Of the workers that take work: those that drain are in no partition's size. */
   readonly #split = new Split();
   /** Tasks are placed here, or were: under most policies the queue need not know of thousands of workers. */
@@ -85,6 +94,7 @@ export class Central implements Machine<CentralTimer> {
     this.#rivals = new Rivals(env, this.#registry, config);
     this.#leases = new Leases(this.#registry, this.#away, timings);
     this.#names = new Names(env, this.#leases, timings.heartbeatMs);
+    this.#takeovers = new Takeovers(env, this.#registry, this.#away, this.#leases, timings.leaseMs);
     this.#occupied = new OccupiedNews(env, this.#registry, this.#dispatcher, config.settings);
   }
 
@@ -154,6 +164,8 @@ export class Central implements Machine<CentralTimer> {
         });
       case 'drainWorker':
         return this.#drainWorker(from, message, now);
+      case 'takeOverFrom':
+        return this.#takeOverFrom(from, message, now);
       case 'readCounters':
         return this.#answer(from, message.request, this.#counted());
       case 'explainWaiting':
@@ -388,6 +400,9 @@ export class Central implements Machine<CentralTimer> {
   }
 
   #enlist(from: Address, message: MessageOf<'enlist'>, now: Millis): void {
+    if (this.#takeovers.refuses(from, message)) return;
+    const former = message.epoch > 0 ? this.#registry.schedulerTagged(message.tag) : undefined;
+    if (former !== undefined && former.address !== from) this.#schedulerLost(former.address, now);
     const same = this.#registry.schedulerNamed(message.name);
     if (same !== undefined && same.address !== from) {
       // One journal has one owner at a time, so whoever has the same one is its next incarnation.
@@ -521,6 +536,7 @@ export class Central implements Machine<CentralTimer> {
     const { workers, schedulers, givenUp } = this.#leases.ended(now);
     for (const worker of workers) this.#workerLost(worker, now);
     for (const { address } of schedulers) this.#schedulerLost(address, now);
+    this.#takeovers.look(now);
     for (const { address } of givenUp) {
       this.#publisher.ownerLost(address);
       this.#publisher.ownersChanged();
@@ -539,6 +555,17 @@ export class Central implements Machine<CentralTimer> {
     this.#env.send(worker.address, { type: 'drain', on: message.on });
     this.#activityChanged(worker, now);
     this.#answer(from, message.request, describeDrain(worker));
+  }
+
+  /** Somebody else is to go on with the jobs of this scheduler, whether it is there or not. */
+  #takeOverFrom(from: Address, { request, scheduler: name }: MessageOf<'takeOverFrom'>, now: Millis): void {
+    const present = this.#registry.schedulerNamed(name);
+    const gone = present ?? this.#away.named(name);
+    if (gone === undefined || gone.epoch === 0) return this.#env.send(from, noTakeover(request, name, gone));
+    this.#takeovers.want(gone);
+    if (present !== undefined) this.#schedulerLost(present.address, now);
+    this.#takeovers.look(now);
+    this.#answer(from, request, { scheduler: name, jobs: gone.jobs });
   }
 
   /** Nothing can be started there at present, or (no reason) something can again. */

@@ -10,15 +10,21 @@ export function describeParties(
   nameOf: (address: Address) => string,
   now: Millis,
 ) {
-  const scheduler = ({ address, name, tag, endpoint, jobs, waiting, heardAt }: SchedulerRecord) => ({
-    name,
-    address: nameOf(address),
-    tag,
-    endpoint,
-    jobs,
-    waiting,
-    heardMsAgo: now - heardAt,
-  });
+  const scheduler = (record: SchedulerRecord) => {
+    const { name, tag, endpoint, jobs, waiting, epoch, adopted } = record;
+    const heardMsAgo = now - record.heardAt;
+    return {
+      name,
+      address: nameOf(record.address),
+      tag,
+      endpoint,
+      jobs,
+      waiting,
+      heardMsAgo,
+      epoch,
+      adopted,
+    };
+  };
   return {
     workers: [...registry.workers.values()].map((worker) => ({
       name: worker.name,
@@ -76,6 +82,27 @@ export function stateOf(worker: WorkerRecord): WorkerState {
 /** What an operator hears of a worker that is to drain, or no more. */
 export function describeDrain(worker: WorkerRecord) {
   return { worker: worker.name, state: stateOf(worker), running: worker.busy };
+}
+
+/** Nobody can take over from that scheduler. */
+export function noTakeover(
+  request: number,
+  name: string,
+  known: SchedulerRecord | undefined,
+): MessageOf<'refused'> {
+  const lines =
+    known === undefined
+      ? {
+          code: 'unknown-scheduler',
+          message: `there is no scheduler ${name}, and none is away`,
+          hint: '`goshawk workers` lists those there are',
+        }
+      : {
+          code: 'not-shared',
+          message: `the journal of ${name} is its own: nobody else can read it`,
+          hint: 'schedulers with --journal postgres://… can take over from each other',
+        };
+  return { type: 'refused', request, ...lines, retryMs: undefined };
 }
 
 /** An operator has named a worker that there is not. */

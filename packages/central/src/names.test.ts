@@ -35,7 +35,16 @@ function cluster() {
     http: undefined,
   };
   const enlist = (tag: string): MessageOf<'enlist'> => {
-    return { type: 'enlist', name: 's', tag, endpoint: '', durable: true, draining: false, http: undefined };
+    return {
+      type: 'enlist',
+      name: 's',
+      tag,
+      endpoint: '',
+      durable: true,
+      draining: false,
+      http: undefined,
+      ...OWN,
+    };
   };
   /** @returns what the party was told */
   const says = (from: Address, message: Message, now: number): string[] => {
@@ -46,6 +55,8 @@ function cluster() {
 }
 
 const heartbeat: Message = { type: 'heartbeat', busy: 0, queued: 0 };
+
+const OWN = { epoch: 0, adopted: false };
 
 test('a second worker of the same name is refused, and the first is unharmed', () => {
   const { central, says, register } = cluster();

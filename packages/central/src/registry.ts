@@ -40,6 +40,10 @@ export interface SchedulerRecord {
   readonly draining: boolean;
   /** As of a worker. */
   readonly http: string | undefined;
+  /** Of its journal; 0: nobody else may take that over. */
+  readonly epoch: number;
+  /** It looks after the jobs of one that is gone, and takes no others. */
+  readonly adopted: boolean;
   heardAt: Millis;
   jobs: number;
   waiting: number;
@@ -101,8 +105,8 @@ export class Registry {
   }
 
   enlist(from: Address, message: MessageOf<'enlist'>, now: Millis): void {
-    const { name, tag, endpoint, durable, draining, http } = message;
-    const said = { name, tag, endpoint, durable, draining, http };
+    const { name, tag, endpoint, durable, draining, http, epoch, adopted } = message;
+    const said = { name, tag, endpoint, durable, draining, http, epoch, adopted };
     this.#schedulers.set(from, { ...said, address: from, heardAt: now, jobs: 0, waiting: 0 });
   }
 
@@ -116,6 +120,12 @@ export class Registry {
 
   schedulerNamed(name: string): SchedulerRecord | undefined {
     for (const scheduler of this.#schedulers.values()) if (scheduler.name === name) return scheduler;
+    return undefined;
+  }
+
+  /** Who has the jobs of this tag. */
+  schedulerTagged(tag: string): SchedulerRecord | undefined {
+    for (const scheduler of this.#schedulers.values()) if (scheduler.tag === tag) return scheduler;
     return undefined;
   }
 }

@@ -52,6 +52,10 @@ export interface SchedulerView {
   readonly jobs: number;
   readonly waiting: number;
   readonly heardMsAgo: number;
+  /** Of its journal: whoever has the highest of a tag has its jobs. 0, or undefined: nobody else can have them. */
+  readonly epoch?: number | undefined;
+  /** It looks after the jobs of one that is gone, and takes no others. */
+  readonly adopted?: boolean | undefined;
 }
 
 /** The cluster as central sees it. */
@@ -87,6 +91,13 @@ export interface Submitted {
 export interface JobList {
   readonly jobs: readonly JobSummary[];
   readonly total: number;
+}
+
+/** What another scheduler was asked to go on with. */
+export interface TakeoverAnswer {
+  readonly scheduler: string;
+  /** That have not ended, at its last heartbeat. */
+  readonly jobs: number;
 }
 
 export interface DrainAnswer {
@@ -168,6 +179,10 @@ export function readDrainAnswer(value: unknown, whom: string): DrainAnswer {
     whom,
     'the state of a worker',
   );
+}
+
+export function readTakeoverAnswer(value: unknown, whom: string): TakeoverAnswer {
+  return checked(value, { scheduler: 'string', jobs: 'number' }, whom, 'whom another one takes over from');
 }
 
 type Shape = Readonly<Record<string, 'string' | 'number' | 'boolean' | 'object' | 'list'>>;

@@ -1,4 +1,10 @@
-import { type ClusterView, type DrainAnswer, readDrainAnswer } from './answers.js';
+import {
+  type ClusterView,
+  type DrainAnswer,
+  readDrainAnswer,
+  readTakeoverAnswer,
+  type TakeoverAnswer,
+} from './answers.js';
 import { type ClusterCounters, readClusterCounters } from './counters.js';
 import { type ClusterWaiting, clusterWaiting } from './explanations.js';
 import { JobHandle } from './job-handle.js';
@@ -62,6 +68,21 @@ export class Cluster implements AsyncDisposable {
       signal: options.signal,
     });
     return readDrainAnswer(answer.value, answer.whom);
+  }
+
+  /**
+   * Has another scheduler go on with the jobs of this one, whether it is there or not: where they share a journal.
+   *
+   * @throws InputError `unknown-scheduler`, `not-shared`; UnreachableError when central is away
+   */
+  async takeOverFrom(scheduler: string, options: CallOptions = {}): Promise<TakeoverAnswer> {
+    const answer = await this.#session.requests.ask({
+      what: `to have another scheduler take over from ${scheduler}`,
+      build: (request) => ({ type: 'takeOverFrom', request, scheduler }),
+      to: () => this.#session.roster.central,
+      signal: options.signal,
+    });
+    return readTakeoverAnswer(answer.value, answer.whom);
   }
 
   /** What waits in the cluster, for which reasons, and what central has for it. */

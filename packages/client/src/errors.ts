@@ -63,6 +63,8 @@ const INPUT_CODES: ReadonlySet<string> = new Set([
   'unknown-job',
   'forgotten-job',
   'unknown-worker',
+  'unknown-scheduler',
+  'not-shared',
   'not-ended',
   'nothing-failed',
   'key-conflict',
@@ -77,6 +79,7 @@ const UNAVAILABLE_CODES: ReadonlySet<string> = new Set([
   'owner-away',
   'other-scheduler',
   'journal-full',
+  'journal-unavailable',
 ]);
 
 export function refusal({ code, message, hint }: MessageOf<'refused'>): GoshawkError {

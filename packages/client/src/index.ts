@@ -12,7 +12,7 @@ export {
   UnreachableError,
   type WorkerState,
 } from '@goshawk/core';
-export type { ClusterView, DrainAnswer, SchedulerView, WorkerView } from './answers.js';
+export type { ClusterView, DrainAnswer, SchedulerView, TakeoverAnswer, WorkerView } from './answers.js';
 export { Cluster } from './cluster.js';
 export { connect } from './connect.js';
 export { type ClusterCounters, type Counters, sumCounters } from './counters.js';

@@ -15,6 +15,9 @@ import type { Answer, Destination, Requests } from './requests.js';
 export interface KnownScheduler extends Destination {
   readonly name: string;
   readonly tag: string;
+  /** Of its journal; 0: it is its own, and keys belong to one scheduler each. */
+  readonly epoch: number;
+  readonly adopted: boolean;
 }
 
 interface AskOptions {
@@ -35,6 +38,8 @@ export class Roster {
   #central: Destination | undefined;
   #schedulers: readonly KnownScheduler[] = [];
   #away: readonly KnownScheduler[] = [];
+  /** The highest of each journal that was named. */
+  readonly #epochs = new Map<string, number>();
   /** Central has named all that there are. */
   #isComplete = true;
   #toldAt: Millis = Number.NEGATIVE_INFINITY;
@@ -75,9 +80,14 @@ export class Roster {
     }
   }
 
-  /** The scheduler that a key belongs to, those excluded by name left out. It may be away. */
+  /**
+   * The scheduler that a key belongs to, those excluded by name left out. It may be away, unless its journal is shared: then
+   * the key is known to all, and whoever is there takes the job.
+   */
   forKey(key: string, excluded?: ReadonlySet<string>): KnownScheduler | undefined {
-    return rendezvous(key, this.#all, excluded);
+    const away = this.#away.filter(({ epoch }) => epoch === 0);
+    const present = this.#schedulers.filter(({ adopted }) => !adopted);
+    return rendezvous(key, [...present, ...away], excluded);
   }
 
   isAway(scheduler: KnownScheduler): boolean {
@@ -183,15 +193,22 @@ export class Roster {
   #meet(endpoint: string, { from }: Answer, { name, tag, central }: SchedulerIntroduction): void {
     this.#central ??= centralNamed(central);
     if (this.#schedulers.some((known) => known.tag === tag)) return;
-    this.#schedulers = [...this.#schedulers, ...knownScheduler(name, tag, endpoint, from)];
+    this.#schedulers = [...this.#schedulers, ...knownScheduler({ name, tag, endpoint, address: from })];
+  }
+
+  /** Whoever had the journal before has no say any more, whoever names it. */
+  #isLatest({ tag, epoch }: KnownScheduler): boolean {
+    const highest = this.#epochs.get(tag) ?? 0;
+    if (epoch > highest) this.#epochs.set(tag, epoch);
+    return epoch >= highest;
   }
 
   #take(view: ClusterView): ClusterView {
     this.#toldAt = performance.now();
     const known = (views: ClusterView['schedulers']) =>
-      views.flatMap(({ name, tag, endpoint, address }) => knownScheduler(name, tag, endpoint, address));
-    const present = known(view.schedulers);
+      views.flatMap(knownScheduler).filter((scheduler) => this.#isLatest(scheduler));
     const away = known(view.schedulersAway ?? []);
+    const present = known(view.schedulers);
     this.#isComplete = view.complete !== false;
     const unnamed = (before: readonly KnownScheduler[]) =>
       this.#isComplete ? [] : before.filter((scheduler) => !isAmong(scheduler, [...present, ...away]));
@@ -203,8 +220,8 @@ export class Roster {
 }
 
 /** It, or another one that has come in its place. */
-function isAmong({ name, tag }: KnownScheduler, others: readonly KnownScheduler[]): boolean {
-  return others.some((other) => other.name === name || other.tag === tag);
+function isAmong({ name, tag, epoch }: KnownScheduler, others: readonly KnownScheduler[]): boolean {
+  return others.some((other) => (other.name === name && epoch === 0) || other.tag === tag);
 }
 
 /**
@@ -213,13 +230,18 @@ function isAmong({ name, tag }: KnownScheduler, others: readonly KnownScheduler[
  *
  * @returns nothing for a scheduler that central itself no longer knows the address of
  */
-function knownScheduler(name: string, tag: string, endpoint: string, address: string): KnownScheduler[] {
+function knownScheduler(
+  view: Pick<
+    ClusterView['schedulers'][number],
+    'name' | 'tag' | 'endpoint' | 'address' | 'epoch' | 'adopted'
+  >,
+): KnownScheduler[] {
+  const { name, tag, endpoint, address, epoch = 0, adopted = false } = view;
   const party = parseParty(address);
   if (party === undefined) return [];
   const { incarnation, index } = party;
-  return [
-    { name, tag, party: `${endpoint}!${incarnation}/${index}`, title: `scheduler ${name} at ${endpoint}` },
-  ];
+  const title = `scheduler ${name} at ${endpoint}`;
+  return [{ name, tag, epoch, adopted, party: `${endpoint}!${incarnation}/${index}`, title }];
 }
 
 /** Central may be restarted, and is still central: whoever is there. */

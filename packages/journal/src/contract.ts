@@ -1,4 +1,4 @@
-import type { Histogram, JobRecord, Millis } from '@goshawk/core';
+import type { Histogram, JobRecord, KeyHolder, Millis } from '@goshawk/core';
 import type { Damaged } from './reading.js';
 
 /** Whether a journal takes what it is given. */
@@ -6,6 +6,8 @@ export type JournalState =
   | { readonly kind: 'open' }
   /** There is too little room for new jobs; those that it has are written on, from the reserve. */
   | { readonly kind: 'full'; readonly message: string }
+  /** It does not answer at present: what is appended waits, and is written when it is back. */
+  | { readonly kind: 'away'; readonly message: string }
   /** A write or a sync has failed, and nothing that was not recorded before will ever be. */
   | { readonly kind: 'failed'; readonly message: string };
 
@@ -15,6 +17,11 @@ export interface JournalListener {
   stateChanged(state: JournalState): void;
   /** There is no room for anything, and nothing is written; or something is again. */
   stopped?(isStopped: boolean): void;
+  /**
+   * Another job of the cluster has the key of this one, of which nothing is written. Told before its acceptance counts
+   * as recorded.
+   */
+  keyTaken?(job: number, by: KeyHolder): void;
 }
 
 /** Sizes in bytes, durations in ms; counts are of this process. */
@@ -38,6 +45,8 @@ export interface JournalMetrics {
  * disk goes with the next.
  */
 export interface Journal {
+  /** Who has it before and after: each owner has a higher one. 0 where it cannot be taken over. */
+  readonly epoch: number;
   /** Prefix of the ids of all jobs in it; drawn when it was made. */
   readonly tag: string;
   /** The addresses, by name, of those who had this journal before, the latest last. */
@@ -63,8 +72,11 @@ export interface Journal {
   listen(listener: JournalListener): void;
   /** @returns the record's place */
   append(record: JobRecord): number;
-  /** The record of a job at a place, on the disk or not; undefined where there is none that can be read. */
-  recall(job: number, place: number): JobRecord | undefined;
+  /**
+   * The record of a job at a place, on the disk or not; undefined where there is none that can be read. A journal that
+   * cannot be read at once has none: what is wanted again is to be kept.
+   */
+  readonly recall: ((job: number, place: number) => JobRecord | undefined) | undefined;
   readonly state: JournalState;
   /** Nothing is written for want of room. */
   readonly isStopped: boolean;

@@ -9,7 +9,11 @@ export type JournalErrorCode =
   | 'journal-damaged'
   | 'no-journal'
   /** The folder cannot be used. */
-  | 'journal-folder';
+  | 'journal-folder'
+  /** The URL of a journal in PostgreSQL cannot be used. */
+  | 'journal-url'
+  /** PostgreSQL does not answer, or does not let us in. */
+  | 'journal-unreachable';
 
 /** A journal cannot be opened or read: to be told to whoever started the process. */
 export class JournalError extends InputError {

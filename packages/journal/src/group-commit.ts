@@ -7,6 +7,8 @@ export interface Entry {
   readonly job: number;
   readonly place: number;
   readonly bytes: Buffer | undefined;
+  /** Of a job that is accepted. */
+  readonly key?: string | undefined;
 }
 
 /** Where groups go. */
@@ -74,7 +76,8 @@ export class GroupCommit {
     this.appended++;
     if (this.state.kind === 'failed') return place;
     const bytes = record.kind === 'forgotten' ? undefined : encodeRecord(record);
-    this.#waiting.push({ job: record.job, place, bytes });
+    const key = record.kind === 'accepted' ? record.key : undefined;
+    this.#waiting.push({ job: record.job, place, bytes, key });
     this.#waitingBytes += bytes?.length ?? 0;
     if (this.#isBusy) return place;
     this.#isBusy = true;
@@ -93,6 +96,17 @@ export class GroupCommit {
   setFull(message: string | undefined): void {
     if (this.state.kind === 'failed' || (this.state.kind === 'full') === (message !== undefined)) return;
     this.#change(message === undefined ? OPEN : { kind: 'full', message });
+  }
+
+  /** It does not answer, or does again. What has failed stays so. */
+  setAway(message: string | undefined): void {
+    if (this.state.kind === 'failed' || (this.state.kind === 'away') === (message !== undefined)) return;
+    this.#change(message === undefined ? OPEN : { kind: 'away', message });
+  }
+
+  /** Nothing will be written any more. */
+  fail(error: Error): void {
+    if (this.state.kind !== 'failed' && !this.#isClosed) this.#fail(error);
   }
 
   /**
@@ -133,7 +147,7 @@ export class GroupCommit {
       try {
         await this.#disk.write(group);
       } catch (error) {
-        return this.#fail(error as Error);
+        return this.fail(error as Error);
       }
       this.#group = [];
       this.lastCommitMs = performance.now() - began;

@@ -6,8 +6,13 @@ export { type Identity, newIdentity, succeededBy } from './identity.js';
 export { parseExport } from './import-lines.js';
 export { type LmdbJournalOptions, openLmdbJournal } from './lmdb-journal.js';
 export { MemoryDisk, type MemoryJournalOptions, openMemoryJournal } from './memory-journal.js';
-export { type JournalSummary, OfflineJournal } from './offline.js';
+export { type JournalSummary, OfflineJournal, type Verified } from './offline.js';
+export type { PostgresJournals, SharedJournal } from './postgres/journals.js';
+export { isJournalUrl, type JournalUrl, parseJournalUrl } from './postgres/url.js';
 export type { Damaged } from './reading.js';
 export { decodeRecord } from './record-codec.js';
 export { importJournal, type Repaired, repairJournal } from './repair.js';
 export { ROOM_LIMITS, type RoomLimits } from './room.js';
+
+/** What is of journals in PostgreSQL: loaded by whoever has one. */
+export const inPostgres = () => import('./postgres/index.js');

@@ -6,17 +6,21 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { Journal, JournalState } from './contract.js';
 import { openLmdbJournal } from './lmdb-journal.js';
 import { MemoryDisk, openMemoryJournal } from './memory-journal.js';
+import { Link, migrate, PostgresJournals, parseJournalUrl } from './postgres/index.js';
+import { databases } from './postgres/server.fixture.js';
 import { accepted, attempt, EVERY_KIND, EVERY_KIND_BY_JOB, ended, forgotten } from './records.fixture.js';
 
 /** One place where a journal can be opened again and again. */
 interface Place {
   open(): Promise<Journal>;
-  /** The disk gets full, or has room again. */
-  setFull(on: boolean): void;
-  remove(): void;
+  /** The disk gets full, or has room again; undefined where there is no disk to look at. */
+  setFull?: ((on: boolean) => void) | undefined;
+  remove(): void | Promise<void>;
 }
 
 const options = { newTag: () => 'abcde', version: '1.2.3' };
+
+const newDatabase = databases();
 
 const PLACES: Record<string, () => Place> = {
   memory: () => {
@@ -40,6 +44,25 @@ const PLACES: Record<string, () => Place> = {
         free = on ? 1e6 : 1e12;
       },
       remove: () => rmSync(folder, { recursive: true, force: true }),
+    };
+  },
+  postgres: () => {
+    const url = newDatabase().then(async (made) => {
+      const link = new Link(parseJournalUrl(made), 'test');
+      await migrate(link);
+      await link.close();
+      return made;
+    });
+    const open = new Set<PostgresJournals>();
+    return {
+      open: async () => {
+        const journals = await PostgresJournals.open({ ...options, url: await url, name: 's1' });
+        open.add(journals);
+        return journals.own();
+      },
+      remove: async () => {
+        for (const journals of open) await journals.close();
+      },
     };
   },
 };
@@ -79,7 +102,9 @@ class Ear {
   }
 }
 
-describe.each(Object.keys(PLACES))('a journal in %s', (kind) => {
+const KINDS = Object.keys(PLACES).filter((kind) => kind !== 'postgres' || newDatabase.isThere);
+
+describe.each(KINDS)('a journal in %s', (kind) => {
   function place(): Place {
     const made = PLACES[kind]!();
     cleanUp.push(() => made.remove());
@@ -203,6 +228,7 @@ describe.each(Object.keys(PLACES))('a journal in %s', (kind) => {
   test('a full disk is said, and what is appended is written all the same', async () => {
     const at = place();
     const { journal, ear } = await opened(at);
+    if (at.setFull === undefined) return;
     at.setFull(true);
     journal.append(accepted(1));
     await ear.until(() => ear.states.length > 0 && ear.count === 1);

@@ -66,6 +66,7 @@ async function compacted(store: LmdbStore, options: LmdbJournalOptions): Promise
 const ROOM_PAUSE_MS = 500;
 
 class LmdbJournal implements Journal, Disk {
+  readonly epoch = 0;
   readonly tag: string;
   readonly formers: readonly string[];
   readonly lastJob: number;
@@ -127,9 +128,8 @@ class LmdbJournal implements Journal, Disk {
     return this.#commits.append(record);
   }
 
-  recall(job: number, place: number): JobRecord | undefined {
-    return readAgain(this.#commits.at(job, place), job);
-  }
+  readonly recall = (job: number, place: number): JobRecord | undefined =>
+    readAgain(this.#commits.at(job, place), job);
 
   takePlace(): number {
     return this.#store.takePlace();

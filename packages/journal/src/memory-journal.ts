@@ -53,6 +53,7 @@ export function openMemoryJournal(disk: MemoryDisk, options: MemoryJournalOption
 }
 
 class MemoryJournal implements Journal, Disk {
+  readonly epoch = 0;
   readonly tag: string;
   readonly formers: readonly string[];
   readonly lastJob: number;
@@ -106,9 +107,8 @@ class MemoryJournal implements Journal, Disk {
     return this.#commits.append(record);
   }
 
-  recall(job: number, place: number): JobRecord | undefined {
-    return readAgain(this.#commits.at(job, place), job);
-  }
+  readonly recall = (job: number, place: number): JobRecord | undefined =>
+    readAgain(this.#commits.at(job, place), job);
 
   takePlace(): number {
     return this.#disk.nextPlace++;

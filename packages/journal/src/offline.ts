@@ -29,6 +29,48 @@ export interface JournalSummary {
   readonly lastAt: Millis | undefined;
 }
 
+/** A journal that is looked at, wherever it is. */
+export interface Looked {
+  readonly identity: Identity;
+  /** All that can be read; what cannot is told of. */
+  records(onDamage: (damaged: Damaged) => void): Iterable<JobRecord>;
+}
+
+export interface Verified {
+  readonly records: number;
+  readonly jobs: number;
+  readonly damaged: readonly Damaged[];
+}
+
+/** Reads everything and says which records are damaged. */
+export function verified(journal: Looked): Verified {
+  const damaged: Damaged[] = [];
+  let records = 0;
+  let jobs = 0;
+  for (const { kind } of journal.records((found) => damaged.push(found))) {
+    records++;
+    if (kind === 'accepted') jobs++;
+  }
+  return { records, jobs, damaged };
+}
+
+export function summaryOf(journal: Looked, fileBytes: number, usedBytes: number): JournalSummary {
+  const { tag, format, version, formers } = journal.identity;
+  let records = 0;
+  let jobs = 0;
+  let jobsEnded = 0;
+  let firstAt: Millis | undefined;
+  let lastAt: Millis | undefined;
+  for (const { kind, at } of journal.records(() => {})) {
+    records++;
+    if (kind === 'accepted') jobs++;
+    if (kind === 'ended') jobsEnded++;
+    firstAt = Math.min(firstAt ?? at, at);
+    lastAt = Math.max(lastAt ?? at, at);
+  }
+  return { tag, format, version, formers, fileBytes, usedBytes, jobs, jobsEnded, records, firstAt, lastAt };
+}
+
 /**
  * A journal that is looked at and not changed. Its scheduler may be at work meanwhile. The file is read as bytes:
  * however damaged it is, this ends.
@@ -93,44 +135,12 @@ export class OfflineJournal {
   }
 
   /** Reads everything and says which records are damaged. */
-  verify(): { readonly records: number; readonly jobs: number; readonly damaged: readonly Damaged[] } {
-    const damaged: Damaged[] = [];
-    let records = 0;
-    let jobs = 0;
-    for (const { kind } of this.records((found) => damaged.push(found))) {
-      records++;
-      if (kind === 'accepted') jobs++;
-    }
-    return { records, jobs, damaged };
+  verify(): Verified {
+    return verified(this);
   }
 
   summary(): JournalSummary {
-    const { tag, format, version, formers } = this.identity;
-    let records = 0;
-    let jobs = 0;
-    let jobsEnded = 0;
-    let firstAt: Millis | undefined;
-    let lastAt: Millis | undefined;
-    for (const { kind, at } of this.records(() => {})) {
-      records++;
-      if (kind === 'accepted') jobs++;
-      if (kind === 'ended') jobsEnded++;
-      firstAt = Math.min(firstAt ?? at, at);
-      lastAt = Math.max(lastAt ?? at, at);
-    }
-    return {
-      tag,
-      format,
-      version,
-      formers,
-      fileBytes: this.#file.bytes,
-      usedBytes: this.#file.usedBytes,
-      jobs,
-      jobsEnded,
-      records,
-      firstAt,
-      lastAt,
-    };
+    return summaryOf(this, this.#file.bytes, this.#file.usedBytes);
   }
 
   async close(): Promise<void> {

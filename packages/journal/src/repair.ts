@@ -88,7 +88,7 @@ export async function importJournal(
 const SOMEBODY = 'tcp://127.0.0.1:1!s.unknown/0';
 
 /** Numbers that may have been given after the last record are passed over. */
-function succeeding(identity: Identity, records: readonly JobRecord[]): Identity {
+export function succeeding(identity: Identity, records: readonly JobRecord[]): Identity {
   const last = records.reduce((highest, { job }) => Math.max(highest, job), 0);
   return { ...identity, formers: [SOMEBODY], lastJob: last + LIMITS.unrecordedJobsMax };
 }

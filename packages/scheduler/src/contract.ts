@@ -39,6 +39,10 @@ export interface SchedulerEnvironment extends Environment<SchedulerTimer> {
   attemptEnded?(job: Job, task: number, outcome: Outcome, runMs: Millis, now: Millis): void;
   /** A job has reached its end; its record is complete and will not change. */
   jobEnded(job: Job): void;
+  /** Central wants this process to take over the journal of a scheduler that is gone. */
+  takeOver?(name: string, tag: string, epoch: number): void;
+  /** Another one has this one’s journal, with a higher epoch: nothing that this one says counts. */
+  superseded?(): void;
   /** Another scheduler has the name; this one goes on asking for it. */
   nameTaken?(holder: string): void;
   /** The scheduler drains and holds no job that has not ended. */
@@ -55,6 +59,13 @@ export interface SchedulerConfig {
   /** `HOST:PORT` where others may look at its process over HTTP. */
   readonly http?: string | undefined;
   readonly central: Address;
+  /**
+   * Of its journal, where several schedulers have one together: others may take it over, and a key is one for all. 0 or
+   * undefined: the journal is this one's alone.
+   */
+  readonly epoch?: number | undefined;
+  /** The journal is that of a scheduler that is gone: its jobs are looked after, and no others. */
+  readonly adopted?: boolean | undefined;
   /** Between attempts to enlist. ms; 0: never again. */
   readonly enlistRetryMs: number;
   /** Wall clock minus the machine's clock, as it is when it is read: clocks are set. ms */

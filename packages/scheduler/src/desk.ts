@@ -5,6 +5,7 @@ import {
   type JobEvent,
   type JobSpec,
   type JobSummary,
+  type KeyHolder,
   LIMITS,
   type Message,
   type MessageOf,
@@ -34,6 +35,7 @@ interface Office {
   readonly counters: SchedulerCounters;
   readonly isReady: boolean;
   readonly isDraining: boolean;
+  readonly isAdopted: boolean;
   readonly progressMs: Millis;
   circumstances(now: Millis): Circumstances;
   refusalOf(key: string | undefined): Refusal | undefined;
@@ -159,6 +161,17 @@ export class ClientDesk {
     }
   }
 
+  /** Whoever brought this job is told of the one that has its key. */
+  keyTaken(job: Job, { id, accepted, ended }: KeyHolder): void {
+    this.#ledger.reword(job.id, (request) => {
+      if (accepted === undefined) return refused(request, KEY_FREED);
+      if (isSameJob(accepted.spec, job.spec))
+        return { type: 'answer', request, value: { job: id, state: ended ?? 'running' } };
+      const key = accepted.key ?? '';
+      return refused(request, keyConflict(key, id));
+    });
+  }
+
   // ---- requests
 
   #submit(from: Address, message: MessageOf<'submit'>, now: Millis): void {
@@ -191,13 +204,8 @@ export class ClientDesk {
   /** The key was here before: with the same job it is the same job, with another one a mistake. */
   #known(from: Address, { request, key }: { request: number; key: string }, job: Job, spec: JobSpec): void {
     if (isSameJob(job.spec, spec)) return this.#accepted(from, request, job);
-    this.#refuse(
-      from,
-      request,
-      'key-conflict',
-      `the key ${key} was given to another job before, which is ${job.id}`,
-      'give another key for another job',
-    );
+    const { code, message, hint } = keyConflict(key, job.id);
+    this.#refuse(from, request, code, message, hint);
   }
 
   /** The job with the key had to make room: that it was here is known. @returns whether it has answered */
@@ -372,7 +380,7 @@ export class ClientDesk {
   #acknowledge(to: Address, request: number, value: unknown): void {
     const { stopped } = this.#ledger;
     if (stopped === undefined) this.#ledger.send(to, { type: 'answer', request, value });
-    else this.#refuse(to, request, stopped.code, stopped.message, stopped.hint);
+    else this.#refuse(to, request, stopped.code, stopped.message, stopped.hint, stopped.retryMs);
   }
 
   /** A job of an earlier incarnation may be asked about before there is a policy for new ones. @returns whether it has refused */
@@ -384,8 +392,11 @@ export class ClientDesk {
 
   /** @returns whether it has refused */
   #refusesNew(to: Address, request: number, key: string | undefined): boolean {
-    const { isDraining } = this.#office;
-    const refusal = isDraining ? DRAINING : (this.#office.refusalOf(key) ?? this.#overload.refusal());
+    const { isDraining, isAdopted } = this.#office;
+    const refusal =
+      isDraining || (isAdopted && key !== undefined)
+        ? DRAINING
+        : (this.#office.refusalOf(key) ?? this.#overload.refusal());
     if (refusal !== undefined) this.#turnAway(to, request, refusal);
     return refusal !== undefined;
   }
@@ -398,9 +409,9 @@ export class ClientDesk {
   }
 
   #turnAway(to: Address, request: number, refusal: Refusal | Overloaded): void {
-    const { code, message, hint } = refusal;
-    if ('retryMs' in refusal) this.#office.counters.jobsRefused++;
-    this.#refuse(to, request, code, message, hint, 'retryMs' in refusal ? refusal.retryMs : undefined);
+    const { code, message, hint, retryMs } = refusal;
+    if (retryMs !== undefined) this.#office.counters.jobsRefused++;
+    this.#refuse(to, request, code, message, hint, retryMs);
   }
 
   #refuse(
@@ -414,6 +425,18 @@ export class ClientDesk {
     const lines = { message: clip(message), hint: clip(hint) };
     this.#ledger.tell(to, { type: 'refused', request, code, ...lines, retryMs });
   }
+}
+
+function refused(request: number, { code, message, hint, retryMs }: Refusal): MessageOf<'refused'> {
+  return { type: 'refused', request, code, message: clip(message), hint: clip(hint), retryMs };
+}
+
+function keyConflict(key: string, job: string): Refusal {
+  return {
+    code: 'key-conflict',
+    message: `the key ${key} was given to another job before, which is ${job}`,
+    hint: 'give another key for another job',
+  };
 }
 
 /** Lines have a longest length on the wire; what a submitter wrote may be quoted in one. */
@@ -435,6 +458,12 @@ const EXPLAINING_COST = 10;
 const NOT_READY: Refusal = {
   code: 'not-ready',
   message: 'this scheduler has not joined its cluster yet',
+  hint: RETRY,
+};
+
+const KEY_FREED: Refusal = {
+  code: 'not-ready',
+  message: 'the job that had this key was forgotten just now',
   hint: RETRY,
 };
 

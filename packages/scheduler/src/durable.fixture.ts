@@ -78,7 +78,7 @@ export class DurableBench {
 
   /** Everything that was written down is on the disk. */
   commit(): void {
-    this.scheduler.recorded(this.records.length);
+    this.scheduler.recorded(this.records.length, this.now);
   }
 
   /** What was sent since the last call. */

@@ -73,11 +73,12 @@ export class Enlistment {
   }
 
   #introduce(): void {
-    const { name, tag, endpoint, http } = this.#config;
+    const { name, tag, endpoint, http, epoch = 0, adopted = false } = this.#config;
     const durable = this.#env.record !== undefined;
     const isAnybody = this.#central === NOBODY || this.#isCutOff;
     const to = isAnybody ? this.#config.central : this.#central;
-    this.#env.send(to, { type: 'enlist', name, tag, endpoint, durable, draining: this.#draining, http });
+    const draining = this.#draining;
+    this.#env.send(to, { type: 'enlist', name, tag, endpoint, durable, draining, http, epoch, adopted });
   }
 
   enlistAnew(now: Millis): void {

@@ -103,6 +103,19 @@ export class JobStore {
     this.#keys.set(job.number, key);
   }
 
+  /** The job was not to be, and nothing was written of it. */
+  withdraw(job: Job): void {
+    const { number } = job;
+    if (this.#active.delete(number)) this.#countActive(job, -1);
+    this.#ended.delete(number);
+    this.#holdings.jobEnded(number);
+    this.#holdings.forget(number);
+    this.logs.forget(number);
+    const key = this.#keys.get(number);
+    if (key !== undefined && this.#byKey.get(key) === number) this.#byKey.delete(key);
+    this.#keys.delete(number);
+  }
+
   /** A job that was there before this process. */
   restore(job: Job, key: string | undefined): void {
     this.add(job, key);

@@ -56,6 +56,11 @@ export class Keys {
     this.#writeDown(now);
   }
 
+  /** Keys are one for all who have the journal: only which list this was matters. */
+  listed({ ownersVersion }: MessageOf<'members'>): void {
+    this.#version = ownersVersion;
+  }
+
   /** Why a new job with this key is not taken here; undefined when it is this scheduler's, or nobody knows better. */
   refusal(key: string): Refusal | undefined {
     if (!this.#isTold) return NOT_TOLD;

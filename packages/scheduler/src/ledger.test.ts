@@ -40,7 +40,7 @@ describe('with a journal', () => {
     bench.receive(CLIENT, { type: 'watchJob', request: 9, id: 's-1', detail: false });
     bench.end(W1, bench.ask(W1, 1)!);
     expect(types(bench)).toEqual([]);
-    bench.scheduler.recorded(bench.records.length - 1);
+    bench.scheduler.recorded(bench.records.length - 1, bench.now);
     // The end of the attempt is durable, that of the job is not.
     expect(types(bench)).toEqual(['confirm']);
     bench.commit();

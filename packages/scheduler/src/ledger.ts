@@ -19,11 +19,17 @@ const HELD_BYTES = 200;
 /** What a record takes that waits for the disk, beside what a task returned. In bytes. */
 const RECORD_BYTES = 300;
 
+interface Deferred {
+  /** Happens when so many records are durable. */
+  readonly after: number;
+  act(now: Millis): void;
+}
+
 interface Held {
   /** Goes out when so many records are durable. */
   readonly after: number;
   readonly to: Address;
-  readonly message: Message;
+  message: Message;
   readonly bytes: number;
 }
 
@@ -32,6 +38,8 @@ export interface Refusal {
   readonly code: string;
   readonly message: string;
   readonly hint: string;
+  /** It is worth trying again then. ms */
+  readonly retryMs?: Millis | undefined;
 }
 
 /**
@@ -57,6 +65,7 @@ export class Ledger {
   readonly #held = new Deque<Held>();
   /** Of the acceptances that are not durable, the place of each. */
   readonly #acceptances = new Deque<number>();
+  readonly #deferred = new Deque<Deferred>();
   #refusal: Refusal | undefined;
   #stopped: Refusal | undefined;
   #hasFailed = false;
@@ -210,8 +219,23 @@ export class Ledger {
     this.#held.push({ after: this.#written, to, message, bytes });
   }
 
+  /** Happens when everything that was written down so far is durable; at once where nothing is kept. */
+  whenDurable(act: (now: Millis) => void, now: Millis): void {
+    if (this.isDurable) act(now);
+    else this.#deferred.push({ after: this.#written, act });
+  }
+
+  /** What was to be said of a job is answered otherwise. */
+  reword(job: string, word: (request: number) => Message): void {
+    for (const held of this.#held) {
+      const { message } = held;
+      if (message.type === 'answer' && (message.value as { job?: unknown } | undefined)?.job === job)
+        held.message = word(message.request);
+    }
+  }
+
   /** The first `count` records are durable. */
-  recorded(count: number): void {
+  recorded(count: number, now: Millis): void {
     if (this.#hasFailed) return;
     for (; this.#durable < count; this.#durable++) this.#unwrittenBytes -= this.#sizes.shift()!;
     while (this.#held.length > 0 && this.#held.at(0)!.after <= count) {
@@ -220,6 +244,8 @@ export class Ledger {
       this.#env.send(to, message);
     }
     while (this.#acceptances.length > 0 && this.#acceptances.at(0)! <= count) this.#acceptances.shift();
+    while (this.#deferred.length > 0 && this.#deferred.at(0)!.after <= count)
+      this.#deferred.shift()!.act(now);
   }
 
   /** There is no room for new jobs, or there is again. */
@@ -231,6 +257,14 @@ export class Ledger {
   /** Nothing is written for want of room, or something is again. */
   setStopped(message: string | undefined): void {
     this.#stopped = message === undefined ? undefined : { code: 'journal-full', message, hint: STOPPED_HINT };
+  }
+
+  /** The journal does not answer, or does again. */
+  setAway(message: string | undefined): void {
+    if (this.#hasFailed) return;
+    const refusal = message === undefined ? undefined : { ...AWAY, message };
+    this.#refusal = refusal;
+    this.#stopped = refusal;
   }
 
   /** Nothing will be durable any more: nobody gets an answer, since nobody knows what the disk holds. */
@@ -253,6 +287,11 @@ export class Ledger {
 const FULL_HINT = 'make room on that disk; the jobs that were accepted go on meanwhile';
 const STOPPED_HINT =
   'make room on that disk: what was asked for is known and not written yet, and holds as soon as it is';
+const AWAY = {
+  code: 'journal-unavailable',
+  hint: 'try again when the journal is back; the jobs that were accepted go on meanwhile',
+  retryMs: 500,
+};
 const BEHIND: Refusal = {
   code: 'not-ready',
   message: 'this scheduler waits for its disk',

@@ -26,8 +26,8 @@ interface Surroundings {
   isShort(): boolean;
 }
 
-/** A record, and where the journal has it. */
-export type JournalEntry = readonly [place: number, record: JobRecord];
+/** A record, and where the journal has it; undefined where it cannot be read back. */
+export type JournalEntry = readonly [place: number | undefined, record: JobRecord];
 
 /**
  * Makes jobs of records. What was running is waiting: whether it still runs is for its worker to say. Attempts of
@@ -83,7 +83,7 @@ class Rebuild {
     for (const stage of this.job.stages) if (stage.blockers === 0) this.job.release(stage);
   }
 
-  apply(record: JobRecord, place: number): void {
+  apply(record: JobRecord, place: number | undefined): void {
     switch (record.kind) {
       case 'classified':
         return this.#classified(record);
@@ -111,7 +111,10 @@ class Rebuild {
     this.job.redecide({ class: jobClass, by, route, estimateMs: estimateMs ?? this.job.spec.estimateMs });
   }
 
-  #attemptEnded({ task, attempt, outcome, worker, runMs, at }: JobRecordOf<'attempt'>, place: number): void {
+  #attemptEnded(
+    { task, attempt, outcome, worker, runMs, at }: JobRecordOf<'attempt'>,
+    place: number | undefined,
+  ): void {
     const { job } = this;
     if (task >= job.taskCount || job.isFinal(task)) return;
     const now = this.#machineTime(at);

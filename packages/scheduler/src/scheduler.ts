@@ -2,6 +2,7 @@ import {
   type Address,
   invariant,
   type JobSpec,
+  type KeyHolder,
   LIMITS,
   type Machine,
   type Message,
@@ -215,6 +216,12 @@ export class Scheduler implements Machine<SchedulerTimer> {
         return this.#census.holding(from, message, now);
       case 'nameTaken':
         return this.#env.nameTaken?.(message.holder);
+      case 'takeOver':
+        if (from === this.#enlistment.central) this.#env.takeOver?.(message.name, message.tag, message.epoch);
+        return;
+      case 'superseded':
+        if (message.epoch > (this.#config.epoch ?? 0)) this.#env.superseded?.();
+        return;
       case 'strangerTold':
         return this.#enlistment.strangerTold(from, now);
       default:
@@ -256,8 +263,24 @@ export class Scheduler implements Machine<SchedulerTimer> {
   }
 
   /** The first `count` records of this process are durable. */
-  recorded(count: number): void {
-    this.#ledger.recorded(count);
+  recorded(count: number, now: Millis): void {
+    this.#ledger.recorded(count, now);
+  }
+
+  /**
+   * Another job of the cluster has the key of this one, of which nothing is written down: who brought it is told of the
+   * other. Said before the acceptance counts as recorded, so that nothing of the job was started.
+   */
+  keyTaken(number: number, by: KeyHolder): void {
+    const job = this.#jobs.byNumber(number);
+    if (job === undefined) return;
+    this.#desk.keyTaken(job, by);
+    this.#jobs.withdraw(job);
+  }
+
+  /** The journal does not answer, which is said to whoever wants something written; undefined: it does again. */
+  journalAway(message: string | undefined): void {
+    this.#ledger.setAway(message);
   }
 
   /** The journal has too little room for new jobs, which is said to whoever brings one; undefined: it has room. */
@@ -292,11 +315,24 @@ export class Scheduler implements Machine<SchedulerTimer> {
     if (judgement.kind === 'sample') this.#sampler.start(job, judgement);
     this.#jobs.add(job, key);
     this.#ledger.accepted(job, key, this.#jobs.bytesOf(job), now);
+    // Where a key is one for the cluster, it is known only when it is written whether it is this job's.
+    if (this.#isShared()) this.#ledger.whenDurable((then) => this.#begin(job, then), now);
+    else this.#begin(job, now);
+    return job;
+  }
+
+  #begin(job: Job, now: Millis): void {
+    if (this.#jobs.byNumber(job.number) !== job) return;
     this.counters.jobsAccepted++;
     this.#env.jobAccepted?.(job);
+    if (job.cancelling || job.hasEnded) return;
     for (const stage of job.stages) if (stage.blockers === 0) this.#endings.startStage(job, stage, now);
     this.#watchDeadline(job);
-    return job;
+  }
+
+  /** Others may take the journal over, and keys are one for all who have it. */
+  #isShared(): boolean {
+    return (this.#config.epoch ?? 0) > 0;
   }
 
   #watchDeadline(job: Job): void {
@@ -325,6 +361,11 @@ export class Scheduler implements Machine<SchedulerTimer> {
     }
     this.#armSweep(now);
     this.#endings.endIfDone(job, now);
+  }
+
+  /** It looks after the jobs of one that is gone, and takes no others. */
+  get isAdopted(): boolean {
+    return this.#config.adopted === true;
   }
 
   /** Takes no more jobs; `env.drained()` follows when those it has are done. */
@@ -513,7 +554,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#enlistment.heard(now);
     const gone = this.#members.apply(message);
     if (gone === undefined) return this.#env.send(from, { type: 'resync' });
-    this.#keys.told(from, message, now);
+    if (!this.#isShared()) this.#keys.told(from, message, now);
+    else this.#keys.listed(message);
     this.#workersLost(gone, now);
     if (this.#resumption.came(message.changed, now)) this.#armSweep(now);
     this.#losses.cameBack(message.changed);
@@ -590,7 +632,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   /** Why no new job can be taken with this key now; undefined when it can. */
   refusalOf(key: string | undefined): Refusal | undefined {
-    return this.#ledger.refusal ?? (key === undefined ? undefined : this.#keys.refusal(key));
+    if (this.#ledger.refusal !== undefined) return this.#ledger.refusal;
+    return key === undefined || this.#isShared() ? undefined : this.#keys.refusal(key);
   }
 
   /** Why no worker could ever run a stage of this job; undefined when some could. */

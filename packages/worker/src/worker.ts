@@ -65,6 +65,8 @@ export class Worker implements Machine<WorkerTimer> {
   #nextReport = 1;
   readonly #membership = new Membership();
   readonly #reports = new Reports();
+  /** Owners whose jobs another one has. */
+  #superseded = NOBODY_SUPERSEDED;
   readonly #counters = noneCounted();
   readonly #config: WorkerConfig;
   /** Made when a part is that needs it. */
@@ -88,6 +90,7 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   receive(from: Address, message: Message, now: Millis): void {
+    if (this.#superseded.size > 0 && this.#superseded.has(from)) return;
     switch (message.type) {
       case 'steal':
         // Thieves knock at many doors behind which nothing waits: those need not go in.
@@ -584,7 +587,12 @@ export class Worker implements Machine<WorkerTimer> {
 
   /** An owner that was started again wants what its earlier incarnations have here. */
   #resumed(owner: Address, { formers }: MessageOf<'resume'>, now: Millis): void {
-    for (const former of formers) if (former !== owner) this.#dropWaiting(former, now);
+    if (this.#superseded === NOBODY_SUPERSEDED && formers.length > 0) this.#superseded = new Set();
+    for (const former of formers) {
+      if (former === owner) continue;
+      this.#superseded.add(former);
+      this.#dropWaiting(former, now);
+    }
     this.#serve(now);
     // Central keeps account of what it has placed by its owner.
     if (readdress(owner, formers, this.#slots(), this.#reports, now)) this.#register(now);
@@ -614,3 +622,6 @@ export class Worker implements Machine<WorkerTimer> {
     this.#sayIfDrained();
   }
 }
+
+/** Of those that were never told of one. */
+const NOBODY_SUPERSEDED = new Set<Address>();

@@ -268,7 +268,7 @@ export class Cluster {
     const { disk } = this.#places.get(process.name)!;
     const config = this.#schedulerConfig(process, disk!);
     const journal: ChaosJournal = disk!.open(process.wire.party, (action) => process.take(() => action()), {
-      recorded: (count) => scheduler.recorded(count),
+      recorded: (count) => scheduler.recorded(count, process.now),
       stateChanged: (state) => {
         if (state.kind !== 'failed')
           return scheduler.journalFull(state.kind === 'full' ? state.message : undefined);

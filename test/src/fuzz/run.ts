@@ -197,7 +197,9 @@ export class FuzzRun {
     for (const owner of this.#cluster.alive('scheduler')) {
       const disk = this.#diskOf(owner.name)!;
       if (!disk.isDirty || !this.#chance(probability)) continue;
-      this.#cluster.step(owner, () => this.#cluster.schedulerOf(owner).recorded(disk.commit()));
+      this.#cluster.step(owner, () =>
+        this.#cluster.schedulerOf(owner).recorded(disk.commit(), this.#cluster.now),
+      );
     }
   }
 

@@ -69,7 +69,7 @@ function settingsOf(context: Context, commands: readonly Command[]): Setting[] {
       const here = names.length === 0 ? (context.global as Record<string, unknown>)[option] : undefined;
       const resolved = (values as Record<string, unknown>)[option];
       const isFlag = here !== undefined && here !== resolved;
-      const value = (isFlag ? here : resolved) ?? null;
+      const value = withoutPassword((isFlag ? here : resolved) ?? null);
       // The same name may have another default elsewhere; that is another line then.
       const key = JSON.stringify([name, value, names.length === 0]);
       const { whenUnset } = shown[option]!;
@@ -86,6 +86,11 @@ function settingsOf(context: Context, commands: readonly Command[]): Setting[] {
     }
   }
   return [...found.values()];
+}
+
+/** Whoever looks over a shoulder need not see it. */
+function withoutPassword(value: unknown): unknown {
+  return typeof value === 'string' ? value.replace(/^(\w+:\/\/[^:@/]*):[^@]*@/, '$1:…@') : value;
 }
 
 function table(context: Context, settings: readonly Setting[], withOrigin: boolean): string {

@@ -57,6 +57,12 @@ export const RETENTION_OPTIONS = {
 } as const satisfies OptionSpecs;
 
 /** Of schedulers; the whole of a local cluster takes it too. */
+export const JOURNAL_OPTION = {
+  type: 'text',
+  describe:
+    'postgres://…, for all schedulers of the cluster: their jobs are written down there, and others go on with those of one that is gone (GOSHAWK_JOURNAL keeps a password out of the list of processes)',
+} as const;
+
 export const SHADOW_OPTION = {
   type: 'text',
   describe: 'estimators to be asked about every job, and scored, without any effect: pilot,history,hybrid',

@@ -12,6 +12,7 @@ test('a command is loaded by the name that it has', async () => {
 test('only what a command line may mean is loaded', async () => {
   expect(await namesIn('--cluster', 'jobs', 'wait', '3')).toEqual(['wait', 'jobs']);
   expect(await namesIn('journal', 'verify')).toEqual([
+    'journal init',
     'journal inspect',
     'journal verify',
     'journal export',

@@ -1,76 +1,121 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { formatBytes } from '@goshawk/core';
+import { formatBytes, InputError } from '@goshawk/core';
 import type { JournalSummary, OfflineJournal } from '@goshawk/journal';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { journalIn } from '../local/free-folder.js';
+import type { OptionSpecs } from '../options.js';
 import { ago } from '../terminal/ago.js';
 import { VERSION } from '../version.js';
+import { JOURNAL_OPTION } from './daemon-options.js';
 
 /**
  * `goshawk journal …`: what a scheduler has written down. `inspect`, `verify` and `export` read without changing it; the
  * scheduler may be at work meanwhile.
  */
 const FOLDER = { words: 'FOLDER', wordsMin: 1, wordsMax: 1 } as const;
+const PLACE = { words: 'FOLDER|URL', wordsMin: 1, wordsMax: 1 } as const;
+
+const TAG_OPTION = {
+  tag: { type: 'text', describe: 'of several in PostgreSQL the one whose job ids begin so' },
+} as const satisfies OptionSpecs;
+
+export const journalInitCommand = defineCommand({
+  words: '[URL]',
+  wordsMax: 1,
+  name: 'journal init',
+  describe: 'make the tables for journals in PostgreSQL, or bring older ones to this version',
+  examples: [['goshawk journal init postgres://goshawk:…@db1/goshawk', 'once, before schedulers use it']],
+  options: { journal: JOURNAL_OPTION },
+  async run(context, options, { words }) {
+    const url = words[0] ?? options.journal;
+    if (url === undefined)
+      throw new InputError('usage', 'journal init: no URL', 'give postgres://…, or set GOSHAWK_JOURNAL');
+    const { inPostgres } = await import('@goshawk/journal');
+    const { initStore, parseJournalUrl, SCHEMA_VERSION: version } = await inPostgres();
+    const { shown } = parseJournalUrl(url);
+    const before = await initStore(url);
+    if (context.global.json) context.json({ schema: 'goshawk.journal-init/1', before, version });
+    else if (before === version) context.out(`${shown} is at version ${version} already`);
+    else context.out(`${shown} is ready for journals (version ${version})`);
+    return ExitCode.done;
+  },
+});
 
 export const journalInspectCommand = defineCommand({
-  ...FOLDER,
+  ...PLACE,
   name: 'journal inspect',
   describe: 'say what is in the journal of a scheduler: whose, how many jobs, how large',
   examples: [
     ['goshawk journal inspect .goshawk/s0', 'of the first scheduler that `goshawk up` started here'],
   ],
-  options: {},
-  async run(context, _options, { words }) {
-    return withJournal(context, words[0]!, (journal) => {
-      const summary = journal.summary();
-      if (context.global.json) context.json({ schema: 'goshawk.journal/1', ...summary });
-      else context.out(inspected(summary));
+  options: TAG_OPTION,
+  async run(context, { tag }, { words }) {
+    return withJournals(context, words[0]!, tag, (journals) => {
+      for (const journal of journals) {
+        const { holder, epoch } = journal;
+        const summary = { ...journal.summary(), ...(holder === undefined ? {} : { holder, epoch }) };
+        if (context.global.json) context.json({ schema: 'goshawk.journal/1', ...summary });
+        else context.out(inspected(summary));
+      }
       return ExitCode.done;
     });
   },
 });
 
 export const journalVerifyCommand = defineCommand({
-  ...FOLDER,
+  ...PLACE,
   name: 'journal verify',
   describe: 'read every record of a journal and say which are damaged',
   examples: [['goshawk journal verify .goshawk/s0', 'exits with 1 when something is damaged']],
-  options: {},
-  async run(context, _options, { words }) {
-    return withJournal(context, words[0]!, (journal) => {
-      const { tag } = journal.identity;
-      const { records, jobs, damaged } = journal.verify();
-      if (context.global.json) {
-        context.json({ schema: 'goshawk.journal-verify/1', records, jobs, damaged });
-      } else {
-        for (const { job, place, problem } of damaged) {
-          context.out(`${tag}-${job}: record ${place}: ${problem}`);
+  options: TAG_OPTION,
+  async run(context, { tag: only }, { words }) {
+    return withJournals(context, words[0]!, only, (journals) => {
+      let isSound = true;
+      for (const journal of journals) {
+        const { tag } = journal.identity;
+        const { records, jobs, damaged } = journal.verify();
+        isSound &&= damaged.length === 0;
+        if (context.global.json) {
+          context.json({ schema: 'goshawk.journal-verify/1', records, jobs, damaged });
+        } else {
+          for (const { job, place, problem } of damaged) {
+            context.out(`${tag}-${job}: record ${place}: ${problem}`);
+          }
+          context.out(`${records} records of ${jobs} jobs can be read, ${damaged.length} are damaged`);
         }
-        context.out(`${records} records of ${jobs} jobs can be read, ${damaged.length} are damaged`);
+        journal.check?.();
       }
-      journal.check();
-      return damaged.length === 0 ? ExitCode.done : ExitCode.failed;
+      return isSound ? ExitCode.done : ExitCode.failed;
     });
   },
 });
 
 export const journalExportCommand = defineCommand({
-  ...FOLDER,
+  ...PLACE,
   name: 'journal export',
   describe: 'print every record of a journal that can be read, as JSON lines',
   examples: [['goshawk journal export .goshawk/s0 > jobs.jsonl', 'one record a line, by job']],
-  options: {},
-  async run(context, _options, { words }) {
-    return withJournal(context, words[0]!, (journal) => {
+  options: TAG_OPTION,
+  async run(context, { tag: only }, { words }) {
+    return withJournals(context, words[0]!, only, ([journal, ...others]) => {
+      if (journal === undefined) throw new InputError('no-journal', 'there is none');
+      if (others.length > 0) {
+        const tags = [journal, ...others].map(({ identity }) => identity.tag);
+        throw new InputError(
+          'usage',
+          `there are several journals: ${tags.join(', ')}`,
+          'name one with --tag',
+        );
+      }
       const { tag } = journal.identity;
       let damaged = 0;
       for (const record of journal.records(() => damaged++)) {
         context.stdout.write(`${JSON.stringify({ id: `${tag}-${record.job}`, ...record })}\n`);
       }
       if (damaged > 0) context.note(`${damaged} records cannot be read and are left out`);
-      journal.check();
+      journal.check?.();
       return damaged === 0 ? ExitCode.done : ExitCode.failed;
     });
   },
@@ -110,20 +155,40 @@ export const journalRepairCommand = defineCommand({
 });
 
 export const journalImportCommand = defineCommand({
-  words: 'FOLDER',
-  wordsMin: 1,
-  wordsMax: 1,
+  ...PLACE,
   name: 'journal import',
   describe: 'make a journal of the lines that `goshawk journal export` has printed, read from stdin',
   examples: [
     ['goshawk journal import /var/lib/goshawk/s0 < jobs.jsonl', 'into a folder that has no journal'],
+    [
+      'goshawk journal import postgres://… --name s0 < jobs.jsonl',
+      'for scheduler s0, from its next start on',
+    ],
   ],
-  options: {},
-  async run(context, _options, { words }) {
-    const { importJournal, parseExport } = await import('@goshawk/journal');
+  options: {
+    name: { type: 'text', describe: 'in PostgreSQL: the scheduler that is to look after the jobs' },
+  },
+  async run(context, { name }, { words }) {
+    const { importJournal, inPostgres, isJournalUrl, parseExport, parseJournalUrl } = await import(
+      '@goshawk/journal'
+    );
     const { tag, records } = parseExport(Buffer.from(await context.readInput()).toString());
-    const folder = journalIn(resolve(context.cwd, words[0]!));
-    await importJournal(folder, { tag, version: VERSION }, records);
+    const place = words[0]!;
+    const identity = { tag, version: VERSION };
+    let folder: string;
+    if (isJournalUrl(place)) {
+      if (name === undefined)
+        throw new InputError(
+          'usage',
+          'journal import: no --name',
+          'name the scheduler that is to look after the jobs',
+        );
+      folder = parseJournalUrl(place).shown;
+      await (await inPostgres()).importStored(place, name, identity, records);
+    } else {
+      folder = journalIn(resolve(context.cwd, place));
+      await importJournal(folder, identity, records);
+    }
     const jobs = new Set(records.map(({ job }) => job)).size;
     if (context.global.json) {
       context.json({ schema: 'goshawk.journal-import/1', tag, records: records.length, jobs });
@@ -141,21 +206,34 @@ function journalFolder(context: Context, word: string): string {
   return existsSync(inside) ? inside : given;
 }
 
-async function withJournal(
+/** One in a folder, or one of those in PostgreSQL. */
+type Looked = Pick<OfflineJournal, 'identity' | 'records' | 'summary' | 'verify'> & {
+  /** Of a file: throws where it is damaged. */
+  readonly check?: () => void;
+  readonly holder?: string;
+  readonly epoch?: number;
+};
+
+/** @param tag of several in PostgreSQL this one */
+async function withJournals(
   context: Context,
   word: string,
-  use: (journal: OfflineJournal) => number,
+  tag: string | undefined,
+  use: (journals: readonly Looked[]) => number,
 ): Promise<number> {
-  const { OfflineJournal } = await import('@goshawk/journal');
+  const { inPostgres, isJournalUrl, OfflineJournal } = await import('@goshawk/journal');
+  if (isJournalUrl(word)) return use(await (await inPostgres()).StoredJournal.all(word, tag));
+  if (tag !== undefined) throw new InputError('usage', '--tag is for journals in PostgreSQL', 'leave it out');
   const journal = await OfflineJournal.open(journalFolder(context, word));
   try {
-    return use(journal);
+    return use([journal]);
   } finally {
     await journal.close();
   }
 }
 
-function inspected(summary: JournalSummary): string {
+function inspected(summary: JournalSummary & { holder?: string; epoch?: number }): string {
+  const { holder, epoch } = summary;
   const { tag, format, version, formers, jobs, jobsEnded, records, fileBytes, usedBytes, lastAt } = summary;
   const last = lastAt === undefined ? 'never' : ago(Date.now() - lastAt);
   return [
@@ -164,5 +242,6 @@ function inspected(summary: JournalSummary): string {
     `${records} records, the last ${last}`,
     `${formatBytes(usedBytes)} in use of ${formatBytes(fileBytes)}`,
     `last had by ${formers.at(-1) ?? 'nobody'}`,
+    ...(holder === undefined ? [] : [`scheduler ${holder} has it, epoch ${epoch}`]),
   ].join('\n');
 }

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { LIMITS } from '@goshawk/core';
-import type { Daemon } from '@goshawk/runtime';
+import type { Daemon, JournalPlace } from '@goshawk/runtime';
 import { defineCommand } from '../command.js';
 import type { Context } from '../context.js';
 import { keysFor } from '../keys.js';
@@ -13,6 +13,7 @@ import {
   CENTRAL_PORT,
   DAEMON_OPTIONS,
   httpOptions,
+  JOURNAL_OPTION,
   keep,
   RETENTION_OPTIONS,
   SHADOW_OPTION,
@@ -30,6 +31,7 @@ const SCHEDULER_OPTIONS = {
     describe:
       'where its jobs are written down, and what it learns of run times, on a local disk (default: nowhere; they live as long as it does)',
   },
+  journal: JOURNAL_OPTION,
   dataFolders: {
     type: 'count',
     min: 1,
@@ -56,6 +58,10 @@ export const schedulerCommand = defineCommand({
       'goshawk scheduler --central-url tcp://127.0.0.1:7070 --name s0 --data-folder /var/lib/goshawk/s0',
       'a scheduler of that cluster, whose jobs survive it',
     ],
+    [
+      'GOSHAWK_JOURNAL=postgres://goshawk:…@db1,db2/goshawk goshawk scheduler --name s0',
+      'whose jobs others go on with when its machine is lost',
+    ],
   ],
   options: SCHEDULER_OPTIONS,
   async run(context, options) {
@@ -70,6 +76,10 @@ export const schedulerCommand = defineCommand({
   },
 });
 
+function inFolder(folder: string | undefined): JournalPlace | undefined {
+  return folder === undefined ? undefined : { folder: journalIn(folder), version: VERSION };
+}
+
 /** @param folder where it writes its jobs down, and what it learns; undefined: nowhere */
 async function startIn(
   folder: string | undefined,
@@ -80,14 +90,16 @@ async function startIn(
   const name = options.name ?? `scheduler-${hostname()}-${process.pid}`;
   const logger = createLogger(options.logLevel, { role: 'scheduler', name });
   const keys = await keysFor('scheduler', context);
-  if (folder === undefined) logger.warn({}, 'without --data-folder jobs end with this process');
+  const { journal: url } = options;
+  if (folder === undefined && url === undefined)
+    logger.warn({}, 'without --data-folder or --journal jobs end with this process');
   return startScheduler({
     ...options,
     http: await httpOptions(context, options),
     keys,
     name,
     central: options.centralUrl,
-    journal: folder === undefined ? undefined : { folder: journalIn(folder), version: VERSION },
+    journal: url === undefined ? inFolder(folder) : { url, version: VERSION },
     learntFile: folder === undefined ? undefined : join(folder, 'learnt.json'),
     shadow: shadowNames(options.shadow),
     endedJobsMax: options.keepJobs,

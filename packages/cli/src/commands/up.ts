@@ -12,7 +12,7 @@ import { shadowNames } from '../predict/shadow-names.js';
 import { RESOURCES_OPTION, SLOTS_OPTION } from '../resources.js';
 import { POLICY_OPTIONS, policySettings } from '../settings.js';
 import { onePolicy } from './central.js';
-import { LOG_LEVELS, RETENTION_OPTIONS, SHADOW_OPTION } from './daemon-options.js';
+import { JOURNAL_OPTION, LOG_LEVELS, RETENTION_OPTIONS, SHADOW_OPTION } from './daemon-options.js';
 
 export const upCommand = defineCommand({
   name: 'up',
@@ -32,6 +32,7 @@ export const upCommand = defineCommand({
       type: 'flag',
       describe: 'encrypt, and serve only who may read its keys (otherwise: every user of this machine)',
     },
+    journal: JOURNAL_OPTION,
     shadow: SHADOW_OPTION,
     ...RETENTION_OPTIONS,
     logLevel: { type: 'text', default: 'info', choices: LOG_LEVELS, describe: 'how much the logs say' },
@@ -50,7 +51,15 @@ export const upCommand = defineCommand({
         `starting central, ${counted(options.schedulers, 'scheduler')} and ${counted(options.workers, 'worker')} …`,
       );
       const cluster = await LocalCluster.start(
-        { ...options, journal: true, policy, keys, dataFolder, note: (line) => context.note(line) },
+        {
+          ...options,
+          journal: true,
+          journalUrl: options.journal,
+          policy,
+          keys,
+          dataFolder,
+          note: (line) => context.note(line),
+        },
         context.interrupted,
       );
       url = cluster.url;

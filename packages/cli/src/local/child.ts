@@ -31,13 +31,19 @@ export interface Child {
  *
  * @param args of the command, such as `['scheduler', '--name', 's0']`
  * @param logFile gets its log, and whatever else it writes to stderr
+ * @param secrets variables that hold what other users of this machine must not see among its arguments
  * @throws GoshawkError when it ends before it is up, with the last line of its log
  */
-export async function startChild(name: string, args: readonly string[], logFile: string): Promise<Child> {
+export async function startChild(
+  name: string,
+  args: readonly string[],
+  logFile: string,
+  secrets: Readonly<Record<string, string>> = {},
+): Promise<Child> {
   const child = spawn(process.execPath, [GOSHAWK, ...args, '--json', '--with-parent'], {
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
-    env: withoutSettings(process.env),
+    env: { ...withoutSettings(process.env), ...secrets },
   });
   const ended = new Promise<number | NodeJS.Signals>((resolve) => {
     child.on('exit', (code, signal) => resolve(signal ?? code ?? 1));

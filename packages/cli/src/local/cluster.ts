@@ -19,6 +19,8 @@ export interface LocalClusterOptions {
   readonly dataFolder: string;
   /** Jobs survive their scheduler, and this cluster: the next one with the same folder goes on with them. */
   readonly journal: boolean;
+  /** `postgres://…`: there, and not each in a folder of its own. */
+  readonly journalUrl?: string | undefined;
   /** Estimators in shadow, by their names with commas between them. */
   readonly shadow?: string | undefined;
   readonly keep?: Millis | undefined;
@@ -161,9 +163,11 @@ export class LocalCluster {
   }
 
   async #start(name: string, args: string[], pauseMs: Millis = RESTART_PAUSE_MS): Promise<void> {
-    const { keys, dataFolder } = this.#options;
+    const { keys, dataFolder, journalUrl } = this.#options;
     const keyArgs = keys === undefined ? [] : ['--keys', keys];
-    const child = await startChild(name, [...args, ...keyArgs], join(dataFolder, 'logs', `${name}.log`));
+    const log = join(dataFolder, 'logs', `${name}.log`);
+    const secrets = journalUrl === undefined || roleOf(name) !== 's' ? {} : { GOSHAWK_JOURNAL: journalUrl };
+    const child = await startChild(name, [...args, ...keyArgs], log, secrets);
     // Whoever stops the cluster did not see one that was about to start.
     if (this.#stopping) child.process.kill('SIGTERM');
     this.#children.set(name, child);

@@ -76,3 +76,13 @@ export type JobRecord =
     };
 
 export type JobRecordOf<K extends JobRecord['kind']> = Extract<JobRecord, { kind: K }>;
+
+/** The job of some scheduler that has a key, where a key is one for all who share a journal. */
+export interface KeyHolder {
+  /** The job's. */
+  readonly id: string;
+  /** As it was accepted; undefined when it was forgotten meanwhile. */
+  readonly accepted: JobRecordOf<'accepted'> | undefined;
+  /** Undefined while it has not ended. */
+  readonly ended: JobState | undefined;
+}

@@ -75,6 +75,10 @@ export const MESSAGES = {
     draining: flag,
     /** As in `register`. */
     http: optional(text(512)),
+    /** Of its journal, where another one may take that over: whoever has the highest has the jobs. 0: nobody may. */
+    epoch: count,
+    /** It has taken over the journal of one that is gone, and takes no jobs beside those. */
+    adopted: flag,
   }),
   welcome: message(
     'central',
@@ -623,6 +627,32 @@ export const MESSAGES = {
     task,
     attempt,
   }),
+
+  // ---- the jobs of a scheduler that is gone are another one's
+  takeOver: message(
+    'central',
+    'scheduler',
+    'Lost: said again, to this one or another. Doubled: the journal knows.',
+    {
+      /** Of who is gone, and has had the journal of this tag with this epoch. */
+      name,
+      tag: text(32),
+      epoch: count,
+    },
+  ),
+  superseded: message('central', 'scheduler', 'Lost: said again when it introduces itself again.', {
+    /** Another one has its jobs with this epoch, which is higher. */
+    epoch: count,
+  }),
+  takeOverFrom: message(
+    'client',
+    'central',
+    'Sent again until answered; whom nobody knows any more is gone.',
+    {
+      request,
+      scheduler: name,
+    },
+  ),
 } as const;
 
 export type MessageType = keyof typeof MESSAGES;

@@ -8,6 +8,16 @@ import type { Enter, Logger } from '../driver/index.js';
 /** Of a damaged journal; `goshawk journal verify` lists all. */
 const LEFT_OUT_LOGGED_MAX = 20;
 
+/** Where jobs are written down. */
+export type JournalPlace = JobJournalOptions | SharedJournalOptions;
+
+export interface SharedJournalOptions {
+  /** `postgres://…`, of all schedulers of the cluster. */
+  readonly url: string;
+  /** Of Goshawk, for those who read the journal. */
+  readonly version: string;
+}
+
 export interface JobJournalOptions {
   /** On a local disk, and this scheduler's alone. */
   readonly folder: string;
@@ -35,7 +45,7 @@ export class JobJournal {
    */
   readonly #skipped = randomInt(SKIPPED_MAX);
 
-  private constructor(journal: Journal, logger: Logger) {
+  constructor(journal: Journal, logger: Logger) {
     this.#journal = journal;
     this.#logger = logger;
   }
@@ -58,6 +68,11 @@ export class JobJournal {
     return this.#journal.tag;
   }
 
+  /** 0: nobody else can take it over. */
+  get epoch(): number {
+    return this.#journal.epoch;
+  }
+
   /** What an earlier owner has left; of a journal that nobody has had, nothing. To be read once. */
   inheritance(addressNamed: (name: string) => Address): Inheritance | undefined {
     const { formers, lastJob } = this.#journal;
@@ -70,12 +85,14 @@ export class JobJournal {
   }
 
   /** Without those that are damaged, of which the log tells. */
-  *#entries(): ReturnType<Journal['entries']> {
+  *#entries(): Inheritance['entries'] {
     let leftOut = 0;
-    yield* this.#journal.entries(({ job, place, problem }) => {
+    const canRecall = this.#journal.recall !== undefined;
+    const entries = this.#journal.entries(({ job, place, problem }) => {
       if (++leftOut > LEFT_OUT_LOGGED_MAX) return;
       this.#logger.error({ job: `${this.tag}-${job}`, record: place }, `a record is left out: ${problem}`);
     });
+    for (const [place, record] of entries) yield [canRecall ? place : undefined, record];
     if (leftOut === 0) return;
     this.#logger.error(
       { leftOut },
@@ -83,16 +100,16 @@ export class JobJournal {
     );
   }
 
-  get effects(): Required<Pick<SchedulerEnvironment, 'record' | 'recall'>> {
-    return {
-      record: (record) => this.#journal.append(record),
-      recall: (job, place) => this.#journal.recall(job, place),
-    };
+  get effects(): Pick<SchedulerEnvironment, 'record' | 'recall'> {
+    const { recall } = this.#journal;
+    return { record: (record) => this.#journal.append(record), ...(recall && { recall }) };
   }
 
   /** What `/readyz` says while nothing is written. */
   get notReady(): readonly string[] {
-    return this.#journal.isStopped ? [NOTHING_WRITTEN] : [];
+    const { state, isStopped } = this.#journal;
+    if (state.kind === 'away') return [`${state.message}: no new jobs are taken`];
+    return isStopped ? [NOTHING_WRITTEN] : [];
   }
 
   metrics(): JournalMetrics {
@@ -113,25 +130,33 @@ export class JobJournal {
   serve(enter: Enter<Scheduler>, onFailure: (error: Error) => void): void {
     const tell = (message: string | undefined): void =>
       enter('journal full or not', (scheduler) => scheduler.journalFull(message));
+    const tellAway = (message: string | undefined): void =>
+      enter('journal away or not', (scheduler) => scheduler.journalAway(message));
     this.#journal.listen({
       stopped: (isStopped) => this.#stopped(isStopped, enter),
-      recorded: (count) => enter(`recorded ${count}`, (scheduler) => scheduler.recorded(count)),
+      recorded: (count) => enter(`recorded ${count}`, (scheduler, now) => scheduler.recorded(count, now)),
+      keyTaken: (job, by) => enter(`the key of ${job} is taken`, (scheduler) => scheduler.keyTaken(job, by)),
       stateChanged: (state) => {
         switch (state.kind) {
           case 'open':
-            this.#logger.info({}, 'the journal has room for new jobs again');
+            this.#logger.info({}, 'the journal takes new jobs again');
+            tellAway(undefined);
             return tell(undefined);
+          case 'away':
+            this.#logger.error({}, `no new jobs are taken: ${state.message}; what runs goes on`);
+            return tellAway(state.message);
           case 'full':
             this.#logger.error({}, `no new jobs are taken: ${state.message}`);
             return tell(state.message);
           case 'failed':
             enter('journal failed', (scheduler) => scheduler.journalFailed());
-            this.#logger.fatal({}, `the journal cannot be written: ${state.message}; this process ends`);
+            this.#logger.fatal({}, `the journal cannot be written: ${state.message}; this scheduler ends`);
             return onFailure(new Error(`the journal cannot be written: ${state.message}`));
         }
       },
     });
     const { state } = this.#journal;
+    if (state.kind === 'away') return tellAway(state.message);
     if (state.kind !== 'full') return;
     this.#logger.error({}, `no new jobs are taken: ${state.message}`);
     tell(state.message);

@@ -10,12 +10,22 @@ const NAME = 'goshawk.learnt/';
 /** How often it is written: what a crash loses. To look at it all takes the scheduler's time, some ms a megabyte. */
 export const KEEP_EACH_MS = 300_000;
 
+/** Where it is kept, whole or not at all. */
+export interface LearntStore {
+  /** For people. */
+  readonly name: string;
+  /** Undefined: nothing is kept there. */
+  read(): Promise<string | undefined>;
+  /** In pieces: the scheduler has its turn between two of them. */
+  write(pieces: Iterable<string>): Promise<void>;
+}
+
 /**
- * The file in which a scheduler keeps what its estimators have learnt. It is there whole or not at all; without it
- * everything is learnt anew.
+ * What a scheduler's estimators have learnt, kept in a file or wherever its journal is. Without it everything is learnt
+ * anew.
  */
 export class LearntFile {
-  readonly #file: string;
+  readonly #store: LearntStore;
   readonly #logger: Logger;
   #read: () => Learnt | undefined = () => undefined;
   #isGivenUp = false;
@@ -23,8 +33,9 @@ export class LearntFile {
   /** One write after another. */
   #written: Promise<void> = Promise.resolve();
 
-  constructor(file: string, logger: Logger) {
-    this.#file = file;
+  /** @param place a file, or whatever keeps it */
+  constructor(place: string | LearntStore, logger: Logger) {
+    this.#store = typeof place === 'string' ? fileStore(place) : place;
     this.#logger = logger;
   }
 
@@ -34,14 +45,8 @@ export class LearntFile {
    * @throws InputError in one line when it is no such file, is damaged, or was written by a newer version
    */
   async load(): Promise<Learnt> {
-    let text: string;
-    try {
-      text = await readFile(this.#file, 'utf8');
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
-      throw refused(this.#file, `cannot be read (${(error as Error).message})`, error);
-    }
-    return parsed(text, this.#file);
+    const text = await this.#store.read();
+    return text === undefined ? {} : parsed(text, this.#store.name);
   }
 
   /**
@@ -72,24 +77,38 @@ export class LearntFile {
     const learnt = this.#read();
     if (learnt === undefined || this.#isGivenUp) return;
     this.#written = this.#written
-      .then(() => replaceFile(this.#file, { schema: SCHEMA, learnt }))
+      .then(() => this.#store.write(jsonPieces({ schema: SCHEMA, learnt })))
       .catch((error: Error) =>
         this.#logger.error(
-          { file: this.#file },
+          { file: this.#store.name },
           `what was learnt of run times cannot be written down: ${error.message}`,
         ),
       );
   }
 }
 
+function fileStore(file: string): LearntStore {
+  return {
+    name: file,
+    read: async () => {
+      try {
+        return await readFile(file, 'utf8');
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+        throw refused(file, `cannot be read (${(error as Error).message})`, error);
+      }
+    },
+    write: (pieces) => replaceFile(file, pieces),
+  };
+}
+
 /** The new value or the old one, whatever happens meanwhile. */
-async function replaceFile(file: string, value: unknown): Promise<void> {
+async function replaceFile(file: string, pieces: Iterable<string>): Promise<void> {
   const partial = `${file}.partial-${process.pid}`;
   try {
     const handle = await open(partial, 'w');
     try {
-      // The scheduler has its turn between two pieces.
-      for (const piece of jsonPieces(value)) await handle.write(piece);
+      for (const piece of pieces) await handle.write(piece);
       await handle.sync();
     } finally {
       await handle.close();

@@ -1,11 +1,11 @@
 import { getHeapStatistics } from 'node:v8';
 import type { Millis } from '@goshawk/core';
 import { type Learnt, Scheduler, type SchedulerConfig, type SchedulerEnvironment } from '@goshawk/scheduler';
-import type { Logger } from '../driver/index.js';
+import type { Hosted, Logger } from '../driver/index.js';
 import { journalReadings, schedulerReadings } from '../metrics/index.js';
 import { JobTracing } from '../tracing/index.js';
 import type { Daemon } from './daemon.js';
-import { JobJournal, type JobJournalOptions, newTag } from './job-journal.js';
+import { JobJournal, type JournalPlace, newTag } from './job-journal.js';
 import { LearntFile } from './learnt-file.js';
 import { nameTaken } from './name-taken.js';
 import {
@@ -18,14 +18,18 @@ import {
   whenJoined,
 } from './process.js';
 import { ShadowWatch } from './shadow-watch.js';
+import { type Claimed, SharedJournals } from './shared-journals.js';
 
 export interface SchedulerOptions extends ProcessOptions {
   readonly name: string;
   /** Central's endpoint. */
   readonly central: string;
   /** Where jobs are written down; without it they live as long as the process. */
-  readonly journal?: JobJournalOptions | undefined;
-  /** The file where it keeps what its estimators have learnt; without it they begin anew with the process. */
+  readonly journal?: JournalPlace | undefined;
+  /**
+   * The file where it keeps what its estimators have learnt; without it they begin anew with the process. Where schedulers
+   * share a journal that is kept there.
+   */
   readonly learntFile?: string | undefined;
   /** Estimators that are asked about every job and have no say. */
   readonly shadow?: readonly string[] | undefined;
@@ -53,37 +57,74 @@ const LOG_BYTES_MAX = 256 * 1024 * 1024;
  *   version
  */
 export async function startScheduler(options: SchedulerOptions): Promise<Daemon> {
-  const { logger } = options;
-  checkName(options.name);
-  const journal = options.journal && (await JobJournal.open(options.journal, logger));
+  const { logger, name } = options;
+  checkName(name);
+  const journals = await openJournals(options);
+  const { shared, own: journal } = journals;
   let process: DaemonProcess | undefined;
   try {
     process = await openProcess('scheduler', options);
     await journal?.begin(process.nameOf(FIRST_PARTY));
-    void process.ended.then(() => journal?.close());
-    const learnt = options.learntFile === undefined ? undefined : new LearntFile(options.learntFile, logger);
-    const parts = { process, journal, learnt, knows: (await learnt?.load()) ?? {} };
-    return serve(parts, options);
+    void process.ended.then(() => closeJournals(journals));
+    const place = shared?.learnt ?? options.learntFile;
+    const learnt = place === undefined ? undefined : new LearntFile(place, logger);
+    const served = serve({ process, journals, learnt, knows: (await learnt?.load()) ?? {} }, options);
+    for (const claimed of (await shared?.adopted()) ?? []) await served.adopt(claimed);
+    return served.daemon;
   } catch (error) {
     await process?.close();
-    await journal?.close();
+    await closeJournals(journals);
     throw error;
   }
 }
 
+interface Journals {
+  readonly own: JobJournal | undefined;
+  /** With the others of the cluster. */
+  readonly shared: SharedJournals | undefined;
+}
+
+async function openJournals({ journal: place, name, logger }: SchedulerOptions): Promise<Journals> {
+  if (place === undefined) return { own: undefined, shared: undefined };
+  if ('folder' in place) return { own: await JobJournal.open(place, logger), shared: undefined };
+  const shared = await SharedJournals.open(place, name, logger);
+  try {
+    return { own: await shared.own(), shared };
+  } catch (error) {
+    await shared.close();
+    throw error;
+  }
+}
+
+/** What is durable by now is said before. */
+async function closeJournals({ own, shared }: Journals): Promise<void> {
+  await (shared ?? own)?.close();
+}
+
 interface Parts {
   readonly process: DaemonProcess;
-  readonly journal: JobJournal | undefined;
+  readonly journals: Journals;
   readonly learnt: LearntFile | undefined;
   /** What was in that file. */
   readonly knows: Learnt;
 }
 
-function configOf({ process, journal, knows }: Parts, options: SchedulerOptions): SchedulerConfig {
+/** One scheduler of a process: its own, or one whose jobs it looks after. */
+interface Role {
+  readonly index: number;
+  readonly name: string;
+  readonly journal: JobJournal | undefined;
+  readonly adopted: boolean;
+}
+
+function configOf({ process, knows }: Parts, role: Role, options: SchedulerOptions): SchedulerConfig {
+  const { journal, name, index, adopted } = role;
   return {
-    name: options.name,
-    self: process.addressOf(FIRST_PARTY),
+    name,
+    self: process.addressOf(index),
     tag: journal?.tag ?? newTag(),
+    epoch: journal?.epoch ?? 0,
+    adopted,
     endpoint: process.mailbox.endpoint,
     http: process.http,
     central: process.centralAt(options.central),
@@ -123,8 +164,15 @@ function jobEffects(
   };
 }
 
-function serve(parts: Parts, options: SchedulerOptions): Daemon {
-  const { process, journal, learnt } = parts;
+interface Served {
+  readonly daemon: Daemon;
+  /** Looks after the jobs of a journal whose scheduler is gone. */
+  adopt(claimed: Claimed): Promise<void>;
+}
+
+function serve(parts: Parts, options: SchedulerOptions): Served {
+  const { process, journals, learnt } = parts;
+  const { own: journal, shared } = journals;
   const { logger, name } = options;
   const { endpoint } = process.mailbox;
   const shadow: ShadowWatch | undefined =
@@ -135,26 +183,67 @@ function serve(parts: Parts, options: SchedulerOptions): Daemon {
   const drained = new Promise<void>((resolve) => {
     onDrained = resolve;
   });
-  const { machine, enter } = process.host.add<Scheduler>(
-    { index: FIRST_PARTY, name, role: 'scheduler' },
-    (environment) =>
-      new Scheduler(configOf(parts, options), {
-        ...environment,
-        ...journal?.effects,
-        nameTaken: nameTaken(name, logger),
-        counted: () => ({
-          ...environment.counted?.(),
-          ...(journal && { journal: journal.metrics() }),
-          ...(shadow && { shadow: shadow.counts() }),
+  const taking = new Set<string>();
+  const takeOver = (gone: string, tag: string, epoch: number): void => {
+    if (shared === undefined || taking.has(tag)) return;
+    taking.add(tag);
+    shared
+      .takeOver(tag, epoch)
+      .then((claimed) => claimed && adopt(claimed))
+      .catch((error: Error) => logger.error({ of: gone, tag }, `cannot take its jobs over: ${error.message}`))
+      .finally(() => taking.delete(tag));
+  };
+  const host = (role: Role, superseded: () => void): Hosted<Scheduler> =>
+    process.host.add<Scheduler>(
+      { index: role.index, name: role.name, role: 'scheduler' },
+      (environment) =>
+        new Scheduler(configOf(parts, role, options), {
+          ...environment,
+          ...role.journal?.effects,
+          nameTaken: nameTaken(role.name, logger),
+          superseded,
+          counted: () => ({
+            ...environment.counted?.(),
+            ...(role.journal && { journal: role.journal.metrics() }),
+            ...(shadow && { shadow: shadow.counts() }),
+          }),
+          ...jobEffects(process, shadow, logger),
+          ...(role.adopted
+            ? { drained() {} }
+            : {
+                takeOver,
+                learntRefused: (estimator: string, message: string) => {
+                  logger.warn({ estimator }, `${message}; what is learnt from now on is not kept`);
+                  learnt?.giveUp();
+                },
+                drained: () => onDrained(),
+              }),
         }),
-        ...jobEffects(process, shadow, logger),
-        learntRefused: (estimator, message) => {
-          logger.warn({ estimator }, `${message}; what is learnt from now on is not kept`);
-          learnt?.giveUp();
-        },
-        drained: () => onDrained(),
-      }),
+    );
+  const { machine, enter } = host({ index: FIRST_PARTY, name, journal, adopted: false }, () =>
+    process.fail(new Error('another scheduler has taken the jobs of this one over')),
   );
+  const adopted = new Set<Hosted<Scheduler>>();
+  let parties = FIRST_PARTY;
+  const adopt = async ({ journal: its, home }: Claimed): Promise<void> => {
+    const index = ++parties;
+    await its.begin(process.nameOf(index));
+    let isOver = false;
+    const end = (): void => {
+      if (isOver) return;
+      isOver = true;
+      adopted.delete(party);
+      party.remove();
+      void its.close();
+    };
+    const party = host({ index, name: `${home}/${its.tag}`, journal: its, adopted: true }, end);
+    adopted.add(party);
+    its.serve(party.enter, end);
+    logger.info(
+      { of: home, tag: its.tag, epoch: its.epoch, jobs: party.machine.activeJobs },
+      'jobs were taken over',
+    );
+  };
   learnt?.keep(() => machine.takeLearnt());
   journal?.serve(enter, (error) => process.fail(error));
   logger.info({ endpoint, central: options.central, jobs: machine.activeJobs }, 'scheduler is up');
@@ -168,13 +257,12 @@ function serve(parts: Parts, options: SchedulerOptions): Daemon {
   const joined = whenJoined(() => machine.isReady, process.ended);
   void joined.then(() => logger.info({}, 'scheduler has joined the cluster'));
   const stop = async (): Promise<void> => {
-    enter('leave', (scheduler) => scheduler.leave());
+    for (const each of [{ enter }, ...adopted]) each.enter('leave', (scheduler) => scheduler.leave());
     await learnt?.close();
-    // What is durable by now is said before the mailbox closes.
-    await journal?.close();
+    await closeJournals(journals);
     await process.close();
   };
-  return {
+  const daemon: Daemon = {
     role: 'scheduler',
     endpoint,
     joined,
@@ -187,4 +275,5 @@ function serve(parts: Parts, options: SchedulerOptions): Daemon {
       await stop();
     },
   };
+  return { daemon, adopt };
 }

@@ -29,4 +29,6 @@ export type BuildMachine<M extends Machine<never>> = (environment: Environment, 
 export interface Hosted<M> {
   readonly machine: M;
   readonly enter: Enter<M>;
+  /** Nothing reaches the machine any more. */
+  remove(): void;
 }

@@ -120,7 +120,11 @@ export class Host {
       if (message !== undefined) this.#take(party, { kind: 'message', from, message });
     });
     this.#take(party, { kind: 'start' });
-    return { machine: party.machine as M & Machine, enter };
+    const remove = (): void => {
+      party.isGone = true;
+      this.#parties.splice(this.#parties.indexOf(party), 1);
+    };
+    return { machine: party.machine as M & Machine, enter, remove };
   }
 
   /** The connection to these parties broke. */
@@ -168,6 +172,7 @@ export class Host {
   }
 
   #step(party: Party, input: Input): void {
+    if (party.isGone) return;
     try {
       party.step(input, this.#clock());
       if (input.kind !== 'settle' && party.machine.settle !== undefined) this.#unsettled.add(party);

@@ -40,6 +40,8 @@ export class Party {
   readonly role: Role;
   readonly machine: Machine;
   readonly counters = new MessageCounters();
+  /** It is in this host no more. */
+  isGone = false;
   readonly #index: number;
   readonly #around: Surroundings;
 

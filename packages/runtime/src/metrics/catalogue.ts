@@ -10,7 +10,7 @@ import {
 import { DROP_REASONS, REFUSAL_REASONS, STRANGER_REASONS } from '../mailbox/counters.js';
 
 export const ROLES = ['central', 'scheduler', 'worker'] as const;
-export const JOURNAL_STATES = ['open', 'full', 'failed'] as const;
+export const JOURNAL_STATES = ['open', 'full', 'away', 'failed'] as const;
 const PARTITIONS = ['general', 'short'] as const;
 
 /** The values that a label may have: a closed list, or a word for the one value that each process has. */
@@ -163,7 +163,7 @@ export const METRICS = {
   }),
   ...of('scheduler with a journal', {
     goshawk_journal_state: gauge(
-      '1 for the state that the journal is in: full takes no new jobs, failed takes nothing.',
+      '1 for the state that the journal is in: full and away take no new jobs, failed takes nothing.',
       { state: JOURNAL_STATES },
     ),
     goshawk_journal_file_bytes: gauge('Size of the journal’s file.'),

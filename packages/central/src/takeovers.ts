@@ -1,0 +1,96 @@
+import type { Address, MessageOf, Millis } from '@goshawk/core';
+import type { AwayOwners } from './away-owners.js';
+import type { CentralEnvironment } from './contract.js';
+import type { Leases } from './leases.js';
+import type { Registry, SchedulerRecord } from './registry.js';
+
+interface Asked {
+  readonly whom: Address;
+  readonly at: Millis;
+}
+
+/**
+ * Where schedulers share a journal, another one goes on with the jobs of one that is gone: the least loaded, which claims the
+ * next epoch there. Whether it has got them the journal says, so that to ask twice, or two, does no harm; here it is
+ * known by its introduction. Who introduces itself with an epoch that is not the highest is told so, and counts for nothing.
+ */
+export class Takeovers {
+  readonly #env: Pick<CentralEnvironment, 'send'>;
+  readonly #registry: Registry;
+  readonly #away: AwayOwners;
+  readonly #leases: Leases;
+  readonly #leaseMs: Millis;
+  /** The highest epoch that was heard, by tag. */
+  readonly #epochs = new Map<string, number>();
+  readonly #asked = new Map<string, Asked>();
+  /** An operator wants them taken over, however long they are away. */
+  readonly #wanted = new Set<string>();
+
+  constructor(
+    env: Pick<CentralEnvironment, 'send'>,
+    registry: Registry,
+    away: AwayOwners,
+    leases: Leases,
+    leaseMs: Millis,
+  ) {
+    this.#env = env;
+    this.#registry = registry;
+    this.#away = away;
+    this.#leases = leases;
+    this.#leaseMs = leaseMs;
+  }
+
+  /** @returns whether another one has its jobs, which it was told */
+  refuses(from: Address, { tag, epoch }: MessageOf<'enlist'>): boolean {
+    const highest = this.#epochs.get(tag) ?? 0;
+    if (epoch < highest) {
+      this.#env.send(from, { type: 'superseded', epoch: highest });
+      return true;
+    }
+    if (epoch === 0) return false;
+    this.#epochs.set(tag, epoch);
+    this.#asked.delete(tag);
+    this.#wanted.delete(tag);
+    return false;
+  }
+
+  /** However long it was silent. */
+  want({ tag }: SchedulerRecord): void {
+    this.#wanted.add(tag);
+  }
+
+  /** Asks somebody to take over from those whose lease has ended, and asks again until it is done. */
+  look(now: Millis): void {
+    for (const gone of this.#away.all()) {
+      const isDue = this.#wanted.has(gone.tag) || now - this.#leases.heardAt(gone) > this.#leaseMs;
+      if (gone.epoch > 0 && isDue) this.#ask(gone, now);
+    }
+  }
+
+  #ask({ name, tag, epoch, jobs }: SchedulerRecord, now: Millis): void {
+    const before = this.#asked.get(tag);
+    const isAsked =
+      before !== undefined && now - before.at <= this.#leaseMs && this.#registry.schedulers.has(before.whom);
+    const whom = isAsked ? this.#registry.schedulers.get(before.whom) : this.#leastLoaded();
+    if (whom === undefined) return;
+    if (!isAsked) {
+      this.#asked.set(tag, { whom: whom.address, at: now });
+      // Until it says itself how many it has: who is asked next is to be another one.
+      whom.jobs += jobs;
+    }
+    this.#env.send(whom.address, { type: 'takeOver', name, tag, epoch });
+  }
+
+  /** With what its process has taken over already. */
+  #leastLoaded(): SchedulerRecord | undefined {
+    const load = new Map<string, number>();
+    for (const { endpoint, jobs } of this.#registry.schedulers.values())
+      load.set(endpoint, (load.get(endpoint) ?? 0) + jobs);
+    let least: SchedulerRecord | undefined;
+    for (const scheduler of this.#registry.schedulers.values()) {
+      if (scheduler.epoch === 0 || scheduler.adopted || scheduler.draining) continue;
+      if (least === undefined || load.get(scheduler.endpoint)! < load.get(least.endpoint)!) least = scheduler;
+    }
+    return least;
+  }
+}

@@ -1,0 +1,24 @@
+import { defineCommand, ExitCode } from '../command.js';
+import { openCluster } from '../jobs/open-cluster.js';
+import { counted } from '../jobs/words.js';
+import { plain } from '../terminal/paint.js';
+
+export const takeoverCommand = defineCommand({
+  name: 'takeover',
+  words: 'SCHEDULER',
+  wordsMin: 1,
+  wordsMax: 1,
+  describe: 'let another scheduler go on with the jobs of this one, which ends if it is still there',
+  examples: [['goshawk takeover s3', 'at once, rather than when its lease has ended']],
+  options: {},
+  async run(context, _options, { words }) {
+    await using cluster = await openCluster(context);
+    const answer = await cluster.takeOverFrom(words[0]!, { signal: context.interrupted });
+    if (context.global.json) context.json({ schema: 'goshawk.takeover/1', ...answer });
+    else
+      context.out(
+        `another scheduler goes on with ${counted(answer.jobs, 'job')} of ${plain(answer.scheduler)}`,
+      );
+    return ExitCode.done;
+  },
+});

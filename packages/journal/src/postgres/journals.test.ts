@@ -1,0 +1,258 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { JobRecord, KeyHolder } from '@goshawk/core';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import type { Journal, JournalState } from '../contract.js';
+import { importJournal, OfflineJournal } from '../index.js';
+import { accepted, attempt, EVERY_KIND, EVERY_KIND_BY_JOB, ended, forgotten } from '../records.fixture.js';
+import { PostgresJournals } from './journals.js';
+import { Link } from './link.js';
+import { checkSchema, migrate } from './migrate.js';
+import { importStored, initStore, StoredJournal } from './offline.js';
+import { databases } from './server.fixture.js';
+import { isJournalUrl, parseJournalUrl } from './url.js';
+
+const newDatabase = databases();
+const cleanUp: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const action of cleanUp.splice(0).reverse()) await action();
+});
+
+let tags = 0;
+
+async function initiated(): Promise<string> {
+  const url = await newDatabase();
+  await initStore(url);
+  return url;
+}
+
+async function processOf(url: string, name = 's1'): Promise<PostgresJournals> {
+  const journals = await PostgresJournals.open({ url, name, version: '1.2.3', newTag: () => `tag${++tags}` });
+  cleanUp.push(() => journals.close());
+  return journals;
+}
+
+interface Heard {
+  count: number;
+  readonly states: JournalState[];
+  readonly taken: [number, KeyHolder][];
+}
+
+function listenTo(journal: Journal): Heard {
+  const heard: Heard = { count: 0, states: [], taken: [] };
+  journal.listen({
+    recorded: (count) => {
+      heard.count = count;
+    },
+    stateChanged: (state) => void heard.states.push(state),
+    keyTaken: (job, by) => void heard.taken.push([job, by]),
+  });
+  return heard;
+}
+
+async function opened(url: string, name?: string): Promise<{ journal: Journal; heard: Heard }> {
+  const journal = await (await processOf(url, name)).own();
+  return { journal, heard: listenTo(journal) };
+}
+
+const recordsOf = (journal: Journal): JobRecord[] => [...journal.records(() => expect.fail('damaged'))];
+
+describe('the URL of a journal', () => {
+  test('names hosts, user, database and how it is encrypted', () => {
+    expect(parseJournalUrl('postgres://ada:p%40ss@db1,db2:5433/jobs?sslmode=verify-full')).toEqual({
+      hosts: [
+        { host: 'db1', port: 5432 },
+        { host: 'db2', port: 5433 },
+      ],
+      user: 'ada',
+      password: 'p@ss',
+      database: 'jobs',
+      tls: { rejectUnauthorized: true, checksHost: true },
+      shown: 'postgres://ada:…@db1,db2:5433/jobs',
+    });
+    expect(parseJournalUrl('postgresql:///jobs?host=/run/postgresql').hosts).toEqual([
+      { host: '/run/postgresql', port: 5432 },
+    ]);
+    expect(isJournalUrl('/var/lib/goshawk')).toBe(false);
+  });
+
+  test.each([
+    ['postgres://a/b?sslmode=maybe', /sslmode=maybe/],
+    ['postgres://a/b?target_session_attrs=standby', /cannot be written to/],
+    ['postgres://a/b?sslrootcert=/nowhere&sslmode=require', /sslrootcert cannot be read/],
+    ['postgres://a/b?colour=red', /unknown part colour/],
+  ])('%s is refused', (url, problem) => {
+    expect(() => parseJournalUrl(url)).toThrow(problem);
+  });
+});
+
+describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
+  test('there are none before the schema is made, which may be done by several at once', async () => {
+    const url = await newDatabase();
+    await expect(processOf(url)).rejects.toMatchObject({ code: 'no-journal' });
+    expect(await Promise.all([initStore(url), initStore(url), initStore(url)])).toContain(0);
+    expect(await initStore(url)).toBe(1);
+    const link = new Link(parseJournalUrl(url), 'test');
+    await link.ask('update goshawk.meta set version = 99');
+    await expect(checkSchema(link)).rejects.toMatchObject({ code: 'journal-newer' });
+    await expect(migrate(link)).rejects.toMatchObject({ code: 'journal-newer' });
+    await link.close();
+  });
+
+  test('a group is written once, however often it is sent', async () => {
+    const url = await initiated();
+    const { journal } = await opened(url);
+    const link = new Link(parseJournalUrl(url), 'test');
+    cleanUp.push(() => link.close());
+    const send = (group: number, epoch = 1, key = 'ab', job = 7) =>
+      link.ask<{ outcome: string; taken: string[] }>(
+        `select * from goshawk.write($1, $2, $3, $4, '{0}', '{2}', $5, 'xy', '{}')`,
+        [journal.tag, epoch, group, [job], [key]],
+      );
+    expect(await send(1)).toEqual([{ outcome: 'written', taken: [] }]);
+    expect(await send(1)).toEqual([{ outcome: 'written', taken: [] }]);
+    expect(await send(3)).toEqual([{ outcome: 'fenced', taken: null }]);
+    expect(await send(2, 2)).toEqual([{ outcome: 'fenced', taken: null }]);
+    expect(await send(2, 1, 'ab', 8)).toEqual([{ outcome: 'written', taken: ['8'] }]);
+    expect(await send(2, 1, 'ab', 8)).toEqual([{ outcome: 'written', taken: ['8'] }]);
+    expect(await link.ask('select job, place from goshawk.records')).toEqual([{ job: '7', place: '0' }]);
+  });
+
+  test('whoever is taken over writes nothing more, and says so once; the other goes on', async () => {
+    const url = await initiated();
+    const old = await opened(url, 's1');
+    await old.journal.begin('tcp://127.0.0.1:1!1/0');
+    old.journal.append(accepted(1));
+    await vi.waitFor(() => expect(old.heard.count).toBe(1));
+    const other = await processOf(url, 's2');
+    const taken = await other.takeOver(old.journal.tag, 1);
+    expect(taken).toMatchObject({
+      tag: old.journal.tag,
+      epoch: 2,
+      home: 's1',
+      formers: ['tcp://127.0.0.1:1!1/0'],
+    });
+    expect(await other.takeOver(old.journal.tag, 1)).toBeUndefined();
+    old.journal.append(attempt(1, 0));
+    await vi.waitFor(() => expect(old.heard.states).toHaveLength(1));
+    expect(old.heard).toMatchObject({
+      count: 1,
+      states: [{ kind: 'failed', message: expect.stringMatching(/s2/) }],
+    });
+    expect(recordsOf(taken!)).toEqual([accepted(1)]);
+    const heard = listenTo(taken!);
+    taken!.append(ended(1));
+    await vi.waitFor(() => expect(heard.count).toBe(1));
+    // The name that is free again begins with a journal of its own.
+    const again = await opened(url, 's1');
+    expect(again.journal.tag).not.toBe(old.journal.tag);
+    expect(recordsOf(again.journal)).toEqual([]);
+  });
+
+  test('whoever is taken over and writes nothing hears of it all the same', async () => {
+    const url = await initiated();
+    const old = await opened(url, 's1');
+    await (await processOf(url, 's2')).takeOver(old.journal.tag, 1);
+    await vi.waitFor(() => expect(old.heard.states).toMatchObject([{ kind: 'failed' }]));
+  });
+
+  test('what a scheduler has taken over it has again when it is started again', async () => {
+    const url = await initiated();
+    const lost = await opened(url, 's1');
+    const first = await processOf(url, 's2');
+    const own = await first.own();
+    await first.takeOver(lost.journal.tag, 1);
+    await first.close();
+    const second = await processOf(url, 's2');
+    expect((await second.own()).tag).toBe(own.tag);
+    expect((await second.adopted()).map(({ tag, epoch }) => [tag, epoch])).toEqual([[lost.journal.tag, 3]]);
+  });
+
+  test('a key is one job for all who share the journal, also when two come at once', async () => {
+    const url = await initiated();
+    const [one, two] = [await opened(url, 's1'), await opened(url, 's2')];
+    for (let i = 1; i <= 20; i++) {
+      for (const { journal } of [one, two]) {
+        journal.append(accepted(i, { key: `key ${i} \0é` }));
+        journal.append(attempt(i, 0));
+      }
+      await vi.waitFor(() => expect([one.heard.count, two.heard.count]).toEqual([2 * i, 2 * i]));
+    }
+    expect(one.heard.taken.length + two.heard.taken.length).toBe(20);
+    for (const [job, { id, accepted: by }] of one.heard.taken) {
+      expect(id).toBe(`${two.journal.tag}-${job}`);
+      expect(by).toEqual(accepted(job, { key: `key ${job} \0é` }));
+    }
+    const stored = await StoredJournal.all(url);
+    const records = stored.flatMap((journal) => [...journal.records(() => expect.fail('damaged'))]);
+    expect(records).toHaveLength(40);
+  });
+
+  test('a key is free when its job is forgotten, also in the group in which that is said', async () => {
+    const url = await initiated();
+    const { journal, heard } = await opened(url);
+    journal.append(accepted(1, { key: 'k' }));
+    await vi.waitFor(() => expect(heard.count).toBe(1));
+    journal.append(ended(1));
+    journal.append(forgotten(1));
+    journal.append(accepted(2, { key: 'k' }));
+    await vi.waitFor(() => expect(heard.count).toBe(4));
+    expect(heard.taken).toEqual([]);
+  });
+
+  test('while the server is away nothing is lost, and all goes on when it is back', {
+    timeout: 60_000,
+  }, async () => {
+    const url = await initiated();
+    const { journal, heard } = await opened(url);
+    const server = await newDatabase.server();
+    await server.stop('immediate');
+    journal.append(accepted(1));
+    await vi.waitFor(() =>
+      expect(journal.state).toMatchObject({ kind: 'away', message: expect.stringMatching(/127/) }),
+    );
+    journal.append(attempt(1, 0));
+    expect(heard.count).toBe(0);
+    await server.start({ fsync: 'off' });
+    await vi.waitFor(() => expect(heard.count).toBe(2), { timeout: 10_000 });
+    expect(heard.states.map(({ kind }) => kind)).toEqual(['away', 'open']);
+  });
+
+  test('what one kind of journal exports the other imports', async () => {
+    const url = await initiated();
+    await importStored(url, 's1', { tag: 'abcde', version: '1' }, EVERY_KIND_BY_JOB);
+    const [stored] = await StoredJournal.all(url, 'abcde');
+    expect(stored!.summary()).toMatchObject({
+      tag: 'abcde',
+      jobs: 1,
+      jobsEnded: 1,
+      records: EVERY_KIND.length,
+    });
+    const records = [...stored!.records(() => expect.fail('damaged'))];
+    expect(records).toEqual(EVERY_KIND_BY_JOB);
+    await expect(importStored(url, 's1', { tag: 'abcde', version: '1' }, records)).rejects.toThrow(/already/);
+    await expect(importStored(url, 's1', { tag: 'other', version: '1' }, records)).rejects.toThrow(
+      /has the key/,
+    );
+    const { journal } = await opened(url, 's1');
+    expect(journal).toMatchObject({ tag: 'abcde', epoch: 2 });
+    expect(recordsOf(journal)).toEqual(EVERY_KIND_BY_JOB);
+    const folder = mkdtempSync(join(tmpdir(), 'goshawk-journal-'));
+    cleanUp.push(() => rmSync(folder, { recursive: true }));
+    await importJournal(folder, { tag: 'abcde', version: '1' }, records);
+    const file = await OfflineJournal.open(folder);
+    expect([...file.records(() => expect.fail('damaged'))]).toEqual(EVERY_KIND_BY_JOB);
+    await file.close();
+  });
+
+  test('what one scheduler has learnt another one begins with', async () => {
+    const url = await initiated();
+    const [one, two] = [await processOf(url, 's1'), await processOf(url, 's2')];
+    expect(await one.learnt()).toBeUndefined();
+    await one.keepLearnt('first');
+    expect(await two.learnt()).toBe('first');
+    await two.keepLearnt('second');
+    expect([await one.learnt(), await two.learnt()]).toEqual(['first', 'second']);
+  });
+});

@@ -1,0 +1,483 @@
+import { randomUUID } from 'node:crypto';
+import type { Histogram, JobRecord, JobRecordOf, KeyHolder, Millis } from '@goshawk/core';
+import type { Journal, JournalListener, JournalMetrics } from '../contract.js';
+import { JournalError } from '../errors.js';
+import { type Disk, type Entry, GroupCommit } from '../group-commit.js';
+import { checkIdentity, type Identity, newIdentity, succeededBy } from '../identity.js';
+import { type Damaged, type Filed, readAgain, soundRecords } from '../reading.js';
+import { Link } from './link.js';
+import { type CommitPromise, checkSchema, commitPromise } from './migrate.js';
+import { parseJournalUrl } from './url.js';
+
+export interface PostgresOptions {
+  /** `postgres://…`; its schema was made by `migrate`. */
+  readonly url: string;
+  /** Of the scheduler; one process has it at a time. */
+  readonly name: string;
+  /** Draws the prefix of job ids of a new journal. */
+  readonly newTag: () => string;
+  /** Of Goshawk, for those who read the journal. */
+  readonly version: string;
+}
+
+interface Row {
+  readonly tag: string;
+  readonly home: string;
+  readonly holder: string;
+  readonly claim: string;
+  readonly epoch: string;
+  readonly written: string;
+  readonly format: number;
+  readonly version: string;
+  readonly formers: readonly string[];
+  readonly last_job: string;
+}
+
+/** Between two looks whether the epochs still hold. ms */
+const LOOK_MS = 1_000;
+/** What was appended has so long to be written when a journal is closed. ms */
+const CLOSE_MS = 3_000;
+/** The session of a process that was killed is let go of within this. ms */
+const SESSION_MS = 2_000;
+const SESSION_LOOK_MS = 100;
+
+/**
+ * The journals of one scheduler's process in PostgreSQL, over one connection: its own, and those that it has taken over.
+ *
+ * Who has a journal is a row with an epoch. Whoever claims it raises the epoch, and from then on nothing is written for
+ * the one before. That is what protects the jobs; a lock of the session beside it only keeps two processes that were given one
+ * name from throwing each other out.
+ */
+export class PostgresJournals {
+  readonly promise: CommitPromise;
+  readonly #link: Link;
+  readonly #options: PostgresOptions;
+  readonly #open = new Set<PostgresJournal>();
+  readonly #timer: NodeJS.Timeout;
+  #isLooking = false;
+  bytes = 0;
+
+  private constructor(link: Link, promise: CommitPromise, options: PostgresOptions) {
+    this.#link = link;
+    this.promise = promise;
+    this.#options = options;
+    link.listen({
+      away: (problem) => {
+        for (const journal of this.#open)
+          journal.setAway(problem && `${link.shown} does not answer: ${problem}`);
+      },
+      connected: () => {
+        for (const { tag, epoch } of this.#open) void this.#lock(tag, epoch).catch(() => {});
+      },
+    });
+    this.#timer = setInterval(() => void this.#look(), LOOK_MS);
+    this.#timer.unref();
+  }
+
+  /** @throws JournalError when it cannot be had, or its schema is not this version's */
+  static async open(options: PostgresOptions): Promise<PostgresJournals> {
+    const link = new Link(parseJournalUrl(options.url), `goshawk ${options.name}`);
+    try {
+      await link.open();
+      await checkSchema(link);
+      return new PostgresJournals(link, await commitPromise(link), options);
+    } catch (error) {
+      await link.close();
+      throw error;
+    }
+  }
+
+  /**
+   * The scheduler's own journal: the one that it had before, or a new one where it had none or another has taken it over.
+   *
+   * @throws JournalError `journal-in-use` when another process of this name has it
+   */
+  async own(): Promise<SharedJournal> {
+    const { name, newTag, version } = this.#options;
+    const [before] = await this.#link.ask<Row>(
+      'select * from goshawk.journals where holder = $1 and not adopted',
+      [name],
+    );
+    if (before !== undefined) {
+      checkIdentity(identityOf(before), this.#link.shown);
+      await this.#waitForSession(before);
+      const journal = await this.#claim(before.tag, Number(before.epoch), false);
+      if (journal === undefined) throw inUse(this.#link.shown, name);
+      return journal;
+    }
+    const { tag, format, formers, lastJob } = newIdentity(newTag(), version);
+    const claim = randomUUID();
+    await this.#link.ask(
+      `insert into goshawk.journals (tag, home, holder, claim, format, version, formers, last_job)
+       values ($1, $2, $2, $3, $4, $5, $6, $7) on conflict do nothing`,
+      [tag, name, claim, format, version, formers, lastJob],
+    );
+    const [made] = await this.#link.ask<Row>('select * from goshawk.journals where tag = $1 and claim = $2', [
+      tag,
+      claim,
+    ]);
+    // Somebody has drawn the same.
+    return made === undefined ? this.own() : this.#opened(made);
+  }
+
+  /** Those that this scheduler had taken over before it was started again. */
+  async adopted(): Promise<SharedJournal[]> {
+    const rows = await this.#link.ask<Row>('select * from goshawk.journals where holder = $1 and adopted', [
+      this.#options.name,
+    ]);
+    const journals = await Promise.all(rows.map(({ tag, epoch }) => this.#claim(tag, Number(epoch), true)));
+    return journals.filter((journal) => journal !== undefined);
+  }
+
+  /**
+   * Takes a journal over from whoever has it.
+   *
+   * @param epoch of the owner that is gone
+   * @returns undefined when somebody else was sooner
+   */
+  takeOver(tag: string, epoch: number): Promise<SharedJournal | undefined> {
+    return this.#claim(tag, epoch, true);
+  }
+
+  /** What an estimator of this scheduler has learnt; where it has learnt nothing, what another one has. */
+  async learnt(): Promise<string | undefined> {
+    const [row] = await this.#link.ask<{ body: string }>(
+      'select body from goshawk.learnt order by (scheduler = $1) desc, at desc limit 1',
+      [this.#options.name],
+    );
+    return row?.body;
+  }
+
+  async keepLearnt(body: string): Promise<void> {
+    await this.#link.ask(
+      `insert into goshawk.learnt (scheduler, body) values ($1, $2)
+       on conflict (scheduler) do update set body = excluded.body, at = now()`,
+      [this.#options.name, body],
+    );
+  }
+
+  /** Those that are open are closed first. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await Promise.all([...this.#open].map((journal) => journal.close()));
+    await this.#link.close();
+  }
+
+  async #claim(tag: string, epoch: number, adopted: boolean): Promise<SharedJournal | undefined> {
+    const claim = randomUUID();
+    await this.#link.ask(
+      `update goshawk.journals set epoch = epoch + 1, holder = $3, adopted = $4, claim = $5, claimed_at = now()
+       where tag = $1 and epoch = $2`,
+      [tag, epoch, this.#options.name, adopted, claim],
+    );
+    const [row] = await this.#link.ask<Row>('select * from goshawk.journals where tag = $1 and claim = $2', [
+      tag,
+      claim,
+    ]);
+    return row && this.#opened(row);
+  }
+
+  async #opened(row: Row): Promise<SharedJournal> {
+    const identity = checkIdentity(identityOf(row), this.#link.shown);
+    const epoch = Number(row.epoch);
+    await this.#lock(row.tag, epoch);
+    const rows = await this.#link.ask<{ job: string; place: string; body: Buffer }>(
+      'select job, place, body from goshawk.records where tag = $1 order by job, place',
+      [row.tag],
+    );
+    const filed = rows.map(({ job, place, body }): Filed => [Number(job), body, Number(place)]);
+    const journal = new PostgresJournal(this.#link, {
+      home: row.home,
+      identity,
+      epoch,
+      written: Number(row.written),
+      filed,
+      version: this.#options.version,
+      bytes: () => this.bytes,
+      closed: async () => {
+        this.#open.delete(journal);
+        await this.#unlock(row.tag, epoch);
+      },
+    });
+    this.#open.add(journal);
+    return journal;
+  }
+
+  /** Whoever had this epoch before is gone: its session would have the lock. */
+  async #waitForSession({ tag, epoch }: Row): Promise<void> {
+    const until = performance.now() + SESSION_MS;
+    while (!(await this.#lock(tag, Number(epoch)))) {
+      if (performance.now() > until) throw inUse(this.#link.shown, this.#options.name);
+      await new Promise((resolve) => setTimeout(resolve, SESSION_LOOK_MS));
+    }
+    await this.#unlock(tag, Number(epoch));
+  }
+
+  async #lock(tag: string, epoch: number): Promise<boolean> {
+    const [row] = await this.#link.ask<{ has: boolean }>(
+      'select pg_try_advisory_lock(hashtextextended($1, 0)) as has',
+      [`${tag}/${epoch}`],
+    );
+    return row!.has;
+  }
+
+  async #unlock(tag: string, epoch: number): Promise<void> {
+    if (this.#link.problem !== undefined) return;
+    await this.#link.ask('select pg_advisory_unlock(hashtextextended($1, 0))', [`${tag}/${epoch}`]);
+  }
+
+  /** Whoever writes nothing hears all the same that it has lost its journal, or that nothing could be written. */
+  async #look(): Promise<void> {
+    if (this.#isLooking || this.#open.size === 0) return;
+    this.#isLooking = true;
+    try {
+      const rows = await this.#link.ask<{ tag: string; epoch: string; holder: string; bytes: number }>(
+        `select tag, epoch, holder, pg_total_relation_size('goshawk.records')::float8 as bytes
+         from goshawk.journals where tag = any($1)`,
+        [[...this.#open].map(({ tag }) => tag)],
+        { name: 'look' },
+      );
+      this.bytes = rows[0]?.bytes ?? 0;
+      for (const journal of this.#open) {
+        const row = rows.find(({ tag }) => tag === journal.tag);
+        if (row === undefined || Number(row.epoch) > journal.epoch) journal.fence(row?.holder);
+      }
+    } catch {
+      // It was closed meanwhile, or is told wherever something is written.
+    } finally {
+      this.#isLooking = false;
+    }
+  }
+}
+
+/** One that others may take over. */
+export interface SharedJournal extends Journal {
+  /** The scheduler that made it. */
+  readonly home: string;
+}
+
+interface Opened {
+  readonly home: string;
+  readonly identity: Identity;
+  readonly epoch: number;
+  readonly written: number;
+  readonly filed: readonly Filed[];
+  readonly version: string;
+  readonly bytes: () => number;
+  readonly closed: () => Promise<void>;
+}
+
+class PostgresJournal implements SharedJournal, Disk {
+  readonly home: string;
+  readonly tag: string;
+  readonly epoch: number;
+  readonly formers: readonly string[];
+  readonly lastJob: number;
+  /** It is not at hand: what is wanted again is kept by whoever wants it. */
+  readonly recall = undefined;
+  readonly #link: Link;
+  readonly #opened: Opened;
+  readonly #commits: GroupCommit;
+  /** Jobs whose key another one has: nothing is written of them. */
+  readonly #taken = new Set<number>();
+  #filed: readonly Filed[];
+  #listener: JournalListener | undefined;
+  #nextPlace: number;
+  #groups: number;
+  #closed: Promise<void> | undefined;
+
+  constructor(link: Link, opened: Opened) {
+    const { home, identity, epoch, filed, written } = opened;
+    this.home = home;
+    this.#link = link;
+    this.#opened = opened;
+    this.#filed = filed;
+    this.#groups = written;
+    this.tag = identity.tag;
+    this.epoch = epoch;
+    this.formers = identity.formers;
+    this.lastJob = filed.reduce((last, [job]) => Math.max(last, job ?? 0), identity.lastJob);
+    this.#nextPlace = filed.reduce((next, [, , place]) => Math.max(next, place + 1), 0);
+    this.#commits = new GroupCommit(this, {
+      soon: (action) => void setImmediate(action),
+      later: (action) => void setTimeout(action, 1),
+    });
+  }
+
+  get state() {
+    return this.#commits.state;
+  }
+
+  get isStopped(): boolean {
+    return false;
+  }
+
+  *records(onDamage: (damaged: Damaged) => void): Iterable<JobRecord> {
+    for (const [, record] of this.entries(onDamage)) yield record;
+  }
+
+  /** What was read is not kept. */
+  *entries(onDamage: (damaged: Damaged) => void): Iterable<readonly [place: number, record: JobRecord]> {
+    const filed = this.#filed;
+    this.#filed = [];
+    yield* soundRecords(filed, onDamage);
+  }
+
+  async begin(self: string, skipped = 0): Promise<void> {
+    const { identity, version } = this.#opened;
+    const { format, formers, lastJob } = succeededBy(identity, self, version, this.lastJob, skipped);
+    const rows = await this.#link.ask(
+      `update goshawk.journals set format = $3, version = $4, formers = $5, last_job = greatest(last_job, $6)
+       where tag = $1 and epoch = $2 returning 1`,
+      [this.tag, this.epoch, format, version, formers, lastJob],
+    );
+    if (rows.length === 0) throw inUse(this.#link.shown, this.tag);
+  }
+
+  listen(listener: JournalListener): void {
+    this.#listener = listener;
+    this.#commits.listen(listener);
+  }
+
+  append(record: JobRecord): number {
+    return this.#commits.append(record);
+  }
+
+  takePlace(): number {
+    return this.#nextPlace++;
+  }
+
+  at(): undefined {
+    return undefined;
+  }
+
+  hasRoomFor(): boolean {
+    return true;
+  }
+
+  /** One statement, which is one round trip and one transaction. It may be sent twice, and is written once. */
+  async write(group: readonly Entry[]): Promise<void> {
+    const forgotten = new Set(group.flatMap(({ job, bytes }) => (bytes === undefined ? [job] : [])));
+    const kept = group.filter(
+      ({ job, bytes }) => bytes !== undefined && !forgotten.has(job) && !this.#taken.has(job),
+    );
+    const [row] = await this.#link.ask<{ outcome: string; taken: string[] | null }>(
+      'select outcome, taken from goshawk.write($1, $2, $3, $4, $5, $6, $7, $8, $9)',
+      [
+        this.tag,
+        this.epoch,
+        ++this.#groups,
+        kept.map(({ job }) => job),
+        kept.map(({ place }) => place),
+        kept.map(({ bytes }) => bytes!.length),
+        kept.map(({ key }) => (key === undefined ? '' : hexOf(key))),
+        Buffer.concat(kept.map(({ bytes }) => bytes!)),
+        [...forgotten],
+      ],
+      { name: 'write' },
+    );
+    if (row!.outcome === 'fenced') throw await this.#fencedError();
+    for (const job of row!.taken?.map(Number) ?? []) {
+      this.#taken.add(job);
+      this.#listener?.keyTaken?.(job, await this.#holderOf(kept.find((entry) => entry.job === job)!.key!));
+    }
+  }
+
+  /** Another one has the journal. */
+  fence(holder: string | undefined): void {
+    this.#commits.fail(fenced(holder));
+  }
+
+  setAway(message: string | undefined): void {
+    this.#commits.setAway(message);
+  }
+
+  get commitMs(): Histogram {
+    return this.#commits.commitMs;
+  }
+
+  /** Sizes are of all journals there. */
+  metrics(): JournalMetrics {
+    const { state, appended, written, commits, lastCommitMs, longestCommitMs } = this.#commits;
+    const bytes = this.#opened.bytes();
+    return {
+      state: state.kind,
+      fileBytes: bytes,
+      usedBytes: bytes,
+      freeBytes: undefined,
+      recordsAppended: appended,
+      recordsWritten: written,
+      commits,
+      lastCommitMs,
+      longestCommitMs,
+    };
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    const late = timer(CLOSE_MS);
+    await Promise.race([this.#commits.close(), late.done]);
+    late.clear();
+    this.#commits.abandon();
+    await this.#opened.closed();
+  }
+
+  async #fencedError(): Promise<Error> {
+    const [row] = await this.#link.ask<{ holder: string }>(
+      'select holder from goshawk.journals where tag = $1',
+      [this.tag],
+    );
+    return fenced(row?.holder);
+  }
+
+  async #holderOf(key: string): Promise<KeyHolder> {
+    const rows = await this.#link.ask<{ tag: string; job: string; body: Buffer }>(
+      `select r.tag, r.job, r.body from goshawk.records r
+       join goshawk.records k on k.tag = r.tag and k.job = r.job where k.key = decode($1, 'hex') order by r.place`,
+      [hexOf(key)],
+    );
+    const [first] = rows;
+    if (first === undefined) return { id: '', accepted: undefined, ended: undefined };
+    const records = rows.map(({ job, body }) => readAgain(body, Number(job)));
+    const accepted = records.find((record) => record?.kind === 'accepted') as
+      | JobRecordOf<'accepted'>
+      | undefined;
+    const ended = records.find((record) => record?.kind === 'ended') as JobRecordOf<'ended'> | undefined;
+    return { id: `${first.tag}-${first.job}`, accepted, ended: ended?.state };
+  }
+}
+
+function identityOf({ format, tag, version, formers, last_job }: Row): Identity {
+  return { format, tag, version, formers, lastJob: Number(last_job) };
+}
+
+/** A key is any text, which PostgreSQL’s is not. */
+function hexOf(key: string): string {
+  return Buffer.from(key).toString('hex');
+}
+
+function fenced(holder: string | undefined): Error {
+  return new Error(
+    holder === undefined ? 'it is not there any more' : `scheduler ${holder} has taken its jobs over`,
+  );
+}
+
+function inUse(where: string, name: string): JournalError {
+  return new JournalError(
+    'journal-in-use',
+    `another scheduler has the journal of ${name} at ${where}`,
+    'stop that one first, or give this one another --name',
+  );
+}
+
+function timer(ms: Millis): { readonly done: Promise<void>; clear(): void } {
+  let id: NodeJS.Timeout | undefined;
+  const done = new Promise<void>((resolve) => {
+    id = setTimeout(resolve, ms);
+  });
+  return { done, clear: () => clearTimeout(id) };
+}

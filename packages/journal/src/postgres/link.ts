@@ -1,0 +1,254 @@
+import type { Millis } from '@goshawk/core';
+import pg from 'pg';
+import { JournalError } from '../errors.js';
+import type { JournalUrl } from './url.js';
+
+/** For a host that does not answer, before the next one is tried. ms */
+const CONNECT_MS = 2_000;
+/** Without an answer for so long it counts as away; it may only be slow. ms */
+const SLOW_MS = 2_000;
+/** Without an answer for so long the connection is given up, and another one made. ms */
+const ANSWER_MS = 10_000;
+/** Between two tries, the first and the last. ms */
+const PAUSE_MS = { first: 20, last: 500 };
+
+/** The server notices that this machine is gone, and lets go of what it held. */
+const KEEPALIVES =
+  '-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3 -c idle_in_transaction_session_timeout=10000';
+
+export interface LinkEvents {
+  /** It does not answer; undefined: it does again. */
+  away(problem: string | undefined): void;
+  /** There is another connection than before: what belonged to the last one is gone. */
+  connected?(): void;
+}
+
+export interface QueryOptions {
+  /** Statements that are run often are prepared under a name. */
+  readonly name?: string;
+}
+
+/**
+ * One connection to whichever of the hosts can be written to. What cannot be answered now is asked again until it is, by
+ * itself: so only what may be done twice may be asked.
+ */
+export class Link {
+  readonly #url: JournalUrl;
+  readonly #application: string;
+  #events: LinkEvents = { away: () => {} };
+  #client: pg.Client | undefined;
+  #connecting: Promise<pg.Client> | undefined;
+  #host = 0;
+  #problem: string | undefined;
+  #isClosed = false;
+  readonly #sleepers = new Set<() => void>();
+
+  constructor(url: JournalUrl, application: string) {
+    this.#url = url;
+    this.#application = application;
+  }
+
+  listen(events: LinkEvents): void {
+    this.#events = events;
+  }
+
+  /** Why nothing is answered at present. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  get shown(): string {
+    return this.#url.shown;
+  }
+
+  /** @throws JournalError `journal-unreachable` when it cannot be had at once */
+  async open(): Promise<void> {
+    try {
+      await this.#connected();
+    } catch (error) {
+      throw new JournalError(
+        'journal-unreachable',
+        `${this.#url.shown} cannot be used: ${describe(error)}`,
+        'is PostgreSQL there, and are user, password and database right?',
+        { cause: error },
+      );
+    }
+  }
+
+  /**
+   * Asks until there is an answer.
+   *
+   * @throws what is wrong with the question itself; `LinkClosed`
+   */
+  async ask<Row>(text: string, values: readonly unknown[] = [], options: QueryOptions = {}): Promise<Row[]> {
+    for (let pauseMs = PAUSE_MS.first; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MS.last)) {
+      if (this.#isClosed) throw new LinkClosed();
+      let client: pg.Client | undefined;
+      try {
+        client = await this.#connected();
+        const { rows } = await this.#answer<Row>(client, text, values, options);
+        this.#say(undefined);
+        return rows;
+      } catch (error) {
+        if (this.#isClosed) throw new LinkClosed();
+        if (isOurs(error)) throw error;
+        if (client !== undefined) this.#drop(client);
+        this.#say(describe(error));
+        await this.#sleep(pauseMs);
+      }
+    }
+  }
+
+  /** Whoever still asks is told that it is closed. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const wake of this.#sleepers) wake();
+    const client = this.#client;
+    this.#client = undefined;
+    if (client === undefined) return;
+    const timer = setTimeout(() => destroy(client), CONNECT_MS);
+    await client.end().catch(() => {});
+    clearTimeout(timer);
+  }
+
+  async #answer<Row>(
+    client: pg.Client,
+    text: string,
+    values: readonly unknown[],
+    options: QueryOptions,
+  ): Promise<{ rows: Row[] }> {
+    const slow = setTimeout(() => this.#say(`no answer for ${SLOW_MS / 1_000} s`), SLOW_MS);
+    let giveUp: NodeJS.Timeout | undefined;
+    const silence = new Promise<never>((_, reject) => {
+      giveUp = setTimeout(() => reject(new Error(`no answer for ${ANSWER_MS / 1_000} s`)), ANSWER_MS);
+    });
+    try {
+      const query = client.query({ text, values: [...values], ...options });
+      query.catch(() => {});
+      return (await Promise.race([query, silence])) as { rows: Row[] };
+    } finally {
+      clearTimeout(slow);
+      clearTimeout(giveUp);
+    }
+  }
+
+  #connected(): Promise<pg.Client> {
+    if (this.#client !== undefined) return Promise.resolve(this.#client);
+    this.#connecting ??= this.#connect().finally(() => {
+      this.#connecting = undefined;
+    });
+    return this.#connecting;
+  }
+
+  /** The host that was used last comes first. */
+  async #connect(): Promise<pg.Client> {
+    const { hosts } = this.#url;
+    let problem: unknown;
+    for (let i = 0; i < hosts.length; i++) {
+      const index = (this.#host + i) % hosts.length;
+      try {
+        const client = await this.#connectTo(index);
+        if (this.#isClosed) {
+          destroy(client);
+          throw new LinkClosed();
+        }
+        this.#host = index;
+        this.#client = client;
+        this.#events.connected?.();
+        return client;
+      } catch (error) {
+        problem ??= error;
+      }
+    }
+    throw problem;
+  }
+
+  async #connectTo(index: number): Promise<pg.Client> {
+    const { user, password, database, tls, hosts } = this.#url;
+    const { host, port } = hosts[index]!;
+    const client = new pg.Client({
+      host,
+      port,
+      user,
+      password,
+      database,
+      ssl: tls && {
+        ...tls,
+        ...(tls.checksHost ? {} : { checkServerIdentity: () => undefined }),
+      },
+      application_name: this.#application,
+      connectionTimeoutMillis: CONNECT_MS,
+      keepAlive: true,
+      options: KEEPALIVES,
+    });
+    client.on('error', (error) => {
+      this.#drop(client);
+      if (!this.#isClosed) this.#say(describe(error));
+    });
+    client.on('end', () => this.#drop(client));
+    try {
+      await client.connect();
+      const { rows } = await this.#answer<{ standby: boolean }>(
+        client,
+        `select pg_is_in_recovery() or current_setting('transaction_read_only') = 'on' as standby`,
+        [],
+        {},
+      );
+      if (rows[0]!.standby) throw new Error(`${host}:${port} is a standby`);
+      return client;
+    } catch (error) {
+      destroy(client);
+      throw error;
+    }
+  }
+
+  #drop(client: pg.Client): void {
+    if (this.#client === client) this.#client = undefined;
+    destroy(client);
+  }
+
+  #say(problem: string | undefined): void {
+    if (this.#isClosed) return;
+    const isNews = (problem === undefined) !== (this.#problem === undefined);
+    this.#problem = problem;
+    if (isNews) this.#events.away(problem);
+  }
+
+  #sleep(ms: Millis): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        clearTimeout(timer);
+        this.#sleepers.delete(wake);
+        resolve();
+      };
+      const timer = setTimeout(wake, ms);
+      this.#sleepers.add(wake);
+    });
+  }
+}
+
+/** Nobody waits for an answer any more. */
+export class LinkClosed extends Error {
+  override name = 'LinkClosed';
+
+  constructor() {
+    super('the connection was closed');
+  }
+}
+
+/** The question is wrong, and would be each time: its data, its words, or what it may not break. */
+function isOurs(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return error instanceof LinkClosed || (typeof code === 'string' && /^(22|23|42)[0-9A-Z]{3}$/.test(code));
+}
+
+function describe(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return describe(error.errors[0]);
+  return (error as Error).message.split('\n')[0]! || (error as { code?: string }).code || 'no connection';
+}
+
+/** Without waiting for what it has been asked. */
+function destroy(client: pg.Client): void {
+  (client as unknown as { connection?: { stream?: { destroy(): void } } }).connection?.stream?.destroy();
+  client.end().catch(() => {});
+}

@@ -1,0 +1,85 @@
+import { JournalError } from '../errors.js';
+import type { Link } from './link.js';
+import { MIGRATIONS, SCHEMA_VERSION } from './schema.js';
+
+/** What PostgreSQL promises of a commit, as its operator has set it up. */
+export interface CommitPromise {
+  readonly server: string;
+  readonly synchronousCommit: string;
+  /** Standbys that have to have it as well; empty: none. */
+  readonly standbys: string;
+  readonly fsync: string;
+}
+
+/** What is not promised, for the log; undefined when an answer holds. */
+export function weakness({ synchronousCommit, fsync, standbys }: CommitPromise): string | undefined {
+  if (fsync === 'off') return 'fsync is off: when its machine fails, jobs that were accepted may be lost';
+  if (synchronousCommit === 'off')
+    return 'synchronous_commit is off: when PostgreSQL ends without warning, jobs that were accepted a moment ago are lost';
+  if (standbys !== '' && synchronousCommit === 'local')
+    return 'synchronous_commit is local: when it fails over to a standby, jobs that were accepted a moment ago are lost';
+  return undefined;
+}
+
+export async function commitPromise(link: Link): Promise<CommitPromise> {
+  const [row] = await link.ask<CommitPromise>(
+    `select current_setting('server_version') as server, current_setting('synchronous_commit') as "synchronousCommit",
+       current_setting('synchronous_standby_names') as standbys, current_setting('fsync') as fsync`,
+  );
+  return row!;
+}
+
+/** @throws JournalError `no-journal`, `journal-newer` */
+export async function checkSchema(link: Link): Promise<void> {
+  const version = await schemaVersion(link);
+  const init = 'run `goshawk journal init URL`';
+  if (version === 0) throw new JournalError('no-journal', `there are no journals at ${link.shown}`, init);
+  if (version < SCHEMA_VERSION)
+    throw new JournalError(
+      'no-journal',
+      `the journals at ${link.shown} are of an older version (${version}; this one works with ${SCHEMA_VERSION})`,
+      init,
+    );
+  if (version > SCHEMA_VERSION)
+    throw new JournalError(
+      'journal-newer',
+      `the journals at ${link.shown} are of a later version (${version}; this one works with ${SCHEMA_VERSION})`,
+      'start the version of goshawk that made them, or one after it',
+    );
+}
+
+/**
+ * Makes the schema, or brings an older one to this version. All of it is one transaction; whoever does so at the same
+ * time waits, and finds it done.
+ *
+ * @returns the version before; 0: there was none
+ * @throws JournalError `journal-newer`
+ */
+export async function migrate(link: Link): Promise<number> {
+  const before = await schemaVersion(link);
+  if (before === SCHEMA_VERSION) return before;
+  if (before > SCHEMA_VERSION) await checkSchema(link);
+  const steps = MIGRATIONS.slice(before, SCHEMA_VERSION).join('\n');
+  // One message of several statements is one transaction.
+  await link.ask(`
+    select pg_advisory_xact_lock(hashtextextended('goshawk.schema', 0));
+    create schema if not exists goshawk;
+    create table if not exists goshawk.meta (one boolean primary key default true check (one), version integer not null);
+    do $do$ begin
+      if coalesce((select version from goshawk.meta), 0) = ${before} then
+        ${steps}
+        insert into goshawk.meta (version) values (${SCHEMA_VERSION})
+          on conflict (one) do update set version = excluded.version;
+      end if;
+    end $do$;`);
+  return before;
+}
+
+async function schemaVersion(link: Link): Promise<number> {
+  const [there] = await link.ask<{ there: boolean }>(
+    `select to_regclass('goshawk.meta') is not null as there`,
+  );
+  if (!there!.there) return 0;
+  const [row] = await link.ask<{ version: number }>('select version from goshawk.meta');
+  return row?.version ?? 0;
+}

@@ -1,0 +1,101 @@
+/** Of the tables below. A scheduler works with its own version; `goshawk journal init` brings older ones to it. */
+export const SCHEMA_VERSION = 1;
+
+/**
+ * Each step brings the schema from the version before to the next. Records are bytes as in the other journals; a key is
+ * one for the cluster, by the unique index.
+ *
+ * `journals.epoch` fences: whoever takes a journal over raises it, and `goshawk.write` writes nothing for another one.
+ * `journals.written` counts groups, so that a group of which no answer came is written once however often it is sent.
+ */
+export const MIGRATIONS: readonly string[] = [
+  `
+create table goshawk.journals (
+  tag text primary key,
+  home text not null,
+  holder text not null,
+  adopted boolean not null default false,
+  claim text not null,
+  epoch bigint not null default 1,
+  written bigint not null default 0,
+  format integer not null,
+  version text not null,
+  formers text[] not null default '{}',
+  last_job bigint not null default 0,
+  claimed_at timestamptz not null default now()
+) with (fillfactor = 50);
+create index journals_by_holder on goshawk.journals (holder);
+
+create table goshawk.records (
+  tag text not null,
+  job bigint not null,
+  place bigint not null,
+  key bytea,
+  body bytea not null,
+  primary key (tag, job, place)
+);
+create unique index records_by_key on goshawk.records (key) where key is not null;
+
+create table goshawk.learnt (
+  scheduler text primary key,
+  at timestamptz not null default now(),
+  body text not null
+);
+
+-- Writes one group: all of it, or, for another epoch, nothing. Of a job whose key another job has nothing is written.
+create function goshawk.write(
+  p_tag text, p_epoch bigint, p_group bigint, p_jobs bigint[], p_places bigint[], p_lengths integer[], p_keys text[],
+  p_bodies bytea, p_forgotten bigint[], out outcome text, out taken bigint[]
+) language plpgsql as $$
+declare
+  held record;
+  missing bigint[];
+begin
+  update goshawk.journals set written = p_group,
+      last_job = greatest(last_job, (select max(job) from unnest(p_forgotten) job))
+    where tag = p_tag and epoch = p_epoch and written = p_group - 1;
+  if not found then
+    select epoch, written into held from goshawk.journals where tag = p_tag;
+    if held.epoch is distinct from p_epoch or held.written < p_group then
+      outcome := 'fenced';
+      return;
+    end if;
+    -- It is written, and its answer was lost.
+    outcome := 'written';
+    select coalesce(array_agg(t.job), '{}') into taken
+      from unnest(p_jobs, p_keys) t(job, key)
+      where t.key <> '' and not exists (
+        select from goshawk.records r where r.tag = p_tag and r.job = t.job and r.key = decode(t.key, 'hex'))
+        and not t.job = any(p_forgotten);
+    return;
+  end if;
+  outcome := 'written';
+  taken := '{}';
+  if cardinality(p_forgotten) > 0 then
+    delete from goshawk.records where tag = p_tag and job = any(p_forgotten);
+  end if;
+  loop
+    insert into goshawk.records (tag, job, place, key, body)
+      select p_tag, t.job, t.place, decode(t.key, 'hex'), substring(p_bodies from t.start for t.length)
+      from (select job, place, key, length, (1 + sum(length) over (order by n) - length)::integer as start
+            from unnest(p_jobs, p_places, p_lengths, p_keys) with ordinality u(job, place, length, key, n)) t
+      where t.key <> '' and not exists (
+        select from goshawk.records r where r.tag = p_tag and r.job = t.job and r.place = t.place)
+      on conflict (key) where key is not null do nothing;
+    -- Whose key was not taken then has somebody else's; or that one was forgotten just now, and it is tried again.
+    select coalesce(array_agg(t.job) filter (where r.tag is not null), '{}'),
+           coalesce(array_agg(t.job) filter (where r.tag is null), '{}')
+      into taken, missing
+      from unnest(p_jobs, p_keys) t(job, key)
+      left join goshawk.records r on r.key = decode(t.key, 'hex')
+      where t.key <> '' and (r.tag is null or r.tag <> p_tag or r.job <> t.job);
+    exit when cardinality(missing) = 0;
+  end loop;
+  insert into goshawk.records (tag, job, place, body)
+    select p_tag, t.job, t.place, substring(p_bodies from t.start for t.length)
+    from (select job, place, key, length, (1 + sum(length) over (order by n) - length)::integer as start
+          from unnest(p_jobs, p_places, p_lengths, p_keys) with ordinality u(job, place, length, key, n)) t
+    where t.key = '' and not t.job = any(taken);
+end $$;
+`,
+];

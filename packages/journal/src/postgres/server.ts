@@ -1,0 +1,182 @@
+import { execFile } from 'node:child_process';
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const PACKAGES = '/usr/lib/postgresql';
+
+export interface ServerOptions {
+  /** Where its data lie; default: a new folder among the temporary ones. */
+  readonly under?: string;
+  /** As in postgresql.conf. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/** The newest PostgreSQL of the system’s packages, or where `GOSHAWK_POSTGRES_BIN` says; undefined: there is none. */
+export function postgresPrograms(): string | undefined {
+  const { GOSHAWK_POSTGRES_BIN: given } = process.env;
+  if (given !== undefined) return given;
+  const versions = existsSync(PACKAGES) ? readdirSync(PACKAGES).map(Number) : [];
+  const newest = versions.filter(Number.isFinite).sort((a, b) => b - a)[0];
+  return newest === undefined ? undefined : join(PACKAGES, String(newest), 'bin');
+}
+
+/**
+ * A PostgreSQL of its own in a temporary folder, on loopback: for tests and measurements. It does not run as root, so for root
+ * it runs as the user `postgres`.
+ */
+export class PostgresServer {
+  readonly port: number;
+  readonly #folder: string;
+  readonly #bin: string;
+  readonly #user: Readonly<{ uid: number; gid: number }> | undefined;
+
+  private constructor(bin: string, folder: string, port: number) {
+    this.#bin = bin;
+    this.#folder = folder;
+    this.port = port;
+    this.#user = userFor();
+  }
+
+  /** @throws where there is no PostgreSQL */
+  static async start({ under = tmpdir(), settings = {} }: ServerOptions = {}): Promise<PostgresServer> {
+    const server = await PostgresServer.#made(under);
+    await server.#run('initdb', [
+      ...['--no-sync', '--auth=trust', '--username=goshawk', '--encoding=UTF8', '--locale=C'],
+      ...['-D', server.#data],
+    ]);
+    await server.start(settings);
+    return server;
+  }
+
+  /** A standby that follows this one. */
+  async standby(settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
+    const standby = await PostgresServer.#made(join(this.#folder, '..'));
+    await standby.#run('pg_basebackup', [
+      ...['-h', '127.0.0.1', '-p', String(this.port), '-U', 'goshawk', '-D', standby.#data],
+      ...['--write-recovery-conf', '--checkpoint=fast', '--wal-method=stream'],
+    ]);
+    await standby.start(settings);
+    return standby;
+  }
+
+  static async #made(under: string): Promise<PostgresServer> {
+    const bin = postgresPrograms();
+    if (bin === undefined) throw new Error('there is no PostgreSQL on this machine');
+    const folder = mkdtempSync(join(under, 'goshawk-postgres-'));
+    const server = new PostgresServer(bin, folder, await freePort());
+    if (server.#user !== undefined) chownSync(folder, server.#user.uid, server.#user.gid);
+    return server;
+  }
+
+  get #data(): string {
+    return join(this.#folder, 'data');
+  }
+
+  /** Of several: the first that can be written to is used. */
+  url(database = 'postgres', others: readonly PostgresServer[] = []): string {
+    const places = [this, ...others].map(({ port }) => `127.0.0.1:${port}`);
+    return `postgres://goshawk@${places.join(',')}/${database}`;
+  }
+
+  async createDatabase(name: string): Promise<string> {
+    await this.sql(`create database ${name}`);
+    return this.url(name);
+  }
+
+  async sql(statement: string, database = 'postgres'): Promise<string> {
+    const options = ['-h', '127.0.0.1', '-p', String(this.port), '-U', 'goshawk', '-At', '-c', statement];
+    return (await this.#run('psql', [...options, database])).trim();
+  }
+
+  /** After `stop` or `kill` once more, with other settings where they are given. */
+  async start(settings: Readonly<Record<string, string>> = {}): Promise<void> {
+    const all = {
+      listen_addresses: '127.0.0.1',
+      unix_socket_directories: '',
+      port: String(this.port),
+      ...settings,
+    };
+    const options = Object.entries(all).map(([name, value]) => `-c ${name}='${value}'`);
+    await this.#run('pg_ctl', [
+      ...['start', '-w', '-t', '60', '-D', this.#data, '-l', join(this.#folder, 'log')],
+      ...['-o', options.join(' ')],
+    ]);
+  }
+
+  async stop(mode: 'fast' | 'immediate' = 'fast'): Promise<void> {
+    await this.#run('pg_ctl', ['stop', '-w', '-D', this.#data, '-m', mode]);
+  }
+
+  async promote(): Promise<void> {
+    await this.#run('pg_ctl', ['promote', '-w', '-D', this.#data]);
+  }
+
+  /** SIGKILL to all of it, as when its machine loses power. */
+  kill(): void {
+    this.#signal('SIGKILL');
+  }
+
+  /** All of it stands still, or goes on. */
+  pause(on: boolean): void {
+    this.#signal(on ? 'SIGSTOP' : 'SIGCONT');
+  }
+
+  /** It is ended, and its folder removed. */
+  async remove(): Promise<void> {
+    await this.stop('immediate').catch(() => {});
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  #signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void {
+    const postmaster = Number(readFileSync(join(this.#data, 'postmaster.pid'), 'utf8').split('\n')[0]);
+    const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === postmaster);
+    for (const pid of [postmaster, ...all.map(Number)]) {
+      try {
+        process.kill(pid, signal);
+      } catch {
+        // It has ended by itself.
+      }
+    }
+  }
+
+  async #run(program: string, words: readonly string[]): Promise<string> {
+    mkdirSync(this.#folder, { recursive: true });
+    const { stdout } = await run(join(this.#bin, program), words, { cwd: this.#folder, ...this.#user });
+    return stdout;
+  }
+}
+
+function parentOf(pid: string): number | undefined {
+  try {
+    const status = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return Number(status.slice(status.lastIndexOf(')') + 2).split(' ')[1]);
+  } catch {
+    return undefined;
+  }
+}
+
+/** PostgreSQL refuses to run as root. */
+function userFor(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const line = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .find((entry) => entry.startsWith('postgres:'));
+  if (line === undefined) throw new Error('there is no user postgres, as whom PostgreSQL could run');
+  const [, , uid, gid] = line.split(':');
+  return { uid: Number(uid), gid: Number(gid) };
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.on('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+}
