@@ -56,6 +56,9 @@ async function opened(url: string, name?: string): Promise<{ journal: Journal; h
   return { journal, heard: listenTo(journal) };
 }
 
+/** Other work on the machine must not fail a test. */
+const until = (met: () => void): Promise<void> => vi.waitFor(met, { timeout: 30_000 });
+
 const recordsOf = (journal: Journal): JobRecord[] => [...journal.records(() => expect.fail('damaged'))];
 
 describe('the URL of a journal', () => {
@@ -124,7 +127,7 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     const old = await opened(url, 's1');
     await old.journal.begin('tcp://127.0.0.1:1!1/0');
     old.journal.append(accepted(1));
-    await vi.waitFor(() => expect(old.heard.count).toBe(1));
+    await until(() => expect(old.heard.count).toBe(1));
     const other = await processOf(url, 's2');
     const taken = await other.takeOver(old.journal.tag, 1);
     expect(taken).toMatchObject({
@@ -135,7 +138,7 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     });
     expect(await other.takeOver(old.journal.tag, 1)).toBeUndefined();
     old.journal.append(attempt(1, 0));
-    await vi.waitFor(() => expect(old.heard.states).toHaveLength(1));
+    await until(() => expect(old.heard.states).toHaveLength(1));
     expect(old.heard).toMatchObject({
       count: 1,
       states: [{ kind: 'failed', message: expect.stringMatching(/s2/) }],
@@ -143,7 +146,7 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     expect(recordsOf(taken!)).toEqual([accepted(1)]);
     const heard = listenTo(taken!);
     taken!.append(ended(1));
-    await vi.waitFor(() => expect(heard.count).toBe(1));
+    await until(() => expect(heard.count).toBe(1));
     // The name that is free again begins with a journal of its own.
     const again = await opened(url, 's1');
     expect(again.journal.tag).not.toBe(old.journal.tag);
@@ -154,7 +157,7 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     const url = await initiated();
     const old = await opened(url, 's1');
     await (await processOf(url, 's2')).takeOver(old.journal.tag, 1);
-    await vi.waitFor(() => expect(old.heard.states).toMatchObject([{ kind: 'failed' }]));
+    await until(() => expect(old.heard.states).toMatchObject([{ kind: 'failed' }]));
   });
 
   test('what a scheduler has taken over it has again when it is started again', async () => {
@@ -177,7 +180,7 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
         journal.append(accepted(i, { key: `key ${i} \0é` }));
         journal.append(attempt(i, 0));
       }
-      await vi.waitFor(() => expect([one.heard.count, two.heard.count]).toEqual([2 * i, 2 * i]));
+      await until(() => expect([one.heard.count, two.heard.count]).toEqual([2 * i, 2 * i]));
     }
     expect(one.heard.taken.length + two.heard.taken.length).toBe(20);
     for (const [job, { id, accepted: by }] of one.heard.taken) {
@@ -193,11 +196,11 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     const url = await initiated();
     const { journal, heard } = await opened(url);
     journal.append(accepted(1, { key: 'k' }));
-    await vi.waitFor(() => expect(heard.count).toBe(1));
+    await until(() => expect(heard.count).toBe(1));
     journal.append(ended(1));
     journal.append(forgotten(1));
     journal.append(accepted(2, { key: 'k' }));
-    await vi.waitFor(() => expect(heard.count).toBe(4));
+    await until(() => expect(heard.count).toBe(4));
     expect(heard.taken).toEqual([]);
   });
 
@@ -209,13 +212,13 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     const server = await newDatabase.server();
     await server.stop('immediate');
     journal.append(accepted(1));
-    await vi.waitFor(() =>
+    await until(() =>
       expect(journal.state).toMatchObject({ kind: 'away', message: expect.stringMatching(/127/) }),
     );
     journal.append(attempt(1, 0));
     expect(heard.count).toBe(0);
     await server.start({ fsync: 'off' });
-    await vi.waitFor(() => expect(heard.count).toBe(2), { timeout: 10_000 });
+    await until(() => expect(heard.count).toBe(2));
     expect(heard.states.map(({ kind }) => kind)).toEqual(['away', 'open']);
   });
 
