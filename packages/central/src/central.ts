@@ -223,7 +223,20 @@ export class Central implements Machine<CentralTimer> {
     const { matches } = this.#dispatcher;
     const { name } = this.#config;
     const { pendingTasks: pending } = this;
-    return { name, ...this.counters, pending, matching, matches, ...this.#env.counted?.() };
+    return {
+      name,
+      ...this.counters,
+      pending,
+      matching,
+      matches,
+      planning: this.planning,
+      ...this.#env.counted?.(),
+    };
+  }
+
+  /** How planning has gone so far, by name. */
+  get planning(): Readonly<Record<string, number>> {
+    return this.#dispatcher.planning;
   }
 
   get workerCount(): number {

@@ -19,6 +19,8 @@ export interface CentralPolicy {
   explain?(stage: StageView, cluster: ClusterView, now: Millis): PolicyExplanation | undefined;
   /** Who is served before whom, for `why` and metrics; a policy without one order has none. */
   line?(now: Millis): QueueLine;
+  /** How it has gone so far, for reports: counts by name. */
+  readonly tally?: Readonly<Record<string, number>>;
   /** Throws `InvariantError` when its own books contradict themselves or the cluster's. */
   checkInvariants?(cluster: ClusterView): void;
 }

@@ -4,6 +4,7 @@ export * from './books/entries.js';
 export * from './carbyne/index.js';
 export * from './contract.js';
 export * from './packing/index.js';
+export * from './planning-times.js';
 export * from './table.js';
 export * from './three-sigma/index.js';
 export * from './trial/comparison.js';

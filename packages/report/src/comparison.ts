@@ -157,6 +157,37 @@ export interface Steals {
   readonly probesMoved: number;
 }
 
+/** Of a workload of which some jobs have deadlines (3Sigma §5). */
+export interface DeadlineResults {
+  readonly jobs: number;
+  /** Of them, those that did not complete by their deadline. */
+  readonly missed: number;
+  /** Slot time of the jobs that completed while jobs were still submitted. */
+  readonly goodputSlotSeconds: { readonly deadline: number; readonly bestEffort: number };
+  /** Jobs without a deadline. */
+  readonly bestEffortJobs: number;
+  readonly bestEffortCompleted: number;
+  /** Mean time from submission to completion, of those that completed. */
+  readonly bestEffortSeconds: number | null;
+}
+
+/** How a policy that plans ahead got on. */
+export interface PlanningResults {
+  /** By name: `cycles`; `greedy` of them without an answer of the solver, `seeds` with one that was no better; `preemptions`. */
+  readonly counts: Readonly<Record<string, number>>;
+  /** Wall time of cycles and their parts: to formulate the program, to solve it, to act on the solution. */
+  readonly cycleSeconds?: Readonly<Record<'formulate' | 'solve' | 'extract' | 'cycle', CycleSpread>>;
+  /** Which solver. */
+  readonly solver?: string;
+}
+
+export interface CycleSpread {
+  readonly count: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
 /** What one policy did with the workload under one seed. */
 export interface Run {
   readonly policy: string;
@@ -176,6 +207,10 @@ export interface Run {
   readonly predictor: PredictorAccuracy | null;
   /** Estimators that ran in shadow, where some did. */
   readonly shadow?: readonly ShadowScore[];
+  /** Where jobs have deadlines. */
+  readonly deadlines?: DeadlineResults;
+  /** Where the policy plans ahead. */
+  readonly planning?: PlanningResults;
   /** Events handled by the simulator; null in a live run. */
   readonly events: number | null;
   readonly wallSeconds: number;

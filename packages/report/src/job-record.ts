@@ -19,6 +19,8 @@ export interface JobRecord {
   readonly decidedSeconds: number | null;
   readonly outcome: JobResult['outcome'];
   readonly runtimeSeconds: number;
+  /** From submission; left out where there is none. */
+  readonly deadlineSeconds?: number;
 }
 
 const SCHEMA = 'goshawk.results/1';
@@ -43,6 +45,7 @@ export function jobRecord(
     decidedSeconds: judged.decidedSeconds ?? null,
     outcome: result.outcome,
     runtimeSeconds: result.runtimeSeconds,
+    ...(result.deadlineSeconds === undefined ? {} : { deadlineSeconds: result.deadlineSeconds }),
   };
 }
 

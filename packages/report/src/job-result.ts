@@ -11,6 +11,8 @@ export interface JobResult {
   readonly submitSeconds: number;
   /** Submission until the client knew that the last task had ended, by the client's clock. */
   readonly runtimeSeconds: number;
+  /** From submission; absent: none. */
+  readonly deadlineSeconds?: number;
   readonly taskCount: number;
   /** Tasks with a result; all of them where it is left out and the job completed, else none. */
   readonly tasksCompleted?: number;

@@ -3,6 +3,7 @@ import type {
   ByClassAndAll,
   Messages,
   OptionValues,
+  PlanningResults,
   PredictorAccuracy,
   Run,
   Steals,
@@ -25,6 +26,7 @@ export interface RunFacts {
   readonly peakRssBytes?: number | null;
   /** In the order of time. */
   readonly readings?: readonly CounterReading[];
+  readonly planning?: PlanningResults | undefined;
 }
 
 export interface RunMeasurements extends RunSetup, RunFacts {
@@ -71,6 +73,7 @@ export function finishRun(tally: RunTally, facts: RunFacts): { run: Run; series:
   const events = facts.events ?? null;
   const runtimes = { short: tally.runtimes.short.sorted(), long: tally.runtimes.long.sorted() };
   const utilisation = tally.utilisation();
+  const { deadlines } = tally;
   const run: Run = {
     policy,
     seed,
@@ -88,6 +91,8 @@ export function finishRun(tally: RunTally, facts: RunFacts): { run: Run; series:
     steals,
     series: tally.series(facts.readings),
     predictor: facts.predictor ?? null,
+    ...(deadlines === undefined ? {} : { deadlines }),
+    ...(facts.planning === undefined ? {} : { planning: facts.planning }),
     events,
     wallSeconds,
     eventsPerSecond: events === null || wallSeconds <= 0 ? null : events / wallSeconds,

@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import type { Comparison, JobClass, Ratio } from './comparison.js';
+import { renderDeadlines } from './deadlines.js';
 import {
   compact,
   factor,
@@ -43,6 +44,7 @@ export function renderTable(comparison: Comparison, style: TableStyle): string {
     runtimes(summaries, columns, paint),
     ...(comparison.ratios.length === 0 ? [] : [ratioLines(comparison, columns, paint)]),
     costs(summaries, columns, paint),
+    ...[renderDeadlines(comparison.runs)].filter((text) => text !== ''),
     ...failures(summaries, columns, paint),
   ];
   return sections.join('\n\n');

@@ -1,4 +1,13 @@
-import type { ByClass, JobClass, Series, TimeParts, Utilisation, UtilisationLevels } from './comparison.js';
+import type {
+  ByClass,
+  DeadlineResults,
+  JobClass,
+  Series,
+  TimeParts,
+  Utilisation,
+  UtilisationLevels,
+} from './comparison.js';
+import { DeadlineTally } from './deadlines.js';
 import { summarise } from './distribution.js';
 import { MeasurementError, UnfinishedRunError } from './errors.js';
 import {
@@ -28,6 +37,7 @@ export class RunTally {
     short: { queueing: 0, binding: 0, running: 0, reporting: 0 },
     long: { queueing: 0, binding: 0, running: 0, reporting: 0 },
   };
+  readonly #deadlines = new DeadlineTally();
   readonly #unfinished: string[] = [];
   #lastEndSeconds = Number.NEGATIVE_INFINITY;
   /** The last one, since the start. */
@@ -46,6 +56,11 @@ export class RunTally {
     this.#underway = { short: snapshots(), long: snapshots() };
   }
 
+  /** Undefined where no job has one. */
+  get deadlines(): DeadlineResults | undefined {
+    return this.#deadlines.read(this.#startSeconds + this.#submittedSeconds);
+  }
+
   get policy(): string {
     return this.#setup.policy;
   }
@@ -59,6 +74,7 @@ export class RunTally {
     }
     const last = this.#observe(job);
     this.jobs[job.outcome] += 1;
+    this.#deadlines.add(job);
     this.tasks.submitted += job.taskCount;
     this.tasks.completed += job.tasksCompleted ?? (job.outcome === 'completed' ? job.taskCount : 0);
     this.tasks.attempts += job.taskStartsSeconds.length + (job.furtherAttempts?.length ?? 0);

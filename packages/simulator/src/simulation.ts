@@ -35,6 +35,8 @@ export interface SimulationOptions {
   readonly network?: NetworkModel;
   /** How long central takes for each message. Default: 0 ms. */
   readonly centralServiceMs?: Millis;
+  /** Tells how long it takes to plan. ms */
+  readonly wallClock?: VirtualClusterOptions['wallClock'];
   /** A witness to all that the machines do. */
   readonly observe?: NonNullable<VirtualClusterOptions['observe']>;
 }
@@ -161,6 +163,16 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
 
   get steals(): { attempts: number; successes: number; probesMoved: number } {
     return { ...this.#cluster.steals };
+  }
+
+  /** How central's policy has planned so far, by name. */
+  get planning(): Readonly<Record<string, number>> {
+    return this.#cluster.central.planning;
+  }
+
+  /** How long that took, in wall time; undefined where nothing was planned with a solver. */
+  get planningTimes(): ReturnType<VirtualCluster['planningTimes']['read']> {
+    return this.#cluster.planningTimes.read();
   }
 
   /** What was counted by then, now and then in the course of the run, and at its end. */

@@ -14,7 +14,7 @@ import {
   Random,
   type Resources,
 } from '@goshawk/core';
-import { answerOf, type Program, type SolveProgram } from '@goshawk/policies';
+import { answerOf, PlanningTimes, type Program, type SolveProgram } from '@goshawk/policies';
 import { type Job, type Learnt, Scheduler } from '@goshawk/scheduler';
 import {
   type KillReason,
@@ -53,6 +53,8 @@ export interface VirtualClusterOptions {
   readonly networkBeginsAt?: Millis;
   /** Solves at once what a central policy wants solved; without, it plans by itself. */
   readonly solve?: SolveProgram | undefined;
+  /** Tells how long it takes to plan, in ms: nothing that happens follows from it. Default: stands still. */
+  readonly wallClock?: (() => Millis) | undefined;
   /** Checks the invariants of whoever has just made a step. Slow; for tests. */
   readonly checked?: boolean;
   /** Called for each message that is sent, before it travels. */
@@ -84,6 +86,7 @@ export class VirtualCluster {
   readonly centralAddress: Address;
   readonly schedulerAddresses: readonly Address[];
   readonly workerAddresses: readonly Address[];
+  readonly planningTimes: PlanningTimes;
   events = 0;
 
   readonly #options: VirtualClusterOptions;
@@ -128,6 +131,7 @@ export class VirtualCluster {
 
   constructor(options: VirtualClusterOptions) {
     this.#options = options;
+    this.planningTimes = new PlanningTimes(options.wallClock ?? (() => 0));
     this.#now = 0;
     const { onSend, carry } = options;
     this.#interposed =
@@ -307,9 +311,15 @@ export class VirtualCluster {
     this.#unsettled = [];
     for (const address of unsettled) {
       this.#turnOf(address);
-      this.#machines[address]!.settle?.(this.#now);
+      this.#settle(this.#machines[address]!);
       if (this.#options.checked) this.#machines[address]!.checkInvariants();
     }
+  }
+
+  #settle(machine: Machine): void {
+    if (machine === this.central && this.#options.solve !== undefined)
+      this.planningTimes.turn(() => machine.settle?.(this.#now));
+    else machine.settle?.(this.#now);
   }
 
   #isToSettle(address: number): void {
@@ -473,12 +483,16 @@ export class VirtualCluster {
   #solving(): CentralEnvironment['solve'] {
     const { solve } = this.#options;
     if (solve === undefined) return undefined;
-    return (id, { version, model }) =>
+    return (id, { version, model }) => {
+      this.planningTimes.asked();
       this.at(this.#now, (now) => {
         if (this.#machines[this.centralAddress] !== this.central) return;
-        this.central.solved(id, answerOf(solve, version, model as Program), now);
+        const answer = answerOf(solve, version, model as Program);
+        this.planningTimes.answered();
+        this.central.solved(id, answer, now);
         this.#isToSettle(this.centralAddress);
       });
+    };
   }
 
   #busyMs(): (() => Millis) | undefined {

@@ -73,6 +73,11 @@ export class Dispatcher {
     return open;
   }
 
+  /** How planning has gone so far: what the policy counts, and what came of its plans. */
+  get planning(): Readonly<Record<string, number>> {
+    return { ...this.#policy.tally, preemptions: this.preemptions, refusedStarts: this.refused };
+  }
+
   /** Tasks that wait for a worker. */
   get waitingTasks(): number {
     return this.books.waitingTasks;

@@ -25,6 +25,7 @@ function jobResult(job: EndedReplayJob, cutoffMs: Millis): JobResult {
     outcome: isCompleted ? 'completed' : 'failed',
     submitSeconds: submittedMs / 1_000,
     runtimeSeconds: (endedMs - submittedMs) / 1_000,
+    ...(planned.job.deadlineSeconds === undefined ? {} : { deadlineSeconds: planned.job.deadlineSeconds }),
     taskCount: planned.tasks,
     tasksCompleted: ended.tasks.completed,
     taskStartsSeconds: starts,

@@ -1,5 +1,5 @@
 import { type Millis, nearestRank } from '@goshawk/core';
-import type { CounterReading, JobRecord, JobResult, JobTimes } from '@goshawk/report';
+import type { CounterReading, JobRecord, JobResult, JobTimes, PlanningResults } from '@goshawk/report';
 import type { Context } from '../context.js';
 import { type Progress as Shown, startProgress } from '../terminal/progress.js';
 import type { PolicyRun, ReplayTarget } from './contract.js';
@@ -10,7 +10,7 @@ import type { ReplayPlan } from './plan.js';
 import { optionsRecord } from './record.js';
 import { attemptsOf, jobResults, judgementOf, latenessMs, offeredLoad } from './results.js';
 import { type EndedReplayJob, submitOnTime } from './submitter.js';
-import { readTraffic, type Traffic, trafficBetween } from './traffic.js';
+import { planningBetween, readTraffic, type Traffic, trafficBetween } from './traffic.js';
 import { progressNote } from './wording.js';
 
 /** Trace time between two looks at the cluster (Hawk §4.1)… */
@@ -64,22 +64,24 @@ export async function runPolicy(
     shown.stop();
     onShown(undefined);
   }
-  const traffic = trafficBetween(before, await readTraffic(cluster, signal));
+  const after = await readTraffic(cluster, signal);
+  const traffic = trafficBetween(before, after);
   const readings = await watch.finish(endOf(jobs), traffic);
-  return assess(options, plan, target, { jobs, traffic, readings });
+  return assess(options, plan, target, { jobs, traffic, readings, planning: planningBetween(before, after) });
 }
 
 interface Finished {
   readonly jobs: readonly EndedReplayJob[];
   readonly traffic: Traffic;
   readonly readings: readonly CounterReading[];
+  readonly planning: PlanningResults | undefined;
 }
 
 async function assess(
   options: ReplayOptions,
   plan: ReplayPlan,
   { settings, label = settings.policy, shape, totalSlots, pids }: ReplayTarget,
-  { jobs, traffic: { messages, steals, incomplete }, readings }: Finished,
+  { jobs, traffic: { messages, steals, incomplete }, readings, planning }: Finished,
 ): Promise<PolicyRun> {
   // The charts' library takes a while to load: not before there is something to show.
   const { buildRun, jobRecord, PredictorTally } = await import('@goshawk/report');
@@ -106,6 +108,7 @@ async function assess(
     wallSeconds: endOf(jobs) / 1_000,
     peakRssBytes: await peakRssOf(pids()),
     readings,
+    planning,
   });
   return {
     run: { ...run, tasks: { ...run.tasks, attempts: attemptsOf(jobs) } },

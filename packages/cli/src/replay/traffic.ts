@@ -1,6 +1,8 @@
 import type { Cluster, ClusterCounters, ClusterView, Counters } from '@goshawk/client';
 import { MESSAGES, type MessageType } from '@goshawk/core';
-import type { Messages, Steals } from '@goshawk/report';
+import type { PlanningTimes } from '@goshawk/policies';
+import type { Messages, PlanningResults, Steals } from '@goshawk/report';
+import { planningOf } from '../planning.js';
 
 /** What everybody has counted since they were started, and who they are. */
 export interface Reading {
@@ -49,6 +51,19 @@ export function trafficBetween(before: Reading, after: Reading): Traffic {
     steals,
     incomplete: [...after.counters.silent, ...restarted, ...unseen],
   };
+}
+
+/** How central's policy planned meanwhile; undefined where it does not. How long it took is since central was started. */
+export function planningBetween(
+  { counters: before }: Reading,
+  { counters: after }: Reading,
+): PlanningResults | undefined {
+  const was = group(before.central ?? {}, 'planning');
+  const counts = Object.entries(group(after.central ?? {}, 'planning')).map(
+    ([name, count]) => [name, since(count, was[name])] as const,
+  );
+  const times = group(after.central ?? {}, 'planningMs') as unknown as ReturnType<PlanningTimes['read']>;
+  return planningOf(Object.fromEntries(counts), times?.cycle === undefined ? undefined : times);
 }
 
 /** Whoever has another address than before: an address names the incarnation. */

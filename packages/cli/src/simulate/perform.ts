@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { GoshawkError, Random, RELIABLE_TIMINGS } from '@goshawk/core';
-import { type SolveProgram, THREE_SIGMA_POLICIES } from '@goshawk/policies';
+import { THREE_SIGMA_POLICIES } from '@goshawk/policies';
 import {
   finishRun,
   type JobRecord,
@@ -10,9 +10,11 @@ import {
   PredictorTally,
   RunTally,
 } from '@goshawk/report';
+import type { Solver } from '@goshawk/runtime';
 import { dealtByStart, type SimulatedEnd, Simulation } from '@goshawk/simulator';
 import { ColumnBlocks, type Jobs, jobSpecOf, mapJobs, meanOf } from '@goshawk/traces';
 import { parseAttributes } from '../attributes.js';
+import { planningOf } from '../planning.js';
 import { learntBy } from '../predict/past.js';
 import { type SimulatedShadow, shadowFor } from '../predict/shadow.js';
 import { jobSeed, schedulersEstimator, submissionEstimates } from '../replay/estimates.js';
@@ -38,10 +40,11 @@ export async function perform(
 ): Promise<RunOutcome> {
   const effects = request.wantsEffectsHash ? new EffectsHash() : undefined;
   const learnt = await learntFromHistory(request);
-  const solve = await solverFor(request);
+  const solver = await solverFor(request);
   const simulation = new Simulation<Arrival>({
     ...request,
-    ...(solve === undefined ? {} : { solve }),
+    ...(solver === undefined ? {} : { solve: solver.solve }),
+    wallClock: () => performance.now(),
     attributesOf: parseAttributes(request.attribute ?? []),
     learnt: request.learnt ?? learnt,
     ...(effects === undefined ? {} : { observe: effects.observe }),
@@ -103,6 +106,7 @@ export async function perform(
     options: request.options,
     messages: messagesOf(simulation),
     steals: simulation.steals,
+    planning: planningOf(simulation.planning, simulation.planningTimes, solver?.version),
     predictor: request.estimator === 'oracle' ? null : predictor.accuracy(),
     events: simulation.events,
     wallSeconds,
@@ -234,8 +238,8 @@ function messagesOf(simulation: Simulation): { total: number; byType: Record<str
 }
 
 /** Policies that plan ahead have a solver, which takes a moment to load. */
-async function solverFor({ policy }: RunRequest): Promise<SolveProgram | undefined> {
+async function solverFor({ policy }: RunRequest): Promise<Solver | undefined> {
   if (!Object.hasOwn(THREE_SIGMA_POLICIES, policy.preset.decidedBy.policy)) return undefined;
   const { loadSolver } = await import('@goshawk/runtime');
-  return (await loadSolver()).solve;
+  return loadSolver();
 }

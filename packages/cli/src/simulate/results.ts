@@ -24,6 +24,7 @@ export class Results {
 
   of(end: SimulatedEnd<Arrival>): JobResult {
     const { index, job, endedMs, completed, tasksCompleted } = end;
+    const { deadlineMs } = job.spec;
     const started = this.#copyTimes(end);
     return {
       id: `${index + 1}`,
@@ -31,6 +32,7 @@ export class Results {
       outcome: completed ? 'completed' : 'failed',
       submitSeconds: job.submitMs / 1_000,
       runtimeSeconds: (endedMs - job.submitMs) / 1_000,
+      ...(deadlineMs === undefined ? {} : { deadlineSeconds: deadlineMs / 1_000 }),
       taskCount: job.tasks,
       tasksCompleted,
       taskStartsSeconds: this.#starts.subarray(0, started),

@@ -35,7 +35,7 @@ const ROUNDS_MAX = 3;
 const NO_MORE_UNIONS: readonly PartitionSet[] = new Array<PartitionSet>(ROUNDS_MAX).fill(0n);
 
 /** How it has gone so far. */
-export interface ThreeSigmaTally {
+export interface ThreeSigmaTally extends Record<string, number> {
   cycles: number;
   /** Plans for which there was no answer of the solver. */
   greedy: number;

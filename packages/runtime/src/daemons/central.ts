@@ -1,6 +1,6 @@
 import { Central } from '@goshawk/central';
-import { type ClusterSettings, LIMITS } from '@goshawk/core';
-import { type Program, THREE_SIGMA_OPTIONS } from '@goshawk/policies';
+import { type ClusterSettings, LIMITS, type Machine } from '@goshawk/core';
+import { PlanningTimes, type Program, THREE_SIGMA_OPTIONS } from '@goshawk/policies';
 import { centralReadings } from '../metrics/index.js';
 import { ThreadedSolver } from '../solver/threaded.js';
 import { PlacementTracing } from '../tracing/index.js';
@@ -26,6 +26,7 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
   const own = ownPlaces(options.bind, endpoint);
   const tracing = process.tracing && new PlacementTracing(process.tracing);
   let central!: Central;
+  const times = new PlanningTimes(() => performance.now());
   const solver = new ThreadedSolver(solverTimeoutMs(options.settings));
   const { enter } = process.host.add({ index: FIRST_PARTY, name, role: 'central' }, (environment, enter) => {
     const at = own.slice(0, LIMITS.centralPlacesMax).map((place) => process.centralAt(place));
@@ -33,7 +34,9 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
     central = new Central(config, {
       ...(tracing?.listenTo(environment) ?? environment),
       busyMs: () => performance.eventLoopUtilization().active,
+      counted: () => ({ ...environment.counted?.(), planningMs: times.read() ?? {} }),
       solve: (id, { version, model }) => {
+        times.asked();
         solver.solve(model as Program, (reply) => {
           if ('error' in reply)
             options.logger.warn({ error: reply.error }, 'a plan is made without the solver');
@@ -41,12 +44,13 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
             'error' in reply
               ? ({ kind: 'none', version, error: reply.error } as const)
               : ({ kind: 'solution', version, solution: reply.solution } as const);
+          times.answered();
           enter('solved', (_machine, now) => central.solved(id, answer, now));
         });
       },
       ...ifThereIsAnother(process, options.logger),
     });
-    return tracing?.around(central) ?? central;
+    return timed(tracing?.around(central) ?? central, times);
   });
   lookForOtherCentrals(endpoint, own, process.ended, (places) => {
     const addresses = places.map((place) => process.centralAt(place));
@@ -76,6 +80,13 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
     drain: stop,
     stop,
   };
+}
+
+/** The machine, with a watch on what it does at the end of each turn, when its policy plans. */
+function timed<M extends Machine>(machine: M, times: PlanningTimes): M {
+  const settle = machine.settle?.bind(machine);
+  if (settle !== undefined) machine.settle = (now) => times.turn(() => settle(now));
+  return machine;
 }
 
 /** Half of a policy's cycle: who plans in cycles does not wait for longer than one. */

@@ -2,10 +2,11 @@
 import { parentPort } from 'node:worker_threads';
 import type { Program } from '@goshawk/policies';
 import { loadSolver } from './highs.js';
-import type { SolverReply } from './threaded.js';
+import type { SolverReply, SolverSays } from './threaded.js';
 
 const { solve } = await loadSolver();
 
+parentPort!.postMessage('loaded' satisfies SolverSays);
 parentPort!.on('message', (program: Program) => {
   parentPort!.postMessage(replyTo(program));
 });

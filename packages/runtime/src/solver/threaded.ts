@@ -4,6 +4,12 @@ import { compiledFile } from '../executors/compiled.js';
 
 export type SolverReply = { readonly solution: ProgramSolution } | { readonly error: string };
 
+/** What comes from its thread: once it can solve, and of each program. */
+export type SolverSays = 'loaded' | SolverReply;
+
+/** For a thread to start and load the solver, on a machine that has other work. ms */
+const LOAD_MS = 30_000;
+
 interface Task {
   readonly program: Program;
   readonly answer: (reply: SolverReply) => void;
@@ -17,11 +23,12 @@ interface Task {
 export class ThreadedSolver {
   readonly #timeoutMs: number;
   #thread: Worker | undefined;
+  #isLoaded = false;
   #running: Task | undefined;
   #next: Task | undefined;
   #guard: NodeJS.Timeout | undefined;
 
-  /** @param timeoutMs of wall time, for one program */
+  /** @param timeoutMs of wall time, for one program, once the solver is loaded */
   constructor(timeoutMs: number) {
     this.#timeoutMs = timeoutMs;
   }
@@ -44,19 +51,33 @@ export class ThreadedSolver {
     this.#running = this.#next;
     this.#next = undefined;
     this.#thread ??= this.#newThread();
+    this.#allow(this.#isLoaded ? this.#timeoutMs : LOAD_MS);
+    this.#thread.postMessage(this.#running.program);
+  }
+
+  /** The program that runs may take so long from now on. */
+  #allow(ms: number): void {
+    clearTimeout(this.#guard);
     this.#guard = setTimeout(() => {
       this.#end();
-      this.#reply({ error: `the solver took longer than ${this.#timeoutMs} ms` });
-    }, this.#timeoutMs);
-    this.#thread.postMessage(this.#running.program);
+      this.#reply({ error: `the solver took longer than ${ms} ms` });
+    }, ms);
+  }
+
+  #loaded(): void {
+    this.#isLoaded = true;
+    if (this.#running !== undefined) this.#allow(this.#timeoutMs);
   }
 
   #newThread(): Worker {
     const thread = new Worker(compiledFile('../solver/thread.js'));
     // A cluster that is idle ends when it is told to, whether or not a solver has been loaded.
     thread.unref();
-    thread.on('message', (reply: SolverReply) => {
-      if (thread === this.#thread) this.#reply(reply);
+    this.#isLoaded = false;
+    thread.on('message', (said: SolverSays) => {
+      if (thread !== this.#thread) return;
+      if (said === 'loaded') this.#loaded();
+      else this.#reply(said);
     });
     const failed = (error: string) => {
       if (thread !== this.#thread) return;

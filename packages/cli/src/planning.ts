@@ -1,0 +1,34 @@
+import type { PlanningSpread, PlanningTimes } from '@goshawk/policies';
+import type { PlanningResults } from '@goshawk/report';
+
+/**
+ * How a policy got on, from what central has counted.
+ *
+ * @param solver its version
+ * @returns undefined of a policy that does not plan ahead
+ */
+export function planningOf(
+  counts: Readonly<Record<string, number>>,
+  times: ReturnType<PlanningTimes['read']>,
+  solver?: string,
+): PlanningResults | undefined {
+  if (counts.cycles === undefined) return undefined;
+  if (times === undefined) return { counts };
+  const seconds = ({ count, p50, p99, max }: PlanningSpread) => ({
+    count,
+    p50: p50 / 1_000,
+    p99: p99 / 1_000,
+    max: max / 1_000,
+  });
+  const { formulate, solve, extract, cycle } = times;
+  return {
+    counts,
+    cycleSeconds: {
+      formulate: seconds(formulate),
+      solve: seconds(solve),
+      extract: seconds(extract),
+      cycle: seconds(cycle),
+    },
+    ...(solver === undefined ? {} : { solver }),
+  };
+}

@@ -1,0 +1,89 @@
+import { type Millis, nearestRank } from '@goshawk/core';
+
+/** Of the last so many cycles. */
+const KEPT = 10_000;
+
+type Part = 'formulate' | 'solve' | 'extract' | 'cycle';
+
+/** How long cycles took, in ms of wall time, by nearest rank. */
+export interface PlanningSpread {
+  readonly count: number;
+  readonly p50: Millis;
+  readonly p99: Millis;
+  readonly max: Millis;
+}
+
+/**
+ * How long a policy with a solver plans: `formulate` until a problem is handed out, `solve` until there is an answer,
+ * `extract` until it is acted upon, and the whole cycle. A driver tells it what happens, and when by its own clock.
+ */
+export class PlanningTimes {
+  readonly #now: () => Millis;
+  readonly #taken: Record<Part, Millis[]> = { formulate: [], solve: [], extract: [], cycle: [] };
+  #askedAt: Millis | undefined;
+  #began: Millis = 0;
+  #formulated: Millis = 0;
+  #solved: Millis | undefined;
+  #asksNow = false;
+
+  constructor(now: () => Millis) {
+    this.#now = now;
+  }
+
+  /** A problem is handed to the solver. */
+  asked(): void {
+    this.#asksNow = true;
+    this.#askedAt = this.#now();
+  }
+
+  /** Its answer is there. */
+  answered(): void {
+    if (this.#askedAt === undefined) return;
+    this.#solved = this.#now() - this.#askedAt;
+    this.#askedAt = undefined;
+  }
+
+  /** What a policy does in one turn. */
+  turn(plan: () => void): void {
+    this.#asksNow = false;
+    this.#began = this.#now();
+    plan();
+    const took = this.#now() - this.#began;
+    if (this.#solved !== undefined) {
+      this.#note('formulate', this.#formulated);
+      this.#note('solve', this.#solved);
+      this.#note('extract', took);
+      this.#note('cycle', this.#formulated + this.#solved + took);
+      this.#solved = undefined;
+    }
+    if (this.#asksNow) this.#formulated = took;
+  }
+
+  /** Undefined before the first cycle. */
+  read(): Readonly<Record<Part, PlanningSpread>> | undefined {
+    const { formulate, solve, extract, cycle } = this.#taken;
+    if (cycle.length === 0) return undefined;
+    return {
+      formulate: spreadOf(formulate),
+      solve: spreadOf(solve),
+      extract: spreadOf(extract),
+      cycle: spreadOf(cycle),
+    };
+  }
+
+  #note(part: Part, took: Millis): void {
+    const kept = this.#taken[part];
+    kept.push(took);
+    if (kept.length > KEPT) kept.shift();
+  }
+}
+
+function spreadOf(values: readonly Millis[]): PlanningSpread {
+  const sorted = Float64Array.from(values).sort();
+  return {
+    count: sorted.length,
+    p50: nearestRank(sorted, 50),
+    p99: nearestRank(sorted, 99),
+    max: sorted[sorted.length - 1]!,
+  };
+}
