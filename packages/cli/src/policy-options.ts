@@ -18,7 +18,8 @@ export const OWN_FLAGS: Readonly<Record<string, Readonly<Record<string, string>>
 export function setOptions(chosen: string, policy: string, texts: readonly string[]): DecidedBy['options'] {
   const module = policyModule(policy);
   const options: Record<string, number | string | boolean> = {};
-  for (const text of texts.flatMap((each) => each.split(','))) {
+  // A comma within a value is part of it.
+  for (const text of texts.flatMap((each) => each.split(/,(?=\s*\w+=)/))) {
     const [, name, value] = /^([^=]+)=(.+)$/.exec(text.trim()) ?? [];
     if (name === undefined || value === undefined)
       throw new InputError('bad-option', `--set: "${text}" is not NAME=VALUE`, 'such as stall=true');
