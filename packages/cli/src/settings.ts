@@ -33,7 +33,7 @@ export const POLICY_OPTIONS = {
   estimator: {
     type: 'text',
     suggests: ESTIMATOR_FORMS.split(', '),
-    default: DEFAULT_POLICY.estimator,
+    default: 'auto',
     describe: `how it is found out which job is long: ${ESTIMATOR_FORMS}`,
   },
   cutoff: {

@@ -37,6 +37,12 @@ export interface EstimatorKind {
 
 /** The one table of estimators: help texts, the compliance suite and the scoreboard read it. */
 export const ESTIMATORS = {
+  auto: {
+    title: 'what the submitter says; else history where it has proved good, else pilots',
+    form: 'auto',
+    needsTruth: false,
+    make: (_argument, settings) => new Hybrid(settings, 'auto'),
+  },
   oracle: {
     title: 'the true mean task run time (replays only)',
     form: 'oracle',

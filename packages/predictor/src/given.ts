@@ -1,3 +1,4 @@
+import type { Millis } from '@goshawk/core';
 import type { ArrivingJob, Judgement } from './estimator.js';
 import { Stateless } from './stateless.js';
 
@@ -8,8 +9,11 @@ export class Given extends Stateless {
   }
 
   judge({ givenMs }: ArrivingJob): Judgement {
-    return givenMs === undefined
-      ? { kind: 'unknown' }
-      : { kind: 'estimate', estimate: { meanMs: givenMs, by: 'given' } };
+    return givenMs === undefined ? { kind: 'unknown' } : given(givenMs);
   }
+}
+
+/** @param meanMs as the submitter says */
+export function given(meanMs: Millis): Judgement {
+  return { kind: 'estimate', estimate: { meanMs, by: 'given' } };
 }

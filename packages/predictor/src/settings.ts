@@ -14,6 +14,8 @@ export interface EstimatorSettings {
   readonly features?: readonly string[] | null | undefined;
   /** Feature values of which history is kept. */
   readonly featureValuesMax?: number | undefined;
+  /** Whether `auto` may take pilots: unless the policy has no use for classes, or starts gangs whole. Yes unless given. */
+  readonly sampling?: boolean | undefined;
   /** Estimates carry the distribution that they come from, for policies that plan by it. */
   readonly distributions?: boolean | undefined;
 }

@@ -19,8 +19,22 @@ export function arrivingJobOf(spec: JobSpec, wallMs: Millis): ArrivingJob {
     startable,
     stages: spec.stages.length === 1 ? undefined : spec.stages.map(arrivingStageOf),
     submittedAt: wallMs,
-    givenMs: spec.estimateMs,
+    givenMs: statedMs(spec),
   };
+}
+
+/** Mean task run time as the submitter says it: of the job, or of each of its stages. */
+export function statedMs({ estimateMs, stages }: JobSpec): Millis | undefined {
+  if (estimateMs !== undefined) return estimateMs;
+  let tasks = 0;
+  let workMs = 0;
+  for (const stage of stages) {
+    if (stage.estimateMs === undefined) return undefined;
+    const count = countTasks(stage.tasks);
+    tasks += count;
+    workMs += count * stage.estimateMs;
+  }
+  return workMs / tasks;
 }
 
 function arrivingStageOf({ name, after, tasks, demand }: StageSpec): ArrivingStage {

@@ -1,5 +1,6 @@
 import type { JobClass, JobSpec, Lane, Millis, PolicySettings, Preset, Route, Segment } from '@goshawk/core';
 import type { Estimate, Judgement } from '@goshawk/predictor';
+import { statedMs } from './arriving.js';
 
 /** What a job is decided by while its pilots have not told. */
 export const UNDECIDED = 'pilots, not yet';
@@ -76,8 +77,11 @@ export function decideBy({ meanMs, by, distribution, stagesMs }: Estimate, polic
 
 /** Where it may turn out to belong, when nobody has been asked yet. */
 export function possibleClasses(spec: JobSpec, policy: PolicySettings): readonly JobClass[] {
-  if (policy.estimator !== 'given') return ['short', 'long'];
-  return [spec.estimateMs !== undefined && spec.estimateMs >= policy.cutoffMs ? 'long' : 'short'];
+  const { estimator, cutoffMs } = policy;
+  const meanMs = statedMs(spec);
+  const isDecided = estimator === 'given' || (estimator === 'auto' && meanMs !== undefined);
+  if (!isDecided) return ['short', 'long'];
+  return [meanMs !== undefined && meanMs >= cutoffMs ? 'long' : 'short'];
 }
 
 /** Pilots are looked for as short tasks are; where central places those, their owners do it themselves. */

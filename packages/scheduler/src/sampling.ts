@@ -199,7 +199,8 @@ export class Sampler {
 
   #make(policy: PolicySettings): Estimator {
     const random = () => this.#env.random();
-    const settings = { ...policy, distributions: policy.preset.declares };
+    const { declares, byClass } = policy.preset;
+    const settings = { ...policy, distributions: declares, sampling: byClass };
     try {
       return makeEstimator(policy.estimator, settings, random);
     } catch {
@@ -225,6 +226,7 @@ function isSameEstimator(one: PolicySettings, other: PolicySettings): boolean {
   return (
     one.estimator === other.estimator &&
     one.preset.declares === other.preset.declares &&
+    one.preset.byClass === other.preset.byClass &&
     one.pilotRatio === other.pilotRatio &&
     one.pilotsMax === other.pilotsMax &&
     one.pilotQuorum === other.pilotQuorum &&

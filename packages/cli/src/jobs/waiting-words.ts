@@ -27,7 +27,7 @@ export const WAITING_WORDS: Readonly<
   },
   pilots: {
     why: 'the pilots of their job have not told what it is',
-    helps: 'an estimate at the submission (--estimate), where --estimator is given',
+    helps: 'an estimate at the submission (--estimate)',
   },
   placing: {
     why: 'central was asked for a worker and has not answered, or knows none that has room',

@@ -39,7 +39,7 @@ export const REPLAY_OPTIONS = {
   seed: { type: 'count', default: 1, describe: 'of the jobs drawn, their arrivals, and noisy estimates' },
   estimator: {
     type: 'text',
-    default: 'oracle',
+    default: 'auto',
     describe: `how it is found out which job is long; several are compared: ${ESTIMATOR_FORMS}`,
   },
   saveJobs: {

@@ -22,7 +22,7 @@ const STRETCH = 100;
 /** A job of so many tasks, as a fraction of the reserve, cannot do much harm before its pilots have told its class. */
 const SMALL = 1 / 3;
 /** Standard deviations above the mean of the last long jobs that a long one is taken for until its pilots tell how long. */
-const LONG_DOUBT = 3;
+const LONG_DOUBT = 6;
 /** Due times, and who is small, are told anew when the cluster has grown or shrunk by more than this fraction. */
 const RESIZED = 0.05;
 /** The need of short work is averaged over so many cutoffs: about an hour for the Google trace. */

@@ -20,8 +20,8 @@ test('keeps more for bursts in a small cluster, where they count for more: four 
   expect(reserveOf(100, 800)).toBe(100 + 4 * 10);
 });
 
-test('keeps thrice what is needed at most, and within bounds', () => {
-  expect(reserveOf(100, 10_000)).toBe(300);
+test('keeps nine times what is needed at most, and within bounds', () => {
+  expect(reserveOf(50, 10_000)).toBe(450);
   expect(reserveOf(1, 10_000)).toBe(200);
   expect(reserveOf(0, 10_000)).toBe(200);
   expect(reserveOf(9_000, 10_000)).toBe(3_000);

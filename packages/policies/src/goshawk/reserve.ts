@@ -30,12 +30,16 @@ export class LongLimit {
   of(slots: number, now: Millis): number {
     if (this.#reserve !== 'auto') return Math.round(slots * (1 - this.#reserve));
     const needed = this.#windowMs > 0 ? this.#work.at(now) / this.#windowMs : 0;
-    const forBursts = Math.min(2 * needed, Math.max(BURSTS * slots, ROOTS * Math.sqrt(needed)));
+    const forBursts = Math.min(BURST_FACTOR * needed, Math.max(BURSTS * slots, ROOTS * Math.sqrt(needed)));
     return slots - Math.round(Math.max(LEAST * slots, Math.min(MOST * slots, needed + forBursts)));
   }
 }
 
-/** For bursts: a fraction of all slots; in small clusters, where they count for more, so many square roots of what is needed. */
+/**
+ * For bursts: a fraction of all slots; in small clusters, where they count for more, so many square roots of what is needed.
+ * No more than so many times what is needed: where nothing short comes, nothing is kept for it.
+ */
+const BURST_FACTOR = 8;
 const BURSTS = 0.05;
 const ROOTS = 4;
 /** Bounds of the reserve, as fractions of all slots. */

@@ -80,3 +80,56 @@ describe('hybrid', () => {
     expect(hybrid.judge(wide)).toEqual(before);
   });
 });
+
+describe('auto', () => {
+  const auto = (settings = {}): Hybrid => new Hybrid({ ...SLEARN_SETTINGS, ...settings }, 'auto');
+
+  test('believes what the submitter says, whatever else is known', () => {
+    const knows = auto();
+    for (let run = 0; run < 20; run++) knows.learn(ended(wide, 1_000));
+    for (const job of [wide, thin])
+      expect(knows.judge({ ...job, givenMs: 60_000 })).toEqual({
+        kind: 'estimate',
+        estimate: { meanMs: 60_000, by: 'given' },
+      });
+  });
+
+  test('samples a job of which nothing is said, and takes a thin one for short', () => {
+    expect(auto().judge(wide)).toMatchObject({ kind: 'sample', pilots: 1 });
+    expect(auto().judge(thin)).toMatchObject({ kind: 'thin' });
+  });
+
+  test('believes history alone when ten runs of that name have shown that it is right', () => {
+    const estimator = auto();
+    for (let run = 0; run < 9; run++) estimator.learn(ended(thin, 50_000));
+    expect(estimator.judge(thin)).toMatchObject({ kind: 'thin', guess: { meanMs: 50_000 } });
+    estimator.learn(ended(thin, 50_000));
+    expect(estimator.judge(thin)).toMatchObject({ kind: 'estimate', estimate: { meanMs: 50_000 } });
+    expect(estimator.judge({ ...wide, name: 'a' }).kind).toBe('estimate');
+  });
+
+  test('does not believe history of a user alone, nor one that has erred', () => {
+    const estimator = auto();
+    for (let run = 0; run < 30; run++) estimator.learn(ended(wide, 1_000));
+    expect(estimator.judge({ ...wide, name: 'other' }).kind).toBe('sample');
+    const erred = auto();
+    for (let run = 0; run < 30; run++) erred.learn(ended(wide, run % 2 === 0 ? 1_000 : 30_000));
+    expect(erred.judge(wide).kind).toBe('sample');
+  });
+
+  test('takes no pilots for a policy that has no use for them', () => {
+    const estimator = auto({ sampling: false });
+    expect(estimator.judge(wide)).toEqual({ kind: 'unknown' });
+    estimator.learn(ended(wide, 1_000));
+    expect(estimator.judge(wide)).toMatchObject({ kind: 'estimate', estimate: { meanMs: 1_000 } });
+  });
+
+  test('goes on where it was saved, and not where hybrid was', () => {
+    const before = auto();
+    for (let run = 0; run < 10; run++) before.learn(ended(thin, 50_000));
+    const after = auto();
+    after.load(before.save());
+    expect(after.judge(thin)).toEqual(before.judge(thin));
+    expect(() => after.load(new Hybrid(SLEARN_SETTINGS).save())).toThrow('auto');
+  });
+});

@@ -9,8 +9,9 @@ import type {
   SamplePlan,
   Verdict,
 } from '../estimator.js';
+import { given } from '../given.js';
 import { historySettings, learnFrom } from '../history/from-history.js';
-import { History, type HistorySettings } from '../history/history.js';
+import { History, type HistoryPrediction, type HistorySettings } from '../history/history.js';
 import { estimateOf } from '../history/history-estimator.js';
 import { Spread, spreadOf } from '../history/spread.js';
 import { Pilot } from '../pilot/pilot.js';
@@ -22,22 +23,35 @@ import { combine, type Prior } from './combine.js';
 const FIRST_SPREAD = 0.01;
 
 /**
+ * History has proved good for a job that is known by its name when so many of its like have run and the standard deviation of
+ * ln(estimate ÷ actual) is at most this: about as good as one pilot.
+ */
+const PROVEN_RUNS = 10;
+const PROVEN_DEVIATION = 0.25;
+
+/**
  * Pilots, with history before and beside them: history is the first guess, and what pilots say is combined with it, each
- * by how far off it has been. Of a thin job there are no pilots: there history decides.
+ * by how far off it has been.
+ *
+ * `hybrid`: of a thin job there are no pilots, so history decides. `auto`: what the submitter says is believed; else history
+ * decides by itself where it has proved good, and only there.
  */
 export class Hybrid implements Estimator {
-  readonly name = 'hybrid';
+  readonly name: 'hybrid' | 'auto';
   readonly #settings: Partial<HistorySettings>;
   readonly #withDistribution: boolean;
+  readonly #samples: boolean;
   readonly #pilot: Pilot;
   #history: History;
   /** Of the jobs of which nothing else is known. */
   #spread = new Spread();
 
   /** @throws InputError for a feature that there is not */
-  constructor(settings: EstimatorSettings) {
+  constructor(settings: EstimatorSettings, name: 'hybrid' | 'auto' = 'hybrid') {
+    this.name = name;
     this.#settings = historySettings(settings);
     this.#withDistribution = settings.distributions ?? false;
+    this.#samples = name === 'hybrid' || settings.sampling !== false;
     this.#pilot = new Pilot(settings);
     this.#history = new History(this.#settings);
   }
@@ -47,12 +61,17 @@ export class Hybrid implements Estimator {
   }
 
   judge(job: ArrivingJob): Judgement {
-    const judgement = this.#pilot.judge(job);
+    if (this.name === 'auto' && job.givenMs !== undefined) return given(job.givenMs);
     const prediction = this.#history.predict(job);
+    const judgement: Judgement = this.#samples ? this.#pilot.judge(job) : { kind: 'unknown' };
+    if (!this.#samples && prediction.samples > 0)
+      return { kind: 'estimate', estimate: estimateOf(prediction, this.#withDistribution) };
     if (prediction.samples === 0 || (judgement.kind !== 'sample' && judgement.kind !== 'thin'))
       return judgement;
     const estimate = estimateOf(prediction, this.#withDistribution);
-    if (judgement.kind === 'thin') return { kind: 'estimate', estimate };
+    if (this.name === 'auto' ? isProven(prediction) : judgement.kind === 'thin')
+      return { kind: 'estimate', estimate };
+    if (judgement.kind === 'thin') return { ...judgement, guess: estimate };
     const { note: ofPilot } = judgement;
     if (prediction.expert === undefined) return { ...judgement, guess: estimate, note: { ofPilot } };
     const prior: Prior = {
@@ -88,7 +107,7 @@ export class Hybrid implements Estimator {
 
   save(): unknown {
     return {
-      kind: 'hybrid/1',
+      kind: `${this.name}/1`,
       pilot: this.#pilot.save(),
       history: this.#history.save(),
       spread: this.#spread.save(),
@@ -97,7 +116,7 @@ export class Hybrid implements Estimator {
 
   load(saved: unknown): void {
     const { success, data } = savedSchema.safeParse(saved);
-    if (!success) throw notSavedBy(this.name);
+    if (!success || data.kind !== `${this.name}/1`) throw notSavedBy(this.name);
     const history = History.load(data.history, this.#settings);
     this.#pilot.load(data.pilot);
     this.#history = history;
@@ -109,12 +128,18 @@ const OWN_CHARACTERS = 256;
 
 const savedSchema = z.lazy(() =>
   z.strictObject({
-    kind: z.literal('hybrid/1'),
+    kind: z.enum(['hybrid/1', 'auto/1']),
     pilot: z.unknown(),
     history: z.unknown(),
     spread: z.tuple([z.number(), z.number()]),
   }),
 );
+
+/** A name says more than a user does: whose short jobs ran for long may come with a long one. */
+function isProven({ samples, expert, logVariance }: HistoryPrediction): boolean {
+  const isNamed = expert?.feature.split('+').some((attribute) => attribute === 'name' || attribute === 'logical');
+  return isNamed === true && samples >= PROVEN_RUNS && logVariance <= PROVEN_DEVIATION ** 2;
+}
 
 interface Note {
   readonly ofPilot?: unknown;
