@@ -9,8 +9,9 @@ import { VERSION } from './version.js';
 const ABOUT =
   'A hybrid cluster scheduler: central brings free workers and jobs together, and while it is away schedulers probe.';
 
-/** What most people set of a policy; the rest stands apart, since few read it. */
-const COMMON = ['policy', 'estimator', 'cutoff'];
+/** What most people set of a policy; `goshawk policies NAME` has the rest. */
+const COMMON = ['policy', 'estimator', 'cutoff', 'set'];
+const MORE_SETTINGS = '`goshawk policies NAME` lists all settings of a policy; each is an option here.';
 const WIDTH_MIN = 40;
 const WIDTH_MAX = 120;
 /** Flags that are longer have their description on the next line. */
@@ -84,7 +85,6 @@ function pageOf({ name, words, describe, options, examples }: Command, width: nu
     optionRows(Object.fromEntries(Object.entries(options).filter(([option]) => wanted(option))));
   const groups: [title: string, rows: Row[]][] = [
     ['Options', some((option) => !isOfPolicy(option))],
-    ['Settings of the policy (docs/POLICY.md)', some(isOfPolicy)],
     ['Everywhere', optionRows(GLOBAL_OPTIONS)],
   ];
   // A command on a line of its own can be copied, however long it is.
@@ -94,6 +94,7 @@ function pageOf({ name, words, describe, options, examples }: Command, width: nu
     wrapped(describe, width, ''),
     ...(shown.length === 0 ? [] : [`Examples:\n${shown.join('\n')}`]),
     ...groups.flatMap(([title, rows]) => (rows.length === 0 ? [] : [`${title}:\n${table(rows, width)}`])),
+    ...(Object.keys(options).some(isOfPolicy) ? [wrapped(MORE_SETTINGS, width, '')] : []),
   ].join('\n\n');
 }
 

@@ -28,7 +28,7 @@ export const POLICY_OPTIONS = {
     type: 'text',
     suggests: ALL_POLICY_NAMES,
     default: 'goshawk',
-    describe: `how jobs are scheduled: ${ALL_POLICY_NAMES.join(', ')}`,
+    describe: 'how jobs are scheduled; `goshawk policies` lists them',
   },
   estimator: {
     type: 'text',

@@ -1,5 +1,7 @@
 import { ALL_POLICY_NAMES, CENTRAL_POLICIES, presetNamed } from '@goshawk/policies';
 import { describe, expect, it } from 'vitest';
+import { settingsUsedBy } from '../policy-settings.js';
+import { POLICY_OPTIONS } from '../settings.js';
 import { runHere } from '../terminal.fixture.js';
 
 const goshawk = (...argv: string[]) => runHere(['policies', ...argv], { cwd: '/', environment: {} });
@@ -27,6 +29,21 @@ describe('goshawk policies', () => {
     expect(policies[0]!.options).toContainEqual(
       expect.objectContaining({ name: 'queues', flag: '--queues' }),
     );
+  });
+
+  it('lists the settings that shape a policy, and no others', async () => {
+    const { stdout } = await goshawk('hawk');
+    expect(stdout).toMatch(/^--steal-cap +10 +workers that an idle worker asks/m);
+    expect(stdout).not.toContain('--queues');
+    expect((await goshawk('gs')).stdout).toContain('--queues');
+  });
+
+  it('knows of every setting whom it says something to', () => {
+    const used = ALL_POLICY_NAMES.flatMap((name) =>
+      settingsUsedBy(presetNamed(name)).map(([setting]) => setting),
+    );
+    const apart = ['policy', 'estimator', 'cutoff', 'set'];
+    expect(new Set([...used, ...apart])).toEqual(new Set(Object.keys(POLICY_OPTIONS)));
   });
 
   it('refuses a name that there is not', async () => {

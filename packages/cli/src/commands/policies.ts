@@ -1,6 +1,8 @@
 import type { PolicyOption } from '@goshawk/policies';
 import { defineCommand, ExitCode } from '../command.js';
+import { flagOf, type OptionSpec } from '../options.js';
 import { OWN_FLAGS } from '../policy-options.js';
+import { settingsUsedBy } from '../policy-settings.js';
 import { painter } from '../terminal/paint.js';
 import { renderTable } from '../terminal/table.js';
 
@@ -8,17 +10,19 @@ export const policiesCommand = defineCommand({
   name: 'policies',
   words: '[NAME]',
   wordsMax: 1,
-  describe: 'list the policies there are, or the options of one, which --set takes',
+  describe: 'list the policies there are, or all settings of one',
   examples: [
     ['goshawk policies', 'what there is for --policy'],
-    ['goshawk policies carbyne', 'what there is for --set with it, with defaults and bounds'],
+    ['goshawk policies hawk', 'what shapes it: options of up, central, replay and simulate'],
+    ['goshawk policies carbyne', 'also what there is for --set with it, with defaults and bounds'],
   ],
   options: {},
   async run(context, _, { words }) {
     const { ALL_POLICY_NAMES, policyModule, presetNamed } = await import('@goshawk/policies');
     const names = words[0] === undefined ? ALL_POLICY_NAMES : [words[0]];
     const policies = names.map((name) => {
-      const { title, decidedBy } = presetNamed(name);
+      const preset = presetNamed(name);
+      const { title, decidedBy } = preset;
       const options = Object.entries(policyModule(decidedBy.policy).options);
       return {
         name,
@@ -27,6 +31,11 @@ export const policiesCommand = defineCommand({
           name: option,
           flag: OWN_FLAGS[decidedBy.policy]?.[option] ?? `--set ${option}=`,
           ...shown(spec),
+        })),
+        settings: settingsUsedBy(preset).map(([option, spec]) => ({
+          flag: flagOf(option),
+          default: defaultOf(spec),
+          help: spec.describe,
         })),
       };
     });
@@ -48,21 +57,30 @@ export const policiesCommand = defineCommand({
         policies.map(({ name, title }) => [name, title]),
       );
     } else {
-      const { name, title, options } = policies[0]!;
-      context.out(`${name}: ${title}`);
-      if (options.length === 0) context.note(`${name} has no options for --set`);
-      // What has a flag of its own may have other units and words there.
-      else
+      const { name, title, options, settings } = policies[0]!;
+      context.out(`${name}: ${title}\n`);
+      // What has a flag of its own is among the settings, in the units of the flag.
+      const own = options.filter(({ flag }) => flag.startsWith('--set'));
+      if (own.length > 0) {
         table(
-          ['flag', 'default', 'values', ''],
-          options.map(({ flag, default: normal, values, help }) =>
-            flag.startsWith('--set') ? [flag, `${normal}`, values, help] : [flag, '', '', help],
-          ),
+          ['option', 'default', 'values', ''],
+          own.map(({ flag, default: normal, values, help }) => [flag, `${normal}`, values, help]),
         );
+        context.out('');
+      }
+      table(
+        ['setting', 'default', ''],
+        settings.map(({ flag, default: normal, help }) => [flag, normal, help]),
+      );
     }
     return ExitCode.done;
   },
 });
+
+function defaultOf(spec: OptionSpec): string {
+  if (spec.type === 'flag') return spec.default === true ? 'yes' : 'no';
+  return 'default' in spec && spec.default !== undefined ? `${spec.default}` : (spec.whenUnset ?? '');
+}
 
 function shown({ default: normal, min, max, choices, help }: PolicyOption<unknown>) {
   const bounds = [min === undefined ? '' : `from ${min}`, max === undefined ? '' : `to ${max}`];

@@ -137,7 +137,9 @@ const savedSchema = z.lazy(() =>
 
 /** A name says more than a user does: whose short jobs ran for long may come with a long one. */
 function isProven({ samples, expert, logVariance }: HistoryPrediction): boolean {
-  const isNamed = expert?.feature.split('+').some((attribute) => attribute === 'name' || attribute === 'logical');
+  const isNamed = expert?.feature
+    .split('+')
+    .some((attribute) => attribute === 'name' || attribute === 'logical');
   return isNamed === true && samples >= PROVEN_RUNS && logVariance <= PROVEN_DEVIATION ** 2;
 }
 

@@ -1,0 +1,31 @@
+import type { Preset } from '@goshawk/core';
+import { policyModule } from '@goshawk/policies';
+import type { OptionSpec } from './options.js';
+import { POLICY_OPTIONS } from './settings.js';
+
+type Name = keyof typeof POLICY_OPTIONS;
+
+/** Which settings say something to which policies; in the order in which they are shown. */
+const USES: readonly [names: readonly Name[], by: (preset: Preset) => boolean][] = [
+  [['shortPartition', 'partition'], ({ partition }) => partition],
+  [['central'], ({ long }) => long.by === 'central'],
+  [['probeRatio', 'probeDraw', 'cancel'], ({ short, byClass }) => byClass && short.by !== 'central'],
+  [['stealing', 'stealCap', 'stealLimit', 'stealRetry'], ({ stealing }) => stealing],
+  [
+    ['reserve', 'matching', 'seek', 'hints', 'bitmap', 'workerOrder'],
+    (preset) => preset.byClass && isMatched(preset),
+  ],
+  [['series'], isMatched],
+  [['queues', 'queueBase'], ({ decidedBy }) => 'queues' in policyModule(decidedBy.policy).options],
+  [['shareBy'], ({ decidedBy }) => 'shareBy' in policyModule(decidedBy.policy).options],
+  [['pilotRatio', 'pilotsMax', 'pilotQuorum', 'pilotPrior', 'thinLimit', 'historyFeatures'], () => true],
+];
+
+/** The settings that say something to clusters of such a policy, beside `--estimator`, `--cutoff` and `--set`. */
+export function settingsUsedBy(preset: Preset): [name: string, spec: OptionSpec][] {
+  return USES.flatMap(([names, by]) => (by(preset) ? names : [])).map((name) => [name, POLICY_OPTIONS[name]]);
+}
+
+function isMatched({ short, long }: Preset): boolean {
+  return [short, long].some(({ by }) => by === 'matching' || by === 'seeking');
+}
