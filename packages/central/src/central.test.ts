@@ -2,7 +2,7 @@ import {
   type Address,
   type ClusterSettings,
   DEFAULT_POLICY,
-  type HeldTask,
+  type HeldRun,
   LIVE_TIMINGS,
   type Message,
   type PolicySettings,
@@ -39,19 +39,18 @@ class Bench {
   receive(from: Address, message: Message): void {
     this.central.receive(from, message, this.now);
     this.central.settle(this.now);
-    this.central.checkInvariants(this.now);
+    this.central.checkInvariants();
   }
 
-  register(worker: Address, held: HeldTask[] = [], draining = false): void {
+  register(worker: Address, runs: HeldRun[] = [], draining = false): void {
     this.receive(worker, {
       type: 'register',
       name: `w${worker}`,
       slots: 1,
       capacity: {},
       draining,
-      runs: [],
+      runs,
       attributes: [],
-      held,
       http: undefined,
     });
   }
@@ -63,6 +62,7 @@ class Bench {
 
   place(tasks: number, estimateMs = 20_000): void {
     this.enlist(OWNER, 'first');
+    this.haveAllJoined();
     const wanted = Array.from({ length: tasks }, (_, task) => ({ task, attempt: 1 }));
     this.receive(OWNER, {
       type: 'place',
@@ -73,6 +73,11 @@ class Bench {
       estimateMs,
       demand: {},
     });
+  }
+
+  /** Before that nothing is placed. */
+  haveAllJoined(): void {
+    this.now = Math.max(this.now, LIVE_TIMINGS.heartbeatMs);
   }
 
   take<T extends Message['type']>(type: T): Extract<Message, { type: T }>[] {
@@ -92,14 +97,17 @@ class Bench {
   }
 }
 
-const held: HeldTask = {
+const held: HeldRun = {
   owner: OWNER,
   job: 7,
   task: 0,
   attempt: 1,
+  stage: 0,
+  match: 0,
+  demand: {},
   long: true,
   estimateMs: 30_000,
-  running: true,
+  queued: false,
   elapsedMs: 1_000,
 };
 
@@ -167,7 +175,7 @@ test('tasks that were placed are answered again, with the same worker', () => {
 
 test('a registration overrides what is known of a worker, but not what may be on its way there', () => {
   const bench = new Bench({ shortPartition: 0 });
-  bench.register(W1, [{ ...held, running: false }]);
+  bench.register(W1, [{ ...held, queued: true }]);
   bench.now = 10_000;
   bench.place(1);
   expect(bench.central.placedTasks).toBe(2);
@@ -213,6 +221,7 @@ test('an older attempt that comes late changes nothing', () => {
   const bench = new Bench({ shortPartition: 0 });
   bench.register(W1);
   bench.enlist(OWNER, 'first');
+  bench.haveAllJoined();
   const place = (attempt: number): void =>
     bench.receive(OWNER, {
       type: 'place',
@@ -344,7 +353,6 @@ test('tells where processes may be looked at: each once, and those of schedulers
     slots: 1,
     capacity: {},
     draining: false,
-    held: [],
     runs: [],
     attributes: [],
   } as const;

@@ -1,4 +1,3 @@
 export { Central } from './central.js';
+export { relabel, shortPartitionSize } from './cluster/partition.js';
 export * from './contract.js';
-export { relabel, shortPartitionSize } from './partition.js';
-export { type PlacedTask, WaitingTimeQueue } from './waiting-time-queue.js';

@@ -36,6 +36,8 @@ export type News =
   | { readonly kind: 'left'; readonly worker: WorkerView }
   /** Runs there without this policy's doing: another central started it, or another policy. */
   | { readonly kind: 'found'; readonly run: RunView }
+  /** It was queued at its worker, and has started there. */
+  | { readonly kind: 'began'; readonly run: RunView }
   | { readonly kind: 'ended'; readonly run: RunView; readonly how: RunEnd }
   | { readonly kind: 'arrived'; readonly job: JobView }
   /** Its estimate, class, weight or deadline. */
@@ -139,7 +141,9 @@ export interface RunView {
   readonly worker: WorkerView;
   /** When it was started, as far as central knows: the policy's start, or what the worker says. */
   readonly startedAt: Millis;
-  /** The worker has said that it runs. */
+  /** It was placed in the worker's own queue, and has not started: it takes no room yet. */
+  readonly isQueued: boolean;
+  /** The worker has said that it is there. */
   readonly isConfirmed: boolean;
 }
 
@@ -164,6 +168,13 @@ export interface Draft {
    * @returns the run; undefined where nothing waits, the worker is closed, or the demand does not fit
    */
   start(stage: StageView, worker: WorkerView): RunView | undefined;
+  /**
+   * Queues one waiting task of the stage at the worker, whatever is free there (Hawk §3.7). Only tasks that their owner has
+   * named can be queued: those of classes whose route is `central`.
+   *
+   * @returns the run; undefined where no such task waits, the worker is closed, or could never hold the demand
+   */
+  place(stage: StageView, worker: WorkerView): RunView | undefined;
   /** Starts all of these or none. @returns the runs, in order */
   gang(
     starts: readonly { readonly stage: StageView; readonly worker: WorkerView }[],
@@ -243,6 +254,8 @@ export interface PolicyContext {
   readonly sizesAreGiven: boolean;
   /** Fraction of the slots that long tasks leave to short ones, or `auto`. */
   readonly reserve: number | 'auto';
+  /** Within this all workers come back to a new central. ms; none: at once */
+  readonly joinMs?: Millis;
   /** The next number of a seeded stream, uniform in [0, 1). */
   random(): number;
 }

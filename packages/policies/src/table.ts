@@ -1,8 +1,9 @@
-import { InputError, nearest, PRESETS, type Preset } from '@goshawk/core';
+import { InputError, type Millis, nearest, type PolicySettings, PRESETS, type Preset } from '@goshawk/core';
 import { CARBYNE_POLICIES } from './carbyne/index.js';
 import type { CentralPolicy, PolicyContext, PolicyModule, PolicyOption, PolicyOptions } from './contract.js';
 import { goshawk } from './goshawk/goshawk.js';
 import { gs } from './gs/gs.js';
+import { hawk } from './hawk/hawk.js';
 import { PACKING_MODULES } from './packing/index.js';
 import { THREE_SIGMA_POLICIES } from './three-sigma/index.js';
 
@@ -10,6 +11,7 @@ import { THREE_SIGMA_POLICIES } from './three-sigma/index.js';
 // biome-ignore lint/suspicious/noExplicitAny: each has options of its own
 export const CENTRAL_POLICIES: Readonly<Record<string, PolicyModule<any>>> = {
   goshawk,
+  hawk,
   gs,
   ...PACKING_MODULES,
   ...CARBYNE_POLICIES,
@@ -120,4 +122,19 @@ function check(
   const least = min ?? Number.NEGATIVE_INFINITY;
   const most = max ?? Number.POSITIVE_INFINITY;
   if (!(value >= least && value <= most)) fail(`a number from ${least} to ${most}`);
+}
+
+/**
+ * The policy by which central decides in a cluster of these settings.
+ *
+ * @param joinMs within which all workers come back to a new central
+ */
+export function policyOf(
+  { cutoffMs, reserve, estimator, preset }: PolicySettings,
+  joinMs: Millis,
+  random: () => number,
+): CentralPolicy {
+  const { policy, options } = preset.decidedBy;
+  const sizesAreGiven = estimator === 'given';
+  return makePolicy(policy, options, { cutoffMs, reserve, sizesAreGiven, joinMs, random });
 }

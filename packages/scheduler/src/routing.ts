@@ -88,7 +88,7 @@ export class Routing {
   }
 
   #probeInstead(job: Job, of: Batch): void {
-    if (!job.needsCentral || !this.#maySeek(job) || this.#around.isHeld(job)) return;
+    if (!job.needsCentral || this.#around.isHeld(job) || !this.#maySeek(job)) return;
     const batch = job.isUndecided ? job.sample!.whileUndecided(of) : job.present(of);
     if (batch.waiting > 0) this.#around.prober.topUp(job, batch, this.#around.policy());
   }
@@ -106,7 +106,7 @@ export class Routing {
 
   #matchAllAgain(isMeant: (job: Job) => boolean, central: Address, now: Millis): void {
     for (const job of this.#around.jobs.active())
-      if (job.route.by === 'matching' && isMeant(job) && !this.#around.isHeld(job))
+      if (job.route.by === 'matching' && !this.#around.isHeld(job) && isMeant(job))
         this.#matchAgain(job, central, now);
   }
 

@@ -1,44 +1,38 @@
-import type { Address, Environment, HeldTask, MatchedRun, MessageOf, Millis } from '@goshawk/core';
+import {
+  type Address,
+  type Environment,
+  type HeldRun,
+  LIMITS,
+  type MessageOf,
+  type Millis,
+} from '@goshawk/core';
 import type { WorkerConfig } from './contract.js';
 import type { WorkerQueue } from './queue.js';
 import type { Reports } from './reports.js';
 import type { Slots } from './slots.js';
 
-/** What a worker holds of the tasks that central has placed, for a central that may know nothing of them. */
-export function heldTasks(slots: Slots, queue: WorkerQueue, now: Millis): readonly HeldTask[] {
+/** What a worker holds of what a central has sent here, for one that may know nothing of it: what runs comes first. */
+export function heldRuns(slots: Slots, queue: WorkerQueue, now: Millis): readonly HeldRun[] {
   // Thousands of workers may join at once, and hold nothing.
-  if (slots.busyCount === 0 && queue.isEmpty) return NONE_HELD;
-  const held: HeldTask[] = [];
+  if (slots.busyCount === 0 && queue.isEmpty) return NOTHING_HELD;
+  const held: HeldRun[] = [];
   for (const [, r] of slots.running()) {
-    if (!r.placedByCentral) continue;
-    const { owner, job, task, attempt, long, estimateMs } = r;
-    held.push({ owner, job, task, attempt, long, estimateMs, running: true, elapsedMs: now - r.startedAt });
+    if (r.match === 0 && !r.placedByCentral) continue;
+    const { match, owner, job, stage, task, attempt, long, demand, estimateMs, startedAt } = r;
+    const run = { match, owner, job, stage, task, attempt, long, demand, estimateMs };
+    held.push({ ...run, queued: false, elapsedMs: now - startedAt });
   }
-  for (const { owner, job, long, estimateMs, placed } of [
-    ...[...slots.asking()].map(([, asking]) => asking.entry),
-    ...queue,
-  ]) {
-    if (placed !== undefined)
-      held.push({ owner, job, ...placed, long, estimateMs, running: false, elapsedMs: 0 });
+  const waiting = [...[...slots.asking()].map(([, asking]) => asking.entry), ...queue];
+  for (const { owner, job, stage, long, demand, estimateMs, placed } of waiting) {
+    if (held.length === LIMITS.heldTasksMax) break;
+    if (placed === undefined) continue;
+    const run = { match: 0, owner, job, stage, ...placed, long, demand, estimateMs };
+    held.push({ ...run, queued: true, elapsedMs: 0 });
   }
   return held;
 }
 
-const NONE_HELD: readonly HeldTask[] = [];
-
-/** What runs at a worker of what a central has matched. */
-export function matchedRuns(slots: Slots, now: Millis): readonly MatchedRun[] {
-  if (slots.busyCount === 0) return NONE_MATCHED;
-  const runs: MatchedRun[] = [];
-  for (const [, r] of slots.running()) {
-    const { match, owner, job, stage, task, attempt, long, demand } = r;
-    if (match > 0)
-      runs.push({ match, owner, job, stage, task, attempt, long, demand, elapsedMs: now - r.startedAt });
-  }
-  return runs;
-}
-
-const NONE_MATCHED: readonly MatchedRun[] = [];
+const NOTHING_HELD: readonly HeldRun[] = [];
 
 /** The task runs at the worker, or has ended there without its owner's confirmation. */
 export function hasHad(
@@ -54,8 +48,7 @@ export function hasHad(
 export function registrationOf(
   { name, slots, capacity, http, attributes }: WorkerConfig,
   draining: boolean,
-  held: readonly HeldTask[],
-  runs: readonly MatchedRun[],
+  runs: readonly HeldRun[],
 ): MessageOf<'register'> {
   return {
     type: 'register',
@@ -63,7 +56,6 @@ export function registrationOf(
     slots,
     capacity,
     draining,
-    held,
     http,
     runs,
     attributes: attributes ?? [],

@@ -16,15 +16,7 @@ import type { KillReason, WorkerConfig, WorkerEnvironment, WorkerStanding, Worke
 import { type Entry, entryOfPlaced } from './entry.js';
 import { Fitness } from './fitness.js';
 import { GivingBack } from './giving-back.js';
-import {
-  handOver,
-  hasHad,
-  heldTasks,
-  matchedRuns,
-  orphanTasksOf,
-  readdress,
-  registrationOf,
-} from './held-tasks.js';
+import { handOver, hasHad, heldRuns, orphanTasksOf, readdress, registrationOf } from './held-tasks.js';
 import { checkWorker } from './invariants.js';
 import { Membership } from './membership.js';
 import { WorkerMemory } from './memory.js';
@@ -489,10 +481,9 @@ export class Worker implements Machine<WorkerTimer> {
 
   /** @param isRepeated nobody has answered so far; what is held changes with time */
   #register(now: Millis, isRepeated = false): void {
-    const held = heldTasks(this.#slots(), this.#queue(), now);
-    const isWaiting = isRepeated && held.length === 0 && this.#env.holdsBack?.(this.#central());
-    const runs = matchedRuns(this.#slots(), now);
-    if (!isWaiting) this.#env.send(this.#central(), registrationOf(this.#config, this.#draining, held, runs));
+    const runs = heldRuns(this.#slots(), this.#queue(), now);
+    const isWaiting = isRepeated && runs.length === 0 && this.#env.holdsBack?.(this.#central());
+    if (!isWaiting) this.#env.send(this.#central(), registrationOf(this.#config, this.#draining, runs));
     this.#beatAgain(now);
   }
 

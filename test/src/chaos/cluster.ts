@@ -1,4 +1,4 @@
-import type { CentralEnvironment } from '@goshawk/central';
+import { Central, type CentralEnvironment } from '@goshawk/central';
 import {
   type Address,
   type Machine,
@@ -10,7 +10,6 @@ import {
 import { Scheduler, type SchedulerConfig } from '@goshawk/scheduler';
 import { Worker } from '@goshawk/worker';
 import { Draw } from '../drawing/draw.js';
-import { CheckedCentral } from '../stepped/checked-central.js';
 import type { Calendar } from './calendar.js';
 import { ChaosDisk, type ChaosJournal } from './disk.js';
 import { Network, type Parcel } from './network.js';
@@ -261,7 +260,7 @@ export class Cluster {
   #central(process: Process): Machine {
     const environment: CentralEnvironment = { ...process.environment(), busyMs: () => this.#busyMs() };
     const config = { name: 'central', self: process.wire.self, settings: this.plan.settings };
-    return new CheckedCentral(config, environment, () => process.now) as unknown as Machine;
+    return new Central(config, environment) as unknown as Machine;
   }
 
   #scheduler(process: Process): Machine {

@@ -1,4 +1,4 @@
-import type { Central, CentralEnvironment } from '@goshawk/central';
+import { Central, type CentralEnvironment } from '@goshawk/central';
 import {
   type Address,
   type ClusterSettings,
@@ -13,7 +13,6 @@ import {
 } from '@goshawk/core';
 import { type Job, Scheduler } from '@goshawk/scheduler';
 import { type KillReason, type TaskOrder, Worker } from '@goshawk/worker';
-import { CheckedCentral } from './checked-central.js';
 import type { Build, DriverOptions, SteppingDriver } from './driver.js';
 import type { CourseOf } from './executor.js';
 import { type Envelope, Network } from './network.js';
@@ -86,7 +85,7 @@ export class SteppedCluster {
     const { settings } = this.#options;
     return this.#add(name, 'central', (environment, self) => {
       const loaded: CentralEnvironment = { ...environment, busyMs: () => this.#busyMs };
-      return new CheckedCentral({ name: 'central', self, settings }, loaded, () => this.now);
+      return new Central({ name: 'central', self, settings }, loaded);
     });
   }
 

@@ -24,13 +24,13 @@ interface Context {
 type Renderers = { [T in MessageType]?: (message: MessageOf<T>, context: Context) => string };
 
 const RENDERERS: Renderers = {
-  register: ({ slots, capacity, draining, held }, { names }) => {
+  register: ({ slots, capacity, draining, runs }, { names }) => {
     const parts = [plural(slots, 'slot')];
     if (!isEmpty(capacity)) parts.push(formatResources(capacity));
     if (draining) parts.push('draining');
-    for (const task of held) {
-      const what = taskName(names, task.owner, task.job, task.task, task.attempt);
-      parts.push(`holds ${what}${task.running ? ` for ${rounded(task.elapsedMs)} ms` : ', waiting'}`);
+    for (const run of runs) {
+      const what = taskName(names, run.owner, run.job, run.task, run.attempt);
+      parts.push(`holds ${what}${run.queued ? ', waiting' : ` for ${rounded(run.elapsedMs)} ms`}`);
     }
     return `register: ${parts.join(', ')}`;
   },

@@ -2,11 +2,12 @@ import { type Address, type Message, type MessageOf, type Millis, NO_RESOURCES, 
 import { type CentralPolicy, makePolicy, type News, type RunView, type StageView } from '@goshawk/policies';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { WorkerRecord } from '../registry.js';
+import type { WorkerRecord } from '../cluster/registry.js';
 import { Dispatcher } from './dispatcher.js';
 
 const [OWNER, OTHER] = [900, 901] as [Address, Address];
-const LOST_AFTER_MS = 2_000;
+const TIMINGS = { retryMs: 1_000, leaseMs: 5_000 };
+const LOST_AFTER_MS = 2 * TIMINGS.retryMs;
 
 type RunRecord = MessageOf<'register'>['runs'][number];
 
@@ -27,7 +28,7 @@ class Bench {
       nameOf: String,
     };
     const made = typeof policy === 'string' ? makePolicy(policy, {}, context) : policy;
-    this.dispatcher = new Dispatcher(env, made, LOST_AFTER_MS);
+    this.dispatcher = new Dispatcher(env, made, TIMINGS);
     for (let at = 0; at < workers; at++) {
       this.open(at, slots);
       this.pull(at, { free: slots });
@@ -48,6 +49,8 @@ class Bench {
       task: 0,
       attempt: 1,
       long: false,
+      estimateMs: 0,
+      queued: false,
       elapsedMs: 500,
       match: 1,
     };

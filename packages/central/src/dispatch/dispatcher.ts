@@ -6,6 +6,7 @@ import {
   type MessageOf,
   type Millis,
   SLOT,
+  type Timings,
   type UnmatchedKind,
 } from '@goshawk/core';
 import {
@@ -17,8 +18,9 @@ import {
   type SolverAnswer,
   type SolverProblem,
 } from '@goshawk/policies';
-import type { WorkerRecord } from '../registry.js';
+import type { WorkerRecord } from '../cluster/registry.js';
 import { lineOf } from './line.js';
+import { Placements } from './placements.js';
 import { DispatchedWorker } from './worker.js';
 
 type Env = Environment<'plan'> & {
@@ -26,14 +28,15 @@ type Env = Environment<'plan'> & {
 };
 
 /**
- * Central's half of matching. Owners say what they need, workers what is free and what runs there: both are written into
- * one set of books. A policy plans from them once a turn, and what it starts is told to the owners, who bind a task at the
- * last moment.
+ * Central's decider. Owners say what they need, workers what is free and what runs there: both are written into one set of
+ * books. A policy plans from them once a turn. What it starts is told to the owners, who bind a task at the last moment;
+ * what it places is told to the workers.
  */
 export class Dispatcher {
   readonly books = new ClusterBooks();
   readonly #env: Env;
   readonly #policy: CentralPolicy;
+  readonly #placements: Placements;
   /** For how long a match may be on its way. ms; 0: whatever is sent arrives */
   readonly #lostAfterMs: Millis;
   /** Hears of tasks that have come, of jobs that are not long. */
@@ -52,12 +55,13 @@ export class Dispatcher {
   constructor(
     env: Env,
     policy: CentralPolicy,
-    lostAfterMs: Millis,
+    { retryMs, leaseMs }: Pick<Timings, 'retryMs' | 'leaseMs'>,
     came: (tasks: number) => void = () => {},
   ) {
     this.#env = env;
     this.#policy = policy;
-    this.#lostAfterMs = lostAfterMs;
+    this.#placements = new Placements(env, this.books, leaseMs);
+    this.#lostAfterMs = 2 * retryMs;
     this.#came = came;
   }
 
@@ -69,7 +73,7 @@ export class Dispatcher {
   get openMatches(): number {
     let open = 0;
     for (const { booked } of this.#workers.values())
-      for (const run of booked.runs) if (!run.isConfirmed) open++;
+      for (const run of booked.runs) if (!run.isConfirmed && run.named === undefined) open++;
     return open;
   }
 
@@ -78,16 +82,37 @@ export class Dispatcher {
     return { ...this.#policy.tally, preemptions: this.preemptions, refusedStarts: this.refused };
   }
 
+  /** Tasks that are placed, and have not ended as far as is known. */
+  get placedTasks(): number {
+    let placed = 0;
+    for (const { booked } of this.#workers.values())
+      for (const run of booked.runs) if (run.named !== undefined) placed++;
+    return placed;
+  }
+
+  /** Placements since the start. */
+  get tasksPlaced(): number {
+    return this.#placements.placed;
+  }
+
   /** Tasks that wait for a worker. */
   get waitingTasks(): number {
     return this.books.waitingTasks;
   }
 
-  /** The same by what is known of them. */
+  /** Those of them that are to be placed. */
+  get pendingTasks(): number {
+    let pending = 0;
+    for (const stage of this.#waitingStages()) pending += stage.named;
+    return pending;
+  }
+
+  /** The others, by what is known of them. */
   get unmatched(): Readonly<Partial<Record<UnmatchedKind, number>>> {
     const line = this.#policy.line?.(0);
     const counts: Partial<Record<UnmatchedKind, number>> = {};
     for (const stage of this.#waitingStages()) {
+      if (stage.named > 0) continue;
       const kind = line?.kindOf(stage) ?? 'planned';
       counts[kind] = (counts[kind] ?? 0) + stage.waiting;
     }
@@ -113,13 +138,29 @@ export class Dispatcher {
     this.#isDue = true;
   }
 
-  /** What runs at a worker that registers, which another central may have started. */
+  /** Something runs or waits there that central has sent. */
+  isBusy(address: Address): boolean {
+    return (this.#workers.get(address)?.booked.runs.size ?? 0) > 0;
+  }
+
+  /** What runs and waits at a worker that registers, where another central may have sent it. */
   found(from: Address, runs: MessageOf<'register'>['runs'], now: Millis): void {
     const worker = this.#workers.get(from);
     if (worker === undefined) return;
+    this.#placements.held(
+      worker.booked,
+      runs.filter(({ match }) => match === 0),
+      now,
+    );
     for (const { match, owner, job, stage, long, demand, elapsedMs } of runs) {
-      if (worker.runOf(match) !== undefined) continue;
+      if (match === 0) continue;
       const startedAt = now - elapsedMs;
+      const known = worker.runOf(match);
+      if (known !== undefined) {
+        // Of a registration that has waited for long on its way, this is the later one.
+        known.startedAt = Math.min(known.startedAt, startedAt);
+        continue;
+      }
       const booked = this.books.declare(owner, job, { arrivedAt: startedAt, long });
       const of = this.books.stage(booked, stage, { demand: this.books.names.demandOf(demand) });
       const run = this.books.find(of, worker.booked, startedAt);
@@ -137,6 +178,10 @@ export class Dispatcher {
     for (const match of heard) worker.match = Math.max(worker.match, match);
     const free = this.books.names.capacityOf(message.free, message.spare);
     for (const run of [...worker.booked.runs]) {
+      if (run.named !== undefined) {
+        if (!run.isConfirmed && !run.isQueued) addVector(free, run.stage.demand, -1);
+        continue;
+      }
       const isThere = runs.includes(run.match);
       if (isThere) this.books.confirm(run);
       else if (run.isConfirmed || heard.includes(run.match)) this.#end(run, 'done', now);
@@ -161,17 +206,37 @@ export class Dispatcher {
     );
   }
 
-  /** A worker that does not say what is free any more, since it drains, runs nothing. */
-  idle(address: Address, now: Millis): void {
+  /** A worker runs nothing, which it may not have said otherwise: it drains, or the end of something was not heard. */
+  idle(address: Address, queued: number, now: Millis): void {
     const worker = this.#workers.get(address)?.booked;
-    if (worker === undefined) return;
-    for (const run of [...worker.runs]) if (run.isConfirmed) this.#end(run, 'done', now);
+    if (worker === undefined || worker.runs.size === 0) return;
+    if (queued === 0) this.#placements.held(worker, [], now);
+    for (const run of [...worker.runs])
+      if (run.isConfirmed && run.named === undefined) this.#end(run, 'done', now);
+    this.#isDue = true;
   }
 
   /** The owner has nothing (left) for the worker. */
   unused({ worker, match }: MessageOf<'unused'>, now: Millis): void {
     const run = this.#workers.get(worker)?.runOf(match);
     if (run !== undefined && !run.isConfirmed) this.#end(run, 'declined', now);
+  }
+
+  // ---- tasks that are placed
+
+  place(owner: Address, message: MessageOf<'place'>, now: Millis): void {
+    this.#placements.place(owner, message, now);
+    this.#isDue = true;
+  }
+
+  placementStarted(from: Address, message: MessageOf<'placementStarted'>, now: Millis): void {
+    this.#placements.started(this.#workers.get(from)?.booked, this.#placements.runOf(message), now);
+    this.#isDue = true;
+  }
+
+  placementEnded(from: Address, message: MessageOf<'placementEnded'>, now: Millis): void {
+    const run = this.#placements.runOf(message);
+    if (run?.worker.address === from) this.#end(run, 'done', now);
   }
 
   // ---- jobs
@@ -233,7 +298,8 @@ export class Dispatcher {
 
   removeOwner(owner: Address, now: Millis): void {
     for (const job of [...this.books.jobsOf(owner)]) {
-      for (const run of [...job.runs]) if (!run.isConfirmed) this.#end(run, 'declined', now);
+      for (const run of [...job.runs])
+        if (!run.isConfirmed && run.named === undefined) this.#end(run, 'declined', now);
       this.books.withdraw(job, now);
     }
     this.#isDue = true;
@@ -264,7 +330,9 @@ export class Dispatcher {
     const draft = new BookedDraft(this.books, this.#solves, now);
     this.#policy.plan(this.books, draft, now);
     this.refused += draft.refused;
-    if (draft.started.length > 0) this.#tell(draft.started);
+    const placed = draft.started.filter(({ named }) => named !== undefined);
+    if (placed.length > 0) this.#placements.tell(placed);
+    if (placed.length < draft.started.length) this.#tell(draft.started);
     this.preemptions += draft.preempted.length;
     for (const run of draft.preempted) this.#preempt(run, now);
     for (const run of draft.preemptedBefore)
@@ -293,7 +361,8 @@ export class Dispatcher {
 
   checkInvariants(): void {
     this.books.checkInvariants();
-    this.#policy.checkInvariants?.(this.books);
+    // What it has not heard of it cannot know.
+    if (!this.books.hasNews) this.#policy.checkInvariants?.(this.books);
   }
 
   // ----
@@ -318,6 +387,7 @@ export class Dispatcher {
   #tell(started: readonly BookedRun[]): void {
     const byStage = new Map<BookedStage, BookedRun[]>();
     for (const run of started) {
+      if (run.named !== undefined) continue;
       const runs = byStage.get(run.stage);
       if (runs === undefined) byStage.set(run.stage, [run]);
       else runs.push(run);

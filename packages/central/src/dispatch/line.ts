@@ -1,6 +1,6 @@
 import { type CentralLine, type Millis, type NeedView, SLOT } from '@goshawk/core';
 import type { BookedJob, BookedStage, CentralPolicy, ClusterBooks } from '@goshawk/policies';
-import { isActive, type WorkerRecord } from '../registry.js';
+import { isActive, type WorkerRecord } from '../cluster/registry.js';
 
 /**
  * Who stands before the stages of a job, and what the cluster has. Looks at every stage once for each that is asked for.

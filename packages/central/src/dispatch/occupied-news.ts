@@ -1,5 +1,5 @@
 import type { ClusterSettings, Environment, Message, Millis } from '@goshawk/core';
-import type { Registry } from '../registry.js';
+import type { Registry } from '../cluster/registry.js';
 import { Occupied, type OccupiedSource } from './occupied.js';
 
 /** Tells schedulers now and then which workers are occupied, under the policies in which they may probe beside matching. */

@@ -85,19 +85,6 @@ export const probe = record({ owner: address, job, stage, long: flag, lane, dema
 /** A promise that some task of a batch may run at a worker. The owner decides which when it is asked. */
 export type Probe = NonNullable<(typeof probe)['infer']>;
 
-export const heldTask = record({
-  owner: address,
-  job,
-  task,
-  attempt,
-  long: flag,
-  estimateMs: ms,
-  running: flag,
-  elapsedMs: ms,
-});
-/** What a worker still holds of the tasks that central placed, told when it registers again. */
-export type HeldTask = NonNullable<(typeof heldTask)['infer']>;
-
 /** A property of a worker, such as its rack, and what a job wishes for. */
 export const attribute = record({ name, value: name });
 export type Attribute = NonNullable<(typeof attribute)['infer']>;
@@ -118,7 +105,8 @@ export const member = record({
 /** A worker, as central tells it to schedulers. */
 export type Member = NonNullable<(typeof member)['infer']>;
 
-export const matchedRun = record({
+export const heldRun = record({
+  /** 0: its owner has named the task, and central placed it here. */
   match: count,
   owner: address,
   job,
@@ -127,10 +115,14 @@ export const matchedRun = record({
   attempt,
   long: flag,
   demand: resources,
+  /** The owner’s belief of its run time; 0 where the worker was not told. */
+  estimateMs: ms,
+  /** It waits in the worker’s queue. */
+  queued: flag,
   elapsedMs: ms,
 });
-/** A task that runs at a worker because a central has matched it. */
-export type MatchedRun = NonNullable<(typeof matchedRun)['infer']>;
+/** What runs or waits at a worker because a central has sent it there. */
+export type HeldRun = NonNullable<(typeof heldRun)['infer']>;
 
 export const taskAttempt = record({ task, attempt });
 export type TaskAttempt = NonNullable<(typeof taskAttempt)['infer']>;

@@ -28,11 +28,10 @@ import {
   attempt,
   attribute,
   BATCH_PARTS,
-  heldTask,
+  heldRun,
   job,
   lane,
   line,
-  matchedRun,
   member,
   ms,
   name,
@@ -56,11 +55,10 @@ export const MESSAGES = {
     slots,
     capacity: resources,
     draining: flag,
-    held: list(heldTask, 100_000),
     /** `HOST:PORT` of its HTTP door as others reach it; none where there is no door, or one for its own machine only. */
     http: optional(text(512)),
-    /** What runs there of what a central has matched, so that one that was just started knows it at once. */
-    runs: list(matchedRun, LIMITS.slotsMax),
+    /** What a central has sent there, so that one that was just started knows it at once; the rest its owners name again. */
+    runs: list(heldRun, LIMITS.heldTasksMax),
     attributes: list(attribute, LIMITS.attributesMax),
   }),
   enlist: message('scheduler', 'central', 'Sent again until welcomed. Doubled: the second changes nothing.', {

@@ -45,7 +45,7 @@ export interface Preset {
   readonly partition: boolean;
   /** Idle workers steal short probes from behind long tasks (Hawk §3.6). */
   readonly stealing: boolean;
-  /** The policy that decides which task starts where, for the classes that central matches. */
+  /** The policy that decides which task goes where, for the classes that central matches or places. */
   readonly decidedBy: DecidedBy;
   /**
    * Short and long jobs are told apart by the cutoff, and short ones may do without central. Without, the policy goes by
@@ -60,14 +60,11 @@ export interface Preset {
   readonly abandons: boolean;
 }
 
-/** Goshawk’s own policy decides where central matches. */
-const BY_CLASS = {
-  decidedBy: { policy: 'goshawk', options: {} },
-  byClass: true,
-  declares: false,
-  gangs: false,
-  abandons: false,
-} as const;
+const BY_CLASS = { byClass: true, declares: false, gangs: false, abandons: false } as const;
+/** Goshawk’s own policy decides. */
+const BY_GOSHAWK = { decidedBy: { policy: 'goshawk', options: {} }, ...BY_CLASS } as const;
+/** Hawk’s waiting-time queue decides, of whatever central decides. */
+const BY_HAWK = { decidedBy: { policy: 'hawk', options: {} }, ...BY_CLASS } as const;
 
 export const PRESETS = {
   goshawk: {
@@ -77,7 +74,7 @@ export const PRESETS = {
     long: { by: 'matching', over: 'all' },
     partition: false,
     stealing: false,
-    ...BY_CLASS,
+    ...BY_GOSHAWK,
   },
   'goshawk-peer': {
     title:
@@ -86,7 +83,7 @@ export const PRESETS = {
     long: { by: 'matching', over: 'all' },
     partition: false,
     stealing: false,
-    ...BY_CLASS,
+    ...BY_GOSHAWK,
   },
   hawk: {
     title: 'Hawk: short jobs probed over the whole cluster, long jobs placed by central, stealing',
@@ -94,7 +91,7 @@ export const PRESETS = {
     long: { by: 'central', over: 'general' },
     partition: true,
     stealing: true,
-    ...BY_CLASS,
+    ...BY_HAWK,
   },
   sparrow: {
     title: 'Sparrow: every job probed over the whole cluster',
@@ -102,7 +99,7 @@ export const PRESETS = {
     long: { by: 'probing', over: 'all' },
     partition: false,
     stealing: false,
-    ...BY_CLASS,
+    ...BY_HAWK,
   },
   central: {
     title: 'Every job placed by central with the waiting-time queue',
@@ -110,7 +107,7 @@ export const PRESETS = {
     long: { by: 'central', over: 'all' },
     partition: false,
     stealing: false,
-    ...BY_CLASS,
+    ...BY_HAWK,
   },
   split: {
     title: 'Two clusters: short jobs probed in one, long jobs placed by central in the other',
@@ -118,7 +115,7 @@ export const PRESETS = {
     long: { by: 'central', over: 'general' },
     partition: true,
     stealing: false,
-    ...BY_CLASS,
+    ...BY_HAWK,
   },
   gs: {
     title: 'SLearn’s generic scheduler: every job by central, in priority queues by estimated size',

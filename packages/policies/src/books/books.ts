@@ -6,6 +6,7 @@ import {
   type Millis,
   ResourceNames,
   SLOT,
+  type TaskAttempt,
   type Vector,
 } from '@goshawk/core';
 import type { Attributes, ClusterView, News, RunEnd } from '../contract.js';
@@ -153,11 +154,31 @@ export class ClusterBooks implements ClusterView {
     return job.addStage(this.#ids.stage.take(), index, facts);
   }
 
+  /** So many of its tasks wait, and their owner will choose which of them runs. */
   setWaiting(stage: BookedStage, waiting: number, now: Millis): void {
+    if (stage.named > 0) stage.forgetNamed();
     if (waiting === stage.waiting) return;
     if (stage.waiting === 0) stage.waitsSince = now;
     this.#waitingTasks += waiting - stage.waiting;
     stage.waiting = waiting;
+    this.#tellOfJob({ kind: 'waiting', stage });
+  }
+
+  /** This very task of the stage waits, also when the others do not. */
+  nameWaiting(stage: BookedStage, named: TaskAttempt, now: Millis): void {
+    if (!stage.name(named)) return;
+    if (stage.waiting === 0) stage.waitsSince = now;
+    this.#waitingTasks++;
+    stage.waiting++;
+    this.#tellOfJob({ kind: 'waiting', stage });
+  }
+
+  /** A named task waits no more: a worker has it already. */
+  unnameWaiting(stage: BookedStage, task: number): void {
+    if (stage.waitingAttempt(task) === undefined) return;
+    stage.unname(task);
+    this.#waitingTasks--;
+    stage.waiting--;
     this.#tellOfJob({ kind: 'waiting', stage });
   }
 
@@ -191,20 +212,26 @@ export class ClusterBooks implements ClusterView {
   /** @returns undefined where `canStart` says no */
   start(stage: BookedStage, worker: BookedWorker, now: Millis): BookedRun | undefined {
     if (!this.canStart(stage, worker)) return undefined;
-    this.#waitingTasks--;
-    stage.waiting--;
-    stage.waitsSince = now;
     addVector(worker.free, stage.demand, -1);
-    return this.#enter(new BookedRun(stage, worker, now));
+    return this.#enter(this.#take(stage, worker, now));
+  }
+
+  /** Queues a task that is named at the worker. @returns undefined where none is, or it could never run there */
+  place(stage: BookedStage, worker: BookedWorker, now: Millis): BookedRun | undefined {
+    if (stage.named === 0 || !worker.open || !fitsIn(stage.demand, worker.capacity)) return undefined;
+    const run = this.#take(stage, worker, now);
+    run.isQueued = true;
+    return this.#enter(run);
   }
 
   /** A start of this draft is taken back: nobody has heard of it. */
   undo(run: BookedRun): void {
     const { stage, worker } = run;
     worker.runs.delete(run);
-    stage.job.runs.delete(run);
+    stage.job.removeRun(run);
     stage.running--;
     stage.waiting++;
+    if (run.named !== undefined) stage.name(run.named);
     this.#waitingTasks++;
     this.#runs--;
     addVector(worker.free, stage.demand, 1);
@@ -215,21 +242,45 @@ export class ClusterBooks implements ClusterView {
    *
    * @returns undefined where a worker names more runs than it has slots
    */
-  find(stage: BookedStage, worker: BookedWorker, startedAt: Millis): BookedRun | undefined {
+  find(
+    stage: BookedStage,
+    worker: BookedWorker,
+    startedAt: Millis,
+    named?: TaskAttempt,
+  ): BookedRun | undefined {
     if (slotsLeft(worker) <= 0) return undefined;
-    const run = this.#enter(new BookedRun(stage, worker, startedAt));
+    const run = this.#enter(new BookedRun(stage, worker, startedAt, named));
     this.confirm(run);
-    stage.demand.forEach((amount, index) => {
-      worker.free[index] = Math.max(0, (worker.free[index] ?? 0) - amount);
-    });
+    takeRoom(run);
     this.#ofWorkers.push({ kind: 'found', run });
     return run;
   }
 
-  /** The worker has said that it runs. */
+  /** Waits in the worker's queue without these books having placed it. */
+  findQueued(stage: BookedStage, worker: BookedWorker, now: Millis, named: TaskAttempt): BookedRun {
+    const run = this.#enter(new BookedRun(stage, worker, now, named));
+    run.isQueued = true;
+    run.isConfirmed = true;
+    this.#ofWorkers.push({ kind: 'found', run });
+    return run;
+  }
+
+  /** A run that was queued has started, if its worker can have a slot for it. */
+  begin(run: BookedRun, startedAt: Millis): void {
+    if (!run.isQueued || slotsLeft(run.worker) <= 0) return;
+    run.isQueued = false;
+    run.isConfirmed = false;
+    run.startedAt = startedAt;
+    this.confirm(run);
+    takeRoom(run);
+    this.#tellOfWorker({ kind: 'began', run });
+  }
+
+  /** The worker has said that it is there. */
   confirm(run: BookedRun): void {
     if (run.isConfirmed) return;
     run.isConfirmed = true;
+    if (run.isQueued) return;
     const { worker, stage } = run;
     worker.confirmedSlots += stage.demand[SLOT]!;
     worker.free[SLOT] = Math.max(0, Math.min(worker.free[SLOT]!, slotsLeft(worker)));
@@ -242,17 +293,19 @@ export class ClusterBooks implements ClusterView {
   end(run: BookedRun, how: RunEnd, now: Millis = run.startedAt): void {
     const { stage, worker } = run;
     if (!worker.runs.delete(run)) return;
-    stage.job.runs.delete(run);
+    stage.job.removeRun(run);
     stage.running--;
     this.#runs--;
     if (how === 'done') stage.ended = Math.min(stage.tasks, stage.ended + 1);
-    if (how !== 'declined') stage.job.attained += Math.max(0, now - run.startedAt);
-    if (run.isConfirmed) worker.confirmedSlots -= stage.demand[SLOT]!;
-    addVector(worker.free, stage.demand, 1);
-    worker.free[SLOT] = Math.max(0, Math.min(worker.free[SLOT]!, slotsLeft(worker)));
     this.version++;
     this.#ended.push({ kind: 'ended', run, how });
-    if (how !== 'lost') this.#freed(worker);
+    if (!run.isQueued) {
+      if (how !== 'declined') stage.job.attained += Math.max(0, now - run.startedAt);
+      if (run.isConfirmed) worker.confirmedSlots -= stage.demand[SLOT]!;
+      addVector(worker.free, stage.demand, 1);
+      worker.free[SLOT] = Math.max(0, Math.min(worker.free[SLOT]!, slotsLeft(worker)));
+      if (how !== 'lost') this.#freed(worker);
+    }
     this.forgetIfOver(stage.job);
   }
 
@@ -293,7 +346,7 @@ export class ClusterBooks implements ClusterView {
     let runs = 0;
     for (const worker of this.#workers.values()) {
       runs += worker.runs.size;
-      const confirmed = [...worker.runs].filter((run) => run.isConfirmed);
+      const confirmed = [...worker.runs].filter((run) => run.isConfirmed && !run.isQueued);
       const used = confirmed.reduce((sum, run) => sum + run.stage.demand[SLOT]!, 0);
       const free = worker.free[SLOT]!;
       invariant(
@@ -310,6 +363,10 @@ export class ClusterBooks implements ClusterView {
         waiting += stage.waiting;
         ofStages += stage.running;
         invariant(stage.waiting >= 0 && stage.running >= 0, () => `stage ${stage.index} counts below 0`);
+        invariant(
+          stage.named === 0 || stage.named === stage.waiting,
+          () => `${stage.named} of ${stage.waiting} are named`,
+        );
       }
       invariant(ofStages === job.runs.size, () => `${ofStages} runs by stage, ${job.runs.size} by job`);
       ofJobs += ofStages;
@@ -319,10 +376,17 @@ export class ClusterBooks implements ClusterView {
     invariant(ofJobs === runs, () => `${ofJobs} runs of jobs, ${runs} at workers`);
   }
 
+  #take(stage: BookedStage, worker: BookedWorker, now: Millis): BookedRun {
+    this.#waitingTasks--;
+    stage.waiting--;
+    stage.waitsSince = now;
+    return new BookedRun(stage, worker, now, stage.takeNamed());
+  }
+
   #enter(run: BookedRun): BookedRun {
     const { stage, worker } = run;
     stage.running++;
-    stage.job.runs.add(run);
+    stage.job.addRun(run);
     worker.runs.add(run);
     this.#runs++;
     this.version++;
@@ -355,6 +419,13 @@ export class ClusterBooks implements ClusterView {
 /** Slots that its confirmed runs leave. */
 function slotsLeft(worker: BookedWorker): number {
   return worker.capacity[SLOT]! - worker.confirmedSlots;
+}
+
+/** What is free at its worker is less by the run. */
+function takeRoom({ stage, worker }: BookedRun): void {
+  stage.demand.forEach((amount, index) => {
+    worker.free[index] = Math.max(0, (worker.free[index] ?? 0) - amount);
+  });
 }
 
 /** Small numbers, the least that is free first. */

@@ -37,6 +37,13 @@ export class BookedDraft implements Draft {
     return run;
   }
 
+  place(stage: StageView, worker: WorkerView): RunView | undefined {
+    const run = this.#books.place(stage as BookedStage, worker as BookedWorker, this.#now);
+    if (run === undefined) this.refused++;
+    else this.started.push(run);
+    return run;
+  }
+
   gang(
     starts: readonly { readonly stage: StageView; readonly worker: WorkerView }[],
   ): readonly RunView[] | undefined {

@@ -1,4 +1,12 @@
-import type { Address, BatchPart, Millis, Segment, Vector } from '@goshawk/core';
+import {
+  type Address,
+  type BatchPart,
+  Deque,
+  type Millis,
+  type Segment,
+  type TaskAttempt,
+  type Vector,
+} from '@goshawk/core';
 import type { Attributes, JobView, RunView, StageView, WorkerView } from '../contract.js';
 
 /** What an owner says of a job. What is left out stays as it was. */
@@ -41,6 +49,8 @@ export class BookedJob implements JobView {
   tasks = 0;
   readonly stages: BookedStage[] = [];
   readonly runs = new Set<BookedRun>();
+  /** Those of tasks that the owner has named, by task. */
+  #named: Map<number, BookedRun> | undefined;
   /** Slot time of the runs that ended. ms */
   attained: Millis = 0;
   withdrawn = false;
@@ -86,8 +96,25 @@ export class BookedJob implements JobView {
 
   attainedMs(now: Millis): Millis {
     let sum = this.attained;
-    for (const run of this.runs) sum += now - run.startedAt;
+    for (const run of this.runs) if (!run.isQueued) sum += now - run.startedAt;
     return sum;
+  }
+
+  /** The run of a task that its owner has named. */
+  runOf(task: number): BookedRun | undefined {
+    return this.#named?.get(task);
+  }
+
+  addRun(run: BookedRun): void {
+    this.runs.add(run);
+    if (run.named === undefined) return;
+    this.#named ??= new Map();
+    this.#named.set(run.named.task, run);
+  }
+
+  removeRun(run: BookedRun): void {
+    this.runs.delete(run);
+    if (run.named !== undefined && this.runOf(run.named.task) === run) this.#named!.delete(run.named.task);
   }
 
   /** @returns whether anything is new */
@@ -131,6 +158,10 @@ export class BookedStage implements StageView {
   matches = 0;
   /** News of it waits to be heard. */
   isTold = false;
+  /** Attempts of the tasks that its owner has named, and that have no worker. */
+  #attempts: Map<number, number> | undefined;
+  /** The same tasks in order of arrival, and some that wait no more. */
+  #order: Deque<number> | undefined;
 
   constructor(id: number, job: BookedJob, index: number, facts: StageFacts) {
     this.id = id;
@@ -138,6 +169,46 @@ export class BookedStage implements StageView {
     this.index = index;
     this.demand = facts.demand;
     this.learn(facts);
+  }
+
+  /** Tasks that wait and are named. */
+  get named(): number {
+    return this.#attempts?.size ?? 0;
+  }
+
+  /** A task that is named already keeps its place, with its latest attempt. @returns whether it is another one */
+  name({ task, attempt }: TaskAttempt): boolean {
+    this.#attempts ??= new Map();
+    this.#order ??= new Deque();
+    const known = this.#attempts.get(task);
+    if (known === undefined) this.#order.push(task);
+    this.#attempts.set(task, Math.max(attempt, known ?? 0));
+    return known === undefined;
+  }
+
+  /** The next task that is named; undefined where none is. */
+  takeNamed(): TaskAttempt | undefined {
+    if (this.#attempts === undefined) return undefined;
+    for (let task = this.#order!.shift(); task !== undefined; task = this.#order!.shift()) {
+      const attempt = this.#attempts.get(task);
+      if (attempt !== undefined && this.#attempts.delete(task)) return { task, attempt };
+    }
+    return undefined;
+  }
+
+  /** The attempt under which a named task waits; undefined where it does not. */
+  waitingAttempt(task: number): number | undefined {
+    return this.#attempts?.get(task);
+  }
+
+  /** A named task waits no more. */
+  unname(task: number): void {
+    this.#attempts?.delete(task);
+  }
+
+  forgetNamed(): void {
+    this.#attempts = undefined;
+    this.#order = undefined;
   }
 
   /** @returns whether anything is new */
@@ -185,7 +256,10 @@ export class BookedWorker implements WorkerView {
 export class BookedRun implements RunView {
   readonly stage: BookedStage;
   readonly worker: BookedWorker;
-  readonly startedAt: Millis;
+  startedAt: Millis;
+  /** Which task and attempt it is, where the owner has named it; else the owner chooses when it binds. */
+  readonly named: TaskAttempt | undefined;
+  isQueued = false;
   isConfirmed = false;
   /** Central's number of it at the worker; 0: none yet. */
   match = 0;
@@ -194,10 +268,11 @@ export class BookedRun implements RunView {
   /** Its end was asked for by the policy. */
   isPreempted = false;
 
-  constructor(stage: BookedStage, worker: BookedWorker, startedAt: Millis) {
+  constructor(stage: BookedStage, worker: BookedWorker, startedAt: Millis, named?: TaskAttempt) {
     this.stage = stage;
     this.worker = worker;
     this.startedAt = startedAt;
+    this.named = named;
     this.askedAt = startedAt;
   }
 }

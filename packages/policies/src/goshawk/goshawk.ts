@@ -51,6 +51,8 @@ export class Goshawk implements CentralPolicy {
   /** Runs that are not of short jobs, at workers that take work, and how many of each kind. */
   readonly #counted = new Map<RunView, Kind>();
   readonly #running: Record<Kind, number> = { short: 0, small: 0, long: 0, large: 0 };
+  /** Stages of which runs were counted before it was known what their job is. */
+  readonly #undecided = new Set<StageView>();
   /** Waiting stages that need more than a slot. */
   readonly #demanding = new Set<StageView>();
   /** Workers that are kept until what is free there is enough. */
@@ -92,7 +94,10 @@ export class Goshawk implements CentralPolicy {
           this.#update(each.stage, now);
           break;
         case 'gone':
-          for (const stage of each.job.stages) this.#forget(stage);
+          for (const stage of each.job.stages) {
+            this.#forget(stage);
+            this.#undecided.delete(stage);
+          }
           break;
         case 'shortWork':
           this.#limit.shortCame(each.workMs, now);
@@ -163,7 +168,8 @@ export class Goshawk implements CentralPolicy {
   }
 
   #update(stage: StageView, now: Millis): void {
-    if (stage.running > 0) for (const run of stage.job.runs) this.#recount(run);
+    if (stage.part !== 'early' && this.#undecided.delete(stage))
+      for (const run of stage.job.runs) this.#recount(run);
     if (stage.waiting === 0) return this.#forget(stage);
     const before = this.#kindOf.get(stage);
     const kind =
@@ -282,7 +288,9 @@ export class Goshawk implements CentralPolicy {
   #count(run: RunView): void {
     const { stage, worker } = run;
     if (!worker.open || this.#counted.has(run)) return;
-    const kind = stage.part === 'early' ? (this.#kindOf.get(stage) ?? 'large') : classOf(stage);
+    const isUndecided = stage.part === 'early';
+    const kind = isUndecided ? (this.#kindOf.get(stage) ?? 'large') : classOf(stage);
+    if (isUndecided) this.#undecided.add(stage);
     if (kind === 'short') return;
     this.#counted.set(run, kind);
     this.#running[kind]++;

@@ -33,7 +33,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'lease-never-ends',
     what: 'central takes nobody for lost who is silent',
-    file: 'central/leases',
+    file: 'central/cluster/leases',
     find: 'now - this.heardAt(party) > leaseMs',
     replace: 'now - this.heardAt(party) > Infinity',
   },
@@ -138,9 +138,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'partition-ignored',
     what: 'central opens the short partition for long tasks',
-    file: 'central/central',
-    find: "(scope === 'all' || scope === worker.partition)",
-    replace: 'scope !== undefined',
+    file: 'central/cluster/partitions',
+    find: "(this.#scope === 'all' || this.#scope === worker.partition)",
+    replace: 'this.#scope !== undefined',
   },
   {
     name: 'end-not-written',

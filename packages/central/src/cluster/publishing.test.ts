@@ -9,7 +9,7 @@ import {
   type Preset,
 } from '@goshawk/core';
 import { expect, test } from 'vitest';
-import { Central } from './central.js';
+import { Central } from '../central.js';
 
 const { heartbeatMs, publishMs } = LIVE_TIMINGS;
 
@@ -45,7 +45,6 @@ class Bench {
       slots: 1,
       capacity: {},
       draining: false,
-      held: [],
       runs: [],
       attributes: [],
       http: undefined,

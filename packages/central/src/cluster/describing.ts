@@ -1,6 +1,6 @@
 import type { Address, MessageOf, Millis, Role, WorkerState } from '@goshawk/core';
+import type { CountedWorkers, Door } from '../contract.js';
 import type { AwayOwners } from './away-owners.js';
-import type { CountedWorkers, Door } from './contract.js';
 import { isActive, type Registry, type SchedulerRecord, type WorkerRecord } from './registry.js';
 
 /** Who is in the cluster, as clients are told. */

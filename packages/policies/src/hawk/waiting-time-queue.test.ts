@@ -1,22 +1,82 @@
 import { type Address, type Millis, NO_RESOURCES, type Resources } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type PlacedTask, WaitingTimeQueue } from './waiting-time-queue.js';
+import { ClusterBooks } from '../books/books.js';
+import type { BookedRun } from '../books/entries.js';
+import { WaitingTimeQueue } from './waiting-time-queue.js';
 
 const OWNER = 1 as Address;
 const [W1, W2, W3] = [11, 12, 13] as [Address, Address, Address];
 
-function taskOf(number: number, estimateMs: Millis, demand: Resources = NO_RESOURCES): PlacedTask {
-  return { owner: OWNER, job: 1, stage: 0, task: number, attempt: 1, long: true, estimateMs, demand };
+interface PlacedTask {
+  readonly task: number;
+  readonly estimateMs: Millis;
+  readonly demand: Resources;
 }
 
-function queueOf(...workers: Address[]): WaitingTimeQueue {
-  const queue = new WaitingTimeQueue();
-  for (const worker of workers) {
-    queue.addWorker(worker, 1, {});
-    queue.setOpen(worker, true, 0);
+function taskOf(task: number, estimateMs: Millis, demand: Resources = NO_RESOURCES): PlacedTask {
+  return { task, estimateMs, demand };
+}
+
+/** The queue and the books of one cluster, told of the same. */
+class Placing {
+  readonly queue = new WaitingTimeQueue();
+  readonly books = new ClusterBooks();
+  readonly #runs = new Map<number, BookedRun>();
+
+  join(address: Address, slots: number): void {
+    const worker = this.books.addWorker(address, this.books.names.capacityOf(slots, {}));
+    this.books.setOpen(worker, true);
+    this.queue.setOpen(worker, true, 0);
   }
-  return queue;
+
+  setOpen(address: Address, open: boolean, now: Millis): void {
+    const worker = this.books.worker(address)!;
+    this.books.setOpen(worker, open);
+    this.queue.setOpen(worker, open, now);
+  }
+
+  leave(address: Address): void {
+    const worker = this.books.worker(address)!;
+    this.books.removeWorker(worker);
+    this.queue.removeWorker(worker);
+  }
+
+  /** @returns the worker that has it now */
+  place({ task, estimateMs, demand }: PlacedTask, now: Millis): Address | undefined {
+    const job = this.books.declare(OWNER, task, { arrivedAt: now, long: true });
+    const stage = this.books.stage(job, 0, { demand: this.books.names.demandOf(demand), estimateMs });
+    this.books.nameWaiting(stage, { task, attempt: 1 }, now);
+    const server = this.queue.least(stage.demand, now);
+    const run = server && this.books.place(stage, server.worker as never, now);
+    if (run === undefined) return undefined;
+    this.queue.put(run, server!, estimateMs, now);
+    this.#runs.set(task, run);
+    return run.worker.address;
+  }
+
+  started(task: number, now: Millis): void {
+    const run = this.#runs.get(task)!;
+    run.isQueued = false;
+    run.startedAt = now;
+    this.queue.started(run, now);
+  }
+
+  ended(task: number, now: Millis): void {
+    const run = this.#runs.get(task)!;
+    this.books.end(run, 'done', now);
+    this.queue.ended(run, now);
+  }
+
+  waitingMs(address: Address, now: Millis): Millis {
+    return this.queue.waitingMs(this.books.worker(address)!, now);
+  }
+}
+
+function queueOf(...workers: Address[]): Placing {
+  const placing = new Placing();
+  for (const worker of workers) placing.join(worker, 1);
+  return placing;
 }
 
 describe('the waiting-time queue', () => {
@@ -32,7 +92,7 @@ describe('the waiting-time queue', () => {
   test('prefers a worker without long tasks to one whose only task is overdue', () => {
     const queue = queueOf(W1, W2, W3);
     queue.place(taskOf(0, 100), 0);
-    queue.started(queue.find(OWNER, 1, 0)!, 0);
+    queue.started(0, 0);
     queue.place(taskOf(1, 100), 0);
     expect(queue.waitingMs(W1, 200)).toBe(0);
     expect(queue.place(taskOf(2, 100), 200)).toBe(W3);
@@ -44,7 +104,7 @@ describe('the waiting-time queue', () => {
     const queue = queueOf(W1);
     queue.place(taskOf(0, 100), 0);
     queue.place(taskOf(1, 30), 0);
-    queue.started(queue.find(OWNER, 1, 0)!, 10);
+    queue.started(0, 10);
     expect([10, 60, 110, 500].map((now) => queue.waitingMs(W1, now))).toEqual([130, 80, 30, 30]);
   });
 
@@ -52,9 +112,9 @@ describe('the waiting-time queue', () => {
     const queue = queueOf(W1);
     expect(queue.place(taskOf(0, 1, { memory: 1 }), 0)).toBeUndefined();
     queue.setOpen(W1, false, 0);
-    expect(queue.place(taskOf(0, 1), 0)).toBeUndefined();
+    expect(queue.place(taskOf(1, 1), 0)).toBeUndefined();
     queue.setOpen(W1, true, 0);
-    expect(queue.place(taskOf(0, 1), 0)).toBe(W1);
+    expect(queue.place(taskOf(1, 1), 0)).toBe(W1);
   });
 
   test('a resource that has the name of something every object has is still not there', () => {
@@ -75,14 +135,17 @@ interface ModelServer {
 class Model {
   servers: ModelServer[] = [];
   #nextId = 0;
+  readonly #freeIds: number[] = [];
 
   add(worker: number, slots: number): void {
     for (let i = 0; i < slots; i++) {
-      this.servers.push({ id: this.#nextId++, worker, open: true, queued: [], running: undefined });
+      const id = this.#freeIds.pop() ?? this.#nextId++;
+      this.servers.push({ id, worker, open: true, queued: [], running: undefined });
     }
   }
 
   remove(worker: number): void {
+    this.#freeIds.push(...this.of(worker).map(({ id }) => id));
     this.servers = this.servers.filter((server) => server.worker !== worker);
   }
 
@@ -163,7 +226,7 @@ test('decides as a model does that computes every waiting time anew at each deci
   );
   fc.assert(
     fc.property(fc.array(step, { maxLength: 150, size: 'max' }), (steps) => {
-      const queue = new WaitingTimeQueue();
+      const queue = new Placing();
       const model = new Model();
       let workers: Address[] = [];
       let nextWorker = 100;
@@ -177,8 +240,7 @@ test('decides as a model does that computes every waiting time anew at each deci
             break;
           case 'join': {
             const worker = nextWorker++ as Address;
-            queue.addWorker(worker, step.slots, {});
-            queue.setOpen(worker, true, now);
+            queue.join(worker, step.slots);
             model.add(worker, step.slots);
             workers.push(worker);
             break;
@@ -186,7 +248,7 @@ test('decides as a model does that computes every waiting time anew at each deci
           case 'leave': {
             const worker = pick(workers, step.which);
             if (worker === undefined) break;
-            queue.removeWorker(worker);
+            queue.leave(worker);
             model.remove(worker);
             workers = workers.filter((other) => other !== worker);
             break;
@@ -208,27 +270,23 @@ test('decides as a model does that computes every waiting time anew at each deci
             const waiting = model.servers.flatMap(({ queued }) => queued);
             const task = pick(waiting, step.which);
             if (task === undefined) break;
-            queue.started(queue.find(OWNER, 1, task.task)!, now);
+            queue.started(task.task, now);
             model.start(task, now);
             break;
           }
           case 'end': {
             const task = pick(model.tasks(), step.which);
             if (task === undefined) break;
-            queue.ended(queue.find(OWNER, 1, task.task)!, now);
-            expect(queue.find(OWNER, 1, task.task)).toBeUndefined();
+            queue.ended(task.task, now);
             model.end(task);
             break;
           }
         }
-        queue.checkInvariants(now);
-        expect(queue.size).toBe(model.tasks().length);
+        queue.queue.checkInvariants();
+        expect(queue.queue.size).toBe(model.tasks().length);
         for (const worker of workers) {
           const expected = Math.min(...model.of(worker).map((server) => model.waiting(server, now)));
           expect(queue.waitingMs(worker, now)).toBe(expected);
-          expect(queue.isBusy(worker)).toBe(
-            model.of(worker).some(({ running, queued }) => running !== undefined || queued.length > 0),
-          );
         }
       }
     }),

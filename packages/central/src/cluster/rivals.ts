@@ -1,5 +1,5 @@
 import { type Address, InputError, type MessageOf, type Millis } from '@goshawk/core';
-import type { CentralConfig, CentralEnvironment } from './contract.js';
+import type { CentralConfig, CentralEnvironment } from '../contract.js';
 import type { Registry } from './registry.js';
 
 /** A central counts as new for so many heartbeats: whoever is there already is heard of within that time. */

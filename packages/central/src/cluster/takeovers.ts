@@ -1,6 +1,6 @@
 import type { Address, MessageOf, Millis } from '@goshawk/core';
+import type { CentralEnvironment } from '../contract.js';
 import type { AwayOwners } from './away-owners.js';
-import type { CentralEnvironment } from './contract.js';
 import type { Leases } from './leases.js';
 import type { Registry, SchedulerRecord } from './registry.js';
 

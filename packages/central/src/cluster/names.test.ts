@@ -1,6 +1,6 @@
 import { type Address, DEFAULT_POLICY, LIVE_TIMINGS, type Message, type MessageOf } from '@goshawk/core';
 import { expect, test } from 'vitest';
-import { Central } from './central.js';
+import { Central } from '../central.js';
 
 const { heartbeatMs } = LIVE_TIMINGS;
 /** By address: two incarnations at one place, and one elsewhere. */
@@ -29,7 +29,6 @@ function cluster() {
     slots: 1,
     capacity: {},
     draining: false,
-    held: [],
     runs: [],
     attributes: [],
     http: undefined,

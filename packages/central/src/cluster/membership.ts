@@ -1,0 +1,295 @@
+import type { Address, ClusterSettings, MessageOf, Millis } from '@goshawk/core';
+import type { CentralConfig, CentralCounters, CentralEnvironment } from '../contract.js';
+import { AwayOwners } from './away-owners.js';
+import { describeDrain, describeParties, noSuchWorker, noTakeover } from './describing.js';
+import { Leases } from './leases.js';
+import { Names } from './names.js';
+import { Partitions } from './partitions.js';
+import { Publisher } from './publisher.js';
+import { isActive, Registry, type WorkerRecord } from './registry.js';
+import { Takeovers } from './takeovers.js';
+
+/** Who keeps books of what the members have. */
+interface Books {
+  /** The worker is new, or takes work where it did not, or the other way round. */
+  setOpen(worker: WorkerRecord, open: boolean): void;
+  isBusy(worker: Address): boolean;
+  removeWorker(worker: Address): void;
+  removeOwner(owner: Address, now: Millis): void;
+}
+
+/** Who is in the cluster: parties join, say that they are there, and leave or are lost; and everybody is told of it. */
+export class Membership {
+  readonly registry = new Registry();
+  readonly away = new AwayOwners();
+  readonly #settings: ClusterSettings;
+  readonly #env: CentralEnvironment;
+  readonly #counters: CentralCounters;
+  readonly #books: Books;
+  readonly #publisher: Publisher;
+  readonly #leases: Leases;
+  readonly #names: Names;
+  readonly #partitions: Partitions;
+  readonly #takeovers: Takeovers;
+
+  constructor({ settings }: CentralConfig, env: CentralEnvironment, counters: CentralCounters, books: Books) {
+    this.#settings = settings;
+    this.#env = env;
+    this.#counters = counters;
+    this.#books = books;
+    const { policy, timings } = settings;
+    this.#publisher = new Publisher(env, this.registry, this.away, settings);
+    this.#leases = new Leases(this.registry, this.away, timings);
+    this.#names = new Names(env, this.#leases, timings.heartbeatMs);
+    this.#takeovers = new Takeovers(env, this.registry, this.away, this.#leases, timings.leaseMs);
+    this.#partitions = new Partitions(policy, (worker) => books.isBusy(worker));
+  }
+
+  start(now: Millis): void {
+    this.#leases.start(now);
+    this.#armLease(now);
+  }
+
+  publish(): void {
+    this.#publisher.publish();
+  }
+
+  has(party: Address): boolean {
+    return this.registry.workers.has(party) || this.registry.schedulers.has(party);
+  }
+
+  /** Whoever was there before central was started has had the time to say so. */
+  haveAllBeenHeard(now: Millis): boolean {
+    return this.#leases.haveAllBeenHeard(now);
+  }
+
+  /** As clients are told. */
+  describe(now: Millis) {
+    return describeParties(this.registry, this.away, (address) => this.#env.nameOf(address), now);
+  }
+
+  checkInvariants(): void {
+    this.#partitions.checkInvariants([...this.registry.workers.values()]);
+  }
+
+  // ---- joining
+
+  /** @returns whether the worker is a member now; its name may be another one's */
+  register(from: Address, message: MessageOf<'register'>, now: Millis): boolean {
+    const same = this.registry.workerNamed(message.name);
+    if (same !== undefined && same.address !== from) {
+      if (this.#names.refuses(from, same, now)) return false;
+      // It was started again: what its former self ran is lost, and that is known at once.
+      this.#workerLost(same, now);
+    }
+    let worker = this.registry.workers.get(from);
+    if (worker === undefined) {
+      this.#counters.workersJoined++;
+      worker = this.registry.admit(from, message, now);
+      this.#changed(worker, now);
+      this.#publisher.newcomer(from);
+    }
+    worker.heardAt = now;
+    if (worker.draining !== message.draining) {
+      worker.draining = message.draining;
+      if (!message.draining) worker.drained = false;
+      this.#changed(worker, now);
+    }
+    return true;
+  }
+
+  /** It is known what a worker that has registered holds. */
+  registered(from: Address, now: Millis): void {
+    const worker = this.registry.workers.get(from)!;
+    if (this.#partitions.isMislabelled(worker)) {
+      worker.partition = 'general';
+      this.#changed(worker, now);
+    }
+    this.welcome(from);
+    this.#publisher.publishSoon(now);
+    this.relabel(now);
+  }
+
+  enlist(from: Address, message: MessageOf<'enlist'>, now: Millis): void {
+    if (this.#takeovers.refuses(from, message)) return;
+    const former = message.epoch > 0 ? this.registry.schedulerTagged(message.tag) : undefined;
+    if (former !== undefined && former.address !== from) this.#schedulerLost(former.address, now);
+    const same = this.registry.schedulerNamed(message.name);
+    if (same !== undefined && same.address !== from) {
+      // One journal has one owner at a time, so whoever has the same one is its next incarnation.
+      if (same.tag !== message.tag && this.#names.refuses(from, same, now)) return;
+      this.#schedulerLost(same.address, now);
+    }
+    const { name, tag, durable, draining } = message;
+    for (const { address } of this.away.returned(tag, name)) this.#publisher.ownerLost(address);
+    const known = this.registry.schedulers.get(from);
+    if (known?.durable !== durable || known.draining !== draining) this.#publisher.ownersChanged();
+    if (known === undefined) this.#publisher.ownerJoined(from);
+    this.registry.enlist(from, message, now);
+    this.welcome(from);
+    this.#publisher.newcomer(from);
+    this.#publisher.publishSoon(now);
+  }
+
+  welcome(party: Address): void {
+    this.#env.send(party, { type: 'welcome', settings: this.#settings });
+  }
+
+  /** It has missed something. */
+  resync(from: Address, now: Millis): void {
+    this.#publisher.newcomer(from);
+    this.#publisher.publishSoon(now);
+  }
+
+  // ---- staying
+
+  /** A member is there. @returns its record, of a worker */
+  heard(from: Address, { busy, queued }: MessageOf<'heartbeat'>, now: Millis): WorkerRecord | undefined {
+    const worker = this.registry.workers.get(from);
+    const scheduler = this.registry.schedulers.get(from);
+    if (worker !== undefined) {
+      worker.heardAt = now;
+      worker.busy = busy;
+      worker.queued = queued;
+      // It says so before each of its heartbeats.
+      const { heartbeatMs } = this.#settings.timings;
+      if ((worker.aside?.saidAt ?? now) < now - heartbeatMs / 2) this.setAside(from, '', now);
+      // It may not have heard it, or not have known then that this is central. Who drains to stop goes on all the same.
+      const { drainWanted, draining } = worker;
+      if (drainWanted !== draining) this.#env.send(from, { type: 'drain', on: drainWanted });
+    } else if (scheduler !== undefined) {
+      scheduler.heardAt = now;
+      scheduler.jobs = busy;
+      scheduler.waiting = queued;
+    }
+    return worker;
+  }
+
+  acknowledge(party: Address, matching: boolean): void {
+    // What is about to be published has not been missed.
+    if (this.#publisher.owes(party)) return;
+    const { version, ownersVersion } = this.#publisher;
+    this.#env.send(party, { type: 'heartbeatAck', version, ownersVersion, matching });
+  }
+
+  drain(from: Address, message: MessageOf<'drainWorker'>, now: Millis): void {
+    const worker = this.registry.workerNamed(message.worker);
+    if (worker === undefined) return this.#env.send(from, noSuchWorker(message));
+    worker.drainWanted = message.on;
+    if (!message.on) worker.drained = false;
+    this.#env.send(worker.address, { type: 'drain', on: message.on });
+    this.#changed(worker, now);
+    this.relabel(now);
+    this.#env.send(from, { type: 'answer', request: message.request, value: describeDrain(worker) });
+  }
+
+  /** Somebody else is to go on with the jobs of this scheduler, whether it is there or not. */
+  takeOver(from: Address, { request, scheduler: name }: MessageOf<'takeOverFrom'>, now: Millis): void {
+    const present = this.registry.schedulerNamed(name);
+    const gone = present ?? this.away.named(name);
+    if (gone === undefined || gone.epoch === 0) return this.#env.send(from, noTakeover(request, name, gone));
+    this.#takeovers.want(gone);
+    if (present !== undefined) this.#schedulerLost(present.address, now);
+    this.#takeovers.look(now);
+    this.#env.send(from, { type: 'answer', request, value: { scheduler: name, jobs: gone.jobs } });
+  }
+
+  drained(from: Address): void {
+    const worker = this.registry.workers.get(from);
+    if (worker === undefined) return;
+    worker.drained = true;
+    // Before its next heartbeat says so.
+    worker.busy = 0;
+    worker.queued = 0;
+  }
+
+  /** Nothing can be started there at present, or (no reason) something can again. */
+  setAside(from: Address, reason: string, now: Millis): void {
+    const worker = this.registry.workers.get(from);
+    if (worker === undefined) return;
+    const wasActive = isActive(worker);
+    worker.aside = reason === '' ? undefined : { reason, saidAt: now };
+    if (isActive(worker) === wasActive) return;
+    this.#changed(worker, now);
+    this.relabel(now);
+  }
+
+  // ---- partitions
+
+  worked({ shortMs, longMs }: MessageOf<'usage'>, now: Millis): void {
+    this.#partitions.worked(shortMs, longMs, now);
+    this.relabel(now);
+  }
+
+  /** What runs at workers may be less than before, or other shares of them may be wanted. */
+  relabel(now: Millis): void {
+    for (const worker of this.#partitions.relabel()) this.#changed(worker, now);
+  }
+
+  /** Something that others are told of the worker is new. */
+  #changed(worker: WorkerRecord, now: Millis): void {
+    this.#partitions.update(worker);
+    this.#books.setOpen(worker, this.#partitions.isOpen(worker));
+    this.#publisher.changed(worker.address);
+    this.#publisher.publishSoon(now);
+  }
+
+  // ---- leaving
+
+  left(from: Address, now: Millis): void {
+    const worker = this.registry.workers.get(from);
+    if (worker !== undefined) this.#removeWorker(worker, now);
+    if (this.registry.schedulers.has(from)) this.#removeScheduler(from, now);
+  }
+
+  endLeases(now: Millis): void {
+    const { workers, schedulers, givenUp } = this.#leases.ended(now);
+    for (const worker of workers) this.#workerLost(worker, now);
+    for (const { address } of schedulers) this.#schedulerLost(address, now);
+    this.#takeovers.look(now);
+    for (const { address } of givenUp) {
+      this.#publisher.ownerLost(address);
+      this.#publisher.ownersChanged();
+      this.#publisher.publishSoon(now);
+    }
+    this.#armLease(now);
+  }
+
+  #armLease(now: Millis): void {
+    const at = this.#leases.nextLook(now);
+    if (at !== undefined) this.#env.setTimer('lease', 0, at);
+  }
+
+  #workerLost(worker: WorkerRecord, now: Millis): void {
+    this.#counters.workersLost++;
+    this.#removeWorker(worker, now);
+  }
+
+  #removeWorker(worker: WorkerRecord, now: Millis): void {
+    this.registry.removeWorker(worker);
+    this.#partitions.remove(worker);
+    this.#books.removeWorker(worker.address);
+    this.#publisher.left(worker.address);
+    this.relabel(now);
+    this.#publisher.publishSoon(now);
+  }
+
+  #schedulerLost(address: Address, now: Millis): void {
+    this.#counters.schedulersLost++;
+    this.#removeScheduler(address, now);
+  }
+
+  #removeScheduler(address: Address, now: Millis): void {
+    const scheduler = this.registry.schedulers.get(address);
+    this.registry.removeScheduler(address);
+    this.#publisher.ownersChanged();
+    this.#books.removeOwner(address, now);
+    if (scheduler?.durable) {
+      this.away.left(scheduler, now);
+      this.#publisher.ownerAway(address);
+    } else {
+      this.#publisher.ownerLost(address);
+    }
+    this.#publisher.publishSoon(now);
+  }
+}

@@ -1,0 +1,105 @@
+import type { Millis } from '@goshawk/core';
+import type {
+  CentralPolicy,
+  ClusterView,
+  Draft,
+  News,
+  PolicyContext,
+  PolicyModule,
+  StageView,
+} from '../contract.js';
+import { WaitingTimeQueue } from './waiting-time-queue.js';
+
+/**
+ * Hawk's central scheduler (§3.7): each task is placed at once in the queue of the worker where it would wait the least.
+ * What fits no worker that takes work waits until one that does comes.
+ */
+export class WaitingTimes implements CentralPolicy {
+  readonly #queue = new WaitingTimeQueue();
+  /** Workers come back to a new central within this. ms */
+  readonly #joinMs: Millis;
+  /** When the first worker came. */
+  #openedAt: Millis | undefined;
+  /** Another central was there before: nothing is placed until all have come back, or all would go to the first. */
+  #isSuccessor = false;
+  /** Stages with tasks to place, in order of arrival. */
+  readonly #waiting = new Set<StageView>();
+  /** Of these, those that fit nowhere while no other worker takes work. */
+  readonly #stuck = new Set<StageView>();
+
+  constructor({ joinMs = 0 }: PolicyContext) {
+    this.#joinMs = joinMs;
+  }
+
+  heard(news: readonly News[], now: Millis): void {
+    for (const each of news) {
+      switch (each.kind) {
+        case 'opened':
+          this.#openedAt ??= now;
+          this.#stuck.clear();
+          this.#queue.setOpen(each.worker, true, now);
+          break;
+        case 'closed':
+          this.#queue.setOpen(each.worker, false, now);
+          break;
+        case 'left':
+          this.#queue.removeWorker(each.worker);
+          break;
+        case 'found':
+          this.#isSuccessor = true;
+          this.#queue.found(each.run, each.run.stage.estimateMs, now);
+          break;
+        case 'began':
+          this.#queue.started(each.run, now);
+          break;
+        case 'ended':
+          this.#queue.ended(each.run, now);
+          break;
+        case 'waiting':
+          if (this.#openedAt === undefined) this.#isSuccessor = true;
+          if (each.stage.waiting > 0) this.#waiting.add(each.stage);
+          else this.#forget(each.stage);
+          break;
+        case 'gone':
+          for (const stage of each.job.stages) this.#forget(stage);
+          break;
+      }
+    }
+  }
+
+  plan(_: ClusterView, draft: Draft, now: Millis): void {
+    if (this.#waiting.size === this.#stuck.size || this.#openedAt === undefined) return;
+    const readyAt = this.#openedAt + (this.#isSuccessor ? this.#joinMs : 0);
+    if (now < readyAt) return draft.again(readyAt);
+    for (const stage of this.#waiting) if (!this.#stuck.has(stage)) this.#place(stage, draft, now);
+  }
+
+  #place(stage: StageView, draft: Draft, now: Millis): void {
+    while (stage.waiting > 0) {
+      const server = this.#queue.least(stage.demand, now);
+      const run = server && draft.place(stage, server.worker);
+      if (run === undefined) {
+        this.#stuck.add(stage);
+        return;
+      }
+      this.#queue.put(run, server!, stage.estimateMs, now);
+    }
+    this.#waiting.delete(stage);
+  }
+
+  #forget(stage: StageView): void {
+    this.#waiting.delete(stage);
+    this.#stuck.delete(stage);
+  }
+
+  checkInvariants(): void {
+    this.#queue.checkInvariants();
+  }
+}
+
+export const hawk: PolicyModule<Record<never, never>> = {
+  title: 'Hawk’s waiting-time queue: each task is placed where it would wait the least',
+  declares: false,
+  options: {},
+  make: (_, context) => new WaitingTimes(context),
+};

@@ -1,0 +1,284 @@
+import { fitsIn, IndexedHeap, invariant, type Millis, SLOT, type Vector } from '@goshawk/core';
+import type { RunView, WorkerView } from '../contract.js';
+
+/** A task that waits or runs at a server, with the estimate that it was placed by. */
+interface Placement {
+  readonly run: RunView;
+  readonly estimateMs: Millis;
+  server: Server;
+}
+
+/** One slot of a worker, treated like a server of its own queue (Hawk §4.1). */
+export interface Server {
+  readonly id: number;
+  readonly worker: WorkerView;
+  /** Those of the worker, this one among them. */
+  readonly siblings: readonly Server[];
+  /** Placed here and not started, in the order of placement. */
+  readonly queued: Placement[];
+  queuedMs: Millis;
+  running: Placement | undefined;
+  startedAt: Millis;
+  /** New tasks may be placed here. */
+  open: boolean;
+}
+
+/**
+ * Central's priority queue of ⟨server, waiting time⟩ (Hawk §3.7). The waiting time of a server is the sum of
+ * the estimates of the tasks queued there, plus what remains of the one that runs: max(0, estimate −
+ * elapsed). Each task goes to the server of least waiting time, counting what was just placed.
+ *
+ * Servers without any unfinished task come before all others, also before one whose running task is overdue
+ * and has nothing behind it: remaining 0 is not free. Among them the lowest number comes first, so that long
+ * tasks keep to the same servers.
+ *
+ * Time passing does not reorder a heap here. While the running task is within its estimate a server's key is
+ * the time at which it is believed to be free, which does not move; from then on, and while nothing runs, it
+ * is the constant sum of its queued estimates. So there are three sets, and a fourth heap that says which
+ * server is the next to go from the second to the third.
+ */
+export class WaitingTimeQueue {
+  readonly #servers: (Server | undefined)[] = [];
+  /** Numbers of servers that are gone. */
+  readonly #freeIds: number[] = [];
+  readonly #serversOf = new Map<WorkerView, Server[]>();
+  readonly #placements = new Map<RunView, Placement>();
+
+  readonly #empty = new IndexedHeap();
+  /** Key: the time at which the server is believed to be free. */
+  readonly #onTime = new IndexedHeap();
+  /** The same servers; key: the time at which the running task's estimate is used up. */
+  readonly #dueAt = new IndexedHeap();
+  /** Overdue, or nothing has started. Key: the sum of the queued estimates. */
+  readonly #constant = new IndexedHeap();
+
+  /** Tasks that were placed and have not ended. */
+  get size(): number {
+    return this.#placements.size;
+  }
+
+  /** Forgets the worker and all that was placed there. */
+  removeWorker(worker: WorkerView): void {
+    for (const server of this.#serversOf.get(worker) ?? []) {
+      for (const { run } of placementsOf(server)) this.#placements.delete(run);
+      this.#servers[server.id] = undefined;
+      this.#unlist(server.id);
+      this.#freeIds.push(server.id);
+    }
+    this.#serversOf.delete(worker);
+  }
+
+  /** Whether new tasks may go to the worker. */
+  setOpen(worker: WorkerView, open: boolean, now: Millis): void {
+    for (const server of this.#serversAt(worker)) {
+      if (server.open === open) continue;
+      server.open = open;
+      this.#relist(server, now);
+    }
+  }
+
+  /** The server of least waiting time; undefined when no open one can ever hold such a task. */
+  least(demand: Vector, now: Millis): Server | undefined {
+    if (demand.length > 1) return this.#leastThatFits(demand, now);
+    this.#moveOverdue(now);
+    let id = this.#empty.top();
+    if (id < 0) {
+      const onTime = this.#onTime.topKey() - now;
+      const constant = this.#constant.topKey();
+      if (onTime === Number.POSITIVE_INFINITY && constant === Number.POSITIVE_INFINITY) return undefined;
+      id = onTime < constant ? this.#onTime.top() : this.#constant.top();
+    }
+    return this.#servers[id];
+  }
+
+  /** The run waits at the server, as the last one there. */
+  put(run: RunView, server: Server, estimateMs: Millis, now: Millis): void {
+    const placement = { run, estimateMs, server };
+    this.#placements.set(run, placement);
+    this.#enqueue(placement, server);
+    this.#relist(server, now);
+  }
+
+  /** The run was found at its worker, where it waits or runs. */
+  found(run: RunView, estimateMs: Millis, now: Millis): void {
+    if (this.#placements.has(run)) return;
+    const servers = this.#serversAt(run.worker);
+    const idle = run.isQueued ? undefined : servers.find((server) => server.running === undefined);
+    if (idle === undefined) return this.put(run, this.#leastOf(servers, now), estimateMs, now);
+    const placement = { run, estimateMs, server: idle };
+    this.#placements.set(run, placement);
+    idle.running = placement;
+    idle.startedAt = run.startedAt;
+    this.#relist(idle, now);
+  }
+
+  started(run: RunView, now: Millis): void {
+    const placement = this.#placements.get(run);
+    if (placement === undefined || placement.server.running === placement) return;
+    const from = placement.server;
+    this.#dequeue(from, placement);
+    // With several slots the worker may have started it elsewhere than where it was counted.
+    const { siblings } = from;
+    const server =
+      from.running === undefined ? from : (siblings.find((s) => s.running === undefined) ?? from);
+    // All slots are taken: the end of something that ran here was not heard.
+    if (server.running !== undefined) this.#placements.delete(server.running.run);
+    placement.server = server;
+    server.running = placement;
+    server.startedAt = run.startedAt;
+    if (server !== from) this.#level(siblings);
+    for (const sibling of siblings) this.#relist(sibling, now);
+  }
+
+  ended(run: RunView, now: Millis): void {
+    const placement = this.#placements.get(run);
+    if (placement === undefined) return;
+    this.#placements.delete(run);
+    const { server } = placement;
+    if (server.running === placement) server.running = undefined;
+    else this.#dequeue(server, placement);
+    const { siblings } = server;
+    if (siblings.length > 1) this.#level(siblings);
+    for (const sibling of siblings) this.#relist(sibling, now);
+  }
+
+  /** The waiting time that a task placed now would see at the worker. ms; Infinity where there is no server */
+  waitingMs(worker: WorkerView, now: Millis): Millis {
+    const servers = this.#serversOf.get(worker) ?? [];
+    return Math.min(...servers.map((server) => this.#waitingMs(server, now)));
+  }
+
+  checkInvariants(): void {
+    let there = 0;
+    for (const server of this.#servers) {
+      if (server === undefined) continue;
+      there += placementsOf(server).length;
+      const sum = server.queued.reduce((total, { estimateMs }) => total + estimateMs, 0);
+      invariant(
+        Math.abs(sum - server.queuedMs) <= 1e-6 * Math.max(1, sum),
+        () => `server ${server.id} has ${sum} ms queued, counted ${server.queuedMs}`,
+      );
+      const lists = [this.#empty, this.#onTime, this.#constant].filter((heap) => heap.has(server.id)).length;
+      invariant(
+        lists === (server.open ? 1 : 0),
+        () => `server ${server.id}, open ${server.open}, stands in ${lists} lists`,
+      );
+    }
+    invariant(this.size === there, () => `${this.size} tasks are placed, ${there} are at servers`);
+  }
+
+  // ---- the order
+
+  /** Tasks with demands are few: look at every server, in the same order as the heaps have. */
+  #leastThatFits(demand: Vector, now: Millis): Server | undefined {
+    let best: Server | undefined;
+    let least = Number.POSITIVE_INFINITY;
+    for (const server of this.#servers) {
+      if (server === undefined || !server.open || !fitsIn(demand, server.worker.capacity)) continue;
+      const waiting =
+        server.running === undefined && server.queued.length === 0 ? -1 : this.#waitingMs(server, now);
+      if (waiting < least) {
+        least = waiting;
+        best = server;
+      }
+    }
+    return best;
+  }
+
+  #waitingMs(server: Server, now: Millis): Millis {
+    if (server.running === undefined) return server.queuedMs;
+    return server.queuedMs + Math.max(0, server.startedAt + server.running.estimateMs - now);
+  }
+
+  #moveOverdue(now: Millis): void {
+    while (this.#dueAt.topKey() <= now) this.#relist(this.#servers[this.#dueAt.top()]!, now);
+  }
+
+  #relist(server: Server, now: Millis): void {
+    const { id } = server;
+    const dueAt = server.running === undefined ? now : server.startedAt + server.running.estimateMs;
+    if (!server.open) {
+      this.#unlist(id);
+    } else if (server.running === undefined && server.queued.length === 0) {
+      this.#onTime.delete(id);
+      this.#dueAt.delete(id);
+      this.#constant.delete(id);
+      this.#empty.set(id, 0);
+    } else if (dueAt > now) {
+      this.#empty.delete(id);
+      this.#constant.delete(id);
+      this.#onTime.set(id, dueAt + server.queuedMs);
+      this.#dueAt.set(id, dueAt);
+    } else {
+      this.#empty.delete(id);
+      this.#onTime.delete(id);
+      this.#dueAt.delete(id);
+      this.#constant.set(id, server.queuedMs);
+    }
+  }
+
+  #unlist(id: number): void {
+    this.#empty.delete(id);
+    this.#onTime.delete(id);
+    this.#dueAt.delete(id);
+    this.#constant.delete(id);
+  }
+
+  // ---- bookkeeping
+
+  #serversAt(worker: WorkerView): readonly Server[] {
+    const known = this.#serversOf.get(worker);
+    if (known !== undefined) return known;
+    const servers: Server[] = [];
+    for (let slot = 0; slot < worker.capacity[SLOT]!; slot++) {
+      const server: Server = {
+        id: this.#freeIds.pop() ?? this.#servers.length,
+        worker,
+        siblings: servers,
+        queued: [],
+        queuedMs: 0,
+        running: undefined,
+        startedAt: 0,
+        open: false,
+      };
+      this.#servers[server.id] = server;
+      servers.push(server);
+    }
+    this.#serversOf.set(worker, servers);
+    return servers;
+  }
+
+  #leastOf(servers: readonly Server[], now: Millis): Server {
+    return servers.reduce((a, b) => (this.#waitingMs(b, now) < this.#waitingMs(a, now) ? b : a));
+  }
+
+  #enqueue(placement: Placement, server: Server): void {
+    placement.server = server;
+    server.queued.push(placement);
+    server.queuedMs += placement.estimateMs;
+  }
+
+  #dequeue(server: Server, placement: Placement): void {
+    // What has waited longest starts first, as a rule.
+    if (server.queued[0] === placement) server.queued.shift();
+    else server.queued.splice(server.queued.indexOf(placement), 1);
+    // Sums of floating-point numbers drift; an empty queue is 0 again.
+    server.queuedMs = server.queued.length === 0 ? 0 : server.queuedMs - placement.estimateMs;
+  }
+
+  /** A worker's slots share one queue: what waits at one of them is counted where nothing is. */
+  #level(servers: readonly Server[]): void {
+    for (;;) {
+      const idle = servers.find((s) => s.running === undefined && s.queued.length === 0);
+      const loaded = servers.find((s) => s.queued.length > (s.running === undefined ? 1 : 0));
+      if (idle === undefined || loaded === undefined) return;
+      const placement = loaded.queued[0]!;
+      this.#dequeue(loaded, placement);
+      this.#enqueue(placement, idle);
+    }
+  }
+}
+
+function placementsOf({ running, queued }: Server): readonly Placement[] {
+  return running === undefined ? queued : [running, ...queued];
+}
