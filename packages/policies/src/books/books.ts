@@ -166,6 +166,8 @@ export class ClusterBooks implements ClusterView {
 
   /** This very task of the stage waits, also when the others do not. */
   nameWaiting(stage: BookedStage, named: TaskAttempt, now: Millis): void {
+    // Who names tasks counts them no more.
+    if (stage.waiting !== stage.named) this.setWaiting(stage, 0, now);
     if (!stage.name(named)) return;
     if (stage.waiting === 0) stage.waitsSince = now;
     this.#waitingTasks++;
