@@ -8,6 +8,8 @@ export class OrderedNumbers {
   readonly #chunks: Float64Array[] = [];
   /** By chunk; 0 where the set is empty. */
   readonly #lengths: number[] = [];
+  /** The first of each chunk, side by side: a search looks into no chunk but one. */
+  readonly #firsts: number[] = [];
   #size = 0;
 
   get size(): number {
@@ -16,7 +18,7 @@ export class OrderedNumbers {
 
   /** NaN when empty. */
   first(): number {
-    return this.#size === 0 ? Number.NaN : this.#chunks[0]![0]!;
+    return this.#size === 0 ? Number.NaN : this.#firsts[0]!;
   }
 
   has(number: number): boolean {
@@ -26,8 +28,9 @@ export class OrderedNumbers {
   /** @returns whether it was not there */
   add(number: number): boolean {
     if (this.#size === 0) {
-      if (this.#chunks.length === 0) this.#insertChunk(0, 0);
+      if (this.#chunks.length === 0) this.#insertChunk(0, 0, number);
       this.#chunks[0]![0] = number;
+      this.#firsts[0] = number;
       this.#lengths[0] = 1;
       this.#size = 1;
       return true;
@@ -43,6 +46,7 @@ export class OrderedNumbers {
     }
     if (place < length) chunk.copyWithin(place + 1, place, length);
     chunk[place] = number;
+    if (place === 0) this.#firsts[at] = number;
     this.#lengths[at] = length + 1;
     this.#size++;
     return true;
@@ -57,12 +61,12 @@ export class OrderedNumbers {
     const place = upperPlace(chunk, length, number) - 1;
     if (chunk[place] !== number) return false;
     chunk.copyWithin(place, place + 1, length);
+    if (place === 0) this.#firsts[at] = chunk[0]!;
     this.#lengths[at] = length - 1;
     this.#size--;
     // The last chunk stays: a set may be empty again and again.
     if (length === 1 && this.#size > 0) {
-      this.#chunks.splice(at, 1);
-      this.#lengths.splice(at, 1);
+      this.#removeChunk(at);
     } else if (length < CHUNK / 4) {
       this.#joinNext(at);
     }
@@ -86,7 +90,7 @@ export class OrderedNumbers {
       if (chunk[place - 1] === bound) return bound;
       if (place < length) return chunk[place]!;
     }
-    return this.#size === 0 ? Number.NaN : (this.#chunks[at + 1]?.[0] ?? Number.NaN);
+    return this.#size === 0 ? Number.NaN : (this.#firsts[at + 1] ?? Number.NaN);
   }
 
   /** In ascending order. The set must not change meanwhile. */
@@ -103,23 +107,31 @@ export class OrderedNumbers {
     let high = this.#chunks.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (this.#chunks[middle]![0]! <= number) low = middle + 1;
+      if (this.#firsts[middle]! <= number) low = middle + 1;
       else high = middle;
     }
     return low - 1;
   }
 
-  #insertChunk(at: number, length: number): Float64Array {
+  #insertChunk(at: number, length: number, first: number): Float64Array {
     const chunk = new Float64Array(CHUNK);
     this.#chunks.splice(at, 0, chunk);
     this.#lengths.splice(at, 0, length);
+    this.#firsts.splice(at, 0, first);
     return chunk;
+  }
+
+  #removeChunk(at: number): void {
+    this.#chunks.splice(at, 1);
+    this.#lengths.splice(at, 1);
+    this.#firsts.splice(at, 1);
   }
 
   #split(at: number): void {
     // At the end only one moves, so that numbers that only rise fill their chunks.
     const kept = at === this.#chunks.length - 1 ? CHUNK - 1 : CHUNK / 2;
-    this.#insertChunk(at + 1, CHUNK - kept).set(this.#chunks[at]!.subarray(kept));
+    const moved = this.#chunks[at]!.subarray(kept);
+    this.#insertChunk(at + 1, CHUNK - kept, moved[0]!).set(moved);
     this.#lengths[at] = kept;
   }
 
@@ -129,8 +141,7 @@ export class OrderedNumbers {
     if (more === undefined || length + more > CHUNK / 2) return;
     this.#chunks[at]!.set(this.#chunks[at + 1]!.subarray(0, more), length);
     this.#lengths[at] = length + more;
-    this.#chunks.splice(at + 1, 1);
-    this.#lengths.splice(at + 1, 1);
+    this.#removeChunk(at + 1);
   }
 }
 

@@ -1,4 +1,5 @@
 import { OrderedNumbers } from '@goshawk/core';
+import { remainder } from './remainder.js';
 import type { Waiting } from './waiting.js';
 
 /** Groups are below this: they share 52 bits with a sequence. */
@@ -8,6 +9,7 @@ const GROUPS_MAX = 2 ** 25;
 export class ArrivalOrder {
   readonly #keys = new OrderedNumbers();
   readonly #waiting: Waiting;
+  #head = -1;
 
   constructor(waiting: Waiting) {
     this.#waiting = waiting;
@@ -15,15 +17,18 @@ export class ArrivalOrder {
 
   /** The oldest group; −1: none waits. */
   head(): number {
-    return this.#keys.size === 0 ? -1 : this.#keys.first() % GROUPS_MAX;
+    return this.#head;
   }
 
   add(group: number): void {
-    this.#keys.add(this.#keyOf(group));
+    const key = this.#keyOf(group);
+    this.#keys.add(key);
+    if (this.#head < 0 || key < this.#keyOf(this.#head)) this.#head = group;
   }
 
   remove(group: number): void {
     this.#keys.delete(this.#keyOf(group));
+    if (group === this.#head) this.#head = this.#keys.size === 0 ? -1 : remainder(this.#keys.first(), GROUPS_MAX);
   }
 
   #keyOf(group: number): number {

@@ -33,7 +33,7 @@ export class BestFit extends Packer {
 
   protected pack(freed: readonly number[], fresh: readonly number[]): void {
     for (const server of freed) {
-      if (!this.#stalls(server)) this.fill(server);
+      if (!this.#stalls(server) && this.waiting.tasks > 0) this.fill(server);
     }
     for (const group of fresh) {
       while (this.waiting.count[group]! > 0) {

@@ -94,18 +94,21 @@ export abstract class Packer {
   /** One batch. */
   run(place: Place): void {
     this.#place = place;
-    const freed = this.#freed.sort((a, b) => a - b);
+    const freed: number[] = [];
+    for (const server of this.#freed) {
+      this.#isFreed[server] = false;
+      if (this.#isOpen[server] === true) freed.push(server);
+    }
+    if (freed.length > 1) freed.sort((a, b) => a - b);
     const fresh = this.#fresh;
     this.#freed = [];
     this.#fresh = [];
-    for (const server of freed) this.#isFreed[server] = false;
     if (this.#isReturned) {
       const { sequence } = this.waiting;
       fresh.sort((a, b) => sequence[a]! - sequence[b]!);
       this.#isReturned = false;
     }
-    const isAllOpen = freed.every((server) => this.#isOpen[server] === true);
-    this.pack(isAllOpen ? freed : freed.filter((server) => this.#isOpen[server] === true), fresh);
+    this.pack(freed, fresh);
   }
 
   /**

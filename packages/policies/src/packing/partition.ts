@@ -29,9 +29,9 @@ export function sizeOf(share: number): number {
  */
 export function typeOf(size: number, j: number): number {
   let m = Math.clz32(size) - Math.clz32(CAPACITY);
-  if (size * 2 ** m > CAPACITY) m--;
+  if (size << m > CAPACITY) m--;
   if (m >= j) return 2 * j - 1;
-  return 3 * size * 2 ** m <= 2 * CAPACITY ? 2 * m + 1 : 2 * m;
+  return 3 * (size << m) <= 2 * CAPACITY ? 2 * m + 1 : 2 * m;
 }
 
 /** Sizes of a type: above the one, at most the other. Units. */

@@ -1,5 +1,6 @@
 import { MaxTree, OrderedNumbers } from '@goshawk/core';
 import type { Fit } from './fit.js';
+import { remainder } from './remainder.js';
 import { SEQUENCE_MAX, type Waiting } from './waiting.js';
 
 /** Server numbers are below this: they share 52 bits with a room. */
@@ -69,7 +70,7 @@ export class ScalarFit implements Fit {
     const size = this.#waiting.size[group]!;
     if (this.#byNumber !== undefined) return this.#byNumber.firstFrom(0, size);
     const key = this.#byRoom!.atLeast(size * SERVERS_MAX);
-    return Number.isNaN(key) ? -1 : key % SERVERS_MAX;
+    return Number.isNaN(key) ? -1 : remainder(key, SERVERS_MAX);
   }
 
   groupFor(server: number): number {
@@ -81,7 +82,7 @@ export class ScalarFit implements Fit {
     const key = this.#bySize.atMost((bound + 1) * SEQUENCE_MAX - 1);
     // No number at all fails the comparison as well.
     if (!(key >= (above + 1) * SEQUENCE_MAX)) return -1;
-    return this.#waiting.groupOf(SEQUENCE_MAX - 1 - (key % SEQUENCE_MAX))!;
+    return this.#waiting.groupOf(SEQUENCE_MAX - 1 - remainder(key, SEQUENCE_MAX))!;
   }
 
   /** Larger sizes later, of equal ones the older. */

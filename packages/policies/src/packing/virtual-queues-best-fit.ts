@@ -1,3 +1,4 @@
+import { grown } from '@goshawk/core';
 import { BestFit, type BestFitOptions } from './best-fit.js';
 import { bestConfiguration, type Configuration, weightOf } from './configurations.js';
 import type { Fit } from './fit.js';
@@ -25,8 +26,8 @@ export class VirtualQueuesBestFit extends BestFit {
   /** Tasks that wait, by type. */
   readonly #lengths: number[];
   readonly #configurations: (Configuration | undefined)[] = [];
-  /** Tasks by type, of each server. */
-  readonly #held: Uint32Array[] = [];
+  /** Tasks by type, of each server in turn. */
+  #held = new Uint32Array(0);
 
   constructor(fitFor: (waiting: Waiting) => Fit, options: VirtualQueuesBestFitOptions) {
     super(fitFor, options);
@@ -68,7 +69,7 @@ export class VirtualQueuesBestFit extends BestFit {
     if (configuration !== undefined) {
       const { large, largeType, filler, fillers } = configuration;
       if (large === 1) this.#putLargest(server, largeType);
-      while (this.#heldOf(server)[filler]! < fillers && this.#putLargest(server, filler));
+      while (this.#held[this.#heldAt(server, filler)]! < fillers && this.#putLargest(server, filler));
     }
     super.fill(server);
   }
@@ -85,13 +86,19 @@ export class VirtualQueuesBestFit extends BestFit {
     return 2 * weightOf(configuration, this.#lengths) < weightOf(best, this.#lengths);
   }
 
+  protected override opened(server: number): void {
+    this.#widen(server);
+    super.opened(server);
+  }
+
   protected override left(server: number, size: number): void {
-    this.#heldOf(server)[this.#typeOf(size)]!--;
+    this.#held[this.#heldAt(server, this.#typeOf(size))]!--;
     super.left(server, size);
   }
 
   protected override came(server: number, size: number): void {
-    this.#heldOf(server)[this.#typeOf(size)]!++;
+    this.#widen(server);
+    this.#held[this.#heldAt(server, this.#typeOf(size))]!++;
     super.came(server, size);
   }
 
@@ -125,9 +132,13 @@ export class VirtualQueuesBestFit extends BestFit {
     return this.#kinds.kindOf({ family: 0, shift: this.#shiftOf?.(server) ?? 0 }).configurations;
   }
 
-  #heldOf(server: number): Uint32Array {
-    this.#held[server] ??= new Uint32Array(this.#lengths.length);
-    return this.#held[server];
+  #heldAt(server: number, type: number): number {
+    return server * this.#lengths.length + type;
+  }
+
+  #widen(server: number): void {
+    const end = this.#heldAt(server + 1, 0);
+    if (end > this.#held.length) this.#held = grown(this.#held, end);
   }
 
   #typeOf(size: number): number {

@@ -29,6 +29,8 @@ export class VirtualQueues extends Packer {
   readonly #lengths: number[] = [];
   readonly #configurations: (Configuration | undefined)[] = [];
   readonly #kinds: ServerKind[] = [];
+  /** Where all servers are alike. */
+  readonly #only: ServerKind | undefined;
   /** Reserved for all, and for the large type alone. Units, by server. */
   readonly #used: number[] = [];
   readonly #usedLarge: number[] = [];
@@ -40,6 +42,8 @@ export class VirtualQueues extends Packer {
   readonly #empty = new MaxTree();
   /** Queues whose head has changed since all servers have had a look at it, each once. */
   #changed: number[] = [];
+  /** Takes turns with it. */
+  #spare: number[] = [];
   readonly #isChanged: boolean[] = [];
   /** Of this visit. */
   readonly #touched: number[] = [];
@@ -48,12 +52,12 @@ export class VirtualQueues extends Packer {
   #visited = -1;
   /** By queue: the next server for its head. */
   readonly #candidates: number[] = [];
-  #unused: number[] = [];
 
   constructor(options: VirtualQueuesOptions) {
     super();
     this.#options = options;
     this.kinds = new ServerKinds(options.j);
+    if (options.kindOf === undefined) this.#only = this.kinds.kindOf(WHOLE_SERVER);
     this.#leastReserved = reservedSize(0, options.j);
   }
 
@@ -79,13 +83,13 @@ export class VirtualQueues extends Packer {
       this.#isStalled[server] = this.#stalls(server);
     }
     if (freed.length === 0 && this.#changed.length === 0) return;
-    for (let left = freed; this.#pass(left); left = []);
+    for (let left = freed; this.#pass(left) && this.waiting.tasks > 0; left = []);
   }
 
   /** @returns whether it has placed anything */
   #pass(freed: readonly number[]): boolean {
     const active = this.#changed;
-    this.#changed = this.#unused;
+    this.#changed = this.#spare;
     for (const queue of active) {
       this.#isChanged[queue] = false;
       this.#candidates[queue] = this.#nextFor(queue, 0);
@@ -94,6 +98,10 @@ export class VirtualQueues extends Packer {
     let at = 0;
     for (let cursor = 0; ; ) {
       while (at < freed.length && freed[at]! < cursor) at++;
+      if (this.waiting.tasks === 0) {
+        for (; at < freed.length; at++) this.#ready(freed[at]!);
+        break;
+      }
       const server = this.#nextOf(active, cursor, at < freed.length ? freed[at]! : Number.POSITIVE_INFINITY);
       if (server === Number.POSITIVE_INFINITY) break;
       cursor = server + 1;
@@ -104,6 +112,7 @@ export class VirtualQueues extends Packer {
       this.#visited = -1;
       this.#ready(server);
       hasPlaced ||= this.waiting.tasks < tasks;
+      if (this.waiting.tasks === 0) continue;
       for (let touch = 0; touch < this.#touches; touch++) {
         const queue = this.#touched[touch]!;
         if (!active.includes(queue)) active.push(queue);
@@ -113,8 +122,8 @@ export class VirtualQueues extends Packer {
         if (this.#candidates[queue]! < cursor) this.#candidates[queue] = this.#nextFor(queue, cursor);
       }
     }
-    active.length = 0;
-    this.#unused = active;
+    while (active.length > 0) active.pop();
+    this.#spare = active;
     return hasPlaced;
   }
 
@@ -179,6 +188,7 @@ export class VirtualQueues extends Packer {
   }
 
   #kindOf(server: number): ServerKind {
+    if (this.#only !== undefined) return this.#only;
     this.#kinds[server] ??= this.kinds.kindOf(this.#options.kindOf?.(server) ?? WHOLE_SERVER);
     return this.#kinds[server];
   }
