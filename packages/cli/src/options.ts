@@ -29,6 +29,8 @@ export type OptionSpec =
   | (SpecBase & {
       readonly type: 'count';
       readonly default?: number;
+      /** What the word `none` stands for, where it may be given. */
+      readonly none?: number;
       readonly min?: number;
       readonly max?: number;
     })
@@ -194,12 +196,17 @@ function toFlag(value: unknown, what: string): boolean {
 function toNumber(spec: OptionSpec & { type: 'count' | 'number' }, value: unknown, what: string): number {
   if (Array.isArray(value)) throw new InputError('bad-option', `${what} was given twice`, 'give it once');
   const text = String(value).trim();
+  const none = spec.type === 'count' ? spec.none : undefined;
+  if (text === 'none' && none !== undefined) return none;
   const number = text === '' ? Number.NaN : Number(text);
   const min = spec.min ?? 0;
   const max = spec.max ?? Number.MAX_SAFE_INTEGER;
   const kind = spec.type === 'count' ? 'a whole number' : 'a number';
   if (!Number.isFinite(number) || (spec.type === 'count' && !Number.isInteger(number))) {
-    throw new InputError('bad-option', `${what}: "${text}" is not ${kind}`);
+    throw new InputError(
+      'bad-option',
+      `${what}: "${text}" is not ${kind}${none === undefined ? '' : ', or none'}`,
+    );
   }
   if (number < min || number > max) {
     const range = spec.max === undefined ? `at least ${min}` : `from ${min} to ${max}`;

@@ -1,4 +1,5 @@
-import { InputError, LIMITS, parseBytes, quoted, type Resources } from '@goshawk/core';
+import { InputError, LIMITS, type PolicySettings, parseBytes, quoted, type Resources } from '@goshawk/core';
+import { ALL_POLICY_NAMES, presetNamed } from '@goshawk/policies';
 import type { OptionSpec } from './options.js';
 
 /** Both of a worker; wherever there are workers. */
@@ -10,10 +11,47 @@ export const SLOTS_OPTION = {
   describe: 'tasks that a worker runs at a time',
 } as const satisfies OptionSpec;
 
+/** 0: workers without a fixed number of slots. */
+export const SLOTS_OR_NONE_OPTION = {
+  ...SLOTS_OPTION,
+  none: 0,
+  describe: `${SLOTS_OPTION.describe}; none: as many as fit its --resources, for policies that pack`,
+} as const satisfies OptionSpec;
+
 export const RESOURCES_OPTION = {
   type: 'text',
   describe: 'what the tasks of one worker may use together: cpu=4,memory=8GiB,gpu=1',
 } as const satisfies OptionSpec;
+
+/**
+ * What the tasks of one worker may use together: a cpu a slot unless told otherwise.
+ *
+ * @param slots 0: no fixed number
+ * @throws InputError when it is not NAME=AMOUNT,…, and without slots when nothing is said
+ */
+export function capacityOf(slots: number, resources: string | undefined): Resources {
+  if (slots > 0) return { cpu: slots, ...parseResources(resources) };
+  if (resources !== undefined) return parseResources(resources);
+  throw new InputError(
+    'bad-option',
+    '--slots none: nothing says how many tasks fit a worker',
+    'say what its tasks may use together: --resources cpu=4,memory=8GiB',
+  );
+}
+
+/** @throws InputError when workers have no fixed number of slots, and the policy counts slots */
+export function checkSlots(
+  slots: number,
+  { policy, preset }: Pick<PolicySettings, 'policy' | 'preset'>,
+): void {
+  if (slots > 0 || preset.packs === true) return;
+  const packing = ALL_POLICY_NAMES.filter((name) => presetNamed(name).packs === true);
+  throw new InputError(
+    'bad-option',
+    `--slots none: policy ${policy} goes by slots`,
+    `give a number of slots, or a policy that packs: ${packing.join(', ')}`,
+  );
+}
 
 /** @throws InputError when it is not NAME=AMOUNT,… */
 export function parseResources(text: string | undefined): Resources {

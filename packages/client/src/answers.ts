@@ -26,6 +26,7 @@ export interface WorkerView {
   readonly name: string;
   /** Full name of the party: `<endpoint>!<incarnation>/<index>`. */
   readonly address: string;
+  /** 0: no fixed number, as many tasks as fit its capacity. */
   readonly slots: number;
   /** Amounts by resource. */
   readonly capacity: Readonly<Record<string, number>>;

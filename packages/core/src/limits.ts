@@ -49,6 +49,8 @@ export const LIMITS = {
   /** Segments of a distribution of run times. */
   segmentsMax: 128,
   slotsMax: 4_096,
+  /** Tasks at a time of a worker without a fixed number of slots. */
+  placesWithoutSlots: 256,
   /** Runs of one task that ended because its worker was lost, before the task is given up. */
   lossesPerTaskMax: 8,
   /** Workers lost one by one with tasks of one job that ran apart, before the job is given up. */

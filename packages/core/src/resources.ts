@@ -1,3 +1,5 @@
+import { LIMITS } from './limits.js';
+
 /**
  * What a task needs and a worker has, apart from a slot: amounts by resource name. `cpu` is in cores,
  * `memory` in bytes; any other name is the operator's own (`gpu`, `licence-x`). A name that is missing
@@ -7,6 +9,11 @@ export type Resources = Readonly<Record<string, number>>;
 
 /** Needs nothing but a slot. One shared object, so that the common case can be told by identity. */
 export const NO_RESOURCES: Resources = Object.freeze({});
+
+/** Tasks that a worker can have at a time, whatever they need. @param slots 0: no fixed number */
+export function placesOf(slots: number): number {
+  return slots === 0 ? LIMITS.placesWithoutSlots : slots;
+}
 
 export function fits(demand: Resources, free: Resources): boolean {
   if (demand === NO_RESOURCES) return true;

@@ -230,6 +230,8 @@ export interface PolicyModule<Options extends PolicyOptions = PolicyOptions> {
   readonly gangs?: boolean;
   /** Whether a job that has not started by its deadline fails. Its owner sees to it, whose clock counts. */
   abandons?(options: Options): boolean;
+  /** It places by what tasks need, and so takes workers without a fixed number of slots. */
+  readonly packs?: boolean;
   /** Every option with its default, its bounds, and one line of help. */
   readonly options: { readonly [N in keyof Options]: PolicyOption<Options[N]> };
   make(options: Options, context: PolicyContext): CentralPolicy;

@@ -42,7 +42,7 @@ export function presetNamed(name: string): Preset {
 }
 
 /** Every job by central, which this policy decides about. */
-function presetOf(policy: string, { title, declares, gangs = false }: PolicyModule): Preset {
+function presetOf(policy: string, { title, declares, gangs = false, packs = false }: PolicyModule): Preset {
   return {
     title,
     short: { by: 'matching', over: 'all' },
@@ -54,6 +54,7 @@ function presetOf(policy: string, { title, declares, gangs = false }: PolicyModu
     declares,
     gangs,
     abandons: false,
+    packs,
   };
 }
 

@@ -32,7 +32,7 @@ export interface Workload {
 
 export interface Cluster {
   readonly workers: number;
-  /** Of each worker. */
+  /** Of each worker; 0: no fixed number. */
   readonly slots: number;
   readonly schedulers: number;
   readonly mode: 'simulated' | 'live';
@@ -46,7 +46,7 @@ export interface UtilisationLevels {
 
 /**
  * The share of slots that are busy, from 0 to 1, over snapshots; `mean` is the mean of the snapshots too.
- * Nulls where the run ended before the first snapshot.
+ * Nulls where the run ended before the first snapshot, and where workers have no fixed number of slots.
  */
 export interface Utilisation extends UtilisationLevels {
   /** Up to the last submission: a run ends with its last task, which may be days later. */

@@ -26,8 +26,8 @@ export interface JobResult {
 /** What has to be known of a run before its first job is counted. */
 export interface RunSetup {
   readonly policy: string;
-  /** Of the whole cluster. */
-  readonly totalSlots: number;
+  /** Of the whole cluster; undefined: workers have no fixed number. */
+  readonly totalSlots: number | undefined;
   /** The first submission, or the moment of the run that counts as its beginning; 0 by default. */
   readonly startSeconds?: number;
   /** In the run's time; 100 s of trace time divided by the scale of a live run. */

@@ -56,7 +56,7 @@ function headline(comparison: Comparison, paint: Painter): string {
   return [
     `${paint.bold(plain(workload.name))}: ${whole(workload.jobs)} jobs, ${whole(workload.tasks)} tasks,`,
     `${span(workload.taskSeconds)} of work submitted over ${span(workload.spanSeconds)};`,
-    `${workersInWords(comparison)} of ${counted(cluster.slots, 'slot')},`,
+    `${workersInWords(comparison)} ${cluster.slots === 0 ? 'without slots' : `of ${counted(cluster.slots, 'slot')}`},`,
     `${counted(cluster.schedulers, 'scheduler')}, ${cluster.mode}${seeds > 1 ? `; means of ${seeds} seeds` : ''}`,
   ].join(' ');
 }

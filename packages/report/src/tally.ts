@@ -44,7 +44,7 @@ export class RunTally {
   #submittedSeconds = 0;
 
   constructor(setup: RunSetup) {
-    if (!(setup.totalSlots > 0)) {
+    if (setup.totalSlots !== undefined && !(setup.totalSlots > 0)) {
       throw new MeasurementError(`a cluster of ${setup.totalSlots} slots cannot have run anything`);
     }
     const interval = setup.snapshotIntervalSeconds ?? UTILISATION_SNAPSHOT_SECONDS;
@@ -113,7 +113,8 @@ export class RunTally {
   utilisation(): { summary: Utilisation; points: [number, number][] } {
     const { totalSlots } = this.#setup;
     const { intervalSeconds } = this.#busy;
-    const shares = this.#busySlots().map((busy) => busy / totalSlots);
+    const shares =
+      totalSlots === undefined ? new Float64Array() : this.#busySlots().map((busy) => busy / totalSlots);
     const points = Array.from(shares, (share, index): [number, number] => [
       (index + 1) * intervalSeconds,
       share,
@@ -159,7 +160,8 @@ export class RunTally {
 
   /** A start is known to a moment only, so that a slot may seem to run the next task while the last still runs. */
   #busySlots(): Float64Array {
-    return this.#busy.until(this.#lastEndSeconds).map((busy) => Math.min(busy, this.#setup.totalSlots));
+    const { totalSlots = Number.POSITIVE_INFINITY } = this.#setup;
+    return this.#busy.until(this.#lastEndSeconds).map((busy) => Math.min(busy, totalSlots));
   }
 
   /** Enters a job into the snapshots, and gives its attempt that ended last. */

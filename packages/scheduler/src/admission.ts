@@ -2,7 +2,10 @@ import {
   countTasks,
   effectiveScope,
   formatAttributes,
+  formatResources,
   type JobSpec,
+  type Member,
+  NO_RESOURCES,
   type PolicySettings,
 } from '@goshawk/core';
 import { possibleClasses } from './classify.js';
@@ -28,6 +31,10 @@ export function whyImpossible(
     if (message !== undefined) return { message, hint: ASK_FOR_LESS };
   }
   if (members.size === 0) return undefined;
+  if (spec.stages.some(({ demand }) => demand === NO_RESOURCES)) {
+    const without = members.withoutSlots();
+    if (without !== undefined) return boundless(without);
+  }
   for (const jobClass of possibleClasses(spec, policy)) {
     const scope = effectiveScope(policy.preset, policy.preset[jobClass].over);
     if (scope === 'all') continue;
@@ -57,5 +64,12 @@ function whyNoGang({ stages, prefer = {} }: JobSpec, members: Members): Impossib
   return {
     message: `no worker has what it prefers: ${formatAttributes(prefer)}`,
     hint: '`goshawk workers --json` shows what they have; leave the preference out where any will do',
+  };
+}
+
+function boundless({ name, capacity }: Member): Impossible {
+  return {
+    message: `worker ${name} has no slots, it takes as many tasks as fit: one that needs nothing would fit without end`,
+    hint: `say what a task needs of ${formatResources(capacity)}`,
   };
 }

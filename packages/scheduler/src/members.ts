@@ -308,6 +308,12 @@ export class Members {
     return `no worker has ${formatResources(demand)}; the closest is ${closest!.name} with ${formatResources(closest!.capacity)}`;
   }
 
+  /** A worker without a fixed number of slots; undefined: there is none. */
+  withoutSlots(): Member | undefined {
+    for (const member of this.#all()) if (member.slots === 0) return member;
+    return undefined;
+  }
+
   /**
    * One worker alone stands for both partitions: jobs of the other would wait for ever. Where another one drains they
    * wait for it, rather than behind the tasks that they are kept from.

@@ -11,6 +11,7 @@ import {
   type MessageType,
   type Millis,
   NO_RESOURCES,
+  placesOf,
   Random,
   type Resources,
 } from '@goshawk/core';
@@ -149,7 +150,7 @@ export class VirtualCluster {
     const firstWorker = 1 + options.schedulers;
     this.#firstWorker = firstWorker;
     this.#workersEnd = firstWorker + options.workers;
-    this.#slotsEach = options.slots ?? 1;
+    this.#slotsEach = placesOf(options.slots ?? 1);
     const outline = { firstWorker, workers: options.workers, beginsAt: options.networkBeginsAt ?? 0 };
     this.#delays = delaysOf(network, outline, random.fork('network'));
 
@@ -527,14 +528,13 @@ export class VirtualCluster {
   #newWorker(index: number, random: Random): Worker {
     const self = this.#nextAddress();
     const name = `w${index}`;
-    const slots = this.#slotsEach;
     this.#ofWorkers ??= new WorkerParty(this, self, random);
     const environment = this.#ofWorkers;
     const worker = new Worker(
       {
         name,
         self,
-        slots,
+        slots: this.#options.slots ?? 1,
         capacity: this.#options.capacity ?? NO_RESOURCES,
         attributes: this.#options.attributesOf?.(index),
         central: this.centralAddress,
@@ -543,7 +543,7 @@ export class VirtualCluster {
       this.#observed(environment, self),
       this.#workerMemory,
     );
-    this.#admit(name, worker, environment, slots);
+    this.#admit(name, worker, environment, this.#slotsEach);
     return worker;
   }
 

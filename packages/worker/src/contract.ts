@@ -40,6 +40,8 @@ export interface WorkerEnvironment extends Environment<WorkerTimer> {
   setAside?(reason: string, forMs: number): void;
   /** Another worker has the name; this one goes on asking for it. */
   nameTaken?(holder: string): void;
+  /** The cluster's policy takes no worker without a fixed number of slots: this one can do nothing there. */
+  needsSlots?(policy: string): void;
   /** The worker drains and holds nothing any more: neither tasks nor reports. */
   drained(): void;
 }
@@ -48,7 +50,7 @@ export interface WorkerConfig {
   readonly name: string;
   /** Its own address, as others see it. */
   readonly self: Address;
-  /** Tasks that run at a time. */
+  /** Tasks that run at a time; 0: no fixed number, as many as fit its resources. */
   readonly slots: number;
   /** What tasks may use together, beside slots. */
   readonly capacity: Resources;

@@ -1,4 +1,4 @@
-import { invariant, type Resources } from '@goshawk/core';
+import { invariant, placesOf, type Resources } from '@goshawk/core';
 import { EntryLists } from './entry-lists.js';
 import { WorkerQueue } from './queue.js';
 import { SharedProbes } from './shared-probes.js';
@@ -19,10 +19,13 @@ export class WorkerMemory {
   readonly queue = new WorkerQueue(this.entries);
   readonly places = new Slots(this.slots);
 
-  /** @returns the number of a new worker in all columns */
+  /** @param slots 0: no fixed number
+   *
+   * @returns the number of a new worker in all columns */
   admit(slots: number, capacity: Resources): number {
     const { number } = this.queue.add();
-    invariant(this.places.add(slots, capacity).number === number, 'a worker has one number in all columns');
+    const places = this.places.add(placesOf(slots), capacity);
+    invariant(places.number === number, 'a worker has one number in all columns');
     return number;
   }
 }

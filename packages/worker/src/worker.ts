@@ -503,6 +503,8 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   #welcomed(from: Address, { settings }: MessageOf<'welcome'>, now: Millis): void {
+    if (this.#config.slots === 0 && settings.policy.preset.packs !== true)
+      return this.#env.needsSlots?.(settings.policy.policy);
     const { central: before, isCutOff } = this.#membership;
     const first = before === NOBODY;
     this.#membership.welcome(from, settings, now);

@@ -74,8 +74,13 @@ export class Membership {
 
   // ---- joining
 
-  /** @returns whether the worker is a member now; its name may be another one's */
+  /** @returns whether the worker is a member now; its name may be another one's, or it has no slots where they count */
   register(from: Address, message: MessageOf<'register'>, now: Millis): boolean {
+    if (message.slots === 0 && !this.#settings.policy.preset.packs) {
+      // By the settings it learns that it has no place here.
+      this.welcome(from);
+      return false;
+    }
     const same = this.registry.workerNamed(message.name);
     if (same !== undefined && same.address !== from) {
       if (this.#names.refuses(from, same, now)) return false;

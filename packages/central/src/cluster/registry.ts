@@ -8,6 +8,7 @@ export interface WorkerRecord {
   /** A small number of its own, which another gets when it is gone. */
   readonly place: number;
   readonly name: string;
+  /** 0: no fixed number. */
   readonly slots: number;
   readonly capacity: Resources;
   /** Rack, zone, model: by name. */

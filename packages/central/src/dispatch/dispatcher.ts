@@ -5,6 +5,7 @@ import {
   type Environment,
   type MessageOf,
   type Millis,
+  placesOf,
   SLOT,
   type Timings,
   type UnmatchedKind,
@@ -369,7 +370,11 @@ export class Dispatcher {
 
   #admit(record: WorkerRecord): DispatchedWorker {
     const { address, slots, capacity, place, attributes } = record;
-    const booked = this.books.addWorker(address, this.books.names.capacityOf(slots, capacity), attributes);
+    const booked = this.books.addWorker(
+      address,
+      this.books.names.capacityOf(placesOf(slots), capacity),
+      attributes,
+    );
     // What is free there it has yet to say.
     booked.free.fill(0);
     const worker = new DispatchedWorker(booked, place);

@@ -138,6 +138,7 @@ export async function keep(
   const reason = await daemon.ended;
   // What is still open here (a signal handler, a pipe) must not keep a daemon that has ended.
   process.stdin.destroy();
+  if (reason.kind === 'failed' && reason.error instanceof InputError) throw reason.error;
   return reason.kind === 'failed' ? ExitCode.failed : ExitCode.done;
 }
 

@@ -80,16 +80,18 @@ function announce(
   requests: readonly RunRequest[],
 ): void {
   const { cutoffMs } = requests[0]!.policy;
-  const load = Number.isFinite(offeredLoad)
-    ? `offered load ${offeredLoad.toPrecision(3)}`
-    : 'all submitted at once';
   context.note(
     `${record.name}: ${counted(record.jobs, 'job')} of ${counted(record.tasks, 'task')} on ${counted(workers, 'worker')}, ` +
-      `${load}; long from a mean task time of ${Number((cutoffMs / 1_000).toPrecision(6))} s on`,
+      `${loadInWords(offeredLoad)}; long from a mean task time of ${Number((cutoffMs / 1_000).toPrecision(6))} s on`,
   );
   for (const line of formatTally(tallied)) context.note(line);
   const notes = requests.map((request) => partitionNote(request.policy, request.workers));
   for (const note of new Set(notes)) if (note !== '') context.note(note);
+}
+
+function loadInWords(load: number | undefined): string {
+  if (load === undefined) return 'as many tasks on each as fit';
+  return Number.isFinite(load) ? `offered load ${load.toPrecision(3)}` : 'all submitted at once';
 }
 
 async function tell(

@@ -9,7 +9,7 @@ import type { Context } from '../context.js';
 import { counted } from '../jobs/words.js';
 import { LocalCluster } from '../local/cluster.js';
 import { shadowNames } from '../predict/shadow-names.js';
-import { RESOURCES_OPTION, SLOTS_OPTION } from '../resources.js';
+import { capacityOf, checkSlots, RESOURCES_OPTION, SLOTS_OR_NONE_OPTION } from '../resources.js';
 import { POLICY_OPTIONS, policySettings } from '../settings.js';
 import { onePolicy } from './central.js';
 import { JOURNAL_OPTION, LOG_LEVELS, RETENTION_OPTIONS, SHADOW_OPTION } from './daemon-options.js';
@@ -23,7 +23,7 @@ export const upCommand = defineCommand({
   options: {
     workers: { type: 'count', default: 100, min: 1, max: 10_000, describe: 'workers' },
     schedulers: { type: 'count', default: 10, min: 1, max: 1_000, describe: 'schedulers' },
-    slots: SLOTS_OPTION,
+    slots: SLOTS_OR_NONE_OPTION,
     resources: RESOURCES_OPTION,
     attribute: ATTRIBUTE_OPTION,
     bind: { type: 'text', default: 'tcp://127.0.0.1:0', describe: 'where central listens; port 0 for any' },
@@ -42,6 +42,8 @@ export const upCommand = defineCommand({
     shadowNames(options.shadow);
     parseAttributes(options.attribute);
     const policy = policySettings(options, onePolicy(options.policy));
+    checkSlots(options.slots, policy);
+    capacityOf(options.slots, options.resources);
     const dataFolder = resolve(context.cwd, options.dataFolder);
     let url: string | undefined;
     const claim = await claimedFolder(dataFolder, () => url);

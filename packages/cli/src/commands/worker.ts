@@ -6,7 +6,7 @@ import { ATTRIBUTE_OPTION, parseAttributes } from '../attributes.js';
 import { defineCommand } from '../command.js';
 import { keysFor } from '../keys.js';
 import { privateTemporaryFolder } from '../local/private-folder.js';
-import { parseResources, RESOURCES_OPTION, SLOTS_OPTION } from '../resources.js';
+import { capacityOf, RESOURCES_OPTION, SLOTS_OR_NONE_OPTION } from '../resources.js';
 import { CENTRAL_PORT, DAEMON_OPTIONS, httpOptions, keep } from './daemon-options.js';
 
 export const workerCommand = defineCommand({
@@ -26,7 +26,7 @@ export const workerCommand = defineCommand({
     workers: { type: 'count', default: 1, min: 1, max: 10_000, describe: 'workers in this process' },
     numbered: { type: 'flag', describe: 'put a number behind the name, also when there is one only' },
     firstNumber: { type: 'count', default: 0, describe: 'number of the first, when there are several' },
-    slots: SLOTS_OPTION,
+    slots: SLOTS_OR_NONE_OPTION,
     resources: {
       ...RESOURCES_OPTION,
       describe: `${RESOURCES_OPTION.describe} (default: a cpu a slot, and an even share of memory)`,
@@ -63,7 +63,7 @@ export const workerCommand = defineCommand({
         ? [name]
         : Array.from({ length: options.workers }, (_, i) => `${name}${options.firstNumber + i}`);
     const memory = Math.floor(availableMemory() / (options.memoryShares ?? options.workers));
-    const capacity = { cpu: options.slots, memory, ...parseResources(options.resources) };
+    const capacity = { memory, ...capacityOf(options.slots, options.resources) };
     const attributesOf = parseAttributes(options.attribute);
     const logger = createLogger(options.logLevel, { role: 'worker', name });
     if (process.pid === 1) logger.warn({}, FIRST_PROCESS);

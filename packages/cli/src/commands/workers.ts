@@ -81,7 +81,7 @@ function table(workers: readonly WorkerView[], columns: number, paint: Painter):
     plain(worker.name),
     states[worker.state](worker.state),
     worker.partition,
-    `${worker.slots}`,
+    worker.slots === 0 ? 'none' : `${worker.slots}`,
     `${worker.busy}`,
     formatCount(worker.queued),
     plain(formatResources(worker.capacity)),
@@ -98,7 +98,13 @@ function summary({ workers, pendingTasks }: ClusterView): string {
     pendingTasks > 0
       ? `; ${counted(pendingTasks, 'task')} ${pendingTasks === 1 ? 'waits' : 'wait'} for a free worker (goshawk why)`
       : '';
-  return `${counted(workers.length, 'worker')}, ${busy} of ${counted(slots, 'slot')} busy, ${sum(({ queued }) => queued)} queued${pending}`;
+  return `${counted(workers.length, 'worker')}, ${busyWords(busy, slots, workers)}, ${sum(({ queued }) => queued)} queued${pending}`;
+}
+
+/** Tasks of workers without slots are no share of anything. */
+function busyWords(busy: number, slots: number, workers: readonly WorkerView[]): string {
+  const hasNone = workers.some((worker) => worker.slots === 0);
+  return hasNone ? `${counted(busy, 'task')} running` : `${busy} of ${counted(slots, 'slot')} busy`;
 }
 
 function workerJson(worker: WorkerView): Record<string, unknown> {

@@ -154,7 +154,14 @@ export class LocalCluster {
         '--first-number',
         `${first}`,
       ];
-      args.push('--slots', `${slots}`, '--central-url', this.url, '--log-level', logLevel);
+      args.push(
+        '--slots',
+        slots === 0 ? 'none' : `${slots}`,
+        '--central-url',
+        this.url,
+        '--log-level',
+        logLevel,
+      );
       args.push('--data-folder', join(dataFolder, name), '--memory-shares', `${workers}`);
       if (resources !== undefined) args.push('--resources', resources);
       for (const each of attribute) args.push('--attribute', each);

@@ -100,6 +100,13 @@ function shapeOf({ workers, schedulers }: ClusterView, url: string): Shape {
       'start some with `goshawk worker`',
     );
   }
+  if (active.some(({ slots }) => slots === 0)) {
+    throw new InputError(
+      'no-slots',
+      `workers of the cluster at ${url} have no fixed number of slots, by which a replay is fitted to a cluster`,
+      'submit the jobs one by one, or replay on a cluster with slots',
+    );
+  }
   const slots = active.reduce((sum, worker) => sum + worker.slots, 0);
   return { workers: active.length, slots: slots / active.length, schedulers: schedulers.length };
 }

@@ -1,22 +1,19 @@
 import { amountOf, formatAttributes, InputError, meetsWishes, type Resources } from '@goshawk/core';
 import type { TraceJob } from '@goshawk/traces';
 import type { AttributesOf } from '../attributes.js';
-import { parseResources } from '../resources.js';
-import type { SimulateOptions } from './options.js';
-
-/** What the tasks of one simulated worker may use together: a cpu a slot unless told otherwise, as live. */
-export function capacityOf({ slots, resources }: Pick<SimulateOptions, 'slots' | 'resources'>): Resources {
-  return { cpu: slots, ...parseResources(resources) };
-}
 
 /** The most that any task of a workload needs, of each resource by itself, and which job's it is. */
 export class LargestDemands {
   readonly #byName = new Map<string, { readonly amount: number; readonly job: string }>();
+  /** Jobs of which each task needs something. */
+  #needing = 0;
 
   /** @param number the job's place in the workload, from 1 */
   add({ demand, stages, name }: Pick<TraceJob, 'demand' | 'stages' | 'name'>, number: number): void {
     if (demand === undefined && stages === undefined) return;
-    for (const needed of stages?.map((stage) => stage.demand ?? demand) ?? [demand]) {
+    const demands = stages?.map((stage) => stage.demand ?? demand) ?? [demand];
+    if (demands.every((needed) => Object.values(needed ?? {}).some((amount) => amount > 0))) this.#needing++;
+    for (const needed of demands) {
       for (const [resource, amount] of Object.entries(needed ?? {})) {
         if (amount <= (this.#byName.get(resource)?.amount ?? 0)) continue;
         this.#byName.set(resource, { amount, job: name === undefined ? `job ${number}` : `"${name}"` });
@@ -27,9 +24,18 @@ export class LargestDemands {
   /**
    * Workers are alike: what fits one by each resource fits all of them, and what does not would wait for ever.
    *
-   * @throws InputError when some task has no room on any worker
+   * @param slots 0: no fixed number
+   * @param jobs of the workload
+   * @throws InputError when some task has no room on any worker, or would fit one without end
    */
-  check(capacity: Resources): void {
+  check(capacity: Resources, slots: number, jobs: number): void {
+    if (slots === 0 && this.#needing < jobs) {
+      throw new InputError(
+        'impossible-demand',
+        `--slots none: tasks of ${jobs - this.#needing} of ${jobs} jobs need nothing, and would fit a worker without end`,
+        'take a workload whose jobs say what tasks need, such as packing',
+      );
+    }
     for (const [resource, { amount, job }] of this.#byName) {
       const there = Object.hasOwn(capacity, resource) ? capacity[resource]! : 0;
       if (amount <= there) continue;

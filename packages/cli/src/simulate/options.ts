@@ -5,7 +5,7 @@ import { ATTRIBUTE_OPTION } from '../attributes.js';
 import { SHADOW_OPTION } from '../commands/daemon-options.js';
 import type { OptionSpecs, Resolved } from '../options.js';
 import { CSV_OPTION } from '../replay/report-file.js';
-import { RESOURCES_OPTION, SLOTS_OPTION } from '../resources.js';
+import { RESOURCES_OPTION, SLOTS_OR_NONE_OPTION } from '../resources.js';
 import { POLICY_OPTIONS } from '../settings.js';
 import { VARY_OPTION } from '../variants.js';
 import { REFERENCES, referenceLines } from './references.js';
@@ -47,7 +47,7 @@ export const SIMULATE_OPTIONS = {
     describe: 'workers (default: 15000, or what --load asks for)',
   },
   schedulers: { type: 'count', default: 10, min: 1, max: 10_000, describe: 'schedulers' },
-  slots: SLOTS_OPTION,
+  slots: SLOTS_OR_NONE_OPTION,
   resources: {
     ...RESOURCES_OPTION,
     describe: `${RESOURCES_OPTION.describe} (default: a cpu a slot)`,

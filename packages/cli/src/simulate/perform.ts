@@ -52,7 +52,7 @@ export async function perform(
   });
   const tally = new RunTally({
     policy: request.policy.policy,
-    totalSlots: request.workers * request.slots,
+    totalSlots: request.slots === 0 ? undefined : request.workers * request.slots,
     messageTimes: messageTimesOf(request.network),
   });
   const predictor = new PredictorTally(request.policy.cutoffMs / 1_000);

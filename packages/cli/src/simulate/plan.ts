@@ -4,9 +4,9 @@ import { parseAttributes } from '../attributes.js';
 import type { OptionSpecs } from '../options.js';
 import { shadowNames } from '../predict/shadow-names.js';
 import { checkEstimator } from '../replay/estimates.js';
+import { capacityOf, checkSlots } from '../resources.js';
 import { NO_FACTS, POLICY_OPTIONS, policyRecord } from '../settings.js';
 import { specsOf, type Variant, variantsOf } from '../variants.js';
-import { capacityOf } from './capacity.js';
 import { SIMULATE_OPTIONS, type SimulateOptions } from './options.js';
 import { simulatedPolicies } from './references.js';
 import type { RunRequest } from './request.js';
@@ -18,7 +18,8 @@ const DEFAULT_WORKERS = 15_000;
 export interface Sizing {
   readonly workers: number;
   readonly arrivalFactor: number;
-  readonly offeredLoad: number;
+  /** Undefined: it is counted in slots, of which workers have no fixed number. */
+  readonly offeredLoad: number | undefined;
 }
 
 /** @throws InputError when no cluster, or no stretch of the arrivals, makes the load that is asked for */
@@ -26,6 +27,10 @@ export function sizeOf(
   { workers, slots, load }: Pick<SimulateOptions, 'workers' | 'slots' | 'load'>,
   { record }: Pick<Survey, 'record'>,
 ): Sizing {
+  if (slots === 0) {
+    if (load !== undefined) throw noLoad('workers without slots have no load');
+    return { workers: workers ?? DEFAULT_WORKERS, arrivalFactor: 1, offeredLoad: undefined };
+  }
   const busySlots =
     record.spanSeconds > 0 ? record.taskSeconds / record.spanSeconds : Number.POSITIVE_INFINITY;
   if (load === undefined) {
@@ -57,11 +62,11 @@ function noLoad(why: string): InputError {
  */
 export function checkOptions(options: SimulateOptions): void {
   shadowNames(options.shadow);
-  capacityOf(options);
   parseAttributes(options.attribute);
-  for (const variant of simulateVariants(options)) {
-    checkEstimator(variant.options.estimator);
-    simulatedPolicies(variant.options, NO_FACTS, NO_DELAY);
+  for (const { options: own } of simulateVariants(options)) {
+    capacityOf(own.slots, own.resources);
+    checkEstimator(own.estimator);
+    for (const { policy } of simulatedPolicies(own, NO_FACTS, NO_DELAY)) checkSlots(own.slots, policy);
   }
 }
 
@@ -96,8 +101,8 @@ export function planRuns(
   label?: string,
 ): RunRequest[] {
   const { workers, arrivalFactor } = sizing;
-  const capacity = capacityOf(options);
-  survey.demands.check(capacity);
+  const capacity = capacityOf(options.slots, options.resources);
+  survey.demands.check(capacity, options.slots, survey.record.jobs);
   const attributesOf = parseAttributes(options.attribute);
   const countedSeconds = countedTime(options, survey, arrivalFactor);
   return simulatedPolicies(options, survey.facts, network).flatMap(({ policy, network: of, estimator }) => {
@@ -182,7 +187,7 @@ function optionsRecord(
     resources: options.resources ?? null,
     ...(options.attribute.length === 0 ? {} : { attribute: options.attribute }),
     schedulers: options.schedulers,
-    load: Number.isFinite(sizing.offeredLoad) ? sizing.offeredLoad : null,
+    load: Number.isFinite(sizing.offeredLoad) ? sizing.offeredLoad! : null,
     arrivalFactor: sizing.arrivalFactor,
     seed,
     estimator: options.estimator,

@@ -8,6 +8,7 @@ import type { PackedJobs } from '@goshawk/traces';
 export interface RunRequest {
   readonly policy: PolicySettings;
   readonly workers: number;
+  /** 0: no fixed number. */
   readonly slots: number;
   /** Of each worker, beside its slots. */
   readonly capacity: Resources;

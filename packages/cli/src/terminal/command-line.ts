@@ -16,6 +16,8 @@ export function commandLine<S extends OptionSpecs>(
     if (value === undefined || sameAs(value, defaultOf(spec))) return [];
     if (spec.type === 'flag') return [value === true ? flagOf(option) : `--no-${flagOf(option).slice(2)}`];
     if (spec.type === 'texts') return (value as string[]).flatMap((one) => [flagOf(option), quoted(one)]);
+    if (spec.type === 'count' && spec.none !== undefined && spec.none === value)
+      return [flagOf(option), 'none'];
     return [flagOf(option), spec.type === 'duration' ? durationText(value as Millis) : quoted(String(value))];
   });
   return ['goshawk', name, ...words.map(quoted), ...flags].join(' ');

@@ -26,8 +26,8 @@ export const line = text(4_096);
 export const job = count;
 export const stage = countTo(LIMITS.stagesPerJobMax);
 export const task = countTo(LIMITS.tasksPerJobMax);
-/** That a worker has; there is none without. */
-export const slots = countTo(LIMITS.slotsMax, 1);
+/** Of a worker; 0: no fixed number, as many tasks as fit its resources. */
+export const slots = countTo(LIMITS.slotsMax);
 export const attempt = count;
 export const request = count;
 export const ms: Field<Millis> = number;

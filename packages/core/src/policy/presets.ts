@@ -58,9 +58,11 @@ export interface Preset {
   readonly gangs: boolean;
   /** A job that has not started by its deadline fails. */
   readonly abandons: boolean;
+  /** It places by what tasks need, and so takes workers without a fixed number of slots. */
+  readonly packs: boolean;
 }
 
-const BY_CLASS = { byClass: true, declares: false, gangs: false, abandons: false } as const;
+const BY_CLASS = { byClass: true, declares: false, gangs: false, abandons: false, packs: false } as const;
 /** Goshawk’s own policy decides. */
 const BY_GOSHAWK = { decidedBy: { policy: 'goshawk', options: {} }, ...BY_CLASS } as const;
 /** Hawk’s waiting-time queue decides, of whatever central decides. */
@@ -128,6 +130,7 @@ export const PRESETS = {
     declares: false,
     gangs: false,
     abandons: false,
+    packs: false,
   },
 } as const satisfies Record<string, Preset>;
 

@@ -35,6 +35,7 @@ const common = () => ({
     declares: z.boolean(),
     gangs: z.boolean(),
     abandons: z.boolean(),
+    packs: z.boolean(),
   }),
   /** A job whose estimated mean task run time reaches this is long. ms. */
   cutoffMs: ms(),

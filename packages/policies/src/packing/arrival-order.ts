@@ -28,7 +28,8 @@ export class ArrivalOrder {
 
   remove(group: number): void {
     this.#keys.delete(this.#keyOf(group));
-    if (group === this.#head) this.#head = this.#keys.size === 0 ? -1 : remainder(this.#keys.first(), GROUPS_MAX);
+    if (group === this.#head)
+      this.#head = this.#keys.size === 0 ? -1 : remainder(this.#keys.first(), GROUPS_MAX);
   }
 
   #keyOf(group: number): number {

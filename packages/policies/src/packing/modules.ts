@@ -22,7 +22,13 @@ const OPTIONS: PolicyModule<PackingOptions>['options'] = {
 };
 
 function packing(name: PackingName, title: string): PolicyModule<PackingOptions> {
-  return { title, declares: false, options: OPTIONS, make: (options) => new PackingPolicy(name, options) };
+  return {
+    title,
+    declares: false,
+    packs: true,
+    options: OPTIONS,
+    make: (options) => new PackingPolicy(name, options),
+  };
 }
 
 /** Psychas and Ghaderi, INFOCOM 2019; `docs/PACKING.md`. */

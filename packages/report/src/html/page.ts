@@ -55,11 +55,16 @@ function defaultTitle(policies: readonly PolicyView[]): string {
 function introduction(comparison: Comparison): Markup {
   const { workload, cluster, runs } = comparison;
   const seeds = new Set(runs.map(({ seed }) => seed)).size;
-  const slots = cluster.slots === 1 ? 'one slot' : `${cluster.slots} slots`;
+  const slots = slotsInWords(cluster.slots);
   const schedulers = cluster.schedulers === 1 ? 'one scheduler' : `${whole(cluster.schedulers)} schedulers`;
   return html`<p>${workload.name}: ${whole(workload.jobs)} jobs with ${whole(workload.tasks)} tasks,
 ${unbroken(span(workload.taskSeconds))} of work submitted over ${unbroken(span(workload.spanSeconds))}, on
-${workersInWords(comparison)} of ${slots} with ${schedulers}, ${cluster.mode === 'live' ? 'run live' : 'simulated'}${
+${workersInWords(comparison)} ${slots} with ${schedulers}, ${cluster.mode === 'live' ? 'run live' : 'simulated'}${
     seeds > 1 ? `; numbers are means over ${seeds} seeds` : ''
   }.</p>`;
+}
+
+function slotsInWords(slots: number): string {
+  if (slots === 0) return 'without slots';
+  return slots === 1 ? 'of one slot' : `of ${slots} slots`;
 }

@@ -37,7 +37,8 @@ const BUSY: Timeline = {
   axisName: 'share of slots',
   format: percent,
   tick: (share) => `${Math.round(share * 100)}%`,
-  points: ({ seconds, busySlots }, slots) => paired(seconds, busySlots, (busy) => busy / slots),
+  points: ({ seconds, busySlots }, slots) =>
+    slots === 0 ? [] : paired(seconds, busySlots, (busy) => busy / slots),
   reach: 1,
 };
 

@@ -26,6 +26,7 @@ import {
 export interface WorkersOptions extends ProcessOptions {
   /** One worker each. */
   readonly names: readonly string[];
+  /** 0: no fixed number. */
   readonly slots: number;
   /** What the tasks of one worker may use together, beside slots. */
   readonly capacity: Resources;
@@ -36,6 +37,14 @@ export interface WorkersOptions extends ProcessOptions {
   /** A folder of this machine that outlives the process. */
   readonly dataFolder: string;
   readonly executors?: Omit<ExecutorOptions, 'dataFolder' | 'warn'>;
+}
+
+function noSlots(policy: string): InputError {
+  return new InputError(
+    'bad-option',
+    `--slots none: the cluster is under ${policy}, which goes by slots`,
+    'give a number of slots, or have central run a policy that packs',
+  );
 }
 
 /** Until the cluster has told its own timings. ms */
@@ -123,9 +132,10 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
         const at = { self: process.addressOf(index), http: process.http };
         const attributes = options.attributes?.[index];
         const config = { name, ...at, slots, capacity, attributes, central };
+        const needsSlots = (policy: string): void => process.fail(noSlots(policy));
         return new Worker(
           { ...config, registerRetryMs: REGISTER_RETRY_MS },
-          { ...environment, ...toldOf(name, logger) },
+          { ...environment, ...toldOf(name, logger), needsSlots },
         );
       },
     );
