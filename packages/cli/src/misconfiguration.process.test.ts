@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Finished, runGoshawk } from './goshawk-process.fixture.js';
+import { type Finished, runGoshawk, startGoshawk } from './goshawk-process.fixture.js';
 
 /** What a daemon that was told nonsense says: one line that names it and says what to do, and an exit code. */
 
@@ -78,6 +78,18 @@ describe('a daemon ends with one line and code 2', () => {
       /"127.0.0.1:http" is no HOST:PORT/,
     ],
     [
+      'no slots, and nothing that says how much fits',
+      ['worker', '--slots', 'none', ...NOBODY_THERE],
+      {},
+      /--slots none: nothing says how many tasks fit a worker; .*--resources cpu=4,memory=8GiB/,
+    ],
+    [
+      'no slots under a policy that counts them',
+      ['up', '--slots', 'none', '--resources', 'cpu=4', '--policy', 'sparrow'],
+      {},
+      /--slots none: policy sparrow goes by slots; .*fifo-ff, bfjs, vqs, vqs-bf/,
+    ],
+    [
       'an address of another machine',
       ['central', '--bind', 'tcp://192.0.2.1:7070', '--insecure'],
       {},
@@ -143,6 +155,18 @@ describe('a daemon ends with one line and code 2', () => {
     await mkdir(join(data, 'journal'), { recursive: true });
     await writeFile(join(data, 'journal', 'jobs.mdb'), 'x'.repeat(100_000));
     expectOneLine(await runGoshawk(['scheduler', '--data-folder', data, ...NOBODY_THERE]), /journal/);
+  });
+
+  it('for a worker without slots in a cluster that counts them', async () => {
+    const central = startGoshawk(['central', ...SOMEWHERE, '--policy', 'hawk', '--json']);
+    const { endpoint } = JSON.parse(await central.firstLine);
+    const args = ['--central-url', endpoint, '--slots', 'none', '--resources', 'cpu=4'];
+    expectOneLine(
+      await runGoshawk(['worker', ...SOMEWHERE, ...args, '--data-folder', join(folder, 'slotless')]),
+      /--slots none: the cluster is under hawk, which goes by slots; give a number of slots/,
+    );
+    central.kill('SIGINT');
+    expect((await central.finished).exitCode).toBe(0);
   });
 
   it('for a port that somebody has', async () => {

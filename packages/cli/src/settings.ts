@@ -110,6 +110,11 @@ export const POLICY_OPTIONS = {
     choices: ['job', 'user'],
     describe: 'drf, drf-strict, carbyne: who has equal shares (default: job)',
   },
+  decisionInterval: {
+    type: 'duration',
+    describe:
+      'fifo-ff, bfjs, vqs, vqs-bf: tasks are placed at multiples of this time only (default: at once)',
+  },
   set: {
     type: 'texts',
     describe:
@@ -261,13 +266,17 @@ function checkOrder(estimator: string, { decidedBy }: Preset): void {
 
 /** Options of the central policy. The queues of gs are by sizes of the workload, which a replay makes smaller. */
 function decidedByOf(
-  { queues, queueBase, estimator, set, shareBy }: PolicyOptions,
+  { queues, queueBase, estimator, set, shareBy, decisionInterval }: PolicyOptions,
   chosen: string,
   { decidedBy }: Preset,
   facts: WorkloadFacts | undefined,
 ): Preset['decidedBy'] {
   const { policy } = decidedBy;
-  const given = setOptions(chosen, policy, shareBy === undefined ? set : [...set, `shareBy=${shareBy}`]);
+  const named = [
+    ...(shareBy === undefined ? [] : [`shareBy=${shareBy}`]),
+    ...(decisionInterval === undefined ? [] : [`decisionIntervalMs=${decisionInterval}`]),
+  ];
+  const given = setOptions(chosen, policy, [...set, ...named]);
   const options = { ...decidedBy.options, ...given };
   if (policy !== 'gs') return { policy, options };
   const defaults = policyModule(policy).options;

@@ -75,3 +75,23 @@ describe('a preference', () => {
     ).toBeUndefined();
   });
 });
+
+describe('on workers without slots', () => {
+  const one = (slots: number) => [worker(1, { slots, capacity: { cpu: 4 } })];
+
+  test('a task that needs nothing would fit without end', () => {
+    for (const demand of [undefined, {}, { cpu: 0 }]) {
+      const job = { tasks: tasks(1), ...(demand === undefined ? {} : { demand }) };
+      expect(why(job, one(0), DEFAULT_POLICY)).toMatch(/^worker w1 has no slots, .* fit without end$/);
+      expect(why(job, one(2), DEFAULT_POLICY)).toBeUndefined();
+    }
+  });
+
+  test('a task fits as elsewhere', () => {
+    for (const slots of [0, 2]) {
+      expect(why({ tasks: tasks(1), demand: { cpu: 4 } }, one(slots), DEFAULT_POLICY)).toBeUndefined();
+      expect(why({ tasks: tasks(1), demand: { cpu: 4.5 } }, one(slots), DEFAULT_POLICY)).toMatch(/^no worker has cpu 4\.5;/);
+      expect(why({ tasks: tasks(1), demand: { gpu: 1 } }, one(slots), DEFAULT_POLICY)).toMatch(/^no worker has gpu 1;/);
+    }
+  });
+});

@@ -70,6 +70,6 @@ function whyNoGang({ stages, prefer = {} }: JobSpec, members: Members): Impossib
 function boundless({ name, capacity }: Member): Impossible {
   return {
     message: `worker ${name} has no slots, it takes as many tasks as fit: one that needs nothing would fit without end`,
-    hint: `say what a task needs of ${formatResources(capacity)}`,
+    hint: `say what a task needs of ${formatResources(capacity)}, such as --cpus 1`,
   };
 }

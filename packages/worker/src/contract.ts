@@ -66,6 +66,7 @@ export interface WorkerConfig {
 
 /** How things stand at a worker. */
 export interface WorkerStanding {
+  /** 0: no fixed number. */
   readonly slots: number;
   /** Slots that serve long work, and short work: a task, or a question for one. */
   readonly busy: { readonly long: number; readonly short: number };

@@ -4,10 +4,15 @@ import type { Reports } from './reports.js';
 import type { Slots } from './slots.js';
 import type { Stealing } from './stealing.js';
 
-export function standingOf(slots: Slots, queue: WorkerQueue, reports: Reports): WorkerStanding {
-  const { count, busyCount, longCount } = slots;
+/** @param given 0: no fixed number of slots */
+export function standingOf(
+  given: number,
+  { busyCount, longCount }: Slots,
+  queue: WorkerQueue,
+  reports: Reports,
+): WorkerStanding {
   return {
-    slots: count,
+    slots: given,
     busy: { long: longCount, short: busyCount - longCount },
     queued: queue.length,
     unconfirmed: reports.size,

@@ -29,6 +29,8 @@ function bytesOf(text: string): Uint8Array {
 class Bench {
   readonly worker: Worker;
   readonly orders: { slot: number; order: TaskOrder }[] = [];
+  /** Policies that have no place for a worker without slots. */
+  readonly refusing: string[] = [];
   readonly kills: { slot: number; reason: KillReason }[] = [];
   now = 0;
   #sent: { to: Address; message: Message }[] = [];
@@ -52,6 +54,7 @@ class Bench {
       nameOf: (address: Address) => `party ${address}`,
       execute: (slot: number, order: TaskOrder) => this.orders.push({ slot, order }),
       kill: (slot: number, reason: KillReason) => this.kills.push({ slot, reason }),
+      needsSlots: (policy) => this.refusing.push(policy),
       drained() {},
     });
     this.worker.start(0);
@@ -445,4 +448,15 @@ describe('a task that runs apart', () => {
     bench.probe(3);
     expect(bench.take('ask')).toMatchObject([{ job: 3 }]);
   });
+});
+
+test('a worker without slots takes what fits it, from a policy that packs', () => {
+  const bench = new Bench(0, { cpu: 2 });
+  expect(bench.worker.standing.slots).toBe(0);
+  bench.welcome({ policy: 'hawk' });
+  expect(bench.refusing).toEqual(['hawk']);
+  expect(bench.worker.isMember).toBe(false);
+  bench.welcome({ preset: { ...PRESETS.goshawk, packs: true } });
+  expect(bench.worker.isMember).toBe(true);
+  expect(bench.refusing).toHaveLength(1);
 });

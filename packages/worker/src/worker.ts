@@ -247,7 +247,7 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   get standing(): WorkerStanding {
-    return standingOf(this.#slots(), this.#queue(), this.#reports);
+    return standingOf(this.#config.slots, this.#slots(), this.#queue(), this.#reports);
   }
 
   get isIdle(): boolean {

@@ -161,6 +161,26 @@ describe('simulate refuses in one line, and leaves no report', () => {
       '--resources: "gpu" is not NAME=AMOUNT; write them as',
     ],
     [
+      'neither a number of slots nor none',
+      ['--slots', 'some'],
+      '--slots: "some" is not a whole number, or none',
+    ],
+    [
+      'workers without slots for a policy that counts them',
+      ['--policy', 'bfjs,hawk', '--slots', 'none', '--resources', 'cpu=1'],
+      '--slots none: policy hawk goes by slots; give a number of slots, or a policy that packs: fifo-ff, bfjs, vqs, vqs-bf',
+    ],
+    [
+      'workers without slots or resources',
+      ['--policy', 'bfjs', '--slots', 'none'],
+      '--slots none: nothing says how many tasks fit a worker; say what its tasks may use together: --resources',
+    ],
+    [
+      'a load on workers without slots',
+      ['--policy', 'bfjs', '--slots', 'none', '--resources', 'cpu=1', '--load', '0.9'],
+      '--load: workers without slots have no load; give --workers instead',
+    ],
+    [
       'one worker for a policy that divides them',
       ['--policy', 'hawk,split', '--workers', '1'],
       '--workers 1: split divides the workers between short and long jobs, and one cannot be divided; give two or more',
@@ -225,6 +245,17 @@ describe('simulate refuses in one line, and leaves no report', () => {
     );
   });
 
+  it.each([{}, { demand: {} }, { demand: { cpu: 0 } }])(
+    'tasks that workers without slots would take without end: %o',
+    async (of) => {
+      const file = await traceOf({ submitSeconds: 0, durationsSeconds: [1], ...of });
+      await expectRefusal(
+        [file, '--policy', 'vqs', '--slots', 'none', '--resources', 'cpu=4'],
+        /^goshawk: --slots none: tasks of 1 of 1 jobs need nothing, and would fit a worker without end/,
+      );
+    },
+  );
+
   it('what is wrong with an option before the workload is read', async () => {
     await expectRefusal(['no/such.tr', '--cutoff', 'p101'], '--cutoff');
     await expectRefusal(['no/such.tr', '--estimator', 'x'], '--estimator');
@@ -232,6 +263,30 @@ describe('simulate refuses in one line, and leaves no report', () => {
 });
 
 describe('simulate takes', () => {
+  it.each(['fifo-ff', 'bfjs', 'vqs', 'vqs-bf'])('workers without slots under %s', async (policy) => {
+    // Two at a time fit by their memory, and a hundred by their slots.
+    const jobs = Array.from({ length: 4 }, () => ({
+      submitSeconds: 0,
+      durationsSeconds: [10],
+      demand: { cpu: 0.01, memory: 512 },
+    }));
+    const args = [
+      '--policy',
+      policy,
+      '--workers',
+      '1',
+      '--slots',
+      'none',
+      '--resources',
+      'memory=1024,cpu=4',
+    ];
+    const { cluster, runs } = await simulate(await traceOf(...jobs), ...args);
+    expect(cluster).toMatchObject({ workers: 1, slots: 0 });
+    expect(runs[0]!.utilisation.mean).toBeNull();
+    const { p50, max } = runs[0]!.runtimeSeconds.all;
+    expect([p50, max].map((seconds) => Math.floor(seconds! / 10))).toEqual([1, 2]);
+  });
+
   it('jobs in any order, from the first submission on', async () => {
     const shuffled = await simulate(await trOf('130 1 7 7', '100 2 5 5 5', '107 1 2 2'), ...SMALL);
     const sorted = await simulate(await trOf('0 2 5 5 5', '7 1 2 2', '30 1 7 7'), ...SMALL);

@@ -125,6 +125,7 @@ describe('facts of a plan', () => {
     queueBase: undefined as number | undefined,
     set: [] as readonly string[],
     shareBy: undefined,
+    decisionInterval: undefined as number | undefined,
     cutoff: undefined,
     shortPartition: undefined,
     probeRatio: 2,

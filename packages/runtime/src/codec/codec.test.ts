@@ -259,9 +259,9 @@ describe('what a peer may not send', () => {
       'register.slots: expected at most 4096, got 1000000000',
     ],
     [
-      'no slots at all',
-      [codeOf('register'), 'evil', 0, null, false, []],
-      'register.slots: expected at least 1, got 0',
+      'too many slots',
+      [codeOf('register'), 'evil', 5000, null, false, []],
+      'register.slots: expected at most 4096, got 5000',
     ],
     ['less than no time', endedWith('runMs', -1), 'ended.runMs: expected a number, got -1'],
     [

@@ -1,0 +1,166 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Cluster, connect } from '@goshawk/client';
+import { Random } from '@goshawk/core';
+import { PACKING_NAMES } from '@goshawk/policies';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type Daemon, startDaemon } from './daemons.js';
+
+const GIB = 2 ** 30;
+const CPUS = 4;
+const MEMORY = 8 * GIB;
+
+let folder: string;
+let url: string;
+const daemons = new Map<string, Daemon>();
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'goshawk-packing-live-'));
+});
+
+afterEach(async () => {
+  for (const daemon of daemons.values()) await daemon.kill();
+  daemons.clear();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function start(name: string, args: readonly string[]): Promise<Daemon> {
+  const daemon = await startDaemon(name, args, join(folder, 'logs'), {
+    ...process.env,
+    // Tasks have it from their worker, and tell by it where they run.
+    PATH: `${name}:${process.env.PATH}`,
+  });
+  daemons.set(name, daemon);
+  return daemon;
+}
+
+function worker(name: string): Promise<Daemon> {
+  const at = ['--central-url', url, '--data-folder', join(folder, name)];
+  const http = ['--http', '127.0.0.1:0', '--http-port-file', join(folder, `${name}.http`)];
+  const has = ['--slots', 'none', '--resources', `cpu=${CPUS},memory=${MEMORY}`];
+  return start(name, ['worker', '--name', name, ...at, ...http, ...has]);
+}
+
+/** What tasks have said of themselves, in the order in which it happened. */
+function marks() {
+  const file = join(folder, 'marks');
+  if (!existsSync(file)) return [];
+  const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+  return lines.map((line) => {
+    const [what, at, cpu, memory] = line.split(' ');
+    return { what, at: at!, cpu: Number(cpu), memory: Number(memory) };
+  });
+}
+
+function startsAt(name: string): number {
+  return marks().filter(({ what, at }) => what === 'start' && at === name).length;
+}
+
+/** Workers at which tasks have started, those with most first. */
+function busiest(): string[] {
+  const names = new Set(marks().map(({ at }) => at));
+  return [...names].sort((one, other) => startsAt(other) - startsAt(one));
+}
+
+/**
+ * @returns the most tasks that any worker has had at a time
+ * @throws where a worker has more than it has room for
+ */
+function judge(): number {
+  const used = new Map<string, { tasks: number; cpu: number; memory: number }>();
+  let most = 0;
+  for (const { what, at, cpu, memory } of marks()) {
+    const sign = what === 'start' ? 1 : -1;
+    const before = used.get(at) ?? { tasks: 0, cpu: 0, memory: 0 };
+    const now = {
+      tasks: before.tasks + sign,
+      cpu: before.cpu + sign * cpu,
+      memory: before.memory + sign * memory,
+    };
+    used.set(at, now);
+    most = Math.max(most, now.tasks);
+    expect(now.cpu, `cpus of ${at}`).toBeLessThanOrEqual(CPUS);
+    expect(now.memory, `memory of ${at}`).toBeLessThanOrEqual(MEMORY);
+  }
+  return most;
+}
+
+/** Tasks that mark where and when they run, and with how much. */
+function submit(client: Cluster, random: Random) {
+  const cpu = [0.5, 1, 1.5, 2, 3, 4][Math.floor(random.next() * 6)]!;
+  const memory = [0.25, 1, 2, 3, 5, 8][Math.floor(random.next() * 6)]! * GIB;
+  const mark = (what: string) => `echo ${what} \${PATH%%:*} ${cpu} ${memory} >> ${join(folder, 'marks')}`;
+  const script = `${mark('start')}; sleep 0.8; ${mark('end')}`;
+  return client.submit({ tasks: { count: 4, run: { exec: ['sh', '-c', script] } }, demand: { cpu, memory } });
+}
+
+function workersOf(client: Cluster) {
+  return async () => (await client.describe()).workers;
+}
+
+async function declinedBy(name: string): Promise<number> {
+  const door = readFileSync(join(folder, `${name}.http`), 'utf8').trim();
+  const page = await (
+    await fetch(`http://${door.includes(':') ? door : `127.0.0.1:${door}`}/metrics`)
+  ).text();
+  return Number(/^goshawk_worker_declined_total (\d+)/m.exec(page)?.[1]);
+}
+
+test.each(PACKING_NAMES)(
+  '%s never fills a worker over its capacity, whoever comes, goes or refuses',
+  async (policy) => {
+    const random = Random.seeded(`live ${policy}`);
+    ({ endpoint: url } = await start('central', [
+      'central',
+      '--bind',
+      'tcp://127.0.0.1:0',
+      '--policy',
+      policy,
+    ]));
+    const s = await start('s', [
+      'scheduler',
+      '--name',
+      's',
+      '--central-url',
+      url,
+      '--data-folder',
+      join(folder, 's'),
+    ]);
+    await Promise.all(Array.from({ length: 10 }, (_, at) => worker(`w${at}`)));
+    await using client = await connect(url);
+    const workers = workersOf(client);
+    await expect.poll(workers).toHaveLength(10);
+    for (const { slots, capacity } of await workers())
+      expect({ slots, capacity }).toEqual({ slots: 0, capacity: { cpu: CPUS, memory: MEMORY } });
+    const nothingSaid = client.submit({ tasks: [{ exec: ['true'] }] });
+    await expect(nothingSaid).rejects.toThrow(/has no slots/);
+
+    const jobs = await Promise.all(Array.from({ length: 40 }, () => submit(client, random)));
+    await expect.poll(() => busiest().length).toBeGreaterThan(1);
+    const [leaving, lost] = busiest() as [string, string];
+
+    // What central matches meanwhile reaches its owner after the worker was told to drain, which refuses it.
+    s.signal('SIGSTOP');
+    await expect.poll(async () => (await workers()).every(({ busy }) => busy === 0)).toBe(true);
+    await client.drain(leaving);
+    const startsBefore = startsAt(leaving);
+    s.signal('SIGCONT');
+    await expect.poll(() => declinedBy(leaving)).toBeGreaterThan(0);
+    expect(startsAt(leaving)).toBe(startsBefore);
+
+    await daemons.get(lost)!.kill();
+    await expect.poll(workers).toHaveLength(9);
+    const ofLost = startsAt(lost);
+    jobs.push(...(await Promise.all(Array.from({ length: 40 }, () => submit(client, random)))));
+    await worker('w10');
+    await expect.poll(() => startsAt('w10')).toBeGreaterThan(0);
+    await client.drain(leaving, false);
+    await expect.poll(() => startsAt(leaving)).toBeGreaterThan(startsBefore);
+
+    for (const job of jobs) expect((await job.wait()).state).toBe('completed');
+    expect(startsAt(lost)).toBe(ofLost);
+    expect(marks().filter(({ what }) => what === 'end').length).toBeGreaterThanOrEqual(4 * jobs.length);
+    expect(judge()).toBeGreaterThan(1);
+  },
+);
