@@ -90,8 +90,12 @@ describe('on workers without slots', () => {
   test('a task fits as elsewhere', () => {
     for (const slots of [0, 2]) {
       expect(why({ tasks: tasks(1), demand: { cpu: 4 } }, one(slots), DEFAULT_POLICY)).toBeUndefined();
-      expect(why({ tasks: tasks(1), demand: { cpu: 4.5 } }, one(slots), DEFAULT_POLICY)).toMatch(/^no worker has cpu 4\.5;/);
-      expect(why({ tasks: tasks(1), demand: { gpu: 1 } }, one(slots), DEFAULT_POLICY)).toMatch(/^no worker has gpu 1;/);
+      expect(why({ tasks: tasks(1), demand: { cpu: 4.5 } }, one(slots), DEFAULT_POLICY)).toMatch(
+        /^no worker has cpu 4\.5;/,
+      );
+      expect(why({ tasks: tasks(1), demand: { gpu: 1 } }, one(slots), DEFAULT_POLICY)).toMatch(
+        /^no worker has gpu 1;/,
+      );
     }
   });
 });

@@ -3,8 +3,9 @@ import { InputError, type PolicySettings } from '@goshawk/core';
 import { formatToWrite, type TraceJob, writeTrace } from '@goshawk/traces';
 import { parseAttributes } from '../attributes.js';
 import type { Context } from '../context.js';
+import { capacityOf } from '../resources.js';
 import { NO_FACTS, policySettings, type WorkloadFacts } from '../settings.js';
-import { capacityOf, GangNeeds } from '../simulate/capacity.js';
+import { GangNeeds } from '../simulate/capacity.js';
 import type { Progress } from '../terminal/progress.js';
 import { jobsShown, openShown } from '../workload.js';
 import type { PolicyRun, Shape } from './contract.js';
@@ -47,7 +48,12 @@ export async function replayLocally(
   const wishes = new GangNeeds();
   for (const [index, { job, tasks }] of plan.jobs.entries()) wishes.add(job, tasks, index + 1);
   const first = settingsOf(variants[0]!, plan.facts);
-  const cluster = { workers, slots, capacity: capacityOf(options), attributesOf: parseAttributes(attribute) };
+  const cluster = {
+    workers,
+    slots,
+    capacity: capacityOf(slots, options.resources),
+    attributesOf: parseAttributes(attribute),
+  };
   if (variants.some((variant) => settingsOf(variant, plan.facts).preset.gangs)) wishes.check(cluster);
   for (const line of planLines(plan, { load: options.load, workers }, first)) context.note(line);
   const runs: PolicyRun[] = [];
