@@ -44,8 +44,8 @@ export function checkSlots(
   slots: number,
   { policy, preset }: Pick<PolicySettings, 'policy' | 'preset'>,
 ): void {
-  if (slots > 0 || preset.packs === true) return;
-  const packing = ALL_POLICY_NAMES.filter((name) => presetNamed(name).packs === true);
+  if (slots > 0 || preset.packs) return;
+  const packing = ALL_POLICY_NAMES.filter((name) => presetNamed(name).packs);
   throw new InputError(
     'bad-option',
     `--slots none: policy ${policy} goes by slots`,

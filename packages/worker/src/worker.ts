@@ -503,7 +503,7 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   #welcomed(from: Address, { settings }: MessageOf<'welcome'>, now: Millis): void {
-    if (this.#config.slots === 0 && settings.policy.preset.packs !== true)
+    if (this.#config.slots === 0 && !settings.policy.preset.packs)
       return this.#env.needsSlots?.(settings.policy.policy);
     const { central: before, isCutOff } = this.#membership;
     const first = before === NOBODY;
