@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -47,6 +48,32 @@ describe('a simulation is a function of its workload, its options and its seed',
     const bySeed = (runs: readonly HashedRun[]) =>
       runs.toSorted((a, b) => a.policy.localeCompare(b.policy) || a.seed - b.seed);
     expect(JSON.stringify(bySeed(one!.runs))).toBe(JSON.stringify(bySeed(alone)));
+  });
+});
+
+describe('a simulation with a solver', () => {
+  const RACKS = 'rack=r1,r2,r3,r4,r5,r6,r7,r8';
+  const SMALL = ['simulate', 'e2e:jobs=40,nodes=32,seed=3', '--workers', '32', '--attribute', RACKS];
+  const POLICY = ['--policy', '3sigma-sched', '--estimator', 'history', '--set', 'cycleMs=10000'];
+
+  async function hashed(): Promise<string> {
+    const { exitCode, stdout, stderr } = await runGoshawk([...SMALL, ...POLICY, '--json', '--effects-hash']);
+    expect(exitCode, stderr).toBe(0);
+    const [run] = (JSON.parse(stdout) as Comparison).runs as readonly HashedRun[];
+    expect(run!.planning!.counts.cycles).toBeGreaterThan(20);
+    expect(run!.planning!.counts.greedy).toBe(0);
+    return run!.effectsHash;
+  }
+
+  it('is the same twice, and beside two busy processes', async () => {
+    const alone = await hashed();
+    expect(await hashed()).toBe(alone);
+    const busy = [1, 2].map(() => spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }));
+    try {
+      expect(await hashed()).toBe(alone);
+    } finally {
+      for (const each of busy) each.kill('SIGKILL');
+    }
   });
 });
 
