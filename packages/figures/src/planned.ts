@@ -20,5 +20,15 @@ function meanOf(runs: readonly Planned[]): Planned {
     },
     bestEffortSeconds: mean(({ bestEffortSeconds }) => bestEffortSeconds),
     preemptions: mean(({ preemptions }) => preemptions),
+    ...times('cycleSeconds', runs),
+    ...times('predictionSeconds', runs),
   };
+}
+
+/** The greatest of the seeds. */
+function times(of: 'cycleSeconds' | 'predictionSeconds', runs: readonly Planned[]): Partial<Planned> {
+  const known = runs.flatMap((run) => run[of] ?? []);
+  if (known.length === 0) return {};
+  const most = (part: 'p50' | 'p99' | 'max') => Math.max(...known.map((each) => each[part]));
+  return { [of]: { p50: most('p50'), p99: most('p99'), max: most('max') } };
 }

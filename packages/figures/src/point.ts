@@ -74,6 +74,9 @@ export interface Planned {
   /** Mean, from submission to completion. */
   readonly bestEffortSeconds: number;
   readonly preemptions: number;
+  /** Wall time of planning, and of the prediction for a job. */
+  readonly cycleSeconds?: { readonly p50: number; readonly p99: number; readonly max: number };
+  readonly predictionSeconds?: { readonly p50: number; readonly p99: number; readonly max: number };
 }
 
 /** Two variants whose jobs are compared one by one. */

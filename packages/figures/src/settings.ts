@@ -27,6 +27,17 @@ export interface RunSettings {
   readonly altruism?: number;
   /** Estimates are off by a factor that is uniform in 1 ± this. */
   readonly estimateError?: number;
+  /** Of planned figures: the workload at this place, where it is another one. */
+  readonly generator?: string;
+  /** Of planned figures: jobs an hour, for which run times are stretched. */
+  readonly rate?: number;
+  /**
+   * Of planned figures, in place of what is learnt (3Sigma §6.3): run times are believed to be normal, off by this share on
+   * the mean…
+   */
+  readonly shift?: number;
+  /** …and with this standard deviation over the mean; 0: one number. */
+  readonly spread?: number;
   /** Past jobs of each program that the predictor has seen; all that there were unless given. */
   readonly samples?: number;
   /** Task time submitted over what the slots can do meanwhile; simulated, arrivals are stretched to make it. */

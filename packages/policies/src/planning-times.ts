@@ -21,19 +21,18 @@ export class PlanningTimes {
   readonly #now: () => Millis;
   readonly #taken: Record<Part, Millis[]> = { formulate: [], solve: [], extract: [], cycle: [] };
   #askedAt: Millis | undefined;
-  #began: Millis = 0;
   #formulated: Millis = 0;
   #solved: Millis | undefined;
-  #asksNow = false;
+  #lastTurn: Millis = 0;
 
   constructor(now: () => Millis) {
     this.#now = now;
   }
 
-  /** A problem is handed to the solver. */
+  /** A problem is handed to the solver: in the turn that made it, or after it. */
   asked(): void {
-    this.#asksNow = true;
     this.#askedAt = this.#now();
+    this.#formulated = this.#lastTurn;
   }
 
   /** Its answer is there. */
@@ -45,10 +44,11 @@ export class PlanningTimes {
 
   /** What a policy does in one turn. */
   turn(plan: () => void): void {
-    this.#asksNow = false;
-    this.#began = this.#now();
+    const began = this.#now();
+    const asked = this.#askedAt;
     plan();
-    const took = this.#now() - this.#began;
+    const took = this.#now() - began;
+    this.#lastTurn = took;
     if (this.#solved !== undefined) {
       this.#note('formulate', this.#formulated);
       this.#note('solve', this.#solved);
@@ -56,7 +56,7 @@ export class PlanningTimes {
       this.#note('cycle', this.#formulated + this.#solved + took);
       this.#solved = undefined;
     }
-    if (this.#asksNow) this.#formulated = took;
+    if (this.#askedAt !== asked) this.#formulated = took;
   }
 
   /** Undefined before the first cycle. */
@@ -78,7 +78,8 @@ export class PlanningTimes {
   }
 }
 
-function spreadOf(values: readonly Millis[]): PlanningSpread {
+/** @param values in any order, one or more */
+export function spreadOf(values: readonly Millis[]): PlanningSpread {
   const sorted = Float64Array.from(values).sort();
   return {
     count: sorted.length,

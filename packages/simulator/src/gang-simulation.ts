@@ -8,6 +8,7 @@ import {
   type CentralPolicy,
   ClusterBooks,
   isPreferred,
+  type PlanningTimes,
   type Program,
   type SolveProgram,
 } from '@goshawk/policies';
@@ -47,6 +48,8 @@ export interface GangSimulationOptions {
   readonly slowdown: number;
   /** Whether a job that has not started by its deadline fails. */
   readonly abandons: boolean;
+  /** Told how planning goes: nothing that happens follows from it. */
+  readonly times?: PlanningTimes;
 }
 
 /** How a job fared. */
@@ -165,11 +168,13 @@ class GangSimulation {
 
   /** The policy is asked until it has nothing more to say to what it has done itself. */
   #turn(): void {
-    const { policy } = this.#options;
+    const { policy, times } = this.#options;
     do {
       policy.heard(this.#books.takeNews(), this.#now);
       const draft = new BookedDraft(this.#books, this.#solves, this.#now);
-      policy.plan(this.#books, draft, this.#now);
+      const plan = () => policy.plan(this.#books, draft, this.#now);
+      if (times === undefined) plan();
+      else times.turn(plan);
       this.#kill(draft.preempted);
       this.#start(draft.started);
       if (draft.problem !== undefined) this.#solve(draft.problem);
@@ -209,10 +214,10 @@ class GangSimulation {
   #solve({ id, problem }: NonNullable<BookedDraft['problem']>): void {
     this.#solves = id + 1;
     const { version } = problem;
-    this.#books.solved({
-      kind: 'solved',
-      id,
-      answer: answerOf(this.#options.solve, version, problem.model as Program),
-    });
+    const { solve, times } = this.#options;
+    times?.asked();
+    const answer = answerOf(solve, version, problem.model as Program);
+    times?.answered();
+    this.#books.solved({ kind: 'solved', id, answer });
   }
 }

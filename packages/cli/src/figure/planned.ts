@@ -1,9 +1,10 @@
 import type { Planned, RunSettings } from '@goshawk/figures';
-import type { SolveProgram } from '@goshawk/policies';
+import type { PlanningSpread, SolveProgram } from '@goshawk/policies';
 import { loadSolver } from '@goshawk/runtime';
 import { configureGenerator, type TraceJob } from '@goshawk/traces';
 import type { Context } from '../context.js';
 import { type GangMetrics, type GangPolicy, runGangExperiment } from '../gangs/experiment.js';
+import { normalBelief } from '../gangs/normal-belief.js';
 import type { ChosenFigure } from './choose.js';
 import type { FigureOptions } from './options.js';
 import type { RunStore } from './run-store.js';
@@ -33,13 +34,15 @@ export async function runPlanned(
 }
 
 function planned(workload: string, settings: RunSettings, seed: number, solve: SolveProgram): GangMetrics {
-  const { policy, workers: nodes = 256, samples, slack = 0, load = 1.4 } = settings;
-  const options = `nodes=${nodes},racks=${RACKS},slack=${slack},load=${load}`;
-  const jobs = jobsOf(`${workload},${options},seed=${seed}`);
-  const [generator] = workload.split(':');
+  const { policy, workers: nodes = 256, samples, slack = 0, load = 1.4, rate = 0, shift, spread } = settings;
+  const options = `nodes=${nodes},racks=${RACKS},slack=${slack},load=${load},rate=${rate}`;
+  const [usual = '', given = ''] = workload.split(':');
+  const generator = settings.generator ?? usual;
+  const jobs = jobsOf(`${generator}:${given},${options},seed=${seed}`);
   const count = samples === undefined ? PAST_JOBS : POOL_JOBS;
   const past = jobsOf(`${generator}:jobs=${count},${options},seed=${PAST_SEED + seed}`);
-  const experiment = { policy: policy as GangPolicy, jobs, past, nodes, racks: RACKS };
+  const belief = shift === undefined ? undefined : normalBelief({ shift, spread: spread ?? 0, seed });
+  const experiment = { policy: policy as GangPolicy, jobs, past, nodes, racks: RACKS, belief };
   return runGangExperiment(samples === undefined ? experiment : { ...experiment, samples }, solve);
 }
 
@@ -49,10 +52,17 @@ function jobsOf(spec: string): TraceJob[] {
 
 function plannedOf(metrics: GangMetrics): Planned {
   const { missed, deadlineJobs, goodputHours, bestEffortLatencySeconds, preemptions } = metrics;
+  const { cycleMs, predictionMs } = metrics;
   return {
     missed: missed / deadlineJobs,
     goodputHours,
     bestEffortSeconds: bestEffortLatencySeconds,
     preemptions,
+    ...(cycleMs === undefined ? {} : { cycleSeconds: inSeconds(cycleMs) }),
+    predictionSeconds: inSeconds(predictionMs),
   };
+}
+
+function inSeconds({ p50, p99, max }: PlanningSpread): NonNullable<Planned['cycleSeconds']> {
+  return { p50: p50 / 1_000, p99: p99 / 1_000, max: max / 1_000 };
 }

@@ -1,7 +1,10 @@
 import type { Millis } from '@goshawk/core';
 import {
   type CentralPolicy,
+  type PlanningSpread,
+  PlanningTimes,
   type SolveProgram,
+  spreadOf,
   THREE_SIGMA_OPTIONS,
   THREE_SIGMA_POLICIES,
   ThreeSigma,
@@ -20,6 +23,8 @@ export interface GangExperiment {
   readonly past: readonly TraceJob[];
   /** So many of each program's past runs are known, and nothing is learnt on the way. */
   readonly samples?: number;
+  /** What is believed in place of what was learnt. */
+  readonly belief?: ((job: number, runMs: Millis) => GangBelief) | undefined;
   readonly nodes: number;
   readonly racks: number;
 }
@@ -43,6 +48,9 @@ export interface GangMetrics {
   readonly greedy: number;
   readonly seeds: number;
   readonly refused: number;
+  /** Wall time of planning, where there is a solver, and of what was learnt of a job. */
+  readonly cycleMs: PlanningSpread | undefined;
+  readonly predictionMs: PlanningSpread;
 }
 
 /** The paper's clusters take the same time for a cycle as ours take to plan it in, in virtual time. */
@@ -74,19 +82,29 @@ export function runGangExperiment(experiment: GangExperiment, solve: SolveProgra
   const known = samples === undefined ? past : sampled(past, samples);
   for (const job of known) history.learn(arriving(job), runMsOf(job));
   const gangs = jobs.map(gangOf);
+  const times = new PlanningTimes(() => performance.now());
+  const predictions: Millis[] = [];
+  const believe = (job: number): GangBelief => {
+    const began = performance.now();
+    const belief = experiment.belief?.(job, gangs[job]!.runMs) ?? beliefIn(jobs[job]!, name, history);
+    predictions.push(performance.now() - began);
+    return belief;
+  };
   const outcomes = simulateGangs({
     jobs: gangs,
     nodes: Array.from({ length: nodes }, (_, node) => ({ rack: `r${1 + (node % racks)}` })),
     policy,
     solve,
-    believe: (job) => beliefIn(jobs[job]!, name, history),
+    believe,
+    times,
     completed: (job, runMs) => {
       if (samples === undefined) history.learn(arriving(jobs[job]!), runMs);
     },
     slowdown: options.slowdown,
     abandons: options.afterDeadline === 'abandon',
   });
-  return metricsOf(gangs, outcomes, policy);
+  const took = { cycleMs: times.read()?.cycle, predictionMs: spreadOf(predictions) };
+  return { ...metricsOf(gangs, outcomes, policy), ...took };
 }
 
 /** The first runs of each program. */
@@ -143,7 +161,7 @@ function metricsOf(
   jobs: readonly GangJob[],
   outcomes: readonly GangOutcome[],
   policy: CentralPolicy,
-): GangMetrics {
+): Omit<GangMetrics, 'cycleMs' | 'predictionMs'> {
   const windowMs = jobs.at(-1)!.submitMs;
   const goodput = { deadline: 0, bestEffort: 0 };
   let [deadlineJobs, missed, bestEffortCompleted, latencyMs, preemptions] = [0, 0, 0, 0, 0];

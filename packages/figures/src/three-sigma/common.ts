@@ -24,7 +24,12 @@ export function variants(...policies: readonly string[]): Variant[] {
   return policies.map((policy) => ({ name: policy, settings: { policy } }));
 }
 
-function series(name: string, unit: Series['unit'], of: string, value: (planned: Planned) => number): Series {
+function series(
+  name: string,
+  unit: Series['unit'],
+  of: string,
+  value: (planned: Planned) => number | undefined,
+): Series {
   return {
     name,
     unit,
@@ -45,6 +50,13 @@ export const bestEffortGoodput = (of: string) =>
 
 export const bestEffortSeconds = (of: string) =>
   series(of, 'seconds', of, ({ bestEffortSeconds: seconds }) => seconds);
+
+/** Wall time. */
+export const cycles = (of: string, part: 'p99' | 'max') =>
+  series(`${of}, ${part}`, 'seconds', of, ({ cycleSeconds }) => cycleSeconds?.[part]);
+
+export const predictions = (of: string, part: 'p50' | 'p99') =>
+  series(`${of}, ${part}`, 'seconds', of, ({ predictionSeconds }) => predictionSeconds?.[part]);
 
 /** The first over the second, at the same place. */
 export function over(first: Series, second: Series): Series {
@@ -76,5 +88,13 @@ export function isNear(upper: Series, lower: Series, by: number, where: Where = 
         `${format(place.values[0]!, upper.unit)} and ${format(place.values[1]!, lower.unit)}${placeOf(place)}`,
     );
     return said(shown.join(', '), most <= by, most <= 2 * by);
+  });
+}
+
+/** No more than so much, at any place; in direction where it is no more than twice that. */
+export function isAtMost(series: Series, most: number, where: Where = everywhere): Judge {
+  return judging([series], where, (places) => {
+    const worst = Math.max(...places.map(({ values }) => values[0]!));
+    return said(`${format(worst, series.unit)} at most`, worst <= most, worst <= 2 * most);
   });
 }

@@ -8,6 +8,7 @@ import { motivation } from './motivation.js';
 import { packing } from './packing.js';
 import { poisson } from './poisson.js';
 import { prototype } from './prototype.js';
+import { hedgeFundLike, mustangLike } from './unlike-google.js';
 
 /** All generators by name: what help texts, errors and `trace generate` read. */
 export const GENERATORS: Readonly<Record<string, WorkloadGenerator>> = Object.fromEntries(
@@ -21,6 +22,8 @@ export const GENERATORS: Readonly<Record<string, WorkloadGenerator>> = Object.fr
     poisson,
     packing,
     e2e,
+    hedgeFundLike,
+    mustangLike,
     dagLike,
     facebookLike,
   ].map((each) => [each.name, each]),

@@ -1,0 +1,102 @@
+import type { Random } from '@goshawk/core';
+import { exponential, integer, microseconds, shuffle } from '../draws.js';
+import { jobOf, type TraceJob } from '../job.js';
+import { count, positive, seed, wholeNumber } from './options.js';
+
+/**
+ * Interarrival times of squared coefficient of variation 4, as 3Sigma §5 has it: of two exponentials with balanced means
+ * the shorter one is drawn with this probability.
+ */
+const SHORT_GAPS = (1 + Math.sqrt(3 / 5)) / 2;
+/** Deadline slacks, in per cent of the run time, of which one is drawn for each job (§5). */
+const SLACKS = [20, 40, 60, 80];
+/** Jobs with a deadline prefer so much of the cluster (§5). */
+const PREFERRED_SHARE = 0.75;
+
+/** Of every workload of gangs. */
+export function gangOptions(jobs: number) {
+  return {
+    jobs: count(jobs, 'number of jobs'),
+    load: positive(1.4, 'node seconds submitted a second, over the nodes'),
+    nodes: count(256, 'nodes that `load` refers to; wider jobs are made as wide'),
+    racks: count(8, 'racks of the cluster, of which jobs with a deadline prefer three quarters'),
+    slack: wholeNumber(0, 'deadline slack in per cent of the run time; 0: 20, 40, 60 or 80, drawn', 0),
+    rate: wholeNumber(
+      0,
+      'jobs an hour, for which run times are stretched; 0: as many as the load asks for',
+      0,
+    ),
+    seed: seed(),
+  };
+}
+
+/** For which cluster. */
+export interface GangCluster {
+  readonly load: number;
+  readonly nodes: number;
+  readonly racks: number;
+  readonly slack: number;
+  readonly rate: number;
+}
+
+/** All of its tasks run for as long as the job does. */
+export interface DrawnJob {
+  readonly tasks: number;
+  readonly seconds: number;
+  readonly user: string;
+  readonly name: string;
+  readonly hasDeadline: boolean;
+}
+
+/** Arrivals that make the load, deadlines, and racks that jobs with one prefer (3Sigma §5). */
+export function* withDeadlines(
+  random: Random,
+  drawn: readonly DrawnJob[],
+  { load, nodes, racks, slack, rate }: GangCluster,
+): Generator<TraceJob> {
+  const work = drawn.reduce((sum, job) => sum + job.tasks * job.seconds, 0);
+  const spanSeconds = rate > 0 ? (3_600 * drawn.length) / rate : work / (load * nodes);
+  const stretch = (load * nodes * spanSeconds) / work;
+  const submit = arrivals(random.fork('arrivals'), drawn.length, spanSeconds);
+  const details = random.fork('deadlines');
+  for (const [index, { tasks, seconds: drawnSeconds, user, name, hasDeadline }] of drawn.entries()) {
+    const seconds = rate > 0 ? microseconds(drawnSeconds * stretch) : drawnSeconds;
+    const job = jobOf(submit[index]!, new Float64Array(tasks).fill(seconds));
+    const named = { ...job, user, name, logicalName: name };
+    if (!hasDeadline) {
+      yield named;
+      continue;
+    }
+    const percent = slack > 0 ? slack : SLACKS[integer(details, SLACKS.length)]!;
+    const deadlineSeconds = microseconds(seconds * (1 + percent / 100));
+    yield { ...named, deadlineSeconds, prefer: { rack: preferredRacks(details, racks) } };
+  }
+}
+
+/** Submission times from 0 on, the last one at the end of the span but for its own gap. Seconds. */
+function arrivals(random: Random, count: number, spanSeconds: number): number[] {
+  const gaps = Array.from({ length: count }, () => {
+    const short = random.next() < SHORT_GAPS;
+    return exponential(random, 1 / (2 * (short ? SHORT_GAPS : 1 - SHORT_GAPS)));
+  });
+  const scale = spanSeconds / gaps.reduce((sum, gap) => sum + gap, 0);
+  let now = 0;
+  return gaps.map((gap) => {
+    const at = Math.round(now * 1_000) / 1_000;
+    now += gap * scale;
+    return at;
+  });
+}
+
+function preferredRacks(random: Random, racks: number): string {
+  const all = shuffle(
+    random,
+    Array.from({ length: racks }, (_, index) => index + 1),
+  );
+  const wanted = Math.max(1, Math.round(PREFERRED_SHARE * racks));
+  return all
+    .slice(0, wanted)
+    .sort((a, b) => a - b)
+    .map((rack) => `r${rack}`)
+    .join(',');
+}

@@ -1,0 +1,117 @@
+import { Random } from '@goshawk/core';
+import { integer, microseconds, NormalDraws } from '../draws.js';
+import type { TraceJob } from '../job.js';
+import { type DrawnJob, gangOptions, withDeadlines } from './gangs.js';
+import { defineGenerator } from './generator.js';
+
+/**
+ * The two other workloads of 3Sigma (§2.1, §5, §6.1), whose traces are not public: made up from what the text says of how
+ * predictable they are. Programs belong to users, and differ in what they usually take.
+ */
+interface Nature {
+  readonly users: number;
+  readonly programsEach: number;
+  /** Of what programs usually take: median in seconds, and standard deviation of the logarithm. */
+  readonly medianSeconds: number;
+  readonly amongPrograms: number;
+  /** Standard deviation of the logarithm of a program's run times, from and to: each program has one between. */
+  readonly within: readonly [least: number, most: number];
+  /** Share of the programs that often end early, how often, and the share of their time that they have then had. */
+  readonly unsteady: number;
+  readonly endsEarly: number;
+  readonly early: readonly [least: number, most: number];
+  /** Tasks are powers of two, up to this one, the smaller the likelier. */
+  readonly widest: number;
+}
+
+/** Few estimates are very accurate, and many are far off on both sides (§2.1). */
+const HEDGE_FUND: Nature = {
+  users: 60,
+  programsEach: 8,
+  medianSeconds: 280,
+  amongPrograms: 1.7,
+  within: [0.15, 0.8],
+  unsteady: 0,
+  endsEarly: 0,
+  early: [1, 1],
+  widest: 6,
+};
+
+/** Many estimates within 5%, and 23% of the jobs, mostly small ones, end long before what is expected of them (§2.1, §6.1). */
+const MUSTANG: Nature = {
+  users: 40,
+  programsEach: 6,
+  medianSeconds: 500,
+  amongPrograms: 1.3,
+  within: [0.005, 0.05],
+  unsteady: 0.65,
+  endsEarly: 0.4,
+  early: [0.05, 0.45],
+  widest: 6,
+};
+
+export const hedgeFundLike = unlikeGoogle(
+  'hedgefund-like',
+  "3Sigma's HedgeFund as far as its text goes: gangs, run times vary much within each user and program",
+  HEDGE_FUND,
+);
+
+export const mustangLike = unlikeGoogle(
+  'mustang-like',
+  "3Sigma's Mustang as far as its text goes: gangs, most run times are known well, and a quarter ends long before",
+  MUSTANG,
+);
+
+function unlikeGoogle(name: string, description: string, nature: Nature) {
+  return defineGenerator({
+    name,
+    description,
+    options: gangOptions(1_470),
+    generate: function* ({ jobs, nodes, seed, ...given }): Generator<TraceJob> {
+      // What programs are like is the same for each seed: the past is drawn with another one.
+      const programs = programsOf(nature, Random.seeded(name).fork('programs'));
+      const random = Random.seeded(seed).fork(name);
+      const normal = new NormalDraws(random.fork('run times'));
+      const choices = random.fork('programs');
+      const drawn = Array.from({ length: jobs }, (_, index): DrawnJob => {
+        const program = programs[integer(choices, programs.length)]!;
+        const usual = program.seconds * Math.exp(program.within * normal.next());
+        const isEarly = choices.next() < program.endsEarly;
+        const share = isEarly ? between(nature.early, choices.next()) : 1;
+        return {
+          tasks: Math.min(nodes, program.tasks),
+          seconds: microseconds(usual * share),
+          user: program.user,
+          name: program.name,
+          hasDeadline: index % 2 === 0,
+        };
+      });
+      yield* withDeadlines(random, drawn, { nodes, ...given });
+    },
+  });
+}
+
+interface Program {
+  readonly user: string;
+  readonly name: string;
+  readonly seconds: number;
+  readonly within: number;
+  readonly endsEarly: number;
+  readonly tasks: number;
+}
+
+function programsOf(nature: Nature, random: Random): Program[] {
+  const normal = new NormalDraws(random);
+  return Array.from({ length: nature.users * nature.programsEach }, (_, index) => ({
+    user: `user-${1 + (index % nature.users)}`,
+    name: `program-${1 + index}`,
+    seconds: nature.medianSeconds * Math.exp(nature.amongPrograms * normal.next()),
+    within: between(nature.within, random.next()),
+    endsEarly: random.next() < nature.unsteady ? nature.endsEarly : 0,
+    tasks: 2 ** Math.min(nature.widest, Math.floor(-Math.log2(1 - random.next()))),
+  }));
+}
+
+function between([least, most]: readonly [number, number], at: number): number {
+  return least + at * (most - least);
+}
