@@ -52,9 +52,9 @@ export class PostgresServer {
     return server;
   }
 
-  /** A standby that follows this one. */
-  async standby(settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
-    const standby = await PostgresServer.#made(join(this.#folder, '..'));
+  /** A standby that follows this one. @param port of one that is gone; default: a free one */
+  async standby(settings: Readonly<Record<string, string>> = {}, port?: number): Promise<PostgresServer> {
+    const standby = await PostgresServer.#made(join(this.#folder, '..'), port);
     await standby.#run('pg_basebackup', [
       ...['-h', '127.0.0.1', '-p', String(this.port), '-U', 'goshawk', '-D', standby.#data],
       ...['--write-recovery-conf', '--checkpoint=fast', '--wal-method=stream'],
@@ -63,11 +63,11 @@ export class PostgresServer {
     return standby;
   }
 
-  static async #made(under: string): Promise<PostgresServer> {
+  static async #made(under: string, port?: number): Promise<PostgresServer> {
     const bin = postgresPrograms();
     if (bin === undefined) throw new Error('there is no PostgreSQL on this machine');
     const folder = mkdtempSync(join(under, 'goshawk-postgres-'));
-    const server = new PostgresServer(bin, folder, await freePort());
+    const server = new PostgresServer(bin, folder, port ?? (await freePort()));
     if (server.#user !== undefined) chownSync(folder, server.#user.uid, server.#user.gid);
     return server;
   }

@@ -1,0 +1,130 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Cluster, connect, type JobHandle } from '@goshawk/client';
+import type { Millis } from '@goshawk/core';
+import { GOSHAWK } from '../daemons.js';
+import type { SharedCluster } from './cluster.js';
+
+export interface RoundsOptions {
+  readonly cluster: SharedCluster;
+  readonly rounds: number;
+  readonly jobs: number;
+  readonly tasksPerJob: number;
+  /** Killed and never seen again, or stopped and continued when another one has its jobs. */
+  readonly how: 'killed' | 'stopped';
+  readonly note: (line: string) => void;
+}
+
+export interface RoundsReport {
+  readonly jobs: number;
+  readonly notCompleted: readonly string[];
+  /** Runs beyond one a task. */
+  readonly reruns: number;
+  /** From the kill, or the stop, to when central tells that another one has the jobs. ms */
+  readonly takeoverMs: readonly Millis[];
+  /** From its continuation to its end. ms */
+  readonly endedMs: readonly Millis[];
+  /** Of `goshawk wait`, begun before. */
+  readonly exitCodes: readonly number[];
+}
+
+/** What ends before another one has the jobs, and is held by its worker; what ends after. ms */
+const SLEEPS = [3_000, 10_000];
+const WAITING_COMMANDS = 4;
+
+/** One scheduler after the other is lost under full load, and its successor has to go on with all that it had. */
+export async function rounds(options: RoundsOptions): Promise<RoundsReport> {
+  const { cluster, note } = options;
+  const report = {
+    jobs: 0,
+    notCompleted: [] as string[],
+    reruns: 0,
+    takeoverMs: [] as Millis[],
+    endedMs: [] as Millis[],
+    exitCodes: [] as number[],
+  };
+  for (let round = 0; round < options.rounds; round++) {
+    await using client = await connect(cluster.url);
+    const jobs = await submitAll(client, options);
+    const total = options.jobs * options.tasksPerJob;
+    await until(async () => (await runningOf(client)) >= total * RUNNING_SHARE);
+    const name = `s${round % cluster.schedulers.size}`;
+    const { tag } = (await client.describe()).schedulers.find((scheduler) => scheduler.name === name)!;
+    const commands = await waitingCommands(cluster, jobs, tag);
+    const daemon = cluster.schedulers.get(name)!;
+    const lostAt = performance.now();
+    if (options.how === 'killed') await daemon.kill();
+    else daemon.signal('SIGSTOP');
+    await until(async () =>
+      (await client.describe()).schedulers.some(
+        (scheduler) => scheduler.tag === tag && scheduler.adopted === true,
+      ),
+    );
+    report.takeoverMs.push(performance.now() - lostAt);
+    if (options.how === 'stopped') {
+      await pause(Math.random() * 1_000);
+      const continuedAt = performance.now();
+      daemon.signal('SIGCONT');
+      await daemon.ended;
+      report.endedMs.push(performance.now() - continuedAt);
+    }
+    for (const job of jobs) {
+      const { state, attempts } = await job.wait();
+      report.jobs++;
+      if (state !== 'completed') report.notCompleted.push(job.id);
+      report.reruns += attempts.total - options.tasksPerJob;
+    }
+    report.exitCodes.push(...(await Promise.all(commands)));
+    await cluster.startScheduler(name);
+    await until(async () =>
+      (await client.describe()).schedulers.some(
+        (scheduler) => scheduler.name === name && scheduler.tag !== tag,
+      ),
+    );
+    const again = report.endedMs.at(-1);
+    note(
+      `round ${round + 1}: ${name} ${options.how}, taken over after ${report.takeoverMs.at(-1)!.toFixed(0)} ms${again === undefined ? '' : `, ended ${again.toFixed(0)} ms after it went on`}; ${report.reruns} runs again, ${report.notCompleted.length} jobs not completed`,
+    );
+  }
+  return report;
+}
+
+/** What is on its way when the scheduler is lost is no run that could be started again. */
+const RUNNING_SHARE = 1;
+
+async function submitAll(client: Cluster, { jobs, tasksPerJob }: RoundsOptions): Promise<JobHandle[]> {
+  return Promise.all(
+    Array.from({ length: jobs }, () =>
+      client.submit({
+        name: 'round',
+        tasks: Array.from({ length: tasksPerJob }, (_, i) => ({ sleep: SLEEPS[i % SLEEPS.length]! })),
+      }),
+    ),
+  );
+}
+
+async function runningOf(client: Cluster): Promise<number> {
+  const { jobs } = await client.jobs({ states: ['running', 'waiting'], all: true });
+  return jobs.reduce((sum, { tasks }) => sum + tasks.running, 0);
+}
+
+/** Of jobs of the scheduler that will be lost. Resolve with how they exit. */
+async function waitingCommands(
+  cluster: SharedCluster,
+  jobs: readonly JobHandle[],
+  tag: string,
+): Promise<Promise<number>[]> {
+  const waiting = jobs.filter(({ id }) => id.startsWith(`${tag}-`)).slice(0, WAITING_COMMANDS);
+  return waiting.map(async ({ id }) => {
+    const command = spawn(process.execPath, [GOSHAWK, 'wait', '--cluster', cluster.url, '--quiet', id], {
+      stdio: 'ignore',
+    });
+    const [code] = (await once(command, 'exit')) as [number | null];
+    return code ?? 1;
+  });
+}
+
+async function until(met: () => Promise<boolean>): Promise<void> {
+  while (!(await met())) await pause(50);
+}
