@@ -17,6 +17,11 @@ export class SharedCluster {
   readonly #central: Daemon;
   readonly #workers: Daemon[] = [];
   readonly schedulers = new Map<string, Daemon>();
+  /** Those that nobody had killed, by their names: under much load one may miss its lease, and is taken over. */
+  readonly endedByThemselves: string[] = [];
+  /** Of those that are meant to end. */
+  readonly #expected = new Set<Daemon>();
+  #isStopping = false;
 
   private constructor(folder: string, journal: string, central: Daemon) {
     this.#folder = folder;
@@ -56,10 +61,24 @@ export class SharedCluster {
     const environment = { ...process.env, GOSHAWK_JOURNAL: this.#journal };
     const daemon = await startDaemon(name, args, join(this.#folder, 'logs'), environment);
     this.schedulers.set(name, daemon);
+    void daemon.ended.then(() => {
+      if (this.#isStopping || this.#expected.has(daemon)) return;
+      this.endedByThemselves.push(name);
+      // As whoever supervises it would.
+      void this.startScheduler(name);
+    });
+    return daemon;
+  }
+
+  /** It is about to end, and is not to be started again for that. */
+  expectEnd(name: string): Daemon {
+    const daemon = this.schedulers.get(name)!;
+    this.#expected.add(daemon);
     return daemon;
   }
 
   async stop(): Promise<void> {
+    this.#isStopping = true;
     const all = [...this.schedulers.values(), ...this.#workers, this.#central];
     await Promise.all(all.map((daemon) => daemon.kill()));
   }

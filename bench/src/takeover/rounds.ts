@@ -50,9 +50,9 @@ export async function rounds(options: RoundsOptions): Promise<RoundsReport> {
     const total = options.jobs * options.tasksPerJob;
     await until(async () => (await runningOf(client)) >= total * RUNNING_SHARE);
     const name = `s${round % cluster.schedulers.size}`;
-    const { tag } = (await client.describe()).schedulers.find((scheduler) => scheduler.name === name)!;
+    const tag = await tagOf(client, name);
     const commands = await waitingCommands(cluster, jobs, tag);
-    const daemon = cluster.schedulers.get(name)!;
+    const daemon = cluster.expectEnd(name);
     const lostAt = performance.now();
     if (options.how === 'killed') await daemon.kill();
     else daemon.signal('SIGSTOP');
@@ -123,6 +123,14 @@ async function waitingCommands(
     const [code] = (await once(command, 'exit')) as [number | null];
     return code ?? 1;
   });
+}
+
+async function tagOf(client: Cluster, name: string): Promise<string> {
+  for (;;) {
+    const found = (await client.describe()).schedulers.find((scheduler) => scheduler.name === name);
+    if (found !== undefined) return found.tag;
+    await pause(50);
+  }
 }
 
 async function until(met: () => Promise<boolean>): Promise<void> {

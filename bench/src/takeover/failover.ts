@@ -1,0 +1,82 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Millis } from '@goshawk/core';
+import { inPostgres } from '@goshawk/journal';
+import { SharedCluster } from './cluster.js';
+import { Load } from './load.js';
+import { writtenDown } from './results.js';
+
+export interface FailoverReport {
+  readonly accepted: number;
+  /** Accepted, and not written down at the standby. */
+  readonly lost: readonly string[];
+  readonly notCompleted: readonly string[];
+  readonly doubled: readonly string[];
+  /** The longest time after the kill of a primary in which no job was accepted. ms */
+  readonly gapMs: readonly Millis[];
+}
+
+const LANES = 16;
+
+/**
+ * A primary with a synchronous standby is killed under submissions, and the standby promoted, again and again: each that
+ * was promoted gets a new standby in the place of the one that was killed.
+ */
+export async function failovers(
+  folder: string,
+  rounds: number,
+  note: (line: string) => void,
+): Promise<FailoverReport> {
+  const { PostgresServer } = await inPostgres();
+  let primary = await PostgresServer.start();
+  let standby = await primary.standby();
+  const servers = new Set([primary, standby]);
+  await primary.createDatabase('jobs');
+  await mustWait(primary);
+  const url = primary.url('jobs', [standby]);
+  const cluster = await SharedCluster.start(folder, url, {
+    ...{ schedulers: 2, workers: 20, workersPerProcess: 20, slots: 2 },
+  });
+  const gapMs: Millis[] = [];
+  const load = await Load.begin(cluster.url, LANES);
+  try {
+    for (let round = 0; round < rounds; round++) {
+      await pause(1_000 + Math.random() * 1_000);
+      const killedAt = performance.now();
+      primary.kill();
+      await standby.promote();
+      await standby.sql('alter system reset synchronous_standby_names');
+      await standby.sql('select pg_reload_conf()');
+      const before = load.accepted.length;
+      while (load.accepted.length < before + 2 * LANES) await pause(20);
+      gapMs.push(load.longestGapMs(killedAt));
+      note(`failover ${round + 1}: no job was accepted for ${gapMs.at(-1)!.toFixed(0)} ms`);
+      const { port } = primary;
+      await primary.remove();
+      servers.delete(primary);
+      primary = standby;
+      standby = await primary.standby({}, port);
+      servers.add(standby);
+      await mustWait(primary);
+    }
+    await load.stop();
+    const notCompleted = await load.outcomes();
+    const { accepted, doubled } = await writtenDown(url);
+    const lost = load.accepted.filter(({ id }) => !accepted.has(id)).map(({ id }) => id);
+    return { accepted: load.accepted.length, lost, notCompleted, doubled, gapMs };
+  } finally {
+    await load.stop().catch(() => {});
+    await load.client.close();
+    await cluster.stop();
+    for (const server of servers) await server.remove();
+  }
+}
+
+/** From now on a commit is answered when the standby has it. */
+async function mustWait(primary: { sql(statement: string): Promise<string> }): Promise<void> {
+  while ((await primary.sql('select count(*) from pg_stat_replication where state = $$streaming$$')) === '0')
+    await pause(50);
+  await primary.sql(`alter system set synchronous_standby_names = '*'`);
+  await primary.sql('select pg_reload_conf()');
+  while ((await primary.sql('select count(*) from pg_stat_replication where sync_state = $$sync$$')) === '0')
+    await pause(50);
+}

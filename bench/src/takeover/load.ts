@@ -1,0 +1,66 @@
+import { type Cluster, connect, type JobHandle } from '@goshawk/client';
+import type { Millis } from '@goshawk/core';
+
+export interface Taken {
+  readonly id: string;
+  readonly atMs: Millis;
+}
+
+/** Jobs of one short task, submitted without a pause by so many at once; each that was accepted is remembered. */
+export class Load {
+  readonly accepted: Taken[] = [];
+  /** What a submission was told when it was not accepted, and how often. */
+  readonly refusals = new Map<string, number>();
+  readonly #ended: Promise<void>[] = [];
+  readonly #handles: JobHandle[] = [];
+  readonly client: Cluster;
+  #isOver = false;
+
+  private constructor(client: Cluster) {
+    this.client = client;
+  }
+
+  static async begin(url: string, lanes: number): Promise<Load> {
+    const load = new Load(await connect(url, { requestTimeoutMs: 120_000, user: 'load' }));
+    for (let lane = 0; lane < lanes; lane++) load.#ended.push(load.#lane());
+    return load;
+  }
+
+  /** The longest time since then in which none was accepted. */
+  longestGapMs(since: Millis): Millis {
+    let before = since;
+    let longest = 0;
+    for (const { atMs } of this.accepted) {
+      if (atMs < since) continue;
+      longest = Math.max(longest, atMs - before);
+      before = atMs;
+    }
+    return longest;
+  }
+
+  /** No further ones. */
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await Promise.all(this.#ended);
+  }
+
+  /** @returns those that did not complete */
+  async outcomes(): Promise<string[]> {
+    const ends = await Promise.all(this.#handles.map((job) => job.wait({ timeoutMs: 120_000 })));
+    return ends.filter(({ state }) => state !== 'completed').map(({ id }) => id);
+  }
+
+  async #lane(): Promise<void> {
+    while (!this.#isOver) {
+      try {
+        const job = await this.client.submit({ name: 'load', tasks: [{ sleep: 20 }] });
+        this.accepted.push({ id: job.id, atMs: performance.now() });
+        this.#handles.push(job);
+      } catch (error) {
+        const { code = 'error', hint = '' } = error as { code?: string; hint?: string };
+        const line = `${code}: ${(error as Error).message} (${hint})`;
+        this.refusals.set(line, (this.refusals.get(line) ?? 0) + 1);
+      }
+    }
+  }
+}

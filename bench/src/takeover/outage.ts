@@ -1,0 +1,83 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { connect } from '@goshawk/client';
+import type { Millis } from '@goshawk/core';
+import { inPostgres } from '@goshawk/journal';
+import { SharedCluster } from './cluster.js';
+import { Load } from './load.js';
+import { writtenDown } from './results.js';
+
+export interface OutageReport {
+  readonly accepted: number;
+  readonly lost: readonly string[];
+  readonly notCompleted: readonly string[];
+  readonly doubled: readonly string[];
+  /** Runs beyond one a task, of those that ran when the database went away. */
+  readonly reruns: number;
+  /** What an impatient client was told meanwhile. */
+  readonly refusals: readonly string[];
+  /** From when the database is started again, its own recovery included, to the next job that is accepted. ms */
+  readonly backMs: Millis;
+}
+
+const LANES = 16;
+const LONG = { count: 40, run: { sleep: 10_000 } };
+
+/** PostgreSQL is stopped under load, and started again after a while. */
+export async function outage(
+  folder: string,
+  awayMs: Millis,
+  note: (line: string) => void,
+): Promise<OutageReport> {
+  const { PostgresServer } = await inPostgres();
+  const server = await PostgresServer.start();
+  const url = await server.createDatabase('jobs');
+  const shape = { schedulers: 2, workers: 40, workersPerProcess: 20, slots: 2 };
+  const cluster = await SharedCluster.start(folder, url, shape);
+  const load = await Load.begin(cluster.url, LANES);
+  try {
+    const long = await load.client.submit({ name: 'long', tasks: LONG });
+    await pause(3_000);
+    note(`PostgreSQL is stopped for ${awayMs / 1_000} s`);
+    await server.stop('immediate');
+    const refusals = await askedMeanwhile(cluster.url, awayMs);
+    const before = load.accepted.length;
+    const startedAt = performance.now();
+    await server.start();
+    while (load.accepted.length === before) await pause(10);
+    const backMs = load.accepted[before]!.atMs - startedAt;
+    note(`the next job was accepted ${backMs.toFixed(0)} ms after it was started`);
+    await pause(3_000);
+    await load.stop();
+    const notCompleted = await load.outcomes();
+    const { attempts, state, id } = await long.wait();
+    if (state !== 'completed') notCompleted.push(id);
+    const { accepted, doubled } = await writtenDown(url);
+    const lost = load.accepted.filter((job) => !accepted.has(job.id)).map((job) => job.id);
+    const reruns = attempts.total - LONG.count;
+    return { accepted: load.accepted.length, lost, notCompleted, doubled, reruns, refusals, backMs };
+  } finally {
+    await load.stop().catch(() => {});
+    await load.client.close();
+    await cluster.stop();
+    await server.remove();
+  }
+}
+
+/** Reads are answered, and new jobs refused with what to do. */
+async function askedMeanwhile(url: string, awayMs: Millis): Promise<string[]> {
+  const until = performance.now() + awayMs;
+  const refusals: string[] = [];
+  await using client = await connect(url, { requestTimeoutMs: 3_000 });
+  await pause(Math.min(3_000, awayMs / 2));
+  while (performance.now() < until) {
+    await client.jobs({ all: true });
+    try {
+      await client.submit({ name: 'meanwhile', tasks: [{ sleep: 1 }] });
+      refusals.push('accepted');
+    } catch (error) {
+      const { code, message, hint } = error as { code: string; message: string; hint: string };
+      refusals.push(`${code}: ${message} (${hint})`);
+    }
+  }
+  return refusals;
+}
