@@ -257,12 +257,21 @@ export class Endings {
     if (job.sample?.heeds(task)) sampler.look(job, now);
     if (stage.unfinished === 0) {
       if (stage.probes.out > 0) prober.batchIsBound(job, stage, this.#around.policy());
-      for (const next of job.stageEnded(stage)) this.startStage(job, next, now);
+      for (const next of job.stageEnded(stage)) this.#startNext(job, next, now);
     }
     if (job.isLimited) routing.findAll(job, now);
     this.endIfDone(job, now);
     this.abandonIfLate(job, now);
     this.#around.changed(job, now);
+  }
+
+  /** Whoever takes the jobs over has to know from the journal that a stage may run, or would not take what runs of it. */
+  #startNext(job: Job, stage: Stage, now: Millis): void {
+    const { ledger } = this.#around;
+    if (!ledger.isShared) return this.startStage(job, stage, now);
+    ledger.whenDurable((then) => {
+      if (!job.hasEnded && !job.cancelling) this.startStage(job, stage, then);
+    }, now);
   }
 
   #workerOf(job: Job, task: number): string {

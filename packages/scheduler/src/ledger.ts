@@ -53,6 +53,8 @@ export interface Refusal {
  */
 export class Ledger {
   readonly #env: SchedulerEnvironment;
+  /** Others may take the journal over, and keys are one for all who have it. */
+  readonly isShared: boolean;
   readonly #clock: { readonly wallOffsetMs: Millis };
   readonly #shares: MemoryShares;
   #written = 0;
@@ -71,8 +73,13 @@ export class Ledger {
   #hasFailed = false;
 
   /** @param clock read for each record */
-  constructor(env: SchedulerEnvironment, clock: { readonly wallOffsetMs: Millis }, shares: MemoryShares) {
+  constructor(
+    env: SchedulerEnvironment,
+    clock: { readonly wallOffsetMs: Millis; readonly epoch?: number | undefined },
+    shares: MemoryShares,
+  ) {
     this.#env = env;
+    this.isShared = env.record !== undefined && (clock.epoch ?? 0) > 0;
     this.#clock = clock;
     this.#shares = shares;
   }

@@ -316,7 +316,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#jobs.add(job, key);
     this.#ledger.accepted(job, key, this.#jobs.bytesOf(job), now);
     // Where a key is one for the cluster, it is known only when it is written whether it is this job's.
-    if (this.#isShared()) this.#ledger.whenDurable((then) => this.#begin(job, then), now);
+    if (this.#ledger.isShared) this.#ledger.whenDurable((then) => this.#begin(job, then), now);
     else this.#begin(job, now);
     return job;
   }
@@ -328,11 +328,6 @@ export class Scheduler implements Machine<SchedulerTimer> {
     if (job.cancelling || job.hasEnded) return;
     for (const stage of job.stages) if (stage.blockers === 0) this.#endings.startStage(job, stage, now);
     this.#watchDeadline(job);
-  }
-
-  /** Others may take the journal over, and keys are one for all who have it. */
-  #isShared(): boolean {
-    return (this.#config.epoch ?? 0) > 0;
   }
 
   #watchDeadline(job: Job): void {
@@ -554,7 +549,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#enlistment.heard(now);
     const gone = this.#members.apply(message);
     if (gone === undefined) return this.#env.send(from, { type: 'resync' });
-    if (!this.#isShared()) this.#keys.told(from, message, now);
+    if (!this.#ledger.isShared) this.#keys.told(from, message, now);
     else this.#keys.listed(message);
     this.#workersLost(gone, now);
     if (this.#resumption.came(message.changed, now)) this.#armSweep(now);
@@ -633,7 +628,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   /** Why no new job can be taken with this key now; undefined when it can. */
   refusalOf(key: string | undefined): Refusal | undefined {
     if (this.#ledger.refusal !== undefined) return this.#ledger.refusal;
-    return key === undefined || this.#isShared() ? undefined : this.#keys.refusal(key);
+    return key === undefined || this.#ledger.isShared ? undefined : this.#keys.refusal(key);
   }
 
   /** Why no worker could ever run a stage of this job; undefined when some could. */

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { drawPlan } from './draw-plan.js';
+import { drawPlan, SHARED } from './draw-plan.js';
 import { knownNames, readKnown } from './known.js';
 import { play } from './run.js';
 
 /** `npm run chaos` plays more of them. */
 const SEEDS = 200;
+const SHARED_SEEDS = 100;
 const PARTS = 10;
 
 describe('whatever goes wrong, what was promised is kept', () => {
@@ -15,6 +16,17 @@ describe('whatever goes wrong, what was promised is kept', () => {
         const seed = String((part * SEEDS) / PARTS + i);
         const { complaints } = await play(drawPlan(seed));
         expect(complaints, `play it again: npm run chaos -- --seed ${seed}`).toEqual([]);
+      }
+    },
+  );
+
+  test.each(Array.from({ length: PARTS }, (_, part) => part))(
+    `where schedulers share a journal, in clusters of seeds ${SHARED_SEEDS / PARTS} × %s and on`,
+    async (part) => {
+      for (let i = 0; i < SHARED_SEEDS / PARTS; i++) {
+        const seed = (part * SHARED_SEEDS) / PARTS + i;
+        const { complaints } = await play(drawPlan(`${SHARED}${seed}`));
+        expect(complaints, `play it again: npm run chaos -- --shared --seed ${seed}`).toEqual([]);
       }
     },
   );

@@ -21,6 +21,7 @@ const TRY_AGAIN: ReadonlySet<string> = new Set([
   'other-scheduler',
   'overloaded',
   'journal-full',
+  'journal-unavailable',
   'draining',
 ]);
 
@@ -34,6 +35,8 @@ export interface ClientWorld {
   readonly central: Address;
   /** Which scheduler's disk a job's id names; undefined when that disk is lost. */
   ownerOf(jobId: string): string | undefined;
+  /** Schedulers take over from each other: who had a job a moment ago may not know it any more. */
+  readonly isShared: boolean;
   accepted(order: Order, jobId: string): void;
   cancelAsked(jobId: string): void;
   cancelConfirmed(order: Order): void;
@@ -86,6 +89,12 @@ export class Client implements Machine {
     this.#askDrain(worker, on);
   }
 
+  /** Once: whoever is not there then is taken over in its time. */
+  takeOver(scheduler: string): void {
+    const request = this.#request++;
+    this.#env.send(this.#world.central, { type: 'takeOverFrom', request, scheduler });
+  }
+
   get isAsking(): boolean {
     return this.#drains.size > 0 || this.orders.some((order) => !isOver(order));
   }
@@ -118,6 +127,7 @@ export class Client implements Machine {
     if (isOver(order) || this.#world.now() < order.at) return;
     if (order.state === 'open') return this.#submit(order);
     const owner = this.#world.ownerOf(order.jobId!);
+    if (owner === undefined && this.#world.isShared) return;
     if (owner === undefined) {
       // By definition: its jobs went with its disk.
       order.state = 'gone';
@@ -143,7 +153,7 @@ export class Client implements Machine {
     const request = this.#ask({ kind: 'submit', order });
     if (retryOf !== undefined) {
       const owner = this.#world.ownerOf(retryOf);
-      if (owner === undefined) order.state = 'gone';
+      if (owner === undefined) order.state = this.#world.isShared ? order.state : 'gone';
       else this.#env.send(this.#world.schedulerAt(owner), { type: 'retryJob', request, key, id: retryOf });
       return;
     }
@@ -230,6 +240,7 @@ export class Client implements Machine {
       order.state = 'refused';
       return;
     }
+    if (code === 'unknown-job' && this.#world.isShared) return;
     const isGone = this.#world.ownerOf(order.jobId ?? order.retryOf ?? '') === undefined;
     if (code === 'unknown-job' && isGone) {
       order.state = 'gone';

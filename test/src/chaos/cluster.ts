@@ -7,6 +7,7 @@ import {
   NO_RESOURCES,
   type Role,
 } from '@goshawk/core';
+import { SharedDisk, type SharedRow } from '@goshawk/journal';
 import { Scheduler, type SchedulerConfig } from '@goshawk/scheduler';
 import { Worker } from '@goshawk/worker';
 import { Draw } from '../drawing/draw.js';
@@ -15,6 +16,7 @@ import { ChaosDisk, type ChaosJournal } from './disk.js';
 import { Network, type Parcel } from './network.js';
 import type { Plan, ProcessPlan, WorkerPlan } from './plan.js';
 import { Process } from './process.js';
+import { SharedChaosJournal, type Way } from './store.js';
 import { type Execution, Tasks } from './tasks.js';
 import type { Transcript } from './transcript.js';
 import { anyPartyOf, endpointOf } from './wire.js';
@@ -30,6 +32,11 @@ interface Place {
   incarnations: number;
   process: Process | undefined;
   disk: ChaosDisk | undefined;
+  /** Where all share a journal: its way there, and what it has. */
+  way: Way;
+  journal: SharedChaosJournal | undefined;
+  /** The place of the scheduler that has taken this one's jobs over; undefined of those of the plan. */
+  adopter: string | undefined;
   tasks: Tasks | undefined;
   /** SIGTERM: gone when it is drained, and back so long after that. */
   backAfterMs: Millis | undefined;
@@ -39,6 +46,8 @@ interface Place {
 
 /** Who has been told to end and has not is killed then, as whoever runs it would. */
 const GRACE_MS = 30_000;
+/** Whoever runs a scheduler that has ended by itself starts it again. */
+const FENCED_MS = 500;
 
 export interface Counts {
   messages: number;
@@ -55,6 +64,8 @@ export class Cluster {
   readonly #witness: Witness;
   readonly #transcript: Transcript | undefined;
   readonly #places = new Map<string, Place>();
+  /** Where schedulers share their journals. */
+  readonly #shared: SharedDisk | undefined;
   /** Promises that disks have kept: whoever drives this has to let go on what waits for them. */
   hasSettled = false;
   #runs = 0;
@@ -73,7 +84,16 @@ export class Cluster {
       },
     });
     this.#addPlace(plan.central, 'central', (process) => this.#central(process));
-    for (const scheduler of plan.schedulers) {
+    if (plan.shared)
+      this.#shared = new SharedDisk((row, epoch, record) => {
+        this.#witness.fenced(row.tag, epoch, row.epoch);
+        this.#witness.written(row.tag, record);
+      });
+    for (const scheduler of plan.shared ? plan.schedulers : [])
+      this.#addPlace(scheduler, 'scheduler', (process) =>
+        this.#sharedScheduler(process, this.#ownRow(process.name)),
+      );
+    for (const scheduler of plan.shared ? [] : plan.schedulers) {
       const place = this.#addPlace(scheduler, 'scheduler', (process) => this.#scheduler(process));
       place.disk = new ChaosDisk(
         scheduler.name,
@@ -114,6 +134,34 @@ export class Cluster {
     return this.#places.get(name)!.disk!;
   }
 
+  /** Where the jobs of a tag are; undefined when they are lost. */
+  ownerOf(tag: string): string | undefined {
+    if (this.#shared === undefined)
+      return this.plan.schedulers.find(({ name }) => this.diskOf(name).tag === tag)?.name;
+    return [...this.#places.values()].findLast(({ journal }) => journal?.row.tag === tag && !journal.isFenced)
+      ?.plan.name;
+  }
+
+  /** Of the jobs that a scheduler has. */
+  tagOf(name: string): string {
+    return this.#shared === undefined ? this.diskOf(name).tag : this.#places.get(name)!.journal!.row.tag;
+  }
+
+  /** Everything is written that a scheduler has to write. */
+  isQuiet(name: string): boolean {
+    return this.#shared === undefined ? this.diskOf(name).isQuiet : this.#places.get(name)!.journal!.isQuiet;
+  }
+
+  /** Another one has the jobs of this scheduler. */
+  isFenced(name: string): boolean {
+    return this.#places.get(name)?.journal?.isFenced === true;
+  }
+
+  /** A scheduler's way to the journals that all share; undefined where they do not. */
+  wayOf(name: string): Way | undefined {
+    return this.#shared && this.#places.get(name)?.way;
+  }
+
   has(name: string): boolean {
     return this.#places.has(name);
   }
@@ -146,6 +194,12 @@ export class Cluster {
     this.network.senderDied(process.id);
     place.tasks?.forget();
     place.disk?.crash();
+    place.journal?.crash();
+    for (const { plan, adopter, isRemoved } of [...this.#places.values()]) {
+      if (adopter !== name || isRemoved) continue;
+      this.#places.get(plan.name)!.isRemoved = true;
+      this.crash(plan.name, 0);
+    }
     if (place.role === 'central') {
       this.#witness.centralLost();
       // Where its machine is gone nobody hears of it.
@@ -212,7 +266,10 @@ export class Cluster {
   /** A scheduler of nobody, made of what is on a disk. */
   rebuilt(name: string): Machine {
     const place = this.#places.get(name)!;
-    const config = this.#schedulerConfig(place.process!, place.disk!);
+    const { journal } = place;
+    const config = journal
+      ? this.#sharedConfig(place.process!, journal.row)
+      : this.#schedulerConfig(place.process!, place.disk!);
     const environment = { ...place.process!.environment(), setTimer() {}, clearTimer() {} };
     const scheduler = new Scheduler(config, { ...environment, record: () => 0, jobEnded() {}, drained() {} });
     return scheduler as unknown as Machine;
@@ -229,6 +286,9 @@ export class Cluster {
       incarnations: 0,
       process: undefined,
       disk: undefined,
+      way: { syncMs: this.plan.network.syncMs, isCut: false, lossy: 0 },
+      journal: undefined,
+      adopter: undefined,
       tasks: undefined,
       backAfterMs: undefined,
       isRemoved: false,
@@ -286,6 +346,111 @@ export class Cluster {
     return scheduler as unknown as Machine;
   }
 
+  // ---- schedulers that share a journal
+
+  /** What the scheduler had before, if nobody has taken it over, or a journal of its own. */
+  #ownRow(name: string): SharedRow {
+    const shared = this.#shared!;
+    const [before] = shared.of(name, false);
+    if (before !== undefined) return shared.claim(before.tag, before.epoch, name, false)!;
+    return shared.make(`${name}x${++this.#tags}`, name);
+  }
+
+  #tags = 0;
+
+  #sharedScheduler(process: Process, row: SharedRow): Machine {
+    const place = this.#places.get(process.name)!;
+    const shared = this.#shared!;
+    const { party } = process.wire;
+    const config = this.#sharedConfig(process, row);
+    shared.begin(row, party);
+    this.#witness.claimed(row.tag, row.epoch);
+    const end = (): void => {
+      place.isRemoved ||= place.adopter !== undefined;
+      this.#calendar.put(this.#calendar.now, () => {
+        if (this.at(process.name) === process) this.crash(process.name, FENCED_MS);
+      });
+    };
+    const journal = new SharedChaosJournal(
+      shared,
+      row,
+      place.way,
+      {
+        calendar: this.#calendar,
+        draw: new Draw(`${this.plan.seed}/commits ${process.id}`),
+        turn: (action) => process.take(() => action()),
+        settled: () => {
+          this.hasSettled = true;
+        },
+      },
+      {
+        recorded: (count) => scheduler.recorded(count, process.now),
+        keyTaken: (job, by) => scheduler.keyTaken(job, by),
+        stateChanged: (state) => {
+          if (state.kind !== 'failed')
+            return scheduler.journalAway(state.kind === 'away' ? state.message : undefined);
+          scheduler.journalFailed();
+          this.count('fenced');
+          end();
+        },
+      },
+    );
+    place.journal = journal;
+    const scheduler = new Scheduler(config, {
+      ...process.environment(),
+      record: (record) => journal.append(record),
+      takeOver: (_name, tag, epoch) =>
+        this.#after(process, () => this.#adopt(place, shared.claim(tag, epoch, process.name, true))),
+      superseded: end,
+      jobEnded() {},
+      drained() {},
+    });
+    if (place.adopter === undefined)
+      for (const { tag, epoch } of shared.of(process.name, true))
+        this.#after(process, () => this.#adopt(place, shared.claim(tag, epoch, process.name, true)));
+    return scheduler as unknown as Machine;
+  }
+
+  /** When PostgreSQL has answered, if the process is still there. */
+  #after(process: Process, act: () => void): void {
+    const { syncMs } = this.#places.get(process.name)!.way;
+    this.#calendar.put(this.#calendar.now + syncMs, () => {
+      if (this.at(process.name) === process) act();
+    });
+  }
+
+  /** Looks after the jobs of a journal, beside its own; in the model as a process beside it. */
+  #adopt({ plan }: Place, row: SharedRow | undefined): void {
+    if (row === undefined) return;
+    this.count('takeover');
+    const name = `${row.tag}e${row.epoch}`;
+    const adopted = { ...plan, name, at: this.#calendar.now };
+    const place = this.#addPlace(
+      adopted,
+      'scheduler',
+      (process) => this.#sharedScheduler(process, row),
+      false,
+    );
+    place.adopter = plan.name;
+    this.#begin(place);
+  }
+
+  #sharedConfig(process: Process, row: SharedRow): SchedulerConfig {
+    const { formers } = row.identity;
+    const shared = this.#shared!;
+    const inheritance =
+      formers.length === 0
+        ? undefined
+        : {
+            entries: shared.entries(row),
+            lastJob: shared.lastJob(row),
+            formers: formers.map((former) => process.wire.addressNamed(former)),
+          };
+    const adopted = this.#places.get(process.name)!.adopter !== undefined;
+    const { tag, epoch } = row;
+    return { ...this.#commonConfig(process), tag, epoch, adopted, inheritance };
+  }
+
   /** Until a scheduler is back whose disk has failed. */
   #downMs: Millis = 0;
 
@@ -295,23 +460,26 @@ export class Cluster {
   }
 
   #schedulerConfig(process: Process, disk: ChaosDisk): SchedulerConfig {
-    const { name, wire } = process;
+    const { wire } = process;
     const { formers, lastJob, tag } = disk;
     const inheritance =
       formers.length === 0
         ? undefined
         : { entries: disk.entries(), lastJob, formers: formers.map((former) => wire.addressNamed(former)) };
+    return { ...this.#commonConfig(process), tag, inheritance };
+  }
+
+  #commonConfig(process: Process) {
+    const { name, wire } = process;
     return {
       name,
       self: wire.self,
-      tag,
       endpoint: endpointOf(name, 'scheduler'),
       central: wire.addressNamed(anyPartyOf('central', 'central')),
       enlistRetryMs: 500,
       wallOffsetMs: process.wallOffsetMs(this.#places.get(name)!.wallErrorMs),
       endedJobsMax: 1_000,
       logBytesMax: 1 << 20,
-      inheritance,
     };
   }
 
@@ -366,7 +534,7 @@ export class Cluster {
   // ---- messages
 
   #sent(from: Process, to: Address, message: Message): void {
-    this.#witness.sent(from.id, message);
+    if (!this.isFenced(from.name)) this.#witness.sent(from.id, message);
     this.#transcript?.sent(from, to, message);
     const { bytes, to: party } = from.wire.write(to, message);
     const place = this.#placeAt(party.endpoint);

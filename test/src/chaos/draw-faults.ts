@@ -49,6 +49,39 @@ export function drawFaults(seed: string, names: Names, span: Span): Fault[] {
   );
 }
 
+const TAKEOVERS_MAX = 5;
+/** Beyond a lease: another one has its jobs by then, or is about to. ms */
+const LOST_MS = [6_000, 9_000, 16_000, 60_000];
+
+/** What happens to schedulers that share a journal. */
+export function drawTakeovers(seed: string, schedulers: readonly string[], span: Span): Fault[] {
+  const count = new Draw(`${seed}/takeovers`).int(1, TAKEOVERS_MAX);
+  return Array.from({ length: count }, (_, i) =>
+    drawTakeover(new Draw(`${seed}/takeover ${i}`), schedulers, span),
+  );
+}
+
+function drawTakeover(draw: Draw, schedulers: readonly string[], span: Span): Fault {
+  const kind = draw.pick(['takeOver', 'crash', 'pause', 'diskFails', 'diskFull', 'diskSlow'] as const);
+  const at = draw.int(span.from, span.to);
+  const process = draw.pick(schedulers);
+  const forMs = Math.min(draw.pick([500, 3_000, 7_000, 20_000]), Math.max(0, span.to - at));
+  switch (kind) {
+    case 'takeOver':
+      return { kind, at, process };
+    case 'crash':
+      return crash(at, process, draw.pick(LOST_MS), 'kept');
+    case 'pause':
+      return { kind, at, process, forMs: draw.pick(LOST_MS) };
+    case 'diskFails':
+      return { kind, at, process, isWritten: draw.chance(0.5), downMs: forMs };
+    case 'diskFull':
+      return { kind, at, process, forMs, hasNoRoom: true };
+    case 'diskSlow':
+      return { kind, at, process, forMs, syncMs: draw.pick([100, 1_000, 5_000]) };
+  }
+}
+
 function drawFault(draw: Draw, names: Names, span: Span): Fault {
   const kind = draw.pick(KINDS);
   const at = draw.int(span.from, span.to);
@@ -82,6 +115,8 @@ function drawFault(draw: Draw, names: Names, span: Span): Fault {
       return { kind, at, process: scheduler(), forMs, syncMs: draw.pick([100, 1_000, 5_000]) };
     case 'diskFull':
       return { kind, at, process: scheduler(), forMs, hasNoRoom: draw.chance(0.5) };
+    case 'takeOver':
+      return { kind, at, process: scheduler() };
     case 'drain':
       return { kind, at, process: worker(), forMs };
     case 'terminate':

@@ -1,6 +1,6 @@
 import { Draw } from '../drawing/draw.js';
 import { drawSettings } from '../drawing/settings.js';
-import { drawFaults } from './draw-faults.js';
+import { drawFaults, drawTakeovers } from './draw-faults.js';
 import { drawOrder } from './draw-orders.js';
 import type { Plan, ProcessPlan } from './plan.js';
 
@@ -8,8 +8,39 @@ import type { Plan, ProcessPlan } from './plan.js';
 export const CALM_START_MS = 3_000;
 const HOUR_MS = 3_600_000;
 
+/** The seeds of clusters whose schedulers share a journal. */
+export const SHARED = 'shared ';
+/** Nothing happens to anybody but schedulers in one of so many. */
+const ONE_CALM_IN = 3;
+
 /** Everything about a run, from its seed. */
 export function drawPlan(seed: string): Plan {
+  if (seed.startsWith(SHARED)) return drawShared(seed);
+  return drawPrivate(seed);
+}
+
+function drawShared(seed: string): Plan {
+  const draw = new Draw(`${seed}/shared`);
+  const plan = drawPrivate(seed);
+  const calm = draw.int(1, ONE_CALM_IN) === 1;
+  const more = draw.int(1, 2);
+  const schedulers = [
+    ...plan.schedulers,
+    ...Array.from({ length: more }, (_, i) => ({ ...plan.schedulers[0]!, name: `t${i + 1}` })),
+  ];
+  const names = schedulers.map(({ name }) => name);
+  const span = { from: CALM_START_MS, to: plan.safetyMs };
+  const faults = [...(calm ? [] : plan.faults), ...drawTakeovers(seed, names, span)];
+  return {
+    ...plan,
+    schedulers,
+    faults: faults.sort((one, other) => one.at - other.at),
+    shared: true,
+    calm,
+  };
+}
+
+function drawPrivate(seed: string): Plan {
   const draw = new Draw(`${seed}/cluster`);
   const settings = drawSettings(draw, ['given', 'given', 'pilot', 'pilot', 'hybrid', 'history']);
   const processOf = (name: string): ProcessPlan => ({

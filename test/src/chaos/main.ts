@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { drawPlan } from './draw-plan.js';
+import { drawPlan, SHARED } from './draw-plan.js';
 import { readKnown, writeKnown } from './known.js';
 import type { Plan } from './plan.js';
 import { play } from './run.js';
@@ -12,6 +12,7 @@ const USAGE = `npm run chaos -- [options]
 
   --seeds 1000      so many clusters, from --from on (0)
   --seed 17         one of them, with a transcript
+  --shared          clusters whose schedulers share a journal and take over from each other
   --known NAME      the one in test/chaos/NAME.json, with a transcript
   --threads 2       by default as many as there are cores
   --shrink          what breaks is made as small as it gets: fewer faults, jobs and workers
@@ -23,6 +24,7 @@ const { values: given } = parseArgs({
     seeds: { type: 'string', default: '1000' },
     from: { type: 'string', default: '0' },
     seed: { type: 'string' },
+    shared: { type: 'boolean', default: false },
     known: { type: 'string' },
     threads: { type: 'string', default: String(availableParallelism()) },
     shrink: { type: 'boolean', default: false },
@@ -35,13 +37,17 @@ const { values: given } = parseArgs({
 const SHRUNK_MAX = 3;
 const PROGRESS_MS = 10_000;
 
+function seedOf(number: number | string): string {
+  return `${given.shared ? SHARED : ''}${number}`;
+}
+
 function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
 async function many(): Promise<number> {
   const from = Number(given.from);
-  const seeds = Array.from({ length: Number(given.seeds) }, (_, i) => String(from + i));
+  const seeds = Array.from({ length: Number(given.seeds) }, (_, i) => seedOf(from + i));
   const tally = new Tally();
   const startedAt = performance.now();
   const seconds = (): number => (performance.now() - startedAt) / 1_000;
@@ -93,7 +99,7 @@ async function main(): Promise<number> {
     return 0;
   }
   if (given.known !== undefined) return one(readKnown(given.known).plan, given.known);
-  if (given.seed !== undefined) return one(drawPlan(given.seed), `seed ${given.seed}`);
+  if (given.seed !== undefined) return one(drawPlan(seedOf(given.seed)), `seed ${given.seed}`);
   return many();
 }
 

@@ -13,6 +13,10 @@ export interface Plan {
   readonly network: NetworkPlan;
   readonly orders: readonly OrderPlan[];
   readonly faults: readonly Fault[];
+  /** Schedulers share a journal, and take over from each other. */
+  readonly shared?: boolean | undefined;
+  /** Nothing happens to workers, central and messages: what runs need not be started again for that. */
+  readonly calm?: boolean | undefined;
   /** Until then there are faults; then all heals. */
   readonly safetyMs: Millis;
 }
@@ -113,6 +117,8 @@ export type Fault = { readonly at: Millis } & (
       readonly forMs: Millis;
       readonly hasNoRoom: boolean;
     }
+  /** The operator wants the jobs of a scheduler to be another one's. */
+  | { readonly kind: 'takeOver'; readonly process: Party }
   /** The operator drains a worker, and takes it back. */
   | { readonly kind: 'drain'; readonly process: Party; readonly forMs: Millis }
   /** As by SIGTERM; comes back so long after it is gone. */

@@ -52,7 +52,7 @@ class ChaosRun {
   constructor(plan: Plan, write?: (line: string) => void) {
     this.#plan = plan;
     this.#transcript = write && new Transcript(this.#calendar, write);
-    this.#witness = new Witness(this.#transcript && ((line) => this.#transcript!.say(line)));
+    this.#witness = new Witness(this.#transcript && ((line) => this.#transcript!.say(line)), plan);
     this.#cluster = new Cluster(plan, this.#calendar, this.#witness, this.#transcript);
     // One for what is ordered, and two who order the same, or something else with the same key.
     for (const name of ['c1', 'c2', 'c3']) this.#addClient(name);
@@ -136,8 +136,8 @@ class ChaosRun {
       schedulers: this.#plan.schedulers.map(({ name }) => name),
       schedulerAt: (name) => process.wire.addressNamed(anyPartyOf(name, 'scheduler')),
       central: process.wire.addressNamed(anyPartyOf('central', 'central')),
-      ownerOf: (jobId) =>
-        this.#plan.schedulers.find(({ name }) => this.#cluster.diskOf(name).tag === tagOf(jobId))?.name,
+      ownerOf: (jobId) => this.#cluster.ownerOf(tagOf(jobId)),
+      isShared: this.#plan.shared === true,
       accepted: (order, jobId) => witness.accepted(order, jobId),
       cancelAsked: (jobId) => witness.cancelAsked(jobId),
       cancelConfirmed: (order) => witness.cancelConfirmed(order),
@@ -220,6 +220,7 @@ class ChaosRun {
       case 'crash': {
         if (!cluster.crash(fault.process, fault.downMs)) return;
         cluster.count('crash');
+        if (this.#plan.shared) return;
         if (fault.disk === 'kept' || !cluster.hasDisk(fault.process)) return;
         cluster.loseDisk(fault.process);
         return cluster.count('diskLost');
@@ -240,10 +241,22 @@ class ChaosRun {
       case 'wallJump':
         cluster.wallJump(fault.process, fault.byMs);
         return cluster.count(kind);
-      case 'diskFails':
+      case 'takeOver':
+        cluster.count(kind);
+        return this.#clientProcesses[0]!.take(() => this.#clients[0]!.takeOver(fault.process));
+      case 'diskFails': {
+        const way = cluster.wayOf(fault.process);
+        if (way !== undefined)
+          return this.#during({ kind, forMs: fault.downMs }, () => {
+            way.lossy = 0.5;
+            return () => {
+              way.lossy = 0;
+            };
+          });
         return cluster.failDisk(fault.process, fault.isWritten, fault.downMs);
+      }
       case 'diskSlow': {
-        const disk = cluster.diskOf(fault.process);
+        const disk = cluster.wayOf(fault.process) ?? cluster.diskOf(fault.process);
         return this.#during(fault, () => {
           disk.syncMs = fault.syncMs;
           return () => {
@@ -252,6 +265,14 @@ class ChaosRun {
         });
       }
       case 'diskFull': {
+        const way = cluster.wayOf(fault.process);
+        if (way !== undefined)
+          return this.#during(fault, () => {
+            way.isCut = true;
+            return () => {
+              way.isCut = false;
+            };
+          });
         const disk = cluster.diskOf(fault.process);
         return this.#during(fault, () => {
           disk.setFull(true, fault.hasNoRoom);
@@ -319,9 +340,7 @@ class ChaosRun {
   }
 
   #describe(jobId: string): string {
-    const owner = this.#plan.schedulers.find(
-      ({ name }) => this.#cluster.diskOf(name).tag === tagOf(jobId),
-    )?.name;
+    const owner = this.#cluster.ownerOf(tagOf(jobId));
     const process = owner === undefined ? undefined : this.#cluster.at(owner);
     if (process === undefined) return 'its owner is not there';
     const { class: jobClass, tasks, running } = readJob(process, jobId) as Record<string, unknown>;
@@ -349,7 +368,7 @@ class ChaosRun {
     for (const { id, name, machine } of this.#cluster.alive('scheduler')) {
       const { activeJobs } = machine as unknown as Scheduler;
       if (activeJobs > 0) left.push(`${id} holds ${activeJobs} jobs`);
-      if (!this.#cluster.diskOf(name).isQuiet) left.push(`${id} waits for its disk`);
+      if (!this.#cluster.isQuiet(name)) left.push(`${id} waits for its disk`);
     }
     for (const { id, machine } of this.#cluster.alive('central')) {
       const { pendingTasks, placedTasks, openMatches } = machine as unknown as Central;
@@ -363,9 +382,10 @@ class ChaosRun {
   /** What a scheduler would know after a restart is what it knows now. */
   #compareJournals(): void {
     for (const process of this.#cluster.alive('scheduler')) {
+      if (this.#cluster.isFenced(process.name)) continue;
       const rebuilt = this.#cluster.rebuilt(process.name);
       for (const { jobId } of this.#orders) {
-        if (jobId === undefined || tagOf(jobId) !== this.#cluster.diskOf(process.name).tag) continue;
+        if (jobId === undefined || tagOf(jobId) !== this.#cluster.tagOf(process.name)) continue;
         const now = summaryOf(readJob(process, jobId));
         const then = summaryOf(askOf(rebuilt, process, jobId));
         if (now !== then) this.#witness.wrong(`journal: ${jobId} is ${now}, and on the disk ${then}`);

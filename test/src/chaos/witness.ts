@@ -35,8 +35,39 @@ export class Witness {
   readonly #lostTags = new Set<string>();
   readonly #transcript: ((line: string) => void) | undefined;
 
-  constructor(transcript: ((line: string) => void) | undefined) {
+  /** Nothing happens to workers and messages: what runs, or has ended, need not be started again. */
+  readonly #isCalm: boolean;
+  /** By task, in calm. */
+  readonly #latestRun = new Map<string, Execution>();
+  readonly #epochs = new Map<string, number>();
+
+  /** Schedulers share a journal: what is not written down in it is not started. */
+  readonly #isShared: boolean;
+  readonly #written = new Set<string>();
+
+  constructor(
+    transcript: ((line: string) => void) | undefined,
+    {
+      calm = false,
+      shared = false,
+    }: { readonly calm?: boolean | undefined; readonly shared?: boolean | undefined } = {},
+  ) {
     this.#transcript = transcript;
+    this.#isCalm = calm;
+    this.#isShared = shared;
+  }
+
+  // ---- journals that others take over
+
+  claimed(tag: string, epoch: number): void {
+    const before = this.#epochs.get(tag) ?? 0;
+    if (epoch <= before) this.wrong(`epoch: ${tag} is claimed with ${epoch} after ${before}`);
+    this.#epochs.set(tag, epoch);
+  }
+
+  /** Something is written by the owner of an epoch. */
+  fenced(tag: string, epoch: number, highest: number): void {
+    if (epoch !== highest) this.wrong(`epoch: ${tag} is written to with ${epoch}, and ${highest} has it`);
   }
 
   wrong(complaint: string): void {
@@ -153,6 +184,7 @@ export class Witness {
 
   written(tag: string, record: JobRecord): void {
     const job = `${tag}-${record.job}`;
+    if (record.kind === 'accepted') this.#written.add(job);
     if (record.kind === 'declined') return this.#declined(`${job}/${record.task}/${record.attempt}`);
     if (record.kind !== 'attempt') return;
     const { task, attempt, outcome } = record;
@@ -195,7 +227,18 @@ export class Witness {
     const run = `${jobId}/${task}/${attempt}`;
     if (this.#executed.has(run)) this.wrong(`twice: ${run} is executed again, by ${worker}`);
     this.#executed.set(run, execution);
+    if (this.#isCalm) this.#mustBeNeeded(execution);
+    if (this.#isShared && !this.#written.has(jobId))
+      this.wrong(`unwritten: ${run} is executed, and its job was not written down`);
     this.#executions.set(value, execution);
+  }
+
+  #mustBeNeeded(execution: Execution): void {
+    const { jobId, task, attempt } = execution;
+    const before = this.#latestRun.get(`${jobId}/${task}`);
+    this.#latestRun.set(`${jobId}/${task}`, execution);
+    if (before?.kind === 'running' || before?.kind === 'completed')
+      this.wrong(`again: ${jobId}/${task}/${attempt} is executed, and ${before.attempt} is ${before.kind}`);
   }
 
   get executions(): number {

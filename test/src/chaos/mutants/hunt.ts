@@ -1,4 +1,4 @@
-import { drawPlan } from '../draw-plan.js';
+import { drawPlan, SHARED } from '../draw-plan.js';
 import { play } from '../run.js';
 
 /** What a hunt writes, as one line of JSON. */
@@ -13,7 +13,7 @@ export interface Quarry {
 const [from, step, max] = process.argv.slice(2).map(Number) as [number, number, number];
 const startedAt = performance.now();
 for (let seed = from; seed < max; seed += step) {
-  const { complaints } = await play(drawPlan(String(seed)));
+  const { complaints } = await play(drawPlan(`${process.env.CHAOS_SHARED ? SHARED : ''}${seed}`));
   if (complaints.length === 0) continue;
   const quarry: Quarry = {
     seed: String(seed),

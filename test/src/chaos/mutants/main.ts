@@ -18,9 +18,9 @@ const { values: given } = parseArgs({
 const HERE = import.meta.dirname;
 
 /** @returns the first of the seeds that finds it, as far as they were played */
-async function hunt({ name }: Mutant): Promise<Quarry | undefined> {
+async function hunt({ name, shared }: Mutant): Promise<Quarry | undefined> {
   const argv = ['--import', join(HERE, 'plant.js'), join(HERE, 'hunt.js'), '0', '1', given.seeds];
-  const env = { ...process.env, CHAOS_MUTANT: name };
+  const env = { ...process.env, CHAOS_MUTANT: name, CHAOS_SHARED: shared === true ? '1' : '' };
   const { stdout } = await promisify(execFile)(process.execPath, argv, { env });
   return stdout === '' ? undefined : (JSON.parse(stdout) as Quarry);
 }

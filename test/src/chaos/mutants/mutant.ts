@@ -3,6 +3,8 @@ import { join, resolve } from 'node:path';
 
 /** A bug that is planted on purpose, to see whether the fault injector finds it: a change of one compiled file. */
 export interface Mutant {
+  /** It is looked for in clusters whose schedulers share a journal. */
+  readonly shared?: true;
   readonly name: string;
   /** What is wrong with it. */
   readonly what: string;

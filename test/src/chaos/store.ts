@@ -1,0 +1,170 @@
+import type { JobRecord, KeyHolder, Millis } from '@goshawk/core';
+import {
+  type Disk,
+  type Entry,
+  GroupCommit,
+  type SharedDisk,
+  type SharedRow,
+  type Written,
+} from '@goshawk/journal';
+import type { Draw } from '../drawing/draw.js';
+import type { Calendar } from './calendar.js';
+import type { JournalEvents, Turn } from './disk.js';
+
+/** Without an answer for so long the same is sent again. */
+const ANSWER_MS = 800;
+const PAUSE_MS = 200;
+/** Between two looks whether the epoch still holds. */
+const LOOK_MS = 1_000;
+/** A commit that comes late does so within this. */
+const LATE_MS = 9_000;
+
+/** The way from one process to the journals that all share, and what is wrong with it. */
+export interface Way {
+  /** Of a commit, there and back. */
+  syncMs: Millis;
+  /** Nothing gets through. */
+  isCut: boolean;
+  /** Of so many commits the question, or the answer, is lost; or it is carried out when nobody waits for it any more. */
+  lossy: number;
+}
+
+export interface StoreEvents extends JournalEvents {
+  keyTaken(job: number, by: KeyHolder): void;
+}
+
+/** One owner's journal among those that all share, over a way on which commits are lost, or late. */
+export class SharedChaosJournal implements Disk {
+  readonly row: SharedRow;
+  readonly epoch: number;
+  readonly #disk: SharedDisk;
+  readonly #way: Way;
+  readonly #calendar: Calendar;
+  readonly #draw: Draw;
+  readonly #turn: Turn;
+  readonly #events: StoreEvents;
+  readonly #settled: () => void;
+  readonly #commits: GroupCommit;
+  readonly #taken = new Set<number>();
+  #nextPlace: number;
+  #groups: number;
+  #isDead = false;
+
+  constructor(
+    disk: SharedDisk,
+    row: SharedRow,
+    way: Way,
+    around: { calendar: Calendar; draw: Draw; turn: Turn; settled: () => void },
+    events: StoreEvents,
+  ) {
+    this.#disk = disk;
+    this.row = row;
+    this.epoch = row.epoch;
+    this.#way = way;
+    this.#calendar = around.calendar;
+    this.#draw = around.draw;
+    this.#turn = around.turn;
+    this.#settled = around.settled;
+    this.#events = events;
+    this.#groups = row.written;
+    this.#nextPlace = 1 + Math.max(-1, ...[...row.jobs.values()].flatMap((places) => [...places.keys()]));
+    this.#commits = new GroupCommit(this, { soon: this.#turn, later: (action) => this.#after(100, action) });
+    this.#commits.listen({
+      recorded: (count) => this.#turn(() => events.recorded(count)),
+      stateChanged: (state) => this.#turn(() => events.stateChanged(state)),
+    });
+    this.#look();
+  }
+
+  get isQuiet(): boolean {
+    return this.#commits.appended === this.#commits.written;
+  }
+
+  /** Another one has the journal. */
+  get isFenced(): boolean {
+    return this.row.epoch !== this.epoch;
+  }
+
+  append(record: JobRecord): number {
+    return this.#commits.append(record);
+  }
+
+  takePlace(): number {
+    return this.#nextPlace++;
+  }
+
+  at(): undefined {
+    return undefined;
+  }
+
+  hasRoomFor(): boolean {
+    return true;
+  }
+
+  write(group: readonly Entry[]): Promise<void> {
+    const kept = group.filter(({ job }) => !this.#taken.has(job));
+    const number = ++this.#groups;
+    return new Promise((resolve, reject) => {
+      let isAnswered = false;
+      const answered = (written: Written): void => {
+        if (isAnswered || this.#isDead) return;
+        isAnswered = true;
+        this.#commits.setAway(undefined);
+        for (const job of written.taken) {
+          this.#taken.add(job);
+          const { key } = kept.find((entry) => entry.job === job && entry.key !== undefined)!;
+          const by = this.#disk.holderOf(key!);
+          this.#turn(() => this.#events.keyTaken(job, by));
+        }
+        if (written.outcome === 'written') resolve();
+        else reject(new Error('another one has the journal'));
+        this.#settled();
+      };
+      const send = (): void => {
+        if (isAnswered || this.#isDead) return;
+        this.#send(number, kept, answered);
+        this.#after(ANSWER_MS, () => {
+          if (isAnswered || this.#isDead) return;
+          this.#commits.setAway('it does not answer');
+          this.#after(PAUSE_MS, send);
+        });
+      };
+      send();
+    });
+  }
+
+  /** Its process is gone; what it has sent may still arrive. */
+  crash(): void {
+    this.#isDead = true;
+    this.#commits.abandon();
+  }
+
+  #send(number: number, entries: readonly Entry[], answered: (written: Written) => void): void {
+    const { isCut, lossy, syncMs } = this.#way;
+    if (isCut) return;
+    const write = (): Written => this.#disk.write(this.row.tag, this.epoch, number, entries);
+    const fate = this.#draw.chance(lossy) ? this.#draw.pick(['question', 'answer', 'late'] as const) : 'well';
+    if (fate === 'question') return;
+    const lateMs = fate === 'late' ? this.#draw.random() * LATE_MS : 0;
+    this.#calendar.put(this.#calendar.now + lateMs + syncMs / 2, () => {
+      const written = write();
+      if (fate === 'well') this.#after(syncMs / 2, () => answered(written));
+    });
+  }
+
+  /** Whoever writes nothing hears all the same that it has lost its journal. */
+  #look(): void {
+    this.#after(LOOK_MS, () => {
+      if (this.#isDead) return;
+      if (!this.#way.isCut && this.isFenced) {
+        this.#commits.fail(new Error('another one has the journal'));
+        this.#settled();
+      }
+      this.#look();
+    });
+  }
+
+  #after(ms: Millis, action: () => void): void {
+    this.#calendar.put(this.#calendar.now + ms, () => this.#turn(action));
+  }
+}
