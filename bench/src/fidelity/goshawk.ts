@@ -34,5 +34,6 @@ export function settingsOf({ policy, options: live }: Run): string[] {
     ...['--policy', policy, '--cutoff', text('cutoff'), '--short-partition', partition],
     ...['--steal-retry', text('stealRetry'), '--cancel', text('cancel'), '--probe-draw', text('probeDraw')],
     ...['--durations', 'task', '--workers', text('workers'), '--schedulers', text('schedulers')],
+    ...['--estimator', text('estimator')],
   ];
 }
