@@ -38,7 +38,7 @@ export interface EstimatorKind {
 /** The one table of estimators: help texts, the compliance suite and the scoreboard read it. */
 export const ESTIMATORS = {
   auto: {
-    title: 'what the submitter says; else history where it has proved good, else pilots',
+    title: 'what the submitter says; else pilots, and history where it has proved good',
     form: 'auto',
     needsTruth: false,
     make: (_argument, settings) => new Hybrid(settings, 'auto'),

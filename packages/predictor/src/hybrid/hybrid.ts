@@ -33,8 +33,8 @@ const PROVEN_DEVIATION = 0.25;
  * Pilots, with history before and beside them: history is the first guess, and what pilots say is combined with it, each
  * by how far off it has been.
  *
- * `hybrid`: of a thin job there are no pilots, so history decides. `auto`: what the submitter says is believed; else history
- * decides by itself where it has proved good, and only there.
+ * Of a thin job there are no pilots, so history decides: with `hybrid` always, with `auto` where it has proved good. `auto`
+ * believes what the submitter says before all else.
  */
 export class Hybrid implements Estimator {
   readonly name: 'hybrid' | 'auto';
@@ -69,9 +69,10 @@ export class Hybrid implements Estimator {
     if (prediction.samples === 0 || (judgement.kind !== 'sample' && judgement.kind !== 'thin'))
       return judgement;
     const estimate = estimateOf(prediction, this.#withDistribution);
-    if (this.name === 'auto' ? isProven(prediction) : judgement.kind === 'thin')
-      return { kind: 'estimate', estimate };
-    if (judgement.kind === 'thin') return { ...judgement, guess: estimate };
+    if (judgement.kind === 'thin') {
+      const isBelieved = this.name === 'hybrid' || isProven(prediction);
+      return isBelieved ? { kind: 'estimate', estimate } : { ...judgement, guess: estimate };
+    }
     const { note: ofPilot } = judgement;
     if (prediction.expert === undefined) return { ...judgement, guess: estimate, note: { ofPilot } };
     const prior: Prior = {
@@ -135,7 +136,7 @@ const savedSchema = z.lazy(() =>
   }),
 );
 
-/** A name says more than a user does: whose short jobs ran for long may come with a long one. */
+/** A name says more than a user does: whoever ran short jobs for long may come with a long one. */
 function isProven({ samples, expert, logVariance }: HistoryPrediction): boolean {
   const isNamed = expert?.feature
     .split('+')
