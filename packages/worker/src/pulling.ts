@@ -96,7 +96,8 @@ export class Pulling {
   accept(owner: Address, message: MessageOf<'run'>): Entry | undefined {
     const { match, long } = message;
     if (match > (this.#floor ?? 0) && !this.#heard.includes(match)) {
-      this.#heard = [...this.#heard, match].slice(-this.#around.slots().count);
+      const { count } = this.#around.slots();
+      this.#heard = count === 1 ? [match] : [...this.#heard, match].slice(-count);
       this.#believedFree = Math.max(0, this.#believedFree - 1);
       if (long) this.#believedLong++;
     }

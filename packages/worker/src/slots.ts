@@ -95,7 +95,12 @@ export class Slots {
   /** Matches that what runs came of. */
   get matches(): number[] {
     const matches: number[] = [];
-    for (const [, { match }] of this.running()) if (match > 0) matches.push(match);
+    const columns = this.#columns;
+    for (let place = this.#first; place < this.#end; place++) {
+      if (columns.kinds[place] !== SlotKind.running) continue;
+      const match = columns.get(place, Told.match);
+      if (match > 0) matches.push(match);
+    }
     return matches;
   }
 

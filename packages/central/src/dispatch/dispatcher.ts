@@ -14,6 +14,7 @@ import {
   BookedDraft,
   type BookedRun,
   type BookedStage,
+  type BookedWorker,
   type CentralPolicy,
   ClusterBooks,
   type SolverAnswer,
@@ -22,7 +23,6 @@ import {
 import type { WorkerRecord } from '../cluster/registry.js';
 import { lineOf } from './line.js';
 import { Placements } from './placements.js';
-import { DispatchedWorker } from './worker.js';
 
 type Env = Environment<'plan'> & {
   readonly solve?: ((id: number, problem: SolverProblem) => void) | undefined;
@@ -42,7 +42,6 @@ export class Dispatcher {
   readonly #lostAfterMs: Millis;
   /** Hears of tasks that have come, of jobs that are not long. */
   readonly #came: (tasks: number) => void;
-  readonly #workers = new Map<Address, DispatchedWorker>();
   /** Something has changed, or the time has come that the policy asked for. */
   #isDue = false;
   #solves = 1;
@@ -66,15 +65,15 @@ export class Dispatcher {
     this.#came = came;
   }
 
-  get workers(): Iterable<DispatchedWorker> {
-    return this.#workers.values();
+  get workers(): Iterable<BookedWorker> {
+    return this.books.workers;
   }
 
   /** Matches of which their workers have not heard. */
   get openMatches(): number {
     let open = 0;
-    for (const { booked } of this.#workers.values())
-      for (const run of booked.runs) if (!run.isConfirmed && run.named === undefined) open++;
+    for (const { runs } of this.books.workers)
+      for (const run of runs) if (!run.isConfirmed && run.named === undefined) open++;
     return open;
   }
 
@@ -86,8 +85,8 @@ export class Dispatcher {
   /** Tasks that are placed, and have not ended as far as is known. */
   get placedTasks(): number {
     let placed = 0;
-    for (const { booked } of this.#workers.values())
-      for (const run of booked.runs) if (run.named !== undefined) placed++;
+    for (const { runs } of this.books.workers)
+      for (const run of runs) if (run.named !== undefined) placed++;
     return placed;
   }
 
@@ -124,32 +123,31 @@ export class Dispatcher {
 
   /** The worker takes work, or it does not. */
   setOpen(record: WorkerRecord, open: boolean): void {
-    const known = this.#workers.get(record.address);
+    const known = this.books.worker(record.address);
     const worker = known ?? this.#admit(record);
-    this.books.setOpen(worker.booked, open);
+    this.books.setOpen(worker, open);
     this.#isDue = true;
   }
 
   removeWorker(address: Address): void {
-    const worker = this.#workers.get(address);
+    const worker = this.books.worker(address);
     if (worker === undefined) return;
-    this.#workers.delete(address);
-    this.books.removeWorker(worker.booked);
+    this.books.removeWorker(worker);
     this.longChanges++;
     this.#isDue = true;
   }
 
   /** Something runs or waits there that central has sent. */
   isBusy(address: Address): boolean {
-    return (this.#workers.get(address)?.booked.runs.size ?? 0) > 0;
+    return (this.books.worker(address)?.runs.size ?? 0) > 0;
   }
 
   /** What runs and waits at a worker that registers, where another central may have sent it. */
   found(from: Address, runs: MessageOf<'register'>['runs'], now: Millis): void {
-    const worker = this.#workers.get(from);
+    const worker = this.books.worker(from);
     if (worker === undefined) return;
     this.#placements.held(
-      worker.booked,
+      worker,
       runs.filter(({ match }) => match === 0),
       now,
     );
@@ -164,7 +162,7 @@ export class Dispatcher {
       }
       const booked = this.books.declare(owner, job, { arrivedAt: startedAt, long });
       const of = this.books.stage(booked, stage, { demand: this.books.names.demandOf(demand) });
-      const run = this.books.find(of, worker.booked, startedAt);
+      const run = this.books.find(of, worker, startedAt);
       worker.match = Math.max(worker.match, match);
       if (run !== undefined) run.match = match;
     }
@@ -173,12 +171,12 @@ export class Dispatcher {
   }
 
   pulled(from: Address, message: MessageOf<'pull'>, now: Millis): void {
-    const worker = this.#workers.get(from);
+    const worker = this.books.worker(from);
     if (worker === undefined) return;
     const { heard, runs } = message;
     for (const match of heard) worker.match = Math.max(worker.match, match);
     const free = this.books.names.capacityOf(message.free, message.spare);
-    for (const run of [...worker.booked.runs]) {
+    for (const run of worker.runs) {
       if (run.named !== undefined) {
         if (!run.isConfirmed && !run.isQueued) addVector(free, run.stage.demand, -1);
         continue;
@@ -192,14 +190,14 @@ export class Dispatcher {
       }
     }
     if (free[SLOT]! < 0) free[SLOT] = 0;
-    this.books.setFree(worker.booked, free);
+    this.books.setFree(worker, free);
     this.books.shortWork(message.shortMs);
     this.#isDue = true;
   }
 
   /** Whether the worker should say again what is free there: it is busy with less than is believed here. */
   isDoubtful(address: Address, busy: number, now: Millis): boolean {
-    const worker = this.#workers.get(address)?.booked;
+    const worker = this.books.worker(address);
     return (
       worker?.open === true &&
       worker.capacity[SLOT]! - busy > worker.free[SLOT]! &&
@@ -209,7 +207,7 @@ export class Dispatcher {
 
   /** A worker runs nothing, which it may not have said otherwise: it drains, or the end of something was not heard. */
   idle(address: Address, queued: number, now: Millis): void {
-    const worker = this.#workers.get(address)?.booked;
+    const worker = this.books.worker(address);
     if (worker === undefined || worker.runs.size === 0) return;
     if (queued === 0) this.#placements.held(worker, [], now);
     for (const run of [...worker.runs])
@@ -219,7 +217,7 @@ export class Dispatcher {
 
   /** The owner has nothing (left) for the worker. */
   unused({ worker, match }: MessageOf<'unused'>, now: Millis): void {
-    const run = this.#workers.get(worker)?.runOf(match);
+    const run = this.books.worker(worker)?.runOf(match);
     if (run !== undefined && !run.isConfirmed) this.#end(run, 'declined', now);
   }
 
@@ -231,7 +229,7 @@ export class Dispatcher {
   }
 
   placementStarted(from: Address, message: MessageOf<'placementStarted'>, now: Millis): void {
-    this.#placements.started(this.#workers.get(from)?.booked, this.#placements.runOf(message), now);
+    this.#placements.started(this.books.worker(from), this.#placements.runOf(message), now);
     this.#isDue = true;
   }
 
@@ -331,9 +329,7 @@ export class Dispatcher {
     const draft = new BookedDraft(this.books, this.#solves, now);
     this.#policy.plan(this.books, draft, now);
     this.refused += draft.refused;
-    const placed = draft.started.filter(({ named }) => named !== undefined);
-    if (placed.length > 0) this.#placements.tell(placed);
-    if (placed.length < draft.started.length) this.#tell(draft.started);
+    if (draft.started.length > 0) this.#tell(draft.started);
     this.preemptions += draft.preempted.length;
     for (const run of draft.preempted) this.#preempt(run, now);
     for (const run of draft.preemptedBefore)
@@ -368,17 +364,16 @@ export class Dispatcher {
 
   // ----
 
-  #admit(record: WorkerRecord): DispatchedWorker {
+  #admit(record: WorkerRecord): BookedWorker {
     const { address, slots, capacity, place, attributes } = record;
-    const booked = this.books.addWorker(
+    const worker = this.books.addWorker(
       address,
       this.books.names.capacityOf(placesOf(slots), capacity),
       attributes,
     );
     // What is free there it has yet to say.
-    booked.free.fill(0);
-    const worker = new DispatchedWorker(booked, place);
-    this.#workers.set(address, worker);
+    worker.free.fill(0);
+    worker.bit = place;
     return worker;
   }
 
@@ -390,6 +385,10 @@ export class Dispatcher {
 
   /** An owner takes a match for an old one where a later one of its worker came before: each message has later ones only. */
   #tell(started: readonly BookedRun[]): void {
+    const placed = started.filter(({ named }) => named !== undefined);
+    if (placed.length > 0) this.#placements.tell(placed);
+    const [only] = started;
+    if (started.length === 1 && only!.named === undefined) return this.#match(only!.stage, started);
     const byStage = new Map<BookedStage, BookedRun[]>();
     for (const run of started) {
       if (run.named !== undefined) continue;
@@ -397,14 +396,16 @@ export class Dispatcher {
       if (runs === undefined) byStage.set(run.stage, [run]);
       else runs.push(run);
     }
-    for (const [{ job, index }, runs] of byStage) {
-      const workers = runs.map((run) => ({ worker: run.worker.address, match: this.#number(run) }));
-      this.#env.send(job.owner, { type: 'matched', job: job.number, stage: index, workers });
-    }
+    for (const [stage, runs] of byStage) this.#match(stage, runs);
+  }
+
+  #match({ job, index }: BookedStage, runs: readonly BookedRun[]): void {
+    const workers = runs.map((run) => ({ worker: run.worker.address, match: this.#number(run) }));
+    this.#env.send(job.owner, { type: 'matched', job: job.number, stage: index, workers });
   }
 
   #number(run: BookedRun): number {
-    run.match = ++this.#workers.get(run.worker.address)!.match;
+    run.match = ++run.worker.match;
     run.stage.matches++;
     this.matches++;
     if (run.stage.job.long) this.longChanges++;

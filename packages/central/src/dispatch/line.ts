@@ -39,6 +39,7 @@ export function lineOf(
       waitedMs: now - stage.waitsSince,
       ahead: { jobs: jobs.size, tasks, workMs },
       kept: line?.keptFor(stage) ?? 0,
+      ...expectedOf(stage.job, now),
       ...(why === undefined ? {} : { why }),
     };
   });
@@ -50,6 +51,13 @@ export function lineOf(
     longLimit: line?.longLimit ?? slots,
     unmatched: books.waitingTasks,
   };
+}
+
+/** What the policy expected is of no use once it should have happened. */
+function expectedOf({ expected }: BookedJob, now: Millis): Pick<NeedView, 'expected'> {
+  if (expected === undefined || expected.at <= now) return {};
+  const { at, where } = expected;
+  return { expected: { inMs: at - now, ...(where === undefined ? {} : { where }) } };
 }
 
 /** Where a policy tells no order, the job that came first is taken to be served first. */

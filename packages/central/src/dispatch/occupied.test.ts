@@ -2,7 +2,6 @@ import { type Address, ONE_SLOT } from '@goshawk/core';
 import { ClusterBooks } from '@goshawk/policies';
 import { expect, test } from 'vitest';
 import { Occupied } from './occupied.js';
-import { DispatchedWorker } from './worker.js';
 
 /** Workers of two slots each, of which so many run long tasks. */
 function clusterOf(...long: number[]) {
@@ -12,7 +11,8 @@ function clusterOf(...long: number[]) {
   const workers = long.map((count, bit) => {
     const worker = books.addWorker(bit as Address, [2]);
     for (let i = 0; i < count; i++) books.find(stage, worker, 0);
-    return new DispatchedWorker(worker, bit);
+    worker.bit = bit;
+    return worker;
   });
   return { workers, longChanges: long.reduce((sum, count) => sum + count, 0) };
 }

@@ -1,9 +1,9 @@
 import { SLOT } from '@goshawk/core';
-import type { DispatchedWorker } from './worker.js';
+import type { BookedWorker } from '@goshawk/policies';
 
 /** Workers, and whether what runs there has changed. */
 export interface OccupiedSource {
-  readonly workers: Iterable<Pick<DispatchedWorker, 'booked' | 'bit'>>;
+  readonly workers: Iterable<Pick<BookedWorker, 'runs' | 'capacity' | 'bit'>>;
   readonly longChanges: number;
 }
 
@@ -24,10 +24,10 @@ export class Occupied {
     if (this.#seen?.longChanges === longChanges && this.#seen.places === places) return undefined;
     this.#seen = { longChanges, places };
     const bits = new Uint8Array(Math.ceil(places / 8));
-    for (const { booked, bit } of workers) {
+    for (const { runs, capacity, bit } of workers) {
       let long = 0;
-      for (const { stage } of booked.runs) if (stage.job.long) long++;
-      if (long >= booked.capacity[SLOT]!) bits[bit >> 3]! |= 1 << (bit & 7);
+      for (const { stage } of runs) if (stage.job.long) long++;
+      if (long >= capacity[SLOT]!) bits[bit >> 3]! |= 1 << (bit & 7);
     }
     const changes = differences(bits, this.#told);
     if (changes === 0 || changes < TOLD_FROM * places) return undefined;

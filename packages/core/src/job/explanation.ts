@@ -93,6 +93,8 @@ export interface NeedView {
   readonly ahead: { readonly jobs: number; readonly tasks: number; readonly workMs: Millis };
   /** Workers that are kept for it until what is free there is enough. */
   readonly kept: number;
+  /** When and where the policy plans to start its job, where it plans ahead. */
+  readonly expected?: { readonly inMs: Millis; readonly where?: string };
   /** What the policy says of it, where it says more. */
   readonly why?: string;
 }

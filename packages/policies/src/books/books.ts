@@ -329,7 +329,10 @@ export class ClusterBooks implements ClusterView {
 
   /** What has changed since this was asked last. */
   takeNews(): readonly News[] {
-    const news = this.#ended.concat(this.#ofWorkers, this.#ofJobs, this.#answers);
+    const news = this.#ended;
+    for (const each of this.#ofWorkers) news.push(each);
+    for (const each of this.#ofJobs) news.push(each);
+    for (const each of this.#answers) news.push(each);
     this.#ended = [];
     this.#ofWorkers = [];
     this.#ofJobs = [];
@@ -338,8 +341,10 @@ export class ClusterBooks implements ClusterView {
       if (each.kind === 'freed') (each.worker as BookedWorker).isFreedTold = false;
       if (each.kind === 'waiting') (each.stage as BookedStage).isTold = false;
     }
-    for (const leave of this.#leaving) leave();
-    this.#leaving = [];
+    if (this.#leaving.length > 0) {
+      for (const leave of this.#leaving) leave();
+      this.#leaving = [];
+    }
     return news;
   }
 
@@ -399,7 +404,7 @@ export class ClusterBooks implements ClusterView {
     this.version++;
     if (worker.isFreedTold || !worker.open) return;
     worker.isFreedTold = true;
-    this.#ofWorkers.push({ kind: 'freed', worker });
+    this.#ofWorkers.push(worker.freed);
   }
 
   #tellOfWorker(news: News): void {

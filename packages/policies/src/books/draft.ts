@@ -1,23 +1,16 @@
 import type { Millis } from '@goshawk/core';
 import type { Draft, JobView, RunView, SolveId, SolverProblem, StageView, WorkerView } from '../contract.js';
 import type { ClusterBooks } from './books.js';
-import type { BookedRun, BookedStage, BookedWorker } from './entries.js';
-
-/** When and where a policy expects a job to start. */
-export interface Expectation {
-  readonly at: Millis;
-  readonly where: string | undefined;
-}
+import type { BookedJob, BookedRun, BookedStage, BookedWorker } from './entries.js';
 
 /** A plan in the making: starts enter the books at once, the rest is kept for whoever carries it out. */
 export class BookedDraft implements Draft {
   readonly #books: ClusterBooks;
   readonly #now: Millis;
   readonly started: BookedRun[] = [];
-  readonly preempted: BookedRun[] = [];
+  preempted: readonly BookedRun[] = NOTHING;
   /** Asked for again: they were to end before this draft, and run. */
-  readonly preemptedBefore: BookedRun[] = [];
-  readonly expected = new Map<JobView, Expectation>();
+  preemptedBefore: readonly BookedRun[] = NOTHING;
   problem: { readonly id: SolveId; readonly problem: SolverProblem } | undefined;
   againAt: Millis = Number.POSITIVE_INFINITY;
   /** Starts that were asked for and could not be made. */
@@ -64,12 +57,13 @@ export class BookedDraft implements Draft {
   preempt(run: RunView): void {
     const booked = run as BookedRun;
     if (!booked.worker.runs.has(booked)) return;
-    (booked.isPreempted ? this.preemptedBefore : this.preempted).push(booked);
+    if (booked.isPreempted) this.preemptedBefore = [...this.preemptedBefore, booked];
+    else this.preempted = [...this.preempted, booked];
     booked.isPreempted = true;
   }
 
   expect(job: JobView, at: Millis, where?: string): void {
-    this.expected.set(job, { at, where });
+    (job as BookedJob).expected = { at, where };
   }
 
   again(at: Millis): void {
@@ -82,3 +76,6 @@ export class BookedDraft implements Draft {
     return id;
   }
 }
+
+/** Plans are made by the million, and most of them preempt nothing. */
+const NOTHING: readonly BookedRun[] = [];

@@ -54,6 +54,8 @@ export class BookedJob implements JobView {
   /** Slot time of the runs that ended. ms */
   attained: Millis = 0;
   withdrawn = false;
+  /** When and where the policy expects it to start. */
+  expected: { readonly at: Millis; readonly where: string | undefined } | undefined;
   #isDeclared = false;
   /** By index at the owner, pilots included. */
   readonly #byIndex = new Map<number, BookedStage>();
@@ -243,6 +245,12 @@ export class BookedWorker implements WorkerView {
   confirmedSlots = 0;
   /** News that it has more room waits to be heard. */
   isFreedTold = false;
+  /** That news, which is the same each time. */
+  readonly freed: { readonly kind: 'freed'; readonly worker: WorkerView } = { kind: 'freed', worker: this };
+  /** Number of the last match that it was told of. */
+  match = 0;
+  /** Its bit in what schedulers are told of the occupied. */
+  bit = 0;
 
   constructor(id: number, address: Address, capacity: Vector, attributes: Attributes) {
     this.id = id;
@@ -250,6 +258,11 @@ export class BookedWorker implements WorkerView {
     this.capacity = capacity;
     this.attributes = attributes;
     this.free = [...capacity];
+  }
+
+  runOf(match: number): BookedRun | undefined {
+    for (const run of this.runs) if (run.match === match) return run;
+    return undefined;
   }
 }
 

@@ -28,6 +28,8 @@ const RESIZED = 0.05;
 /** The need of short work is averaged over so many cutoffs: about an hour for the Google trace. */
 const RESERVE_CUTOFFS = 4;
 
+const NO_STAGES: ReadonlySet<StageView> = new Set();
+
 const KINDS = ['short', 'small', 'long', 'large'] as const;
 type Kind = (typeof KINDS)[number];
 
@@ -111,16 +113,16 @@ export class Goshawk implements CentralPolicy {
     if (Math.abs(this.#slots - this.#dueSlots) > RESIZED * this.#dueSlots) this.#reorder(now);
     this.#serveKept(draft, now);
     /** Have no worker with room for them: nothing in this plan changes that. */
-    const passedOver = new Set<StageView>();
+    let passedOver = NO_STAGES;
     while (this.#free.size > this.#keptFor.size) {
       const stage = this.#next(passedOver, now);
       if (stage === undefined) break;
       const worker = this.#workerFor(stage);
-      if (worker === undefined || !this.#start(stage, worker, draft, now)) passedOver.add(stage);
+      if (worker === undefined || !this.#start(stage, worker, draft, now))
+        passedOver = new Set([...passedOver, stage]);
     }
-    const isLimited = KINDS.some((kind) => this.#orders[kind].size > 0 && !this.#mayRun(kind, now));
     // The limit moves with time alone.
-    if (isLimited && this.#free.size > 0) draft.again(now + Math.min(1_000, this.#context.cutoffMs / 100));
+    if (this.#free.size > 0 && this.#isLimited(now)) draft.again(now + Math.min(1_000, this.#context.cutoffMs / 100));
   }
 
   line(now: Millis): QueueLine {
@@ -206,6 +208,11 @@ export class Goshawk implements CentralPolicy {
   }
 
   // ---- who may run
+
+  /** Something waits that may not run. */
+  #isLimited(now: Millis): boolean {
+    return KINDS.some((kind) => this.#orders[kind].size > 0 && !this.#mayRun(kind, now));
+  }
 
   #mayRun(kind: Kind, now: Millis): boolean {
     if (kind === 'short') return true;
