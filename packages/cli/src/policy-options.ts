@@ -1,22 +1,14 @@
 import { InputError, type Preset } from '@goshawk/core';
-import { optionsOf, policyModule } from '@goshawk/policies';
-
-type DecidedBy = Preset['decidedBy'];
-
-/** Options of gs that have flags of their own, since they depend on more than their value. */
-export const OWN_FLAGS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  gs: { queues: '--queues', baseMs: '--queue-base', by: '--estimator' },
-};
+import { deciderOf, optionsOf, type PolicyOptions } from '@goshawk/policies';
 
 /**
  * What `--set` says, each value of the type that its option has.
  *
  * @param chosen the policy of the cluster, for errors
- * @param policy by which central decides
  * @throws InputError for what is no NAME=VALUE, and for an option that the policy does not have or out of its bounds
  */
-export function setOptions(chosen: string, policy: string, texts: readonly string[]): DecidedBy['options'] {
-  const module = policyModule(policy);
+export function setOptions(chosen: string, preset: Preset, texts: readonly string[]): PolicyOptions {
+  const { module } = deciderOf(preset);
   const options: Record<string, number | string | boolean> = {};
   // A comma within a value is part of it.
   for (const text of texts.flatMap((each) => each.split(/,(?=\s*\w+=)/))) {
@@ -24,9 +16,9 @@ export function setOptions(chosen: string, policy: string, texts: readonly strin
     if (name === undefined || value === undefined)
       throw new InputError('bad-option', `--set: "${text}" is not NAME=VALUE`, 'such as stall=true');
     if (Object.hasOwn(options, name)) throw new InputError('bad-option', `--set names ${name} twice`);
-    const flag = OWN_FLAGS[policy]?.[name];
+    const flag = module.options[name]?.flag;
     if (flag !== undefined)
-      throw new InputError('bad-option', `--set ${name}: ${policy} takes it from ${flag}`, `give ${flag}`);
+      throw new InputError('bad-option', `--set ${name}: ${chosen} takes it from ${flag}`, `give ${flag}`);
     options[name] = typed(value, typeof module.options[name]?.default);
   }
   optionsOf(chosen, module, options);
@@ -34,9 +26,10 @@ export function setOptions(chosen: string, policy: string, texts: readonly strin
 }
 
 /** Options as `--set` takes them, one each. */
-export function setTexts({ policy, options }: DecidedBy): string[] {
+export function setTexts(preset: Preset): string[] {
+  const { module, options } = deciderOf(preset);
   return Object.entries(options)
-    .filter(([name]) => OWN_FLAGS[policy]?.[name] === undefined)
+    .filter(([name]) => module.options[name]?.flag === undefined)
     .map(([name, value]) => `${name}=${value}`)
     .sort();
 }

@@ -1,5 +1,5 @@
 import type { Preset } from '@goshawk/core';
-import { policyModule } from '@goshawk/policies';
+import { deciderOf } from '@goshawk/policies';
 import type { OptionSpec } from './options.js';
 import { POLICY_OPTIONS } from './settings.js';
 
@@ -16,8 +16,9 @@ const USES: readonly [names: readonly Name[], by: (preset: Preset) => boolean][]
     (preset) => preset.byClass && isMatched(preset),
   ],
   [['series'], isMatched],
-  [['queues', 'queueBase'], ({ decidedBy }) => 'queues' in policyModule(decidedBy.policy).options],
-  [['shareBy'], ({ decidedBy }) => 'shareBy' in policyModule(decidedBy.policy).options],
+  [['queues', 'queueBase'], (preset) => 'queues' in deciderOf(preset).module.options],
+  [['decisionInterval'], (preset) => 'decisionIntervalMs' in deciderOf(preset).module.options],
+  [['shareBy'], (preset) => 'shareBy' in deciderOf(preset).module.options],
   [['pilotRatio', 'pilotsMax', 'pilotQuorum', 'pilotPrior', 'thinLimit', 'historyFeatures'], () => true],
 ];
 

@@ -16,7 +16,7 @@ import {
   WORKER_ORDERS,
   type WorkerOrder,
 } from '@goshawk/core';
-import { ALL_POLICY_NAMES, decidedWith, policyModule, presetNamed } from '@goshawk/policies';
+import { ALL_POLICY_NAMES, decidedWith, deciderOf, presetNamed } from '@goshawk/policies';
 import { ATTRIBUTES, ESTIMATOR_FORMS, estimatorKind, FeatureKeys } from '@goshawk/predictor';
 import type { OptionSpecs, Resolved } from './options.js';
 import { setOptions, setTexts } from './policy-options.js';
@@ -214,7 +214,7 @@ export function policySettings(
     ...DEFAULT_POLICY,
     policy,
     preset: {
-      ...decidedWith(preset, decidedByOf(options, policy, preset, facts)),
+      ...decidedWith(preset, decidingOptions(options, policy, preset, facts)),
       partition: preset.partition && options.shortPartition !== 'none',
     },
     cutoffMs,
@@ -254,9 +254,10 @@ function keepsReserve(preset: Preset): boolean {
 }
 
 /** @throws InputError for a name of an order that nobody serves jobs in */
-function checkOrder(estimator: string, { decidedBy }: Preset): void {
+function checkOrder(estimator: string, preset: Preset): void {
   const { kind } = estimatorKind(estimator);
-  if (kind.orders !== true || decidedBy.policy === 'gs') return;
+  const servesIt = Object.values(deciderOf(preset).module.options).some(({ flag }) => flag === '--estimator');
+  if (kind.orders !== true || servesIt) return;
   throw new InputError(
     'bad-option',
     `--estimator ${estimator} estimates nothing: it is an order in which gs serves jobs`,
@@ -264,32 +265,43 @@ function checkOrder(estimator: string, { decidedBy }: Preset): void {
   );
 }
 
-/** Options of the central policy. The queues of gs are by sizes of the workload, which a replay makes smaller. */
-function decidedByOf(
+/** Values of an order that jobs are served in, by the names that `--estimator` has for them. */
+const ORDERS: Readonly<Record<string, string>> = { las: 'service', fifo: 'arrival' };
+
+/** Options of the policy by which central decides. */
+function decidingOptions(
   { queues, queueBase, estimator, set, shareBy, decisionInterval }: PolicyOptions,
   chosen: string,
-  { decidedBy }: Preset,
+  preset: Preset,
   facts: WorkloadFacts | undefined,
-): Preset['decidedBy'] {
-  const { policy } = decidedBy;
+): Record<string, number | string | boolean> {
+  const { module, options } = deciderOf(preset);
   const named = [
     ...(shareBy === undefined ? [] : [`shareBy=${shareBy}`]),
     ...(decisionInterval === undefined ? [] : [`decisionIntervalMs=${decisionInterval}`]),
   ];
-  const given = setOptions(chosen, policy, [...set, ...named]);
-  const options = { ...decidedBy.options, ...given };
-  if (policy !== 'gs') return { policy, options };
-  const defaults = policyModule(policy).options;
-  const baseMs = queueBase === undefined ? Number(defaults.baseMs!.default) : queueBase * 1_000;
-  return {
-    policy,
-    options: {
-      ...options,
-      queues: queues ?? Number(defaults.queues!.default),
-      baseMs: baseMs / (facts?.divisor ?? 1),
-      by: estimator === 'las' ? 'service' : estimator === 'fifo' ? 'arrival' : 'size',
-    },
+  const byFlag: Record<string, number | string | undefined> = {
+    '--queues': queues,
+    '--queue-base': queueBase === undefined ? undefined : queueBase * 1_000,
+    '--estimator': ORDERS[estimator],
   };
+  const own = Object.entries(module.options).flatMap(([name, { flag, default: normal, scales }]) => {
+    if (flag === undefined) return [];
+    const value = byFlag[flag] ?? normal;
+    return [[name, scales ? Number(value) / (facts?.divisor ?? 1) : value]];
+  });
+  return { ...options, ...setOptions(chosen, preset, [...set, ...named]), ...Object.fromEntries(own) };
+}
+
+/** Options of that policy that have flags of their own, by these; durations in seconds. */
+function recordOfOwnFlags(preset: Preset): Record<string, unknown> {
+  const { module, options } = deciderOf(preset);
+  const own = Object.entries(module.options).flatMap(([name, { flag, scales }]) => {
+    if (flag === undefined || flag === '--estimator') return [];
+    const key = flag.slice(2).replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+    return [[key, scales ? Number(options[name]) / 1_000 : options[name]]];
+  });
+  return Object.fromEntries(own);
 }
 
 function pilotRatioOf(text: string): PolicySettings['pilotRatio'] {
@@ -403,7 +415,7 @@ function seriesOf(text: string, cutoffMs: number): number {
 
 /** The settings of a policy as reports record them, by the names of the flags; durations in seconds. */
 export function policyRecord({ preset, ...settings }: PolicySettings) {
-  const set = setTexts(preset.decidedBy);
+  const set = setTexts(preset);
   return {
     policy: settings.policy,
     cutoff: settings.cutoffMs / 1_000,
@@ -427,12 +439,7 @@ export function policyRecord({ preset, ...settings }: PolicySettings) {
     pilotPrior: settings.pilotPrior ? 'recent' : 'none',
     thinLimit: settings.thinLimit,
     historyFeatures: settings.features?.join(',') ?? null,
-    ...(preset.decidedBy.policy === 'gs'
-      ? {
-          queues: preset.decidedBy.options.queues,
-          queueBase: Number(preset.decidedBy.options.baseMs) / 1_000,
-        }
-      : {}),
+    ...recordOfOwnFlags(preset),
     ...(set.length === 0 ? {} : { set }),
     matching: settings.matching,
     series: settings.seriesMs === 0 ? null : settings.seriesMs / 1_000,

@@ -224,6 +224,8 @@ export interface QueueLine {
 export interface PolicyModule<Options extends PolicyOptions = PolicyOptions> {
   /** One line. */
   readonly title: string;
+  /** It hands problems to a solver, at most one in each of its cycles: its option `cycleMs`. */
+  readonly solves?: boolean;
   /** Owners declare whole jobs: stages, predecessors, demands, estimates, deadline, weight, user. */
   readonly declares: boolean;
   /** The tasks of a stage start together or not at all, and jobs may prefer workers by their attributes. */
@@ -245,6 +247,10 @@ export interface PolicyOption<T> {
   /** Numbers: bounds, both ends included. */
   readonly min?: number;
   readonly max?: number;
+  /** The flag that says it, where there is one of its own: it depends on more than its value. */
+  readonly flag?: string;
+  /** It is a size of jobs, ms: where a replay makes run times smaller, it is made so too. */
+  readonly scales?: boolean;
   /** Texts: the values there are. */
   readonly choices?: readonly T[];
 }

@@ -59,10 +59,25 @@ function presetOf(policy: string, { title, declares, gangs = false, packs = fals
 }
 
 /** The preset with these options of its policy, and what follows from them. */
-export function decidedWith(preset: Preset, { policy, options }: Preset['decidedBy']): Preset {
+export function decidedWith(preset: Preset, options: PolicyOptions): Preset {
+  const { policy } = preset.decidedBy;
   const module = policyModule(policy);
   const abandons = module.abandons?.(optionsOf(policy, module, options)) ?? false;
   return { ...preset, decidedBy: { policy, options }, abandons };
+}
+
+/** What the policy by which central decides says of itself, and the options that the preset gives it. */
+export function deciderOf({ decidedBy: { policy, options } }: Preset): {
+  readonly module: PolicyModule;
+  readonly options: PolicyOptions;
+} {
+  return { module: policyModule(policy), options };
+}
+
+/** How long a solver may take: half a cycle, so that plans do not wait for longer than one. ms; undefined: none is asked */
+export function solverTimeoutMs(preset: Preset): Millis | undefined {
+  const { module, options } = deciderOf(preset);
+  return module.solves ? Number(options.cycleMs ?? module.options.cycleMs!.default) / 2 : undefined;
 }
 
 /** @throws InputError that names the policies there are */

@@ -9,7 +9,7 @@ import {
   parseJobSpec,
   type Resources,
 } from '@goshawk/core';
-import { presetNamed } from '@goshawk/policies';
+import { decidedWith, deciderOf, presetNamed } from '@goshawk/policies';
 import { outcomeOf } from '../stepped/executor.js';
 import { nextIncarnation, type Party } from '../stepped/stepped-cluster.js';
 import type { Command } from './script.js';
@@ -45,9 +45,8 @@ export function settingsOf({ options }: Command): ClusterSettings {
 /** @param options `base`: of the queues of `gs`. ms */
 function presetOf(policy: string, options: Command['options']): PolicySettings['preset'] {
   const preset = presetNamed(policy);
-  const { decidedBy } = preset;
-  if (decidedBy.policy !== 'gs') return { ...preset };
-  return { ...preset, decidedBy: { ...decidedBy, options: { baseMs: numberOf(options, 'base', 1e6) } } };
+  if (!('baseMs' in deciderOf(preset).module.options)) return { ...preset };
+  return decidedWith(preset, { baseMs: numberOf(options, 'base', 1e6) });
 }
 
 type Run = (stage: Stage, command: Command) => void;

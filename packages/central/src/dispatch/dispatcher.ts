@@ -85,8 +85,7 @@ export class Dispatcher {
   /** Tasks that are placed, and have not ended as far as is known. */
   get placedTasks(): number {
     let placed = 0;
-    for (const { runs } of this.books.workers)
-      for (const run of runs) if (run.named !== undefined) placed++;
+    for (const { runs } of this.books.workers) for (const run of runs) if (run.named !== undefined) placed++;
     return placed;
   }
 

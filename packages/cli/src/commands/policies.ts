@@ -1,7 +1,6 @@
 import type { PolicyOption } from '@goshawk/policies';
 import { defineCommand, ExitCode } from '../command.js';
 import { flagOf, type OptionSpec } from '../options.js';
-import { OWN_FLAGS } from '../policy-options.js';
 import { settingsUsedBy } from '../policy-settings.js';
 import { painter } from '../terminal/paint.js';
 import { renderTable } from '../terminal/table.js';
@@ -18,18 +17,18 @@ export const policiesCommand = defineCommand({
   ],
   options: {},
   async run(context, _, { words }) {
-    const { ALL_POLICY_NAMES, policyModule, presetNamed } = await import('@goshawk/policies');
+    const { ALL_POLICY_NAMES, deciderOf, presetNamed } = await import('@goshawk/policies');
     const names = words[0] === undefined ? ALL_POLICY_NAMES : [words[0]];
     const policies = names.map((name) => {
       const preset = presetNamed(name);
-      const { title, decidedBy } = preset;
-      const options = Object.entries(policyModule(decidedBy.policy).options);
+      const { title } = preset;
+      const options = Object.entries(deciderOf(preset).module.options);
       return {
         name,
         title,
         options: options.map(([option, spec]) => ({
           name: option,
-          flag: OWN_FLAGS[decidedBy.policy]?.[option] ?? `--set ${option}=`,
+          flag: spec.flag ?? `--set ${option}=`,
           ...shown(spec),
         })),
         settings: settingsUsedBy(preset).map(([option, spec]) => ({

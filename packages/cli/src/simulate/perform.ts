@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { GoshawkError, Random, RELIABLE_TIMINGS } from '@goshawk/core';
-import { THREE_SIGMA_POLICIES } from '@goshawk/policies';
+import { solverTimeoutMs } from '@goshawk/policies';
 import {
   finishRun,
   type JobRecord,
@@ -239,7 +239,7 @@ function messagesOf(simulation: Simulation): { total: number; byType: Record<str
 
 /** Policies that plan ahead have a solver, which takes a moment to load. */
 async function solverFor({ policy }: RunRequest): Promise<Solver | undefined> {
-  if (!Object.hasOwn(THREE_SIGMA_POLICIES, policy.preset.decidedBy.policy)) return undefined;
+  if (solverTimeoutMs(policy.preset) === undefined) return undefined;
   const { loadSolver } = await import('@goshawk/runtime');
   return loadSolver();
 }

@@ -122,7 +122,8 @@ export class Goshawk implements CentralPolicy {
         passedOver = new Set([...passedOver, stage]);
     }
     // The limit moves with time alone.
-    if (this.#free.size > 0 && this.#isLimited(now)) draft.again(now + Math.min(1_000, this.#context.cutoffMs / 100));
+    if (this.#free.size > 0 && this.#isLimited(now))
+      draft.again(now + Math.min(1_000, this.#context.cutoffMs / 100));
   }
 
   line(now: Millis): QueueLine {

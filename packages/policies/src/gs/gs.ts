@@ -204,11 +204,13 @@ export const gs: PolicyModule<GsOptions> = {
   declares: false,
   // SLearn §5.2.1.
   options: {
-    queues: { default: 10, min: 1, max: 64, help: 'priority queues' },
+    queues: { default: 10, min: 1, max: 64, flag: '--queues', help: 'priority queues' },
     baseMs: {
       default: 1e6,
       min: 1,
       max: 1e15,
+      flag: '--queue-base',
+      scales: true,
       help: 'size of a job at which the second queue begins, ms of slot time',
     },
     growth: {
@@ -221,6 +223,7 @@ export const gs: PolicyModule<GsOptions> = {
     by: {
       default: 'size',
       choices: ['size', 'service', 'arrival'],
+      flag: '--estimator',
       help: 'what tells a job’s queue: its estimated size, the service it has attained (LAS), or nothing (FIFO)',
     },
   },

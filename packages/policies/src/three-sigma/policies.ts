@@ -33,7 +33,7 @@ export const THREE_SIGMA_POLICIES = {
 } as const satisfies Record<string, PolicyModule<ThreeSigmaOptions>>;
 
 function planning(title: string, beliefs: Beliefs): PolicyModule<ThreeSigmaOptions> {
-  return module(title, (options) => new ThreeSigma(options, beliefs));
+  return { ...module(title, (options) => new ThreeSigma(options, beliefs)), solves: true };
 }
 
 function module(

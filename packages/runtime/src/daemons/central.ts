@@ -1,6 +1,6 @@
 import { Central } from '@goshawk/central';
 import { type ClusterSettings, LIMITS, type Machine } from '@goshawk/core';
-import { PlanningTimes, type Program, THREE_SIGMA_OPTIONS } from '@goshawk/policies';
+import { PlanningTimes, type Program, solverTimeoutMs } from '@goshawk/policies';
 import { centralReadings } from '../metrics/index.js';
 import { ThreadedSolver } from '../solver/threaded.js';
 import { PlacementTracing } from '../tracing/index.js';
@@ -27,7 +27,7 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
   const tracing = process.tracing && new PlacementTracing(process.tracing);
   let central!: Central;
   const times = new PlanningTimes(() => performance.now());
-  const solver = new ThreadedSolver(solverTimeoutMs(options.settings));
+  const solver = new ThreadedSolver(solverTimeoutMs(options.settings.policy.preset) ?? 0);
   const { enter } = process.host.add({ index: FIRST_PARTY, name, role: 'central' }, (environment, enter) => {
     const at = own.slice(0, LIMITS.centralPlacesMax).map((place) => process.centralAt(place));
     const config = { name, self: process.addressOf(FIRST_PARTY), at, settings: options.settings };
@@ -87,10 +87,4 @@ function timed<M extends Machine>(machine: M, times: PlanningTimes): M {
   const settle = machine.settle?.bind(machine);
   if (settle !== undefined) machine.settle = (now) => times.turn(() => settle(now));
   return machine;
-}
-
-/** Half of a policy's cycle: who plans in cycles does not wait for longer than one. */
-function solverTimeoutMs({ policy }: ClusterSettings): number {
-  const { cycleMs } = policy.preset.decidedBy.options;
-  return (typeof cycleMs === 'number' ? cycleMs : THREE_SIGMA_OPTIONS.cycleMs.default) / 2;
 }
