@@ -341,3 +341,10 @@ test('a stage that says itself how long it runs is needed for so long', () => {
   expect(bench.take('declare')[0]?.stages.map(({ estimateMs }) => estimateMs)).toEqual([7_000, 2_000]);
   expect(bench.take('need')[0]).toMatchObject({ stage: 0, estimateMs: 7_000 });
 });
+
+test('no task of a gang runs before the others, whatever the estimator would like', () => {
+  const bench = new Bench({ preset: { ...PRESETS.goshawk, gangs: true } });
+  const job = bench.submit(10);
+  expect(job.sample).toBeUndefined();
+  expect(bench.take('need')).toMatchObject([{ tasks: 10, part: 'judged' }]);
+});

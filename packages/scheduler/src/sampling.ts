@@ -86,7 +86,8 @@ export class Sampler {
   }
 
   judge(arriving: ArrivingJob): Judgement {
-    return this.#estimator?.judge(arriving) ?? { kind: 'unknown' };
+    const judgement = this.#estimator?.judge(arriving) ?? { kind: 'unknown' };
+    return this.#policy?.preset.gangs ? withoutPilots(judgement) : judgement;
   }
 
   /** A job of an earlier incarnation, of which it was not decided what it is: other pilots tell, or those that have ended. */
@@ -215,6 +216,13 @@ export class Sampler {
     const stream = Random.seeded(`pilots ${seed}`);
     return { random: () => stream.next() };
   }
+}
+
+/** All tasks of a gang start together: none of them runs first, and what is guessed has to do. */
+function withoutPilots(judgement: Judgement): Judgement {
+  if (judgement.kind !== 'sample' && judgement.kind !== 'thin') return judgement;
+  const { guess, note } = judgement;
+  return guess === undefined ? { kind: 'unknown', note } : { kind: 'estimate', estimate: guess, note };
 }
 
 function startingStage(job: Job): Stage {
