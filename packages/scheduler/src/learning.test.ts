@@ -55,6 +55,17 @@ describe('what a scheduler learns of run times', () => {
     expect(sampler.judge(arriving)).toMatchObject({ kind: 'estimate', estimate: { meanMs: 5_000 } });
   });
 
+  test('is believed of jobs that were there before, where central plans by it', () => {
+    const sampler = samplerOf();
+    sampler.adopt({ ...HISTORY, preset: { ...HISTORY.preset, declares: true } });
+    for (const runMs of [4_000, 6_000]) sampler.learn(endedJob(runMs), 9_000);
+    const decided: object[] = [];
+    const job = { arriving, classifiedBy: 'given', redecide: (to: object) => decided.push(to) };
+    sampler.resume(job as unknown as Job, 10_000);
+    sampler.resume({ ...job, estimateMs: 7 } as unknown as Job, 10_000);
+    expect(decided).toMatchObject([{ estimateMs: 5_000, distribution: [{ p: 0.5 }, { p: 0.5 }] }]);
+  });
+
   test('of a newer version is said to be so, and nothing is made of it', () => {
     const refused: string[] = [];
     const sampler = samplerOf({ history: { schema: 'goshawk.history/9', values: [] } }, refused);

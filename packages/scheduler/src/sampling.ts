@@ -92,11 +92,20 @@ export class Sampler {
 
   /** A job of an earlier incarnation, of which it was not decided what it is: other pilots tell, or those that have ended. */
   resume(job: Job, now: Millis): void {
+    if (this.#policy?.preset.declares) this.#believe(job);
     if (job.classifiedBy !== UNDECIDED || job.sample !== undefined || job.cancelling || job.hasEnded) return;
     const judgement = this.judge(job.arriving);
     if (judgement.kind !== 'sample') return;
     this.start(job, judgement);
     this.look(job, now);
+  }
+
+  /** What is believed of run times is not written down of each job: it follows from what was learnt, which is. */
+  #believe(job: Job): void {
+    const judgement = job.estimateMs === undefined ? this.judge(job.arriving) : undefined;
+    if (judgement?.kind !== 'estimate') return;
+    const { meanMs: estimateMs, distribution } = judgement.estimate;
+    job.redecide({ estimateMs, ...(distribution === undefined ? {} : { distribution }) });
   }
 
   /** Draws the pilots among the tasks of the largest stage that may start at once. */
