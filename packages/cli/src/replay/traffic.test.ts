@@ -1,6 +1,6 @@
 import type { Counters, SchedulerView, WorkerView } from '@goshawk/client';
 import { expect, it } from 'vitest';
-import { type Reading, trafficBetween } from './traffic.js';
+import { planningBetween, type Reading, trafficBetween } from './traffic.js';
 
 function reading(parties: {
   central?: Counters;
@@ -70,4 +70,20 @@ it('says who was there before and is not known any more, as after a restart of c
   const { incomplete, messages } = trafficBetween(before, after);
   expect(incomplete).toEqual(['worker w1', 'scheduler s0']);
   expect(messages.byType).toEqual({ ask: 1 });
+});
+
+it('how central planned is what it has counted since, and how long that took', () => {
+  const spread = { count: 4, p50: 10, p99: 20, max: 30 };
+  const planningMs = { formulate: spread, solve: spread, extract: spread, cycle: spread };
+  const reading = (cycles: number): Reading => {
+    const central = { planning: { cycles, preemptions: 1 }, planningMs };
+    const counters = { central, schedulers: {}, workers: {}, totals: {}, silent: [] };
+    return { counters, view: { workers: [], schedulers: [] } } as unknown as Reading;
+  };
+  expect(planningBetween(reading(3), reading(10))).toMatchObject({
+    counts: { cycles: 7, preemptions: 0 },
+    cycleSeconds: { solve: { count: 4, p50: 0.01, p99: 0.02, max: 0.03 } },
+  });
+  const without = { counters: { central: { planning: { preemptions: 0 } } }, view: {} } as unknown as Reading;
+  expect(planningBetween(without, without)).toBeUndefined();
 });

@@ -47,6 +47,18 @@ describe('a deadline', () => {
   });
 });
 
+describe('a preference', () => {
+  it('is an attribute with one value, or with several of which one will do', async () => {
+    expect(await job({ command: ['true'], prefer: ['rack=r1,r2', 'zone=a'] })).toMatchObject({
+      prefer: { rack: ['r1', 'r2'], zone: ['a'] },
+    });
+  });
+
+  it.each(['rack', '=r1', 'rack=', 'rack=r1,'])('is not %s', async (prefer) => {
+    await expect(job({ command: ['true'], prefer: [prefer] })).rejects.toThrow(/is not NAME=VALUE/);
+  });
+});
+
 describe('a command', () => {
   it('is one task in this folder, its arguments as they are', async () => {
     expect(await job({ command: ['echo', '$HOME', '{}', ''] })).toEqual({

@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest';
+import { parseAttributes } from './attributes.js';
+
+it('several values are dealt to workers by their number', () => {
+  const attributesOf = parseAttributes(['rack=r1,r2,r3', 'zone=a']);
+  const zone = { name: 'zone', value: 'a' };
+  expect([0, 2, 4].map(attributesOf)).toEqual([
+    [{ name: 'rack', value: 'r1' }, zone],
+    [{ name: 'rack', value: 'r3' }, zone],
+    [{ name: 'rack', value: 'r2' }, zone],
+  ]);
+  expect(parseAttributes([])(7)).toEqual([]);
+});
+
+it.each([['rack'], ['=r1'], ['rack='], ['rack=r1,,r2']])('%s is none', (text) => {
+  expect(() => parseAttributes([text])).toThrow(/is not NAME=VALUE/);
+});
+
+it('each is named once', () => {
+  expect(() => parseAttributes(['rack=r1', 'rack=r2'])).toThrow(/names rack twice/);
+});

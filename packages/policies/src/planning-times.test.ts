@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { PlanningTimes } from './planning-times.js';
+
+test.each(['in the turn that made it', 'after it'])('a problem that is handed out %s', (when) => {
+  let now = 0;
+  const times = new PlanningTimes(() => now);
+  const isWithin = when !== 'after it';
+  times.turn(() => {
+    now += 1;
+  });
+  times.turn(() => {
+    now += 5;
+    if (isWithin) times.asked();
+  });
+  if (!isWithin) times.asked();
+  expect(times.read()).toBeUndefined();
+  now += 20;
+  times.answered();
+  times.turn(() => {
+    now += 2;
+  });
+  // Nothing was asked, and nothing is counted.
+  times.turn(() => {
+    now += 100;
+  });
+  const of = (ms: number) => ({ count: 1, p50: ms, p99: ms, max: ms });
+  expect(times.read()).toEqual({ formulate: of(5), solve: of(20), extract: of(2), cycle: of(27) });
+});
