@@ -1,20 +1,17 @@
 import { settingAxis } from '../axis.js';
-import type { Figure } from '../figure.js';
 import { at, from, waitsLess, waitsMost } from '../judging/index.js';
-import { PACKING, POLICIES, QUEUES, queue } from './paper.js';
+import { packingFigure, queue } from './paper.js';
 
 const SPEEDS = [1, 1.2, 1.4, 1.6];
 
-export const packing5: Figure = {
+export const packing5 = packingFigure('Mean tasks that wait', {
   id: 'packing-5',
   title: 'Tasks of Google’s trace: best fit and VQS-BF against VQS and FIFO-FF',
-  paper: PACKING,
   section: '§VII-B, Figure 5',
   about:
     'Tasks of the trace of 2011 that ran to their end, with their own requests; a size is the larger of cpu and memory. ' +
     'Arrival times are divided by more and more. The paper has 1,000 servers for 1.5 days of the trace; for its first eight ' +
     'hours 300 are as busy.',
-  mode: 'modelled',
   workload: {
     generator: 'google2011',
     jobs: 133_783,
@@ -26,10 +23,7 @@ export const packing5: Figure = {
     },
   },
   model: { servers: 300, j: 7, places: 'speed' },
-  settings: {},
   axis: settingAxis('arrival times divided by', 'even', SPEEDS, (x) => ({ x, label: `${x}`, settings: {} })),
-  variants: POLICIES,
-  panels: [{ kind: 'lines', title: 'Mean tasks that wait', axisName: 'tasks that wait', series: QUEUES }],
   claims: [
     {
       section: '§VII-B',
@@ -52,4 +46,4 @@ export const packing5: Figure = {
       judge: waitsMost(queue('fifo-ff'), [queue('vqs'), queue('bfjs')], 1, at(...SPEEDS)),
     },
   ],
-};
+});

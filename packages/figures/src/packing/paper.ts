@@ -1,13 +1,13 @@
 import { type Axis, settingAxis } from '../axis.js';
-import type { Paper, Series, Variant } from '../figure.js';
+import type { Figure, Paper, Series, Variant } from '../figure.js';
 
-export const PACKING: Paper = {
+const PACKING: Paper = {
   name: 'Packing',
   reference:
     'K. Psychas and J. Ghaderi, Scheduling Jobs with Random Resource Requirements in Computing Clusters, INFOCOM 2019',
 };
 
-export const POLICIES: readonly Variant[] = ['fifo-ff', 'bfjs', 'vqs', 'vqs-bf'].map((name) => ({
+const POLICIES: readonly Variant[] = ['fifo-ff', 'bfjs', 'vqs', 'vqs-bf'].map((name) => ({
   name,
   settings: {},
 }));
@@ -16,8 +16,23 @@ export function queue(policy: string): Series {
   return { name: policy, unit: 'tasks', value: ({ queues }) => queues?.[policy] };
 }
 
-export const QUEUES = POLICIES.map(({ name }) => queue(name));
+const QUEUES = POLICIES.map(({ name }) => queue(name));
 
 export function loadAxis(loads: readonly number[]): Axis {
   return settingAxis('load', 'even', loads, (x) => ({ x, label: `${x}`, settings: {} }));
+}
+
+/** Queues of the four policies in the paper's own model. @param drawn what the panel shows of them */
+export function packingFigure(
+  drawn: string,
+  of: Omit<Figure, 'paper' | 'mode' | 'settings' | 'variants' | 'panels'>,
+): Figure {
+  return {
+    ...of,
+    paper: PACKING,
+    mode: 'modelled',
+    settings: {},
+    variants: POLICIES,
+    panels: [{ kind: 'lines', title: drawn, axisName: 'tasks that wait', series: QUEUES }],
+  };
 }

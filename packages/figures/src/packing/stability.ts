@@ -1,7 +1,6 @@
 import { timeAxis } from '../axis.js';
-import type { Figure } from '../figure.js';
 import { growsBy, waitsAtMost } from '../judging/index.js';
-import { PACKING, POLICIES, QUEUES, queue } from './paper.js';
+import { packingFigure, queue } from './paper.js';
 
 const UNTIL = 20_000_000;
 /** Growth a slot that the paper's rates make, and how near ours is to be. */
@@ -9,19 +8,13 @@ const GROWTH = { slope: 0.0006, within: 0.0001 } as const;
 /** Tasks that wait where nothing grows. */
 const STABLE = 50;
 
-const PANELS = [
-  { kind: 'lines', title: 'Tasks that wait, over time', axisName: 'tasks that wait', series: QUEUES },
-] as const;
-
-export const packing3a: Figure = {
+export const packing3a = packingFigure('Tasks that wait, over time', {
   id: 'packing-3a',
   title: 'Two sizes that pair up: what VQS keeps free is lost',
-  paper: PACKING,
   section: '§VII-A1, Figure 3a',
   about:
     'One server; tasks of 0.4 and 0.6 of it, equally likely; 0.014 arrive a slot (Poisson), and run for 100 slots ' +
     '(geometric). Any rate below 0.02 can be served, VQS serves 2/3 of that.',
-  mode: 'modelled',
   workload: { generator: 'packing', jobs: 280_000, isReplaceable: false },
   model: {
     servers: 1,
@@ -33,10 +26,7 @@ export const packing3a: Figure = {
     service: 'geometric',
     until: UNTIL,
   },
-  settings: {},
   axis: timeAxis(UNTIL),
-  variants: POLICIES,
-  panels: PANELS,
   claims: [
     {
       section: '§VII-A1',
@@ -46,17 +36,15 @@ export const packing3a: Figure = {
     { section: '§VII-A1', text: 'BF-J/S is stable', judge: waitsAtMost(queue('bfjs'), STABLE) },
     { section: '§VII-A1', text: 'VQS-BF is stable', judge: waitsAtMost(queue('vqs-bf'), STABLE) },
   ],
-};
+});
 
-export const packing3b: Figure = {
+export const packing3b = packingFigure('Tasks that wait, over time', {
   id: 'packing-3b',
   title: 'Fixed run times: best fit is stuck in one packing',
-  paper: PACKING,
   section: '§VII-A2, Figure 3b',
   about:
     'One server of 10; tasks of 2 and 5, two to one; 0.0306 arrive a slot (Poisson), and run for 100 slots each. Best fit ' +
     'is stuck with two of 2 and one of 5 sooner or later, which serves 0.03 a slot.',
-  mode: 'modelled',
   workload: { generator: 'packing', jobs: 612_000, isReplaceable: false },
   model: {
     servers: 1,
@@ -68,10 +56,7 @@ export const packing3b: Figure = {
     service: 'fixed',
     until: UNTIL,
   },
-  settings: {},
   axis: timeAxis(UNTIL),
-  variants: POLICIES,
-  panels: PANELS,
   claims: [
     { section: '§VII-A2', text: 'VQS is stable', judge: waitsAtMost(queue('vqs'), STABLE) },
     {
@@ -85,4 +70,4 @@ export const packing3b: Figure = {
       judge: growsBy(queue('vqs-bf'), GROWTH.slope, 2 * GROWTH.within),
     },
   ],
-};
+});

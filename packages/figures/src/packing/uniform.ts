@@ -1,6 +1,5 @@
-import type { Figure } from '../figure.js';
 import { at, between, waitAlike, waitsLess, waitsMost } from '../judging/index.js';
-import { loadAxis, PACKING, POLICIES, QUEUES, queue } from './paper.js';
+import { loadAxis, packingFigure, queue } from './paper.js';
 
 const UNTIL = 1_000_000;
 const MODEL = {
@@ -15,25 +14,16 @@ const LOADS = loadAxis([0.7, 0.8, 0.85, 0.9, 0.95, 0.99]);
 /** "Clearly", "much": queues that differ by half at least. */
 const CLEARLY = 1.5;
 
-const PANELS = [
-  { kind: 'lines', title: 'Mean tasks that wait', axisName: 'tasks that wait', series: QUEUES },
-] as const;
-
-export const packing4a: Figure = {
+export const packing4a = packingFigure('Mean tasks that wait', {
   id: 'packing-4a',
   title: 'Many small sizes: best fit and VQS-BF alike, VQS far behind',
-  paper: PACKING,
   section: '§VII-A3, Figure 4a',
   about:
     'Five servers; sizes uniform from 0.01 to 0.19; tasks run for 100 slots (geometric). The load is the arriving work over ' +
     'that of all servers. Of 1,000,000 slots the first 200,000 do not count; a queue that grows is as long as they let it.',
-  mode: 'modelled',
   workload: { generator: 'packing', jobs: 2_600_000, isReplaceable: false },
   model: { ...MODEL, j: 7, sizes: { kind: 'uniform', low: 0.01, high: 0.19 } },
-  settings: {},
   axis: LOADS,
-  variants: POLICIES,
-  panels: PANELS,
   claims: [
     {
       section: '§VII-A3',
@@ -51,21 +41,16 @@ export const packing4a: Figure = {
       judge: waitsLess(queue('bfjs'), [queue('vqs-bf')], 1.1, at(0.99)),
     },
   ],
-};
+});
 
-export const packing4b: Figure = {
+export const packing4b = packingFigure('Mean tasks that wait', {
   id: 'packing-4b',
   title: 'Large and small sizes: large tasks wait for a configuration',
-  paper: PACKING,
   section: '§VII-A3, Figure 4b',
   about: 'The same with sizes uniform from 0.1 to 0.9.',
-  mode: 'modelled',
   workload: { generator: 'packing', jobs: 520_000, isReplaceable: false },
   model: { ...MODEL, j: 4, sizes: { kind: 'uniform', low: 0.1, high: 0.9 } },
-  settings: {},
   axis: LOADS,
-  variants: POLICIES,
-  panels: PANELS,
   claims: [
     {
       section: '§VII-A3',
@@ -78,4 +63,4 @@ export const packing4b: Figure = {
       judge: waitsLess(queue('bfjs'), [queue('vqs'), queue('vqs-bf')], CLEARLY, between(0.9, 0.99)),
     },
   ],
-};
+});
