@@ -5,14 +5,14 @@ import type { PlanningResults } from '@goshawk/report';
  * How a policy got on, from what central has counted.
  *
  * @param solver its version
- * @returns undefined of a policy that does not plan ahead
+ * @returns undefined of a policy that neither plans ahead nor kills anything
  */
 export function planningOf(
   counts: Readonly<Record<string, number>>,
   times: ReturnType<PlanningTimes['read']>,
   solver?: string,
 ): PlanningResults | undefined {
-  if (counts.cycles === undefined) return undefined;
+  if (counts.cycles === undefined && !((counts.preemptions ?? 0) > 0)) return undefined;
   if (times === undefined) return { counts };
   const seconds = ({ count, p50, p99, max }: PlanningSpread) => ({
     count,

@@ -86,4 +86,6 @@ it('how central planned is what it has counted since, and how long that took', (
   });
   const without = { counters: { central: { planning: { preemptions: 0 } } }, view: {} } as unknown as Reading;
   expect(planningBetween(without, without)).toBeUndefined();
+  const killing = { counters: { central: { planning: { preemptions: 4 } } }, view: {} } as unknown as Reading;
+  expect(planningBetween(without, killing)).toEqual({ counts: { preemptions: 4 } });
 });
