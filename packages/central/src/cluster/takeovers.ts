@@ -61,10 +61,12 @@ export class Takeovers {
 
   /** Asks somebody to take over from those whose lease has ended, and asks again until it is done. */
   look(now: Millis): void {
-    for (const gone of this.#away.all()) {
+    const due = [...this.#away.all()].filter((gone) => {
       const isDue = this.#wanted.has(gone.tag) || now - this.#leases.heardAt(gone) > this.#leaseMs;
-      if (gone.epoch > 0 && isDue) this.#ask(gone, now);
-    }
+      return gone.epoch > 0 && isDue;
+    });
+    // Whoever has most to do is missed most.
+    for (const gone of due.sort((one, other) => other.jobs - one.jobs)) this.#ask(gone, now);
   }
 
   #ask({ name, tag, epoch, jobs }: SchedulerRecord, now: Millis): void {

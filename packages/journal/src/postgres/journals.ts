@@ -230,15 +230,17 @@ export class PostgresJournals {
   async #look(): Promise<void> {
     if (this.#isLooking || this.#open.size === 0) return;
     this.#isLooking = true;
+    // Others may be opened until there is an answer.
+    const asked = [...this.#open];
     try {
       const rows = await this.#link.ask<{ tag: string; epoch: string; holder: string; bytes: number }>(
         `select tag, epoch, holder, pg_total_relation_size('goshawk.records')::float8 as bytes
          from goshawk.journals where tag = any($1)`,
-        [[...this.#open].map(({ tag }) => tag)],
+        [asked.map(({ tag }) => tag)],
         { name: 'look' },
       );
       this.bytes = rows[0]?.bytes ?? 0;
-      for (const journal of this.#open) {
+      for (const journal of asked) {
         const row = rows.find(({ tag }) => tag === journal.tag);
         if (row === undefined || Number(row.epoch) > journal.epoch) journal.fence(row?.holder);
       }

@@ -40,6 +40,8 @@ export class Link {
   #connecting: Promise<pg.Client> | undefined;
   #host = 0;
   #problem: string | undefined;
+  /** One question at a time is with the server. */
+  #turn: Promise<unknown> = Promise.resolve();
   #isClosed = false;
   readonly #sleepers = new Set<() => void>();
 
@@ -86,7 +88,10 @@ export class Link {
       let client: pg.Client | undefined;
       try {
         client = await this.#connected();
-        const { rows } = await this.#answer<Row>(client, text, values, options);
+        const asking = client;
+        const turn = this.#turn.then(() => this.#answer<Row>(asking, text, values, options));
+        this.#turn = turn.catch(() => {});
+        const { rows } = await turn;
         this.#say(undefined);
         return rows;
       } catch (error) {

@@ -130,6 +130,11 @@ export class JobJournal {
   serve(enter: Enter<Scheduler>, onFailure: (error: Error) => void): void {
     const tell = (message: string | undefined): void =>
       enter('journal full or not', (scheduler) => scheduler.journalFull(message));
+    const fail = (message: string): void => {
+      enter('journal failed', (scheduler) => scheduler.journalFailed());
+      this.#logger.fatal({}, `the journal cannot be written: ${message}; this scheduler ends`);
+      onFailure(new Error(`the journal cannot be written: ${message}`));
+    };
     const tellAway = (message: string | undefined): void =>
       enter('journal away or not', (scheduler) => scheduler.journalAway(message));
     this.#journal.listen({
@@ -149,13 +154,12 @@ export class JobJournal {
             this.#logger.error({}, `no new jobs are taken: ${state.message}`);
             return tell(state.message);
           case 'failed':
-            enter('journal failed', (scheduler) => scheduler.journalFailed());
-            this.#logger.fatal({}, `the journal cannot be written: ${state.message}; this scheduler ends`);
-            return onFailure(new Error(`the journal cannot be written: ${state.message}`));
+            return fail(state.message);
         }
       },
     });
     const { state } = this.#journal;
+    if (state.kind === 'failed') return fail(state.message);
     if (state.kind === 'away') return tellAway(state.message);
     if (state.kind !== 'full') return;
     this.#logger.error({}, `no new jobs are taken: ${state.message}`);

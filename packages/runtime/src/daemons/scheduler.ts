@@ -184,11 +184,13 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
     onDrained = resolve;
   });
   const taking = new Set<string>();
+  /** One after the other, in the order in which central asks for them. */
+  let taken: Promise<unknown> = Promise.resolve();
   const takeOver = (gone: string, tag: string, epoch: number): void => {
     if (shared === undefined || taking.has(tag)) return;
     taking.add(tag);
-    shared
-      .takeOver(tag, epoch)
+    taken = taken
+      .then(() => shared.takeOver(tag, epoch))
       .then((claimed) => claimed && adopt(claimed))
       .catch((error: Error) => logger.error({ of: gone, tag }, `cannot take its jobs over: ${error.message}`))
       .finally(() => taking.delete(tag));
