@@ -12,7 +12,7 @@ const reporters =
   outputFile === undefined ? ['default'] : ['default', ['json', { outputFile }] as [string, object]];
 
 /** Minutes of killing, stopping and filling disks: `npm run test:faults`. */
-const FAULTS = ['bench/src/{durability,soak}/*.process.test.ts'];
+const FAULTS = ['bench/src/{durability,soak,takeover}/*.process.test.ts'];
 
 /**
  * Of tests over real processes. Whatever must come is waited for until only a hang explains that it has not. They share

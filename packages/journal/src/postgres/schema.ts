@@ -25,6 +25,8 @@ create table goshawk.journals (
   claimed_at timestamptz not null default now()
 ) with (fillfactor = 50);
 create index journals_by_holder on goshawk.journals (holder);
+-- Of several processes that were given one name one makes its journal.
+create unique index journals_own on goshawk.journals (holder) where not adopted;
 
 create table goshawk.records (
   tag text not null,

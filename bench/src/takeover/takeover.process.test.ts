@@ -1,0 +1,66 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect } from '@goshawk/client';
+import { inPostgres } from '@goshawk/journal';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SharedCluster } from './cluster.js';
+import { failovers } from './failover.js';
+import { outage } from './outage.js';
+import { writtenDown } from './results.js';
+import { rounds } from './rounds.js';
+
+const { PostgresServer, postgresPrograms } = await inPostgres();
+const isThere = postgresPrograms() !== undefined;
+if (!isThere) {
+  const missing = 'there is no PostgreSQL on this machine (apt-get install postgresql)';
+  if ((process.env.GOSHAWK_REQUIRE ?? '').split(',').includes('postgres')) throw new Error(missing);
+  console.warn(`${missing}: takeover is not tested`);
+}
+
+const note = (): void => {};
+let folder = '';
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'goshawk-takeover-'));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe.runIf(isThere)('schedulers that share a journal', () => {
+  test.each(['killed', 'stopped'] as const)('lose nothing when one of them is %s', async (how) => {
+    const server = await PostgresServer.start();
+    const url = await server.createDatabase('jobs');
+    const shape = { schedulers: 3, workers: 20, workersPerProcess: 10, slots: 3 };
+    const cluster = await SharedCluster.start(join(folder, how), url, shape);
+    try {
+      const report = await rounds({ cluster, rounds: 2, jobs: 12, tasksPerJob: 5, how, note });
+      expect(report).toMatchObject({ jobs: 24, notCompleted: [], reruns: 0 });
+      expect(report.exitCodes.filter((code) => code !== 0)).toEqual([]);
+      const { accepted, ended, doubled } = await writtenDown(url);
+      expect(doubled).toEqual([]);
+      expect(ended).toEqual(accepted);
+      // The operator may say so, too; the key of a job is known whoever has it.
+      await using client = await connect(cluster.url);
+      const job = await client.submit({ key: 'once', tasks: [{ sleep: 3_000 }] });
+      const owner = (await client.describe()).schedulers.find(({ tag }) => job.id.startsWith(`${tag}-`))!;
+      await client.takeOverFrom(owner.name);
+      const again = await client.submit({ key: 'once', tasks: [{ sleep: 3_000 }] });
+      expect(again.id).toBe(job.id);
+      expect((await job.wait()).attempts.total).toBe(1);
+    } finally {
+      await cluster.stop();
+      await server.remove();
+    }
+  });
+
+  test('lose no job when PostgreSQL fails over to a synchronous standby', async () => {
+    const { lost, notCompleted, doubled, accepted } = await failovers(join(folder, 'failover'), 2, note);
+    expect({ lost, notCompleted, doubled }).toEqual({ lost: [], notCompleted: [], doubled: [] });
+    expect(accepted).toBeGreaterThan(0);
+  });
+
+  test('go on with what runs while PostgreSQL is away, and by themselves when it is back', async () => {
+    const report = await outage(join(folder, 'outage'), 8_000, note);
+    expect(report).toMatchObject({ lost: [], notCompleted: [], doubled: [], reruns: 0 });
+    for (const refusal of report.refusals) expect(refusal).toMatch(/^journal-unavailable: .*does not answer/);
+  });
+});
