@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { connect } from '@goshawk/client';
-import { type BenchResult, printReport, report, result } from './bench-report.js';
+import { inPostgres } from '@goshawk/journal';
+import { type BenchResult, percentile, printReport, report, result } from './bench-report.js';
 import { firstLine, GOSHAWK } from './daemons.js';
 import { processorTime } from './processor-time.js';
 
@@ -16,7 +17,14 @@ import { processorTime } from './processor-time.js';
  */
 const JOBS = 200;
 const TASKS = 100;
-const WAYS = { 'with series': [], 'without series': ['--series', 'none'] } as const;
+const WAYS = {
+  'with series': [],
+  'without series': ['--series', 'none'],
+  /** With series as well, on the same disk; where it is asked for. */
+  'in PostgreSQL': [],
+} as const;
+/** One after the other, each of one task. */
+const SINGLE_JOBS = 200;
 type Way = keyof typeof WAYS;
 
 const { values } = parseArgs({
@@ -24,24 +32,31 @@ const { values } = parseArgs({
     runs: { type: 'string', default: '3' },
     schedulers: { type: 'string', default: '2' },
     policy: { type: 'string', default: 'goshawk' },
-    ways: { type: 'string', default: Object.keys(WAYS).join(',') },
+    ways: { type: 'string', default: 'with series,without series' },
     json: { type: 'boolean', default: false },
   },
 });
 
 interface Measured {
   readonly perSecond: number;
+  /** From the submission of a single job to its end. ms */
+  readonly singleMs: readonly number[];
   /** Of central, of schedulers, and of workers, for each task. */
   readonly processorMs: ReadonlyMap<string, number>;
 }
 
 async function measureOnce(way: Way): Promise<Measured> {
   const folder = mkdtempSync(join(tmpdir(), 'goshawk-tiny-tasks-'));
+  const { initStore, PostgresServer } = await inPostgres();
+  const server = way === 'in PostgreSQL' ? await PostgresServer.start() : undefined;
+  const journal = await server?.createDatabase('jobs');
+  if (journal !== undefined) await initStore(journal);
+  const environment = journal === undefined ? {} : { GOSHAWK_JOURNAL: journal };
   const shape = ['--policy', values.policy, '--workers', '8', '--schedulers', values.schedulers];
   const up = spawn(
     process.execPath,
     [GOSHAWK, 'up', '--json', '--quiet', '--no-secure', '--data-folder', folder, ...shape, ...WAYS[way]],
-    { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, XDG_STATE_HOME: folder } },
+    { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, XDG_STATE_HOME: folder, ...environment } },
   );
   const gone = once(up, 'exit');
   try {
@@ -63,10 +78,17 @@ async function measureOnce(way: Way): Promise<Measured> {
     const spent = [...processorTime(up.pid!)].map(
       ([kind, ms]) => [kind, (ms - (before.get(kind) ?? 0)) / (JOBS * TASKS)] as const,
     );
-    return { perSecond, processorMs: new Map(spent) };
+    const singleMs: number[] = [];
+    for (let i = 0; i < SINGLE_JOBS; i++) {
+      const began = performance.now();
+      await (await cluster.submit({ name: 'single', tasks: [{ sleep: 0 }] })).wait();
+      singleMs.push(performance.now() - began);
+    }
+    return { perSecond, singleMs, processorMs: new Map(spent) };
   } finally {
     up.kill('SIGINT');
     await gone;
+    await server?.remove();
     rmSync(folder, { recursive: true, force: true });
   }
 }
@@ -88,6 +110,8 @@ for (const [way, runs] of measured) {
     result(way, 'tasks/s', perSecond),
     result(`${way}, best`, 'tasks/s', [Math.max(...perSecond)]),
   );
+  const single = runs.map(({ singleMs }) => percentile(singleMs, 0.5));
+  results.push(result(`${way}: one job at a time, p50`, 'ms', single));
   for (const kind of ['central', 'scheduler', 'worker']) {
     const micros = runs.map(({ processorMs }) => 1_000 * (processorMs.get(kind) ?? Number.NaN));
     results.push(result(`${way}: processor time of ${kind}`, 'µs/task', micros));
