@@ -1,0 +1,100 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect, type JobHandle } from '@goshawk/client';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type Daemon, startDaemon } from '../daemons.js';
+
+const PROCESSES = 2;
+const WORKERS = 20;
+const SLOTS = 200;
+/** The new central knows all that runs so long after its last worker has registered. ms */
+const KNOWN_WITHIN_MS = 1_000;
+
+let folder: string;
+const daemons: Daemon[] = [];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'goshawk-central-'));
+});
+afterEach(async () => {
+  for (const daemon of daemons.splice(0).reverse()) await daemon.kill();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function start(name: string, ...args: string[]): Promise<Daemon> {
+  const daemon = await startDaemon(name, args, join(folder, 'logs'));
+  daemons.push(daemon);
+  return daemon;
+}
+
+function startCentral(bind: string): Promise<Daemon> {
+  const policy = ['--policy', 'goshawk', '--estimator', 'given', '--cutoff', '1', '--reserve', '0'];
+  return start('central', 'central', '--bind', bind, ...policy);
+}
+
+const marks = (): string[] => {
+  const file = join(folder, 'marks');
+  return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
+};
+
+/** Each task writes a line when it starts, and runs until it is told to end. */
+function tasksOf(name: string, count: number) {
+  const script = `echo ${name}.$GOSHAWK_TASK >> marks; until [ -e go ]; do sleep 1; done`;
+  return { count, run: { exec: ['sh', '-c', script], cwd: folder } };
+}
+
+test('a central that is killed under load has the books of the one before once its workers are back, and nothing starts twice', async () => {
+  const central = await startCentral('tcp://127.0.0.1:0');
+  const url = central.endpoint;
+  const at = ['--central-url', url];
+  await start('s', 'scheduler', '--name', 's', ...at, '--data-folder', join(folder, 's'));
+  for (let number = 0; number < PROCESSES; number++) {
+    const size = ['--workers', `${WORKERS / PROCESSES}`, '--slots', `${SLOTS / WORKERS}`];
+    const data = ['--data-folder', join(folder, `w${number}`)];
+    await start(`w${number}`, 'worker', '--name', `w${number}`, ...at, ...size, ...data);
+  }
+  await using client = await connect(url, { requestTimeoutMs: 60_000, renewMs: 500 });
+  await expect.poll(async () => (await client.describe()).workers).toHaveLength(WORKERS);
+
+  const long = await client.submit({ name: 'long', estimate: '60s', tasks: tasksOf('long', 150) });
+  const short = await client.submit({ name: 'short', estimate: '500ms', tasks: tasksOf('short', 50) });
+  await expect.poll(() => marks().length).toBe(SLOTS);
+  // The later one has less work: it would come first if both had come at the same time.
+  const first = await client.submit({ name: 'first', estimate: '60s', tasks: tasksOf('first', 20) });
+  await new Promise((resolve) => setTimeout(resolve, 3_000));
+  const second = await client.submit({ name: 'second', estimate: '59.8s', tasks: tasksOf('second', 20) });
+
+  const waitsFor = async (job: JobHandle) => (await job.explain()).central?.needs[0]?.ahead;
+  const books = async () => {
+    const { central: line } = await first.explain();
+    const { slots, freeSlots, longRunning } = line ?? {};
+    const { unmatched } = line ?? {};
+    return { slots, freeSlots, longRunning, unmatched };
+  };
+  const wanted = { slots: SLOTS, freeSlots: 0, longRunning: 150, unmatched: 40 };
+  await expect.poll(books).toEqual(wanted);
+  const order = [await waitsFor(first), await waitsFor(second)];
+  expect(order).toMatchObject([
+    { jobs: 0, tasks: 0 },
+    { jobs: 1, tasks: 20 },
+  ]);
+
+  await central.kill();
+  daemons.splice(daemons.indexOf(central), 1);
+  await startCentral(url);
+  const isBack = async () => (await client.describe().catch(() => undefined))?.workers.length;
+  await expect.poll(isBack, { interval: 20 }).toBe(WORKERS);
+  const joinedAt = performance.now();
+  await expect.poll(books, { interval: 20 }).toEqual(wanted);
+  const knownMs = performance.now() - joinedAt;
+  expect([await waitsFor(first), await waitsFor(second)]).toEqual(order);
+  console.info(`books are equal ${Math.round(knownMs)} ms after the last registration`);
+  expect(knownMs).toBeLessThan(KNOWN_WITHIN_MS);
+
+  writeFileSync(join(folder, 'go'), '');
+  for (const job of [long, short, first, second])
+    expect(await job.wait()).toMatchObject({ state: 'completed', attempts: { lost: 0, failed: 0 } });
+  const all = marks();
+  expect(new Set(all).size).toBe(all.length);
+  expect(all).toHaveLength(SLOTS + 40);
+});
