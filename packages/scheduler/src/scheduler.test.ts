@@ -375,3 +375,18 @@ test('a central that has news at every heartbeat is not silent', () => {
   }
   expect(bench.take('enlist')).toEqual([]);
 });
+
+test('what a former central has found for a job counts no more once another one has welcomed its owner', () => {
+  const [former, present] = [CENTRAL, 77 as Address];
+  const goshawk = { preset: { ...PRESETS.goshawk } };
+  const bench = new Bench(goshawk);
+  bench.members(W1);
+  bench.submit({ tasks: [{ sleep: 1 }] });
+  bench.receive(present, welcome(goshawk));
+  bench.take('need');
+  const matched = { type: 'matched', job: 1, stage: 0, workers: [{ worker: W1, match: 1 }] } as const;
+  bench.receive(former, matched);
+  expect(bench.take('run')).toEqual([]);
+  bench.receive(present, matched);
+  expect(bench.take('run')).toHaveLength(1);
+});

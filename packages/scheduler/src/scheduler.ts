@@ -189,8 +189,10 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'output':
         return this.#output(from, message);
       case 'placed':
+        if (this.#isFormerCentral(from)) return;
         return this.#placed(message, now);
       case 'matched':
+        if (this.#isFormerCentral(from)) return;
         return this.#binder.matched(from, message, now);
       case 'seek':
         this.#hasFreeSlot(from, now);
@@ -199,6 +201,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
         if (from === this.#enlistment.central) this.#members.setOccupied(message.bits);
         return;
       case 'unheard':
+        if (this.#isFormerCentral(from)) return;
         return this.#binder.unheard(from, message);
       case 'preempt':
         return this.#preempt(from, message);
@@ -529,6 +532,12 @@ export class Scheduler implements Machine<SchedulerTimer> {
     const task = this.#binder.taskOf(job, worker, match);
     if (task < 0) return;
     this.#ledger.send(worker, { type: 'evict', job: number, task, attempt: job.attempts[task]! });
+  }
+
+  /** Another central has welcomed this scheduler: what the one before had decided counts no more. */
+  #isFormerCentral(from: Address): boolean {
+    const { central } = this.#enlistment;
+    return central !== NOBODY && from !== central;
   }
 
   #placed(message: MessageOf<'placed'>, now: Millis): void {

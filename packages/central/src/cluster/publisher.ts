@@ -15,6 +15,9 @@ const TOLD_A_PAUSE = 500;
 /** Of a heartbeat. Schedulers that are about to hear of each other are not answered until then, and wait for 1.5. */
 const PAUSE_MAX = 0.4;
 
+/** So many schedulers that are gone for good are named to whoever asks for the whole list. */
+const LOST_REMEMBERED = 1_000;
+
 const NO_VICTIMS: Pick<MessageOf<'peers'>, 'joined' | 'left'> = { joined: [], left: [] };
 
 /**
@@ -33,6 +36,8 @@ export class Publisher {
   readonly #changed = new Set<Address>();
   readonly #left = new Set<Address>();
   readonly #ownersLost = new Set<Address>();
+  /** The last that were lost, for whoever has missed when they were told of. */
+  readonly #lostBefore = new Set<Address>();
   readonly #owners = new Set<Address>();
   readonly #ownersAway = new Set<Address>();
   /** Schedulers, with those that are away, are others than before. */
@@ -93,6 +98,11 @@ export class Publisher {
     this.#newcomers.delete(scheduler);
     this.#owners.delete(scheduler);
     this.#ownersLost.add(scheduler);
+    this.#lostBefore.add(scheduler);
+    for (const oldest of this.#lostBefore) {
+      if (this.#lostBefore.size <= LOST_REMEMBERED) break;
+      this.#lostBefore.delete(oldest);
+    }
   }
 
   /** To whom keys belong has changed. */
@@ -226,7 +236,7 @@ export class Publisher {
         since: 0,
         joined: general,
         left: [],
-        ownersLost: [...this.#ownersLost],
+        ownersLost: [...this.#lostBefore],
         owners: this.#tellsOwners ? [...this.#registry.schedulers.keys()] : [],
         ownersAway: [...this.#ownersAway],
       },

@@ -52,6 +52,20 @@ class Bench {
     this.#central.receive(from, message, this.now);
   }
 
+  /** A scheduler whose jobs go with it. */
+  enlist(from: Address): void {
+    const said = { name: 's', tag: 's', endpoint: '', durable: false, draining: false, http: undefined };
+    this.#central.receive(from, { type: 'enlist', ...said, epoch: 0, adopted: false }, this.now);
+  }
+
+  leave(from: Address): void {
+    this.#central.receive(from, { type: 'leave' }, this.now);
+  }
+
+  resync(worker: number): void {
+    this.#central.receive((1 + worker) as Address, { type: 'resync' }, this.now);
+  }
+
   heartbeat(worker: number): void {
     this.#central.receive((1 + worker) as Address, { type: 'heartbeat', busy: 0, queued: 0 }, this.now);
   }
@@ -132,4 +146,20 @@ test('heartbeats are answered meanwhile, but for those who are about to hear all
   bench.runTo(bench.now + heartbeatMs);
   bench.heartbeat(1_000);
   expect(answered()).toEqual([1, 1_001]);
+});
+
+test('a worker that has missed who was lost hears it when it asks for the whole list', () => {
+  const bench = new Bench(PRESETS.goshawk);
+  const scheduler = 90 as Address;
+  bench.register(0);
+  bench.enlist(scheduler);
+  bench.runTo(heartbeatMs);
+  bench.leave(scheduler);
+  bench.runTo(2 * heartbeatMs);
+  bench.told.length = 0;
+  bench.resync(0);
+  bench.runTo(3 * heartbeatMs);
+  expect(bench.peers.map(({ to, message }) => [to, message])).toMatchObject([
+    [1, { since: 0, ownersLost: [scheduler] }],
+  ]);
 });
