@@ -400,3 +400,21 @@ test('whatever happens, no slot is matched twice and none is left while a task w
     ),
   );
 });
+
+test('why is told when and where the policy expects a job to start, until it should have', () => {
+  const policy: CentralPolicy = {
+    heard() {},
+    plan: ({ jobs }, draft, now) => {
+      for (const job of jobs) if (now === 0) draft.expect(job, 7_000, 'rack-1');
+    },
+  };
+  const bench = new Bench(1, 1, policy);
+  bench.need(1);
+  const expected = () => {
+    const asked = { type: 'explainNeed', request: 1, owner: String(OWNER), job: 1 } as const;
+    return bench.dispatcher.line(asked, bench.now).needs.map((need) => need.expected);
+  };
+  expect(expected()).toEqual([{ inMs: 7_000, where: 'rack-1' }]);
+  bench.now = 7_000;
+  expect(expected()).toEqual([undefined]);
+});

@@ -54,6 +54,15 @@ it('gives the word to the policy where it has one', () => {
   expect(whyJson(told, 10_000)).toMatchObject({ line: { needs: [{ why }] } });
 });
 
+it('says where the policy plans to start the job, and in JSON when', () => {
+  const explained = waits({ jobs: 1, tasks: 28, workMs: 28_000 });
+  const [need] = explained.central!.needs;
+  const plan = { why: 'its gang fits at the next slot', expected: { inMs: 12_000, where: 'rack-1' } };
+  const told = { ...explained, central: { ...explained.central!, needs: [{ ...need!, ...plan }] } };
+  expect(page(told)).toContain('its gang fits at the next slot; planned for rack-1');
+  expect(whyJson(told, 10_000)).toMatchObject({ line: { needs: [{ expectedSeconds: 12 }] } });
+});
+
 it('says what divides short from long', () => {
   const known = waits({ jobs: 0, tasks: 0, workMs: 0 });
   expect(page(known)).toContain('from a mean task of 10 s on (the cutoff) a job is long');

@@ -134,8 +134,12 @@ function lineLines({ central, matches }: ExplainedJob): string[] {
 }
 
 function needLine(need: NeedView, central: CentralLine): string {
-  const { kind, tasks, ahead, kept, why } = need;
-  if (why !== undefined) return `${counted(tasks, 'task')} at central: ${plain(why)}`;
+  const { kind, tasks, ahead, kept, why, expected } = need;
+  if (why !== undefined) {
+    // When, the policy's own words say.
+    const where = expected?.where === undefined ? '' : `; planned for ${plain(expected.where)}`;
+    return `${counted(tasks, 'task')} at central: ${plain(why)}${where}`;
+  }
   const head = `${counted(tasks, 'task')} at central among the ${kind} ones`;
   const expectedMs = expectedWaitMs(need, central);
   const howLong =

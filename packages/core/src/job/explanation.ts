@@ -113,13 +113,14 @@ export interface CentralLine {
 }
 
 /**
- * How long it may take until the need is served, if what is believed of those before it is right; undefined where
- * nothing is believed of them, since nobody said how long they take.
+ * How long it may take until the need is served: as its policy plans it, or if what is believed of those before it is right;
+ * undefined where nothing is believed of them, since nobody said how long they take.
  */
 export function expectedWaitMs(
-  { kind, ahead }: NeedView,
+  { kind, ahead, expected }: NeedView,
   { slots, longLimit }: CentralLine,
 ): Millis | undefined {
+  if (expected !== undefined) return expected.inMs;
   if (!(ahead.workMs > 0)) return undefined;
   return ahead.workMs / Math.max(1, kind === 'short' || kind === 'small' ? slots : longLimit);
 }
