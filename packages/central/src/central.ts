@@ -128,6 +128,12 @@ export class Central implements Machine<CentralTimer> {
             ? this.#dispatcher.line(message, now)
             : lineOfQueues(this.#members.registry.workers.values(), this.pendingTasks),
         );
+      case 'describeShares':
+        return this.#answer(
+          from,
+          message.request,
+          this.#dispatcher.shares(({ owner, number }) => this.#members.idOf(owner, number)),
+        );
       default:
         // Meant for another role: nothing here waits for it.
         return;

@@ -2,6 +2,7 @@ import type {
   Attributes,
   CentralLine,
   ClusterSettings,
+  ClusterShares,
   JobDetail,
   JobEvent,
   JobExplanation,
@@ -148,6 +149,10 @@ export function readWaiting(value: unknown, whom: string): { readonly waiting: r
 
 export function readCentralLine(value: unknown, whom: string): CentralLine {
   return checked(value, { needs: 'list', slots: 'number' }, whom, 'who waits for workers');
+}
+
+export function readShares(value: unknown, whom: string): ClusterShares {
+  return checked(value, { jobs: 'list', capacity: 'object', total: 'number' }, whom, 'who has what');
 }
 
 export function readResultPage(value: unknown, whom: string): ResultPage {

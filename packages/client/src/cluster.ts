@@ -1,7 +1,9 @@
+import type { ClusterShares } from '@goshawk/core';
 import {
   type ClusterView,
   type DrainAnswer,
   readDrainAnswer,
+  readShares,
   readTakeoverAnswer,
   type TakeoverAnswer,
 } from './answers.js';
@@ -47,6 +49,17 @@ export class Cluster implements AsyncDisposable {
   /** The jobs of all schedulers. */
   jobs(options: JobsOptions = {}): Promise<Jobs> {
     return listJobs(this.#session, options);
+  }
+
+  /** What jobs have of the cluster, and what is due to them. @throws UnreachableError when central is away */
+  async shares(options: CallOptions = {}): Promise<ClusterShares> {
+    const { value, whom } = await this.#session.requests.ask({
+      what: 'who has what',
+      build: (request) => ({ type: 'describeShares', request }),
+      to: () => this.#session.roster.central,
+      signal: options.signal,
+    });
+    return readShares(value, whom);
   }
 
   /** Workers, schedulers and settings, as central sees them. @throws UnreachableError when central is away */

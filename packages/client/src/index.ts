@@ -1,9 +1,11 @@
 export {
+  type ClusterShares,
   GoshawkError,
   InputError,
   type JobDetail,
   type JobEvent,
   type JobInput,
+  type JobShare,
   type JobState,
   type JobSummary,
   rendezvous,

@@ -18,6 +18,7 @@ export { jobJsonSchema } from './job/json-schema.js';
 export { countTasks, describeIssue, parseJobSpec } from './job/parse.js';
 export * from './job/payload.js';
 export * from './job/record.js';
+export * from './job/shares.js';
 export type { JobInput, JobSpec, StageSpec, TaskList } from './job/spec.js';
 export * from './job/view.js';
 export * from './job/waiting.js';

@@ -17,6 +17,8 @@ export interface CentralPolicy {
   plan(cluster: ClusterView, draft: Draft, now: Millis): void;
   /** Why the stage waits, for `why`: a reason of the closed list, and one sentence of facts. */
   explain?(stage: StageView, cluster: ClusterView, now: Millis): PolicyExplanation | undefined;
+  /** What is due to whom, for `shares`; a policy that gives out no shares has none. */
+  shares?(cluster: ClusterView): PolicyShares;
   /** Who is served before whom, for `why` and metrics; a policy without one order has none. */
   line?(now: Millis): QueueLine;
   /** How it has gone so far, for reports: counts by name. */
@@ -206,6 +208,14 @@ export type SolverAnswer =
 export interface PolicyExplanation {
   readonly reason: string;
   readonly sentence: string;
+}
+
+/** Shares of the cluster, as the policy deals them out. */
+export interface PolicyShares {
+  /** Who has equal shares, weights apart. */
+  readonly by: 'job' | 'user';
+  /** By index of a resource; empty for a job that the policy has not heard of. */
+  dueTo(job: JobView): ArrayLike<number>;
 }
 
 /** The order in which a policy serves what waits. */

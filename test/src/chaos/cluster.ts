@@ -505,7 +505,9 @@ export class Cluster {
       execute: (slot, order) => {
         const { jobId, task, attempt } = order;
         const value = `${jobId}/${task}/${attempt} by ${process.id}, run ${++this.#runs}`;
-        const execution: Execution = { worker: process.id, jobId, task, attempt, value, kind: 'running' };
+        const startedAt = this.#calendar.now;
+        const of = { worker: process.id, jobId, task, attempt, value };
+        const execution: Execution = { ...of, startedAt, kind: 'running' };
         this.#transcript?.say(`${process.id} executes ${jobId}/${task}/${attempt} in slot ${slot}`);
         this.#witness.executed(execution);
         if (tasks.count >= slots) this.#witness.wrong(`slots: ${name} runs more than ${slots} tasks`);

@@ -42,7 +42,9 @@ function drawShared(seed: string): Plan {
 
 function drawPrivate(seed: string): Plan {
   const draw = new Draw(`${seed}/cluster`);
-  const settings = drawSettings(draw, ['given', 'given', 'pilot', 'pilot', 'hybrid', 'history']);
+  const settings = drawSettings(draw, [
+    ...['given', 'given', 'pilot', 'pilot', 'hybrid', 'history', 'slearn-dag'],
+  ]);
   const processOf = (name: string): ProcessPlan => ({
     name,
     at: draw.int(0, 500),

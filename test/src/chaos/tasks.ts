@@ -27,6 +27,9 @@ export interface Execution {
   readonly task: number;
   readonly attempt: number;
   readonly value: string;
+  /** True time. */
+  readonly startedAt: Millis;
+  endedAt?: Millis;
   kind: OutcomeKind | 'running' | 'gone';
 }
 
@@ -112,6 +115,7 @@ export class Tasks {
       const { outcome, startedAt, execution } = this.#runs.get(slot)!;
       this.#runs.delete(slot);
       execution.kind = outcome.kind;
+      execution.endedAt = this.#calendar.now;
       this.#doors.taskEnded(slot, outcome, this.#calendar.now - startedAt);
     });
   }

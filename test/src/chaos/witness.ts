@@ -142,9 +142,37 @@ export class Witness {
       !(state === 'completed' && tasks.completed === tasks.total)
     )
       this.wrong(`cancelled: ${jobId} is ${state}, and its cancellation was confirmed`);
+    // A retry is a job of the tasks that have failed, in stages of its own.
+    if (order.retryOf === undefined) this.#checkPrecedence(jobId!, job);
     const mayFail = mayFailByItself(job) || attempts.lost >= LOSSES_MAX || order.retryOf !== undefined;
     if (state === 'failed' && !mayFail)
       this.wrong(`failed: ${jobId} has failed for no reason: ${JSON.stringify(end!.failures)}`);
+  }
+
+  /** No task ran before each task of the stages before its own had completed somewhere. */
+  #checkPrecedence(jobId: string, { stages = [] }: Order['job']): void {
+    const runs = [...this.#executions.values()].filter((run) => run.jobId === jobId);
+    const spans = new Map<string, { readonly first: number; readonly count: number }>();
+    let first = 0;
+    for (const { name, after = [], tasks } of stages) {
+      const count = Array.isArray(tasks) ? tasks.length : 0;
+      const own = runs.filter(({ task }) => task >= first && task < first + count);
+      const beganAt = own.reduce(
+        (least, { startedAt }) => Math.min(least, startedAt),
+        Number.POSITIVE_INFINITY,
+      );
+      for (const before of after) {
+        const span = spans.get(before)!;
+        for (let task = span.first; task < span.first + span.count; task++) {
+          const ends = runs.filter((run) => run.task === task && run.kind === 'completed');
+          if (ends.some(({ endedAt = Number.POSITIVE_INFINITY }) => endedAt <= beganAt)) continue;
+          if (own.length > 0)
+            this.wrong(`stages: ${name} of ${jobId} began before task ${task} of ${before} had completed`);
+        }
+      }
+      spans.set(name, { first, count });
+      first += count;
+    }
   }
 
   // ---- what owners say and write down

@@ -4,11 +4,13 @@ import {
   LIVE_TIMINGS,
   POLICY_NAMES,
   type PolicySettings,
-  PRESETS,
   WORKER_ORDERS,
 } from '@goshawk/core';
+import { presetNamed } from '@goshawk/policies';
 import type { Draw } from './draw.js';
 
+/** Central hears of whole jobs, and plans by their stages. */
+const OF_WHOLE_JOBS = ['carbyne', 'carbyne', 'drf'] as const;
 const ESTIMATORS_OF_GS = ['given', 'pilot', 'pilot', 'las', 'fifo', '3sigma-tl'] as const;
 
 /** From this mean task run time on a job is long. */
@@ -20,12 +22,18 @@ export function drawSettings(
   estimators: readonly PolicySettings['estimator'][],
 ): ClusterSettings {
   // Our own have more parts that may fail each other than all others together.
-  const policy = draw.pick([...POLICY_NAMES, 'goshawk', 'goshawk', 'goshawk-peer'] as const);
+  const policy = draw.pick([
+    ...POLICY_NAMES,
+    'goshawk',
+    'goshawk',
+    'goshawk-peer',
+    ...OF_WHOLE_JOBS,
+  ] as const);
   return {
     policy: {
       ...DEFAULT_POLICY,
       policy,
-      preset: { ...PRESETS[policy] },
+      preset: presetNamed(policy),
       cutoffMs: CUTOFF_MS,
       shortPartition: draw.pick([0, 0.17, 0.4, 0.7, 'auto'] as const),
       probeRatio: draw.pick([1, 1.5, 2, 3]),

@@ -68,6 +68,13 @@ export class Membership {
     return describeParties(this.registry, this.away, (address) => this.#env.nameOf(address), now);
   }
 
+  /** A job's id, as the owner gives it to its own; one that it has taken over keeps the tag of the first owner. */
+  idOf(owner: Address, number: number): string {
+    const known = this.registry.schedulers.get(owner);
+    const of = known ?? [...this.away.all()].find(({ address }) => address === owner);
+    return of === undefined ? `${this.#env.nameOf(owner)} ${number}` : `${of.tag}-${number}`;
+  }
+
   checkInvariants(): void {
     this.#partitions.checkInvariants([...this.registry.workers.values()]);
   }

@@ -2,6 +2,7 @@ import {
   type Address,
   addVector,
   type CentralLine,
+  type ClusterShares,
   type Environment,
   type MessageOf,
   type Millis,
@@ -12,6 +13,7 @@ import {
 } from '@goshawk/core';
 import {
   BookedDraft,
+  type BookedJob,
   type BookedRun,
   type BookedStage,
   type BookedWorker,
@@ -23,6 +25,7 @@ import {
 import type { WorkerRecord } from '../cluster/registry.js';
 import { lineOf } from './line.js';
 import { Placements } from './placements.js';
+import { sharesOf } from './shares.js';
 
 type Env = Environment<'plan'> & {
   readonly solve?: ((id: number, problem: SolverProblem) => void) | undefined;
@@ -338,6 +341,11 @@ export class Dispatcher {
       this.#env.solve?.(draft.problem.id, draft.problem.problem);
     }
     if (draft.againAt < Number.POSITIVE_INFINITY) this.#env.setTimer('plan', 0, draft.againAt);
+  }
+
+  /** Who has what, and what is due to them. @param idOf a job's id, as its owner gives it */
+  shares(idOf: (job: BookedJob) => string): ClusterShares {
+    return sharesOf(this.books, this.#policy, idOf);
   }
 
   /**

@@ -17,6 +17,7 @@ const LOADERS: Readonly<Record<string, () => Promise<unknown>>> = {
   jobs: async () => (await import('./jobs.js')).jobsCommand,
   job: async () => (await import('./job.js')).jobCommand,
   why: async () => (await import('./why.js')).whyCommand,
+  shares: async () => (await import('./shares.js')).sharesCommand,
   logs: async () => (await import('./logs.js')).logsCommand,
   cancel: async () => (await import('./cancel.js')).cancelCommand,
   schema: async () => (await import('./schema.js')).schemaCommand,

@@ -5,7 +5,7 @@ import { parseAttributes } from '../attributes.js';
 import type { Context } from '../context.js';
 import { capacityOf } from '../resources.js';
 import { NO_FACTS, policySettings, type WorkloadFacts } from '../settings.js';
-import { GangNeeds } from '../simulate/capacity.js';
+import { GangNeeds, LargestDemands } from '../simulate/capacity.js';
 import type { Progress } from '../terminal/progress.js';
 import { jobsShown, openShown } from '../workload.js';
 import type { PolicyRun, Shape } from './contract.js';
@@ -46,7 +46,11 @@ export async function replayLocally(
   }
   const plan = plans.get(variants[0]!.options.estimator)!;
   const wishes = new GangNeeds();
-  for (const [index, { job, tasks }] of plan.jobs.entries()) wishes.add(job, tasks, index + 1);
+  const demands = new LargestDemands();
+  for (const [index, { job, tasks }] of plan.jobs.entries()) {
+    wishes.add(job, tasks, index + 1);
+    demands.add(job, index + 1);
+  }
   const first = settingsOf(variants[0]!, plan.facts);
   const cluster = {
     workers,
@@ -54,6 +58,8 @@ export async function replayLocally(
     capacity: capacityOf(slots, options.resources),
     attributesOf: parseAttributes(attribute),
   };
+  // How much memory there is where nobody says so, only the workers know.
+  demands.check({ memory: Number.POSITIVE_INFINITY, ...cluster.capacity }, slots, plan.jobs.length);
   if (variants.some((variant) => settingsOf(variant, plan.facts).preset.gangs)) wishes.check(cluster);
   for (const line of planLines(plan, { load: options.load, workers }, first)) context.note(line);
   const runs: PolicyRun[] = [];

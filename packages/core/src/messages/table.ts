@@ -651,6 +651,7 @@ export const MESSAGES = {
       scheduler: name,
     },
   ),
+  describeShares: message('client', 'central', 'Sent again until answered.', { request }),
 } as const;
 
 export type MessageType = keyof typeof MESSAGES;

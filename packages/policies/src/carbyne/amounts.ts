@@ -6,7 +6,7 @@
 /** By index of a resource. */
 export type Amounts = ArrayLike<number>;
 
-const TOLERANCE = 1e-9;
+export const TOLERANCE = 1e-9;
 
 /** @param whole what the tolerance is relative to, by resource; at least the size of `free` */
 export function fitsWithin(demand: Amounts, free: Amounts, whole: Amounts): boolean {

@@ -1,5 +1,5 @@
 import type { Millis } from '@goshawk/core';
-import type { JobView, StageView } from '../contract.js';
+import type { JobView, RunEnd, RunView, StageView, WorkerView } from '../contract.js';
 import { type Amounts, addAmounts, dominantShare, sumOfShares } from './amounts.js';
 import { type Durations, wholeMs } from './durations.js';
 import type { KeptPlan } from './kept-plan.js';
@@ -14,6 +14,7 @@ export class StageState implements Tried {
   readonly place: number;
   parents: readonly number[] = [];
   triedUpTo = -1;
+  declinedBy: Set<WorkerView> | undefined;
   durationMs: Millis = 1;
   /** Of the runs that ended. */
   readonly ran = { count: 0, sumMs: 0 };
@@ -122,7 +123,10 @@ export class JobState {
   }
 
   /** One task less runs. */
-  ended(stage: StageState, startedAt: Millis, now: Millis, isDone: boolean): void {
+  ended(stage: StageState, { startedAt, worker }: RunView, now: Millis, how: RunEnd): void {
+    const isDone = how === 'done';
+    if (how !== 'declined') stage.declinedBy = undefined;
+    else stage.declinedBy = (stage.declinedBy ?? new Set()).add(worker);
     stage.runs--;
     stage.startedSum -= startedAt;
     this.isChanged = true;

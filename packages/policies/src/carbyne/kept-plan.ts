@@ -72,6 +72,12 @@ export class KeptPlan {
     return Math.max(must, Math.min(this.#greedy[stage] ?? 0, this.#plannedUntil(stage, now + holdMs)));
   }
 
+  /** When the next task of the stage is to start; Infinity: none is left. */
+  firstStart(stage: number): Millis {
+    const next = this.#starts[stage]?.[this.#next[stage]!];
+    return next === undefined ? Number.POSITIVE_INFINITY : this.#madeAt + next.atMs;
+  }
+
   /** The earliest planned start after now; Infinity: none. */
   nextStart(now: Millis): Millis {
     let next = Number.POSITIVE_INFINITY;

@@ -127,17 +127,28 @@ export function byScore(turn: Turn, rules: ScoreRules): void {
   }
   const work = new Map<JobState, number>();
   if (rules.workWeight > 0) for (const job of turn.jobs) work.set(job, job.remainingWork(turn.now));
-  for (const worker of [...workers].sort((a, b) => a.id - b.id)) {
-    let fitting = stages;
-    for (;;) {
-      // What does not fit now does not fit later in this turn.
-      fitting = fitting.filter(({ view }) => view.waiting > 0 && fitsIn(view.demand, worker.free));
-      if (fitting.length === 0) break;
-      const stage = best(considered(fitting, rules.fairness), worker, rules.workWeight, work);
-      if (!turn.start(stage, worker)) break;
+  const inOrderOfJoining = [...workers].sort((a, b) => a.id - b.id);
+  // Where an owner had no task for a worker lately, others are tried before it.
+  const refused = stages.filter(({ declinedBy }) => declinedBy !== undefined);
+  fill(inOrderOfJoining, (worker) => stages.filter(({ declinedBy }) => declinedBy?.has(worker) !== true));
+  if (refused.length > 0) fill(inOrderOfJoining, () => refused);
+  for (const stage of stages) if (stage.view.waiting > 0) turn.rooms.hasRoom(stage);
+
+  function fill(
+    order: readonly WorkerView[],
+    candidates: (worker: WorkerView) => readonly StageState[],
+  ): void {
+    for (const worker of order) {
+      let fitting = candidates(worker);
+      for (;;) {
+        // What does not fit now does not fit later in this turn.
+        fitting = fitting.filter(({ view }) => view.waiting > 0 && fitsIn(view.demand, worker.free));
+        if (fitting.length === 0) break;
+        const stage = best(considered(fitting, rules.fairness), worker, rules.workWeight, work);
+        if (!turn.start(stage, worker)) break;
+      }
     }
   }
-  for (const stage of stages) if (stage.view.waiting > 0) turn.rooms.hasRoom(stage);
 }
 
 function considered(fitting: readonly StageState[], fairness: number): readonly StageState[] {

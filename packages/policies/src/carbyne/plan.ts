@@ -41,7 +41,8 @@ function rightJustified(
   endMs: number,
 ): Start[][] {
   const profile = new Profile(share, whole);
-  for (const { stage, remainingMs } of running) profile.add(0, remainingMs, stages[stage]!.demand, 1);
+  const needs = stages.map(({ demand }) => profile.needOf(demand));
+  for (const { stage, remainingMs } of running) profile.add(0, remainingMs, needs[stage]!, 1);
   const childrenStart = new Float64Array(stages.length).fill(endMs);
   const starts: Start[][] = stages.map(() => []);
   // What had no room later has none after more is placed.
@@ -53,16 +54,17 @@ function rightJustified(
       b.stage - a.stage,
   );
   for (const { stage, startMs, count } of order) {
-    const { demand, durationMs, parents } = stages[stage]!;
+    const { durationMs, parents } = stages[stage]!;
+    const need = needs[stage]!;
     let left = count;
     let latest = Math.min(childrenStart[stage]! - durationMs, latestStart[stage]!);
     while (left > 0) {
-      const place = profile.latest(startMs, latest, durationMs, demand, left);
-      profile.add(place.atMs, place.atMs + durationMs, demand, place.count);
-      starts[stage]!.push({ atMs: place.atMs, count: place.count });
-      for (const parent of parents) childrenStart[parent] = Math.min(childrenStart[parent]!, place.atMs);
-      left -= place.count;
-      latest = place.atMs;
+      const fits = profile.latest(startMs, latest, durationMs, need, left);
+      latest = profile.foundMs;
+      profile.add(latest, latest + durationMs, need, fits);
+      starts[stage]!.push({ atMs: latest, count: fits });
+      for (const parent of parents) childrenStart[parent] = Math.min(childrenStart[parent]!, latest);
+      left -= fits;
     }
     latestStart[stage] = latest;
   }

@@ -1,5 +1,5 @@
 import type { Millis } from '@goshawk/core';
-import { invariant } from '@goshawk/core';
+import { fitsIn, invariant } from '@goshawk/core';
 import type {
   CentralPolicy,
   ClusterView,
@@ -7,20 +7,20 @@ import type {
   JobView,
   News,
   PolicyContext,
+  PolicyExplanation,
+  PolicyShares,
+  RunEnd,
   RunView,
   StageView,
 } from '../contract.js';
 import { Altruism, type AltruismRules } from './altruism.js';
 import { Durations } from './durations.js';
+import { explainWait } from './explaining.js';
 import { byArrival, JobState, type StageState } from './jobs.js';
-import { byScore, inOrder, progressiveFilling, type ScoreRules, strictFilling, type Turn } from './passes.js';
+import type { Leftover } from './leftover.js';
+import { byScore, inOrder, progressiveFilling, strictFilling, type Turn } from './passes.js';
 import { Rooms } from './rooms.js';
 import { type ShareRules, Shares } from './shares.js';
-
-/** How free resources are given out once everybody has started what it must. */
-export type Leftover =
-  | { readonly kind: 'drf' | 'drf-strict' | 'srtf' | 'sjf' | 'none' }
-  | ({ readonly kind: 'score' } & ScoreRules);
 
 /** All that sets the policies of this family apart. */
 export interface FamilyRules extends ShareRules {
@@ -64,7 +64,7 @@ export class CarbyneFamily implements CentralPolicy {
       case 'found':
         return this.#entered(news.run);
       case 'ended':
-        return this.#ended(news.run, news.how === 'done', now);
+        return this.#ended(news.run, news.how, now);
       case 'arrived':
       case 'changed':
         this.#job(news.job).isChanged = true;
@@ -92,6 +92,41 @@ export class CarbyneFamily implements CentralPolicy {
       if (this.#rules.leftover.kind === 'none') this.#waitForPlans(jobs, draft, now);
     }
     this.#rooms.trim();
+  }
+
+  shares(cluster: ClusterView): PolicyShares {
+    this.#measure(cluster);
+    const shares = this.#dueToAll();
+    const dueTo = (view: JobView): ArrayLike<number> => {
+      const job = this.#jobs.get(view);
+      return job === undefined ? [] : shares.of(job);
+    };
+    return { by: this.#rules.by, dueTo };
+  }
+
+  explain(view: StageView, cluster: ClusterView, now: Millis): PolicyExplanation | undefined {
+    const job = this.#jobs.get(view.job);
+    if (job === undefined || view.waiting === 0) return undefined;
+    this.#measure(cluster);
+    const due = this.#dueToAll().of(job);
+    const stage = job.stage(view);
+    const waiting = new Set([...this.#waiting].map((each) => each.job));
+    waiting.delete(job);
+    return explainWait(stage, {
+      resources: cluster.resources,
+      whole: this.#whole,
+      due,
+      leftover: this.#rules.leftover,
+      hasRoom: this.#rooms.open.some((worker) => fitsIn(view.demand, worker.free)),
+      others: waiting.size,
+      now,
+    });
+  }
+
+  #dueToAll(): Shares {
+    const all = [...this.#jobs.values()];
+    for (const job of all) job.refresh(this.#durations, this.#whole);
+    return new Shares(all, this.#whole, this.#rules);
   }
 
   checkInvariants(cluster: ClusterView): void {
@@ -141,11 +176,11 @@ export class CarbyneFamily implements CentralPolicy {
     job.drift = Number.POSITIVE_INFINITY;
   }
 
-  #ended(run: RunView, isDone: boolean, now: Millis): void {
+  #ended(run: RunView, how: RunEnd, now: Millis): void {
     const job = this.#job(run.stage.job);
     const stage = job.stage(run.stage);
-    job.ended(stage, run.startedAt, now, isDone);
-    if (isDone) this.#durations.ended(run, stage.ran, now);
+    job.ended(stage, run, now, how);
+    if (how === 'done') this.#durations.ended(run, stage.ran, now);
   }
 
   /** The same array for as long as the amounts are the same. */

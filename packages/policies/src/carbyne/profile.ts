@@ -1,71 +1,112 @@
-import { type Amounts, addAmounts, countWithin } from './amounts.js';
+import { type Amounts, TOLERANCE } from './amounts.js';
 
-/** What is used of a share over time: a step function, by resource. Times are whole ms. */
+/** What a task needs of the resources that are limited, the largest part of the share first. */
+export interface Need {
+  readonly resources: Int32Array;
+  readonly amounts: Float64Array;
+}
+
+const INITIAL_STEPS = 64;
+
+/**
+ * What is used of a share over time: a step function, by resource. Times are whole ms. Plans are filled from their end, so
+ * the latest step comes first: what is inserted is near the end of the arrays. The amounts of all steps lie in one array,
+ * since a plan looks at some hundred thousand of them.
+ */
 export class Profile {
   readonly #share: Amounts;
-  readonly #whole: Amounts;
-  /** Where each step begins, ascending; the last has no end. */
+  readonly #width: number;
+  /** Where each step begins, descending; the first has no end. */
   readonly #times: number[] = [0];
-  /** What is free in each step. */
-  readonly #free: Float64Array[];
+  /** Where in `#free` the amounts of each step begin. */
+  readonly #rows: number[] = [0];
+  #free: Float64Array;
+  #used: number;
+  /** Where the tasks fit that were looked for last. */
+  foundMs = 0;
 
   constructor(share: Amounts, whole: Amounts) {
     this.#share = share;
-    this.#whole = whole;
-    this.#free = [Float64Array.from(share)];
+    this.#width = share.length;
+    this.#free = new Float64Array(INITIAL_STEPS * this.#width);
+    this.#free.set(Float64Array.from(share, (amount, r) => amount + TOLERANCE * (whole[r] ?? 0)));
+    this.#used = this.#width;
   }
 
-  add(fromMs: number, untilMs: number, demand: Amounts, count: number): void {
-    const first = this.#split(fromMs);
+  /** What has no room is mostly found out by the first resource. */
+  needOf(demand: Amounts): Need {
+    const needed: number[] = [];
+    for (let r = 0; r < this.#width; r++)
+      if ((demand[r] ?? 0) > 0 && this.#share[r]! < Number.POSITIVE_INFINITY) needed.push(r);
+    const part = (r: number) => demand[r]! / this.#share[r]!;
+    const resources = Int32Array.from(needed.sort((a, b) => part(b) - part(a)));
+    return { resources, amounts: Float64Array.from(resources, (r) => demand[r]!) };
+  }
+
+  add(fromMs: number, untilMs: number, { resources, amounts }: Need, count: number): void {
     const end = this.#split(untilMs);
-    for (let step = first; step < end; step++) addAmounts(this.#free[step]!, demand, -count);
+    const first = this.#split(fromMs);
+    const rows = this.#rows;
+    const free = this.#free;
+    for (let i = 0; i < resources.length; i++) {
+      const r = resources[i]!;
+      const amount = amounts[i]! * count;
+      for (let step = first; step > end; step--) free[rows[step]! + r]! -= amount;
+    }
   }
 
   /**
-   * The latest start in `earliest … latest` at which one of the tasks fits for all its time, and how many of them fit
-   * there. At `earliest` all of them are taken to fit.
+   * Finds the latest start in `earliest … latest` at which one of the tasks fits for all its time. At `earliest` all of them
+   * are taken to fit.
+   *
+   * @returns how many of them fit there; where, is `foundMs`
    */
   latest(
     earliest: number,
     latest: number,
     durationMs: number,
-    demand: Amounts,
+    { resources, amounts }: Need,
     wanted: number,
-  ): { atMs: number; count: number } {
-    let at = latest;
-    while (at > earliest) {
-      let count = wanted;
-      let step = this.#stepAt(at);
-      for (; step < this.#times.length && this.#times[step]! < at + durationMs; step++) {
-        count = countWithin(demand, this.#free[step]!, this.#whole, count);
-        if (count === 0) break;
+  ): number {
+    const [times, rows, free] = [this.#times, this.#rows, this.#free];
+    const kinds = resources.length;
+    let end = latest + durationMs;
+    let count = wanted;
+    let step = this.#stepAt(end);
+    if (times[step] === end) step++;
+    while (end - durationMs > earliest) {
+      const row = rows[step]!;
+      for (let i = 0; i < kinds; i++) {
+        const room = free[row + resources[i]!]!;
+        const each = amounts[i]!;
+        if (each * count <= room) continue;
+        count = Math.floor(room / each);
+        if (count <= 0) break;
       }
-      if (count > 0) return { atMs: at, count };
-      // The task has to end before the step in which it does not fit.
-      at = this.#times[step]! - durationMs;
-    }
-    return { atMs: earliest, count: wanted };
-  }
-
-  /** Largest use over the share at any time; 0 or less while all is within it. For checks. */
-  excess(): number {
-    let most = Number.NEGATIVE_INFINITY;
-    for (const free of this.#free) {
-      for (let r = 0; r < free.length; r++) {
-        if (this.#share[r]! < Number.POSITIVE_INFINITY) most = Math.max(most, -free[r]!);
+      const from = times[step]!;
+      if (count <= 0) {
+        // The task has to end before this step.
+        end = from;
+        count = wanted;
+      } else if (from <= end - durationMs) {
+        this.foundMs = end - durationMs;
+        return count;
       }
+      step++;
     }
-    return most;
+    this.foundMs = earliest;
+    return wanted;
   }
 
   /** The step in which the time lies. */
   #stepAt(time: number): number {
+    const times = this.#times;
     let low = 0;
-    let high = this.#times.length - 1;
+    let high = times.length - 1;
     while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (this.#times[middle]! <= time) low = middle;
-      else high = middle - 1;
+      const middle = (low + high) >> 1;
+      if (times[middle]! <= time) high = middle;
+      else low = middle + 1;
     }
     return low;
   }
@@ -74,8 +115,18 @@ export class Profile {
   #split(time: number): number {
     const step = this.#stepAt(time);
     if (this.#times[step] === time) return step;
-    this.#times.splice(step + 1, 0, time);
-    this.#free.splice(step + 1, 0, Float64Array.from(this.#free[step]!));
-    return step + 1;
+    const width = this.#width;
+    const row = this.#used;
+    this.#used += width;
+    if (this.#used > this.#free.length) {
+      const more = new Float64Array(2 * this.#free.length);
+      more.set(this.#free);
+      this.#free = more;
+    }
+    const of = this.#rows[step]!;
+    this.#free.copyWithin(row, of, of + width);
+    this.#times.splice(step, 0, time);
+    this.#rows.splice(step, 0, row);
+    return step;
   }
 }

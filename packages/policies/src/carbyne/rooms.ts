@@ -46,14 +46,18 @@ export class Rooms {
     return false;
   }
 
-  /** The worker with room that aligns best with the demand (Tetris); of equals the one that joined first. */
+  /**
+   * The worker with room that aligns best with the demand (Tetris); of equals the one that joined first. Workers for which
+   * the owner had no task lately come after all others.
+   */
   best(stage: Tried): WorkerView | undefined {
-    const { demand } = stage.view;
+    const { declinedBy, view } = stage;
     let best: WorkerView | undefined;
     let bestScore = Number.NEGATIVE_INFINITY;
     for (const worker of this.candidates(stage)) {
-      if (!worker.open || !fitsIn(demand, worker.free)) continue;
-      const score = alignment(demand, worker.free, worker.capacity);
+      if (!worker.open || !fitsIn(view.demand, worker.free)) continue;
+      const fit = alignment(view.demand, worker.free, worker.capacity);
+      const score = declinedBy?.has(worker) === true ? fit - LAST : fit;
       if (score < bestScore || (score === bestScore && worker.id >= best!.id)) continue;
       best = worker;
       bestScore = score;
@@ -69,8 +73,13 @@ export class Rooms {
   }
 }
 
+/** More than any alignment: each resource adds 1 at most. */
+const LAST = 1e6;
+
 export interface Tried {
   readonly view: StageView;
+  /** Its owner had no task for them when one was started there last. */
+  readonly declinedBy?: ReadonlySet<WorkerView> | undefined;
   /** How far in the log it was tried in vain; −1: never. */
   triedUpTo: number;
 }

@@ -1,6 +1,7 @@
 import type { PolicyModule, PolicyOption, PolicyOptions } from '../contract.js';
 import type { AltruismRules } from './altruism.js';
-import { CarbyneFamily, type FamilyRules, type Leftover } from './policy.js';
+import type { Leftover } from './leftover.js';
+import { CarbyneFamily, type FamilyRules } from './policy.js';
 import { SHARE_RULES, SHARED_BY } from './shares.js';
 
 /** Carbyne and what it was compared with (OSDI '16, §5.1): one skeleton, and what sets each apart as data. */

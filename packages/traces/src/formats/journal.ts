@@ -29,6 +29,7 @@ interface Spec {
     readonly name: string;
     readonly after: readonly number[];
     readonly demand?: Readonly<Record<string, number>>;
+    readonly estimateMs?: number;
     readonly tasks: {
       readonly count?: number;
       readonly each?: ArrayLike<unknown>;
@@ -146,8 +147,9 @@ function jobOf({ at, spec, runs, hasEnded }: Told, begin: number, tally: Tally):
   };
 }
 
-function stageOf({ name, after, demand }: Spec['stages'][number], tasks: number): TraceStage {
-  return { name, after, tasks, ...demandOf(demand) };
+function stageOf({ name, after, demand, estimateMs }: Spec['stages'][number], tasks: number): TraceStage {
+  const estimate = estimateMs === undefined ? {} : { estimateSeconds: estimateMs / 1_000 };
+  return { name, after, tasks, ...demandOf(demand), ...estimate };
 }
 
 function demandOf(demand: Readonly<Record<string, number>> = {}): {

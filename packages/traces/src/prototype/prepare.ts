@@ -1,6 +1,6 @@
 import { Random } from '@goshawk/core';
 import { WorkloadError } from '../errors.js';
-import { type Jobs, sum, type TraceJob } from '../job.js';
+import { type Jobs, sum, type TraceJob, withStageEstimates } from '../job.js';
 import { type Distribution, distributionOf } from '../percentiles.js';
 import { sampleJobs } from '../sample/jobs.js';
 import { drawArrivals } from './arrivals.js';
@@ -132,7 +132,11 @@ const TIMES = [
 function divideTimes(job: TraceJob, divisor: number): TraceJob {
   const times: Partial<Record<(typeof TIMES)[number], number>> = {};
   for (const name of TIMES) if (job[name] !== undefined) times[name] = job[name] / divisor;
-  return { ...job, ...times, durationsSeconds: job.durationsSeconds.map((seconds) => seconds / divisor) };
+  const stagesMs = job.stages?.map(({ estimateSeconds = 0 }) => (estimateSeconds * 1_000) / divisor);
+  return withStageEstimates(
+    { ...job, ...times, durationsSeconds: job.durationsSeconds.map((seconds) => seconds / divisor) },
+    stagesMs,
+  );
 }
 
 function durationsMs(jobs: readonly TraceJob[]): Float64Array {

@@ -51,7 +51,12 @@ export function scaleTasks(job: TraceJob, factor: number, random: Random): Trace
   return {
     ...stretched,
     durationsSeconds,
-    stages: stages.map((stage, i) => ({ ...stage, tasks: parts[i]! })),
+    stages: stages.map((stage, i) => {
+      const { estimateSeconds } = stage;
+      const longer =
+        estimateSeconds === undefined ? {} : { estimateSeconds: (estimateSeconds * stage.tasks) / parts[i]! };
+      return { ...stage, ...longer, tasks: parts[i]! };
+    }),
   };
 }
 

@@ -91,6 +91,11 @@ function parseStages(value: unknown): { durationsSeconds: Float64Array; stages: 
     const after = parseAfter(fields.after, places, `${where}.after`);
     places.set(name, i);
     const own = checkDurations(fields.durationsSeconds, `${where}.durationsSeconds`);
+    if (own.every((seconds) => seconds === 0))
+      throw new FieldProblem(
+        `${where} takes 0 s`,
+        'a stage takes time: leave it out, or say how long its tasks run',
+      );
     durations.push(own);
     const demand = fields.demand === undefined ? undefined : checkDemand(fields.demand, `${where}.demand`);
     const estimateSeconds =

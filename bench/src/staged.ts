@@ -1,0 +1,114 @@
+/**
+ * Jobs of stages of commands on 20 workers with cores, memory and a resource of their own, live and simulated: the
+ * percentiles of completion times of both under each policy, and then a run in which a process of workers is killed every
+ * 5 s. No result may be missing or counted twice, and no stage begin before those that it comes after have ended, by what
+ * the tasks themselves wrote down.
+ *
+ *     node bench/dist/staged.js [--jobs 20] [--every 3000] [--seeds 1] [--policies all|NAME,…] [--killed carbyne,drf] [--json]
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { parseArgs } from 'node:util';
+import { CARBYNE_POLICIES } from '@goshawk/policies';
+import type { Comparison } from '@goshawk/report';
+import { type BenchResult, percentile, printReport, report, result } from './bench-report.js';
+import { GOSHAWK } from './daemons.js';
+import { stagedJobs, WORKER_RESOURCES, WORKER_SLOTS } from './staged/jobs.js';
+import { type LiveRun, runLive } from './staged/live.js';
+
+const { values: options } = parseArgs({
+  options: {
+    jobs: { type: 'string', default: '20' },
+    every: { type: 'string', default: '3000' },
+    workers: { type: 'string', default: '20' },
+    seed: { type: 'string', default: '1' },
+    policies: { type: 'string', default: 'all' },
+    killed: { type: 'string', default: 'carbyne,drf' },
+    json: { type: 'boolean', default: false },
+  },
+});
+
+const seed = Number(options.seed);
+const workers = Number(options.workers);
+const jobs = stagedJobs(seed, Number(options.jobs), Number(options.every));
+const named = (list: string) => list.split(',').filter((name) => name !== '');
+const policies = options.policies === 'all' ? Object.keys(CARBYNE_POLICIES) : named(options.policies);
+const note = (line: string) => void process.stderr.write(`${line}\n`);
+const FRACTIONS = [0.5, 0.9] as const;
+const KILL_EVERY_MS = 5_000;
+
+const folder = mkdtempSync(join(tmpdir(), 'goshawk-staged-'));
+const results: BenchResult[] = [];
+const wrong: string[] = [];
+try {
+  for (const policy of policies) {
+    const live = await measured(policy, 0);
+    const simulated = await simulate(live.journal, policy);
+    for (const fraction of FRACTIONS) {
+      const off = simulated[fraction] / percentile(live.jctSeconds, fraction) - 1;
+      results.push(result(`${policy}, p${fraction * 100}: simulated over live, less 1`, '%', [100 * off]));
+    }
+  }
+  for (const policy of named(options.killed)) await measured(policy, KILL_EVERY_MS);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+printReport(report('staged', results), options.json);
+for (const line of wrong) note(line);
+process.exitCode = wrong.length > 0 ? 1 : 0;
+
+async function measured(policy: string, killEveryMs: number): Promise<LiveRun> {
+  const run = await runLive({
+    policy,
+    jobs,
+    workers,
+    // Those that are killed are killed one by one.
+    workersPerProcess: killEveryMs > 0 ? 1 : 5,
+    killEveryMs,
+    seed,
+    folder: join(folder, `${policy}-${killEveryMs}`),
+    note,
+  });
+  const { jctSeconds, marks, kills, lost, doubled, notCompleted } = run;
+  const seen = [
+    `p50 ${percentile(jctSeconds, 0.5).toFixed(2)} s`,
+    `p90 ${percentile(jctSeconds, 0.9).toFixed(2)} s`,
+    `${marks.begun} attempts, ${kills} kills, ${lost} lost, ${doubled.length} doubled, ${notCompleted.length} not completed`,
+    `${marks.wrong.length} marks wrong`,
+  ];
+  note(`${policy}${kills > 0 ? ', killed' : ''}: ${seen.join(', ')}`);
+  const bad = [...notCompleted.map((id) => `${id} did not complete`), ...doubled, ...marks.wrong];
+  wrong.push(
+    ...bad.map((line) => `${policy}: ${line}`),
+    ...(lost > 0 ? [`${policy}: ${lost} results lost`] : []),
+  );
+  return run;
+}
+
+/** The same jobs at the same times, whose tasks sleep for as long as they ran, by the scheduler's journal. */
+async function simulate(
+  journal: string,
+  policy: string,
+): Promise<Record<(typeof FRACTIONS)[number], number>> {
+  const trace = `${journal}.jsonl`;
+  writeFileSync(trace, await printed(['journal', 'export', journal]));
+  const amounts = Object.entries(WORKER_RESOURCES).map(([name, amount]) => `${name}=${amount}`);
+  const has = ['--workers', `${workers}`, '--slots', `${WORKER_SLOTS}`, '--resources', amounts.join(',')];
+  const one = ['--schedulers', '1', '--estimator', 'given', '--durations', 'task', '--quiet', '--json'];
+  const made = JSON.parse(await printed(['simulate', trace, '--policy', policy, ...has, ...one]));
+  const { p50, p90 } = (made as Comparison).runs[0]!.runtimeSeconds.all;
+  return { 0.5: p50!, 0.9: p90! };
+}
+
+async function printed(args: readonly string[]): Promise<string> {
+  const child = spawn(process.execPath, [GOSHAWK, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const exit = once(child, 'exit');
+  const all = await text(child.stdout);
+  const [code] = await exit;
+  if (code !== 0) throw new Error(`goshawk ${args[0]} ended with ${code}`);
+  return all;
+}

@@ -1,0 +1,78 @@
+import { join } from 'node:path';
+import { type JobInput, type Millis, Random } from '@goshawk/core';
+
+/** What each worker has: cores, memory, and one resource that only this cluster knows. */
+export const WORKER_RESOURCES = { cpu: 4, memory: 8 * 1024 ** 3, license: 2 } as const;
+export const WORKER_SLOTS = 4;
+
+export interface StagedJob {
+  /** Since the first one. */
+  readonly submitMs: Millis;
+  readonly name: string;
+  readonly stages: readonly LiveStage[];
+}
+
+export interface LiveStage {
+  readonly name: string;
+  /** Of stages before it. */
+  readonly after: readonly number[];
+  readonly tasks: number;
+  readonly seconds: number;
+  readonly demand: Readonly<Record<string, number>>;
+}
+
+/** Jobs of three to six stages, each after one or two of those before it, or after none. */
+export function stagedJobs(seed: number, count: number, everyMs: Millis): StagedJob[] {
+  const random = Random.seeded(seed).fork('staged');
+  const integer = (least: number, most: number) => least + Math.floor(random.next() * (most - least + 1));
+  let submitMs = 0;
+  return Array.from({ length: count }, (_, job) => {
+    const stages = Array.from({ length: integer(3, 6) }, (__, place): LiveStage => {
+      const before = Array.from({ length: place }, (___, other) => other);
+      const isFirst = place === 0 || random.next() < 0.25;
+      return {
+        name: `s${place}`,
+        after: isFirst ? [] : before.slice(-integer(1, 2)),
+        tasks: integer(2, 16),
+        seconds: integer(16, 60) / 10,
+        demand: {
+          cpu: integer(1, 2),
+          memory: integer(1, 3) * 1024 ** 3,
+          ...(random.next() < 0.3 ? { license: 1 } : {}),
+        },
+      };
+    });
+    const at = submitMs;
+    submitMs -= Math.log(1 - random.next()) * everyMs;
+    return { submitMs: Math.round(at), name: `job ${job}`, stages };
+  });
+}
+
+/** Commands that write down when they began and ended, into a file for each task. */
+export function liveInput({ name, stages }: StagedJob, marks: string): JobInput {
+  const file = join(marks, '$GOSHAWK_JOB.$GOSHAWK_TASK');
+  return {
+    name,
+    retries: 3,
+    stages: stages.map(({ name: of, after, tasks, seconds, demand }) => ({
+      name: of,
+      after: after.map((place) => stages[place]!.name),
+      tasks: {
+        count: tasks,
+        run: {
+          exec: [
+            'bash',
+            '-c',
+            `echo "begin $EPOCHREALTIME" >> ${file}; sleep ${seconds}; echo "end $EPOCHREALTIME" >> ${file}`,
+          ],
+        },
+      },
+      demand,
+      estimate: seconds * 1_000,
+    })),
+  };
+}
+
+export function tasksOf({ stages }: StagedJob): number {
+  return stages.reduce((sum, { tasks }) => sum + tasks, 0);
+}

@@ -1,0 +1,49 @@
+import type { Address } from '@goshawk/core';
+import { ClusterBooks, makePolicy } from '@goshawk/policies';
+import { expect, test } from 'vitest';
+import { sharesOf } from './shares.js';
+
+const OWNER = 900 as Address;
+const CONTEXT = { cutoffMs: 1_000, sizesAreGiven: true, reserve: 0, random: () => 0.5 };
+
+function books(): ClusterBooks {
+  const made = new ClusterBooks();
+  const worker = made.addWorker(1 as Address, made.names.capacityOf(4, { cpu: 8 }));
+  made.setOpen(worker, true);
+  for (const [job, user] of ['ann', 'ben'].entries()) {
+    const booked = made.declare(OWNER, job, { arrivedAt: 0, user, tasks: 3 });
+    const stage = made.stage(booked, 0, { demand: made.names.demandOf({ cpu: 2 }), estimateMs: 1_000 });
+    made.setWaiting(stage, 3, 0);
+    for (let run = 0; run <= job; run++) made.start(stage, worker, 0);
+  }
+  return made;
+}
+
+test('jobs have what their runs need, those with most first, and what the policy gives them is due', () => {
+  const made = books();
+  const policy = makePolicy('drf', {}, CONTEXT);
+  policy.heard(made.takeNews(), 0);
+  const { by, capacity, jobs, total } = sharesOf(made, policy, ({ number }) => `t-${number}`);
+  expect({ by, capacity, total }).toEqual({ by: 'job', capacity: { slot: 4, cpu: 8 }, total: 2 });
+  expect(jobs).toEqual([
+    {
+      id: 't-1',
+      user: 'ben',
+      weight: 1,
+      running: 2,
+      waiting: 1,
+      has: { slot: 2, cpu: 4 },
+      due: { slot: 2, cpu: 4 },
+    },
+    expect.objectContaining({ id: 't-0', running: 1, waiting: 2, has: { slot: 1, cpu: 2 } }),
+  ]);
+});
+
+test('a policy that gives out no shares owes none', () => {
+  const made = books();
+  const policy = makePolicy('gs', {}, CONTEXT);
+  policy.heard(made.takeNews(), 0);
+  const { by, jobs } = sharesOf(made, policy, ({ number }) => `t-${number}`);
+  expect(by).toBeUndefined();
+  expect(jobs.every(({ due }) => due === undefined)).toBe(true);
+});

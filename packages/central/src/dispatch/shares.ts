@@ -1,0 +1,53 @@
+import {
+  addVector,
+  type ClusterShares,
+  type JobShare,
+  largestShare,
+  type Resources,
+  SLOT,
+  type Vector,
+} from '@goshawk/core';
+import type { BookedJob, CentralPolicy, ClusterBooks } from '@goshawk/policies';
+
+/** In one answer, at most. */
+const JOBS_MAX = 1_000;
+
+/** @param idOf a job's id, as its owner gives it */
+export function sharesOf(
+  books: ClusterBooks,
+  policy: CentralPolicy,
+  idOf: (job: BookedJob) => string,
+): ClusterShares {
+  const shares = policy.shares?.(books);
+  const amountsOf = (vector: Vector): Resources => ({
+    slot: vector[SLOT] ?? 0,
+    ...books.names.resourcesOf(vector),
+  });
+  const capacity = amountsOf(books.capacity);
+  const jobs = [...books.jobs].map((job): JobShare => {
+    const has: number[] = [];
+    let waiting = 0;
+    for (const { demand, running, waiting: more } of job.allStages) {
+      for (let run = 0; run < running; run++) addVector(has, demand, 1);
+      waiting += more;
+    }
+    const due = shares?.dueTo(job);
+    return {
+      id: idOf(job),
+      user: job.user,
+      weight: job.weight,
+      running: job.running,
+      waiting,
+      has: amountsOf(has),
+      ...(due === undefined ? {} : { due: amountsOf(Array.from(due)) }),
+    };
+  });
+  const sizes = new Map(jobs.map((job) => [job, largestShare(job.has, capacity).share]));
+  jobs.sort((one, other) => sizes.get(other)! - sizes.get(one)!);
+  return {
+    ...(shares === undefined ? {} : { by: shares.by }),
+    capacity,
+    jobs: jobs.slice(0, JOBS_MAX),
+    total: jobs.length,
+  };
+}

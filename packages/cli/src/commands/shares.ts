@@ -1,0 +1,159 @@
+import type { ClusterShares, JobShare } from '@goshawk/client';
+import { formatResources, largestShare, type Resources } from '@goshawk/core';
+import { defineCommand, ExitCode } from '../command.js';
+import { openCluster } from '../jobs/open-cluster.js';
+import { counted } from '../jobs/words.js';
+import { painter, plain } from '../terminal/paint.js';
+import { type Column, renderTable } from '../terminal/table.js';
+
+export const sharesCommand = defineCommand({
+  name: 'shares',
+  describe: 'show who has how much of the cluster, and how much is due to them, by job or by user',
+  examples: [
+    ['goshawk shares', 'whoever shares under the policy: jobs, or with --share-by user users'],
+    ['goshawk shares --by user', 'what the jobs of each user have together'],
+  ],
+  options: {
+    by: {
+      type: 'text',
+      flagOnly: true,
+      choices: ['job', 'user'],
+      describe: 'a line for each (default: whom the policy gives shares to)',
+    },
+    limit: { type: 'count', default: 100, min: 1, describe: 'at most so many lines' },
+  },
+  async run(context, options) {
+    await using cluster = await openCluster(context);
+    const shares = await cluster.shares({ signal: context.interrupted });
+    const by: 'job' | 'user' =
+      options.by === undefined ? (shares.by ?? 'job') : options.by === 'user' ? 'user' : 'job';
+    const all = by === 'user' ? byUser(shares.jobs) : shares.jobs.map((job) => ({ ...job, jobs: 1 }));
+    all.sort(
+      (one, other) =>
+        largestShare(other.has, shares.capacity).share - largestShare(one.has, shares.capacity).share,
+    );
+    const shown = all.slice(0, options.limit);
+    const truncated = shown.length < all.length || shares.jobs.length < shares.total;
+    if (context.global.json) {
+      context.json({
+        schema: 'goshawk.shares/1',
+        by,
+        sharedBy: shares.by ?? null,
+        capacity: shares.capacity,
+        shares: shown.map((holder) => holderJson(holder, by, shares.capacity)),
+        total: by === 'user' ? all.length : shares.total,
+        truncated,
+        next: truncated ? shown.length : null,
+      });
+      return ExitCode.done;
+    }
+    if (shown.length > 0) {
+      const rows = shown.map((holder) => row(holder, by, shares));
+      context.out(renderTable(columnsOf(by, shares), rows, context.columns, painter(context.color)));
+    }
+    if (truncated) context.note(`${counted(all.length - shown.length, `more ${by}`)}`);
+    context.note(summary(shares));
+    return ExitCode.done;
+  },
+});
+
+/** A job, or all jobs of a user together. */
+interface Holder extends Omit<JobShare, 'id'> {
+  /** Of a job. */
+  readonly id?: string;
+  readonly jobs: number;
+}
+
+function byUser(jobs: readonly JobShare[]): Holder[] {
+  const users = new Map<string, Holder>();
+  for (const job of jobs) {
+    const { user } = job;
+    const known = users.get(user);
+    const { id: _, ...own } = job;
+    users.set(
+      user,
+      known === undefined
+        ? { ...own, jobs: 1 }
+        : {
+            user,
+            jobs: known.jobs + 1,
+            weight: known.weight + job.weight,
+            running: known.running + job.running,
+            waiting: known.waiting + job.waiting,
+            has: sumOf(known.has, job.has),
+            ...(known.due === undefined || job.due === undefined ? {} : { due: sumOf(known.due, job.due) }),
+          },
+    );
+  }
+  return [...users.values()];
+}
+
+function sumOf(one: Resources, other: Resources): Resources {
+  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return Object.fromEntries([...names].map((name) => [name, (one[name] ?? 0) + (other[name] ?? 0)]));
+}
+
+function columnsOf(by: 'job' | 'user', { by: sharedBy }: ClusterShares): Column[] {
+  return [
+    { title: by, shrinkTo: 12 },
+    ...(by === 'job' ? [{ title: 'user', shrinkTo: 8 }] : [{ title: 'jobs', align: 'right' as const }]),
+    { title: 'weight', align: 'right' },
+    { title: 'running', align: 'right' },
+    { title: 'waiting', align: 'right' },
+    { title: 'share', align: 'right' },
+    { title: 'of' },
+    ...(sharedBy === undefined ? [] : [{ title: 'due', align: 'right' as const }]),
+    { title: 'has', shrinkTo: 12 },
+  ];
+}
+
+function row(holder: Holder, by: 'job' | 'user', { capacity, by: sharedBy }: ClusterShares): string[] {
+  const { id, user, jobs, weight, running, waiting, has } = holder;
+  const { share, of } = largestShare(has, capacity);
+  const who = user === '' ? '(nobody)' : plain(user);
+  return [
+    ...(by === 'job' ? [plain(id ?? ''), who] : [who, `${jobs}`]),
+    `${weight}`,
+    `${running}`,
+    `${waiting}`,
+    percent(share),
+    of,
+    ...(sharedBy === undefined ? [] : [percent(dueShare(holder, capacity))]),
+    plain(formatResources(has)),
+  ];
+}
+
+/** Of the resource of which it has most. */
+function dueShare({ has, due = {} }: Holder, capacity: Resources): number {
+  const { of } = largestShare(has, capacity);
+  const there = capacity[of] ?? 0;
+  return there > 0 ? (due[of] ?? 0) / there : largestShare(due, capacity).share;
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(1)}%`;
+}
+
+function holderJson(holder: Holder, by: 'job' | 'user', capacity: Resources): Record<string, unknown> {
+  const { id, user, jobs, weight, running, waiting, has, due } = holder;
+  const { share, of } = largestShare(has, capacity);
+  return {
+    ...(by === 'job' ? { job: id } : { jobs }),
+    user: user === '' ? null : user,
+    weight,
+    running,
+    waiting,
+    share,
+    of: of === '' ? null : of,
+    dueShare: due === undefined ? null : dueShare(holder, capacity),
+    has,
+    due: due ?? null,
+  };
+}
+
+function summary({ total, by, capacity }: ClusterShares): string {
+  const there = formatResources(capacity);
+  const rule =
+    by === undefined ? 'the policy gives out no shares' : `${by}s have equal shares, weights apart`;
+  return `${counted(total, 'job')} in a cluster of ${there === '' ? 'no workers' : there}; ${rule}`;
+}

@@ -1,0 +1,106 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect } from '@goshawk/client';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Finished, type RunningGoshawk, runGoshawk, startGoshawk } from '../goshawk-process.fixture.js';
+
+let folder = '';
+let up: RunningGoshawk;
+let environment: NodeJS.ProcessEnv = {};
+let url = '';
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'goshawk-staged-input-test-'));
+  environment = { XDG_STATE_HOME: folder };
+  const size = ['--workers', '2', '--slots', '2', '--schedulers', '1', '--resources', 'cpu=2,license=1'];
+  const data = ['--data-folder', join(folder, 'data')];
+  up = startGoshawk(['up', '--json', '--policy', 'carbyne', ...size, ...data], environment);
+  ({ cluster: url } = JSON.parse(await up.firstLine));
+});
+
+afterAll(async () => {
+  up.kill('SIGINT');
+  await up.finished;
+  await rm(folder, { recursive: true });
+});
+
+function expectRefusal({ exitCode, stdout, stderr }: Finished, line: RegExp): void {
+  expect({ exitCode, stdout }, stderr).toEqual({ exitCode: 2, stdout: '' });
+  expect(stderr).toMatch(line);
+  expect(stderr.trim().split('\n')).toHaveLength(1);
+}
+
+const sleep = { tasks: [{ sleep: '10ms' }] };
+const LIVE: readonly (readonly [string, object, RegExp])[] = [
+  [
+    'a circle',
+    {
+      stages: [
+        { name: 'a', after: ['b'], ...sleep },
+        { name: 'b', after: ['a'], ...sleep },
+      ],
+    },
+    /stages wait for each other in a circle: a → b → a/,
+  ],
+  [
+    'a stage that no worker can hold',
+    {
+      stages: [
+        { name: 'a', ...sleep },
+        { name: 'b', after: ['a'], demand: { license: 2 }, ...sleep },
+      ],
+    },
+    /no worker has license 2; the closest is w\d with .*license 1/,
+  ],
+  [
+    'an estimate of 0',
+    { stages: [{ name: 'a', estimate: 0, ...sleep }] },
+    /a stage takes time; leave the estimate out where nothing is known/,
+  ],
+];
+
+it.each(LIVE)('%s in a job file is one line, and nothing is queued', async (_, job, line) => {
+  const file = join(folder, 'job.json');
+  await writeFile(file, JSON.stringify(job));
+  expectRefusal(await runGoshawk(['submit', file], environment, { cwd: folder }), line);
+  await using cluster = await connect(url);
+  expect((await cluster.jobs({ all: true })).jobs).toEqual([]);
+});
+
+const TRACES: readonly (readonly [string, readonly object[], RegExp])[] = [
+  [
+    'a circle',
+    [
+      { name: 'a', after: ['b'], durationsSeconds: [1] },
+      { name: 'b', after: ['a'], durationsSeconds: [1] },
+    ],
+    /jobs.jsonl:2: stages\[0\].after\[0\] is 'b', which is no stage above this one/,
+  ],
+  [
+    'a stage that no worker can hold',
+    [
+      { name: 'a', durationsSeconds: [1] },
+      { name: 'b', after: ['a'], durationsSeconds: [1], demand: { license: 2 } },
+    ],
+    /a task of job 1 needs 2 of license, and a worker has 1/,
+  ],
+  ['a stage of 0 s', [{ name: 'a', durationsSeconds: [0, 0] }], /jobs.jsonl:2: stages\[0\] takes 0 s/],
+  [
+    'an estimate of 0',
+    [{ name: 'a', durationsSeconds: [1], estimateSeconds: 0 }],
+    /estimateSeconds is '0'; it is a number of seconds above zero/,
+  ],
+];
+
+it.each(TRACES)('%s in a trace is one line, simulated and replayed', async (_, stages, line) => {
+  const file = join(folder, 'jobs.jsonl');
+  const lines = [{ schema: 'goshawk.trace/1' }, { submitSeconds: 0, stages }];
+  await writeFile(file, lines.map((each) => `${JSON.stringify(each)}\n`).join(''));
+  const cluster = ['--policy', 'carbyne', '--workers', '2', '--slots', '2', '--resources', 'cpu=2,license=1'];
+  for (const command of ['simulate', 'replay'])
+    expectRefusal(
+      await runGoshawk([command, file, ...cluster, '--quiet'], environment, { cwd: folder }),
+      line,
+    );
+});

@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest';
+import { OWNER, PolicyBench } from '../trial/policy-bench.fixture.js';
+import type { CARBYNE_POLICIES } from './table.js';
+
+test.each(['carbyne', 'drf', 'srtf', 'tetris', 'pack'] satisfies (keyof typeof CARBYNE_POLICIES)[])(
+  'under %s a task for which a worker is not wanted goes to another one',
+  (policy) => {
+    const bench = new PolicyBench(policy, 3, { options: { quantumMs: 0 } });
+    bench.books.declare(OWNER, 1, { arrivedAt: 0, isDeclared: true });
+    bench.need(1, {});
+    const [first] = bench.takePlaces()[0]!.slice(1) as [number];
+    bench.end(1, 'declined');
+    bench.need(1, {});
+    const [second] = bench.takePlaces()[0]!.slice(1) as [number];
+    expect(second).not.toBe(first);
+  },
+);
