@@ -52,9 +52,10 @@ export const arbitraryJob: fc.Arbitrary<TraceJob> = fc
   )
   .map(({ durationsSeconds, statedMeanSeconds, ...rest }): TraceJob => {
     const tasks = rest.stages?.reduce((total, stage) => total + stage.tasks, 0) ?? durationsSeconds.length;
-    const all = Float64Array.from(
-      { length: tasks },
-      (_, i) => durationsSeconds[i % durationsSeconds.length]!,
+    // A stage takes time.
+    const least = rest.stages === undefined ? 0 : 1e-6;
+    const all = Float64Array.from({ length: tasks }, (_, i) =>
+      Math.max(least, durationsSeconds[i % durationsSeconds.length]!),
     );
     return { ...rest, durationsSeconds: all, meanSeconds: statedMeanSeconds ?? meanOf(all) } as TraceJob;
   });
