@@ -176,7 +176,7 @@ describe.skipIf(whyNot !== undefined)(`pods ${whyNot === undefined ? '' : skippe
       'GOSHAWK_POLICY is no setting of `goshawk worker`',
     ]);
     expect(settingsFrom(and('GOSHAWK_SLOTS', 'four'), manifests)).toEqual([
-      'GOSHAWK_SLOTS: "four" is not a whole number',
+      'GOSHAWK_SLOTS: "four" is not a whole number, or none',
     ]);
   });
 });

@@ -63,7 +63,8 @@ export const workerCommand = defineCommand({
         ? [name]
         : Array.from({ length: options.workers }, (_, i) => `${name}${options.firstNumber + i}`);
     const memory = Math.floor(availableMemory() / (options.memoryShares ?? options.workers));
-    const capacity = { memory, ...capacityOf(options.slots, options.resources) };
+    const stated = capacityOf(options.slots, options.resources);
+    const capacity = { ...stated, memory: stated.memory ?? memory };
     const attributesOf = parseAttributes(options.attribute);
     const logger = createLogger(options.logLevel, { role: 'worker', name });
     if (process.pid === 1) logger.warn({}, FIRST_PROCESS);
