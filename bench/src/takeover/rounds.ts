@@ -47,8 +47,7 @@ export async function rounds(options: RoundsOptions): Promise<RoundsReport> {
   for (let round = 0; round < options.rounds; round++) {
     await using client = await connect(cluster.url);
     const jobs = await submitAll(client, options);
-    const total = options.jobs * options.tasksPerJob;
-    await until(async () => (await runningOf(client)) >= total * RUNNING_SHARE);
+    await until(async () => (await waitingOf(client)) === 0);
     const name = `s${round % cluster.schedulers.size}`;
     const tag = await tagOf(client, name);
     const commands = await waitingCommands(cluster, jobs, tag);
@@ -90,9 +89,6 @@ export async function rounds(options: RoundsOptions): Promise<RoundsReport> {
   return report;
 }
 
-/** What is on its way when the scheduler is lost is no run that could be started again. */
-const RUNNING_SHARE = 1;
-
 async function submitAll(client: Cluster, { jobs, tasksPerJob }: RoundsOptions): Promise<JobHandle[]> {
   return Promise.all(
     Array.from({ length: jobs }, () =>
@@ -104,9 +100,10 @@ async function submitAll(client: Cluster, { jobs, tasksPerJob }: RoundsOptions):
   );
 }
 
-async function runningOf(client: Cluster): Promise<number> {
+/** What waits when the scheduler is lost is no run that could be started again. */
+async function waitingOf(client: Cluster): Promise<number> {
   const { jobs } = await client.jobs({ states: ['running', 'waiting'], all: true });
-  return jobs.reduce((sum, { tasks }) => sum + tasks.running, 0);
+  return jobs.reduce((sum, { tasks }) => sum + tasks.waiting, 0);
 }
 
 /** Of jobs of the scheduler that will be lost. Resolve with how they exit. */
