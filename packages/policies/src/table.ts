@@ -74,10 +74,17 @@ export function deciderOf({ decidedBy: { policy, options } }: Preset): {
   return { module: policyModule(policy), options };
 }
 
-/** How long a solver may take: half a cycle, so that plans do not wait for longer than one. ms; undefined: none is asked */
+/** So many cycles without an answer. */
+const HANGING_CYCLES = 10;
+
+/**
+ * For how long a solver may be silent before it is taken to hang. The policy does without it after a cycle; to end one that is only
+ * slow would have the next one load and warm up, which is slower. ms; undefined: none is asked
+ */
 export function solverTimeoutMs(preset: Preset): Millis | undefined {
   const { module, options } = deciderOf(preset);
-  return module.solves ? Number(options.cycleMs ?? module.options.cycleMs!.default) / 2 : undefined;
+  const cycleMs = Number(options.cycleMs ?? module.options.cycleMs?.default);
+  return module.solves ? HANGING_CYCLES * cycleMs : undefined;
 }
 
 /** @throws InputError that names the policies there are */
