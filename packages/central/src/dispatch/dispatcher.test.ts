@@ -316,6 +316,24 @@ describe('a job that its owner declares', () => {
     }
   }
 
+  test('is no news when it is told again, however long that was on its way', () => {
+    const policy = new Preempting();
+    const bench = new Bench(1, 1, policy);
+    const told = { deadlineMs: 2_000, stages: [{ ...stage, distribution: [{ from: 1, to: 2, p: 1 }] }] };
+    declare(bench, 1, told);
+    policy.news.length = 0;
+    bench.now = 530;
+    declare(bench, 1, { ...JSON.parse(JSON.stringify(told)), ageMs: 500 });
+    expect(policy.news).toEqual([]);
+    expect(bench.dispatcher.books.job(OWNER, 1)!.deadlineAt).toBe(2_000);
+    declare(bench, 1, {
+      ...told,
+      ageMs: 500,
+      stages: [{ ...stage, distribution: [{ from: 1, to: 3, p: 1 }] }],
+    });
+    expect(policy.news).toMatchObject([{ kind: 'waiting' }]);
+  });
+
   test('is in the books with all that was said of it, until it is withdrawn', () => {
     const bench = new Bench(1, 1, new Preempting());
     bench.now = 1_000;

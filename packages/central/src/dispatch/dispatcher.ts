@@ -245,13 +245,18 @@ export class Dispatcher {
   declared(owner: Address, message: MessageOf<'declare'>, now: Millis): void {
     const { user, weight, deadlineMs, value, prefers, ageMs, stages } = message;
     const arrivedAt = now - ageMs;
+    const known = this.books.job(owner, message.job)?.deadlineAt ?? Number.POSITIVE_INFINITY;
     const job = this.books.declare(owner, message.job, {
       arrivedAt,
       user,
       weight,
       value,
       prefers: Object.fromEntries(prefers.map(({ name, value: of }) => [name, of])),
-      deadlineAt: deadlineMs === undefined ? Number.POSITIVE_INFINITY : arrivedAt + deadlineMs,
+      // Told again it may have been on its way for longer, which is no news.
+      deadlineAt: Math.min(
+        known,
+        deadlineMs === undefined ? Number.POSITIVE_INFINITY : arrivedAt + deadlineMs,
+      ),
       tasks: stages.reduce((sum, { tasks }) => sum + tasks, 0),
       isDeclared: true,
     });

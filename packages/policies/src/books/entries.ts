@@ -222,7 +222,7 @@ export class BookedStage implements StageView {
     this.ended = facts.ended ?? ended;
     this.estimateMs = facts.estimateMs ?? estimateMs;
     this.estimateFollows = facts.estimateFollows ?? this.estimateFollows;
-    this.distribution = facts.distribution ?? distribution;
+    if (!isSame(facts.distribution, distribution)) this.distribution = facts.distribution ?? distribution;
     return (
       part !== this.part ||
       estimateMs !== this.estimateMs ||
@@ -288,4 +288,13 @@ export class BookedRun implements RunView {
     this.named = named;
     this.askedAt = startedAt;
   }
+}
+
+/** What is told again is another list of the same segments. */
+function isSame(one: readonly Segment[] | undefined, other: readonly Segment[] | undefined): boolean {
+  if (one === undefined || other === undefined || one.length !== other.length) return one === other;
+  return one.every(({ from, to, p }, at) => {
+    const segment = other[at]!;
+    return from === segment.from && to === segment.to && p === segment.p;
+  });
 }
