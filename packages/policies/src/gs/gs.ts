@@ -1,4 +1,4 @@
-import { fitsIn, type Millis, PATIENCE_CUTOFFS, SLOT } from '@goshawk/core';
+import { drawIndex, fitsIn, type Millis, PATIENCE_CUTOFFS, SLOT } from '@goshawk/core';
 import type {
   CentralPolicy,
   ClusterView,
@@ -35,6 +35,7 @@ interface GsOptions {
  */
 export class Gs implements CentralPolicy {
   readonly #options: GsOptions;
+  readonly #context: PolicyContext;
   readonly #shares: Shares;
   /** By queue; of those that may start in it. */
   readonly #queues: readonly StageOrder[];
@@ -49,13 +50,14 @@ export class Gs implements CentralPolicy {
   readonly #patienceMs: Millis;
   readonly #demanding = new Set<StageView>();
 
-  constructor(options: GsOptions, { cutoffMs }: PolicyContext) {
+  constructor(options: GsOptions, context: PolicyContext) {
     this.#options = options;
+    this.#context = context;
     const queues = options.by === 'arrival' ? 1 : options.queues;
     this.#shares = new Shares(queues, options.weightRatio);
     this.#queues = Array.from({ length: queues }, () => new StageOrder());
     this.#running = this.#queues.map(() => 0);
-    this.#patienceMs = PATIENCE_CUTOFFS * cutoffMs;
+    this.#patienceMs = PATIENCE_CUTOFFS * context.cutoffMs;
   }
 
   heard(news: readonly News[], now: Millis): void {
@@ -90,7 +92,10 @@ export class Gs implements CentralPolicy {
     if (this.#free.size === 0 || this.#orderOf.size === 0) return;
     const starved = this.#starved(now);
     const kept = new Map<StageView, number>();
-    for (const worker of [...this.#free.all]) {
+    // An owner may decline a worker, and is not to be offered the same one for ever.
+    const at = drawIndex(this.#context, this.#free.size);
+    const free = [...this.#free.all.slice(at), ...this.#free.all.slice(0, at)];
+    for (const worker of free) {
       const first = starved.find(
         (stage) => (kept.get(stage) ?? 0) < stage.waiting && fitsIn(stage.demand, worker.capacity),
       );
