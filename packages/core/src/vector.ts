@@ -1,4 +1,4 @@
-import type { Resources } from './resources.js';
+import { NO_RESOURCES, type Resources } from './resources.js';
 
 /**
  * Amounts by index of `ResourceNames`, whole numbers in each resource's unit: [0] slots, `memory` in bytes, every other in
@@ -45,6 +45,7 @@ export class ResourceNames {
 
   /** The same amounts by name; slots are left out. */
   resourcesOf(vector: Vector): Resources {
+    if (vector.length === 1) return NO_RESOURCES;
     const resources: Record<string, number> = {};
     for (let index = SLOT + 1; index < vector.length; index++) {
       const name = this.names[index]!;
