@@ -1,5 +1,5 @@
 import { InputError, type Preset } from '@goshawk/core';
-import { deciderOf, optionsOf, type PolicyOptions } from '@goshawk/policies';
+import { deciderOf, optionsOf, type PolicyModule, type PolicyOptions } from '@goshawk/policies';
 
 /**
  * What `--set` says, each value of the type that its option has.
@@ -23,6 +23,28 @@ export function setOptions(chosen: string, preset: Preset, texts: readonly strin
   }
   optionsOf(chosen, module, options);
   return options;
+}
+
+/**
+ * Options of a run whose jobs have become so many times smaller: sizes of jobs have, too, but for the least that there is
+ * of each. Several of them in a text are joined by commas.
+ */
+export function scaled(
+  { options: described }: PolicyModule,
+  options: PolicyOptions,
+  divisor: number,
+): PolicyOptions {
+  if (divisor === 1) return options;
+  const sizes = Object.entries(described).flatMap(([name, option]) =>
+    option.scales === true ? [[name, smaller(options[name] ?? option.default, option.min, divisor)]] : [],
+  );
+  return { ...options, ...Object.fromEntries(sizes) };
+}
+
+function smaller(size: number | string | boolean, least = 0, divisor: number): number | string {
+  if (typeof size === 'number') return Math.max(least, size / divisor);
+  const each = String(size).split(',');
+  return each.map((one) => Number((Number(one) / divisor).toPrecision(6))).join(',');
 }
 
 /** Options as `--set` takes them, one each. */

@@ -19,7 +19,7 @@ import {
 import { ALL_POLICY_NAMES, decidedWith, deciderOf, presetNamed } from '@goshawk/policies';
 import { ATTRIBUTES, ESTIMATOR_FORMS, estimatorKind, FeatureKeys } from '@goshawk/predictor';
 import type { OptionSpecs, Resolved } from './options.js';
-import { setOptions, setTexts } from './policy-options.js';
+import { scaled, setOptions, setTexts } from './policy-options.js';
 import { schedulersEstimator } from './replay/estimates.js';
 
 /** The settings that shape a run: the same names for `up`, `replay`, `simulate`, `central` and in files. */
@@ -285,12 +285,11 @@ function decidingOptions(
     '--queue-base': queueBase === undefined ? undefined : queueBase * 1_000,
     '--estimator': ORDERS[estimator],
   };
-  const own = Object.entries(module.options).flatMap(([name, { flag, default: normal, scales }]) => {
-    if (flag === undefined) return [];
-    const value = byFlag[flag] ?? normal;
-    return [[name, scales ? Number(value) / (facts?.divisor ?? 1) : value]];
-  });
-  return { ...options, ...setOptions(chosen, preset, [...set, ...named]), ...Object.fromEntries(own) };
+  const own = Object.entries(module.options).flatMap(([name, { flag, default: normal }]) =>
+    flag === undefined ? [] : [[name, byFlag[flag] ?? normal]],
+  );
+  const given = { ...options, ...setOptions(chosen, preset, [...set, ...named]), ...Object.fromEntries(own) };
+  return scaled(module, given, facts?.divisor ?? 1);
 }
 
 /** Options of that policy that have flags of their own, by these; durations in seconds. */

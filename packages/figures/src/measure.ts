@@ -8,6 +8,7 @@ import {
   summarisePolicies,
 } from '@goshawk/report';
 import type { Tick } from './axis.js';
+import { meanPlanned, plannedOf } from './deadlines.js';
 import { beliefs, type JobDetails, ratioCourse, ratioShares, speedup, waitShares } from './jobwise.js';
 import { type Busy, type Measured, type Pair, type Paired, type Point, pairName } from './point.js';
 
@@ -55,7 +56,17 @@ export function pointOf(
     measured: Object.fromEntries(measured),
     paired: Object.fromEntries(paired),
     ...jobByJob(runs, pairs),
+    ...ofDeadlines(runs),
   };
+}
+
+/** Where jobs have deadlines. */
+function ofDeadlines(runs: Readonly<Record<string, readonly FinishedRun[]>>): Pick<Point, 'planned'> {
+  const planned = Object.entries(runs).flatMap(([name, finished]) => {
+    const all = finished.flatMap(({ run }) => plannedOf(run) ?? []);
+    return all.length === 0 ? [] : [[name, meanPlanned(all)] as const];
+  });
+  return planned.length === 0 ? {} : { planned: Object.fromEntries(planned) };
 }
 
 /** What only the jobs one by one say. */

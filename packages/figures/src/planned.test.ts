@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
+import { assess } from './assess.js';
 import { assessPlanned } from './planned.js';
 import type { Planned } from './point.js';
 import { renderFigureText } from './render/text.js';
+import { finishedRun } from './runs.fixture.js';
 import { THREE_SIGMA_FIGURES } from './three-sigma/figures.js';
 
 const run = (missed: number): Planned => ({
@@ -43,4 +45,45 @@ test('a planned figure is judged by the means over its seeds', () => {
     'does not hold',
   ]);
   expect(renderFigureText(result, { color: false, columns: 100 })).toContain('4.0 times');
+});
+
+test('a live figure of deadlines is judged by how far its two halves are apart', () => {
+  const figure = THREE_SIGMA_FIGURES.find(({ id }) => id === '3sigma-table-2')!;
+  const made = finishedRun({ short: [1, 2] });
+  const met = (missed: number, hours: number) => ({
+    ...made,
+    run: {
+      ...made.run,
+      deadlines: {
+        jobs: 100,
+        missed,
+        goodputSlotSeconds: { deadline: 1_800 * hours, bestEffort: 1_800 * hours },
+        bestEffortJobs: 100,
+        bestEffortCompleted: 100,
+        bestEffortSeconds: 50,
+      },
+    },
+  });
+  const judged = (missed: number, hours: number) =>
+    assess({
+      figure,
+      axis: figure.axis,
+      workload: { name: 'e2e', sha256: '', jobs: 200, tasks: 1, taskSeconds: 1, spanSeconds: 1 },
+      runs: [
+        {
+          tick: figure.axis.ticks[0]!,
+          byVariant: Object.fromEntries(
+            figure.variants.map(({ name, mode }) => [
+              name,
+              [mode === 'live' ? met(missed, hours) : met(10, 4)],
+            ]),
+          ),
+        },
+      ],
+      command: '',
+      generator: '',
+    }).claims.map(({ verdict }) => verdict);
+  expect(judged(12, 4.1).slice(0, 3)).toEqual(['holds', 'holds', 'holds']);
+  expect(judged(15, 3.7).slice(0, 3)).toEqual(['in direction', 'in direction', 'holds']);
+  expect(judged(17, 6).slice(0, 2)).toEqual(['does not hold', 'does not hold']);
 });

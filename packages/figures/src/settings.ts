@@ -1,6 +1,8 @@
 /** Settings of a run, by the names of the options of `goshawk simulate` and `goshawk replay`. */
 export interface RunSettings {
   readonly policy?: string;
+  /** Options of the central policy, NAME=VALUE. */
+  readonly set?: readonly string[];
   readonly workers?: number;
   /** Seconds, or p90. */
   readonly cutoff?: string;
@@ -42,4 +44,8 @@ export interface RunSettings {
   readonly samples?: number;
   /** Task time submitted over what the slots can do meanwhile; simulated, arrivals are stretched to make it. */
   readonly load?: number;
+  /** Properties of workers, as `--attribute` has them. */
+  readonly attribute?: readonly string[];
+  /** Of live figures: all times are divided by this, unless `--for` says how long a policy takes. */
+  readonly scale?: number;
 }

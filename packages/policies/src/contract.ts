@@ -259,7 +259,7 @@ export interface PolicyOption<T> {
   readonly max?: number;
   /** The flag that says it, where there is one of its own: it depends on more than its value. */
   readonly flag?: string;
-  /** It is a size of jobs, ms: where a replay makes run times smaller, it is made so too. */
+  /** It is a size of jobs, or several joined by commas: where a replay makes run times smaller, it is made so too. */
   readonly scales?: boolean;
   /** Texts: the values there are. */
   readonly choices?: readonly T[];

@@ -1,4 +1,4 @@
-import type { FinishedRun, RunSettings, RunsAt, Tick, Variant } from '@goshawk/figures';
+import type { Figure, FinishedRun, RunSettings, RunsAt, Tick, Variant } from '@goshawk/figures';
 import { packed } from '@goshawk/traces';
 import type { Context } from '../context.js';
 import { resolveOptions } from '../options.js';
@@ -18,6 +18,9 @@ const DEFAULTS: ReplayOptions = resolveOptions(REPLAY_OPTIONS, {
   file: {},
   fileName: '',
 }).values;
+
+/** How long a policy takes, about, unless the figure or `--for` says so. */
+const FOR_MS = 30_000;
 
 /** Both halves of one load and seed, by variant. */
 type Halves = Readonly<Record<string, FinishedRun>>;
@@ -55,7 +58,7 @@ export async function runLive(
 
 interface BothHalves {
   readonly replayed: Replayed;
-  /** By policy. */
+  /** By entry. */
   readonly simulated: ReadonlyMap<string, FinishedRun>;
 }
 
@@ -66,25 +69,31 @@ async function bothHalves(
   options: FigureOptions,
   asked: ReplayOptions,
 ): Promise<BothHalves> {
-  const policies = policiesOf(figure.variants, 'live');
-  const replayed = await replayLocally(context, { ...asked, policy: policies.join(',') }, workload);
+  const policies = variantsOf(figure, 'live').map(entryOf).join(',');
+  const replayed = await replayLocally(context, { ...asked, policy: policies }, workload);
   const simulated = new Map<string, FinishedRun>();
   const { plan } = replayed;
   const { name, sha256 } = plan.workload;
   // The jobs as they are run, as a workload of their own.
   const asRun = { name, tallied: [], sha256: async () => sha256 };
   const surveyed = await survey(asRun, [packed(plan.jobs.map(traceJob))], context.interrupted);
-  const requests = policiesOf(figure.variants, 'simulated').map((policy) => {
-    const live = replayed.runs.find(({ run }) => run.policy === policy)!;
-    const settings = { ...figure.settings, ...tick.settings, ...sameAs(live, replayed), policy };
+  const variants = variantsOf(figure, 'simulated');
+  const requests = variants.map((variant) => {
+    const live = replayed.runs.find(({ run }) => run.policy === entryOf(variant))!;
+    const settings = {
+      ...figure.settings,
+      ...tick.settings,
+      ...variant.settings,
+      ...sameAs(live, replayed),
+    };
     return requestsFor(settings, 1, surveyed, asked.seed)[0]!;
   });
   const outcomes = await performShown(context, requests, sourceOf(workload, surveyed), {
     parallel: options.parallel,
     label: `${figure.id}, simulated`,
   });
-  for (const outcome of outcomes)
-    simulated.set(outcome.run.policy, finished(outcome, plan.fit.spanMs / 1_000));
+  for (const [index, outcome] of outcomes.entries())
+    simulated.set(entryOf(variants[index]!), finished(outcome, plan.fit.spanMs / 1_000));
   return { replayed, simulated };
 }
 
@@ -95,14 +104,17 @@ function replayOptions(
   seed: number,
 ): ReplayOptions {
   const size = workers === undefined ? {} : { workers };
-  const { estimator: _, ...settings }: RunSettings = { ...figure.settings, ...size, ...tick.settings };
-  return { ...DEFAULTS, ...settings, jobs: jobsDrawn, for: forMs, seed };
+  const { estimator: _, scale, ...settings }: RunSettings = { ...figure.settings, ...size, ...tick.settings };
+  const time = forMs === undefined && scale !== undefined ? { scale } : { for: forMs ?? FOR_MS };
+  return { ...DEFAULTS, ...settings, ...time, jobs: jobsDrawn, seed };
 }
 
 /** What the live run was told, which it worked out from the jobs as they are run. */
 function sameAs({ run }: PolicyRun, { shape }: Replayed): RunSettings & { readonly schedulers: number } {
-  const { cutoff, shortPartition } = run.options;
+  const { cutoff, shortPartition, set } = run.options;
   return {
+    // With the times that the run had.
+    ...(Array.isArray(set) ? { set: set.map(String) } : {}),
     workers: shape.workers,
     schedulers: shape.schedulers,
     durations: 'task',
@@ -111,8 +123,13 @@ function sameAs({ run }: PolicyRun, { shape }: Replayed): RunSettings & { readon
   };
 }
 
-function policiesOf(variants: readonly Variant[], mode: Variant['mode']): string[] {
-  return variants.flatMap((variant) => (variant.mode === mode ? (variant.settings.policy ?? []) : []));
+function variantsOf({ variants }: Figure, mode: Variant['mode']): Variant[] {
+  return variants.filter((variant) => variant.mode === mode);
+}
+
+/** As `--policy` has it, with an estimator of its own. */
+function entryOf({ settings: { policy, estimator } }: Variant): string {
+  return estimator === undefined ? policy! : `${policy}:estimator=${estimator}`;
 }
 
 function byVariant(
@@ -121,9 +138,11 @@ function byVariant(
   simulated: ReadonlyMap<string, FinishedRun>,
 ): Halves {
   const submittedSeconds = plan.fit.spanMs / 1_000;
-  const entries = variants.map(({ name, mode, settings: { policy } }) => {
-    if (mode === 'simulated') return [name, simulated.get(policy!)!] as const;
-    const { run, series } = runs.find((each) => each.run.policy === policy)!;
+  const entries = variants.map((variant) => {
+    const { name, mode } = variant;
+    const entry = entryOf(variant);
+    if (mode === 'simulated') return [name, simulated.get(entry)!] as const;
+    const { run, series } = runs.find((each) => each.run.policy === entry)!;
     return [name, { run, series, submittedSeconds }] as const;
   });
   return Object.fromEntries(entries);

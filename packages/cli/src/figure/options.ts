@@ -39,8 +39,9 @@ export const FIGURE_OPTIONS = {
   },
   for: {
     type: 'duration',
-    default: '30s',
-    describe: 'of live figures: how long a policy takes at each load, about',
+    flagOnly: true,
+    describe:
+      'of live figures: how long a policy takes at each load, about (default: 30s, or as the figure has it)',
   },
   out: { type: 'text', default: 'figures', describe: 'the folder for ID.json, ID.svg and ID.html' },
 } as const satisfies OptionSpecs;

@@ -1,10 +1,16 @@
 import type { Planned, RunSettings } from '@goshawk/figures';
-import type { PlanningSpread, SolveProgram } from '@goshawk/policies';
+import {
+  type PlanningSpread,
+  presetNamed,
+  type SolveProgram,
+  type ThreeSigmaOptions,
+} from '@goshawk/policies';
 import { loadSolver } from '@goshawk/runtime';
 import { configureGenerator, type TraceJob } from '@goshawk/traces';
 import type { Context } from '../context.js';
 import { type GangMetrics, type GangPolicy, runGangExperiment } from '../gangs/experiment.js';
 import { normalBelief } from '../gangs/normal-belief.js';
+import { setOptions } from '../policy-options.js';
 import type { ChosenFigure } from './choose.js';
 import type { FigureOptions } from './options.js';
 import type { RunStore } from './run-store.js';
@@ -35,6 +41,8 @@ export async function runPlanned(
 
 function planned(workload: string, settings: RunSettings, seed: number, solve: SolveProgram): GangMetrics {
   const { policy, workers: nodes = 256, samples, slack = 0, load = 1.4, rate = 0, shift, spread } = settings;
+  const name = policy as GangPolicy;
+  const told = setOptions(name, presetNamed(name), settings.set ?? []) as Partial<ThreeSigmaOptions>;
   const options = `nodes=${nodes},racks=${RACKS},slack=${slack},load=${load},rate=${rate}`;
   const [usual = '', given = ''] = workload.split(':');
   const generator = settings.generator ?? usual;
@@ -42,7 +50,7 @@ function planned(workload: string, settings: RunSettings, seed: number, solve: S
   const count = samples === undefined ? PAST_JOBS : POOL_JOBS;
   const past = jobsOf(`${generator}:jobs=${count},${options},seed=${PAST_SEED + seed}`);
   const belief = shift === undefined ? undefined : normalBelief({ shift, spread: spread ?? 0, seed });
-  const experiment = { policy: policy as GangPolicy, jobs, past, nodes, racks: RACKS, belief };
+  const experiment = { policy: name, options: told, jobs, past, nodes, racks: RACKS, belief };
   return runGangExperiment(samples === undefined ? experiment : { ...experiment, samples }, solve);
 }
 

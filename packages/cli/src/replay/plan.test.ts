@@ -162,6 +162,23 @@ describe('facts of a plan', () => {
     );
   });
 
+  it('make the sizes of jobs that a policy has as much smaller, down to the least of each', () => {
+    const optionsOf = (policy: string, set: string[], divisor: number) =>
+      policySettings({ ...given, set, queueBase: 100 }, policy, factsOf(jobs, divisor)).preset.decidedBy
+        .options;
+    const set = ['cycleMs=10000', 'startGrid=0,10,45', 'vSlo=20'];
+    expect(optionsOf('3sigma-sched', set, 20)).toEqual({
+      cycleMs: 500,
+      startGrid: '0,0.5,2.25',
+      beLengthMs: 900_000,
+      defaultRuntimeMs: 30_000,
+      vSlo: 20,
+    });
+    expect(optionsOf('3sigma-sched', set, 1)).toEqual({ cycleMs: 10_000, startGrid: '0,10,45', vSlo: 20 });
+    expect(optionsOf('3sigma-sched', set, 1e6)).toMatchObject({ cycleMs: 10 });
+    expect(optionsOf('gs', [], 50)).toMatchObject({ baseMs: 2_000, queues: 10 });
+  });
+
   it('scale how often schedulers hear of long tasks with the cutoff, unless it is said', () => {
     const bitmapMs = (options: { cutoff?: string; bitmap?: string }) =>
       policySettings({ ...given, ...options }, 'goshawk-peer').bitmapMs;

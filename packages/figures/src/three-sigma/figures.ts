@@ -1,43 +1,32 @@
 import { ONE_PLACE, settingAxis } from '../axis.js';
-import type { Figure, Series } from '../figure.js';
+import type { Figure } from '../figure.js';
 import { at, falls, isBelow, isMuchBetter, rises } from '../judging/index.js';
 import {
   bestEffortGoodput,
-  bestEffortSeconds,
+  comparedByMisses,
   cycles,
+  FIELD,
+  FIVE_HOURS,
+  GANGS,
   goodput,
   isAtMost,
+  isCloseToPerfect,
   isNear,
   isTimes,
   misses,
+  missesFewer,
   over,
+  panels,
   predictions,
   SIGMA,
   TWO_HOURS,
   variants,
 } from './common.js';
+import { table2 } from './table.js';
+import { weights } from './weights.js';
 
 const WORKLOADS = ['e2e', 'hedgefund-like', 'mustang-like'];
-const FIELD = [SIGMA, 'point-perf', 'point-real', 'prio'] as const;
 const PARTS = [SIGMA, '3sigma-nodist', '3sigma-nooe', '3sigma-noadapt', 'point-perf', 'point-real'] as const;
-
-const GANGS =
-  'Gangs over the books of central, without messages; a policy that knows nothing learns from 10,000 jobs before.';
-
-function panels(policies: readonly string[], axisName: string): Figure['panels'] {
-  const drawn = (title: string, what: string, of: (policy: string) => Series) => ({
-    kind: axisName === '' ? ('bars' as const) : ('lines' as const),
-    title,
-    axisName: what,
-    series: policies.map(of),
-  });
-  return [
-    drawn('Jobs with a deadline that missed it', 'share of them', misses),
-    drawn('Goodput', 'node hours', goodput),
-    drawn('Goodput of best-effort jobs', 'node hours', bestEffortGoodput),
-    drawn('Best-effort jobs, mean time to completion', 'seconds', bestEffortSeconds),
-  ];
-}
 
 const overall: Figure = {
   ...TWO_HOURS,
@@ -87,7 +76,7 @@ const first: Figure = {
 };
 
 const workloads: Figure = {
-  ...TWO_HOURS,
+  ...FIVE_HOURS,
   id: '3sigma-7',
   title: 'Deadlines under three workloads',
   section: '§6.1, Figure 7',
@@ -100,21 +89,7 @@ const workloads: Figure = {
   variants: variants(...FIELD),
   panels: panels(FIELD, 'workload'),
   claims: [
-    {
-      section: '§6.1',
-      text: '3Sigma misses fewer than PointRealEst under each',
-      judge: isBelow(misses(SIGMA), misses('point-real')),
-    },
-    {
-      section: '§6.1',
-      text: '3Sigma misses fewer than Prio under each',
-      judge: isBelow(misses(SIGMA), misses('prio')),
-    },
-    {
-      section: '§6.1',
-      text: '3Sigma is close to PointPerfEst under each (accepted: 5% of the jobs)',
-      judge: isNear(misses(SIGMA), misses('point-perf'), 0.05),
-    },
+    ...comparedByMisses('§6.1', 'under each'),
     {
       section: '§6.1',
       text: 'Under HedgeFund and Mustang 3Sigma misses slightly fewer than PointPerfEst',
@@ -124,7 +99,7 @@ const workloads: Figure = {
 };
 
 const slack: Figure = {
-  ...TWO_HOURS,
+  ...FIVE_HOURS,
   id: '3sigma-8',
   title: 'What each part of 3Sigma gives, by deadline slack',
   section: '§6.2, Figure 8',
@@ -166,7 +141,7 @@ const slack: Figure = {
 };
 
 const load: Figure = {
-  ...TWO_HOURS,
+  ...FIVE_HOURS,
   id: '3sigma-10',
   title: 'Deadlines by load',
   section: '§6.4, Figure 10',
@@ -180,26 +155,12 @@ const load: Figure = {
   panels: panels(FIELD, 'load'),
   claims: [
     { section: '§6.4', text: 'Misses rise with load under all', judge: rises(FIELD.map(misses)) },
-    {
-      section: '§6.4',
-      text: '3Sigma misses fewer than PointRealEst at every load',
-      judge: isBelow(misses(SIGMA), misses('point-real')),
-    },
-    {
-      section: '§6.4',
-      text: '3Sigma misses fewer than Prio at every load',
-      judge: isBelow(misses(SIGMA), misses('prio')),
-    },
-    {
-      section: '§6.4',
-      text: '3Sigma is close to PointPerfEst at every load (accepted: 5% of the jobs)',
-      judge: isNear(misses(SIGMA), misses('point-perf'), 0.05),
-    },
+    ...comparedByMisses('§6.4', 'at every load'),
   ],
 };
 
 const samples: Figure = {
-  ...TWO_HOURS,
+  ...FIVE_HOURS,
   id: '3sigma-11',
   title: 'Deadlines by what has been seen of each program',
   section: '§6.4, Figure 11',
@@ -212,16 +173,8 @@ const samples: Figure = {
   variants: variants(...FIELD),
   panels: panels(FIELD, 'samples'),
   claims: [
-    {
-      section: '§6.4',
-      text: '3Sigma misses fewer than PointRealEst at every number of samples',
-      judge: isBelow(misses(SIGMA), misses('point-real')),
-    },
-    {
-      section: '§6.4',
-      text: 'From 25 samples on 3Sigma is close to PointPerfEst (accepted: 5% of the jobs)',
-      judge: isNear(misses(SIGMA), misses('point-perf'), 0.05, at(25, 50, 100)),
-    },
+    missesFewer('§6.4', 'PointRealEst', 'point-real', 'at every number of samples'),
+    isCloseToPerfect('§6.4', 'from 25 samples on', at(25, 50, 100)),
     { section: '§6.4', text: 'More samples mean fewer misses under 3Sigma', judge: falls([misses(SIGMA)]) },
   ],
 };
@@ -345,4 +298,6 @@ export const THREE_SIGMA_FIGURES: readonly Figure[] = [
   load,
   samples,
   scale,
+  table2,
+  weights,
 ];

@@ -30,9 +30,16 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 export const THREE_SIGMA_OPTIONS = {
-  cycleMs: { default: 2_000, min: 10, max: HOUR_MS, help: 'Time from one plan to the next. ms' },
+  cycleMs: {
+    default: 2_000,
+    min: 10,
+    max: HOUR_MS,
+    scales: true,
+    help: 'Time from one plan to the next. ms',
+  },
   startGrid: {
     default: '0,10,20,40,60,90,120,180,240,360,480,720',
+    scales: true,
     help: 'When jobs may be planned to start: seconds from now, 0 first, rising.',
   },
   beMax: { default: 32, min: 2, max: 10_000, help: 'Best-effort jobs of one plan at most.' },
@@ -53,6 +60,7 @@ export const THREE_SIGMA_OPTIONS = {
     default: 5 * HOUR_MS,
     min: 1,
     max: 1_000 * DAY_MS,
+    scales: true,
     help: 'Time in which what a best-effort job is worth falls to nothing. ms',
   },
   beFloor: {
@@ -107,6 +115,7 @@ export const THREE_SIGMA_OPTIONS = {
     default: 600_000,
     min: 1,
     max: 1_000 * DAY_MS,
+    scales: true,
     help: 'Run time of a job of which nothing is known. ms',
   },
 } as const satisfies Described;

@@ -1,0 +1,43 @@
+import type { Run } from '@goshawk/report';
+import type { Planned } from './point.js';
+
+/** What a run of all machines made of jobs with deadlines; undefined where there are none. */
+export function plannedOf({ deadlines, planning }: Run): Planned | undefined {
+  if (deadlines === undefined) return undefined;
+  const { jobs, missed, goodputSlotSeconds, bestEffortSeconds } = deadlines;
+  const cycleSeconds = planning?.cycleSeconds?.cycle;
+  return {
+    missed: missed / jobs,
+    goodputHours: {
+      deadline: goodputSlotSeconds.deadline / 3_600,
+      bestEffort: goodputSlotSeconds.bestEffort / 3_600,
+    },
+    bestEffortSeconds: bestEffortSeconds ?? 0,
+    preemptions: planning?.counts.preemptions ?? 0,
+    ...(cycleSeconds === undefined ? {} : { cycleSeconds }),
+  };
+}
+
+/** Over seeds. */
+export function meanPlanned(runs: readonly Planned[]): Planned {
+  const mean = (of: (run: Planned) => number) => runs.reduce((sum, run) => sum + of(run), 0) / runs.length;
+  return {
+    missed: mean(({ missed }) => missed),
+    goodputHours: {
+      deadline: mean(({ goodputHours }) => goodputHours.deadline),
+      bestEffort: mean(({ goodputHours }) => goodputHours.bestEffort),
+    },
+    bestEffortSeconds: mean(({ bestEffortSeconds }) => bestEffortSeconds),
+    preemptions: mean(({ preemptions }) => preemptions),
+    ...times('cycleSeconds', runs),
+    ...times('predictionSeconds', runs),
+  };
+}
+
+/** The greatest of the seeds. */
+function times(of: 'cycleSeconds' | 'predictionSeconds', runs: readonly Planned[]): Partial<Planned> {
+  const known = runs.flatMap((run) => run[of] ?? []);
+  if (known.length === 0) return {};
+  const most = (part: 'p50' | 'p99' | 'max') => Math.max(...known.map((each) => each[part]));
+  return { [of]: { p50: most('p50'), p99: most('p99'), max: most('max') } };
+}

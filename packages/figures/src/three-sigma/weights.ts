@@ -1,0 +1,44 @@
+import { settingAxis } from '../axis.js';
+import type { Figure } from '../figure.js';
+import { GANGS, isEveryTimes, misses, panels, SIGMA, TWO_HOURS, variants } from './common.js';
+
+const SHOWN = [SIGMA, 'point-real', 'prio'] as const;
+/** What the paper does not say, one thing changed at a time, by label; the first is what we take. */
+const TOLD = {
+  ours: [],
+  'vSLO 3': ['vSlo=3'],
+  'vSLO 30': ['vSlo=30'],
+  'θ 0': ['oeThreshold=0'],
+  'θ 0.2': ['oeThreshold=0.2'],
+  'θ 0.5': ['oeThreshold=0.5'],
+  'γ 0.5': ['tail=0.5'],
+  'γ 0.2': ['tail=0.2'],
+} as const satisfies Record<string, readonly string[]>;
+const LABELS = Object.keys(TOLD) as (keyof typeof TOLD)[];
+
+export const weights: Figure = {
+  ...TWO_HOURS,
+  id: '3sigma-weights',
+  title: 'What the paper does not say: weights, θ and γ',
+  section: '§4.2, §4.3.2',
+  about: `What meeting a deadline is worth beside a best-effort job (ours: 10), below which chance of meeting it a job is worth something after it (θ, ours: 0.05), and how much of its worth is left then (γ, ours: 1). ${GANGS}`,
+  axis: settingAxis('told', 'even', LABELS, (label) => ({
+    x: LABELS.indexOf(label),
+    label,
+    settings: { set: TOLD[label] },
+  })),
+  variants: variants(...SHOWN),
+  panels: panels(SHOWN, 'told'),
+  claims: [
+    {
+      section: '§6.1',
+      text: 'PointRealEst misses three times as many deadlines as 3Sigma, whatever is told',
+      judge: isEveryTimes(misses('point-real'), misses(SIGMA), 3),
+    },
+    {
+      section: '§6.1',
+      text: 'Prio misses twice as many, whatever is told',
+      judge: isEveryTimes(misses('prio'), misses(SIGMA), 2),
+    },
+  ],
+};
