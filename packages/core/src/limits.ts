@@ -22,6 +22,7 @@ export const LIMITS = {
   /** A duration or an amount as text. In characters. */
   quantityLengthMax: 64,
   weightMax: 1e9,
+  slowdownMax: 1_000,
   /** Jobs of one scheduler that have not ended; more are refused as `overloaded`, to be tried again. */
   activeJobsMax: 100_000,
   /**

@@ -110,6 +110,7 @@ function fullSpec(spec: JobSpec): JobSpec {
     weight: spec.weight,
     ...(spec.value === undefined ? {} : { value: spec.value }),
     ...(spec.prefer === undefined ? {} : { prefer: spec.prefer }),
+    ...(spec.slowdown === undefined ? {} : { slowdown: spec.slowdown }),
     ...(spec.logicalName === undefined ? {} : { logicalName: spec.logicalName }),
     ...(spec.seed === undefined ? {} : { seed: spec.seed }),
   };

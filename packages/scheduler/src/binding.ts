@@ -19,6 +19,7 @@ import type { Needer } from './needing.js';
 import type { Offer, Offers } from './offers.js';
 import type { Prober } from './probing.js';
 import { Questions } from './questions.js';
+import { slowdownAt, slowed } from './slowdown.js';
 import type { Tallies } from './tallies.js';
 
 /** What binding has to know of the scheduler around it. */
@@ -324,7 +325,7 @@ export class Binder {
     const ask = Math.max(0, job.asks[task]!);
     const match = Math.max(0, -job.asks[task]!);
     const { index, spec } = job.batchOf(task);
-    const payload = job.payloadOf(task);
+    const payload = slowed(job.payloadOf(task), slowdownAt(job, this.#around.members.get(worker)));
     const long = job.class === 'long';
     const { timeoutMs } = job.spec;
     const { number, id: jobId } = job;

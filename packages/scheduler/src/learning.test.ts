@@ -12,6 +12,7 @@ const arriving: ArrivingJob = { name: 'nightly', user: 'ada', tasks: 2, startabl
 function endedJob(...runMs: number[]): Job {
   return {
     arriving,
+    spec: {},
     judgement: { kind: 'unknown' },
     isUndecided: false,
     counts: { completed: runMs.length },

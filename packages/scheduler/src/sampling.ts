@@ -22,14 +22,17 @@ import type { Learnt, SchedulerEnvironment } from './contract.js';
 import type { Enlistment } from './enlistment.js';
 import { type Job, TaskState } from './job.js';
 import type { Ledger } from './ledger.js';
+import type { Members } from './members.js';
 import type { Needer } from './needing.js';
 import type { Prober } from './probing.js';
 import type { Routing } from './routing.js';
 import { Sample } from './sample.js';
+import { slowdownAt } from './slowdown.js';
 
 /** What sampling has to know of the scheduler around it. */
 interface Surroundings {
   readonly ledger: Ledger;
+  readonly members: Members;
   readonly prober: Prober;
   readonly routing: Routing;
   readonly needer: Needer;
@@ -186,9 +189,8 @@ export class Sampler {
     if (this.#policy === undefined || !this.#learns()) return;
     const { completed } = job.counts;
     const isCompleted = completed === job.taskCount;
-    const runsMs = isCompleted
-      ? job.runMs
-      : job.runMs.filter((_, task) => job.stateOf(task) === TaskState.completed);
+    const ran = this.#asPreferred(job);
+    const runsMs = isCompleted ? ran : ran.filter((_, task) => job.stateOf(task) === TaskState.completed);
     let sum = 0;
     for (let i = 0; i < runsMs.length; i++) sum += runsMs[i]!;
     this.#hasLearnt = true;
@@ -200,6 +202,13 @@ export class Sampler {
       runtimeMs: now - job.acceptedAt,
       runsMs,
     });
+  }
+
+  /** Run times as they would have been on workers that the job prefers (3σPredict §4.1). */
+  #asPreferred(job: Job): Float64Array {
+    if (job.spec.slowdown === undefined) return job.runMs;
+    const { members } = this.#around;
+    return job.runMs.map((runMs, task) => runMs / slowdownAt(job, members.get(job.workerOf(task))));
   }
 
   /** Most clusters are told: then there is nothing to learn. */

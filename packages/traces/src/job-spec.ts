@@ -40,6 +40,7 @@ export function jobSpecOf(
     weight: job.weight ?? 1,
     ...(job.value === undefined ? {} : { value: job.value }),
     ...(job.prefer === undefined ? {} : { prefer: job.prefer }),
+    ...(job.slowdown === undefined ? {} : { slowdown: job.slowdown }),
   };
 }
 

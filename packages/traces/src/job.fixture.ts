@@ -42,6 +42,7 @@ export const arbitraryJob: fc.Arbitrary<TraceJob> = fc
       weight: fc.double({ min: 1e-9, max: 1e9, noNaN: true }),
       value: fc.double({ min: 1e-9, max: 1e9, noNaN: true }),
       prefer: fc.dictionary(resource, name, { maxKeys: 2, noNullPrototype: true }),
+      slowdown: fc.double({ min: 1, max: 100, noNaN: true }),
       retries: fc.nat({ max: LIMITS.retriesMax }),
       maxRunning: fc.integer({ min: 1 }),
       schedulingClass: fc.nat({ max: 3 }),

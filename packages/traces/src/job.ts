@@ -31,6 +31,8 @@ export interface TraceJob {
   readonly value?: number;
   /** Attributes that workers should have: one value, or several that will do, joined by commas. */
   readonly prefer?: Readonly<Record<string, string>>;
+  /** How many times as long tasks take on workers without those. */
+  readonly slowdown?: number;
   /** Share relative to other jobs. */
   readonly weight?: number;
   /** Runs of a task that may fail before the task has failed, less one. */

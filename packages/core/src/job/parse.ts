@@ -45,6 +45,7 @@ export function parseJobSpec(input: unknown, source = 'job'): JobSpec {
     weight: job.weight,
     ...(job.value === undefined ? {} : { value: job.value }),
     ...(job.prefer === undefined ? {} : { prefer: joinedValues(job.prefer) }),
+    ...(job.slowdown === undefined ? {} : { slowdown: job.slowdown }),
   };
 }
 

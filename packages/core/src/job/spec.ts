@@ -100,6 +100,14 @@ const jobSpecSchema = z.lazy(() =>
         .describe(
           'attributes that workers should have, where the policy can choose: a value, or several of which one will do',
         ),
+      slowdown: z
+        .number()
+        .min(1)
+        .max(LIMITS.slowdownMax)
+        .optional()
+        .describe(
+          'how many times as long tasks take on workers without what is preferred: estimators reckon with it, and tasks that sleep do so',
+        ),
       weight: z
         .number()
         .min(1 / LIMITS.weightMax)
@@ -148,6 +156,8 @@ export interface JobSpec {
   readonly value?: number;
   /** Values of which one will do are joined by commas. */
   readonly prefer?: Readonly<Record<string, string>>;
+  /** How many times as long tasks take on workers without what is preferred. */
+  readonly slowdown?: number;
 }
 
 export type JobInput = z.input<typeof jobSpecSchema>;

@@ -12,6 +12,8 @@ const SHORT_GAPS = (1 + Math.sqrt(3 / 5)) / 2;
 const SLACKS = [20, 40, 60, 80];
 /** Jobs with a deadline prefer so much of the cluster (§5). */
 const PREFERRED_SHARE = 0.75;
+/** How many times as long they take elsewhere (§5). */
+const SLOWDOWN = 1.5;
 
 /** Of every workload of gangs. */
 export function gangOptions(jobs: number) {
@@ -69,7 +71,12 @@ export function* withDeadlines(
     }
     const percent = slack > 0 ? slack : SLACKS[integer(details, SLACKS.length)]!;
     const deadlineSeconds = microseconds(seconds * (1 + percent / 100));
-    yield { ...named, deadlineSeconds, prefer: { rack: preferredRacks(details, racks) } };
+    yield {
+      ...named,
+      deadlineSeconds,
+      prefer: { rack: preferredRacks(details, racks) },
+      slowdown: SLOWDOWN,
+    };
   }
 }
 

@@ -42,6 +42,11 @@ export const WEIGHT = number(
   (value) => value >= 1 / LIMITS.weightMax && value <= LIMITS.weightMax,
 );
 
+export const SLOWDOWN = number(
+  `a number from 1 to ${LIMITS.slowdownMax}`,
+  (value) => value >= 1 && value <= LIMITS.slowdownMax,
+);
+
 export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER): Kind<number> {
   const range = max === Number.MAX_SAFE_INTEGER ? `${min} or more` : `from ${min} to ${max}`;
   return number(

@@ -11,6 +11,7 @@ import {
   LIST,
   NAME,
   SECONDS,
+  SLOWDOWN,
   STAGE_SECONDS,
   WEIGHT,
   wholeNumber,
@@ -29,6 +30,7 @@ const OPTIONAL_VALUES = {
   retries: wholeNumber(0, LIMITS.retriesMax),
   timeoutSeconds: SECONDS,
   maxRunning: wholeNumber(1),
+  slowdown: SLOWDOWN,
 } as const;
 
 const JOB_FIELDS = [

@@ -1,0 +1,15 @@
+import { type Member, meetsWishes, type Payload } from '@goshawk/core';
+import type { Job } from './job.js';
+
+/** How many times as long a task of the job takes at the worker as at one that it prefers; 1 at one that nobody knows. */
+export function slowdownAt({ spec: { prefer, slowdown } }: Job, worker: Member | undefined): number {
+  const attributes = worker?.attributes;
+  if (slowdown === undefined || prefer === undefined || attributes === undefined) return 1;
+  const has = Object.fromEntries(attributes.map(({ name, value }) => [name, value]));
+  return meetsWishes(prefer, has) ? 1 : slowdown;
+}
+
+/** Tasks that sleep stand for others, and take as long as these would. */
+export function slowed(payload: Payload, times: number): Payload {
+  return times > 1 && 'sleep' in payload ? { sleep: payload.sleep * times } : payload;
+}
