@@ -97,5 +97,10 @@ it('a deadline that is met, missed, or passed before the start', async () => {
     ['completed', true],
   ]);
   expect((await goshawk(['jobs', '--all'])).stdout).toMatch(/deadline\n.* in \d+ min/);
+  const behind = await goshawk(['submit', '--estimate', '1s', '--deadline', '1h', '--sleep', '1ms']);
+  await expect
+    .poll(async () => (await goshawk(['why', behind.stdout.trim()])).stdout, { timeout: 30_000 })
+    .toMatch(/It (is planned|waits) .* meets its deadline with a probability of \d+%/);
+  await cluster.job(behind.stdout.trim()).cancel();
   await cluster.job(wide.stdout.trim()).cancel();
 });

@@ -138,6 +138,17 @@ test('a gang that does not fit waits, and why says until when, and whether it wi
   );
 });
 
+test('where a gang is planned to start is said of one that waits for what it prefers', () => {
+  const bench = new Bench('3sigma-sched', { racks: RACKS });
+  bench.job(4, 4_000, 0);
+  bench.turn(0);
+  const [picky, any] = [{ rack: 'r2' }, {}].map((prefers) =>
+    bench.job(2, 10_000, 1_000, { prefers, deadlineAt: 30_000 }),
+  );
+  bench.turn(1_000);
+  expect([picky, any].map((gang) => gang!.job.expected?.where)).toEqual(['rack=r2', undefined]);
+});
+
 describe.each(['3sigma-sched', 'prio'] as const)('%s', (name) => {
   test('best effort is killed for a deadline that would be missed, whole, and waits again', () => {
     const bench = new Bench(name, { racks: RACKS });

@@ -1,4 +1,4 @@
-import { InputError, type Millis } from '@goshawk/core';
+import { formatAttributes, InputError, type Millis } from '@goshawk/core';
 import type {
   CentralPolicy,
   ClusterView,
@@ -339,7 +339,10 @@ export class ThreeSigma implements CentralPolicy {
         return [stage, { at, space, chance: this.#chanceOf(stage, problem, job, space, at) }];
       }),
     );
-    for (const [stage, { at }] of this.#planned) if (Number.isFinite(at)) draft.expect(stage.job, at);
+    for (const [{ job }, { at, space }] of this.#planned) {
+      if (Number.isFinite(at))
+        draft.expect(job, at, space === 0 ? formatAttributes(job.prefers) || undefined : undefined);
+    }
     this.#startAwaited(draft);
     // What could not start although nothing had to make room: somebody else was there first.
     if (plan.preempts.length === 0) {
