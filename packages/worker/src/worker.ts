@@ -82,14 +82,10 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   receive(from: Address, message: Message, now: Millis): void {
+    // Thieves knock at many doors behind which nothing waits: those need not go in.
+    if (message.type === 'steal') return this.#robbed(from, message.round, now);
     if (this.#superseded.size > 0 && this.#superseded.has(from)) return;
     switch (message.type) {
-      case 'steal':
-        // Thieves knock at many doors behind which nothing waits: those need not go in.
-        if (this.#memory.entries.areEmpty(this.#row) || this.#stealing === undefined)
-          return this.#env.send(from, nothingToSteal(message.round));
-        this.#stealing.give(from, message.round, now);
-        return this.#serve(now);
       case 'stolen':
         return this.#takeStolen(from, message, now);
       case 'probe':
@@ -404,6 +400,13 @@ export class Worker implements Machine<WorkerTimer> {
 
   // ---- stealing
 
+  #robbed(thief: Address, round: number, now: Millis): void {
+    if (this.#memory.entries.areEmpty(this.#row) || this.#stealing === undefined)
+      return this.#env.send(thief, nothingToSteal(round));
+    this.#stealing.give(thief, round, now);
+    this.#serve(now);
+  }
+
   #takeStolen(from: Address, message: MessageOf<'stolen'>, now: Millis): void {
     const probes = this.#stealing?.answered(from, message, now) ?? message.probes;
     if (probes.length === 0) return;
@@ -434,6 +437,7 @@ export class Worker implements Machine<WorkerTimer> {
 
   /** What a process that stood still finds in its mailbox may run elsewhere by now: it gives back what comes at first. */
   #noticeGap(now: Millis): void {
+    if (this.#timings.leaseMs === 0) return;
     const gapMs = this.#membership.gapMs(now);
     if (gapMs > 0 && this.#fit().stoodStill(gapMs, this.#timings.heartbeatMs, now)) this.#giveBackAll();
   }
