@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Cluster, connect } from '@goshawk/client';
@@ -86,13 +86,18 @@ function judge(): number {
   return most;
 }
 
-/** Tasks that mark where and when they run, and with how much. */
-function submit(client: Cluster, random: Random) {
+const TASKS = 4;
+
+/** Tasks that mark where and when they run, and with how much, and that end when the gate is open. */
+function submit(client: Cluster, random: Random, gate: string) {
   const cpu = [0.5, 1, 1.5, 2, 3, 4][Math.floor(random.next() * 6)]!;
   const memory = [0.25, 1, 2, 3, 5, 8][Math.floor(random.next() * 6)]! * GIB;
   const mark = (what: string) => `echo ${what} \${PATH%%:*} ${cpu} ${memory} >> ${join(folder, 'marks')}`;
-  const script = `${mark('start')}; sleep 0.8; ${mark('end')}`;
-  return client.submit({ tasks: { count: 4, run: { exec: ['sh', '-c', script] } }, demand: { cpu, memory } });
+  const script = `${mark('start')}; until [ -e ${gate} ]; do sleep 0.1; done; ${mark('end')}`;
+  return client.submit({
+    tasks: { count: TASKS, run: { exec: ['sh', '-c', script] } },
+    demand: { cpu, memory },
+  });
 }
 
 function workersOf(client: Cluster) {
@@ -136,12 +141,18 @@ test.each(PACKING_NAMES)(
     const nothingSaid = client.submit({ tasks: [{ exec: ['true'] }] });
     await expect(nothingSaid).rejects.toThrow(/has no slots/);
 
-    const jobs = await Promise.all(Array.from({ length: 40 }, () => submit(client, random)));
-    await expect.poll(() => busiest().length).toBeGreaterThan(1);
+    const gates = [join(folder, 'first'), join(folder, 'second')] as const;
+    const jobs = await Promise.all(Array.from({ length: 40 }, () => submit(client, random, gates[0])));
+    const started = () => marks().filter(({ what }) => what === 'start').length;
+    const unmatched = async () => (await client.waiting()).central?.unmatched ?? 0;
+    // All workers are full, central knows of the tasks that wait, and none ends meanwhile.
+    await expect.poll(async () => started() + (await unmatched())).toBe(TASKS * jobs.length);
+    await expect.poll(async () => (await workers()).every(({ busy }) => busy > 0)).toBe(true);
     const [leaving, lost] = busiest() as [string, string];
 
     // What central matches meanwhile reaches its owner after the worker was told to drain, which refuses it.
     s.signal('SIGSTOP');
+    writeFileSync(gates[0], '');
     await expect.poll(async () => (await workers()).every(({ busy }) => busy === 0)).toBe(true);
     await client.drain(leaving);
     const startsBefore = startsAt(leaving);
@@ -149,14 +160,18 @@ test.each(PACKING_NAMES)(
     await expect.poll(() => declinedBy(leaving)).toBeGreaterThan(0);
     expect(startsAt(leaving)).toBe(startsBefore);
 
+    const startsAtLost = startsAt(lost);
+    jobs.push(...(await Promise.all(Array.from({ length: 40 }, () => submit(client, random, gates[1])))));
+    await expect.poll(() => startsAt(lost)).toBeGreaterThan(startsAtLost);
     await daemons.get(lost)!.kill();
     await expect.poll(workers).toHaveLength(9);
     const ofLost = startsAt(lost);
-    jobs.push(...(await Promise.all(Array.from({ length: 40 }, () => submit(client, random)))));
+    // More wait than all workers hold, so who joins or comes back is used.
     await worker('w10');
     await expect.poll(() => startsAt('w10')).toBeGreaterThan(0);
     await client.drain(leaving, false);
     await expect.poll(() => startsAt(leaving)).toBeGreaterThan(startsBefore);
+    writeFileSync(gates[1], '');
 
     for (const job of jobs) expect((await job.wait()).state).toBe('completed');
     expect(startsAt(lost)).toBe(ofLost);

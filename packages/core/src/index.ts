@@ -47,6 +47,7 @@ export * from './messages/table.js';
 export * from './nearest.js';
 export * from './ordered-numbers.js';
 export * from './percentiles.js';
+export * from './points.js';
 export * from './policy/presets.js';
 export * from './policy/settings.js';
 export * from './random.js';

@@ -28,11 +28,20 @@ export function amountOf(resources: Resources, name: string): number {
   return Object.hasOwn(resources, name) ? resources[name]! : 0;
 }
 
-/** `amounts += sign · demand`, in place. */
+/** `amounts += sign · demand`, in place. Decimal fractions leave nothing behind, or what fits exactly would not fit. */
 export function addTo(amounts: Record<string, number>, demand: Resources, sign: 1 | -1): void {
   if (demand === NO_RESOURCES) return;
-  for (const name in demand) amounts[name] = amountOf(amounts, name) + sign * demand[name]!;
+  for (const name in demand) {
+    const [before, change] = [amountOf(amounts, name), demand[name]!];
+    amounts[name] =
+      Number.isInteger(before) && Number.isInteger(change)
+        ? before + sign * change
+        : (Math.round(before * PARTS) + sign * Math.round(change * PARTS)) / PARTS;
+  }
 }
+
+/** Amounts that are not whole are counted in these parts. */
+const PARTS = 1e6;
 
 /** `cpu 2, memory 1 GiB`: for the lines people read. */
 export function formatResources(resources: Resources): string {

@@ -34,6 +34,8 @@ export type News =
   | { readonly kind: 'closed'; readonly worker: WorkerView }
   /** There is more room at the worker than before, for whatever reason. */
   | { readonly kind: 'freed'; readonly worker: WorkerView }
+  /** There is less room at the worker than its runs leave, by its own account. */
+  | { readonly kind: 'shrank'; readonly worker: WorkerView }
   /** Its runs have ended as `lost` before this. */
   | { readonly kind: 'left'; readonly worker: WorkerView }
   /** Runs there without this policy's doing: another central started it, or another policy. */

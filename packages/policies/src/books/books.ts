@@ -102,18 +102,21 @@ export class ClusterBooks implements ClusterView {
 
   /**
    * What is free there by the worker's own account, less what is on its way; never more than its runs leave. It is news
-   * where it is more than before.
+   * where it is more than before, or less.
    */
   setFree(worker: BookedWorker, free: Vector): void {
     let more = false;
+    let less = false;
     for (let index = 0; index < Math.max(free.length, worker.free.length); index++) {
       const said = free[index] ?? 0;
       const amount = index === SLOT ? Math.max(0, Math.min(said, slotsLeft(worker))) : said;
       more ||= amount > (worker.free[index] ?? 0);
+      less ||= amount < (worker.free[index] ?? 0);
       worker.free[index] = amount;
     }
     if (more) this.#freed(worker);
     else this.version++;
+    if (less) this.#shrank(worker);
   }
 
   // ---- jobs
@@ -285,7 +288,10 @@ export class ClusterBooks implements ClusterView {
     if (run.isQueued) return;
     const { worker, stage } = run;
     worker.confirmedSlots += stage.demand[SLOT]!;
-    worker.free[SLOT] = Math.max(0, Math.min(worker.free[SLOT]!, slotsLeft(worker)));
+    const left = Math.max(0, slotsLeft(worker));
+    if (worker.free[SLOT]! <= left) return;
+    worker.free[SLOT] = left;
+    this.#shrank(worker);
   }
 
   /**
@@ -405,6 +411,10 @@ export class ClusterBooks implements ClusterView {
     if (worker.isFreedTold || !worker.open) return;
     worker.isFreedTold = true;
     this.#ofWorkers.push(worker.freed);
+  }
+
+  #shrank(worker: BookedWorker): void {
+    if (worker.open) this.#tellOfWorker({ kind: 'shrank', worker });
   }
 
   #tellOfWorker(news: News): void {

@@ -68,6 +68,10 @@ export class BestFit extends Packer {
     this.fit.refresh(server);
   }
 
+  override shrank(server: number): void {
+    this.fit.refresh(server);
+  }
+
   protected opened(server: number): void {
     this.#used[server] ??= 0;
     this.#capacity += this.#options.capacityOf(server);

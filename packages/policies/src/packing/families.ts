@@ -28,6 +28,11 @@ export class Families {
     for (const capacity of this.#capacities) this.#classes.set(`${capacity}`, this.#classFor(capacity));
   }
 
+  /** The most that any server has of each resource, where all are of one family. */
+  get largest(): Vector {
+    return this.#largest[0] ?? [];
+  }
+
   /** The greatest shift of any class. */
   get shift(): number {
     return Math.max(0, ...[...this.#classes.values()].map(({ shift }) => shift));

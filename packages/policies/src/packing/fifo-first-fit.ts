@@ -30,6 +30,10 @@ export class FifoFirstFit extends Packer {
     this.#fit.refresh(server);
   }
 
+  override shrank(server: number): void {
+    this.#fit.refresh(server);
+  }
+
   protected opened(server: number): void {
     this.#fit.open(server);
   }

@@ -9,9 +9,8 @@ export interface Fit {
   /** A task of this size has come to the server, or has left it. */
   take(server: number, size: number): void;
   give(server: number, size: number): void;
-  /** The server may have more room than what came and left says. */
+  /** The server may have more room than what came and left says, or less. */
   refresh(server: number): void;
-  holds(server: number, group: number): boolean;
   /** Where a task of the group goes by the rule of the policy; −1: it fits nowhere. */
   serverFor(group: number): number;
   /** The group that a server with room takes first, the oldest of equals; −1: none fits. */

@@ -36,6 +36,9 @@ export abstract class Packer {
     this.#freed.push(server);
   }
 
+  /** There is less room at the server than what came and left says. */
+  shrank(_server: number): void {}
+
   /** Nothing new starts there; what runs goes on. */
   close(server: number): void {
     if (this.#isOpen[server] !== true) return;
@@ -134,9 +137,10 @@ export abstract class Packer {
 
   protected put(group: number, server: number): void {
     this.jobs[server]!++;
+    // Books have it by then: rooms of several resources are theirs.
+    this.#place(group, server);
     this.came(server, this.waiting.size[group]!);
     this.#shrink(group, 1);
-    this.#place(group, server);
   }
 
   #shrink(group: number, count: number): void {

@@ -86,6 +86,15 @@ describe('best fit', () => {
   });
 });
 
+test('of many workers, one that says it has less room than was believed is the best fit', () => {
+  const cluster = new Cluster('bfjs');
+  for (let worker = 0; worker < 200; worker++) cluster.join(10 + worker, [4]);
+  cluster.turn();
+  cluster.books.setFree(cluster.books.worker(160 as Address)!, [2]);
+  cluster.submit([1]);
+  expect(cluster.turn()).toEqual([[160, 0]]);
+});
+
 test('a refused task has its old place', () => {
   const cluster = new Cluster('fifo-ff');
   cluster.join(10, [1]);

@@ -1,4 +1,4 @@
-import { fitsIn, invariant, type Millis } from '@goshawk/core';
+import { fitsIn, invariant, type Millis, type Vector } from '@goshawk/core';
 import type {
   CentralPolicy,
   ClusterView,
@@ -152,6 +152,10 @@ export class PackingPolicy implements CentralPolicy {
       case 'freed':
         if (news.worker.open) this.#packer.free(news.worker.id);
         return;
+      case 'shrank':
+        return this.#packer.shrank(news.worker.id);
+      case 'began':
+        return this.#packer.shrank(news.run.worker.id);
       case 'left':
         this.#workers[news.worker.id] = undefined;
         return;
@@ -344,8 +348,10 @@ export class PackingPolicy implements CentralPolicy {
     const { stall } = this.#options;
     const serverAt = (server: number): WorkerView => this.#workers[server]!;
     const classOf = (server: number) => this.#classes[server]!;
+    const { largest } = this.#families;
     const fit = (rule: 'first' | 'best') => (waiting: Waiting) => {
-      return new VectorFit(waiting, rule, serverAt, (group) => (waiting.tag[group] as Entry).stage.demand);
+      const demandOf = (group: number): Vector => (waiting.tag[group] as Entry).stage.demand;
+      return new VectorFit(waiting, rule, { serverAt, demandOf, largest });
     };
     const capacityOf = (server: number): number => {
       const worker = this.#workers[server];

@@ -62,10 +62,6 @@ export class ScalarFit implements Fit {
   // Its rooms are what came and left.
   refresh(): void {}
 
-  holds(server: number, group: number): boolean {
-    return this.#isOpen[server] === true && this.room(server) >= this.#waiting.size[group]!;
-  }
-
   serverFor(group: number): number {
     const size = this.#waiting.size[group]!;
     if (this.#byNumber !== undefined) return this.#byNumber.firstFrom(0, size);

@@ -1,4 +1,4 @@
-import { fitsIn, type Vector } from '@goshawk/core';
+import { fitsIn, type PointSearch, Points, type Vector } from '@goshawk/core';
 import { ArrivalOrder } from './arrival-order.js';
 import type { Fit } from './fit.js';
 import type { Waiting } from './waiting.js';
@@ -9,8 +9,17 @@ export interface VectorServer {
   readonly free: Vector;
 }
 
+/** What servers and groups are like. */
+export interface VectorFacts {
+  readonly serverAt: (server: number) => VectorServer;
+  readonly demandOf: (group: number) => Vector;
+  /** The most that any server has of each resource. */
+  readonly largest: Vector;
+}
+
 /** Groups of one demand, in order of arrival. */
 interface Shape {
+  readonly id: number;
   readonly key: string;
   readonly demand: Vector;
   readonly size: number;
@@ -19,128 +28,270 @@ interface Shape {
 
 /**
  * Several resources (§VIII). A task fits where it fits in each. The score of a task at a server is Σ demand · occupied, both
- * as shares of the server (Tetris): of high score is what leaves the least over. There is no order to search, so servers
- * are scanned, and demands; what cannot fit anywhere is told by the largest amounts free.
+ * as shares of the server (Tetris): of high score is what leaves the least over. There is no one order to search, so servers
+ * are found by where their rooms lie, and tasks by what they need.
  */
 export class VectorFit implements Fit {
   readonly #waiting: Waiting;
-  readonly #rule: 'first' | 'best';
-  readonly #serverAt: (server: number) => VectorServer;
-  readonly #demandOf: (group: number) => Vector;
-  readonly #isOpen: boolean[] = [];
-  /** Of any open server, at least. */
-  #mostFree: number[] = [];
-  readonly #shapes = new Map<string, Shape>();
+  readonly #facts: VectorFacts;
+  /** Of those that are open, what is free there and their capacity. */
+  readonly #servers: Points;
+  readonly #serverFor: ServerSearch;
+  /** What each needs, and its size. */
+  readonly #shapes: Points;
+  readonly #groupFor: ShapeSearch;
+  readonly #largestOf: SizeSearch;
+  readonly #shapeByKey = new Map<string, Shape>();
+  /** By id. */
+  readonly #shapeAt: (Shape | undefined)[] = [];
+  readonly #freeIds: number[] = [];
   readonly #shapeOf: Shape[] = [];
 
-  constructor(
-    waiting: Waiting,
-    rule: 'first' | 'best',
-    serverAt: (server: number) => VectorServer,
-    demandOf: (group: number) => Vector,
-  ) {
+  constructor(waiting: Waiting, rule: 'first' | 'best', facts: VectorFacts) {
+    const { serverAt, largest } = facts;
     this.#waiting = waiting;
-    this.#rule = rule;
-    this.#serverAt = serverAt;
-    this.#demandOf = demandOf;
+    this.#facts = facts;
+    this.#servers = new Points(2 * largest.length, rule === 'first' ? [] : largest);
+    this.#serverFor = new ServerSearch(rule, largest.length, serverAt);
+    this.#shapes = new Points(largest.length + 1, largest);
+    const shapeAt = (id: number): Shape => this.#shapeAt[id]!;
+    this.#groupFor = new ShapeSearch(waiting, shapeAt);
+    this.#largestOf = new SizeSearch(waiting, shapeAt, largest.length);
   }
 
   open(server: number): void {
-    this.#isOpen[server] = true;
-    this.#raise(server);
+    const { capacity, free } = this.#facts.serverAt(server);
+    const { length } = this.#facts.largest;
+    const point = Array.from({ length: 2 * length }, (_, column) =>
+      column < length ? (free[column] ?? 0) : (capacity[column - length] ?? 0),
+    );
+    this.#servers.set(server, point);
   }
 
   close(server: number): void {
-    this.#isOpen[server] = false;
+    this.#servers.delete(server);
   }
 
   add(group: number): void {
-    const demand = this.#demandOf(group);
-    const size = this.#waiting.size[group]!;
+    const demand = this.#facts.demandOf(group);
     const key = `${demand}`;
-    let shape = this.#shapes.get(key);
+    let shape = this.#shapeByKey.get(key);
     if (shape === undefined) {
-      shape = { key, demand, size, order: new ArrivalOrder(this.#waiting) };
-      this.#shapes.set(key, shape);
+      const id = this.#freeIds.pop() ?? this.#shapeAt.length;
+      shape = { id, key, demand, size: this.#waiting.size[group]!, order: new ArrivalOrder(this.#waiting) };
+      this.#shapeByKey.set(key, shape);
+      this.#shapeAt[id] = shape;
+      const { length } = this.#facts.largest;
+      const point = Array.from({ length }, (_, column) => demand[column] ?? 0);
+      this.#shapes.set(id, [...point, shape.size]);
     }
     shape.order.add(group);
     this.#shapeOf[group] = shape;
   }
 
   remove(group: number): void {
-    const { key, order } = this.#shapeOf[group]!;
+    const { id, key, order } = this.#shapeOf[group]!;
     order.remove(group);
-    if (order.head() < 0) this.#shapes.delete(key);
+    if (order.head() >= 0) return;
+    this.#shapeByKey.delete(key);
+    this.#shapeAt[id] = undefined;
+    this.#freeIds.push(id);
+    this.#shapes.delete(id);
   }
 
   // Rooms are the books'.
-  take(): void {}
+  take(server: number): void {
+    this.refresh(server);
+  }
 
   give(server: number): void {
-    this.#raise(server);
+    this.refresh(server);
   }
 
   refresh(server: number): void {
-    this.#raise(server);
-  }
-
-  holds(server: number, group: number): boolean {
-    return this.#isOpen[server] === true && fitsIn(this.#demandOf(group), this.#serverAt(server).free);
+    if (this.#servers.has(server)) this.open(server);
   }
 
   serverFor(group: number): number {
-    const demand = this.#demandOf(group);
-    if (!fitsIn(demand, this.#mostFree)) return -1;
-    let best = -1;
-    let highest = Number.NEGATIVE_INFINITY;
-    const most: number[] = [];
-    for (let server = 0; server < this.#isOpen.length; server++) {
-      if (!this.#isOpen[server]) continue;
-      const at = this.#serverAt(server);
-      raise(most, at.free);
-      if (!fitsIn(demand, at.free)) continue;
-      if (this.#rule === 'first') return server;
-      const score = placeScore(demand, at);
-      if (score <= highest) continue;
-      highest = score;
-      best = server;
-    }
-    this.#mostFree = most;
-    return best;
+    this.#serverFor.begin(this.#facts.demandOf(group));
+    this.#servers.search(this.#serverFor);
+    return this.#serverFor.found;
   }
 
   groupFor(server: number): number {
-    const at = this.#serverAt(server);
-    if (this.#isOpen[server] !== true) return -1;
-    let best: Shape | undefined;
-    let highest = Number.NEGATIVE_INFINITY;
-    for (const shape of this.#shapes.values()) {
-      if (!fitsIn(shape.demand, at.free)) continue;
-      const score = tetrisScore(shape.demand, at);
-      if (score < highest || (score === highest && !isBefore(shape, best!, at, this.#waiting))) continue;
-      highest = score;
-      best = shape;
-    }
-    return best?.order.head() ?? -1;
+    if (!this.#servers.has(server)) return -1;
+    this.#groupFor.begin(this.#facts.serverAt(server));
+    this.#shapes.search(this.#groupFor);
+    return this.#groupFor.found?.order.head() ?? -1;
   }
 
   largestOf(server: number, above: number, upTo: number): number {
-    const { free } = this.#serverAt(server);
-    if (this.#isOpen[server] !== true) return -1;
-    let best = -1;
-    for (const { size, demand, order } of this.#shapes.values()) {
-      if (size <= above || size > upTo || !fitsIn(demand, free)) continue;
-      const head = order.head();
-      const sizes = this.#waiting.size;
-      const { sequence } = this.#waiting;
-      if (best < 0 || size > sizes[best]! || (size === sizes[best]! && sequence[head]! < sequence[best]!))
-        best = head;
-    }
-    return best;
+    if (!this.#servers.has(server)) return -1;
+    this.#largestOf.begin(this.#facts.serverAt(server).free, above, upTo);
+    this.#shapes.search(this.#largestOf);
+    return this.#largestOf.found?.order.head() ?? -1;
+  }
+}
+
+/** The server that a task goes to: the first that fits, or that of highest score; of equal ones the first. */
+class ServerSearch implements PointSearch {
+  readonly #rule: 'first' | 'best';
+  readonly #resources: number;
+  readonly #serverAt: (server: number) => VectorServer;
+  #demand: Vector = [];
+  best = Number.NEGATIVE_INFINITY;
+  bestTie = 0;
+  found = -1;
+
+  constructor(rule: 'first' | 'best', resources: number, serverAt: (server: number) => VectorServer) {
+    this.#rule = rule;
+    this.#resources = resources;
+    this.#serverAt = serverAt;
   }
 
-  #raise(server: number): void {
-    if (this.#isOpen[server] === true) raise(this.#mostFree, this.#serverAt(server).free);
+  begin(demand: Vector): void {
+    this.#demand = demand;
+    this.best = Number.NEGATIVE_INFINITY;
+    this.found = -1;
+  }
+
+  // The same sums as of a score, so that rounding does not part them.
+  bound(lows: Float64Array, highs: Float64Array): number {
+    const resources = this.#resources;
+    const demand = this.#demand;
+    let score = 0;
+    for (let index = 0; index < resources && index < demand.length; index++) {
+      const amount = demand[index]!;
+      if (highs[index]! < amount) return Number.NEGATIVE_INFINITY;
+      const least = lows[resources + index]!;
+      if (amount === 0 || least === Number.POSITIVE_INFINITY) continue;
+      const free = lows[index]! > amount ? lows[index]! : amount;
+      const occupied = 1 - free / highs[resources + index]!;
+      if (occupied > 0) score += (amount / least) * occupied;
+    }
+    if (this.#rule === 'first') return 0;
+    return resources === 1 ? -Math.max(lows[0]!, demand[0]!) : score;
+  }
+
+  tieBound(_lows: Float64Array, _highs: Float64Array, leastId: number): number {
+    return -leastId;
+  }
+
+  look(server: number): void {
+    const at = this.#serverAt(server);
+    if (!fitsIn(this.#demand, at.free)) return;
+    const score = this.#rule === 'first' ? 0 : placeScore(this.#demand, at);
+    if (score < this.best || (score === this.best && -server < this.bestTie)) return;
+    this.best = score;
+    this.bestTie = -server;
+    this.found = server;
+  }
+}
+
+/** The task that a server with room takes: of highest score; of equal ones the largest sum of demands, then the oldest. */
+class ShapeSearch implements PointSearch {
+  readonly #waiting: Waiting;
+  readonly #shapeAt: (id: number) => Shape;
+  #server: VectorServer = { capacity: [], free: [] };
+  best = Number.NEGATIVE_INFINITY;
+  bestTie = 0;
+  found: Shape | undefined;
+
+  constructor(waiting: Waiting, shapeAt: (id: number) => Shape) {
+    this.#waiting = waiting;
+    this.#shapeAt = shapeAt;
+  }
+
+  begin(server: VectorServer): void {
+    this.#server = server;
+    this.best = Number.NEGATIVE_INFINITY;
+    this.found = undefined;
+  }
+
+  bound(lows: Float64Array, highs: Float64Array): number {
+    const { capacity, free } = this.#server;
+    let score = 0;
+    for (let index = 0; index < highs.length - 1; index++) {
+      const room = free[index] ?? 0;
+      if (lows[index]! > room) return Number.NEGATIVE_INFINITY;
+      const all = capacity[index]!;
+      const most = highs[index]! < room ? highs[index]! : room;
+      const occupied = 1 - room / all;
+      if (most > 0 && all > 0 && all < Number.POSITIVE_INFINITY && occupied > 0)
+        score += (most / all) * occupied;
+    }
+    return score;
+  }
+
+  tieBound(_lows: Float64Array, highs: Float64Array): number {
+    const { capacity, free } = this.#server;
+    let sum = 0;
+    for (let index = 0; index < highs.length - 1; index++) {
+      const most = Math.min(highs[index]!, free[index] ?? 0);
+      if (most > 0) sum += most / capacity[index]!;
+    }
+    return sum;
+  }
+
+  look(id: number): void {
+    const shape = this.#shapeAt(id);
+    if (!fitsIn(shape.demand, this.#server.free)) return;
+    const score = tetrisScore(shape.demand, this.#server);
+    const sum = sumOf(shape.demand, this.#server);
+    if (score < this.best || (score === this.best && sum < this.bestTie)) return;
+    if (score === this.best && sum === this.bestTie && !isOlder(shape, this.found!, this.#waiting)) return;
+    this.best = score;
+    this.bestTie = sum;
+    this.found = shape;
+  }
+}
+
+/** The largest task that fits, within bounds of its size; of equal ones the oldest. */
+class SizeSearch implements PointSearch {
+  readonly #waiting: Waiting;
+  readonly #shapeAt: (id: number) => Shape;
+  readonly #resources: number;
+  #free: Vector = [];
+  #above = 0;
+  #upTo = 0;
+  best = Number.NEGATIVE_INFINITY;
+  /** Ages are not told by bounds. */
+  readonly bestTie = 0;
+  found: Shape | undefined;
+
+  constructor(waiting: Waiting, shapeAt: (id: number) => Shape, resources: number) {
+    this.#waiting = waiting;
+    this.#shapeAt = shapeAt;
+    this.#resources = resources;
+  }
+
+  begin(free: Vector, above: number, upTo: number): void {
+    this.#free = free;
+    this.#above = above;
+    this.#upTo = upTo;
+    this.best = Number.NEGATIVE_INFINITY;
+    this.found = undefined;
+  }
+
+  bound(lows: Float64Array, highs: Float64Array): number {
+    const [smallest, largest] = [lows[this.#resources]!, highs[this.#resources]!];
+    if (largest <= this.#above || smallest > this.#upTo) return Number.NEGATIVE_INFINITY;
+    for (let index = 0; index < this.#resources; index++)
+      if (lows[index]! > (this.#free[index] ?? 0)) return Number.NEGATIVE_INFINITY;
+    return largest < this.#upTo ? largest : this.#upTo;
+  }
+
+  tieBound(): number {
+    return 0;
+  }
+
+  look(id: number): void {
+    const shape = this.#shapeAt(id);
+    const { size, demand } = shape;
+    if (size <= this.#above || size > this.#upTo || size < this.best || !fitsIn(demand, this.#free)) return;
+    if (size === this.best && !isOlder(shape, this.found!, this.#waiting)) return;
+    this.best = size;
+    this.found = shape;
   }
 }
 
@@ -160,17 +311,14 @@ function placeScore(demand: Vector, server: VectorServer): number {
   return server.capacity.length === 1 ? -server.free[0]! : tetrisScore(demand, server);
 }
 
-/** Of equal scores the largest sum of demands comes first, then the oldest. */
-function isBefore(one: Shape, other: Shape, { capacity }: VectorServer, { sequence }: Waiting): boolean {
-  const sums = [one, other].map(({ demand }) =>
-    demand.reduce((sum, amount, index) => sum + (amount === 0 ? 0 : amount / capacity[index]!), 0),
-  );
-  if (sums[0] !== sums[1]) return sums[0]! > sums[1]!;
-  return sequence[one.order.head()]! < sequence[other.order.head()]!;
+/** Of what the server has of each resource. */
+function sumOf(demand: Vector, { capacity }: VectorServer): number {
+  let sum = 0;
+  for (let index = 0; index < demand.length; index++)
+    if (demand[index] !== 0) sum += demand[index]! / capacity[index]!;
+  return sum;
 }
 
-function raise(most: number[], free: Vector): void {
-  for (let index = 0; index < free.length; index++) {
-    if (!(free[index]! <= most[index]!)) most[index] = free[index]!;
-  }
+function isOlder(one: Shape, other: Shape, { sequence }: Waiting): boolean {
+  return sequence[one.order.head()]! < sequence[other.order.head()]!;
 }
