@@ -106,6 +106,8 @@ export interface Inheritance {
    * time: together they may be more than the memory holds.
    */
   readonly entries: Iterable<JournalEntry>;
+  /** When it is read, by the machine's clock: nothing that was written down is later. */
+  readonly now: Millis;
   /** The highest number that a job was written down with. */
   readonly lastJob: number;
   /** The incarnations before, the latest last. */

@@ -89,7 +89,8 @@ export class DurableBench {
   /** What the next incarnation finds, when everything was committed. */
   inheritance(formers: Address[] = [3 as Address]): Inheritance {
     const lastJob = Math.max(0, ...this.records.map(({ job }) => job));
-    return { entries: entriesOf(this.records), lastJob, formers };
+    const now = Number.POSITIVE_INFINITY;
+    return { entries: entriesOf(this.records), now, lastJob, formers };
   }
 }
 

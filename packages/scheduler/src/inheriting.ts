@@ -25,6 +25,7 @@ export function inherit(
   }
   const rebuilt = rebuildJobs(ofJobs(), {
     wallOffsetMs,
+    now: inheritance?.now ?? 0,
     idOf: (job) => jobs.idOf(job),
     formerly: (worker) => members.formerly(worker),
     isShort: () => jobs.isShort,

@@ -9,13 +9,18 @@ import { rebuildJobs } from './rebuild.js';
 
 const around = {
   wallOffsetMs: 0,
+  now: Number.POSITIVE_INFINITY,
   idOf: (job: number) => `s-${job}`,
   formerly: () => -2 as Address,
   isShort: () => false,
 };
 
 function rebuild(records: readonly JobRecord[]): Job[] {
-  return [...rebuildJobs(entriesOf(records), around)].map(({ job }) => job);
+  return rebuildAt(around.now, records);
+}
+
+function rebuildAt(now: number, records: readonly JobRecord[]): Job[] {
+  return [...rebuildJobs(entriesOf(records), { ...around, now })].map(({ job }) => job);
 }
 
 /** What must be the same after a restart: everything but what was running. */
@@ -101,6 +106,21 @@ describe('jobs made of records', () => {
     const [job] = rebuild([accepted!, { kind: 'attempt', job: accepted!.job, at: accepted!.at, ...run }]);
     expect(startOf(job!, 0)).toBe(0);
     expect(startOf(job!, 1)).toBeLessThan(0);
+  });
+
+  test('have nothing that is yet to come, though the clock of whoever wrote it was ahead', () => {
+    const hour = 3_600_000;
+    const bench = new DurableBench();
+    bench.accept({ tasks: [{ sleep: 1 }] });
+    const lost = (attempt: number): JobRecord => ({
+      ...{ kind: 'attempt', job: 1, at: hour + attempt, task: 0, attempt },
+      ...{ outcome: { ...FAILED, kind: 'lost' }, worker: 'w1', runMs: 5 },
+    });
+    const [job] = rebuildAt(1_000, [{ ...bench.records[0]!, at: hour }, lost(1), lost(2)]);
+    expect(job!.acceptedAt).toBe(1_000);
+    // It pauses for as long as from any other clock.
+    const mayGo = (now: number) => job!.blame!.mayGo(0, W1, () => true, now);
+    expect([mayGo(1_000), mayGo(60_000)]).toEqual([false, true]);
   });
 
   test('that were forgotten are no more', () => {

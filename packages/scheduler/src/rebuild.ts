@@ -19,6 +19,7 @@ export interface RebuiltJob {
 interface Surroundings {
   /** Wall clock minus the machine's clock. */
   readonly wallOffsetMs: Millis;
+  readonly now: Millis;
   idOf(job: number): string;
   /** Stands for a worker of which the name is left. */
   formerly(worker: string): Address;
@@ -175,7 +176,8 @@ class Rebuild {
     }
   }
 
+  /** Another machine's clock may have been ahead: what has happened is not yet to come. */
   #machineTime(at: Millis): Millis {
-    return at - this.#around.wallOffsetMs;
+    return Math.min(at - this.#around.wallOffsetMs, this.#around.now);
   }
 }

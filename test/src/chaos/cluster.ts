@@ -443,6 +443,7 @@ export class Cluster {
         ? undefined
         : {
             entries: shared.entries(row),
+            now: process.now,
             lastJob: shared.lastJob(row),
             formers: formers.map((former) => process.wire.addressNamed(former)),
           };
@@ -465,7 +466,12 @@ export class Cluster {
     const inheritance =
       formers.length === 0
         ? undefined
-        : { entries: disk.entries(), lastJob, formers: formers.map((former) => wire.addressNamed(former)) };
+        : {
+            entries: disk.entries(),
+            now: process.now,
+            lastJob,
+            formers: formers.map((former) => wire.addressNamed(former)),
+          };
     return { ...this.#commonConfig(process), tag, inheritance };
   }
 

@@ -113,7 +113,7 @@ export class SteppedCluster {
         wallOffsetMs: 0,
         endedJobsMax: 1_000,
         logBytesMax: 1 << 20,
-        inheritance: disk?.takeOver(self),
+        inheritance: disk?.takeOver(self, this.now),
       };
       return new Scheduler(config, {
         ...environment,

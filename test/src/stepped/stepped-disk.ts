@@ -1,4 +1,4 @@
-import type { Address, JobRecord } from '@goshawk/core';
+import type { Address, JobRecord, Millis } from '@goshawk/core';
 import type { Inheritance } from '@goshawk/scheduler';
 
 /** What one scheduler writes down, from incarnation to incarnation. What was not committed goes with the crash. */
@@ -36,13 +36,13 @@ export class SteppedDisk {
   }
 
   /** Another incarnation has it from now on. @returns what it finds; undefined when it is the first */
-  takeOver(self: Address): Inheritance | undefined {
+  takeOver(self: Address, now: Millis): Inheritance | undefined {
     this.#waiting = [];
     this.#recorded = 0;
     const formers = [...this.#formers];
     this.#formers.push(self);
     if (formers.length === 0) return undefined;
     const entries = [...this.#durable.entries()].sort(([, a], [, b]) => a.job - b.job);
-    return { entries, lastJob: Math.max(0, ...entries.map(([, { job }]) => job)), formers };
+    return { entries, now, lastJob: Math.max(0, ...entries.map(([, { job }]) => job)), formers };
   }
 }

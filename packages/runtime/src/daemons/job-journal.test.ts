@@ -12,7 +12,7 @@ afterEach(() => rmSync(root, { recursive: true, force: true }));
 /** Starts a scheduler's journal and ends it. @returns the highest number that its jobs do not get */
 async function started(folder: string): Promise<number | undefined> {
   const journal = await JobJournal.open({ folder, version: '1' }, SILENT_LOGGER);
-  const inheritance = journal.inheritance(() => 7 as Address);
+  const inheritance = journal.inheritance(() => 7 as Address, 0);
   await journal.begin('s');
   await journal.close();
   return inheritance?.lastJob;

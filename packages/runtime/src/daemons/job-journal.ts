@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import type { Address, Histogram } from '@goshawk/core';
+import type { Address, Histogram, Millis } from '@goshawk/core';
 import type { Journal, JournalMetrics } from '@goshawk/journal';
 import type { Inheritance, Scheduler, SchedulerEnvironment } from '@goshawk/scheduler';
 import { customAlphabet } from 'nanoid';
@@ -74,11 +74,11 @@ export class JobJournal {
   }
 
   /** What an earlier owner has left; of a journal that nobody has had, nothing. To be read once. */
-  inheritance(addressNamed: (name: string) => Address): Inheritance | undefined {
+  inheritance(addressNamed: (name: string) => Address, now: Millis): Inheritance | undefined {
     const { formers, lastJob } = this.#journal;
     const entries = this.#entries();
     if (formers.length > 0)
-      return { entries, lastJob: lastJob + this.#skipped, formers: formers.map(addressNamed) };
+      return { entries, now, lastJob: lastJob + this.#skipped, formers: formers.map(addressNamed) };
     // There are none, and it has to be read before it is written to.
     Array.from(entries);
     return undefined;

@@ -138,7 +138,7 @@ function configOf({ process, knows }: Parts, role: Role, options: SchedulerOptio
     memoryBytes: getHeapStatistics().heap_size_limit * HEAP_SHARE,
     logBytesMax: options.logBytesMax ?? LOG_BYTES_MAX,
     load: options.activeJobsMax === undefined ? {} : { activeJobsMax: options.activeJobsMax },
-    inheritance: journal?.inheritance(process.addressNamed),
+    inheritance: journal?.inheritance(process.addressNamed, process.host.now()),
   };
 }
 
