@@ -156,7 +156,7 @@ export class Binder {
   #nextFor(job: Job, batch: Batch, from: Address, isNew: boolean, now: Millis): number {
     if (!isNew) return -1;
     this.#around.prober.used(batch, from, 1);
-    if (job.cancelling || job.headroom === 0) return -1;
+    if (!job.isWritten || job.cancelling || job.headroom === 0) return -1;
     const task = job.takeWaiting(batch, this.#choiceFor(job, batch, from, now));
     if (task >= 0) job.nextAttempt(task);
     return task;
@@ -186,7 +186,8 @@ export class Binder {
 
   /** The placed task that asks, or −1 when it is not the attempt that counts, or runs elsewhere. */
   #placedTask(job: Job, from: Address, task: number, attempt: number): number {
-    if (task >= job.taskCount || job.attempts[task] !== attempt || job.cancelling) return -1;
+    if (task >= job.taskCount || job.attempts[task] !== attempt) return -1;
+    if (!job.isWritten || job.cancelling) return -1;
     const state = job.stateOf(task);
     // Its worker may ask before central's answer is here.
     if (state === TaskState.placing) return task;
@@ -219,8 +220,8 @@ export class Binder {
     const batch = job?.batches[message.stage];
     let wasPassedOver = false;
     const give = (worker: Address, match: number): boolean => {
-      if (job === undefined || batch === undefined || job.hasEnded || job.cancelling || job.headroom === 0)
-        return false;
+      if (job === undefined || batch === undefined || job.hasEnded || job.cancelling) return false;
+      if (!job.isWritten || job.headroom === 0) return false;
       this.#around.members.met(worker, now);
       const isGiven = this.#give(job, batch, worker, -match, 'run', now);
       wasPassedOver ||= !isGiven;

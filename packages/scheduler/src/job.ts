@@ -71,6 +71,8 @@ export class Job {
   #blame: Blame | undefined;
 
   cancelling = false;
+  /** Unless it is, nothing of it may be given out. */
+  isWritten = true;
   endedAt: Millis | undefined;
   firstStartAt: Millis | undefined;
   /** Tasks in states placing, placed and running: nothing else can change by itself. */

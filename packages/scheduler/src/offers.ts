@@ -114,7 +114,7 @@ function keyOf({ job, batch }: Offer): number {
 }
 
 function isOpen(job: Job, batch: Batch): boolean {
-  return batch.waiting > 0 && !job.cancelling && !job.hasEnded;
+  return batch.waiting > 0 && job.isWritten && !job.cancelling && !job.hasEnded;
 }
 
 function suitsFor(offer: Offer, spare: Resources, mayHave: (offer: Offer) => boolean): boolean {

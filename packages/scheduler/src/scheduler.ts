@@ -45,6 +45,7 @@ import { Routing } from './routing.js';
 import { Sampler } from './sampling.js';
 import { type Circumstances, type SchedulerStanding, standingOf } from './standing.js';
 import { Tallies } from './tallies.js';
+import { Unwritten } from './unwritten.js';
 import { Usage } from './usage.js';
 
 /** What is believed to run is asked after once in so many retries. */
@@ -80,6 +81,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   readonly #hints = new IdleHints();
   readonly #jobs: JobStore;
   readonly #ledger: Ledger;
+  readonly #unwritten = new Unwritten();
   readonly #keys: Keys;
   readonly #desk: ClientDesk;
   readonly #enlistment: Enlistment;
@@ -135,7 +137,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       counters: this.counters,
       tallies: this.tallies,
       policy: () => this.policy,
-      isHeld: (job: Job) => this.#resumption.holds(job),
+      isHeld: (job: Job) => this.#resumption.holds(job) || this.#unwritten.isStuck(job),
       asked: (now: Millis) => this.#armSweep(now),
     };
     this.#routing = new Routing(around);
@@ -178,7 +180,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     switch (message.type) {
       case 'ask':
         this.#hasFreeSlot(from, now);
-        return this.#binder.answer(from, message, now);
+        return this.#whenWritten(message.job, now, (then) => this.#binder.answer(from, message, then));
       case 'ended':
         this.#ended(from, message, now);
         return this.#binder.follow(from, message, now);
@@ -192,8 +194,9 @@ export class Scheduler implements Machine<SchedulerTimer> {
         if (this.#isFormerCentral(from)) return;
         return this.#placed(message, now);
       case 'matched':
-        if (this.#isFormerCentral(from)) return;
-        return this.#binder.matched(from, message, now);
+        return this.#whenWritten(message.job, now, (then) => {
+          if (!this.#isFormerCentral(from)) this.#binder.matched(from, message, then);
+        });
       case 'seek':
         this.#hasFreeSlot(from, now);
         return this.#binder.sought(from, message, now);
@@ -201,8 +204,9 @@ export class Scheduler implements Machine<SchedulerTimer> {
         if (from === this.#enlistment.central) this.#members.setOccupied(message.bits);
         return;
       case 'unheard':
-        if (this.#isFormerCentral(from)) return;
-        return this.#binder.unheard(from, message);
+        return this.#whenWritten(message.job, now, () => {
+          if (!this.#isFormerCentral(from)) this.#binder.unheard(from, message);
+        });
       case 'preempt':
         return this.#preempt(from, message);
       case 'members':
@@ -230,6 +234,10 @@ export class Scheduler implements Machine<SchedulerTimer> {
       default:
         return this.#desk.receive(from, message, now);
     }
+  }
+
+  #whenWritten(number: number, now: Millis, act: (now: Millis) => void): void {
+    if (!this.#unwritten.defers(this.#jobs.byNumber(number), act)) act(now);
   }
 
   wake(timer: SchedulerTimer, key: number, now: Millis): void {
@@ -278,12 +286,14 @@ export class Scheduler implements Machine<SchedulerTimer> {
     const job = this.#jobs.byNumber(number);
     if (job === undefined) return;
     this.#desk.keyTaken(job, by);
+    this.#takeBack(job);
     this.#jobs.withdraw(job);
   }
 
   /** The journal does not answer, which is said to whoever wants something written; undefined: it does again. */
-  journalAway(message: string | undefined): void {
+  journalAway(message: string | undefined, now: Millis): void {
     this.#ledger.setAway(message);
+    this.#unwritten.setAway(message !== undefined, now);
   }
 
   /** The journal has too little room for new jobs, which is said to whoever brings one; undefined: it has room. */
@@ -318,18 +328,27 @@ export class Scheduler implements Machine<SchedulerTimer> {
     if (judgement.kind === 'sample') this.#sampler.start(job, judgement);
     this.#jobs.add(job, key);
     this.#ledger.accepted(job, key, this.#jobs.bytesOf(job), now);
+    if (this.#ledger.isShared) this.#unwritten.add(job);
+    else this.#begins(job);
+    for (const stage of job.stages) if (stage.blockers === 0) this.#endings.startStage(job, stage, now);
     // Where a key is one for the cluster, it is known only when it is written whether it is this job's.
-    if (this.#ledger.isShared) this.#ledger.whenDurable((then) => this.#begin(job, then), now);
-    else this.#begin(job, now);
+    if (this.#ledger.isShared) this.#ledger.whenDurable((then) => this.#isWritten(job, then), now);
+    else this.#watchDeadline(job);
     return job;
   }
 
-  #begin(job: Job, now: Millis): void {
-    if (this.#jobs.byNumber(job.number) !== job) return;
+  #begins(job: Job): void {
     this.counters.jobsAccepted++;
     this.#env.jobAccepted?.(job);
-    if (job.cancelling || job.hasEnded) return;
-    for (const stage of job.stages) if (stage.blockers === 0) this.#endings.startStage(job, stage, now);
+  }
+
+  #isWritten(job: Job, now: Millis): void {
+    const questions = this.#unwritten.settled(job);
+    const isTheirs = this.#jobs.byNumber(job.number) === job;
+    if (isTheirs) this.#begins(job);
+    for (const ask of questions) ask(now);
+    if (!isTheirs || job.cancelling || job.hasEnded) return;
+    this.#routing.findAll(job, now);
     this.#watchDeadline(job);
   }
 
@@ -348,10 +367,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     job.cancelling = true;
     this.tallies.cancellations++;
     this.#ledger.cancelled(job, now);
-    if (job.needsCentral && this.#enlistment.central !== NOBODY) {
-      this.#env.send(this.#enlistment.central, { type: 'withdraw', job: job.number });
-    }
-    for (const batch of job.batches) if (batch.probes.out > 0) this.#prober.recall(job, batch);
+    this.#takeBack(job);
     for (let task = 0; task < job.taskCount; task++) {
       const state = job.stateOf(task);
       if (state === TaskState.running || state === TaskState.placed) this.#sendCancel(job, task);
@@ -359,6 +375,13 @@ export class Scheduler implements Machine<SchedulerTimer> {
     }
     this.#armSweep(now);
     this.#endings.endIfDone(job, now);
+  }
+
+  /** Nobody is to look for workers for the job any more, or to ask for it. */
+  #takeBack(job: Job): void {
+    if (job.needsCentral && this.#enlistment.central !== NOBODY)
+      this.#env.send(this.#enlistment.central, { type: 'withdraw', job: job.number });
+    for (const batch of job.batches) if (batch.probes.out > 0) this.#prober.recall(job, batch);
   }
 
   /** It looks after the jobs of one that is gone, and takes no others. */

@@ -388,7 +388,7 @@ export class Cluster {
         keyTaken: (job, by) => scheduler.keyTaken(job, by),
         stateChanged: (state) => {
           if (state.kind !== 'failed')
-            return scheduler.journalAway(state.kind === 'away' ? state.message : undefined);
+            return scheduler.journalAway(state.kind === 'away' ? state.message : undefined, process.now);
           scheduler.journalFailed();
           this.count('fenced');
           end();

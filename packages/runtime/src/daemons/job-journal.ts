@@ -136,7 +136,7 @@ export class JobJournal {
       onFailure(new Error(`the journal cannot be written: ${message}`));
     };
     const tellAway = (message: string | undefined): void =>
-      enter('journal away or not', (scheduler) => scheduler.journalAway(message));
+      enter('journal away or not', (scheduler, now) => scheduler.journalAway(message, now));
     this.#journal.listen({
       stopped: (isStopped) => this.#stopped(isStopped, enter),
       recorded: (count) => enter(`recorded ${count}`, (scheduler, now) => scheduler.recorded(count, now)),

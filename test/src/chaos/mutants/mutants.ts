@@ -185,8 +185,8 @@ export const MUTANTS: readonly Mutant[] = [
     shared: true,
     name: 'started-before-its-key',
     what: 'a job is started before it is known whether its key is its own',
-    file: 'scheduler/scheduler',
-    find: 'if (this.#ledger.isShared)\n            this.#ledger.whenDurable',
-    replace: 'if (false)\n            this.#ledger.whenDurable',
+    file: 'scheduler/unwritten',
+    find: 'job.isWritten = false;\n        this.#questions.set(job, []);',
+    replace: '',
   },
 ];
