@@ -1,5 +1,5 @@
 import { Histogram, type JobRecord, type Millis } from '@goshawk/core';
-import type { JournalListener, JournalState } from './contract.js';
+import type { JournalListener, JournalMetrics, JournalState } from './contract.js';
 import { encodeRecord } from './record-codec.js';
 
 /** One appended record. Of a job that is forgotten everything goes: there are no bytes. */
@@ -59,6 +59,7 @@ export class GroupCommit {
   #isClosing = false;
   #isClosed = false;
   #onIdle: (() => void)[] = [];
+  #ended: Promise<void> | undefined;
 
   constructor(disk: Disk, pace: Pace) {
     this.#disk = disk;
@@ -120,6 +121,42 @@ export class GroupCommit {
       return Promise.resolve();
     }
     return new Promise((resolve) => this.#onIdle.push(resolve));
+  }
+
+  /**
+   * Closes, and then what is below: once, however often it is asked.
+   *
+   * @param withinMs what is not written by then is given up
+   */
+  end(below: () => Promise<void>, withinMs?: Millis): Promise<void> {
+    this.#ended ??= this.#end(below, withinMs);
+    return this.#ended;
+  }
+
+  async #end(below: () => Promise<void>, withinMs: Millis | undefined): Promise<void> {
+    const late = withinMs === undefined ? undefined : setTimeout(() => this.abandon(), withinMs);
+    await this.close();
+    clearTimeout(late);
+    this.abandon();
+    await below();
+  }
+
+  /** @param sizes of where groups go */
+  metrics(sizes: Pick<JournalMetrics, 'fileBytes' | 'usedBytes' | 'freeBytes'>): JournalMetrics {
+    return {
+      state: this.state.kind,
+      ...sizes,
+      recordsAppended: this.appended,
+      recordsWritten: this.written,
+      commits: this.commits,
+      lastCommitMs: this.lastCommitMs,
+      longestCommitMs: this.longestCommitMs,
+    };
+  }
+
+  /** It ends, or has ended. */
+  get isEnding(): boolean {
+    return this.#ended !== undefined;
   }
 
   /** Nothing is written or told any more. */

@@ -13,6 +13,7 @@ export type { Damaged } from './reading.js';
 export { decodeRecord } from './record-codec.js';
 export { importJournal, type Repaired, repairJournal } from './repair.js';
 export { ROOM_LIMITS, type RoomLimits } from './room.js';
+export { type SentGroup, SentGroups } from './sent-groups.js';
 export { SharedDisk, type SharedRow, type Written } from './shared-disk.js';
 
 /** What is of journals in PostgreSQL: loaded by whoever has one. */

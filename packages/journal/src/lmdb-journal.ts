@@ -76,7 +76,6 @@ class LmdbJournal implements Journal, Disk {
   readonly #commits: GroupCommit;
   readonly #room: Room;
   #identity: Identity;
-  #closed: Promise<void> | undefined;
 
   constructor(store: LmdbStore, claim: FolderClaim, identity: Identity, options: LmdbJournalOptions) {
     this.#store = store;
@@ -93,7 +92,7 @@ class LmdbJournal implements Journal, Disk {
     const space = { freeBytes: options.freeBytes ?? freeBytesOf, spareBytes: () => store.spareBytes };
     this.#room = new Room(options.folder, options.room ?? ROOM_LIMITS, space, (problem) => {
       // Asked as often as the disk: a reader that was killed keeps pages from being used again, and the file grows.
-      if (this.#closed === undefined) store.clearDeadReaders();
+      if (!this.#commits.isEnding) store.clearDeadReaders();
       this.#commits.setFull(problem);
     });
   }
@@ -156,29 +155,15 @@ class LmdbJournal implements Journal, Disk {
   }
 
   metrics(): JournalMetrics {
-    const { state, appended, written, commits, lastCommitMs, longestCommitMs } = this.#commits;
-    return {
-      state: state.kind,
-      ...this.#store.sizes(),
-      freeBytes: this.#room.free,
-      recordsAppended: appended,
-      recordsWritten: written,
-      commits,
-      lastCommitMs,
-      longestCommitMs,
-    };
+    return this.#commits.metrics({ ...this.#store.sizes(), freeBytes: this.#room.free });
   }
 
   close(): Promise<void> {
-    this.#closed ??= this.#close();
-    return this.#closed;
-  }
-
-  async #close(): Promise<void> {
-    await this.#commits.close();
-    this.#room.close();
-    await this.#room.settled;
-    await this.#store.close();
-    await this.#claim.release();
+    return this.#commits.end(async () => {
+      this.#room.close();
+      await this.#room.settled;
+      await this.#store.close();
+      await this.#claim.release();
+    });
   }
 }

@@ -138,18 +138,8 @@ class MemoryJournal implements Journal, Disk {
   }
 
   metrics(): JournalMetrics {
-    const { state, appended, written, commits, lastCommitMs, longestCommitMs } = this.#commits;
-    return {
-      state: state.kind,
-      fileBytes: this.#disk.bytes,
-      usedBytes: this.#disk.bytes,
-      freeBytes: undefined,
-      recordsAppended: appended,
-      recordsWritten: written,
-      commits,
-      lastCommitMs,
-      longestCommitMs,
-    };
+    const { bytes } = this.#disk;
+    return this.#commits.metrics({ fileBytes: bytes, usedBytes: bytes, freeBytes: undefined });
   }
 
   async close(): Promise<void> {

@@ -2,6 +2,7 @@ import type { JobRecord, JobRecordOf, KeyHolder } from '@goshawk/core';
 import type { Entry } from './group-commit.js';
 import { type Identity, newIdentity, succeededBy } from './identity.js';
 import { decodeRecord } from './record-codec.js';
+import type { SentGroup } from './sent-groups.js';
 
 /** One journal of several, and who has it. */
 export interface SharedRow {
@@ -83,13 +84,11 @@ export class SharedDisk {
   }
 
   /** Writes one group: all of it, or, for another epoch, nothing. It may be sent twice, and is written once. */
-  write(tag: string, epoch: number, group: number, entries: readonly Entry[]): Written {
+  write(tag: string, epoch: number, { number, kept, forgotten }: SentGroup): Written {
     const row = this.#rows.get(tag)!;
     if (row.epoch !== epoch) return { outcome: 'fenced', taken: [] };
-    const forgotten = new Set(entries.flatMap(({ job, bytes }) => (bytes === undefined ? [job] : [])));
-    const kept = entries.filter(({ job, bytes }) => bytes !== undefined && !forgotten.has(job));
-    if (row.written >= group) return { outcome: 'written', taken: this.#takenOf(row, kept) };
-    row.written = group;
+    if (row.written >= number) return { outcome: 'written', taken: this.#takenOf(row, kept) };
+    row.written = number;
     for (const job of forgotten) this.#forget(row, job);
     for (const { key, job } of kept) {
       if (key !== undefined && !this.#keys.has(key)) this.#keys.set(key, { tag, job });

@@ -3,6 +3,8 @@ import {
   type Disk,
   type Entry,
   GroupCommit,
+  type SentGroup,
+  SentGroups,
   type SharedDisk,
   type SharedRow,
   type Written,
@@ -45,9 +47,7 @@ export class SharedChaosJournal implements Disk {
   readonly #events: StoreEvents;
   readonly #settled: () => void;
   readonly #commits: GroupCommit;
-  readonly #taken = new Set<number>();
-  #nextPlace: number;
-  #groups: number;
+  readonly #groups: SentGroups;
   #isDead = false;
 
   constructor(
@@ -66,8 +66,10 @@ export class SharedChaosJournal implements Disk {
     this.#turn = around.turn;
     this.#settled = around.settled;
     this.#events = events;
-    this.#groups = row.written;
-    this.#nextPlace = 1 + Math.max(-1, ...[...row.jobs.values()].flatMap((places) => [...places.keys()]));
+    this.#groups = new SentGroups(
+      row.written,
+      [...row.jobs.values()].flatMap((places) => [...places.keys()]),
+    );
     this.#commits = new GroupCommit(this, { soon: this.#turn, later: (action) => this.#after(100, action) });
     this.#commits.listen({
       recorded: (count) => this.#turn(() => events.recorded(count)),
@@ -90,7 +92,7 @@ export class SharedChaosJournal implements Disk {
   }
 
   takePlace(): number {
-    return this.#nextPlace++;
+    return this.#groups.takePlace();
   }
 
   at(): undefined {
@@ -102,18 +104,15 @@ export class SharedChaosJournal implements Disk {
   }
 
   write(group: readonly Entry[]): Promise<void> {
-    const kept = group.filter(({ job }) => !this.#taken.has(job));
-    const number = ++this.#groups;
+    const sent = this.#groups.next(group);
     return new Promise((resolve, reject) => {
       let isAnswered = false;
       const answered = (written: Written): void => {
         if (isAnswered || this.#isDead) return;
         isAnswered = true;
         this.#commits.setAway(undefined);
-        for (const job of written.taken) {
-          this.#taken.add(job);
-          const { key } = kept.find((entry) => entry.job === job && entry.key !== undefined)!;
-          const by = this.#disk.holderOf(key!);
+        for (const { job, key } of this.#groups.answered(sent, written.taken)) {
+          const by = this.#disk.holderOf(key);
           this.#turn(() => this.#events.keyTaken(job, by));
         }
         if (written.outcome === 'written') resolve();
@@ -122,7 +121,7 @@ export class SharedChaosJournal implements Disk {
       };
       const send = (): void => {
         if (isAnswered || this.#isDead) return;
-        this.#send(number, kept, answered);
+        this.#send(sent, answered);
         this.#after(ANSWER_MS, () => {
           if (isAnswered || this.#isDead) return;
           this.#commits.setAway('it does not answer');
@@ -139,10 +138,10 @@ export class SharedChaosJournal implements Disk {
     this.#commits.abandon();
   }
 
-  #send(number: number, entries: readonly Entry[], answered: (written: Written) => void): void {
+  #send(sent: SentGroup, answered: (written: Written) => void): void {
     const { isCut, lossy, syncMs } = this.#way;
     if (isCut) return;
-    const write = (): Written => this.#disk.write(this.row.tag, this.epoch, number, entries);
+    const write = (): Written => this.#disk.write(this.row.tag, this.epoch, sent);
     const fate = this.#draw.chance(lossy) ? this.#draw.pick(['question', 'answer', 'late'] as const) : 'well';
     if (fate === 'question') return;
     const lateMs = fate === 'late' ? this.#draw.random() * LATE_MS : 0;

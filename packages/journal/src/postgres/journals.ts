@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { Histogram, JobRecord, JobRecordOf, KeyHolder, Millis } from '@goshawk/core';
+import type { Histogram, JobRecord, JobRecordOf, KeyHolder } from '@goshawk/core';
 import type { Journal, JournalListener, JournalMetrics } from '../contract.js';
 import { JournalError } from '../errors.js';
 import { type Disk, type Entry, GroupCommit } from '../group-commit.js';
 import { checkIdentity, type Identity, newIdentity, succeededBy } from '../identity.js';
 import { type Damaged, type Filed, readAgain, soundRecords } from '../reading.js';
+import { SentGroups } from '../sent-groups.js';
 import { Link } from './link.js';
 import { type CommitPromise, checkSchema, commitPromise } from './migrate.js';
 import { parseJournalUrl } from './url.js';
@@ -280,13 +281,9 @@ class PostgresJournal implements SharedJournal, Disk {
   readonly #link: Link;
   readonly #opened: Opened;
   readonly #commits: GroupCommit;
-  /** Jobs whose key another one has: nothing is written of them. */
-  readonly #taken = new Set<number>();
+  readonly #groups: SentGroups;
   #filed: readonly Filed[];
   #listener: JournalListener | undefined;
-  #nextPlace: number;
-  #groups: number;
-  #closed: Promise<void> | undefined;
 
   constructor(link: Link, opened: Opened) {
     const { home, identity, epoch, filed, written } = opened;
@@ -294,12 +291,14 @@ class PostgresJournal implements SharedJournal, Disk {
     this.#link = link;
     this.#opened = opened;
     this.#filed = filed;
-    this.#groups = written;
     this.tag = identity.tag;
     this.epoch = epoch;
     this.formers = identity.formers;
     this.lastJob = filed.reduce((last, [job]) => Math.max(last, job ?? 0), identity.lastJob);
-    this.#nextPlace = filed.reduce((next, [, , place]) => Math.max(next, place + 1), 0);
+    this.#groups = new SentGroups(
+      written,
+      filed.map(([, , place]) => place),
+    );
     this.#commits = new GroupCommit(this, {
       soon: (action) => void setImmediate(action),
       later: (action) => void setTimeout(action, 1),
@@ -346,7 +345,7 @@ class PostgresJournal implements SharedJournal, Disk {
   }
 
   takePlace(): number {
-    return this.#nextPlace++;
+    return this.#groups.takePlace();
   }
 
   at(): undefined {
@@ -359,30 +358,26 @@ class PostgresJournal implements SharedJournal, Disk {
 
   /** One statement, which is one round trip and one transaction. It may be sent twice, and is written once. */
   async write(group: readonly Entry[]): Promise<void> {
-    const forgotten = new Set(group.flatMap(({ job, bytes }) => (bytes === undefined ? [job] : [])));
-    const kept = group.filter(
-      ({ job, bytes }) => bytes !== undefined && !forgotten.has(job) && !this.#taken.has(job),
-    );
+    const sent = this.#groups.next(group);
+    const { number, kept, forgotten } = sent;
     const [row] = await this.#link.ask<{ outcome: string; taken: string[] | null }>(
       'select outcome, taken from goshawk.write($1, $2, $3, $4, $5, $6, $7, $8, $9)',
       [
         this.tag,
         this.epoch,
-        ++this.#groups,
+        number,
         kept.map(({ job }) => job),
         kept.map(({ place }) => place),
         kept.map(({ bytes }) => bytes!.length),
         kept.map(({ key }) => (key === undefined ? '' : hexOf(key))),
         Buffer.concat(kept.map(({ bytes }) => bytes!)),
-        [...forgotten],
+        forgotten,
       ],
       { name: 'write' },
     );
     if (row!.outcome === 'fenced') throw await this.#fencedError();
-    for (const job of row!.taken?.map(Number) ?? []) {
-      this.#taken.add(job);
-      this.#listener?.keyTaken?.(job, await this.#holderOf(kept.find((entry) => entry.job === job)!.key!));
-    }
+    for (const { job, key } of this.#groups.answered(sent, row!.taken?.map(Number) ?? []))
+      this.#listener?.keyTaken?.(job, await this.#holderOf(key));
   }
 
   /** Another one has the journal. */
@@ -400,32 +395,12 @@ class PostgresJournal implements SharedJournal, Disk {
 
   /** Sizes are of all journals there. */
   metrics(): JournalMetrics {
-    const { state, appended, written, commits, lastCommitMs, longestCommitMs } = this.#commits;
     const bytes = this.#opened.bytes();
-    return {
-      state: state.kind,
-      fileBytes: bytes,
-      usedBytes: bytes,
-      freeBytes: undefined,
-      recordsAppended: appended,
-      recordsWritten: written,
-      commits,
-      lastCommitMs,
-      longestCommitMs,
-    };
+    return this.#commits.metrics({ fileBytes: bytes, usedBytes: bytes, freeBytes: undefined });
   }
 
   close(): Promise<void> {
-    this.#closed ??= this.#close();
-    return this.#closed;
-  }
-
-  async #close(): Promise<void> {
-    const late = timer(CLOSE_MS);
-    await Promise.race([this.#commits.close(), late.done]);
-    late.clear();
-    this.#commits.abandon();
-    await this.#opened.closed();
+    return this.#commits.end(this.#opened.closed, CLOSE_MS);
   }
 
   async #fencedError(): Promise<Error> {
@@ -474,12 +449,4 @@ function inUse(where: string, name: string): JournalError {
     `another scheduler has the journal of ${name} at ${where}`,
     'stop that one first, or give this one another --name',
   );
-}
-
-function timer(ms: Millis): { readonly done: Promise<void>; clear(): void } {
-  let id: NodeJS.Timeout | undefined;
-  const done = new Promise<void>((resolve) => {
-    id = setTimeout(resolve, ms);
-  });
-  return { done, clear: () => clearTimeout(id) };
 }

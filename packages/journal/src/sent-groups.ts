@@ -1,0 +1,58 @@
+import type { Entry } from './group-commit.js';
+
+/** What is sent of a group to a journal that others may take over. */
+export interface SentGroup {
+  /** Groups are numbered, so that one that is sent twice is written once. */
+  readonly number: number;
+  readonly kept: readonly Entry[];
+  /** Jobs of which nothing is to be left. */
+  readonly forgotten: readonly number[];
+}
+
+/** A key that another job has. */
+export interface TakenKey {
+  readonly job: number;
+  readonly key: string;
+}
+
+/**
+ * What one owner sends of its groups to a journal that others may take over, and what follows from the answers: the same over
+ * PostgreSQL and in fault injection.
+ */
+export class SentGroups {
+  /** Jobs whose key another one has: nothing is written of them. */
+  readonly #taken = new Set<number>();
+  #number: number;
+  #nextPlace: number;
+
+  /**
+   * @param written so many groups, by all owners
+   * @param places that are in use
+   */
+  constructor(written: number, places: Iterable<number>) {
+    this.#number = written;
+    this.#nextPlace = 0;
+    for (const place of places) this.#nextPlace = Math.max(this.#nextPlace, place + 1);
+  }
+
+  takePlace(): number {
+    return this.#nextPlace++;
+  }
+
+  next(group: readonly Entry[]): SentGroup {
+    const forgotten = new Set(group.flatMap(({ job, bytes }) => (bytes === undefined ? [job] : [])));
+    const kept = group.filter(
+      ({ job, bytes }) => bytes !== undefined && !forgotten.has(job) && !this.#taken.has(job),
+    );
+    return { number: ++this.#number, kept, forgotten: [...forgotten] };
+  }
+
+  /** The group is written but for these jobs. */
+  answered({ kept }: SentGroup, jobs: readonly number[]): TakenKey[] {
+    return jobs.map((job) => {
+      this.#taken.add(job);
+      const { key } = kept.find((entry) => entry.job === job && entry.key !== undefined)!;
+      return { job, key: key! };
+    });
+  }
+}
