@@ -1,5 +1,14 @@
 import { execFile } from 'node:child_process';
-import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +22,10 @@ export interface ServerOptions {
   readonly under?: string;
   /** As in postgresql.conf. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** With these, in PEM, it takes encrypted connections. */
+  readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string };
+  /** Lines of pg_hba.conf, before those that let everybody in. */
+  readonly access?: readonly string[];
 }
 
 /** The newest PostgreSQL of the system’s packages, or where `GOSHAWK_POSTGRES_BIN` says; undefined: there is none. */
@@ -42,14 +55,31 @@ export class PostgresServer {
   }
 
   /** @throws where there is no PostgreSQL */
-  static async start({ under = tmpdir(), settings = {} }: ServerOptions = {}): Promise<PostgresServer> {
+  static async start(options: ServerOptions = {}): Promise<PostgresServer> {
+    const { under = tmpdir(), settings = {}, tls, access = [] } = options;
     const server = await PostgresServer.#made(under);
     await server.#run('initdb', [
       ...['--no-sync', '--auth=trust', '--username=goshawk', '--encoding=UTF8', '--locale=C'],
       ...['-D', server.#data],
     ]);
-    await server.start(settings);
+    const hba = readFileSync(join(server.#data, 'pg_hba.conf'), 'utf8');
+    server.#write('pg_hba.conf', [...access, hba].join('\n'));
+    for (const [name, text] of Object.entries(tls ?? {})) server.#write(`${name}.pem`, text);
+    const encrypted = {
+      ssl: 'on',
+      ssl_cert_file: 'cert.pem',
+      ssl_key_file: 'key.pem',
+      ssl_ca_file: 'ca.pem',
+    };
+    await server.start(tls === undefined ? settings : { ...encrypted, ...settings });
     return server;
+  }
+
+  /** Into its data, for itself alone. */
+  #write(name: string, text: string): void {
+    const path = join(this.#data, name);
+    writeFileSync(path, text, { mode: 0o600 });
+    if (this.#user !== undefined) chownSync(path, this.#user.uid, this.#user.gid);
   }
 
   /** A standby that follows this one. @param port of one that is gone; default: a free one */
