@@ -2,7 +2,7 @@ import { getHeapStatistics } from 'node:v8';
 import type { Millis } from '@goshawk/core';
 import { type Learnt, Scheduler, type SchedulerConfig, type SchedulerEnvironment } from '@goshawk/scheduler';
 import type { Hosted, Logger } from '../driver/index.js';
-import { journalReadings, schedulerReadings } from '../metrics/index.js';
+import { counted, journalReadings, type Readings, schedulerReadings, together } from '../metrics/index.js';
 import { JobTracing } from '../tracing/index.js';
 import type { Daemon } from './daemon.js';
 import { JobJournal, type JournalPlace, newTag } from './job-journal.js';
@@ -225,7 +225,13 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
   const { machine, enter } = host({ index: FIRST_PARTY, name, journal, adopted: false }, () =>
     process.fail(new Error('another scheduler has taken the jobs of this one over')),
   );
-  const adopted = new Set<Hosted<Scheduler>>();
+  const adopted = new Map<Hosted<Scheduler>, JobJournal>();
+  /** Of those that are not looked after any more. */
+  let former: Readings = {};
+  const readingsOf = (scheduler: Scheduler, its: JobJournal | undefined): Readings => ({
+    ...schedulerReadings(scheduler, process.host.now()),
+    ...(its && journalReadings(its.metrics(), its.commitMs)),
+  });
   let parties = FIRST_PARTY;
   const adopt = async ({ journal: its, home }: Claimed): Promise<void> => {
     const index = ++parties;
@@ -234,12 +240,13 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
     const end = (): void => {
       if (isOver) return;
       isOver = true;
+      former = counted(together([former, readingsOf(party.machine, its)]));
       adopted.delete(party);
       party.remove();
       void its.close();
     };
     const party = host({ index, name: `${home}/${its.tag}`, journal: its, adopted: true }, end);
-    adopted.add(party);
+    adopted.set(party, its);
     its.serve(party.enter, end);
     logger.info(
       { of: home, tag: its.tag, epoch: its.epoch, jobs: party.machine.activeJobs },
@@ -250,16 +257,21 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
   journal?.serve(enter, (error) => process.fail(error));
   logger.info({ endpoint, central: options.central, jobs: machine.activeJobs }, 'scheduler is up');
   process.show(() => ({
-    notReady: [...(machine.isReady ? [] : NOT_JOINED), ...(journal?.notReady ?? [])],
-    readings: () => ({
-      ...schedulerReadings(machine, process.host.now()),
-      ...(journal && journalReadings(journal.metrics(), journal.commitMs)),
-    }),
+    notReady: [
+      ...(machine.isReady ? [] : NOT_JOINED),
+      ...new Set([journal, ...adopted.values()].flatMap((each) => each?.notReady ?? [])),
+    ],
+    readings: () =>
+      together([
+        former,
+        readingsOf(machine, journal),
+        ...[...adopted].map(([party, its]) => readingsOf(party.machine, its)),
+      ]),
   }));
   const joined = whenJoined(() => machine.isReady, process.ended);
   void joined.then(() => logger.info({}, 'scheduler has joined the cluster'));
   const stop = async (): Promise<void> => {
-    for (const each of [{ enter }, ...adopted]) each.enter('leave', (scheduler) => scheduler.leave());
+    for (const each of [{ enter }, ...adopted.keys()]) each.enter('leave', (scheduler) => scheduler.leave());
     await learnt?.close();
     await closeJournals(journals);
     await process.close();

@@ -20,6 +20,8 @@ export interface MetricSpec {
   readonly kind: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
   readonly labels?: Readonly<Record<string, LabelValues>>;
+  /** All machines of one process say the same: it does not add up. */
+  readonly alike?: true;
   /** Who has it. */
   readonly of: readonly (typeof ROLES)[number][] | 'scheduler with a journal';
 }
@@ -38,6 +40,7 @@ const ofKind =
   (help: string, labels?: Labels): Unowned => ({ kind, help, ...(labels && { labels }) });
 const counter = ofKind('counter');
 const gauge = ofKind('gauge');
+const alike = (help: string, labels?: Labels): Unowned => ({ ...gauge(help, labels), alike: true });
 /** Of ms, shown in seconds. */
 const histogram = ofKind('histogram');
 
@@ -154,21 +157,21 @@ export const METRICS = {
     ),
     goshawk_scheduler_probes_out: gauge('Probes that no worker has served.'),
     goshawk_scheduler_asks_refused_total: counter('Probes that were served when no task was left for them.'),
-    goshawk_scheduler_known_workers: gauge('Workers that it knows of.'),
-    goshawk_scheduler_central_silent: gauge(
+    goshawk_scheduler_known_workers: alike('Workers that it knows of.'),
+    goshawk_scheduler_central_silent: alike(
       '1 while nothing is heard of central: short jobs go on, long ones wait.',
     ),
     goshawk_scheduler_held_answers: gauge('Answers that wait for the disk.'),
     goshawk_scheduler_active_jobs_bytes: gauge('Memory that jobs take that have not ended, estimated.'),
   }),
   ...of('scheduler with a journal', {
-    goshawk_journal_state: gauge(
+    goshawk_journal_state: alike(
       '1 for the state that the journal is in: full and away take no new jobs, failed takes nothing.',
       { state: JOURNAL_STATES },
     ),
-    goshawk_journal_file_bytes: gauge('Size of the journal’s file.'),
-    goshawk_journal_used_bytes: gauge('What is in use of the journal’s file.'),
-    goshawk_journal_disk_free_bytes: gauge(
+    goshawk_journal_file_bytes: alike('Size of the journal’s file.'),
+    goshawk_journal_used_bytes: alike('What is in use of the journal’s file.'),
+    goshawk_journal_disk_free_bytes: alike(
       'Free space of the disk that the journal is on; not there where it cannot be watched.',
     ),
     goshawk_journal_records_appended_total: counter('Records given to the journal.'),

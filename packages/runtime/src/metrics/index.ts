@@ -4,4 +4,5 @@ export { exposition, type Readings } from './exposition.js';
 export { commonReadings } from './process.js';
 export { RunTallies } from './run-tallies.js';
 export { journalReadings, schedulerReadings } from './scheduler.js';
+export { counted, together } from './together.js';
 export { workerReadings } from './worker.js';

@@ -1,0 +1,44 @@
+import { Histogram } from '@goshawk/core';
+import { expect, test } from 'vitest';
+import { byLabel, exposition, type Readings } from './exposition.js';
+import { counted, together } from './together.js';
+
+function readings(jobs: number, commitMs: number): Readings {
+  const commits = new Histogram([1, 5]);
+  commits.add(commitMs);
+  return {
+    goshawk_scheduler_jobs: byLabel('state', { waiting: jobs, running: 1 }),
+    goshawk_scheduler_jobs_accepted_total: jobs,
+    goshawk_scheduler_known_workers: 7,
+    goshawk_journal_commit_seconds: commits,
+    goshawk_journal_disk_free_bytes: undefined,
+  };
+}
+
+test('what several schedulers of a process count adds up, and what they see alike does not', () => {
+  const both = together([readings(2, 3), readings(3, 9)]);
+  const lines = exposition(both)
+    .split('\n')
+    .filter((line) => !line.startsWith('#'));
+  expect(lines).toEqual([
+    'goshawk_scheduler_jobs{state="waiting"} 5',
+    'goshawk_scheduler_jobs{state="running"} 2',
+    'goshawk_scheduler_jobs_accepted_total 5',
+    'goshawk_scheduler_known_workers 7',
+    'goshawk_journal_commit_seconds_bucket{le="0.001"} 0',
+    'goshawk_journal_commit_seconds_bucket{le="0.005"} 1',
+    'goshawk_journal_commit_seconds_bucket{le="+Inf"} 2',
+    'goshawk_journal_commit_seconds_sum 0.012',
+    'goshawk_journal_commit_seconds_count 2',
+    '',
+  ]);
+  // What was read is not changed by that.
+  expect(exposition(together([readings(2, 3)]))).toEqual(exposition(readings(2, 3)));
+});
+
+test('of one that is no more what it has counted stays', () => {
+  expect(Object.keys(counted(readings(2, 3)))).toEqual([
+    'goshawk_scheduler_jobs_accepted_total',
+    'goshawk_journal_commit_seconds',
+  ]);
+});

@@ -1,0 +1,49 @@
+import { Histogram } from '@goshawk/core';
+import { METRICS, type MetricName, type MetricSpec } from './catalogue.js';
+import type { Labels, Reading, Readings, Sample } from './exposition.js';
+
+/** Readings of several machines as those of one process: they add up, but for what all of them see alike. */
+export function together(all: readonly Readings[]): Readings {
+  const names = new Set(all.flatMap((readings) => Object.keys(readings) as MetricName[]));
+  return Object.fromEntries(
+    [...names].flatMap((name) => {
+      const samples = all.flatMap((readings) => samplesOf(readings[name]));
+      const { alike = false } = METRICS[name] as MetricSpec;
+      return samples.length === 0 ? [] : [[name, merged(samples, alike)] as const];
+    }),
+  );
+}
+
+/** What a machine that is no more leaves behind: counters never go back. */
+export function counted(readings: Readings): Readings {
+  const entries = Object.entries(readings) as [MetricName, Reading | undefined][];
+  return Object.fromEntries(entries.filter(([name]) => METRICS[name].kind !== 'gauge'));
+}
+
+function samplesOf(reading: Reading | undefined): readonly Sample[] {
+  if (reading === undefined) return [];
+  return Array.isArray(reading)
+    ? (reading as readonly Sample[])
+    : [{ labels: NO_LABELS, value: reading as number | Histogram }];
+}
+
+const NO_LABELS: Labels = {};
+
+/** One sample for each combination of labels. */
+function merged(samples: readonly Sample[], areAlike: boolean): Sample[] {
+  const byLabels = new Map<string, Sample>();
+  for (const sample of samples) {
+    const key = JSON.stringify(sample.labels);
+    const before = byLabels.get(key);
+    byLabels.set(key, before === undefined ? sample : { ...sample, value: sum(before, sample, areAlike) });
+  }
+  return [...byLabels.values()];
+}
+
+function sum({ value: one }: Sample, { value: other }: Sample, areAlike: boolean): number | Histogram {
+  if (typeof one === 'number' && typeof other === 'number')
+    return areAlike ? Math.max(one, other) : one + other;
+  const both = new Histogram((one as Histogram).bounds);
+  for (const each of [one, other]) both.addAll(each as Histogram);
+  return both;
+}
