@@ -15,7 +15,7 @@ function told({ command, flags, words }: GivenLine): unknown {
 
 describe('a plain command line', () => {
   it.each([
-    ['simulate', 'google-sub.tr', '--workers', '15000', '--policy=sparrow', '--no-hints', '--json'],
+    ['simulate', 'google-sub.tr', '--workers', '15000', '--policy=sparrow', '--no-stealing', '--json'],
     ['trace', 'stats', 'a.tr', '--json'],
     ['submit', '--tasks', '3', '--sleep', '1s'],
     ['jobs'],

@@ -11,15 +11,12 @@ const USES: readonly [names: readonly Name[], by: (preset: Preset) => boolean][]
   [['central'], ({ long }) => long.by === 'central'],
   [['probeRatio', 'probeDraw', 'cancel'], ({ short, byClass }) => byClass && short.by !== 'central'],
   [['stealing', 'stealCap', 'stealLimit', 'stealRetry'], ({ stealing }) => stealing],
-  [
-    ['reserve', 'matching', 'seek', 'hints', 'bitmap', 'workerOrder'],
-    (preset) => preset.byClass && isMatched(preset),
-  ],
+  [['reserve', 'matching', 'seek', 'bitmap'], (preset) => preset.byClass && isMatched(preset)],
   [['series'], isMatched],
   [['queues', 'queueBase'], (preset) => 'queues' in deciderOf(preset).module.options],
   [['decisionInterval'], (preset) => 'decisionIntervalMs' in deciderOf(preset).module.options],
   [['shareBy'], (preset) => 'shareBy' in deciderOf(preset).module.options],
-  [['pilotRatio', 'pilotsMax', 'pilotQuorum', 'pilotPrior', 'thinLimit', 'historyFeatures'], () => true],
+  [['pilotRatio', 'pilotsMax', 'thinLimit', 'historyFeatures'], () => true],
 ];
 
 /** The settings that say something to clusters of such a policy, beside `--estimator`, `--cutoff` and `--set`. */

@@ -13,8 +13,6 @@ import {
   type Preset,
   parseDuration,
   type Timings,
-  WORKER_ORDERS,
-  type WorkerOrder,
 } from '@goshawk/core';
 import { ALL_POLICY_NAMES, decidedWith, deciderOf, presetNamed } from '@goshawk/policies';
 import { ATTRIBUTES, ESTIMATOR_FORMS, estimatorKind, FeatureKeys } from '@goshawk/predictor';
@@ -85,18 +83,11 @@ export const POLICY_OPTIONS = {
     max: 1_000,
     describe: 'seeking: schedulers that a free worker asks for a task; 0: none',
   },
-  hints: { type: 'flag', default: true, describe: 'seeking: probe workers that found nothing (--no-hints)' },
   bitmap: {
     type: 'text',
     default: 'auto',
     describe:
       'seeking: how often schedulers hear who is busy with long tasks: 10s; auto: by the cutoff; none',
-  },
-  workerOrder: {
-    type: 'text',
-    default: DEFAULT_POLICY.workerOrder,
-    choices: WORKER_ORDERS,
-    describe: 'seeking: which of its probes a worker serves first',
   },
   queues: { type: 'count', min: 1, max: LIMITS.queuesMax, describe: 'gs: priority queues (default: 10)' },
   queueBase: {
@@ -129,20 +120,6 @@ export const POLICY_OPTIONS = {
     type: 'text',
     describe:
       'pilots: of one job at most; none: as many as the ratio says (default: 3 where jobs are matched)',
-  },
-  pilotQuorum: {
-    type: 'number',
-    min: 0,
-    max: 1,
-    describe:
-      'pilots: share that must have ended before their mean decides (default: 0.5 where jobs are matched)',
-  },
-  pilotPrior: {
-    type: 'text',
-    default: 'auto',
-    choices: ['auto', 'recent', 'none'],
-    describe:
-      'pilots: what they say is weighed with what recent jobs took, or with nothing (auto: recent where jobs are matched)',
   },
   thinLimit: {
     type: 'count',
@@ -227,14 +204,12 @@ export function policySettings(
     cancel: (options.cancel as PolicySettings['cancel']) ?? (seeks ? 'proactive' : 'lazy'),
     reserve: reserveOf(options.reserve),
     seekCap: options.seek,
-    hints: options.hints,
     bitmapMs: bitmapOf(options.bitmap, cutoffMs),
-    workerOrder: options.workerOrder as WorkerOrder,
     estimator: schedulersEstimator(options.estimator),
     pilotRatio: pilotRatioOf(options.pilotRatio),
     pilotsMax: pilotsMaxOf(options.pilotsMax, preset),
-    pilotQuorum: options.pilotQuorum ?? (keepsReserve(preset) ? MATCHED_QUORUM : DEFAULT_POLICY.pilotQuorum),
-    pilotPrior: options.pilotPrior === 'auto' ? keepsReserve(preset) : options.pilotPrior === 'recent',
+    pilotQuorum: keepsReserve(preset) ? MATCHED_QUORUM : DEFAULT_POLICY.pilotQuorum,
+    pilotPrior: keepsReserve(preset),
     thinLimit: options.thinLimit,
     features: featuresOf(options.historyFeatures),
     matching: options.matching === 'always' ? 'always' : 'auto',
@@ -244,7 +219,8 @@ export function policySettings(
 
 /**
  * Where free workers are matched, a long job's pilots take what is kept free for short ones: three say enough, and
- * half of them are waited for (`docs/PREDICTION.md`).
+ * half of them are waited for and weighed with what jobs took lately. Elsewhere all are waited for, and believed alone, as in
+ * the paper (`docs/PREDICTION.md`).
  */
 const MATCHED_PILOTS_MAX = 3;
 const MATCHED_QUORUM = 0.5;
@@ -429,13 +405,9 @@ export function policyRecord({ preset, ...settings }: PolicySettings) {
     cancel: settings.cancel,
     reserve: settings.reserve,
     seek: settings.seekCap,
-    hints: settings.hints,
     bitmap: settings.bitmapMs === 0 ? null : settings.bitmapMs / 1_000,
-    workerOrder: settings.workerOrder,
     pilotRatio: settings.pilotRatio,
     pilotsMax: settings.pilotsMax,
-    pilotQuorum: settings.pilotQuorum,
-    pilotPrior: settings.pilotPrior ? 'recent' : 'none',
     thinLimit: settings.thinLimit,
     historyFeatures: settings.features?.join(',') ?? null,
     ...recordOfOwnFlags(preset),

@@ -3,6 +3,7 @@ import {
   type Environment,
   effectiveScope,
   type MessageOf,
+  type Millis,
   type PolicySettings,
   type Scope,
 } from '@goshawk/core';
@@ -66,7 +67,6 @@ export class Prober {
     const scope: Scope = effectiveScope(policy.preset, batch.over ?? job.route.over);
     const { demand } = batch.spec;
     const seeks = job.route.by !== 'probing';
-    const bySize = seeks && policy.workerOrder === 'size';
     const message: MessageOf<'probe'> = {
       type: 'probe',
       job: job.number,
@@ -74,7 +74,7 @@ export class Prober {
       long: job.class === 'long',
       lane: batch.lane,
       demand,
-      sizeMs: bySize ? job.believedMs * batch.waiting : 0,
+      sizeMs: seeks ? sizeOf(job, batch) : 0,
     };
     batch.recalled = false;
     batch.probes.expect(probes);
@@ -120,4 +120,9 @@ export class Prober {
     batch.probes.clear();
     batch.recalled = true;
   }
+}
+
+/** Where size matters, what may be of a long job comes after all that is known to be short. */
+function sizeOf(job: Job, batch: Batch): Millis {
+  return batch === job.present(batch) ? job.believedMs * batch.waiting : Number.MAX_SAFE_INTEGER;
 }

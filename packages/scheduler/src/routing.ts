@@ -59,7 +59,8 @@ export class Routing {
     // Before it is decided what a job is, its rest is looked for in another way than by its class.
     const batch = job.isUndecided && !job.needsCentral ? job.sample!.whileUndecided(of) : job.present(of);
     if (batch.waiting === 0 || job.cancelling || isHeld(job)) return;
-    if (this.#maySeek(job) && batch.lane !== 'opportunistic') offers.update(job, batch, now);
+    // What may be of a long job is for those whose probes come to it: who asks gets what is known to be short.
+    if (this.#maySeek(job) && batch === job.present(batch)) offers.update(job, batch, now);
     this.#around.asked(now);
     if (!job.needsCentral) return prober.topUp(job, batch, policy());
     if (job.route.by === 'central') placer.place(job, job.stages[batch.index]!, enlistment.central, now);

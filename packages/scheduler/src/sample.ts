@@ -18,7 +18,7 @@ export interface PilotBatch extends Batch {
 /**
  * The sample of one job (SLearn §5.1): which of its tasks are pilots, and what became of them. The rest of the
  * sampled stage, and of others that may start at once, is batches by themselves until it is decided: their probes
- * wait where nothing else does, and are not those of the stage.
+ * go where long tasks may run too, and are not those of the stage.
  */
 export class Sample {
   readonly plan: SamplePlan;
@@ -40,7 +40,7 @@ export class Sample {
   /**
    * @param tasks distinct ones of the stage
    * @param stages of the job
-   * @param over where tasks of which the class is not known may run when nothing else does
+   * @param over where tasks of which the class is not known may run
    */
   constructor(
     arriving: ArrivingJob,
@@ -124,7 +124,7 @@ export class Sample {
 export class EarlyBatch implements Batch {
   readonly index: number;
   readonly stage: Stage;
-  readonly lane = 'opportunistic';
+  readonly lane = 'normal';
   readonly probeFactor = 1;
   readonly over: Scope;
   readonly probes = new ProbeLedger();

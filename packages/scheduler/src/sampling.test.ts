@@ -110,10 +110,10 @@ describe('a job that comes', () => {
     expect(job.sample).toBeUndefined();
   });
 
-  test('has pilots in the express lane, and the rest where nothing else waits', () => {
+  test('has pilots in the express lane, and the rest in the normal one at once', () => {
     const bench = new Bench();
     const job = bench.submit(10);
-    expect(lanesOf(bench.take('probe'))).toEqual({ express: 8, opportunistic: 16 });
+    expect(lanesOf(bench.take('probe'))).toEqual({ express: 8, normal: 16 });
     expect(job.sample!.tasks).toHaveLength(2);
     expect(job.isUndecided).toBe(true);
   });
@@ -145,7 +145,7 @@ describe('a job that comes', () => {
 });
 
 describe('while its pilots run', () => {
-  test('an express probe never gets another task, and an opportunistic one never a pilot', () => {
+  test('an express probe never gets another task, and one of the rest never a pilot', () => {
     const bench = new Bench();
     const job = bench.submit(10);
     const pilots = job.sample!.tasks;
@@ -185,6 +185,7 @@ describe('while its pilots run', () => {
   test('one that was decided upon stays so', () => {
     const bench = new Bench();
     const job = bench.submit(10);
+    bench.take('probe');
     const tasks = [bench.serve(1, job, PILOTS), bench.serve(2, job, PILOTS)];
     for (const [i, task] of tasks.entries()) bench.end(1 + i, job, task, 10);
     bench.now = 1e6;

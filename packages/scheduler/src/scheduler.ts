@@ -610,7 +610,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#sampler.adopt(this.policy);
     for (const job of this.#jobs.active()) this.#watchDeadline(job);
     this.#usage.startAnew(from, this.policy, now);
-    this.#hints.startAnew(maySeek(this.policy.preset) && this.policy.hints);
+    this.#hints.startAnew(maySeek(this.policy.preset));
     this.#routing.tellAnotherCentral(from, now);
     if (this.#binder.centralChanged(heardAt, timings.leaseMs, now)) this.#armSweep(now);
   }

@@ -61,10 +61,11 @@ describe('the express lane', () => {
 
   test('gives nobody else a turn while nobody waits', () => {
     const queue = new WorkerQueue().add();
-    queue.push(entry('short', 1, { lane: 'opportunistic' }));
     for (let id = 10; id < 40; id++) queue.push(express(id));
-    const served = Array.from({ length: 31 }, () => idsOf([queue.shift()!])[0]!);
-    expect(served.at(-1)).toBe(1);
+    for (let served = 0; served < 30; served++) queue.shift();
+    queue.push(entry('short', 1));
+    queue.push(express(40));
+    expect(idsOf([queue.shift()!, queue.shift()!])).toEqual([40, 1]);
   });
 });
 
@@ -101,15 +102,12 @@ describe('what a thief may take (Hawk Figure 3)', () => {
     expect(idsOf(queue.takeStealable(true, EVERYTHING))).toEqual([]);
   });
 
-  test('what is in the express lane, when it waits for a long task; opportunistic probes when nothing else is to be had', () => {
+  test('what is in the express lane first, when it waits for a long task', () => {
     const queue = queueOf('s s');
-    queue.push(entry('short', 7, { lane: 'opportunistic' }));
-    queue.push(entry('short', 8, { lane: 'opportunistic' }));
     queue.push(entry('short', 9, { lane: 'express' }));
-    expect(idsOf(queue.takeStealable(false, 1))).toEqual([7]);
+    expect(idsOf(queue.takeStealable(false, 1))).toEqual([]);
     expect(idsOf(queue.takeStealable(true, EVERYTHING))).toEqual([9]);
     expect(idsOf(queue.takeStealable(true, EVERYTHING))).toEqual([0, 1]);
-    expect(idsOf(queue.takeStealable(true, EVERYTHING))).toEqual([8]);
     expect(idsOf(queue.takeStealable(true, EVERYTHING))).toEqual([]);
   });
 
@@ -153,8 +151,8 @@ describe('what a thief may take (Hawk Figure 3)', () => {
           const inLane = (lane: Lane) => entries.filter((entry) => entry.lane === lane);
 
           const express = executingLong ? inLane('express').slice(0, limit) : [];
-          const run = express.length > 0 ? express : fromThePaper(executingLong, inLane('normal'), limit);
-          const expected = run.length > 0 ? run : inLane('opportunistic').slice(0, limit);
+          const expected =
+            express.length > 0 ? express : fromThePaper(executingLong, inLane('normal'), limit);
           const stolen = queue.takeStealable(executingLong, limit);
           expect(stolen).toEqual(expected);
           expect([...queue]).toEqual(before.filter((entry) => !stolen.includes(entry)));
@@ -212,7 +210,7 @@ describe('the queue', () => {
     });
   }
 
-  test('serves express before normal before opportunistic, each first in first out, and removes what it is told', () => {
+  test('serves express before normal, each first in first out, and removes what it is told', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
         const queue = new WorkerQueue().add();
@@ -312,7 +310,7 @@ describe('the queue', () => {
   });
 
   test('a probe keeps everything but its place when it moves to another worker', () => {
-    const waiting = entry('long', 3, { lane: 'opportunistic', demand: { memory: 5 }, sizeMs: 7, since: 9 });
+    const waiting = entry('long', 3, { lane: 'express', demand: { memory: 5 }, sizeMs: 7, since: 9 });
     expect(entryOfProbe(waiting.owner, probeOfEntry(waiting), 9)).toEqual(waiting);
   });
 

@@ -3,9 +3,8 @@ import { type Entry, isPlaced } from './entry.js';
 import { EntryLists } from './entry-lists.js';
 
 /**
- * The queue of a worker: three lanes, served in order (express, normal, opportunistic), each FIFO, or by size where
- * owners tell it, but for what has waited too long. Hawk's worker has the normal lane only (§3.1); the others exist for pilot tasks and for work that
- * may run where nothing else waits.
+ * The queue of a worker: two lanes, served in order (express, normal), each FIFO, or by size where owners tell it, but for
+ * what has waited too long. Hawk's worker has the normal lane only (§3.1); the other one is for pilots and thin jobs.
  *
  * One object serves all workers of a process in turn: it is the queue of whichever `of` named last. So a step looks at
  * columns only, which fit into a processor's cache where an object for each of thousands of workers does not.
@@ -85,15 +84,14 @@ export class WorkerQueue {
     const hasNormal = !lists.isEmpty(this.number, NORMAL);
     if (!lists.isEmpty(this.number, EXPRESS) && !(hasNormal && this.#ahead[this.number]! >= EXPRESS_RUN_MAX))
       return EXPRESS;
-    if (hasNormal) return NORMAL;
-    return lists.isEmpty(this.number, OPPORTUNISTIC) ? -1 : OPPORTUNISTIC;
+    return hasNormal ? NORMAL : -1;
   }
 
   /**
    * Takes out what a thief may have (Hawk §3.6, Figure 3): the first run of consecutive short probes that
    * comes after a long task. While a long task runs, that is the run behind it; while a short one runs, the
    * run behind the first long entry. Only this one run, so that what is rescued belongs to few jobs. Express
-   * entries that wait for a long task to end go first; when neither lane has any, opportunistic probes are given.
+   * entries that wait for a long task to end go first.
    *
    * @param executingLong whether what runs here is long, and so what waits first is stuck behind it
    * @param limit probes at most
@@ -103,10 +101,7 @@ export class WorkerQueue {
     if (executingLong && !this.#lists.isEmpty(this.number, EXPRESS)) {
       return this.#lists.takeRun(this.number, EXPRESS, none, any, limit);
     }
-    const run =
-      executingLong || this.longEntries > 0 ? this.#cutStealableRun(executingLong, limit) : NO_ENTRIES;
-    if (run.length > 0 || this.#lists.isEmpty(this.number, OPPORTUNISTIC)) return run;
-    return this.#lists.takeRun(this.number, OPPORTUNISTIC, none, any, limit);
+    return executingLong || this.longEntries > 0 ? this.#cutStealableRun(executingLong, limit) : NO_ENTRIES;
   }
 
   removeProbes(owner: Address, job: number, stage: number): Entry[] {
@@ -142,7 +137,6 @@ export class WorkerQueue {
   *[Symbol.iterator](): Iterator<Entry> {
     yield* this.#lists.entriesOf(this.number, EXPRESS);
     yield* this.#lists.entriesOf(this.number, NORMAL);
-    yield* this.#lists.entriesOf(this.number, OPPORTUNISTIC);
   }
 
   #cutStealableRun(executingLong: boolean, limit: number): Entry[] {
@@ -157,11 +151,7 @@ export class WorkerQueue {
   #removeWhere(matches: (entry: Entry) => boolean): Entry[] {
     const fromNormal = this.#lists.removeWhere(this.number, NORMAL, matches);
     for (const entry of fromNormal) if (entry.long) this.#longEntries[this.number]!--;
-    return [
-      ...this.#lists.removeWhere(this.number, EXPRESS, matches),
-      ...fromNormal,
-      ...this.#lists.removeWhere(this.number, OPPORTUNISTIC, matches),
-    ];
+    return [...this.#lists.removeWhere(this.number, EXPRESS, matches), ...fromNormal];
   }
 
   /** Those that are not larger, that have waited long enough, or that have no size. */
@@ -173,11 +163,9 @@ export class WorkerQueue {
 // Lists of a queue, one a lane.
 const NORMAL = 0;
 const EXPRESS = 1;
-const OPPORTUNISTIC = 2;
 
 function listOf(lane: Lane): number {
-  if (lane === 'normal') return NORMAL;
-  return lane === 'express' ? EXPRESS : OPPORTUNISTIC;
+  return lane === 'normal' ? NORMAL : EXPRESS;
 }
 
 /** Express entries that are served in a row while a normal one waits: however many pilots come, it gets its turn. */

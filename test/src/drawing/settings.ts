@@ -4,7 +4,6 @@ import {
   LIVE_TIMINGS,
   POLICY_NAMES,
   type PolicySettings,
-  WORKER_ORDERS,
 } from '@goshawk/core';
 import { presetNamed } from '@goshawk/policies';
 import type { Draw } from './draw.js';
@@ -51,9 +50,7 @@ export function drawSettings(
       thinLimit: draw.pick([1, 3]),
       reserve: draw.pick([0, 0.3, 'auto', 'auto'] as const),
       seekCap: draw.pick([0, 1, 2, 2, 10]),
-      hints: draw.chance(0.7),
       bitmapMs: draw.pick([0, 100, 1_000]),
-      workerOrder: draw.pick(WORKER_ORDERS),
       seriesMs: draw.pick([0, 100, 400]),
     },
     timings: LIVE_TIMINGS,

@@ -117,8 +117,6 @@ describe('facts of a plan', () => {
     estimator: 'oracle',
     pilotRatio: '3%',
     pilotsMax: undefined as string | undefined,
-    pilotQuorum: undefined as number | undefined,
-    pilotPrior: 'auto',
     thinLimit: 3,
     historyFeatures: undefined as string | undefined,
     queues: undefined as number | undefined,
@@ -136,11 +134,9 @@ describe('facts of a plan', () => {
     cancel: 'proactive',
     reserve: 'auto',
     seek: 2,
-    hints: true,
     bitmap: 'auto',
     matching: 'auto',
     series: 'auto',
-    workerOrder: 'size',
     central: true,
     partition: true,
     stealing: true,
@@ -218,13 +214,13 @@ describe('facts of a plan', () => {
 
   it('take few pilots where jobs are matched, unless told otherwise', () => {
     const pilots = (options: Partial<typeof given>, policy: string) => {
-      const { pilotsMax, pilotQuorum } = policySettings({ ...given, ...options }, policy);
-      return [pilotsMax, pilotQuorum];
+      const { pilotsMax, pilotQuorum, pilotPrior } = policySettings({ ...given, ...options }, policy);
+      return [pilotsMax, pilotQuorum, pilotPrior];
     };
-    expect(pilots({}, 'hawk')).toEqual([null, 1]);
-    expect(pilots({}, 'goshawk')).toEqual([3, 0.5]);
-    expect(pilots({ pilotsMax: 'none', pilotQuorum: 1 }, 'goshawk')).toEqual([null, 1]);
-    expect(pilots({ pilotsMax: '7', pilotQuorum: 0 }, 'hawk')).toEqual([7, 0]);
+    expect(pilots({}, 'hawk')).toEqual([null, 1, false]);
+    expect(pilots({}, 'goshawk')).toEqual([3, 0.5, true]);
+    expect(pilots({ pilotsMax: 'none' }, 'goshawk')).toEqual([null, 0.5, true]);
+    expect(pilots({ pilotsMax: '7' }, 'hawk')).toEqual([7, 1, false]);
     expect(() => pilots({ pilotsMax: '0' }, 'hawk')).toThrow('--pilots-max: "0"');
   });
 

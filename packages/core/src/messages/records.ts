@@ -33,7 +33,7 @@ export const request = count;
 export const ms: Field<Millis> = number;
 
 /** Which queue of a worker an entry goes to; served in this order. */
-export const LANES = ['express', 'normal', 'opportunistic'] as const;
+export const LANES = ['express', 'normal'] as const;
 export type Lane = (typeof LANES)[number];
 export const lane = choice(...LANES);
 

@@ -46,7 +46,7 @@ import {
   taskAttempt,
 } from './records.js';
 
-export const PROTOCOL_VERSION = 5;
+export const PROTOCOL_VERSION = 6;
 
 export const MESSAGES = {
   // ---- joining and staying: everybody ↔ central

@@ -4,10 +4,6 @@ import { describeIssue } from '../job/parse.js';
 import { LIMITS } from '../limits.js';
 import { PRESETS, type Preset, ROUTES, SCOPES } from './presets.js';
 
-/** Which of the probes that wait at a worker is served first: that of the job of least size, or the first. */
-export const WORKER_ORDERS = ['fifo', 'size'] as const;
-export type WorkerOrder = (typeof WORKER_ORDERS)[number];
-
 export const MATCHINGS = ['auto', 'always'] as const;
 
 // Schemas are made when they are first used, of small functions: zod takes 10 ms for all of them, and who simulates
@@ -75,15 +71,11 @@ const matching = () => ({
 const seekingAndPilots = () => ({
   /** Seeking: schedulers that a free worker asks, one after another, whether a task waits there. 0: none. */
   seekCap: z.number().int().min(0).max(1_000),
-  /** Seeking: schedulers remember who found nothing there, and send probes there beside random ones. */
-  hints: z.boolean(),
   /**
    * Seeking: how often central tells schedulers which workers have no slot but for long tasks, so that probes
    * go elsewhere. ms; 0: never
    */
   bitmapMs: ms(),
-  /** Seeking: which probe a worker serves first. */
-  workerOrder: z.enum(WORKER_ORDERS),
   /** How schedulers find out which job is long: a name of the predictor's table. */
   estimator: z.string().min(1).max(LIMITS.nameLengthMax),
   /** Fraction of a job's tasks that run first as pilots, or `adaptive` (SLearn Figure 4). */
@@ -189,9 +181,7 @@ export const DEFAULT_POLICY: PolicySettings = {
   reserve: 'auto',
   matching: 'auto',
   seekCap: 1,
-  hints: true,
   bitmapMs: 100,
-  workerOrder: 'size',
   estimator: 'given',
   pilotRatio: 0.03,
   pilotsMax: null,
