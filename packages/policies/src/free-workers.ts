@@ -11,9 +11,16 @@ export class FreeWorkers {
   readonly #list: WorkerView[] = [];
   /** Place in the list by id, or −1. */
   readonly #places: number[] = [];
+  /** Free slots by id, and of all. */
+  readonly #slotsOf: number[] = [];
+  #slots = 0;
 
   get size(): number {
     return this.#list.length;
+  }
+
+  get slots(): number {
+    return this.#slots;
   }
 
   /** In no order. */
@@ -24,7 +31,10 @@ export class FreeWorkers {
   /** Puts the worker on the list, or takes it off, by what is free there. */
   update(worker: WorkerView): void {
     const place = this.#places[worker.id] ?? -1;
-    const isFree = worker.open && worker.free[SLOT]! > 0;
+    const slots = worker.open ? Math.max(0, worker.free[SLOT]!) : 0;
+    this.#slots += slots - (this.#slotsOf[worker.id] ?? 0);
+    this.#slotsOf[worker.id] = slots;
+    const isFree = slots > 0;
     if (isFree === place >= 0) return;
     if (isFree) {
       this.#places[worker.id] = this.#list.push(worker) - 1;

@@ -121,6 +121,8 @@ export class Goshawk implements CentralPolicy {
       if (worker === undefined || !this.#start(stage, worker, draft, now))
         passedOver = new Set([...passedOver, stage]);
     }
+    const { long, small, large } = this.#running;
+    this.#limit.shortHave(Math.max(0, this.#slots - this.#free.slots - long - small - large), now);
     // The limit moves with time alone.
     if (this.#free.size > 0 && this.#isLimited(now))
       draft.again(now + Math.min(1_000, this.#context.cutoffMs / 100));

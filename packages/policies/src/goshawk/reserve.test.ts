@@ -38,3 +38,25 @@ test('forgets what came long ago', () => {
   limit.shortCame(1_000 * WINDOW_MS, 0);
   expect(limit.of(10_000, 100 * WINDOW_MS)).toBe(9_800);
 });
+
+test('counts the slots of what nobody knows to be long while it runs, where they are more than the work that came', () => {
+  const limit = new LongLimit('auto', WINDOW_MS);
+  limit.shortCame(20 * WINDOW_MS, 0);
+  expect(1_000 - limit.of(1_000, 0)).toBe(20 + 50);
+  limit.shortHave(100, 0);
+  limit.shortHave(100, 1_000 * WINDOW_MS);
+  expect(1_000 - limit.of(1_000, 1_000 * WINDOW_MS)).toBe(100 + 50);
+  // They have ended, and are forgotten in their turn.
+  limit.shortHave(0, 1_000 * WINDOW_MS);
+  limit.shortHave(0, 2_000 * WINDOW_MS);
+  expect(1_000 - limit.of(1_000, 2_000 * WINDOW_MS)).toBe(20);
+});
+
+test('is the same however often slots are told', () => {
+  const told = [1, 1_000].map((times) => {
+    const limit = new LongLimit('auto', WINDOW_MS);
+    for (let i = 0; i <= times; i++) limit.shortHave(500, (i * 10 * WINDOW_MS) / times);
+    return limit.of(5_000, 10 * WINDOW_MS);
+  });
+  expect(told[0]).toBe(told[1]);
+});

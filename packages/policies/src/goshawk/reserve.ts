@@ -3,13 +3,19 @@ import { DecayingSum, type Millis } from '@goshawk/core';
 /**
  * How many long tasks may run at a time: all slots but a reserve for short ones. With `auto` the reserve is what short
  * work has needed on average, and some more for its bursts, within bounds; it is a count and no label on workers, so
- * whichever slots short work leaves are the ones that long work gets.
+ * whichever slots short work leaves are the ones that long work gets. What it has needed is the work that came or, where
+ * that is more, the slots it had: long tasks that nobody knows to be long count while they run.
  */
 export class LongLimit {
   readonly #reserve: number | 'auto';
   readonly #windowMs: Millis;
   /** Short work that came lately. ms */
   readonly #work: DecayingSum;
+  /** Slots of tasks not known to be long × time. */
+  readonly #occupied: DecayingSum;
+  #occupiedSlots = 0;
+  /** It is so many since then. */
+  #occupiedSince: Millis = 0;
 
   /**
    * @param reserve a fraction of all slots, or `auto`
@@ -19,6 +25,7 @@ export class LongLimit {
     this.#reserve = reserve;
     this.#windowMs = windowMs;
     this.#work = new DecayingSum(windowMs);
+    this.#occupied = new DecayingSum(OCCUPIED_WINDOWS * windowMs);
   }
 
   /** Short work has come: estimate × tasks. */
@@ -26,15 +33,35 @@ export class LongLimit {
     this.#work.add(workMs, now);
   }
 
+  /** From now on tasks that are not known to be long have so many slots. */
+  shortHave(slots: number, now: Millis): void {
+    const windowMs = OCCUPIED_WINDOWS * this.#windowMs;
+    if (windowMs > 0) {
+      // Of a constant, over time that decays as the sum does.
+      const heldMs = windowMs * (1 - Math.exp((this.#occupiedSince - now) / windowMs));
+      this.#occupied.add(this.#occupiedSlots * heldMs, now);
+    }
+    this.#occupiedSlots = slots;
+    this.#occupiedSince = now;
+  }
+
   /** Long tasks that may run in so many slots. */
   of(slots: number, now: Millis): number {
     if (this.#reserve !== 'auto') return Math.round(slots * (1 - this.#reserve));
-    const needed = this.#windowMs > 0 ? this.#work.at(now) / this.#windowMs : 0;
+    const needed = this.#windowMs > 0 ? this.#needed(now) : 0;
     const forBursts = Math.min(BURST_FACTOR * needed, Math.max(BURSTS * slots, ROOTS * Math.sqrt(needed)));
     return slots - Math.round(Math.max(LEAST * slots, Math.min(MOST * slots, needed + forBursts)));
   }
+
+  #needed(now: Millis): number {
+    const came = this.#work.at(now) / this.#windowMs;
+    const occupied = this.#occupied.at(now) / (OCCUPIED_WINDOWS * this.#windowMs);
+    return Math.max(came, occupied);
+  }
 }
 
+/** Slots are averaged over more time than work: a task that is not known to be long may run for many cutoffs. */
+const OCCUPIED_WINDOWS = 4;
 /**
  * For bursts: a fraction of all slots; in small clusters, where they count for more, so many square roots of what is needed.
  * No more than so many times what is needed: where nothing short comes, nothing is kept for it.
