@@ -4,7 +4,7 @@
  *
  *     node bench/dist/outage-live.js [WORKLOAD] [--killed never,5,11,22] [--away 20] [--runs 3] [--workers 100]
  *         [--processes 2] [--schedulers 10] [--jobs 3300] [--load 0.9] [--for 60s] [--cutoff 0.0902] [--seed 1]
- *         [--central '--seek 2'] [--keep FOLDER] [--json]
+ *         [--estimator oracle] [--central '--seek 2'] [--keep FOLDER] [--json]
  *
  * `--killed` is in seconds since the first job. `--cutoff` is in seconds of the run: that of the default workload is the
  * 90th percentile of the mean task times of its jobs as they are run, which `goshawk replay` takes by itself. Every run
@@ -35,6 +35,7 @@ const { values: options, positionals } = parseArgs({
     for: { type: 'string', default: '60s' },
     cutoff: { type: 'string', default: '0.0902' },
     seed: { type: 'string', default: '1' },
+    estimator: { type: 'string', default: 'oracle' },
     central: { type: 'string', default: '' },
     keep: { type: 'string' },
     json: { type: 'boolean', default: false },
@@ -113,9 +114,9 @@ async function play(folder: string, killedAt: number | undefined): Promise<Playe
 
 function replay(folder: string, cluster: string): { child: ChildProcess; began: Promise<void> } {
   const workload = positionals[0] ?? '../shared/traces/google-sub.tr';
-  const { jobs, load, seed } = options;
+  const { jobs, load, seed, estimator } = options;
   const args = ['--jobs', jobs, '--load', load, '--for', options.for, '--seed', seed];
-  const results = ['--save-results', join(folder, 'results.jsonl')];
+  const results = ['--estimator', estimator, '--save-results', join(folder, 'results.jsonl')];
   const child = spawn(
     process.execPath,
     [GOSHAWK, 'replay', workload, '--cluster', cluster, ...args, ...results],

@@ -1,9 +1,10 @@
-import { cp, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, stat } from 'node:fs/promises';
 import { connect as connectTo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type RunningGoshawk, runGoshawk, startGoshawk } from './goshawk-process.fixture.js';
+import { removeFolder } from './test-cluster.fixture.js';
 
 let folder = '';
 let environment: NodeJS.ProcessEnv = {};
@@ -23,7 +24,7 @@ afterEach(async () => {
     one.kill('SIGKILL');
     await one.finished;
   }
-  await rm(folder, { recursive: true });
+  await removeFolder(folder);
 });
 
 function goshawk(...args: string[]) {

@@ -1,38 +1,24 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { EstimatorScore } from '@goshawk/predictor';
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type RunningGoshawk, runGoshawk, startGoshawk } from '../goshawk-process.fixture.js';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { TestCluster } from '../test-cluster.fixture.js';
 
-let folder = '';
-let up: RunningGoshawk;
-let environment: NodeJS.ProcessEnv = {};
+let up: TestCluster;
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'goshawk-predictor-test-'));
-  environment = { XDG_STATE_HOME: folder };
+beforeAll(async () => {
+  up = await TestCluster.start(['--workers', '4', '--schedulers', '2', '--shadow', 'pilot,history']);
 });
 
-afterEach(async () => {
-  up.kill('SIGKILL');
-  await up.finished;
-  await rm(folder, { recursive: true });
+afterAll(async () => {
+  await up.stop();
 });
 
 it('estimators in shadow of a cluster are scored over all its schedulers', async () => {
-  const size = ['--workers', '4', '--schedulers', '2', '--data-folder', join(folder, 'data')];
-  up = startGoshawk(['up', ...size, '--shadow', 'pilot,history'], environment);
-  await up.says(/the cluster is up at/);
-  const before = await runGoshawk(['predictor'], environment);
+  const before = await up.goshawk(['predictor']);
   expect(before.stderr).toContain('no job came yet');
   for (let job = 0; job < 6; job++) {
-    await runGoshawk(
-      ['submit', '--name', 'nightly', '--tasks', '4', '--sleep', '20ms', '--wait'],
-      environment,
-    );
+    await up.goshawk(['submit', '--name', 'nightly', '--tasks', '4', '--sleep', '20ms', '--wait']);
   }
-  const { stdout } = await runGoshawk(['predictor', '--json'], environment);
+  const { stdout } = await up.goshawk(['predictor', '--json']);
   const { schema, estimators } = JSON.parse(stdout) as { schema: string; estimators: EstimatorScore[] };
   expect(schema).toBe('goshawk.predictor/1');
   expect(estimators.map(({ estimator }) => estimator).sort()).toEqual(['history', 'pilot']);
@@ -40,6 +26,6 @@ it('estimators in shadow of a cluster are scored over all its schedulers', async
     expect([jobs, misclassifiedJobsPercent]).toEqual([6, 0]);
   }
   expect(estimators.find(({ estimator }) => estimator === 'pilot')!.pilots).toBe(6);
-  const shown = await runGoshawk(['predictor'], environment);
+  const shown = await up.goshawk(['predictor']);
   expect(shown.stdout).toContain('estimators in shadow: 6 jobs');
 });

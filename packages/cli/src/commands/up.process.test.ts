@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ import {
   runGoshawk,
   startGoshawk,
 } from '../goshawk-process.fixture.js';
+import { removeFolder } from '../test-cluster.fixture.js';
 
 let folder = '';
 let up: RunningGoshawk;
@@ -25,7 +26,7 @@ beforeEach(async () => {
 afterEach(async () => {
   up.kill('SIGKILL');
   await up.finished;
-  await rm(folder, { recursive: true });
+  await removeFolder(folder);
 });
 
 /** A process, its children, theirs, and so on. */

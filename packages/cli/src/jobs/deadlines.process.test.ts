@@ -1,37 +1,31 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connect } from '@goshawk/client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Finished, type RunningGoshawk, runGoshawk, startGoshawk } from '../goshawk-process.fixture.js';
+import { TestCluster } from '../test-cluster.fixture.js';
 
-let folder = '';
-let up: RunningGoshawk;
-let environment: NodeJS.ProcessEnv = {};
-let url = '';
+let up: TestCluster;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'goshawk-deadlines-test-'));
-  environment = { XDG_STATE_HOME: folder };
   const policy = ['--policy', '3sigma-sched', '--set', 'cycleMs=100,afterDeadline=abandon'];
-  const size = ['--workers', '4', '--schedulers', '1', '--attribute', 'rack=r1,r2'];
-  const data = ['--data-folder', join(folder, 'data')];
-  up = startGoshawk(['up', '--json', ...policy, ...size, ...data], environment);
-  ({ cluster: url } = JSON.parse(await up.firstLine));
+  up = await TestCluster.start([
+    ...policy,
+    '--workers',
+    '4',
+    '--schedulers',
+    '1',
+    '--attribute',
+    'rack=r1,r2',
+  ]);
 });
 
 afterAll(async () => {
-  up.kill('SIGINT');
-  await up.finished;
-  await rm(folder, { recursive: true });
+  await up.stop();
 });
-
-const goshawk = (args: readonly string[]): Promise<Finished> =>
-  runGoshawk(args, environment, { cwd: folder });
 
 it('what could never start, or is late already, is refused with one line before anything is queued', async () => {
   const task = ['--sleep', '1ms'];
-  const file = join(folder, 'job.json');
+  const file = join(up.folder, 'job.json');
   const tasks = { count: 5, run: { sleep: 1 } };
   await writeFile(file, JSON.stringify({ tasks }));
   const refused = await Promise.all(
@@ -41,7 +35,7 @@ it('what could never start, or is late already, is refused with one line before 
       ['--prefer', 'rack=r7', ...task],
       ['--deadline', '0s', ...task],
       ['--deadline=-5m', ...task],
-    ].map((args) => goshawk(['submit', ...args])),
+    ].map((args) => up.goshawk(['submit', ...args])),
   );
   const lines = [
     /its 5 tasks start together, and the cluster has room for 4 of them; submit fewer tasks, or add workers/,
@@ -55,7 +49,7 @@ it('what could never start, or is late already, is refused with one line before 
     expect(stderr).toMatch(lines[place]!);
     expect(stderr.trim().split('\n')).toHaveLength(1);
   }
-  await using cluster = await connect(url);
+  await using cluster = await connect(up.url);
   await expect(cluster.submit({ tasks })).rejects.toMatchObject({ code: 'impossible-demand' });
   await expect(cluster.submit({ tasks: [{ sleep: 1 }], prefer: { rack: 'r7' } })).rejects.toMatchObject({
     code: 'impossible-demand',
@@ -64,15 +58,15 @@ it('what could never start, or is late already, is refused with one line before 
 });
 
 it('a deadline that is met, missed, or passed before the start', async () => {
-  const met = await goshawk(['submit', '--wait', '--deadline', '1m', '--sleep', '1ms']);
+  const met = await up.goshawk(['submit', '--wait', '--deadline', '1m', '--sleep', '1ms']);
   expect(met.exitCode, met.stderr).toBe(0);
-  const late = await goshawk([
+  const late = await up.goshawk([
     'submit',
     ...['--wait', '--estimate', '1ms', '--deadline', '500ms', '--sleep', '1s', '--prefer', 'rack=r1'],
   ]);
   expect(late.exitCode, late.stderr).toBe(4);
   expect(late.stderr).toMatch(/completed: 1 task, after 1\.\d+ s, \d+ ms after its deadline/);
-  const wide = await goshawk([
+  const wide = await up.goshawk([
     'submit',
     '--tasks',
     '4',
@@ -83,12 +77,12 @@ it('a deadline that is met, missed, or passed before the start', async () => {
     '--sleep',
     '1h',
   ]);
-  await using cluster = await connect(url);
+  await using cluster = await connect(up.url);
   await expect.poll(async () => (await cluster.job(wide.stdout.trim()).describe()).state).toBe('running');
-  const abandoned = await goshawk(['submit', '--wait', '--deadline', '300ms', '--sleep', '1ms']);
+  const abandoned = await up.goshawk(['submit', '--wait', '--deadline', '300ms', '--sleep', '1ms']);
   expect(abandoned.exitCode, abandoned.stderr).toBe(1);
   expect(abandoned.stderr).toMatch(/the deadline of the job passed before it could start/);
-  const { jobs } = JSON.parse((await goshawk(['jobs', '--all', '--json'])).stdout);
+  const { jobs } = JSON.parse((await up.goshawk(['jobs', '--all', '--json'])).stdout);
   const ends = jobs.map(({ state, deadlineMet }: Record<string, unknown>) => [state, deadlineMet]);
   expect(ends).toEqual([
     ['running', null],
@@ -96,10 +90,10 @@ it('a deadline that is met, missed, or passed before the start', async () => {
     ['completed', false],
     ['completed', true],
   ]);
-  expect((await goshawk(['jobs', '--all'])).stdout).toMatch(/deadline\n.* in \d+ min/);
-  const behind = await goshawk(['submit', '--estimate', '1s', '--deadline', '1h', '--sleep', '1ms']);
+  expect((await up.goshawk(['jobs', '--all'])).stdout).toMatch(/deadline\n.* in \d+ min/);
+  const behind = await up.goshawk(['submit', '--estimate', '1s', '--deadline', '1h', '--sleep', '1ms']);
   await expect
-    .poll(async () => (await goshawk(['why', behind.stdout.trim()])).stdout, { timeout: 30_000 })
+    .poll(async () => (await up.goshawk(['why', behind.stdout.trim()])).stdout, { timeout: 30_000 })
     .toMatch(/It (is planned|waits) .* meets its deadline with a probability of \d+%/);
   await cluster.job(behind.stdout.trim()).cancel();
   await cluster.job(wide.stdout.trim()).cancel();

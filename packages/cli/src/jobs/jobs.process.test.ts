@@ -1,55 +1,27 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Cluster, connect, type JobSubmission } from '@goshawk/client';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  type Finished,
-  isRunning,
-  type RunningGoshawk,
-  runGoshawk,
-  type Surroundings,
-  startGoshawk,
-} from '../goshawk-process.fixture.js';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { isRunning, type Surroundings } from '../goshawk-process.fixture.js';
+import { TestCluster } from '../test-cluster.fixture.js';
 
-let folder = '';
-let up: RunningGoshawk;
-let environment: NodeJS.ProcessEnv = {};
+let up: TestCluster;
 /** For what is there before a command is tested, and after. */
 let cluster: Cluster;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'goshawk-jobs-test-'));
-  environment = { XDG_STATE_HOME: folder };
-  const data = join(folder, 'data');
-  up = startGoshawk(
-    ['up', '--workers', '20', '--schedulers', '3', '--json', '--data-folder', data],
-    environment,
-  );
-  // Clients then find it by themselves, as in a second terminal.
-  const { cluster: url } = JSON.parse(await up.firstLine);
-  cluster = await connect(url);
+  up = await TestCluster.start(['--workers', '20', '--schedulers', '3']);
+  cluster = await connect(up.url);
 });
 
 afterAll(async () => {
   await cluster.close();
-  up.kill('SIGINT');
-  const { exitCode } = await up.finished;
-  await rm(folder, { recursive: true });
-  expect(exitCode).toBe(0);
+  expect((await up.stop()).exitCode).toBe(0);
 });
-
-function goshawk(args: string[], surroundings: Surroundings = {}): Promise<Finished> {
-  return runGoshawk(args, environment, { cwd: folder, ...surroundings });
-}
-
-function start(args: string[]): RunningGoshawk {
-  return startGoshawk(args, environment, { cwd: folder });
-}
 
 /** Runs a command that must succeed. */
 async function stdoutOf(args: string[], surroundings?: Surroundings): Promise<string> {
-  const { exitCode, stdout, stderr } = await goshawk(args, surroundings);
+  const { exitCode, stdout, stderr } = await up.goshawk(args, surroundings);
   expect(stderr, args.join(' ')).not.toMatch(/^goshawk: /m);
   expect(exitCode, stderr).toBe(0);
   return stdout;
@@ -66,7 +38,7 @@ async function jsonOf(...args: string[]) {
 
 describe('submit', () => {
   it('prints the id alone on stdout, waits, and exits with the outcome', async () => {
-    const { exitCode, stdout, stderr } = await goshawk([
+    const { exitCode, stdout, stderr } = await up.goshawk([
       'submit',
       '--tasks',
       '200',
@@ -89,7 +61,7 @@ describe('submit', () => {
 
   it('streams output whole line by whole line, with the task in front', async () => {
     const script = 'for i in 1 2 3; do echo line $i of $GOSHAWK_TASK; done; echo oops >&2';
-    const { exitCode, stdout, stderr } = await goshawk([
+    const { exitCode, stdout, stderr } = await up.goshawk([
       'submit',
       '--tasks',
       '4',
@@ -126,11 +98,11 @@ describe('submit', () => {
     const { ended, ...submitted } = JSON.parse(stdout);
     expect(submitted).toEqual({ schema: 'goshawk.submit/1', job: ended.id, state: 'completed' });
     expect(ended).toMatchObject({ schema: 'goshawk.job/1', state: 'completed', tasks: { total: 3 } });
-    expect(await readFile(join(folder, 'whole'), 'utf8')).toBe('a\nb\n');
+    expect(await readFile(join(up.folder, 'whole'), 'utf8')).toBe('a\nb\n');
   });
 
   it('refuses a demand that no worker can meet, and names the closest one', async () => {
-    const { exitCode, stdout, stderr } = await goshawk(['submit', '--cpus', '1000', '--sleep', '1ms']);
+    const { exitCode, stdout, stderr } = await up.goshawk(['submit', '--cpus', '1000', '--sleep', '1ms']);
     expect(stderr).toMatch(/^goshawk: no worker has cpu 1000; the closest is w\d+ with cpu 1, .*\n$/);
     expect(stdout).toBe('');
     expect(exitCode).toBe(2);
@@ -140,7 +112,7 @@ describe('submit', () => {
 describe('modules', () => {
   beforeAll(() =>
     writeFile(
-      join(folder, 'work.mjs'),
+      join(up.folder, 'work.mjs'),
       'export const twice = (n) => { console.log("got", n); return { twice: 2 * n }; };\n' +
         'export const fail = () => { throw new RangeError("out of luck"); };\n',
     ),
@@ -158,7 +130,7 @@ describe('modules', () => {
   });
 
   it('fail with what they threw', async () => {
-    const { exitCode, stderr } = await goshawk(['submit', '--module', './work.mjs#fail', '--wait']);
+    const { exitCode, stderr } = await up.goshawk(['submit', '--module', './work.mjs#fail', '--wait']);
     expect(stderr).toMatch(/^ {2}task 0 on w\d+: RangeError: out of luck/m);
     expect(exitCode).toBe(1);
   });
@@ -168,13 +140,13 @@ describe('logs', () => {
   it('come in the order of the tasks, each stream where it belongs', async () => {
     const script = 'echo $GOSHAWK_TASK of $GOSHAWK_JOB; echo "no newline" >&2; [ $GOSHAWK_TASK != 2 ]';
     const id = await submit({ tasks: { count: 4, run: { exec: ['sh', '-c', script] } } });
-    const all = await goshawk(['logs', id, '--follow', '--prefix', 'never']);
+    const all = await up.goshawk(['logs', id, '--follow', '--prefix', 'never']);
     expect(all.stdout.trim().split('\n').toSorted()).toEqual([0, 1, 2, 3].map((task) => `${task} of ${id}`));
-    const { stdout, stderr } = await goshawk(['logs', id]);
+    const { stdout, stderr } = await up.goshawk(['logs', id]);
     expect(stdout).toBe([0, 1, 2, 3].map((task) => `${task} of ${id}\n`).join(''));
     expect(stderr).toBe('no newline\n'.repeat(4));
-    expect((await goshawk(['logs', `${id}/1`])).stdout).toBe(`1 of ${id}\n`);
-    const failed = await goshawk(['logs', id, '--failed', '-f', '-n', '1', '--prefix', 'always']);
+    expect((await up.goshawk(['logs', `${id}/1`])).stdout).toBe(`1 of ${id}\n`);
+    const failed = await up.goshawk(['logs', id, '--failed', '-f', '-n', '1', '--prefix', 'always']);
     expect(failed).toMatchObject({ stdout: '', stderr: 'task 2 | no newline\n', exitCode: 0 });
   });
 });
@@ -183,7 +155,7 @@ describe('a command that fails', () => {
   it('is tried again, and the user sees what happened and what to do', async () => {
     const script = 'echo try $GOSHAWK_ATTEMPT >&2; [ $GOSHAWK_TASK = 0 ] || exit 7';
     const run = ['submit', '--tasks', '2', '--retries', '2', '--wait', '--', 'sh', '-c', script];
-    const { exitCode, stdout, stderr } = await goshawk(run);
+    const { exitCode, stdout, stderr } = await up.goshawk(run);
     const id = stdout.trim();
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^\S+ failed: 1 of 2 tasks failed, 1 completed, after /m);
@@ -196,21 +168,21 @@ describe('a command that fails', () => {
     const ended = { task: 1, state: 'failed', code: 'exit-code', exitCode: 7, signal: null };
     expect(job.attempts.slice(0, 3)).toMatchObject([1, 2, 3].map((attempt) => ({ ...ended, attempt })));
 
-    const again = (await goshawk(['retry', id, '--failed', '--quiet'])).stdout.trim();
-    const { exitCode: outcome, stdout: page } = await goshawk(['wait', again]);
+    const again = (await up.goshawk(['retry', id, '--failed', '--quiet'])).stdout.trim();
+    const { exitCode: outcome, stdout: page } = await up.goshawk(['wait', again]);
     expect(outcome).toBe(0);
     expect(page).toMatch(/completed: 1 task,/);
-    const refused = await goshawk(['retry', again, '--failed']);
+    const refused = await up.goshawk(['retry', again, '--failed']);
     expect(refused).toMatchObject({ exitCode: 2, stderr: `goshawk: no task of ${again} failed\n` });
   });
 
   it('is told from one that does not exist, and from one that a signal ended', async () => {
-    const missing = await goshawk(['submit', '--wait', '--', 'no-such-command']);
+    const missing = await up.goshawk(['submit', '--wait', '--', 'no-such-command']);
     expect(missing.stderr).toMatch(/task 0 on w\d+, attempt \d: .*no-such-command/);
     expect(missing.exitCode).toBe(1);
-    const shot = await goshawk(['submit', '--wait', '--', 'sh', '-c', 'kill -SEGV $$']);
+    const shot = await up.goshawk(['submit', '--wait', '--', 'sh', '-c', 'kill -SEGV $$']);
     expect(shot.stderr).toMatch(/task 0 on w\d+: .*SIGSEGV/);
-    const slow = await goshawk(['submit', '--wait', '--task-timeout', '200ms', '--', 'sleep', '1000']);
+    const slow = await up.goshawk(['submit', '--wait', '--task-timeout', '200ms', '--', 'sleep', '1000']);
     expect(slow.stderr).toMatch(/task 0 on w\d+: ran for longer than its timeout/);
     expect(slow.exitCode).toBe(1);
   });
@@ -218,12 +190,12 @@ describe('a command that fails', () => {
 
 describe('waiting', () => {
   it('may be left with Ctrl-C: the job goes on, and can be waited for from elsewhere', async () => {
-    const go = join(folder, 'go');
+    const go = join(up.folder, 'go');
     const script = `while [ ! -e ${go} ]; do sleep 0.05; done`;
-    const first = start(['submit', '--wait', '--', 'sh', '-c', script]);
+    const first = up.run(['submit', '--wait', '--', 'sh', '-c', script]);
     const id = await first.firstLine;
-    const second = start(['wait', id]);
-    const started = start(['logs', id, '--follow']);
+    const second = up.run(['wait', id]);
+    const started = up.run(['logs', id, '--follow']);
     first.kill('SIGINT');
     const left = await first.finished;
     expect(left.exitCode).toBe(130);
@@ -235,11 +207,11 @@ describe('waiting', () => {
     expect(exitCode).toBe(0);
     expect((await started.finished).exitCode).toBe(0);
     // It answers at once for a job that has ended.
-    expect((await goshawk(['wait', id])).exitCode).toBe(0);
+    expect((await up.goshawk(['wait', id])).exitCode).toBe(0);
   });
 
   it('has a limit of its own; the job goes on, or is cancelled where that was asked for', async () => {
-    const { exitCode, stdout, stderr } = await goshawk([
+    const { exitCode, stdout, stderr } = await up.goshawk([
       'submit',
       '--sleep',
       '1h',
@@ -252,16 +224,23 @@ describe('waiting', () => {
       `goshawk: ${id} has not ended within 100 ms; the job goes on; \`goshawk wait ${id}\``,
     );
     const quick = await submit({ tasks: [{ sleep: 1 }] });
-    const any = await goshawk(['wait', id, quick, '--any']);
+    const any = await up.goshawk(['wait', id, quick, '--any']);
     expect(any).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(`^${quick} completed`) });
     await cluster.job(id).cancel();
-    const other = await goshawk(['submit', '--sleep', '1h', '--wait-timeout', '100ms', '--cancel-on-exit']);
+    const other = await up.goshawk([
+      'submit',
+      '--sleep',
+      '1h',
+      '--wait-timeout',
+      '100ms',
+      '--cancel-on-exit',
+    ]);
     expect(other.exitCode).toBe(124);
     expect((await cluster.job(other.stdout.trim()).wait()).state).toBe('cancelled');
   });
 
   it('for what there is not is wrong input', async () => {
-    const { exitCode, stderr } = await goshawk(['wait', 'nobody-7']);
+    const { exitCode, stderr } = await up.goshawk(['wait', 'nobody-7']);
     expect(stderr).toMatch(/^goshawk: no scheduler of this cluster knows "nobody-7"; .*\n$/);
     expect(exitCode).toBe(2);
   });
@@ -269,9 +248,9 @@ describe('waiting', () => {
 
 describe('cancel', () => {
   it('kills what runs, and what that has started', async () => {
-    const running = start(['submit', '--logs', '--', 'sh', '-c', 'sleep 1000 & echo $!; wait']);
+    const running = up.run(['submit', '--logs', '--', 'sh', '-c', 'sleep 1000 & echo $!; wait']);
     const id = await running.firstLine;
-    const logs = start(['logs', id, '--follow']);
+    const logs = up.run(['logs', id, '--follow']);
     const pid = Number(await logs.firstLine);
     expect(isRunning(pid)).toBe(true);
     expect(await stdoutOf(['cancel', id])).toMatch(/cancel/);
@@ -331,7 +310,7 @@ describe('drain', () => {
     }
     expect(await stdoutOf(['drain', 'w3', '--undo'])).toBe('w3 takes work\n');
     expect(await stdoutOf(['workers'])).toMatch(/^w3 +active /m);
-    expect(await goshawk(['drain', 'nobody'])).toMatchObject({
+    expect(await up.goshawk(['drain', 'nobody'])).toMatchObject({
       exitCode: 2,
       stderr: 'goshawk: there is no worker nobody; `goshawk workers` lists those there are\n',
     });
@@ -340,11 +319,11 @@ describe('drain', () => {
 
 describe('--each-line', () => {
   it('brings 10,000 lines to their tasks byte for byte', async () => {
-    const file = join(folder, 'lines');
+    const file = join(up.folder, 'lines');
     await writeFile(file, awkwardLines(10_000));
     const id = (await stdoutOf(['submit', '--quiet', '--each-line', file, '--', 'cat'])).trim();
     expect((await cluster.job(id).wait()).state).toBe('completed');
-    const { stdoutBytes } = await goshawk(['logs', id]);
+    const { stdoutBytes } = await up.goshawk(['logs', id]);
     expect(stdoutBytes.equals(await readFile(file))).toBe(true);
   });
 
@@ -382,6 +361,7 @@ function awkwardLines(count: number): Buffer {
 describe('goshawk why', () => {
   it('says why tasks wait, of a job, of a task and in the whole cluster', async () => {
     const id = await submit({ name: 'limited', tasks: { count: 3, run: { sleep: 600_000 } }, maxRunning: 1 });
+    onTestFinished(async () => void (await cluster.job(id).cancel()));
     await expect.poll(async () => (await cluster.job(id).describe()).tasks.running).toBe(1);
     const why = JSON.parse(await stdoutOf(['why', id, '--json']));
     expect(why).toMatchObject({ schema: 'goshawk.why/1', id, waiting: [{ reason: 'job-limit', tasks: 2 }] });
@@ -396,8 +376,7 @@ describe('goshawk why', () => {
       expect.objectContaining({ reason: 'job-limit', tasks: 2, example: id }),
     );
     expect(await stdoutOf(['why'])).toMatch(/helps: a higher --max-running/);
-    await cluster.job(id).cancel();
-    expect((await goshawk(['why', `${id}/3`])).stderr).toMatch(/has no task 3; its tasks are 0 to 2/);
+    expect((await up.goshawk(['why', `${id}/3`])).stderr).toMatch(/has no task 3; its tasks are 0 to 2/);
   });
 
   it('says of a job that has ended where its time went', async () => {

@@ -1,35 +1,20 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { connect } from '@goshawk/client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Finished, type RunningGoshawk, runGoshawk, startGoshawk } from '../goshawk-process.fixture.js';
+import { TestCluster } from '../test-cluster.fixture.js';
 
-let folder = '';
-let up: RunningGoshawk;
-let environment: NodeJS.ProcessEnv = {};
-let url = '';
+let up: TestCluster;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'goshawk-shares-test-'));
-  environment = { XDG_STATE_HOME: folder };
   const size = ['--workers', '2', '--slots', '4', '--schedulers', '1', '--resources', 'cpu=4,license=2'];
-  const data = ['--data-folder', join(folder, 'data')];
-  up = startGoshawk(['up', '--json', '--policy', 'drf', '--share-by', 'user', ...size, ...data], environment);
-  ({ cluster: url } = JSON.parse(await up.firstLine));
+  up = await TestCluster.start(['--policy', 'drf', '--share-by', 'user', ...size]);
 });
 
 afterAll(async () => {
-  up.kill('SIGINT');
-  await up.finished;
-  await rm(folder, { recursive: true });
+  await up.stop();
 });
 
-const goshawk = (args: readonly string[]): Promise<Finished> =>
-  runGoshawk(args, environment, { cwd: folder });
-
 it('shares tells who has what and is due what, by job and by user, and why says it of one that waits', async () => {
-  await using cluster = await connect(url);
+  await using cluster = await connect(up.url);
   const submit = (user: string, tasks: number) =>
     cluster.submit({
       user,
@@ -47,7 +32,7 @@ it('shares tells who has what and is due what, by job and by user, and why says 
   const second = await submit('ben', 2);
   await expect.poll(async () => (await second.describe()).tasks.running).toBe(1);
 
-  const byUser = JSON.parse((await goshawk(['shares', '--json'])).stdout);
+  const byUser = JSON.parse((await up.goshawk(['shares', '--json'])).stdout);
   expect(byUser).toMatchObject({
     schema: 'goshawk.shares/1',
     by: 'user',
@@ -59,15 +44,15 @@ it('shares tells who has what and is due what, by job and by user, and why says 
       { user: 'ben', jobs: 1, running: 1, waiting: 1, share: 0.25, of: 'license', dueShare: 0.5 },
     ],
   });
-  const byJob = JSON.parse((await goshawk(['shares', '--by', 'job', '--json'])).stdout);
+  const byJob = JSON.parse((await up.goshawk(['shares', '--by', 'job', '--json'])).stdout);
   expect(byJob.shares.map(({ job, user }: Record<string, string>) => [job, user])).toEqual([
     [first.id, 'ann'],
     [second.id, 'ben'],
   ]);
-  const shown = await goshawk(['shares']);
+  const shown = await up.goshawk(['shares']);
   expect(shown.stdout).toMatch(/ann .* 75\.0% +license +50\.0%/);
   expect(shown.stderr).toContain('users have equal shares, weights apart');
-  expect((await goshawk(['why', second.id])).stdout).toMatch(
+  expect((await up.goshawk(['why', second.id])).stdout).toMatch(
     /no worker has room for it now; its job has 25% of license, and 50% is due to it/,
   );
   await Promise.all([first.cancel(), second.cancel()]);

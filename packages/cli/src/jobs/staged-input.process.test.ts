@@ -1,28 +1,19 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connect } from '@goshawk/client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Finished, type RunningGoshawk, runGoshawk, startGoshawk } from '../goshawk-process.fixture.js';
+import type { Finished } from '../goshawk-process.fixture.js';
+import { TestCluster } from '../test-cluster.fixture.js';
 
-let folder = '';
-let up: RunningGoshawk;
-let environment: NodeJS.ProcessEnv = {};
-let url = '';
+let up: TestCluster;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'goshawk-staged-input-test-'));
-  environment = { XDG_STATE_HOME: folder };
   const size = ['--workers', '2', '--slots', '2', '--schedulers', '1', '--resources', 'cpu=2,license=1'];
-  const data = ['--data-folder', join(folder, 'data')];
-  up = startGoshawk(['up', '--json', '--policy', 'carbyne', ...size, ...data], environment);
-  ({ cluster: url } = JSON.parse(await up.firstLine));
+  up = await TestCluster.start(['--policy', 'carbyne', ...size]);
 });
 
 afterAll(async () => {
-  up.kill('SIGINT');
-  await up.finished;
-  await rm(folder, { recursive: true });
+  await up.stop();
 });
 
 function expectRefusal({ exitCode, stdout, stderr }: Finished, line: RegExp): void {
@@ -61,10 +52,10 @@ const LIVE: readonly (readonly [string, object, RegExp])[] = [
 ];
 
 it.each(LIVE)('%s in a job file is one line, and nothing is queued', async (_, job, line) => {
-  const file = join(folder, 'job.json');
+  const file = join(up.folder, 'job.json');
   await writeFile(file, JSON.stringify(job));
-  expectRefusal(await runGoshawk(['submit', file], environment, { cwd: folder }), line);
-  await using cluster = await connect(url);
+  expectRefusal(await up.goshawk(['submit', file]), line);
+  await using cluster = await connect(up.url);
   expect((await cluster.jobs({ all: true })).jobs).toEqual([]);
 });
 
@@ -94,13 +85,10 @@ const TRACES: readonly (readonly [string, readonly object[], RegExp])[] = [
 ];
 
 it.each(TRACES)('%s in a trace is one line, simulated and replayed', async (_, stages, line) => {
-  const file = join(folder, 'jobs.jsonl');
+  const file = join(up.folder, 'jobs.jsonl');
   const lines = [{ schema: 'goshawk.trace/1' }, { submitSeconds: 0, stages }];
   await writeFile(file, lines.map((each) => `${JSON.stringify(each)}\n`).join(''));
   const cluster = ['--policy', 'carbyne', '--workers', '2', '--slots', '2', '--resources', 'cpu=2,license=1'];
   for (const command of ['simulate', 'replay'])
-    expectRefusal(
-      await runGoshawk([command, file, ...cluster, '--quiet'], environment, { cwd: folder }),
-      line,
-    );
+    expectRefusal(await up.goshawk([command, file, ...cluster, '--quiet']), line);
 });

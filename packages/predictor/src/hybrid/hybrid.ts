@@ -63,24 +63,30 @@ export class Hybrid implements Estimator {
   judge(job: ArrivingJob): Judgement {
     if (this.name === 'auto' && job.givenMs !== undefined) return given(job.givenMs);
     const prediction = this.#history.predict(job);
-    const judgement: Judgement = this.#samples ? this.#pilot.judge(job) : { kind: 'unknown' };
-    if (!this.#samples && prediction.samples > 0)
-      return { kind: 'estimate', estimate: estimateOf(prediction, this.#withDistribution) };
-    if (prediction.samples === 0 || (judgement.kind !== 'sample' && judgement.kind !== 'thin'))
-      return judgement;
+    if (prediction.samples === 0) return this.#samples ? this.#pilot.judge(job) : { kind: 'unknown' };
     const estimate = estimateOf(prediction, this.#withDistribution);
-    if (judgement.kind === 'thin') {
-      const isBelieved = this.name === 'hybrid' || isProven(prediction);
-      return isBelieved ? { kind: 'estimate', estimate } : { ...judgement, guess: estimate };
+    if (!this.#samples) return { kind: 'estimate', estimate };
+    const ofPilots = this.#pilot.judge(job);
+    switch (ofPilots.kind) {
+      case 'thin': {
+        const isBelieved = this.name === 'hybrid' || isProven(prediction);
+        return isBelieved ? { kind: 'estimate', estimate } : { ...ofPilots, guess: estimate };
+      }
+      case 'sample':
+        return { ...ofPilots, guess: estimate, note: this.#note(ofPilots.note, prediction) };
+      default:
+        return ofPilots;
     }
-    const { note: ofPilot } = judgement;
-    if (prediction.expert === undefined) return { ...judgement, guess: estimate, note: { ofPilot } };
+  }
+
+  #note(ofPilot: unknown, prediction: HistoryPrediction): Note {
+    if (prediction.expert === undefined) return { ofPilot };
     const prior: Prior = {
       meanMs: prediction.estimateMs,
       logVariance: prediction.logVariance,
       taskSpread: prediction.taskSpread ?? this.#spread.typical ?? FIRST_SPREAD,
     };
-    return { ...judgement, guess: estimate, note: { ofPilot, prior } };
+    return { ofPilot, prior };
   }
 
   weigh(job: ArrivingJob, plan: SamplePlan, evidence: Evidence, cutoffMs: Millis): Verdict {

@@ -1,0 +1,54 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  type Finished,
+  type RunningGoshawk,
+  type Surroundings,
+  startGoshawk,
+} from './goshawk-process.fixture.js';
+
+/** `goshawk up` in a folder of its own, which commands run in and find it by. */
+export class TestCluster {
+  readonly folder: string;
+  /** Of central. */
+  readonly url: string;
+  readonly #up: RunningGoshawk;
+
+  private constructor(folder: string, url: string, up: RunningGoshawk) {
+    this.folder = folder;
+    this.url = url;
+    this.#up = up;
+  }
+
+  /** @param options of `up` */
+  static async start(options: readonly string[]): Promise<TestCluster> {
+    const folder = await mkdtemp(join(tmpdir(), 'goshawk-test-'));
+    const data = ['--data-folder', join(folder, 'data')];
+    const up = startGoshawk(['up', '--json', ...options, ...data], { XDG_STATE_HOME: folder });
+    const { cluster } = JSON.parse(await up.firstLine) as { cluster: string };
+    return new TestCluster(folder, cluster, up);
+  }
+
+  /** Starts a command, as in a second terminal. */
+  run(args: readonly string[], surroundings: Surroundings = {}): RunningGoshawk {
+    return startGoshawk(args, { XDG_STATE_HOME: this.folder }, { cwd: this.folder, ...surroundings });
+  }
+
+  goshawk(args: readonly string[], surroundings?: Surroundings): Promise<Finished> {
+    return this.run(args, surroundings).finished;
+  }
+
+  /** @returns what `up` ended with */
+  async stop(): Promise<Finished> {
+    this.#up.kill('SIGINT');
+    const finished = await this.#up.finished;
+    await removeFolder(this.folder);
+    return finished;
+  }
+}
+
+/** Daemons whose parent was killed end by themselves, and may write until then. */
+export async function removeFolder(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, maxRetries: 50, retryDelay: 100 });
+}
