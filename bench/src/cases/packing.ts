@@ -137,7 +137,7 @@ function play(
 function configurationsOf(packer: unknown, servers: number, j: number): (number[] | null)[] | null {
   if (!(packer instanceof VirtualQueues || packer instanceof VirtualQueuesBestFit)) return null;
   return Array.from({ length: servers }, (_, server) => {
-    const configuration = packer.configurationOf(server);
+    const configuration = packer.configurations.of(server);
     return configuration === undefined ? null : countsOf(configuration, j);
   });
 }

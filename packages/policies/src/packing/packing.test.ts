@@ -113,8 +113,8 @@ class Pair {
     const ids = [...this.#waiting.values()].map(({ id }) => id).sort((a, b) => a - b);
     expect(ids).toEqual(this.naive.queue.map(({ id }) => id));
     for (const [at, { isOpen, configuration }] of this.naive.servers.entries()) {
-      if (!isOpen || !('configurationOf' in this.#packer)) continue;
-      const chosen = (this.#packer as VirtualQueues).configurationOf(at);
+      if (!isOpen || !('configurations' in this.#packer)) continue;
+      const chosen = (this.#packer as VirtualQueues).configurations.of(at);
       expect(chosen && countsOf(chosen, this.naive.j)).toEqual(configuration);
     }
   }

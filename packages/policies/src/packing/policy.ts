@@ -109,15 +109,20 @@ export class PackingPolicy implements CentralPolicy {
       if (head !== undefined && head !== entry) return blockedBy(head.stage, facts);
     }
     if (this.#packer instanceof VirtualQueues) {
-      const { kinds, lengths } = this.#packer;
-      const queue = kinds.queueOf(entry.size, entry.family);
+      const { configurations } = this.#packer;
+      const queue = configurations.queueOf(entry.size, entry.family);
       const configured = open.filter(({ id }) => {
-        const configuration = (this.#packer as VirtualQueues).configurationOf(id);
+        const configuration = configurations.of(id);
         return (
           configuration?.filler === queue || (configuration?.large === 1 && configuration.largeType === queue)
         );
       });
-      return noConfiguration(queue % (2 * this.#j), this.#j, lengths[queue]!, configured.length);
+      return noConfiguration(
+        queue % (2 * this.#j),
+        this.#j,
+        configurations.lengths[queue]!,
+        configured.length,
+      );
     }
     return noRoom(stage.demand, facts);
   }
@@ -339,7 +344,7 @@ export class PackingPolicy implements CentralPolicy {
       this.#families.count === 1 &&
       families.count === 1 &&
       this.#families.sizeIn(0, capacity) === families.sizeIn(0, capacity);
-    const configuration = isSame ? before.configurationOf(id) : undefined;
+    const configuration = isSame ? before.configurations.of(id) : undefined;
     if (configuration === undefined) before.free(id);
     else (this.#packer as VirtualQueues | VirtualQueuesBestFit).configure(id, configuration);
   }
@@ -366,7 +371,7 @@ export class PackingPolicy implements CentralPolicy {
         const packer: VirtualQueues = new VirtualQueues({
           j: this.#j,
           stall,
-          kindOf: classOf,
+          classOf,
           holds: (server, group) =>
             fitsIn((packer.waiting.tag[group] as Entry).stage.demand, serverAt(server).free),
         });
@@ -377,7 +382,7 @@ export class PackingPolicy implements CentralPolicy {
           j: this.#j,
           stall,
           capacityOf,
-          shiftOf: (server) => classOf(server).shift,
+          classOf,
         });
     }
   }
@@ -403,8 +408,8 @@ export class PackingPolicy implements CentralPolicy {
 
   #waitingOf(family: number): number {
     if (!(this.#packer instanceof VirtualQueues)) return 0;
-    const width = 2 * this.#packer.kinds.j;
-    const lengths = this.#packer.lengths.slice(family * width, (family + 1) * width);
+    const width = 2 * this.#j;
+    const lengths = this.#packer.configurations.lengths.slice(family * width, (family + 1) * width);
     return lengths.reduce((sum, length) => sum + length, 0);
   }
 

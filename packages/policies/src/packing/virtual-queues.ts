@@ -1,16 +1,17 @@
 import { MaxTree } from '@goshawk/core';
+import { ActiveConfigurations } from './active-configurations.js';
 import { ArrivalOrder } from './arrival-order.js';
-import { bestConfiguration, type Configuration, weightOf } from './configurations.js';
+import type { Configuration } from './configurations.js';
 import { Packer } from './packer.js';
 import { reservedSize } from './partition.js';
-import { type ServerClass, type ServerKind, ServerKinds, WHOLE_SERVER } from './server-kinds.js';
+import type { ServerClass } from './server-kinds.js';
 
 export interface VirtualQueuesOptions {
   readonly j: number;
   /** A server whose configuration weighs less than half of the largest starts nothing until it is empty (§VIII). */
   readonly stall?: boolean;
   /** Of servers that differ. */
-  readonly kindOf?: (server: number) => ServerClass;
+  readonly classOf?: (server: number) => ServerClass;
   /** Where sizes stand for several resources: whether the task really fits. */
   readonly holds?: (server: number, group: number) => boolean;
 }
@@ -20,17 +21,11 @@ export interface VirtualQueuesOptions {
  * are visited in order of number, pass after pass; those that cannot act are passed over without a look.
  */
 export class VirtualQueues extends Packer {
-  readonly kinds: ServerKinds;
+  readonly configurations: ActiveConfigurations;
   readonly #options: VirtualQueuesOptions;
   /** What the smallest tasks are rounded up to. */
   readonly #leastReserved: number;
   readonly #queues: ArrivalOrder[] = [];
-  /** Tasks that wait, by queue. */
-  readonly #lengths: number[] = [];
-  readonly #configurations: (Configuration | undefined)[] = [];
-  readonly #kinds: ServerKind[] = [];
-  /** Where all servers are alike. */
-  readonly #only: ServerKind | undefined;
   /** Reserved for all, and for the large type alone. Units, by server. */
   readonly #used: number[] = [];
   readonly #usedLarge: number[] = [];
@@ -56,29 +51,19 @@ export class VirtualQueues extends Packer {
   constructor(options: VirtualQueuesOptions) {
     super();
     this.#options = options;
-    this.kinds = new ServerKinds(options.j);
-    if (options.kindOf === undefined) this.#only = this.kinds.kindOf(WHOLE_SERVER);
+    this.configurations = new ActiveConfigurations(options.j, options.classOf);
     this.#leastReserved = reservedSize(0, options.j);
-  }
-
-  /** Tasks that wait, by queue. */
-  get lengths(): readonly number[] {
-    return this.#lengths;
-  }
-
-  configurationOf(server: number): Configuration | undefined {
-    return this.#configurations[server];
   }
 
   /** What the server was waiting for when another set of books knew it. */
   configure(server: number, configuration: Configuration): void {
-    this.#configurations[server] = configuration;
+    this.configurations.set(server, configuration);
     this.#ready(server);
   }
 
   protected pack(freed: readonly number[]): void {
     for (const server of freed) {
-      if (this.jobs[server] === 0) this.#configurations[server] = undefined;
+      if (this.jobs[server] === 0) this.configurations.set(server, undefined);
       // Visited in any case, which enters it anew.
       this.#isStalled[server] = this.#stalls(server);
     }
@@ -155,10 +140,7 @@ export class VirtualQueues extends Packer {
 
   #visit(server: number): void {
     if (this.#isStalled[server] === true) return;
-    const configuration = this.jobs[server] === 0 ? undefined : this.#configurations[server];
-    // Without one though tasks run there: another central's.
-    const chosen = configuration ?? bestConfiguration(this.#kindOf(server).configurations, this.#lengths);
-    this.#configurations[server] = chosen;
+    const chosen = this.configurations.choose(server, this.jobs[server] === 0);
     if (chosen === undefined) return;
     if (chosen.large === 1 && this.#usedLarge[server] === 0) this.#putHead(chosen.largeType, server);
     while (this.#fillerRoom(server) > 0 && this.#putHead(chosen.filler, server));
@@ -175,31 +157,21 @@ export class VirtualQueues extends Packer {
   }
 
   #isLarge(server: number, queue: number): boolean {
-    const configuration = this.#configurations[server];
+    const configuration = this.configurations.of(server);
     return configuration?.large === 1 && configuration.largeType === queue;
   }
 
   /** Fillers may use the whole server, or 1/3 of it where the rest is kept for a large task. */
   #fillerRoom(server: number): number {
-    const { capacity } = this.#kindOf(server);
+    const { capacity } = this.configurations.kindOf(server);
     const used = this.#used[server] ?? 0;
-    if (this.#configurations[server]?.large !== 1) return capacity - used;
+    if (this.configurations.of(server)?.large !== 1) return capacity - used;
     return capacity / 3 - (used - (this.#usedLarge[server] ?? 0));
-  }
-
-  #kindOf(server: number): ServerKind {
-    if (this.#only !== undefined) return this.#only;
-    this.#kinds[server] ??= this.kinds.kindOf(this.#options.kindOf?.(server) ?? WHOLE_SERVER);
-    return this.#kinds[server];
   }
 
   #stalls(server: number): boolean {
     if (this.#options.stall !== true || this.jobs[server] === 0) return false;
-    const configuration = this.#configurations[server];
-    if (this.#isStalled[server] === true || configuration === undefined)
-      return this.#isStalled[server] === true;
-    const best = bestConfiguration(this.#kindOf(server).configurations, this.#lengths);
-    return best !== undefined && 2 * weightOf(configuration, this.#lengths) < weightOf(best, this.#lengths);
+    return this.#isStalled[server] === true || this.configurations.isPoor(server);
   }
 
   #reserved(group: number): number {
@@ -210,8 +182,8 @@ export class VirtualQueues extends Packer {
   #ready(server: number): void {
     const acts = this.isOpen(server) && this.#isStalled[server] !== true;
     this.#empty.set(server, acts && this.jobs[server] === 0 ? 0 : -1);
-    const kind = this.#kindOf(server);
-    const configuration = this.#configurations[server];
+    const kind = this.configurations.kindOf(server);
+    const configuration = this.configurations.of(server);
     const filler = acts ? configuration?.filler : undefined;
     const room = Math.max(-1, this.#fillerRoom(server));
     this.#enter(this.#fillers, this.#filling, server, filler, room);
@@ -245,9 +217,7 @@ export class VirtualQueues extends Packer {
   }
 
   protected opened(server: number): void {
-    const serverClass = this.#options.kindOf?.(server) ?? WHOLE_SERVER;
-    this.#kinds[server] = this.kinds.kindOf(serverClass);
-    this.#widen(2 * this.kinds.j * (serverClass.family + 1));
+    this.configurations.opened(server);
     this.#used[server] ??= 0;
     this.#usedLarge[server] ??= 0;
     this.#ready(server);
@@ -270,23 +240,25 @@ export class VirtualQueues extends Packer {
   #use(server: number, size: number, sign: 1 | -1): void {
     const reserved = sign * Math.max(size, this.#leastReserved);
     this.#used[server] = (this.#used[server] ?? 0) + reserved;
-    const { family, largeType } = this.#kindOf(server);
-    if (this.kinds.queueOf(size, family) === largeType) {
+    const { family, largeType } = this.configurations.kindOf(server);
+    if (this.configurations.queueOf(size, family) === largeType) {
       this.#usedLarge[server] = (this.#usedLarge[server] ?? 0) + reserved;
     }
   }
 
   protected added(group: number, count: number): void {
     const queue = this.#queueOf(group);
-    this.#widen(queue + 1);
-    this.#lengths[queue]! += count;
-    const before = this.#queues[queue]!.head();
-    this.#queues[queue]!.add(group);
-    if (this.#queues[queue]!.head() !== before) this.#mark(queue);
+    this.configurations.widen(this.waiting.family[group]!);
+    this.configurations.lengths[queue]! += count;
+    this.#queues[queue] ??= new ArrivalOrder(this.waiting);
+    const order = this.#queues[queue];
+    const before = order.head();
+    order.add(group);
+    if (order.head() !== before) this.#mark(queue);
   }
 
   protected override grew(group: number, more: number): void {
-    this.#lengths[this.#queueOf(group)]! += more;
+    this.configurations.lengths[this.#queueOf(group)]! += more;
   }
 
   protected removed(group: number): void {
@@ -295,14 +267,7 @@ export class VirtualQueues extends Packer {
     this.#queues[queue]!.remove(group);
   }
 
-  #widen(queues: number): void {
-    while (this.#queues.length < queues) {
-      this.#queues.push(new ArrivalOrder(this.waiting));
-      this.#lengths.push(0);
-    }
-  }
-
   #queueOf(group: number): number {
-    return this.kinds.queueOf(this.waiting.size[group]!, this.waiting.family[group]!);
+    return this.configurations.queueOf(this.waiting.size[group]!, this.waiting.family[group]!);
   }
 }

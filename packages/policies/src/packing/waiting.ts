@@ -11,6 +11,8 @@ export class Waiting {
   readonly count: number[] = [];
   /** Which virtual queues the group is in, where servers differ. */
   readonly family: number[] = [];
+  /** Its place in the one `ArrivalOrder` that it is in; −1: none. */
+  readonly orderKey: number[] = [];
   /** Whatever stands for the group elsewhere. */
   readonly tag: unknown[] = [];
   readonly #free: number[] = [];
@@ -36,6 +38,7 @@ export class Waiting {
     this.sequence[group] = sequence;
     this.count[group] = count;
     this.family[group] = family;
+    this.orderKey[group] = -1;
     this.tag[group] = tag;
     this.#bySequence.set(sequence, group);
     this.#next = Math.max(this.#next, sequence + 1);
