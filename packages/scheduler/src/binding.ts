@@ -186,8 +186,7 @@ export class Binder {
 
   /** The placed task that asks, or −1 when it is not the attempt that counts, or runs elsewhere. */
   #placedTask(job: Job, from: Address, task: number, attempt: number): number {
-    if (task >= job.taskCount || job.attempts[task] !== attempt) return -1;
-    if (!job.isWritten || job.cancelling) return -1;
+    if (task >= job.taskCount || job.attempts[task] !== attempt || job.cancelling) return -1;
     const state = job.stateOf(task);
     // Its worker may ask before central's answer is here.
     if (state === TaskState.placing) return task;

@@ -45,7 +45,7 @@ export interface SchedulerEnvironment extends Environment<SchedulerTimer> {
   superseded?(): void;
   /** Another scheduler has the name; this one goes on asking for it. */
   nameTaken?(holder: string): void;
-  /** The scheduler drains and holds no job that has not ended. */
+  /** The scheduler drains and holds no job that has not ended; of one that is adopted: nothing is left of its jobs. */
   drained(): void;
 }
 

@@ -72,9 +72,8 @@ export class Enlistment {
     if (enlistRetryMs > 0) this.#env.setTimer('heartbeat', 0, now + enlistRetryMs);
   }
 
-  #introduce(): void {
+  #introduce(durable = this.#env.record !== undefined): void {
     const { name, tag, endpoint, http, epoch = 0, adopted = false } = this.#config;
-    const durable = this.#env.record !== undefined;
     const isAnybody = this.#central === NOBODY || this.#isCutOff;
     const to = isAnybody ? this.#config.central : this.#central;
     const draining = this.#draining;
@@ -190,6 +189,12 @@ export class Enlistment {
   drain(): void {
     this.#draining = true;
     this.#introduce();
+  }
+
+  /** Nothing is left that anybody could come back for: nobody is to wait, or to take over. */
+  retire(): void {
+    this.#introduce(false);
+    this.leave();
   }
 
   /** Says goodbye, so that nobody has to wait for the lease to end. */

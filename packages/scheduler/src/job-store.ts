@@ -62,6 +62,11 @@ export class JobStore {
     this.logs = new TaskLogs(Math.min(logBytesMax, shares.logsMax));
   }
 
+  /** Nothing is known of any job. */
+  get isEmpty(): boolean {
+    return this.#active.size + this.#ended.size + this.#traces.size === 0;
+  }
+
   get activeCount(): number {
     return this.#active.size;
   }

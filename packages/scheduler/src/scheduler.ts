@@ -92,6 +92,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   readonly #census: Census;
   readonly #losses: Losses;
   readonly #config: SchedulerConfig;
+  #startedAt: Millis = 0;
   #sweepArmed = false;
   #sweepDueAt: Millis = 0;
 
@@ -169,6 +170,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   // ---- doors
 
   start(now: Millis): void {
+    this.#startedAt = now;
     this.#jobs.start(now);
     // Cancelled, and not yet said to have ended.
     for (const job of [...this.#jobs.active()]) this.#endings.endIfDone(job, now);
@@ -245,6 +247,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'heartbeat':
         this.#workersLost(this.#enlistment.dropMissingWorkers(), now);
         this.#jobs.forgetOld(now);
+        if (this.#hasServed(now)) return this.#retire();
         this.#enlistment.beat(this.#jobs.activeCount, () => this.#waitingTasks(), now);
         return this.#routing.doWithoutCentral(now);
       case 'sweep':
@@ -387,6 +390,17 @@ export class Scheduler implements Machine<SchedulerTimer> {
   /** It looks after the jobs of one that is gone, and takes no others. */
   get isAdopted(): boolean {
     return this.#config.adopted === true;
+  }
+
+  /** Of the jobs that it was to look after nothing is left, and whoever missed one has had the time to ask. */
+  #hasServed(now: Millis): boolean {
+    const isOver = this.isAdopted && this.#jobs.isEmpty && this.#ledger.isDurable;
+    return isOver && now - this.#startedAt > LIMITS.endedAgeMinMs;
+  }
+
+  #retire(): void {
+    this.#enlistment.retire();
+    this.#env.drained();
   }
 
   /** Takes no more jobs; `env.drained()` follows when those it has are done. */

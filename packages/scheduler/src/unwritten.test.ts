@@ -53,6 +53,16 @@ describe('a job that others may take over', () => {
     expect(bench.ask(W1, 1)).toMatchObject({ task: 0, attempt: 1 });
   });
 
+  test('is not placed before it is written', () => {
+    const bench = sharing();
+    bench.receive(CENTRAL, welcome({ preset: { ...PRESETS.central } }));
+    bench.take();
+    bench.submit({ tasks: [{ sleep: 1 }] });
+    expect(bench.take()).toEqual([]);
+    bench.commit();
+    expect(typesOf(bench)).toEqual(['answer', 'place']);
+  });
+
   test('is nothing for those who ask when another job has its key', () => {
     const bench = sharing();
     bench.submit({ tasks: [{ sleep: 1 }] });

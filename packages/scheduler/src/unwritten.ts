@@ -24,9 +24,9 @@ export class Unwritten {
     return waiting !== undefined;
   }
 
-  /** Nobody is to be looked for: the journal does not answer. */
+  /** Nobody is to be looked for: the journal does not answer, or what central has placed would be refused when it asks. */
   isStuck(job: Job): boolean {
-    return this.#isAway && !job.isWritten;
+    return !job.isWritten && (this.#isAway || job.route.by === 'central');
   }
 
   /** The journal does not answer, or does again. */

@@ -403,7 +403,7 @@ export class Cluster {
         this.#after(process, () => this.#adopt(place, shared.claim(tag, epoch, process.name, true))),
       superseded: end,
       jobEnded() {},
-      drained() {},
+      drained: end,
     });
     if (place.adopter === undefined)
       for (const { tag, epoch } of shared.of(process.name, true))

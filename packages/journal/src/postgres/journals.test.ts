@@ -172,6 +172,26 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     expect((await second.adopted()).map(({ tag, epoch }) => [tag, epoch])).toEqual([[lost.journal.tag, 3]]);
   });
 
+  test('a journal is gone when nobody wants it any more, and nothing is left in it', async () => {
+    const url = await initiated();
+    const lost = await opened(url, 's1');
+    lost.journal.append(accepted(1));
+    await until(() => expect(lost.heard.count).toBe(1));
+    const other = await processOf(url, 's2');
+    const own = await other.own();
+    const tagsLeft = async () => (await StoredJournal.all(url)).map(({ identity }) => identity.tag);
+    const first = (await other.takeOver(lost.journal.tag, 1))!;
+    await first.discard();
+    expect((await tagsLeft()).sort()).toEqual([own.tag, first.tag].sort());
+    const second = (await other.takeOver(lost.journal.tag, 2))!;
+    const heard = listenTo(second);
+    second.append(forgotten(1));
+    await until(() => expect(heard.count).toBe(1));
+    await second.discard();
+    expect(await tagsLeft()).toEqual([own.tag]);
+    expect(heard.states).toEqual([]);
+  });
+
   test('a key is one job for all who share the journal, also when two come at once', async () => {
     const url = await initiated();
     const [one, two] = [await opened(url, 's1'), await opened(url, 's2')];

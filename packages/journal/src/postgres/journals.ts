@@ -257,6 +257,8 @@ export class PostgresJournals {
 export interface SharedJournal extends Journal {
   /** The scheduler that made it. */
   readonly home: string;
+  /** Closes it for good: where nothing is left in it, nobody has to have it. */
+  discard(): Promise<void>;
 }
 
 interface Opened {
@@ -401,6 +403,15 @@ class PostgresJournal implements SharedJournal, Disk {
 
   close(): Promise<void> {
     return this.#commits.end(this.#opened.closed, CLOSE_MS);
+  }
+
+  async discard(): Promise<void> {
+    await this.close();
+    await this.#link.ask(
+      `delete from goshawk.journals j where tag = $1 and epoch = $2
+       and not exists (select from goshawk.records r where r.tag = j.tag)`,
+      [this.tag, this.epoch],
+    );
   }
 
   async #fencedError(): Promise<Error> {

@@ -46,6 +46,8 @@ export interface SchedulerOptions extends ProcessOptions {
 /** Until the cluster has told its own timings. ms */
 const ENLIST_RETRY_MS = 500;
 const ENDED_JOBS_MAX = 10_000;
+/** Jobs of a journal that was taken over are kept for so long after their end, unless it was said for how long. ms */
+const ADOPTED_KEPT_MS = 24 * 3_600_000;
 /** Of the heap, for what a scheduler keeps; the rest is for what is on its way, and for the collector to work in. */
 const HEAP_SHARE = 0.5;
 const LOG_BYTES_MAX = 256 * 1024 * 1024;
@@ -133,7 +135,7 @@ function configOf({ process, knows }: Parts, role: Role, options: SchedulerOptio
       return Date.now() - process.host.now();
     },
     endedJobsMax: options.endedJobsMax ?? ENDED_JOBS_MAX,
-    endedJobsKeepMs: options.endedJobsKeepMs,
+    endedJobsKeepMs: options.endedJobsKeepMs ?? (adopted ? ADOPTED_KEPT_MS : undefined),
     learnt: knows,
     memoryBytes: getHeapStatistics().heap_size_limit * HEAP_SHARE,
     logBytesMax: options.logBytesMax ?? LOG_BYTES_MAX,
@@ -162,6 +164,13 @@ function jobEffects(
       logger.debug({ job: id, state, ...counts, ms: job.endedAt! - job.acceptedAt }, 'job ended');
     },
   };
+}
+
+/** How the part of one scheduler in a process may end. */
+interface Ends {
+  /** Another one has its jobs. */
+  superseded(): void;
+  drained(): void;
 }
 
 interface Served {
@@ -195,7 +204,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
       .catch((error: Error) => logger.error({ of: gone, tag }, `cannot take its jobs over: ${error.message}`))
       .finally(() => taking.delete(tag));
   };
-  const host = (role: Role, superseded: () => void): Hosted<Scheduler> =>
+  const host = (role: Role, { superseded, drained }: Ends): Hosted<Scheduler> =>
     process.host.add<Scheduler>(
       { index: role.index, name: role.name, role: 'scheduler' },
       (environment) =>
@@ -204,6 +213,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
           ...role.journal?.effects,
           nameTaken: nameTaken(role.name, logger),
           superseded,
+          drained,
           counted: () => ({
             ...environment.counted?.(),
             ...(role.journal && { journal: role.journal.metrics() }),
@@ -211,19 +221,22 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
           }),
           ...jobEffects(process, shadow, logger),
           ...(role.adopted
-            ? { drained() {} }
+            ? {}
             : {
                 takeOver,
                 learntRefused: (estimator: string, message: string) => {
                   logger.warn({ estimator }, `${message}; what is learnt from now on is not kept`);
                   learnt?.giveUp();
                 },
-                drained: () => onDrained(),
               }),
         }),
     );
-  const { machine, enter } = host({ index: FIRST_PARTY, name, journal, adopted: false }, () =>
-    process.fail(new Error('another scheduler has taken the jobs of this one over')),
+  const { machine, enter } = host(
+    { index: FIRST_PARTY, name, journal, adopted: false },
+    {
+      superseded: () => process.fail(new Error('another scheduler has taken the jobs of this one over')),
+      drained: () => onDrained(),
+    },
   );
   const adopted = new Map<Hosted<Scheduler>, JobJournal>();
   /** Of those that are not looked after any more. */
@@ -233,21 +246,27 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
     ...(its && journalReadings(its.metrics(), its.commitMs)),
   });
   let parties = FIRST_PARTY;
-  const adopt = async ({ journal: its, home }: Claimed): Promise<void> => {
+  const adopt = async ({ journal: its, home, discard }: Claimed): Promise<void> => {
     const index = ++parties;
     await its.begin(process.nameOf(index));
     let isOver = false;
-    const end = (): void => {
+    const end = (close: () => Promise<void>): void => {
       if (isOver) return;
       isOver = true;
       former = counted(together([former, readingsOf(party.machine, its)]));
       adopted.delete(party);
       party.remove();
-      void its.close();
+      close().catch((error: Error) => logger.warn({ of: home, tag: its.tag }, error.message));
     };
-    const party = host({ index, name: `${home}/${its.tag}`, journal: its, adopted: true }, end);
+    const lost = (): void => end(() => its.close());
+    const drained = (): void => {
+      logger.info({ of: home, tag: its.tag }, 'nothing is left of the jobs that were taken over');
+      end(discard);
+    };
+    const role = { index, name: `${home}/${its.tag}`, journal: its, adopted: true };
+    const party = host(role, { superseded: lost, drained });
     adopted.set(party, its);
-    its.serve(party.enter, end);
+    its.serve(party.enter, lost);
     logger.info(
       { of: home, tag: its.tag, epoch: its.epoch, jobs: party.machine.activeJobs },
       'jobs were taken over',

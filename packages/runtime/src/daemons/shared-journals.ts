@@ -8,6 +8,8 @@ import type { LearntStore } from './learnt-file.js';
 export interface Claimed {
   readonly journal: JobJournal;
   readonly home: string;
+  /** Closes it for good. */
+  discard(): Promise<void>;
 }
 
 /** The journals that one process has among those that all schedulers of a cluster share. */
@@ -74,6 +76,6 @@ export class SharedJournals {
   #claimed(journal: SharedJournal): Claimed {
     const { tag, epoch, home } = journal;
     this.#logger.info({ tag, epoch, home }, 'a journal is open');
-    return { journal: new JobJournal(journal, this.#logger), home };
+    return { journal: new JobJournal(journal, this.#logger), home, discard: () => journal.discard() };
   }
 }
