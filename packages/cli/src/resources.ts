@@ -39,6 +39,11 @@ export function capacityOf(slots: number, resources: string | undefined): Resour
   );
 }
 
+/** Of so many workers together. */
+export function timesAll(capacity: Resources, workers: number): Resources {
+  return Object.fromEntries(Object.entries(capacity).map(([name, amount]) => [name, amount * workers]));
+}
+
 /** @throws InputError when workers have no fixed number of slots, and the policy counts slots */
 export function checkSlots(
   slots: number,

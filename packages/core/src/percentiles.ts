@@ -10,3 +10,14 @@ export function nearestRank(sorted: ArrayLike<number>, percent: number): number 
   if (sorted.length === 0) return Number.NaN;
   return sorted[Math.max(0, Math.ceil((percent * sorted.length) / 100) - 1)]!;
 }
+
+/** Jain's index, (Σx)² / (n·Σx²): 1 where all are equal, 1/n where one has all; 1 where nobody has anything. */
+export function jainIndex(values: readonly number[]): number {
+  let sum = 0;
+  let squares = 0;
+  for (const value of values) {
+    sum += value;
+    squares += value * value;
+  }
+  return squares === 0 ? 1 : (sum * sum) / (values.length * squares);
+}

@@ -10,6 +10,7 @@ import {
   type Run,
   type Workload,
 } from './comparison.js';
+import { summarise } from './distribution.js';
 import { ComparisonError } from './errors.js';
 import { intervalMethod, type JobTimes, ratioIntervals } from './intervals.js';
 import { type PolicySummary, summarisePolicies } from './summary.js';
@@ -30,8 +31,9 @@ export function buildComparison(parts: {
   /** Of each run, job by job: what intervals are made of. */
   times?: readonly JobTimes[];
 }): Comparison {
-  const { workload, cluster, runs, times = [] } = parts;
-  assertComparable(runs);
+  const { workload, cluster, times = [] } = parts;
+  assertComparable(parts.runs);
+  const runs = parts.runs.map((run) => againstDrf(run, times));
   const ratios = compareWithFirst(runs);
   const comparison = { schema: COMPARISON_SCHEMA, workload, cluster, runs, ratios } as const;
   if (times.length === 0 || ratios.length === 0) return comparison;
@@ -40,6 +42,34 @@ export function buildComparison(parts: {
     new Set(runs.map(({ seed }) => seed)).size,
   );
   return { ...comparison, ratios: ratios.map((ratio) => withInterval(ratio, times, intervals)), intervals };
+}
+
+const DRF = 'drf';
+/** Run times that differ by less are the same but for messages. A share. */
+const SAME_WITHIN = 0.001;
+const MUCH_SLOWER = 1.25;
+
+/** Says of a run of jobs of stages how each fared against the run under `drf` with the same seed, where there is one. */
+function againstDrf(run: Run, times: readonly JobTimes[]): Run {
+  const { policy, seed, staged } = run;
+  const timesOf = (name: string) => times.find((each) => each.policy === name && each.seed === seed);
+  const [own, fair] = [timesOf(policy), timesOf(DRF)];
+  if (staged === undefined || policy === DRF || own === undefined || fair === undefined) return run;
+  const slowdowns = Array.from(own.runtimeSeconds, (seconds, job) => seconds / fair.runtimeSeconds[job]!);
+  const known = slowdowns.filter(Number.isFinite);
+  if (known.length === 0) return run;
+  const share = (least: number) => known.filter((slowdown) => slowdown > least).length / known.length;
+  return {
+    ...run,
+    staged: {
+      ...staged,
+      againstDrf: {
+        slowdown: summarise(known),
+        slower: share(1 + SAME_WITHIN),
+        muchSlower: share(MUCH_SLOWER),
+      },
+    },
+  };
 }
 
 function withInterval(ratio: Ratio, times: readonly JobTimes[], method: IntervalMethod): Ratio {

@@ -181,6 +181,46 @@ export interface PlanningResults {
   readonly solver?: string;
 }
 
+/** Of jobs of several stages, or whose tasks need more than a slot, that completed (Carbyne §5.1). */
+export interface StagedResults {
+  readonly jobs: number;
+  /** From submission to completion, of those of several stages. */
+  readonly dagSeconds: Distribution;
+  /** From the beginning of the run to the end of the last of these jobs. */
+  readonly makespanSeconds: number;
+  /** By resource: the share of it that their tasks held until then, of all workers together. */
+  readonly utilisation: Readonly<Record<string, number>>;
+  readonly fairness: FairnessResults;
+  /** Where the same jobs ran under `drf` with the same seed. */
+  readonly againstDrf?: AgainstDrf;
+}
+
+/**
+ * Jain's index in windows. `raw`: of the mean dominant share over the weight, of jobs that are there for half a window or
+ * longer. `byNeed`: of the mean share over what could be had, the lesser of an equal share and of what the tasks that run or
+ * may run need; at most 1.
+ */
+export interface FairnessResults {
+  readonly windowSeconds: number;
+  readonly raw: IndexSpread | null;
+  readonly byNeed: IndexSpread | null;
+}
+
+export interface IndexSpread {
+  /** Over windows. */
+  readonly mean: number;
+  readonly min: number;
+  readonly windows: number;
+}
+
+/** Run times of jobs over those of the same jobs under `drf`. */
+export interface AgainstDrf {
+  readonly slowdown: Distribution;
+  /** Shares of the jobs: those that take longer than under `drf`, and longer than 1.25 times as long. */
+  readonly slower: number;
+  readonly muchSlower: number;
+}
+
 export interface CycleSpread {
   readonly count: number;
   readonly p50: number;
@@ -211,6 +251,8 @@ export interface Run {
   readonly deadlines?: DeadlineResults;
   /** Where the policy plans ahead. */
   readonly planning?: PlanningResults;
+  /** Where jobs have stages or demands. */
+  readonly staged?: StagedResults;
   /** Events handled by the simulator; null in a live run. */
   readonly events: number | null;
   readonly wallSeconds: number;

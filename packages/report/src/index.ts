@@ -22,6 +22,7 @@ export {
   type JobResult,
   type MessageTimes,
   type RunSetup,
+  type StageResult,
   UTILISATION_SNAPSHOT_SECONDS,
 } from './job-result.js';
 export { type Content, html, Markup, trusted } from './markup.js';

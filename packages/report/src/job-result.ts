@@ -1,3 +1,4 @@
+import type { Resources } from '@goshawk/core';
 import type { JobClass } from './comparison.js';
 
 /** Trace time between two looks at the cluster (Hawk §4.1). */
@@ -14,6 +15,10 @@ export interface JobResult {
   /** From submission; absent: none. */
   readonly deadlineSeconds?: number;
   readonly taskCount: number;
+  /** Of a job of several, or with demands: they hold its tasks one after another. */
+  readonly stages?: readonly StageResult[];
+  /** 1 by default. */
+  readonly weight?: number;
   /** Tasks with a result; all of them where it is left out and the job completed, else none. */
   readonly tasksCompleted?: number;
   /** Start and run time of each task's first attempt; tasks of a failed job that never started are absent. */
@@ -23,11 +28,21 @@ export interface JobResult {
   readonly furtherAttempts?: readonly { readonly startSeconds: number; readonly runSeconds: number }[];
 }
 
+export interface StageResult {
+  readonly tasks: number;
+  /** Indices of the stages that came before. */
+  readonly after: readonly number[];
+  /** Of each task, beside a slot. */
+  readonly demand: Resources;
+}
+
 /** What has to be known of a run before its first job is counted. */
 export interface RunSetup {
   readonly policy: string;
   /** Of the whole cluster; undefined: workers have no fixed number. */
   readonly totalSlots: number | undefined;
+  /** What the tasks of all workers may use together, beside slots, where it is known. */
+  readonly capacity?: Resources | undefined;
   /** The first submission, or the moment of the run that counts as its beginning; 0 by default. */
   readonly startSeconds?: number;
   /** In the run's time; 100 s of trace time divided by the scale of a live run. */

@@ -73,7 +73,7 @@ export function finishRun(tally: RunTally, facts: RunFacts): { run: Run; series:
   const events = facts.events ?? null;
   const runtimes = { short: tally.runtimes.short.sorted(), long: tally.runtimes.long.sorted() };
   const utilisation = tally.utilisation();
-  const { deadlines } = tally;
+  const { deadlines, staged } = tally;
   const run: Run = {
     policy,
     seed,
@@ -92,6 +92,7 @@ export function finishRun(tally: RunTally, facts: RunFacts): { run: Run; series:
     series: tally.series(facts.readings),
     predictor: facts.predictor ?? null,
     ...(deadlines === undefined ? {} : { deadlines }),
+    ...(staged === undefined ? {} : { staged }),
     ...(facts.planning === undefined ? {} : { planning: facts.planning }),
     events,
     wallSeconds,

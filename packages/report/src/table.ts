@@ -12,6 +12,7 @@ import {
   unitFor,
   whole,
 } from './numbers.js';
+import { renderStages } from './stages.js';
 import { bracketsInWords, type PolicySummary, summarisePolicies, workersInWords } from './summary.js';
 import { bare, type Cell } from './text-table.js';
 
@@ -44,7 +45,7 @@ export function renderTable(comparison: Comparison, style: TableStyle): string {
     runtimes(summaries, columns, paint),
     ...(comparison.ratios.length === 0 ? [] : [ratioLines(comparison, columns, paint)]),
     costs(summaries, columns, paint),
-    ...[renderDeadlines(comparison.runs)].filter((text) => text !== ''),
+    ...[renderDeadlines(comparison.runs), renderStages(comparison.runs)].filter((text) => text !== ''),
     ...failures(summaries, columns, paint),
   ];
   return sections.join('\n\n');

@@ -3,6 +3,7 @@ import type {
   DeadlineResults,
   JobClass,
   Series,
+  StagedResults,
   TimeParts,
   Utilisation,
   UtilisationLevels,
@@ -19,6 +20,7 @@ import {
 import { Samples } from './samples.js';
 import { buildSeries, countedSeries } from './series.js';
 import { Snapshots } from './snapshots.js';
+import { StageTally } from './stages.js';
 
 const EXAMPLES_MAX = 3;
 
@@ -38,6 +40,7 @@ export class RunTally {
     long: { queueing: 0, binding: 0, running: 0, reporting: 0 },
   };
   readonly #deadlines = new DeadlineTally();
+  readonly #staged: StageTally;
   readonly #unfinished: string[] = [];
   #lastEndSeconds = Number.NEGATIVE_INFINITY;
   /** The last one, since the start. */
@@ -54,6 +57,14 @@ export class RunTally {
     this.#busy = snapshots();
     this.#waiting = { short: snapshots(), long: snapshots() };
     this.#underway = { short: snapshots(), long: snapshots() };
+    const { totalSlots, capacity } = setup;
+    const whole = { ...(totalSlots === undefined ? {} : { slot: totalSlots }), ...capacity };
+    this.#staged = new StageTally(whole, interval, this.#startSeconds);
+  }
+
+  /** Undefined where no job has stages or demands. */
+  get staged(): StagedResults | undefined {
+    return this.#staged.read(this.#startSeconds);
   }
 
   /** Undefined where no job has one. */
@@ -85,6 +96,7 @@ export class RunTally {
     if (job.outcome === 'completed') {
       this.runtimes[job.class].push(job.runtimeSeconds);
       this.#addTimeParts(job, last);
+      this.#staged.add(job);
     }
   }
 

@@ -1,5 +1,6 @@
-import type { Millis } from '@goshawk/core';
+import { type Millis, NO_RESOURCES } from '@goshawk/core';
 import type { JobResult, JudgedJob } from '@goshawk/report';
+import type { PlannedJob } from './plan.js';
 import type { EndedReplayJob } from './submitter.js';
 
 /** What was measured of the jobs of one run, as reports take it: in seconds since its first instant. */
@@ -27,10 +28,20 @@ function jobResult(job: EndedReplayJob, cutoffMs: Millis): JobResult {
     runtimeSeconds: (endedMs - submittedMs) / 1_000,
     ...(planned.job.deadlineSeconds === undefined ? {} : { deadlineSeconds: planned.job.deadlineSeconds }),
     taskCount: planned.tasks,
+    ...stagesOf(planned),
     tasksCompleted: ended.tasks.completed,
     taskStartsSeconds: starts,
     taskRunSeconds: runs,
   };
+}
+
+/** Of a job of several stages, or with demands. */
+function stagesOf({ job, tasks }: PlannedJob): Pick<JobResult, 'stages' | 'weight'> {
+  const { demand = NO_RESOURCES, weight = 1, stages } = job;
+  if (stages !== undefined) {
+    return { weight, stages: stages.map((stage) => ({ ...stage, demand: stage.demand ?? demand })) };
+  }
+  return demand === NO_RESOURCES ? {} : { weight, stages: [{ tasks, after: [], demand }] };
 }
 
 /**

@@ -1,6 +1,7 @@
 import { type Millis, nearestRank } from '@goshawk/core';
 import type { CounterReading, JobRecord, JobResult, JobTimes, PlanningResults } from '@goshawk/report';
 import type { Context } from '../context.js';
+import { capacityOf, timesAll } from '../resources.js';
 import { type Progress as Shown, startProgress } from '../terminal/progress.js';
 import type { PolicyRun, ReplayTarget } from './contract.js';
 import { CounterWatch, readingPauseMs } from './counter-watch.js';
@@ -80,7 +81,7 @@ interface Finished {
 async function assess(
   options: ReplayOptions,
   plan: ReplayPlan,
-  { settings, label = settings.policy, shape, totalSlots, pids }: ReplayTarget,
+  { settings, label = settings.policy, shape, totalSlots, pids, isShared }: ReplayTarget,
   { jobs, traffic: { messages, steals, incomplete }, readings, planning }: Finished,
 ): Promise<PolicyRun> {
   // The charts' library takes a while to load: not before there is something to show.
@@ -101,6 +102,8 @@ async function assess(
     options: { ...optionsRecord(options, shape, plan, settings), loadOffered },
     jobs: results,
     totalSlots,
+    // What workers that were there already have, nobody said.
+    capacity: isShared ? undefined : timesAll(capacityOf(shape.slots, options.resources), shape.workers),
     snapshotIntervalSeconds: Math.max(SNAPSHOT_MIN_SECONDS, SNAPSHOT_TRACE_SECONDS / plan.fit.divisor),
     messages,
     steals,

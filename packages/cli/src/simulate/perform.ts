@@ -18,6 +18,7 @@ import { planningOf } from '../planning.js';
 import { learntBy } from '../predict/past.js';
 import { type SimulatedShadow, shadowFor } from '../predict/shadow.js';
 import { jobSeed, schedulersEstimator, submissionEstimates } from '../replay/estimates.js';
+import { timesAll } from '../resources.js';
 import { EffectsHash } from './effects-hash.js';
 import { messageTimesOf } from './message-times.js';
 import type { JobTimes, RunOutcome, RunProgress, RunRequest } from './request.js';
@@ -53,6 +54,7 @@ export async function perform(
   const tally = new RunTally({
     policy: request.policy.policy,
     totalSlots: request.slots === 0 ? undefined : request.workers * request.slots,
+    capacity: timesAll(request.capacity, request.workers),
     messageTimes: messageTimesOf(request.network),
   });
   const predictor = new PredictorTally(request.policy.cutoffMs / 1_000);

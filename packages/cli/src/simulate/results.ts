@@ -1,4 +1,4 @@
-import { grown, type Millis } from '@goshawk/core';
+import { countTasks, grown, type JobSpec, type Millis, NO_RESOURCES } from '@goshawk/core';
 import type { JobResult } from '@goshawk/report';
 import type { SimulatedEnd, SimulatedJob } from '@goshawk/simulator';
 
@@ -34,6 +34,7 @@ export class Results {
       runtimeSeconds: (endedMs - job.submitMs) / 1_000,
       ...(deadlineMs === undefined ? {} : { deadlineSeconds: deadlineMs / 1_000 }),
       taskCount: job.tasks,
+      ...stagesOf(job.spec),
       tasksCompleted,
       taskStartsSeconds: this.#starts.subarray(0, started),
       taskRunSeconds: this.#runs.subarray(0, started),
@@ -58,4 +59,13 @@ export class Results {
     }
     return started;
   }
+}
+
+/** Of a job of several stages, or with demands. */
+function stagesOf({ stages, weight }: JobSpec): Pick<JobResult, 'stages' | 'weight'> {
+  if (stages.length === 1 && stages[0]!.demand === NO_RESOURCES) return {};
+  return {
+    weight,
+    stages: stages.map(({ tasks, after, demand }) => ({ tasks: countTasks(tasks), after, demand })),
+  };
 }

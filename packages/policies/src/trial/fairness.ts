@@ -1,4 +1,4 @@
-import type { Millis, Vector } from '@goshawk/core';
+import { jainIndex, type Millis, type Vector } from '@goshawk/core';
 import type { ClusterBooks } from '../books/books.js';
 import type { BookedJob } from '../books/entries.js';
 
@@ -68,23 +68,12 @@ export class Fairness {
     const present = [...this.#jobs.values()].filter(({ presentMs }) => 2 * presentMs >= WINDOW_MS);
     const needing = [...this.#jobs.values()].filter(({ dueMs }) => dueMs > 0);
     if (present.length > 0)
-      this.#raw.push(jain(present.map(({ shareMs, presentMs }) => shareMs / presentMs)));
+      this.#raw.push(jainIndex(present.map(({ shareMs, presentMs }) => shareMs / presentMs)));
     if (needing.length > 0)
-      this.#byNeed.push(jain(needing.map(({ shareMs, dueMs }) => Math.min(1, shareMs / dueMs))));
+      this.#byNeed.push(jainIndex(needing.map(({ shareMs, dueMs }) => Math.min(1, shareMs / dueMs))));
     this.#jobs = new Map();
     this.#windowEnd += WINDOW_MS;
   }
-}
-
-/** (Σx)² / (n·Σx²): 1 where all are equal, 1/n where one has all. */
-function jain(values: readonly number[]): number {
-  let sum = 0;
-  let squares = 0;
-  for (const value of values) {
-    sum += value;
-    squares += value * value;
-  }
-  return squares === 0 ? 1 : (sum * sum) / (values.length * squares);
 }
 
 /** Dominant shares of what runs, and of what runs or may run. */

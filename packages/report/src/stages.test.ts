@@ -1,0 +1,107 @@
+import { expect, test } from 'vitest';
+import { buildComparison } from './compare.js';
+import type { JobResult } from './job-result.js';
+import { buildRun } from './run.js';
+import { renderStages } from './stages.js';
+
+const job = (id: string, runtimeSeconds: number, more: Partial<JobResult>): JobResult => ({
+  id,
+  class: 'short',
+  outcome: 'completed',
+  submitSeconds: 0,
+  runtimeSeconds,
+  taskCount: more.taskStartsSeconds!.length,
+  taskStartsSeconds: [],
+  taskRunSeconds: [],
+  ...more,
+});
+
+/** A quarter of a cluster of 4 slots and 8 cores for a minute. */
+const flat = job('flat', 60, {
+  taskStartsSeconds: [0],
+  taskRunSeconds: [60],
+  stages: [{ tasks: 1, after: [], demand: { cpu: 2 } }],
+});
+/** Half of it for 30 s, then, after 10 s in which its second stage waits, for 20 s. */
+const dag = job('dag', 60, {
+  taskStartsSeconds: [0, 40, 40],
+  taskRunSeconds: [30, 20, 20],
+  stages: [
+    { tasks: 1, after: [], demand: { cpu: 4 } },
+    { tasks: 2, after: [0], demand: { cpu: 1 } },
+  ],
+});
+
+function run(jobs: readonly JobResult[], policy = 'carbyne') {
+  return buildRun({
+    policy,
+    seed: 1,
+    options: {},
+    jobs,
+    totalSlots: 4,
+    capacity: { cpu: 8 },
+    messages: { total: 0, byType: {} },
+    steals: { attempts: 0, successes: 0, probesMoved: 0 },
+    wallSeconds: 1,
+  }).run;
+}
+
+test('what jobs of stages had of a cluster follows from when their tasks ran', () => {
+  const { staged } = run([flat, dag]);
+  expect(staged).toMatchObject({ jobs: 2, makespanSeconds: 60, fairness: { windowSeconds: 60 } });
+  expect(staged!.dagSeconds).toMatchObject({ mean: 60 });
+  expect(staged!.utilisation.slot).toBeCloseTo(130 / 240, 12);
+  expect(staged!.utilisation.cpu).toBeCloseTo(280 / 480, 12);
+  const jain = (x: number, y: number) => (x + y) ** 2 / (2 * (x * x + y * y));
+  expect(staged!.fairness.raw).toMatchObject({ windows: 1 });
+  expect(staged!.fairness.raw!.mean).toBeCloseTo(jain(15, 25), 12);
+  expect(staged!.fairness.byNeed!.mean).toBeCloseTo(jain(1, 25 / 30), 12);
+});
+
+test('a job of twice the weight is due twice as much, and who needs less is due no more', () => {
+  const held = (id: string, seconds: number, weight: number) =>
+    job(id, seconds, {
+      weight,
+      taskStartsSeconds: [0, 0],
+      taskRunSeconds: [seconds, seconds],
+      stages: [{ tasks: 2, after: [], demand: { cpu: 4 } }],
+    });
+  // The first is alone after two minutes: it has all, and is due all.
+  const { fairness } = run([held('long', 240, 1), held('short', 120, 2)]).staged!;
+  expect(fairness.raw).toMatchObject({ windows: 4 });
+  expect(fairness.raw!.min).toBeCloseTo(1.5 ** 2 / (2 * 1.25), 12);
+  expect(fairness.byNeed).toEqual({ mean: 1, min: 1, windows: 4 });
+});
+
+test('nothing is said where no job has stages or demands, and of those that did not complete', () => {
+  const { stages: _, ...plain } = flat;
+  expect(run([plain]).staged).toBeUndefined();
+  expect(run([{ ...dag, outcome: 'failed' }]).staged).toBeUndefined();
+  expect(renderStages([run([plain])])).toBe('');
+});
+
+test('jobs are held against the same jobs under drf', () => {
+  const times = (policy: string, ...seconds: number[]) => ({
+    policy,
+    seed: 1,
+    runtimeSeconds: Float64Array.from(seconds),
+    isLong: new Uint8Array(seconds.length),
+  });
+  const workload = { name: 'w', sha256: '', jobs: 2, tasks: 4, taskSeconds: 1, spanSeconds: 1 };
+  const comparison = buildComparison({
+    workload,
+    cluster: { workers: 1, slots: 4, schedulers: 1, mode: 'simulated' },
+    runs: [run([flat, dag]), run([flat, dag], 'drf')],
+    times: [times('carbyne', 60, 90), times('drf', 60, 60)],
+  });
+  const [carbyne, drf] = comparison.runs;
+  expect(carbyne!.staged!.againstDrf).toMatchObject({
+    slower: 0.5,
+    muchSlower: 0.5,
+    slowdown: { mean: 1.25 },
+  });
+  expect(drf!.staged!.againstDrf).toBeUndefined();
+  const [head, row] = renderStages(comparison.runs).split('\n');
+  expect(head).toMatch(/slower than drf/);
+  expect(row).toMatch(/^carbyne +60\.0 s .* 0\.941 +0\.992 +50\.0% +50\.0%$/);
+});
