@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ClusterSettings, DEFAULT_POLICY, LIVE_TIMINGS } from '@goshawk/core';
 import { type Daemon, SILENT_LOGGER, startCentral, startScheduler, startWorkers } from '@goshawk/runtime';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Cluster, connect, JobCancelled, JobFailed } from './index.js';
 
 /** A real cluster in this process: central, three schedulers, four workers of two slots each. */
@@ -182,10 +182,15 @@ describe('against a real cluster', () => {
     await expect.poll(stateOf).toBe('active');
     // Only the task itself can tell that it runs: one that is on its way to a worker that drains is given back.
     const started = join(folder, 'started');
-    const job = await cluster.submit({
-      tasks: [{ exec: ['sh', '-c', 'touch "$0"; sleep 0.5', started] }],
-      demand: { mark: 1 },
-    });
+    // Each scheduler hears of it in its own time, and refuses until then.
+    const job = await vi.waitFor(
+      () =>
+        cluster.submit({
+          tasks: [{ exec: ['sh', '-c', 'touch "$0"; sleep 0.5', started] }],
+          demand: { mark: 1 },
+        }),
+      { timeout: 60_000 },
+    );
     await expect.poll(() => existsSync(started)).toBe(true);
     await more.drain();
     const ended = await job.wait();
