@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
-import { type DrawnJobs, drawJobs, meanSize, runPacking } from './model.js';
-import type { PackingName } from './packers.js';
+import { type DrawnJobs, drawJobs, meanSize, type PackingJob, runPacking } from './model.js';
+import { NaivePacking, WHOLE } from './naive.fixture.js';
+import { PACKING_NAMES, type PackingName } from './packers.js';
+import { CAPACITY } from './partition.js';
 
 /** Set-up A: one server, sizes that pair up. */
 const A: Omit<DrawnJobs, 'seed'> = {
@@ -58,3 +60,52 @@ test.each(['poisson', 'bernoulli', 'continuous'] as const)(
     }
   },
 );
+
+/** The model read literally: slot by slot, who ends leaves, who comes joins, the policy places, and the queue is counted. */
+function meanBySlots(
+  policy: PackingName,
+  j: number,
+  jobs: readonly PackingJob[],
+  from: number,
+  until: number,
+) {
+  const naive = new NaivePacking(policy, j, 3);
+  const endsAt = new Map<number, number>();
+  let area = 0;
+  for (let slot = 0; slot < until; slot++) {
+    for (const { jobs: running } of naive.servers)
+      for (const { id } of [...running]) if (endsAt.get(id) === slot) naive.depart(id);
+    for (const [id, { at, size }] of jobs.entries())
+      if (at === slot) naive.arrive({ id, size: (BigInt(size) * WHOLE) / BigInt(CAPACITY) });
+    naive.run();
+    for (const [id] of naive.placed) endsAt.set(id, slot + jobs[id]!.duration);
+    if (slot >= from) area += naive.queue.length;
+  }
+  return area / (until - from);
+}
+
+test.each(PACKING_NAMES)('%s from event to event waits as long as from slot to slot', (policy) => {
+  const [from, until, j] = [100, 600, 4];
+  for (const [low, high] of [
+    [0.1, 0.9],
+    [0.01, 0.19],
+  ] as const) {
+    const sizes = { kind: 'uniform', low, high } as const;
+    const rate = (0.95 * 3) / 20 / meanSize(sizes);
+    const drawn = drawJobs({ sizes, arrivals: 'poisson', rate, service: 'geometric', slots: 20, seed: 5 });
+    const units = CAPACITY / Number(WHOLE);
+    const jobs: PackingJob[] = [];
+    for (let job = drawn.next().value!; job.at < until; job = drawn.next().value!)
+      jobs.push({ ...job, size: Math.ceil(job.size / units) * units });
+    const { meanQueue } = runPacking({
+      policy,
+      j,
+      servers: 3,
+      jobs: jobs.values(),
+      from,
+      until: until - 1e-9,
+    });
+    expect(meanQueue).toBeGreaterThan(0);
+    expect(meanQueue).toBeCloseTo(meanBySlots(policy, j, jobs, from, until), 6);
+  }
+});
