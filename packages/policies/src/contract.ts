@@ -136,8 +136,8 @@ export interface WorkerView {
   readonly free: Vector;
   /** Takes work. */
   readonly open: boolean;
-  /** Runs, those on their way included. */
-  readonly runs: ReadonlySet<RunView>;
+  /** Runs, those on their way included, in the order in which they came. */
+  readonly runs: readonly RunView[];
 }
 
 export interface RunView {

@@ -325,7 +325,7 @@ export class Binder {
     const ask = Math.max(0, job.asks[task]!);
     const match = Math.max(0, -job.asks[task]!);
     const { index, spec } = job.batchOf(task);
-    const payload = slowed(job.payloadOf(task), slowdownAt(job, this.#around.members.get(worker)));
+    const payload = slowed(job.payloadOf(task), slowdownAt(job, worker, this.#around.members));
     const long = job.class === 'long';
     const { timeoutMs } = job.spec;
     const { number, id: jobId } = job;

@@ -208,7 +208,7 @@ export class Sampler {
   #asPreferred(job: Job): Float64Array {
     if (job.spec.slowdown === undefined) return job.runMs;
     const { members } = this.#around;
-    return job.runMs.map((runMs, task) => runMs / slowdownAt(job, members.get(job.workerOf(task))));
+    return job.runMs.map((runMs, task) => runMs / slowdownAt(job, job.workerOf(task), members));
   }
 
   /** Most clusters are told: then there is nothing to learn. */

@@ -1,10 +1,13 @@
-import { type Member, meetsWishes, type Payload } from '@goshawk/core';
+import { type Address, meetsWishes, type Payload } from '@goshawk/core';
 import type { Job } from './job.js';
+import type { Members } from './members.js';
 
 /** How many times as long a task of the job takes at the worker as at one that it prefers; 1 at one that nobody knows. */
-export function slowdownAt({ spec: { prefer, slowdown } }: Job, worker: Member | undefined): number {
-  const attributes = worker?.attributes;
-  if (slowdown === undefined || prefer === undefined || attributes === undefined) return 1;
+export function slowdownAt({ spec: { prefer, slowdown } }: Job, worker: Address, members: Members): number {
+  // To look at each worker by its address is dear where there are thousands.
+  if (slowdown === undefined || prefer === undefined) return 1;
+  const attributes = members.get(worker)?.attributes;
+  if (attributes === undefined) return 1;
   const has = Object.fromEntries(attributes.map(({ name, value }) => [name, value]));
   return meetsWishes(prefer, has) ? 1 : slowdown;
 }

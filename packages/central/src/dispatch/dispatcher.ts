@@ -141,7 +141,7 @@ export class Dispatcher {
 
   /** Something runs or waits there that central has sent. */
   isBusy(address: Address): boolean {
-    return (this.books.worker(address)?.runs.size ?? 0) > 0;
+    return (this.books.worker(address)?.runs.length ?? 0) > 0;
   }
 
   /** What runs and waits at a worker that registers, where another central may have sent it. */
@@ -178,7 +178,7 @@ export class Dispatcher {
     const { heard, runs } = message;
     for (const match of heard) worker.match = Math.max(worker.match, match);
     const free = this.books.names.capacityOf(message.free, message.spare);
-    for (const run of worker.runs) {
+    for (const run of [...worker.runs]) {
       if (run.named !== undefined) {
         if (!run.isConfirmed && !run.isQueued) addVector(free, run.stage.demand, -1);
         continue;
@@ -203,14 +203,14 @@ export class Dispatcher {
     return (
       worker?.open === true &&
       worker.capacity[SLOT]! - busy > worker.free[SLOT]! &&
-      [...worker.runs].every((run) => run.isConfirmed || now - run.askedAt >= this.#lostAfterMs)
+      worker.runs.every((run) => run.isConfirmed || now - run.askedAt >= this.#lostAfterMs)
     );
   }
 
   /** A worker runs nothing, which it may not have said otherwise: it drains, or the end of something was not heard. */
   idle(address: Address, queued: number, now: Millis): void {
     const worker = this.books.worker(address);
-    if (worker === undefined || worker.runs.size === 0) return;
+    if (worker === undefined || worker.runs.length === 0) return;
     if (queued === 0) this.#placements.held(worker, [], now);
     for (const run of [...worker.runs])
       if (run.isConfirmed && run.named === undefined) this.#end(run, 'done', now);
@@ -397,17 +397,14 @@ export class Dispatcher {
 
   /** An owner takes a match for an old one where a later one of its worker came before: each message has later ones only. */
   #tell(started: readonly BookedRun[]): void {
-    const placed = started.filter(({ named }) => named !== undefined);
-    if (placed.length > 0) this.#placements.tell(placed);
-    const [only] = started;
-    if (started.length === 1 && only!.named === undefined) return this.#match(only!.stage, started);
+    const placed: BookedRun[] = [];
     const byStage = new Map<BookedStage, BookedRun[]>();
     for (const run of started) {
-      if (run.named !== undefined) continue;
-      const runs = byStage.get(run.stage);
+      const runs = run.named === undefined ? byStage.get(run.stage) : placed;
       if (runs === undefined) byStage.set(run.stage, [run]);
       else runs.push(run);
     }
+    if (placed.length > 0) this.#placements.tell(placed);
     for (const [stage, runs] of byStage) this.#match(stage, runs);
   }
 

@@ -46,7 +46,7 @@ export class Placements {
     this.#books.begin(run, now);
     if (!run.isQueued) return;
     // All slots are taken: the end of something that ran there was not heard.
-    const over = [...worker.runs].find((each) => each.named !== undefined && !each.isQueued);
+    const over = worker.runs.find((each) => each.named !== undefined && !each.isQueued);
     if (over !== undefined) this.#books.end(over, 'done', now);
     this.#books.begin(run, now);
   }

@@ -27,7 +27,8 @@ export class ClusterBooks implements ClusterView {
   readonly names = new ResourceNames();
   readonly capacity: number[] = [];
   version = 0;
-  readonly #workers = new Map<Address, BookedWorker>();
+  /** By address. */
+  readonly #workers: (BookedWorker | undefined)[] = [];
   readonly #byId: (BookedWorker | undefined)[] = [];
   readonly #jobs = new Map<Address, Map<number, BookedJob>>();
   readonly #ids = { worker: new Ids(), job: new Ids(), stage: new Ids() };
@@ -64,20 +65,16 @@ export class ClusterBooks implements ClusterView {
     return this.#runs;
   }
 
-  get workerCount(): number {
-    return this.#workers.size;
-  }
-
   // ---- workers
 
   worker(address: Address): BookedWorker | undefined {
-    return this.#workers.get(address);
+    return this.#workers[address];
   }
 
   /** Closed at first. */
   addWorker(address: Address, capacity: Vector, attributes: Attributes = {}): BookedWorker {
     const worker = new BookedWorker(this.#ids.worker.take(), address, capacity, attributes);
-    this.#workers.set(address, worker);
+    this.#workers[address] = worker;
     this.#byId[worker.id] = worker;
     this.version++;
     return worker;
@@ -94,7 +91,7 @@ export class ClusterBooks implements ClusterView {
   removeWorker(worker: BookedWorker): void {
     for (const run of [...worker.runs]) this.end(run, 'lost');
     this.setOpen(worker, false);
-    this.#workers.delete(worker.address);
+    this.#workers[worker.address] = undefined;
     this.#byId[worker.id] = undefined;
     this.#leaving.push(() => this.#ids.worker.free(worker.id));
     this.#tellOfWorker({ kind: 'left', worker });
@@ -232,7 +229,7 @@ export class ClusterBooks implements ClusterView {
   /** A start of this draft is taken back: nobody has heard of it. */
   undo(run: BookedRun): void {
     const { stage, worker } = run;
-    worker.runs.delete(run);
+    worker.removeRun(run);
     stage.job.removeRun(run);
     stage.running--;
     stage.waiting++;
@@ -300,7 +297,7 @@ export class ClusterBooks implements ClusterView {
    */
   end(run: BookedRun, how: RunEnd, now: Millis = run.startedAt): void {
     const { stage, worker } = run;
-    if (!worker.runs.delete(run)) return;
+    if (!worker.removeRun(run)) return;
     stage.job.removeRun(run);
     stage.running--;
     this.#runs--;
@@ -335,18 +332,14 @@ export class ClusterBooks implements ClusterView {
 
   /** What has changed since this was asked last. */
   takeNews(): readonly News[] {
-    const news = this.#ended;
-    for (const each of this.#ofWorkers) news.push(each);
-    for (const each of this.#ofJobs) news.push(each);
-    for (const each of this.#answers) news.push(each);
-    this.#ended = [];
-    this.#ofWorkers = [];
-    this.#ofJobs = [];
-    this.#answers = [];
-    for (const each of news) {
+    for (const each of this.#ofWorkers)
       if (each.kind === 'freed') (each.worker as BookedWorker).isFreedTold = false;
-      if (each.kind === 'waiting') (each.stage as BookedStage).isTold = false;
-    }
+    for (const each of this.#ofJobs) if (each.kind === 'waiting') (each.stage as BookedStage).isTold = false;
+    const news = [...this.#ended, ...this.#ofWorkers, ...this.#ofJobs, ...this.#answers];
+    if (this.#ended.length > 0) this.#ended = [];
+    if (this.#ofWorkers.length > 0) this.#ofWorkers = [];
+    if (this.#ofJobs.length > 0) this.#ofJobs = [];
+    if (this.#answers.length > 0) this.#answers = [];
     if (this.#leaving.length > 0) {
       for (const leave of this.#leaving) leave();
       this.#leaving = [];
@@ -357,9 +350,9 @@ export class ClusterBooks implements ClusterView {
   /** Nothing is in two places, and nothing was lost between them. */
   checkInvariants(): void {
     let runs = 0;
-    for (const worker of this.#workers.values()) {
-      runs += worker.runs.size;
-      const confirmed = [...worker.runs].filter((run) => run.isConfirmed && !run.isQueued);
+    for (const worker of this.workers) {
+      runs += worker.runs.length;
+      const confirmed = worker.runs.filter((run) => run.isConfirmed && !run.isQueued);
       const used = confirmed.reduce((sum, run) => sum + run.stage.demand[SLOT]!, 0);
       const free = worker.free[SLOT]!;
       invariant(
@@ -400,7 +393,7 @@ export class ClusterBooks implements ClusterView {
     const { stage, worker } = run;
     stage.running++;
     stage.job.addRun(run);
-    worker.runs.add(run);
+    worker.runs.push(run);
     this.#runs++;
     this.version++;
     return run;
@@ -440,9 +433,9 @@ function slotsLeft(worker: BookedWorker): number {
 
 /** What is free at its worker is less by the run. */
 function takeRoom({ stage, worker }: BookedRun): void {
-  stage.demand.forEach((amount, index) => {
-    worker.free[index] = Math.max(0, (worker.free[index] ?? 0) - amount);
-  });
+  const { free } = worker;
+  for (let index = 0; index < stage.demand.length; index++)
+    free[index] = Math.max(0, (free[index] ?? 0) - stage.demand[index]!);
 }
 
 /** Small numbers, the least that is free first. */

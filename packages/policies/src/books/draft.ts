@@ -56,7 +56,7 @@ export class BookedDraft implements Draft {
 
   preempt(run: RunView): void {
     const booked = run as BookedRun;
-    if (!booked.worker.runs.has(booked)) return;
+    if (!booked.worker.runs.includes(booked)) return;
     if (booked.isPreempted) this.preemptedBefore = [...this.preemptedBefore, booked];
     else this.preempted = [...this.preempted, booked];
     booked.isPreempted = true;

@@ -240,7 +240,7 @@ export class BookedWorker implements WorkerView {
   readonly attributes: Attributes;
   readonly free: number[];
   open = false;
-  readonly runs = new Set<BookedRun>();
+  readonly runs: BookedRun[] = [];
   /** Slots of the runs that the worker has confirmed. */
   confirmedSlots = 0;
   /** News that it has more room waits to be heard. */
@@ -261,8 +261,14 @@ export class BookedWorker implements WorkerView {
   }
 
   runOf(match: number): BookedRun | undefined {
-    for (const run of this.runs) if (run.match === match) return run;
-    return undefined;
+    return this.runs.find((run) => run.match === match);
+  }
+
+  /** @returns whether it was there */
+  removeRun(run: BookedRun): boolean {
+    const at = this.runs.indexOf(run);
+    if (at >= 0) this.runs.splice(at, 1);
+    return at >= 0;
   }
 }
 

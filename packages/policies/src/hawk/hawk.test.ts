@@ -41,7 +41,7 @@ class Started {
 
   /** Tasks in the queue of each worker. */
   get queued(): number[] {
-    return [...this.books.workers].map(({ runs }) => runs.size);
+    return [...this.books.workers].map(({ runs }) => runs.length);
   }
 }
 

@@ -131,7 +131,7 @@ export class PackingPolicy implements CentralPolicy {
     for (const worker of this.#workers) {
       if (worker === undefined) continue;
       const tasks = this.#packer.tasksAt(worker.id);
-      const known = [...worker.runs].filter((run) => this.#runs.has(run)).length;
+      const known = worker.runs.filter((run) => this.#runs.has(run)).length;
       invariant(tasks === known, () => `worker ${worker.id} has ${known} runs, its room counts ${tasks}`);
     }
     let waiting = 0;

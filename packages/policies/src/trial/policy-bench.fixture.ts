@@ -114,7 +114,7 @@ export class PolicyBench {
 
   /** One of all tasks that run ends. */
   endAny(draw: number): void {
-    const runs = [...this.books.workers].flatMap((worker) => [...worker.runs]);
+    const runs = [...this.books.workers].flatMap((worker) => worker.runs);
     this.books.end(runs[draw % runs.length]!, 'done', this.now);
     this.settle();
   }
