@@ -28,6 +28,8 @@ export class Census {
   /** Attempts that were sent to them since. */
   readonly #sentAgain = new Set<string>();
   #askedAt: Millis = Number.NEGATIVE_INFINITY;
+  /** The last one that was taken. */
+  #number = 0;
   /** What has run since then, or longer, should have come to its worker when that was asked. */
   #since: Millis = Number.NEGATIVE_INFINITY;
 
@@ -45,6 +47,7 @@ export class Census {
     if (running.length === 0 || now - this.#askedAt < pauseMs) return running.length > 0;
     this.#askedAt = now;
     this.#since = now - pauseMs;
+    this.#number++;
     this.#asked.clear();
     this.#sentAgain.clear();
     for (const job of running) {
@@ -52,7 +55,7 @@ export class Census {
     }
     // Behind what waits until it is durable, of which those may be that it asks after.
     const { ledger, formers } = this.#around;
-    for (const worker of this.#asked) ledger.send(worker, { type: 'resume', formers });
+    for (const worker of this.#asked) ledger.send(worker, { type: 'resume', formers, census: this.#number });
     return true;
   }
 
@@ -67,9 +70,12 @@ export class Census {
     for (const worker of workers) this.#asked.delete(worker);
   }
 
-  /** What a worker holds: whatever else it was given long before it was asked is not there. */
-  holding(from: Address, { tasks }: MessageOf<'holding'>, now: Millis): void {
-    if (!this.#asked.delete(from)) return;
+  /**
+   * What a worker holds: whatever else it was given long before it was asked is not there. An answer to an earlier question,
+   * which was held up on its way, says nothing of what was given since.
+   */
+  holding(from: Address, { tasks, census }: MessageOf<'holding'>, now: Millis): void {
+    if (census !== this.#number || !this.#asked.delete(from)) return;
     const held = new Set(this.#sentAgain);
     for (const { job, task, attempt } of tasks) held.add(nameOf(job, task, attempt));
     for (const job of [...this.#around.jobs.active()]) {

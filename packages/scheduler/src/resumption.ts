@@ -101,7 +101,7 @@ export class Resumption {
   }
 
   #ask(worker: Address): void {
-    this.#around.env.send(worker, { type: 'resume', formers: this.#around.formers });
+    this.#around.env.send(worker, { type: 'resume', formers: this.#around.formers, census: 0 });
   }
 
   /** @returns false for what does not count: it has ended, or runs elsewhere, or was never written down */

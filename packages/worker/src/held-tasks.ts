@@ -83,12 +83,13 @@ function tasksHeldOf(
 /** Tells an owner all that is here of its tasks, and what has ended. */
 export function handOver(
   owner: Address,
+  census: number,
   slots: Slots,
   reports: Reports,
   env: Environment<never>,
   now: Millis,
 ): void {
-  env.send(owner, { type: 'holding', tasks: tasksHeldOf(owner, slots, reports, now) });
+  env.send(owner, { type: 'holding', tasks: tasksHeldOf(owner, slots, reports, now), census });
   reports.forEachTo(owner, (report) => env.send(owner, report));
 }
 

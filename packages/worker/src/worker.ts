@@ -583,7 +583,7 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   /** An owner that was started again wants what its earlier incarnations have here. */
-  #resumed(owner: Address, { formers }: MessageOf<'resume'>, now: Millis): void {
+  #resumed(owner: Address, { formers, census }: MessageOf<'resume'>, now: Millis): void {
     if (this.#superseded === NOBODY_SUPERSEDED && formers.length > 0) this.#superseded = new Set();
     for (const former of formers) {
       if (former === owner) continue;
@@ -593,7 +593,7 @@ export class Worker implements Machine<WorkerTimer> {
     this.#serve(now);
     // Central keeps account of what it has placed by its owner.
     if (readdress(owner, formers, this.#slots(), this.#reports, now)) this.#register(now);
-    handOver(owner, this.#slots(), this.#reports, this.#env, now);
+    handOver(owner, census, this.#slots(), this.#reports, this.#env, now);
   }
 
   // ---- safety nets

@@ -516,11 +516,15 @@ export const MESSAGES = {
     {
       /** Who the sender was before: what is theirs is the sender's now. */
       formers: list(address, LIMITS.formersMax),
+      /** Of a census: which one; 0: after a restart. */
+      census: count,
     },
   ),
   holding: message('worker', 'scheduler', 'Lost: `resume` comes again. Doubled: harmless.', {
     /** What runs here of the owner’s tasks, and what has ended and is not confirmed: those reports follow. */
     tasks: list(record({ job, task, attempt, elapsedMs: ms }), LIMITS.heldTasksMax),
+    /** As asked. */
+    census: count,
   }),
 
   // ---- sampling: what a job is taken for may turn out late
