@@ -218,6 +218,36 @@ describe.skipIf(whyNot !== undefined)(`what belongs together ${whyNot === undefi
     expect([...new Set(egress)]).toEqual(dialled());
   });
 
+  it('has the jobs of schedulers in PostgreSQL by the overlay for that, and lets nobody else go there', () => {
+    const manifests = built.get('overlays/postgres')!;
+    const workloads = workloadsOf(manifests);
+    const asked = workloads.flatMap(({ spec }) =>
+      containersOf(spec.template.spec).flatMap(({ env = [] }) =>
+        env
+          .filter(({ name }) => name === 'GOSHAWK_JOURNAL')
+          .map(({ valueFrom }) => [nameOfRole(spec), valueFrom]),
+      ),
+    );
+    const uri = { secretKeyRef: { name: 'goshawk-journal', key: 'uri' } };
+    expect(asked).toEqual([['scheduler', uri]]);
+    const scheduler = workloads.find(({ spec }) => nameOfRole(spec) === 'scheduler')!.spec;
+    expect(scheduler.volumeClaimTemplates).toBeUndefined();
+    const { GOSHAWK_DATA_FOLDER: folder } = configOf(mainOf(scheduler.template.spec), manifests);
+    const mounts = mainOf(scheduler.template.spec).volumeMounts ?? [];
+    expect(mounts.some(({ mountPath }) => folder === mountPath || folder!.startsWith(`${mountPath}/`))).toBe(
+      true,
+    );
+    const reach = manifests.filter(
+      ({ kind, spec }) =>
+        kind === 'NetworkPolicy' &&
+        (spec!.egress ?? []).some((rule) => rule.to === undefined && portsOf(rule).includes(5432)),
+    );
+    const allowed = workloads.filter(({ spec }) =>
+      reach.some((policy) => selects(policy.spec!.podSelector!, spec.template.metadata.labels)),
+    );
+    expect(allowed.map(({ spec }) => nameOfRole(spec))).toEqual(['scheduler']);
+  });
+
   it('has the priority classes and the services that pods name', () => {
     const manifests = built.get('overlays/production')!;
     const classes = manifests
@@ -238,6 +268,10 @@ const COMPONENT = 'app.kubernetes.io/component';
 
 function nameOf({ kind, metadata }: Manifest): string {
   return `${kind} ${metadata.name}`;
+}
+
+function nameOfRole({ template }: Workload['spec']): string {
+  return mainOf(template.spec).args![0]!;
 }
 
 /** It dials, and nobody dials it. */
