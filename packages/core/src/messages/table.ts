@@ -598,9 +598,9 @@ export const MESSAGES = {
       ageMs: ms,
       stages: list(
         record({
-          tasks: count,
+          tasks: countTo(LIMITS.tasksPerJobMax),
           /** Completed, or given up. */
-          ended: count,
+          ended: countTo(LIMITS.tasksPerJobMax),
           /** Stages that must complete before. */
           after: list(stage, LIMITS.stagesPerJobMax),
           demand: resources,
