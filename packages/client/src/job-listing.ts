@@ -58,9 +58,14 @@ export async function listJobs(session: Session, options: JobsOptions): Promise<
 function inOrder(jobs: readonly JobSummary[], endedMax: number): JobSummary[] {
   const active = jobs.filter((job) => !isFinal(job.state));
   const ended = jobs.filter((job) => isFinal(job.state));
-  active.sort((a, b) => a.submittedAt - b.submittedAt);
-  ended.sort((a, b) => endOf(b) - endOf(a));
+  active.sort((a, b) => a.submittedAt - b.submittedAt || byId(a, b));
+  ended.sort((a, b) => endOf(b) - endOf(a) || byId(a, b));
   return [...active, ...ended.slice(0, endedMax)];
+}
+
+/** Schedulers answer in any order. */
+function byId(a: JobSummary, b: JobSummary): number {
+  return a.id < b.id ? -1 : 1;
 }
 
 function endOf(job: JobSummary): number {

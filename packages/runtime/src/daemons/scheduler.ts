@@ -19,6 +19,7 @@ import {
 } from './process.js';
 import { ShadowWatch } from './shadow-watch.js';
 import { type Claimed, SharedJournals } from './shared-journals.js';
+import { steadyOffset } from './wall-offset.js';
 
 export interface SchedulerOptions extends ProcessOptions {
   readonly name: string;
@@ -121,6 +122,7 @@ interface Role {
 
 function configOf({ process, knows }: Parts, role: Role, options: SchedulerOptions): SchedulerConfig {
   const { journal, name, index, adopted } = role;
+  const wallOffsetMs = steadyOffset(() => Date.now() - process.host.now());
   return {
     name,
     self: process.addressOf(index),
@@ -132,7 +134,7 @@ function configOf({ process, knows }: Parts, role: Role, options: SchedulerOptio
     central: process.centralAt(options.central),
     enlistRetryMs: ENLIST_RETRY_MS,
     get wallOffsetMs() {
-      return Date.now() - process.host.now();
+      return wallOffsetMs();
     },
     endedJobsMax: options.endedJobsMax ?? ENDED_JOBS_MAX,
     endedJobsKeepMs: options.endedJobsKeepMs ?? (adopted ? ADOPTED_KEPT_MS : undefined),
