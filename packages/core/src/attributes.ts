@@ -1,5 +1,12 @@
+import type { Attribute } from './messages/records.js';
+
 /** Properties of a worker, such as its rack, by name; or what a job wishes for. */
 export type Attributes = Readonly<Record<string, string>>;
+
+/** As messages list them, by name. */
+export function attributesByName(listed: readonly Attribute[]): Attributes {
+  return Object.fromEntries(listed.map(({ name, value }) => [name, value]));
+}
 
 /** Whether all that is wished for is there. Several values of which one will do are joined by commas. */
 export function meetsWishes(wishes: Attributes, attributes: Attributes): boolean {

@@ -1,4 +1,4 @@
-import { jainIndex, type Resources } from '@goshawk/core';
+import { amountOf, jainIndex, type Resources } from '@goshawk/core';
 import type { FairnessResults, IndexSpread, Run, StagedResults } from './comparison.js';
 import { summarise } from './distribution.js';
 import type { JobResult } from './job-result.js';
@@ -45,7 +45,7 @@ export class StageTally {
       }
       endOf.push(end);
       for (const name in this.#capacity)
-        this.#usedSeconds[name] = (this.#usedSeconds[name] ?? 0) + ran * amountOf(demand, name);
+        this.#usedSeconds[name] = (this.#usedSeconds[name] ?? 0) + ran * heldOf(demand, name);
       return { tasks, mayRun, shares: this.#sharesOf(demand) };
     });
     const endSeconds = submitSeconds + runtimeSeconds;
@@ -72,7 +72,7 @@ export class StageTally {
 
   /** By index of a resource of the capacity. */
   #sharesOf(demand: Resources): readonly number[] {
-    return Object.entries(this.#capacity).map(([name, amount]) => amountOf(demand, name) / amount);
+    return Object.entries(this.#capacity).map(([name, amount]) => heldOf(demand, name) / amount);
   }
 
   #fairness(startSeconds: number): FairnessResults {
@@ -241,8 +241,8 @@ class Windows {
 }
 
 /** A task holds one slot. */
-function amountOf(demand: Resources, name: string): number {
-  return name === 'slot' ? 1 : (demand[name] ?? 0);
+function heldOf(demand: Resources, name: string): number {
+  return name === 'slot' ? 1 : amountOf(demand, name);
 }
 
 /** Runs of jobs of stages as a person reads of them on a terminal; empty where there are none. Ends without a newline. */

@@ -3,6 +3,7 @@ import {
   AddressSet,
   type Attributes,
   amountOf,
+  attributesByName,
   drawIndex,
   drawTo,
   fits,
@@ -261,8 +262,7 @@ export class Members {
   mayMeet(wishes: Attributes): boolean {
     for (const { attributes } of this.#all()) {
       if (attributes === undefined) return true;
-      if (meetsWishes(wishes, Object.fromEntries(attributes.map(({ name, value }) => [name, value]))))
-        return true;
+      if (meetsWishes(wishes, attributesByName(attributes))) return true;
     }
     return this.size === 0;
   }

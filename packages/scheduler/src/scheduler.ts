@@ -51,6 +51,9 @@ import { Usage } from './usage.js';
 /** What is believed to run is asked after once in so many retries. */
 const CENSUS_RETRIES = 10;
 
+/** Messages that ask for tasks of a job. */
+type Question = MessageOf<'ask'> | MessageOf<'matched'> | MessageOf<'unheard'>;
+
 /**
  * The scheduler: owns jobs from submission to result. A batch of short tasks is probed and bound late, one
  * of long tasks is handed to central; either way a worker that is about to start a task asks here first, and
@@ -182,7 +185,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     switch (message.type) {
       case 'ask':
         this.#hasFreeSlot(from, now);
-        return this.#whenWritten(message.job, now, (then) => this.#binder.answer(from, message, then));
+        return this.#asked(from, message, now);
       case 'ended':
         this.#ended(from, message, now);
         return this.#binder.follow(from, message, now);
@@ -196,19 +199,14 @@ export class Scheduler implements Machine<SchedulerTimer> {
         if (this.#isFormerCentral(from)) return;
         return this.#placed(message, now);
       case 'matched':
-        return this.#whenWritten(message.job, now, (then) => {
-          if (!this.#isFormerCentral(from)) this.#binder.matched(from, message, then);
-        });
+      case 'unheard':
+        return this.#asked(from, message, now);
       case 'seek':
         this.#hasFreeSlot(from, now);
         return this.#binder.sought(from, message, now);
       case 'occupied':
         if (from === this.#enlistment.central) this.#members.setOccupied(message.bits);
         return;
-      case 'unheard':
-        return this.#whenWritten(message.job, now, () => {
-          if (!this.#isFormerCentral(from)) this.#binder.unheard(from, message);
-        });
       case 'preempt':
         return this.#preempt(from, message);
       case 'members':
@@ -238,8 +236,18 @@ export class Scheduler implements Machine<SchedulerTimer> {
     }
   }
 
-  #whenWritten(number: number, now: Millis, act: (now: Millis) => void): void {
-    if (!this.#unwritten.defers(this.#jobs.byNumber(number), act)) act(now);
+  /** What is asked of a job waits until it is written down. */
+  #asked(from: Address, message: Question, now: Millis): void {
+    const job = this.#unwritten.isEmpty ? undefined : this.#jobs.byNumber(message.job);
+    if (job !== undefined && this.#unwritten.defers(job, (then) => this.#answer(from, message, then))) return;
+    this.#answer(from, message, now);
+  }
+
+  #answer(from: Address, message: Question, now: Millis): void {
+    if (message.type === 'ask') return this.#binder.answer(from, message, now);
+    if (this.#isFormerCentral(from)) return;
+    if (message.type === 'matched') return this.#binder.matched(from, message, now);
+    this.#binder.unheard(from, message);
   }
 
   wake(timer: SchedulerTimer, key: number, now: Millis): void {

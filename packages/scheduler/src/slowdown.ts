@@ -1,4 +1,4 @@
-import { type Address, meetsWishes, type Payload } from '@goshawk/core';
+import { type Address, attributesByName, meetsWishes, type Payload } from '@goshawk/core';
 import type { Job } from './job.js';
 import type { Members } from './members.js';
 
@@ -8,8 +8,7 @@ export function slowdownAt({ spec: { prefer, slowdown } }: Job, worker: Address,
   if (slowdown === undefined || prefer === undefined) return 1;
   const attributes = members.get(worker)?.attributes;
   if (attributes === undefined) return 1;
-  const has = Object.fromEntries(attributes.map(({ name, value }) => [name, value]));
-  return meetsWishes(prefer, has) ? 1 : slowdown;
+  return meetsWishes(prefer, attributesByName(attributes)) ? 1 : slowdown;
 }
 
 /** Tasks that sleep stand for others, and take as long as these would. */

@@ -12,14 +12,18 @@ export class Unwritten {
   readonly #questions = new Map<Job, Question[]>();
   #isAway = false;
 
+  get isEmpty(): boolean {
+    return this.#questions.size === 0;
+  }
+
   add(job: Job): void {
     job.isWritten = false;
     this.#questions.set(job, []);
   }
 
   /** @returns whether what was asked of the job waits, and is asked again by itself */
-  defers(job: Job | undefined, question: Question): boolean {
-    const waiting = job === undefined || this.#isAway ? undefined : this.#questions.get(job);
+  defers(job: Job, question: Question): boolean {
+    const waiting = this.#isAway ? undefined : this.#questions.get(job);
     waiting?.push(question);
     return waiting !== undefined;
   }

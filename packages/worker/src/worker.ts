@@ -82,7 +82,7 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   receive(from: Address, message: Message, now: Millis): void {
-    // Thieves knock at many doors behind which nothing waits: those need not go in.
+    // Most thieves ask where nothing waits: they are answered before anything else is looked at.
     if (message.type === 'steal') return this.#robbed(from, message.round, now);
     if (this.#superseded.size > 0 && this.#superseded.has(from)) return;
     switch (message.type) {

@@ -1,4 +1,12 @@
-import type { Address, Attributes, Member, MessageOf, Millis, Resources } from '@goshawk/core';
+import {
+  type Address,
+  type Attributes,
+  attributesByName,
+  type Member,
+  type MessageOf,
+  type Millis,
+  type Resources,
+} from '@goshawk/core';
 
 /** Where a worker stands in the cluster's split. */
 export type Side = 'inactive' | 'general' | 'short';
@@ -79,7 +87,7 @@ export class Registry {
       name,
       slots,
       capacity,
-      attributes: Object.fromEntries(attributes.map((each) => [each.name, each.value])),
+      attributes: attributesByName(attributes),
       partition: 'general',
       side: undefined,
       draining,

@@ -1,6 +1,7 @@
 import {
   type Address,
   addVector,
+  attributesByName,
   type CentralLine,
   type ClusterShares,
   type Environment,
@@ -251,7 +252,7 @@ export class Dispatcher {
       user,
       weight,
       value,
-      prefers: Object.fromEntries(prefers.map(({ name, value: of }) => [name, of])),
+      prefers: attributesByName(prefers),
       // Told again it may have been on its way for longer, which is no news.
       deadlineAt: Math.min(
         known,

@@ -42,7 +42,7 @@ export async function runPlanned(
 function planned(workload: string, settings: RunSettings, seed: number, solve: SolveProgram): GangMetrics {
   const { policy, workers: nodes = 256, samples, slack = 0, load = 1.4, rate = 0, shift, spread } = settings;
   const name = policy as GangPolicy;
-  const told = setOptions(name, presetNamed(name), settings.set ?? []) as Partial<ThreeSigmaOptions>;
+  const chosen = setOptions(name, presetNamed(name), settings.set ?? []) as Partial<ThreeSigmaOptions>;
   const options = `nodes=${nodes},racks=${RACKS},slack=${slack},load=${load},rate=${rate}`;
   const [usual = '', given = ''] = workload.split(':');
   const generator = settings.generator ?? usual;
@@ -50,7 +50,7 @@ function planned(workload: string, settings: RunSettings, seed: number, solve: S
   const count = samples === undefined ? PAST_JOBS : POOL_JOBS;
   const past = jobsOf(`${generator}:jobs=${count},${options},seed=${PAST_SEED + seed}`);
   const belief = shift === undefined ? undefined : normalBelief({ shift, spread: spread ?? 0, seed });
-  const experiment = { policy: name, options: told, jobs, past, nodes, racks: RACKS, belief };
+  const experiment = { policy: name, options: chosen, jobs, past, nodes, racks: RACKS, belief };
   return runGangExperiment(samples === undefined ? experiment : { ...experiment, samples }, solve);
 }
 

@@ -90,9 +90,8 @@ function classLine({ job, sampling }: ExplainedJob, cutoffMs: Millis | undefined
   const head = `${classWords(job)}${believed}${divide}`;
   if (sampling === undefined) return head;
   const { pilotTasks, decidedMs } = sampling;
-  const when =
-    decidedMs === undefined ? 'which have not told yet' : `which told after ${formatDuration(decidedMs)}`;
-  return `${head}; ${counted(pilotTasks, 'pilot')}, ${when}`;
+  const decided = decidedMs === undefined ? '' : `, decided after ${formatDuration(decidedMs)}`;
+  return `${head}; ${counted(pilotTasks, 'pilot')}${decided}`;
 }
 
 /** A job that does not speak of stages has one of this name. */

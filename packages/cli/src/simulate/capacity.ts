@@ -1,4 +1,11 @@
-import { amountOf, formatAttributes, InputError, meetsWishes, type Resources } from '@goshawk/core';
+import {
+  amountOf,
+  attributesByName,
+  formatAttributes,
+  InputError,
+  meetsWishes,
+  type Resources,
+} from '@goshawk/core';
 import type { TraceJob } from '@goshawk/traces';
 import type { AttributesOf } from '../attributes.js';
 
@@ -93,9 +100,7 @@ export class GangNeeds {
         'give more --workers or --slots',
       );
     }
-    const attributes = Array.from({ length: workers }, (_, worker) =>
-      Object.fromEntries(attributesOf(worker).map(({ name, value }) => [name, value])),
-    );
+    const attributes = Array.from({ length: workers }, (_, worker) => attributesByName(attributesOf(worker)));
     for (const { prefer, job } of this.#preferred.values()) {
       if (attributes.some((each) => meetsWishes(prefer, each))) continue;
       throw new InputError(

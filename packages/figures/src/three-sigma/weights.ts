@@ -4,7 +4,7 @@ import { GANGS, isEveryTimes, misses, panels, SIGMA, TWO_HOURS, variants } from 
 
 const SHOWN = [SIGMA, 'prio'] as const;
 /** What the paper does not say, one thing changed at a time, by label; the first is what we take. */
-const TOLD = {
+const CHANGES = {
   ours: [],
   'vSLO 3': ['vSlo=3'],
   'vSLO 30': ['vSlo=30'],
@@ -12,7 +12,7 @@ const TOLD = {
   'θ 0.2': ['oeThreshold=0.2'],
   'γ 0.5': ['tail=0.5'],
 } as const satisfies Record<string, readonly string[]>;
-const LABELS = Object.keys(TOLD) as (keyof typeof TOLD)[];
+const LABELS = Object.keys(CHANGES) as (keyof typeof CHANGES)[];
 
 export const weights: Figure = {
   ...TWO_HOURS,
@@ -20,17 +20,17 @@ export const weights: Figure = {
   title: 'What the paper does not say: weights, θ and γ',
   section: '§4.2, §4.3.2',
   about: `What meeting a deadline is worth beside a best-effort job (ours: 10), below which chance of meeting it a job is worth something after it (θ, ours: 0.05), and how much of its worth is left then (γ, ours: 1). ${GANGS}`,
-  axis: settingAxis('told', 'even', LABELS, (label) => ({
+  axis: settingAxis('setting', 'even', LABELS, (label) => ({
     x: LABELS.indexOf(label),
     label,
-    settings: { set: TOLD[label] },
+    settings: { set: CHANGES[label] },
   })),
   variants: variants(...SHOWN),
-  panels: panels(SHOWN, 'told'),
+  panels: panels(SHOWN, 'setting'),
   claims: [
     {
       section: '§6.1',
-      text: 'Prio misses twice as many deadlines as 3Sigma, whatever that is told',
+      text: 'Prio misses twice as many deadlines as 3Sigma, under every setting',
       judge: isEveryTimes(misses('prio'), misses(SIGMA), 2),
     },
   ],
