@@ -1,4 +1,4 @@
-import { type Address, COMPLETED, type MessageOf } from '@goshawk/core';
+import { type Address, COMPLETED, type MessageOf, type Outcome } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { DurableBench, FAILED } from './durable.fixture.js';
 import { CENTRAL, CLIENT, joined, W1, W2 } from './lone-scheduler.fixture.js';
@@ -86,6 +86,41 @@ describe('a worker that fails what others complete', () => {
   test('is not told so of a job that fails everywhere, or that nothing is known of', () => {
     expect(after(20, 5, 10)).toEqual([]);
     expect(after(0, 50)).toEqual([]);
+  });
+});
+
+describe('a worker that fails the first attempts of many small jobs, which complete elsewhere', () => {
+  const notThere: Outcome = { ...FAILED, kind: 'lost', errorCode: 'command-not-found', errorMessage: 'x' };
+  const unfit = (bench: DurableBench) => bench.take().filter(({ type }) => type === 'unfit');
+
+  /** A job of one task, which the one worker cannot start and the other can. @returns what the first was told */
+  function job(bench: DurableBench, number: number, completes: boolean) {
+    bench.submit({ tasks: [{ exec: ['x'] }] }, `k${number}`, number);
+    bench.end(W1, ask(bench, W1, number)!, notThere);
+    const again = ask(bench, W2, number)!;
+    bench.take();
+    bench.end(W2, again, completes ? COMPLETED : FAILED);
+    return unfit(bench);
+  }
+
+  test('is told so at the fifth of them', () => {
+    const bench = submitted(1, 0, W1, W2);
+    const told = Array.from({ length: 5 }, (_, place) => job(bench, place + 2, true));
+    expect(told.flat()).toEqual([
+      { type: 'unfit', reason: 'tasks fail here and complete elsewhere, one of s-6 among them' },
+    ]);
+    expect(told[4]).toHaveLength(1);
+  });
+
+  test('is not told so of tasks that fail elsewhere too, or while others complete there', () => {
+    const bench = submitted(1, 0, W1, W2);
+    for (let place = 0; place < 10; place++) expect(job(bench, place + 2, false)).toEqual([]);
+    for (let number = 12; number < 40; number += 2) {
+      expect(job(bench, number, true)).toEqual([]);
+      bench.submit({ tasks: [{ exec: ['y'] }] }, `y${number}`, number + 1);
+      bench.end(W1, ask(bench, W1, number + 1)!, COMPLETED);
+      expect(unfit(bench)).toEqual([]);
+    }
   });
 });
 

@@ -19,6 +19,8 @@ const LOOK_PAUSE_MS = 200;
 /** A completed task makes up for so much of a worker that was lost. */
 const AMENDS = 1 / 8;
 
+const NOWHERE: readonly Address[] = [];
+
 interface FailedAt {
   readonly workers: Address[];
   /** Of the last failure. */
@@ -91,13 +93,16 @@ export class Blame {
     return completed >= COMPLETED_PER_FAILURE * Math.max(1, failed - failing.all);
   }
 
-  completed(task: number, worker: Address): void {
+  /** A task completed. @returns the workers that it came to nothing at before */
+  completed(task: number, worker: Address): readonly Address[] {
     const failing = this.#failing.get(worker);
     if (failing !== undefined) failing.inARow = 0;
     this.#lostInARow = 0;
     this.#isOnProbation = false;
     this.#charged = Math.max(0, this.#charged - AMENDS);
+    const failedAt = this.#failedAt.get(task)?.workers ?? NOWHERE;
     this.#forget(task);
+    return failedAt;
   }
 
   /** Workers were lost with tasks of the job, at one time. */

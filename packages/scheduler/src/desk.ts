@@ -42,6 +42,8 @@ interface Office {
   submit(spec: JobSpec, key: string | undefined, now: Millis): Job;
   cancel(job: Job, now: Millis): void;
   whyImpossible(spec: JobSpec): Impossible | undefined;
+  /** There may be workers that it has not heard of yet. */
+  isRosterYoung(now: Millis): boolean;
 }
 
 /**
@@ -195,7 +197,9 @@ export class ClientDesk {
     const impossible = this.#office.whyImpossible(spec);
     if (impossible !== undefined) {
       const { message: line, hint } = impossible;
-      return this.#refuse(from, message.request, 'impossible-demand', line, hint);
+      // Whoever asks again meanwhile finds the worker, or is refused for good.
+      const retryMs = this.#office.isRosterYoung(now) ? YOUNG_RETRY_MS : undefined;
+      return this.#refuse(from, message.request, 'impossible-demand', line, hint, retryMs);
     }
     this.#lately.took(from, message);
     this.#accepted(from, message.request, this.#office.submit(spec, message.key, now));
@@ -443,6 +447,8 @@ function keyConflict(key: string, job: string): Refusal {
 function clip(line: string): string {
   return line.length <= 2_000 ? line : `${line.slice(0, 2_000)}…`;
 }
+
+const YOUNG_RETRY_MS = 500;
 
 const NOTHING: Weight = { values: 0, bytes: 0 };
 

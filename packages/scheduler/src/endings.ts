@@ -16,6 +16,7 @@ import { ABANDONED, GIVEN_UP, type Job, TaskState } from './job.js';
 import type { JobStore } from './job-store.js';
 import type { Ledger } from './ledger.js';
 import type { Members } from './members.js';
+import { Misfits } from './misfits.js';
 import type { Needer } from './needing.js';
 import type { Prober } from './probing.js';
 import type { Routing } from './routing.js';
@@ -65,6 +66,7 @@ interface Surroundings {
  */
 export class Endings {
   readonly #around: Surroundings;
+  readonly #misfits = new Misfits();
   #isFailingAlike = false;
 
   constructor(around: Surroundings) {
@@ -146,7 +148,7 @@ export class Endings {
     job.runMs[task] = runMs;
     job.workedMs += runMs;
     job.reports.setValue(task, value, place);
-    job.attemptCompleted(task);
+    this.#tellMisfits(job, job.workerOf(task), job.attemptCompleted(task));
     this.#around.usage.worked(job.class === 'long', runMs);
     this.#end(job, task, TaskState.completed, now);
   }
@@ -235,6 +237,13 @@ export class Endings {
     const worker = job.workerOf(task);
     const reason = worker <= NOBODY ? undefined : job.unfitness(worker);
     if (reason !== undefined) this.#around.env.send(worker, { type: 'unfit', reason });
+  }
+
+  /** The task completed there, and came to nothing elsewhere: so may those of other jobs. */
+  #tellMisfits(job: Job, worker: Address, failedAt: readonly Address[] = []): void {
+    const reason = `tasks fail here and complete elsewhere, one of ${job.id} among them`;
+    for (const misfit of this.#misfits.completed(worker, failedAt))
+      if (misfit > NOBODY) this.#around.env.send(misfit, { type: 'unfit', reason });
   }
 
   #tryAgain(job: Job, task: number, now: Millis): void {

@@ -105,6 +105,11 @@ export class Enlistment {
     return isNew;
   }
 
+  /** Workers that there are may not have been told yet: central, or this scheduler, was just started. */
+  isRosterYoung(now: Millis): boolean {
+    return now - this.#welcomedAt < this.timings.leaseMs;
+  }
+
   /** The connection to central is broken, or was, and it has not answered since. */
   get isCutOff(): boolean {
     return this.#isCutOff;

@@ -504,9 +504,9 @@ export class Job {
     return failures <= this.spec.retries && !this.cancelling;
   }
 
-  /** The current attempt completed. */
-  attemptCompleted(task: number): void {
-    this.#blame?.completed(task, this.workerOf(task));
+  /** The current attempt completed. @returns the workers that earlier ones came to nothing at */
+  attemptCompleted(task: number): readonly Address[] | undefined {
+    return this.#blame?.completed(task, this.workerOf(task));
   }
 
   /** Workers that ran tasks of the job were lost, at one time. */

@@ -224,6 +224,10 @@ describe('clients', () => {
     const spec = { demand: { memory: '8000TiB' }, tasks: [{ sleep: 1 }] };
     const submit = { type: 'submit', request: 1, key: 'a', spec } as const;
     expect(bench.request(submit)).toMatchObject({ type: 'refused', code: 'impossible-demand' });
+    // The worker that has it may not have been told of yet.
+    expect(bench.request(submit)).toMatchObject({ retryMs: 500 });
+    bench.now += LIVE_TIMINGS.leaseMs;
+    expect(bench.request(submit)).toMatchObject({ code: 'impossible-demand', retryMs: undefined });
     const endless = { ...spec, demand: { memory: '1e400' } };
     expect(bench.request({ ...submit, spec: endless })).toMatchObject({ type: 'refused', code: 'bad-job' });
   });

@@ -685,6 +685,10 @@ export class Scheduler implements Machine<SchedulerTimer> {
     return key === undefined || this.#ledger.isShared ? undefined : this.#keys.refusal(key);
   }
 
+  isRosterYoung(now: Millis): boolean {
+    return this.#enlistment.isRosterYoung(now);
+  }
+
   /** Why no worker could ever run a stage of this job; undefined when some could. */
   whyImpossible(spec: JobSpec): Impossible | undefined {
     return whyImpossible(spec, this.policy, this.#members);

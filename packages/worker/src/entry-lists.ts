@@ -93,6 +93,16 @@ export class EntryLists {
     return taken;
   }
 
+  /** Takes out the first that matches. */
+  removeFirst(queue: number, list: number, matches: (entry: Entry) => boolean): Entry | undefined {
+    let before = NONE;
+    for (let node = this.#head(queue, list); node !== NONE; node = this.#next(node)) {
+      if (matches(this.#entryAt(node))) return this.#takeAfter(queue, list, before);
+      before = node;
+    }
+    return undefined;
+  }
+
   /** Takes out what matches and returns it in order. */
   removeWhere(queue: number, list: number, matches: (entry: Entry) => boolean): Entry[] {
     const removed: Entry[] = [];

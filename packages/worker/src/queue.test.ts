@@ -232,6 +232,8 @@ describe('the queue', () => {
               const placed = step.placed ? { task: task++ % 20, attempt: 1 } : undefined;
               const lane = step.placed ? 'normal' : step.lane;
               const pushed = { ...entry('short', stage), long, lane, owner: owner as Address, job, placed };
+              // Nobody places what is there.
+              if (placed !== undefined && queue.has(pushed.owner, job, placed.task, 1)) break;
               queue.push(pushed);
               model.push(pushed);
               break;
@@ -280,6 +282,30 @@ describe('the queue', () => {
       }),
       { numRuns: 500 },
     );
+  });
+
+  test('what central places and takes back is found without a look at all that waits', () => {
+    const queue = new WorkerQueue().add();
+    let looks = 0;
+    const of = (task: number): Entry => ({
+      ...entry('long', 0, { placed: { task, attempt: 1 } }),
+      get job() {
+        looks++;
+        return 1;
+      },
+    });
+    const tasks = 20_000;
+    for (let task = 0; task < tasks; task++) {
+      expect(queue.has(1 as Address, 1, task, 1)).toBe(false);
+      queue.push(of(task));
+    }
+    for (let task = 0; task < tasks; task++) expect(queue.has(1 as Address, 1, task, 1)).toBe(true);
+    expect(queue.has(1 as Address, 1, 7, 2)).toBe(false);
+    for (let task = 0; task < tasks; task++)
+      expect(queue.removePlaced(1 as Address, 1, task, 1)).toBeDefined();
+    expect(queue.isEmpty).toBe(true);
+    expect(queue.has(1 as Address, 1, 7, 1)).toBe(false);
+    expect(looks).toBeLessThan(20 * tasks);
   });
 
   test('the least comes first where sizes are told, and of one size the first', () => {

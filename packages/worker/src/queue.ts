@@ -1,4 +1,4 @@
-import { type Address, grown, type Lane, type Millis } from '@goshawk/core';
+import { type Address, grown, type Lane, type Millis, type TaskAttempt } from '@goshawk/core';
 import { type Entry, isPlaced } from './entry.js';
 import { EntryLists } from './entry-lists.js';
 
@@ -19,6 +19,9 @@ export class WorkerQueue {
   #ahead = new Uint8Array(INITIAL);
   /** What has waited for so long is overtaken by nothing smaller any more. */
   #patienceMs = new Float64Array(INITIAL);
+
+  /** Names of what central has placed in those queues that are too long to be looked through for each task that comes. */
+  readonly #placedIn = new Map<number, Set<string>>();
 
   /** @param lists of all queues in the process */
   constructor(lists: EntryLists = new EntryLists()) {
@@ -60,6 +63,8 @@ export class WorkerQueue {
     if (entry.sizeMs === 0) this.#lists.push(this.number, lane, entry);
     else this.#lists.insert(this.number, lane, entry, (other) => this.#goesAhead(other, entry));
     if (entry.long && lane === NORMAL) this.#longEntries[this.number]!++;
+    if (this.#placedIn.size > 0 && entry.placed !== undefined)
+      this.#placedIn.get(this.number)?.add(nameOf(entry, entry.placed));
   }
 
   /** What is served next. */
@@ -75,6 +80,7 @@ export class WorkerQueue {
     if (lane !== EXPRESS) this.#ahead[this.number] = 0;
     else if (!this.#lists.isEmpty(this.number, NORMAL)) this.#ahead[this.number]!++;
     if (entry.long && lane === NORMAL) this.#longEntries[this.number]!--;
+    this.#left(entry);
     return entry;
   }
 
@@ -111,7 +117,12 @@ export class WorkerQueue {
   }
 
   removePlaced(owner: Address, job: number, task: number, attempt: number): Entry | undefined {
-    return this.#removeWhere((entry) => isPlaced(entry, owner, job, task, attempt))[0];
+    const isIt = (entry: Entry) => isPlaced(entry, owner, job, task, attempt);
+    const entry = this.#lists.removeFirst(this.number, NORMAL, isIt);
+    if (entry === undefined) return undefined;
+    if (entry.long) this.#longEntries[this.number]!--;
+    this.#left(entry);
+    return entry;
   }
 
   removeOwner(owner: Address): Entry[] {
@@ -124,6 +135,7 @@ export class WorkerQueue {
 
   /** What central has placed waits in the normal lane. */
   has(owner: Address, job: number, task: number, attempt: number): boolean {
+    if (this.length > WALKED_MAX) return this.#placedHere().has(nameOf({ owner, job }, { task, attempt }));
     return (
       !this.isEmpty &&
       this.#lists.some(this.number, NORMAL, (entry) => isPlaced(entry, owner, job, task, attempt))
@@ -150,8 +162,29 @@ export class WorkerQueue {
 
   #removeWhere(matches: (entry: Entry) => boolean): Entry[] {
     const fromNormal = this.#lists.removeWhere(this.number, NORMAL, matches);
-    for (const entry of fromNormal) if (entry.long) this.#longEntries[this.number]!--;
+    for (const entry of fromNormal) {
+      if (entry.long) this.#longEntries[this.number]!--;
+      this.#left(entry);
+    }
     return [...this.#lists.removeWhere(this.number, EXPRESS, matches), ...fromNormal];
+  }
+
+  #placedHere(): Set<string> {
+    let placed = this.#placedIn.get(this.number);
+    if (placed === undefined) {
+      placed = new Set();
+      for (const entry of this.#lists.entriesOf(this.number, NORMAL))
+        if (entry.placed !== undefined) placed.add(nameOf(entry, entry.placed));
+      this.#placedIn.set(this.number, placed);
+    }
+    return placed;
+  }
+
+  /** The entry waits here no more. */
+  #left(entry: Entry): void {
+    if (this.#placedIn.size === 0) return;
+    if (this.isEmpty) this.#placedIn.delete(this.number);
+    else if (entry.placed !== undefined) this.#placedIn.get(this.number)?.delete(nameOf(entry, entry.placed));
   }
 
   /** Those that are not larger, that have waited long enough, or that have no size. */
@@ -166,6 +199,13 @@ const EXPRESS = 1;
 
 function listOf(lane: Lane): number {
   return lane === 'normal' ? NORMAL : EXPRESS;
+}
+
+/** A queue that is longer has a set of the names of its tasks: to look through it for each would cost the square. */
+const WALKED_MAX = 256;
+
+function nameOf({ owner, job }: Pick<Entry, 'owner' | 'job'>, { task, attempt }: TaskAttempt): string {
+  return `${owner} ${job} ${task} ${attempt}`;
 }
 
 /** Express entries that are served in a row while a normal one waits: however many pilots come, it gets its turn. */
