@@ -1,9 +1,8 @@
 import type { JobHandle } from '@goshawk/client';
-import { InputError, type JobDetail } from '@goshawk/core';
+import { InputError, type JobDetail, jobJson } from '@goshawk/core';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { jobPage } from '../jobs/job-page.js';
-import { jobJson } from '../jobs/json.js';
 import { jobNamed } from '../jobs/named.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { specJson } from '../jobs/spec-json.js';
@@ -35,7 +34,7 @@ export const jobCommand = defineCommand({
     if (options.watch) return await watch(context, job);
     const detail = await job.describe({ spec: options.spec, signal: context.interrupted });
     if (context.global.json) {
-      context.json(jobJson(detail));
+      context.json(shownJson(detail));
     } else {
       context.out(pageOf(context, detail));
       if (options.spec) context.out(JSON.stringify(specJson(detail.spec), undefined, 2));
@@ -47,7 +46,7 @@ export const jobCommand = defineCommand({
 /** As JSON lines, drawn over and over on a terminal, or once at the end where there is none. */
 async function watch(context: Context, job: JobHandle): Promise<number> {
   if (context.global.json) {
-    for await (const detail of detailsOf(context, job)) context.json(jobJson(detail));
+    for await (const detail of detailsOf(context, job)) context.json(shownJson(detail));
   } else if (context.stdout.isTTY === true) {
     await watchPage(context, job);
   } else {
@@ -59,6 +58,11 @@ async function watch(context: Context, job: JobHandle): Promise<number> {
     }
   }
   return ExitCode.done;
+}
+
+function shownJson(detail: JobDetail): Record<string, unknown> {
+  const { spec } = detail;
+  return { ...jobJson(detail, Date.now()), ...(spec === undefined ? {} : { spec: specJson(spec) }) };
 }
 
 function pageOf(context: Context, detail: JobDetail): string {

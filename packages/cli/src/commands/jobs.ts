@@ -1,7 +1,6 @@
-import { InputError, type JobState } from '@goshawk/core';
+import { InputError, type JobState, summaryJson } from '@goshawk/core';
 import { defineCommand } from '../command.js';
 import { jobsTable } from '../jobs/jobs-table.js';
-import { summaryJson } from '../jobs/json.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { STRICT, strictly } from '../jobs/strict.js';
 import { counted } from '../jobs/words.js';
@@ -45,7 +44,8 @@ export const jobsCommand = defineCommand({
     if (context.global.json) {
       const next = truncated ? from + jobs.length : null;
       const { total, silent } = listed;
-      context.json({ schema: 'goshawk.jobs/1', jobs: jobs.map(summaryJson), total, truncated, next, silent });
+      const shown = jobs.map((job) => summaryJson(job, Date.now()));
+      context.json({ schema: 'goshawk.jobs/1', jobs: shown, total, truncated, next, silent });
       return strictly(options.strict, silent);
     }
     if (jobs.length > 0) {

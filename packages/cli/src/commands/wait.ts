@@ -1,5 +1,5 @@
+import { jobJson } from '@goshawk/core';
 import { defineCommand } from '../command.js';
-import { jobJson } from '../jobs/json.js';
 import { jobsNamed } from '../jobs/named.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { outcomeText } from '../jobs/outcome.js';
@@ -39,7 +39,7 @@ export const waitCommand = defineCommand({
         timeoutMs: options.waitTimeout,
         ended: (job) => {
           if (!json) context.out(outcomeText(job, context.color));
-          else if (!options.results) context.json(jobJson(job));
+          else if (!options.results) context.json(jobJson(job, Date.now()));
         },
       });
       for (const job of options.results ? ended : []) {

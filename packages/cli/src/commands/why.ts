@@ -1,10 +1,9 @@
 import type { Cluster } from '@goshawk/client';
-import { InputError, isFinal, type Millis, UnreachableError } from '@goshawk/core';
+import { InputError, isFinal, type Millis, UnreachableError, waitingJson, whyJson } from '@goshawk/core';
 import { defineCommand, ExitCode } from '../command.js';
 import { jobNamed } from '../jobs/named.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { STRICT, strictly } from '../jobs/strict.js';
-import { waitingJson, whyJson } from '../jobs/why-json.js';
 import { waitingPage, whyPage } from '../jobs/why-page.js';
 import { painter } from '../terminal/paint.js';
 
@@ -41,7 +40,7 @@ export const whyCommand = defineCommand({
       cutoffOf(cluster, signal),
     ]);
     if (context.global.json) {
-      context.json(whyJson(explained, cutoffMs));
+      context.json(whyJson(explained, cutoffMs, Date.now()));
       return ExitCode.done;
     }
     const ended = isFinal(explained.job.state) ? await job.describe({ signal }) : undefined;

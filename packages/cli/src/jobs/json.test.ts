@@ -1,9 +1,13 @@
+import { jobJson, summaryJson } from '@goshawk/core';
 import { expect, it } from 'vitest';
 import { jobDetail, jobSummary } from './jobs.fixture.js';
-import { jobJson, summaryJson } from './json.js';
+import { specJson } from './spec-json.js';
+
+/** Wall clock, ms. */
+const NOW = Date.parse('2026-01-02T03:05:00Z');
 
 it('a job in a list: ISO times, seconds, null for what is not known', () => {
-  expect(summaryJson(jobSummary({ state: 'running', endedMs: undefined, user: undefined }))).toEqual({
+  expect(summaryJson(jobSummary({ state: 'running', endedMs: undefined, user: undefined }), NOW)).toEqual({
     id: 'a1-3',
     name: 'sweep',
     user: null,
@@ -22,11 +26,11 @@ it('a job in a list: ISO times, seconds, null for what is not known', () => {
 
 it('a deadline, and whether it was met', () => {
   const at = '2026-01-02T03:04:10.000Z';
-  expect(summaryJson(jobSummary({ deadlineMs: 5_000 }))).toMatchObject({
+  expect(summaryJson(jobSummary({ deadlineMs: 5_000 }), NOW)).toMatchObject({
     deadlineAt: at,
     deadlineMet: false,
   });
-  expect(summaryJson(jobSummary({ deadlineMs: 6_000 }))).toMatchObject({ deadlineMet: true });
+  expect(summaryJson(jobSummary({ deadlineMs: 6_000 }), NOW)).toMatchObject({ deadlineMet: true });
 });
 
 it('one job: its attempts, its failures, and where time went', () => {
@@ -43,7 +47,7 @@ it('one job: its attempts, its failures, and where time went', () => {
     spec: { tasks: [{ exec: ['cat'], stdin: Buffer.from('ä') }, { stdin: Uint8Array.of(0xff) }] },
   });
   const nothing = { code: null, message: null, exitCode: null, signal: null };
-  expect(jobJson(job)).toMatchObject({
+  expect({ ...jobJson(job, NOW), spec: specJson(job.spec) }).toMatchObject({
     schema: 'goshawk.job/1',
     estimateSeconds: 2.5,
     attempts: [

@@ -1,7 +1,6 @@
 import type { JobHandle } from '@goshawk/client';
-import type { JobDetail } from '@goshawk/core';
+import { type JobDetail, jobJson } from '@goshawk/core';
 import type { Context } from '../context.js';
-import { jobJson } from './json.js';
 
 /** What the tasks of a job that completed have returned, in task order; null for nothing. */
 async function resultsOf(context: Context, handle: JobHandle, job: JobDetail): Promise<unknown[]> {
@@ -22,6 +21,6 @@ export async function endedJson(
   job: JobDetail,
   withResults: boolean,
 ): Promise<Record<string, unknown>> {
-  const ended = jobJson(job);
+  const ended = jobJson(job, Date.now());
   return withResults ? { ...ended, results: await resultsOf(context, handle, job) } : ended;
 }

@@ -1,9 +1,8 @@
 import type { ExplainedJob } from '@goshawk/client';
-import type { NeedView } from '@goshawk/core';
+import { type NeedView, whyJson } from '@goshawk/core';
 import { expect, it } from 'vitest';
 import { painter } from '../terminal/paint.js';
 import { jobDetail, jobSummary } from './jobs.fixture.js';
-import { whyJson } from './why-json.js';
 import { whyPage } from './why-page.js';
 
 function waits(ahead: NeedView['ahead']): ExplainedJob {
@@ -33,8 +32,8 @@ it('says nothing of a time that nobody can know', () => {
     'after 28 tasks of 1 job, for as long as they take: nobody said how long that is',
   );
   expect(page(unknown)).not.toMatch(/about|\b0 ms/);
-  expect(whyJson(unknown, 10_000)).toMatchObject({ line: { needs: [{ expectedSeconds: null }] } });
-  expect(whyJson(waits({ jobs: 0, tasks: 0, workMs: 0 }), 10_000)).toMatchObject({
+  expect(whyJson(unknown, 10_000, 0)).toMatchObject({ line: { needs: [{ expectedSeconds: null }] } });
+  expect(whyJson(waits({ jobs: 0, tasks: 0, workMs: 0 }), 10_000, 0)).toMatchObject({
     line: { needs: [{ expectedSeconds: null }] },
   });
 });
@@ -42,7 +41,7 @@ it('says nothing of a time that nobody can know', () => {
 it('says how long it may take where somebody said', () => {
   const known = waits({ jobs: 1, tasks: 28, workMs: 28_000 });
   expect(page(known)).toContain('after 28 tasks of 1 job, about 7 s');
-  expect(whyJson(known, 10_000)).toMatchObject({ line: { needs: [{ expectedSeconds: 7 }] } });
+  expect(whyJson(known, 10_000, 0)).toMatchObject({ line: { needs: [{ expectedSeconds: 7 }] } });
 });
 
 it('gives the word to the policy where it has one', () => {
@@ -51,7 +50,7 @@ it('gives the word to the policy where it has one', () => {
   const why = 'each task needs cpu 2; the largest room left at a worker is cpu 1';
   const told = { ...explained, central: { ...explained.central!, needs: [{ ...need!, why }] } };
   expect(page(told)).toContain(`at central: ${why}`);
-  expect(whyJson(told, 10_000)).toMatchObject({ line: { needs: [{ why }] } });
+  expect(whyJson(told, 10_000, 0)).toMatchObject({ line: { needs: [{ why }] } });
 });
 
 it('says where the policy plans to start the job, and in JSON when', () => {
@@ -60,13 +59,13 @@ it('says where the policy plans to start the job, and in JSON when', () => {
   const plan = { why: 'its gang fits at the next slot', expected: { inMs: 12_000, where: 'rack-1' } };
   const told = { ...explained, central: { ...explained.central!, needs: [{ ...need!, ...plan }] } };
   expect(page(told)).toContain('its gang fits at the next slot; planned for rack-1');
-  expect(whyJson(told, 10_000)).toMatchObject({ line: { needs: [{ expectedSeconds: 12 }] } });
+  expect(whyJson(told, 10_000, 0)).toMatchObject({ line: { needs: [{ expectedSeconds: 12 }] } });
 });
 
 it('says what divides short from long', () => {
   const known = waits({ jobs: 0, tasks: 0, workMs: 0 });
   expect(page(known)).toContain('from a mean task of 10 s on (the cutoff) a job is long');
-  expect(whyJson(known, 10_000)).toMatchObject({ cutoffSeconds: 10 });
+  expect(whyJson(known, 10_000, 0)).toMatchObject({ cutoffSeconds: 10 });
 });
 
 it('says of a job that has ended no less than `job` does', () => {

@@ -10,10 +10,10 @@ import {
   type NeedView,
   type StageWait,
   type TaskStory,
+  WAITING_WORDS,
 } from '@goshawk/core';
 import { type Painter, paintState, plain } from '../terminal/paint.js';
 import { page, type Section, section } from '../terminal/sections.js';
-import { WAITING_WORDS } from './waiting-words.js';
 import { classWords, counted, measures } from './words.js';
 
 /** Workers that are shown of a list. */

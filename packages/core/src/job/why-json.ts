@@ -1,9 +1,23 @@
-import type { ClusterWaiting, ExplainedJob } from '@goshawk/client';
-import { type CentralLine, expectedWaitMs, type Millis, type TaskStory } from '@goshawk/core';
+import type { Millis } from '../ids.js';
+import {
+  type CentralLine,
+  expectedWaitMs,
+  type JobExplanation,
+  type TaskStory,
+  type WaitingGroup,
+} from './explanation.js';
 import { seconds, summaryJson } from './json.js';
 
 /** `goshawk.waiting/1`: waiting tasks by reason. */
-export function waitingJson({ waiting, central, silent }: ClusterWaiting): Record<string, unknown> {
+export function waitingJson({
+  waiting,
+  central,
+  silent,
+}: {
+  readonly waiting: readonly WaitingGroup[];
+  readonly central: CentralLine | undefined;
+  readonly silent: readonly string[];
+}): Record<string, unknown> {
   return {
     schema: 'goshawk.waiting/1',
     waiting: waiting.map(({ exampleAgeMs, ...group }) => ({
@@ -16,7 +30,11 @@ export function waitingJson({ waiting, central, silent }: ClusterWaiting): Recor
 }
 
 /** `goshawk.why/1`: what is known of one job's waiting. Times since its acceptance, in seconds; what is not known is null. */
-export function whyJson(explained: ExplainedJob, cutoffMs: Millis | undefined): Record<string, unknown> {
+export function whyJson(
+  explained: JobExplanation & { readonly central: CentralLine | undefined },
+  cutoffMs: Millis | undefined,
+  now: Millis,
+): Record<string, unknown> {
   const {
     job,
     sampling,
@@ -33,7 +51,7 @@ export function whyJson(explained: ExplainedJob, cutoffMs: Millis | undefined): 
   } = explained;
   return {
     schema: 'goshawk.why/1',
-    ...summaryJson(job),
+    ...summaryJson(job, now),
     cutoffSeconds: seconds(cutoffMs),
     pilots:
       sampling === undefined

@@ -1,4 +1,4 @@
-import type { WaitingReason } from '@goshawk/core';
+import type { WaitingReason } from './waiting.js';
 
 /** Why tasks wait, as a person would say it, and what would help. */
 export const WAITING_WORDS: Readonly<

@@ -1,8 +1,12 @@
-import { type AttemptView, type JobDetail, type JobSummary, type Millis, metDeadline } from '@goshawk/core';
-import { specJson } from './spec-json.js';
+import type { Millis } from '../ids.js';
+import { type AttemptView, type JobDetail, type JobSummary, metDeadline } from './view.js';
 
-/** A job in a list. Times are ISO 8601, durations in seconds; what is not known is null. */
-export function summaryJson(job: JobSummary): Record<string, unknown> {
+/**
+ * A job in a list. Times are ISO 8601, durations in seconds; what is not known is null.
+ *
+ * @param now wall clock, ms since 1970
+ */
+export function summaryJson(job: JobSummary, now: Millis): Record<string, unknown> {
   return {
     id: job.id,
     name: job.name,
@@ -16,15 +20,15 @@ export function summaryJson(job: JobSummary): Record<string, unknown> {
     startedAt: at(job, job.startedMs),
     endedAt: at(job, job.endedMs),
     deadlineAt: at(job, job.deadlineMs),
-    deadlineMet: metDeadline(job, Date.now()) ?? null,
+    deadlineMet: metDeadline(job, now) ?? null,
   };
 }
 
-/** `goshawk.job/1`: all there is to know about one job. */
-export function jobJson(job: JobDetail): Record<string, unknown> {
+/** `goshawk.job/1`: all there is to know about one job, but how it was submitted. */
+export function jobJson(job: JobDetail, now: Millis): Record<string, unknown> {
   return {
     schema: 'goshawk.job/1',
-    ...summaryJson(job),
+    ...summaryJson(job, now),
     stages: job.stages.map(({ estimateMs, ...stage }) => ({
       ...stage,
       estimateSeconds: seconds(estimateMs),
@@ -52,7 +56,6 @@ export function jobJson(job: JobDetail): Record<string, unknown> {
     meanRunSeconds: seconds(job.meanRunMs),
     /** Of attempts that came to nothing. */
     lostSeconds: seconds(job.wastedMs),
-    ...(job.spec === undefined ? {} : { spec: specJson(job.spec) }),
   };
 }
 
