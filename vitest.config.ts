@@ -4,6 +4,10 @@ import { defineConfig } from 'vitest/config';
 // mistake. Tests over real processes start the built command, and say so by their name.
 const alias = [
   { find: /^@goshawk\/([a-z]+)$/, replacement: `${import.meta.dirname}/packages/$1/src/index.ts` },
+  {
+    find: /^@goshawk\/([a-z]+)\/testing$/,
+    replacement: `${import.meta.dirname}/packages/$1/src/testing.fixture.ts`,
+  },
 ];
 
 // Where nobody watches, the counts are also written down: `.ci/run` closes with them.

@@ -1,4 +1,4 @@
-import type { KeyFile } from '@goshawk/runtime';
+import type { KeyFile } from '@goshawk/transport';
 import { type Body, body, KIND } from './mailbox-body.js';
 import { answerByMailbox, answerRaw } from './mailbox-wire.js';
 

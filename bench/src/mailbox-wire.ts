@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { incarnationOf, type KeyFile, keyRing, Mailbox, SILENT_LOGGER } from '@goshawk/runtime';
+import { incarnationOf, type KeyFile, keyRing, Mailbox, SILENT_LOGGER } from '@goshawk/transport';
 import { Packr, Unpackr } from 'msgpackr';
 
 import { Dealer, Router } from 'zeromq';

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { generateKeys } from '@goshawk/runtime';
+import { generateKeys } from '@goshawk/transport';
 import { type BenchResult, percentile, report, result, table } from './bench-report.js';
 import { openMailboxWire, openRawWire, type Wire } from './mailbox-wire.js';
 

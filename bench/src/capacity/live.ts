@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from '@goshawk/client';
 import { nearestRank } from '@goshawk/core';
-import { SILENT_LOGGER, startScheduler, startWorkers } from '@goshawk/runtime';
+import { startScheduler, startWorkers } from '@goshawk/runtime';
+import { SILENT_LOGGER } from '@goshawk/transport';
 import { startDaemon } from '../daemons.js';
 import { processorTime } from '../processor-time.js';
 

@@ -5,7 +5,9 @@
 import { subscribe } from 'node:diagnostics_channel';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { MessageHandled, MessageSent, SleepEnded, TimerFired } from '@goshawk/runtime';
+import type { SleepEnded } from '@goshawk/executors';
+import type { TimerFired } from '@goshawk/runtime';
+import type { MessageHandled, MessageSent } from '@goshawk/transport';
 import { HANDLED_COLUMNS, type Recording, SENT_COLUMNS } from './recording.js';
 
 const CALIBRATIONS = 1_000;

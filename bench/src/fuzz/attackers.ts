@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { MESSAGE_TYPES, MESSAGES, type MessageType, type Random } from '@goshawk/core';
-import { clientEndpoint, type KeyRing, Proven } from '@goshawk/runtime';
+import { clientEndpoint, type KeyRing, Proven } from '@goshawk/transport';
 import { Dealer } from 'zeromq';
 import type { Target } from '../real-cluster.js';
 import type { Inputs } from './inputs.js';

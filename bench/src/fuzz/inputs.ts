@@ -9,7 +9,7 @@ import {
   type MessageType,
   type Random,
 } from '@goshawk/core';
-import { Codec, DEFAULT_LIMITS, FrameWriter } from '@goshawk/runtime';
+import { Codec, DEFAULT_LIMITS, FrameWriter } from '@goshawk/transport';
 
 const RESOURCES = ['cpu', 'memory', 'toString', 'constructor'];
 /** Durations and amounts: sound ones, those at an end, and those beyond it. */

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Random } from '@goshawk/core';
-import { generateKeys, type KeyRing, keyRing, writeKeyFolder } from '@goshawk/runtime';
+import { generateKeys, type KeyRing, keyRing, writeKeyFolder } from '@goshawk/transport';
 import { metricsOf, RealCluster, residentMebibytes } from '../real-cluster.js';
 import {
   type Attacker,

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Role } from '@goshawk/core';
-import type { KeyRing, KeySource } from '@goshawk/runtime';
+import type { KeyRing, KeySource } from '@goshawk/transport';
 import type { Context } from './context.js';
 
 /** Holds a key file itself, where a secret comes in the environment rather than as a file. */
@@ -17,6 +17,6 @@ export function keySource({ global, environment, cwd }: Context): KeySource | un
 export async function keysFor(role: Role, context: Context): Promise<KeyRing | undefined> {
   const source = keySource(context);
   if (source === undefined) return undefined;
-  const { readKeys } = await import('@goshawk/runtime');
+  const { readKeys } = await import('@goshawk/transport');
   return readKeys(source, role);
 }

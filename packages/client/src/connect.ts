@@ -6,7 +6,7 @@ import {
   resolveEndpoint,
   SILENT_LOGGER,
   UnresolvableHostError,
-} from '@goshawk/runtime';
+} from '@goshawk/transport';
 import { Alarms } from './alarms.js';
 import { Cluster } from './cluster.js';
 import { Connection } from './connection.js';

@@ -11,7 +11,7 @@ import {
   parsePartyName,
   type SendResult,
   type Unwelcome,
-} from '@goshawk/runtime';
+} from '@goshawk/transport';
 import { nanoid } from 'nanoid';
 
 /** What comes back for a request: the number tells for which. */

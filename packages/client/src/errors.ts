@@ -8,7 +8,7 @@ import {
   type TaskFailure,
   UnreachableError,
 } from '@goshawk/core';
-import type { Unwelcome } from '@goshawk/runtime';
+import type { Unwelcome } from '@goshawk/transport';
 
 /** A job has ended, and not all of its tasks completed. Exit code 1. */
 export class JobFailed extends GoshawkError {

@@ -1,5 +1,5 @@
 import type { Millis } from '@goshawk/core';
-import type { KeySource, Logger } from '@goshawk/runtime';
+import type { KeySource, Logger } from '@goshawk/transport';
 
 /** How patient a client is. All in ms. */
 export interface ClientTimings {

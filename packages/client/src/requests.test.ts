@@ -1,5 +1,5 @@
 import { GoshawkError, InputError, UnreachableError } from '@goshawk/core';
-import { SILENT_LOGGER } from '@goshawk/runtime';
+import { SILENT_LOGGER } from '@goshawk/transport';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Alarms } from './alarms.js';
 import { Connection } from './connection.js';

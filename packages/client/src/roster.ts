@@ -1,5 +1,5 @@
 import { type Millis, rendezvous, UnreachableError } from '@goshawk/core';
-import { anyIncarnationOf, parsePartyName } from '@goshawk/runtime';
+import { anyIncarnationOf, parsePartyName } from '@goshawk/transport';
 import { abortable, pause } from './abort.js';
 import {
   type ClusterView,

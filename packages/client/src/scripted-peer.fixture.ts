@@ -1,5 +1,5 @@
 import type { Message, MessageOf, MessageType } from '@goshawk/core';
-import { Codec, Directory, Mailbox, SILENT_LOGGER } from '@goshawk/runtime';
+import { Codec, Directory, Mailbox, SILENT_LOGGER } from '@goshawk/transport';
 import { nanoid } from 'nanoid';
 
 export interface Replies {

@@ -1,5 +1,5 @@
 import type { GoshawkError, JobSummary } from '@goshawk/core';
-import { SILENT_LOGGER } from '@goshawk/runtime';
+import { SILENT_LOGGER } from '@goshawk/transport';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Alarms } from './alarms.js';
 import type { EndedEvent } from './answers.js';

@@ -15,7 +15,7 @@ import {
   partyName,
   placeOf,
   processName,
-} from '@goshawk/runtime';
+} from '@goshawk/transport';
 
 /** Names of parties as the process at work knows them; to compile a codec for each process would cost more than a run. */
 class NamesOfWhoeverIsAtWork {

@@ -1,5 +1,5 @@
 import type { Address, Millis, Outcome } from '@goshawk/core';
-import type { Executor, Run, RunOrder, RunOutcome, RunSink } from '@goshawk/runtime';
+import type { Executor, Run, RunOrder, Outcome as RunOutcome, RunSink } from '@goshawk/executors';
 import type { FakeTime } from './fake-time.js';
 
 /** Runs tasks, all of which sleep, on a fake clock; and ends them as it is told. */

@@ -1,5 +1,6 @@
 import { type Address, type Message, NOBODY } from '@goshawk/core';
-import { Codec, DEFAULT_LIMITS, Directory, FrameWriter, openFrame, type Post } from '@goshawk/runtime';
+import type { Post } from '@goshawk/runtime';
+import { Codec, DEFAULT_LIMITS, Directory, FrameWriter, openFrame } from '@goshawk/transport';
 
 /** Every process of a test has one machine. */
 const INDEX = 0;

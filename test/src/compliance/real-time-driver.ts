@@ -1,5 +1,6 @@
 import type { Address, Machine, Message, Millis, Outcome, Role } from '@goshawk/core';
-import { addWorker, type Enter, Host, type Logger, SILENT_LOGGER } from '@goshawk/runtime';
+import { addWorker, type Enter, Host } from '@goshawk/runtime';
+import { type Logger, SILENT_LOGGER } from '@goshawk/transport';
 import type {
   Build,
   Driver,

@@ -1,5 +1,6 @@
 import type { Millis } from '@goshawk/core';
-import { type Alarm, type Executor, SleepExecutor } from '@goshawk/runtime';
+import { type Executor, SleepExecutor } from '@goshawk/executors';
+import type { Alarm } from '@goshawk/runtime';
 import { vi } from 'vitest';
 import { ClockedExecutor } from './clocked-executor.js';
 import { FakeTime } from './fake-time.js';

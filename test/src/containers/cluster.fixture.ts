@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Cluster, connect } from '@goshawk/client';
 import type { Role } from '@goshawk/core';
-import { type ClusterKeys, generateKeys } from '@goshawk/runtime';
+import { type ClusterKeys, generateKeys } from '@goshawk/transport';
 import { GenericContainer, type StartedTestContainer, Wait } from 'testcontainers';
 import { dockerode, image, known, labels, PATIENCE } from './docker.fixture.js';
 

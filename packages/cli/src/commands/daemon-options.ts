@@ -86,7 +86,7 @@ export async function httpOptions(
 }
 
 async function readToken(path: string): Promise<string> {
-  const { checkOwner } = await import('@goshawk/runtime');
+  const { checkOwner } = await import('@goshawk/transport');
   let token: string;
   try {
     checkOwner(path, statSync(path));

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { InputError, ROLES } from '@goshawk/core';
-import type { ClusterKeys, RotationStep } from '@goshawk/runtime';
+import type { ClusterKeys, RotationStep } from '@goshawk/transport';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 
@@ -54,7 +54,7 @@ export const keygenCommand = defineCommand({
       const made = await manifests(keys, token, options.namespace);
       for (const manifest of made) context.out(manifest);
     } else if (context.global.json) {
-      const { keyFileName } = await import('@goshawk/runtime');
+      const { keyFileName } = await import('@goshawk/transport');
       const files = ROLES.map((role) => ({ role, path: resolve(folder, keyFileName(role)) }));
       context.json({ schema: 'goshawk.keygen/1', folder, files, step });
     }
@@ -69,7 +69,7 @@ interface Made {
 }
 
 async function firstKeys(folder: string, keep: boolean): Promise<Made> {
-  const { generateKeys, keysIn, readKeyFolder, writeKeyFolder } = await import('@goshawk/runtime');
+  const { generateKeys, keysIn, readKeyFolder, writeKeyFolder } = await import('@goshawk/transport');
   const there = keysIn(folder);
   if (there.length > 0 && keep) return { keys: readKeyFolder(folder), step: 'kept' };
   if (there.length > 0) {
@@ -85,7 +85,7 @@ async function firstKeys(folder: string, keep: boolean): Promise<Made> {
 }
 
 async function nextStep(folder: string): Promise<Made> {
-  const { readKeyFolder, rotate, writeKeyFolder } = await import('@goshawk/runtime');
+  const { readKeyFolder, rotate, writeKeyFolder } = await import('@goshawk/transport');
   const { files, step } = rotate(readKeyFolder(folder));
   writeKeyFolder(folder, files);
   return { keys: files, step };
@@ -105,7 +105,7 @@ function httpToken(folder: string): string {
 
 /** One Secret a role, so that a pod is given its own and no other; and the token, which whoever scrapes has too. */
 async function manifests(keys: ClusterKeys, token: string, namespace: string | undefined): Promise<string[]> {
-  const { keyFileName } = await import('@goshawk/runtime');
+  const { keyFileName } = await import('@goshawk/transport');
   const ofRoles = ROLES.map((role) => {
     const key = { [keyFileName(role)]: JSON.stringify(keys[role]) };
     return secret(`goshawk-${role}-key`, role, namespace, key);

@@ -146,7 +146,7 @@ async function claimedFolder(dataFolder: string, url: () => string | undefined):
 
 /** The keys that were given, those of the last time, or new ones. */
 async function keyFolder({ global, cwd }: Context, dataFolder: string): Promise<string> {
-  const { generateKeys, keysIn, readKeyFolder, writeKeyFolder } = await import('@goshawk/runtime');
+  const { generateKeys, keysIn, readKeyFolder, writeKeyFolder } = await import('@goshawk/transport');
   const folder = global.keys === undefined ? join(dataFolder, 'keys') : resolve(cwd, global.keys);
   if (global.keys === undefined && keysIn(folder).length === 0) writeKeyFolder(folder, generateKeys());
   readKeyFolder(folder);

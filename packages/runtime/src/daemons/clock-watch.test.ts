@@ -1,5 +1,5 @@
+import type { Logger } from '@goshawk/transport';
 import { expect, test } from 'vitest';
-import type { Logger } from '../driver/index.js';
 import { ClockWatch } from './clock-watch.js';
 
 test('a clock that was set is in the log once, and one that is kept right is not', () => {

@@ -1,5 +1,5 @@
 import type { Millis } from '@goshawk/core';
-import type { Logger } from '../driver/index.js';
+import type { Logger } from '@goshawk/transport';
 
 const LOOK_MS = 1_000;
 /** Clocks that are kept right by small steps are no news. */

@@ -2,8 +2,8 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Address } from '@goshawk/core';
+import { SILENT_LOGGER } from '@goshawk/transport';
 import { afterEach, expect, test } from 'vitest';
-import { SILENT_LOGGER } from '../driver/index.js';
 import { JobJournal } from './job-journal.js';
 
 const root = mkdtempSync(join(tmpdir(), 'goshawk-job-journal-'));

@@ -2,8 +2,9 @@ import { randomInt } from 'node:crypto';
 import type { Address, Histogram, Millis } from '@goshawk/core';
 import type { Journal, JournalMetrics } from '@goshawk/journal';
 import type { Inheritance, Scheduler, SchedulerEnvironment } from '@goshawk/scheduler';
+import type { Logger } from '@goshawk/transport';
 import { customAlphabet } from 'nanoid';
-import type { Enter, Logger } from '../driver/index.js';
+import type { Enter } from '../driver/index.js';
 
 /** Of a damaged journal; `goshawk journal verify` lists all. */
 const LEFT_OUT_LOGGED_MAX = 20;

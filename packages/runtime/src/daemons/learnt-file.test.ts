@@ -1,8 +1,8 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Logger } from '@goshawk/transport';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Logger } from '../driver/index.js';
 import { LearntFile } from './learnt-file.js';
 
 let folder = '';

@@ -1,7 +1,7 @@
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import { InputError } from '@goshawk/core';
 import type { Learnt } from '@goshawk/scheduler';
-import type { Logger } from '../driver/index.js';
+import type { Logger } from '@goshawk/transport';
 import { jsonPieces } from './json-pieces.js';
 
 const SCHEMA = 'goshawk.learnt/1';

@@ -1,5 +1,4 @@
-import type { Logger } from '../driver/index.js';
-import { isWildcard, movedTo, parseEndpoint } from '../mailbox/index.js';
+import { isWildcard, type Logger, movedTo, parseEndpoint } from '@goshawk/transport';
 
 interface Listening {
   readonly bind: string;

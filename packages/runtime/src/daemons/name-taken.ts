@@ -1,5 +1,4 @@
-import type { Logger } from '../driver/index.js';
-import { ThrottledLog } from '../mailbox/log.js';
+import { type Logger, ThrottledLog } from '@goshawk/transport';
 
 const LOG_INTERVAL_MS = 60_000;
 

@@ -1,5 +1,5 @@
+import { SILENT_LOGGER } from '@goshawk/transport';
 import { expect, test } from 'vitest';
-import { SILENT_LOGGER } from '../driver/index.js';
 import { startScheduler } from './scheduler.js';
 import { startWorkers } from './workers.js';
 

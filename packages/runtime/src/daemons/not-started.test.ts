@@ -1,5 +1,5 @@
+import type { Logger } from '@goshawk/transport';
 import { expect, test } from 'vitest';
-import type { Logger } from '../driver/index.js';
 import { NotStarted } from './not-started.js';
 
 test('a start that failed is in the log once for each worker, job and reason', () => {

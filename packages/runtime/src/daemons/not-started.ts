@@ -1,4 +1,4 @@
-import type { Logger } from '../driver/index.js';
+import type { Logger } from '@goshawk/transport';
 
 /** Jobs that were told of and are remembered. */
 const JOBS_MAX = 1_000;

@@ -1,9 +1,7 @@
 import { networkInterfaces } from 'node:os';
 import type { CentralEnvironment } from '@goshawk/central';
 import type { GoshawkError, Millis } from '@goshawk/core';
-import type { Logger } from '../driver/index.js';
-import { endpointOn, endpointsBehind, portOf } from '../mailbox/index.js';
-import { ThrottledLog } from '../mailbox/log.js';
+import { endpointOn, endpointsBehind, type Logger, portOf, ThrottledLog } from '@goshawk/transport';
 import type { DaemonProcess } from './process.js';
 
 /** Between two looks: first, while it is new, and later. ms */

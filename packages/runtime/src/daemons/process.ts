@@ -1,6 +1,17 @@
 import { type Address, InputError, LIMITS, quoted, type Role } from '@goshawk/core';
+import {
+  anyIncarnationOf,
+  Directory,
+  incarnationOf,
+  type KeyRing,
+  type Logger,
+  Mailbox,
+  MailboxError,
+  type MailboxOptions,
+  parseEndpoint,
+} from '@goshawk/transport';
 import { nanoid } from 'nanoid';
-import { Host, type Logger } from '../driver/index.js';
+import { Host } from '../driver/index.js';
 import {
   doorAt,
   type HttpDoor,
@@ -10,17 +21,7 @@ import {
   type RoleView,
   type Shown,
 } from '../http/index.js';
-import type { KeyRing } from '../keys/index.js';
 import { isLoopbackEndpoint } from '../loopback.js';
-import {
-  anyIncarnationOf,
-  Directory,
-  incarnationOf,
-  Mailbox,
-  MailboxError,
-  parseEndpoint,
-} from '../mailbox/index.js';
-import type { MailboxOptions } from '../mailbox/mailbox.js';
 import { openTracing, type Tracing } from '../tracing/index.js';
 import { watchClock } from './clock-watch.js';
 import { droppedLogLines } from './logging.js';

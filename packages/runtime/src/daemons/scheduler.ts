@@ -1,7 +1,8 @@
 import { getHeapStatistics } from 'node:v8';
 import type { Millis } from '@goshawk/core';
 import { type Learnt, Scheduler, type SchedulerConfig, type SchedulerEnvironment } from '@goshawk/scheduler';
-import type { Hosted, Logger } from '../driver/index.js';
+import type { Logger } from '@goshawk/transport';
+import type { Hosted } from '../driver/index.js';
 import { counted, journalReadings, type Readings, schedulerReadings, together } from '../metrics/index.js';
 import { JobTracing } from '../tracing/index.js';
 import type { Daemon } from './daemon.js';

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PostgresJournals, SharedJournal } from '@goshawk/journal';
-import type { Logger } from '../driver/index.js';
+import type { Logger } from '@goshawk/transport';
 import { JobJournal, newTag, type SharedJournalOptions } from './job-journal.js';
 import type { LearntStore } from './learnt-file.js';
 

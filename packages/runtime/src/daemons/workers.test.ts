@@ -1,5 +1,5 @@
+import type { Logger } from '@goshawk/transport';
 import { expect, test } from 'vitest';
-import type { Logger } from '../driver/index.js';
 import { tellOfMemory } from './workers.js';
 
 test.each([

@@ -1,14 +1,15 @@
 import { access, constants, mkdir } from 'node:fs/promises';
 import { type Attribute, InputError, LIMITS, type Resources, startFault } from '@goshawk/core';
-import { Worker, type WorkerEnvironment } from '@goshawk/worker';
-import { addWorker, type Hosted, type Logger, type RunEnded } from '../driver/index.js';
 import {
   allowedBytes,
   createExecutors,
   type ExecutorOptions,
   moduleHeapMiB,
   WORKER_BYTES,
-} from '../executors/index.js';
+} from '@goshawk/executors';
+import type { Logger } from '@goshawk/transport';
+import { Worker, type WorkerEnvironment } from '@goshawk/worker';
+import { addWorker, type Hosted, type RunEnded } from '../driver/index.js';
 import { RunTallies, workerReadings } from '../metrics/index.js';
 import { traceRun } from '../tracing/index.js';
 import type { Daemon } from './daemon.js';

@@ -1,5 +1,5 @@
 import type { Address, Environment, Machine, Millis, Role } from '@goshawk/core';
-import type { Body } from '../codec/index.js';
+import type { Body } from '@goshawk/transport';
 
 /** What a host needs of a mailbox. */
 export interface Post {

@@ -7,13 +7,11 @@ import {
   type Message,
   type Role,
 } from '@goshawk/core';
+import { Codec, Directory, type Logger, SILENT_LOGGER } from '@goshawk/transport';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { Codec } from '../codec/index.js';
-import { Directory } from '../mailbox/directory.js';
 import type { Post } from './contract.js';
 import { Host, type HostOptions } from './host.js';
-import { type Logger, SILENT_LOGGER } from './logger.js';
 
 const names = new Directory();
 const PEER = names.intern('tcp://127.0.0.1:7001!there/0');

@@ -8,13 +8,11 @@ import {
   Random,
   type Role,
 } from '@goshawk/core';
-import { type AddressNames, Codec } from '../codec/index.js';
-import { ThrottledLog } from '../mailbox/log.js';
+import { type AddressNames, Codec, type Logger, ThrottledLog } from '@goshawk/transport';
 import type { Alarm } from './alarm.js';
 import type { BuildMachine, Enter, Hosted, PartyOptions, Post } from './contract.js';
 import { Failures } from './failures.js';
 import { type Door, describeInput, type Input, type Losable, mayBeLost } from './input.js';
-import type { Logger } from './logger.js';
 import type { MachineCounters } from './message-counters.js';
 import { Party } from './party.js';
 import { TimerQueue } from './timers.js';

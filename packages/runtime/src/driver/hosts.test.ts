@@ -9,15 +9,13 @@ import {
   NO_RESOURCES,
   type Role,
 } from '@goshawk/core';
+import { SleepExecutor } from '@goshawk/executors';
+import { Codec, Mailbox, SILENT_LOGGER } from '@goshawk/transport';
+import { messageOfType } from '@goshawk/transport/testing';
 import { Worker } from '@goshawk/worker';
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
-import { messageOfType } from '../codec/arbitraries.js';
-import { Codec } from '../codec/index.js';
-import { SleepExecutor } from '../executors/sleep.js';
-import { Mailbox } from '../mailbox/index.js';
 import { Host } from './host.js';
-import { SILENT_LOGGER } from './logger.js';
 import { addWorker } from './worker-port.js';
 
 /** What a process consists of, twice in this one, with ZeroMQ between the two. */

@@ -1,6 +1,5 @@
 export type { Alarm } from './alarm.js';
 export type { BuildMachine, Enter, Hosted, PartyOptions, Post } from './contract.js';
 export { Host, type HostOptions } from './host.js';
-export { type Logger, SILENT_LOGGER } from './logger.js';
 export type { MachineCounters, MessageCounts } from './message-counters.js';
 export { addWorker, type RunEnded, type WorkerDoors, type WorkerOptions } from './worker-port.js';

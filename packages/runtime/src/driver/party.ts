@@ -9,8 +9,7 @@ import {
   type Random,
   type Role,
 } from '@goshawk/core';
-import { type Body, type Codec, DecodeError, EncodeError } from '../codec/index.js';
-import type { ThrottledLog } from '../mailbox/log.js';
+import { type Body, type Codec, DecodeError, EncodeError, type ThrottledLog } from '@goshawk/transport';
 import type { PartyOptions, Post } from './contract.js';
 import type { Input } from './input.js';
 import { MessageCounters } from './message-counters.js';

@@ -1,8 +1,7 @@
 import type { Message, Outcome } from '@goshawk/core';
+import { failed } from '@goshawk/executors';
+import { Codec, Directory } from '@goshawk/transport';
 import { describe, expect, test } from 'vitest';
-import { Codec } from '../codec/index.js';
-import { failed } from '../executors/contract.js';
-import { Directory } from '../mailbox/directory.js';
 import { taskOutcome } from './task-outcome.js';
 
 const NO_ERROR = { errorCode: '', errorMessage: '', exitCode: undefined, signal: undefined };

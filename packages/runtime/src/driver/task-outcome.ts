@@ -1,6 +1,6 @@
 import { COMPLETED, type Outcome, startFaultOf } from '@goshawk/core';
-import { openProblem } from '../codec/index.js';
-import type { FailureCode, KillReason, Outcome as RunOutcome } from '../executors/contract.js';
+import type { FailureCode, KillReason, Outcome as RunOutcome } from '@goshawk/executors';
+import { openProblem } from '@goshawk/transport';
 
 /** As the message `ended` declares them. */
 const ERROR_CODE_LENGTH_MAX = 64;

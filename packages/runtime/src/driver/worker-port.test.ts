@@ -1,12 +1,10 @@
 import { type Address, type InvariantError, type Message, NO_RESOURCES, type Outcome } from '@goshawk/core';
+import type { Executor, Run, RunOrder, RunSink } from '@goshawk/executors';
+import { Codec, Directory, SILENT_LOGGER } from '@goshawk/transport';
 import { type KillReason, Worker, type WorkerEnvironment } from '@goshawk/worker';
 import { describe, expect, test } from 'vitest';
-import { Codec } from '../codec/index.js';
-import type { Executor, Run, RunOrder, RunSink } from '../executors/contract.js';
-import { Directory } from '../mailbox/directory.js';
 import type { Post } from './contract.js';
 import { Host } from './host.js';
-import { SILENT_LOGGER } from './logger.js';
 import { addWorker, type WorkerDoors } from './worker-port.js';
 
 class TestRun implements Run {

@@ -1,6 +1,6 @@
 import { describeIssue, LIMITS, type Machine, type Outcome, payloadSchema } from '@goshawk/core';
+import type { Executor, Payload, Run, RunOrder } from '@goshawk/executors';
 import type { KillReason, TaskOrder, Worker, WorkerEnvironment } from '@goshawk/worker';
-import type { Executor, Payload, Run, RunOrder } from '../executors/contract.js';
 import type { Enter, Hosted, PartyOptions } from './contract.js';
 import type { Host } from './host.js';
 import { failedOutcome, taskOutcome } from './task-outcome.js';

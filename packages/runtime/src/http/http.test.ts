@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Door } from '@goshawk/central';
 import { Histogram, type Role } from '@goshawk/core';
+import { newCounters } from '@goshawk/transport';
+import { recordingLogger } from '@goshawk/transport/testing';
 import { afterEach, describe, expect, it } from 'vitest';
-import { newCounters } from '../mailbox/counters.js';
-import { recordingLogger } from '../mailbox/testing.js';
 import { pagesOf } from './pages.js';
 import { type HttpDoor, type HttpOptions, openHttpDoor } from './server.js';
 

@@ -1,7 +1,7 @@
 import type { Door } from '@goshawk/central';
 import type { Histogram, Role } from '@goshawk/core';
+import type { MailboxCounters } from '@goshawk/transport';
 import type { MachineCounters } from '../driver/message-counters.js';
-import type { MailboxCounters } from '../mailbox/counters.js';
 import { commonReadings, exposition, type Readings } from '../metrics/index.js';
 import { VERSION } from '../version.js';
 import type { HttpCounters, Page, Pages } from './server.js';

@@ -3,8 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { InputError } from '@goshawk/core';
+import type { MailLogger } from '@goshawk/transport';
 import { isLoopbackHost } from '../loopback.js';
-import type { Logger } from '../mailbox/log.js';
 import { Access, type HttpRefusal } from './access.js';
 import { HTTP_LIMITS } from './limits.js';
 
@@ -55,7 +55,7 @@ export interface HttpDoor {
 export async function openHttpDoor(
   options: HttpOptions,
   pages: (counters: HttpCounters) => Pages,
-  logger: Logger,
+  logger: MailLogger,
 ): Promise<HttpDoor> {
   const { host, port } = parseBind(options.bind);
   const isLoopback = isLoopbackHost(host);

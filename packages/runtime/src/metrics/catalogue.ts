@@ -7,7 +7,7 @@ import {
   WAITING_REASONS,
   WORKER_STATES,
 } from '@goshawk/core';
-import { DROP_REASONS, REFUSAL_REASONS, STRANGER_REASONS } from '../mailbox/counters.js';
+import { DROP_REASONS, REFUSAL_REASONS, STRANGER_REASONS } from '@goshawk/transport';
 
 export const ROLES = ['central', 'scheduler', 'worker'] as const;
 export const JOURNAL_STATES = ['open', 'full', 'away', 'failed'] as const;

@@ -1,8 +1,8 @@
 import { getHeapStatistics } from 'node:v8';
 import type { Histogram } from '@goshawk/core';
+import type { MailboxCounters, Traffic } from '@goshawk/transport';
 import type { MachineCounters } from '../driver/message-counters.js';
 import type { HttpCounters } from '../http/server.js';
-import type { MailboxCounters, Traffic } from '../mailbox/counters.js';
 import { VERSION } from '../version.js';
 import { byLabel, type Readings, type Sample } from './exposition.js';
 

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
+import { compiledFile } from '@goshawk/executors';
 import type { Program, ProgramSolution } from '@goshawk/policies';
-import { compiledFile } from '../executors/compiled.js';
 
 export type SolverReply = { readonly solution: ProgramSolution } | { readonly error: string };
 
@@ -70,7 +70,7 @@ export class ThreadedSolver {
   }
 
   #newThread(): Worker {
-    const thread = new Worker(compiledFile('../solver/thread.js'));
+    const thread = new Worker(compiledFile('./thread.js', import.meta.url));
     // A cluster that is idle ends when it is told to, whether or not a solver has been loaded.
     thread.unref();
     this.#isLoaded = false;

@@ -1,5 +1,5 @@
+import { SILENT_LOGGER } from '@goshawk/transport';
 import { describe, expect, it } from 'vitest';
-import { SILENT_LOGGER } from '../driver/index.js';
 import { openTracing } from './open.js';
 import { spanIdOf, traceIdOf } from './spans.js';
 

@@ -1,5 +1,5 @@
 import { InputError } from '@goshawk/core';
-import type { Logger } from '../driver/index.js';
+import type { Logger } from '@goshawk/transport';
 import type { Tracing } from './spans.js';
 
 type Variables = Readonly<Record<string, string | undefined>>;

@@ -1,4 +1,5 @@
 import type { Millis } from '@goshawk/core';
+import { type Logger, ThrottledLog } from '@goshawk/transport';
 import {
   DiagLogLevel,
   diag,
@@ -17,7 +18,6 @@ import {
   resourceFromAttributes,
 } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor, type IdGenerator } from '@opentelemetry/sdk-trace-base';
-import { type Logger, ThrottledLog } from '../mailbox/log.js';
 import { VERSION } from '../version.js';
 import { type Spanned, spanIdOf, type Tracing, traceIdOf } from './spans.js';
 

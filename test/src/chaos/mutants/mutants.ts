@@ -47,7 +47,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'incarnations-not-checked',
     what: 'what a dead incarnation has sent is taken for its successor’s',
-    file: 'runtime/mailbox/incarnations',
+    file: 'transport/mailbox/incarnations',
     find: "return 'retired';",
     replace: "return 'current';",
   },

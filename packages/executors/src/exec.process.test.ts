@@ -1,0 +1,281 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createExecutors, type Executors } from './executors.js';
+import { isAlive, processIdentity } from './process-identity.js';
+import { outcomeOf, record, UNTIL_ESCAPED } from './recording.fixture.js';
+
+let folder: string;
+let executors: Executors;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'goshawk-exec-'));
+  executors = createExecutors({
+    dataFolder: folder,
+    // Whoever says goodbye has the time for it, on a busy machine too.
+    graceMs: 60_000,
+    environment: { ...process.env, DATABASE_PASSWORD: 'secret' },
+  });
+});
+
+afterAll(async () => {
+  await executors.close();
+  rmSync(folder, { recursive: true });
+});
+
+function sh(script: string, ...args: string[]) {
+  return { exec: [script, ...args], shell: true };
+}
+
+/** The process whose number a task has printed is gone. */
+async function expectGone(pidText: string): Promise<void> {
+  const pid = Number(pidText);
+  expect(pid).toBeGreaterThan(1);
+  await expect
+    .poll(() => {
+      const identity = processIdentity(pid);
+      return identity !== undefined && isAlive(identity);
+    })
+    .toBe(false);
+}
+
+describe('a command', () => {
+  it('gets its arguments as they are', async () => {
+    const { outcome, sink } = await outcomeOf(executors, {
+      exec: ['printf', '%s|', 'a b', '$HOME', '', '*'],
+    });
+    expect(outcome).toEqual({ kind: 'completed', exitCode: 0 });
+    expect(sink.text()).toBe('a b|$HOME||*|');
+    expect(sink.calls).toEqual(['started', 'output', 'ended']);
+  });
+
+  it('is read by a shell when that is asked for', async () => {
+    const { sink } = await outcomeOf(executors, sh('echo "$1" | tr a-z A-Z; echo no >&2', 'a;b'));
+    expect(sink.text()).toBe('A;B\n');
+    expect(sink.text('stderr')).toBe('no\n');
+  });
+
+  it('sees the listed environment, its own, and what the order says, and no secrets', async () => {
+    const payload = { exec: ['env'], env: { MINE: 'yes', GOSHAWK_TASK: 'forged' } };
+    const { sink } = await outcomeOf(executors, payload, { env: { GOSHAWK_TASK: '7', GOSHAWK_JOB: 'j' } });
+    const lines = sink.text().split('\n');
+    expect(lines).toEqual(
+      expect.arrayContaining(['MINE=yes', 'GOSHAWK_TASK=7', 'GOSHAWK_JOB=j', `PATH=${process.env.PATH}`]),
+    );
+    expect(sink.text()).not.toContain('secret');
+    expect(sink.text()).not.toContain('forged');
+    expect(sink.text()).not.toContain('MALLOC');
+  });
+
+  it('runs in its folder', async () => {
+    const { sink } = await outcomeOf(executors, { exec: ['pwd'], cwd: '/usr' });
+    expect(sink.text()).toBe('/usr\n');
+  });
+
+  it('gets its input and gives its output byte for byte', async () => {
+    const bytes = randomBytes(800_000);
+    const { sink } = await outcomeOf(executors, { exec: ['cat'], stdin: bytes });
+    expect(sink.bytes('stdout').equals(bytes)).toBe(true);
+    const text = await outcomeOf(executors, { exec: ['cat'], stdin: 'äöü\0\n' });
+    expect(text.sink.text()).toBe('äöü\0\n');
+  });
+
+  it('without input finds an empty one', async () => {
+    expect((await outcomeOf(executors, { exec: ['cat'] })).outcome).toEqual({
+      kind: 'completed',
+      exitCode: 0,
+    });
+  });
+
+  it('need not read its input', async () => {
+    const { outcome } = await outcomeOf(executors, { exec: ['true'], stdin: new Uint8Array(5_000_000) });
+    expect(outcome).toEqual({ kind: 'completed', exitCode: 0 });
+  });
+
+  it('fails with its exit code, or the signal that ended it', async () => {
+    expect((await outcomeOf(executors, sh('exit 37'))).outcome).toEqual({
+      kind: 'failed',
+      error: { code: 'exit-code', message: 'the command ended with exit code 37' },
+      exitCode: 37,
+    });
+    expect((await outcomeOf(executors, sh('kill -SEGV $$'))).outcome).toEqual({
+      kind: 'failed',
+      error: { code: 'signal', message: 'the command was ended by SIGSEGV (signal 11)' },
+      signal: 'SIGSEGV',
+    });
+  });
+
+  it('inherits no descriptors of the spawner', async () => {
+    const { sink } = await outcomeOf(
+      executors,
+      sh('for f in /proc/$$/fd/*; do readlink $f; done | grep -c socket'),
+    );
+    expect(sink.text().trim()).toBe('2');
+  });
+});
+
+describe('a command that does not start', () => {
+  it.each([
+    [{ exec: ['no-such-command'] }, 'command-not-found', "is not in this worker's PATH"],
+    [{ exec: ['/no/such/command'] }, 'command-not-found', 'does not exist'],
+    [{ exec: ['true'], env: { PATH: '/none' } }, 'command-not-found', "is not in this worker's PATH"],
+    [{ exec: ['true'], cwd: '/no/such/folder' }, 'no-such-folder', 'does not exist'],
+    [{ exec: ['true'], cwd: '/etc/passwd' }, 'no-such-folder', 'is not a folder'],
+    [{ exec: ['/etc/passwd'] }, 'permission-denied', 'may not be executed'],
+    [{ exec: ['true', 'x'.repeat(4_000_000)] }, 'arguments-too-long', 'pass them by stdin or a file'],
+    [{ exec: ['true', 'a\0b'] }, 'bad-payload', 'NUL'],
+    [{ exec: [] }, 'bad-payload', 'at least a command'],
+  ])('says why (%#)', async (payload, code, message) => {
+    const { outcome, runMs, sink } = await outcomeOf(executors, payload);
+    expect(outcome).toMatchObject({
+      kind: 'failed',
+      error: { code, message: expect.stringContaining(message) },
+    });
+    expect(sink.calls).toEqual(['ended']);
+    expect(runMs).toBe(0);
+  });
+
+  it('tells a missing interpreter from a missing command', async () => {
+    const script = join(folder, 'script');
+    writeFileSync(script, '#!/no/such/interpreter\n');
+    chmodSync(script, 0o755);
+    expect((await outcomeOf(executors, { exec: [script] })).outcome).toMatchObject({
+      error: { code: 'command-not-found', message: expect.stringContaining('interpreter') },
+    });
+  });
+});
+
+describe('output', () => {
+  it('beyond the limit is dropped with a note, and the command goes on to its end', async () => {
+    const { outcome, sink } = await outcomeOf(executors, sh('head -c 300000000 /dev/zero; exit 5'), {
+      outputBytesMax: 1_000,
+    });
+    expect(outcome).toMatchObject({ exitCode: 5 });
+    expect(sink.bytes('stdout').equals(Buffer.alloc(1_000))).toBe(true);
+    expect(sink.text('stderr')).toBe(
+      '\ngoshawk: the output ends here: 1000 bytes are kept, the limit of a task; the rest is dropped\n',
+    );
+  });
+
+  it('within the limit arrives whole, also when the worker is slow to take it', async () => {
+    const { sink } = record(
+      executors,
+      { exec: ['head', '-c', '60000000', '/dev/zero'] },
+      {
+        outputBytesMax: 1e9,
+      },
+    );
+    await sink.isStarted;
+    // The worker's event loop stands still, and pipes and the link fill up.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+    await sink.end;
+    expect(sink.bytes('stdout').length).toBe(60_000_000);
+  });
+
+  it('of a process that has ended is taken, although a grandchild in a session of its own holds the pipe', async () => {
+    const { outcome, sink } = await outcomeOf(
+      executors,
+      sh(`setsid sleep 1000 & ${UNTIL_ESCAPED}; echo $!; head -c 100000 /dev/zero`),
+    );
+    expect(outcome).toEqual({ kind: 'completed', exitCode: 0 });
+    const [pid] = sink.text().split('\n', 1);
+    expect(sink.bytes('stdout').length).toBe(100_000 + pid!.length + 1);
+    process.kill(Number(pid), 'SIGKILL');
+  });
+
+  it('of such a grandchild that never stops does not keep the task', async () => {
+    const { outcome } = await outcomeOf(executors, sh(`setsid yes & ${UNTIL_ESCAPED}`), {
+      outputBytesMax: 1e9,
+    });
+    expect(outcome).toEqual({ kind: 'completed', exitCode: 0 });
+  });
+});
+
+describe('the end of a command', () => {
+  it('is the end of what it left in the background', async () => {
+    const { outcome, sink } = await outcomeOf(executors, sh('sleep 1000 & echo $!'));
+    expect(outcome).toEqual({ kind: 'completed', exitCode: 0 });
+    await expectGone(sink.text());
+  });
+});
+
+describe('a command that is killed', () => {
+  it('ends with all its group', async () => {
+    const { run, sink } = record(executors, sh('sleep 1000 & echo $!; sleep 1001'));
+    await expect.poll(() => sink.text()).toContain('\n');
+    run.kill('timeout');
+    run.kill('cancelled');
+    expect((await sink.end).outcome).toEqual({ kind: 'killed', reason: 'timeout' });
+    await expectGone(sink.text());
+  });
+
+  it('may use its grace to say goodbye', async () => {
+    const { run, sink } = record(
+      executors,
+      sh('trap "echo bye; exit 0" TERM; echo ready; while :; do sleep 0.01; done'),
+    );
+    await expect.poll(() => sink.text()).toBe('ready\n');
+    run.kill('cancelled');
+    expect((await sink.end).outcome).toEqual({ kind: 'killed', reason: 'cancelled' });
+    expect(sink.text()).toBe('ready\nbye\n');
+  });
+
+  it('leaves its grace to its children when it is gone itself', async () => {
+    const child = 'trap "echo saved; exit 0" TERM; echo ready; while :; do sleep 0.01; done';
+    const { run, sink } = record(executors, sh('sh -c "$1" & wait; echo never', child));
+    await expect.poll(() => sink.text()).toBe('ready\n');
+    run.kill('cancelled');
+    expect((await sink.end).outcome).toEqual({ kind: 'killed', reason: 'cancelled' });
+    expect(sink.text()).toBe('ready\nsaved\n');
+  });
+
+  it('is killed for good when it ignores that, its stopped and deaf children too', async () => {
+    const script =
+      'trap "" TERM; (trap "" TERM; while :; do sleep 1; done) & echo $!; while :; do sleep 1; done';
+    const hasty = createExecutors({ dataFolder: join(folder, 'hasty'), graceMs: 300 });
+    const { run, sink } = record(hasty, sh(script));
+    await expect.poll(() => sink.text()).toContain('\n');
+    process.kill(Number(sink.text()), 'SIGSTOP');
+    run.kill('cancelled');
+    const { outcome, runMs } = await sink.end;
+    expect(outcome).toEqual({ kind: 'killed', reason: 'cancelled' });
+    expect(runMs).toBeGreaterThanOrEqual(299);
+    await expectGone(sink.text());
+    await hasty.close();
+  });
+
+  it('before it has started never starts', async () => {
+    const others = Array.from({ length: 100 }, () => record(executors, { exec: ['true'] }));
+    const { run, sink } = record(executors, { exec: ['true'] });
+    others[99]!.run.kill('cancelled');
+    await Promise.resolve();
+    run.kill('cancelled');
+    const { outcome, runMs } = await sink.end;
+    expect(outcome).toEqual({ kind: 'killed', reason: 'cancelled' });
+    expect(runMs).toBe(0);
+    expect(sink.calls).toEqual(['ended']);
+    await Promise.all(others.map((other) => other.sink.end));
+  });
+
+  it('after its end stays as it ended', async () => {
+    const { run, sink } = record(executors, { exec: ['true'] });
+    await sink.end;
+    run.kill('cancelled');
+    await outcomeOf(executors, { exec: ['true'] });
+    expect(sink.calls).toEqual(['started', 'ended']);
+  });
+});
+
+it('takes 2,000 starts at once, in order', async () => {
+  const started: number[] = [];
+  const ends = Array.from({ length: 2_000 }, (_, index) => {
+    const { sink } = record(executors, { exec: ['true'] });
+    sink.isStarted.then(() => started.push(index));
+    return sink.end;
+  });
+  const outcomes = await Promise.all(ends);
+  expect(outcomes.filter(({ outcome }) => outcome.kind !== 'completed')).toEqual([]);
+  expect(started).toEqual([...started.keys()]);
+});

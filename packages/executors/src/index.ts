@@ -1,0 +1,14 @@
+export type { SleepEnded } from './channels.js';
+export { compiledFile } from './compiled.js';
+export * from './contract.js';
+export { INHERITED_NAMES } from './environment.js';
+export { createExecutors, type ExecutorOptions, type Executors } from './executors.js';
+export {
+  allowedBytes,
+  GRACE_MS,
+  MODULE_HEAP_MIB_MAX,
+  moduleHeapMiB,
+  VALUE_BYTES_MAX,
+  WORKER_BYTES,
+} from './limits.js';
+export { SleepExecutor } from './sleep.js';

@@ -1,0 +1,191 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createExecutors, type Executors } from './executors.js';
+import { outcomeOf, record } from './recording.fixture.js';
+
+const WORK = `
+  export default (input) => ({ input });
+  export const add = async ({ a, b }) => a + b;
+  export const nothing = () => {};
+  export const throws = () => { throw new RangeError('too far\\nand more'); };
+  export const throwsNull = () => { throw null; };
+  export const cycle = () => { const a = {}; a.a = a; return a; };
+  export const large = () => 'x'.repeat(3000);
+  export const exits = () => process.exit(3);
+  export const stray = () => new Promise(() => setTimeout(() => { throw new Error('stray'); }, 1));
+  export const loops = () => { console.log('looping'); for (;;); };
+  export const hangs = () => new Promise(() => setInterval(() => {}, 1000));
+  export const prints = () => { console.log('out %d', 1); console.error('err'); process.stdout.write('tail'); };
+  export const floods = () => { for (let i = 0; i < 100000; i++) console.log('flood'); };
+  export const environment = () => { const seen = { ...process.env }; process.env.LEFT = 'behind'; return seen; };
+  export const eats = () => { const all = []; for (;;) all.push({ all: [all.length] }); };
+  export const number = 5;
+`;
+
+let folder: string;
+let work: string;
+let executors: Executors;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'goshawk-module-'));
+  work = join(folder, 'work.mjs');
+  writeFileSync(work, WORK);
+  executors = createExecutors({
+    dataFolder: folder,
+    moduleThreads: 2,
+    moduleHeapMiBMax: 64,
+    valueBytesMax: 2_000,
+    environment: { PATH: '/bin', DATABASE_PASSWORD: 'secret' },
+  });
+});
+
+afterAll(async () => {
+  await executors.close();
+  rmSync(folder, { recursive: true });
+});
+
+function call(name: string, input?: unknown) {
+  return { module: work, export: name, input };
+}
+
+describe('a module task', () => {
+  it('calls the export with the input and completes with its value', async () => {
+    const { outcome, sink } = await outcomeOf(executors, call('add', { a: 1, b: 2 }));
+    expect(outcome).toEqual({ kind: 'completed', value: 3 });
+    expect(sink.calls).toEqual(['started', 'ended']);
+  });
+
+  it('calls the default export unless told otherwise, by path, URL, or relative to a folder', async () => {
+    const input = { list: [1, 'ü', null, true], nested: { deep: 0.5 } };
+    for (const payload of [
+      { module: work, input },
+      { module: pathToFileURL(work).href, input },
+      { module: './work.mjs', cwd: folder, input },
+    ]) {
+      expect((await outcomeOf(executors, payload)).outcome).toEqual({ kind: 'completed', value: { input } });
+    }
+  });
+
+  it('may have no value', async () => {
+    expect((await outcomeOf(executors, call('nothing'))).outcome).toEqual({ kind: 'completed' });
+  });
+
+  it.each([
+    [{ module: '/no/such/file.mjs' }, 'no-such-module', 'does not exist'],
+    [{ module: tmpdir() }, 'no-such-module', 'does not exist'],
+    [() => call('missing'), 'no-such-export', 'it has add, cycle, default'],
+    [() => call('number'), 'no-such-export', 'is a number, not a function'],
+    [() => call('throws'), 'module-threw', 'RangeError: too far and more (at throws (file://'],
+    [() => call('throwsNull'), 'module-threw', 'null was thrown'],
+    [() => call('cycle'), 'result-not-serialisable', 'value.a contains itself'],
+    [() => call('large'), 'result-too-large', 'more than 2000 bytes'],
+    [() => call('exits'), 'thread-failed', 'exited with code: 3'],
+    [() => call('stray'), 'thread-failed', 'stray'],
+    [() => call('eats'), 'out-of-memory', '64 MiB'],
+    [() => call('add', { a: () => 1 }), 'input-not-serialisable', 'could not be cloned'],
+  ])('fails with a reason (%#)', async (payload, code, message) => {
+    const { outcome } = await outcomeOf(executors, typeof payload === 'function' ? payload() : payload);
+    expect(outcome).toMatchObject({
+      kind: 'failed',
+      error: { code, message: expect.stringContaining(message) },
+    });
+  });
+
+  it('fails when its file cannot be loaded', async () => {
+    const broken = join(folder, 'broken.mjs');
+    writeFileSync(broken, 'import "./no-such-dependency.mjs";');
+    expect((await outcomeOf(executors, { module: broken })).outcome).toMatchObject({
+      error: { code: 'module-load-failed', message: expect.stringContaining('no-such-dependency') },
+    });
+    writeFileSync(broken, 'export default () => {');
+    expect((await outcomeOf(executors, { module: broken })).outcome).toMatchObject({
+      error: { code: 'module-load-failed', message: expect.stringContaining('SyntaxError') },
+    });
+  });
+
+  it('runs the file as it is now, not as it was for an earlier task', async () => {
+    const changing = join(folder, 'changing.mjs');
+    for (const version of [1, 22, 333]) {
+      writeFileSync(changing, `export default () => ${version};`);
+      expect((await outcomeOf(executors, { module: changing })).outcome).toEqual({
+        kind: 'completed',
+        value: version,
+      });
+    }
+  });
+
+  it('sees the listed environment and the order, nothing secret and nothing of the task before it', async () => {
+    const values = [];
+    for (const task of ['1', '2']) {
+      const { outcome } = await outcomeOf(executors, call('environment'), {
+        env: { [`GOSHAWK_${task}`]: task },
+      });
+      values.push(outcome);
+    }
+    expect(values).toEqual([
+      { kind: 'completed', value: { PATH: '/bin', GOSHAWK_1: '1' } },
+      { kind: 'completed', value: { PATH: '/bin', GOSHAWK_2: '2' } },
+    ]);
+  });
+});
+
+describe('what a module prints', () => {
+  it('is its output', async () => {
+    const { sink } = await outcomeOf(executors, call('prints'));
+    expect(sink.text('stdout')).toBe('out 1\ntail');
+    expect(sink.text('stderr')).toBe('err\n');
+    expect(sink.calls).toEqual(['started', 'output', 'ended']);
+  });
+
+  it('is dropped beyond the limit', async () => {
+    const { outcome, sink } = await outcomeOf(executors, call('floods'), { outputBytesMax: 12 });
+    expect(outcome).toEqual({ kind: 'completed' });
+    expect(sink.text('stdout')).toBe('flood\nflood\n');
+    expect(sink.text('stderr')).toMatch(/^goshawk: the output ends here: 12 bytes are kept.*\n$/);
+  });
+});
+
+describe('a module task that is killed', () => {
+  it('ends although it never lets go of its thread', async () => {
+    const { run, sink } = record(executors, call('loops'));
+    await expect.poll(() => sink.text()).toBe('looping\n');
+    run.kill('timeout');
+    run.kill('cancelled');
+    expect((await sink.end).outcome).toEqual({ kind: 'killed', reason: 'timeout' });
+    expect((await outcomeOf(executors, call('add', { a: 1, b: 1 }))).outcome).toMatchObject({ value: 2 });
+  });
+
+  it('while it waits for a thread never starts', async () => {
+    const running = [record(executors, call('hangs')), record(executors, call('hangs'))];
+    await Promise.all(running.map(({ sink }) => sink.isStarted));
+    const waiting = record(executors, call('add', { a: 1, b: 1 }));
+    const next = record(executors, call('add', { a: 2, b: 2 }));
+    waiting.run.kill('cancelled');
+    expect((await waiting.sink.end).runMs).toBe(0);
+    expect(waiting.sink.calls).toEqual(['ended']);
+    running[0]!.run.kill('timeout');
+    expect((await next.sink.end).outcome).toEqual({ kind: 'completed', value: 4 });
+    running[1]!.run.kill('timeout');
+    await running[1]!.sink.end;
+  });
+});
+
+it('takes 10,000 at once', async () => {
+  const ends = await Promise.all(
+    Array.from({ length: 10_000 }, (_, a) => record(executors, call('add', { a, b: 1 })).sink.end),
+  );
+  expect(ends.map(({ outcome }) => outcome)).toEqual(
+    ends.map((_, a) => ({ kind: 'completed', value: a + 1 })),
+  );
+});
+
+it('ends its threads when it closes, with what runs in them', async () => {
+  const other = createExecutors({ dataFolder: folder, moduleThreads: 1 });
+  const { sink } = record(other, call('hangs'));
+  await sink.isStarted;
+  await other.close();
+  expect((await sink.end).outcome).toEqual({ kind: 'killed', reason: 'shutdown' });
+});

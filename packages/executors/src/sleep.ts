@@ -1,0 +1,82 @@
+import { sleepEnded } from './channels.js';
+import type { Executor, KillReason, Run, RunOrder, RunSink, SleepPayload } from './contract.js';
+import { checkSleep } from './payload.js';
+
+/** The longest delay that setTimeout takes; a longer one would fire at once. */
+const TIMER_DELAY_MAX_MS = 2 ** 31 - 1;
+
+/**
+ * Below this a sleep waits turn by turn instead of setting another timer. Timers have a resolution of
+ * 1 ms and count from the start of the event loop's turn, so one may fire up to a millisecond early by
+ * `performance.now()`. Another timer of 1 ms for a remainder below a quarter would end up to 1 ms late;
+ * turning costs at most a quarter of a millisecond of processor time, once in some four sleeps.
+ */
+const TURN_BELOW_MS = 0.25;
+
+/** Sleeps end 0 to 1 ms after their time, as far as the event loop is free, and never before it. */
+export class SleepExecutor implements Executor {
+  readonly #runs = new Set<SleepRun>();
+
+  /** @throws BadPayload, of which the dispatcher (executors.ts) makes a failed run. */
+  start(order: RunOrder, sink: RunSink): Run {
+    const sleepMs = checkSleep((order.payload as SleepPayload).sleep);
+    const run = new SleepRun(sleepMs, sink, () => this.#runs.delete(run));
+    this.#runs.add(run);
+    return run;
+  }
+
+  async close(): Promise<void> {
+    for (const run of this.#runs) run.kill('shutdown');
+  }
+}
+
+class SleepRun implements Run {
+  readonly #startedAt = performance.now();
+  readonly #sleepMs: number;
+  readonly #sink: RunSink;
+  readonly #onEnd: () => void;
+  #timer: NodeJS.Timeout | undefined;
+  #killed: KillReason | undefined;
+  #ended = false;
+
+  constructor(sleepMs: number, sink: RunSink, onEnd: () => void) {
+    this.#sleepMs = sleepMs;
+    this.#sink = sink;
+    this.#onEnd = onEnd;
+    queueMicrotask(() => {
+      if (this.#killed !== undefined) return;
+      sink.started?.();
+      this.#wait();
+    });
+  }
+
+  kill(reason: KillReason): void {
+    if (this.#ended || this.#killed !== undefined) return;
+    this.#killed = reason;
+    clearTimeout(this.#timer);
+    queueMicrotask(() => this.#end());
+  }
+
+  readonly #wait = (): void => {
+    if (this.#killed !== undefined) return;
+    const remainingMs = this.#startedAt + this.#sleepMs - performance.now();
+    if (remainingMs <= 0) this.#end();
+    else if (remainingMs < TURN_BELOW_MS) setImmediate(this.#wait);
+    else {
+      const delayMs = Math.min(Math.max(1, Math.floor(remainingMs)), TIMER_DELAY_MAX_MS);
+      this.#timer = setTimeout(this.#wait, delayMs);
+    }
+  };
+
+  #end(): void {
+    this.#ended = true;
+    this.#onEnd();
+    const runMs = performance.now() - this.#startedAt;
+    if (this.#killed === undefined) {
+      if (sleepEnded.hasSubscribers) {
+        sleepEnded.publish({ sleepMs: this.#sleepMs, lateMs: runMs - this.#sleepMs });
+      }
+      this.#sink.ended({ kind: 'completed' }, runMs);
+    } else this.#sink.ended({ kind: 'killed', reason: this.#killed }, runMs);
+  }
+}

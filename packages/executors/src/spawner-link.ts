@@ -1,0 +1,256 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { compiledFile } from './compiled.js';
+import { type FailureCode, failed, type KillReason, type Outcome, type RunSink } from './contract.js';
+import { type Frame, FrameReader, FrameWriter } from './framing.js';
+import { endRecorded } from './leftovers.js';
+import { CLOSE_MARGIN_MS, UNANSWERED_STARTS_MAX } from './limits.js';
+import { createRecord, RECORD_VARIABLE, recordFile } from './process-groups.js';
+import { processIdentity } from './process-identity.js';
+import {
+  FrameKind,
+  killBody,
+  LINK_DESCRIPTOR,
+  MALLOC_ENVIRONMENT,
+  readEndedBody,
+  readOutputBody,
+  type SpawnerSettings,
+  type SpawnOrder,
+  startBody,
+} from './spawner-protocol.js';
+
+/**
+ * Memory is what makes a spawn slow. These keep V8's heap tight and give back what a burst has taken;
+ * without them and MALLOC_ENVIRONMENT a flood of output left 60 MB behind, and a third of the speed.
+ */
+const SPAWNER_FLAGS = [
+  '--optimize-for-size',
+  '--max-semi-space-size=1',
+  '--v8-pool-size=0',
+  '--max-old-space-size=512',
+];
+
+export interface SpawnerLinkOptions {
+  readonly dataFolder: string;
+  readonly graceMs: number;
+  /** All that the spawner and its commands inherit. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly warn: (message: string) => void;
+}
+
+interface LinkedRun {
+  readonly order: SpawnOrder;
+  readonly stdin: Uint8Array | undefined;
+  readonly sink: RunSink;
+  state: 'waiting' | 'sent' | 'started';
+  startedAt: number;
+}
+
+/** One spawner process, from its start to its death. */
+interface Spawner {
+  readonly process: ChildProcess;
+  readonly stream: Socket;
+  readonly writer: FrameWriter;
+  readonly recordFile: string;
+  ready: boolean;
+}
+
+/**
+ * The worker's end of the link to its spawner. The spawner is started by the first run, and another one
+ * when it has died; a run that it had been given is failed then (`spawner-lost`), one that still waited
+ * here goes to the next.
+ */
+export class SpawnerLink {
+  readonly #options: SpawnerLinkOptions;
+  readonly #runs = new Map<number, LinkedRun>();
+  /** Runs not yet sent, in order. */
+  readonly #waiting = new Map<number, LinkedRun>();
+  #nextRun = 1;
+  #unanswered = 0;
+  #spawner: Spawner | undefined;
+  #cleaning: Promise<unknown> = Promise.resolve();
+
+  constructor(options: SpawnerLinkOptions) {
+    this.#options = options;
+  }
+
+  /** @returns the run's number, for `kill`. */
+  start(order: SpawnOrder, stdin: Uint8Array | undefined, sink: RunSink): number {
+    const run = this.#nextRun;
+    this.#nextRun = run === 0xffff_ffff ? 1 : run + 1;
+    const linked: LinkedRun = { order, stdin, sink, state: 'waiting', startedAt: 0 };
+    this.#runs.set(run, linked);
+    this.#waiting.set(run, linked);
+    // Nothing is reported before this call has returned.
+    queueMicrotask(() => this.#advance());
+    return run;
+  }
+
+  kill(run: number, reason: KillReason): void {
+    if (this.#waiting.delete(run)) {
+      queueMicrotask(() => this.#end(run, { kind: 'killed', reason }, 0));
+    } else if (this.#runs.has(run)) {
+      this.#spawner?.writer.send(FrameKind.Kill, run, killBody(reason));
+    }
+  }
+
+  /** Ends the spawner. Runs that were killed and have not ended by now are given up. */
+  async close(): Promise<void> {
+    const spawner = this.#spawner;
+    this.#spawner = undefined;
+    if (spawner !== undefined) await endSpawner(spawner);
+    await this.#cleaning;
+    for (const run of this.#runs.keys()) this.#end(run, { kind: 'killed', reason: 'shutdown' }, 0);
+  }
+
+  #advance(): void {
+    if (this.#waiting.size === 0) return;
+    if (this.#spawner === undefined && !this.#startSpawner()) return;
+    const spawner = this.#spawner!;
+    if (!spawner.ready) return;
+    for (const [run, linked] of this.#waiting) {
+      if (this.#unanswered >= UNANSWERED_STARTS_MAX) return;
+      this.#unanswered++;
+      this.#waiting.delete(run);
+      linked.state = 'sent';
+      spawner.writer.send(FrameKind.Start, run, ...startBody(linked.order, linked.stdin));
+    }
+  }
+
+  #startSpawner(): boolean {
+    const recordId = `${process.pid}-${randomBytes(6).toString('hex')}`;
+    const file = recordFile(this.#options.dataFolder, recordId);
+    const settings: SpawnerSettings = { recordFile: file, recordId, graceMs: this.#options.graceMs };
+    let child: ChildProcess | undefined;
+    try {
+      child = spawn(
+        process.execPath,
+        [...SPAWNER_FLAGS, compiledFile('./spawner.js', import.meta.url), JSON.stringify(settings)],
+        {
+          env: { ...MALLOC_ENVIRONMENT, ...this.#options.environment, [RECORD_VARIABLE]: recordId },
+          detached: true, // Ctrl-C on the worker's terminal is not for the spawner
+          stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
+        },
+      );
+      if (child.pid !== undefined) createRecord(file, ownIdentity(process.pid), ownIdentity(child.pid));
+      this.#spawner = this.#connect(child, file);
+      return true;
+    } catch (error) {
+      child?.kill('SIGKILL');
+      this.#failWaiting('spawner-failed', `commands cannot be started: ${(error as Error).message}`);
+      return false;
+    }
+  }
+
+  #connect(child: ChildProcess, file: string): Spawner {
+    const stream = child.stdio[LINK_DESCRIPTOR] as Socket;
+    const spawner: Spawner = {
+      process: child,
+      stream,
+      writer: new FrameWriter(stream),
+      recordFile: file,
+      ready: false,
+    };
+    const reader = new FrameReader((frame) => this.#onFrame(spawner, frame));
+    const lost = (): void => this.#lost(spawner);
+    stream.on('data', (bytes: Buffer) => reader.push(bytes));
+    stream.on('error', lost);
+    stream.on('close', lost);
+    // Not at its `exit`: what it has said before is still to be read. The stream ends with the process.
+    child.on('error', lost);
+    // An idle spawner does not keep the worker's process alive; runs do (see executors.ts).
+    child.unref();
+    stream.unref();
+    return spawner;
+  }
+
+  #onFrame(spawner: Spawner, { kind, run, body }: Frame): void {
+    if (kind === FrameKind.Ready) {
+      spawner.ready = true;
+      this.#advance();
+      return;
+    }
+    const linked = this.#runs.get(run);
+    if (linked === undefined) return;
+    switch (kind) {
+      case FrameKind.Started:
+        this.#answered(linked);
+        linked.startedAt = performance.now();
+        linked.sink.started?.();
+        break;
+      case FrameKind.Output:
+        linked.sink.output(readOutputBody(body));
+        break;
+      case FrameKind.Ended: {
+        this.#answered(linked);
+        const { outcome, runMs } = readEndedBody(body);
+        this.#end(run, outcome, runMs);
+        break;
+      }
+    }
+  }
+
+  #answered(linked: LinkedRun): void {
+    if (linked.state !== 'sent') return;
+    linked.state = 'started';
+    this.#unanswered--;
+    this.#advance();
+  }
+
+  #end(run: number, outcome: Outcome, runMs: number): void {
+    const linked = this.#runs.get(run);
+    this.#runs.delete(run);
+    linked?.sink.ended(outcome, runMs);
+  }
+
+  /**
+   * The spawner is dead, or its stream is, which comes to the same. Its commands are ended before their
+   * runs are reported as failed: the report may start them again.
+   */
+  #lost(spawner: Spawner): void {
+    if (this.#spawner !== spawner) return;
+    this.#spawner = undefined;
+    this.#unanswered = 0;
+    spawner.process.kill('SIGKILL');
+    spawner.stream.destroy();
+    const given = [...this.#runs].filter(([, linked]) => linked.state !== 'waiting');
+    this.#options.warn(`the process that starts commands died; ${given.length} runs are lost`);
+    this.#cleaning = endRecorded(spawner.recordFile).then(() => {
+      const lost = failed('spawner-lost', 'the process that starts commands died, and this command with it');
+      for (const [run, { startedAt }] of given) {
+        this.#end(run, lost, startedAt === 0 ? 0 : performance.now() - startedAt);
+      }
+      if (!spawner.ready) {
+        this.#failWaiting('spawner-failed', 'the process that starts commands ended before it was ready');
+      }
+      this.#advance();
+    });
+  }
+
+  #failWaiting(code: FailureCode, message: string): void {
+    const runs = [...this.#waiting.keys()];
+    this.#waiting.clear();
+    for (const run of runs) this.#end(run, failed(code, message), 0);
+  }
+}
+
+/** Closes the link, at which the spawner ends its commands and itself; does it for one that cannot. */
+async function endSpawner({ process: child, stream, recordFile: file }: Spawner): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(() => child.kill('SIGKILL'), CLOSE_MARGIN_MS);
+      child.ref();
+      child.once('exit', () => {
+        clearTimeout(timer);
+        resolve();
+      });
+      stream.end();
+    });
+  }
+  await endRecorded(file);
+}
+
+function ownIdentity(pid: number): { pid: number; start: number } {
+  return processIdentity(pid) ?? { pid, start: 0 };
+}

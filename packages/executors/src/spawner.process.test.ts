@@ -1,0 +1,239 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { compiledFile } from './compiled.js';
+import { createExecutors, type Executors } from './executors.js';
+import { UNANSWERED_STARTS_MAX } from './limits.js';
+import { createRecord, parseRecord, recordFile, recordFolder } from './process-groups.js';
+import { isAlive, type ProcessIdentity, processIdentity } from './process-identity.js';
+import { outcomeOf, record, UNTIL_ESCAPED } from './recording.fixture.js';
+
+let folder: string;
+let executors: Executors;
+let warnings: string[];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'goshawk-spawner-'));
+  warnings = [];
+  executors = createExecutors({ dataFolder: folder, warn: (message) => warnings.push(message) });
+});
+
+afterEach(async () => {
+  await executors.close();
+  rmSync(folder, { recursive: true });
+});
+
+function records() {
+  return readdirSync(recordFolder(folder)).map(
+    (name) => parseRecord(readFileSync(join(recordFolder(folder), name), 'latin1'))!,
+  );
+}
+
+function identities(text: string): ProcessIdentity[] {
+  return text
+    .trim()
+    .split(/\s+/)
+    .map((pid) => processIdentity(Number(pid))!);
+}
+
+async function expectGone(processes: readonly ProcessIdentity[]): Promise<void> {
+  await expect.poll(() => processes.filter(isAlive)).toEqual([]);
+}
+
+/** Another worker process with a long command in it: one in the task's group, one in a session of its own. */
+async function startWorker(): Promise<{ worker: ChildProcess; commands: ProcessIdentity[] }> {
+  const source = `
+    import { createExecutors } from ${JSON.stringify(pathToFileURL(compiledFile('./index.js', import.meta.url)).href)};
+    const executors = createExecutors({ dataFolder: ${JSON.stringify(folder)} });
+    const script = ${JSON.stringify(`setsid sleep 1000 & ${UNTIL_ESCAPED}; echo $!; sleep 1001 & echo $! $$; wait`)};
+    executors.start(
+      { payload: { exec: [script], shell: true }, env: {}, outputBytesMax: 1000 },
+      { output: ({ bytes }) => process.stdout.write(bytes), ended() {} },
+    );`;
+  const script = join(folder, 'worker.mjs');
+  writeFileSync(script, source);
+  const worker = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let text = '';
+  for await (const line of createInterface({ input: worker.stdout! })) {
+    text += `${line}\n`;
+    if (text.split('\n').length === 3) break;
+  }
+  return { worker, commands: identities(text) };
+}
+
+describe('when the worker dies', () => {
+  it('the spawner ends its commands and itself, and leaves no record', async () => {
+    const { worker, commands } = await startWorker();
+    const [before] = records();
+    const [escaped, ...group] = commands;
+    worker.kill('SIGKILL');
+    await expectGone([...group, before!.spawner]);
+    expect(readdirSync(recordFolder(folder))).toEqual([]);
+    // What left its group is found by its environment, were there a record; here it is on its own.
+    process.kill(escaped!.pid, 'SIGKILL');
+  });
+});
+
+describe('when both die', () => {
+  it('the next worker ends what they left, in the group and out of it', async () => {
+    const { worker, commands } = await startWorker();
+    const { spawner } = records()[0]!;
+    process.kill(spawner.pid, 'SIGSTOP');
+    worker.kill('SIGKILL');
+    process.kill(spawner.pid, 'SIGKILL');
+    await expectGone([spawner, { pid: worker.pid!, start: 0 }]);
+    expect(commands.filter(isAlive)).toEqual(commands);
+
+    expect(await executors.endLeftovers()).toBe(1);
+    await expectGone(commands);
+    expect(readdirSync(recordFolder(folder))).toEqual([]);
+    expect(await executors.endLeftovers()).toBe(0);
+  });
+
+  it('a spawner that still hangs about is ended first', async () => {
+    const { worker, commands } = await startWorker();
+    const { spawner } = records()[0]!;
+    process.kill(spawner.pid, 'SIGSTOP');
+    worker.kill('SIGKILL');
+    await expectGone([{ pid: worker.pid!, start: 0 }]);
+    expect(await executors.endLeftovers()).toBe(1);
+    await expectGone([...commands, spawner]);
+  });
+});
+
+describe('ending leftovers', () => {
+  it('spares the commands of a worker that is alive', async () => {
+    const { worker, commands } = await startWorker();
+    expect(await executors.endLeftovers()).toBe(0);
+    expect(commands.filter(isAlive)).toEqual(commands);
+    worker.kill('SIGKILL');
+    await expectGone(commands.slice(1));
+    process.kill(commands[0]!.pid, 'SIGKILL');
+  });
+
+  it('spares a process that has come by the number of one that is gone', async () => {
+    const bystander = spawn('sleep', ['1000'], { detached: true });
+    const identity = processIdentity(bystander.pid!)!;
+    const dead = { pid: identity.pid, start: identity.start - 1 };
+    const file = recordFile(folder, 'old');
+    createRecord(file, dead, dead);
+    writeFileSync(file, `${dead.pid} ${dead.start}\n`, { flag: 'a' });
+    expect(await executors.endLeftovers()).toBe(0);
+    expect(isAlive(identity)).toBe(true);
+    bystander.kill('SIGKILL');
+  });
+
+  it('spares everything when the machine has booted since', async () => {
+    const bystander = spawn('sleep', ['1000'], { detached: true });
+    const identity = processIdentity(bystander.pid!)!;
+    mkdirSync(recordFolder(folder));
+    const header = 'goshawk-process-groups/1 another-boot 5:5 6:6';
+    writeFileSync(recordFile(folder, 'old'), `${header}\n${identity.pid} ${identity.start}\n`);
+    expect(await executors.endLeftovers()).toBe(0);
+    expect(isAlive(identity)).toBe(true);
+    expect(readdirSync(recordFolder(folder))).toEqual([]);
+    bystander.kill('SIGKILL');
+  });
+
+  it('finds nothing where there was no worker before', async () => {
+    expect(await executors.endLeftovers()).toBe(0);
+  });
+});
+
+describe('when the spawner dies', () => {
+  it('its runs fail, their commands end first, and the next run has a new spawner', async () => {
+    const { sink } = record(executors, { exec: ['sleep 1000 & echo $! $$; wait'], shell: true });
+    await expect.poll(() => sink.text()).toContain('\n');
+    const commands = identities(sink.text());
+    const { spawner } = records()[0]!;
+    process.kill(spawner.pid, 'SIGKILL');
+    const { outcome } = await sink.end;
+    expect(commands.filter(isAlive)).toEqual([]);
+    expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'spawner-lost' } });
+    expect(warnings).toEqual(['the process that starts commands died; 1 runs are lost']);
+
+    expect((await outcomeOf(executors, { exec: ['true'] })).outcome).toEqual({
+      kind: 'completed',
+      exitCode: 0,
+    });
+    expect(records().map((one) => one.spawner)).not.toContainEqual(spawner);
+  });
+
+  it('runs that it has not been given go to the next', async () => {
+    await outcomeOf(executors, { exec: ['true'] });
+    const { spawner } = records()[0]!;
+    process.kill(spawner.pid, 'SIGSTOP');
+    const runs = Array.from({ length: 100 }, () => record(executors, { exec: ['true'] }));
+    // The turn after the one in which starts are sent.
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    process.kill(spawner.pid, 'SIGKILL');
+    const outcomes = await Promise.all(runs.map(({ sink }) => sink.end));
+    const kinds = outcomes.map(({ outcome }) => outcome.kind);
+    expect(new Set(kinds.slice(0, UNANSWERED_STARTS_MAX))).toEqual(new Set(['failed']));
+    expect(new Set(kinds.slice(UNANSWERED_STARTS_MAX))).toEqual(new Set(['completed']));
+  });
+});
+
+describe('the spawner', () => {
+  it('is left alone by the signals with which a service or a terminal ends its worker', async () => {
+    const { sink } = record(executors, { exec: ['cat; sleep 0.1'], shell: true });
+    await sink.isStarted;
+    const { spawner } = records()[0]!;
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(spawner.pid, name);
+    expect((await sink.end).outcome).toEqual({ kind: 'completed', exitCode: 0 });
+    expect(isAlive(spawner)).toBe(true);
+  });
+
+  it('stays small under a flood of output', async () => {
+    await Promise.all(
+      Array.from({ length: 4 }, () =>
+        outcomeOf(
+          executors,
+          { exec: ['head', '-c', '100000000', '/dev/zero'] },
+          { outputBytesMax: 50_000_000 },
+        ),
+      ),
+    );
+    const { spawner } = records()[0]!;
+    const status = readFileSync(`/proc/${spawner.pid}/status`, 'latin1');
+    const peakKiB = Number(/VmHWM:\s+(\d+) kB/.exec(status)![1]);
+    expect(peakKiB).toBeLessThan(200 * 1024);
+  });
+
+  it('ends with the executors, and what runs is killed', async () => {
+    const { sink } = record(executors, { exec: ['sleep', '1000'] });
+    await sink.isStarted;
+    const { spawner } = records()[0]!;
+    await executors.close();
+    expect((await sink.end).outcome).toEqual({ kind: 'killed', reason: 'shutdown' });
+    expect(isAlive(spawner)).toBe(false);
+    expect(readdirSync(recordFolder(folder))).toEqual([]);
+  });
+
+  it('that hangs does not keep the executors from closing, nor its commands running', async () => {
+    const other = createExecutors({ dataFolder: folder, graceMs: 100 });
+    const { sink } = record(other, { exec: ['echo $$; sleep 1000'], shell: true });
+    await expect.poll(() => sink.text()).toContain('\n');
+    const commands = identities(sink.text());
+    process.kill(records()[0]!.spawner.pid, 'SIGSTOP');
+    await other.close();
+    expect((await sink.end).outcome).toEqual({ kind: 'killed', reason: 'shutdown' });
+    expect(commands.filter(isAlive)).toEqual([]);
+    expect(readdirSync(recordFolder(folder))).toEqual([]);
+  });
+
+  it('that cannot have its record fails the run with the reason', async () => {
+    const blocked = join(folder, 'file');
+    writeFileSync(blocked, '');
+    const other = createExecutors({ dataFolder: blocked });
+    const { outcome } = await outcomeOf(other, { exec: ['true'] });
+    expect(outcome).toMatchObject({
+      error: { code: 'spawner-failed', message: expect.stringContaining('commands cannot be started') },
+    });
+    await other.close();
+  });
+});

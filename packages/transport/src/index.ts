@@ -1,0 +1,5 @@
+export type { MessageHandled, MessageSent } from './channels.js';
+export * from './codec/index.js';
+export * from './keys/index.js';
+export * from './logger.js';
+export * from './mailbox/index.js';

@@ -1,0 +1,29 @@
+import { lookup } from 'node:dns/promises';
+import { afterEach, expect, test, vi } from 'vitest';
+import { Inbox, Mailboxes } from './testing.fixture.js';
+
+vi.mock('node:dns/promises', () => ({ lookup: vi.fn() }));
+
+const mailboxes = new Mailboxes();
+
+afterEach(async () => {
+  await mailboxes.closeAll();
+});
+
+test('a peer that moved to another address behind its host name is found there', async () => {
+  const answer = (address: string) => [{ address, family: 4 }];
+  vi.mocked(lookup as unknown as () => Promise<object[]>)
+    .mockResolvedValueOnce(answer('127.0.0.2'))
+    .mockRejectedValueOnce(new Error('the name server is away'))
+    .mockResolvedValue(answer('127.0.0.1'));
+  const moved = await mailboxes.open();
+  const sender = await mailboxes.open({ limits: { redialIntervalMs: 5 } });
+  const inbox = new Inbox(moved);
+  const byName = moved.endpoint.replace('127.0.0.1', 'moved.example');
+  sender.send(0, sender.directory.intern(`${byName}!*/0`), ['found']);
+  await inbox.until(1);
+  expect(inbox.bodies).toStrictEqual([['found']]);
+  expect(mailboxes.logger.lines.map(({ message }) => message)).toContainEqual(
+    `${byName}: no address found for host "moved.example"; check the name, or give its IP address`,
+  );
+});

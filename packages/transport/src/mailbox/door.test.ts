@@ -1,0 +1,198 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type MailboxCounters, newCounters } from './counters.js';
+import { Directory } from './directory.js';
+import { Door } from './door.js';
+import { Unproven } from './identification.js';
+import { Incarnations } from './incarnations.js';
+import { completeLimits } from './limits.js';
+import { ThrottledLog } from './log.js';
+import { packFrame, recordingLogger } from './testing.fixture.js';
+
+const limits = completeLimits();
+const PEER = 'tcp://peer:7000!them';
+const SELF = 'tcp://self:7000!me';
+const BODY = [1, 'two', 3.5, { four: [64, 65, 127] }];
+
+function openDoor() {
+  const counters = newCounters();
+  const directory = new Directory();
+  const logger = recordingLogger();
+  const delivered: unknown[] = [];
+  const door = new Door({
+    process: SELF,
+    incarnation: 'me',
+    identification: new Unproven(SELF),
+    directory,
+    incarnations: new Incarnations(limits.incarnationGraceMs),
+    limits,
+    counters,
+    log: new ThrottledLog(logger, limits.logIntervalMs),
+    onSuccessor: () => {},
+    onHandlerError: (_, error) => {
+      throw error;
+    },
+  });
+  door.register(0, (from, body) => delivered.push([directory.nameOf(from), body]));
+  const arrive = (bytes: Uint8Array, routingId = PEER) =>
+    door.acceptFromPeer([Buffer.from(routingId), Buffer.from(bytes)]);
+  return { door, counters, directory, logger, delivered, arrive };
+}
+
+function soundFrame(target = 'me', messages = 1): Buffer {
+  return packFrame(target, Array(messages).fill([3, 0, BODY]));
+}
+
+function refusals({ refused }: MailboxCounters): number {
+  return Object.values(refused).reduce((sum, count) => sum + count, 0);
+}
+
+describe('the door', () => {
+  test('delivers what is sound, with the name of the sender', () => {
+    const { arrive, delivered, counters } = openDoor();
+    const frame = soundFrame('me', 2);
+    expect(arrive(frame)).toBe(2);
+    expect(delivered).toStrictEqual([
+      [`${PEER}/3`, BODY],
+      [`${PEER}/3`, BODY],
+    ]);
+    expect(counters.received).toStrictEqual({ messages: 2, frames: 1, bytes: frame.length });
+  });
+
+  test('delivers nothing of a frame of which one message is not sound', () => {
+    const { arrive, delivered, counters } = openDoor();
+    const frame = soundFrame('me', 2);
+    frame[frame.length - 1] = 0xc1;
+    expect(arrive(frame)).toBe(0);
+    expect(delivered).toStrictEqual([]);
+    expect(counters.refused.malformed).toBe(1);
+  });
+
+  test.each([
+    ['', 'unknownSender'],
+    ['hello', 'unknownSender'],
+    ['\u0000\u0001\u0002', 'unknownSender'],
+    ['tcp://peer:7000!*', 'unknownSender'],
+    [`tcp://${'p'.repeat(300)}:1!x`, 'unknownSender'],
+  ] as const)('refuses a sender that calls itself %j, and remembers nothing of it', (name, reason) => {
+    const { arrive, counters, directory, logger } = openDoor();
+    arrive(soundFrame(), name);
+    expect(counters.refused[reason]).toBe(1);
+    expect(directory.size).toBe(0);
+    expect(logger.lines[0]?.message).toMatch(/^[\x20-\x7e]{1,300}$/);
+  });
+
+  test('refuses mail for another incarnation', () => {
+    const { arrive, counters, delivered } = openDoor();
+    arrive(soundFrame('another'));
+    arrive(soundFrame('*'));
+    expect(counters.refused.wrongTarget).toBe(1);
+    expect(delivered).toHaveLength(1);
+  });
+
+  test('takes replies only with the name of who sent them', () => {
+    const { door, counters } = openDoor();
+    door.acceptReply('tcp://server:7000', [soundFrame()]);
+    door.acceptReply('tcp://server:7000', []);
+    expect(counters.refused).toMatchObject({ unknownSender: 1, malformed: 1 });
+  });
+
+  test('logs one line for a peer that sends rubbish a thousand times', () => {
+    const { arrive, counters, logger } = openDoor();
+    for (let i = 0; i < 1_000; i++) {
+      arrive(Buffer.from('rubbish'));
+    }
+    expect(counters.refused.malformed).toBe(1_000);
+    expect(logger.lines).toHaveLength(1);
+    expect(logger.lines[0]?.message).toMatch(`dropped a frame from ${PEER}: `);
+  });
+
+  test('is not closed by a handler that forgets the sender of what follows', () => {
+    const { door, directory, arrive } = openDoor();
+    const names: unknown[] = [];
+    door.unregister(0);
+    door.register(0, (from) => {
+      names.push(directory.nameOf(from));
+      directory.forgetProcess(PEER);
+    });
+    arrive(soundFrame('me', 2));
+    arrive(soundFrame('me', 1));
+    expect(names).toStrictEqual([`${PEER}/3`, undefined, `${PEER}/3`]);
+    expect(directory.size).toBe(0);
+  });
+
+  test('lets nothing in once it is closed', () => {
+    const { door, arrive, delivered, counters } = openDoor();
+    door.close();
+    arrive(soundFrame());
+    expect(delivered).toStrictEqual([]);
+    expect(refusals(counters)).toBe(0);
+  });
+});
+
+describe('ten thousand hostile frames', () => {
+  const RUNS = 10_000;
+
+  function attack(bytes: fc.Arbitrary<Uint8Array>, seed: number) {
+    const outcome = openDoor();
+    fc.assert(
+      fc.property(bytes, (frame) => {
+        const before = outcome.delivered.length;
+        outcome.arrive(frame);
+        outcome.delivered.length = before;
+        // Whatever it was, the next sound frame is read as it was written.
+        expect(outcome.arrive(soundFrame())).toBe(1);
+        expect(outcome.delivered.pop()).toStrictEqual([`${PEER}/3`, BODY]);
+      }),
+      { seed, numRuns: RUNS },
+    );
+    return outcome;
+  }
+
+  test('of random bytes', () => {
+    const { counters, directory } = attack(fc.uint8Array({ maxLength: 64 }), 1);
+    expect(counters.refused.malformed).toBe(RUNS);
+    expect(directory.size).toBe(1);
+  });
+
+  test('of a sound start and a random body', () => {
+    // The body of the one message is the last byte.
+    const start = packFrame('me', [[0, 0, []]]).subarray(0, -1);
+    const mail = fc.uint8Array({ maxLength: 64 }).map((bytes) => Buffer.concat([start, bytes]));
+    const { counters } = attack(mail, 2);
+    expect(counters.refused.malformed + counters.received.frames).toBe(2 * RUNS);
+  });
+
+  test('of sound frames with bytes changed, cut and inserted', () => {
+    const sound = soundFrame('me', 3);
+    const change = fc.record({
+      at: fc.nat(sound.length - 1),
+      cut: fc.nat(4),
+      // Tokens that announce something: extensions, lengths, deep nesting.
+      insert: fc.array(
+        fc.oneof(
+          fc.constantFrom(0xc1, 0xc7, 0xc8, 0xc9, 0xd4, 0xd5, 0xd6, 0xd8, 0xdc, 0xdd, 0xde, 0xdf, 0xdb, 0x72),
+          fc.nat(255),
+        ),
+        { maxLength: 6 },
+      ),
+    });
+    const changed = fc.array(change, { minLength: 1, maxLength: 3 }).map((changes) => {
+      let bytes: Buffer = Buffer.from(sound);
+      for (const { at, cut, insert } of changes) {
+        bytes = Buffer.concat([bytes.subarray(0, at), Buffer.from(insert), bytes.subarray(at + cut)]);
+      }
+      return bytes;
+    });
+    attack(changed, 3);
+  });
+
+  test('of truncated frames', () => {
+    const sound = soundFrame('me', 20);
+    const { counters } = attack(
+      fc.nat(sound.length - 1).map((length) => sound.subarray(0, length)),
+      4,
+    );
+    expect(counters.refused.malformed).toBe(RUNS);
+  });
+});

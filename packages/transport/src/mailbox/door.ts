@@ -1,0 +1,234 @@
+import { type Address, ROLES, type Role } from '@goshawk/core';
+import { messageHandled } from '../channels.js';
+import { count, type MailboxCounters, type RefusalReason } from './counters.js';
+import type { Directory, KnownProcess } from './directory.js';
+import { MalformedFrameError } from './errors.js';
+import { type Mail, type OpenedFrame, openFrame } from './frame.js';
+import type { Identification } from './identification.js';
+import type { Incarnations } from './incarnations.js';
+import type { MailboxLimits } from './limits.js';
+import type { ThrottledLog } from './log.js';
+import {
+  ANY_INCARNATION,
+  anyIncarnationOf,
+  claimedRole,
+  isAnyIncarnation,
+  isClientEndpoint,
+  type ProcessName,
+  placeOf,
+  processName,
+} from './party-name.js';
+
+/** The body is the handler's own, but binary in it is a view of the frame: to be copied rather than kept. */
+export type Handler = (from: Address, body: unknown) => void;
+
+export interface DoorOptions {
+  /** Name of this process. */
+  readonly process: string;
+  readonly incarnation: string;
+  readonly identification: Identification;
+  readonly directory: Directory;
+  readonly incarnations: Incarnations;
+  readonly limits: MailboxLimits;
+  readonly counters: MailboxCounters;
+  readonly log: ThrottledLog;
+  /** Another incarnation than before was heard at its place. */
+  readonly onSuccessor: (sender: ProcessName) => void;
+  readonly onHandlerError: (index: number, error: unknown) => void;
+}
+
+const UNPRINTABLE = /[^\x20-\x7e]/g;
+const SHOWN_NAME_LENGTH = 80;
+
+/**
+ * Where everything comes in. A frame is opened, checked and addressed here, once; what does not pass is
+ * counted, logged now and then, and dropped. Nothing that a peer sends makes any of this throw.
+ */
+export class Door {
+  private readonly options: DoorOptions;
+  private readonly handlers: (Handler | undefined)[] = [];
+  /** What a frame for whoever is here may say. */
+  private readonly anyTargets: ReadonlySet<string>;
+  private isClosed = false;
+
+  constructor(options: DoorOptions) {
+    this.options = options;
+    const { incarnation } = options;
+    // Who claims no role is whoever it is taken for.
+    const role = claimedRole({ endpoint: options.process, incarnation });
+    const roles = role === undefined ? ROLES : [role];
+    this.anyTargets = new Set([ANY_INCARNATION, ...roles.map(anyIncarnationOf)]);
+  }
+
+  register(index: number, handler: Handler): void {
+    this.handlers[index] = handler;
+  }
+
+  unregister(index: number): void {
+    this.handlers[index] = undefined;
+  }
+
+  isRegistered(index: number): boolean {
+    return this.handlers[index] !== undefined;
+  }
+
+  close(): void {
+    this.isClosed = true;
+  }
+
+  /**
+   * What arrived at the ROUTER: the routing id of the connection, which names the sending process, and a
+   * frame.
+   *
+   * @returns how many messages the frame held.
+   */
+  acceptFromPeer([routingId, bytes, ...rest]: readonly Buffer[]): number {
+    const said = routingId?.toString() ?? '';
+    const sender = this.options.identification.recognise(said);
+    if (sender === undefined) {
+      const shown = said.replace(UNPRINTABLE, '?').slice(0, SHOWN_NAME_LENGTH);
+      return this.refuse(shown, 'unknownSender', `"${shown}" is not the name of a process, or not proven`);
+    }
+    const { name } = sender;
+    if (bytes === undefined || rest.length > 0) {
+      return this.refuse(name, 'malformed', 'a frame has one part');
+    }
+    const frame = this.open(name, bytes);
+    return frame === undefined ? 0 : this.admit(name, sender, frame, bytes.length, said);
+  }
+
+  /**
+   * What arrived at a client over the connection that it made to the endpoint.
+   *
+   * @param proven what the peer is by its key, where there are keys.
+   */
+  acceptReply(endpoint: string, [bytes, ...rest]: readonly Buffer[], proven?: Role): number {
+    if (bytes === undefined || rest.length > 0) {
+      return this.refuse(endpoint, 'malformed', 'a frame has one part');
+    }
+    const frame = this.open(endpoint, bytes);
+    if (frame === undefined) {
+      return 0;
+    }
+    const { sender: incarnation } = frame;
+    if (incarnation === null || isAnyIncarnation(incarnation)) {
+      return this.refuse(endpoint, 'unknownSender', 'a reply must say which process sent it');
+    }
+    const sender = { endpoint, incarnation };
+    if (proven !== undefined && claimedRole(sender) !== proven) {
+      return this.refuse(endpoint, 'unknownSender', `a ${proven} answers in the name of another`);
+    }
+    return this.admit(processName(endpoint, incarnation), sender, frame, bytes.length);
+  }
+
+  /** What parties of this process send to each other; counted when it was sent. */
+  acceptLocal(bytes: Buffer): void {
+    const frame = this.open(this.options.process, bytes);
+    if (frame !== undefined) {
+      this.deliver(this.options.process, frame);
+    }
+  }
+
+  private open(peer: string, bytes: Buffer): OpenedFrame | undefined {
+    const { incarnation, limits } = this.options;
+    if (this.isClosed) {
+      return undefined;
+    }
+    if (bytes.length > limits.frameBytesMax) {
+      const message = `a frame of ${bytes.length} bytes; at most ${limits.frameBytesMax} are accepted`;
+      this.refuse(peer, 'tooLarge', message);
+      return undefined;
+    }
+    try {
+      const frame = openFrame(bytes, limits);
+      if (frame.target === incarnation || this.anyTargets.has(frame.target)) {
+        return frame;
+      }
+      this.refuse(
+        peer,
+        'wrongTarget',
+        `a frame for ${frame.target}, and this is ${incarnation}: it was for a process that was here before, or, if it goes on, two processes claim this address (--advertise)`,
+      );
+    } catch (error) {
+      if (!(error instanceof MalformedFrameError)) {
+        throw error;
+      }
+      this.refuse(peer, 'malformed', error.message);
+    }
+    return undefined;
+  }
+
+  private admit(
+    name: string,
+    sender: ProcessName,
+    frame: OpenedFrame,
+    bytes: number,
+    routingId?: string,
+  ): number {
+    if (!this.isAlive(sender)) {
+      return this.refuse(name, 'oldSender', 'a frame from an incarnation that was superseded');
+    }
+    const messages = this.deliver(name, frame, routingId);
+    count(this.options.counters.received, { messages, bytes });
+    return messages;
+  }
+
+  private isAlive(sender: ProcessName): boolean {
+    if (isClientEndpoint(sender.endpoint)) {
+      return true;
+    }
+    const { incarnations, onSuccessor } = this.options;
+    const standing = incarnations.heard(placeOf(sender), sender.incarnation, performance.now());
+    if (standing === 'successor') {
+      onSuccessor(sender);
+    }
+    return standing !== 'retired';
+  }
+
+  private deliver(name: string, { mail }: OpenedFrame, routingId?: string): number {
+    const senders = this.addressesOf(name, mail, routingId);
+    for (const [i, letter] of mail.entries()) {
+      const handler = this.handlers[letter[1]];
+      if (handler === undefined) {
+        this.options.counters.dropped.noSuchParty++;
+      } else if (messageHandled.hasSubscribers) {
+        this.handleWatched(handler, senders[i] as Address, name, letter);
+      } else {
+        this.handle(handler, senders[i] as Address, letter);
+      }
+    }
+    return senders.length;
+  }
+
+  private handle(handler: Handler, from: Address, [, index, body]: Mail): void {
+    try {
+      handler(from, body);
+    } catch (error) {
+      this.options.counters.handlerErrors++;
+      this.options.onHandlerError(index, error);
+    }
+  }
+
+  private handleWatched(handler: Handler, from: Address, name: string, letter: Mail): void {
+    const [fromIndex, toIndex, body] = letter;
+    // Before the handler has it: the body is used up then.
+    const code: unknown = Array.isArray(body) ? body[0] : undefined;
+    const startedAt = performance.now();
+    this.handle(handler, from, letter);
+    messageHandled.publish({ from: name, fromIndex, to: this.options.process, toIndex, code, startedAt });
+  }
+
+  /** Before any handler runs: a handler may forget parties, and must not find a half-known process. */
+  private addressesOf(name: string, mail: readonly Mail[], routingId: string | undefined): Address[] {
+    const { directory } = this.options;
+    const process = directory.process(name) as KnownProcess;
+    process.routingId = routingId;
+    return mail.map(([from]) => directory.internParty(process, from));
+  }
+
+  private refuse(peer: string, reason: RefusalReason, message: string): 0 {
+    this.options.counters.refused[reason]++;
+    this.options.log.warn(peer, reason, `dropped a frame from ${peer}: ${message}`);
+    return 0;
+  }
+}

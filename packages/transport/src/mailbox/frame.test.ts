@@ -1,0 +1,144 @@
+import { PROTOCOL_VERSION } from '@goshawk/core';
+import { Packr } from 'msgpackr';
+import { describe, expect, test } from 'vitest';
+import { FrameTooLargeError, MalformedFrameError } from './errors.js';
+import { FrameWriter, openFrame, type PackedFrame } from './frame.js';
+import { completeLimits } from './limits.js';
+import { packFrame } from './testing.fixture.js';
+
+const limits = completeLimits();
+const packr = new Packr({ useRecords: false });
+const pack = (frame: unknown) => Buffer.from(packr.pack(frame));
+const open = (bytes: Buffer) => openFrame(bytes, limits);
+
+/** Nested to a depth that a body may have. */
+function deepestBody(): unknown[] {
+  let body: unknown[] = [];
+  for (let depth = 1; depth < limits.nestingMax; depth++) {
+    body = [body];
+  }
+  return body;
+}
+
+describe('a frame', () => {
+  test('is one MessagePack array that any implementation reads', () => {
+    const bytes = packFrame('you', [[1, 2, ['hello', 3.5, null]]], 'me');
+    expect(packr.unpack(bytes)).toStrictEqual([
+      [PROTOCOL_VERSION, 'you', 'me'],
+      [1, 2, ['hello', 3.5, null]],
+    ]);
+  });
+
+  test('made by another implementation is opened', () => {
+    expect(
+      open(
+        pack([
+          [PROTOCOL_VERSION, '*', null],
+          [0, 65_535, ['x']],
+          [1, 0, [2]],
+        ]),
+      ),
+    ).toStrictEqual({
+      target: '*',
+      sender: null,
+      mail: [
+        [0, 65_535, ['x']],
+        [1, 0, [2]],
+      ],
+    });
+  });
+
+  test('of the deepest body that may be sent is opened', () => {
+    expect(open(packFrame('*', [[0, 0, deepestBody()]])).mail).toStrictEqual([[0, 0, deepestBody()]]);
+    expect(() => packFrame('*', [[0, 0, [deepestBody()]]])).toThrow('nested deeper than 32 levels');
+  });
+
+  test('of the longest message between the longest incarnations is within the limit', () => {
+    const small = completeLimits({ frameBytesTarget: 100, frameBytesMax: 1_000 });
+    const longest = 'x'.repeat(64);
+    const frames: PackedFrame[] = [];
+    const writer = new FrameWriter(longest, small, (frame) => frames.push(frame));
+    const add = (length: number) => writer.add(longest, 0, 0, ['y'.repeat(length)]);
+    let length = 900;
+    for (; length > 0; length--) {
+      try {
+        add(length);
+        break;
+      } catch (error) {
+        expect(error).toBeInstanceOf(FrameTooLargeError);
+      }
+    }
+    expect(frames).toHaveLength(1);
+    expect(frames[0]?.bytes.length).toBeGreaterThan(small.frameBytesMax - 10);
+    expect(openFrame(frames[0]?.bytes as Buffer, small).mail).toStrictEqual([[0, 0, ['y'.repeat(length)]]]);
+  });
+
+  test('of another version is refused, and both versions are named', () => {
+    const other = PROTOCOL_VERSION + 1;
+    expect(() => open(pack([[other, 'x', null]]))).toThrow(
+      `protocol version ${other}; this process speaks version ${PROTOCOL_VERSION}`,
+    );
+  });
+
+  test.each([
+    ['a number', 1],
+    ['a map', { version: 1 }],
+    ['an empty array', []],
+    ['no mail', [[PROTOCOL_VERSION, 'x', null]]],
+    ['no head', [PROTOCOL_VERSION, 'x', null, []]],
+    ['an empty head', [[]]],
+    ['too few fields', [[PROTOCOL_VERSION, 'x']]],
+    ['too many fields', [[PROTOCOL_VERSION, 'x', null, 0]]],
+    ['a version that is a string', [['1', 'x', null]]],
+    ['a version that cannot be shown', [[{ toString: 1, valueOf: 2 }, 'x', null]]],
+    ['no target', [[PROTOCOL_VERSION, null, null]]],
+    ['a target that is no incarnation', [[PROTOCOL_VERSION, 'a b', null]]],
+    ['a target that is endless', [[PROTOCOL_VERSION, 'x'.repeat(65), null]]],
+    ['a sender that is a number', [[PROTOCOL_VERSION, 'x', 7]]],
+    ['mail that is a map', [[PROTOCOL_VERSION, 'x', null], {}]],
+    [
+      'mail that is cut short',
+      [
+        [PROTOCOL_VERSION, 'x', null],
+        [0, 0],
+      ],
+    ],
+    [
+      'mail that is too long',
+      [
+        [PROTOCOL_VERSION, 'x', null],
+        [0, 0, [], []],
+      ],
+    ],
+    [
+      'a party that is negative',
+      [
+        [PROTOCOL_VERSION, 'x', null],
+        [0, -1, []],
+      ],
+    ],
+    [
+      'a party that is a fraction',
+      [
+        [PROTOCOL_VERSION, 'x', null],
+        [0.5, 0, []],
+      ],
+    ],
+    [
+      'a party beyond the largest index',
+      [
+        [PROTOCOL_VERSION, 'x', null],
+        [0, 65_536, []],
+      ],
+    ],
+    [
+      'a party that is a string',
+      [
+        [PROTOCOL_VERSION, 'x', null],
+        ['0', 0, []],
+      ],
+    ],
+  ])('with %s is refused', (_, frame) => {
+    expect(() => open(pack(frame))).toThrow(MalformedFrameError);
+  });
+});

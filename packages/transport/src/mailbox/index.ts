@@ -1,0 +1,43 @@
+export {
+  DROP_REASONS,
+  type DropReason,
+  type MailboxCounters,
+  newCounters,
+  REFUSAL_REASONS,
+  type RefusalReason,
+  STRANGER_REASONS,
+  type StrangerReason,
+  type Traffic,
+} from './counters.js';
+export type { Unwelcome } from './dealer-carrier.js';
+export { Directory } from './directory.js';
+export type { Handler } from './door.js';
+export {
+  endpointOn,
+  endpointsBehind,
+  isWildcard,
+  parseEndpoint,
+  portOf,
+  resolveEndpoint,
+} from './endpoint.js';
+export * from './errors.js';
+export { FrameWriter, openFrame } from './frame.js';
+export { Proven, type Way } from './identification.js';
+export { Incarnations } from './incarnations.js';
+export { DEFAULT_LIMITS, type MailboxLimits, PARTY_INDEX_MAX } from './limits.js';
+export { type MailLogger, ThrottledLog } from './log.js';
+export { Mailbox, type MailboxOptions, type SendResult } from './mailbox.js';
+export { movedTo } from './own-address.js';
+export {
+  ANY_INCARNATION,
+  anyIncarnationOf,
+  clientEndpoint,
+  incarnationOf,
+  isAnyIncarnation,
+  type PartyName,
+  parsePartyName,
+  parseProcessName,
+  partyName,
+  placeOf,
+  processName,
+} from './party-name.js';

@@ -1,0 +1,341 @@
+import { connect as connectTo, createServer, type Server, type Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Role } from '@goshawk/core';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { curveKeyPair, Dealer, Router } from 'zeromq';
+import { type ClusterKeys, generateKeys, keyRing, rotate } from '../keys/index.js';
+import { completeLimits } from './limits.js';
+import type { Mailbox, MailboxOptions } from './mailbox.js';
+import { hearEvents } from './monitor.js';
+import { incarnationOf } from './party-name.js';
+import { routerOptions } from './socket-options.js';
+import { Inbox, Mailboxes, packFrame } from './testing.fixture.js';
+
+const keys = generateKeys();
+const others = generateKeys();
+let mailboxes = new Mailboxes();
+const sockets: { close(): unknown }[] = [];
+let drawn = 0;
+
+beforeEach(() => {
+  mailboxes = new Mailboxes();
+});
+
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.close();
+  await mailboxes.closeAll();
+});
+
+function open(
+  role: Role,
+  cluster: ClusterKeys = keys,
+  options: Partial<MailboxOptions> = {},
+): Promise<Mailbox> {
+  const incarnation = incarnationOf(role, `i${++drawn}`);
+  const ring = { keys: keyRing(cluster[role], 'test'), incarnation, ...options };
+  return role === 'client' ? mailboxes.openClient(ring) : mailboxes.open(ring);
+}
+
+/** Who is at this endpoint, as what it is said to be. */
+function party(endpoint: string, role: Role): string {
+  return `${endpoint}!${incarnationOf(role, '*')}/0`;
+}
+
+function tell(from: Mailbox, to: string, body: readonly unknown[]): void {
+  from.send(0, from.directory.intern(to), body);
+}
+
+/** A socket with the client's key, which says that it is whoever `routingId` is. */
+function impostor(endpoint: string, to: Role, routingId: string, as: Role = 'client'): Dealer {
+  const [own] = keyRing(keys[as], 'test').generations;
+  const socket = new Dealer({
+    routingId,
+    linger: 0,
+    curvePublicKey: own.curve.publicKey,
+    curveSecretKey: own.curve.secretKey,
+    curveServerKey: own.peers[to].curve,
+  });
+  sockets.push(socket);
+  socket.connect(endpoint);
+  return socket;
+}
+
+describe('with keys', () => {
+  test('processes of one cluster hear each other, and know each other’s roles', async () => {
+    const central = await open('central');
+    const worker = await open('worker');
+    const client = await open('client');
+    const [atCentral, atWorker, atClient] = [central, worker, client].map((mailbox) => new Inbox(mailbox));
+    tell(worker, party(central.endpoint, 'central'), ['register']);
+    await atCentral!.until(1);
+    expect(atCentral!.received).toStrictEqual([{ from: `${worker.process}/0`, body: ['register'] }]);
+    tell(central, `${worker.process}/0`, ['welcome']);
+    await atWorker!.until(1);
+    tell(client, `${central.endpoint}!*/0`, ['describe']);
+    await atCentral!.until(2);
+    const from = central.directory.intern(atCentral!.received[1]!.from!);
+    expect(central.directory.roleOf(from)).toBe('client');
+    central.send(0, from, ['described']);
+    await atClient!.until(1);
+    expect(atClient!.received).toStrictEqual([{ from: `${central.process}/0`, body: ['described'] }]);
+  });
+
+  test('a client that is given a scheduler’s endpoint finds out that it is one', async () => {
+    const scheduler = await open('scheduler');
+    const client = await open('client');
+    const atScheduler = new Inbox(scheduler);
+    tell(client, `${scheduler.endpoint}!*/0`, ['describe']);
+    await atScheduler.until(1);
+    expect(atScheduler.bodies).toStrictEqual([['describe']]);
+  });
+
+  test('who has no key, another cluster’s, or not this process’s gets nothing, and is counted', async () => {
+    const central = await open('central');
+    const friend = await open('worker');
+    const inbox = new Inbox(central);
+    const unwelcome = vi.fn();
+    const keyless = await mailboxes.openClient({ onUnwelcome: unwelcome });
+    const stranger = await open('client', others, { onUnwelcome: unwelcome });
+    tell(keyless, `${central.endpoint}!*/0`, ['let me in']);
+    tell(stranger, `${central.endpoint}!*/0`, ['let me in']);
+    await expect.poll(() => central.counters.strangers.noKey).toBeGreaterThan(0);
+    await expect.poll(() => central.counters.strangers.wrongServerKey).toBeGreaterThan(0);
+    await expect.poll(() => unwelcome.mock.calls).toContainEqual([central.endpoint, 'keyNeeded']);
+    await expect.poll(() => unwelcome.mock.calls).toContainEqual([central.endpoint, 'keyRefused']);
+    const pair = curveKeyPair();
+    const knowsCentral = new Dealer({
+      linger: 0,
+      curvePublicKey: pair.publicKey,
+      curveSecretKey: pair.secretKey,
+      curveServerKey: keyRing(keys.client, 'test').generations[0].peers.central.curve,
+    });
+    sockets.push(knowsCentral);
+    knowsCentral.connect(central.endpoint);
+    void knowsCentral.send('let me in').catch(() => {});
+    await expect.poll(() => central.counters.strangers.unknownKey).toBeGreaterThan(0);
+    tell(friend, party(central.endpoint, 'central'), ['sound']);
+    await inbox.until(1);
+    expect(inbox.bodies).toStrictEqual([['sound']]);
+    const lines = mailboxes.logger.lines.filter(({ message }) => message.startsWith('refused connections'));
+    expect(lines).toHaveLength(1);
+  });
+
+  test('a central that ends is missed by whom it took, and by nobody whom it refused', async () => {
+    const missed: string[] = [];
+    let onMissed = (): void => {};
+    const watching = (who: string) => ({
+      onDisconnected: () => {
+        missed.push(who);
+        onMissed();
+      },
+    });
+    const central = await open('central');
+    const inbox = new Inbox(central);
+    let onUnwelcome = (): void => {};
+    const isUnwelcome = new Promise<void>((resolve) => {
+      onUnwelcome = resolve;
+    });
+    const stranger = await open('worker', others, { ...watching('stranger'), onUnwelcome });
+    tell(stranger, party(central.endpoint, 'central'), ['let me in']);
+    await isUnwelcome;
+    const member = await open('worker', keys, watching('member'));
+    new Inbox(member);
+    tell(member, party(central.endpoint, 'central'), ['hello']);
+    await inbox.until(1);
+    // Who has never spoken is nobody to be missed.
+    const answers = new Inbox(member, 1);
+    central.send(0, central.directory.intern(`${member.process}/1`), ['welcome']);
+    await answers.until(1);
+    expect(missed).toEqual([]);
+    const isMissed = new Promise<void>((resolve) => {
+      onMissed = resolve;
+    });
+    await central.close();
+    await isMissed;
+    expect(missed).toEqual(['member']);
+  });
+
+  test('a client’s key does not make a worker, whatever name it gives', async () => {
+    const central = await open('central');
+    const worker = await open('worker');
+    const inbox = new Inbox(central);
+    tell(worker, party(central.endpoint, 'central'), ['register']);
+    await inbox.until(1);
+    const frame = packFrame('*', [[0, 0, ['register']]]);
+    const names = [
+      'tcp://127.0.0.1:1!w.x',
+      worker.process,
+      `${worker.process}#${'A'.repeat(86)}`,
+      'client:me!x',
+      `client:me!x#${'A'.repeat(86)}`,
+      'x',
+    ];
+    for (const name of names) await impostor(central.endpoint, 'central', name).send(frame);
+    await expect.poll(() => central.counters.refused.unknownSender).toBe(names.length);
+    // Its own name is signed by its own key, and that of a worker is not.
+    const client = await open('client');
+    tell(client, `${central.endpoint}!*/0`, ['submit']);
+    await inbox.until(2);
+    expect(inbox.received.map(({ from }) => from)).toStrictEqual([
+      `${worker.process}/0`,
+      `${client.process}/0`,
+    ]);
+  });
+
+  test('what a process has shown to one, that one cannot show to another', async () => {
+    const [victim, thief] = [await open('worker'), await open('worker')];
+    const scheduler = await open('scheduler');
+    const shown: string[] = [];
+    const { directory } = thief;
+    const atThief = new Inbox(thief);
+    tell(scheduler, `${thief.process}/0`, ['bind']);
+    await atThief.until(1);
+    shown.push(directory.process(scheduler.process)!.routingId!);
+    await impostor(victim.endpoint, 'worker', shown[0]!, 'worker').send(packFrame('*', [[0, 0, ['bind']]]));
+    await expect.poll(() => victim.counters.refused.unknownSender).toBe(1);
+  });
+
+  test('who claims another role’s place takes nobody’s mail away', async () => {
+    const central = await open('central');
+    const scheduler = await open('scheduler');
+    const atCentral = new Inbox(central);
+    const atScheduler = new Inbox(scheduler);
+    tell(central, `${scheduler.process}/0`, ['first']);
+    await atScheduler.until(1);
+    // A worker that says that it lives where central does.
+    const liar = await open('worker', keys, { advertise: central.endpoint });
+    tell(liar, `${scheduler.process}/0`, ['I am here now']);
+    await atScheduler.until(2);
+    tell(scheduler, `${central.process}/0`, ['enlist']);
+    await atCentral.until(1);
+    expect(atCentral.bodies).toStrictEqual([['enlist']]);
+  });
+
+  test('a process that its name calls a scheduler has to have a scheduler’s key', async () => {
+    const worker = await open('worker');
+    const liar = await open('worker');
+    const atLiar = new Inbox(liar);
+    tell(worker, party(liar.endpoint, 'scheduler'), ['ask']);
+    await expect.poll(() => liar.counters.strangers.wrongServerKey).toBeGreaterThan(0);
+    tell(worker, party(liar.endpoint, 'worker'), ['steal']);
+    await atLiar.until(1);
+    expect(atLiar.bodies).toStrictEqual([['steal']]);
+  });
+
+  test('where nobody says who may connect, nobody may', async () => {
+    const ring = keyRing(keys.central, 'test');
+    const router = new Router({
+      ...routerOptions(completeLimits(), { ring, zapDomain: 'nobody answers for it' }),
+      linger: 0,
+    });
+    sockets.push(router);
+    await router.bind('tcp://127.0.0.1:0');
+    const heard: string[] = [];
+    void hearEvents(router, ({ type }) => heard.push(type));
+    const client = impostor(router.lastEndpoint!, 'central', 'x');
+    void client.send('anything').catch(() => {});
+    await expect.poll(() => heard.some((type) => type.startsWith('handshake:error'))).toBe(true);
+    expect(heard).not.toContain('handshake');
+  });
+
+  test('a mailbox takes the keys of its own role only', async () => {
+    const ring = keyRing(keys.client, 'test');
+    await expect(mailboxes.open({ keys: ring, incarnation: 'w.x' })).rejects.toThrow(
+      'the keys are a client’s, and "w.x" is not one',
+    );
+  });
+});
+
+describe('rotation', () => {
+  const prepared = rotate(keys);
+  const switched = rotate(prepared.files);
+  const finished = rotate(switched.files);
+
+  test('goes in three steps', () => {
+    expect([prepared.step, switched.step, finished.step]).toStrictEqual(['prepared', 'switched', 'finished']);
+    expect(finished.files.worker.generations.map(({ number }) => number)).toStrictEqual([2]);
+  });
+
+  test.each([
+    ['steady', 'prepared', keys, prepared.files],
+    ['prepared', 'switched', prepared.files, switched.files],
+    ['switched', 'finished', switched.files, finished.files],
+  ])('a process that is %s and one that is %s hear each other', async (_, __, before, after) => {
+    for (const [one, other] of [
+      [before, after],
+      [after, before],
+    ] as const) {
+      const central = await open('central', one);
+      const worker = await open('worker', other);
+      const client = await open('client', other);
+      const [atCentral, atWorker, atClient] = [central, worker, client].map((mailbox) => new Inbox(mailbox));
+      tell(worker, party(central.endpoint, 'central'), ['register']);
+      tell(client, `${central.endpoint}!*/0`, ['describe']);
+      await atCentral!.until(2);
+      for (const { from } of atCentral!.received) tell(central, from!, ['answer']);
+      await Promise.all([atWorker!.until(1), atClient!.until(1)]);
+    }
+  });
+
+  test('forgotten keys open nothing', async () => {
+    const central = await open('central', finished.files);
+    const worker = await open('worker', keys);
+    tell(worker, party(central.endpoint, 'central'), ['register']);
+    await expect.poll(() => central.counters.strangers.wrongServerKey).toBeGreaterThan(0);
+    expect(central.counters.received.frames).toBe(0);
+  });
+});
+
+describe('on the way', () => {
+  const SECRET = 'the launch code is 00000000';
+
+  test.each([
+    ['nothing is readable with keys', keys, false],
+    ['everything is without', undefined, true],
+  ])('%s', async (_, cluster, isReadable) => {
+    const keyed = (role: Role) => (cluster ? { keys: keyRing(cluster[role], 'test') } : {});
+    const central = await mailboxes.open({ ...keyed('central'), incarnation: 'c.one' });
+    const relay = await tap(Number(central.endpoint.split(':').at(-1)));
+    const client = await mailboxes.openClient({ ...keyed('client'), incarnation: 'two' });
+    const [atCentral, atClient] = [new Inbox(central), new Inbox(client)];
+    tell(client, `${relay.endpoint}!*/0`, [SECRET]);
+    await atCentral.until(1);
+    tell(central, atCentral.received[0]!.from!, [SECRET]);
+    await atClient.until(1);
+    const captured = relay.captured();
+    expect(captured.length).toBeGreaterThan(2 * SECRET.length);
+    for (const text of [SECRET, client.process]) {
+      expect(captured.includes(text), text).toBe(isReadable);
+    }
+  });
+});
+
+/** A relay that keeps what passes, in both directions. */
+async function tap(port: number): Promise<{ endpoint: string; captured(): Buffer }> {
+  const passed: Buffer[] = [];
+  const open: Socket[] = [];
+  const server: Server = createServer((near) => {
+    const far = connectTo(port, '127.0.0.1');
+    open.push(near, far);
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      from.on('error', () => to.destroy());
+      from.on('data', (bytes: Buffer) => {
+        passed.push(bytes);
+        to.write(bytes);
+      });
+    }
+  });
+  sockets.push({
+    close: () => {
+      for (const socket of open) socket.destroy();
+      server.close();
+    },
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await nextTurn();
+  const { port: own } = server.address() as { port: number };
+  return { endpoint: `tcp://127.0.0.1:${own}`, captured: () => Buffer.concat(passed) };
+}

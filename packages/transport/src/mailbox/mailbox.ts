@@ -1,0 +1,383 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Address, Millis, Role } from '@goshawk/core';
+import { nanoid } from 'nanoid';
+import { messageSent } from '../channels.js';
+import type { KeyRing } from '../keys/index.js';
+import { type DropReason, type MailboxCounters, newCounters } from './counters.js';
+import type { Unwelcome } from './dealer-carrier.js';
+import { Directory } from './directory.js';
+import { Door, type Handler } from './door.js';
+import { InvalidEndpointError } from './errors.js';
+import { Fuse, memoryReader } from './fuse.js';
+import { type Identification, Proven, rolesHeardBy, Unproven } from './identification.js';
+import { Incarnations } from './incarnations.js';
+import { completeLimits, type MailboxLimits } from './limits.js';
+import { Links } from './links.js';
+import { type Listener, listen } from './listen.js';
+import { type MailLogger, ThrottledLog } from './log.js';
+import { watchConnections } from './monitor.js';
+import {
+  claimedRole,
+  clientEndpoint,
+  isAnyIncarnation,
+  isIncarnation,
+  isPartyIndex,
+  partyName,
+  processName,
+} from './party-name.js';
+import { type Reading, receive } from './receive.js';
+import { prepareContext } from './socket-options.js';
+import { Strangers } from './strangers.js';
+import { enterZapDomain, type ZapDomain } from './zap.js';
+
+export interface MailboxOptions {
+  /** Where to listen: `tcp://HOST:PORT`, port 0 for any. Without it the process is a client. */
+  readonly bind?: string;
+  /** Where peers connect to, if not where the process listens; port 0 stands for the port listened at. */
+  readonly advertise?: string;
+  /** Drawn at the start of the process; tells it from those that were at its endpoint before. */
+  readonly incarnation: string;
+  /** Encrypts all that comes and goes, and keeps out who has no key of the cluster. */
+  readonly keys?: KeyRing;
+  readonly limits?: Partial<MailboxLimits>;
+  readonly directory?: Directory;
+  readonly logger: MailLogger;
+  /**
+   * Told at the end of a turn how many messages for a peer were dropped because too much waits for it.
+   * The peer is the endpoint of a process that listens, or the name of a client.
+   */
+  readonly onOverflow?: (peer: string, messages: number) => void;
+  /** Told when a process that was dialled does not take the connection because of keys; undefined once it does. */
+  readonly onUnwelcome?: (endpoint: string, why: Unwelcome | undefined) => void;
+  /**
+   * Told when the connection to a central that was heard breaks, which it does within milliseconds of its end, with its
+   * parties. It may be there all the same.
+   */
+  readonly onDisconnected?: (parties: readonly Address[]) => void;
+  /** Told when the handler of a party threw; logged if absent. */
+  readonly onHandlerError?: (index: number, error: unknown) => void;
+}
+
+export type SendResult = 'accepted' | DropReason;
+
+/** What is there before the mailbox is. */
+interface Parts {
+  readonly limits: MailboxLimits;
+  readonly counters: MailboxCounters;
+  readonly strangers: Strangers;
+  readonly endpoint: string;
+  readonly identification: Identification;
+  readonly listener?: Listener | undefined;
+  readonly zap?: ZapDomain | undefined;
+}
+
+/**
+ * Moves messages between *parties*, of which a process may hold many, over one ROUTER socket for all that
+ * comes in and one DEALER for each peer that something goes out to.
+ *
+ * What a process sends to another in one turn of the event loop leaves as one frame at the end of that
+ * turn. Between two parties messages stay in order; they may be lost when a process ends, a connection
+ * breaks or a bound is reached, and are never delivered to another incarnation than they were meant for.
+ * Bodies are JSON-like values and binary, see `msgpack.ts`; they are encoded when sent, so no object is
+ * shared, not between parties of one process either.
+ */
+export class Mailbox {
+  /** Where the process is reached: `tcp://…`, or `client:…` for one that does not listen. */
+  readonly endpoint: string;
+  readonly incarnation: string;
+  /** Name of the process: endpoint and incarnation. */
+  readonly process: string;
+  readonly directory: Directory;
+  readonly counters: MailboxCounters;
+  private readonly door: Door;
+  private readonly links: Links;
+  private readonly log: ThrottledLog;
+  private readonly parts: Parts;
+  private isFreed: Promise<void> = Promise.resolve();
+  private fuseTimer: NodeJS.Timeout | undefined;
+  private closing: Promise<void> | undefined;
+
+  /**
+   * Opens the mailbox of this process.
+   *
+   * @throws AddressInUseError, AddressUnavailableError, UnresolvableHostError, InvalidEndpointError;
+   * RangeError for limits that contradict each other, or an incarnation that is none or not its keys' role.
+   */
+  static async open(options: MailboxOptions): Promise<Mailbox> {
+    const { bind, advertise, incarnation, keys } = options;
+    const limits = completeLimits(options.limits);
+    if (!isIncarnation(incarnation) || isAnyIncarnation(incarnation)) {
+      throw new RangeError(`"${incarnation}" is not an incarnation; expected 1 to 64 of A-Z a-z 0-9 _ -`);
+    }
+    if (keys !== undefined && keys.role !== roleOf(options)) {
+      throw new RangeError(`the keys are a ${keys.role}’s, and "${incarnation}" is not one`);
+    }
+    prepareContext(limits);
+    const counters = newCounters();
+    const strangers = new Strangers(counters, options.logger, limits.strangersLogIntervalMs);
+    const shared = { limits, counters, strangers };
+    if (bind === undefined) {
+      const endpoint = clientEndpoint(nanoid());
+      return new Mailbox(options, { ...shared, endpoint, identification: identify(options, endpoint) });
+    }
+    const zap = keys && (await enterZapDomain(admission(keys, strangers)));
+    const keyed = keys && zap && { ring: keys, zapDomain: zap.name };
+    try {
+      const listener = await listen(bind, advertise, limits, keyed);
+      try {
+        const { endpoint } = listener;
+        const identification = identify(options, endpoint);
+        return new Mailbox(options, { ...shared, endpoint, identification, listener, zap });
+      } catch (error) {
+        listener.router.close();
+        throw error;
+      }
+    } catch (error) {
+      zap?.leave();
+      throw error;
+    }
+  }
+
+  private constructor(options: MailboxOptions, parts: Parts) {
+    const { limits, listener, counters, identification } = parts;
+    this.parts = parts;
+    this.incarnation = options.incarnation;
+    this.endpoint = parts.endpoint;
+    this.process = processName(this.endpoint, this.incarnation);
+    this.directory = options.directory ?? new Directory(limits.partiesMax);
+    this.directory.keep(this.process);
+    this.counters = counters;
+    this.log = new ThrottledLog(options.logger, limits.logIntervalMs);
+    const incarnations = new Incarnations(limits.incarnationGraceMs);
+    const shared = {
+      process: this.process,
+      endpoint: this.endpoint,
+      incarnation: this.incarnation,
+      identification,
+      limits,
+      counters,
+      log: this.log,
+      incarnations,
+    };
+    this.door = new Door({
+      ...shared,
+      directory: this.directory,
+      onSuccessor: (sender) => this.links.supersede(sender),
+      onHandlerError:
+        options.onHandlerError ??
+        ((index, error) => options.logger.error({ err: error, index }, 'the handler of a party threw')),
+    });
+    this.links = new Links({
+      ...shared,
+      listener,
+      door: this.door,
+      onOverflow: (peer, messages) => this.overflowed(peer, messages, options.onOverflow),
+      onUnwelcome: (endpoint, why) => options.onUnwelcome?.(endpoint, why),
+      onBroken: (endpoint, place) => {
+        const incarnation = incarnations.currentAt(place);
+        const lost = incarnation && this.directory.process(processName(endpoint, incarnation));
+        if (lost) options.onDisconnected?.([...lost.parties.values()]);
+      },
+    });
+    if (listener !== undefined) {
+      const reading = { isIdle: false };
+      this.attend(listener, reading);
+      // Tasks of workers may take memory in threads, which nobody can tell from that of connections.
+      if (isGuarded(roleOf(options))) this.guard(listener, reading);
+    }
+  }
+
+  /** The address of a party of this process. */
+  addressOf(index: number): Address {
+    return this.directory.intern(partyName(this.process, index));
+  }
+
+  /**
+   * Mail for the party with this index goes to the handler.
+   *
+   * @throws RangeError if the index is taken, or not a whole number of `0 .. PARTY_INDEX_MAX`.
+   */
+  register(index: number, handler: Handler): void {
+    checkIndex(index);
+    if (this.door.isRegistered(index)) {
+      throw new RangeError(`party ${index} is registered already`);
+    }
+    this.door.register(index, handler);
+  }
+
+  unregister(index: number): void {
+    this.door.unregister(index);
+  }
+
+  /**
+   * Sends one message. The body is encoded at once and may be changed afterwards.
+   *
+   * @param fromIndex the party that sends; answers go to it.
+   * @returns 'accepted' if it will leave unless the peer, the connection or this process ends before; or
+   * why it was dropped, which is counted, too.
+   * @throws RangeError if `fromIndex` is not the index of a party.
+   */
+  send(fromIndex: number, to: Address, body: readonly unknown[]): SendResult {
+    checkIndex(fromIndex);
+    const refusal = this.closing === undefined ? this.post(fromIndex, to, body) : 'closed';
+    if (refusal === undefined) {
+      return 'accepted';
+    }
+    this.counters.dropped[refusal]++;
+    return refusal;
+  }
+
+  /** What was sent before to the process of a party waits for a connection to it. Known of central, and where there are keys. */
+  holdsBack(to: Address): boolean {
+    const party = this.directory.partyAt(to);
+    return party !== undefined && this.links.holdsBack(party.process);
+  }
+
+  /**
+   * Closes the mailbox: takes no more, lets queued mail leave for at most `closeFlushMs`, and drops the
+   * rest. Mail for peers that do not take it never keeps the process alive for longer.
+   */
+  close(): Promise<void> {
+    this.closing ??= this.shutDown();
+    return this.closing;
+  }
+
+  private post(fromIndex: number, to: Address, body: readonly unknown[]): DropReason | undefined {
+    const party = this.directory.partyAt(to);
+    if (party === undefined) {
+      return 'unknownAddress';
+    }
+    const { process, index } = party;
+    const link = this.links.to(process);
+    if (link === undefined) {
+      return 'unreachable';
+    }
+    const refusal = link.add(process.incarnation, fromIndex, index, body);
+    this.links.schedule(link);
+    if (refusal === undefined) {
+      if (messageSent.hasSubscribers) {
+        const [code] = body;
+        messageSent.publish({ from: this.process, fromIndex, to: process.name, toIndex: index, code });
+      }
+      return undefined;
+    }
+    if ('error' in refusal) {
+      this.log.warn(process.name, refusal.reason, `cannot send to ${process.name}: ${refusal.error.message}`);
+    }
+    return refusal.reason;
+  }
+
+  private attend({ router }: Listener, reading: Reading): void {
+    const { limits, counters, strangers } = this.parts;
+    void receive(router, (received) => this.door.acceptFromPeer(received), limits, this.log, reading);
+    this.isFreed = watchConnections(router, counters, strangers);
+  }
+
+  /** Cuts all connections to this process when they take memory without end; those that need one connect again. */
+  private guard(listener: Listener, reading: Reading): void {
+    const memory = memoryReader();
+    if (memory === undefined) return;
+    const fuse = new Fuse();
+    let isCutting = false;
+    this.fuseTimer = setInterval(() => {
+      const shutMs = isCutting ? undefined : fuse.look(memory(), reading.isIdle, performance.now());
+      if (shutMs === undefined) return;
+      isCutting = true;
+      void this.cut(listener, reading, shutMs, () => fuse.settled(memory())).finally(() => {
+        isCutting = false;
+      });
+    }, FUSE_MS).unref();
+  }
+
+  private async cut(
+    listener: Listener,
+    reading: Reading,
+    shutMs: Millis,
+    settled: () => void,
+  ): Promise<void> {
+    this.counters.cuts++;
+    this.log.warn('', 'cut', 'a peer sends without end: all connections to this process were cut');
+    listener.router.close();
+    // These timers keep the process alive: while it does not listen, perhaps nothing else does.
+    await Promise.all([this.isFreed, delay(shutMs)]);
+    settled();
+    while (this.closing === undefined) {
+      try {
+        await listener.reopen();
+        if (this.closing !== undefined) listener.router.close();
+        else this.attend(listener, reading);
+        return;
+      } catch (error) {
+        this.log.warn('', 'reopen', `cannot listen again: ${(error as Error).message}`);
+        await delay(REOPEN_PAUSE_MS);
+      }
+    }
+  }
+
+  private overflowed(peer: string, messages: number, onOverflow: MailboxOptions['onOverflow']): void {
+    this.log.warn(peer, 'overflow', `${peer} does not take its mail; messages to it are dropped`, {
+      messages,
+    });
+    onOverflow?.(peer, messages);
+  }
+
+  private async shutDown(): Promise<void> {
+    const { limits, listener, strangers, zap } = this.parts;
+    this.door.close();
+    clearInterval(this.fuseTimer);
+    await this.links.close();
+    strangers.close();
+    if (listener !== undefined) {
+      const { router } = listener;
+      if (!router.closed) {
+        router.linger = limits.closeFlushMs;
+        router.close();
+      }
+      await this.isFreed;
+      zap?.leave();
+    }
+  }
+}
+
+/** Who sends without end takes some 30 MB of memory in that time. */
+const FUSE_MS = 50;
+const REOPEN_PAUSE_MS = 50;
+
+function isGuarded(role: Role | undefined): boolean {
+  return role === 'central' || role === 'scheduler';
+}
+
+function roleOf({ bind, incarnation }: MailboxOptions): Role | undefined {
+  return bind === undefined ? 'client' : claimedRole({ endpoint: bind, incarnation });
+}
+
+/** @throws InvalidEndpointError for a name that is too long */
+function identify({ incarnation, keys }: MailboxOptions, endpoint: string): Identification {
+  const process = processName(endpoint, incarnation);
+  const identification = keys === undefined ? new Unproven(process) : new Proven(process, endpoint, keys);
+  const { nameBytesMax } = identification;
+  if (Buffer.byteLength(process) > nameBytesMax) {
+    throw new InvalidEndpointError(endpoint, `longer than ${nameBytesMax} bytes with its incarnation`);
+  }
+  return identification;
+}
+
+/** Admits whoever holds a key of a role that this one hears from. */
+function admission({ role, generations }: KeyRing, strangers: Strangers) {
+  const admitted = new Set(
+    rolesHeardBy(role).flatMap((heard) => generations.map(({ peers }) => peers[heard].curve)),
+  );
+  return (key: string, address: string): boolean => {
+    if (admitted.has(key)) {
+      return true;
+    }
+    strangers.refused('unknownKey', address);
+    return false;
+  };
+}
+
+function checkIndex(index: number): void {
+  if (!isPartyIndex(index)) {
+    throw new RangeError(`${index} is not the index of a party`);
+  }
+}

@@ -1,0 +1,42 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { newCounters } from './counters.js';
+import { Strangers } from './strangers.js';
+import { recordingLogger } from './testing.fixture.js';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test('strangers are counted each time, and told of at once and then once in the interval', () => {
+  const counters = newCounters();
+  const logger = recordingLogger();
+  const strangers = new Strangers(counters, logger, 60_000);
+  const told = () => logger.lines.map(({ fields }) => fields);
+  strangers.refused('noKey');
+  expect(told()).toStrictEqual([{ attempts: 1, noKey: 1, addresses: [] }]);
+  for (let i = 0; i < 1_000; i++) strangers.refused('unknownKey', `10.0.0.${i % 256}`);
+  strangers.refused('malformed');
+  vi.advanceTimersByTime(59_000);
+  expect(told()).toHaveLength(1);
+  vi.advanceTimersByTime(1_000);
+  expect(told()).toHaveLength(2);
+  expect(told()[1]).toMatchObject({ attempts: 1_001, unknownKey: 1_000, malformed: 1 });
+  expect(told()[1]!.addresses).toHaveLength(8);
+  vi.advanceTimersByTime(600_000);
+  expect(told()).toHaveLength(2);
+  expect(counters.strangers).toMatchObject({ noKey: 1, unknownKey: 1_000, malformed: 1 });
+});
+
+test('a mailbox that is closed says nothing more of them', () => {
+  const logger = recordingLogger();
+  const strangers = new Strangers(newCounters(), logger, 60_000);
+  strangers.refused('noKey');
+  strangers.refused('noKey');
+  strangers.close();
+  vi.advanceTimersByTime(600_000);
+  expect(logger.lines).toHaveLength(1);
+});

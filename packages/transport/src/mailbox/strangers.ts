@@ -1,0 +1,62 @@
+import type { MailboxCounters, StrangerReason } from './counters.js';
+import { STRANGER_REASONS } from './counters.js';
+import type { MailLogger } from './log.js';
+
+const ADDRESSES_MAX = 8;
+
+/**
+ * Those who were refused at the door: counted each time, and told of once in a while, in one line for all, since
+ * a scan of the network must not fill a disk.
+ */
+export class Strangers {
+  private readonly counters: MailboxCounters;
+  private readonly logger: MailLogger;
+  private readonly intervalMs: number;
+  private readonly sinceLine = new Map<StrangerReason, number>();
+  private readonly addresses = new Set<string>();
+  private nextLineAtMs = Number.NEGATIVE_INFINITY;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(counters: MailboxCounters, logger: MailLogger, intervalMs: number) {
+    this.counters = counters;
+    this.logger = logger;
+    this.intervalMs = intervalMs;
+  }
+
+  /** @param address where it came from, as far as that is known. */
+  refused(reason: StrangerReason, address?: string): void {
+    this.counters.strangers[reason]++;
+    this.sinceLine.set(reason, (this.sinceLine.get(reason) ?? 0) + 1);
+    if (address !== undefined && this.addresses.size < ADDRESSES_MAX) {
+      this.addresses.add(address);
+    }
+    const inMs = this.nextLineAtMs - performance.now();
+    if (inMs <= 0) {
+      this.tell();
+    } else {
+      this.timer ??= setTimeout(() => this.tell(), inMs).unref();
+    }
+  }
+
+  close(): void {
+    clearTimeout(this.timer);
+  }
+
+  private tell(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.nextLineAtMs = performance.now() + this.intervalMs;
+    const counts = STRANGER_REASONS.flatMap((reason) => {
+      const count = this.sinceLine.get(reason);
+      return count === undefined ? [] : [[reason, count] as const];
+    });
+    const attempts = counts.reduce((sum, [, count]) => sum + count, 0);
+    const addresses = [...this.addresses];
+    this.sinceLine.clear();
+    this.addresses.clear();
+    this.logger.warn(
+      { attempts, ...Object.fromEntries(counts), addresses },
+      'refused connections from who is not of this cluster',
+    );
+  }
+}
