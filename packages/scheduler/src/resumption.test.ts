@@ -62,6 +62,21 @@ describe('an owner that was started again', () => {
     expect(summary(bench).tasks).toMatchObject({ completed: 2, running: 0 });
   });
 
+  test('leaves a report with its worker that has overtaken what the worker holds', () => {
+    const bench = again(crashed());
+    bench.members(W1);
+    bench.take();
+    const task = { job: 1, task: 1, attempt: 1 } as never;
+    bench.end(W1, task);
+    bench.commit();
+    expect(bench.take()).toEqual([]);
+    bench.receive(W1, { type: 'holding', tasks: [held(1, 1)], census: 0 });
+    bench.end(W1, task);
+    bench.commit();
+    expect(bench.take().filter(({ type }) => type === 'confirm')).toHaveLength(1);
+    expect(summary(bench).tasks).toMatchObject({ completed: 2, running: 0 });
+  });
+
   test('waits no longer than a lease for a worker that is silent', () => {
     const bench = again(crashed());
     bench.members(W1, W2);

@@ -49,6 +49,11 @@ export class Resumption {
     return this.#isHolding && job.number <= this.#around.lastJob;
   }
 
+  /** It was asked what it holds and has not answered: what it says of a task may have overtaken the answer. */
+  awaits(worker: Address): boolean {
+    return this.#asked.has(worker);
+  }
+
   /** There may be workers that were not asked. @returns whether any is to be asked again should it not answer */
   came(workers: readonly Member[], now: Millis): boolean {
     if (this.#around.formers.length === 0) return false;

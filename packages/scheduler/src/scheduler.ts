@@ -503,7 +503,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     const { task } = message;
     const counts = job !== undefined && this.#isCurrent(job, task, message.attempt, from);
     // Its worker keeps it, and sends it again.
-    if (counts && this.#ledger.isBehind) return;
+    if (counts ? this.#ledger.isBehind : this.#resumption.awaits(from)) return;
     const outcome = counts ? this.#endings.judged(job, task, message.outcome) : message.outcome;
     const place = counts ? this.#endings.writeDown(job, task, outcome, message.runMs, now) : undefined;
     // The worker forgets a report that is confirmed.

@@ -18,17 +18,24 @@ export class Questions {
     this.#giveBack = giveBack;
   }
 
-  /** Asks again what has had no answer for `retryMs`; after so many tries the owner is away or gone. */
-  sweep(retryMs: Millis, triesMax: number, now: Millis): void {
+  /**
+   * Asks again what has had no answer for `retryMs`; after so many tries the owner is away or gone.
+   *
+   * @returns whether slots are free that were not
+   */
+  sweep(retryMs: Millis, triesMax: number, now: Millis): boolean {
+    let hasFreed = false;
     for (const [slot, asking] of [...this.#slots.asking()]) {
       if (now - asking.sentAt < retryMs) continue;
       if (asking.tries >= triesMax) {
         this.#giveUp(slot, asking);
+        hasFreed = true;
         continue;
       }
       this.#slots.askAgain(slot, now);
       this.#again(asking);
     }
+    return hasFreed;
   }
 
   /** The owner is gone. */

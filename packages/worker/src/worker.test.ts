@@ -25,6 +25,17 @@ function bytesOf(text: string): Uint8Array {
   return Uint8Array.from(text, (letter) => letter.charCodeAt(0));
 }
 
+const PEERS: MessageOf<'peers'> = {
+  type: 'peers',
+  version: 1,
+  since: 0,
+  joined: [],
+  left: [],
+  ownersLost: [],
+  owners: [OWNER],
+  ownersAway: [],
+};
+
 /** A worker alone, with everybody else and the executor played by the test. */
 class Bench {
   readonly worker: Worker;
@@ -133,6 +144,24 @@ describe('a question', () => {
     bench.pass(retryMs);
     expect(bench.take('declined')).toMatchObject([{ job: 1, probes: 1 }]);
     expect(bench.worker.isIdle).toBe(true);
+  });
+
+  test.each([
+    ['was given up', (bench: Bench) => bench.pass(retriesMax * retryMs)],
+    [
+      'is for an owner that is away',
+      (bench: Bench) => bench.receive(CENTRAL, { ...PEERS, ownersAway: [OWNER] }),
+    ],
+    [
+      'is for an owner that is lost',
+      (bench: Bench) => bench.receive(CENTRAL, { ...PEERS, ownersLost: [OWNER] }),
+    ],
+  ])('that %s leaves a slot of which central hears that it is free', (_, happen) => {
+    const bench = new Bench().welcome({ preset: { ...PRESETS.goshawk } });
+    bench.probe(1);
+    bench.take('ask');
+    happen(bench);
+    expect(bench.take('pull').at(-1)).toMatchObject({ free: 1 });
   });
 
   test('that was asked before the worker was welcomed is asked again as well', () => {

@@ -205,6 +205,11 @@ export class Worker implements Machine<WorkerTimer> {
   /** Nothing runs in the slot any more: what waits here is next, or it is looked for elsewhere. */
   #freed(slot: number, now: Millis): void {
     this.#slots().release(slot);
+    this.#serveOrFind(now);
+  }
+
+  /** Slots may be free that were not. */
+  #serveOrFind(now: Millis): void {
     this.#serve(now);
     if (this.#memory.slots.idle[this.#row] === 0) return;
     if (!this.#takesNothing()) this.#stealing?.begin(now);
@@ -562,7 +567,7 @@ export class Worker implements Machine<WorkerTimer> {
     for (const owner of message.ownersLost) this.#ownerLost(owner, now);
     // What runs of theirs goes on, and its results are held.
     for (const owner of message.ownersAway) this.#dropWaiting(owner, now);
-    if (message.ownersAway.length > 0) this.#serve(now);
+    if (message.ownersAway.length > 0) this.#serveOrFind(now);
     this.#finder?.lookAround(now);
   }
 
@@ -571,7 +576,7 @@ export class Worker implements Machine<WorkerTimer> {
     this.#dropWaiting(owner, now);
     this.#reports.dropOwner(owner);
     orphanTasksOf(owner, this.#slots(), (slot) => this.#env.kill(slot, 'shutdown'));
-    this.#serve(now);
+    this.#serveOrFind(now);
     this.#sayIfDrained();
   }
 
@@ -590,7 +595,7 @@ export class Worker implements Machine<WorkerTimer> {
       this.#superseded.add(former);
       this.#dropWaiting(former, now);
     }
-    this.#serve(now);
+    this.#serveOrFind(now);
     // Central keeps account of what it has placed by its owner.
     if (readdress(owner, formers, this.#slots(), this.#reports, now)) this.#register(now);
     handOver(owner, census, this.#slots(), this.#reports, this.#env, now);
@@ -609,11 +614,12 @@ export class Worker implements Machine<WorkerTimer> {
     this.#sweepArmed = false;
     const { retryMs, retriesMax } = this.#timings;
     if (retryMs === 0) return;
-    this.#questions().sweep(retryMs, retriesMax, now);
+    const hasFreed = this.#questions().sweep(retryMs, retriesMax, now);
     this.#reports.resend(retryMs, now, (to, message) => this.#env.send(to, message));
     this.#stealing?.sweep(retryMs, now);
     this.#finder?.sweep(retryMs, retriesMax, now);
-    this.#serve(now);
+    if (hasFreed) this.#serveOrFind(now);
+    else this.#serve(now);
     const isWaiting = this.#stealing?.inRound || this.#finder?.isWaiting || this.#reports.size > 0;
     if (isWaiting || this.#slots().isAsking) this.#armSweep(now);
     this.#sayIfDrained();
