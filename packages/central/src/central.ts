@@ -42,7 +42,7 @@ export class Central implements Machine<CentralTimer> {
     this.#env = env;
     const { policy, timings } = config.settings;
     this.#pulls = pulls(policy.preset);
-    const made = policyOf(policy, timings.heartbeatMs, () => env.random());
+    const made = policyOf(policy, timings.heartbeatMs, () => env.random(), env.policyFailed);
     this.#dispatcher = new Dispatcher(env, made, timings, (tasks) => this.#relief.came(tasks));
     this.#members = new Membership(config, env, this.#counters, this.#dispatcher);
     this.#rivals = new Rivals(env, this.#members.registry, config);

@@ -29,6 +29,10 @@ export interface CentralEnvironment extends Environment<CentralTimer> {
   readonly busyMs?: (() => Millis) | undefined;
   /** Hands a problem to a solver, whose answer comes by the door `solved`. A driver without a solver has none. */
   readonly solve?: ((id: number, problem: SolverProblem) => void) | undefined;
+  /**
+   * Told what a policy of one's own has thrown; central goes on. A driver that has none wants to end with it.
+   */
+  readonly policyFailed?: ((error: unknown) => void) | undefined;
   /** Another central has the cluster: the process is to end, and say so. */
   readonly supplanted?: ((error: Error) => void) | undefined;
   /** Another central is followed by so many, as this one is by others: neither ends by itself. */

@@ -11,6 +11,7 @@ import {
 } from './context.js';
 import { describeFailure, failureLine } from './failure.js';
 import { readConfigFile, resolveOptions, type Sources } from './options.js';
+import { isOwn } from './own-names.js';
 import { type GivenLine, readPlainLine } from './plain-line.js';
 import { SettingNames } from './stray-settings.js';
 import { plain } from './terminal/paint.js';
@@ -88,7 +89,20 @@ async function runCommand(
   await checkSettings(command, sources);
   const global = resolveOptions(GLOBAL_OPTIONS, sources).values;
   const { values, origins } = resolveOptions(command.options, sources);
-  return command.run(contextOf(global, terminal), values, positionals, origins);
+  const options = namesOwn(values) ? await withOwn(values, terminal.cwd) : values;
+  return command.run(contextOf(global, terminal), options, positionals, origins);
+}
+
+/** Policies and estimators are loaded by the commands that need them. */
+function namesOwn({ policy, estimator, shadow }: Readonly<Record<string, unknown>>): boolean {
+  return [policy, estimator, shadow].some(
+    (each) => typeof each === 'string' && each.split(/[,:]/).some(isOwn),
+  );
+}
+
+async function withOwn<O extends Readonly<Record<string, unknown>>>(options: O, cwd: string): Promise<O> {
+  const { withOwnModules } = await import('./own-modules.js');
+  return withOwnModules(options, cwd);
 }
 
 /** @throws InputError that names a setting in the file or the environment that no command would read */

@@ -1,9 +1,19 @@
-import { InputError, type Millis, nearest, type PolicySettings, PRESETS, type Preset } from '@goshawk/core';
+import {
+  InputError,
+  LIMITS,
+  type Millis,
+  nearest,
+  type PolicySettings,
+  PRESETS,
+  type Preset,
+} from '@goshawk/core';
 import { CARBYNE_POLICIES } from './carbyne/index.js';
 import type { CentralPolicy, PolicyContext, PolicyModule, PolicyOption, PolicyOptions } from './contract.js';
 import { goshawk } from './goshawk/goshawk.js';
 import { gs } from './gs/gs.js';
+import { GuardedPolicy } from './guarded.js';
 import { hawk } from './hawk/hawk.js';
+import { checkedPolicy, inOneLine } from './own.js';
 import { PACKING_MODULES } from './packing/index.js';
 import { THREE_SIGMA_POLICIES } from './three-sigma/index.js';
 
@@ -17,6 +27,29 @@ export const CENTRAL_POLICIES: Readonly<Record<string, PolicyModule<any>>> = {
   ...CARBYNE_POLICIES,
   ...THREE_SIGMA_POLICIES,
 };
+
+/** Policies of one's own, by the path of their file. A process knows those that it has loaded. */
+const OWN_POLICIES = new Map<string, PolicyModule>();
+/** What they are called here. */
+const OWN_PRESETS = new Map<string, Preset>();
+
+/**
+ * From now on the module is a policy like others: by this name where somebody chooses it, by its path in settings.
+ *
+ * @param path absolute
+ * @param exported the default export of the file
+ * @throws InputError that says how it breaks the contract
+ */
+export function addOwnPolicy(name: string, path: string, exported: unknown): void {
+  if (path.length > LIMITS.nameLengthMax)
+    throw new InputError(
+      'bad-policy',
+      `--policy ${name}: its path has more than ${LIMITS.nameLengthMax} characters`,
+    );
+  const module = checkedPolicy(`--policy ${name}`, exported);
+  OWN_POLICIES.set(path, module);
+  OWN_PRESETS.set(name, presetOf(path, module));
+}
 
 /** Every policy by its name: those of known parts, and those that one of these policies decides. */
 const ALL_PRESETS: Readonly<Record<string, Preset>> = {
@@ -33,6 +66,8 @@ export const ALL_POLICY_NAMES: readonly string[] = Object.keys(ALL_PRESETS);
 /** @throws InputError that names the policies there are */
 export function presetNamed(name: string): Preset {
   if (Object.hasOwn(ALL_PRESETS, name)) return ALL_PRESETS[name]!;
+  const own = OWN_PRESETS.get(name);
+  if (own !== undefined) return own;
   const guess = nearest(name, ALL_POLICY_NAMES);
   throw new InputError(
     'unknown-policy',
@@ -89,6 +124,8 @@ export function solverTimeoutMs(preset: Preset): Millis | undefined {
 
 /** @throws InputError that names the policies there are */
 export function policyModule(name: string): PolicyModule {
+  const own = OWN_POLICIES.get(name);
+  if (own !== undefined) return own;
   if (!Object.hasOwn(CENTRAL_POLICIES, name)) {
     const known = Object.keys(CENTRAL_POLICIES);
     throw new InputError(
@@ -151,13 +188,19 @@ function check(
  * The policy by which central decides in a cluster of these settings.
  *
  * @param joinMs within which all workers come back to a new central
+ * @param failed is told what a policy of one's own throws; without it, that is thrown on
+ * @throws InputError later, when it plans and there is nobody to tell
  */
 export function policyOf(
-  { cutoffMs, reserve, estimator, preset }: PolicySettings,
+  { policy: name, cutoffMs, reserve, estimator, preset }: PolicySettings,
   joinMs: Millis,
   random: () => number,
+  failed: (error: unknown) => void = (error) => {
+    throw new InputError('policy-failed', `the policy ${name} threw: ${inOneLine(error)}`);
+  },
 ): CentralPolicy {
   const { policy, options } = preset.decidedBy;
   const sizesAreGiven = estimator === 'given';
-  return makePolicy(policy, options, { cutoffMs, reserve, sizesAreGiven, joinMs, random });
+  const made = makePolicy(policy, options, { cutoffMs, reserve, sizesAreGiven, joinMs, random });
+  return OWN_POLICIES.has(policy) ? new GuardedPolicy(made, preset.gangs, failed) : made;
 }

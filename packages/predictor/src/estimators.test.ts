@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { keepsToTheContract } from './compliance.fixture.js';
-import { ESTIMATORS, type EstimatorKind, estimatorKind, makeEstimator } from './estimators.js';
+import {
+  addOwnEstimator,
+  ESTIMATORS,
+  type EstimatorKind,
+  estimatorKind,
+  makeEstimator,
+} from './estimators.js';
 import { SLEARN_SETTINGS } from './settings.js';
 
 describe('every estimator of the table keeps to the contract:', () => {
@@ -45,3 +51,31 @@ describe('names', () => {
     expect(() => makeEstimator(`noisy:${range}`, SLEARN_SETTINGS, half)).toThrow('is no range');
   });
 });
+
+describe('an estimator of one’s own', () => {
+  const whole = { title: 'mine', make: () => ESTIMATORS.given.make() };
+
+  test('is known by its path', () => {
+    addOwnEstimator('/there/mine.js', whole);
+    expect(makeEstimator('/there/mine.js', SLEARN_SETTINGS, half).judge(job)).toMatchObject({
+      estimate: { meanMs: 700 },
+    });
+  });
+
+  test.each<[string, unknown, string]>([
+    ['nothing', undefined, '"title" is no text'],
+    ['no maker', { title: 'x' }, 'no function "make"'],
+    ['a truth that is a text', { ...whole, needsTruth: 'yes' }, '"needsTruth"'],
+    ['one without judge', { ...whole, make: () => ({ name: 'x' }) }, 'no function "judge"'],
+    [
+      'one without a bound of what it saves',
+      { ...whole, make: () => ({ ...FUNCTIONS, name: 'x' }) },
+      '"savedCharactersMax"',
+    ],
+    ['one without a name', { ...whole, make: () => ({ ...FUNCTIONS, savedCharactersMax: 9 }) }, 'no "name"'],
+  ])('that is %s is refused', (_, exported, line) => {
+    expect(() => addOwnEstimator('/there/mine.js', exported)).toThrow(line);
+  });
+});
+
+const FUNCTIONS = { judge() {}, weigh() {}, learn() {}, save() {}, load() {} };

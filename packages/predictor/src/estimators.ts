@@ -1,4 +1,4 @@
-import { InputError } from '@goshawk/core';
+import { InputError, LIMITS } from '@goshawk/core';
 import { FromDistribution } from './baselines/from-distribution.js';
 import { medianOf } from './baselines/median.js';
 import { Nothing } from './baselines/nothing.js';
@@ -11,7 +11,7 @@ import { Hybrid } from './hybrid/hybrid.js';
 import { Noisy } from './noisy.js';
 import { Oracle } from './oracle.js';
 import { Pilot } from './pilot/pilot.js';
-import type { EstimatorSettings } from './settings.js';
+import { type EstimatorSettings, SLEARN_SETTINGS } from './settings.js';
 
 export interface EstimatorKind {
   /** One line for help texts. */
@@ -128,11 +128,47 @@ export const ESTIMATOR_FORMS: string = Object.values(ESTIMATORS)
   .map(({ form }) => form)
   .join(', ');
 
+/** Estimators of one's own, by the path of their file. A process knows those that it has loaded. */
+const OWN_ESTIMATORS = new Map<string, EstimatorKind>();
+
 /**
- * @param text `pilot`, `noisy:0.1-1.9`
+ * From now on the module is an estimator like others, by this path.
+ *
+ * @param path absolute
+ * @param exported the default export of the file
+ * @throws InputError that says how it breaks the contract
+ */
+export function addOwnEstimator(path: string, exported: unknown): void {
+  const broken = (what: string): never => {
+    const hint = 'the contract is EstimatorKind of @goshawk/predictor; docs/OWN-POLICY.md explains it';
+    throw new InputError('bad-estimator', `--estimator ${path}: ${what}`, hint);
+  };
+  if (path.length > LIMITS.nameLengthMax) broken(`its path has more than ${LIMITS.nameLengthMax} characters`);
+  const { title, needsTruth = false, make } = (exported ?? {}) as Partial<EstimatorKind>;
+  if (typeof title !== 'string' || title === '') broken('"title" is no text');
+  if (typeof needsTruth !== 'boolean') broken('"needsTruth" is neither true nor false');
+  if (typeof make !== 'function') return broken('its default export has no function "make"');
+  let estimator: Partial<Estimator> | undefined;
+  try {
+    estimator = make('', SLEARN_SETTINGS, () => 0.5);
+  } catch (error) {
+    broken(`"make" throws ${String(error)}`);
+  }
+  for (const method of ['judge', 'weigh', 'learn', 'save', 'load'] as const)
+    if (typeof estimator?.[method] !== 'function') broken(`what "make" returns has no function "${method}"`);
+  if (typeof estimator?.name !== 'string') broken('the estimator has no "name"');
+  if (!((estimator?.savedCharactersMax ?? 0) > 0))
+    broken('the estimator has no "savedCharactersMax" above 0');
+  OWN_ESTIMATORS.set(path, { title: title!, form: path, needsTruth, make });
+}
+
+/**
+ * @param text `pilot`, `noisy:0.1-1.9`, or the path of one that was added
  * @throws InputError that names the estimators there are
  */
 export function estimatorKind(text: string): { readonly kind: EstimatorKind; readonly argument: string } {
+  const own = OWN_ESTIMATORS.get(text);
+  if (own !== undefined) return { kind: own, argument: '' };
   const colon = text.indexOf(':');
   const name = colon < 0 ? text : text.slice(0, colon);
   const argument = colon < 0 ? '' : text.slice(colon + 1);

@@ -1,6 +1,7 @@
 import { InputError, type PolicySettings, policySettingsSchema } from '@goshawk/core';
 import { defineCommand } from '../command.js';
 import { keysFor } from '../keys.js';
+import { isOwn } from '../own-names.js';
 import { clusterSettings, POLICY_OPTIONS, policyNames, policySettings } from '../settings.js';
 import { CENTRAL_PORT, DAEMON_OPTIONS, httpOptions, keep } from './daemon-options.js';
 
@@ -24,7 +25,7 @@ export const centralCommand = defineCommand({
     const policy =
       options.settings === undefined
         ? policySettings(options, onePolicy(options.policy))
-        : parseSettings(options.settings);
+        : await parseSettings(options.settings);
     const { createLogger, startCentral } = await import('@goshawk/runtime');
     const logger = createLogger(options.logLevel, { role: 'central' });
     const keys = await keysFor('central', context);
@@ -47,10 +48,14 @@ export function onePolicy(text: string): string {
   return policy!;
 }
 
-function parseSettings(text: string): PolicySettings {
+async function parseSettings(text: string): Promise<PolicySettings> {
+  let settings: PolicySettings;
   try {
-    return policySettingsSchema.parse(JSON.parse(text));
+    settings = policySettingsSchema.parse(JSON.parse(text));
   } catch (error) {
     throw new InputError('bad-option', '--settings: these are no policy settings', '', { cause: error });
   }
+  const { policy } = settings.preset.decidedBy;
+  if (isOwn(policy)) await (await import('../own-modules.js')).loadOwnPolicy(policy);
+  return settings;
 }

@@ -1,23 +1,28 @@
+import { resolve } from 'node:path';
 import type { PolicyOption } from '@goshawk/policies';
 import { defineCommand, ExitCode } from '../command.js';
 import { flagOf, type OptionSpec } from '../options.js';
+import { isOwn } from '../own-names.js';
 import { settingsUsedBy } from '../policy-settings.js';
 import { painter } from '../terminal/paint.js';
 import { renderTable } from '../terminal/table.js';
 
 export const policiesCommand = defineCommand({
   name: 'policies',
-  words: '[NAME]',
+  words: '[NAME|FILE]',
   wordsMax: 1,
   describe: 'list the policies there are, or all settings of one',
   examples: [
     ['goshawk policies', 'what there is for --policy'],
     ['goshawk policies hawk', 'what shapes it: options of up, central, replay and simulate'],
+    ['goshawk policies ./mine.js', "the same of a policy of one's own"],
     ['goshawk policies carbyne', 'also what there is for --set with it, with defaults and bounds'],
   ],
   options: {},
   async run(context, _, { words }) {
     const { ALL_POLICY_NAMES, deciderOf, presetNamed } = await import('@goshawk/policies');
+    if (words[0] !== undefined && isOwn(words[0]))
+      await (await import('../own-modules.js')).loadOwnPolicy(words[0], resolve(context.cwd, words[0]));
     const names = words[0] === undefined ? ALL_POLICY_NAMES : [words[0]];
     const policies = names.map((name) => {
       const preset = presetNamed(name);

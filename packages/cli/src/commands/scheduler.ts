@@ -40,6 +40,11 @@ const SCHEDULER_OPTIONS = {
       'the data folder has room for so many schedulers, a folder for each: take one that nobody has, of one that ended first',
   },
   shadow: SHADOW_OPTION,
+  estimator: {
+    type: 'text',
+    describe:
+      "the file of an estimator of one's own, where central has one: at the same path here (which estimator it is, central says)",
+  },
   activeJobsMax: {
     type: 'count',
     min: 1,

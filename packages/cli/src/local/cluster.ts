@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { GoshawkError, type Millis, type PolicySettings } from '@goshawk/core';
 import { connect } from '../connect.js';
+import { isOwn } from '../own-names.js';
 import { type Child, startChild } from './child.js';
 
 export interface LocalClusterOptions {
@@ -128,10 +129,11 @@ export class LocalCluster {
   }
 
   #schedulerArgs(name: string): string[] {
-    const { journal, shadow, keep, keepJobs, dataFolder, logLevel } = this.#options;
+    const { journal, shadow, keep, keepJobs, dataFolder, logLevel, policy } = this.#options;
     const args = ['scheduler', '--name', name, '--central-url', this.url, '--log-level', logLevel];
     if (journal) args.push('--data-folder', join(dataFolder, name));
     if (shadow !== undefined) args.push('--shadow', shadow);
+    if (isOwn(policy.estimator)) args.push('--estimator', policy.estimator);
     if (keep !== undefined) args.push('--keep', `${keep}ms`);
     if (keepJobs !== undefined) args.push('--keep-jobs', `${keepJobs}`);
     return args;

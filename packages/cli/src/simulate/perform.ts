@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { GoshawkError, Random, RELIABLE_TIMINGS } from '@goshawk/core';
+import { GoshawkError, InputError, Random, RELIABLE_TIMINGS } from '@goshawk/core';
 import { solverTimeoutMs } from '@goshawk/policies';
 import {
   finishRun,
@@ -14,6 +14,8 @@ import type { Solver } from '@goshawk/runtime';
 import { dealtByStart, type SimulatedEnd, Simulation } from '@goshawk/simulator';
 import { ColumnBlocks, type Jobs, jobSpecOf, mapJobs, meanOf } from '@goshawk/traces';
 import { parseAttributes } from '../attributes.js';
+import { loadOwnEstimator, loadOwnPolicy } from '../own-modules.js';
+import { isOwn } from '../own-names.js';
 import { planningOf } from '../planning.js';
 import { learntBy } from '../predict/past.js';
 import { type SimulatedShadow, shadowFor } from '../predict/shadow.js';
@@ -39,6 +41,7 @@ export async function perform(
   onProgress: (progress: RunProgress) => void,
   signal?: AbortSignal,
 ): Promise<RunOutcome> {
+  await loadOwn(request);
   const effects = request.wantsEffectsHash ? new EffectsHash() : undefined;
   const learnt = await learntFromHistory(request);
   const solver = await solverFor(request);
@@ -98,6 +101,13 @@ export async function perform(
   const wallSeconds = (performance.now() - startedAt) / 1_000;
   tell();
   if (simulation.jobsUnderway > 0) {
+    if (isOwn(request.policy.preset.decidedBy.policy)) {
+      throw new InputError(
+        'policy-failed',
+        `the policy ${request.policy.policy} leaves ${simulation.jobsUnderway} jobs waiting for ever, though nothing runs any more`,
+        'it is heard once for each change of what waits or is free; `draft.again` asks for another turn',
+      );
+    }
     throw new GoshawkError(
       'stalled',
       `${simulation.jobsUnderway} jobs neither completed nor failed: a bug in goshawk`,
@@ -128,6 +138,13 @@ export async function perform(
     ...(runtimes === undefined ? {} : { runtimes }),
     ...(records === undefined ? {} : { records }),
   };
+}
+
+/** In a thread nothing has been loaded yet. */
+async function loadOwn({ policy, estimator, shadow = [] }: RunRequest): Promise<void> {
+  const decider = policy.preset.decidedBy.policy;
+  if (isOwn(decider)) await loadOwnPolicy(decider);
+  for (const name of [estimator, ...shadow]) if (isOwn(name)) await loadOwnEstimator(name);
 }
 
 /** Of the estimators in shadow, and of the one in charge unless the request says what that one has learnt. */

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import { GoshawkError } from '@goshawk/core';
+import { GoshawkError, InputError } from '@goshawk/core';
+import { ExitCode } from '../command.js';
 import type { Failure } from '../failure.js';
 import type { JobSource, RunOutcome, RunProgress, RunRequest } from './request.js';
 
@@ -77,8 +78,9 @@ function inThread(
       if (message.kind === 'progress') onProgress(message.progress);
       else if (message.kind === 'done') give(() => resolve(message.outcome));
       else {
-        const { code, message: line, hint } = message.failure;
-        give(() => reject(new GoshawkError(code, line, hint)));
+        const { code, message: line, hint, exitCode } = message.failure;
+        const Kind = exitCode === ExitCode.usage ? InputError : GoshawkError;
+        give(() => reject(new Kind(code, line, hint)));
       }
     });
     thread.on('error', (error) => give(() => reject(error)));

@@ -1,6 +1,6 @@
 import { Central } from '@goshawk/central';
 import { type ClusterSettings, LIMITS, type Machine } from '@goshawk/core';
-import { PlanningTimes, type Program, solverTimeoutMs } from '@goshawk/policies';
+import { inOneLine, PlanningTimes, type Program, solverTimeoutMs } from '@goshawk/policies';
 import { centralReadings } from '../metrics/index.js';
 import { ThreadedSolver } from '../solver/threaded.js';
 import { PlacementTracing } from '../tracing/index.js';
@@ -48,6 +48,7 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
           enter('solved', (_machine, now) => central.solved(id, answer, now));
         });
       },
+      policyFailed: tellFailures(options.logger),
       ...ifThereIsAnother(process, options.logger),
     });
     return timed(tracing?.around(central) ?? central, times);
@@ -79,6 +80,19 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
     // Central owns nothing that would have to be finished first.
     drain: stop,
     stop,
+  };
+}
+
+/** Each time that there are twice as many: a policy may throw at every turn. */
+function tellFailures(logger: CentralOptions['logger']): (error: unknown) => void {
+  let failures = 0;
+  return (error) => {
+    failures++;
+    if (Number.isInteger(Math.log2(failures)))
+      logger.error(
+        { failures, error: inOneLine(error) },
+        'the policy threw; what waits is started in order of arrival',
+      );
   };
 }
 

@@ -203,6 +203,9 @@ export const METRICS = {
     goshawk_central_matching: gauge(
       '1 while central matches short jobs; 0 while it has too much to do for that.',
     ),
+    goshawk_central_policy_failures_total: counter(
+      "What a policy of one's own has thrown; what waited was started in order of arrival instead.",
+    ),
   }),
   ...of(['worker'], {
     goshawk_worker_workers: gauge('Workers in this process: members of the cluster, and others.', {

@@ -1,7 +1,7 @@
 import type { Central, CountedWorkers } from '@goshawk/central';
 import { byLabel, type Readings, type Sample } from './exposition.js';
 
-export function centralReadings({ counters, standing }: Central): Readings {
+export function centralReadings({ counters, standing, planning }: Central): Readings {
   const workersBy = (count: (workers: CountedWorkers) => number): Sample[] =>
     standing.workers.map((workers) => ({
       labels: { partition: workers.partition, state: workers.state },
@@ -25,5 +25,6 @@ export function centralReadings({ counters, standing }: Central): Readings {
     goshawk_central_matches_total: standing.matches,
     goshawk_central_unmatched_tasks: byLabel('kind', standing.unmatchedTasks),
     goshawk_central_matching: standing.isMatching ? 1 : 0,
+    goshawk_central_policy_failures_total: planning.policyFailures ?? 0,
   };
 }

@@ -1,0 +1,119 @@
+import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Comparison } from '@goshawk/report';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runGoshawk } from './goshawk-process.fixture.js';
+import { removeFolder, TestCluster } from './test-cluster.fixture.js';
+
+/** Policies and estimators of one's own, from files in a folder. */
+const EXAMPLES = fileURLToPath(new URL('../../../examples', import.meta.url));
+const SMALL = ['google-like:jobs=100,seed=3', '--workers', '40', '--load', '0.9'];
+
+let folder = '';
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'goshawk-own-test-'));
+  for (const name of ['shortest-first.js', 'last-time.js'])
+    await cp(join(EXAMPLES, name), join(folder, name.replace('.js', '.mjs')));
+});
+afterAll(() => removeFolder(folder));
+
+const policy = (plan: string): string =>
+  `export default { title: 'x', declares: false, options: {}, make: () => ({ heard() {}, plan(cluster, draft, now) { ${plan} } }) };`;
+const THROWS = policy("if ([...cluster.jobs].length > 0) throw new Error('lost my way');");
+
+async function simulated(...args: string[]): Promise<Comparison> {
+  const done = await runGoshawk(['simulate', ...SMALL, '--json', ...args], {}, { cwd: folder });
+  expect(done).toMatchObject({ exitCode: 0 });
+  return JSON.parse(done.stdout) as Comparison;
+}
+
+describe('simulated', () => {
+  it('a policy and an estimator of one’s own run beside others, in threads too', async () => {
+    const names = ['./shortest-first.mjs', 'goshawk'];
+    const args = ['--policy', names.join(), '--estimator', './last-time.mjs', '--seeds', '2'];
+    const { runs } = await simulated(...args, '--parallel', '2');
+    expect(runs.map(({ policy }) => policy)).toEqual([names[0], names[0], names[1], names[1]]);
+    for (const { jobs, options } of runs) {
+      expect(jobs).toEqual({ submitted: 100, completed: 100, failed: 0 });
+      expect(options.estimator).toBe(join(folder, 'last-time.mjs'));
+    }
+    const again = await simulated(...args, '--parallel', '1');
+    expect(again.runs.map(({ runtimeSeconds }) => runtimeSeconds)).toEqual(
+      runs.map(({ runtimeSeconds }) => runtimeSeconds),
+    );
+  });
+
+  it.each<[what: string, flag: string, source: string | undefined, line: RegExp]>([
+    ['a policy that is missing', '--policy', undefined, /there is no file .*mine\.mjs/],
+    ['an estimator that is missing', '--estimator', undefined, /there is no file .*mine\.mjs/],
+    [
+      'a policy whose file throws',
+      '--policy',
+      'throw new Error("oops")',
+      /cannot be loaded: Error: oops \(mine/,
+    ],
+    ['a policy that is none', '--policy', 'export default 3', /its default export is no object/],
+    ['an estimator that is none', '--estimator', 'export default { title: "x" }', /no function "make"/],
+    ['a policy that throws as it plans', '--policy', THROWS, /mine\.mjs threw: Error: lost my way \(mine/],
+    ['a policy that starts nothing', '--policy', policy(''), /leaves 100 jobs waiting for ever/],
+    [
+      'a policy that asks again at once, for ever',
+      '--policy',
+      policy('if ([...cluster.jobs].length > 0) draft.again(now);'),
+      /is not after now/,
+    ],
+  ])('%s: one line, exit 2', async (_, flag, source, line) => {
+    const own = await mkdtemp(join(folder, 'bad-'));
+    if (source !== undefined) await writeFile(join(own, 'mine.mjs'), source);
+    const args = ['simulate', ...SMALL, '--quiet', flag, './mine.mjs'];
+    const { exitCode, stdout, stderr } = await runGoshawk(args, {}, { cwd: own });
+    expect(stderr.trimEnd().split('\n')).toEqual([expect.stringMatching(/^goshawk: /)]);
+    expect(stderr).toMatch(line);
+    expect([exitCode, stdout]).toEqual([2, '']);
+  });
+});
+
+describe('live', () => {
+  it('all jobs run by a policy and an estimator of one’s own', async () => {
+    const own = [
+      '--policy',
+      join(folder, 'shortest-first.mjs'),
+      '--estimator',
+      join(folder, 'last-time.mjs'),
+    ];
+    const cluster = await TestCluster.start(['--workers', '4', '--schedulers', '1', ...own]);
+    try {
+      const submit = ['submit', '--name', 'nightly', '--tasks', '6', '--sleep', '20ms', '--wait'];
+      expect(await cluster.goshawk(submit)).toMatchObject({ exitCode: 0 });
+      const second = await cluster.goshawk(submit);
+      expect(second).toMatchObject({ exitCode: 0 });
+      const job = await cluster.goshawk(['job', second.stdout.trim(), '--json']);
+      expect(JSON.parse(job.stdout)).toMatchObject({ classifiedBy: 'last time' });
+    } finally {
+      expect(await cluster.stop()).toMatchObject({ exitCode: 0 });
+    }
+  });
+
+  it('a policy that throws ends nobody: it is logged and counted, and the jobs run', async () => {
+    const file = join(folder, 'throws.mjs');
+    await writeFile(file, THROWS);
+    const cluster = await TestCluster.start(['--workers', '3', '--schedulers', '1', '--policy', file]);
+    try {
+      const done = await cluster.goshawk(['submit', '--tasks', '9', '--sleep', '10ms', '--wait']);
+      expect(done).toMatchObject({ exitCode: 0 });
+      const log = await readFile(join(cluster.folder, 'data', 'logs', 'central.log'), 'utf8');
+      expect(log).toMatch(/"error":"Error: lost my way \(throws\.mjs:.*the policy threw/);
+    } finally {
+      expect(await cluster.stop()).toMatchObject({ exitCode: 0 });
+    }
+  });
+
+  it('a cluster does not start with one that is no policy', async () => {
+    const args = ['up', '--policy', './nothing.mjs'];
+    const { exitCode, stderr } = await runGoshawk(args, {}, { cwd: folder });
+    expect(stderr).toMatch(/^goshawk: --policy \.\/nothing\.mjs: there is no file [^\n]*\n$/);
+    expect(exitCode).toBe(2);
+  });
+});

@@ -1,0 +1,62 @@
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { InputError } from '@goshawk/core';
+import { addOwnPolicy, inOneLine } from '@goshawk/policies';
+import { addOwnEstimator } from '@goshawk/predictor';
+import { isOwn } from './own-names.js';
+
+/**
+ * Loads the policies and estimators of one's own that options name. Estimators have their absolute path from there on,
+ * which is what a cluster calls them.
+ *
+ * @throws InputError for a file that is missing, throws, or breaks the contract
+ */
+export async function withOwnModules<O extends Readonly<Record<string, unknown>>>(
+  options: O,
+  cwd: string,
+): Promise<O> {
+  const { policy, estimator, shadow } = options;
+  if (typeof policy === 'string') {
+    for (const entry of listed(policy)) {
+      const name = entry.split(':')[0]!;
+      if (isOwn(name)) await loadOwnPolicy(name, resolve(cwd, name));
+    }
+  }
+  const found: Record<string, string> = {};
+  for (const [flag, text] of Object.entries({ estimator, shadow })) {
+    if (typeof text !== 'string') continue;
+    const names = listed(text).map((name) => (isOwn(name) ? resolve(cwd, name) : name));
+    for (const name of names) if (isOwn(name)) await loadOwnEstimator(name);
+    found[flag] = names.join(',');
+  }
+  return { ...options, ...found };
+}
+
+/** @throws InputError */
+export async function loadOwnPolicy(name: string, path = name): Promise<void> {
+  addOwnPolicy(name, path, await defaultExport(`--policy ${name}`, path));
+}
+
+/** @param path absolute @throws InputError */
+export async function loadOwnEstimator(path: string): Promise<void> {
+  addOwnEstimator(path, await defaultExport(`--estimator ${path}`, path));
+}
+
+async function defaultExport(where: string, path: string): Promise<unknown> {
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true)
+    throw new InputError('no-such-module', `${where}: there is no file ${path}`);
+  let loaded: { readonly default?: unknown };
+  try {
+    loaded = (await import(pathToFileURL(path).href)) as { default?: unknown };
+  } catch (error) {
+    throw new InputError('bad-module', `${where}: it cannot be loaded: ${inOneLine(error)}`, '', {
+      cause: error,
+    });
+  }
+  return loaded.default;
+}
+
+function listed(text: string): string[] {
+  return text.split(',').map((part) => part.trim());
+}

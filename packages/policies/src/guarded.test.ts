@@ -1,0 +1,119 @@
+import type { Address } from '@goshawk/core';
+import { describe, expect, it } from 'vitest';
+import { ClusterBooks } from './books/books.js';
+import { BookedDraft } from './books/draft.js';
+import type { CentralPolicy, ClusterView, Draft } from './contract.js';
+import { GuardedPolicy } from './guarded.js';
+
+/** Two workers of a slot, and jobs of this many tasks in order of arrival. */
+function booksWith(...jobs: number[]): ClusterBooks {
+  const books = new ClusterBooks();
+  for (const address of [10, 11]) {
+    const worker = books.addWorker(address as Address, [1]);
+    books.setOpen(worker, true);
+    books.setFree(worker, [1]);
+  }
+  jobs.forEach((tasks, number) => {
+    const job = books.declare(1 as Address, number, { arrivedAt: number, tasks });
+    books.setWaiting(books.stage(job, 0, { demand: [1], tasks, estimateMs: 1_000 }), tasks, number);
+  });
+  return books;
+}
+
+function turn(plan: CentralPolicy['plan'], books: ClusterBooks, gangs = false) {
+  const thrown: string[] = [];
+  const policy = new GuardedPolicy({ heard() {}, plan }, gangs, (error) => thrown.push(String(error)));
+  const draft = new BookedDraft(books, 1, 5);
+  policy.heard(books.takeNews(), 5);
+  policy.plan(books, draft, 5);
+  const started = draft.started.map(({ stage, worker }) => `${stage.job.number}@${worker.id}`);
+  return { policy, draft, thrown, started };
+}
+
+const firstOf = (cluster: ClusterView) => ({
+  stage: [...cluster.jobs].at(-1)!.stages[0]!,
+  worker: [...cluster.workers][0]!,
+});
+
+describe('a policy that throws', () => {
+  it('is told of and counted; what it had started holds, and the rest goes by arrival', () => {
+    const { policy, draft, thrown, started } = turn(
+      (cluster, to) => {
+        const { stage, worker } = firstOf(cluster);
+        to.start(stage, worker);
+        throw new Error('lost my way');
+      },
+      booksWith(3, 1),
+    );
+    expect(thrown).toEqual(['Error: lost my way']);
+    expect(started).toEqual(['1@0', '0@1']);
+    expect(policy.tally).toEqual({ policyFailures: 1 });
+    expect(draft.againAt).toBe(1_005);
+  });
+
+  it('while it hears of news, still plans', () => {
+    const books = booksWith(1);
+    const thrown: unknown[] = [];
+    const inner: CentralPolicy = {
+      heard: () => {
+        throw new Error('deaf');
+      },
+      plan: (cluster, to) => {
+        const { stage, worker } = firstOf(cluster);
+        to.start(stage, worker);
+      },
+    };
+    const policy = new GuardedPolicy(inner, false, (error) => thrown.push(error));
+    const draft = new BookedDraft(books, 1, 5);
+    policy.heard(books.takeNews(), 5);
+    policy.plan(books, draft, 5);
+    expect(thrown).toHaveLength(1);
+    expect(draft.started).toHaveLength(1);
+  });
+
+  it('of gangs has nothing started in its place', () => {
+    const { started, draft } = turn(
+      () => {
+        throw new Error('lost my way');
+      },
+      booksWith(2),
+      true,
+    );
+    expect(started).toEqual([]);
+    expect(draft.againAt).toBe(1_005);
+  });
+
+  it('in explanations, lines and shares leaves them empty', () => {
+    const fails = (): never => {
+      throw new Error('no words');
+    };
+    const inner: CentralPolicy = { heard() {}, plan() {}, explain: fails, line: fails, shares: fails };
+    const policy = new GuardedPolicy(inner, false, () => {});
+    const books = booksWith(1);
+    const [job] = [...books.jobs];
+    const stage = job!.stages[0]!;
+    expect(policy.explain(stage, books, 0)).toBeUndefined();
+    expect(policy.line!(0).comesBefore(stage, stage)).toBe(false);
+    expect([...(policy.shares!(books).dueTo(job!) as number[])]).toEqual([]);
+  });
+});
+
+describe('what breaks the contract is refused singly', () => {
+  it.each<[string, (draft: Draft, cluster: ClusterView) => void, RegExp]>([
+    ['a time that is not to come', (draft) => draft.again(5), /again: 5 is not after now/],
+    ['no time', (draft) => draft.again(Number.NaN), /again: NaN/],
+    ['an expectation of no time', (draft, cluster) => draft.expect([...cluster.jobs][0]!, Number.NaN), /NaN/],
+  ])('%s', (_, act, message) => {
+    const { thrown } = turn((cluster, draft) => act(draft, cluster), booksWith(1));
+    expect(thrown).toEqual([expect.stringMatching(message)]);
+  });
+
+  it('a start where nothing is free', () => {
+    const { draft, thrown } = turn((cluster, to) => {
+      const { stage, worker } = firstOf(cluster);
+      expect(to.start(stage, worker)).toBeDefined();
+      expect(to.start(stage, worker)).toBeUndefined();
+    }, booksWith(2));
+    expect([draft.started.length, draft.refused, thrown]).toEqual([1, 1, []]);
+  });
+});

@@ -1,0 +1,169 @@
+import { fitsIn, InputError, type Millis } from '@goshawk/core';
+import type {
+  CentralPolicy,
+  ClusterView,
+  Draft,
+  JobView,
+  News,
+  PolicyExplanation,
+  PolicyShares,
+  QueueLine,
+  RunView,
+  SolveId,
+  SolverProblem,
+  StageView,
+  WorkerView,
+} from './contract.js';
+
+/** A policy that threw is asked again after this, though nothing has changed. ms */
+const AGAIN_MS: Millis = 1_000;
+
+/**
+ * A policy of one's own that can end nobody: what it throws is told and counted, what it has planned by then holds, and
+ * what waits is started in the order of arrival, where it fits.
+ */
+export class GuardedPolicy implements CentralPolicy {
+  readonly #inner: CentralPolicy;
+  readonly #failed: (error: unknown) => void;
+  /** Stages that wait, by job, in the order in which they came. */
+  readonly #waiting = new Map<JobView, Set<StageView>>();
+  /** It is to plan in no other way than its own: its tasks start together. */
+  readonly #gangs: boolean;
+  #failures = 0;
+  /** Where it has them. */
+  readonly line?: (now: Millis) => QueueLine;
+  readonly shares?: (cluster: ClusterView) => PolicyShares;
+
+  /** @param failed is told of what was thrown; where it throws itself, so does this */
+  constructor(inner: CentralPolicy, gangs: boolean, failed: (error: unknown) => void) {
+    this.#inner = inner;
+    this.#gangs = gangs;
+    this.#failed = failed;
+    if (inner.line !== undefined) this.line = (now) => this.#line(now);
+    if (inner.shares !== undefined) this.shares = (cluster) => this.#shares(cluster);
+  }
+
+  get tally(): Readonly<Record<string, number>> {
+    const counts = Object.entries(this.#try(() => this.#inner.tally) ?? {});
+    return {
+      ...Object.fromEntries(counts.filter(([, count]) => Number.isFinite(count))),
+      policyFailures: this.#failures,
+    };
+  }
+
+  heard(news: readonly News[], now: Millis): void {
+    for (const each of news) {
+      if (each.kind === 'waiting') this.#note(each.stage);
+      else if (each.kind === 'gone') this.#waiting.delete(each.job);
+    }
+    this.#try(() => this.#inner.heard(news, now));
+  }
+
+  plan(cluster: ClusterView, draft: Draft, now: Millis): void {
+    const failures = this.#failures;
+    this.#try(() => this.#inner.plan(cluster, new CheckedDraft(draft, now), now));
+    if (this.#failures === failures) return;
+    if (!this.#gangs) this.#planByArrival(cluster, draft);
+    draft.again(now + AGAIN_MS);
+  }
+
+  explain(stage: StageView, cluster: ClusterView, now: Millis): PolicyExplanation | undefined {
+    const explained = this.#try(() => this.#inner.explain?.(stage, cluster, now));
+    return typeof explained?.sentence === 'string' && typeof explained.reason === 'string'
+      ? explained
+      : undefined;
+  }
+
+  checkInvariants(cluster: ClusterView): void {
+    this.#inner.checkInvariants?.(cluster);
+  }
+
+  #line(now: Millis): QueueLine {
+    const line = this.#try(() => this.#inner.line!(now));
+    return {
+      // What kinds there are, central's metrics know; a policy of one's own has none of them.
+      kindOf: () => 'planned',
+      comesBefore: (one, other) => this.#try(() => line?.comesBefore(one, other)) === true,
+      keptFor: (stage) => this.#try(() => line?.keptFor(stage)) ?? 0,
+      longRunning: line?.longRunning ?? 0,
+      longLimit: line?.longLimit ?? 0,
+    };
+  }
+
+  #shares(cluster: ClusterView): PolicyShares {
+    const shares = this.#try(() => this.#inner.shares!(cluster));
+    return { by: shares?.by ?? 'job', dueTo: (job) => this.#try(() => shares?.dueTo(job)) ?? [] };
+  }
+
+  #note(stage: StageView): void {
+    const stages = this.#waiting.get(stage.job) ?? new Set();
+    if (stage.waiting > 0) this.#waiting.set(stage.job, stages.add(stage));
+    else if (stages.delete(stage) && stages.size === 0) this.#waiting.delete(stage.job);
+  }
+
+  #planByArrival(cluster: ClusterView, draft: Draft): void {
+    const open = [...cluster.workers].filter((worker) => worker.open);
+    // An owner may decline a worker, and is not to be offered the same one for ever.
+    const first = this.#failures % Math.max(1, open.length);
+    const workers = [...open.slice(first), ...open.slice(0, first)];
+    for (const stages of this.#waiting.values()) {
+      for (const stage of stages) {
+        for (const worker of workers) {
+          while (stage.waiting > 0 && fitsIn(stage.demand, worker.free))
+            if (draft.start(stage, worker) === undefined) break;
+        }
+      }
+    }
+  }
+
+  #try<T>(act: () => T): T | undefined {
+    try {
+      return act();
+    } catch (error) {
+      this.#failures++;
+      this.#failed(error);
+      return undefined;
+    }
+  }
+}
+
+/** Refuses what would keep central busy for ever, or what it cannot read. */
+class CheckedDraft implements Draft {
+  readonly #draft: Draft;
+  readonly #now: Millis;
+
+  constructor(draft: Draft, now: Millis) {
+    this.#draft = draft;
+    this.#now = now;
+  }
+
+  start(stage: StageView, worker: WorkerView): RunView | undefined {
+    return this.#draft.start(stage, worker);
+  }
+
+  place(stage: StageView, worker: WorkerView): RunView | undefined {
+    return this.#draft.place(stage, worker);
+  }
+
+  gang(starts: Parameters<Draft['gang']>[0]): readonly RunView[] | undefined {
+    return this.#draft.gang(starts);
+  }
+
+  preempt(run: RunView): void {
+    this.#draft.preempt(run);
+  }
+
+  expect(job: JobView, at: Millis, where?: string): void {
+    if (!Number.isFinite(at)) throw new InputError('bad-policy', `expect: ${at} is no time`);
+    this.#draft.expect(job, at, where);
+  }
+
+  again(at: Millis): void {
+    if (!(at > this.#now)) throw new InputError('bad-policy', `again: ${at} is not after now, ${this.#now}`);
+    this.#draft.again(at);
+  }
+
+  solve(problem: SolverProblem): SolveId {
+    return this.#draft.solve(problem);
+  }
+}

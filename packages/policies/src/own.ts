@@ -1,0 +1,70 @@
+import { InputError, LIMITS } from '@goshawk/core';
+import { ClusterBooks } from './books/books.js';
+import { BookedDraft } from './books/draft.js';
+import type { CentralPolicy, PolicyModule } from './contract.js';
+
+/**
+ * What the default export of a file is, as a policy of one's own. It is made once here, and plans for an empty cluster.
+ *
+ * @param where for errors: `--policy ./mine.js`
+ * @throws InputError that says how it breaks the contract
+ */
+export function checkedPolicy(where: string, exported: unknown): PolicyModule {
+  const broken = (what: string): never => {
+    throw new InputError('bad-policy', `${where}: ${what}`, HINT);
+  };
+  if (typeof exported !== 'object' || exported === null)
+    return broken('its default export is no object { title, declares, options, make }');
+  const module = exported as PolicyModule;
+  const { title, declares, options, make } = module;
+  if (typeof title !== 'string' || title === '' || title.length > LIMITS.nameLengthMax)
+    broken(`"title" is no text of 1 to ${LIMITS.nameLengthMax} characters`);
+  if (typeof declares !== 'boolean')
+    broken('"declares" is neither true (owners declare whole jobs) nor false');
+  if (typeof options !== 'object' || options === null)
+    broken('"options" is no object; {} where there are none');
+  for (const [name, option] of Object.entries(options)) {
+    if (!['number', 'string', 'boolean'].includes(typeof option?.default) || typeof option.help !== 'string')
+      broken(`option "${name}" is no { default, help } with a number, a text, true or false as default`);
+  }
+  for (const name of ['gangs', 'packs', 'solves'] as const)
+    if (!['boolean', 'undefined'].includes(typeof module[name]))
+      broken(`"${name}" is neither true nor false`);
+  if (module.solves === true && typeof options.cycleMs?.default !== 'number')
+    broken('a policy that solves has an option "cycleMs"');
+  if (typeof make !== 'function') broken('"make" is no function');
+  let policy: CentralPolicy;
+  try {
+    policy = make(defaultsOf(module), {
+      cutoffMs: 10_000,
+      sizesAreGiven: true,
+      reserve: 'auto',
+      random: () => 0.5,
+    });
+  } catch (error) {
+    return broken(`"make" throws ${inOneLine(error)}`);
+  }
+  for (const method of ['heard', 'plan'] as const)
+    if (typeof policy?.[method] !== 'function') broken(`what "make" returns has no function "${method}"`);
+  try {
+    const books = new ClusterBooks();
+    policy.heard([], 0);
+    policy.plan(books, new BookedDraft(books, 1, 0), 0);
+  } catch (error) {
+    broken(`it cannot plan for an empty cluster: ${inOneLine(error)}`);
+  }
+  return module;
+}
+
+const HINT = 'the contract is PolicyModule of @goshawk/policies; docs/OWN-POLICY.md explains it';
+
+function defaultsOf({ options }: PolicyModule): Record<string, number | string | boolean> {
+  return Object.fromEntries(Object.entries(options).map(([name, option]) => [name, option!.default]));
+}
+
+/** What was thrown, and the place of the first frame. */
+export function inOneLine(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return String(thrown);
+  const place = /^\s+at .*?([^/\\(]+:\d+:\d+)\)?$/m.exec(thrown.stack ?? '')?.[1];
+  return `${thrown.name}: ${thrown.message.replaceAll(/\s*\n\s*/g, ' ')}${place === undefined ? '' : ` (${place})`}`;
+}
