@@ -1,0 +1,124 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+/**
+ * What `npm pack` makes of the packages, installed into empty projects: the client of a program, and the command. What
+ * they need of others comes from npm's cache where `npm ci` has left it.
+ */
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+const CLIENT = ['core', 'transport', 'client'];
+const PACKAGES = readdirSync(join(ROOT, 'packages')).filter((name) =>
+  existsSync(join(ROOT, 'packages', name, 'package.json')),
+);
+const { version: VERSION } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  version: string;
+};
+const MEBIBYTE = 2 ** 20;
+
+let folder: string;
+
+async function npm(cwd: string, ...args: string[]): Promise<void> {
+  // Of the npm that runs the tests; they say where its project is.
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !/^npm_(config_local_prefix|package)/.test(name),
+  );
+  await promisify(execFile)('npm', args, {
+    cwd,
+    env: Object.fromEntries(inherited),
+    maxBuffer: 64 * MEBIBYTE,
+  });
+}
+
+function tarball(name: string): string {
+  return join(folder, 'tarballs', `goshawk-${name}-${VERSION}.tgz`);
+}
+
+/** An empty project with these packages and whatever they need. */
+async function install(project: string, names: readonly string[]): Promise<string> {
+  const home = join(folder, project);
+  await mkdir(home);
+  await writeFile(join(home, 'package.json'), '{ "private": true, "type": "module" }');
+  const quiet = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts', '--prefix', home];
+  await npm(home, 'install', ...quiet, ...names.map(tarball));
+  return home;
+}
+
+/** Names of all packages installed in a project, nested ones too. */
+function installed(home: string): string[] {
+  const lock = JSON.parse(readFileSync(join(home, 'node_modules/.package-lock.json'), 'utf8')) as {
+    packages: Record<string, unknown>;
+  };
+  return Object.keys(lock.packages).map((path) => path.slice(path.lastIndexOf('node_modules/') + 13));
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'goshawk-packages-'));
+  await mkdir(join(folder, 'tarballs'));
+  const workspaces = PACKAGES.flatMap((name) => ['-w', `@goshawk/${name}`]);
+  await npm(ROOT, 'pack', '--silent', '--pack-destination', join(folder, 'tarballs'), ...workspaces);
+});
+
+afterAll(() => rm(folder, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 }));
+
+describe('packages as they are published', () => {
+  test('ship no tests and nothing that only tests use', async () => {
+    const home = join(folder, 'unpacked');
+    for (const name of PACKAGES) {
+      await mkdir(join(home, name), { recursive: true });
+      await promisify(execFile)('tar', ['xzf', tarball(name), '-C', join(home, name)]);
+    }
+    const shipped = readdirSync(home, { recursive: true, encoding: 'utf8' });
+    expect(shipped.filter((path) => path.endsWith('.js')).length).toBeGreaterThan(500);
+    expect(shipped.filter((path) => /\.(test|fixture)\.|\.map$|golden|\/src\//.test(path))).toEqual([]);
+  });
+
+  test('the client needs core, transport and little else, and the command serves it', async () => {
+    const program = await install('program', CLIENT);
+    const names = installed(program);
+    expect(names.filter((name) => name.startsWith('@goshawk/')).sort()).toEqual(
+      CLIENT.map((name) => `@goshawk/${name}`).sort(),
+    );
+    const heavy = /^(lmdb|@lmdb|piscina|@opentelemetry|pg|pino|highs|echarts|yargs)/;
+    expect(names.filter((name) => heavy.test(name))).toEqual([]);
+
+    const home = await install('command', PACKAGES);
+    const bin = join(home, 'node_modules/@goshawk/cli/bin/goshawk.js');
+    const version = await promisify(execFile)(process.execPath, [bin, '--version'], { cwd: home });
+    expect(version.stdout.trim()).toBe(VERSION);
+    // The laboratory came along.
+    const simulation = ['simulate', 'google-like:jobs=20,seed=1', '--workers', '50', '--json', '--quiet'];
+    const simulated = await promisify(execFile)(process.execPath, [bin, ...simulation], { cwd: home });
+    expect(JSON.parse(simulated.stdout)).toHaveProperty('schema');
+
+    const args = ['up', '--json', '--workers', '2', '--schedulers', '1', '--data-folder', join(home, 'data')];
+    const up = spawn(process.execPath, [bin, ...args], {
+      cwd: home,
+      env: { PATH: process.env.PATH, HOME: home },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    try {
+      const [line] = (await Promise.race([
+        once(createInterface({ input: up.stdout }), 'line'),
+        once(up, 'exit').then(([code]) => Promise.reject(new Error(`goshawk up ended: ${code}`))),
+      ])) as [string];
+      const { cluster } = JSON.parse(line) as { cluster: string };
+      await cp(join(import.meta.dirname, 'squares.mjs'), join(program, 'squares.mjs'));
+      await cp(join(import.meta.dirname, 'submits-squares.mjs'), join(program, 'submits-squares.mjs'));
+      const submitted = await promisify(execFile)(process.execPath, ['submits-squares.mjs', cluster], {
+        cwd: program,
+      });
+      expect(JSON.parse(submitted.stdout)).toEqual([1, 4, 9]);
+    } finally {
+      up.kill('SIGINT');
+      if (up.exitCode === null && up.signalCode === null) await once(up, 'exit');
+    }
+  });
+});

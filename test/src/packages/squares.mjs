@@ -1,0 +1,1 @@
+export const square = (number) => number * number;
