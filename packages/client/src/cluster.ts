@@ -11,6 +11,7 @@ import { type ClusterCounters, readClusterCounters } from './counters.js';
 import { type ClusterWaiting, clusterWaiting } from './explanations.js';
 import { JobHandle } from './job-handle.js';
 import { type Jobs, type JobsOptions, listJobs } from './job-listing.js';
+import { type MapOptions, type MapWork, mapInputs } from './map.js';
 import type { CallOptions } from './options.js';
 import type { Session } from './session.js';
 import { type JobSubmission, submit } from './submission.js';
@@ -34,6 +35,22 @@ export class Cluster implements AsyncDisposable {
   async submit<Value = unknown>(job: JobSubmission, options: CallOptions = {}): Promise<JobHandle<Value>> {
     const { id, ...accepted } = await submit(this.#session, job, options);
     return new JobHandle<Value>(this.#session, id, accepted);
+  }
+
+  /**
+   * Calls an exported function of a module with each input, somewhere in the cluster, and gives what it returns, in the order of
+   * the inputs. Each input is a job of one task; so many are under way at once (`inFlight`), and no more inputs are taken meanwhile.
+   * Leaving the loop cancels what is under way.
+   *
+   * @typeParam Value what the function returns; undefined where it returns nothing, or null
+   * @throws JobFailed and JobCancelled of the first input, in order, whose job did not complete; what `submit` throws
+   */
+  map<Input, Value = unknown>(
+    work: MapWork,
+    inputs: Iterable<Input> | AsyncIterable<Input>,
+    options: MapOptions = {},
+  ): AsyncGenerator<Value, void, undefined> {
+    return mapInputs(this, work, inputs, options) as AsyncGenerator<Value, void, undefined>;
   }
 
   /** Whose jobs are submitted here, where a job does not say; undefined where the system has no name for the user. */

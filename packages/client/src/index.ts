@@ -15,6 +15,12 @@ export {
   type WorkerState,
 } from '@goshawk/core';
 export type { ClusterView, DrainAnswer, SchedulerView, TakeoverAnswer, WorkerView } from './answers.js';
+
+import type { TaskContext as Context } from '@goshawk/core';
+
+/** What the function of a module task is given as its second argument. */
+export type TaskContext = Context<AbortSignal>;
+
 export { Cluster } from './cluster.js';
 export { connect } from './connect.js';
 export { type ClusterCounters, type Counters, sumCounters } from './counters.js';
@@ -38,5 +44,6 @@ export {
   localClusters,
   takeWordBack,
 } from './local-clusters.js';
+export type { MapOptions, MapWork } from './map.js';
 export { type CallOptions, type ClientTimings, type ConnectOptions, DEFAULT_TIMINGS } from './options.js';
 export type { JobSubmission } from './submission.js';

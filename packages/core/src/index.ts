@@ -21,6 +21,7 @@ export * from './job/payload.js';
 export * from './job/record.js';
 export * from './job/shares.js';
 export type { JobInput, JobSpec, StageSpec, TaskList } from './job/spec.js';
+export type { TaskContext } from './job/task-context.js';
 export * from './job/view.js';
 export * from './job/waiting.js';
 export { WAITING_WORDS } from './job/waiting-words.js';

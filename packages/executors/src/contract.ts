@@ -22,7 +22,7 @@ export interface ExecPayload {
 }
 
 /**
- * An exported function of an ES module, called as `f(input)` in a thread. `module` is an absolute path
+ * An exported function of an ES module, called as `f(input, context)` in a thread. `module` is an absolute path
  * or a `file:` URL; a relative path needs `cwd`. `export` is `default` unless given.
  */
 export interface ModulePayload {
@@ -121,7 +121,7 @@ export interface RunSink {
 export interface Run {
   /**
    * Ends the run: a command's whole process group by SIGTERM, and by SIGKILL after the grace time; a
-   * module's thread at once. `ended` tells when it is over. The first reason counts; killing what has
+   * module's thread at once, or after the grace time where it looks at its signal. `ended` tells when it is over. The first reason counts; killing what has
    * ended does nothing.
    */
   kill(reason: KillReason): void;

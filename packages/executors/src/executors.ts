@@ -89,6 +89,7 @@ class AllExecutors implements Executors {
         threads: options.moduleThreads ?? availableParallelism(),
         heapMiBMax: options.moduleHeapMiBMax ?? moduleHeapMiB(allowedBytes()),
         valueBytesMax: options.valueBytesMax ?? VALUE_BYTES_MAX,
+        graceMs,
         environment,
         refusal: (path) => this.#gate.changedSince(path),
       }),

@@ -9,6 +9,8 @@ export interface ThreadOrder {
   readonly env: Readonly<Record<string, string>>;
   readonly outputBytesMax: number;
   readonly valueBytesMax: number;
+  /** The broadcast channel that says which runs are to end: `{ run, reason }`. */
+  readonly kills: string;
 }
 
 /**
@@ -17,6 +19,8 @@ export interface ThreadOrder {
  */
 export type ThreadPost =
   | { readonly run: number; readonly kind: 'started' }
+  /** It wants to hear of its end. */
+  | { readonly run: number; readonly kind: 'listens' }
   | {
       readonly run: number;
       readonly kind: 'output';

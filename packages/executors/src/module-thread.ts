@@ -8,6 +8,7 @@ import type { Failure, FailureCode } from './contract.js';
 import { encodeValue } from './json-value.js';
 import { ERROR_MESSAGE_LENGTH_MAX } from './limits.js';
 import type { ThreadOrder, ThreadPost, ThreadResult } from './module-protocol.js';
+import { ThreadContext } from './thread-context.js';
 import { ThreadOutput } from './thread-output.js';
 
 const output = new ThreadOutput();
@@ -29,16 +30,21 @@ export default async function runModule(order: ThreadOrder): Promise<ThreadResul
   });
   setEnvironment(order.env);
   const startedAt = performance.now();
-  const end = await attempt(order);
+  const context = new ThreadContext(order, () => post({ run, kind: 'listens' }));
+  const end = await attempt(order, context);
+  context.close();
   return { posts, runMs: performance.now() - startedAt, ...end };
 }
 
-async function attempt(order: ThreadOrder): Promise<{ json?: string } | { error: Failure }> {
+async function attempt(
+  order: ThreadOrder,
+  context: ThreadContext,
+): Promise<{ json?: string } | { error: Failure }> {
   const found = await exportedFunction(order);
   if (typeof found !== 'function') return { error: found };
   let value: unknown;
   try {
-    value = await found(order.input);
+    value = await found(order.input, context);
   } catch (thrown) {
     return failure('module-threw', describeThrown(thrown));
   }
@@ -48,7 +54,9 @@ async function attempt(order: ThreadOrder): Promise<{ json?: string } | { error:
   return failure(code, encoded.message);
 }
 
-async function exportedFunction(order: ThreadOrder): Promise<((input: unknown) => unknown) | Failure> {
+type Exported = (input: unknown, context: ThreadContext) => unknown;
+
+async function exportedFunction(order: ThreadOrder): Promise<Exported | Failure> {
   const { path, exportName } = order;
   const url = moduleUrl(path);
   if (url === undefined) {
@@ -64,7 +72,7 @@ async function exportedFunction(order: ThreadOrder): Promise<((input: unknown) =
     };
   }
   const exported = exports[exportName];
-  if (typeof exported === 'function') return exported as (input: unknown) => unknown;
+  if (typeof exported === 'function') return exported as Exported;
   const names = Object.keys(exports).join(', ') || 'nothing';
   const what =
     exportName in exports ? `is a ${typeof exported}, not a function` : `is missing: it has ${names}`;

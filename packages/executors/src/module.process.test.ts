@@ -22,6 +22,17 @@ const WORK = `
   export const floods = () => { for (let i = 0; i < 100000; i++) console.log('flood'); };
   export const environment = () => { const seen = { ...process.env }; process.env.LEFT = 'behind'; return seen; };
   export const eats = () => { const all = []; for (;;) all.push({ all: [all.length] }); };
+  export const told = (_, { job, index, attempt, log, progress }) => {
+    log('line');
+    return { job, index, attempt };
+  };
+  export const halves = (_, { progress }) => { for (let i = 1; i <= 1000; i++) progress(i, 1000); };
+  export const listens = (_, { signal }) => new Promise((resolve) => {
+    console.log('listening');
+    signal.addEventListener('abort', () => { console.log(signal.reason.message); resolve(); });
+    setInterval(() => {}, 1000);
+  });
+  export const ignores = (_, { signal }) => { signal.aborted; console.log('deaf'); for (;;); };
   export const number = 5;
 `;
 
@@ -36,6 +47,7 @@ beforeAll(() => {
   executors = createExecutors({
     dataFolder: folder,
     moduleThreads: 2,
+    graceMs: 300,
     moduleHeapMiBMax: 64,
     valueBytesMax: 2_000,
     environment: { PATH: '/bin', DATABASE_PASSWORD: 'secret' },
@@ -69,6 +81,21 @@ describe('a module task', () => {
     }
   });
 
+  it('is told its job, its number and its attempt, and has lines for its output', async () => {
+    const env = { GOSHAWK_JOB: 'a-1', GOSHAWK_TASK: '7', GOSHAWK_ATTEMPT: '2' };
+    const { outcome, sink } = await outcomeOf(executors, call('told'), { env });
+    expect(outcome).toEqual({ kind: 'completed', value: { job: 'a-1', index: 7, attempt: 2 } });
+    expect(sink.text('stdout')).toBe('line\n');
+  });
+
+  it('says how far it is now and then, and at its end', async () => {
+    const { sink } = await outcomeOf(executors, call('halves'));
+    const lines = sink.text('stderr').trimEnd().split('\n');
+    expect(lines[0]).toBe('1 of 1000 (0%)');
+    expect(lines.at(-1)).toBe('1000 of 1000 (100%)');
+    expect(lines.length).toBeLessThan(500);
+  });
+
   it('may have no value', async () => {
     expect((await outcomeOf(executors, call('nothing'))).outcome).toEqual({ kind: 'completed' });
   });
@@ -76,7 +103,7 @@ describe('a module task', () => {
   it.each([
     [{ module: '/no/such/file.mjs' }, 'no-such-module', 'does not exist'],
     [{ module: tmpdir() }, 'no-such-module', 'does not exist'],
-    [() => call('missing'), 'no-such-export', 'it has add, cycle, default'],
+    [() => call('missing'), 'no-such-export', 'is missing: it has add, '],
     [() => call('number'), 'no-such-export', 'is a number, not a function'],
     [() => call('throws'), 'module-threw', 'RangeError: too far and more (at throws (file://'],
     [() => call('throwsNull'), 'module-threw', 'null was thrown'],
@@ -154,6 +181,22 @@ describe('a module task that is killed', () => {
     await expect.poll(() => sink.text()).toBe('looping\n');
     run.kill('timeout');
     run.kill('cancelled');
+    expect((await sink.end).outcome).toEqual({ kind: 'killed', reason: 'timeout' });
+    expect((await outcomeOf(executors, call('add', { a: 1, b: 1 }))).outcome).toMatchObject({ value: 2 });
+  });
+
+  it('hears of it by its signal, and has time to end by itself', async () => {
+    const { run, sink } = record(executors, call('listens'));
+    await expect.poll(() => sink.text()).toBe('listening\n');
+    run.kill('cancelled');
+    expect((await sink.end).outcome).toEqual({ kind: 'killed', reason: 'cancelled' });
+    expect(sink.text()).toBe('listening\nthe task is to end: cancelled\n');
+  });
+
+  it('ends after the grace time where it does not heed its signal', async () => {
+    const { run, sink } = record(executors, call('ignores'));
+    await expect.poll(() => sink.text()).toBe('deaf\n');
+    run.kill('timeout');
     expect((await sink.end).outcome).toEqual({ kind: 'killed', reason: 'timeout' });
     expect((await outcomeOf(executors, call('add', { a: 1, b: 1 }))).outcome).toMatchObject({ value: 2 });
   });

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { BroadcastChannel } from 'node:worker_threads';
 import type { Piscina } from 'piscina';
 import { compiledFile } from './compiled.js';
 import {
@@ -20,6 +21,8 @@ export interface ModuleExecutorOptions {
   readonly threads: number;
   readonly heapMiBMax: number;
   readonly valueBytesMax: number;
+  /** Between the word that a run is to end, where it listens, and the end of its thread. */
+  readonly graceMs: number;
   /** All that modules see of the worker's environment. */
   readonly environment: Readonly<Record<string, string>>;
   /** Why a module is not run, asked when its turn has come. */
@@ -38,6 +41,9 @@ export class ModuleExecutor implements Executor {
   #busyThreads = 0;
   #pool: Piscina<ThreadOrder, ThreadResult> | undefined;
   #nextRun = 1;
+  /** Unique in the process, and none of another's. */
+  readonly #killsName = `goshawk-kills-${++executors}`;
+  #kills: BroadcastChannel | undefined;
 
   constructor(options: ModuleExecutorOptions) {
     this.#options = options;
@@ -55,9 +61,14 @@ export class ModuleExecutor implements Executor {
         env: order.env,
         outputBytesMax: order.outputBytesMax,
         valueBytesMax: this.#options.valueBytesMax,
+        kills: this.#killsName,
       },
       sink,
-      () => this.#forget(run),
+      {
+        forget: () => this.#forget(run),
+        tell: (reason) => this.#tell(run, reason),
+        graceMs: this.#options.graceMs,
+      },
     );
     this.#waiting.add(run);
     queueMicrotask(() => this.#advance());
@@ -67,6 +78,7 @@ export class ModuleExecutor implements Executor {
   async close(): Promise<void> {
     const pool = this.#pool;
     this.#pool = undefined;
+    this.#kills?.close();
     await pool?.destroy();
   }
 
@@ -99,6 +111,12 @@ export class ModuleExecutor implements Executor {
   #forget(run: ModuleRun): void {
     this.#waiting.delete(run);
     this.#inPool.delete(run.order.run);
+  }
+
+  #tell({ order: { run } }: ModuleRun, reason: KillReason): void {
+    this.#kills ??= new BroadcastChannel(this.#killsName);
+    this.#kills.unref();
+    this.#kills.postMessage({ run, reason });
   }
 
   #startPool(): Piscina<ThreadOrder, ThreadResult> {
@@ -136,21 +154,34 @@ export class ModuleExecutor implements Executor {
   }
 }
 
+let executors = 0;
+
+/** Of a run, what its executor does for it. */
+interface RunOwner {
+  forget(): void;
+  /** Says to its thread that it is to end. */
+  tell(reason: KillReason): void;
+  readonly graceMs: number;
+}
+
 class ModuleRun implements Run {
   readonly order: ThreadOrder;
   readonly abort = new AbortController();
   readonly #sink: RunSink;
-  readonly #forget: () => void;
+  readonly #owner: RunOwner;
   #startedAt: number | undefined;
   #posts = 0;
   #result: ThreadResult | undefined;
-  #killed = false;
+  /** Its function looks at its signal. */
+  #listens = false;
+  #killedFor: KillReason | undefined;
+  #grace: NodeJS.Timeout | undefined;
   #ended = false;
 
-  constructor(order: ThreadOrder, sink: RunSink, forget: () => void) {
+  constructor(order: ThreadOrder, sink: RunSink, owner: RunOwner) {
     this.order = order;
     this.#sink = sink;
-    this.#forget = forget;
+    this.#owner = owner;
   }
 
   get isStarted(): boolean {
@@ -158,18 +189,28 @@ class ModuleRun implements Run {
   }
 
   kill(reason: KillReason): void {
-    if (this.#ended || this.#killed) return;
-    this.#killed = true;
-    this.#forget();
-    // The pool terminates the thread, if the run has come that far; loops without an end included.
-    this.abort.abort();
-    queueMicrotask(() => this.#end({ kind: 'killed', reason }));
+    if (this.#ended || this.#killedFor !== undefined) return;
+    this.#killedFor = reason;
+    if (!this.#listens) {
+      // The pool terminates the thread, if the run has come that far; loops without an end included.
+      this.abort.abort();
+      this.#owner.forget();
+      queueMicrotask(() => this.#end({ kind: 'killed', reason }));
+      return;
+    }
+    this.#owner.tell(reason);
+    this.#grace = setTimeout(() => {
+      this.abort.abort();
+      this.#end({ kind: 'killed', reason });
+    }, this.#owner.graceMs);
   }
 
   posted(post: ThreadPost): void {
     this.#posts++;
     if (post.kind === 'output') {
       this.#sink.output({ stream: post.stream, bytes: post.bytes });
+    } else if (post.kind === 'listens') {
+      this.#listens = true;
     } else {
       this.#startedAt = performance.now();
       this.#sink.started?.();
@@ -183,13 +224,14 @@ class ModuleRun implements Run {
   }
 
   broke(outcome: FailedOutcome): void {
-    if (!this.#killed) this.#end(outcome);
+    if (this.#killedFor === undefined) this.#end(outcome);
   }
 
   #endWithResult(): void {
-    if (this.#killed || this.#result === undefined || this.#posts < this.#result.posts) return;
+    if (this.#result === undefined || this.#posts < this.#result.posts) return;
     const { json, error, runMs } = this.#result;
-    if (error !== undefined) this.#end(failed(error.code, error.message), runMs);
+    if (this.#killedFor !== undefined) this.#end({ kind: 'killed', reason: this.#killedFor }, runMs);
+    else if (error !== undefined) this.#end(failed(error.code, error.message), runMs);
     else if (json === undefined) this.#end({ kind: 'completed' }, runMs);
     else this.#end({ kind: 'completed', value: JSON.parse(json) }, runMs);
   }
@@ -197,7 +239,8 @@ class ModuleRun implements Run {
   #end(outcome: Outcome, runMs = this.#sinceStartMs()): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#forget();
+    clearTimeout(this.#grace);
+    this.#owner.forget();
     this.#sink.ended(outcome, runMs);
   }
 
