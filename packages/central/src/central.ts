@@ -111,7 +111,9 @@ export class Central implements Machine<CentralTimer> {
           settings: this.#config.settings,
           pendingTasks: this.pendingTasks,
           complete: this.#members.haveAllBeenHeard(now),
-          ...this.#members.describe(now),
+          ...this.#members.describe(now, (worker) =>
+            this.#pulls ? this.#dispatcher.longAt(worker) : undefined,
+          ),
         });
       case 'drainWorker':
         return this.#members.drain(from, message, now);

@@ -40,6 +40,8 @@ export interface WorkerView {
   /** Slots in use, and entries in its queue, at its last heartbeat. */
   readonly busy: number;
   readonly queued: number;
+  /** Long tasks that run there, where central matches jobs and workers; it does not know otherwise. */
+  readonly long?: number | undefined;
   readonly heardMsAgo: number;
 }
 

@@ -7,7 +7,7 @@ import {
   readTakeoverAnswer,
   type TakeoverAnswer,
 } from './answers.js';
-import { type ClusterCounters, readClusterCounters } from './counters.js';
+import { type ClusterCounters, type CountersOptions, readClusterCounters } from './counters.js';
 import { type ClusterWaiting, clusterWaiting } from './explanations.js';
 import { JobHandle } from './job-handle.js';
 import { type Jobs, type JobsOptions, listJobs } from './job-listing.js';
@@ -120,8 +120,8 @@ export class Cluster implements AsyncDisposable {
     return clusterWaiting(this.#session, options);
   }
 
-  /** What everybody in the cluster has counted since it was started. */
-  counters(options: CallOptions = {}): Promise<ClusterCounters> {
+  /** What everybody in the cluster, or those asked for, have counted since they were started. */
+  counters(options: CountersOptions = {}): Promise<ClusterCounters> {
     return readClusterCounters(this.#session, options);
   }
 

@@ -22,13 +22,22 @@ export interface ClusterCounters {
 
 type Kind = 'central' | 'scheduler' | 'worker';
 
+export interface CountersOptions extends CallOptions {
+  /** Whom to ask. Default: everybody. */
+  readonly of?: ((party: { readonly kind: Kind; readonly name: string }) => boolean) | undefined;
+}
+
 interface Party extends Destination {
   readonly kind: Kind;
   readonly name: string;
 }
 
-/** Asks everybody in the cluster what they have counted. */
-export async function readClusterCounters(session: Session, options: CallOptions): Promise<ClusterCounters> {
+/** Asks everybody in the cluster, or some, what they have counted. */
+export async function readClusterCounters(
+  session: Session,
+  options: CountersOptions,
+): Promise<ClusterCounters> {
+  const { of: isAsked = () => true } = options;
   const { roster, requests, timings } = session;
   const view = await roster.describe(options);
   const parties: Party[] = [
@@ -43,7 +52,7 @@ export async function readClusterCounters(session: Session, options: CallOptions
   ];
   const { answered, silent } = await poll(
     requests,
-    parties,
+    parties.filter(isAsked),
     {
       what: 'for its counters',
       timeoutMs: timings.pollTimeoutMs,

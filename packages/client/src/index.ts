@@ -23,7 +23,7 @@ export type TaskContext = Context<AbortSignal>;
 
 export { Cluster } from './cluster.js';
 export { connect } from './connect.js';
-export { type ClusterCounters, type Counters, sumCounters } from './counters.js';
+export { type ClusterCounters, type Counters, type CountersOptions, sumCounters } from './counters.js';
 export { JobCancelled, JobFailed, WaitTimeout } from './errors.js';
 export type { ClusterWaiting } from './explanations.js';
 export {

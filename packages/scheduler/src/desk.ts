@@ -28,11 +28,13 @@ import { DEFAULT_LOAD_LIMITS, Overload, type Overloaded } from './overload.js';
 import { isSameJob } from './same-job.js';
 import type { Circumstances } from './standing.js';
 import { Submissions } from './submissions.js';
+import type { Tallies } from './tallies.js';
 import { isAnswerable, Page, type Weight, weigh } from './weights.js';
 
 /** What the desk asks of the scheduler behind it. */
 interface Office {
   readonly counters: SchedulerCounters;
+  readonly tallies: Tallies;
   readonly isReady: boolean;
   readonly isDraining: boolean;
   readonly isAdopted: boolean;
@@ -126,6 +128,7 @@ export class ClientDesk {
         return this.#answer(from, message.request, {
           name: this.#config.name,
           ...this.#office.counters,
+          ...this.#office.tallies.counted,
           ...this.#env.counted?.(),
         });
       default:

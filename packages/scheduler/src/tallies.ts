@@ -32,6 +32,12 @@ export class Tallies {
     else ended.failed++;
   }
 
+  /** All of it as groups of counts, which add up over several schedulers. */
+  get counted() {
+    const { tasksEnded, jobsEnded, queueingMs, jobMs } = this;
+    return { tasksEnded, jobsEnded, queueingMs: bucketsOf(queueingMs), jobMs: bucketsOf(jobMs) };
+  }
+
   jobEnded(job: Job, now: Millis): void {
     this.tasksEnded[job.class].cancelled += job.counts.cancelled;
     this.jobsEnded[job.class][job.state as End]++;
@@ -46,6 +52,13 @@ function ofClass<T>({ short, long }: ByClass<T>, kind: JobClass): T {
 
 function noEnds(): Record<End, number> {
   return { completed: 0, failed: 0, cancelled: 0 };
+}
+
+/** Counts by the largest value of their bucket, in ms. */
+function bucketsOf({ short, long }: ByClass<Histogram>): ByClass<Record<string, number>> {
+  const named = ({ bounds, counts }: Histogram) =>
+    Object.fromEntries(counts.map((count, bucket) => [`${bounds[bucket] ?? 'more'}`, count]));
+  return { short: named(short), long: named(long) };
 }
 
 function durations(): Histogram {

@@ -8,6 +8,7 @@ export function describeParties(
   registry: Registry,
   away: AwayOwners,
   nameOf: (address: Address) => string,
+  longAt: (worker: Address) => number | undefined,
   now: Millis,
 ) {
   const scheduler = (record: SchedulerRecord) => {
@@ -36,6 +37,7 @@ export function describeParties(
       state: stateOf(worker),
       aside: worker.aside?.reason,
       busy: worker.busy,
+      long: longAt(worker.address),
       queued: worker.queued,
       heardMsAgo: now - worker.heardAt,
     })),

@@ -63,9 +63,9 @@ export class Membership {
     return this.#leases.haveAllBeenHeard(now);
   }
 
-  /** As clients are told. */
-  describe(now: Millis) {
-    return describeParties(this.registry, this.away, (address) => this.#env.nameOf(address), now);
+  /** As clients are told. @param longAt how many long tasks run at a worker, where that is known */
+  describe(now: Millis, longAt: (worker: Address) => number | undefined) {
+    return describeParties(this.registry, this.away, (address) => this.#env.nameOf(address), longAt, now);
   }
 
   /** A job's id, as the owner gives it to its own; one that it has taken over keeps the tag of the first owner. */

@@ -122,6 +122,12 @@ export class Dispatcher {
     return counts;
   }
 
+  /** Long tasks that run there, as far as central knows. */
+  longAt(worker: Address): number {
+    const runs = this.books.worker(worker)?.runs ?? [];
+    return runs.reduce((long, { stage }) => long + (stage.job.long ? 1 : 0), 0);
+  }
+
   // ---- workers
 
   /** The worker takes work, or it does not. */

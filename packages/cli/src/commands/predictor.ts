@@ -1,5 +1,4 @@
-import type { Counters } from '@goshawk/client';
-import { type EstimatorScore, type ScoreCounts, scoreOf } from '@goshawk/predictor';
+import { scoresOf } from '@goshawk/predictor';
 import { defineCommand, ExitCode } from '../command.js';
 import { openCluster } from '../jobs/open-cluster.js';
 
@@ -12,7 +11,7 @@ export const predictorCommand = defineCommand({
   async run(context) {
     await using cluster = await openCluster(context);
     const { totals, silent } = await cluster.counters({ signal: context.interrupted });
-    const scores = scoresIn(totals.schedulers);
+    const scores = scoresOf(totals.schedulers.shadow);
     if (context.global.json) {
       context.json({ schema: 'goshawk.predictor/1', estimators: scores, silent });
       return ExitCode.done;
@@ -29,9 +28,3 @@ export const predictorCommand = defineCommand({
     return ExitCode.done;
   },
 });
-
-/** What schedulers have counted of their shadows, added. */
-function scoresIn({ shadow }: Counters): EstimatorScore[] {
-  if (typeof shadow !== 'object') return [];
-  return Object.entries(shadow).map(([name, counts]) => scoreOf(name, counts as unknown as ScoreCounts));
-}

@@ -197,6 +197,12 @@ export function scoreOf(estimator: string, counts: ScoreCounts): EstimatorScore 
   };
 }
 
+/** Of the estimators in shadow, by what schedulers have counted of them together. @param shadow counts by estimator */
+export function scoresOf(shadow: unknown): EstimatorScore[] {
+  if (typeof shadow !== 'object' || shadow === null) return [];
+  return Object.entries(shadow).map(([name, counts]) => scoreOf(name, counts as ScoreCounts));
+}
+
 function groupScore(group: string, counts: GroupCounts): GroupScore {
   const { jobs, wrongJobs, taskMs, wrongTaskMs, errorSum, erring } = counts;
   const errors = LogBuckets.of(counts.errors);
