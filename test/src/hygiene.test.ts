@@ -36,6 +36,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   report: ['core'],
   figures: ['core', 'report'],
   client: ['core', 'transport'],
+  gateway: ['core', 'predictor', 'client'],
   cli: [
     'core',
     'policies',
@@ -47,6 +48,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'report',
     'figures',
     'client',
+    'gateway',
     'simulator',
   ],
 };
@@ -77,6 +79,7 @@ const ENTRIES = new Set([
   'packages/transport/src/mailbox/busy.fixture.ts',
   'packages/journal/src/dead-reader.fixture.ts',
   'packages/journal/src/folder-claim.fixture.ts',
+  'packages/gateway/page/src/main.ts',
   'packages/cli/src/main.ts',
   'packages/cli/src/simulate/thread.ts',
   'test/src/containers/image.setup.ts',

@@ -1,0 +1,299 @@
+import { execFile } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { ROUTES } from '@goshawk/gateway';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type RunningGoshawk, runGoshawk } from '../goshawk-process.fixture.js';
+import { TestCluster } from '../test-cluster.fixture.js';
+
+let cluster: TestCluster;
+let dashboard: RunningGoshawk;
+let url = '';
+
+beforeAll(async () => {
+  cluster = await TestCluster.start(['--workers', '3', '--schedulers', '2']);
+  dashboard = cluster.run(['dashboard', '--bind', '127.0.0.1:0', '--cluster', cluster.url]);
+  url = (await dashboard.firstLine).replace(/\/$/, '');
+});
+
+afterAll(async () => {
+  dashboard?.kill('SIGKILL');
+  await cluster?.stop();
+});
+
+// Answers are read as what the tests expect of them.
+// biome-ignore lint/suspicious/noExplicitAny: shapes are checked against the table of routes
+type Answer = { readonly status: number; readonly body: any };
+
+/** Asks, and holds the answer against the shape that its line of the table has. */
+async function api(method: 'GET' | 'POST', path: string, body?: unknown, headers = {}): Promise<Answer> {
+  const response = await fetch(`${url}${path}`, {
+    method,
+    headers: { ...(method === 'POST' ? { 'content-type': 'application/json' } : {}), ...headers },
+    ...(method === 'POST' ? { body: JSON.stringify(body ?? {}) } : {}),
+  });
+  const answer = (await response.json()) as { schema: string };
+  const [asked] = path.split('?');
+  const route = ROUTES.find(
+    (line) =>
+      line.method === method && new RegExp(`^${line.url.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(asked!),
+  );
+  if (response.ok && route !== undefined && route.answer !== 'events') route.answer.parse(answer);
+  else expect(answer.schema).toBe('goshawk.error/1');
+  return { status: response.status, body: answer };
+}
+
+async function submit(job: object): Promise<string> {
+  const { status, body } = await api('POST', '/v1/jobs', job);
+  expect(status).toBe(200);
+  return body.job as string;
+}
+
+/** The events of a stream as far as they have come, until what is looked for has. */
+async function eventsOf(
+  path: string,
+  until: (event: string, data: Answer['body']) => boolean,
+  lastEventId?: string,
+): Promise<{ event: string; id: string | undefined; data: Answer['body'] }[]> {
+  const stop = new AbortController();
+  const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
+  const response = await fetch(`${url}${path}`, { headers, signal: stop.signal });
+  expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/);
+  const events: { event: string; id: string | undefined; data: Answer['body'] }[] = [];
+  let text = '';
+  for await (const bytes of response.body!.pipeThrough(new TextDecoderStream())) {
+    text += bytes;
+    for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
+      const lines = text.slice(0, end).split('\n');
+      text = text.slice(end + 2);
+      const field = (name: string) =>
+        lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
+      const event = field('event');
+      if (event === undefined) continue;
+      events.push({ event, id: field('id'), data: JSON.parse(field('data')!) });
+      if (!until(event, events.at(-1)!.data)) continue;
+      stop.abort();
+      return events;
+    }
+  }
+  return events;
+}
+
+describe('jobs over HTTP', () => {
+  it('are submitted once a key, waited for, and give their logs and results', async () => {
+    const job = { key: 'k1', name: 'hello', tasks: [{ exec: ['sh', '-c', 'echo to stdout; echo ä >&2'] }] };
+    const id = await submit(job);
+    expect(await submit(job)).toBe(id);
+    expect((await api('GET', `/v1/jobs/${id}?wait=60`)).body).toMatchObject({ id, state: 'completed' });
+    const { chunks } = (await api('GET', `/v1/jobs/${id}/logs`)).body;
+    expect(chunks).toContainEqual({ task: 0, attempt: 1, stream: 'stdout', text: 'to stdout\n' });
+    expect(chunks).toContainEqual({ task: 0, attempt: 1, stream: 'stderr', text: 'ä\n' });
+    expect((await api('GET', `/v1/jobs/${id}/results`)).body.results).toEqual([null]);
+    expect((await api('GET', `/v1/jobs/${id}/why`)).body.sentence).toMatch(
+      /^Completed after .* first task started/,
+    );
+    const other = { ...job, name: 'other' };
+    expect(await api('POST', '/v1/jobs', other)).toMatchObject({
+      status: 409,
+      body: { code: 'key-conflict' },
+    });
+  });
+
+  it('are listed by state and by page', async () => {
+    const ids = [];
+    for (let i = 0; i < 3; i++) ids.push(await submit({ user: 'pages', tasks: [{ sleep: 1 }] }));
+    for (const id of ids) await api('GET', `/v1/jobs/${id}?wait=60`);
+    const first = (await api('GET', '/v1/jobs?user=pages&all=true&limit=2')).body;
+    expect(first).toMatchObject({ total: 3, truncated: true, next: 2 });
+    const second = (await api('GET', '/v1/jobs?user=pages&all=true&limit=2&from=2')).body;
+    expect(second).toMatchObject({ total: 3, truncated: false, next: null });
+    const listed = [...first.jobs, ...second.jobs].map(({ id }: { id: string }) => id);
+    expect(listed.sort()).toEqual(ids.sort());
+    expect((await api('GET', '/v1/jobs?user=pages&state=waiting,running')).body.total).toBe(0);
+  });
+
+  it('are followed to their end, and who comes back after that is sent nothing', async () => {
+    const id = await submit({ tasks: [{ sleep: 50 }] });
+    const events = await eventsOf(`/v1/jobs/${id}/events`, (event) => event === 'ended');
+    expect(events.at(-1)).toMatchObject({ event: 'ended', id: 'ended', data: { state: 'completed' } });
+    const again = await fetch(`${url}/v1/jobs/${id}/events`, { headers: { 'last-event-id': 'ended' } });
+    expect(again.status).toBe(204);
+  });
+
+  it('wait for a reason, are cancelled, and tried again', async () => {
+    const id = await submit({ tasks: { count: 4, run: { sleep: 600_000 } }, maxRunning: 1 });
+    await expect
+      .poll(async () => (await api('GET', `/v1/jobs/${id}/why`)).body.sentence, { timeout: 60_000 })
+      .toMatch(/^\d tasks have waited .*: /);
+    expect((await api('GET', `/v1/jobs/${id}/why?task=3`)).body.task).toMatchObject({ task: 3 });
+    await expect
+      .poll(async () => (await api('GET', '/v1/why')).body.waiting, { timeout: 60_000 })
+      .not.toEqual([]);
+    expect(await api('POST', `/v1/jobs/${id}/retry`)).toMatchObject({
+      status: 409,
+      body: { code: 'not-ended' },
+    });
+    expect(await api('GET', `/v1/jobs/${id}/results`)).toMatchObject({ status: 409 });
+    expect((await api('POST', `/v1/jobs/${id}/cancel`)).status).toBe(200);
+    expect((await api('GET', `/v1/jobs/${id}?wait=60`)).body.state).toBe('cancelled');
+    const again = (await api('POST', `/v1/jobs/${id}/retry`)).body.job;
+    expect(again).not.toBe(id);
+    await api('POST', `/v1/jobs/${again}/cancel`);
+    expect((await api('GET', `/v1/jobs/${again}?wait=60`)).body.state).toBe('cancelled');
+  });
+});
+
+describe('the cluster over HTTP', () => {
+  it('has workers that are drained and take work again', async () => {
+    expect((await api('GET', '/v1/workers?state=active')).body.total).toBe(3);
+    expect((await api('POST', '/v1/workers/w1/drain')).body).toMatchObject({ worker: 'w1' });
+    const stateOf = async () => (await api('GET', '/v1/workers/w1')).body.state;
+    await expect.poll(stateOf, { timeout: 60_000 }).toBe('drained');
+    const seen = await eventsOf(
+      '/v1/events',
+      (event, data) => event === 'overview' && data.workers.drained === 1,
+    );
+    expect(seen.at(-1)!.data).toMatchObject({ reachable: true, workers: { active: 2, drained: 1 } });
+    await api('POST', '/v1/workers/w1/undrain');
+    await expect.poll(stateOf, { timeout: 60_000 }).toBe('active');
+    expect((await api('GET', '/v1/workers/w1')).body.counters).toMatchObject({ messages: expect.anything() });
+  });
+
+  it('has a policy, a predictor, an overview and a history', async () => {
+    expect((await api('GET', '/v1/session')).body).toMatchObject({ cluster: cluster.url, role: 'operate' });
+    expect((await api('GET', '/v1/policy')).body).toMatchObject({ policy: 'goshawk', cutoffSeconds: 10 });
+    expect((await api('GET', '/v1/predictor')).body.estimators).toEqual([]);
+    expect((await api('GET', '/v1/overview')).body).toMatchObject({ reachable: true, policy: 'goshawk' });
+    expect((await api('GET', '/v1/history')).status).toBe(200);
+  });
+
+  it('is told on from where a reader left off', async () => {
+    const first = await eventsOf('/v1/events', (event) => event === 'workers');
+    expect(first.at(-1)!.data).toMatchObject({ reset: true });
+    expect(first.at(-1)!.data.born).toHaveLength(3);
+    const next = await eventsOf('/v1/events', (event) => event === 'workers', first.at(-1)!.id);
+    expect(next.at(-1)!.data).toMatchObject({ reset: false, born: [] });
+    const stranger = await eventsOf('/v1/events', (event) => event === 'workers', 'another.7');
+    expect(stranger.at(-1)!.data).toMatchObject({ reset: true });
+  });
+});
+
+describe('what goes wrong', () => {
+  it.each([
+    ['/v1/jobs/zz-1', 404, /^no scheduler of this cluster knows "zz-1"$/],
+    ['/v1/workers/w99', 404, /^there is no worker w99$/],
+    ['/v1/jobs?state=asleep', 400, /^query: state/],
+    ['/v1/nothing', 404, /^there is no \/v1\/nothing here$/],
+    ['/src/server.ts', 404, /^there is no/],
+    ['/../package.json', 404, /^there is no/],
+    ['/script/../../package.json', 404, /^there is no/],
+  ])('%s is answered with %i and one line', async (path, status, message) => {
+    const { body, ...answer } = await api('GET', path);
+    expect(answer.status).toBe(status);
+    expect(body.message).toMatch(message);
+  });
+
+  it('a job that is none, in the words of the command', async () => {
+    const { status, body } = await api('POST', '/v1/jobs', { tasks: [{ slep: 1 }] });
+    await writeFile(join(cluster.folder, 'bad.json'), JSON.stringify({ tasks: [{ slep: 1 }] }));
+    const said = await cluster.goshawk(['submit', 'bad.json']);
+    expect(status).toBe(400);
+    expect(body.code).toBe('bad-job');
+    expect(said.stderr).toContain(body.message.replace(/^job: /, ''));
+  });
+
+  it('what another site would send is refused, and changes nothing', async () => {
+    const headers = { origin: 'http://evil.example' };
+    expect(await api('POST', '/v1/workers/w0/drain', {}, headers)).toMatchObject({ status: 403 });
+    expect(await api('POST', '/v1/workers/w0/drain', {}, { 'content-type': 'text/plain' })).toMatchObject({
+      status: 415,
+    });
+    // `fetch` does not let anybody say another name.
+    const status = await new Promise((done, failed) => {
+      request(`${url}/v1/jobs`, { headers: { host: 'evil.example' } }, (answer) =>
+        done(answer.resume().statusCode),
+      )
+        .on('error', failed)
+        .end();
+    });
+    expect(status).toBe(421);
+    expect((await api('GET', '/v1/workers/w0')).body.state).toBe('active');
+  });
+
+  it('pages have a strict policy, and no folder can be looked into', async () => {
+    const page = await fetch(url);
+    expect(page.headers.get('content-security-policy')).toMatch(
+      /^default-src 'none'; script-src 'self'; style-src 'self'/,
+    );
+    expect(await page.text()).not.toMatch(/<script(?![^>]*src=)|style=| on\w+=/);
+  });
+
+  it('beyond loopback tokens are needed, and give leave to look', async () => {
+    const open = await cluster.goshawk(['dashboard', '--bind', '0.0.0.0:0']);
+    expect(open).toMatchObject({ exitCode: 2 });
+    expect(open.stderr).toMatch(
+      /beyond loopback everybody on the network could look at the cluster; give tokens/,
+    );
+    await writeFile(join(cluster.folder, 'tokens'), 'operate 0123456789abcdef\n', { mode: 0o600 });
+    const guarded = cluster.run(['dashboard', '--bind', '0.0.0.0:0', '--token-file', 'tokens']);
+    try {
+      const at = (await guarded.firstLine).replace('0.0.0.0', '127.0.0.1');
+      expect((await fetch(`${at}v1/jobs`)).status).toBe(401);
+      const headers = { authorization: 'Bearer 0123456789abcdef', 'content-type': 'application/json' };
+      expect((await fetch(`${at}v1/jobs`, { headers })).status).toBe(200);
+      const refused = await fetch(`${at}v1/jobs`, {
+        method: 'POST',
+        headers,
+        body: '{"tasks":[{"sleep":1}]}',
+      });
+      expect(refused.status).toBe(403);
+      expect(await refused.json()).toMatchObject({ code: 'role-needed' });
+    } finally {
+      guarded.kill('SIGKILL');
+      await guarded.finished;
+    }
+  });
+
+  it('a cluster that does not answer is 503, in the words of the command', async () => {
+    const nowhere = ['--cluster', 'tcp://127.0.0.1:9'];
+    const alone = cluster.run(['dashboard', '--bind', '127.0.0.1:0', ...nowhere]);
+    try {
+      const at = await alone.firstLine;
+      const answer = await fetch(`${at}v1/jobs`);
+      expect(answer.status).toBe(503);
+      const said = (await answer.json()) as { message: string };
+      expect((await cluster.goshawk(['jobs', ...nowhere])).stderr).toContain(said.message);
+      const overview = (await (await fetch(`${at}v1/overview`)).json()) as Answer['body'];
+      expect(overview).toMatchObject({ reachable: false, attention: [{ what: said.message }] });
+      expect((await fetch(`${at}livez`)).status).toBe(200);
+      expect((await fetch(`${at}readyz`)).status).toBe(503);
+    } finally {
+      alone.kill('SIGKILL');
+      await alone.finished;
+    }
+  });
+});
+
+describe('python', () => {
+  it('the example of docs/API.md does what it says', async ({ skip }) => {
+    const docs = await readFile(resolve(import.meta.dirname, '../../../../docs/API.md'), 'utf8');
+    const example = /```python\n([\s\S]*?)```/.exec(docs)![1]!;
+    const run = promisify(execFile);
+    const python = await run('python3', ['--version']).catch(() => undefined);
+    if (python === undefined) skip('there is no python3 here');
+    const { stdout } = await run('python3', ['-c', example], {
+      env: { PATH: process.env.PATH, GOSHAWK_API: url },
+      timeout: 120_000,
+    });
+    expect(stdout.trim()).toMatch(/^completed \['hello \d', 'hello \d', 'hello \d'\]$/);
+  });
+});
+
+it('an address that is taken is said in one line', async () => {
+  const { port } = new URL(url);
+  const taken = await runGoshawk(['dashboard', '--bind', `127.0.0.1:${port}`, '--cluster', cluster.url]);
+  expect(taken.exitCode).toBe(2);
+  expect(taken.stderr).toMatch(/^goshawk: cannot listen at 127.0.0.1:\d+: .*EADDRINUSE.*\n$/);
+});

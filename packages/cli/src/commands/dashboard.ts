@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { InputError } from '@goshawk/core';
+import type { Role, Token } from '@goshawk/gateway';
+import { defineCommand, ExitCode } from '../command.js';
+import { connect } from '../connect.js';
+import type { Context } from '../context.js';
+import { keySource } from '../keys.js';
+import type { DaemonIsUp } from '../local/child.js';
+import { findCluster } from '../local/whereabouts.js';
+import { VERSION } from '../version.js';
+
+const ROLES = ['read', 'submit', 'operate'] as const satisfies readonly Role[];
+
+export const dashboardCommand = defineCommand({
+  name: 'dashboard',
+  describe: 'serve a page on which to see the cluster, and its HTTP API (docs/API.md)',
+  examples: [
+    ['goshawk dashboard', 'prints the address of the page'],
+    [
+      'goshawk dashboard --bind 0.0.0.0:7080 --token-file tokens',
+      'for others too, to look at; --allow submit lets them do more',
+    ],
+  ],
+  options: {
+    bind: { type: 'text', default: '127.0.0.1:7080', describe: 'HOST:PORT to listen at; port 0 for any' },
+    tokenFile: {
+      type: 'text',
+      describe:
+        'file of tokens, a role (read, submit, operate) and a token a line; needed beyond loopback (or GOSHAWK_DASHBOARD_TOKENS)',
+    },
+    allow: {
+      type: 'text',
+      choices: ROLES,
+      describe: 'what may be done here at most, whatever a token says',
+      whenUnset: 'operate on loopback, read beyond it',
+    },
+    allowHost: {
+      type: 'texts',
+      describe: 'a name that it may be asked by, as behind a proxy',
+    },
+    withParent: {
+      type: 'flag',
+      flagOnly: true,
+      describe: 'end when stdin is closed: for whoever starts it as a child',
+    },
+  },
+  async run(context, options) {
+    const { openGateway } = await import('@goshawk/gateway');
+    const { url: where, keys } = await findCluster(context);
+    const source = keySource(context) ?? keys;
+    const given = await readTokens(context, options.tokenFile);
+    const own = given.length === 0 && source !== undefined ? [ownToken()] : [];
+    const gateway = await openGateway({
+      bind: options.bind,
+      tokens: [...given, ...own],
+      most: options.allow as Role | undefined,
+      hosts: options.allowHost,
+      where,
+      version: VERSION,
+      connect: () => connect(where, { keys: source }),
+      failed: (error) => context.note(`the gateway has an error: ${(error as Error).stack}`),
+    });
+    try {
+      const endpoint = `${gateway.url}/${own.map(({ token }) => `#token=${token}`).join('')}`;
+      if (context.global.json) {
+        context.json({ schema: 'goshawk.daemon/1', role: 'dashboard', endpoint } satisfies DaemonIsUp);
+      } else context.out(endpoint);
+      context.note(`the page of the cluster at ${where} is at ${endpoint}`);
+      await told(context, options.withParent);
+    } finally {
+      await gateway.close();
+    }
+    return ExitCode.done;
+  },
+});
+
+/** A cluster with keys does not serve every user of this machine, and nor does its page. */
+function ownToken(): Token {
+  return { role: 'operate', token: randomBytes(24).toString('base64url') };
+}
+
+/** @throws InputError for a file that is not there or holds something else */
+async function readTokens({ cwd, environment }: Context, file: string | undefined): Promise<Token[]> {
+  const { parseTokens } = await import('@goshawk/gateway');
+  const { checkOwner } = await import('@goshawk/runtime');
+  const text = environment.GOSHAWK_DASHBOARD_TOKENS;
+  if (file === undefined)
+    return text === undefined || text === '' ? [] : parseTokens(text, 'GOSHAWK_DASHBOARD_TOKENS');
+  const path = resolve(cwd, file);
+  try {
+    checkOwner(path, statSync(path));
+    return parseTokens(readFileSync(path, 'utf8'), path);
+  } catch (error) {
+    if (error instanceof InputError) throw error;
+    throw new InputError('bad-token', `--token-file: ${(error as Error).message}`, '', { cause: error });
+  }
+}
+
+/** Until Ctrl-C, or until whoever started it has gone. */
+function told({ interrupted }: Context, withParent: boolean): Promise<void> {
+  return new Promise((end) => {
+    if (interrupted.aborted) end();
+    interrupted.addEventListener('abort', () => end());
+    if (!withParent) return;
+    process.stdin.on('end', end).on('error', end);
+    process.stdin.resume();
+    interrupted.addEventListener('abort', () => process.stdin.destroy());
+  });
+}

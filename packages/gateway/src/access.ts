@@ -1,0 +1,146 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { InputError } from '@goshawk/core';
+import { Refused } from './errors.js';
+
+/** What somebody may do, each more than the one before. */
+export const ROLES = ['read', 'submit', 'operate'] as const;
+export type Role = (typeof ROLES)[number];
+
+export interface Token {
+  readonly role: Role;
+  readonly token: string;
+}
+
+export interface AccessRules {
+  /** Nobody else can connect than this machine. */
+  readonly isLoopback: boolean;
+  /** None: whoever can connect may ask. */
+  readonly tokens: readonly Token[];
+  /** At most, whatever a token says. */
+  readonly most: Role;
+  /** Names, besides those of loopback, that the gateway may be asked by. Empty: with tokens, by any. */
+  readonly hosts: readonly string[];
+}
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i;
+
+export function isLoopbackHost(host: string): boolean {
+  return LOOPBACK.test(host) || host === '::1';
+}
+
+/**
+ * Who may ask for what. Nothing rests on cookies or addresses: a token comes as `Authorization`, which no other site's
+ * page can add. Without tokens, the names by which the gateway is asked keep other sites away (DNS rebinding), and
+ * `Origin` and the type of the body keep their forms away (CSRF).
+ */
+export class Access {
+  readonly #rules: AccessRules;
+  readonly #hashes: readonly { readonly role: Role; readonly hash: Buffer }[];
+
+  /** @throws InputError `insecure-bind` when everybody on the network could ask */
+  constructor(rules: AccessRules) {
+    this.#rules = rules;
+    this.#hashes = rules.tokens.map(({ role, token }) => ({ role, hash: hashOf(token) }));
+    if (!rules.isLoopback && rules.tokens.length === 0) {
+      throw new InputError(
+        'insecure-bind',
+        'beyond loopback everybody on the network could look at the cluster',
+        'give tokens with --token-file, or bind to 127.0.0.1',
+      );
+    }
+  }
+
+  /** @throws Refused @returns what the sender of these headers may do */
+  admit(method: string, headers: IncomingHttpHeaders): Role {
+    this.#checkHost(headers.host ?? '');
+    if (method !== 'GET' && method !== 'HEAD') checkSource(headers);
+    const role = this.#roleOf(headers.authorization);
+    if (role === undefined) {
+      throw new Refused(
+        401,
+        'token-needed',
+        'this needs Authorization: Bearer TOKEN',
+        'ask who runs the dashboard',
+      );
+    }
+    return ROLES[Math.min(ROLES.indexOf(role), ROLES.indexOf(this.#rules.most))]!;
+  }
+
+  #checkHost(host: string): void {
+    const name = host.replace(/:\d{1,5}$/, '').toLowerCase();
+    const { hosts, tokens, isLoopback } = this.#rules;
+    if (hosts.some((known) => known.toLowerCase() === name)) return;
+    if (isLoopback && LOOPBACK.test(name)) return;
+    if (!isLoopback && hosts.length === 0 && tokens.length > 0) return;
+    throw new Refused(
+      421,
+      'wrong-host',
+      `this is not ${JSON.stringify(name.slice(0, 100))}`,
+      'ask by the name localhost, or name it with --allow-host',
+    );
+  }
+
+  /** All tokens are compared, each in constant time. */
+  #roleOf(authorization: string | undefined): Role | undefined {
+    if (this.#hashes.length === 0) return 'operate';
+    const given = hashOf(/^Bearer ([\x21-\x7e]+)$/i.exec(authorization ?? '')?.[1] ?? '');
+    return this.#hashes.filter(({ hash }) => timingSafeEqual(hash, given))[0]?.role;
+  }
+}
+
+/** @throws Refused what a form or a script of another site may have sent */
+function checkSource({ host, origin, 'content-type': type = '' }: IncomingHttpHeaders): void {
+  if (origin !== undefined && hostOf(origin) !== host) {
+    throw new Refused(403, 'wrong-origin', 'this came from the page of another site');
+  }
+  // A page of another site may send this type only with leave, and nobody is given leave.
+  if (!/^application\/json\b/i.test(type)) {
+    throw new Refused(415, 'json-needed', 'what changes something is sent as content-type: application/json');
+  }
+}
+
+function hostOf(origin: string): string | undefined {
+  try {
+    return new URL(origin).host;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @throws Refused */
+export function checkRole(has: Role, needed: Role): void {
+  if (ROLES.indexOf(has) >= ROLES.indexOf(needed)) return;
+  throw new Refused(
+    403,
+    'role-needed',
+    `this needs the role ${needed}, and here you have ${has}`,
+    'another token, or `goshawk dashboard --allow`, gives more',
+  );
+}
+
+/**
+ * Tokens as a file has them: a role and a token a line, `#` begins a comment.
+ *
+ * @throws InputError
+ */
+export function parseTokens(text: string, source: string): Token[] {
+  const lines = text.split('\n').map((line) => line.replace(/#.*/, '').trim());
+  return lines.flatMap((line, index) => {
+    if (line === '') return [];
+    const [role, token, ...more] = line.split(/\s+/);
+    const known = ROLES.find((one) => one === role);
+    if (known === undefined || more.length > 0 || !/^[\x21-\x7e]{16,512}$/.test(token ?? '')) {
+      throw new InputError(
+        'bad-token',
+        `${source}, line ${index + 1}: expected a role (${ROLES.join(', ')}) and a token of 16 to 512 letters, digits and signs`,
+        'such as `openssl rand -hex 32` makes',
+      );
+    }
+    return [{ role: known, token: token! }];
+  });
+}
+
+function hashOf(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

@@ -1,0 +1,58 @@
+import { GoshawkError, InputError, UnreachableError } from '@goshawk/core';
+
+/** The gateway itself turns a request away. */
+export class Refused extends GoshawkError {
+  override name = 'Refused';
+  readonly status: number;
+
+  constructor(status: number, code: string, message: string, hint = '') {
+    super(code, message, hint);
+    this.status = status;
+  }
+}
+
+/** Codes of input errors that are more than a bad request. */
+const STATUS: Readonly<Record<string, number>> = {
+  'unknown-job': 404,
+  'forgotten-job': 404,
+  'unknown-task': 404,
+  'unknown-worker': 404,
+  'key-conflict': 409,
+  'not-ended': 409,
+  'nothing-failed': 409,
+  'job-too-large': 413,
+};
+
+export interface ErrorBody {
+  readonly schema: 'goshawk.error/1';
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** What a program is told of an error, in the words that the command has for it, and by which status. */
+export function answerTo(error: unknown): { readonly status: number; readonly body: ErrorBody } {
+  if (error instanceof GoshawkError) {
+    const { code, message, hint } = error;
+    return { status: statusOf(error), body: { schema: 'goshawk.error/1', code, message, hint } };
+  }
+  // Fastify's own: a body that is no JSON, one that is too large.
+  const { statusCode = 500, message = String(error) } = error as { statusCode?: number; message?: string };
+  const isOurs = statusCode >= 500;
+  return {
+    status: statusCode,
+    body: {
+      schema: 'goshawk.error/1',
+      code: isOurs ? 'internal' : 'bad-request',
+      message: isOurs ? 'something went wrong in the gateway' : message.replaceAll(/\s+/g, ' '),
+      hint: isOurs ? 'its log says more' : '',
+    },
+  };
+}
+
+function statusOf(error: GoshawkError): number {
+  if (error instanceof Refused) return error.status;
+  if (error instanceof InputError) return STATUS[error.code] ?? 400;
+  if (error instanceof UnreachableError) return 503;
+  return 500;
+}

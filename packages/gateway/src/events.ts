@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto';
+import type { Cluster } from '@goshawk/client';
+import { jobJson, summaryJson } from '@goshawk/core';
+import type { StreamEvent } from './route.js';
+import type { ClusterWatch } from './watch.js';
+
+/** Versions are this process's: of another one's, nothing is known here. */
+const EPOCH = randomUUID().slice(0, 8);
+
+/** What is new of the cluster, after each look at it. Who reads slowly is told less often, and never too little. */
+export async function* pageStream(
+  watch: ClusterWatch,
+  lastEventId: string | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<StreamEvent, void, undefined> {
+  const leave = watch.look();
+  let seen = versionOf(lastEventId);
+  let told = '';
+  try {
+    while (!signal.aborted) {
+      const next = watch.next();
+      const { version, overview, points, workers } = watch.since(seen);
+      const isNew = JSON.stringify(overview) !== told;
+      if (isNew) yield { event: 'overview', data: overview };
+      told = JSON.stringify(overview);
+      if (points.length > 0 || workers.reset)
+        yield { event: 'history', data: { reset: workers.reset, points } };
+      // The id comes last: who has it has all.
+      yield { event: 'workers', id: `${EPOCH}.${version}`, data: workers };
+      seen = version;
+      await next;
+    }
+  } finally {
+    leave();
+  }
+}
+
+/** How a job gets on, until its end. */
+export async function* jobStream(
+  cluster: () => Promise<Cluster>,
+  id: string,
+  lastEventId: string | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<StreamEvent, void, undefined> {
+  if (lastEventId === 'ended') return;
+  const job = (await cluster()).job(id);
+  yield { event: 'progress', data: summaryJson(await job.describe({ signal }), Date.now()) };
+  for await (const event of job.events({ signal })) {
+    const now = Date.now();
+    if (event.kind === 'progress') yield { event: 'progress', data: summaryJson(event.job, now) };
+    else yield { event: 'ended', id: 'ended', data: jobJson(event.job, now) };
+  }
+}
+
+/** 0: none that means anything here. */
+function versionOf(lastEventId: string | undefined): number {
+  const [epoch, version] = (lastEventId ?? '').split('.');
+  return epoch === EPOCH && /^\d{1,15}$/.test(version ?? '') ? Number(version) : 0;
+}

@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest';
+import { History } from './history.js';
+
+const STANDING = { waiting: 3, busy: 2, slots: 4 };
+
+function counters(completed: number, buckets: Record<string, number>) {
+  const none = { completed: 0, failed: 0, cancelled: 0 };
+  return {
+    tasksEnded: { short: { ...none, completed }, long: none },
+    queueingMs: { short: buckets, long: {} },
+    jobMs: { short: buckets, long: {} },
+  };
+}
+
+it('tells what has happened between two looks, by class', () => {
+  const history = new History();
+  expect(history.add(0, { s0: counters(100, { '10': 1, '100': 5, more: 0 }) }, STANDING)).toBeUndefined();
+  const point = history.add(10_000, { s0: counters(150, { '10': 1, '100': 15, more: 0 }) }, STANDING);
+  expect(point).toMatchObject({ at: 10, waiting: 3, busy: 2, slots: 4, long: { delaySeconds: null } });
+  expect(point!.short.tasksPerSecond).toBe(5);
+  // Ten values between 10 and 100 ms: the fifth is half way.
+  expect(point!.short.delaySeconds).toEqual({ p50: 0.055, p99: expect.closeTo(0.0991, 6) });
+});
+
+it('a scheduler that was started again has counted from nothing, one that is silent is made up for', () => {
+  const history = new History();
+  const at = (s0: number, s1: number | undefined) => ({
+    s0: counters(s0, {}),
+    ...(s1 === undefined ? {} : { s1: counters(s1, {}) }),
+  });
+  history.add(0, at(1_000, 10), STANDING);
+  expect(history.add(10_000, at(20, undefined), STANDING)!.short.tasksPerSecond).toBe(2);
+  expect(history.add(20_000, at(20, 40), STANDING)!.short.tasksPerSecond).toBe(3);
+});
+
+it('keeps an hour', () => {
+  const history = new History();
+  for (let at = 0; at <= 2 * 3_600_000; at += 10_000) history.add(at, {}, STANDING);
+  expect(history.points.length).toBe(361);
+  expect(history.points[0]!.at).toBe(3_600);
+});

@@ -1,0 +1,125 @@
+import type { Counters } from '@goshawk/client';
+import type { Millis } from '@goshawk/core';
+
+/** So much is kept. */
+export const HISTORY_MS = 3_600_000;
+/** Between two points. */
+export const POINT_MS = 10_000;
+
+/** Of one class, between two points. Null: nothing of the class. */
+export interface ClassPoint {
+  readonly tasksPerSecond: number;
+  /** From when a task might start to when a worker was given it. */
+  readonly delaySeconds: { readonly p50: number; readonly p99: number } | null;
+  /** Of jobs, from acceptance to end. */
+  readonly runSeconds: { readonly p50: number; readonly p90: number } | null;
+}
+
+export interface Point {
+  /** Wall clock, s since 1970. */
+  readonly at: number;
+  readonly waiting: number;
+  readonly busy: number;
+  readonly slots: number;
+  readonly short: ClassPoint;
+  readonly long: ClassPoint;
+}
+
+type Class = 'short' | 'long';
+
+/** An hour of what schedulers have counted, as differences between two looks at each. */
+export class History {
+  readonly #points: Point[] = [];
+  readonly #last = new Map<string, Counters>();
+  #lastAt: Millis | undefined;
+
+  get points(): readonly Point[] {
+    return this.#points;
+  }
+
+  /**
+   * @param at wall clock, ms since 1970
+   * @param schedulers what each of them has counted, by name; one that is missing is made up for when it is back
+   * @returns the new point; undefined for the first look, which has nothing to be compared with
+   */
+  add(
+    at: Millis,
+    schedulers: Readonly<Record<string, Counters>>,
+    standing: Pick<Point, 'waiting' | 'busy' | 'slots'>,
+  ): Point | undefined {
+    const news = Object.entries(schedulers).flatMap(([name, now]) => {
+      const before = this.#last.get(name);
+      this.#last.set(name, now);
+      return before === undefined ? [] : [difference(now, before)];
+    });
+    const lastAt = this.#lastAt;
+    this.#lastAt = at;
+    if (lastAt === undefined || at <= lastAt) return undefined;
+    const seconds = (at - lastAt) / 1_000;
+    const of = (kind: Class) => classPoint(news, kind, seconds);
+    const point = { at: Math.round(at / 1_000), ...standing, short: of('short'), long: of('long') };
+    this.#points.push(point);
+    while (this.#points[0]!.at * 1_000 < at - HISTORY_MS) this.#points.shift();
+    return point;
+  }
+}
+
+/** What was counted since; of a scheduler that was started again, all that it has. */
+function difference(now: Counters, before: Counters): Counters {
+  return Object.fromEntries(
+    Object.entries(now).map(([name, count]) => {
+      const was = before[name];
+      if (typeof count !== 'number') return [name, difference(count, typeof was === 'object' ? was : {})];
+      return [name, typeof was === 'number' && was <= count ? count - was : count];
+    }),
+  );
+}
+
+function classPoint(news: readonly Counters[], kind: Class, seconds: number): ClassPoint {
+  const group = (name: string): Record<string, number> => {
+    const sum: Record<string, number> = {};
+    for (const counters of news) {
+      for (const [key, count] of Object.entries(groupOf(groupOf(counters, name), kind))) {
+        if (typeof count === 'number') sum[key] = (sum[key] ?? 0) + count;
+      }
+    }
+    return sum;
+  };
+  const delays = group('queueingMs');
+  const runs = group('jobMs');
+  return {
+    tasksPerSecond: (group('tasksEnded').completed ?? 0) / seconds,
+    delaySeconds: spread(delays, (of) => ({ p50: of(0.5), p99: of(0.99) })),
+    runSeconds: spread(runs, (of) => ({ p50: of(0.5), p90: of(0.9) })),
+  };
+}
+
+function groupOf(counters: Counters, name: string): Counters {
+  const group = counters[name];
+  return typeof group === 'object' ? group : {};
+}
+
+function spread<T>(
+  buckets: Readonly<Record<string, number>>,
+  build: (of: (q: number) => number) => T,
+): T | null {
+  const total = Object.values(buckets).reduce((sum, count) => sum + count, 0);
+  return total === 0 ? null : build((q) => quantile(buckets, total, q) / 1_000);
+}
+
+/** Where in its bucket a value is, nobody has counted: as if all of a bucket were spread evenly. ms */
+function quantile(buckets: Readonly<Record<string, number>>, total: number, q: number): Millis {
+  const bounds = Object.keys(buckets)
+    .filter((name) => name !== 'more')
+    .map(Number)
+    .sort((a, b) => a - b);
+  let left = q * total;
+  let from = 0;
+  for (const to of bounds) {
+    const count = buckets[`${to}`]!;
+    if (count > 0 && count >= left) return from + ((to - from) * left) / count;
+    left -= count;
+    from = to;
+  }
+  return from;
+}

@@ -1,0 +1,16 @@
+/** What somebody at the gateway may cost. */
+export const LIMITS = {
+  /** As much as a job may be. */
+  bodyBytesMax: 16 * 1024 * 1024,
+  requestTimeoutMs: 30_000,
+  /** Streams of events at a time, all clients together. */
+  streamsMax: 200,
+  /** Output of tasks in one answer, in bytes; where there is more, the answer says so. */
+  logBytesMax: 1024 * 1024,
+  /** A stream says something at least this often, so that proxies keep it open. */
+  streamBeatMs: 15_000,
+  /** The longest that an answer about a job waits for its end. */
+  waitSecondsMax: 60,
+  /** Jobs that schedulers list at once. */
+  jobsListedMax: 10_000,
+} as const;

@@ -1,0 +1,49 @@
+import type { Cluster } from '@goshawk/client';
+import { type GoshawkError, InputError, UnreachableError } from '@goshawk/core';
+
+/** Between two tries to reach a cluster that does not answer. ms */
+const RETRY_MS = 2_000;
+
+/**
+ * The connection to the cluster. It is made when it is first wanted, and anew as long as nobody answers: the gateway may be
+ * started before its cluster, and outlives it.
+ */
+export class Link {
+  readonly #connect: () => Promise<Cluster>;
+  #connected: Cluster | undefined;
+  #connecting: Promise<Cluster> | undefined;
+  #failure: { readonly error: GoshawkError; readonly at: number } | undefined;
+
+  constructor(connect: () => Promise<Cluster>) {
+    this.#connect = connect;
+  }
+
+  /** @throws UnreachableError when nobody answers; InputError for keys that are none */
+  async cluster(): Promise<Cluster> {
+    if (this.#connected !== undefined) return this.#connected;
+    // Whoever asks meanwhile is told at once what the last try came to.
+    if (this.#failure !== undefined && performance.now() - this.#failure.at < RETRY_MS)
+      throw this.#failure.error;
+    this.#connecting ??= this.#try();
+    return this.#connecting;
+  }
+
+  async close(): Promise<void> {
+    await this.#connecting?.catch(() => {});
+    await this.#connected?.close();
+  }
+
+  async #try(): Promise<Cluster> {
+    try {
+      this.#connected = await this.#connect();
+      this.#failure = undefined;
+      return this.#connected;
+    } catch (error) {
+      if (error instanceof UnreachableError || error instanceof InputError)
+        this.#failure = { error, at: performance.now() };
+      throw error;
+    } finally {
+      this.#connecting = undefined;
+    }
+  }
+}

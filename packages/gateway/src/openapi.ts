@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import type { Route } from './route.js';
+import { error } from './schemas.js';
+
+/** Statuses of errors that every route may answer with. */
+const COMMON: Readonly<Record<number, string>> = {
+  400: 'something in the request is not what it should be',
+  401: 'a token is needed',
+  403: 'your token does not allow this, or the request comes from another site',
+  503: 'the cluster, or the part of it that is needed, does not answer',
+};
+
+/** The OpenAPI 3.1 document of a table of routes. */
+export function openApi(routes: readonly Route[], version: string): Record<string, unknown> {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const each of routes) {
+    paths[each.url] ??= {};
+    paths[each.url]![each.method.toLowerCase()] = operation(each);
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Goshawk',
+      version,
+      description: 'A cluster over HTTP. Errors are one line, `goshawk.error/1`.',
+    },
+    servers: [{ url: '/' }],
+    security: [{ token: [] }, {}],
+    paths,
+    components: {
+      securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
+      schemas: { Error: schemaOf(error, 'output') },
+    },
+  };
+}
+
+function operation({ method, url, role, does, path, query, body, bodySchema, answer, errors = {} }: Route) {
+  return {
+    operationId: nameOf(method, url),
+    summary: does,
+    description: `Needs the role ${role}.`,
+    parameters: [...parameters(path, 'path'), ...parameters(query, 'query')],
+    ...(body === undefined ? {} : { requestBody: content(bodySchema?.() ?? schemaOf(body, 'input')) }),
+    responses: {
+      200:
+        answer === 'events'
+          ? {
+              description: 'Server-sent events, each with JSON as its data',
+              content: { 'text/event-stream': { schema: { type: 'string' } } },
+            }
+          : { description: 'Done', ...contentOf(schemaOf(answer, 'output')) },
+      ...Object.fromEntries(
+        Object.entries({ ...COMMON, ...errors }).map(([status, description]) => [
+          status,
+          { description, ...contentOf({ $ref: '#/components/schemas/Error' }) },
+        ]),
+      ),
+    },
+  };
+}
+
+/** `GET /v1/jobs/{id}/logs` is `getJobsLogs`. */
+function nameOf(method: string, url: string): string {
+  const words = url.split('/').filter((part) => part !== '' && part !== 'v1');
+  const isOne = words.at(-1)?.startsWith('{');
+  const named = words
+    .filter((part) => !part.startsWith('{'))
+    .map((part) => part[0]!.toUpperCase() + part.slice(1));
+  return `${method.toLowerCase()}${named.join('')}${isOne ? 'One' : ''}`;
+}
+
+function parameters(shape: z.ZodType | undefined, place: 'path' | 'query') {
+  if (shape === undefined) return [];
+  const { properties = {}, required = [] } = schemaOf(shape, 'input') as {
+    properties?: Record<string, unknown>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: place,
+    required: place === 'path' || required.includes(name),
+    schema: schema as object,
+  }));
+}
+
+function content(schema: unknown) {
+  return { required: true, ...contentOf(schema) };
+}
+
+function contentOf(schema: unknown) {
+  return { content: { 'application/json': { schema } } };
+}
+
+function schemaOf(shape: z.ZodType, io: 'input' | 'output'): Record<string, unknown> {
+  const { $schema: _, ...schema } = z.toJSONSchema(shape, { io, unrepresentable: 'any' });
+  return schema;
+}

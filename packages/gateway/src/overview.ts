@@ -1,0 +1,175 @@
+import type { ClusterCounters, ClusterView, ClusterWaiting, Jobs } from '@goshawk/client';
+import {
+  formatCount,
+  type GoshawkError,
+  type JobClass,
+  WAITING_WORDS,
+  type WaitingReason,
+} from '@goshawk/core';
+import type { ShownState, WorkerTable } from './worker-table.js';
+
+/** What one look has seen; what did not answer is undefined. */
+export interface Seen {
+  readonly view: ClusterView | undefined;
+  readonly waiting: ClusterWaiting | undefined;
+  readonly counters: ClusterCounters | undefined;
+  /** Jobs that failed lately. */
+  readonly failed: Jobs | undefined;
+  /** The first of what did not answer. */
+  readonly problem: GoshawkError | undefined;
+}
+
+/** What a person should look at. */
+export interface Attention {
+  readonly level: 'error' | 'warning';
+  readonly what: string;
+  readonly hint: string;
+  /** Where the page shows more. */
+  readonly link: string | null;
+}
+
+export interface WaitingRow {
+  readonly class: JobClass;
+  readonly reason: WaitingReason;
+  readonly tasks: number;
+  /** The job that has waited longest. */
+  readonly example: string;
+  readonly exampleAgeSeconds: number;
+  readonly why: string;
+  readonly helps: string;
+}
+
+export interface Overview {
+  readonly schema: 'goshawk.overview/1';
+  readonly cluster: string;
+  /** Undefined: never seen. */
+  readonly policy: string | null;
+  /** Central answers. */
+  readonly reachable: boolean;
+  readonly workers: Readonly<Record<ShownState, number>>;
+  /** Slots of workers, and those in use; workers without a fixed number count what they run. */
+  readonly slots: number;
+  readonly busy: number;
+  readonly queued: number;
+  readonly schedulers: number;
+  /** Jobs that have not ended. */
+  readonly jobs: number;
+  readonly waiting: readonly WaitingRow[];
+  readonly attention: readonly Attention[];
+}
+
+/** Tasks wait for these until somebody does something. */
+const STUCK: ReadonlySet<WaitingReason> = new Set(['no-worker', 'drained', 'central-away']);
+/** A job that failed is news for so long. ms */
+const FAILED_NEWS_MS = 3_600_000;
+const NAMES_SHOWN = 3;
+
+/** A look at the cluster in one piece. */
+export function overviewOf({
+  where,
+  problem,
+  seen,
+  workers,
+}: {
+  readonly where: string;
+  readonly problem: GoshawkError | undefined;
+  readonly seen: Seen | undefined;
+  readonly workers: WorkerTable;
+}): Overview {
+  const { view, waiting } = seen ?? {};
+  const sum = (of: 'slots' | 'busy' | 'queued') =>
+    (view?.workers ?? []).reduce((total, worker) => total + worker[of], 0);
+  const groups = (waiting?.waiting ?? []).map(
+    ({ exampleAgeMs, ...group }): WaitingRow => ({
+      ...group,
+      exampleAgeSeconds: Math.round(exampleAgeMs) / 1_000,
+      ...WAITING_WORDS[group.reason],
+    }),
+  );
+  return {
+    schema: 'goshawk.overview/1',
+    cluster: where,
+    policy: view?.settings.policy.policy ?? null,
+    reachable: view !== undefined,
+    workers: workers.counts(),
+    slots: sum('slots'),
+    busy: sum('busy'),
+    queued: sum('queued'),
+    schedulers: view?.schedulers.length ?? 0,
+    jobs: (view?.schedulers ?? []).reduce((total, { jobs }) => total + jobs, 0),
+    waiting: groups,
+    attention: [
+      ...(problem === undefined ? [] : [fromError(problem)]),
+      ...silent(seen),
+      ...atWorkers(seen, workers),
+      ...groups.filter(({ reason }) => STUCK.has(reason)).map(stuck),
+      ...failures(seen),
+    ],
+  };
+}
+
+function fromError({ message, hint }: GoshawkError): Attention {
+  return { level: 'error', what: message, hint, link: null };
+}
+
+function silent(seen: Seen | undefined): Attention[] {
+  const names = new Set([...(seen?.waiting?.silent ?? []), ...(seen?.counters?.silent ?? [])]);
+  return [...names].map((name) => ({
+    level: 'error',
+    what: `no answer from ${name}`,
+    hint: 'its jobs go on when it is back; its log says why it went',
+    link: null,
+  }));
+}
+
+function atWorkers(seen: Seen | undefined, workers: WorkerTable): Attention[] {
+  const lost = workers.lost();
+  const aside = (seen?.view?.workers ?? []).filter(({ state }) => state === 'aside');
+  const named = (names: readonly string[]) =>
+    `${names.slice(0, NAMES_SHOWN).join(', ')}${names.length > NAMES_SHOWN ? ', …' : ''}`;
+  const link = '#/workers';
+  return [
+    ...(lost.length === 0
+      ? []
+      : [
+          {
+            level: 'error' as const,
+            what: `${workersWord(lost.length)} lost: ${named(lost)}`,
+            hint: 'what ran there is started again elsewhere; its log says why it went',
+            link,
+          },
+        ]),
+    ...(aside.length === 0
+      ? []
+      : [
+          {
+            level: 'warning' as const,
+            what: `${workersWord(aside.length)} set aside: ${named(aside.map(({ name }) => name))}`,
+            hint: aside[0]!.aside ?? '',
+            link,
+          },
+        ]),
+  ];
+}
+
+function workersWord(count: number): string {
+  return `${formatCount(count)} worker${count === 1 ? '' : 's'}`;
+}
+
+function stuck({ tasks, why, helps, example }: WaitingRow): Attention {
+  const what = `${formatCount(tasks)} task${tasks === 1 ? '' : 's'} cannot start: ${why}`;
+  return { level: 'error', what, hint: helps, link: `#/jobs/${example}` };
+}
+
+function failures(seen: Seen | undefined): Attention[] {
+  const now = Date.now();
+  const recent = (seen?.failed?.jobs ?? []).filter(
+    ({ submittedAt, endedMs = 0 }) => now - submittedAt - endedMs < FAILED_NEWS_MS,
+  );
+  return recent.slice(0, NAMES_SHOWN).map(({ id, name, tasks }) => ({
+    level: 'warning',
+    what: `${name} failed: ${formatCount(tasks.failed)} of ${formatCount(tasks.total)} tasks`,
+    hint: 'its log says what they printed; `goshawk retry` runs them again',
+    link: `#/jobs/${id}`,
+  }));
+}

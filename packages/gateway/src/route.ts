@@ -1,0 +1,64 @@
+import type { Cluster } from '@goshawk/client';
+import type { z } from 'zod';
+import type { Role } from './access.js';
+import type { ClusterWatch } from './watch.js';
+
+/** What routes work with. */
+export interface Surroundings {
+  /** @throws UnreachableError */
+  cluster(): Promise<Cluster>;
+  readonly watch: ClusterWatch;
+  /** Where the cluster is, for people. */
+  readonly where: string;
+}
+
+/** A request, checked. */
+export interface Asked<Path, Query, Body> {
+  readonly path: Path;
+  readonly query: Query;
+  readonly body: Body;
+  readonly role: Role;
+  /** What a reader of events had last, who comes back. */
+  readonly lastEventId: string | undefined;
+  /** Aborted when whoever asked has gone. */
+  readonly signal: AbortSignal;
+}
+
+/** One of a stream; `data` is sent as JSON. */
+export interface StreamEvent {
+  readonly event: string;
+  readonly id?: string;
+  readonly data: unknown;
+}
+
+type Shape = z.ZodType | undefined;
+type Of<S extends Shape> = S extends z.ZodType ? z.output<S> : undefined;
+
+/** A line of the table that the server, the OpenAPI document and its tests are made from. */
+export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B extends Shape = Shape> {
+  readonly method: 'GET' | 'POST';
+  /** With names in braces, as OpenAPI writes them. */
+  readonly url: `/v1${string}`;
+  /** What who asks has to be allowed. */
+  readonly role: Role;
+  readonly does: string;
+  readonly path?: P;
+  readonly query?: Q;
+  readonly body?: B;
+  /** The body for the document, where it is checked elsewhere. */
+  readonly bodySchema?: () => Record<string, unknown>;
+  readonly answer: z.ZodType | 'events';
+  /** Codes of errors that are the asker's to put right, by status. */
+  readonly errors?: Readonly<Record<number, string>>;
+  readonly handle: (
+    around: Surroundings,
+    asked: Asked<Of<P>, Of<Q>, Of<B>>,
+  ) => Promise<unknown> | AsyncIterable<StreamEvent>;
+}
+
+/** Keeps the types of path, query and body that `handle` gets. */
+export function route<P extends Shape = undefined, Q extends Shape = undefined, B extends Shape = undefined>(
+  line: Route<P, Q, B>,
+): Route {
+  return line as unknown as Route;
+}

@@ -1,0 +1,375 @@
+import type { Cluster, WorkerView } from '@goshawk/client';
+import {
+  GoshawkError,
+  InputError,
+  isFinal,
+  type JobInput,
+  jobJson,
+  jobJsonSchema,
+  type Millis,
+  seconds,
+  summaryJson,
+  UnreachableError,
+  waitingJson,
+  whyJson,
+} from '@goshawk/core';
+import { scoresOf } from '@goshawk/predictor';
+import { z } from 'zod';
+import { jobStream, pageStream } from './events.js';
+import { LIMITS } from './limits.js';
+import { policyOf } from './policy.js';
+import { type Route, route } from './route.js';
+import * as shapes from './schemas.js';
+import { whySentence } from './why-sentence.js';
+
+const id = z.object({ id: z.string().min(1).max(512) });
+const name = z.object({ name: z.string().min(1).max(256) });
+const task = z.coerce.number().int().min(0).max(999_999_999);
+const flag = z.enum(['true', 'false']).transform((word) => word === 'true');
+/** Several by commas. */
+const states = z
+  .string()
+  .transform((text) => text.split(',').map((part) => part.trim()))
+  .pipe(z.array(z.enum(shapes.JOB_STATES)));
+const nothing = z.strictObject({});
+const NO_JOB = { 404: 'no scheduler knows the job' };
+const NO_WORKER = { 404: 'there is no such worker' };
+
+/** Everything that the gateway answers, the page apart. */
+export const ROUTES: readonly Route[] = [
+  route({
+    method: 'GET',
+    url: '/v1/session',
+    role: 'read',
+    does: 'Say which cluster this is, and what you may do here',
+    answer: shapes.session,
+    handle: async ({ where: cluster }, { role }) => ({ schema: 'goshawk.session/1', cluster, role }),
+  }),
+  route({
+    method: 'POST',
+    url: '/v1/jobs',
+    role: 'submit',
+    does: 'Submit a job. The same `key` is the same job, however often it is submitted. Paths are those of the workers: write them from the root',
+    body: z.record(z.string(), z.unknown()),
+    bodySchema: submissionSchema,
+    answer: shapes.submitted,
+    errors: { 409: 'another job has this key' },
+    handle: async ({ cluster }, { body, signal }) => {
+      const job = await (await cluster()).submit(body as unknown as JobInput, { signal });
+      return { schema: 'goshawk.submit/1', job: job.id, state: job.acceptedState };
+    },
+  }),
+  route({
+    method: 'GET',
+    url: '/v1/jobs',
+    role: 'read',
+    does: 'List jobs: those that go on, the oldest first, then those that ended, the last one first',
+    query: z.object({
+      state: states.optional(),
+      user: z.string().max(256).optional(),
+      all: flag.optional().describe('all that ended, not the last ten only'),
+      from: z.coerce
+        .number()
+        .int()
+        .min(0)
+        .max(LIMITS.jobsListedMax - 1)
+        .default(0),
+      limit: z.coerce.number().int().min(1).max(1_000).default(50),
+    }),
+    answer: shapes.jobs,
+    handle: async ({ cluster }, { query, signal }) => {
+      const { state, user, from, limit } = query;
+      const all = query.all === true || from > 0;
+      const upTo = Math.min(LIMITS.jobsListedMax, from + limit);
+      const listed = await (await cluster()).jobs({ states: state, user, all, limit: upTo, signal });
+      const jobs = listed.jobs.slice(from).map((job) => summaryJson(job, Date.now()));
+      const { total, silent } = listed;
+      const truncated = from + jobs.length < total;
+      const next = truncated ? from + jobs.length : null;
+      return { schema: 'goshawk.jobs/1', jobs, total, truncated, next, silent };
+    },
+  }),
+  route({
+    method: 'GET',
+    url: '/v1/jobs/{id}',
+    role: 'read',
+    does: 'Show a job; with `wait`, as soon as it has ended, or after so many seconds as it is then',
+    path: id,
+    query: z.object({ wait: z.coerce.number().min(0).max(LIMITS.waitSecondsMax).default(0) }),
+    answer: shapes.job,
+    errors: NO_JOB,
+    handle: async ({ cluster }, { path, query, signal }) => {
+      const job = (await cluster()).job(path.id);
+      if (query.wait > 0) {
+        await job.wait({ timeoutMs: query.wait * 1_000, signal }).catch((error: unknown) => {
+          if (!(error instanceof GoshawkError && error.code === 'wait-timeout')) throw error;
+        });
+      }
+      return jobJson(await job.describe({ signal }), Date.now());
+    },
+  }),
+  route({
+    method: 'GET',
+    url: '/v1/jobs/{id}/logs',
+    role: 'read',
+    does: 'What tasks have printed so far, in the order in which it arrived; 1 MiB at most',
+    path: id,
+    query: z.object({ task: task.optional(), failed: flag.optional() }),
+    answer: shapes.logs,
+    errors: NO_JOB,
+    handle: async ({ cluster }, { path, query, signal }) => logsOf(await cluster(), path.id, query, signal),
+  }),
+  route({
+    method: 'GET',
+    url: '/v1/jobs/{id}/results',
+    role: 'read',
+    does: 'What the tasks of a job that completed have returned, by task',
+    path: id,
+    answer: shapes.results,
+    errors: { ...NO_JOB, 409: 'it goes on, or has not completed' },
+    handle: async ({ cluster }, { path, signal }) => {
+      const job = (await cluster()).job(path.id);
+      const { state } = await job.describe({ signal });
+      if (state !== 'completed') {
+        throw new InputError(
+          'not-ended',
+          `${path.id} ${isFinal(state) ? `has ${state}` : 'goes on'}, and has no results`,
+          isFinal(state) ? 'its log says why' : 'ask again when it has completed',
+        );
+      }
+      const values = await job.result({ signal });
+      return { schema: 'goshawk.results/1', job: path.id, results: values.map((value = null) => value) };
+    },
+  }),
+  route({
+    method: 'GET',
+    url: '/v1/jobs/{id}/why',
+    role: 'read',
+    does: 'Say why a job, or one task of it, waits, or where its time went',
+    path: id,
+    query: z.object({ task: task.optional() }),
+    answer: shapes.why,
+    errors: { 404: 'no scheduler knows the job, or it has no such task' },
+    handle: async ({ cluster }, { path, query, signal }) => {
+      const there = await cluster();
+      const of = query.task === undefined ? {} : { task: query.task };
+      const [explained, cutoffMs] = await Promise.all([
+        there.job(path.id).explain({ ...of, signal }),
+        cutoffOf(there, signal),
+      ]);
+      return { ...whyJson(explained, cutoffMs, Date.now()), sentence: whySentence(explained) };
+    },
+  }),
+  route({
+    method: 'GET',
+    url: '/v1/jobs/{id}/events',
+    role: 'read',
+    does: 'Follow a job: `progress` now and then, and `ended` once and last; who comes back after that is sent nothing more',
+    path: id,
+    answer: 'events',
+    errors: NO_JOB,
+    handle: ({ cluster }, { path, lastEventId, signal }) => jobStream(cluster, path.id, lastEventId, signal),
+  }),
+  route({
+    method: 'POST',
+    url: '/v1/jobs/{id}/cancel',
+    role: 'submit',
+    does: 'Cancel a job: what waits does not start, what runs is killed',
+    path: id,
+    body: nothing,
+    answer: shapes.cancelled,
+    errors: NO_JOB,
+    handle: async ({ cluster }, { path, signal }) => {
+      const { state } = await (await cluster()).job(path.id).cancel({ signal });
+      return { schema: 'goshawk.cancel/1', job: path.id, state };
+    },
+  }),
+  route({
+    method: 'POST',
+    url: '/v1/jobs/{id}/retry',
+    role: 'submit',
+    does: 'Submit what did not complete in a job that has ended as a new job',
+    path: id,
+    body: z.strictObject({ key: z.string().min(1).max(256).optional() }),
+    answer: shapes.submitted,
+    errors: { ...NO_JOB, 409: 'the job goes on, or all of its tasks completed' },
+    handle: async ({ cluster }, { path, body, signal }) => {
+      const key = body.key === undefined ? {} : { key: body.key };
+      const again = await (await cluster()).job(path.id).retryFailed({ ...key, signal });
+      return { schema: 'goshawk.submit/1', job: again.id, state: again.acceptedState };
+    },
+  }),
+  route({
+    method: 'GET',
+    url: '/v1/why',
+    role: 'read',
+    does: 'Waiting tasks by reason',
+    answer: shapes.waiting,
+    handle: async ({ cluster }, { signal }) => waitingJson(await (await cluster()).waiting({ signal })),
+  }),
+  route({
+    method: 'GET',
+    url: '/v1/workers',
+    role: 'read',
+    does: 'List the workers',
+    query: z.object({ state: z.enum(['active', 'draining', 'drained', 'aside']).optional() }),
+    answer: shapes.workers,
+    handle: async ({ cluster }, { query, signal }) => {
+      const { workers } = await (await cluster()).describe({ signal });
+      const shown = workers.filter(({ state }) => query.state === undefined || state === query.state);
+      return { schema: 'goshawk.workers/1', workers: shown.map(workerJson), total: shown.length };
+    },
+  }),
+  route({
+    method: 'GET',
+    url: '/v1/workers/{name}',
+    role: 'read',
+    does: 'Show a worker, and what it has counted',
+    path: name,
+    answer: shapes.worker,
+    errors: NO_WORKER,
+    handle: async ({ cluster }, { path, signal }) => {
+      const there = await cluster();
+      const { workers } = await there.describe({ signal });
+      const found = workers.find((worker) => worker.name === path.name);
+      if (found === undefined) throw unknownWorker(path.name);
+      const counters = await there
+        .counters({ of: (party) => party.kind === 'worker' && party.name === path.name, signal })
+        .catch(unanswered);
+      return {
+        schema: 'goshawk.worker/1',
+        ...workerJson(found),
+        counters: counters?.workers[path.name] ?? null,
+      };
+    },
+  }),
+  ...(['drain', 'undrain'] as const).map((verb) =>
+    route({
+      method: 'POST',
+      url: `/v1/workers/{name}/${verb}`,
+      role: 'operate',
+      does:
+        verb === 'drain'
+          ? 'Let a worker take nothing new: what it runs is finished, what it holds goes elsewhere'
+          : 'Let a worker take work again',
+      path: name,
+      body: nothing,
+      answer: shapes.drained,
+      errors: NO_WORKER,
+      handle: async ({ cluster }, { path, signal }) => {
+        const answer = await (await cluster()).drain(path.name, verb === 'drain', { signal });
+        return { schema: 'goshawk.drain/1', ...answer };
+      },
+    }),
+  ),
+  route({
+    method: 'GET',
+    url: '/v1/policy',
+    role: 'read',
+    does: 'What the cluster schedules by, and what it costs',
+    answer: shapes.policy,
+    handle: async ({ cluster }, { signal }) => policyOf(await cluster(), signal),
+  }),
+  route({
+    method: 'GET',
+    url: '/v1/predictor',
+    role: 'read',
+    does: 'How well the estimators in shadow have told how long jobs run',
+    answer: shapes.predictor,
+    handle: async ({ cluster }, { signal }) => {
+      const asked = { of: ({ kind }: { kind: string }) => kind === 'scheduler', signal };
+      const { totals, silent } = await (await cluster()).counters(asked);
+      return { schema: 'goshawk.predictor/1', estimators: scoresOf(totals.schedulers.shadow), silent };
+    },
+  }),
+  route({
+    method: 'GET',
+    url: '/v1/overview',
+    role: 'read',
+    does: 'The cluster at the last look of the gateway, and what needs a person',
+    answer: shapes.overview,
+    handle: async ({ watch }) => watch.overview,
+  }),
+  route({
+    method: 'GET',
+    url: '/v1/history',
+    role: 'read',
+    does: 'Throughput, scheduling delay and run time by class, for up to an hour that the gateway has been there',
+    answer: shapes.history,
+    handle: async ({ watch }) => ({ schema: 'goshawk.history/1', points: watch.history.points }),
+  }),
+  route({
+    method: 'GET',
+    url: '/v1/events',
+    role: 'read',
+    does: 'Follow the cluster: `overview`, new points of `history`, and what has changed of `workers`; who comes back with Last-Event-ID is told what is new since',
+    answer: 'events',
+    handle: ({ watch }, { lastEventId, signal }) => pageStream(watch, lastEventId, signal),
+  }),
+];
+
+function submissionSchema(): Record<string, unknown> {
+  const { $schema: _, properties, ...schema } = jobJsonSchema() as { properties: object; $schema?: string };
+  return { ...schema, properties: { ...properties, key: { type: 'string', minLength: 1, maxLength: 256 } } };
+}
+
+/** Undefined while central, which has the settings, does not answer. */
+async function cutoffOf(cluster: Cluster, signal: AbortSignal): Promise<Millis | undefined> {
+  const view = await cluster.describe({ signal }).catch(unanswered);
+  return view?.settings.policy.cutoffMs;
+}
+
+function unanswered(error: unknown): undefined {
+  if (error instanceof UnreachableError) return undefined;
+  throw error;
+}
+
+async function logsOf(
+  cluster: Cluster,
+  job: string,
+  { task, failed }: { readonly task?: number | undefined; readonly failed?: boolean | undefined },
+  signal: AbortSignal,
+) {
+  const chunks: unknown[] = [];
+  let bytes = 0;
+  let truncated = false;
+  const onDropped = (): void => {
+    truncated = true;
+  };
+  for await (const chunk of cluster.job(job).logs({ task, failed, signal, onDropped })) {
+    if (bytes + chunk.bytes.length > LIMITS.logBytesMax) {
+      truncated = true;
+      break;
+    }
+    bytes += chunk.bytes.length;
+    const { task: of, attempt, stream } = chunk;
+    chunks.push({ task: of, attempt, stream, text: Buffer.from(chunk.bytes).toString() });
+  }
+  return { schema: 'goshawk.logs/1', job, chunks, truncated };
+}
+
+function workerJson(worker: WorkerView) {
+  const { name, state, aside, partition, slots, busy, long, queued, capacity, attributes, heardMsAgo } =
+    worker;
+  return {
+    name,
+    state,
+    aside: aside ?? null,
+    partition,
+    slots,
+    busy,
+    long: long ?? null,
+    queued,
+    resources: capacity,
+    attributes: attributes ?? {},
+    heardSecondsAgo: seconds(Math.max(0, heardMsAgo)),
+  };
+}
+
+function unknownWorker(worker: string): InputError {
+  return new InputError(
+    'unknown-worker',
+    `there is no worker ${worker}`,
+    '`goshawk workers` lists those there are',
+  );
+}

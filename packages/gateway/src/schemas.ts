@@ -1,0 +1,276 @@
+import { WAITING_REASONS } from '@goshawk/core';
+import { z } from 'zod';
+import { ROLES } from './access.js';
+import { SHOWN_STATES } from './worker-table.js';
+
+/** What answers look like: the OpenAPI document is made of these, and a test holds real answers against them. */
+
+const count = z.int().nonnegative();
+const seconds = z.number().nonnegative();
+const time = z.iso.datetime();
+const jobClass = z.enum(['short', 'long']);
+export const JOB_STATES = ['waiting', 'running', 'completed', 'failed', 'cancelled'] as const;
+
+const taskCounts = z.object({
+  total: count,
+  waiting: count,
+  running: count,
+  completed: count,
+  failed: count,
+  cancelled: count,
+});
+
+const summary = z.object({
+  id: z.string(),
+  name: z.string(),
+  user: z.string().nullable(),
+  class: jobClass,
+  classifiedBy: z.string(),
+  estimateSeconds: seconds.nullable(),
+  state: z.enum(JOB_STATES),
+  tasks: taskCounts,
+  submittedAt: time,
+  startedAt: time.nullable(),
+  endedAt: time.nullable(),
+  deadlineAt: time.nullable(),
+  deadlineMet: z.boolean().nullable(),
+});
+
+export const session = z.object({
+  schema: z.literal('goshawk.session/1'),
+  cluster: z.string(),
+  /** What who asks may do here. */
+  role: z.enum(ROLES),
+});
+
+export const submitted = z.object({
+  schema: z.literal('goshawk.submit/1'),
+  job: z.string(),
+  state: z.enum(JOB_STATES),
+});
+
+export const jobs = z.object({
+  schema: z.literal('goshawk.jobs/1'),
+  jobs: z.array(summary),
+  total: count,
+  truncated: z.boolean(),
+  /** `from` of the next page. */
+  next: count.nullable(),
+  silent: z.array(z.string()),
+});
+
+export const job = z.looseObject({
+  schema: z.literal('goshawk.job/1'),
+  ...summary.shape,
+  stages: z.array(
+    z.looseObject({
+      name: z.string(),
+      state: z.string(),
+      tasks: count,
+      unfinished: count,
+      after: z.array(z.string()),
+      estimateSeconds: seconds.nullable(),
+    }),
+  ),
+  attempts: z.array(
+    z.object({
+      task: count,
+      attempt: count,
+      state: z.string(),
+      worker: z.string(),
+      startedAt: time,
+      runSeconds: seconds,
+      code: z.string().nullable(),
+      message: z.string().nullable(),
+      exitCode: z.int().nullable(),
+      signal: z.string().nullable(),
+    }),
+  ),
+  attemptCounts: z.object({ total: count, failed: count, lost: count }),
+  failuresTruncated: z.boolean(),
+  meanRunSeconds: seconds.nullable(),
+  lostSeconds: seconds,
+});
+
+export const cancelled = z.object({
+  schema: z.literal('goshawk.cancel/1'),
+  job: z.string(),
+  state: z.enum(JOB_STATES),
+});
+
+export const logs = z.object({
+  schema: z.literal('goshawk.logs/1'),
+  job: z.string(),
+  chunks: z.array(
+    z.object({ task: count, attempt: count, stream: z.enum(['stdout', 'stderr']), text: z.string() }),
+  ),
+  /** There is more than fits into an answer, or the scheduler no longer has all of it. */
+  truncated: z.boolean(),
+});
+
+export const results = z.object({
+  schema: z.literal('goshawk.results/1'),
+  job: z.string(),
+  /** By task; null where a task returned nothing. */
+  results: z.array(z.unknown()),
+});
+
+export const why = z.looseObject({
+  schema: z.literal('goshawk.why/1'),
+  ...summary.shape,
+  sentence: z.string(),
+  waiting: z.array(
+    z.object({
+      stage: z.string(),
+      reason: z.enum(WAITING_REASONS),
+      tasks: count,
+      waitedSeconds: seconds,
+    }),
+  ),
+});
+
+export const waiting = z.looseObject({
+  schema: z.literal('goshawk.waiting/1'),
+  waiting: z.array(
+    z.object({
+      class: jobClass,
+      reason: z.enum(WAITING_REASONS),
+      tasks: count,
+      example: z.string(),
+      exampleAgeSeconds: seconds,
+    }),
+  ),
+  silent: z.array(z.string()),
+});
+
+const workerShape = {
+  name: z.string(),
+  state: z.enum(['active', 'draining', 'drained', 'aside']),
+  aside: z.string().nullable(),
+  partition: z.enum(['general', 'short']),
+  /** 0: no fixed number. */
+  slots: count,
+  busy: count,
+  /** Long tasks among them; null where central does not know. */
+  long: count.nullable(),
+  queued: count,
+  resources: z.record(z.string(), z.number()),
+  attributes: z.record(z.string(), z.unknown()),
+  heardSecondsAgo: seconds,
+};
+
+export const workers = z.object({
+  schema: z.literal('goshawk.workers/1'),
+  workers: z.array(z.object(workerShape)),
+  total: count,
+});
+
+export const worker = z.object({
+  schema: z.literal('goshawk.worker/1'),
+  ...workerShape,
+  /** What it has counted since it was started; null when it does not answer. */
+  counters: z.record(z.string(), z.unknown()).nullable(),
+});
+
+export const drained = z.object({
+  schema: z.literal('goshawk.drain/1'),
+  worker: z.string(),
+  state: z.enum(['active', 'draining', 'drained', 'aside']),
+  running: count,
+});
+
+export const policy = z.object({
+  schema: z.literal('goshawk.policy/1'),
+  policy: z.string(),
+  title: z.string(),
+  estimator: z.string(),
+  cutoffSeconds: seconds,
+  /** Fraction of the slots that long tasks leave to short ones: as it was set, and as it is now. */
+  reserve: z.union([z.number(), z.literal('auto')]),
+  reserveNow: z.number().nullable(),
+  /** Between everybody since the cluster was started, those between workers left out; null before the first task. */
+  messagesPerTask: z.number().nullable(),
+  messages: z.record(z.string(), count),
+});
+
+const errorPercent = z.object({
+  p50: z.number().nullable(),
+  p90: z.number().nullable(),
+  mean: z.number().nullable(),
+});
+
+export const predictor = z.object({
+  schema: z.literal('goshawk.predictor/1'),
+  estimators: z.array(
+    z.looseObject({
+      estimator: z.string(),
+      jobs: count,
+      estimated: count,
+      errorPercent,
+      misclassifiedJobsPercent: z.number().nullable(),
+    }),
+  ),
+  silent: z.array(z.string()),
+});
+
+export const overview = z.object({
+  schema: z.literal('goshawk.overview/1'),
+  cluster: z.string(),
+  policy: z.string().nullable(),
+  reachable: z.boolean(),
+  workers: z.record(z.enum(SHOWN_STATES), count),
+  slots: count,
+  busy: count,
+  queued: count,
+  schedulers: count,
+  jobs: count,
+  waiting: z.array(
+    z.object({
+      class: jobClass,
+      reason: z.enum(WAITING_REASONS),
+      tasks: count,
+      example: z.string(),
+      exampleAgeSeconds: seconds,
+      why: z.string(),
+      helps: z.string(),
+    }),
+  ),
+  attention: z.array(
+    z.object({
+      level: z.enum(['error', 'warning']),
+      what: z.string(),
+      hint: z.string(),
+      link: z.string().nullable(),
+    }),
+  ),
+});
+
+const classPoint = z.object({
+  tasksPerSecond: z.number(),
+  delaySeconds: z.object({ p50: z.number(), p99: z.number() }).nullable(),
+  runSeconds: z.object({ p50: z.number(), p90: z.number() }).nullable(),
+});
+
+export const history = z.object({
+  schema: z.literal('goshawk.history/1'),
+  points: z.array(
+    z.object({
+      /** Seconds since 1970. */
+      at: count,
+      waiting: count,
+      busy: count,
+      slots: count,
+      short: classPoint,
+      long: classPoint,
+    }),
+  ),
+});
+
+export const error = z.object({
+  schema: z.literal('goshawk.error/1'),
+  /** For programs. */
+  code: z.string(),
+  /** One line that says what is wrong, and one that says what to do. */
+  message: z.string(),
+  hint: z.string(),
+});

@@ -1,0 +1,259 @@
+import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import fastifyStatic from '@fastify/static';
+import type { Cluster } from '@goshawk/client';
+import { describeIssue, InputError } from '@goshawk/core';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import { Access, checkRole, isLoopbackHost, type Role, type Token } from './access.js';
+import { answerTo, Refused } from './errors.js';
+import { LIMITS } from './limits.js';
+import { Link } from './link.js';
+import { openApi } from './openapi.js';
+import type { Asked, Route, StreamEvent, Surroundings } from './route.js';
+import { ROUTES } from './routes.js';
+import { ClusterWatch } from './watch.js';
+
+export interface GatewayOptions {
+  /** `HOST:PORT`; port 0 for any. */
+  readonly bind: string;
+  /** None: whoever can connect, which is this machine. */
+  readonly tokens: readonly Token[];
+  /** At most, whatever a token says. Default: everything on loopback, and only looking beyond it. */
+  readonly most?: Role | undefined;
+  /** Names that it may be asked by. */
+  readonly hosts?: readonly string[] | undefined;
+  /** Where the cluster is, for people. */
+  readonly where: string;
+  readonly version: string;
+  /** @throws UnreachableError, and is called again later */
+  connect(): Promise<Cluster>;
+  /** Told of errors of its own. */
+  readonly failed?: ((error: unknown) => void) | undefined;
+}
+
+export interface Gateway {
+  /** `http://HOST:PORT` */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+const PAGE = fileURLToPath(new URL('../page/', import.meta.url));
+const SCRIPTS = fileURLToPath(new URL('../dist/page/', import.meta.url));
+
+/** Nothing but what this gateway serves itself, and no script or style within a page. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/**
+ * Serves the HTTP API and the page of a cluster.
+ *
+ * @throws InputError when it cannot listen there, or would be open to all
+ */
+export async function openGateway(options: GatewayOptions): Promise<Gateway> {
+  const { host, port } = parseBind(options.bind);
+  const isLoopback = isLoopbackHost(host);
+  const { tokens, hosts = [], most = isLoopback ? 'operate' : 'read' } = options;
+  const access = new Access({ isLoopback, tokens, most, hosts });
+  const link = new Link(options.connect);
+  const watch = new ClusterWatch(link, options.where);
+  const around: Surroundings = { cluster: () => link.cluster(), watch, where: options.where };
+  const app = fastify({
+    bodyLimit: LIMITS.bodyBytesMax,
+    requestTimeout: LIMITS.requestTimeoutMs,
+    forceCloseConnections: true,
+    routerOptions: { ignoreTrailingSlash: true },
+  });
+  // Only JSON is read; fastify would take text as well, which a form of another site may send.
+  app.removeContentTypeParser('text/plain');
+  app.addHook('onRequest', async (_, reply) => {
+    reply.headers({
+      'cache-control': 'no-store',
+      'content-security-policy': POLICY,
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+    });
+  });
+  app.setErrorHandler((error, _, reply) => {
+    const { status, body } = answerTo(error);
+    if (status >= 500 && body.code === 'internal') options.failed?.(error);
+    return reply
+      .status(status)
+      .headers(status === 401 ? { 'www-authenticate': 'Bearer' } : {})
+      .send(body);
+  });
+  app.setNotFoundHandler(({ url }) => {
+    throw new Refused(
+      404,
+      'not-found',
+      `there is no ${url.slice(0, 100)} here`,
+      '/v1/openapi.json lists what there is',
+    );
+  });
+  addRoutes(app, access, around);
+  const document = openApi(ROUTES, options.version);
+  app.get('/v1/openapi.json', async () => document);
+  app.get('/livez', async () => 'alive\n');
+  app.get('/readyz', async () => {
+    await link.cluster();
+    return 'ready\n';
+  });
+  await addPage(app);
+  await listen(app, host, port, options.bind);
+  watch.start();
+  const { port: bound } = app.server.address() as AddressInfo;
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    close: async () => {
+      await Promise.all([watch.close(), app.close()]);
+      await link.close();
+    },
+  };
+}
+
+function addRoutes(app: FastifyInstance, access: Access, around: Surroundings): void {
+  let streams = 0;
+  for (const route of ROUTES) {
+    app.route({
+      method: route.method,
+      url: route.url.replaceAll(/\{(\w+)\}/g, ':$1'),
+      // Before the body is read: what is refused costs nothing.
+      onRequest: async ({ method, headers }) => checkRole(access.admit(method, headers), route.role),
+      handler: async (request, reply) => {
+        const asked = check(route, request, reply, access.admit(request.method, request.headers));
+        if (route.answer !== 'events') return route.handle(around, asked) as Promise<unknown>;
+        if (streams >= LIMITS.streamsMax)
+          throw new Refused(503, 'overloaded', 'too many read events here', 'close other pages');
+        streams++;
+        const count = (): void => {
+          streams--;
+        };
+        return stream(reply, route.handle(around, asked) as AsyncIterable<StreamEvent>, count);
+      },
+    });
+  }
+}
+
+/** @throws InputError which says what is wrong with what was asked */
+function check(
+  route: Route,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  role: Role,
+): Asked<never, never, never> {
+  const gone = new AbortController();
+  reply.raw.once('close', () => gone.abort());
+  const lastEventId = request.headers['last-event-id'];
+  return {
+    path: parse(route.path, request.params, 'path') as never,
+    query: parse(route.query, request.query, 'query') as never,
+    body: parse(route.body, request.body, 'body') as never,
+    role,
+    lastEventId: typeof lastEventId === 'string' ? lastEventId : undefined,
+    signal: gone.signal,
+  };
+}
+
+function parse(shape: z.ZodType | undefined, value: unknown, where: string): unknown {
+  if (shape === undefined) return undefined;
+  const result = shape.safeParse(value);
+  if (result.success) return result.data;
+  throw new InputError('bad-request', `${where}: ${describeIssue(result.error)}`, 'see /v1/openapi.json');
+}
+
+/** The first event, or error, decides how the answer begins: a job that there is not is a 404, not an empty stream. */
+async function stream(
+  reply: FastifyReply,
+  events: AsyncIterable<StreamEvent>,
+  ended: () => void,
+): Promise<unknown> {
+  const iterator = events[Symbol.asyncIterator]();
+  let first: IteratorResult<StreamEvent>;
+  try {
+    first = await iterator.next();
+  } catch (error) {
+    ended();
+    throw error;
+  }
+  // The browser's own way to be told not to come back.
+  if (first.done) {
+    ended();
+    return reply.status(204).send();
+  }
+  const body = Readable.from(lines(first.value, iterator), { objectMode: false });
+  body.once('close', ended);
+  return reply.header('x-accel-buffering', 'no').type('text/event-stream').send(body);
+}
+
+async function* lines(first: StreamEvent, rest: AsyncIterator<StreamEvent>): AsyncGenerator<string> {
+  try {
+    yield textOf(first);
+    let next = rest.next();
+    for (;;) {
+      const came = await Promise.race([next, beat()]);
+      if (came === undefined) yield ': still here\n\n';
+      else if (came.done) return;
+      else {
+        yield textOf(came.value);
+        next = rest.next();
+      }
+    }
+  } finally {
+    // Not waited for: it may wait itself for what comes next.
+    void rest.return?.();
+  }
+}
+
+function beat(): Promise<undefined> {
+  return new Promise((resolve) => {
+    setTimeout(() => resolve(undefined), LIMITS.streamBeatMs).unref();
+  });
+}
+
+function textOf({ event, id, data }: StreamEvent): string {
+  return `event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
+}
+
+/** The page shows nothing by itself: what it shows it asks the API for. */
+async function addPage(app: FastifyInstance): Promise<void> {
+  const options = { cacheControl: false, index: false, decorateReply: false } as const;
+  await app.register(fastifyStatic, { ...options, root: SCRIPTS, prefix: '/script/' });
+  const uplot = fileURLToPath(new URL('../dist/', import.meta.resolve('uplot')));
+  await app.register(fastifyStatic, { ...options, root: uplot, prefix: '/uplot/', allowedPath: isServed });
+  await app.register(fastifyStatic, { ...options, index: 'index.html', root: PAGE, allowedPath: isServed });
+}
+
+/** Of a folder that holds more than a browser is to have. */
+function isServed(path: string): boolean {
+  return /^\/(?:|index\.html|style\.css|icon\.svg|uPlot\.esm\.js|uPlot\.min\.css)$/.test(path);
+}
+
+function parseBind(bind: string): { host: string; port: number } {
+  const parts = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(bind);
+  const port = Number(parts?.[3]);
+  if (parts === null || port > 65_535) {
+    throw new InputError('bad-endpoint', `${JSON.stringify(bind)} is no HOST:PORT`, 'such as 127.0.0.1:7080');
+  }
+  return { host: (parts[1] ?? parts[2])!, port };
+}
+
+async function listen(app: FastifyInstance, host: string, port: number, bind: string): Promise<void> {
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    throw new InputError('address-unavailable', `cannot listen at ${bind}: ${(error as Error).message}`, '', {
+      cause: error,
+    });
+  }
+}

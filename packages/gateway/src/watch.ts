@@ -1,0 +1,156 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Cluster, ClusterCounters } from '@goshawk/client';
+import { GoshawkError, type Millis, UnreachableError } from '@goshawk/core';
+import { History, POINT_MS } from './history.js';
+import type { Link } from './link.js';
+import { type Overview, overviewOf, type Seen } from './overview.js';
+import { WorkerTable } from './worker-table.js';
+
+/** Between two looks while somebody watches; more where there are so many workers that an answer is large. ms */
+const LOOK_MS = 2_000;
+const LOOK_PER_WORKER_MS = 0.5;
+
+/** What is new since a version. */
+export interface News {
+  readonly version: number;
+  readonly overview: Overview;
+  readonly points: History['points'];
+  readonly workers: ReturnType<WorkerTable['since']>;
+}
+
+/**
+ * Looks at the cluster now and then: each ten seconds for the hour of history, and more often while a page is open. A look
+ * is a question to central and three to each scheduler, however many tasks there are and however many pages.
+ */
+export class ClusterWatch {
+  readonly history = new History();
+  readonly #link: Link;
+  readonly #where: string;
+  readonly #table = new WorkerTable();
+  readonly #stop = new AbortController();
+  readonly #versionOfPoint = new Map<History['points'][number], number>();
+  #watchers = 0;
+  #wake = (): void => {};
+  #told: { readonly promise: Promise<void>; readonly resolve: () => void } = deferred();
+  #overview: Overview;
+  #pointAt: Millis = Number.NEGATIVE_INFINITY;
+  #running: Promise<void> | undefined;
+
+  /** @param where the cluster is, for people */
+  constructor(link: Link, where: string) {
+    this.#link = link;
+    this.#where = where;
+    this.#overview = overviewOf({ where, problem: undefined, seen: undefined, workers: this.#table });
+  }
+
+  get overview(): Overview {
+    return this.#overview;
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    this.#wake();
+    this.#told.resolve();
+    await this.#running;
+  }
+
+  /** Somebody looks, until what is returned is called. */
+  look(): () => void {
+    this.#watchers++;
+    if (this.#watchers === 1) this.#wake();
+    return () => {
+      this.#watchers--;
+    };
+  }
+
+  /** @param seen the version that was told last; 0: none */
+  since(seen: number): News {
+    const { version } = this.#table;
+    const all = seen > version ? 0 : seen;
+    const points = this.history.points.filter((point) => (this.#versionOfPoint.get(point) ?? 0) > all);
+    return { version, overview: this.#overview, points, workers: this.#table.since(seen) };
+  }
+
+  /** Resolves after the next look. */
+  next(): Promise<void> {
+    return this.#told.promise;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      const beganAt = performance.now();
+      await this.#look();
+      const told = this.#told;
+      this.#told = deferred();
+      told.resolve();
+      const workers = Object.values(this.#overview.workers).reduce((sum, count) => sum + count, 0);
+      const every = this.#watchers > 0 ? Math.max(LOOK_MS, LOOK_PER_WORKER_MS * workers) : POINT_MS;
+      await this.#sleep(Math.max(LOOK_MS / 4, beganAt + every - performance.now()));
+    }
+  }
+
+  /** Until the time has come, or somebody begins to look. */
+  async #sleep(ms: Millis): Promise<void> {
+    const waking = new AbortController();
+    this.#wake = () => waking.abort();
+    if (this.#stop.signal.aborted) return;
+    await pause(ms, undefined, { signal: waking.signal }).catch(() => {});
+  }
+
+  async #look(): Promise<void> {
+    const where = this.#where;
+    try {
+      const seen = await ask(await this.#link.cluster());
+      // While central is away nobody knows of workers, which does not make them lost.
+      if (seen.view !== undefined) this.#table.update(seen.view.workers, performance.now());
+      this.#overview = overviewOf({ where, problem: seen.problem, seen, workers: this.#table });
+      this.#addPoint(seen.counters);
+    } catch (error) {
+      const problem = error instanceof GoshawkError ? error : new GoshawkError('internal', String(error));
+      this.#overview = overviewOf({ where, problem, seen: undefined, workers: this.#table });
+    }
+  }
+
+  #addPoint(counters: ClusterCounters | undefined): void {
+    const at = Date.now();
+    if (counters === undefined || at - this.#pointAt < POINT_MS - LOOK_MS / 2) return;
+    this.#pointAt = at;
+    const { busy, slots, waiting } = this.#overview;
+    const tasks = waiting.reduce((sum, group) => sum + group.tasks, 0);
+    const point = this.history.add(at, counters.schedulers, { waiting: tasks, busy, slots });
+    if (point === undefined) return;
+    this.#versionOfPoint.set(point, this.#table.version);
+    const kept = new Set(this.history.points);
+    for (const old of this.#versionOfPoint.keys()) if (!kept.has(old)) this.#versionOfPoint.delete(old);
+  }
+}
+
+/** @throws what is no part that does not answer */
+async function ask(cluster: Cluster): Promise<Seen> {
+  let problem: GoshawkError | undefined;
+  const part = <T>(asked: Promise<T>): Promise<T | undefined> =>
+    asked.catch((error: unknown) => {
+      if (!(error instanceof UnreachableError)) throw error;
+      problem ??= error;
+      return undefined;
+    });
+  const [view, waiting, counters, failed] = await Promise.all([
+    part(cluster.describe()),
+    part(cluster.waiting()),
+    part(cluster.counters({ of: ({ kind }) => kind === 'scheduler' })),
+    part(cluster.jobs({ states: ['failed'], limit: 10 })),
+  ]);
+  return { view, waiting, counters, failed, problem };
+}
+
+function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve = (): void => {};
+  const promise = new Promise<void>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}

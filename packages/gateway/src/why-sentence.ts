@@ -1,0 +1,40 @@
+import type { ExplainedJob } from '@goshawk/client';
+import { expectedWaitMs, formatCount, formatDuration, isFinal, WAITING_WORDS } from '@goshawk/core';
+
+/** Why a job waits, or where its time went, in one sentence: the first thing to know, and `goshawk why` says the rest. */
+export function whySentence(explained: ExplainedJob): string {
+  const { job, waiting, central } = explained;
+  if (isFinal(job.state)) return ended(explained);
+  const most = waiting.reduce<(typeof waiting)[number] | undefined>(
+    (one, other) => (one === undefined || other.tasks > one.tasks ? other : one),
+    undefined,
+  );
+  const running = `${counted(job.tasks.running, 'task')} ${job.tasks.running === 1 ? 'runs' : 'run'}`;
+  if (most === undefined) return `${running}, and none waits.`;
+  const { tasks, waitedMs, reason } = most;
+  const head = `${counted(tasks, 'task')} ${tasks === 1 ? 'has' : 'have'} waited ${formatDuration(waitedMs)}: ${WAITING_WORDS[reason].why}`;
+  const need = central?.needs[0];
+  if (need === undefined || central === undefined) return `${head}.`;
+  if (need.why !== undefined) return `${head}; ${need.why}.`;
+  const expected = expectedWaitMs(need, central);
+  const when = expected === undefined ? '' : `, about ${formatDuration(expected)}`;
+  const { jobs } = need.ahead;
+  const place =
+    jobs === 0 ? 'next in order' : `after ${counted(need.ahead.tasks, 'task')} of ${counted(jobs, 'job')}`;
+  return `${head}; ${place}${when}.`;
+}
+
+function ended({ job, waits, wastedMs }: ExplainedJob): string {
+  const { startedMs, endedMs = 0, state } = job;
+  if (startedMs === undefined)
+    return `It ${state === 'cancelled' ? 'was cancelled' : 'ended'} before anything started.`;
+  const after = `${state === 'cancelled' ? 'Cancelled' : state === 'failed' ? 'Failed' : 'Completed'} after ${formatDuration(endedMs)}`;
+  const first = `${formatDuration(startedMs)} until the first task started`;
+  const last = waits === undefined ? '' : `, ${formatDuration(waits.p90)} at most for 90% of them`;
+  const lost = wastedMs > 0 ? `; ${formatDuration(wastedMs)} went to attempts that came to nothing` : '';
+  return `${after}: ${first}${last}${lost}.`;
+}
+
+function counted(count: number, noun: string): string {
+  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
+}

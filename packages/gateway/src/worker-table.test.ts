@@ -1,0 +1,70 @@
+import type { WorkerView } from '@goshawk/client';
+import { expect, it } from 'vitest';
+import { WorkerTable } from './worker-table.js';
+
+function worker(name: string, more: Partial<WorkerView> = {}): WorkerView {
+  return {
+    name,
+    address: `tcp://h:1!x/${name}`,
+    slots: 1,
+    capacity: {},
+    partition: 'general',
+    state: 'active',
+    busy: 0,
+    queued: 0,
+    heardMsAgo: 0,
+    ...more,
+  };
+}
+
+it('tells everything first, then what has changed', () => {
+  const table = new WorkerTable();
+  table.update([worker('w0'), worker('w1', { partition: 'short' })], 0);
+  expect(table.since(0)).toEqual({
+    reset: true,
+    born: [
+      [0, 'w0', 1, 0],
+      [1, 'w1', 1, 1],
+    ],
+    now: [
+      [0, 0, 0, -1, 0],
+      [1, 0, 0, -1, 0],
+    ],
+  });
+  table.update([worker('w0', { heardMsAgo: 9 }), worker('w1', { partition: 'short', busy: 1, long: 1 })], 1);
+  expect(table.since(1)).toEqual({ reset: false, born: [], now: [[1, 0, 1, 1, 0]] });
+  expect(table.since(2).now).toEqual([]);
+});
+
+it('who comes back late is told all that has changed since', () => {
+  const table = new WorkerTable();
+  table.update([worker('w0')], 0);
+  table.update([worker('w0', { busy: 1 })], 1);
+  table.update([worker('w0', { busy: 1 }), worker('w1')], 2);
+  expect(table.since(1).now.map(([id]) => id)).toEqual([0, 1]);
+  expect(table.since(99).reset).toBe(true);
+});
+
+it('shows for an hour who was lost, and not who had drained', () => {
+  const table = new WorkerTable();
+  table.update([worker('w0', { busy: 1 }), worker('w1', { state: 'drained' })], 0);
+  table.update([], 1);
+  expect(table.counts()).toMatchObject({ active: 0, lost: 1, drained: 0 });
+  expect(table.lost()).toEqual(['w0']);
+  expect(table.since(1)).toMatchObject({ reset: true, now: [[0, 4, 0, -1, 0]] });
+  table.update([worker('w0')], 2);
+  expect(table.counts()).toMatchObject({ active: 1, lost: 0 });
+  table.update([], 3);
+  table.update([], 3_600_005);
+  expect(table.counts().lost).toBe(0);
+});
+
+it('ten thousand workers that all change take less than 64 KB a second', () => {
+  const table = new WorkerTable();
+  const all = (busy: number) =>
+    Array.from({ length: 10_000 }, (_, i) => worker(`w${i}`, { busy, queued: 2 }));
+  table.update(all(0), 0);
+  table.update(all(1), 1);
+  // Looked at each five seconds.
+  expect(JSON.stringify(table.since(1)).length / 5).toBeLessThan(64 * 1024);
+});

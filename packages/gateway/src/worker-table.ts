@@ -1,0 +1,111 @@
+import type { WorkerView } from '@goshawk/client';
+import type { Millis } from '@goshawk/core';
+
+/** As a number in the page's deltas: the place in this list. */
+export const SHOWN_STATES = ['active', 'draining', 'drained', 'aside', 'lost'] as const;
+export type ShownState = (typeof SHOWN_STATES)[number];
+
+/** A worker that was lost is shown for so long. */
+const LOST_SHOWN_MS = 3_600_000;
+
+interface Row {
+  readonly id: number;
+  view: WorkerView;
+  state: ShownState;
+  lostAt: Millis | undefined;
+  /** Of the table when it came, or what never changes of it did; and when it last changed in any way. */
+  bornAt: number;
+  changedAt: number;
+}
+
+/** What is new of workers, short: at 10,000 of them a name each time would be half of all. */
+export interface WorkerDelta {
+  /** Everything that was told before is to be forgotten. */
+  readonly reset: boolean;
+  /** `[id, name, slots, partition]`; partition 1: short tasks only. */
+  readonly born: readonly (readonly [number, string, number, number])[];
+  /** `[id, state, busy, long, queued]`; long −1: not known. */
+  readonly now: readonly (readonly [number, number, number, number, number])[];
+}
+
+/** All workers as they were last seen, and what of them has changed since when. */
+export class WorkerTable {
+  readonly #rows = new Map<string, Row>();
+  #nextId = 0;
+  #version = 0;
+  /** A row went at this version: who knows less starts anew. */
+  #wentAt = 0;
+
+  get version(): number {
+    return this.#version;
+  }
+
+  /** @param now any clock that does not go back, ms */
+  update(workers: readonly WorkerView[], now: Millis): void {
+    this.#version++;
+    const there = new Set<string>();
+    for (const view of workers) {
+      there.add(view.name);
+      this.#seen(view);
+    }
+    for (const row of this.#rows.values()) if (!there.has(row.view.name)) this.#missed(row, now);
+  }
+
+  /** Workers by state. */
+  counts(): Record<ShownState, number> {
+    const counts = { active: 0, draining: 0, drained: 0, aside: 0, lost: 0 };
+    for (const { state } of this.#rows.values()) counts[state]++;
+    return counts;
+  }
+
+  lost(): string[] {
+    return [...this.#rows.values()].filter(({ state }) => state === 'lost').map(({ view }) => view.name);
+  }
+
+  /** @param seen the version that was told last; 0: none */
+  since(seen: number): WorkerDelta {
+    const reset = seen < this.#wentAt || seen > this.#version;
+    const from = reset ? 0 : seen;
+    const born: WorkerDelta['born'][number][] = [];
+    const now: WorkerDelta['now'][number][] = [];
+    for (const { id, view, state, bornAt, changedAt } of this.#rows.values()) {
+      if (changedAt <= from) continue;
+      const { name, slots, partition, busy, long = -1, queued } = view;
+      if (bornAt > from) born.push([id, name, slots, partition === 'short' ? 1 : 0]);
+      now.push([id, SHOWN_STATES.indexOf(state), busy, long, queued]);
+    }
+    return { reset: reset || seen === 0, born, now };
+  }
+
+  #seen(view: WorkerView): void {
+    const { name, state } = view;
+    const row = this.#rows.get(name);
+    const version = this.#version;
+    if (row === undefined) {
+      const id = this.#nextId++;
+      this.#rows.set(name, { id, view, state, lostAt: undefined, bornAt: version, changedAt: version });
+      return;
+    }
+    const { slots, partition, busy, long, queued } = row.view;
+    if (slots !== view.slots || partition !== view.partition) row.bornAt = row.changedAt = version;
+    const isSame = busy === view.busy && long === view.long && queued === view.queued && row.state === state;
+    if (!isSame) row.changedAt = version;
+    Object.assign(row, { view, state, lostAt: undefined });
+  }
+
+  /** One that had drained has left as it was told to. */
+  #missed(row: Row, now: Millis): void {
+    if (row.state === 'lost') {
+      if (now - row.lostAt! > LOST_SHOWN_MS) this.#forget(row);
+    } else if (row.state === 'draining' || row.state === 'drained') this.#forget(row);
+    else {
+      const view = { ...row.view, busy: 0, queued: 0, long: undefined };
+      Object.assign(row, { view, state: 'lost', lostAt: now, changedAt: this.#version });
+    }
+  }
+
+  #forget({ view }: Row): void {
+    this.#rows.delete(view.name);
+    this.#wentAt = this.#version;
+  }
+}
