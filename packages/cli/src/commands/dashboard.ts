@@ -84,7 +84,7 @@ function ownToken(): Token {
 /** @throws InputError for a file that is not there or holds something else */
 async function readTokens({ cwd, environment }: Context, file: string | undefined): Promise<Token[]> {
   const { parseTokens } = await import('@goshawk/gateway');
-  const { checkOwner } = await import('@goshawk/runtime');
+  const { checkOwner } = await import('@goshawk/transport');
   const text = environment.GOSHAWK_DASHBOARD_TOKENS;
   if (file === undefined)
     return text === undefined || text === '' ? [] : parseTokens(text, 'GOSHAWK_DASHBOARD_TOKENS');
