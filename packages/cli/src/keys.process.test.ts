@@ -1,7 +1,8 @@
-import { cp, mkdtemp, readFile, stat } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, stat, writeFile } from 'node:fs/promises';
 import { connect as connectTo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connect } from '@goshawk/client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type RunningGoshawk, runGoshawk, startGoshawk } from './goshawk-process.fixture.js';
 import { removeFolder } from './test-cluster.fixture.js';
@@ -149,6 +150,74 @@ describe('a cluster with keys', () => {
     }
   });
 });
+
+describe('while a cluster runs', () => {
+  it('a client gets a key of its own, which is good for what it says, and is worth nothing when it was revoked', async () => {
+    const { url } = await cluster();
+    const keygen = ['keygen', 'keys', '--client', 'ci', '--rights', 'submit,read-own'];
+    expect((await goshawk(...keygen)).exitCode).toBe(0);
+    const as = (keys: string, ...args: string[]) => goshawk(...args, '--cluster', url, '--keys', keys);
+    const own = 'keys/client.ci.key';
+    const submitted = () => as(own, 'submit', '--json', '--sleep', '1ms', '--wait');
+    await vi.waitFor(async () => expect((await submitted()).exitCode).toBe(0), WAITED);
+    const others = (await as('keys', 'submit', '-q', '--user', 'ann', '--sleep', '1h')).stdout.trim();
+
+    expect((await as(own, 'jobs', '--all')).stdout).not.toContain(others);
+    expect(
+      JSON.parse((await as('keys', 'jobs', '--all', '--user', 'ci', '--json')).stdout).total,
+    ).toBeGreaterThan(0);
+    for (const refused of [
+      ['cancel', others],
+      ['job', others],
+      ['drain', WORKER],
+    ]) {
+      const { exitCode, stderr } = await as(own, ...refused);
+      expect(exitCode, stderr).toBe(2);
+      expect(stderr).toMatch(/has a right to no others|has no right to this/);
+    }
+
+    await cp(join(folder, own), join(folder, 'ci.key'));
+    await using session = await connect(url, { keys: join(folder, 'ci.key') });
+    const job = await session.submit({ tasks: [{ sleep: '1h' }] });
+    const waiting = expect(job.wait()).rejects.toThrow(/does not take this key|no news of/);
+    expect((await goshawk('keygen', 'keys', '--revoke', 'ci')).exitCode).toBe(0);
+    expect((await goshawk('keygen', 'keys', '--revoke', 'ci')).exitCode).toBe(2);
+    await waiting;
+    await expect(session.jobs()).rejects.toThrow(/does not take this key|no answer/);
+    expect((await as('ci.key', 'jobs')).exitCode).toBe(3);
+    expect((await as('keys', 'cancel', others, job.id)).exitCode).toBe(0);
+    expect((await as('keys', 'submit', '--sleep', '1ms', '--wait')).exitCode).toBe(0);
+  });
+
+  it('the cluster’s keys are replaced in all steps without a restart, and the old ones end', async () => {
+    const { url } = await cluster();
+    await cp(join(folder, 'keys', 'client.key'), join(folder, 'leaked.key'));
+    const job = (
+      await goshawk('submit', '--cluster', url, '--keys', 'keys', '-q', '--sleep', '1h')
+    ).stdout.trim();
+    const submit = (keys: string) =>
+      goshawk('submit', '--cluster', url, '--keys', keys, '--sleep', '1ms', '--wait');
+    for (let step = 0; step < 3; step++) {
+      expect((await goshawk('keygen', 'keys', '--rotate')).exitCode).toBe(0);
+      await vi.waitFor(async () => expect((await submit('keys')).exitCode).toBe(0), WAITED);
+    }
+    await vi.waitFor(async () => expect((await submit('leaked.key')).exitCode).toBe(3), WAITED);
+    const { stdout } = await goshawk('job', job, '--cluster', url, '--keys', 'keys', '--json');
+    expect(JSON.parse(stdout)).toMatchObject({
+      state: 'running',
+      attempts: [{ attempt: 1, state: 'running' }],
+    });
+  });
+
+  it('a file that is no key file in the place of one changes nothing, and is told', async () => {
+    const { central, url } = await cluster({ ...EVERYBODY, central: 'keys/central.key' });
+    await writeFile(join(folder, 'keys', 'central.key'), '{');
+    await central.says(/the keys stay as they were/);
+    expect((await goshawk('workers', '--cluster', url, '--keys', 'keys')).exitCode).toBe(0);
+  });
+});
+
+const WAITED = { timeout: 120_000, interval: 200 };
 
 describe('goshawk up --secure', () => {
   it('makes keys that its own user finds, and nobody else', async () => {

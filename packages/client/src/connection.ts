@@ -11,6 +11,7 @@ import {
   parsePartyName,
   type SendResult,
   type Unwelcome,
+  watchKeys,
 } from '@goshawk/transport';
 import { nanoid } from 'nanoid';
 
@@ -47,6 +48,7 @@ export class Connection {
   readonly #logger: Logger;
   readonly #listeners = new Map<number, Listener>();
   /** Endpoints that do not take our connection because of keys. */
+  readonly #unwatch: (() => void) | undefined;
   readonly #unwelcome: ReadonlyMap<string, Unwelcome>;
   #nextNumber = 1;
   #isClosed = false;
@@ -65,11 +67,24 @@ export class Connection {
       },
       ...(keys && { keys }),
     });
-    return new Connection(mailbox, logger, unwelcome);
+    const unwatch =
+      keys &&
+      watchKeys(
+        keys,
+        (ring) => mailbox.rekey(ring),
+        (problem) => logger.warn({ problem }, 'the keys stay as they were'),
+      );
+    return new Connection(mailbox, logger, unwelcome, unwatch);
   }
 
-  private constructor(mailbox: Mailbox, logger: Logger, unwelcome: ReadonlyMap<string, Unwelcome>) {
+  private constructor(
+    mailbox: Mailbox,
+    logger: Logger,
+    unwelcome: ReadonlyMap<string, Unwelcome>,
+    unwatch: (() => void) | undefined,
+  ) {
     this.#mailbox = mailbox;
+    this.#unwatch = unwatch;
     this.#unwelcome = unwelcome;
     this.#codec = new Codec(mailbox.directory);
     this.#logger = logger;
@@ -116,6 +131,7 @@ export class Connection {
       // Those who watch say goodbye now, as long as the mailbox takes it.
       for (const listener of listeners) listener.closed();
       this.#isClosed = true;
+      this.#unwatch?.();
       this.#listeners.clear();
     }
     await this.#mailbox.close();

@@ -69,6 +69,7 @@ const INPUT_CODES: ReadonlySet<string> = new Set([
   'nothing-failed',
   'key-conflict',
   'bad-key',
+  'not-allowed',
 ]);
 
 /** Refusals of somebody who cannot serve now; another one may, or the same one later. */

@@ -1,5 +1,6 @@
 import type { Address, Millis } from './ids.js';
 import type { Message } from './messages/table.js';
+import type { ClientKey } from './rights.js';
 
 /**
  * What a machine may do to the world: a sink of effects that return nothing, and the random numbers that
@@ -21,6 +22,8 @@ export interface Environment<Timer extends string = string> {
    * does not know has none.
    */
   holdsBack?(to: Address): boolean;
+  /** The key that a client has shown; undefined for who may ask for everything. A driver without keys has none. */
+  clientKeyOf?(address: Address): ClientKey | undefined;
   /** The full name behind an address, for the lines people read. */
   nameOf(address: Address): string;
   /**

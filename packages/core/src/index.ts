@@ -57,6 +57,7 @@ export * from './policy/settings.js';
 export * from './random.js';
 export { rendezvous } from './rendezvous.js';
 export * from './resources.js';
+export * from './rights.js';
 export * from './segment.js';
 export * from './start-fault.js';
 export * from './states.js';

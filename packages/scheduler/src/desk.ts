@@ -12,6 +12,7 @@ import {
   type Millis,
   type Payload,
   parseJobSpec,
+  scopeOf,
 } from '@goshawk/core';
 import type { Impossible } from './admission.js';
 import type { SchedulerConfig, SchedulerCounters, SchedulerEnvironment } from './contract.js';
@@ -64,6 +65,8 @@ export class ClientDesk {
   readonly #lately = new Submissions();
   readonly #looks = new Looks();
   readonly #changed = new Set<Job>();
+  /** The user whose jobs alone the request at hand may be about. */
+  #onlyOf: string | undefined;
   #progressArmed = false;
 
   constructor(
@@ -86,6 +89,8 @@ export class ClientDesk {
   }
 
   receive(from: Address, message: Message, now: Millis): void {
+    const key = this.#env.clientKeyOf?.(from);
+    this.#onlyOf = key === undefined || scopeOf(key, message.type) !== 'own' ? undefined : key.name;
     switch (message.type) {
       case 'submit':
         return this.#submit(from, message, now);
@@ -190,7 +195,7 @@ export class ClientDesk {
     }
     let spec: JobSpec;
     try {
-      spec = parseJobSpec(message.spec);
+      spec = this.#owned(parseJobSpec(message.spec));
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
       return this.#refuse(from, message.request, error.code, error.message, error.hint);
@@ -261,7 +266,8 @@ export class ClientDesk {
   #list(from: Address, message: MessageOf<'listJobs'>): void {
     const wanted = (job: Job) =>
       (message.states.length === 0 || message.states.includes(job.state)) &&
-      (message.user === undefined || job.spec.user === message.user);
+      (message.user === undefined || job.spec.user === message.user) &&
+      this.#maySee(job);
     const active = [...this.#jobs.active()].filter(wanted);
     const kept = [...this.#jobs.endedNewestFirst()];
     this.#looks.took(this.#jobs.activeCount + kept.length);
@@ -324,11 +330,24 @@ export class ClientDesk {
     this.#accepted(from, message.request, this.#office.submit(spec, message.key, now));
   }
 
+  #maySee({ spec }: Job): boolean {
+    return this.#onlyOf === undefined || spec.user === this.#onlyOf;
+  }
+
+  /** Who has a key of its own submits in its own name only. */
+  #owned(spec: JobSpec): JobSpec {
+    return this.#onlyOf === undefined ? spec : { ...spec, user: this.#onlyOf };
+  }
+
   // ---- answers
 
   #withJob(from: Address, message: { request: number; id: string }, serve: (job: Job) => void): void {
     const job = this.#jobs.byId(message.id);
-    if (job !== undefined) return serve(job);
+    if (job !== undefined) {
+      if (this.#maySee(job)) return serve(job);
+      const line = `${job.id} is not a job of ${this.#onlyOf}, and this key has a right to no others`;
+      return this.#refuse(from, message.request, 'not-allowed', line, '');
+    }
     if (this.#jobs.isForgotten(message.id)) {
       const known = this.#jobs.traceOfId(message.id);
       const end = known === undefined ? 'has ended' : `has ended (${known.state})`;

@@ -5,10 +5,12 @@ import {
   LIVE_TIMINGS,
   type Member,
   type Message,
+  type MessageOf,
   type Outcome,
   type PolicySettings,
   PRESETS,
   parseJobSpec,
+  type Right,
 } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import type { LoadLimits } from './contract.js';
@@ -24,6 +26,8 @@ class Bench {
   readonly ended: Job[] = [];
   drained = 0;
   now = 0;
+  /** Of the client; undefined: it has the key for all. */
+  rights: Right[] | undefined;
   #sent: { to: Address; message: Message }[] = [];
   #ask = 0;
   #version = 0;
@@ -35,6 +39,8 @@ class Bench {
         send: (to: Address, message: Message) => this.#sent.push({ to, message }),
         jobEnded: (job: Job) => this.ended.push(job),
         drained: () => this.drained++,
+        clientKeyOf: (party) =>
+          party === CLIENT && this.rights !== undefined ? { name: 'ci', rights: this.rights } : undefined,
       },
     );
     this.scheduler.start(0);
@@ -230,6 +236,37 @@ describe('clients', () => {
     expect(bench.request(submit)).toMatchObject({ code: 'impossible-demand', retryMs: undefined });
     const endless = { ...spec, demand: { memory: '1e400' } };
     expect(bench.request({ ...submit, spec: endless })).toMatchObject({ type: 'refused', code: 'bad-job' });
+  });
+
+  test('who has a key of its own submits in its name, and sees and ends its own jobs only', () => {
+    const bench = new Bench();
+    bench.members(W1);
+    const others = bench.submit({ user: 'ann', tasks: [{ sleep: 1 }] });
+    bench.rights = ['submit', 'read-own'];
+    const spec = { user: 'ann', tasks: [{ sleep: 1 }] };
+    const answer = bench.request({ type: 'submit', request: 1, key: 'a', spec });
+    const { job: id } = (answer as MessageOf<'answer'>).value as { job: string };
+    const describe = { type: 'describeJob', request: 2, spec: false } as const;
+    expect(bench.request({ ...describe, id })).toMatchObject({ value: { id, user: 'ci' } });
+    expect(bench.request({ ...describe, id: others.id })).toMatchObject({ code: 'not-allowed' });
+    const cancel = { type: 'cancelJob', request: 3 } as const;
+    expect(bench.request({ ...cancel, id: others.id })).toMatchObject({ code: 'not-allowed' });
+    expect(bench.request({ ...cancel, id })).toMatchObject({ type: 'answer' });
+    const list = {
+      type: 'listJobs',
+      request: 4,
+      states: [],
+      user: undefined,
+      endedMax: 9,
+      jobsMax: 9,
+    } as const;
+    expect(bench.request(list)).toMatchObject({ value: { total: 1, jobs: [{ id }] } });
+    bench.rights = ['read-all', 'operate'];
+    expect(bench.request(list)).toMatchObject({ value: { total: 2 } });
+    const inHerName = { type: 'submit', request: 5, key: 'b', spec } as const;
+    expect(bench.request(inHerName)).toMatchObject({ type: 'answer' });
+    expect(bench.request({ ...list, user: 'ann' })).toMatchObject({ value: { total: 2 } });
+    expect(bench.request({ ...cancel, id: others.id })).toMatchObject({ type: 'answer' });
   });
 
   test('a submission that comes again is known by its number, and not read again', () => {

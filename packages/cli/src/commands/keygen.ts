@@ -1,21 +1,24 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { InputError, ROLES } from '@goshawk/core';
+import { InputError, RIGHTS, type Right, ROLES } from '@goshawk/core';
 import type { ClusterKeys, RotationStep } from '@goshawk/transport';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 
 const DEFAULT_FOLDER = 'goshawk-keys';
 const TOKEN_BYTES = 32;
+/** What most clients want. */
+const DEFAULT_RIGHTS = 'submit,read-own';
+/** The name of `client.key`, which has all rights. */
+const EVERYBODYS = 'client';
 
 const AFTER_STEP: Readonly<Record<RotationStep, string>> = {
   prepared:
-    'everybody is to know new keys: bring these files to all processes and clients and restart them one at a time, then run keygen --rotate again',
+    'everybody is to know new keys: bring these files to all processes and clients, which read them anew by themselves, then run keygen --rotate again',
   switched:
-    'the new keys are to be used: bring these files to all processes and clients and restart them one at a time, then run keygen --rotate again',
-  finished:
-    'the old keys are to be forgotten: bring these files to all processes and clients and restart them one at a time',
+    'the new keys are to be used: bring these files to all processes and clients, then run keygen --rotate again',
+  finished: 'the old keys are to be forgotten: bring these files to all processes and clients',
 };
 
 export const keygenCommand = defineCommand({
@@ -27,10 +30,26 @@ export const keygenCommand = defineCommand({
   examples: [
     ['goshawk keygen keys', 'central.key, scheduler.key, worker.key, client.key and http.token in keys/'],
     ['goshawk keygen keys --rotate', 'the next of the three steps in which keys are replaced'],
+    [
+      'goshawk keygen keys --client ci --rights submit,read-own',
+      'client.ci.key, for one client, and what others know of it',
+    ],
+    ['goshawk keygen keys --revoke ci', 'nobody takes that key any more'],
     ['goshawk keygen keys --if-missing --kubernetes | kubectl apply -f -', 'as Secrets of Kubernetes'],
   ],
   options: {
     rotate: { type: 'flag', flagOnly: true, describe: 'take the next step of a rotation' },
+    client: { type: 'text', flagOnly: true, describe: 'make a key for the client of this name' },
+    rights: {
+      type: 'text',
+      flagOnly: true,
+      describe: `what it is good for: ${RIGHTS.join(', ')}; unless given, submit,read-own`,
+    },
+    revoke: {
+      type: 'text',
+      flagOnly: true,
+      describe: 'take the key of this client from it; client: make another client.key',
+    },
     ifMissing: { type: 'flag', flagOnly: true, describe: 'keep the keys that are there' },
     kubernetes: {
       type: 'flag',
@@ -41,31 +60,40 @@ export const keygenCommand = defineCommand({
   },
   async run(context, options, { words }) {
     const folder = resolve(context.cwd, words[0] ?? DEFAULT_FOLDER);
-    if (options.rotate && options.ifMissing) {
-      throw new InputError(
-        'usage',
-        'keygen: --rotate and --if-missing exclude each other',
-        'give one of them',
-      );
+    const { rotate, ifMissing, client, revoke, rights } = options;
+    const wishes = [rotate, ifMissing, client !== undefined, revoke !== undefined];
+    if (wishes.filter(Boolean).length > 1) {
+      const line = 'keygen: --rotate, --if-missing, --client and --revoke exclude each other';
+      throw new InputError('usage', line, 'give one of them');
     }
-    const { keys, step } = await (options.rotate ? nextStep(folder) : firstKeys(folder, options.ifMissing));
+    if (rights !== undefined && client === undefined)
+      throw new InputError('usage', 'keygen: --rights is of a --client', 'say of which');
+    const made = await (rotate
+      ? nextStep(folder)
+      : client !== undefined
+        ? newClient(folder, client, rights ?? DEFAULT_RIGHTS)
+        : revoke !== undefined
+          ? revoked(folder, revoke)
+          : firstKeys(folder, ifMissing));
+    const { keys, step } = made;
     const token = httpToken(folder);
     if (options.kubernetes) {
-      const made = await manifests(keys, token, options.namespace);
-      for (const manifest of made) context.out(manifest);
+      for (const manifest of await manifests(keys, token, options.namespace)) context.out(manifest);
     } else if (context.global.json) {
       const { keyFileName } = await import('@goshawk/transport');
       const files = ROLES.map((role) => ({ role, path: resolve(folder, keyFileName(role)) }));
-      context.json({ schema: 'goshawk.keygen/1', folder, files, step });
+      context.json({ schema: 'goshawk.keygen/1', folder, files, step, client: made.client ?? null });
     }
-    announce(context, folder, step);
+    announce(context, folder, made);
     return ExitCode.done;
   },
 });
 
 interface Made {
   readonly keys: ClusterKeys;
-  readonly step: 'made' | 'kept' | RotationStep;
+  readonly step: 'made' | 'kept' | 'client' | 'revoked' | RotationStep;
+  /** Of which a key was made or revoked. */
+  readonly client?: string;
 }
 
 async function firstKeys(folder: string, keep: boolean): Promise<Made> {
@@ -85,10 +113,57 @@ async function firstKeys(folder: string, keep: boolean): Promise<Made> {
 }
 
 async function nextStep(folder: string): Promise<Made> {
-  const { readKeyFolder, rotate, writeKeyFolder } = await import('@goshawk/transport');
+  const { followRotation, readClients, readKeyFolder, rotate, writeKeyFolder } = await import(
+    '@goshawk/transport'
+  );
   const { files, step } = rotate(readKeyFolder(folder));
-  writeKeyFolder(folder, files);
+  writeKeyFolder(
+    folder,
+    files,
+    readClients(folder).map((client) => followRotation(client, files)),
+  );
   return { keys: files, step };
+}
+
+async function newClient(folder: string, name: string, rights: string): Promise<Made> {
+  const { addClient, isClientName, readKeyFolder, writeKeyFolder } = await import('@goshawk/transport');
+  if (!isClientName(name)) {
+    const hint = 'write 1 to 32 of a-z, 0-9, _ and -, a letter or digit first';
+    throw new InputError('bad-name', `keygen: ${JSON.stringify(name)} is no name of a client`, hint);
+  }
+  const { files, client } = addClient(readKeyFolder(folder), { name, rights: rightsIn(rights) });
+  writeKeyFolder(folder, files, [client]);
+  return { keys: files, step: 'client', client: name };
+}
+
+function rightsIn(text: string): Right[] {
+  return text.split(',').map((word) => {
+    const right = RIGHTS.find((known) => known === word.trim());
+    if (right !== undefined) return right;
+    throw new InputError(
+      'usage',
+      `keygen: there is no right ${JSON.stringify(word)}`,
+      `rights: ${RIGHTS.join(', ')}`,
+    );
+  });
+}
+
+async function revoked(folder: string, name: string): Promise<Made> {
+  const { clientsIn, keyFileName, readKeyFolder, removeClient, replaceClientKey, writeKeyFolder } =
+    await import('@goshawk/transport');
+  const before = readKeyFolder(folder);
+  const keys = name === EVERYBODYS ? replaceClientKey(before) : removeClient(before, name);
+  if (keys === undefined) {
+    const known = [...clientsIn(before).map((client) => client.name), EVERYBODYS].join(', ');
+    throw new InputError(
+      'unknown-client',
+      `keygen: no client has a key under the name ${name}`,
+      `there are ${known}`,
+    );
+  }
+  writeKeyFolder(folder, keys);
+  if (name !== EVERYBODYS) rmSync(join(folder, keyFileName('client', name)), { force: true });
+  return { keys, step: 'revoked', client: name };
 }
 
 /** What HTTP asks for beyond loopback. It is kept beside the keys, and stays the same. */
@@ -138,7 +213,11 @@ function secret(
   return `---\n${JSON.stringify(manifest, undefined, 2)}`;
 }
 
-function announce(context: Context, folder: string, step: Made['step']): void {
+function announce(context: Context, folder: string, { step, client }: Made): void {
+  const bring =
+    'bring central.key, scheduler.key and worker.key to their processes, which read them anew within 10 s';
+  if (step === 'client') return context.note(`client.${client}.key is the key of ${client}; ${bring}`);
+  if (step === 'revoked') return context.note(`the key of ${client} counts no more; ${bring}`);
   if (step === 'kept') return context.note(`the keys in ${folder} are kept`);
   if (step !== 'made') return context.note(`${folder}: ${AFTER_STEP[step]}`);
   context.note(`the keys of a cluster are in ${folder}: give each process its own, and nobody another’s`);

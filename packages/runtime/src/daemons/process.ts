@@ -9,6 +9,7 @@ import {
   MailboxError,
   type MailboxOptions,
   parseEndpoint,
+  watchKeys,
 } from '@goshawk/transport';
 import { nanoid } from 'nanoid';
 import { Host } from '../driver/index.js';
@@ -106,11 +107,13 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
     mailbox,
     names: directory,
     roleOf: (party) => directory.roleOf(party),
+    ...(options.keys === undefined ? {} : { clientKeyOf: (party) => mailbox.clientKeyOf(party) }),
     seed: incarnation,
     logger: options.logger,
     onFatal: (error) => fail(error),
   });
   watchClock(options.logger, () => host.now(), ended);
+  followKeys(options, mailbox, ended);
   let view = (): RoleView => STARTING;
   const { endpoint, counters } = mailbox;
   const machines = () => host.counters();
@@ -154,6 +157,22 @@ async function openHttp(
   );
   logger.info({ url: door.url }, 'one may look at this process over HTTP');
   return door;
+}
+
+/** Keys that were replaced or revoked count from then on, without a restart. */
+function followKeys({ keys, logger }: ProcessOptions, mailbox: Mailbox, ended: Promise<unknown>): void {
+  if (keys === undefined) return;
+  const end = watchKeys(
+    keys,
+    (ring) => {
+      mailbox.rekey(ring);
+      const clients = [...ring.clients.keys()];
+      logger.info({ path: ring.path, generations: ring.generations.length, clients }, 'keys were read anew');
+    },
+    (problem) =>
+      logger.error({ problem }, 'the keys stay as they were: what is in their place cannot be taken'),
+  );
+  void ended.then(end);
 }
 
 async function openMailbox(options: MailboxOptions): Promise<Mailbox> {

@@ -5,6 +5,7 @@ import {
   invariant,
   type Machine,
   type Message,
+  type Right,
   type Role,
 } from '@goshawk/core';
 import { Codec, Directory, type Logger, SILENT_LOGGER } from '@goshawk/transport';
@@ -249,6 +250,24 @@ describe('what a peer sends and is no message', () => {
       { problem: 'heartbeatAck: a central may not be sent it, only a worker or a scheduler' },
     ]);
     post.arrive(0, HEARTBEAT, stranger);
+    expect(machine.seen).toHaveLength(4);
+  });
+});
+
+describe('a client that has a key of its own', () => {
+  test('is refused what the key is not good for, and the machine hears nothing of it', () => {
+    let rights: Right[] = ['submit'];
+    const { post, add } = setUp({
+      roleOf: (party) => (party === PEER ? 'client' : undefined),
+      clientKeyOf: (party) => (party === PEER ? { name: 'ci', rights } : undefined),
+    });
+    const { machine } = add('central');
+    const drain = { type: 'drainWorker', request: 7, worker: 'w0', on: true } as const;
+    post.arrive(0, drain);
+    expect(machine.seen).toHaveLength(2);
+    expect(post.sent).toMatchObject([{ message: { type: 'refused', request: 7, code: 'not-allowed' } }]);
+    rights = ['operate'];
+    post.arrive(0, drain);
     expect(machine.seen).toHaveLength(4);
   });
 });

@@ -1,5 +1,6 @@
 import {
   type Address,
+  type ClientKey,
   Deque,
   type Histogram,
   InvariantError,
@@ -32,6 +33,8 @@ export interface HostOptions {
   readonly onFatal: (error: InvariantError) => void;
   /** What a party is, where that is known: messages that it may not send, or not be sent, are refused. */
   readonly roleOf?: (party: Address) => Role | undefined;
+  /** The key of its own that a client has shown; nobody has one unless given. */
+  readonly clientKeyOf?: ((party: Address) => ClientKey | undefined) | undefined;
   /** Monotonic, ms. */
   readonly clock?: () => Millis;
   /** By that clock; Node's timers unless a test has a time of its own. */
@@ -106,6 +109,7 @@ export class Host {
         mailbox: this.#options.mailbox,
         nameOf: (address) => this.#nameOf(address),
         roleOf: this.#options.roleOf ?? (() => undefined),
+        clientKeyOf: this.#options.clientKeyOf,
         random: this.#random.fork(options.name),
         complaints: this.#complaints,
         timers: this.#timers.forMachine((timer, key) => this.#take(party, { kind: 'timer', timer, key })),

@@ -1,13 +1,17 @@
 import {
   type Address,
+  type ClientKey,
   type Environment,
   InvariantError,
   type Machine,
   MESSAGES,
   type Message,
+  type MessageOf,
   type Millis,
   type Random,
   type Role,
+  rightsFor,
+  scopeOf,
 } from '@goshawk/core';
 import { type Body, type Codec, DecodeError, EncodeError, type ThrottledLog } from '@goshawk/transport';
 import type { PartyOptions, Post } from './contract.js';
@@ -24,6 +28,7 @@ export interface Surroundings {
   readonly complaints: ThrottledLog;
   readonly nameOf: (address: Address) => string;
   readonly roleOf: (address: Address) => Role | undefined;
+  readonly clientKeyOf: ((address: Address) => ClientKey | undefined) | undefined;
 }
 
 /**
@@ -60,6 +65,7 @@ export class Party {
       clearTimer: (timer, key) => around.timers.clear(timer, key),
       holdsBack: (to) => around.mailbox.holdsBack?.(to) ?? false,
       nameOf: (address) => around.nameOf(address),
+      clientKeyOf: (address) => around.clientKeyOf?.(address),
       counted: () => ({ messages: this.counters.read() }),
     });
   }
@@ -96,14 +102,11 @@ export class Party {
 
   /** Says to a client that its request cannot be served, here or by another. @param failure in the log */
   refuse(to: Address, message: Message, failure: number): void {
-    if (!('request' in message) || !MESSAGES[message.type].from.some((role) => role === 'client')) return;
-    this.#send(to, {
-      type: 'refused',
-      request: message.request,
+    if (!MESSAGES[message.type].from.some((role) => role === 'client')) return;
+    this.#answer(to, message, {
       code: 'internal-error',
       message: `${this.name} cannot take this ${message.type}: a bug in goshawk`,
       hint: `its log says more as failure ${failure}; please report it`,
-      retryMs: undefined,
     });
   }
 
@@ -113,7 +116,7 @@ export class Party {
     try {
       const message = codec.decode(body, roleOf(from), this.role);
       this.counters.received(message.type);
-      return message;
+      return this.#isAllowed(from, message) ? message : undefined;
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
       this.counters.refused++;
@@ -123,6 +126,29 @@ export class Party {
       });
       return undefined;
     }
+  }
+
+  /** Whether the key of its own that a client has shown, if it has, is good for this. */
+  #isAllowed(from: Address, message: Message): boolean {
+    const { clientKeyOf, roleOf } = this.#around;
+    if (clientKeyOf === undefined || roleOf(from) !== 'client') return true;
+    const key = clientKeyOf(from);
+    if (key === undefined || scopeOf(key, message.type) !== undefined) return true;
+    this.#answer(from, message, {
+      code: 'not-allowed',
+      message: `the key ${key.name} has no right to this (${message.type})`,
+      hint: `it wants ${rightsFor(message.type).join(' or ')}; \`goshawk keygen FOLDER --client ${key.name} --rights …\` makes another`,
+    });
+    return false;
+  }
+
+  #answer(
+    to: Address,
+    message: Message,
+    refusal: Pick<MessageOf<'refused'>, 'code' | 'message' | 'hint'>,
+  ): void {
+    if (!('request' in message)) return;
+    this.#send(to, { type: 'refused', request: message.request, ...refusal, retryMs: undefined });
   }
 
   #send(to: Address, message: Message): void {

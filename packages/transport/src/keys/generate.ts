@@ -1,5 +1,5 @@
-import { ROLES, type Role } from '@goshawk/core';
-import { KEY_SCHEMA, type KeyFile, type KeyGeneration, type KeyTexts } from './key-file.js';
+import { type ClientKey, ROLES, type Role } from '@goshawk/core';
+import { KEY_SCHEMA, type KeyFile, type KeyGeneration, type KeyTexts, type NamedClient } from './key-file.js';
 import { newSecret, publicOf } from './raw-keys.js';
 
 /** The key files of a cluster, one for each role. */
@@ -31,19 +31,90 @@ export function rotate(files: ClusterKeys): { files: ClusterKeys; step: Rotation
   };
 }
 
+/**
+ * Gives a client a key of its own; one that it had before is worth nothing from then on.
+ *
+ * @returns what everybody else is to have, and its own file
+ */
+export function addClient(files: ClusterKeys, key: ClientKey): { files: ClusterKeys; client: KeyFile } {
+  const secret = textsOf(newPair());
+  const client = { ...key, ...publicTexts(secret) };
+  return {
+    files: withClients(files, (clients) => [...clients.filter(({ name }) => name !== key.name), client]),
+    client: clientFile(key.name, secret, files),
+  };
+}
+
+/** Takes a client's key from it. @returns undefined: there is no such client */
+export function removeClient(files: ClusterKeys, name: string): ClusterKeys | undefined {
+  if (!clientsIn(files).some((client) => client.name === name)) return undefined;
+  return withClients(files, (clients) => clients.filter((client) => client.name !== name));
+}
+
+/** Clients that have a key of their own. */
+export function clientsIn(files: ClusterKeys): readonly NamedClient[] {
+  return files.central.clients ?? [];
+}
+
+/** Makes a new `client.key`: the one that was before is worth nothing from then on. */
+export function replaceClientKey(files: ClusterKeys): ClusterKeys {
+  const secrets = files.client.generations.map(() => textsOf(newPair()));
+  return mapFiles(files, (generations, role) =>
+    generations.map((generation, place) => ({
+      ...generation,
+      secret: role === 'client' ? secrets[place]! : generation.secret,
+      public: { ...generation.public, client: publicTexts(secrets[place]!) },
+    })),
+  );
+}
+
+/** The file of a client with a key of its own, brought up to date with those of the processes that it talks to. */
+export function followRotation({ name, generations }: KeyFile, files: ClusterKeys): KeyFile {
+  return clientFile(name!, generations[0]!.secret, files);
+}
+
+function clientFile(name: string, secret: KeyTexts, files: ClusterKeys): KeyFile {
+  const generations = files.client.generations.map((generation) => ({
+    number: generation.number,
+    secret,
+    public: { ...generation.public, client: publicTexts(secret) },
+  }));
+  return { schema: KEY_SCHEMA, role: 'client', name, generations };
+}
+
+function withClients(
+  files: ClusterKeys,
+  change: (clients: readonly NamedClient[]) => readonly NamedClient[],
+): ClusterKeys {
+  const clients = change(clientsIn(files));
+  return byRole((role) => (role === 'client' ? files.client : { ...files[role], clients }));
+}
+
 /** The same for every role, but for the secret. */
 type GenerationByRole = Readonly<Record<Role, KeyGeneration>>;
 
 function newGeneration(number: number): GenerationByRole {
-  const secrets = byRole(() => ({ curve: newSecret('x25519'), sign: newSecret('ed25519') }));
-  const everybody = byRole((role): KeyTexts => {
-    const { curve, sign } = secrets[role];
-    return { curve: text(publicOf('x25519', curve)), sign: text(publicOf('ed25519', sign)) };
-  });
-  return byRole((role) => {
-    const { curve, sign } = secrets[role];
-    return { number, secret: { curve: text(curve), sign: text(sign) }, public: everybody };
-  });
+  const secrets = byRole(() => textsOf(newPair()));
+  const everybody = byRole((role) => publicTexts(secrets[role]));
+  return byRole((role) => ({ number, secret: secrets[role], public: everybody }));
+}
+
+interface Pair {
+  readonly curve: Buffer;
+  readonly sign: Buffer;
+}
+
+function newPair(): Pair {
+  return { curve: newSecret('x25519'), sign: newSecret('ed25519') };
+}
+
+function textsOf({ curve, sign }: Pair): KeyTexts {
+  return { curve: text(curve), sign: text(sign) };
+}
+
+function publicTexts({ curve, sign }: KeyTexts): KeyTexts {
+  const bytes = (secret: string) => Buffer.from(secret, 'base64url');
+  return textsOf({ curve: publicOf('x25519', bytes(curve)), sign: publicOf('ed25519', bytes(sign)) });
 }
 
 function append(files: ClusterKeys, generation: GenerationByRole): ClusterKeys {

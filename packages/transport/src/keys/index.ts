@@ -1,4 +1,23 @@
-export { type ClusterKeys, generateKeys, type RotationStep, rotate } from './generate.js';
-export { type KeyFile, keyFileName } from './key-file.js';
-export { checkOwner, type KeySource, keysIn, readKeyFolder, readKeys, writeKeyFolder } from './key-folder.js';
+export {
+  addClient,
+  type ClusterKeys,
+  clientsIn,
+  followRotation,
+  generateKeys,
+  type RotationStep,
+  removeClient,
+  replaceClientKey,
+  rotate,
+} from './generate.js';
+export { isClientName, type KeyFile, keyFileName } from './key-file.js';
+export {
+  checkOwner,
+  type KeySource,
+  keysIn,
+  readClients,
+  readKeyFolder,
+  readKeys,
+  writeKeyFolder,
+} from './key-folder.js';
 export { type KeyRing, type Keys, keyRing } from './key-ring.js';
+export { watchKeys } from './watch.js';

@@ -1,4 +1,4 @@
-import { InputError, ROLES, type Role } from '@goshawk/core';
+import { type ClientKey, InputError, RIGHTS, type Right, ROLES, type Role } from '@goshawk/core';
 import { KEY_BYTES } from './raw-keys.js';
 
 /**
@@ -8,8 +8,15 @@ import { KEY_BYTES } from './raw-keys.js';
 export interface KeyFile {
   readonly schema: typeof KEY_SCHEMA;
   readonly role: Role;
+  /** Of a key of one client; none in the cluster's own `client.key`. */
+  readonly name?: string | undefined;
   readonly generations: readonly KeyGeneration[];
+  /** In the files of processes that listen: clients with a key of their own. */
+  readonly clients?: readonly NamedClient[] | undefined;
 }
+
+/** What processes know of a client's own key. It is no part of a generation: it goes when it is revoked. */
+export interface NamedClient extends ClientKey, KeyTexts {}
 
 export interface KeyGeneration {
   /** 1 for the first keys of a cluster, and one more with each rotation. */
@@ -29,8 +36,16 @@ export const KEY_SCHEMA = 'goshawk.keys/1';
 /** One in use, one to come or to go. */
 const GENERATIONS_MAX = 2;
 
-export function keyFileName(role: Role): string {
-  return `${role}.key`;
+/** @param name of a client with a key of its own */
+export function keyFileName(role: Role, name?: string): string {
+  return name === undefined ? `${role}.key` : `${role}.${name}.key`;
+}
+
+const CLIENT_NAME = /^[a-z0-9][a-z0-9_-]{0,31}$/;
+
+/** The name goes into the names of processes, of files, and of users. */
+export function isClientName(name: unknown): name is string {
+  return typeof name === 'string' && name !== 'client' && CLIENT_NAME.test(name);
 }
 
 /**
@@ -52,7 +67,27 @@ export function parseKeyFile(text: string, source: string): KeyFile {
   if (!Array.isArray(generations) || generations.length < 1 || generations.length > GENERATIONS_MAX) {
     throw badKeys(source, `it needs one or ${GENERATIONS_MAX} generations of keys`);
   }
-  return { schema: KEY_SCHEMA, role, generations: generations.map((each) => generation(each, source)) };
+  const { name, clients } = file;
+  if (name !== undefined && !(isClientName(name) && role === 'client'))
+    throw badKeys(source, 'its name is none of a client');
+  return {
+    schema: KEY_SCHEMA,
+    role,
+    generations: generations.map((each) => generation(each, source)),
+    ...(name === undefined ? {} : { name }),
+    ...(clients === undefined ? {} : { clients: clientsOf(clients, source) }),
+  };
+}
+
+function clientsOf(value: unknown, source: string): NamedClient[] {
+  if (!Array.isArray(value)) throw badKeys(source, 'its clients are no list');
+  return value.map((each) => {
+    const { name, rights, ...texts } = object(each, source, 'a client');
+    if (!isClientName(name)) throw badKeys(source, 'a client has no name');
+    if (!Array.isArray(rights) || !rights.every((right): right is Right => RIGHTS.includes(right as Right)))
+      throw badKeys(source, `the rights of ${name} are not among ${RIGHTS.join(', ')}`);
+    return { name, rights, ...keys(texts, source, `the keys of ${name}`) };
+  });
 }
 
 function generation(value: unknown, source: string): KeyGeneration {

@@ -1,6 +1,7 @@
 import {
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -37,7 +38,10 @@ export interface KeySource {
  * role's
  */
 export function readKeys({ path, text }: KeySource, role: Role): KeyRing | undefined {
-  if (path !== undefined) return ringOf(readKeyFile(keyPath(path, role)), keyPath(path, role), role);
+  if (path !== undefined) {
+    const file = keyPath(path, role);
+    return { ...ringOf(readKeyFile(file), file, role), path: file };
+  }
   if (text === undefined || text === '') return undefined;
   const source = 'GOSHAWK_KEY';
   return ringOf(parseKeyFile(text, source), source, role);
@@ -111,7 +115,9 @@ export function readKeyFolder(folder: string): ClusterKeys {
   const keys = Object.fromEntries(
     ROLES.map((role) => [role, readKeyFile(join(folder, keyFileName(role)))]),
   ) as unknown as ClusterKeys;
-  if (new Set(ROLES.map((role) => publicPart(keys[role]))).size === 1) return keys;
+  const listening = ROLES.filter((role) => role !== 'client').map((role) => keys[role].clients ?? []);
+  const isOne = new Set(ROLES.map((role) => publicPart(keys[role]))).size === 1;
+  if (isOne && new Set(listening.map((clients) => JSON.stringify(clients))).size === 1) return keys;
   throw new InputError(
     'mixed-keys',
     `the key files in ${folder} do not belong together`,
@@ -125,6 +131,13 @@ function publicPart({ generations }: KeyFile): string {
   );
 }
 
+/** The key files of single clients in a folder. @throws InputError for one that is none */
+export function readClients(folder: string): KeyFile[] {
+  return readdirSync(folder)
+    .filter((file) => /^client\..+\.key$/.test(file))
+    .map((file) => readKeyFile(join(folder, file)));
+}
+
 /** The key files that are in a folder already. */
 export function keysIn(folder: string): string[] {
   return ROLES.map((role) => join(folder, keyFileName(role))).filter((path) => existsSync(path));
@@ -133,16 +146,18 @@ export function keysIn(folder: string): string[] {
 /**
  * Writes all of them, each whole or not at all, for the owner's eyes only.
  *
+ * @param clients that have a key of their own
  * @throws InputError for a folder that others may write to: they could put a file or a link in the way
  */
-export function writeKeyFolder(folder: string, keys: ClusterKeys): void {
+export function writeKeyFolder(folder: string, keys: ClusterKeys, clients: readonly KeyFile[] = []): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   checkKeyFolder(folder);
-  const paths = ROLES.map((role) => [role, join(folder, keyFileName(role))] as const);
-  for (const [role, path] of paths) {
+  const files = [...ROLES.map((role) => keys[role]), ...clients];
+  const paths = files.map((file) => [file, join(folder, keyFileName(file.role, file.name))] as const);
+  for (const [file, path] of paths) {
     // What an earlier run that was killed has left.
     rmSync(draftOf(path), { force: true });
-    writeFileSync(draftOf(path), `${JSON.stringify(keys[role], undefined, 2)}\n`, {
+    writeFileSync(draftOf(path), `${JSON.stringify(file, undefined, 2)}\n`, {
       mode: 0o600,
       flag: 'wx',
     });

@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { ROLES, type Role } from '@goshawk/core';
+import { type ClientKey, ROLES, type Role } from '@goshawk/core';
 import { z85 } from './curve-text.js';
 import { badKeys, type KeyFile, type KeyGeneration, type KeyTexts } from './key-file.js';
 import { privateKey, publicKey, publicOf } from './raw-keys.js';
@@ -9,6 +9,12 @@ export interface KeyRing {
   readonly role: Role;
   /** The first is in use; the second, while keys are rotated, is accepted. */
   readonly generations: readonly [Keys, ...Keys[]];
+  /** Of a client that has a key of its own. */
+  readonly name: string | undefined;
+  /** Clients that have, by name. */
+  readonly clients: ReadonlyMap<string, ClientKey & PeerKeys>;
+  /** The file that it was read from, which may change. */
+  readonly path?: string | undefined;
 }
 
 export interface Keys {
@@ -27,7 +33,10 @@ export interface PeerKeys {
 /** @throws InputError when its secrets are not those of its role */
 export function keyRing(file: KeyFile, source: string): KeyRing {
   const [inUse, ...others] = file.generations.map((generation) => readKeys(generation, file.role, source));
-  return { role: file.role, generations: [inUse!, ...others] };
+  const clients = (file.clients ?? []).map(
+    (client) => [client.name, { ...peerKeys(client), name: client.name, rights: client.rights }] as const,
+  );
+  return { role: file.role, generations: [inUse!, ...others], name: file.name, clients: new Map(clients) };
 }
 
 function readKeys(generation: KeyGeneration, role: Role, source: string): Keys {

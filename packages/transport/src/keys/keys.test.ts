@@ -16,8 +16,16 @@ import { ROLES } from '@goshawk/core';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { curveKeyPair } from 'zeromq';
 import { z85 } from './curve-text.js';
-import { generateKeys } from './generate.js';
-import { checkOwner, readKeyFolder, readKeys, writeKeyFolder } from './key-folder.js';
+import {
+  addClient,
+  followRotation,
+  generateKeys,
+  removeClient,
+  replaceClientKey,
+  rotate,
+} from './generate.js';
+import { keyFileName } from './key-file.js';
+import { checkOwner, readClients, readKeyFolder, readKeys, writeKeyFolder } from './key-folder.js';
 import { publicOf } from './raw-keys.js';
 
 let folder = '';
@@ -28,6 +36,70 @@ beforeEach(() => {
 
 afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
+});
+
+describe('a client’s own key', () => {
+  const submitter = { name: 'ci', rights: ['submit', 'read-own'] } as const;
+
+  test('is in a file of its own; processes that listen know it, and the rights that it has', () => {
+    const { files, client } = addClient(generateKeys(), submitter);
+    writeKeyFolder(folder, files, [client]);
+    expect(readKeyFolder(folder)).toStrictEqual(files);
+    expect(readClients(folder)).toStrictEqual([client]);
+    const path = join(folder, keyFileName('client', 'ci'));
+    const own = readKeys({ path }, 'client')!;
+    expect(own).toMatchObject({ name: 'ci', path });
+    for (const role of ['central', 'scheduler', 'worker'] as const) {
+      const known = readKeys({ path: folder }, role)!.clients.get('ci')!;
+      expect(known.rights).toEqual(submitter.rights);
+      expect(known.curve).toBe(own.generations[0].curve.publicKey);
+    }
+    const text = readFileSync(join(folder, 'scheduler.key'), 'utf8');
+    expect(text).not.toContain(client.generations[0]!.secret.sign);
+    expect(readKeys({ path: folder }, 'client')!.clients.size).toBe(0);
+  });
+
+  test('stays what it is while the cluster’s are rotated', () => {
+    let { files, client } = addClient(generateKeys(), submitter);
+    for (let step = 0; step < 3; step++) {
+      files = rotate(files).files;
+      client = followRotation(client, files);
+      writeKeyFolder(folder, files, [client]);
+      const own = readKeys({ path: join(folder, 'client.ci.key') }, 'client')!;
+      const known = readKeys({ path: folder }, 'central')!;
+      expect(own.generations.map(({ peers }) => peers.central.curve)).toEqual(
+        known.generations.map(({ peers }) => peers.central.curve),
+      );
+      expect(known.clients.get('ci')!.curve).toBe(own.generations[0].curve.publicKey);
+    }
+  });
+
+  test('is worth nothing when it was revoked or replaced, and so is the one for all', () => {
+    const { files, client } = addClient(generateKeys(), submitter);
+    expect(removeClient(files, 'nobody')).toBeUndefined();
+    expect(removeClient(files, 'ci')!.central.clients).toEqual([]);
+    const again = addClient(files, submitter);
+    expect(again.files.central.clients).toHaveLength(1);
+    expect(again.client.generations[0]!.secret).not.toEqual(client.generations[0]!.secret);
+    const replaced = replaceClientKey(files);
+    writeKeyFolder(folder, replaced);
+    expect(readKeyFolder(folder)).toStrictEqual(replaced);
+    expect(replaced.central.generations[0]!.public.client).not.toEqual(
+      files.central.generations[0]!.public.client,
+    );
+    expect(replaced.central.generations[0]!.secret).toEqual(files.central.generations[0]!.secret);
+  });
+
+  test.each([
+    [{ clients: [{ name: 'CI', rights: [], curve: '', sign: '' }] }, /a client has no name/],
+    [{ clients: [{ name: 'ci', rights: ['everything'] }] }, /the rights of ci are not among submit/],
+    [{ clients: [{ name: 'ci', rights: [], curve: 'x', sign: 'y' }] }, /the keys of ci/],
+    [{ clients: 7 }, /its clients are no list/],
+    [{ name: 'ci' }, /its name is none of a client/],
+  ])('that is none is told in one line: %j', (wrong, line) => {
+    const text = JSON.stringify({ ...generateKeys().central, ...wrong });
+    expect(() => readKeys({ text }, 'central')).toThrow(line);
+  });
 });
 
 describe('key files', () => {

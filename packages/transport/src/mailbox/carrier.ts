@@ -13,6 +13,8 @@ export interface Carrier {
   /** The connection stands; undefined where that is not watched. */
   readonly isStanding?: boolean | undefined;
   transmit(frame: PackedFrame): Promise<Transmission>;
+  /** Connects anew, with the keys of the present; only where there are keys. */
+  rekey?(): void;
   /** Closes; what ZeroMQ holds may still leave for `lingerMs`. A transmission under way ends as `gone`. */
   close(lingerMs: number): void;
 }

@@ -22,8 +22,8 @@ const PAUSE_DOUBLINGS_MAX = 16;
 
 export interface DealerOptions {
   readonly endpoint: string;
-  /** How to connect, to be tried in turn. */
-  readonly ways: readonly Way[];
+  /** How to connect by the keys of the present, to be tried in turn. */
+  readonly ways: () => readonly Way[];
   readonly limits: MailboxLimits;
   readonly log: ThrottledLog;
   /** Told when every way was refused, and with undefined once one is not. */
@@ -63,10 +63,10 @@ export class DealerCarrier implements Carrier {
 
   /** @throws InvalidEndpointError, or ZeroMQ's error if there are no more sockets to be had. */
   constructor(options: DealerOptions) {
-    const { endpoint, ways, limits } = options;
+    const { endpoint, limits } = options;
     this.hasName = hasHostName(parseEndpoint(endpoint));
     this.options = options;
-    this.isKeyed = ways[0]?.curve !== undefined;
+    this.isKeyed = options.ways()[0]?.curve !== undefined;
     this.isWatched = this.isKeyed || options.receiver !== undefined || options.onBroken !== undefined;
     this.socket = this.openSocket();
     if (this.hasName) {
@@ -112,6 +112,17 @@ export class DealerCarrier implements Carrier {
     this.onAccepted();
   }
 
+  /** Connects anew, with the keys of the present. What ZeroMQ holds is lost, as with any connection that breaks. */
+  rekey(): void {
+    if (this.isClosed || !this.isKeyed) return;
+    clearTimeout(this.retryTimer);
+    this.way = 0;
+    this.refusals = 0;
+    this.isAccepted = false;
+    this.socket.close();
+    this.openSocket();
+  }
+
   private untilAccepted(): Promise<void> {
     this.accepted ??= new Promise((resolve) => {
       this.onAccepted = resolve;
@@ -120,8 +131,9 @@ export class DealerCarrier implements Carrier {
   }
 
   private openSocket(): Dealer {
-    const { endpoint, limits, log, receiver, ways } = this.options;
-    const way = ways[this.way] as Way;
+    const { endpoint, limits, log, receiver } = this.options;
+    const ways = this.options.ways();
+    const way = ways[this.way % ways.length] as Way;
     const socket = new Dealer(dealerOptions(limits, way, receiver !== undefined));
     this.socket = socket;
     this.dialled = undefined;
@@ -175,7 +187,8 @@ export class DealerCarrier implements Carrier {
 
   /** Tries the next way: at once as long as there is one that was not tried, then with growing pauses. */
   private refused(): void {
-    const { endpoint, limits, log, onUnwelcome, ways } = this.options;
+    const { endpoint, limits, log, onUnwelcome } = this.options;
+    const ways = this.options.ways();
     this.isAccepted = false;
     this.refusals++;
     const rounds = Math.floor(this.refusals / ways.length);

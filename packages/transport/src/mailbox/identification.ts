@@ -3,6 +3,7 @@ import { MESSAGE_TYPES, MESSAGES, ROLES, type Role } from '@goshawk/core';
 import type { KeyRing, Keys } from '../keys/index.js';
 import { PROCESS_NAME_BYTES_MAX } from './limits.js';
 import {
+  claimedKey,
   claimedRole,
   isAnyIncarnation,
   isClientEndpoint,
@@ -98,7 +99,7 @@ export class Proven implements Identification {
   readonly nameBytesMax = PROCESS_NAME_BYTES_MAX - MARK.length - SIGNATURE_LENGTH;
   private readonly process: string;
   private readonly endpoint: string;
-  private readonly ring: KeyRing;
+  private ring: KeyRing;
   private readonly heard: readonly Role[];
   private readonly known = new Map<string, Recognised>();
   private readonly refused = new Map<string, true>();
@@ -108,6 +109,13 @@ export class Proven implements Identification {
     this.endpoint = endpoint;
     this.ring = ring;
     this.heard = rolesHeardBy(ring.role);
+  }
+
+  /** From now on it is these keys that count. */
+  rekey(ring: KeyRing): void {
+    this.ring = ring;
+    this.known.clear();
+    this.refused.clear();
   }
 
   /** A client may be given the endpoint of central or of a scheduler, and does not know of which. */
@@ -161,8 +169,11 @@ export class Proven implements Identification {
     }
     const said = statement(name, this.ring.role, addressee(role, this.ring.role, this.endpoint));
     const bytes = Buffer.from(signature, 'base64url');
-    const isProven = this.ring.generations.some(({ peers }) =>
-      verify(null, said, peers[role].verifying, bytes),
+    const key = claimedKey(parsed);
+    const { generations, clients } = this.ring;
+    const signers = key === undefined ? generations.map(({ peers }) => peers[role]) : [clients.get(key)];
+    const isProven = signers.some(
+      (signer) => signer !== undefined && verify(null, said, signer.verifying, bytes),
     );
     return isProven ? { name, ...parsed } : undefined;
   }

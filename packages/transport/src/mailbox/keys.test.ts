@@ -1,9 +1,10 @@
+import { sign } from 'node:crypto';
 import { connect as connectTo, createServer, type Server, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Role } from '@goshawk/core';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { curveKeyPair, Dealer, Router } from 'zeromq';
-import { type ClusterKeys, generateKeys, keyRing, rotate } from '../keys/index.js';
+import { addClient, type ClusterKeys, generateKeys, keyRing, removeClient, rotate } from '../keys/index.js';
 import { completeLimits } from './limits.js';
 import type { Mailbox, MailboxOptions } from './mailbox.js';
 import { hearEvents } from './monitor.js';
@@ -283,6 +284,94 @@ describe('rotation', () => {
     tell(worker, party(central.endpoint, 'central'), ['register']);
     await expect.poll(() => central.counters.strangers.wrongServerKey).toBeGreaterThan(0);
     expect(central.counters.received.frames).toBe(0);
+  });
+});
+
+describe('a client’s own key', () => {
+  const { files, client: file } = addClient(keys, { name: 'ci', rights: ['submit'] });
+  const own = () => mailboxes.openClient({ keys: keyRing(file, 'test'), incarnation: `i${++drawn}` });
+
+  test('says who it is, and nobody can say so without it', async () => {
+    const central = await open('central', files);
+    const inbox = new Inbox(central);
+    const client = await own();
+    const other = await open('client', files);
+    expect(client.process).toMatch(/^client:ci\./);
+    tell(client, party(central.endpoint, 'central'), ['mine']);
+    tell(other, party(central.endpoint, 'central'), ['for all']);
+    await inbox.until(2);
+    const keysOf = Object.fromEntries(
+      inbox.received.map(({ from, body }) => [
+        String(body),
+        central.clientKeyOf(central.directory.find(from!)!),
+      ]),
+    );
+    expect(keysOf).toEqual({ mine: expect.objectContaining({ name: 'ci', rights: ['submit'] }) });
+    // Signed by the key for all, under the name of the one that is its own.
+    const [all] = keyRing(files.client, 'test').generations;
+    const process = `client:ci.${'x'.repeat(21)}!i1`;
+    const said = Buffer.from(`goshawk.introduction/1\n${process}\ncentral\n`);
+    const signature = sign(null, said, all.signing).toString('base64url');
+    void impostor(central.endpoint, 'central', `${process}#${signature}`)
+      .send(packFrame('c.*', [[0, 0, ['false']]]))
+      .catch(() => {});
+    await expect.poll(() => central.counters.refused.unknownSender).toBeGreaterThan(0);
+    expect(inbox.received).toHaveLength(2);
+  });
+
+  test('that is revoked loses its connection at once; others go on, and new ones are taken', async () => {
+    const central = await open('central', files);
+    const inbox = new Inbox(central);
+    const [client, other] = [await own(), await open('worker', files)];
+    tell(client, party(central.endpoint, 'central'), ['before']);
+    tell(other, party(central.endpoint, 'central'), ['before']);
+    await inbox.until(2);
+    central.rekey(keyRing(removeClient(files, 'ci')!.central, 'test'));
+    await expect.poll(() => central.counters.inboundConnections).toBeLessThan(2);
+    tell(client, party(central.endpoint, 'central'), ['after, revoked']);
+    await expect.poll(() => central.counters.strangers.unknownKey).toBeGreaterThan(0);
+    tell(other, party(central.endpoint, 'central'), ['after']);
+    await inbox.until(3);
+    const next = addClient(files, { name: 'next', rights: [] });
+    central.rekey(keyRing(next.files.central, 'test'));
+    const newcomer = await mailboxes.openClient({ keys: keyRing(next.client, 'test'), incarnation: 'i' });
+    tell(newcomer, party(central.endpoint, 'central'), ['new']);
+    await inbox.until(4);
+    expect(inbox.bodies.flat()).toEqual(['before', 'before', 'after', 'new']);
+  });
+
+  test('keys are replaced in all steps while processes run, and the old ones end with the last', async () => {
+    const central = await open('central', files);
+    const worker = await open('worker', files);
+    const [atCentral, atWorker] = [new Inbox(central), new Inbox(worker)];
+    const leaked = await open('worker', files);
+    let now = files;
+    for (let step = 1; step <= 3; step++) {
+      now = rotate(now).files;
+      // One after the other, as files are brought to machines.
+      for (const [mailbox, role] of [
+        [central, 'central'],
+        [worker, 'worker'],
+      ] as const) {
+        mailbox.rekey(keyRing(now[role], 'test'));
+        const before = [atCentral.received.length, atWorker.received.length] as const;
+        await expect
+          .poll(() => {
+            // What is on its way while a connection breaks is lost, and said again.
+            tell(worker, party(central.endpoint, 'central'), [step]);
+            tell(central, `${worker.process}/0`, [step]);
+            return atCentral.received.length > before[0] && atWorker.received.length > before[1];
+          })
+          .toBe(true);
+      }
+    }
+    const known = central.counters.strangers.wrongServerKey + central.counters.strangers.unknownKey;
+    tell(leaked, party(central.endpoint, 'central'), ['leaked']);
+    await expect
+      .poll(() => central.counters.strangers.wrongServerKey + central.counters.strangers.unknownKey)
+      .toBeGreaterThan(known);
+    expect(atCentral.bodies).not.toContainEqual(['leaked']);
+    expect(() => central.rekey(keyRing(now.worker, 'test'))).toThrow(RangeError);
   });
 });
 

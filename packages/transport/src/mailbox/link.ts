@@ -113,6 +113,11 @@ export class Link {
     });
   }
 
+  /** Keys have changed. */
+  rekey(): void {
+    this.carrier.rekey?.();
+  }
+
   close(lingerMs: number): void {
     this.isClosed = true;
     this.context.counters.dropped.closed += this.outbox.discard();

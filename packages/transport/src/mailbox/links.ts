@@ -101,6 +101,11 @@ export class Links {
     link?.supersede(this.options.incarnations.retiredAt(place));
   }
 
+  /** Connections that this process has made are made anew, with the keys of the present. */
+  rekey(): void {
+    for (const link of this.outbound) link.rekey();
+  }
+
   /** Lets what waits leave for at most `closeFlushMs`, then closes. */
   async close(): Promise<void> {
     const { limits } = this.options;
@@ -173,7 +178,7 @@ export class Links {
 
   private dial(endpoint: string, place: string, role: Role | undefined): DealerCarrier {
     const { identification, limits, log, listener, door, onUnwelcome, onBroken } = this.options;
-    const ways = identification.waysTo({ endpoint, role });
+    const ways = () => identification.waysTo({ endpoint, role });
     const dealer = {
       endpoint,
       ways,

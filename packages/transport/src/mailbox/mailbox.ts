@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Address, Millis, Role } from '@goshawk/core';
+import { type Address, type ClientKey, type Millis, ROLES, type Role } from '@goshawk/core';
 import { nanoid } from 'nanoid';
 import { messageSent } from '../channels.js';
 import type { KeyRing } from '../keys/index.js';
@@ -17,6 +17,7 @@ import { type Listener, listen } from './listen.js';
 import { type MailLogger, ThrottledLog } from './log.js';
 import { watchConnections } from './monitor.js';
 import {
+  claimedKey,
   claimedRole,
   clientEndpoint,
   isAnyIncarnation,
@@ -26,7 +27,7 @@ import {
   processName,
 } from './party-name.js';
 import { type Reading, receive } from './receive.js';
-import { prepareContext } from './socket-options.js';
+import { type Keyed, prepareContext } from './socket-options.js';
 import { Strangers } from './strangers.js';
 import { enterZapDomain, type ZapDomain } from './zap.js';
 
@@ -69,6 +70,7 @@ interface Parts {
   readonly identification: Identification;
   readonly listener?: Listener | undefined;
   readonly zap?: ZapDomain | undefined;
+  readonly keyed?: Keyed | undefined;
 }
 
 /**
@@ -93,6 +95,8 @@ export class Mailbox {
   private readonly links: Links;
   private readonly log: ThrottledLog;
   private readonly parts: Parts;
+  private readonly reading: Reading = { isIdle: false };
+  private isCutting = false;
   private isFreed: Promise<void> = Promise.resolve();
   private fuseTimer: NodeJS.Timeout | undefined;
   private closing: Promise<void> | undefined;
@@ -117,17 +121,24 @@ export class Mailbox {
     const strangers = new Strangers(counters, options.logger, limits.strangersLogIntervalMs);
     const shared = { limits, counters, strangers };
     if (bind === undefined) {
-      const endpoint = clientEndpoint(nanoid());
-      return new Mailbox(options, { ...shared, endpoint, identification: identify(options, endpoint) });
+      const endpoint = clientEndpoint(nanoid(), keys?.name);
+      const keyed = keys && { ring: keys, zapDomain: '' };
+      return new Mailbox(options, {
+        ...shared,
+        endpoint,
+        identification: identify(options, endpoint),
+        keyed,
+      });
     }
-    const zap = keys && (await enterZapDomain(admission(keys, strangers)));
-    const keyed = keys && zap && { ring: keys, zapDomain: zap.name };
+    const keyed: Keyed | undefined = keys && { ring: keys, zapDomain: '' };
+    const zap = keyed && (await enterZapDomain(admission(keyed, strangers)));
+    if (keyed !== undefined && zap !== undefined) keyed.zapDomain = zap.name;
     try {
       const listener = await listen(bind, advertise, limits, keyed);
       try {
         const { endpoint } = listener;
         const identification = identify(options, endpoint);
-        return new Mailbox(options, { ...shared, endpoint, identification, listener, zap });
+        return new Mailbox(options, { ...shared, endpoint, identification, listener, zap, keyed });
       } catch (error) {
         listener.router.close();
         throw error;
@@ -180,10 +191,9 @@ export class Mailbox {
       },
     });
     if (listener !== undefined) {
-      const reading = { isIdle: false };
-      this.attend(listener, reading);
+      this.attend(listener);
       // Tasks of workers may take memory in threads, which nobody can tell from that of connections.
-      if (isGuarded(roleOf(options))) this.guard(listener, reading);
+      if (isGuarded(roleOf(options))) this.guard(listener);
     }
   }
 
@@ -227,6 +237,36 @@ export class Mailbox {
     return refusal;
   }
 
+  /**
+   * The keys of this process are others from now on. Who holds one that counts no more loses its connection, and so do all
+   * others for a moment; who may connect that could not before needs nothing else.
+   *
+   * @throws RangeError for keys of another role
+   */
+  rekey(ring: KeyRing): void {
+    const { keyed, identification, listener } = this.parts;
+    if (keyed === undefined || !(identification instanceof Proven) || this.closing !== undefined) return;
+    if (ring.role !== keyed.ring.role)
+      throw new RangeError(`the keys are a ${ring.role}’s, and before a ${keyed.ring.role}’s`);
+    const before = keyed.ring;
+    keyed.ring = ring;
+    identification.rekey(ring);
+    if (hasEnded(generationsOf(before), generationsOf(ring))) this.links.rekey();
+    // A door that is shut already opens with the new keys.
+    if (listener === undefined || this.isCutting) return;
+    const isOther = before.generations[0].curve.publicKey !== ring.generations[0].curve.publicKey;
+    if (isOther || hasEnded(admittedBy(before), admittedBy(ring))) void this.cut(listener, 0);
+  }
+
+  /** The key of its own that a client has shown; undefined for who has the cluster's, or is no client. */
+  clientKeyOf(from: Address): ClientKey | undefined {
+    const { keyed } = this.parts;
+    const process = keyed && this.directory.partyAt(from)?.process;
+    const name = process && claimedKey(process);
+    if (name === undefined) return undefined;
+    return keyed!.ring.clients.get(name) ?? { name, rights: [] };
+  }
+
   /** What was sent before to the process of a party waits for a connection to it. Known of central, and where there are keys. */
   holdsBack(to: Address): boolean {
     const party = this.directory.partyAt(to);
@@ -267,36 +307,30 @@ export class Mailbox {
     return refusal.reason;
   }
 
-  private attend({ router }: Listener, reading: Reading): void {
+  private attend({ router }: Listener): void {
     const { limits, counters, strangers } = this.parts;
-    void receive(router, (received) => this.door.acceptFromPeer(received), limits, this.log, reading);
+    void receive(router, (received) => this.door.acceptFromPeer(received), limits, this.log, this.reading);
     this.isFreed = watchConnections(router, counters, strangers);
   }
 
   /** Cuts all connections to this process when they take memory without end; those that need one connect again. */
-  private guard(listener: Listener, reading: Reading): void {
+  private guard(listener: Listener): void {
     const memory = memoryReader();
     if (memory === undefined) return;
     const fuse = new Fuse();
-    let isCutting = false;
     this.fuseTimer = setInterval(() => {
-      const shutMs = isCutting ? undefined : fuse.look(memory(), reading.isIdle, performance.now());
+      const { isIdle } = this.reading;
+      const shutMs = this.isCutting ? undefined : fuse.look(memory(), isIdle, performance.now());
       if (shutMs === undefined) return;
-      isCutting = true;
-      void this.cut(listener, reading, shutMs, () => fuse.settled(memory())).finally(() => {
-        isCutting = false;
-      });
+      this.counters.cuts++;
+      this.log.warn('', 'cut', 'a peer sends without end: all connections to this process were cut');
+      void this.cut(listener, shutMs, () => fuse.settled(memory()));
     }, FUSE_MS).unref();
   }
 
-  private async cut(
-    listener: Listener,
-    reading: Reading,
-    shutMs: Millis,
-    settled: () => void,
-  ): Promise<void> {
-    this.counters.cuts++;
-    this.log.warn('', 'cut', 'a peer sends without end: all connections to this process were cut');
+  /** Closes all connections that others have made; they may come back after so long. */
+  private async cut(listener: Listener, shutMs: Millis, settled: () => void = () => {}): Promise<void> {
+    this.isCutting = true;
     listener.router.close();
     // These timers keep the process alive: while it does not listen, perhaps nothing else does.
     await Promise.all([this.isFreed, delay(shutMs)]);
@@ -305,13 +339,14 @@ export class Mailbox {
       try {
         await listener.reopen();
         if (this.closing !== undefined) listener.router.close();
-        else this.attend(listener, reading);
-        return;
+        else this.attend(listener);
+        break;
       } catch (error) {
         this.log.warn('', 'reopen', `cannot listen again: ${(error as Error).message}`);
         await delay(REOPEN_PAUSE_MS);
       }
     }
+    this.isCutting = false;
   }
 
   private overflowed(peer: string, messages: number, onOverflow: MailboxOptions['onOverflow']): void {
@@ -362,12 +397,30 @@ function identify({ incarnation, keys }: MailboxOptions, endpoint: string): Iden
   return identification;
 }
 
+/** Public keys of those whom a process of this role hears from, in Z85. */
+function admittedBy({ role, generations, clients }: KeyRing): ReadonlySet<string> {
+  const heard = rolesHeardBy(role);
+  const named = heard.includes('client') ? [...clients.values()].map(({ curve }) => curve) : [];
+  return new Set([...heard.flatMap((other) => generations.map(({ peers }) => peers[other].curve)), ...named]);
+}
+
+function generationsOf({ generations }: KeyRing): ReadonlySet<string> {
+  return new Set(generations.map(({ peers }) => JSON.stringify(ROLES.map((role) => peers[role].curve))));
+}
+
+function hasEnded(before: ReadonlySet<string>, now: ReadonlySet<string>): boolean {
+  return [...before].some((key) => !now.has(key));
+}
+
 /** Admits whoever holds a key of a role that this one hears from. */
-function admission({ role, generations }: KeyRing, strangers: Strangers) {
-  const admitted = new Set(
-    rolesHeardBy(role).flatMap((heard) => generations.map(({ peers }) => peers[heard].curve)),
-  );
+function admission(keyed: Keyed, strangers: Strangers) {
+  let { ring } = keyed;
+  let admitted = admittedBy(ring);
   return (key: string, address: string): boolean => {
+    if (ring !== keyed.ring) {
+      ring = keyed.ring;
+      admitted = admittedBy(ring);
+    }
     if (admitted.has(key)) {
       return true;
     }

@@ -7,6 +7,7 @@ import { PARTY_INDEX_MAX, PROCESS_NAME_BYTES_MAX } from './limits.js';
  *
  *     process   <endpoint>!<incarnation>              tcp://10.0.0.7:7000!w.V1StGXR8_Z5jdHi6B-myT
  *     client    client:<id>!<incarnation>             client:9dKqv3…!V1StGXR8_Z5jdHi6B-myT
+ *               client:<key>.<id>!<incarnation>       with a key of its own, which has a name
  *     party     <process>/<index>                     tcp://10.0.0.7:7000!w.V1StGXR8_Z5jdHi6B-myT/3
  *
  * An incarnation begins with the letter of its role. That is a claim; where there are keys it is proven by them
@@ -43,8 +44,15 @@ export function partyName(process: string, index: number): string {
   return `${process}/${index}`;
 }
 
-export function clientEndpoint(id: string): string {
-  return CLIENT_PREFIX + id;
+/** @param key that is its own, by name */
+export function clientEndpoint(id: string, key?: string): string {
+  return CLIENT_PREFIX + (key === undefined ? id : `${key}.${id}`);
+}
+
+/** The name of the key that a client claims to have for its own. */
+export function claimedKey({ endpoint }: ProcessName): string | undefined {
+  const dot = isClientEndpoint(endpoint) ? endpoint.indexOf('.') : -1;
+  return dot < 0 ? undefined : endpoint.slice(CLIENT_PREFIX.length, dot);
 }
 
 /** A client binds nothing, and is reached only through the connection that it made. */

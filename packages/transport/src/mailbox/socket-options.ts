@@ -35,8 +35,9 @@ function commonOptions(limits: MailboxLimits) {
 
 /** What a socket that listens needs to admit only those whom it should. */
 export interface Keyed {
-  readonly ring: KeyRing;
-  readonly zapDomain: string;
+  /** The one of the present. */
+  ring: KeyRing;
+  zapDomain: string;
 }
 
 /**

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { MESSAGE_TYPES, MESSAGES } from './messages/table.js';
+import { RIGHTS, type Right, rightsFor, scopeOf } from './rights.js';
+
+const key = (...rights: Right[]) => ({ name: 'ci', rights });
+
+test('every request but two wants a right, and nothing else does', () => {
+  const free = new Set(['describeCluster', 'unwatch']);
+  for (const type of MESSAGE_TYPES) {
+    const { from } = MESSAGES[type];
+    const isRequest = from.some((role) => role === 'client') && !free.has(type);
+    expect({ type, wants: rightsFor(type).length > 0 }).toEqual({ type, wants: isRequest });
+    expect(scopeOf(key(), type)).toBe(isRequest ? undefined : 'all');
+    expect(scopeOf(key(...RIGHTS), type)).toBe('all');
+  }
+});
+
+test.each([
+  ['submit', 'submit', 'own'],
+  ['cancelJob', 'submit', 'own'],
+  ['cancelJob', 'operate', 'all'],
+  ['describeJob', 'submit', undefined],
+  ['describeJob', 'read-own', 'own'],
+  ['listJobs', 'read-all', 'all'],
+  ['drainWorker', 'submit', undefined],
+  ['drainWorker', 'operate', 'all'],
+  ['readCounters', 'read-own', undefined],
+] as const)('%s with the right %s', (type, right, scope) => {
+  expect(scopeOf(key(right), type)).toBe(scope);
+});

@@ -1,0 +1,53 @@
+import type { MessageType } from './messages/table.js';
+
+/** What a key of a client may be good for; the cluster's own `client.key` is good for all. */
+export const RIGHTS = ['submit', 'read-own', 'read-all', 'operate'] as const;
+
+export type Right = (typeof RIGHTS)[number];
+
+/** The key of one client. Jobs that it submits are of the user that it is named after. */
+export interface ClientKey {
+  readonly name: string;
+  readonly rights: readonly Right[];
+}
+
+/** Which right a request wants where it is of one's own jobs, and of anybody's. */
+interface Wanted {
+  readonly own?: Right;
+  readonly all: Right;
+}
+
+const READING: Wanted = { own: 'read-own', all: 'read-all' };
+const CHANGING: Wanted = { own: 'submit', all: 'operate' };
+
+/** Of each request; undefined: everybody may. */
+const WANTED: { readonly [T in MessageType]?: Wanted } = {
+  submit: CHANGING,
+  retryJob: CHANGING,
+  cancelJob: CHANGING,
+  watchJob: READING,
+  describeJob: READING,
+  listJobs: READING,
+  readLogs: READING,
+  readResults: READING,
+  explainJob: READING,
+  explainNeed: READING,
+  explainWaiting: { all: 'read-all' },
+  describeShares: { all: 'read-all' },
+  readCounters: { all: 'read-all' },
+  drainWorker: { all: 'operate' },
+  takeOverFrom: { all: 'operate' },
+};
+
+/** Whose jobs a request of this type may be about; undefined: it may not be made. */
+export function scopeOf({ rights }: ClientKey, type: MessageType): 'all' | 'own' | undefined {
+  const wanted = WANTED[type];
+  if (wanted === undefined || rights.includes(wanted.all)) return 'all';
+  return wanted.own !== undefined && rights.includes(wanted.own) ? 'own' : undefined;
+}
+
+/** The rights of which one would do, for a request that is refused. */
+export function rightsFor(type: MessageType): readonly Right[] {
+  const wanted = WANTED[type];
+  return wanted === undefined ? [] : [...(wanted.own === undefined ? [] : [wanted.own]), wanted.all];
+}
