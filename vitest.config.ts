@@ -15,7 +15,7 @@ const outputFile = process.env.TEST_RESULTS;
 const reporters =
   outputFile === undefined ? ['default'] : ['default', ['json', { outputFile }] as [string, object]];
 
-/** Minutes of killing, stopping and filling disks: `npm run test:faults`. */
+/** Minutes of killing, stopping and filling disks, one at a time. */
 const FAULTS = ['bench/src/{durability,soak,takeover}/*.process.test.ts'];
 
 /**
@@ -28,19 +28,20 @@ const REAL_PROCESSES = {
   hookTimeout: 300_000,
   expect: { poll: { timeout: 60_000 } },
   retry: process.env.CI ? 1 : 0,
-  fileParallelism: false,
 };
 
 export default defineConfig({
   test: {
     reporters,
+    // By itself it leaves one core of two idle.
+    maxWorkers: '100%',
     projects: [
       {
         resolve: { alias },
         test: {
           name: 'unit',
           include: ['packages/*/src/**/*.test.ts', 'test/src/**/*.test.ts', 'bench/src/**/*.test.ts'],
-          exclude: ['**/*.process.test.ts', '**/*.container.test.ts'],
+          exclude: ['**/*.{process,container,long}.test.ts'],
           // Only a test that hangs reaches it: other work on the machine must not fail one.
           testTimeout: 60_000,
           expect: { poll: { timeout: 30_000 } },
@@ -56,10 +57,20 @@ export default defineConfig({
         },
       },
       {
+        // Of either kind, where one file takes longer than ten seconds: `npm run verify`.
+        resolve: { alias },
+        test: {
+          name: 'long',
+          include: ['{packages/*,test,bench}/src/**/*.long.test.ts'],
+          ...REAL_PROCESSES,
+        },
+      },
+      {
         resolve: { alias },
         test: {
           name: 'faults',
           include: FAULTS,
+          fileParallelism: false,
           ...REAL_PROCESSES,
         },
       },
@@ -70,6 +81,7 @@ export default defineConfig({
           include: ['test/src/containers/*.container.test.ts'],
           globalSetup: 'test/src/containers/image.setup.ts',
           env: { TESTCONTAINERS_RYUK_DISABLED: 'true' },
+          fileParallelism: false,
           ...REAL_PROCESSES,
         },
       },

@@ -321,15 +321,6 @@ describe('drain', () => {
 });
 
 describe('--each-line', () => {
-  it('brings 10,000 lines to their tasks byte for byte', async () => {
-    const file = join(up.folder, 'lines');
-    await writeFile(file, awkwardLines(10_000));
-    const id = (await stdoutOf(['submit', '--quiet', '--each-line', file, '--', 'cat'])).trim();
-    expect((await cluster.job(id).wait()).state).toBe('completed');
-    const { stdoutBytes } = await up.goshawk(['logs', id]);
-    expect(stdoutBytes.equals(await readFile(file))).toBe(true);
-  });
-
   it('gives them to arguments and to a variable, too', async () => {
     const input = `a "b" 'c'\n$HOME \\ *\n\nü`;
     const args = ['submit', '-q', '--each-line', '-', '--', 'printf', '<%s>', '{}'];
@@ -338,28 +329,6 @@ describe('--each-line', () => {
     expect(await stdoutOf(['logs', id])).toBe(`<a "b" 'c'><$HOME \\ *><><ü>`);
   });
 });
-
-/** Lines of every awkward kind, no two alike but the empty ones; the last has no newline. */
-function awkwardLines(count: number): Buffer {
-  const kinds: ((i: number) => Uint8Array)[] = [
-    (i) => Buffer.from(`plain ${i}`),
-    (i) => Buffer.from(`"double" 'single' \`back\` $HOME \\n \\ ${i}`),
-    (i) => Buffer.from(`üñí ☃ 𝄞 ${i}`),
-    () => new Uint8Array(),
-    (i) => Buffer.from(`  spaces\t${i}  `),
-    (i) => Uint8Array.of(0xff, 0xfe, i & 0xff, 0x80),
-    (i) => Buffer.from(`nul \0 ${i}`),
-    (i) => Buffer.from(`-n {} * ; | & > /dev/null # ${i}\r`),
-    (i) => Buffer.alloc(i % 500, 'x'),
-  ];
-  const newline = Uint8Array.of(0x0a);
-  const lines = Array.from({ length: count }, (_, i) => {
-    if (i === count - 1) return Buffer.from('the last one');
-    const line = i === 5_000 ? Buffer.alloc(300_000, 'L') : kinds[i % kinds.length]!(i);
-    return Buffer.concat([Buffer.from(line).filter((byte) => byte !== 0x0a), newline]);
-  });
-  return Buffer.concat(lines);
-}
 
 describe('goshawk why', () => {
   it('says why tasks wait, of a job, of a task and in the whole cluster', async () => {

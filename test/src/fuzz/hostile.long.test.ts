@@ -42,7 +42,7 @@ describe('nothing that one says makes a machine throw or contradict itself', () 
       for (let i = 0; i < SEEDS; i++) {
         const seed = `${role} ${i}`;
         if (ONE_SEED !== undefined && ONE_SEED !== seed) continue;
-        const again = `FUZZ_SEED='${seed}' npx vitest run --project unit test/src/fuzz/hostile`;
+        const again = `FUZZ_SEED='${seed}' npx vitest run --project long test/src/fuzz/hostile`;
         expect(() => play(seed, role), `play it again: ${again}`).not.toThrow();
       }
     },

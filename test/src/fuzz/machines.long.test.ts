@@ -24,7 +24,7 @@ if (ONE_SEED === undefined) {
     test.each(Object.keys(WEATHERS))(`with %s (${SEEDS} seeds)`, { timeout: 1_000 * SEEDS }, (name) => {
       for (let i = 0; i < SEEDS; i++) {
         const seed = `${name} ${i}`;
-        const again = `FUZZ_SEED='${seed}' npx vitest run --project unit test/src/fuzz`;
+        const again = `FUZZ_SEED='${seed}' npx vitest run --project long test/src/fuzz`;
         expect(play(seed), `play it again: ${again}`).toEqual([]);
       }
     });
