@@ -26,6 +26,7 @@ export {
   UTILISATION_SNAPSHOT_SECONDS,
 } from './job-result.js';
 export { type Content, html, Markup, trusted } from './markup.js';
+export { duration } from './numbers.js';
 export { type JudgedJob, PredictorTally } from './predictor-tally.js';
 export { buildRun, finishRun, type RunFacts, type RunMeasurements, type RunSeries } from './run.js';
 export { renderScores, renderShadow } from './shadow-table.js';

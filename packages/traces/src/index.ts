@@ -5,6 +5,7 @@ export { WorkloadError } from './errors.js';
 export { type PastJob, readPastJobs } from './features/past-jobs.js';
 export { readTaskRuns, type TaskRun } from './formats/google2011/task-runs.js';
 export { detectFormat, FORMATS, formatToWrite } from './formats/index.js';
+export { type JournalEntry, type RecordedJob, RecordedRuns } from './formats/journal.js';
 export type { TraceFormat } from './formats/trace-format.js';
 export { writeTrace } from './formats/write.js';
 export { DAG_MACHINE } from './generators/dag-like.js';

@@ -30,6 +30,7 @@ const LOADERS: Readonly<Record<string, () => Promise<unknown>>> = {
   predictor: async () => (await import('./predictor.js')).predictorCommand,
   replay: async () => (await import('./replay.js')).replayCommand,
   simulate: async () => (await import('./simulate.js')).simulateCommand,
+  whatif: async () => (await import('./whatif.js')).whatifCommand,
   compare: async () => (await import('./compare.js')).compareCommand,
   figure: async () => (await import('./figure.js')).figureCommand,
   'trace stats': async () => (await import('./trace-stats.js')).traceStatsCommand,

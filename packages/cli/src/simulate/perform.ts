@@ -12,14 +12,14 @@ import {
 } from '@goshawk/report';
 import type { Solver } from '@goshawk/runtime';
 import { dealtByStart, type SimulatedEnd, Simulation } from '@goshawk/simulator';
-import { ColumnBlocks, type Jobs, jobSpecOf, mapJobs, meanOf } from '@goshawk/traces';
+import { ColumnBlocks, type Jobs, jobSpecOf, mapJobs, meanOf, type TraceJob } from '@goshawk/traces';
 import { parseAttributes } from '../attributes.js';
 import { loadOwnEstimator, loadOwnPolicy } from '../own-modules.js';
 import { isOwn } from '../own-names.js';
 import { planningOf } from '../planning.js';
 import { learntBy } from '../predict/past.js';
 import { type SimulatedShadow, shadowFor } from '../predict/shadow.js';
-import { jobSeed, schedulersEstimator, submissionEstimates } from '../replay/estimates.js';
+import { jobSeed, type Submitted, schedulersEstimator, submissionEstimates } from '../replay/estimates.js';
 import { timesAll } from '../resources.js';
 import { EffectsHash } from './effects-hash.js';
 import { messageTimesOf } from './message-times.js';
@@ -225,7 +225,7 @@ function arrivals(
   jobs: Jobs,
   shadow: SimulatedShadow | undefined,
 ): Iterable<Arrival> | AsyncIterable<Arrival> {
-  const told = submissionEstimates(request.estimator, request.seed);
+  const told = request.asSubmitted ? asSubmitted : submissionEstimates(request.estimator, request.seed);
   const drawn = Random.seeded(request.seed).fork('durations');
   const order =
     schedulersEstimator(request.estimator) === 'given' ? undefined : { random: () => drawn.next() };
@@ -244,6 +244,11 @@ function arrivals(
       meanMs: meanOf(job.durationsSeconds) * 1_000,
     };
   });
+}
+
+function asSubmitted(job: TraceJob): Submitted {
+  const { estimateSeconds } = job;
+  return { job, estimateMs: estimateSeconds === undefined ? undefined : estimateSeconds * 1_000 };
 }
 
 function isCounted({ job }: SimulatedEnd, { countedSeconds: [from, to] }: RunRequest): boolean {

@@ -18,6 +18,8 @@ export interface RunRequest {
   readonly seed: number;
   readonly network: NetworkModel;
   readonly estimator: string;
+  /** The cluster is told what submitters said, whatever the estimator. */
+  readonly asSubmitted?: boolean;
   /** Estimators that are asked about every job and have no say. */
   readonly shadow?: readonly string[];
   /** The file of jobs that ended before, which estimators learn from first. */

@@ -9,7 +9,7 @@ import type { TraceFormat } from './trace-format.js';
 const BATCH_JOBS = 10_000;
 
 /** As much of a journal's records as a workload is made of. Times are ms; `at` since 1970. */
-interface Entry {
+export interface JournalEntry {
   readonly id: string;
   readonly kind: string;
   readonly at: number;
@@ -17,6 +17,14 @@ interface Entry {
   readonly task?: number;
   readonly outcome?: { readonly kind: string };
   readonly runMs?: number;
+  readonly state?: string;
+}
+
+/** A job that has run. */
+export interface RecordedJob {
+  readonly job: TraceJob;
+  /** From its acceptance to its end; undefined where it did not complete. */
+  readonly runtimeSeconds: number | undefined;
 }
 
 interface Spec {
@@ -25,6 +33,9 @@ interface Spec {
   readonly logicalName?: string;
   readonly estimateMs?: number;
   readonly maxRunning?: number;
+  readonly deadlineMs?: number;
+  readonly value?: number;
+  readonly weight?: number;
   readonly stages: readonly {
     readonly name: string;
     readonly after: readonly number[];
@@ -44,7 +55,7 @@ interface Told {
   readonly spec: Spec;
   /** By task, of the attempt that completed. ms */
   readonly runs: Map<number, number>;
-  hasEnded: boolean;
+  ended: { readonly at: number; readonly state: string | undefined } | undefined;
 }
 
 /**
@@ -65,30 +76,60 @@ export const journal = {
  * @throws WorkloadError with file and line at the first line that is wrong, or when no job has run
  */
 async function* readJournal(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
-  const told = new Map<string, Told>();
+  const records = new RecordedRuns();
   let line = 0;
   for await (const lines of readLineBatches(file)) {
     for (const text of lines) {
       line++;
-      if (text.trim() !== '') note(told, entryOf(text, file, line));
+      if (text.trim() !== '') records.note(entryOf(text, file, line));
     }
   }
-  const jobs = [...told.values()].sort((a, b) => a.at - b.at);
-  const begin = jobs[0]?.at ?? 0;
-  const ran = jobs.flatMap((job) => jobOf(job, begin, tally) ?? []);
+  const ran = records.jobs(tally);
   if (ran.length === 0) throw emptyTrace(file, 'no job of the journal has ended with a task that completed');
-  yield* inBatches(ran, BATCH_JOBS);
+  yield* inBatches(
+    ran.map(({ job }) => job),
+    BATCH_JOBS,
+  );
 }
 
-function entryOf(text: string, file: string, line: number): Entry {
-  let entry: Partial<Entry> | null = null;
+/** The jobs that journals tell of, from their records: of each journal in their order. */
+export class RecordedRuns {
+  readonly #told = new Map<string, Told>();
+
+  note({ id, kind, at, spec, task, outcome, runMs, state }: JournalEntry): void {
+    const job = this.#told.get(id);
+    if (kind === 'accepted' && spec !== undefined)
+      this.#told.set(id, { at, spec, runs: new Map(), ended: undefined });
+    else if (kind === 'attempt' && outcome?.kind === 'completed') job?.runs.set(task!, runMs!);
+    else if (kind === 'ended' && job !== undefined) job.ended = { at, state };
+  }
+
+  /**
+   * Those that have ended, in order of submission, which is counted from the first one.
+   *
+   * @param since those that were submitted from then on. ms since 1970
+   */
+  jobs(tally: Tally, since = Number.NEGATIVE_INFINITY): RecordedJob[] {
+    const told = [...this.#told.values()].filter(({ at }) => at >= since).sort((a, b) => a.at - b.at);
+    const begin = told[0]?.at ?? 0;
+    return told.flatMap((one) => {
+      const job = jobOf(one, begin, tally);
+      if (job === undefined) return [];
+      const runtimeSeconds = one.ended?.state === 'completed' ? (one.ended.at - one.at) / 1_000 : undefined;
+      return [{ job, runtimeSeconds }];
+    });
+  }
+}
+
+function entryOf(text: string, file: string, line: number): JournalEntry {
+  let entry: Partial<JournalEntry> | null = null;
   try {
-    entry = JSON.parse(text) as Partial<Entry> | null;
+    entry = JSON.parse(text) as Partial<JournalEntry> | null;
   } catch {
     // Said below.
   }
   if (typeof entry?.id === 'string' && typeof entry.kind === 'string' && typeof entry.at === 'number')
-    return entry as Entry;
+    return entry as JournalEntry;
   throw new WorkloadError(
     `no record of a journal: ${quote(text.trim())}`,
     '`goshawk journal export FOLDER` prints them',
@@ -99,17 +140,10 @@ function entryOf(text: string, file: string, line: number): Entry {
   );
 }
 
-function note(told: Map<string, Told>, { id, kind, at, spec, task, outcome, runMs }: Entry): void {
-  const job = told.get(id);
-  if (kind === 'accepted' && spec !== undefined) told.set(id, { at, spec, runs: new Map(), hasEnded: false });
-  else if (kind === 'attempt' && outcome?.kind === 'completed') job?.runs.set(task!, runMs!);
-  else if (kind === 'ended' && job !== undefined) job.hasEnded = true;
-}
-
-function jobOf({ at, spec, runs, hasEnded }: Told, begin: number, tally: Tally): TraceJob | undefined {
+function jobOf({ at, spec, runs, ended }: Told, begin: number, tally: Tally): TraceJob | undefined {
   const leftOut = (code: string, what: string, count = 1) =>
     tally.add({ code, what: `${what}: left out` }, count);
-  if (!hasEnded) return void leftOut('jobs-not-ended', 'jobs that have not ended');
+  if (ended === undefined) return void leftOut('jobs-not-ended', 'jobs that have not ended');
   const durations: number[] = [];
   const counts: number[] = [];
   let first = 0;
@@ -130,7 +164,7 @@ function jobOf({ at, spec, runs, hasEnded }: Told, begin: number, tally: Tally):
     'tasks that did not complete, of jobs that are taken',
     first - durations.length,
   );
-  const { name, user, logicalName, estimateMs, maxRunning, stages } = spec;
+  const { name, user, logicalName, estimateMs, maxRunning, deadlineMs, value, weight, stages } = spec;
   const durationsSeconds = Float64Array.from(durations);
   const demand = stages.length === 1 ? demandOf(stages[0]!.demand) : {};
   return {
@@ -142,6 +176,9 @@ function jobOf({ at, spec, runs, hasEnded }: Told, begin: number, tally: Tally):
     ...(logicalName === undefined ? {} : { logicalName }),
     ...(estimateMs === undefined ? {} : { estimateSeconds: estimateMs / 1_000 }),
     ...(maxRunning === undefined ? {} : { maxRunning }),
+    ...(deadlineMs === undefined ? {} : { deadlineSeconds: deadlineMs / 1_000 }),
+    ...(value === undefined ? {} : { value }),
+    ...(weight === undefined || weight === 1 ? {} : { weight }),
     ...demand,
     ...(stages.length === 1 ? {} : { stages: stages.map((stage, place) => stageOf(stage, counts[place]!)) }),
   };

@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { TestCluster } from '../test-cluster.fixture.js';
+
+/** What a small cluster has run, simulated again from the journals of its schedulers. */
+const JOBS = 120;
+
+let cluster: TestCluster;
+beforeAll(async () => {
+  cluster = await TestCluster.start(['--workers', '10', '--schedulers', '2', '--cutoff', '0.2']);
+  const replay = [
+    'replay',
+    `prototype:jobs=${JOBS},seed=3`,
+    '--cluster',
+    cluster.url,
+    '--for',
+    '4s',
+    '--quiet',
+  ];
+  expect(await cluster.goshawk([...replay, '--jobs', `${JOBS}`])).toMatchObject({ exitCode: 0 });
+});
+afterAll(() => cluster.stop());
+
+describe('goshawk whatif', () => {
+  it('simulates what ran as it ran, and under other settings, while the cluster is there', async () => {
+    const args = ['whatif', '--policy', 'goshawk,sparrow', '--workers', '10,20', '--since', '1h', '--json'];
+    const ask = async () => {
+      const { exitCode, stdout, stderr } = await cluster.goshawk(args);
+      expect([exitCode, stderr]).toEqual([0, '']);
+      return JSON.parse(stdout);
+    };
+    // The last end may be written down a moment after it was told.
+    await expect.poll(async () => (await ask()).recorded.jobs, { timeout: 120_000 }).toBe(JOBS);
+    const told = await ask();
+    expect(told).toMatchObject({
+      schema: 'goshawk.whatif/1',
+      recorded: { jobs: JOBS, runtimeSeconds: { all: { count: JOBS } } },
+      simulated: { policy: 'goshawk', workers: 10, runtimeSeconds: { all: { count: JOBS } } },
+    });
+    expect(
+      told.others.map(({ policy, workers }: { policy: string; workers: number }) => [policy, workers]),
+    ).toEqual([
+      ['goshawk', 20],
+      ['sparrow', 10],
+      ['sparrow', 20],
+    ]);
+    expect(told.advice.length).toBeGreaterThan(3);
+  });
+
+  it('of a folder, for people', async () => {
+    const { exitCode, stdout } = await cluster.goshawk(['whatif', 'data', '--workers', '40']);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^recorded .* m?s/m);
+    expect(stdout).toMatch(/^simulated as it ran: goshawk on 10 workers/m);
+    expect(stdout).toMatch(/^goshawk on 40 workers: /m);
+    expect(stdout).toMatch(/against what was recorded: short p50 [+−]/);
+  });
+
+  it.each<[string, string[], RegExp]>([
+    ['a folder without journals', ['.'], /there is no journal in/],
+    ['no folder', ['nowhere'], /nowhere is no folder/],
+    ['no job within that time', ['data', '--since', '0s'], /no job has ended within that time/],
+    ['no number of workers', ['data', '--workers', 'many'], /"many" is no number of workers/],
+    ['a policy that there is not', ['data', '--policy', 'hauk'], /unknown policy "hauk"; did you mean/],
+  ])('refuses %s in one line', async (_, args, line) => {
+    const { exitCode, stdout, stderr } = await cluster.goshawk(['whatif', ...args, '--quiet']);
+    expect(stderr.trimEnd().split('\n')).toEqual([expect.stringMatching(line)]);
+    expect([exitCode, stdout]).toEqual([2, '']);
+  });
+});

@@ -1,0 +1,321 @@
+import { resolve } from 'node:path';
+import {
+  formatDuration,
+  InputError,
+  type Millis,
+  type PolicySettings,
+  UnreachableError,
+} from '@goshawk/core';
+import type { Distribution } from '@goshawk/report';
+import { formatTally, packed, type RecordedJob, Tally } from '@goshawk/traces';
+import { defineCommand, ExitCode } from '../command.js';
+import type { Context } from '../context.js';
+import { openCluster } from '../jobs/open-cluster.js';
+import { counted } from '../jobs/words.js';
+import { findCluster } from '../local/whereabouts.js';
+import type { OptionSpecs, Resolved } from '../options.js';
+import { SLOTS_OPTION } from '../resources.js';
+import { POLICY_OPTIONS, policyRecord, policySettings, type WorkloadFacts } from '../settings.js';
+import type { RunOutcome, RunRequest } from '../simulate/request.js';
+import { performShown } from '../simulate/shown.js';
+import { type Survey, survey } from '../simulate/survey.js';
+import { painter } from '../terminal/paint.js';
+import { type Column, renderTable } from '../terminal/table.js';
+import { specsOf, VARY_OPTION, variantsOf } from '../variants.js';
+import { advise, fidelity, type RunTimes, ratiosOf, type Tried } from '../whatif/advice.js';
+import { messageDelayMs } from '../whatif/message-delay.js';
+import { recordedJobs } from '../whatif/recorded.js';
+
+const OPTIONS = {
+  ...POLICY_OPTIONS,
+  policy: {
+    type: 'text',
+    suggests: POLICY_OPTIONS.policy.suggests,
+    describe:
+      'policies to try, with settings of their own where wanted: hawk,hawk:no-stealing (default: the one that ran)',
+  },
+  estimator: { type: 'text', describe: 'how it is found out which job is long (default: as it ran)' },
+  cutoff: {
+    type: 'text',
+    describe: 'seconds of mean task run time from which on a job is long (default: as it ran)',
+  },
+  vary: VARY_OPTION,
+  workers: { type: 'text', describe: 'numbers of workers to try: 80,100,120 (default: as many as ran)' },
+  slots: { ...SLOTS_OPTION, describe: `${SLOTS_OPTION.describe}, where no cluster runs that says so` },
+  since: {
+    type: 'duration',
+    describe: 'only jobs that were submitted so long ago at most: 24h (default: all there are)',
+  },
+  networkDelay: {
+    type: 'duration',
+    describe: 'what a message takes, one way (default: as jobs that found free workers at once say)',
+  },
+  seed: { type: 'count', default: 1, describe: 'of all random numbers' },
+  parallel: { type: 'count', min: 1, max: 64, describe: 'simulations at a time (default: one a core)' },
+} as const satisfies OptionSpecs;
+
+type Options = Resolved<typeof OPTIONS>;
+
+export const whatifCommand = defineCommand({
+  name: 'whatif',
+  words: '[FOLDER|URL…]',
+  wordsMax: Number.POSITIVE_INFINITY,
+  describe:
+    'simulate what the cluster has run, from the journals of its schedulers, under other settings, and say what users would have seen',
+  examples: [
+    [
+      'goshawk whatif --workers 80,100,120 --since 24h',
+      'what the cluster that runs here ran, on other numbers of workers',
+    ],
+    ['goshawk whatif --policy hawk,sparrow', 'the same under other policies'],
+    [
+      'goshawk whatif .goshawk --policy goshawk,hawk --workers 100',
+      'of a cluster that is down: first as it ran',
+    ],
+  ],
+  options: OPTIONS,
+  async run(context, options, { words }) {
+    const ran = await asItRan(context, options, words);
+    const tally = new Tally();
+    const since = options.since === undefined ? undefined : Date.now() - options.since;
+    const recorded = await recordedJobs(ran.places, since, tally);
+    const jobs = packed(recorded.map(({ job }) => job));
+    const surveyed = await survey(
+      { name: 'what was recorded', sha256: async () => '', tallied: tally.list() },
+      [jobs],
+      context.interrupted,
+    );
+    const settings =
+      ran.settings ?? policySettings(options as never, options.policy!.split(',')[0]!, surveyed.facts);
+    const base: Setup = { ...ran, settings, label: settings.policy };
+    const setups = [base, ...othersOf(base, options, surveyed.facts)];
+    const { record } = surveyed;
+    context.note(
+      `${counted(record.jobs, 'job')} of ${counted(record.tasks, 'task')}, submitted over ${Math.round(record.spanSeconds)} s, ` +
+        `ran under ${base.settings.policy} on ${counted(base.workers, 'worker')}`,
+    );
+    for (const line of formatTally(tally.list())) context.note(line);
+    const simulated = (which: readonly Setup[], delayMs: Millis): Promise<RunOutcome[]> => {
+      const requests = which.map((setup) => requestOf(setup, record.jobs, options.seed, delayMs));
+      return performShown(context, requests, { kind: 'packed', packed: jobs }, options);
+    };
+    let delayMs = options.networkDelay;
+    if (delayMs === undefined) {
+      const [first] = await simulated([base], ASSUMED_DELAY_MS);
+      delayMs =
+        messageDelayMs(recorded, first!.runtimes!.runtimeSeconds, ASSUMED_DELAY_MS) ?? ASSUMED_DELAY_MS;
+      context.note(`a message is taken to take ${formatDuration(Number(delayMs.toPrecision(3)))}`);
+    }
+    const outcomes = await simulated(setups, delayMs);
+    const tried = setups.map(
+      (setup, index): Tried => ({
+        label: `${setup.label} on ${counted(setup.workers, 'worker')}`,
+        policy: setup.label,
+        workers: setup.workers,
+        runtimeSeconds: outcomes[index]!.run.runtimeSeconds,
+      }),
+    );
+    await tell(context, await timesOf(recorded, settings.cutoffMs), tried, { ...record, delayMs });
+    return ExitCode.done;
+  },
+});
+
+/** A cluster as it is to be simulated. */
+interface Setup {
+  readonly label: string;
+  readonly settings: PolicySettings;
+  readonly workers: number;
+  readonly slots: number;
+  readonly schedulers: number;
+  readonly capacity: RunRequest['capacity'];
+}
+
+type Ran = Omit<Setup, 'settings' | 'label'> & {
+  /** Of the cluster that runs; undefined where the options have to say. */
+  readonly settings: PolicySettings | undefined;
+  readonly places: readonly string[];
+};
+
+/** What a message takes as `simulate` has it. */
+const ASSUMED_DELAY_MS = 0.5;
+/** Of a cluster that is down nobody knows how many it had; more of them change next to nothing. */
+const SCHEDULERS = 10;
+
+/** The cluster whose history this is, as it is now; where it is down, as the first of what is to be tried. */
+async function asItRan(context: Context, options: Options, words: readonly string[]): Promise<Ran> {
+  const places = words.map((word) => (word.includes('://') ? word : resolve(context.cwd, word)));
+  try {
+    const found = await findCluster(context);
+    const { localClusterAt } = await import('@goshawk/client');
+    const own = localClusterAt(found.url, context.environment)?.dataFolder;
+    if (places.length === 0 && own === undefined)
+      throw new InputError(
+        'no-journal',
+        `where the journals of ${found.url} are, nobody here knows`,
+        'name their folders, or postgres://…',
+      );
+    await using cluster = await openCluster(context, { found });
+    const { workers, schedulers, settings } = await cluster.describe({ signal: context.interrupted });
+    const active = workers.filter(({ state }) => state === 'active');
+    if (active.length === 0)
+      throw new InputError('no-workers', `the cluster at ${found.url} has no workers`, 'start some');
+    const [first] = active;
+    if (active.some(({ slots, capacity }) => slots !== first!.slots || !isSame(capacity, first!.capacity)))
+      context.note('its workers differ; all are simulated as the first of them');
+    const { slots, capacity } = first!;
+    return {
+      settings: settings.policy,
+      workers: active.length,
+      slots,
+      schedulers: schedulers.length,
+      capacity,
+      places: places.length > 0 ? places : [own!],
+    };
+  } catch (error) {
+    const isDown =
+      error instanceof UnreachableError || (error instanceof InputError && error.code === 'several-clusters');
+    const workers = workersOf(options.workers)[0];
+    if (!isDown || places.length === 0) throw error;
+    if (options.policy === undefined || workers === undefined)
+      throw new InputError(
+        'usage',
+        'no cluster runs that says how these jobs ran',
+        'say so first: --policy and --workers of the cluster that it was, then what else to try',
+      );
+    const { slots } = options;
+    return { settings: undefined, workers, slots, schedulers: SCHEDULERS, capacity: { cpu: slots }, places };
+  }
+}
+
+function isSame(one: Readonly<Record<string, number>>, other: Readonly<Record<string, number>>): boolean {
+  return JSON.stringify(Object.entries(one).sort()) === JSON.stringify(Object.entries(other).sort());
+}
+
+const VARIABLE: OptionSpecs = specsOf(
+  POLICY_OPTIONS,
+  Object.keys(POLICY_OPTIONS).filter((name) => name !== 'policy'),
+);
+
+/** Each policy on each number of workers, but for what ran. */
+function othersOf(base: Setup, options: Options, facts: WorkloadFacts): Setup[] {
+  const { settings } = base;
+  const numbers = workersOf(options.workers);
+  const variants = variantsOf(
+    {
+      ...options,
+      policy: options.policy ?? settings.policy,
+      estimator: options.estimator ?? settings.estimator,
+      cutoff: options.cutoff ?? `${settings.cutoffMs / 1_000}`,
+    },
+    VARIABLE,
+  );
+  const isAsItRan = options.estimator === undefined && options.cutoff === undefined;
+  const setups = variants.flatMap(({ label, options: own }) =>
+    (numbers.length === 0 ? [base.workers] : numbers).map((workers) => ({
+      ...base,
+      label,
+      workers,
+      settings:
+        label === settings.policy && isAsItRan ? settings : policySettings(own as never, own.policy, facts),
+    })),
+  );
+  return setups.filter(({ label, workers }) => label !== base.label || workers !== base.workers);
+}
+
+/** @throws InputError */
+function workersOf(text: string | undefined): number[] {
+  return (text ?? '').split(',').flatMap((part) => {
+    if (part.trim() === '') return [];
+    const workers = Number(part);
+    if (Number.isInteger(workers) && workers > 0) return [workers];
+    throw new InputError('bad-option', `--workers: "${part}" is no number of workers`, 'such as 80,100,120');
+  });
+}
+
+function requestOf(
+  { settings, label, workers, slots, schedulers, capacity }: Setup,
+  jobs: number,
+  seed: number,
+  delayMs: Millis,
+): RunRequest {
+  return {
+    policy: { ...settings, policy: label },
+    workers,
+    slots,
+    capacity,
+    schedulers,
+    seed,
+    network: { kind: 'constant', delayMs },
+    estimator: settings.estimator,
+    asSubmitted: true,
+    wantsRuntimes: true,
+    durations: 'task',
+    firstSubmitSeconds: 0,
+    arrivalFactor: 1,
+    countedSeconds: [0, Number.POSITIVE_INFINITY],
+    jobs,
+    options: policyRecord(settings),
+  };
+}
+
+/** By the true mean run time of their tasks, as in simulations. */
+async function timesOf(recorded: readonly RecordedJob[], cutoffMs: number): Promise<RunTimes> {
+  const { summarise } = await import('@goshawk/report');
+  const completed = recorded.filter(({ runtimeSeconds }) => runtimeSeconds !== undefined);
+  const isLong = ({ job }: RecordedJob): boolean => job.meanSeconds * 1_000 >= cutoffMs;
+  const of = (which: readonly RecordedJob[]): Distribution =>
+    summarise(which.map(({ runtimeSeconds }) => runtimeSeconds!));
+  return {
+    short: of(completed.filter((job) => !isLong(job))),
+    long: of(completed.filter(isLong)),
+    all: of(completed),
+  };
+}
+
+async function tell(
+  context: Context,
+  recorded: RunTimes,
+  [ran, ...others]: readonly Tried[],
+  {
+    jobs,
+    tasks,
+    spanSeconds,
+    delayMs,
+  }: Pick<Survey['record'], 'jobs' | 'tasks' | 'spanSeconds'> & { readonly delayMs: Millis },
+): Promise<void> {
+  const { off, words } = fidelity(ran!.runtimeSeconds, recorded);
+  const advice = advise(ran!, others, off);
+  if (context.global.json) {
+    const against = (times: RunTimes, to: RunTimes) => ratiosOf(times, to);
+    context.json({
+      schema: 'goshawk.whatif/1',
+      messageSeconds: delayMs / 1_000,
+      recorded: { jobs, tasks, spanSeconds, runtimeSeconds: recorded },
+      simulated: { ...ran!, ratiosToRecorded: against(ran!.runtimeSeconds, recorded) },
+      others: others.map((each) => ({
+        ...each,
+        ratiosToSimulated: against(each.runtimeSeconds, ran!.runtimeSeconds),
+      })),
+      advice,
+    });
+    return;
+  }
+  const { duration } = await import('@goshawk/report');
+  const cells = ({ short, long }: RunTimes): string[] =>
+    [short, long].flatMap(({ p50, p90, p99 }) => [p50, p90, p99].map(duration));
+  const rows = [
+    ['recorded', ...cells(recorded)],
+    [`simulated as it ran: ${ran!.label}`, ...cells(ran!.runtimeSeconds)],
+    ...others.map(({ label, runtimeSeconds }) => [label, ...cells(runtimeSeconds)]),
+  ];
+  context.out(renderTable(COLUMNS, rows, context.columns, painter(context.color)));
+  context.out(`\n${words}`);
+  for (const line of advice) context.out(line);
+}
+
+const COLUMNS: readonly Column[] = [
+  { title: 'run times of jobs' },
+  ...['short', 'long'].flatMap((each) =>
+    ['p50', 'p90', 'p99'].map((percentile) => ({ title: `${each} ${percentile}`, align: 'right' as const })),
+  ),
+];

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { advise, fidelity, type RunTimes, ratiosOf, type Tried } from './advice.js';
+
+const of = (p50: number | null, p90: number | null) => ({
+  count: p50 === null ? 0 : 10,
+  mean: p50,
+  p50,
+  p90,
+  p99: p90,
+  max: p90,
+});
+
+const times = (
+  shortP50: number,
+  shortP90: number,
+  longP50: number | null,
+  longP90: number | null,
+): RunTimes =>
+  ({ short: of(shortP50, shortP90), long: of(longP50, longP90), all: of(shortP50, shortP90) }) as RunTimes;
+
+const tried = (policy: string, workers: number, runtimeSeconds: RunTimes): Tried => ({
+  label: `${policy} on ${workers} workers`,
+  policy,
+  workers,
+  runtimeSeconds,
+});
+
+const RAN = tried('goshawk', 100, times(1, 2, 10, 20));
+
+describe('how far a simulation is off', () => {
+  it('is the greatest deviation, up or down', () => {
+    const { off, words } = fidelity(times(0.9, 2, 10, 22.4), RAN.runtimeSeconds);
+    expect(off).toBeCloseTo(0.12);
+    expect(words).toContain('short p50 −10.0%, short p90 +0.0%, long p50 +0.0%, long p90 +12.0%');
+  });
+
+  it('is of those classes that there were jobs of', () => {
+    expect(ratiosOf(times(2, 2, null, null), times(1, 2, null, null))).toEqual({
+      'short p50': 2,
+      'short p90': 1,
+    });
+  });
+
+  it('is said where it is more than a tenth', () => {
+    expect(advise(RAN, [], 0.09).join()).not.toContain('off what was recorded');
+    expect(advise(RAN, [], 0.21).at(-1)).toContain('up to 21% off what was recorded');
+  });
+});
+
+describe('advice', () => {
+  it('names the fewest workers with which nobody would have noticed', () => {
+    const fewer = [90, 80].map((workers) => tried('goshawk', workers, times(1.05, 2.1, 10.5, 21)));
+    const said = advise(RAN, [...fewer, tried('goshawk', 60, times(3, 9, 30, 60))], 0);
+    expect(said).toContain('goshawk on 80 workers: users would not have noticed.');
+    expect(said.find((line) => line.startsWith('goshawk on 60'))).toContain('short p50 3.0 times as long');
+    expect(said.at(-1)).toMatch(/^Advice: 80 workers would have done/);
+  });
+
+  it('names what is better all round, and not what is better for some only', () => {
+    const better = tried('mine', 100, times(0.5, 1, 10, 20));
+    const mixed = tried('other', 100, times(0.1, 0.2, 15, 20));
+    expect(advise(RAN, [mixed, better], 0).filter((line) => line.startsWith('Advice'))).toEqual([
+      'Advice: mine on 100 workers would have served users better.',
+    ]);
+    expect(advise(RAN, [mixed], 0).at(-1)).toBe(
+      'Advice: leave it as it is; nothing that was tried is better.',
+    );
+  });
+
+  it('leaves it to whoever pays whether more workers are worth it', () => {
+    const more = tried('goshawk', 200, times(0.5, 1, 5, 10));
+    expect(advise(RAN, [more], 0).at(-1)).toMatch(/^Advice: goshawk on 200 workers would have been faster/);
+  });
+});

@@ -1,0 +1,114 @@
+import type { Distribution, Run } from '@goshawk/report';
+
+export type RunTimes = Run['runtimeSeconds'];
+
+/** A run of what was recorded, under these settings. */
+export interface Tried {
+  readonly label: string;
+  readonly policy: string;
+  readonly workers: number;
+  readonly runtimeSeconds: RunTimes;
+}
+
+const CLASSES = ['short', 'long'] as const;
+const PERCENTILES = ['p50', 'p90'] as const;
+
+/** One percentile of one class: what a ratio is of. */
+interface Measure {
+  readonly name: string;
+  readonly of: (times: RunTimes) => number | null;
+}
+
+const MEASURES: readonly Measure[] = CLASSES.flatMap((each) =>
+  PERCENTILES.map((percentile) => ({
+    name: `${each} ${percentile}`,
+    of: (times: RunTimes) => (times[each] as Distribution)[percentile],
+  })),
+);
+
+/** How many times as long run times are as others, by what of them: `short p50`. What nobody has is left out. */
+export function ratiosOf(times: RunTimes, to: RunTimes): Readonly<Record<string, number>> {
+  return Object.fromEntries(
+    MEASURES.flatMap(({ name, of }) => {
+      const [one, other] = [of(times), of(to)];
+      return one === null || other === null || other === 0 ? [] : [[name, one / other]];
+    }),
+  );
+}
+
+/** Simulations that are further off than this are not believed to that. */
+const CLOSE = 0.1;
+
+/** How far the simulation of what ran is from what was recorded: the greatest of the deviations, and in words. */
+export function fidelity(
+  simulated: RunTimes,
+  recorded: RunTimes,
+): { readonly off: number; readonly words: string } {
+  const ratios = ratiosOf(simulated, recorded);
+  const off = Math.max(0, ...Object.values(ratios).map((ratio) => Math.abs(ratio - 1)));
+  const each = Object.entries(ratios).map(([name, ratio]) => `${name} ${signed(ratio - 1)}`);
+  const words = `simulated as it ran, against what was recorded: ${each.join(', ')}`;
+  return { off, words };
+}
+
+/**
+ * What follows for whoever runs the cluster, in sentences.
+ *
+ * @param ran what ran, simulated
+ * @param off how far that is from what was recorded
+ */
+export function advise(ran: Tried, others: readonly Tried[], off: number): string[] {
+  const judged = others.map((tried) => ({ tried, ...judge(tried.runtimeSeconds, ran.runtimeSeconds) }));
+  const said = judged.map(({ tried, words }) => `${tried.label}: ${words}.`);
+  const better = judged.filter(({ verdict }) => verdict === 'better').sort((a, b) => a.mean - b.mean);
+  const enough = judged
+    .filter(
+      ({ tried, verdict }) =>
+        tried.policy === ran.policy && tried.workers < ran.workers && verdict !== 'worse',
+    )
+    .sort((a, b) => a.tried.workers - b.tried.workers)[0];
+  const samePlace = better.find(({ tried }) => tried.workers <= ran.workers);
+  const more = better.find(({ tried }) => tried.workers > ran.workers);
+  if (samePlace !== undefined) said.push(`Advice: ${samePlace.tried.label} would have served users better.`);
+  if (enough !== undefined)
+    said.push(
+      `Advice: ${enough.tried.workers} workers would have done: nothing is more than 10% longer than on ${ran.workers}.`,
+    );
+  if (more !== undefined)
+    said.push(
+      `Advice: ${more.tried.label} would have been faster; whether that is worth the workers is yours to say.`,
+    );
+  if (samePlace === undefined && enough === undefined && more === undefined && others.length > 0)
+    said.push('Advice: leave it as it is; nothing that was tried is better.');
+  if (off > CLOSE)
+    said.push(
+      `The simulation of what ran is up to ${Math.round(100 * off)}% off what was recorded: believe differences that are clearly larger.`,
+    );
+  return said;
+}
+
+/** Within this nobody notices. */
+const SAME = 1.1;
+
+function judge(times: RunTimes, to: RunTimes) {
+  const ratios = Object.entries(ratiosOf(times, to));
+  const values = ratios.map(([, ratio]) => ratio);
+  const mean = Math.exp(values.reduce((sum, ratio) => sum + Math.log(ratio), 0) / Math.max(1, values.length));
+  const worst = Math.max(...values, 0);
+  const verdict = worst > SAME ? 'worse' : mean < 1 / SAME ? 'better' : 'same';
+  const words =
+    Math.max(...values.map((ratio) => Math.max(ratio, 1 / ratio)), 1) <= SAME
+      ? 'users would not have noticed'
+      : ratios.map(([name, ratio]) => `${name} ${times100(ratio)}`).join(', ');
+  return { verdict, mean, words };
+}
+
+function times100(ratio: number): string {
+  if (ratio >= 2) return `${ratio < 10 ? ratio.toPrecision(2) : Math.round(ratio)} times as long`;
+  const percent = Math.round(100 * Math.abs(ratio - 1));
+  return percent === 0 ? 'the same' : `${percent}% ${ratio > 1 ? 'longer' : 'shorter'}`;
+}
+
+function signed(share: number): string {
+  return `${share < 0 ? '−' : '+'}${Math.abs(100 * share).toFixed(1)}%`;
+}
