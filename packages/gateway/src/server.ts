@@ -227,16 +227,17 @@ function textOf({ event, id, data }: StreamEvent): string {
 
 /** The page shows nothing by itself: what it shows it asks the API for. */
 async function addPage(app: FastifyInstance): Promise<void> {
-  const options = { cacheControl: false, index: false, decorateReply: false } as const;
-  await app.register(fastifyStatic, { ...options, root: SCRIPTS, prefix: '/script/' });
-  const uplot = fileURLToPath(new URL('../dist/', import.meta.resolve('uplot')));
-  await app.register(fastifyStatic, { ...options, root: uplot, prefix: '/uplot/', allowedPath: isServed });
-  await app.register(fastifyStatic, { ...options, index: 'index.html', root: PAGE, allowedPath: isServed });
-}
-
-/** Of a folder that holds more than a browser is to have. */
-function isServed(path: string): boolean {
-  return /^\/(?:|index\.html|style\.css|icon\.svg|uPlot\.esm\.js|uPlot\.min\.css)$/.test(path);
+  await app.register(fastifyStatic, { root: SCRIPTS, prefix: '/script/', cacheControl: false, index: false });
+  const uplot = fileURLToPath(new URL('.', import.meta.resolve('uplot')));
+  const files: readonly (readonly [path: string, folder: string, file: string])[] = [
+    ['/', PAGE, 'index.html'],
+    ['/style.css', PAGE, 'style.css'],
+    ['/icon.svg', PAGE, 'icon.svg'],
+    ['/uplot.css', uplot, 'uPlot.min.css'],
+    // As if it were one of the page's own scripts, which import it from there.
+    ['/script/uplot.js', uplot, 'uPlot.esm.js'],
+  ];
+  for (const [path, folder, file] of files) app.get(path, (_, reply) => reply.sendFile(file, folder));
 }
 
 function parseBind(bind: string): { host: string; port: number } {

@@ -1,0 +1,121 @@
+const TOKEN = 'goshawk.token';
+/** Before the first and the last of further tries to reach the gateway. ms */
+const RETRY_MS = 500;
+const RETRY_MAX_MS = 5_000;
+
+/** What the API says of an error, or that nobody answers there. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly hint: string;
+
+  constructor(status: number, message: string, hint: string) {
+    super(message);
+    this.status = status;
+    this.hint = hint;
+  }
+}
+
+/** A token in the address is taken over for this tab, and leaves the address. */
+export function takeToken(): void {
+  const given = /^#token=(.+)$/.exec(location.hash)?.[1];
+  if (given === undefined) return;
+  setToken(decodeURIComponent(given));
+  history.replaceState(null, '', '#/');
+}
+
+export function setToken(token: string): void {
+  sessionStorage.setItem(TOKEN, token);
+}
+
+function headers(more: Record<string, string> = {}): Record<string, string> {
+  const token = sessionStorage.getItem(TOKEN);
+  return token === null ? more : { ...more, authorization: `Bearer ${token}` };
+}
+
+/** @throws ApiError */
+export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  return (await answered(fetch(path, { headers: headers(), signal: signal ?? null }))).json() as Promise<T>;
+}
+
+/** @throws ApiError */
+export async function post<T>(path: string, body: unknown = {}): Promise<T> {
+  const sent = fetch(path, {
+    method: 'POST',
+    headers: headers({ 'content-type': 'application/json' }),
+    body: JSON.stringify(body),
+  });
+  return (await answered(sent)).json() as Promise<T>;
+}
+
+async function answered(sent: Promise<Response>): Promise<Response> {
+  let response: Response;
+  try {
+    response = await sent;
+  } catch (error) {
+    if ((error as Error).name === 'AbortError') throw error;
+    throw new ApiError(
+      0,
+      'no answer from the dashboard',
+      'it is tried again; is `goshawk dashboard` running?',
+    );
+  }
+  if (response.ok) return response;
+  const said = (await response.json().catch(() => ({}))) as { message?: string; hint?: string };
+  throw new ApiError(response.status, said.message ?? response.statusText, said.hint ?? '');
+}
+
+export interface Reader {
+  event(name: string, data: unknown): void;
+  /** How the connection is; null: well. */
+  state(problem: ApiError | null): void;
+}
+
+/**
+ * Reads events until the signal is aborted, or the server says that there are no more, and goes on where it was when the
+ * connection breaks. The browser's EventSource cannot show a token.
+ */
+export async function follow(path: string, reader: Reader, signal: AbortSignal): Promise<void> {
+  let lastEventId: string | undefined;
+  for (let pauseMs = RETRY_MS; !signal.aborted; pauseMs = Math.min(RETRY_MAX_MS, 2 * pauseMs)) {
+    try {
+      const more: Record<string, string> = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
+      const response = await answered(fetch(path, { headers: headers(more), signal }));
+      if (response.status === 204) return;
+      reader.state(null);
+      pauseMs = RETRY_MS;
+      for await (const { event, id, data } of eventsIn(response.body!)) {
+        lastEventId = id ?? lastEventId;
+        reader.event(event, JSON.parse(data));
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof ApiError) reader.state(error);
+      // Nobody gets better by being asked again.
+      if (error instanceof ApiError && (error.status === 404 || error.status === 401)) return;
+    }
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+}
+
+async function* eventsIn(body: ReadableStream<Uint8Array>) {
+  const reader = body
+    .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
+    .getReader();
+  let text = '';
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    text += value;
+    for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
+      const fields = new Map(text.slice(0, end).split('\n').map(fieldOf));
+      text = text.slice(end + 2);
+      const data = fields.get('data');
+      if (data !== undefined) yield { event: fields.get('event') ?? 'message', id: fields.get('id'), data };
+    }
+  }
+}
+
+function fieldOf(line: string): [string, string] {
+  const colon = line.indexOf(': ');
+  return [line.slice(0, colon), line.slice(colon + 2)];
+}

@@ -1,0 +1,158 @@
+type Child = Node | string | number | null | undefined | false | readonly Child[];
+type Attributes = Readonly<Record<string, string | number | boolean | undefined | ((event: Event) => void)>>;
+
+/**
+ * An element: `on…` attributes are listeners, booleans are there or not. Text is only ever text, so nothing that a user has
+ * named becomes markup.
+ */
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: readonly Child[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === 'function') element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, '');
+    else if (value !== undefined && value !== false) element.setAttribute(name, String(value));
+  }
+  append(element, children);
+  return element;
+}
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+export function svg(tag: string, attributes: Readonly<Record<string, string | number>>, ...children: Node[]) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+  element.append(...children);
+  return element;
+}
+
+function append(element: Element, children: readonly Child[]): void {
+  for (const child of children) {
+    if (child === null || child === undefined || child === false) continue;
+    if (Array.isArray(child)) append(element, child as readonly Child[]);
+    else element.append(child instanceof Node ? child : String(child));
+  }
+}
+
+/** Puts something else into an element, unless it looks the same already: who reads or selects there is left alone. */
+export function fill(element: Element, ...children: readonly Child[]): void {
+  const fresh = document.createElement('div');
+  append(fresh, children);
+  if (fresh.innerHTML === element.innerHTML) return;
+  const had = document.activeElement;
+  const key = had !== null && element.contains(had) ? keyOf(had) : undefined;
+  element.replaceChildren(...fresh.childNodes);
+  if (key === undefined) return;
+  for (const one of element.querySelectorAll<HTMLElement>('a, button, select, input, summary')) {
+    if (keyOf(one) === key) {
+      one.focus();
+      return;
+    }
+  }
+}
+
+/** What stays of an element when it is made anew, so that the keyboard stays where it was. */
+function keyOf(element: Element): string {
+  return `${element.tagName} ${element.getAttribute('href') ?? ''} ${element.textContent}`;
+}
+
+export interface Column<T> {
+  readonly title: string;
+  readonly isNumber?: boolean;
+  /** Left out where there is little room. */
+  readonly isExtra?: boolean;
+  readonly of: (row: T) => Child;
+}
+
+export function table<T>(caption: string, columns: readonly Column<T>[], rows: readonly T[]): HTMLElement {
+  const look = ({ isNumber, isExtra }: Column<T>) =>
+    [isNumber ? 'number' : '', isExtra ? 'extra' : ''].join(' ').trim() || undefined;
+  return h(
+    'div',
+    { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption },
+    h(
+      'table',
+      {},
+      h('caption', { class: 'hidden' }, caption),
+      h(
+        'thead',
+        {},
+        h(
+          'tr',
+          {},
+          columns.map((column) => h('th', { scope: 'col', class: look(column) }, column.title)),
+        ),
+      ),
+      h(
+        'tbody',
+        {},
+        rows.map((row) =>
+          h(
+            'tr',
+            {},
+            columns.map((column) => h('td', { class: look(column) }, column.of(row))),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+/** A table that is there for who cannot see a drawing, or wants its numbers. */
+export function behind(title: string, build: () => Node): HTMLElement {
+  const details = h('details', { class: 'behind' }, h('summary', {}, title));
+  details.addEventListener('toggle', () => {
+    while (details.children.length > 1) details.lastElementChild!.remove();
+    if (details.open) details.append(build());
+  });
+  return details;
+}
+
+export function card(title: string, ...children: readonly Child[]): HTMLElement {
+  return h('section', { class: 'card' }, h('h2', {}, title), ...children);
+}
+
+export function stateBadge(state: string): HTMLElement {
+  return h('span', { class: `badge ${state}` }, state);
+}
+
+const COUNTS = new Intl.NumberFormat('en');
+
+export function count(value: number): string {
+  return COUNTS.format(value);
+}
+
+/** `1 task`, `12,345 tasks`. */
+export function counted(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
+}
+
+/** `850 ms`, `3.4 s`, `2 min 5 s`, `3 h 2 min`. */
+export function duration(seconds: number | null | undefined): string {
+  if (seconds === null || seconds === undefined) return '–';
+  if (seconds < 0.001) return seconds === 0 ? '0 s' : '< 1 ms';
+  if (seconds < 1) return `${rounded(1_000 * seconds)} ms`;
+  if (seconds < 60) return `${rounded(seconds)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 3_600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  const minutes = Math.round(whole / 60);
+  if (minutes < 1_440) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  return `${Math.floor(minutes / 1_440)} d ${Math.floor((minutes % 1_440) / 60)} h`;
+}
+
+function rounded(value: number): string {
+  return String(Number(value.toPrecision(value < 100 ? 2 : 3)));
+}
+
+export function ago(time: string | null): string {
+  return time === null
+    ? '–'
+    : `${duration(Math.max(0, Math.round((Date.now() - Date.parse(time)) / 1_000)))} ago`;
+}
+
+export function percent(share: number): string {
+  return `${(100 * share).toFixed(share > 0 && share < 0.1 ? 1 : 0)}%`;
+}

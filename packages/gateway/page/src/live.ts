@@ -1,0 +1,54 @@
+import { type ApiError, follow } from './api.js';
+import type { Overview, Point, Worker, WorkerDelta } from './shapes.js';
+
+const STATES = ['active', 'draining', 'drained', 'aside', 'lost'] as const;
+const HISTORY_SECONDS = 3_600;
+
+/** The cluster as the gateway tells of it: one stream, read by whatever is shown. */
+export class Live {
+  overview: Overview | undefined;
+  points: Point[] = [];
+  readonly workers = new Map<number, Worker>();
+  readonly #listeners = new Set<() => void>();
+  readonly #stop = new AbortController();
+
+  /** @param state told how the connection is; null: well */
+  start(state: (problem: ApiError | null) => void): void {
+    void follow('/v1/events', { state, event: (name, data) => this.#take(name, data) }, this.#stop.signal);
+  }
+
+  /** Calls after each look at the cluster, and now if there was one. @returns stops that */
+  onLook(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    if (this.overview !== undefined) listener();
+    return () => this.#listeners.delete(listener);
+  }
+
+  #take(name: string, data: unknown): void {
+    if (name === 'overview') this.overview = data as Overview;
+    if (name === 'history') this.#addPoints(data as { reset: boolean; points: Point[] });
+    // It comes last of each look.
+    if (name !== 'workers') return;
+    this.#change(data as WorkerDelta);
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  #addPoints({ reset, points }: { reset: boolean; points: Point[] }): void {
+    const all = reset ? points : [...this.points, ...points];
+    const newest = all.at(-1)?.at ?? 0;
+    this.points = all.filter(({ at }) => at > newest - HISTORY_SECONDS);
+  }
+
+  #change({ reset, born, now }: WorkerDelta): void {
+    if (reset) this.workers.clear();
+    const none = { state: 'active', busy: 0, long: -1, queued: 0 };
+    for (const [id, name, slots, isShort] of born) {
+      this.workers.set(id, { ...none, name, slots, isShort: isShort === 1 });
+    }
+    for (const [id, state, busy, long, queued] of now) {
+      const worker = this.workers.get(id);
+      if (worker !== undefined)
+        this.workers.set(id, { ...worker, state: STATES[state]!, busy, long, queued });
+    }
+  }
+}

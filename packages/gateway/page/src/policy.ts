@@ -1,0 +1,109 @@
+import { get } from './api.js';
+import { card, count, duration, fill, h, percent, table } from './dom.js';
+import type { Policy, Predictor } from './shapes.js';
+import type { Place } from './view.js';
+
+/** These do not change with each look. ms */
+const LOOK_MS = 10_000;
+
+export function showPolicy({ root, live, signal }: Place): void {
+  const problem = h('div', { role: 'status' });
+  const settings = h('div', {});
+  const messages = h('div', {});
+  const scores = h('div', {});
+  root.append(
+    problem,
+    h('div', { class: 'columns' }, card('Policy', settings), card('Messages', messages)),
+    card('Predictor', scores),
+  );
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  const stop = live.onLook(async () => {
+    if (performance.now() - lookedAt < LOOK_MS) return;
+    lookedAt = performance.now();
+    try {
+      const [policy, predictor] = await Promise.all([
+        get<Policy>('/v1/policy', signal),
+        get<Predictor>('/v1/predictor', signal),
+      ]);
+      fill(problem);
+      fill(settings, settingList(policy));
+      fill(messages, messageTable(policy));
+      fill(scores, scoreboard(predictor));
+    } catch (error) {
+      if (!signal.aborted) fill(problem, h('p', { class: 'error' }, (error as Error).message));
+    }
+  });
+  signal.addEventListener('abort', stop);
+}
+
+function settingList({ policy, title, estimator, cutoffSeconds, reserve, reserveNow }: Policy): HTMLElement {
+  const kept = reserveNow === null ? '' : `, now ${percent(reserveNow)} of the slots`;
+  const rows = [
+    ['policy', policy],
+    ['what it does', title],
+    ['cutoff', `a job whose tasks take ${duration(cutoffSeconds)} or more in the mean is long`],
+    ['estimator', estimator],
+    [
+      'reserve',
+      `${reserve === 'auto' ? 'auto' : percent(reserve)}${kept}: kept from long tasks for short ones`,
+    ],
+  ] as const;
+  return h(
+    'dl',
+    {},
+    rows.map(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]),
+  );
+}
+
+function messageTable({ messagesPerTask, messages }: Policy): HTMLElement {
+  const rows = Object.entries(messages).sort(([, a], [, b]) => b - a);
+  return h(
+    'div',
+    {},
+    h(
+      'p',
+      {},
+      h('strong', {}, messagesPerTask === null ? '–' : messagesPerTask.toFixed(1)),
+      ' messages a task since the cluster was started, heartbeats and those between workers left out',
+    ),
+    rows.length === 0
+      ? null
+      : table<[string, number]>(
+          'Messages by type',
+          [
+            { title: 'type', of: ([type]) => h('code', {}, type) },
+            { title: 'messages', isNumber: true, of: ([, many]) => count(many) },
+          ],
+          rows,
+        ),
+  );
+}
+
+function scoreboard({ estimators }: Predictor): HTMLElement {
+  if (estimators.length === 0) {
+    return h(
+      'p',
+      { class: 'hint' },
+      'No estimator runs in shadow: ',
+      h('code', {}, 'goshawk up --shadow pilot,history,hybrid'),
+      ' compares them on your own jobs.',
+    );
+  }
+  const off = (value: number | null) => (value === null ? '–' : `${Math.round(value)}%`);
+  return table<Predictor['estimators'][number]>(
+    'Estimators in shadow',
+    [
+      { title: 'estimator', of: ({ estimator }) => estimator },
+      { title: 'jobs', isNumber: true, of: ({ jobs }) => count(jobs) },
+      { title: 'estimated', isNumber: true, of: ({ estimated }) => count(estimated) },
+      { title: 'off by, p50', isNumber: true, of: ({ errorPercent }) => off(errorPercent.p50) },
+      { title: 'p90', isNumber: true, of: ({ errorPercent }) => off(errorPercent.p90) },
+      {
+        title: 'wrong class',
+        isNumber: true,
+        of: ({ misclassifiedJobsPercent }) => off(misclassifiedJobsPercent),
+      },
+    ],
+    estimators,
+  );
+}

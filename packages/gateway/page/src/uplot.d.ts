@@ -1,0 +1,2 @@
+// The gateway serves it beside the page's own scripts, by this name.
+export { default } from 'uplot';

@@ -1,0 +1,28 @@
+import type { Live } from './live.js';
+import type { Session } from './shapes.js';
+
+/** What a part of the page is given: where to draw, and what its address says. */
+export interface Place {
+  readonly root: HTMLElement;
+  readonly live: Live;
+  readonly session: Session;
+  /** Of the address, after its name: an id. */
+  readonly rest: string;
+  readonly query: URLSearchParams;
+  /** Aborted when something else is shown. */
+  readonly signal: AbortSignal;
+}
+
+export function may({ session }: Place, role: 'submit' | 'operate'): boolean {
+  return session.role === 'operate' || session.role === role;
+}
+
+/** Colours are those of the style sheet, which knows whether it is dark. */
+export function colour(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}
+
+/** Calls when dark and light change places, until the signal is aborted. */
+export function onScheme(change: () => void, signal: AbortSignal): void {
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', change, { signal });
+}

@@ -1,0 +1,189 @@
+import { get, post } from './api.js';
+import { behind, card, count, duration, fill, h, stateBadge, table } from './dom.js';
+import { Grid, KINDS, kindOf } from './grid.js';
+import type { Worker, WorkerDetail } from './shapes.js';
+import { may, onScheme, type Place } from './view.js';
+
+/** `w2` before `w10`. */
+const BY_NAME = new Intl.Collator('en', { numeric: true });
+/** Rows of the table behind the grid. */
+const ROWS = 500;
+
+export function showWorkers(place: Place): void {
+  const { root, live, signal, rest } = place;
+  const grid = new Grid();
+  const room = h('div', {
+    class: 'grid',
+    tabindex: 0,
+    role: 'application',
+    'aria-label': 'Grid of workers: arrow keys choose one. The table below has the same.',
+  });
+  room.append(grid.canvas);
+  const legend = h('ul', { class: 'legend' });
+  const panel: Panel = { about: h('div', { 'aria-live': 'polite' }), actions: h('div', {}) };
+  let sorted: Worker[] = [];
+  root.append(
+    h(
+      'div',
+      { class: 'beside' },
+      card(
+        'Workers',
+        legend,
+        room,
+        behind('Table', () => workerTable(sorted)),
+      ),
+      h('section', { class: 'card panel', hidden: rest === '' }, panel.about, panel.actions),
+    ),
+  );
+  const draw = (): void => {
+    sorted = [...live.workers.values()].sort((a, b) => BY_NAME.compare(a.name, b.name));
+    fill(legend, legendItems(sorted));
+    grid.show(sorted, room.clientWidth, rest || undefined);
+  };
+  const choose = (worker: Worker | undefined): void => {
+    if (worker !== undefined) location.hash = `#/workers/${encodeURIComponent(worker.name)}`;
+  };
+  grid.canvas.addEventListener('click', ({ offsetX, offsetY }) => choose(grid.at(offsetX, offsetY)));
+  grid.canvas.addEventListener('pointermove', ({ offsetX, offsetY }) => {
+    const worker = grid.at(offsetX, offsetY);
+    grid.canvas.title =
+      worker === undefined ? '' : `${worker.name}: ${kindOf(worker)}, ${count(worker.queued)} queued`;
+  });
+  room.addEventListener('keydown', (event) => {
+    const next = grid.towards(event.key);
+    if (!event.key.startsWith('Arrow')) return;
+    event.preventDefault();
+    choose(next);
+  });
+  const observer = new ResizeObserver(draw);
+  observer.observe(room);
+  onScheme(() => grid.repaint(), signal);
+  const stop = live.onLook(() => {
+    draw();
+    if (rest !== '') void showPanel(place, panel);
+  });
+  signal.addEventListener('abort', () => {
+    stop();
+    observer.disconnect();
+  });
+}
+
+function legendItems(workers: readonly Worker[]): HTMLElement[] {
+  const counts = new Map<string, number>();
+  for (const worker of workers) counts.set(kindOf(worker), (counts.get(kindOf(worker)) ?? 0) + 1);
+  const shown = KINDS.filter(([kind]) => counts.has(kind));
+  return [
+    ...shown.map(([kind, words]) =>
+      h('li', {}, h('span', { class: `key cell-${kind}` }), `${words} ${count(counts.get(kind)!)}`),
+    ),
+    h('li', {}, h('span', { class: 'key queue' }), 'queue, full at four'),
+  ];
+}
+
+function workerTable(workers: readonly Worker[]): HTMLElement {
+  return h(
+    'div',
+    {},
+    table<Worker>(
+      'Workers',
+      [
+        { title: 'name', of: ({ name }) => h('a', { href: `#/workers/${encodeURIComponent(name)}` }, name) },
+        { title: 'state', of: ({ state }) => stateBadge(state) },
+        { title: 'runs', of: (worker) => kindOf(worker) },
+        { title: 'slots', isNumber: true, of: ({ slots }) => (slots === 0 ? 'any' : count(slots)) },
+        { title: 'busy', isNumber: true, of: ({ busy }) => count(busy) },
+        { title: 'queued', isNumber: true, of: ({ queued }) => count(queued) },
+      ],
+      workers.slice(0, ROWS),
+    ),
+    workers.length > ROWS ? h('p', { class: 'hint' }, `${count(workers.length - ROWS)} more`) : null,
+  );
+}
+
+/** What is told of a worker, and what can be done with it. */
+interface Panel {
+  readonly about: HTMLElement;
+  readonly actions: HTMLElement;
+}
+
+async function showPanel(place: Place, { about, actions }: Panel): Promise<void> {
+  const { live, rest, signal } = place;
+  const close = h('a', { href: '#/workers', class: 'close' }, 'Close');
+  try {
+    const worker = await get<WorkerDetail>(`/v1/workers/${encodeURIComponent(rest)}`, signal);
+    fill(about, h('h2', {}, worker.name), close, details(worker));
+    if (may(place, 'operate')) offer(actions, worker);
+  } catch (error) {
+    if (signal.aborted) return;
+    const shown = [...live.workers.values()].find(({ name }) => name === rest);
+    const what =
+      shown?.state === 'lost'
+        ? 'It is lost: what ran there is started again elsewhere.'
+        : (error as Error).message;
+    fill(
+      about,
+      h('h2', {}, rest),
+      close,
+      shown === undefined ? null : stateBadge(shown.state),
+      h('p', {}, what),
+    );
+    actions.replaceChildren();
+  }
+}
+
+function details(worker: WorkerDetail): HTMLElement {
+  const {
+    state,
+    aside,
+    partition,
+    slots,
+    busy,
+    long,
+    queued,
+    resources,
+    attributes,
+    heardSecondsAgo,
+    counters,
+  } = worker;
+  const rows: (readonly [string, Node | string])[] = [
+    ['state', stateBadge(state)],
+    ...(aside === null ? [] : [['why', aside] as const]),
+    ['takes', partition === 'short' ? 'short tasks only' : 'all tasks'],
+    [
+      'runs',
+      `${count(busy)} of ${slots === 0 ? 'any number' : count(slots)}${long === null ? '' : `, ${count(long)} long`}`,
+    ],
+    ['queued', count(queued)],
+    ...Object.entries(resources).map(([name, amount]) => [name, count(amount)] as const),
+    ...Object.entries(attributes).map(([name, value]) => [name, String(value)] as const),
+    // Whole seconds of a heartbeat each second: the last one, or longer.
+    ['heard', heardSecondsAgo < 3 ? 'now' : `${duration(Math.round(heardSecondsAgo))} ago`],
+  ];
+  return h(
+    'div',
+    {},
+    h(
+      'dl',
+      {},
+      rows.map(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]),
+    ),
+    counters === null ? h('p', { class: 'hint' }, 'It does not answer.') : null,
+  );
+}
+
+function offer(actions: HTMLElement, { name, state }: WorkerDetail): void {
+  const verb = state === 'active' || state === 'aside' ? 'drain' : 'undrain';
+  if (actions.firstElementChild?.getAttribute('data-verb') === verb) return;
+  const words = verb === 'drain' ? 'Drain: take nothing new' : 'Take work again';
+  const button = h('button', { type: 'button', 'data-verb': verb }, words);
+  button.addEventListener('click', async () => {
+    button.disabled = true;
+    try {
+      await post(`/v1/workers/${encodeURIComponent(name)}/${verb}`);
+    } catch (error) {
+      button.disabled = false;
+      actions.append(h('p', { class: 'error', role: 'alert' }, (error as Error).message));
+    }
+  });
+  actions.replaceChildren(button);
+}
