@@ -26,7 +26,7 @@ export async function policyOf(cluster: Cluster, signal: AbortSignal) {
 
 /** Of membership, which cost the same without any task, and of clients, this one among them. */
 const NO_PRICE =
-  /^(?:heartbeat|peers|members|welcome|register|enlist|resync|leave|submit|describe|explain|list|read|cancelJob|retryJob|watch|unwatch|answer|refused|event|acknowledge)/;
+  /^(?:heartbeat|holding|resume|peers|members|welcome|register|enlist|resync|leave|submit|describe|explain|list|read|cancelJob|retryJob|watch|unwatch|answer|refused|event|acknowledge)/;
 
 /** By type: what central has sent and received, and of schedulers what is not between them and central. */
 function messagesAt({

@@ -3,7 +3,7 @@ import { colour } from './view.js';
 
 /** Sides of a cell, from many workers to few; with the gap. px */
 const CELL_MIN = 9;
-const CELL_MAX = 28;
+const CELL_MAX = 34;
 const GAP = 2;
 
 export function kindOf({ state, busy, long, isShort }: Worker): string {

@@ -1,5 +1,5 @@
 import { get } from './api.js';
-import { ago, card, count, duration, fill, h, stateBadge, table } from './dom.js';
+import { ago, count, duration, fill, h, stateBadge, table } from './dom.js';
 import type { JobList, JobSummary } from './shapes.js';
 import type { Place } from './view.js';
 
@@ -47,7 +47,7 @@ export function showJobs({ root, live, query, signal }: Place): void {
       h('span', {}, allBox, h('label', { for: 'all' }, 'all that ended')),
     ),
     problem,
-    card('Jobs', list),
+    h('section', { class: 'card' }, list),
   );
   const ask = new URLSearchParams({ from: String(from), limit: String(PAGE), all: String(all) });
   if (state !== '') ask.set('state', state);

@@ -13,7 +13,7 @@ export function showPolicy({ root, live, signal }: Place): void {
   const scores = h('div', {});
   root.append(
     problem,
-    h('div', { class: 'columns' }, card('Policy', settings), card('Messages', messages)),
+    h('div', { class: 'columns' }, card('Settings', settings), card('Messages', messages)),
     card('Predictor', scores),
   );
   let lookedAt = Number.NEGATIVE_INFINITY;

@@ -27,7 +27,7 @@ export function showWorkers(place: Place): void {
       'div',
       { class: 'beside' },
       card(
-        'Workers',
+        'What runs where',
         legend,
         room,
         behind('Table', () => workerTable(sorted)),

@@ -1,0 +1,23 @@
+import { existsSync } from 'node:fs';
+import { type Browser, chromium } from 'playwright-core';
+
+const PROGRAMS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+
+/**
+ * Chromium's program; undefined where there is none, which is said.
+ *
+ * @throws with `GOSHAWK_REQUIRE=chromium`, where there is none
+ */
+export function chromiumProgram(): string | undefined {
+  const found = PROGRAMS.find((program) => existsSync(program));
+  if (found !== undefined) return found;
+  const missing = 'there is no Chromium on this machine (apt-get install chromium)';
+  if ((process.env.GOSHAWK_REQUIRE ?? '').split(',').includes('chromium')) throw new Error(missing);
+  console.warn(`${missing}: the tests of the page are left out`);
+  return undefined;
+}
+
+export function launchChromium(program: string): Promise<Browser> {
+  // Tests run as root in containers, where Chromium has no sandbox; it opens nothing but the page.
+  return chromium.launch({ executablePath: program, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+}

@@ -1,0 +1,189 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { gzipSync } from 'node:zlib';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chromiumProgram, launchChromium } from '../chromium.fixture.js';
+import type { RunningGoshawk } from '../goshawk-process.fixture.js';
+import { TestCluster } from '../test-cluster.fixture.js';
+
+const PROGRAM = chromiumProgram();
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+/** Only a page that hangs takes so long, on a machine with a lot to do. ms */
+const PATIENCE_MS = 60_000;
+
+/** One browser and one cluster for all of it; each test goes on where the one before has left off. */
+describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
+  let cluster: TestCluster;
+  let extra: RunningGoshawk;
+  let dashboard: RunningGoshawk;
+  let browser: Browser;
+  let page: Page;
+  let url = '';
+  /** What the page asked for, and what it complained of. */
+  const asked = new Set<string>();
+  const complaints: string[] = [];
+  let scriptBytes = 0;
+
+  beforeAll(async () => {
+    cluster = await TestCluster.start(['--workers', '3', '--schedulers', '2']);
+    extra = cluster.run(['worker', '--name', 'extra', '--central-url', cluster.url, '--json']);
+    dashboard = startDashboard('127.0.0.1:0');
+    url = await dashboard.firstLine;
+    await extra.firstLine;
+    browser = await launchChromium(PROGRAM!);
+    page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+    page.setDefaultTimeout(PATIENCE_MS);
+    page.on('request', (request) => asked.add(new URL(request.url()).host));
+    page.on('pageerror', (error) => complaints.push(String(error)));
+    page.on('console', (message) => {
+      if (message.type() === 'error') complaints.push(message.text());
+    });
+    page.on('response', async (response) => {
+      if (response.request().resourceType() === 'script')
+        scriptBytes += gzipSync(await response.body()).length;
+    });
+    await page.goto(url);
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    dashboard?.kill('SIGKILL');
+    extra?.kill('SIGKILL');
+    await cluster?.stop();
+  });
+
+  function startDashboard(bind: string): RunningGoshawk {
+    return cluster.run(['dashboard', '--bind', bind, '--cluster', cluster.url]);
+  }
+
+  async function submit(job: object): Promise<string> {
+    const response = await fetch(`${url}v1/jobs`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(job),
+    });
+    return ((await response.json()) as { job: string }).job;
+  }
+
+  async function open(address: string, heading: string | RegExp): Promise<void> {
+    await page.goto(`${url}${address}`);
+    await page.getByRole('heading', { level: 1, name: heading }).waitFor();
+  }
+
+  it('shows what the cluster has, and runs less script than it may', async () => {
+    await page.getByText('Nothing: the cluster is well.').waitFor();
+    await page.getByText('all take work').waitFor();
+    expect(complaints).toEqual([]);
+    // The charts alone weigh that much.
+    await expect.poll(() => scriptBytes, { timeout: PATIENCE_MS }).toBeGreaterThan(40_000);
+    expect(scriptBytes).toBeLessThan(150_000);
+  });
+
+  it('shows a job that was submitted over the API, from the list to its end', async () => {
+    const id = await submit({
+      name: 'watched',
+      user: 'ann',
+      tasks: [{ exec: ['sh', '-c', 'echo seen; sleep 1'] }, { exec: ['echo', '<img src=x>'] }],
+    });
+    await page.getByRole('link', { name: 'Jobs', exact: true }).first().click();
+    await page.getByLabel('User').fill('ann');
+    await page.getByLabel('User').press('Enter');
+    await page.waitForURL(/#\/jobs\?user=ann$/);
+    await page.getByRole('link', { name: id }).click();
+    await page.locator('.name .badge.completed').waitFor();
+    await page.getByText(/^Completed after .* until the first task started/).waitFor();
+    // What users print is text, whatever it looks like.
+    await page.locator('.log', { hasText: '<img src=x>' }).waitFor();
+    expect(await page.locator('.log img').count()).toBe(0);
+    await page.locator('.timeline rect').first().waitFor();
+  });
+
+  it('says why a job waits, and cancels it at the second word', async () => {
+    const id = await submit({ name: 'stuck', tasks: { count: 3, run: { sleep: 600_000 } }, maxRunning: 1 });
+    await open(`#/jobs/${id}`, `Job ${id}`);
+    await page.locator('.sentence', { hasText: /tasks have waited .*: / }).waitFor();
+    await page.getByRole('button', { name: 'Cancel the job' }).click();
+    await page.getByRole('button', { name: 'tasks that run are killed' }).click();
+    await page.locator('.name .badge.cancelled').waitFor();
+    await page.getByRole('button', { name: 'Retry what did not complete' }).waitFor();
+  });
+
+  it('chooses a worker by keyboard, and drains it', async () => {
+    await open('#/workers', 'Workers');
+    await page.getByText(/^idle [34]$/).waitFor();
+    await page.getByRole('application').focus();
+    await page.keyboard.press('ArrowRight');
+    await page.getByRole('heading', { level: 2, name: 'extra' }).waitFor();
+    await page.keyboard.press('ArrowRight');
+    await page.getByRole('heading', { level: 2, name: 'w0' }).waitFor();
+    await page.getByRole('button', { name: 'Drain: take nothing new' }).click();
+    await page.locator('.panel .badge.drained').waitFor();
+    await page.getByRole('button', { name: 'Take work again' }).click();
+    await page.locator('.panel .badge.active').waitFor();
+  });
+
+  it('shows a worker that was killed, in the grid, its table and what needs a person', async () => {
+    await open('#/workers', 'Workers');
+    await page.getByText('Table', { exact: true }).click();
+    await page.getByRole('row', { name: /^extra active/ }).waitFor();
+    extra.kill('SIGKILL');
+    await page.getByText(/^lost 1$/).waitFor();
+    await open('#/workers/extra', 'Workers');
+    await page.getByText('It is lost').waitFor();
+    await open('#/', 'Overview');
+    await page.getByText('1 worker lost: extra').waitFor();
+  });
+
+  it('recovers when the server is started again', async () => {
+    await open('#/jobs', 'Jobs');
+    dashboard.kill('SIGKILL');
+    await dashboard.finished;
+    const gone = page.locator('.connection', { hasText: 'no answer from the dashboard' });
+    await gone.waitFor();
+    const { host } = new URL(url);
+    dashboard = startDashboard(host);
+    await dashboard.firstLine;
+    await gone.waitFor({ state: 'detached' });
+    const id = await submit({ name: 'after', tasks: [{ sleep: 1 }] });
+    await page.getByRole('link', { name: id }).waitFor();
+    // What the browser says of connections that broke is no complaint of the page's.
+    const others = complaints.filter((text) => !/net::ERR_|Failed to load resource/.test(text));
+    expect(others).toEqual([]);
+  });
+
+  it.each([
+    ['light', 1_920],
+    ['dark', 1_280],
+    ['dark', 380],
+    ['light', 380],
+  ] as const)('has no barriers and nothing that overflows, %s, %i px', async (colorScheme, width) => {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width, height: 900 });
+    const id = await submit({ name: 'checked', tasks: [{ exec: ['sh', '-c', 'echo no; exit 1'] }] });
+    const parts: readonly (readonly [address: string, heading: string, shown: string])[] = [
+      ['#/', 'Overview', '.tile'],
+      ['#/jobs', 'Jobs', 'tbody tr'],
+      [`#/jobs/${id}`, `Job ${id}`, '.name .badge.failed'],
+      ['#/workers/w1', 'Workers', '.panel dl'],
+      ['#/policy', 'Policy', '.card dl'],
+    ];
+    for (const [address, heading, shown] of parts) {
+      await open(address, heading);
+      await page.locator(shown).first().waitFor();
+      for (const table of await page.getByText('Table', { exact: true }).all()) await table.click();
+      await page.evaluate(AXE);
+      const { violations } = await page.evaluate<{ violations: { id: string; nodes: { html: string }[] }[] }>(
+        'axe.run()',
+      );
+      const found = violations.map(({ id: rule, nodes }) => `${address} ${rule}: ${nodes[0]!.html}`);
+      expect(found).toEqual([]);
+      const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+      expect({ address, overflow }).toEqual({ address, overflow: 0 });
+    }
+  });
+
+  it('asks nobody but the gateway for anything', () => {
+    expect([...asked]).toEqual([new URL(url).host]);
+  });
+});
