@@ -3,6 +3,7 @@ import { InputError, type PolicySettings } from '@goshawk/core';
 import { formatToWrite, type TraceJob, writeTrace } from '@goshawk/traces';
 import { parseAttributes } from '../attributes.js';
 import type { Context } from '../context.js';
+import { counted } from '../jobs/words.js';
 import { capacityOf } from '../resources.js';
 import { NO_FACTS, policySettings, type WorkloadFacts } from '../settings.js';
 import { GangNeeds, LargestDemands } from '../simulate/capacity.js';
@@ -67,7 +68,9 @@ export async function replayLocally(
     const settings = settingsOf(variant, plan.facts);
     let shown: Progress | undefined;
     const say = (line: string): void => (shown === undefined ? context.note(line) : shown.say(line));
-    context.note(`${variant.label}: starting central, ${schedulers} schedulers and ${workers} workers`);
+    context.note(
+      `${variant.label}: starting central, ${counted(schedulers, 'scheduler')} and ${counted(workers, 'worker')}`,
+    );
     const done = await onLocalCluster(context, { ...shape, resources, attribute }, settings, say, (target) =>
       runPolicy(
         context,
