@@ -484,7 +484,8 @@ export class Cluster {
       central: wire.addressNamed(anyPartyOf('central', 'central')),
       enlistRetryMs: 500,
       wallOffsetMs: process.wallOffsetMs(this.#places.get(name)!.wallErrorMs),
-      endedJobsMax: 1_000,
+      // What has just ended is kept however few that are.
+      endedJobsMax: 3,
       logBytesMax: 1 << 20,
     };
   }

@@ -31,6 +31,22 @@ export function drawOrder(
   };
 }
 
+/** A job whose tasks outlive everything that goes wrong. */
+export function drawEnduring(draw: Draw, number: number, span: Span, schedulers: number): OrderPlan {
+  const key = `order ${number}`;
+  const input: TaskInput = { key, ms: ENDURING_MS, fails: 0, prints: 0 };
+  const tasks = Array.from({ length: draw.int(1, 3) }, () => ({ module: 'chaos', input }));
+  return {
+    key,
+    at: draw.int(span.from, span.to),
+    job: { name: 'enduring', estimate: ENDURING_MS, tasks },
+    via: draw.int(0, schedulers - 1),
+    retries: false,
+  };
+}
+
+const ENDURING_MS = 90_000;
+
 function drawJob(draw: Draw, key: string, memory: number): JobInput {
   const long = draw.chance(0.35);
   const fails = draw.chance(0.25) ? draw.pick([0.1, 0.5, 1]) : 0;

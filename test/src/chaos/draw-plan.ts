@@ -1,7 +1,7 @@
 import { Draw } from '../drawing/draw.js';
 import { drawSettings } from '../drawing/settings.js';
 import { drawFaults, drawTakeovers } from './draw-faults.js';
-import { drawOrder } from './draw-orders.js';
+import { drawEnduring, drawOrder } from './draw-orders.js';
 import type { Plan, ProcessPlan } from './plan.js';
 
 /** Before this nothing is wrong, so that the cluster has come together. */
@@ -12,6 +12,8 @@ const HOUR_MS = 3_600_000;
 export const SHARED = 'shared ';
 /** Nothing happens to anybody but schedulers in one of so many. */
 const ONE_CALM_IN = 3;
+/** Some tasks go on long after all has healed in one of so many. */
+const ONE_ENDURING_IN = 8;
 
 /** Everything about a run, from its seed. */
 export function drawPlan(seed: string): Plan {
@@ -75,6 +77,11 @@ function drawPrivate(seed: string): Plan {
       schedulers.length,
     ),
   );
+  const enduring = new Draw(`${seed}/enduring`);
+  if (enduring.int(1, ONE_ENDURING_IN) === 1) {
+    const span = { from: CALM_START_MS, to: safetyMs };
+    orders.push(drawEnduring(enduring, orders.length, span, schedulers.length));
+  }
   const names = { workers: workers.map(({ name }) => name), schedulers: schedulers.map(({ name }) => name) };
   const faults = drawFaults(seed, names, { from: CALM_START_MS, to: safetyMs });
   return { seed, settings, workers, schedulers, central, network, orders, faults, safetyMs };

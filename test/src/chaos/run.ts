@@ -1,5 +1,5 @@
 import type { Central } from '@goshawk/central';
-import type { Machine, Message, Millis } from '@goshawk/core';
+import type { JobDetail, Machine, Message, Millis } from '@goshawk/core';
 import type { Scheduler } from '@goshawk/scheduler';
 import type { Worker } from '@goshawk/worker';
 import { Calendar } from './calendar.js';
@@ -8,6 +8,7 @@ import { Cluster, type Counts } from './cluster.js';
 import { isOver, type Order } from './orders.js';
 import type { Fault, OrderPlan, Plan } from './plan.js';
 import type { Process } from './process.js';
+import type { Execution } from './tasks.js';
 import { Transcript } from './transcript.js';
 import { anyPartyOf } from './wire.js';
 import { tagOf, Witness } from './witness.js';
@@ -23,6 +24,8 @@ const LOOK_MS = 500;
 const EVENTS_MAX = 1_000_000;
 /** Drained workers are told again to go on. */
 const UNDRAIN_MS = 10_000;
+/** What an owner has given up is told to end as soon as its worker is heard again. */
+const ORPHANED_MS = 30_000;
 
 export interface Report {
   /** Everything that is wrong, a line each; begins with the name of what was broken. */
@@ -47,6 +50,8 @@ class ChaosRun {
   readonly #transcript: Transcript | undefined;
   readonly #clients: Client[] = [];
   readonly #clientProcesses: Process[] = [];
+  /** Since when runs have been nobody's. */
+  readonly #orphanedAt = new Map<Execution, Millis>();
   #events = 0;
 
   constructor(plan: Plan, write?: (line: string) => void) {
@@ -84,6 +89,7 @@ class ChaosRun {
         this.#undrain();
       }
       await this.#runTo(this.#calendar.now + LOOK_MS);
+      this.#lookForOrphans();
     }
     if (this.#witness.complaints.length === 0) this.#complainOfOpenOrders();
     if (this.#witness.complaints.length === 0) await this.#calmDown();
@@ -329,6 +335,31 @@ class ChaosRun {
 
   // ---- what must be true in the end
 
+  /** Nothing runs for nobody: what a worker runs is what its owner believes to run there. */
+  #lookForOrphans(): void {
+    if (this.#plan.shared) return;
+    const { now } = this.#calendar;
+    for (const { id, name } of this.#cluster.alive('worker')) {
+      for (const execution of this.#cluster.tasksOf(name)!.executions) {
+        const since = this.#orphanedAt.get(execution) ?? now;
+        if (this.#isWanted(execution)) this.#orphanedAt.delete(execution);
+        else this.#orphanedAt.set(execution, since);
+        const { jobId, task, attempt } = execution;
+        if (now - since > ORPHANED_MS && this.#orphanedAt.has(execution))
+          this.#witness.wrong(`orphan: ${id} runs ${jobId}/${task}/${attempt}, which its owner has given up`);
+      }
+    }
+  }
+
+  /** As far as its owner is there, and knows the job. */
+  #isWanted({ jobId, task, attempt }: Execution): boolean {
+    const owner = this.#cluster.ownerOf(tagOf(jobId));
+    const process = owner === undefined ? undefined : this.#cluster.at(owner);
+    const detail = process === undefined ? {} : (readJob(process, jobId) as Partial<JobDetail>);
+    if (detail.running === undefined) return true;
+    return detail.running.some((run) => run.task === task && run.attempt === attempt);
+  }
+
   #complainOfOpenOrders(): void {
     for (const order of this.#orders) {
       if (isOver(order)) continue;
@@ -366,8 +397,9 @@ class ChaosRun {
       if (!(machine as unknown as Worker).isIdle) left.push(`${id} is not idle`);
     }
     for (const { id, name, machine } of this.#cluster.alive('scheduler')) {
-      const { activeJobs } = machine as unknown as Scheduler;
+      const { activeJobs, activeBytes } = machine as unknown as Scheduler;
       if (activeJobs > 0) left.push(`${id} holds ${activeJobs} jobs`);
+      else if (activeBytes !== 0) left.push(`${id} counts ${activeBytes} bytes for jobs that have ended`);
       if (!this.#cluster.isQuiet(name)) left.push(`${id} waits for its disk`);
     }
     for (const { id, machine } of this.#cluster.alive('central')) {

@@ -60,6 +60,11 @@ export class Tasks {
     return this.#runs.size;
   }
 
+  /** What runs now. */
+  get executions(): Execution[] {
+    return [...this.#runs.values()].map(({ execution }) => execution);
+  }
+
   start(slot: number, order: TaskOrder, execution: Execution): void {
     const { ms, fails, prints } = (order.payload as { input: TaskInput }).input;
     const draw = new Draw(`${this.#seed}/${order.jobId}/${order.task}/${order.attempt}`);

@@ -1,3 +1,5 @@
+import { ROLES } from '@goshawk/core';
+import { playHostile } from '../../fuzz/hostile-run.js';
 import { drawPlan, SHARED } from '../draw-plan.js';
 import { play } from '../run.js';
 
@@ -13,7 +15,7 @@ export interface Quarry {
 const [from, step, max] = process.argv.slice(2).map(Number) as [number, number, number];
 const startedAt = performance.now();
 for (let seed = from; seed < max; seed += step) {
-  const { complaints } = await play(drawPlan(`${process.env.CHAOS_SHARED ? SHARED : ''}${seed}`));
+  const complaints = process.env.CHAOS_HOSTILE ? hostile(seed) : await chaos(seed);
   if (complaints.length === 0) continue;
   const quarry: Quarry = {
     seed: String(seed),
@@ -23,4 +25,19 @@ for (let seed = from; seed < max; seed += step) {
   };
   process.stdout.write(`${JSON.stringify(quarry)}\n`);
   break;
+}
+
+async function chaos(seed: number): Promise<readonly string[]> {
+  return (await play(drawPlan(`${process.env.CHAOS_SHARED ? SHARED : ''}${seed}`))).complaints;
+}
+
+function hostile(seed: number): string[] {
+  return ROLES.flatMap((role) => {
+    try {
+      playHostile(`${role} ${seed}`, role);
+      return [];
+    } catch (error) {
+      return [`hostile ${role}: ${(error as Error).message}`];
+    }
+  });
 }

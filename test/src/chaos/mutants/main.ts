@@ -18,9 +18,14 @@ const { values: given } = parseArgs({
 const HERE = import.meta.dirname;
 
 /** @returns the first of the seeds that finds it, as far as they were played */
-async function hunt({ name, shared }: Mutant): Promise<Quarry | undefined> {
+async function hunt({ name, shared, hostile }: Mutant): Promise<Quarry | undefined> {
   const argv = ['--import', join(HERE, 'plant.js'), join(HERE, 'hunt.js'), '0', '1', given.seeds];
-  const env = { ...process.env, CHAOS_MUTANT: name, CHAOS_SHARED: shared === true ? '1' : '' };
+  const env = {
+    ...process.env,
+    CHAOS_MUTANT: name,
+    CHAOS_SHARED: shared === true ? '1' : '',
+    CHAOS_HOSTILE: hostile === true ? '1' : '',
+  };
   const { stdout } = await promisify(execFile)(process.execPath, argv, { env });
   return stdout === '' ? undefined : (JSON.parse(stdout) as Quarry);
 }
@@ -41,7 +46,7 @@ async function huntAll(mutants: Mutant[]): Promise<number> {
 function row({ name, what }: Mutant, quarry: Quarry | undefined): string {
   if (quarry === undefined) return `| ${name} | ${what} | NOT FOUND in ${given.seeds} seeds | |`;
   const { seed, complaint, seconds } = quarry;
-  const kind = complaint.slice(0, complaint.indexOf(':'));
+  const kind = complaint.slice(0, Math.max(complaint.indexOf(':'), 0)) || complaint;
   return `| ${name} | ${what} | seed ${seed}, ${seconds.toFixed(0)} s | ${kind} |`;
 }
 

@@ -5,6 +5,8 @@ import { join, resolve } from 'node:path';
 export interface Mutant {
   /** It is looked for in clusters whose schedulers share a journal. */
   readonly shared?: true;
+  /** It is looked for by who says anything to anybody, and not by clusters in which everything goes wrong. */
+  readonly hostile?: true;
   readonly name: string;
   /** What is wrong with it. */
   readonly what: string;
