@@ -56,7 +56,15 @@ class Bench {
   }
 
   enlist(scheduler: Address, tag: string): void {
-    const more = { endpoint: '', durable: true, draining: false, http: undefined, epoch: 0, adopted: false };
+    const more = {
+      endpoint: '',
+      durable: true,
+      draining: false,
+      http: undefined,
+      epoch: 0,
+      adopted: false,
+      formers: [],
+    };
     this.receive(scheduler, { type: 'enlist', name: 's', tag, ...more });
   }
 
@@ -262,6 +270,7 @@ test('a central that has overslept waits for owners that are away as if it had n
     http: undefined,
     epoch: 0,
     adopted: false,
+    formers: [],
   };
   const lostOwners = (): unknown[] => {
     bench.central.wake('publish', 0, bench.now);
@@ -312,6 +321,7 @@ describe('workers that may ask schedulers for tasks', () => {
       http: undefined,
       epoch: 0,
       adopted: false,
+      formers: [],
     });
   const publish = (bench: Bench) => bench.central.wake('publish', 0, bench.now);
 
@@ -363,6 +373,7 @@ test('tells where processes may be looked at: each once, and those of schedulers
     draining: false,
     epoch: 0,
     adopted: false,
+    formers: [],
   } as const;
   bench.receive(worker, { ...register, name: 'w1', http: '10.0.0.1:9090' });
   bench.receive(same, { ...register, name: 'w2', http: '10.0.0.1:9090' });
@@ -393,6 +404,7 @@ test('a place that is free goes to the next worker', () => {
     http: undefined,
     epoch: 0,
     adopted: false,
+    formers: [],
   });
   const places = () => {
     bench.central.wake('publish', 0, bench.now);

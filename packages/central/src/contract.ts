@@ -37,6 +37,8 @@ export interface CentralEnvironment extends Environment<CentralTimer> {
   readonly supplanted?: ((error: Error) => void) | undefined;
   /** Another central is followed by so many, as this one is by others: neither ends by itself. */
   readonly disputed?: ((other: string, followers: number) => void) | undefined;
+  /** The journal of a scheduler does not know the incarnation that central has heard last: it is of an earlier time. */
+  readonly journalWentBack?: ((scheduler: string) => void) | undefined;
 }
 
 export interface CentralConfig {

@@ -73,11 +73,13 @@ export class Enlistment {
   }
 
   #introduce(durable = this.#env.record !== undefined): void {
-    const { name, tag, endpoint, http, epoch = 0, adopted = false } = this.#config;
+    const { name, tag, endpoint, http, epoch = 0, adopted = false, inheritance } = this.#config;
+    const formers = inheritance?.formers ?? [];
     const isAnybody = this.#central === NOBODY || this.#isCutOff;
     const to = isAnybody ? this.#config.central : this.#central;
     const draining = this.#draining;
-    this.#env.send(to, { type: 'enlist', name, tag, endpoint, durable, draining, http, epoch, adopted });
+    const place = { name, tag, endpoint, http, epoch, adopted, formers };
+    this.#env.send(to, { type: 'enlist', ...place, durable, draining });
   }
 
   enlistAnew(now: Millis): void {

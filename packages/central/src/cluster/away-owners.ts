@@ -42,6 +42,10 @@ export class AwayOwners {
     return undefined;
   }
 
+  tagged(tag: string): SchedulerRecord | undefined {
+    return this.#byTag.get(tag)?.scheduler;
+  }
+
   get count(): number {
     return this.#byTag.size;
   }

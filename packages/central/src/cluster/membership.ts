@@ -127,6 +127,7 @@ export class Membership {
     const former = message.epoch > 0 ? this.registry.schedulerTagged(message.tag) : undefined;
     if (former !== undefined && former.address !== from) this.#schedulerLost(former.address, now);
     const same = this.registry.schedulerNamed(message.name);
+    this.#lookBehind(from, message);
     if (same !== undefined && same.address !== from) {
       // One journal has one owner at a time, so whoever has the same one is its next incarnation.
       if (same.tag !== message.tag && this.#names.refuses(from, same, now)) return;
@@ -141,6 +142,13 @@ export class Membership {
     this.welcome(from);
     this.#publisher.newcomer(from);
     this.#publisher.publishSoon(now);
+  }
+
+  /** Who has the same journal knows who had it before, unless it was put back to an earlier state. */
+  #lookBehind(from: Address, { name, tag, formers }: MessageOf<'enlist'>): void {
+    const last = this.registry.schedulerTagged(tag) ?? this.away.tagged(tag);
+    if (last === undefined || last.address === from || formers.includes(last.address)) return;
+    this.#env.journalWentBack?.(name);
   }
 
   welcome(party: Address): void {

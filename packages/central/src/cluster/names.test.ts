@@ -13,12 +13,14 @@ const [FIRST, SECOND, ELSEWHERE] = [1, 2, 3] as [Address, Address, Address];
 
 function cluster() {
   const sent: { to: Address; message: Message }[] = [];
+  const wentBack: string[] = [];
   const env = {
     random: () => 0.5,
     send: (to: Address, message: Message) => void sent.push({ to, message }),
     setTimer() {},
     clearTimer() {},
     nameOf: (address: Address) => NAMES[address] ?? '',
+    journalWentBack: (scheduler: string) => void wentBack.push(scheduler),
   };
   const settings = { policy: DEFAULT_POLICY, timings: LIVE_TIMINGS };
   const central = new Central({ name: 'central', self: 9 as Address, settings }, env);
@@ -50,12 +52,12 @@ function cluster() {
     central.receive(from, message, now);
     return sent.splice(0).flatMap(({ to, message: { type } }) => (to === from ? type : []));
   };
-  return { central, says, register, enlist };
+  return { central, says, register, enlist, wentBack };
 }
 
 const heartbeat: Message = { type: 'heartbeat', busy: 0, queued: 0 };
 
-const OWN = { epoch: 0, adopted: false };
+const OWN = { epoch: 0, adopted: false, formers: [] };
 
 test('a second worker of the same name is refused, and the first is unharmed', () => {
   const { central, says, register } = cluster();
@@ -86,4 +88,19 @@ test('a scheduler elsewhere has the name if it has the journal', () => {
   says(FIRST, enlist('one'), 0);
   expect(says(ELSEWHERE, enlist('two'), 10)).toEqual(['nameTaken']);
   expect(says(ELSEWHERE, enlist('one'), 20)).toEqual(['welcome']);
+});
+
+test('a scheduler whose journal does not know the one before it has gone back', () => {
+  const { says, enlist, wentBack } = cluster();
+  const next = (from: Address, formers: Address[], now: number) =>
+    says(from, { ...enlist('one'), formers } as Message, now);
+  next(FIRST, [], 0);
+  next(SECOND, [FIRST], 10);
+  expect(wentBack).toEqual([]);
+  // Once, however often it says who it is.
+  for (const now of [20, 30]) next(ELSEWHERE, [FIRST], now);
+  expect(wentBack).toEqual(['s']);
+  says(ELSEWHERE, { type: 'leave' }, 40);
+  next(FIRST, [SECOND], 50);
+  expect(wentBack).toEqual(['s', 's']);
 });

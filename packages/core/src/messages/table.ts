@@ -77,6 +77,8 @@ export const MESSAGES = {
     epoch: count,
     /** It has taken over the journal of one that is gone, and takes no jobs beside those. */
     adopted: flag,
+    /** Its incarnations before this one, as its journal knows them; the latest last. */
+    formers: list(address, 16),
   }),
   welcome: message(
     'central',

@@ -24,11 +24,11 @@ export function ownPlaces(bind: string, advertised: string): string[] {
   );
 }
 
-/** What is said and done when another central has this cluster, or a part of it. */
+/** What is said and done when another central has this cluster, or a part of it; and of what only central can see. */
 export function ifThereIsAnother(
   process: Pick<DaemonProcess, 'fail'>,
   logger: Logger,
-): Required<Pick<CentralEnvironment, 'supplanted' | 'disputed'>> {
+): Required<Pick<CentralEnvironment, 'supplanted' | 'disputed' | 'journalWentBack'>> {
   const complaints = new ThrottledLog(logger, DISPUTE_LOG_INTERVAL_MS);
   return {
     supplanted: (error) => {
@@ -41,6 +41,11 @@ export function ifThereIsAnother(
         other,
         followers,
       }),
+    journalWentBack: (scheduler) =>
+      logger.error(
+        { scheduler },
+        'the journal of a scheduler has gone back to an earlier state: jobs that it took since then are lost',
+      ),
   };
 }
 

@@ -166,7 +166,12 @@ export class Door {
     routingId?: string,
   ): number {
     if (!this.isAlive(sender)) {
-      return this.refuse(name, 'oldSender', 'a frame from an incarnation that was superseded');
+      const current = this.options.incarnations.currentAt(placeOf(sender));
+      return this.refuse(
+        name,
+        'oldSender',
+        `a frame from ${sender.incarnation}, and ${current} has its address since: it was on its way, or, if it goes on, two processes claim this address (--advertise)`,
+      );
     }
     const messages = this.deliver(name, frame, routingId);
     count(this.options.counters.received, { messages, bytes });
