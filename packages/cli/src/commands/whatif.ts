@@ -15,7 +15,7 @@ import { counted } from '../jobs/words.js';
 import { findCluster } from '../local/whereabouts.js';
 import type { OptionSpecs, Resolved } from '../options.js';
 import { SLOTS_OPTION } from '../resources.js';
-import { POLICY_OPTIONS, policyRecord, policySettings, type WorkloadFacts } from '../settings.js';
+import { POLICY_OPTIONS, policyRecord, policySettings } from '../settings.js';
 import type { RunOutcome, RunRequest } from '../simulate/request.js';
 import { performShown } from '../simulate/shown.js';
 import { type Survey, survey } from '../simulate/survey.js';
@@ -85,10 +85,9 @@ export const whatifCommand = defineCommand({
       [jobs],
       context.interrupted,
     );
-    const settings =
-      ran.settings ?? policySettings(options as never, options.policy!.split(',')[0]!, surveyed.facts);
+    const settings = ran.settings ?? policySettings(options as never, options.policy!.split(',')[0]!);
     const base: Setup = { ...ran, settings, label: settings.policy };
-    const setups = [base, ...othersOf(base, options, surveyed.facts)];
+    const setups = [base, ...othersOf(base, options)];
     const { record } = surveyed;
     context.note(
       `${counted(record.jobs, 'job')} of ${counted(record.tasks, 'task')}, submitted over ${Math.round(record.spanSeconds)} s, ` +
@@ -196,8 +195,8 @@ const VARIABLE: OptionSpecs = specsOf(
   Object.keys(POLICY_OPTIONS).filter((name) => name !== 'policy'),
 );
 
-/** Each policy on each number of workers, but for what ran. */
-function othersOf(base: Setup, options: Options, facts: WorkloadFacts): Setup[] {
+/** Each policy on each number of workers, with the settings that `up` would give it, but for what ran. */
+function othersOf(base: Setup, options: Options): Setup[] {
   const { settings } = base;
   const numbers = workersOf(options.workers);
   const variants = variantsOf(
@@ -215,8 +214,7 @@ function othersOf(base: Setup, options: Options, facts: WorkloadFacts): Setup[] 
       ...base,
       label,
       workers,
-      settings:
-        label === settings.policy && isAsItRan ? settings : policySettings(own as never, own.policy, facts),
+      settings: label === settings.policy && isAsItRan ? settings : policySettings(own as never, own.policy),
     })),
   );
   return setups.filter(({ label, workers }) => label !== base.label || workers !== base.workers);

@@ -20,6 +20,16 @@ it('is not told by jobs that waited, in the simulation, or did not complete', ()
   expect(messageDelayMs(jobs, simulated, 0.5)).toBeCloseTo(2);
 });
 
+it('is not told by jobs that waited, in the record only', () => {
+  const jobs = recorded(...Array.from({ length: 40 }, (_, index) => (index % 4 === 0 ? 0.5 : 0.008)));
+  expect(messageDelayMs(jobs, new Float64Array(40).fill(1.002), 0.5)).toBeCloseTo(2);
+});
+
+it('is no more than a network takes', () => {
+  const jobs = recorded(...Array.from({ length: 40 }, () => 3));
+  expect(messageDelayMs(jobs, new Float64Array(40).fill(1.002), 0.5)).toBe(50);
+});
+
 it('is not told by a few', () => {
   expect(messageDelayMs(recorded(0.008, 0.008), [1.002, 1.002], 0.5)).toBeUndefined();
 });

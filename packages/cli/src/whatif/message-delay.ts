@@ -1,10 +1,14 @@
-import type { Millis } from '@goshawk/core';
+import { type Millis, nearestRank } from '@goshawk/core';
 import type { RecordedJob } from '@goshawk/traces';
 
 /** Fewer jobs than this say nothing. */
 const JOBS_MIN = 20;
 /** What a job took beside its longest task, over the least that any did: up to here it found free workers at once. */
 const AT_ONCE = 2;
+/** Over what a quarter of those took, recorded: from here on a job waited after all, as policies that draw have it. */
+const WAITED = 10;
+/** More is no network. */
+const DELAY_MAX_MS: Millis = 50;
 
 /**
  * What a message takes, by what was recorded: of jobs that find free workers at once in a simulation, what they took beside
@@ -29,12 +33,9 @@ export function messageDelayMs(
   const least = told.reduce((most, { simulated }) => Math.min(most, simulated), Number.POSITIVE_INFINITY);
   const atOnce = told.filter(({ simulated }) => simulated <= AT_ONCE * least);
   if (atOnce.length < JOBS_MIN || !(least > 0)) return undefined;
-  const ratio = meanOf(atOnce.map((each) => each.recorded)) / meanOf(atOnce.map((each) => each.simulated));
-  return ratio > 0 ? assumedMs * ratio : undefined;
-}
-
-/** Without the longest hundredth: a machine that stood still is no message. */
-function meanOf(values: readonly number[]): number {
-  const counted = [...values].sort((a, b) => a - b).slice(0, Math.ceil(0.99 * values.length));
-  return counted.reduce((sum, each) => sum + each, 0) / counted.length;
+  const quarter = nearestRank(Float64Array.from(atOnce, (each) => each.recorded).sort(), 25);
+  const counted = atOnce.filter((each) => each.recorded <= WAITED * quarter);
+  const sum = (of: 'recorded' | 'simulated') => counted.reduce((all, each) => all + each[of], 0);
+  const delayMs = (assumedMs * sum('recorded')) / sum('simulated');
+  return delayMs > 0 ? Math.min(delayMs, DELAY_MAX_MS) : undefined;
 }
