@@ -56,7 +56,8 @@ function submitJson(job: string, state: JobState): Record<string, unknown> {
   return { schema: 'goshawk.submit/1', job, state };
 }
 
-function sourcesOf(context: Context): Sources {
+/** Files and stdin that a job is made of. */
+export function sourcesOf(context: Context): Sources {
   return {
     cwd: context.cwd,
     async read(path, what) {

@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { TestCluster } from '../test-cluster.fixture.js';
+
+let cluster: TestCluster;
+beforeAll(async () => {
+  cluster = await TestCluster.start(['--workers', '2', '--schedulers', '1', '--resources', 'cpu=4']);
+});
+afterAll(() => cluster.stop());
+
+const planned = async (...args: string[]) =>
+  JSON.parse((await cluster.goshawk(['plan', '--json', ...args])).stdout);
+
+describe('goshawk plan', () => {
+  it('says class, workers and start of a job, and submits nothing', async () => {
+    await expect.poll(async () => (await planned('--sleep', '1s')).freeSlots).toBe(2);
+    const args = ['plan', '--tasks', '3', '--estimate', '2s', '--cpus', '3', '--', 'true'];
+    const { exitCode, stdout } = await cluster.goshawk(args);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^true {2}3 tasks$/m);
+    expect(stdout).toMatch(/class +short: its tasks take 2 s; a job is long from a mean task of 10 s on/);
+    expect(stdout).toMatch(/workers +2 of 2 have room for cpu 3/);
+    expect(stdout).toMatch(/start +at once: 2 of 2 slots are free/);
+    const jobs = await cluster.goshawk(['jobs', '--json']);
+    expect(JSON.parse(jobs.stdout)).toMatchObject({ total: 0 });
+  });
+
+  it('exits with 1 where no worker will ever have room', async () => {
+    const { exitCode, stdout } = await cluster.goshawk(['plan', '--cpus', '5', '--', 'true']);
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(/workers +0 of 2 have room for cpu 5/);
+    expect(stdout).toMatch(/start +never/);
+  });
+
+  it('names what it would wait behind', async () => {
+    const submitted = await cluster.goshawk([
+      'submit',
+      '--tasks',
+      '9',
+      '--sleep',
+      '600s',
+      '--estimate',
+      '600s',
+    ]);
+    const id = submitted.stdout.trim();
+    try {
+      await expect
+        .poll(async () => (await planned('--estimate', '300s', '--', 'true')).ahead.examples)
+        .toEqual([expect.objectContaining({ id })]);
+      const { startSeconds, ahead } = await planned('--estimate', '300s', '--', 'true');
+      expect(ahead.workSeconds).toBe(600 * ahead.tasks);
+      expect(startSeconds).toBeGreaterThan(600);
+    } finally {
+      await cluster.goshawk(['cancel', id]);
+    }
+  });
+
+  it('exits with 2 for what is no job', async () => {
+    const { exitCode, stderr } = await cluster.goshawk(['plan', 'nowhere.json', '--quiet']);
+    expect(stderr).toMatch(/^goshawk: .*nowhere\.json/);
+    expect(exitCode).toBe(2);
+  });
+});

@@ -1,0 +1,121 @@
+import { formatCount, formatDuration, type Millis, parseJobSpec, UnreachableError } from '@goshawk/core';
+import { defineCommand, ExitCode } from '../command.js';
+import { openCluster } from '../jobs/open-cluster.js';
+import { type Outlook, outlookOf, type StageOutlook } from '../jobs/outlook.js';
+import { counted } from '../jobs/words.js';
+import { buildJob } from '../submission/build-job.js';
+import { SUBMIT_OPTIONS } from '../submission/options.js';
+import { painter, plain } from '../terminal/paint.js';
+import { page, section } from '../terminal/sections.js';
+import { sourcesOf } from './submit.js';
+
+export const planCommand = defineCommand({
+  name: 'plan',
+  words: '[FILE.json | -- CMD ARG…]',
+  wordsMax: 2,
+  describe:
+    'say what would become of a job, with the arguments of submit, and submit nothing: its class, workers that it fits, when it would start, what it would wait behind; exit 1 where it could never run',
+  examples: [
+    ['goshawk plan --tasks 100 --estimate 2s --cpus 4 -- ./simulate', 'before it is submitted'],
+    ['goshawk plan job.json && goshawk submit job.json', 'only if it can run here'],
+  ],
+  options: SUBMIT_OPTIONS,
+  async run(context, options, positionals) {
+    const { key: _, ...job } = await buildJob(options, positionals, sourcesOf(context));
+    const spec = parseJobSpec(job, 'plan');
+    await using cluster = await openCluster(context);
+    const signal = context.interrupted;
+    const [view, { central }, { jobs }] = await Promise.all([
+      cluster.describe({ signal }),
+      cluster.waiting({ signal }),
+      cluster.jobs({ states: ['waiting', 'running'], limit: 10_000, signal }),
+    ]);
+    if (central === undefined)
+      throw new UnreachableError(
+        'unreachable',
+        'central, which knows what is free, does not answer',
+        'try again',
+      );
+    const outlook = outlookOf(spec, view, central, jobs);
+    const canRun = outlook.stages.every(({ fitting }) => fitting > 0);
+    if (context.global.json) context.json(planJson(outlook, canRun));
+    else context.out(planPage(spec.name, outlook, canRun, painter(context.color)));
+    return canRun ? ExitCode.done : ExitCode.failed;
+  },
+});
+
+const seconds = (ms: Millis | undefined): number | null => (ms === undefined ? null : ms / 1_000);
+
+function planJson({ ahead, stages, ...outlook }: Outlook, canRun: boolean): Record<string, unknown> {
+  return {
+    schema: 'goshawk.plan/1',
+    canRun,
+    class: outlook.class ?? null,
+    cutoffSeconds: seconds(outlook.cutoffMs),
+    estimateSeconds: seconds(outlook.estimateMs),
+    tasks: outlook.tasks,
+    stages,
+    slots: outlook.slots,
+    freeSlots: outlook.freeSlots,
+    startSeconds: seconds(outlook.startMs),
+    ahead: {
+      jobs: ahead.jobs,
+      tasks: ahead.tasks,
+      workSeconds: seconds(ahead.workMs),
+      examples: ahead.examples.map(({ id, name, tasks }) => ({ id, name, waiting: tasks.waiting })),
+    },
+  };
+}
+
+function planPage(
+  name: string,
+  outlook: Outlook,
+  canRun: boolean,
+  paint: ReturnType<typeof painter>,
+): string {
+  const { ahead } = outlook;
+  const behind = ahead.examples.map(
+    ({ id, name: of, tasks }) =>
+      `${id} ${plain(of)}: ${counted(tasks.waiting, 'task')} ${tasks.waiting === 1 ? 'waits' : 'wait'}`,
+  );
+  const title = `${paint.bold(plain(name))}  ${counted(outlook.tasks, 'task')}`;
+  return page(
+    title,
+    [
+      ['class', [classLine(outlook)]],
+      ['workers', outlook.stages.map(fittingLine)],
+      ['start', [canRun ? startLine(outlook) : 'never: no worker that takes work has room for such a task']],
+      ...section('behind', behind),
+    ],
+    paint,
+  );
+}
+
+function classLine({ class: decided, estimateMs, cutoffMs }: Outlook): string {
+  const divide = `a job is long from a mean task of ${formatDuration(cutoffMs)} on (the cutoff)`;
+  if (decided === undefined)
+    return `not known before it is there, its pilots or others like it tell; ${divide}`;
+  const by =
+    estimateMs === undefined
+      ? 'nobody said how long its tasks take'
+      : `its tasks take ${formatDuration(estimateMs)}`;
+  return `${decided}: ${by}; ${divide}`;
+}
+
+function fittingLine({ name, tasks, demand, fitting, workers }: StageOutlook): string {
+  const needs = Object.entries(demand).map(([resource, amount]) => `${resource} ${formatCount(amount)}`);
+  const of = name === 'tasks' ? '' : `${plain(name)} (${counted(tasks, 'task')}): `;
+  const room = needs.length === 0 ? 'may run a task of it' : `have room for ${needs.join(', ')}`;
+  return `${of}${formatCount(fitting)} of ${formatCount(workers)} ${room}`;
+}
+
+function startLine({ startMs, slots, freeSlots, ahead }: Outlook): string {
+  const free = `${formatCount(freeSlots)} of ${counted(slots, 'slot')} ${freeSlots === 1 ? 'is' : 'are'} free`;
+  if (ahead.tasks === 0 && freeSlots > 0) return `at once: ${free}, and nothing waits before it`;
+  const after =
+    ahead.tasks === 0
+      ? 'the next task that ends'
+      : `${counted(ahead.tasks, 'task')} of ${counted(ahead.jobs, 'job')}`;
+  if (startMs === undefined) return `after ${after}, for which nobody said how long they take; ${free}`;
+  return `in about ${formatDuration(startMs)}, after ${after}, if their estimates are right; ${free}`;
+}

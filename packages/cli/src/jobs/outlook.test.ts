@@ -1,0 +1,111 @@
+import { DEFAULT_POLICY, type JobClass, type JobSummary, LIVE_TIMINGS, parseJobSpec } from '@goshawk/core';
+import { presetNamed } from '@goshawk/policies';
+import { describe, expect, it } from 'vitest';
+import { outlookOf } from './outlook.js';
+
+const policy = {
+  ...DEFAULT_POLICY,
+  policy: 'goshawk',
+  preset: presetNamed('goshawk'),
+  cutoffMs: 10_000,
+  estimator: 'auto',
+};
+
+/** Four workers of one slot and two cores each, one of them drained. */
+const view = (estimator = 'auto', preset = policy.preset) => ({
+  settings: { policy: { ...policy, estimator, preset }, timings: LIVE_TIMINGS },
+  workers: ['active', 'active', 'active', 'drained'].map((state, index) => ({
+    name: `w${index}`,
+    address: `w${index}`,
+    slots: 1,
+    capacity: { cpu: index === 0 ? 8 : 2 },
+    partition: 'general' as const,
+    state: state as 'active',
+    busy: 0,
+    queued: 0,
+    heardMsAgo: 0,
+  })),
+});
+
+const central = (freeSlots: number) => ({
+  needs: [],
+  slots: 3,
+  freeSlots,
+  longRunning: 0,
+  longLimit: 2,
+  unmatched: 0,
+});
+
+function job(of: JobClass, waiting: number, running: number, estimateMs: number | undefined): JobSummary {
+  return {
+    id: `a-${waiting}`,
+    name: 'other',
+    user: undefined,
+    class: of,
+    classifiedBy: 'given',
+    estimateMs,
+    state: 'running',
+    tasks: { total: waiting + running, waiting, running, completed: 0, failed: 0, cancelled: 0 },
+    submittedAt: 0,
+    startedMs: undefined,
+    endedMs: undefined,
+  };
+}
+
+const spec = (more: object = {}) => parseJobSpec({ tasks: { count: 5, run: { sleep: 10 } }, ...more });
+
+describe('the outlook of a job', () => {
+  it('is to start at once where something is free and nothing waits before it', () => {
+    const outlook = outlookOf(spec({ estimate: '2s' }), view(), central(2), [job('long', 9, 1, undefined)]);
+    expect(outlook).toMatchObject({ tasks: 5, class: 'short', startMs: 0, ahead: { jobs: 0, tasks: 0 } });
+  });
+
+  it('of a long job has all that waits before it, on the slots that long tasks may have', () => {
+    const jobs = [job('short', 10, 0, 1_000), job('long', 2, 3, 20_000)];
+    const outlook = outlookOf(spec({ estimate: '30s' }), view(), central(0), jobs);
+    expect(outlook).toMatchObject({ class: 'long', ahead: { jobs: 2, tasks: 12, workMs: 50_000 } });
+    expect(outlook.ahead.examples[0]).toMatchObject({ id: 'a-10' });
+    expect(outlook.startMs).toBeCloseTo(50_000 / 2 + 20_000 / 3);
+  });
+
+  it('of a short job has short ones before it only', () => {
+    const jobs = [job('short', 6, 3, 1_000), job('long', 2, 0, 20_000)];
+    expect(outlookOf(spec({ estimate: 1 }), view(), central(0), jobs).ahead).toMatchObject({
+      jobs: 1,
+      tasks: 6,
+    });
+  });
+
+  it('cannot say when it starts where nobody said how long those before it take', () => {
+    const jobs = [job('short', 6, 3, undefined)];
+    expect(outlookOf(spec({ estimate: 1 }), view(), central(0), jobs).startMs).toBeUndefined();
+  });
+
+  it('counts workers that take work and would have room', () => {
+    const [stage] = outlookOf(spec({ demand: { cpu: 4 } }), view(), central(3), []).stages;
+    expect(stage).toMatchObject({ fitting: 1, workers: 3, demand: { cpu: 4 } });
+    expect(outlookOf(spec({ demand: { gpu: 1 } }), view(), central(3), [])).toMatchObject({
+      stages: [{ fitting: 0 }],
+      startMs: undefined,
+    });
+  });
+
+  it.each([
+    ['auto', undefined, undefined],
+    ['given', undefined, 'short'],
+    ['given', '10s', 'long'],
+    ['pilot', '10s', undefined],
+  ])('under %s with an estimate of %s: %s', (estimator, estimate, decided) => {
+    const said = spec(estimate === undefined ? {} : { estimate });
+    expect(outlookOf(said, view(estimator), central(3), []).class).toBe(decided);
+  });
+
+  it('takes the mean of what stages say for the job', () => {
+    const stages = [
+      { name: 'map', tasks: { count: 3, run: { sleep: 1 } }, estimate: 4_000 },
+      { name: 'sum', after: ['map'], tasks: { count: 1, run: { sleep: 1 } }, estimate: 40_000 },
+    ];
+    const outlook = outlookOf(parseJobSpec({ stages }), view(), central(3), []);
+    expect(outlook).toMatchObject({ estimateMs: 13_000, class: 'long' });
+  });
+});

@@ -1,0 +1,133 @@
+import type { ClusterView, ClusterWaiting } from '@goshawk/client';
+import {
+  countTasks,
+  type JobClass,
+  type JobSpec,
+  type JobSummary,
+  type Millis,
+  type Resources,
+} from '@goshawk/core';
+
+/** What is to be expected of a job that has not been submitted. */
+export interface Outlook {
+  readonly tasks: number;
+  /** Undefined: the cluster finds out once it has it. */
+  readonly class: JobClass | undefined;
+  readonly cutoffMs: Millis;
+  readonly estimateMs: Millis | undefined;
+  readonly stages: readonly StageOutlook[];
+  /** Of workers that take work. */
+  readonly slots: number;
+  readonly freeSlots: number;
+  /** What waits, and may be served before it. */
+  readonly ahead: Ahead;
+  /** Until its first task starts, if what is believed of those before it is right; undefined: nobody can say. */
+  readonly startMs: Millis | undefined;
+}
+
+export interface StageOutlook {
+  readonly name: string;
+  readonly tasks: number;
+  readonly demand: Resources;
+  /** Workers that take work and would have room for such a task, were they idle; and all that take work. */
+  readonly fitting: number;
+  readonly workers: number;
+}
+
+export interface Ahead {
+  readonly jobs: number;
+  readonly tasks: number;
+  /** Undefined: of some of them nobody said how long they take. */
+  readonly workMs: Millis | undefined;
+  /** Those with most waiting tasks. */
+  readonly examples: readonly Pick<JobSummary, 'id' | 'name' | 'tasks'>[];
+}
+
+const EXAMPLES = 3;
+
+/**
+ * By what owners and central answer now: nobody is asked to try anything.
+ *
+ * @param jobs that wait or run
+ */
+export function outlookOf(
+  spec: JobSpec,
+  { workers, settings: { policy } }: Pick<ClusterView, 'workers' | 'settings'>,
+  central: NonNullable<ClusterWaiting['central']>,
+  jobs: readonly JobSummary[],
+): Outlook {
+  const { cutoffMs, preset } = policy;
+  const estimateMs = estimateOf(spec);
+  const decided = classOf(estimateMs, policy.estimator, cutoffMs);
+  const active = workers.filter(({ state }) => state === 'active');
+  const stages = spec.stages.map(({ name, tasks, demand }) => ({
+    name,
+    tasks: countTasks(tasks),
+    demand,
+    fitting: active.filter(({ capacity }) => fits(demand, capacity)).length,
+    workers: active.length,
+  }));
+  // Where classes matter short jobs are served first.
+  const isBefore = (job: JobSummary): boolean =>
+    decided !== 'short' || !preset.byClass || job.class === 'short';
+  const ahead = aheadOf(jobs.filter((job) => job.tasks.waiting > 0 && isBefore(job)));
+  const { slots, freeSlots, longLimit } = central;
+  const usable = Math.max(1, decided === 'long' && preset.byClass ? longLimit : slots);
+  const canStart = stages.every(({ fitting }) => fitting > 0);
+  const soonMs = freeSlots > 0 && ahead.tasks === 0 ? 0 : nextEndMs(jobs, freeSlots);
+  const known = canStart && ahead.workMs !== undefined && soonMs !== undefined;
+  return {
+    tasks: stages.reduce((sum, { tasks }) => sum + tasks, 0),
+    class: decided,
+    cutoffMs,
+    estimateMs,
+    stages,
+    slots,
+    freeSlots,
+    ahead,
+    startMs: known ? ahead.workMs! / usable + soonMs! : undefined,
+  };
+}
+
+/** The job's, or the mean of its stages' where each says one. */
+function estimateOf({ estimateMs, stages }: JobSpec): Millis | undefined {
+  if (estimateMs !== undefined) return estimateMs;
+  if (stages.some((stage) => stage.estimateMs === undefined)) return undefined;
+  const tasks = stages.reduce((sum, stage) => sum + countTasks(stage.tasks), 0);
+  return stages.reduce((sum, stage) => sum + stage.estimateMs! * countTasks(stage.tasks), 0) / tasks;
+}
+
+/** Estimators other than these have their own way, whatever the submitter says. */
+const BELIEVE: readonly string[] = ['given', 'auto'];
+
+function classOf(estimateMs: Millis | undefined, estimator: string, cutoffMs: Millis): JobClass | undefined {
+  if (!BELIEVE.includes(estimator)) return undefined;
+  if (estimateMs !== undefined) return estimateMs >= cutoffMs ? 'long' : 'short';
+  return estimator === 'given' ? 'short' : undefined;
+}
+
+function fits(demand: Resources, capacity: Resources): boolean {
+  return Object.entries(demand).every(([name, amount]) => amount <= (capacity[name] ?? 0));
+}
+
+function aheadOf(waiting: readonly JobSummary[]): Ahead {
+  const known = waiting.every(({ estimateMs }) => estimateMs !== undefined);
+  const most = [...waiting].sort((a, b) => b.tasks.waiting - a.tasks.waiting);
+  return {
+    jobs: waiting.length,
+    tasks: waiting.reduce((sum, { tasks }) => sum + tasks.waiting, 0),
+    workMs: known
+      ? waiting.reduce((sum, { tasks, estimateMs }) => sum + tasks.waiting * estimateMs!, 0)
+      : undefined,
+    examples: most.slice(0, EXAMPLES).map(({ id, name, tasks }) => ({ id, name, tasks })),
+  };
+}
+
+/** Until one of the tasks that run ends, where they began at any time; undefined: nobody said how long they take. */
+function nextEndMs(jobs: readonly JobSummary[], freeSlots: number): Millis | undefined {
+  const running = jobs.filter(({ tasks }) => tasks.running > 0);
+  if (freeSlots > 0 || running.length === 0) return 0;
+  let endsPerMs = 0;
+  for (const { tasks, estimateMs } of running) if (estimateMs! > 0) endsPerMs += tasks.running / estimateMs!;
+  return endsPerMs > 0 ? 1 / endsPerMs : undefined;
+}
