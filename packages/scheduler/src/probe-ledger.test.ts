@@ -18,6 +18,7 @@ test('it says of each worker what a map of sums would say', () => {
       expect(ledger.out).toBe(sums.reduce((sum, probes) => sum + probes, 0));
       const holding = [...sums.entries()].filter(([, sum]) => sum !== 0);
       expect([...ledger.byWorker()].sort(([one], [other]) => one - other)).toEqual(holding);
+      for (const [worker, sum] of sums.entries()) expect(ledger.at(worker as Address)).toBe(sum);
     }),
     { seed: 1 },
   );

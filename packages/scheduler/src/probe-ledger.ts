@@ -48,6 +48,15 @@ export class ProbeLedger {
     if (this.#length > CHANGES_MAX_BASE + CHANGES_MAX_A_PROBE * this.#peak) this.#sumUp();
   }
 
+  /** How many are believed to be at a worker; below 0: it is believed to owe some. */
+  at(worker: Address): number {
+    let sum = 0;
+    for (let i = 0; i < this.#length; i += FIELDS) {
+      if (this.#changes[i] === worker) sum += this.#changes[i + 1]!;
+    }
+    return sum;
+  }
+
   /** Lost workers hold none. */
   drop(gone: ReadonlySet<Address>): void {
     if (this.#length === 0) return;

@@ -129,6 +129,20 @@ test('a task that a worker declines before it starts was no attempt', () => {
   expect(job.attemptsLost).toBe(0);
 });
 
+test('of probes no more come back than are believed to be at their worker', () => {
+  const bench = new Bench();
+  bench.members(W1);
+  const job = bench.submit({ tasks: [{ sleep: 1 }] });
+  const sent = bench.take('probe').length;
+  const back = { type: 'declined', job: job.number, stage: 0, placed: undefined } as const;
+  bench.receive(W1, { ...back, probes: sent });
+  expect(bench.take('probe')).toHaveLength(sent);
+  bench.receive(W1, { ...back, probes: 10 * sent });
+  expect(bench.take('probe')).toHaveLength(sent);
+  bench.receive(W2, { ...back, probes: sent });
+  expect(bench.take('probe')).toEqual([]);
+});
+
 describe('a worker that central has not told of', () => {
   test('gets a task, and keeps it when central tells of it in time', () => {
     const bench = new Bench();

@@ -547,7 +547,10 @@ export class Scheduler implements Machine<SchedulerTimer> {
     if (message.placed === undefined) {
       const batch = job.batches[message.stage];
       if (batch === undefined) return;
-      this.#prober.used(batch, from, message.probes);
+      // Doubled, it would bring one probe more each time: of what is not believed to be there nothing comes back.
+      const probes = Math.min(message.probes, batch.probes.at(from));
+      if (probes <= 0) return;
+      this.#prober.used(batch, from, probes);
       return this.#routing.find(job, batch, now);
     }
     const { task, attempt } = message.placed;
