@@ -38,6 +38,7 @@ const LOADERS: Readonly<Record<string, () => Promise<unknown>>> = {
   'trace generate': async () => (await import('./trace-generate.js')).traceGenerateCommand,
   'trace convert': async () => (await import('./trace-convert.js')).traceConvertCommand,
   'trace sample': async () => (await import('./trace-sample.js')).traceSampleCommand,
+  'trace export': async () => (await import('./trace-export.js')).traceExportCommand,
   'journal init': async () => (await import('./journal.js')).journalInitCommand,
   'journal inspect': async () => (await import('./journal.js')).journalInspectCommand,
   'journal verify': async () => (await import('./journal.js')).journalVerifyCommand,

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TestCluster } from '../test-cluster.fixture.js';
+import { brokenRules } from '../trace-export/chrome.fixture.js';
+import type { ChromeEvent, ChromeTrace } from '../trace-export/chrome.js';
 
 /** What a small cluster has run, simulated again from the journals of its schedulers. */
 const JOBS = 120;
@@ -53,6 +55,22 @@ describe('goshawk whatif', () => {
     expect(stdout).toMatch(/^simulated as it ran: goshawk on 10 workers/m);
     expect(stdout).toMatch(/^goshawk on 40 workers: /m);
     expect(stdout).toMatch(/against what was recorded: short p50 [+−]/);
+  });
+
+  it('and what ran opens in a viewer, all of it or one job', async () => {
+    const { exitCode, stdout } = await cluster.goshawk(['trace', 'export', '--out', '-']);
+    expect(exitCode).toBe(0);
+    const { traceEvents } = JSON.parse(stdout) as ChromeTrace;
+    expect(brokenRules(JSON.parse(stdout))).toEqual([]);
+    const [first, ...others] = traceEvents.filter(({ ph }) => ph === 'b');
+    expect(others).toHaveLength(JOBS - 1);
+    const { id, args } = first as Extract<ChromeEvent, { ph: 'b' | 'e' }>;
+    const one = await cluster.goshawk(['trace', 'export', 'data', '--job', id, '--out', '-']);
+    const shown = (JSON.parse(one.stdout) as ChromeTrace).traceEvents;
+    expect(shown.filter(({ ph }) => ph === 'X')).toHaveLength(args.runs as number);
+    const none = await cluster.goshawk(['trace', 'export', '--job', 'nobody-1', '--out', '-']);
+    expect(none).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(none.stderr).toMatch(/nobody-1 has not ended, or there is no such job/);
   });
 
   it.each<[string, string[], RegExp]>([

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import {
   formatDuration,
   InputError,
@@ -12,6 +11,7 @@ import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { counted } from '../jobs/words.js';
+import { journalPlaces } from '../local/journals.js';
 import { findCluster } from '../local/whereabouts.js';
 import type { OptionSpecs, Resolved } from '../options.js';
 import { SLOTS_OPTION } from '../resources.js';
@@ -142,17 +142,9 @@ const SCHEDULERS = 10;
 
 /** The cluster whose history this is, as it is now; where it is down, as the first of what is to be tried. */
 async function asItRan(context: Context, options: Options, words: readonly string[]): Promise<Ran> {
-  const places = words.map((word) => (word.includes('://') ? word : resolve(context.cwd, word)));
   try {
     const found = await findCluster(context);
-    const { localClusterAt } = await import('@goshawk/client');
-    const own = localClusterAt(found.url, context.environment)?.dataFolder;
-    if (places.length === 0 && own === undefined)
-      throw new InputError(
-        'no-journal',
-        `where the journals of ${found.url} are, nobody here knows`,
-        'name their folders, or postgres://…',
-      );
+    const places = await journalPlaces(context, words);
     await using cluster = await openCluster(context, { found });
     const { workers, schedulers, settings } = await cluster.describe({ signal: context.interrupted });
     const active = workers.filter(({ state }) => state === 'active');
@@ -168,13 +160,13 @@ async function asItRan(context: Context, options: Options, words: readonly strin
       slots,
       schedulers: schedulers.length,
       capacity,
-      places: places.length > 0 ? places : [own!],
+      places,
     };
   } catch (error) {
     const isDown =
       error instanceof UnreachableError || (error instanceof InputError && error.code === 'several-clusters');
     const workers = workersOf(options.workers)[0];
-    if (!isDown || places.length === 0) throw error;
+    if (!isDown || words.length === 0) throw error;
     if (options.policy === undefined || workers === undefined)
       throw new InputError(
         'usage',
@@ -182,7 +174,14 @@ async function asItRan(context: Context, options: Options, words: readonly strin
         'say so first: --policy and --workers of the cluster that it was, then what else to try',
       );
     const { slots } = options;
-    return { settings: undefined, workers, slots, schedulers: SCHEDULERS, capacity: { cpu: slots }, places };
+    return {
+      settings: undefined,
+      workers,
+      slots,
+      schedulers: SCHEDULERS,
+      capacity: { cpu: slots },
+      places: await journalPlaces(context, words),
+    };
   }
 }
 

@@ -1,0 +1,67 @@
+import { writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { InputError } from '@goshawk/core';
+import { defineCommand, ExitCode } from '../command.js';
+import { counted } from '../jobs/words.js';
+import { journalPlaces, readJournals } from '../local/journals.js';
+import { ChromeTracing } from '../trace-export/chrome.js';
+
+export const traceExportCommand = defineCommand({
+  name: 'trace export',
+  words: '[FOLDER|URL…]',
+  wordsMax: Number.POSITIVE_INFINITY,
+  describe:
+    'write what jobs and workers did, from the journals of the schedulers, for a viewer: open the file at ui.perfetto.dev or chrome://tracing',
+  examples: [
+    ['goshawk trace export --job $id --out job.json', 'one job, of the cluster that runs here'],
+    ['goshawk trace export --since 10m --out minutes.json', 'what was submitted within ten minutes'],
+    ['goshawk trace export .goshawk --out all.json', 'all that is in these journals'],
+  ],
+  options: {
+    format: {
+      type: 'text',
+      flagOnly: true,
+      choices: ['chrome'],
+      default: 'chrome',
+      describe: 'how to write it',
+    },
+    job: { type: 'text', flagOnly: true, describe: 'only this job: its id' },
+    since: {
+      type: 'duration',
+      flagOnly: true,
+      describe: 'only jobs that were submitted so long ago at most: 10m',
+    },
+    out: { type: 'text', flagOnly: true, describe: 'the file to write; - for stdout' },
+  },
+  async run(context, { job, since, out }, { words }) {
+    if (out === undefined)
+      throw new InputError('usage', 'trace export needs --out FILE, or --out - for stdout');
+    const places = await journalPlaces(context, words);
+    const tracing = new ChromeTracing();
+    let damaged = 0;
+    await readJournals(
+      places,
+      (record) => tracing.note(record),
+      () => damaged++,
+    );
+    const from = since === undefined ? Number.NEGATIVE_INFINITY : Date.now() - since;
+    const trace = tracing.trace(
+      ({ id, acceptedAt }) => (job === undefined || id === job) && acceptedAt >= from,
+    );
+    if (trace === undefined)
+      throw new InputError(
+        'nothing-recorded',
+        job === undefined
+          ? `no job has ended of which ${places.join(', ')} tells`
+          : `${job} has not ended, or there is no such job`,
+        '`goshawk jobs` lists them',
+      );
+    const text = `${JSON.stringify(trace)}\n`;
+    if (out === '-') context.stdout.write(text);
+    else await writeFile(resolve(context.cwd, out), text);
+    if (damaged > 0) context.note(`${counted(damaged, 'record')} cannot be read: left out`);
+    if (out !== '-')
+      context.note(`${counted(trace.traceEvents.length, 'event')} in ${out}; open it at ui.perfetto.dev`);
+    return ExitCode.done;
+  },
+});

@@ -1,0 +1,75 @@
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { InputError, type JobRecord } from '@goshawk/core';
+import type { Context } from '../context.js';
+import { journalIn } from './free-folder.js';
+import { findCluster } from './whereabouts.js';
+
+/** A record, with the id of its job. */
+export type RecordWithId = JobRecord & { readonly id: string };
+
+/**
+ * Where the journals are that words name: data folders of schedulers, folders of such, `postgres://…`; without words, those of the
+ * cluster that `up` runs here.
+ *
+ * @throws InputError where nobody here knows; UnreachableError where none runs
+ */
+export async function journalPlaces(context: Context, words: readonly string[]): Promise<string[]> {
+  if (words.length > 0)
+    return words.map((word) => (word.includes('://') ? word : resolve(context.cwd, word)));
+  const { localClusterAt } = await import('@goshawk/client');
+  const { url } = await findCluster(context);
+  const own = localClusterAt(url, context.environment)?.dataFolder;
+  if (own !== undefined) return [own];
+  throw new InputError(
+    'no-journal',
+    `where the journals of ${url} are, nobody here knows`,
+    'name their folders, or postgres://…',
+  );
+}
+
+/**
+ * Reads all that can be read, of each journal in its order. Its scheduler may be at work meanwhile.
+ *
+ * @param damaged called for each record that cannot be read
+ * @throws InputError where there is no journal
+ */
+export async function readJournals(
+  places: readonly string[],
+  read: (record: RecordWithId) => void,
+  damaged: () => void,
+): Promise<void> {
+  const { inPostgres, isJournalUrl, OfflineJournal } = await import('@goshawk/journal');
+  const all = (tag: string, records: Iterable<JobRecord>): void => {
+    for (const record of records) read({ ...record, id: `${tag}-${record.job}` });
+  };
+  for (const place of places) {
+    if (isJournalUrl(place)) {
+      const { StoredJournal } = await inPostgres();
+      for (const stored of await StoredJournal.all(place)) all(stored.identity.tag, stored.records(damaged));
+      continue;
+    }
+    for (const folder of journalsBelow(place)) {
+      const journal = await OfflineJournal.open(folder);
+      try {
+        all(journal.identity.tag, journal.records(damaged));
+      } finally {
+        await journal.close();
+      }
+    }
+  }
+}
+
+/** @throws InputError */
+function journalsBelow(place: string): string[] {
+  if (statSync(place, { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw new InputError(
+      'no-journal',
+      `${place} is no folder`,
+      'name the data folder of `goshawk up`, such as .goshawk',
+    );
+  const folders = [place, ...readdirSync(place).map((name) => join(place, name))];
+  const journals = folders.map(journalIn).filter((folder) => existsSync(folder));
+  if (journals.length > 0) return journals.sort();
+  throw new InputError('no-journal', `there is no journal in ${place}, or in a folder in it`);
+}

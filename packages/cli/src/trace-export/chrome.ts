@@ -1,0 +1,144 @@
+import type { Millis, Outcome } from '@goshawk/core';
+import type { RecordWithId } from '../local/journals.js';
+
+/** An event of Chrome's trace format (Trace Event Format), which Perfetto reads. Times are µs. */
+export type ChromeEvent =
+  | {
+      readonly ph: 'X';
+      readonly name: string;
+      readonly cat: string;
+      readonly ts: number;
+      readonly dur: number;
+      readonly pid: number;
+      readonly tid: number;
+      readonly args: Readonly<Record<string, unknown>>;
+    }
+  | {
+      readonly ph: 'b' | 'e';
+      readonly name: string;
+      readonly cat: string;
+      readonly id: string;
+      readonly ts: number;
+      readonly pid: number;
+      readonly tid: number;
+      readonly args: Readonly<Record<string, unknown>>;
+    }
+  | {
+      readonly ph: 'M';
+      readonly name: 'process_name' | 'process_sort_index';
+      readonly pid: number;
+      readonly tid: number;
+      readonly args: Readonly<Record<string, unknown>>;
+    };
+
+export interface ChromeTrace {
+  readonly displayTimeUnit: 'ms';
+  readonly traceEvents: readonly ChromeEvent[];
+}
+
+/** Where jobs are shown; workers follow. */
+const JOBS_PID = 1;
+
+interface TracedJob {
+  readonly id: string;
+  readonly name: string;
+  readonly acceptedAt: Millis;
+  endedAt?: Millis;
+  state?: string;
+  readonly runs: {
+    readonly task: number;
+    readonly attempt: number;
+    readonly worker: string;
+    readonly outcome: Outcome;
+    readonly from: Millis;
+    readonly to: Millis;
+  }[];
+}
+
+/** Jobs and the runs of their tasks, from the records of journals. */
+export class ChromeTracing {
+  readonly #jobs = new Map<string, TracedJob>();
+
+  note(record: RecordWithId): void {
+    const job = this.#jobs.get(record.id);
+    switch (record.kind) {
+      case 'accepted':
+        this.#jobs.set(record.id, { id: record.id, name: record.spec.name, acceptedAt: record.at, runs: [] });
+        return;
+      case 'attempt': {
+        const { task, attempt, worker, outcome, at, runMs } = record;
+        job?.runs.push({ task, attempt, worker, outcome, from: at - runMs, to: at });
+        return;
+      }
+      case 'ended':
+        if (job !== undefined) {
+          job.endedAt = record.at;
+          job.state = record.state;
+        }
+        return;
+      default:
+        return;
+    }
+  }
+
+  /**
+   * A track for the jobs, from acceptance to end, and one for each worker, with a row for each task that it runs at a time. Time
+   * begins with the first job. What has not ended is left out.
+   *
+   * @param which jobs are shown
+   * @returns undefined where there is none
+   */
+  trace(
+    which: (job: { readonly id: string; readonly acceptedAt: Millis }) => boolean,
+  ): ChromeTrace | undefined {
+    const jobs = [...this.#jobs.values()].filter((job) => job.endedAt !== undefined && which(job));
+    if (jobs.length === 0) return undefined;
+    const begin = Math.min(...jobs.map(({ acceptedAt }) => acceptedAt));
+    const micros = (at: Millis): number => Math.max(0, Math.round((at - begin) * 1_000));
+    const events = named(JOBS_PID, 'jobs');
+    for (const { id, name, acceptedAt, endedAt, state, runs } of jobs) {
+      const of = { name: `${id} ${name}`, cat: 'job', id, pid: JOBS_PID, tid: 0 };
+      events.push({ ...of, ph: 'b', ts: micros(acceptedAt), args: { state, runs: runs.length } });
+      events.push({ ...of, ph: 'e', ts: micros(endedAt!), args: {} });
+    }
+    const workers = [...new Set(jobs.flatMap(({ runs }) => runs.map(({ worker }) => worker)))].sort(byNumber);
+    const pids = new Map(workers.map((worker, index) => [worker, JOBS_PID + 1 + index]));
+    for (const [worker, pid] of pids) events.push(...named(pid, worker));
+    const rows = new Map<string, number[]>();
+    const all = jobs.flatMap((job) => job.runs.map((run) => ({ ...run, job })));
+    for (const { job, task, attempt, worker, outcome, from, to } of all.sort((a, b) => a.from - b.from)) {
+      const [ts, end] = [micros(from), micros(to)];
+      const ends = rows.get(worker) ?? [];
+      rows.set(worker, ends);
+      const free = ends.findIndex((at) => at <= ts);
+      const tid = free < 0 ? ends.length : free;
+      ends[tid] = end;
+      const error = outcome.errorMessage === '' ? {} : { error: outcome.errorMessage };
+      events.push({
+        ph: 'X',
+        name: `${job.name} ${task}`,
+        cat: outcome.kind,
+        ts,
+        dur: end - ts,
+        pid: pids.get(worker)!,
+        tid,
+        args: { job: job.id, task, attempt, waitedMs: from - job.acceptedAt, ...error },
+      });
+    }
+    return { displayTimeUnit: 'ms', traceEvents: events };
+  }
+}
+
+/** Tracks stand in the order of their numbers. */
+function named(pid: number, name: string): ChromeEvent[] {
+  const of = { ph: 'M', pid, tid: 0 } as const;
+  return [
+    { ...of, name: 'process_name', args: { name } },
+    { ...of, name: 'process_sort_index', args: { sort_index: pid } },
+  ];
+}
+
+/** `w2` before `w10`. */
+function byNumber(one: string, other: string): number {
+  return one.localeCompare(other, 'en', { numeric: true });
+}
