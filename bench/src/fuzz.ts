@@ -32,6 +32,12 @@ function results(runs: readonly Run[]): BenchResult[] {
     result(`job p50, ${name}`, 'ms', [percentile(run.jobs.ms, 0.5)]),
     result(`job p99, ${name}`, 'ms', [percentile(run.jobs.ms, 0.99)]),
     result(`job p50 before, ${name}`, 'ms', [percentile(run.calmMs, 0.5)]),
+    ...Object.entries(run.delayMs).map(([role, ms]) =>
+      result(`timers late p99 of ${role}, ${name}`, 'ms', [ms]),
+    ),
+    ...Object.entries(run.memory).map(([role, [before]]) =>
+      result(`memory of ${role} before, ${name}`, 'MiB', [before]),
+    ),
     ...Object.entries(run.memory).map(([role, [before, after]]) =>
       result(`growth of ${role}, ${name}`, 'MiB', [after - before]),
     ),

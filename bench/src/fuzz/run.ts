@@ -34,7 +34,9 @@ export interface FuzzResult {
   readonly seconds: number;
   /** Processes that ended. */
   readonly crashed: readonly string[];
-  /** Resident memory of each process, in MiB: after a tenth of the inputs, and at the end. */
+  /** The least of which 99% of what was due in each process was no later, by the bounds of its metric. ms */
+  readonly delayMs: Readonly<Record<string, number>>;
+  /** Resident memory of each process, in MiB: after a tenth of the inputs, and a moment after the end. */
   readonly memory: Readonly<Record<string, readonly [before: number, after: number]>>;
   /** Jobs that were submitted meanwhile, and how long they took. ms */
   readonly jobs: { readonly completed: number; readonly failed: number; readonly ms: readonly number[] };
@@ -50,6 +52,8 @@ const BURST = 500;
 const HEAP_MEBIBYTES = 300;
 /** Before anything is thrown. */
 const CALM_MS = 3_000;
+/** After all was thrown. */
+const REST_MS = 10_000;
 
 /** Throws inputs at every socket and HTTP door of a real cluster, while jobs are submitted to it. */
 export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
@@ -119,11 +123,15 @@ async function attackAll(
   const jobs = await reported(submitter);
   for (const attacker of attackers) attacker.close();
   const alive = targets.filter(({ hasEnded }) => !hasEnded);
+  const delayMs: Record<string, number> = {};
+  for (const each of alive) delayMs[each.role] = delayOf(await metricsOf(each));
+  await new Promise((resolve) => setTimeout(resolve, REST_MS));
   for (const each of alive) memory[each.role]![1] = residentMebibytes(each);
   return {
     inputs: thrown,
     seconds,
     crashed: targets.filter(({ hasEnded }) => hasEnded).map(({ role }) => role),
+    delayMs,
     memory,
     jobs: { completed: jobs.ms.length, failed: jobs.failed, ms: jobs.ms },
     calmMs: calm.ms,
@@ -163,6 +171,16 @@ function attackersOf(seed: number, endpoints: readonly string[], ring: KeyRing |
       8,
     ),
   ];
+}
+
+function delayOf(metrics: ReadonlyMap<string, number>): number {
+  const name = 'goshawk_event_loop_delay_seconds';
+  const all = metrics.get(`${name}_count`) ?? 0;
+  const bounds = [...metrics].flatMap(([key, count]) => {
+    const bound = key.startsWith(`${name}_bucket`) ? /le="([^"]+)"/.exec(key)?.[1] : undefined;
+    return bound === undefined || count < 0.99 * all ? [] : [bound === '+Inf' ? Infinity : Number(bound)];
+  });
+  return 1_000 * Math.min(...bounds);
 }
 
 async function refusals(targets: RealCluster['targets']): Promise<Record<string, number>> {

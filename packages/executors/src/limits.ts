@@ -38,6 +38,9 @@ export function allowedBytes(): number {
 /** An idle module thread is ended after this time; starting one takes some 40 ms. */
 export const MODULE_THREAD_IDLE_MS = 30_000;
 
+/** Modules, and versions of them, that a thread may have loaded: Node forgets none, and they are of its heap. */
+export const MODULE_THREAD_LOADS_MAX = 256;
+
 /** Nesting of a module's value. Recursive encoders further on would overflow their stack far deeper. */
 export const VALUE_DEPTH_MAX = 500;
 

@@ -31,6 +31,8 @@ export type ThreadPost =
 export interface ThreadResult {
   readonly posts: number;
   readonly runMs: number;
+  /** What the thread has loaded so far. */
+  readonly loads: number;
   /** JSON text of the value; undefined for a value of undefined. */
   readonly json?: string;
   readonly error?: Failure;

@@ -15,6 +15,7 @@ const output = new ThreadOutput();
 const inheritedEnvironment = { ...process.env };
 /** The version of each module that this thread has loaded, and the URL that it was loaded by. */
 const loaded = new Map<string, { version: string; url: string }>();
+let loads = 0;
 
 export default async function runModule(order: ThreadOrder): Promise<ThreadResult> {
   let posts = 0;
@@ -33,7 +34,7 @@ export default async function runModule(order: ThreadOrder): Promise<ThreadResul
   const context = new ThreadContext(order, () => post({ run, kind: 'listens' }));
   const end = await attempt(order, context);
   context.close();
-  return { posts, runMs: performance.now() - startedAt, ...end };
+  return { posts, runMs: performance.now() - startedAt, loads, ...end };
 }
 
 async function attempt(
@@ -94,6 +95,7 @@ function moduleUrl(path: string): string | undefined {
   const { href } = pathToFileURL(path);
   const url = before === undefined ? href : `${href}?version=${version}`;
   loaded.set(path, { version, url });
+  loads++;
   return url;
 }
 

@@ -13,7 +13,7 @@ import {
   type RunOrder,
   type RunSink,
 } from './contract.js';
-import { MODULE_THREAD_IDLE_MS } from './limits.js';
+import { MODULE_THREAD_IDLE_MS, MODULE_THREAD_LOADS_MAX } from './limits.js';
 import type { ThreadOrder, ThreadPost, ThreadResult } from './module-protocol.js';
 import { modulePath } from './payload.js';
 
@@ -39,7 +39,8 @@ export class ModuleExecutor implements Executor {
   /** Given to the pool and not ended. */
   readonly #inPool = new Map<number, ModuleRun>();
   #busyThreads = 0;
-  #pool: Piscina<ThreadOrder, ThreadResult> | undefined;
+  #pool: Pool | undefined;
+  readonly #retired = new Set<Pool>();
   #nextRun = 1;
   /** Unique in the process, and none of another's. */
   readonly #killsName = `goshawk-kills-${++executors}`;
@@ -79,7 +80,8 @@ export class ModuleExecutor implements Executor {
     const pool = this.#pool;
     this.#pool = undefined;
     this.#kills?.close();
-    await pool?.destroy();
+    const pools = [...this.#retired, ...(pool === undefined ? [] : [pool])];
+    await Promise.all(pools.map(({ threads }) => threads.destroy()));
   }
 
   #advance(): void {
@@ -95,14 +97,20 @@ export class ModuleExecutor implements Executor {
   async #runInPool(run: ModuleRun): Promise<void> {
     this.#inPool.set(run.order.run, run);
     this.#busyThreads++;
+    let pool: Pool | undefined;
     try {
-      this.#pool ??= this.#startPool();
-      run.resulted(await this.#pool.run(run.order, { signal: run.abort.signal }));
+      this.#pool ??= { threads: this.#startPool(), runs: 0, isRetired: false };
+      pool = this.#pool;
+      pool.runs++;
+      const result = await pool.threads.run(run.order, { signal: run.abort.signal });
+      run.resulted(result);
+      if (result.loads >= MODULE_THREAD_LOADS_MAX) this.#retire(pool);
     } catch (error) {
       run.broke(this.#explain(error as NodeJS.ErrnoException));
       // It may still be in the pool's queue, if what failed was the start of a thread.
       run.abort.abort();
     }
+    if (pool !== undefined) this.#left(pool);
     // The thread is free; the run itself may still wait for posts that its result has overtaken.
     this.#busyThreads--;
     this.#advance();
@@ -117,6 +125,22 @@ export class ModuleExecutor implements Executor {
     this.#kills ??= new BroadcastChannel(this.#killsName);
     this.#kills.unref();
     this.#kills.postMessage({ run, reason });
+  }
+
+  /** Its threads end when what runs in them has; what comes next has others. */
+  #retire(pool: Pool): void {
+    if (this.#pool !== pool) return;
+    this.#pool = undefined;
+    pool.isRetired = true;
+    this.#retired.add(pool);
+  }
+
+  #left(pool: Pool): void {
+    pool.runs--;
+    if (!pool.isRetired || pool.runs > 0) return;
+    this.#retired.delete(pool);
+    // Not `close`, which ends what runs longer than half a minute.
+    void pool.threads.destroy();
   }
 
   #startPool(): Piscina<ThreadOrder, ThreadResult> {
@@ -155,6 +179,13 @@ export class ModuleExecutor implements Executor {
 }
 
 let executors = 0;
+
+interface Pool {
+  readonly threads: Piscina<ThreadOrder, ThreadResult>;
+  /** Under way. */
+  runs: number;
+  isRetired: boolean;
+}
 
 /** Of a run, what its executor does for it. */
 interface RunOwner {

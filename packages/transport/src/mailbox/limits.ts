@@ -50,7 +50,7 @@ export interface MailboxLimits {
   readonly logIntervalMs: number;
   /** Most parties whose names are remembered. */
   readonly partiesMax: number;
-  /** Most ZeroMQ sockets of this operating-system process. */
+  /** Most ZeroMQ sockets of this operating-system process. With keys a connection takes three: two watch it. */
   readonly socketsMax: number;
 }
 
@@ -82,7 +82,7 @@ export const DEFAULT_LIMITS: MailboxLimits = {
   closeFlushMs: 1_000,
   logIntervalMs: 10_000,
   partiesMax: 262_144,
-  socketsMax: 16_384,
+  socketsMax: 65_535,
 };
 
 /** Largest index of a party in its process. */

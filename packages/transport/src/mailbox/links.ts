@@ -144,7 +144,8 @@ export class Links {
     } catch (error) {
       // A peer can name any endpoint, and sockets can run out; neither is a reason to stop.
       const { code, message } = error as NodeJS.ErrnoException;
-      const hint = code === 'EMFILE' ? '; raise the number of open files (ulimit -n)' : '';
+      const sockets = `more than ${this.options.limits.socketsMax} sockets are not to be had`;
+      const hint = code === 'EMFILE' ? `; raise the number of open files (ulimit -n); ${sockets}` : '';
       this.options.log.warn(endpoint, 'open', `cannot connect to ${endpoint}: ${message}${hint}`);
       return undefined;
     }

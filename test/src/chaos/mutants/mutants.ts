@@ -172,11 +172,11 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'this.#ended.size > jobsMax && age >= 0 * LIMITS.endedAgeMinMs;',
   },
   {
-    name: 'given-up-and-not-told',
-    what: 'a worker is not told of what was given up there',
-    file: 'scheduler/losses',
-    find: 'this.#around.ledger.send(worker, message);',
-    replace: '',
+    name: 'told-to-end-and-goes-on',
+    what: 'a worker does not end what its owner has given up',
+    file: 'worker/worker',
+    find: "return this.#env.kill(slot, 'cancelled');",
+    replace: 'return;',
   },
   {
     name: 'aside-for-ever',
