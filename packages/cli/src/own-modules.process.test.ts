@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Comparison } from '@goshawk/report';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runGoshawk } from './goshawk-process.fixture.js';
+import { runGoshawk, startGoshawk } from './goshawk-process.fixture.js';
 import { removeFolder, TestCluster } from './test-cluster.fixture.js';
 
 /** Policies and estimators of one's own, from files in a folder. */
@@ -107,6 +107,24 @@ describe('live', () => {
       expect(log).toMatch(/"error":"Error: lost my way \(throws\.mjs:.*the policy threw/);
     } finally {
       expect(await cluster.stop()).toMatchObject({ exitCode: 0 });
+    }
+  });
+
+  it('a scheduler without the estimator of its cluster says so', async () => {
+    const at = ['--bind', 'tcp://127.0.0.1:0', '--json'];
+    const estimator = ['--estimator', join(folder, 'last-time.mjs')];
+    const central = startGoshawk(['central', ...at, ...estimator]);
+    const { endpoint } = JSON.parse(await central.firstLine) as { endpoint: string };
+    const where = ['scheduler', ...at, '--central-url', endpoint];
+    const without = startGoshawk([...where, '--name', 'without']);
+    const having = startGoshawk([...where, '--name', 'having', ...estimator]);
+    try {
+      await without.says(/last-time\.mjs.*does not have that estimator/);
+      await having.says(/has joined the cluster/);
+      expect(having.stderr()).not.toMatch(/does not have that estimator/);
+    } finally {
+      for (const each of [without, having, central]) each.kill('SIGKILL');
+      await Promise.all([without, having, central].map(({ finished }) => finished));
     }
   });
 

@@ -1,10 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import { type Jobs, openWorkload, type PackedJobs, type TraceJob, type Workload } from '@goshawk/traces';
 import type { Context } from './context.js';
+import { hasJournals } from './local/journals.js';
 import { type Progress, startProgress } from './terminal/progress.js';
 
 /**
- * Opens a workload, and shows how far that has come where it takes a while.
+ * Opens a workload, which may also be the data folder of a cluster, and shows how far that has come where it takes a while.
  *
  * @param onJobs called as jobs are read, with how many more those are
  * @param features what is known of the jobs of a `.tr` file beside their times
@@ -16,6 +17,8 @@ export async function openShown(
   onJobs: (count: number) => void = () => {},
   features?: string,
 ): Promise<Workload> {
+  if (features === undefined && hasJournals(spec))
+    return (await import('./whatif/recorded.js')).recordedWorkload(spec);
   const counter = new Counter(context, 'reading jobs', 0);
   try {
     return await openWorkload(spec, {

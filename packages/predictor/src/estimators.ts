@@ -185,6 +185,12 @@ export function estimatorKind(text: string): { readonly kind: EstimatorKind; rea
   return { kind, argument };
 }
 
+/** Whether this process has it. */
+export function isKnownEstimator(text: string): boolean {
+  const name = text.split(':', 1)[0]!;
+  return OWN_ESTIMATORS.has(text) || Object.hasOwn(ESTIMATORS, name);
+}
+
 /** @throws InputError that names the estimators there are, or says what is wrong with the argument */
 export function makeEstimator(text: string, settings: EstimatorSettings, random: () => number): Estimator {
   const { kind, argument } = estimatorKind(text);

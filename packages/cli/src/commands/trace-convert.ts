@@ -39,6 +39,7 @@ export const traceConvertCommand = defineCommand({
       'goshawk trace convert google.jsonl.gz --out google.tr',
       'for the simulators of Sparrow, Hawk and Eagle',
     ],
+    ['goshawk trace convert .goshawk --out mine.jsonl', 'what the cluster of this folder has run'],
     ['goshawk trace convert google.tr --out - --format jsonl | head', 'on stdout'],
     [
       'goshawk trace convert google.tr --features names.csv --out google.jsonl',

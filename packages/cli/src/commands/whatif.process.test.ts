@@ -57,6 +57,21 @@ describe('goshawk whatif', () => {
     expect(stdout).toMatch(/against what was recorded: short p50 [+−]/);
   });
 
+  it('reads what ran as a workload, which is written as a trace', async () => {
+    const { exitCode, stdout, stderr } = await cluster.goshawk([
+      'trace',
+      'convert',
+      'data',
+      '--out',
+      '-',
+      '--format',
+      'tr',
+    ]);
+    expect(exitCode).toBe(0);
+    expect(stdout.trimEnd().split('\n')).toHaveLength(JOBS);
+    expect(stderr).toMatch(/^data: 120 jobs/);
+  });
+
   it('and what ran opens in a viewer, all of it or one job', async () => {
     const { exitCode, stdout } = await cluster.goshawk(['trace', 'export', '--out', '-']);
     expect(exitCode).toBe(0);

@@ -60,6 +60,11 @@ export async function readJournals(
   }
 }
 
+/** Whether it is a data folder: of a scheduler that keeps a journal, or of several. */
+export function hasJournals(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true && foldersBelow(path).length > 0;
+}
+
 /** @throws InputError */
 function journalsBelow(place: string): string[] {
   if (statSync(place, { throwIfNoEntry: false })?.isDirectory() !== true)
@@ -68,8 +73,15 @@ function journalsBelow(place: string): string[] {
       `${place} is no folder`,
       'name the data folder of `goshawk up`, such as .goshawk',
     );
-  const folders = [place, ...readdirSync(place).map((name) => join(place, name))];
-  const journals = folders.map(journalIn).filter((folder) => existsSync(folder));
-  if (journals.length > 0) return journals.sort();
+  const journals = foldersBelow(place);
+  if (journals.length > 0) return journals;
   throw new InputError('no-journal', `there is no journal in ${place}, or in a folder in it`);
+}
+
+function foldersBelow(place: string): string[] {
+  const folders = [place, ...readdirSync(place).map((name) => join(place, name))];
+  return folders
+    .map(journalIn)
+    .filter((folder) => existsSync(folder))
+    .sort();
 }

@@ -1,5 +1,15 @@
+import { createHash } from 'node:crypto';
+import { basename, resolve } from 'node:path';
 import { InputError, type Millis } from '@goshawk/core';
-import { type JournalEntry, type RecordedJob, RecordedRuns, type Tally } from '@goshawk/traces';
+import {
+  type JournalEntry,
+  packed,
+  type RecordedJob,
+  RecordedRuns,
+  Tally,
+  unpackedJobs,
+  type Workload,
+} from '@goshawk/traces';
 import { readJournals } from '../local/journals.js';
 
 /**
@@ -27,4 +37,25 @@ export async function recordedJobs(
     `no job has ended${since === undefined ? '' : ' within that time'} of which ${places.join(', ')} tells`,
     'run some, or look further back with --since',
   );
+}
+
+/** What a cluster has run, as a workload, from its data folder. @throws InputError */
+export async function recordedWorkload(folder: string): Promise<Workload> {
+  const tally = new Tally();
+  const recorded = await recordedJobs([folder], undefined, tally);
+  const held = packed(recorded.map(({ job }) => job));
+  return {
+    name: basename(resolve(folder)),
+    jobCount: recorded.length,
+    tallied: tally.list(),
+    jobs: () => unpackedJobs(held),
+    batches: () => [held],
+    // Of the jobs: a journal's bytes change when its scheduler looks at it.
+    sha256: async () => {
+      const hash = createHash('sha256');
+      for (const { job } of recorded)
+        hash.update(JSON.stringify({ ...job, durationsSeconds: [...job.durationsSeconds] }));
+      return hash.digest('hex');
+    },
+  };
 }

@@ -1,5 +1,6 @@
 import { getHeapStatistics } from 'node:v8';
 import type { Millis } from '@goshawk/core';
+import { isKnownEstimator } from '@goshawk/predictor';
 import { type Learnt, Scheduler, type SchedulerConfig, type SchedulerEnvironment } from '@goshawk/scheduler';
 import type { Logger } from '@goshawk/transport';
 import type { Hosted } from '../driver/index.js';
@@ -291,7 +292,16 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
       ]),
   }));
   const joined = whenJoined(() => machine.isReady, process.ended);
-  void joined.then(() => logger.info({}, 'scheduler has joined the cluster'));
+  void joined.then(() => {
+    logger.info({}, 'scheduler has joined the cluster');
+    if (!machine.isReady) return;
+    const { estimator } = machine.policy;
+    if (!isKnownEstimator(estimator))
+      logger.warn(
+        { estimator },
+        'this scheduler does not have that estimator and goes by what submitters say',
+      );
+  });
   const stop = async (): Promise<void> => {
     for (const each of [{ enter }, ...adopted.keys()]) each.enter('leave', (scheduler) => scheduler.leave());
     await learnt?.close();
