@@ -98,7 +98,8 @@ try {
       result('outage: results that count twice', 'tasks', [done.doubled.length]),
       result('outage: what ran is run again', 'runs', [done.reruns]),
       result('outage: refusals', 'count', [done.refusals.length]),
-      result('outage: next job accepted after its return', 'ms', [done.backMs]),
+      result('outage: from its start to its first answer', 'ms', [done.readyMs]),
+      result('outage: from its start to the next job accepted', 'ms', [done.backMs]),
     );
   }
   printReport(report('takeover', results), values.json);

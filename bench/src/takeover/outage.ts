@@ -15,6 +15,8 @@ export interface OutageReport {
   readonly reruns: number;
   /** What an impatient client was told meanwhile. */
   readonly refusals: readonly string[];
+  /** From when the database is started again to when it takes connections. ms */
+  readonly readyMs: Millis;
   /** From when the database is started again, its own recovery included, to the next job that is accepted. ms */
   readonly backMs: Millis;
 }
@@ -43,9 +45,12 @@ export async function outage(
     const before = load.accepted.length;
     const startedAt = performance.now();
     await server.start();
+    const readyMs = performance.now() - startedAt;
     while (load.accepted.length === before) await pause(10);
     const backMs = load.accepted[before]!.atMs - startedAt;
-    note(`the next job was accepted ${backMs.toFixed(0)} ms after it was started`);
+    note(
+      `started, it was ready after ${readyMs.toFixed(0)} ms; the next job accepted after ${backMs.toFixed(0)} ms`,
+    );
     await pause(3_000);
     await load.stop();
     const notCompleted = await load.outcomes();
@@ -54,7 +59,7 @@ export async function outage(
     const { accepted, doubled } = await writtenDown(url);
     const lost = load.accepted.filter((job) => !accepted.has(job.id)).map((job) => job.id);
     const reruns = attempts.total - LONG.count;
-    return { accepted: load.accepted.length, lost, notCompleted, doubled, reruns, refusals, backMs };
+    return { accepted: load.accepted.length, lost, notCompleted, doubled, reruns, refusals, readyMs, backMs };
   } finally {
     await load.stop().catch(() => {});
     await load.client.close();

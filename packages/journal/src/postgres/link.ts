@@ -10,7 +10,7 @@ const SLOW_MS = 2_000;
 /** Without an answer for so long the connection is given up, and another one made. ms */
 const ANSWER_MS = 10_000;
 /** Between two tries, the first and the last. ms */
-const PAUSE_MS = { first: 20, last: 500 };
+const PAUSE_MS = { first: 20, last: 200 };
 
 /** The server notices that this machine is gone, and lets go of what it held. */
 const KEEPALIVES =
