@@ -1,0 +1,29 @@
+import { inPostgres } from '@goshawk/journal';
+import { makeWorkerUtils } from 'graphile-worker';
+import { Countdown, startWorkers } from './processes.mjs';
+
+/** graphile-worker on a PostgreSQL of its own, as it comes: each commit is on disk. */
+export async function start() {
+  const { PostgresServer } = await inPostgres();
+  const server = await PostgresServer.start();
+  const connectionString = await server.createDatabase('tasks');
+  const utils = await makeWorkerUtils({ connectionString });
+  await utils.migrate();
+  const countdown = new Countdown();
+  // Workers say by themselves what has ended: graphile-worker has no such event for others.
+  const stopWorkers = await startWorkers('graphile-worker.mjs', { connectionString }, () =>
+    countdown.ended(),
+  );
+  return {
+    run: async (tasks) => {
+      const over = countdown.of(tasks);
+      await utils.addJobs(Array.from({ length: tasks }, () => ({ identifier: 'none', payload: {} })));
+      await over;
+    },
+    stop: async () => {
+      await stopWorkers();
+      await utils.release();
+      await server.stop();
+    },
+  };
+}
