@@ -1,4 +1,4 @@
-import { type FieldKind, MESSAGE_TYPES, MESSAGES, type MessageType } from '@goshawk/core';
+import { ANSWERS, type FieldKind, MESSAGE_TYPES, MESSAGES, type MessageType } from '@goshawk/core';
 
 /** `docs/MESSAGES.md`, made from the table of messages. */
 export function messageReference(): string {
@@ -22,7 +22,11 @@ export function messageReference(): string {
 function section(type: MessageType): string[] {
   const { faults, fields } = MESSAGES[type];
   const [from, to] = ends(type);
-  const lines = ['', `## ${type}`, '', `${from} → ${to}. ${faults}`];
+  const answers: readonly MessageType[] =
+    (ANSWERS as Partial<Record<MessageType, readonly MessageType[]>>)[type] ?? [];
+  const links = answers.map((answer) => `[${answer}](#${answer.toLowerCase()})`);
+  const answered = links.length === 0 ? '' : ` Answered by ${links.join(' or ')}.`;
+  const lines = ['', `## ${type}`, '', `${from} → ${to}. ${faults}${answered}`];
   const names = Object.entries(fields as Record<string, FieldKind>);
   if (names.length === 0) return lines;
   return [...lines, '', ...names.map(([name, kind]) => `- \`${nameOf(name, kind)}\`: ${describe(kind)}`)];
@@ -47,6 +51,8 @@ function describe(kind: FieldKind): string {
       return 'whole number';
     case 'number':
       return 'number';
+    case 'signed':
+      return 'number of either sign';
     case 'flag':
       return 'flag';
     case 'text':

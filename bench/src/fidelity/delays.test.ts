@@ -146,14 +146,14 @@ test('the news of an end is what an owner says in the step in which it hears of 
     seen(
       [[0, client, owner, code('submit')]],
       [
-        [4, 0.1, owner, client, code('event')],
-        [13, 0.1, owner, client, code('event')],
+        [4, 0.1, owner, client, code('jobEnded')],
+        [13, 0.1, owner, client, code('jobEnded')],
       ],
     ),
     seen(
       [
-        [3, owner, client, code('event')],
-        [11, owner, client, code('event')],
+        [3, owner, client, code('jobEnded')],
+        [11, owner, client, code('jobEnded')],
       ],
       [
         [1, 0.1, client, owner, code('submit')],

@@ -182,7 +182,7 @@ function newsOfEnds(messages: readonly Travelled[], all: readonly Travelled[]): 
   const ends = new Set(
     all.filter(({ type }) => type === 'ended').map(({ to, handledAt }) => stepOf(to, handledAt)),
   );
-  return messages.filter(({ type, from, sentAt }) => type === 'event' && ends.has(stepOf(from, sentAt)));
+  return messages.filter(({ type, from, sentAt }) => NEWS.has(type) && ends.has(stepOf(from, sentAt)));
 }
 
 function delaysOf(travelled: readonly Travelled[], type: MessageType): number[] {
@@ -224,12 +224,14 @@ function fired({ timers: rows }: Recording): Late[] {
   }));
 }
 
+const NEWS: ReadonlySet<MessageType> = new Set<MessageType>(['jobProgress', 'jobEnded']);
+
 /** Between clients and the cluster, and what keeps a live cluster together. */
 const NOT_SIMULATED: ReadonlySet<MessageType> = new Set<MessageType>([
   'submit',
   'watchJob',
-  'event',
-  'answer',
+  ...NEWS,
+  'accepted',
   'heartbeat',
   'heartbeatAck',
   'confirm',

@@ -143,6 +143,7 @@ export class Inputs {
       case 'integer':
         return this.#pick([0, -1, random.nextUint32(), Number.MIN_SAFE_INTEGER]);
       case 'number':
+      case 'signed':
         return this.#pick([0, random.next(), LIMITS.wireMsMax, 5e-324]);
       case 'flag':
         return this.#below(2) === 0;

@@ -1,4 +1,13 @@
-import { type Address, type Machine, type Message, type MessageOf, type Millis, pulls } from '@goshawk/core';
+import {
+  type Address,
+  type AnswerType,
+  type Counters,
+  type Machine,
+  type Message,
+  type MessageOf,
+  type Millis,
+  pulls,
+} from '@goshawk/core';
 import { policyOf, type SolverAnswer } from '@goshawk/policies';
 import { countWorkers, doorsOf } from './cluster/describing.js';
 import { Membership } from './cluster/membership.js';
@@ -104,28 +113,38 @@ export class Central implements Machine<CentralTimer> {
         return this.#members.resync(from, now);
       case 'claim':
         return this.#rivals.heard(from, message, now);
+      case 'findSchedulers':
+        return this.#answer(from, message.request, 'schedulers', this.#members.schedulers(now));
       case 'describeCluster':
-        return this.#answer(from, message.request, {
-          role: 'central',
+        return this.#answer(from, message.request, 'cluster', {
           name: this.#config.name,
           settings: this.#config.settings,
           pendingTasks: this.pendingTasks,
-          complete: this.#members.haveAllBeenHeard(now),
-          ...this.#members.describe(now, (worker) =>
-            this.#pulls ? this.#dispatcher.longAt(worker) : undefined,
-          ),
+          workers: this.#members.registry.workers.size,
         });
+      case 'listWorkers':
+        return this.#answer(
+          from,
+          message.request,
+          'workerPage',
+          this.#members.workers(
+            message.from,
+            (worker) => (this.#pulls ? this.#dispatcher.longAt(worker) : undefined),
+            now,
+          ),
+        );
       case 'drainWorker':
         return this.#members.drain(from, message, now);
       case 'takeOverFrom':
         return this.#members.takeOver(from, message, now);
       case 'readCounters':
-        return this.#answer(from, message.request, this.#counted());
-      case 'explainWaiting':
+        return this.#answer(from, message.request, 'counters', this.#counted());
+      case 'explainLine':
       case 'explainNeed':
         return this.#answer(
           from,
           message.request,
+          'centralLine',
           this.#pulls
             ? this.#dispatcher.line(message, now)
             : lineOfQueues(this.#members.registry.workers.values(), this.pendingTasks),
@@ -134,6 +153,7 @@ export class Central implements Machine<CentralTimer> {
         return this.#answer(
           from,
           message.request,
+          'shares',
           this.#dispatcher.shares(({ owner, number }) => this.#members.idOf(owner, number)),
         );
       default:
@@ -224,20 +244,16 @@ export class Central implements Machine<CentralTimer> {
     return this.#dispatcher.placedTasks;
   }
 
-  #counted(): unknown {
-    const matching = this.#relief.isMatching;
+  #counted(): Counters {
     const { matches } = this.#dispatcher;
-    const { name } = this.#config;
     const { pendingTasks: pending } = this;
     return {
-      name,
       ...this.counters,
       pending,
-      matching,
       matches,
       planning: this.planning,
       ...this.#env.counted?.(),
-    };
+    } as Counters;
   }
 
   /** How planning has gone so far, by name. */
@@ -284,7 +300,7 @@ export class Central implements Machine<CentralTimer> {
     return true;
   }
 
-  #answer(to: Address, request: number, value: unknown): void {
-    this.#env.send(to, { type: 'answer', request, value });
+  #answer<A extends AnswerType>(to: Address, request: number, type: A, value: MessageOf<A>['value']): void {
+    this.#env.send(to, { type, request, value } as Message);
   }
 }

@@ -145,7 +145,7 @@ describe('a cluster with keys', () => {
     const done = await goshawk('submit', ...args, '--wait', '--logs', '--', 'printf', secret);
     expect(done.stdout).toMatch(secret);
     expect(relay.captured().length).toBeGreaterThan(1_000);
-    for (const text of [secret, 'describeCluster', 'printf', 'goshawk', WORKER]) {
+    for (const text of [secret, 'findSchedulers', 'printf', 'goshawk', WORKER]) {
       expect(relay.captured().includes(text), text).toBe(false);
     }
   });

@@ -101,11 +101,21 @@ describe('the cluster', () => {
     await using fake = await FakeCluster.start(3, (index) =>
       index < 2 ? counting(`s${index}`, index + 1) : () => {},
     );
-    const view = fake.view();
-    const worker = { name: 'w', address: fake.schedulers[0]!.party };
-    fake.central.script = (message, { answer }) => {
-      if (message.type === 'describeCluster') answer({ ...view, workers: [worker] });
-      if (message.type === 'readCounters') answer({ name: 'central', placed: 7 });
+    const worker = {
+      name: 'w',
+      address: fake.schedulers[0]!.party,
+      slots: 1,
+      capacity: { cpus: 1 },
+      attributes: [],
+      partition: 'general',
+      state: 'active',
+      busy: 0,
+      queued: 0,
+      heardMsAgo: 0,
+    };
+    fake.central.script = (message, replies) => {
+      fake.tell(message, replies, 'central', [worker]);
+      if (message.type === 'readCounters') replies.answer({ name: 'central', placed: 7 });
     };
     await using cluster = await fake.connect({ pollTimeoutMs: 500 });
     expect(await cluster.counters()).toEqual({
@@ -134,8 +144,8 @@ describe('the cluster', () => {
     await using fake = await FakeCluster.start(1);
     await using cluster = await fake.connect(FAST);
     await fake.central.close();
-    await using central = await ScriptedPeer.start((message, { answer }) => {
-      if (message.type === 'describeCluster') answer({ ...fake.view(), name: 'again' });
+    await using central = await ScriptedPeer.start((message, replies) => {
+      fake.tell(message, replies, 'again');
     }, fake.central.endpoint);
     expect((await cluster.describe()).name).toBe('again');
     expect(central.heard).not.toEqual([]);

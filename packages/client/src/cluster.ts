@@ -1,12 +1,5 @@
-import type { ClusterShares } from '@goshawk/core';
-import {
-  type ClusterView,
-  type DrainAnswer,
-  readDrainAnswer,
-  readShares,
-  readTakeoverAnswer,
-  type TakeoverAnswer,
-} from './answers.js';
+import type { ClusterShares, DrainAnswer, TakeoverAnswer } from '@goshawk/core';
+import { type ClusterView, describeCluster } from './cluster-view.js';
 import { type ClusterCounters, type CountersOptions, readClusterCounters } from './counters.js';
 import { type ClusterWaiting, clusterWaiting } from './explanations.js';
 import { JobHandle } from './job-handle.js';
@@ -70,18 +63,18 @@ export class Cluster implements AsyncDisposable {
 
   /** What jobs have of the cluster, and what is due to them. @throws UnreachableError when central is away */
   async shares(options: CallOptions = {}): Promise<ClusterShares> {
-    const { value, whom } = await this.#session.requests.ask({
+    const { value } = await this.#session.requests.ask({
       what: 'who has what',
       build: (request) => ({ type: 'describeShares', request }),
       to: () => this.#session.roster.central,
       signal: options.signal,
     });
-    return readShares(value, whom);
+    return value;
   }
 
   /** Workers, schedulers and settings, as central sees them. @throws UnreachableError when central is away */
   describe(options: CallOptions = {}): Promise<ClusterView> {
-    return this.#session.roster.describe(options);
+    return describeCluster(this.#session, options);
   }
 
   /**
@@ -97,7 +90,7 @@ export class Cluster implements AsyncDisposable {
       to: () => this.#session.roster.central,
       signal: options.signal,
     });
-    return readDrainAnswer(answer.value, answer.whom);
+    return answer.value;
   }
 
   /**
@@ -112,7 +105,7 @@ export class Cluster implements AsyncDisposable {
       to: () => this.#session.roster.central,
       signal: options.signal,
     });
-    return readTakeoverAnswer(answer.value, answer.whom);
+    return answer.value;
   }
 
   /** What waits in the cluster, for which reasons, and what central has for it. */

@@ -15,8 +15,8 @@ async function nobody(): Promise<string> {
 function introducing(central: string) {
   return (tag: string) =>
     ScriptedPeer.start((message, { answer }) => {
-      if (message.type === 'describeCluster') {
-        answer({ role: 'scheduler', name: 'alone', tag, central, workers: 0 });
+      if (message.type === 'findSchedulers') {
+        answer({ name: 'alone', tag, central, workers: 0 }, 'introduction');
       } else if (message.type === 'submit') answer({ job: `${tag}-1`, state: 'waiting' });
     });
 }
@@ -74,12 +74,12 @@ describe('connect', () => {
     });
     expect((await cluster.submit({ tasks: [{ sleep: 1 }] })).id).toBe('t9-1');
     await expect(cluster.describe()).rejects.toThrow(
-      /^no answer from central at tcp:.* to describe the cluster$/,
+      /^no answer from central at tcp:.* (to describe the cluster|for the schedulers of the cluster|for its workers)$/,
     );
   });
 
   test('to something else that answers says so', async () => {
-    await using peer = await ScriptedPeer.start((_message, { answer }) => answer({ hello: 'world' }));
+    await using peer = await ScriptedPeer.start((_message, { garble }) => garble({ hello: 'world' }));
     await expect(connect(peer.endpoint, FAST)).rejects.toMatchObject({ code: 'bad-answer' });
   });
 
@@ -87,7 +87,7 @@ describe('connect', () => {
     await using peer = await ScriptedPeer.start();
     const abort = new AbortController();
     const connecting = connect(peer.endpoint, { ...FAST, signal: abort.signal });
-    await peer.hears('describeCluster');
+    await peer.hears('findSchedulers');
     abort.abort(new Error('enough'));
     await expect(connecting).rejects.toThrow('enough');
   });

@@ -1,4 +1,13 @@
-import { type Address, InputError, type Message, type MessageOf, type Millis } from '@goshawk/core';
+import {
+  type Address,
+  InputError,
+  isReply,
+  isReplyType,
+  MESSAGE_TYPES,
+  type Message,
+  type Millis,
+  type Reply,
+} from '@goshawk/core';
 import {
   Codec,
   DEFAULT_LIMITS,
@@ -15,15 +24,14 @@ import {
 } from '@goshawk/transport';
 import { nanoid } from 'nanoid';
 
-/** What comes back for a request: the number tells for which. */
-export type Reply = MessageOf<'answer'> | MessageOf<'refused'> | MessageOf<'event'>;
-
 export interface Listener {
   /**
    * @param from full name of the party that sent it
    * @param at when it arrived, by `performance.now()`
    */
   reply(reply: Reply, from: string, at: Millis): void;
+  /** What came is no reply, as of a cluster of another version. @param problem what is wrong with it */
+  garbled(problem: string): void;
   /** Nothing will come any more. */
   closed(): void;
 }
@@ -161,9 +169,10 @@ export class Connection {
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
       this.#complain(from, error);
+      this.#listeners.get(requestOf(body))?.garbled(error.message);
       return;
     }
-    if (message.type !== 'answer' && message.type !== 'refused' && message.type !== 'event') return;
+    if (!isReply(message)) return;
     const listener = this.#listeners.get(message.request);
     // Answers to what was sent twice come twice.
     listener?.reply(message, this.#mailbox.directory.nameOf(from) ?? '', at);
@@ -178,4 +187,11 @@ export class Connection {
       'dropped what is no message',
     );
   }
+}
+
+/** What a garbled reply was for, if it is one: each begins with the number of its request. 0: nothing. */
+function requestOf(body: unknown): number {
+  const [code, request] = Array.isArray(body) ? (body as unknown[]) : [];
+  const type = typeof code === 'number' ? MESSAGE_TYPES[code] : undefined;
+  return type !== undefined && isReplyType(type) && typeof request === 'number' ? request : 0;
 }

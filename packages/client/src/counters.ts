@@ -1,12 +1,9 @@
+import type { Counters } from '@goshawk/core';
+import { describeCluster } from './cluster-view.js';
 import type { CallOptions } from './options.js';
 import { poll } from './poll.js';
 import type { Destination } from './requests.js';
 import type { Session } from './session.js';
-
-/** Counted since the start of the party; groups hold counts of their own. */
-export interface Counters {
-  readonly [name: string]: number | Counters;
-}
 
 export interface ClusterCounters {
   /** Undefined when it did not answer. */
@@ -39,7 +36,7 @@ export async function readClusterCounters(
 ): Promise<ClusterCounters> {
   const { of: isAsked = () => true } = options;
   const { roster, requests, timings } = session;
-  const view = await roster.describe(options);
+  const view = await describeCluster(session, options);
   const parties: Party[] = [
     { kind: 'central', name: view.name, ...roster.central },
     ...roster.schedulers.map((scheduler) => ({ kind: 'scheduler' as const, ...scheduler })),
@@ -57,7 +54,7 @@ export async function readClusterCounters(
       what: 'for its counters',
       timeoutMs: timings.pollTimeoutMs,
       build: (request) => ({ type: 'readCounters', request }),
-      read: ({ value }, { kind, name }) => ({ kind, name, counters: onlyCounts(value) }),
+      read: ({ value }, { kind, name }) => ({ kind, name, counters: value }),
     },
     options,
   );
@@ -89,16 +86,4 @@ export function sumCounters(all: readonly Counters[]): Counters {
     }
   }
   return sum;
-}
-
-/** What is neither a number nor a group is a name or a label, and cannot be added. */
-function onlyCounts(value: unknown): Counters {
-  const counts: Record<string, number | Counters> = {};
-  if (typeof value !== 'object' || value === null) return counts;
-  for (const [name, count] of Object.entries(value)) {
-    if (typeof count === 'number') counts[name] = count;
-    else if (typeof count === 'object' && count !== null && !Array.isArray(count))
-      counts[name] = onlyCounts(count);
-  }
-  return counts;
 }

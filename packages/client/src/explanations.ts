@@ -1,5 +1,4 @@
 import { type CentralLine, type JobExplanation, UnreachableError, type WaitingGroup } from '@goshawk/core';
-import { readCentralLine, readWaiting } from './answers.js';
 import type { CallOptions } from './options.js';
 import { poll } from './poll.js';
 import { type Session, someSchedulers } from './session.js';
@@ -24,7 +23,7 @@ export async function clusterWaiting(session: Session, options: CallOptions): Pr
       what: 'for what waits there',
       timeoutMs: session.timings.pollTimeoutMs,
       build: (request) => ({ type: 'explainWaiting', request }),
-      read: ({ value, whom }) => readWaiting(value, whom).waiting,
+      read: ({ value }) => value,
     },
     options,
   );
@@ -46,9 +45,9 @@ export async function lineAt(
       timeoutMs: session.timings.pollTimeoutMs,
       build: (request) =>
         of === undefined
-          ? { type: 'explainWaiting', request }
-          : { type: 'explainNeed', request, owner: of.owner, job: of.number },
-      read: ({ value, whom }) => readCentralLine(value, whom),
+          ? { type: 'explainLine' as const, request }
+          : { type: 'explainNeed' as const, request, owner: of.owner, job: of.number },
+      read: ({ value }) => value,
     },
     options,
   ).catch((error: unknown) => {

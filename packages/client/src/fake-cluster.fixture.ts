@@ -1,8 +1,8 @@
-import type { JobDetail, JobState } from '@goshawk/core';
+import { DEFAULT_POLICY, type JobDetail, type JobState, LIVE_TIMINGS, type Message } from '@goshawk/core';
 import type { Cluster } from './cluster.js';
 import { connect } from './connect.js';
 import type { ConnectOptions } from './options.js';
-import { type Script, ScriptedPeer } from './scripted-peer.fixture.js';
+import { type Replies, type Script, ScriptedPeer } from './scripted-peer.fixture.js';
 
 /** Asks again soon, for tests in which somebody is silent at first; patient enough for a machine that is busy. */
 export const FAST: ConnectOptions = {
@@ -45,6 +45,7 @@ export function summary(id: string, state: JobState = 'running', more: object = 
 export function detail(id: string, state: JobState = 'completed', more: object = {}): JobDetail {
   const extra = {
     attempts: { total: 3, failed: 0, lost: 0 },
+    attemptList: [],
     failures: [],
     failuresTruncated: false,
     stages: [],
@@ -87,27 +88,31 @@ export class FakeCluster implements AsyncDisposable {
     this.central = central;
     this.schedulers = schedulers;
     this.listed = schedulers.map((_, index) => index);
-    central.script = (message, replies) => {
-      if (message.type === 'describeCluster') replies.answer(this.view());
-    };
+    central.script = (message, replies) => this.tell(message, replies);
+  }
+
+  /** What central says of who is there. */
+  tell(message: Message, { answer }: Replies, name = 'central', workers: readonly object[] = []): void {
+    if (message.type === 'findSchedulers') answer(this.view());
+    if (message.type === 'listWorkers') answer({ workers, next: undefined });
+    if (message.type === 'describeCluster') {
+      const settings = { policy: DEFAULT_POLICY, timings: LIVE_TIMINGS };
+      answer({ name, settings, pendingTasks: 0, workers: workers.length });
+    }
   }
 
   view() {
     return {
-      role: 'central',
-      name: 'central',
-      settings: {},
-      pendingTasks: 0,
+      present: this.listed.map((index) => this.#described(index)),
+      away: this.away.map((index) => this.#described(index)),
       complete: this.complete,
-      workers: [] as object[],
-      schedulers: this.listed.map((index) => this.#described(index)),
-      schedulersAway: this.away.map((index) => this.#described(index)),
     };
   }
 
   #described(index: number) {
     const { endpoint, party } = this.schedulers[index]!;
-    return { name: `s${index}`, tag: `t${index}`, endpoint, address: party };
+    const counts = { jobs: 0, waiting: 0, heardMsAgo: 0, epoch: 0, adopted: false };
+    return { name: `s${index}`, address: party, tag: `t${index}`, endpoint, ...counts };
   }
 
   connect(options: ConnectOptions = {}): Promise<Cluster> {

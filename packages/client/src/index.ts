@@ -1,5 +1,7 @@
 export {
   type ClusterShares,
+  type Counters,
+  type DrainAnswer,
   GoshawkError,
   InputError,
   type JobDetail,
@@ -9,12 +11,13 @@ export {
   type JobState,
   type JobSummary,
   rendezvous,
+  type SchedulerView,
+  type TakeoverAnswer,
   type TaskCounts,
   type TaskFailure,
   UnreachableError,
   type WorkerState,
 } from '@goshawk/core';
-export type { ClusterView, DrainAnswer, SchedulerView, TakeoverAnswer, WorkerView } from './answers.js';
 
 import type { TaskContext as Context } from '@goshawk/core';
 
@@ -22,8 +25,9 @@ import type { TaskContext as Context } from '@goshawk/core';
 export type TaskContext = Context<AbortSignal>;
 
 export { Cluster } from './cluster.js';
+export type { ClusterView, WorkerView } from './cluster-view.js';
 export { connect } from './connect.js';
-export { type ClusterCounters, type Counters, type CountersOptions, sumCounters } from './counters.js';
+export { type ClusterCounters, type CountersOptions, sumCounters } from './counters.js';
 export { JobCancelled, JobFailed, WaitTimeout } from './errors.js';
 export type { ClusterWaiting } from './explanations.js';
 export {

@@ -129,8 +129,8 @@ describe('the result of a job', () => {
     await using fake = await withOwner((message, { answer, event }) => {
       if (message.type === 'watchJob') event({ kind: 'ended', job: detail('t0-1') });
       if (message.type !== 'readResults') return;
-      if (message.from === 0) answer({ values: [[0, { a: 1 }]], next: 2 });
-      else answer({ values: [[2, 'two']], next: undefined });
+      if (message.from === 0) answer({ values: [{ task: 0, value: { a: 1 } }], next: 2 });
+      else answer({ values: [{ task: 2, value: 'two' }], next: undefined });
     });
     await using cluster = await fake.connect();
     expect(await cluster.job('t0-1').result()).toEqual([{ a: 1 }, undefined, 'two']);
@@ -222,10 +222,11 @@ describe('the output of a job', () => {
     await using fake = await withOwner((message, { answer }) => {
       if (message.type !== 'readLogs') return;
       if (message.cursor === 0)
-        answer({ chunks: [chunk(0, 'a'), chunk(1, 'b')], next: 2, done: false, dropped: false });
+        answer({ chunks: [chunk(0, 'a'), chunk(1, 'b')], next: 2, atEnd: true, done: false, dropped: false });
       // A page of which nothing was asked for still leads further.
-      else if (message.cursor === 2) answer({ chunks: [], next: 5, done: false, dropped: false });
-      else answer({ chunks: [], next: 5, done: false, dropped: false });
+      else if (message.cursor === 2)
+        answer({ chunks: [], next: 5, atEnd: true, done: false, dropped: false });
+      else answer({ chunks: [], next: 5, atEnd: true, done: false, dropped: false });
     });
     await using cluster = await fake.connect();
     const read: string[] = [];
@@ -237,8 +238,8 @@ describe('the output of a job', () => {
   test('is followed until the job has ended, with what was asked for', async () => {
     await using fake = await withOwner((message, { answer }, times) => {
       if (message.type !== 'readLogs') return;
-      if (times < 4) answer({ chunks: [], next: 0, done: false, dropped: false });
-      else answer({ chunks: [chunk(2, 'end')], next: 1, done: true, dropped: true });
+      if (times < 4) answer({ chunks: [], next: 0, atEnd: true, done: false, dropped: false });
+      else answer({ chunks: [chunk(2, 'end')], next: 1, atEnd: true, done: true, dropped: true });
     });
     await using cluster = await fake.connect();
     const read: string[] = [];
@@ -253,7 +254,7 @@ describe('the output of a job', () => {
   test('of one task is what its last attempt printed, by stream', async () => {
     const chunks = [chunk(0, 'old'), chunk(0, 'ne', 2), chunk(0, 'oops', 2, 'stderr'), chunk(0, 'w', 2)];
     await using fake = await withOwner((message, { answer }) => {
-      if (message.type === 'readLogs') answer({ chunks, next: 4, done: true, dropped: false });
+      if (message.type === 'readLogs') answer({ chunks, next: 4, atEnd: true, done: true, dropped: false });
     });
     await using cluster = await fake.connect();
     const { stdout, stderr, isTruncated } = await cluster.job('t0-1').output(0);

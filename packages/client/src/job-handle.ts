@@ -7,26 +7,19 @@ import {
   type JobState,
   type JobSummary,
   type Millis,
+  type Question,
 } from '@goshawk/core';
 import { nanoid } from 'nanoid';
 import { onAbort } from './abort.js';
-import {
-  type EndedEvent,
-  readDetail,
-  readExplanation,
-  readResultPage,
-  readSubmitted,
-  readSummary,
-} from './answers.js';
 import { badAnswer, JobCancelled, JobFailed, WaitTimeout } from './errors.js';
 import { lineAt } from './explanations.js';
 import { jobEvents } from './job-events.js';
 import { jobLogs, type LogChunk, type LogOptions, type TaskOutput, taskOutput } from './job-logs.js';
 import type { CallOptions } from './options.js';
-import type { Order } from './requests.js';
+import type { Answer, Order } from './requests.js';
 import { askOwner, type Session } from './session.js';
 import { checkKey } from './submission.js';
-import type { WatchOrder } from './watches.js';
+import type { EndedEvent, WatchOrder } from './watches.js';
 
 export interface EndedJob extends JobDetail {
   /** When the news of the end arrived here, by `performance.now()` of this process. */
@@ -135,8 +128,8 @@ export class JobHandle<Value = unknown> {
         },
         options,
       );
-      const page = readResultPage(answer.value, answer.whom);
-      for (const [task, value] of page.values) values[task] = value as Value;
+      const page = answer.value;
+      for (const { task, value } of page.values) values[task] = value as Value;
       if (page.next !== undefined && page.next <= first) throw badAnswer(answer.whom, 'further results');
       from = page.next;
     }
@@ -162,7 +155,7 @@ export class JobHandle<Value = unknown> {
       },
       options,
     );
-    return readDetail(answer.value, answer.whom);
+    return answer.value;
   }
 
   /**
@@ -180,7 +173,7 @@ export class JobHandle<Value = unknown> {
       },
       options,
     );
-    const explanation = readExplanation(answer.value, answer.whom);
+    const explanation = answer.value;
     if (isFinal(explanation.job.state)) return { ...explanation, central: undefined };
     return { ...explanation, central: await lineAt(this.#session, explanation, options) };
   }
@@ -191,7 +184,7 @@ export class JobHandle<Value = unknown> {
       { what: 'to cancel a job', build: (request) => ({ type: 'cancelJob', request, id: this.id }) },
       options,
     );
-    return readSummary(answer.value, answer.whom);
+    return answer.value;
   }
 
   /**
@@ -213,7 +206,7 @@ export class JobHandle<Value = unknown> {
       },
       options,
     );
-    const { job, state } = readSubmitted(answer.value, answer.whom);
+    const { job, state } = answer.value;
     return new JobHandle<Value>(this.#session, job, { sentAtMs, state });
   }
 
@@ -240,7 +233,10 @@ export class JobHandle<Value = unknown> {
     };
   }
 
-  #ask(order: Pick<Order, 'what' | 'build'>, options: CallOptions) {
+  #ask<Q extends Question>(
+    order: Pick<Order<Q>, 'what' | 'build'>,
+    options: CallOptions,
+  ): Promise<Answer<Q>> {
     return askOwner(this.#session, this.id, order, options);
   }
 }

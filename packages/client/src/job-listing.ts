@@ -1,5 +1,4 @@
 import { InputError, isFinal, type JobState, type JobSummary } from '@goshawk/core';
-import { readJobList } from './answers.js';
 import type { CallOptions } from './options.js';
 import { poll } from './poll.js';
 import { type Session, someSchedulers } from './session.js';
@@ -45,7 +44,7 @@ export async function listJobs(session: Session, options: JobsOptions): Promise<
       what: 'for its jobs',
       timeoutMs: session.timings.pollTimeoutMs,
       build: (request) => ({ type: 'listJobs', request, states, user, endedMax, jobsMax: limit }),
-      read: ({ value, whom }) => readJobList(value, whom),
+      read: ({ value }) => value,
     },
     options,
   );

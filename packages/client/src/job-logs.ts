@@ -1,6 +1,5 @@
 import type { LogPage } from '@goshawk/core';
 import { pause } from './abort.js';
-import { readLogPage } from './answers.js';
 import { badAnswer } from './errors.js';
 import type { CallOptions } from './options.js';
 import { askOwner, type Session } from './session.js';
@@ -91,7 +90,7 @@ async function readPage(
     },
     { signal },
   );
-  const page = readLogPage(answer.value, answer.whom);
+  const page = answer.value;
   if (page.next < cursor) throw badAnswer(answer.whom, 'output further on');
   return page;
 }

@@ -1,4 +1,4 @@
-import { type Message, type Millis, UnreachableError } from '@goshawk/core';
+import { type Message, type Millis, type Question, UnreachableError } from '@goshawk/core';
 import type { CallOptions } from './options.js';
 import type { Answer, Destination, Requests } from './requests.js';
 
@@ -14,20 +14,20 @@ export interface Poll<T> {
  *
  * @throws UnreachableError when nobody answers
  */
-export async function poll<D extends Destination, T>(
+export async function poll<Q extends Question, D extends Destination, T>(
   requests: Requests,
   everyone: readonly D[],
   question: {
     readonly what: string;
     readonly timeoutMs: Millis;
-    build(request: number): Message;
-    read(answer: Answer, of: D): T;
+    build(request: number): Message & { readonly type: Q };
+    read(answer: Answer<Q>, of: D): T;
   },
   { signal }: CallOptions,
 ): Promise<Poll<T>> {
   const { what, timeoutMs, build, read } = question;
   const asked = everyone.map(async (one) =>
-    read(await requests.ask({ what, build, timeoutMs, signal, to: () => one }), one),
+    read(await requests.ask<Q>({ what, build, timeoutMs, signal, to: () => one }), one),
   );
   const answered: T[] = [];
   const silent: string[] = [];

@@ -3,7 +3,7 @@ import { SILENT_LOGGER } from '@goshawk/transport';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Alarms } from './alarms.js';
 import { Connection } from './connection.js';
-import { CALM, FAST, IMPATIENT } from './fake-cluster.fixture.js';
+import { CALM, FAST, IMPATIENT, summary } from './fake-cluster.fixture.js';
 import { completeTimings } from './options.js';
 import { type Order, Requests } from './requests.js';
 import { ScriptedPeer } from './scripted-peer.fixture.js';
@@ -30,7 +30,7 @@ afterEach(async () => {
   await peer.close();
 });
 
-function order(more: Partial<Order> = {}): Order {
+function order(more: Partial<Order<'cancelJob'>> = {}): Order<'cancelJob'> {
   return {
     what: 'to cancel a job',
     build: (request) => ({ type: 'cancelJob', request, id: 't-1' }),
@@ -41,10 +41,11 @@ function order(more: Partial<Order> = {}): Order {
 
 describe('a request', () => {
   test('brings the value and the full name of whoever answered', async () => {
-    peer.script = (_message, { answer }) => answer({ state: 'cancelled' });
+    peer.script = (_message, { answer }) => answer(summary('t-1', 'cancelled'));
     const to = { party: `${peer.endpoint}!*/0`, title: 'central' };
     expect(await requests.ask(order({ to: () => to }))).toEqual({
-      value: { state: 'cancelled' },
+      type: 'jobSummary',
+      value: summary('t-1', 'cancelled'),
       from: peer.party,
       whom: 'central',
     });
@@ -52,20 +53,32 @@ describe('a request', () => {
 
   test('is sent again under its number until it is answered', async () => {
     peer.script = (_message, { answer }, times) => {
-      if (times === 3) answer('done');
+      if (times === 3) answer(summary('done'));
     };
-    expect((await requests.ask(order())).value).toBe('done');
+    expect((await requests.ask(order())).value.id).toBe('done');
     expect(new Set(peer.of('cancelJob').map(({ request }) => request)).size).toBe(1);
   });
 
   test('takes the first of two answers', async () => {
     peer.script = (_message, { answer }) => {
-      answer(1);
-      answer(2);
+      answer(summary('1'));
+      answer(summary('2'));
     };
     const [a, b] = await Promise.all([requests.ask(order()), requests.ask(order())]);
-    expect([a.value, b.value]).toEqual([1, 1]);
+    expect([a.value.id, b.value.id]).toEqual(['1', '1']);
   });
+
+  test.each(['something else', 'the answer to another question'])(
+    'fails at once when it gets %s',
+    async (what) => {
+      peer.script = (_message, { answer, garble }) => {
+        if (what === 'something else') garble({ id: 't-1' });
+        else answer({ job: 't-1', state: 'waiting' }, 'accepted');
+      };
+      await expect(requests.ask(order())).rejects.toMatchObject({ code: 'bad-answer' });
+      expect(peer.heard).toHaveLength(1);
+    },
+  );
 
   test('that nobody answers fails, and says who was asked for what', async () => {
     const asked = impatient.ask(order());
@@ -79,13 +92,13 @@ describe('a request', () => {
   test('waits for a peer that comes to its endpoint later', async () => {
     await peer.close();
     const asked = requests.ask(order({ to: () => ({ party: `${peer.endpoint}!*/0`, title: 'central' }) }));
-    const later = await ScriptedPeer.start((_message, { answer }) => answer('late'), peer.endpoint);
-    expect((await asked).value).toBe('late');
+    const later = await ScriptedPeer.start((_message, { answer }) => answer(summary('late')), peer.endpoint);
+    expect((await asked).value.id).toBe('late');
     await later.close();
   });
 
   test('goes to whoever can serve when it is sent again', async () => {
-    const other = await ScriptedPeer.start((_message, { answer }) => answer('other'));
+    const other = await ScriptedPeer.start((_message, { answer }) => answer(summary('other')));
     let silences = 0;
     const answer = await requests.ask(
       order({
@@ -95,7 +108,7 @@ describe('a request', () => {
         },
       }),
     );
-    expect(answer.value).toBe('other');
+    expect(answer.value.id).toBe('other');
     expect(peer.heard).toHaveLength(2);
     await other.close();
   });
@@ -103,9 +116,9 @@ describe('a request', () => {
   test('is asked again while the peer is not ready, and tells that when it never is', async () => {
     peer.script = (_message, { answer, refuse }, times) => {
       if (times < 3) refuse('not-ready', 'has not joined its cluster yet');
-      else answer('joined');
+      else answer(summary('joined'));
     };
-    expect((await requests.ask(order())).value).toBe('joined');
+    expect((await requests.ask(order())).value.id).toBe('joined');
     peer.script = (_message, { refuse }) => refuse('not-ready', 'has not joined its cluster yet');
     await expect(impatient.ask(order())).rejects.toMatchObject({
       name: 'UnreachableError',
@@ -117,10 +130,10 @@ describe('a request', () => {
   test('that is too much now is asked again when it was told to, and not before', async () => {
     peer.script = (_message, { answer, refuse }, times) => {
       if (times < 3) refuse('overloaded', 'full', 'try again in 1 s', 30);
-      else answer('taken');
+      else answer(summary('taken'));
     };
     const startedAt = performance.now();
-    expect((await requests.ask(order())).value).toBe('taken');
+    expect((await requests.ask(order())).value.id).toBe('taken');
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(60);
     expect(peer.heard).toHaveLength(3);
   });
@@ -167,7 +180,7 @@ describe('a request', () => {
   test('with what cannot be sent is refused here, with the place', async () => {
     const spec = { tasks: [{ module: '/m.js', input: { at: new Date(0) } }] };
     const build = (request: number) => ({ type: 'submit', request, key: 'k', spec }) as const;
-    await expect(requests.ask(order({ build }))).rejects.toMatchObject({
+    await expect(requests.ask({ ...order(), build })).rejects.toMatchObject({
       name: 'InputError',
       code: 'bad-job',
       message: 'job: tasks[0].input.at: expected a JSON-like value, got an object',
@@ -179,6 +192,8 @@ describe('a request', () => {
     });
     const large = { tasks: [{ exec: ['cat'], stdin: 'x'.repeat(17 * 1024 * 1024) }] };
     const submit = (request: number) => ({ type: 'submit', request, key: 'k', spec: large }) as const;
-    await expect(requests.ask(order({ build: submit }))).rejects.toMatchObject({ code: 'job-too-large' });
+    await expect(requests.ask({ ...order(), build: submit })).rejects.toMatchObject({
+      code: 'job-too-large',
+    });
   });
 });

@@ -1,8 +1,17 @@
-import { type Message, type MessageOf, type Millis, UnreachableError } from '@goshawk/core';
+import {
+  ANSWERS,
+  type AnswerType,
+  type Message,
+  type MessageOf,
+  type Millis,
+  type Question,
+  type Reply,
+  UnreachableError,
+} from '@goshawk/core';
 import { onAbort } from './abort.js';
 import type { Alarm, Alarms } from './alarms.js';
-import type { Connection, Listener, Reply } from './connection.js';
-import { connectionClosed, noAnswer, refusal, unwelcome } from './errors.js';
+import type { Connection, Listener } from './connection.js';
+import { badAnswer, connectionClosed, noAnswer, refusal, unwelcome } from './errors.js';
 import type { ClientTimings } from './options.js';
 
 /** Who is asked. */
@@ -13,10 +22,11 @@ export interface Destination {
   readonly title: string;
 }
 
-export interface Order {
+/** @typeParam Q the question */
+export interface Order<Q extends Question = Question> {
   /** What is asked for, as in "asked to submit a job". */
   readonly what: string;
-  build(request: number): Message;
+  build(request: number): Message & { readonly type: Q };
   /** Looked up for each attempt, since who can serve may change meanwhile; undefined: nobody, at present. */
   to(): Destination | undefined;
   /** There was no answer in time, and it will be asked again. */
@@ -25,8 +35,12 @@ export interface Order {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface Answer {
-  readonly value: unknown;
+/** One of those that the table of messages has for the question. */
+export type Answer<Q extends Question = Question> = {
+  [A in AnswerType<Q>]: Answered & { readonly type: A; readonly value: MessageOf<A>['value'] };
+}[AnswerType<Q>];
+
+interface Answered {
   /** Full name of the party that answered, its incarnation included. */
   readonly from: string;
   /** For people. */
@@ -53,12 +67,16 @@ export class Requests {
    * @throws UnreachableError when nobody has answered in time, or who answered was not ready all that time;
    * what a refusal says as InputError, UnreachableError or GoshawkError by its code; the signal's reason.
    */
-  ask(order: Order): Promise<Answer> {
+  ask<Q extends Question>(order: Order<Q>): Promise<Answer<Q>> {
     return new Promise((resolve, reject) => {
       order.signal?.throwIfAborted();
       if (this.#connection.isClosed) throw connectionClosed();
-      const settle = { resolve, reject, over: () => void this.#open.delete(request) };
-      const request = new Request(order, this.#connection, this.#alarms, this.#timings, settle);
+      const settle = {
+        resolve: resolve as (answer: Answer) => void,
+        reject,
+        over: () => void this.#open.delete(request),
+      };
+      const request = new Request(order as Order, this.#connection, this.#alarms, this.#timings, settle);
       this.#open.add(request);
       request.begin();
     });
@@ -92,6 +110,7 @@ class Request implements Listener {
   /** Who was asked last. */
   #whom = 'the cluster';
   #party: string | undefined;
+  #question: Question | undefined;
   /** The last answer was that it cannot be answered yet, or not now. */
   #notReady: MessageOf<'refused'> | undefined;
 
@@ -122,18 +141,25 @@ class Request implements Listener {
 
   reply(reply: Reply, from: string): void {
     switch (reply.type) {
-      case 'answer':
-        this.#end();
-        this.#settle.resolve({ value: reply.value, from, whom: this.#whom });
-        return;
       case 'refused':
         if (reply.code === 'not-ready') this.#notReady = reply;
         else if (reply.retryMs !== undefined) this.#comeBack(reply, reply.retryMs);
         else this.#fail(refusal(reply));
         return;
-      case 'event':
+      case 'jobProgress':
+      case 'jobEnded':
         return;
+      default: {
+        const expected: readonly string[] = this.#question === undefined ? [] : ANSWERS[this.#question];
+        if (!expected.includes(reply.type)) return this.garbled(reply.type);
+        this.#end();
+        this.#settle.resolve({ type: reply.type, value: reply.value, from, whom: this.#whom } as Answer);
+      }
     }
+  }
+
+  garbled(problem: string): void {
+    this.#fail(badAnswer(this.#whom, `it was asked for (${problem})`));
   }
 
   closed(): void {
@@ -161,7 +187,9 @@ class Request implements Listener {
         if (to.title !== this.#whom) this.#notReady = undefined;
         this.#whom = to.title;
         this.#party = to.party;
-        this.#connection.send(to.party, this.#order.build(this.#number));
+        const message = this.#order.build(this.#number);
+        this.#question = message.type;
+        this.#connection.send(to.party, message);
       }
     } catch (error) {
       return this.#fail(error);

@@ -27,11 +27,11 @@ describe('a central that was just started and has not heard of all schedulers', 
     fake.complete = false;
     await using cluster = await fake.connect(FAST);
     const asked = cluster.job('t1-1').describe();
-    await fake.central.hears('describeCluster', 3);
+    await fake.central.hears('findSchedulers', 3);
     fake.listed = [0, 1];
     expect(await asked).toMatchObject({ id: 't1-1' });
     const unknown = cluster.job('t2-1').describe();
-    await fake.central.hears('describeCluster', 6);
+    await fake.central.hears('findSchedulers', 6);
     fake.complete = true;
     await expect(unknown).rejects.toMatchObject({ code: 'unknown-job' });
   });

@@ -1,13 +1,14 @@
-import { type Millis, rendezvous, UnreachableError } from '@goshawk/core';
+import {
+  type Millis,
+  rendezvous,
+  type SchedulerIntroduction,
+  type Schedulers,
+  type SchedulerView,
+  UnreachableError,
+} from '@goshawk/core';
 import { anyIncarnationOf, parsePartyName } from '@goshawk/transport';
 import { abortable, pause } from './abort.js';
-import {
-  type ClusterView,
-  readClusterView,
-  readIntroduction,
-  type SchedulerIntroduction,
-} from './answers.js';
-import { unknownJob } from './errors.js';
+import { badAnswer, unknownJob } from './errors.js';
 import type { ClientTimings } from './options.js';
 import type { Answer, Destination, Requests } from './requests.js';
 
@@ -146,16 +147,18 @@ export class Roster {
     if (performance.now() - this.#toldAt > this.#timings.rosterAgeMaxMs) this.refreshSoon();
   }
 
-  /** Central's own view, which also brings the list up to date. @throws UnreachableError */
-  async describe(options: AskOptions = {}): Promise<ClusterView> {
-    const answer = await this.#describe(this.central, options);
-    return this.#take(readClusterView(answer.value, answer.whom));
+  /** Those that central knows, which also brings the list up to date. @throws UnreachableError */
+  async look(options: AskOptions = {}): Promise<Schedulers> {
+    const answer = await this.#find(this.central, options);
+    if (answer.type !== 'schedulers') throw badAnswer(answer.whom, 'the schedulers of the cluster');
+    this.#take(answer.value);
+    return answer.value;
   }
 
   async #ask(): Promise<void> {
     this.#askedAt = performance.now();
     if (this.#central !== undefined) {
-      await this.describe();
+      await this.look();
       return;
     }
     try {
@@ -166,34 +169,36 @@ export class Roster {
   }
 
   async #introduce(seed: string, options: AskOptions): Promise<void> {
-    const answer = await this.#describe({ party: `${seed}!*/0`, title: seed }, options);
-    const who = readIntroduction(answer.value, seed);
-    if (who.role === 'central') {
+    const answer = await this.#find({ party: `${seed}!*/0`, title: seed }, options);
+    if (answer.type === 'schedulers') {
       this.#central = centralAt(seed, 0);
-      this.#take(who);
+      this.#take(answer.value);
       return;
     }
-    this.#meet(seed, answer, who);
+    this.#meet(seed, answer.from, answer.value);
     // What this scheduler says serves for a while if central is away.
     if (this.#central === undefined) return;
-    await this.describe({ ...options, timeoutMs: this.#timings.pollTimeoutMs }).catch(() => {});
+    await this.look({ ...options, timeoutMs: this.#timings.pollTimeoutMs }).catch(() => {});
     options.signal?.throwIfAborted();
   }
 
-  #describe(to: Destination, { timeoutMs, signal }: AskOptions): Promise<Answer> {
+  #find(to: Destination, { timeoutMs, signal }: AskOptions): Promise<Answer<'findSchedulers'>> {
     return this.#requests.ask({
-      what: 'to describe the cluster',
-      build: (request) => ({ type: 'describeCluster', request }),
+      what: 'for the schedulers of the cluster',
+      build: (request) => ({ type: 'findSchedulers', request }),
       to: () => to,
       timeoutMs,
       signal,
     });
   }
 
-  #meet(endpoint: string, { from }: Answer, { name, tag, central }: SchedulerIntroduction): void {
+  #meet(endpoint: string, address: string, { name, tag, central }: SchedulerIntroduction): void {
     this.#central ??= centralNamed(central);
     if (this.#schedulers.some((known) => known.tag === tag)) return;
-    this.#schedulers = [...this.#schedulers, ...knownScheduler({ name, tag, endpoint, address: from })];
+    this.#schedulers = [
+      ...this.#schedulers,
+      ...knownScheduler({ name, tag, endpoint, address, epoch: 0, adopted: false }),
+    ];
   }
 
   /** Whoever had the journal before has no say any more, whoever names it. */
@@ -203,19 +208,18 @@ export class Roster {
     return epoch >= highest;
   }
 
-  #take(view: ClusterView): ClusterView {
+  #take(told: Schedulers): void {
     this.#toldAt = performance.now();
-    const known = (views: ClusterView['schedulers']) =>
+    const known = (views: readonly SchedulerView[]) =>
       views.flatMap(knownScheduler).filter((scheduler) => this.#isLatest(scheduler));
-    const away = known(view.schedulersAway ?? []);
-    const present = known(view.schedulers);
-    this.#isComplete = view.complete !== false;
+    const away = known(told.away);
+    const present = known(told.present);
+    this.#isComplete = told.complete;
     const unnamed = (before: readonly KnownScheduler[]) =>
       this.#isComplete ? [] : before.filter((scheduler) => !isAmong(scheduler, [...present, ...away]));
     this.#schedulers = [...present, ...unnamed(this.#schedulers)];
     this.#away = [...away, ...unnamed(this.#away)];
     this.#requests.lookAgain();
-    return view;
   }
 }
 
@@ -231,12 +235,9 @@ function isAmong({ name, tag, epoch }: KnownScheduler, others: readonly KnownSch
  * @returns nothing for a scheduler that central itself no longer knows the address of
  */
 function knownScheduler(
-  view: Pick<
-    ClusterView['schedulers'][number],
-    'name' | 'tag' | 'endpoint' | 'address' | 'epoch' | 'adopted'
-  >,
+  view: Pick<SchedulerView, 'name' | 'tag' | 'endpoint' | 'address' | 'epoch' | 'adopted'>,
 ): KnownScheduler[] {
-  const { name, tag, endpoint, address, epoch = 0, adopted = false } = view;
+  const { name, tag, endpoint, address, epoch, adopted } = view;
   const party = parseParty(address);
   if (party === undefined) return [];
   const { incarnation, index } = party;

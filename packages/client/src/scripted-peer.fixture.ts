@@ -1,11 +1,22 @@
-import type { Message, MessageOf, MessageType } from '@goshawk/core';
+import {
+  ANSWERS,
+  type AnswerType,
+  MESSAGE_TYPES,
+  type Message,
+  type MessageOf,
+  type MessageType,
+  type Question,
+} from '@goshawk/core';
 import { Codec, Directory, Mailbox, SILENT_LOGGER } from '@goshawk/transport';
 import { nanoid } from 'nanoid';
 
 export interface Replies {
-  answer(value: unknown): void;
+  /** As the table of messages declares it for the question. @param type where a question has several */
+  answer(value: unknown, type?: AnswerType): void;
   refuse(code: string, message?: string, hint?: string, retryMs?: number): void;
-  event(value: unknown): void;
+  event(event: object): void;
+  /** An answer in which something else stands than was declared. */
+  garble(value: unknown): void;
 }
 
 /** What a peer does with a message; `times`: how many of its type it has heard, this one included. */
@@ -38,7 +49,12 @@ export class ScriptedPeer implements AsyncDisposable {
       const reply = (content: Message): void => {
         mailbox.send(0, from, codec.encode(content));
       };
-      this.#hear(message, reply);
+      const garble = (value: unknown): void => {
+        const isWatch = message.type === 'watchJob';
+        const type = isWatch ? 'jobProgress' : ANSWERS[message.type as Question][0];
+        mailbox.send(0, from, [MESSAGE_TYPES.indexOf(type), (message as { request: number }).request, value]);
+      };
+      this.#hear(message, reply, garble);
     });
   }
 
@@ -64,14 +80,21 @@ export class ScriptedPeer implements AsyncDisposable {
     return this.close();
   }
 
-  #hear(message: Message, reply: (content: Message) => void): void {
+  #hear(message: Message, reply: (content: Message) => void, garble: Replies['garble']): void {
     this.heard.push(message);
-    const { request } = message as MessageOf<'answer'>;
+    const { request } = message as MessageOf<'describeJob'>;
     const replies: Replies = {
-      answer: (value) => reply({ type: 'answer', request, value }),
+      answer: (value, type = ANSWERS[message.type as Question][0]) =>
+        reply({ type, request, value } as Message),
       refuse: (code, text = '', hint = '', retryMs) =>
         reply({ type: 'refused', request, code, message: text, hint, retryMs }),
-      event: (value) => reply({ type: 'event', request, value }),
+      event: (event) => {
+        const { kind, ...value } = event as { kind?: string; job?: unknown };
+        const isEnd = kind === 'ended';
+        const news = isEnd ? { type: 'jobEnded', value } : { type: 'jobProgress', value: value.job };
+        reply({ ...news, request } as Message);
+      },
+      garble,
     };
     this.script(message, replies, this.of(message.type).length);
     for (const waiting of this.#waiting.splice(0)) {

@@ -1,4 +1,4 @@
-import { type Millis, UnreachableError } from '@goshawk/core';
+import { type Millis, type Question, UnreachableError } from '@goshawk/core';
 import { pause } from './abort.js';
 import type { Alarms } from './alarms.js';
 import type { Connection } from './connection.js';
@@ -20,15 +20,15 @@ export interface Session {
 }
 
 /** Asks the scheduler that owns a job, which is looked up again whenever it is silent. */
-export async function askOwner(
+export async function askOwner<Q extends Question>(
   session: Session,
   id: string,
-  order: Pick<Order, 'what' | 'build'>,
+  order: Pick<Order<Q>, 'what' | 'build'>,
   { signal }: CallOptions,
-): Promise<Answer> {
+): Promise<Answer<Q>> {
   const { roster, requests } = session;
   const owner = await roster.findOwner(id, signal);
-  return requests.ask({
+  return requests.ask<Q>({
     ...order,
     to: () => roster.ownerOf(id) ?? owner,
     onSilence: () => roster.refreshSoon(),

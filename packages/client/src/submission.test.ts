@@ -143,7 +143,7 @@ describe('submitting', () => {
     await fake.schedulers[first]!.hears('submit');
     fake.listed = [0, 1, 2];
     // Asked twice more: by then the new list is known.
-    await fake.central.hears('describeCluster', 3);
+    await fake.central.hears('findSchedulers', 3);
     fake.schedulers[first]!.script = oblige;
     expect((await submitted).id).toBe(`t${first}-1`);
   });
@@ -153,7 +153,7 @@ describe('submitting', () => {
     fake.listed = [];
     await using cluster = await fake.connect(FAST);
     const submitted = cluster.submit(job);
-    await fake.central.hears('describeCluster', 3);
+    await fake.central.hears('findSchedulers', 3);
     fake.listed = [0];
     expect((await submitted).id).toBe('t0-1');
     fake.listed = [];

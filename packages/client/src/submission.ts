@@ -10,7 +10,6 @@ import {
 } from '@goshawk/core';
 import { nanoid } from 'nanoid';
 import { pause } from './abort.js';
-import { readSubmitted } from './answers.js';
 import type { CallOptions } from './options.js';
 import { prepareJob } from './prepare-job.js';
 import type { KnownScheduler } from './roster.js';
@@ -69,7 +68,7 @@ export async function submit(
         onSilence: () => session.roster.refreshSoon(),
         signal: options.signal,
       });
-      const { job: id, state } = readSubmitted(answer.value, answer.whom);
+      const { job: id, state } = answer.value;
       return { id, state, sentAtMs: sentAtMs ?? performance.now() };
     } catch (error) {
       if (!(error instanceof GoshawkError)) throw error;

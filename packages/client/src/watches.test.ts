@@ -2,11 +2,11 @@ import type { GoshawkError, JobSummary } from '@goshawk/core';
 import { SILENT_LOGGER } from '@goshawk/transport';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Alarms } from './alarms.js';
-import type { EndedEvent } from './answers.js';
 import { Connection } from './connection.js';
 import { detail, FAST, IMPATIENT, summary } from './fake-cluster.fixture.js';
 import { type ConnectOptions, completeTimings } from './options.js';
 import { ScriptedPeer } from './scripted-peer.fixture.js';
+import type { EndedEvent } from './watches.js';
 import { Watches } from './watches.js';
 
 let connection: Connection;
@@ -120,7 +120,7 @@ describe('a watch', () => {
   });
 
   test('fails when what it hears is no news', async () => {
-    peer.script = (_message, { event }) => event({ kind: 'ended' });
+    peer.script = (_message, { garble }) => garble({ kind: 'ended' });
     const { over, told } = watch();
     await over;
     expect(told.failed).toMatchObject([{ code: 'bad-answer' }]);

@@ -1,10 +1,11 @@
-import type { GoshawkError, JobEvent, JobSummary, Millis } from '@goshawk/core';
+import type { GoshawkError, JobEvent, JobSummary, Millis, Reply } from '@goshawk/core';
 import type { Alarm, Alarms } from './alarms.js';
-import { type EndedEvent, readJobEvent } from './answers.js';
-import type { Connection, Listener, Reply } from './connection.js';
-import { connectionClosed, ownerGone, refusal } from './errors.js';
+import type { Connection, Listener } from './connection.js';
+import { badAnswer, connectionClosed, ownerGone, refusal } from './errors.js';
 import type { ClientTimings } from './options.js';
 import { type Destination, nextPause } from './requests.js';
+
+export type EndedEvent = Extract<JobEvent, { kind: 'ended' }>;
 
 export interface Watcher {
   /** Now and then, and at once when the watch begins. */
@@ -95,32 +96,30 @@ class Watch implements Listener {
 
   reply(reply: Reply, _from: string, at: Millis): void {
     if (this.#isOver) return;
-    if (reply.type === 'event') return this.#hear(reply.value, at);
+    if (reply.type === 'jobProgress') return this.#hear(reply.value, at);
+    if (reply.type === 'jobEnded') {
+      this.#end();
+      return this.#watcher.ended({ kind: 'ended', ...reply.value }, at);
+    }
     // It is there, but does not know yet: the next question may find it ready.
-    if (reply.type === 'answer' || reply.code === 'not-ready') return;
+    if (reply.type !== 'refused' || reply.code === 'not-ready') return;
     this.#end();
     this.#watcher.failed(refusal(reply));
   }
 
-  #hear(value: unknown, at: Millis): void {
-    let event: JobEvent;
-    try {
-      event = readJobEvent(value, this.#whom);
-    } catch (error) {
-      this.#end();
-      return this.#watcher.failed(error as GoshawkError);
-    }
-    if (event.kind === 'ended') {
-      this.#end();
-      return this.#watcher.ended(event, at);
-    }
+  garbled(problem: string): void {
+    this.#end();
+    this.#watcher.failed(badAnswer(this.#whom, `the news of a job (${problem})`));
+  }
+
+  #hear(job: JobSummary, at: Millis): void {
     if (this.#silentSince !== undefined) {
       this.#silentSince = undefined;
       this.#attempts = 0;
       // Spread, so that jobs that were submitted together are not asked after together for ever.
       this.#alarm.set(at + this.#timings.renewMs * (0.8 + 0.2 * Math.random()));
     }
-    this.#watcher.progress?.(event.job);
+    this.#watcher.progress?.(job);
   }
 
   #ring(now: Millis): void {

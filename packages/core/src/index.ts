@@ -2,6 +2,17 @@ export * from './address-numbers.js';
 export * from './address-set.js';
 export * from './assert.js';
 export * from './attributes.js';
+export {
+  type Counters,
+  type DrainAnswer,
+  type ListedWorker,
+  onlyCounts,
+  type SchedulerIntroduction,
+  type Schedulers,
+  type SchedulerView,
+  type TakeoverAnswer,
+  WORKERS_PER_PAGE,
+} from './cluster-view.js';
 export * from './columns.js';
 export * from './counts.js';
 export * from './decaying-sum.js';
@@ -12,17 +23,43 @@ export * from './errors.js';
 export * from './histogram.js';
 export * from './ids.js';
 export * from './indexed-heap.js';
+export { readAmounts } from './job/amounts.js';
 export { parseBytes } from './job/bytes.js';
-export * from './job/explanation.js';
+export {
+  type CentralLine,
+  expectedWaitMs,
+  type JobExplanation,
+  type NeedView,
+  type StageWait,
+  type TaskStory,
+  type WaitingGroup,
+  type WaitSpread,
+} from './job/explanation.js';
 export { jobJson, seconds, summaryJson } from './job/json.js';
 export { jobJsonSchema } from './job/json-schema.js';
 export { countTasks, describeIssue, parseJobSpec } from './job/parse.js';
 export * from './job/payload.js';
 export * from './job/record.js';
-export * from './job/shares.js';
+export { type ClusterShares, type JobShare, largestShare, SHARES_MAX } from './job/shares.js';
 export type { JobInput, JobSpec, StageSpec, TaskList } from './job/spec.js';
 export type { TaskContext } from './job/task-context.js';
-export * from './job/view.js';
+export {
+  type AttemptView,
+  isFinal,
+  JOB_STATES,
+  type JobDetail,
+  type JobEnd,
+  type JobEvent,
+  type JobState,
+  type JobSummary,
+  type LogPage,
+  metDeadline,
+  type ResultPage,
+  type SamplingView,
+  type StageView,
+  type TaskCounts,
+  type TaskFailure,
+} from './job/view.js';
 export * from './job/waiting.js';
 export { WAITING_WORDS } from './job/waiting-words.js';
 export { waitingJson, whyJson } from './job/why-json.js';

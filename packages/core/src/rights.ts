@@ -33,6 +33,7 @@ const WANTED: { readonly [T in MessageType]?: Wanted } = {
   explainJob: READING,
   explainNeed: READING,
   explainWaiting: { all: 'read-all' },
+  explainLine: { all: 'read-all' },
   describeShares: { all: 'read-all' },
   readCounters: { all: 'read-all' },
   drainWorker: { all: 'operate' },

@@ -361,7 +361,7 @@ function workerJson(worker: WorkerView) {
     long: long ?? null,
     queued,
     resources: capacity,
-    attributes: attributes ?? {},
+    attributes,
     heardSecondsAgo: seconds(Math.max(0, heardMsAgo)),
   };
 }

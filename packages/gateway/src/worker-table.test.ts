@@ -8,6 +8,7 @@ function worker(name: string, more: Partial<WorkerView> = {}): WorkerView {
     address: `tcp://h:1!x/${name}`,
     slots: 1,
     capacity: {},
+    attributes: {},
     partition: 'general',
     state: 'active',
     busy: 0,

@@ -13,7 +13,7 @@ function detail(bench: DurableBench, job = 1): Detail {
   bench.commit();
   bench.take();
   bench.receive(CLIENT, { type: 'describeJob', request: 77, id: `s-${job}`, spec: false });
-  return bench.take().find((message) => message.type === 'answer')!.value as Detail;
+  return bench.take().find((message) => message.type === 'jobDetail')!.value as Detail;
 }
 
 /** What was given up before is on the disk, so that the next attempt may go. */

@@ -28,7 +28,7 @@ function tasks(bench: DurableBench) {
   bench.commit();
   bench.take();
   bench.receive(CLIENT, { type: 'describeJob', request: 77, id: 's-1', spec: false });
-  const [answer] = bench.take().flatMap((message) => (message.type === 'answer' ? message.value : []));
+  const [answer] = bench.take().flatMap((message) => (message.type === 'jobDetail' ? message.value : []));
   return (answer as { tasks: object }).tasks;
 }
 

@@ -1,8 +1,10 @@
 import {
   type Address,
+  type AnswerType,
+  type Counters,
   InputError,
   isFinal,
-  type JobEvent,
+  type JobEnd,
   type JobSpec,
   type JobSummary,
   type KeyHolder,
@@ -112,30 +114,28 @@ export class ClientDesk {
         return this.#withJob(from, message, (job) => this.#readLogs(from, message, job));
       case 'readResults':
         return this.#withJob(from, message, (job) =>
-          this.#answer(from, message.request, resultPage(job, message.from, this.#env.recall)),
+          this.#answer(from, message.request, 'resultPage', resultPage(job, message.from, this.#env.recall)),
         );
       case 'cancelJob':
         return this.#withJob(from, message, (job) => {
           this.#office.cancel(job, now);
-          this.#acknowledge(from, message.request, summarise(job, this.#config.wallOffsetMs));
+          this.#acknowledge(from, message.request, 'jobSummary', summarise(job, this.#config.wallOffsetMs));
         });
       case 'retryJob':
         return this.#withJob(from, message, (job) => this.#retry(from, message, job, now));
-      case 'describeCluster':
-        return this.#answer(from, message.request, {
-          role: 'scheduler',
+      case 'findSchedulers':
+        return this.#answer(from, message.request, 'introduction', {
           name: this.#config.name,
           tag: this.#config.tag,
           central: this.#env.nameOf(this.#config.central),
           workers: this.#members.size,
         });
       case 'readCounters':
-        return this.#answer(from, message.request, {
-          name: this.#config.name,
+        return this.#answer(from, message.request, 'counters', {
           ...this.#office.counters,
           ...this.#office.tallies.counted,
           ...this.#env.counted?.(),
-        });
+        } as Counters);
       default:
         // Meant for another role: nothing here waits for it.
         return;
@@ -167,7 +167,7 @@ export class ClientDesk {
     this.#overload.jobEnded(now);
     this.#changed.delete(job);
     for (const { client, request, detail: isDetailed } of this.#watches.take(job)) {
-      this.#ledger.send(client, { type: 'event', request, value: this.#endOf(job, isDetailed, now) });
+      this.#ledger.send(client, { type: 'jobEnded', request, value: this.#endOf(job, isDetailed, now) });
     }
   }
 
@@ -176,7 +176,7 @@ export class ClientDesk {
     this.#ledger.reword(job.id, (request) => {
       if (accepted === undefined) return refused(request, KEY_FREED);
       if (isSameJob(accepted.spec, job.spec))
-        return { type: 'answer', request, value: { job: id, state: ended ?? 'running' } };
+        return { type: 'accepted', request, value: { job: id, state: ended ?? 'running' } };
       const key = accepted.key ?? '';
       return refused(request, keyConflict(key, id));
     });
@@ -224,12 +224,12 @@ export class ClientDesk {
   #isTraced(from: Address, { request, key }: { request: number; key: string }): boolean {
     const trace = this.#jobs.traceOf(key);
     if (trace === undefined) return false;
-    this.#acknowledge(from, request, { job: this.#jobs.idOf(trace.number), state: trace.state });
+    this.#acknowledge(from, request, 'accepted', { job: this.#jobs.idOf(trace.number), state: trace.state });
     return true;
   }
 
   #accepted(from: Address, request: number, job: Job): void {
-    this.#acknowledge(from, request, { job: job.id, state: job.state });
+    this.#acknowledge(from, request, 'accepted', { job: job.id, state: job.state });
   }
 
   #watch(from: Address, message: MessageOf<'watchJob'>, job: Job, now: Millis): void {
@@ -238,7 +238,7 @@ export class ClientDesk {
       // Its end may wait for the disk: who asks is to hear that somebody is there.
       if (!this.#ledger.isDurable) this.#tellProgress(from, request, job);
       return this.#ledger.send(from, {
-        type: 'event',
+        type: 'jobEnded',
         request,
         value: this.#endOf(job, message.detail, now),
       });
@@ -250,13 +250,13 @@ export class ClientDesk {
   }
 
   #tellProgress(client: Address, request: number, job: Job): void {
-    const value: JobEvent = { kind: 'progress', job: summarise(job, this.#config.wallOffsetMs) };
-    this.#ledger.tell(client, { type: 'event', request, value });
+    const value = summarise(job, this.#config.wallOffsetMs);
+    this.#ledger.tell(client, { type: 'jobProgress', request, value });
   }
 
   #describe(from: Address, { request, spec }: MessageOf<'describeJob'>, job: Job, now: Millis): void {
     const weight = spec ? weigh(job.spec) : NOTHING;
-    if (isAnswerable(weight)) return this.#answer(from, request, this.#detail(job, now, spec));
+    if (isAnswerable(weight)) return this.#answer(from, request, 'jobDetail', this.#detail(job, now, spec));
     const message = `the specification of ${job.id} is too long for one answer: ${weight.values} values, ${weight.bytes} bytes of text`;
     const hint = `at most ${LIMITS.answerValuesMax} and ${LIMITS.answerBytesMax} are shown; ask without it, or look at what was submitted`;
     this.#refuse(from, request, 'spec-too-long', message, hint);
@@ -276,7 +276,7 @@ export class ClientDesk {
     const page = new Page<JobSummary>();
     // Those that one answer has no room for are among the total.
     shown.every((job) => page.take(summarise(job, this.#config.wallOffsetMs)));
-    this.#answer(from, message.request, {
+    this.#answer(from, message.request, 'jobList', {
       jobs: page.items,
       total: active.length + ended.length,
     });
@@ -284,9 +284,8 @@ export class ClientDesk {
 
   #explainWaiting(from: Address, request: number, now: Millis): void {
     this.#looks.took(EXPLAINING_COST * this.#jobs.activeCount);
-    this.#answer(from, request, {
-      waiting: waitingGroups(this.#jobs.active(), this.#office.circumstances(now), now),
-    });
+    const groups = waitingGroups(this.#jobs.active(), this.#office.circumstances(now), now);
+    this.#answer(from, request, 'waitingGroups', groups);
   }
 
   /** Serves a question about all jobs if there is time for it. */
@@ -297,11 +296,11 @@ export class ClientDesk {
   }
 
   #readLogs(from: Address, message: MessageOf<'readLogs'>, job: Job): void {
-    const { task, failedOnly } = message;
-    const cursor = Number.isSafeInteger(message.cursor) ? (message.cursor as number) : 0;
+    const { task, failedOnly, cursor } = message;
     const wanted = (of: number) =>
       (task === undefined || of === task) && (!failedOnly || job.stateOf(of) === TaskState.failed);
-    this.#answer(from, message.request, this.#jobs.logs.read(job.number, cursor, wanted, job.hasEnded));
+    const page = this.#jobs.logs.read(job.number, cursor, wanted, job.hasEnded);
+    this.#answer(from, message.request, 'logPage', page);
   }
 
   /** A new job of the tasks that failed or were cancelled, with everything else as it was. */
@@ -384,13 +383,12 @@ export class ClientDesk {
       wallOffsetMs: this.#config.wallOffsetMs,
       nameOf: (worker) => this.#nameOf(worker),
     };
-    this.#answer(from, request, explain(job, task, narrator, now));
+    this.#answer(from, request, 'jobExplanation', explain(job, task, narrator, now));
   }
 
-  #endOf(job: Job, withTasks: boolean, now: Millis): JobEvent {
+  #endOf(job: Job, withTasks: boolean, now: Millis): JobEnd {
     const isTimed = withTasks && job.taskCount <= LIMITS.timedTasksMax;
     return {
-      kind: 'ended',
       job: this.#detail(job, now, false),
       starts: isTimed ? Array.from(job.startedAt, (_at, task) => startOf(job, task)) : undefined,
       runs: isTimed ? Array.from(job.runMs) : undefined,
@@ -398,14 +396,19 @@ export class ClientDesk {
   }
 
   /** Promises nothing: it is how things stand, and need not be durable. */
-  #answer(to: Address, request: number, value: unknown): void {
-    this.#ledger.tell(to, { type: 'answer', request, value });
+  #answer<A extends AnswerType>(to: Address, request: number, type: A, value: MessageOf<A>['value']): void {
+    this.#ledger.tell(to, { type, request, value } as Message);
   }
 
   /** Promises that it outlives this process. */
-  #acknowledge(to: Address, request: number, value: unknown): void {
+  #acknowledge<A extends AnswerType>(
+    to: Address,
+    request: number,
+    type: A,
+    value: MessageOf<A>['value'],
+  ): void {
     const { stopped } = this.#ledger;
-    if (stopped === undefined) this.#ledger.send(to, { type: 'answer', request, value });
+    if (stopped === undefined) this.#ledger.send(to, { type, request, value } as Message);
     else this.#refuse(to, request, stopped.code, stopped.message, stopped.hint, stopped.retryMs);
   }
 

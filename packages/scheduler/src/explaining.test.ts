@@ -53,12 +53,12 @@ class Bench {
 
   why(id: string, now: Millis, task?: number): JobExplanation {
     this.receive(CLIENT, { type: 'explainJob', request: 1, id, task }, now);
-    return this.#take('answer').value as JobExplanation;
+    return this.#take('jobExplanation').value;
   }
 
   groups(now: Millis): readonly WaitingGroup[] {
     this.receive(CLIENT, { type: 'explainWaiting', request: 1 }, now);
-    return (this.#take('answer').value as { waiting: WaitingGroup[] }).waiting;
+    return this.#take('waitingGroups').value;
   }
 
   #take<T extends Message['type']>(type: T): MessageOf<T> {

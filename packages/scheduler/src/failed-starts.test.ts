@@ -23,7 +23,7 @@ function detail(bench: DurableBench): Detail {
   bench.commit();
   bench.take();
   bench.receive(CLIENT, { type: 'describeJob', request: 77, id: 's-1', spec: false });
-  const answer = bench.take().find((message) => message.type === 'answer');
+  const answer = bench.take().find((message) => message.type === 'jobDetail');
   return answer!.value as Detail;
 }
 

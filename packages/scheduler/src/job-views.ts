@@ -127,11 +127,11 @@ function listAttempts(job: Job, now: Millis, nameOf: (worker: number) => string)
 }
 
 export function resultPage(job: Job, from: number, recall: Recall | undefined): ResultPage {
-  const page = new Page<[number, unknown]>();
+  const page = new Page<ResultPage['values'][number]>();
   for (let task = from; task < job.taskCount; task++) {
     if (job.stateOf(task) !== TaskState.completed) continue;
     const value = job.reports.valueOf(task, recall);
-    if (value !== undefined && !page.take([task, value])) {
+    if (value !== undefined && !page.take({ task, value })) {
       return { values: page.items, next: task };
     }
   }

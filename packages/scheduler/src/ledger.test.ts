@@ -1,4 +1,4 @@
-import { COMPLETED, LIMITS, type Message, parseJobSpec } from '@goshawk/core';
+import { ANSWERS, COMPLETED, LIMITS, type Message, parseJobSpec } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { DurableBench, FAILED } from './durable.fixture.js';
 import { CENTRAL, CLIENT, joined, loneScheduler, W1, welcome } from './lone-scheduler.fixture.js';
@@ -17,7 +17,7 @@ describe('with a journal', () => {
     bench.submit(job);
     expect(types(bench)).toEqual(['probe', 'probe', 'probe', 'probe']);
     bench.commit();
-    expect(types(bench)).toEqual(['answer']);
+    expect(types(bench)).toEqual(['accepted']);
   });
 
   test('a submission that comes again before the disk has it is not answered either', () => {
@@ -27,8 +27,8 @@ describe('with a journal', () => {
     expect(types(bench)).toEqual([]);
     bench.commit();
     expect(bench.take()).toMatchObject([
-      { type: 'answer', request: 1, value: { job: 's-1' } },
-      { type: 'answer', request: 2, value: { job: 's-1' } },
+      { type: 'accepted', request: 1, value: { job: 's-1' } },
+      { type: 'accepted', request: 2, value: { job: 's-1' } },
     ]);
   });
 
@@ -44,7 +44,7 @@ describe('with a journal', () => {
     // The end of the attempt is durable, that of the job is not.
     expect(types(bench)).toEqual(['confirm']);
     bench.commit();
-    expect(bench.take()).toMatchObject([{ type: 'event', value: { kind: 'ended' } }]);
+    expect(bench.take()).toMatchObject([{ type: 'jobEnded' }]);
   });
 
   test('nobody gets an answer from a journal that has failed', () => {
@@ -67,11 +67,11 @@ describe('with a journal', () => {
       { type: 'refused', code: 'journal-full', message: 'the disk of /data is full' },
     ]);
     bench.submit(job);
-    expect(types(bench)).toEqual(['answer']);
+    expect(types(bench)).toEqual(['accepted']);
     bench.scheduler.journalFull(undefined);
     bench.submit(job, 'another');
     bench.commit();
-    expect(types(bench)).toEqual(['answer']);
+    expect(types(bench)).toEqual(['accepted']);
   });
 
   test('a job of an earlier incarnation is tried again when there is a policy for it', () => {
@@ -100,7 +100,7 @@ describe('with a journal', () => {
     bench.submit(job);
     bench.submit({ tasks: [{ sleep: 2 }, { sleep: 1 }] }, 'k', 2);
     bench.commit();
-    expect(bench.take()).toMatchObject([{ type: 'refused', code: 'key-conflict' }, { type: 'answer' }]);
+    expect(bench.take()).toMatchObject([{ type: 'refused', code: 'key-conflict' }, { type: 'accepted' }]);
   });
 
   test('what shows how things stand waits for no disk', () => {
@@ -114,14 +114,14 @@ describe('with a journal', () => {
       { type: 'explainJob', request, id: 's-1', task: undefined },
       { type: 'explainWaiting', request },
       { type: 'readResults', request, id: 's-1', from: 0 },
-      { type: 'readLogs', request, id: 's-1', task: undefined, failedOnly: false, cursor: undefined },
+      { type: 'readLogs', request, id: 's-1', task: undefined, failedOnly: false, cursor: 0 },
       { type: 'readCounters', request },
     ] as const) {
       bench.receive(CLIENT, question);
-      expect(bench.take()).toMatchObject([{ type: 'answer', request }]);
+      expect(bench.take()).toMatchObject([{ type: ANSWERS[question.type][0], request }]);
     }
     bench.receive(CLIENT, { type: 'watchJob', request, id: 's-1', detail: false });
-    expect(bench.take()).toMatchObject([{ type: 'event', value: { kind: 'progress' } }]);
+    expect(bench.take()).toMatchObject([{ type: 'jobProgress' }]);
     bench.receive(CLIENT, { type: 'describeJob', request, id: 's-7', spec: true });
     expect(bench.take()).toMatchObject([{ type: 'refused', code: 'unknown-job' }]);
   });
@@ -133,12 +133,9 @@ describe('with a journal', () => {
     bench.commit();
     bench.end(W1, bench.ask(W1, 1)!);
     bench.receive(CLIENT, { type: 'watchJob', request: 9, id: 's-1', detail: false });
-    expect(bench.take()).toMatchObject([{ type: 'event', value: { kind: 'progress' } }]);
+    expect(bench.take()).toMatchObject([{ type: 'jobProgress' }]);
     bench.commit();
-    expect(bench.take()).toMatchObject([
-      { type: 'confirm' },
-      { type: 'event', request: 9, value: { kind: 'ended' } },
-    ]);
+    expect(bench.take()).toMatchObject([{ type: 'confirm' }, { type: 'jobEnded', request: 9 }]);
   });
 
   test('while nothing is written a cancellation is taken, and said not to be written', () => {
@@ -158,7 +155,7 @@ describe('with a journal', () => {
     bench.scheduler.journalStopped(undefined);
     bench.commit();
     bench.receive(CLIENT, { type: 'cancelJob', request: 7, id: 's-1' });
-    expect(types(bench)).toEqual(['answer']);
+    expect(types(bench)).toEqual(['accepted']);
   });
 
   test('what waits for the disk is bounded: a report stays with its worker, and no job is taken', () => {
@@ -188,7 +185,7 @@ describe('with a journal', () => {
     expect(answers.length).toBeGreaterThan(5);
     expect(answers.length).toBeLessThan(100);
     bench.submit(job, 'k', 1_001);
-    expect(types(bench)).toEqual(['answer']);
+    expect(types(bench)).toEqual(['accepted']);
   });
 });
 
@@ -248,14 +245,14 @@ test('a job that had to make room is said to be forgotten, and its key still is 
   bench.submit({ tasks: [{ sleep: 1 }] }, 'k1', 9);
   bench.receive(CLIENT, { type: 'watchJob', request: 10, id: 's-1', detail: false });
   expect(bench.take()).toMatchObject([
-    { type: 'answer', request: 9, value: { job: 's-1', state: 'completed' } },
+    { type: 'accepted', request: 9, value: { job: 's-1', state: 'completed' } },
     { type: 'refused', request: 10, code: 'forgotten-job', message: expect.stringContaining('completed') },
   ]);
   // Also after a restart: its records go with its key.
   const again = new DurableBench(bench.inheritance(), 1_000, true, { memoryBytes: 40_000 });
   again.submit({ tasks: [{ sleep: 1 }] }, 'k1', 9);
   again.commit();
-  expect(again.take()).toMatchObject([{ type: 'answer', value: { job: 's-1' } }]);
+  expect(again.take()).toMatchObject([{ type: 'accepted', value: { job: 's-1' } }]);
   // Numbers that a restart passes over were nobody's.
   again.receive(CLIENT, { type: 'describeJob', request: 3, id: 's-5000', spec: false });
   expect(again.take()).toMatchObject([{ type: 'refused', code: 'unknown-job' }]);

@@ -236,8 +236,7 @@ export class Ledger {
   reword(job: string, word: (request: number) => Message): void {
     for (const held of this.#held) {
       const { message } = held;
-      if (message.type === 'answer' && (message.value as { job?: unknown } | undefined)?.job === job)
-        held.message = word(message.request);
+      if (message.type === 'accepted' && message.value.job === job) held.message = word(message.request);
     }
   }
 

@@ -32,7 +32,7 @@ const held = (task: number, attempt: number) => ({ job: 1, task, attempt, elapse
 function summary(bench: DurableBench) {
   bench.take();
   bench.receive(CLIENT, { type: 'describeJob', request: 77, id: 's-1', spec: false });
-  const answer = bench.take().find((message) => message.type === 'answer');
+  const answer = bench.take().find((message) => message.type === 'jobDetail');
   return answer?.value as { state: string; tasks: object; attempts: object };
 }
 
@@ -161,7 +161,7 @@ describe('an owner that was started again', () => {
     bench.submit({ retries: 2, tasks: { count: 3, run: { sleep: 1 } } }, 'k', 5);
     bench.submit({ tasks: [{ sleep: 1 }] }, 'another', 6);
     bench.commit();
-    const answers = bench.take().flatMap((message) => (message.type === 'answer' ? [message.value] : []));
+    const answers = bench.take().flatMap((message) => (message.type === 'accepted' ? [message.value] : []));
     expect(answers).toMatchObject([{ job: 's-1' }, { job: 's-10002' }]);
   });
 

@@ -22,7 +22,7 @@ describe('a job that others may take over', () => {
     expect(new Set(typesOf(bench))).toEqual(new Set(['probe']));
     expect(bench.ask(W1, 1)).toBeUndefined();
     bench.commit();
-    expect(typesOf(bench)).toEqual(['answer', 'bind', 'cancelProbes']);
+    expect(typesOf(bench)).toEqual(['accepted', 'bind', 'cancelProbes']);
   });
 
   test('is not given to a worker that seeks any task either', () => {
@@ -60,7 +60,7 @@ describe('a job that others may take over', () => {
     bench.submit({ tasks: [{ sleep: 1 }] });
     expect(bench.take()).toEqual([]);
     bench.commit();
-    expect(typesOf(bench)).toEqual(['answer', 'place']);
+    expect(typesOf(bench)).toEqual(['accepted', 'place']);
   });
 
   test('is nothing for those who ask when another job has its key', () => {
@@ -82,6 +82,6 @@ describe('a job that others may take over', () => {
     bench.receive(CLIENT, { type: 'cancelJob', request: 2, id: 's-1' });
     bench.take();
     bench.commit();
-    expect(typesOf(bench)).toEqual(['answer', 'answer', 'none']);
+    expect(typesOf(bench)).toEqual(['accepted', 'accepted', 'none']);
   });
 });

@@ -48,7 +48,7 @@ describe('what waits in the queues', () => {
   function queuedByWorkers(cluster: VirtualCluster): () => number {
     let sum = 0;
     const client = cluster.addOutsider((_from, message: Message) => {
-      if (message.type === 'answer') sum += (message.value as { queued: number }).queued;
+      if (message.type === 'counters') sum += message.value.queued as number;
     });
     cluster.workerAddresses.forEach((worker, request) => {
       cluster.send(client, worker, { type: 'readCounters', request });

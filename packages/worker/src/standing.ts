@@ -20,8 +20,8 @@ export function standingOf(
 }
 
 /** What a worker says of itself to whoever asks. */
-export function countedOf(name: string, counters: WorkerCounters, { busy, queued }: WorkerStanding) {
-  return { name, ...counters, busy: busy.long + busy.short, queued };
+export function countedOf(counters: WorkerCounters, { busy, queued }: WorkerStanding) {
+  return { ...counters, busy: busy.long + busy.short, queued };
 }
 
 export function noneCounted(): WorkerCounters {

@@ -1,5 +1,6 @@
 import {
   type Address,
+  type Counters,
   findsWork,
   invariant,
   LIVE_TIMINGS,
@@ -131,7 +132,7 @@ export class Worker implements Machine<WorkerTimer> {
         if (from === this.#membership.central && !this.#stopping) this.#setDraining(message.on, now);
         return;
       case 'readCounters':
-        return this.#env.send(from, { type: 'answer', request: message.request, value: this.#counted() });
+        return this.#env.send(from, { type: 'counters', request: message.request, value: this.#counted() });
       default:
         return; // Meant for another role.
     }
@@ -234,8 +235,8 @@ export class Worker implements Machine<WorkerTimer> {
     if (this.#membership.central !== NOBODY) this.#env.send(this.#membership.central, { type: 'leave' });
   }
 
-  #counted(): unknown {
-    return { ...countedOf(this.#config.name, this.counters, this.standing), ...this.#env.counted?.() };
+  #counted(): Counters {
+    return { ...countedOf(this.counters, this.standing), ...this.#env.counted?.() } as Counters;
   }
 
   get counters() {

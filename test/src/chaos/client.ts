@@ -2,7 +2,8 @@ import {
   type Address,
   type Environment,
   isFinal,
-  type JobEvent,
+  isReply,
+  type JobDetail,
   type JobState,
   type Machine,
   type Message,
@@ -102,22 +103,22 @@ export class Client implements Machine {
   checkInvariants(): void {}
 
   receive(_from: Address, message: Message, now: Millis): void {
-    if (message.type !== 'answer' && message.type !== 'refused' && message.type !== 'event') return;
+    if (!isReply(message)) return;
     const asked = this.#asked.get(message.request);
     if (asked === undefined) return;
     if (asked.kind === 'drain') return this.#drained(asked);
     const { order } = asked;
     if (isOver(order)) return;
     if (message.type === 'refused') return this.#refused(asked.kind, order, message);
-    switch (asked.kind) {
-      case 'submit':
-        return this.#accepted(order, (message.value as { job: string }).job, now);
-      case 'cancel':
-        return this.#cancelled(order, (message.value as { state: JobState }).state);
-      case 'watch':
-        return this.#heard(order, message.value as JobEvent, now);
-      case 'results':
-        return this.#results(order, message.value as ResultPage);
+    switch (message.type) {
+      case 'accepted':
+        return this.#accepted(order, message.value.job, now);
+      case 'jobSummary':
+        return this.#cancelled(order, message.value.state);
+      case 'jobEnded':
+        return this.#heard(order, message.value.job, now);
+      case 'resultPage':
+        return this.#results(order, message.value);
     }
   }
 
@@ -216,16 +217,15 @@ export class Client implements Machine {
     this.#world.cancelConfirmed(order);
   }
 
-  #heard(order: Order, event: JobEvent, now: Millis): void {
-    if (order.end !== undefined || event.kind !== 'ended') return;
-    if (!isFinal(event.job.state))
-      return this.#world.wrong(`no-end: ${order.jobId} has ended as ${event.job.state}`);
-    order.end = event.job;
+  #heard(order: Order, job: JobDetail, now: Millis): void {
+    if (order.end !== undefined) return;
+    if (!isFinal(job.state)) return this.#world.wrong(`no-end: ${order.jobId} has ended as ${job.state}`);
+    order.end = job;
     this.wake('now', 0, now);
   }
 
   #results(order: Order, { values, next }: ResultPage): void {
-    for (const [task, value] of values) order.values.set(task, value);
+    for (const { task, value } of values) order.values.set(task, value);
     if (next !== undefined) return this.#world.wrong(`results of ${order.jobId} do not fit into one page`);
     order.state = 'done';
     this.#world.ended(order);

@@ -435,7 +435,7 @@ function askOf(machine: Machine, process: Process, id: string): unknown {
   const { self } = process.wire;
   const question: Message = { type: 'describeJob', request: 1, id, spec: false };
   const [answer] = process.overhear(() => machine.receive(self, question, process.now));
-  return answer?.type === 'answer' ? answer.value : {};
+  return answer?.type === 'jobDetail' ? answer.value : {};
 }
 
 function summaryOf(job: unknown): string {

@@ -1,38 +1,56 @@
-import type { Address, MessageOf, Millis, Role, WorkerState } from '@goshawk/core';
+import {
+  type Address,
+  type DrainAnswer,
+  type ListedWorker,
+  type MessageOf,
+  type Millis,
+  type Role,
+  type Schedulers,
+  type SchedulerView,
+  WORKERS_PER_PAGE,
+  type WorkerState,
+} from '@goshawk/core';
 import type { CountedWorkers, Door } from '../contract.js';
 import type { AwayOwners } from './away-owners.js';
 import { isActive, type Registry, type SchedulerRecord, type WorkerRecord } from './registry.js';
 
-/** Who is in the cluster, as clients are told. */
-export function describeParties(
+/** Who has jobs, as clients are told. */
+export function listSchedulers(
   registry: Registry,
   away: AwayOwners,
   nameOf: (address: Address) => string,
+  now: Millis,
+): Omit<Schedulers, 'complete'> {
+  const view = (record: SchedulerRecord): SchedulerView => {
+    const { name, tag, endpoint, jobs, waiting, epoch, adopted } = record;
+    const address = nameOf(record.address);
+    return { name, address, tag, endpoint, jobs, waiting, heardMsAgo: now - record.heardAt, epoch, adopted };
+  };
+  return { present: [...registry.schedulers.values()].map(view), away: [...away.all()].map(view) };
+}
+
+/**
+ * Workers by their places, which they keep: whoever is there from the first page to the last is on one of them.
+ *
+ * @param from the first place
+ */
+export function listWorkers(
+  registry: Registry,
+  from: number,
+  nameOf: (address: Address) => string,
   longAt: (worker: Address) => number | undefined,
   now: Millis,
-) {
-  const scheduler = (record: SchedulerRecord) => {
-    const { name, tag, endpoint, jobs, waiting, epoch, adopted } = record;
-    const heardMsAgo = now - record.heardAt;
-    return {
-      name,
-      address: nameOf(record.address),
-      tag,
-      endpoint,
-      jobs,
-      waiting,
-      heardMsAgo,
-      epoch,
-      adopted,
-    };
-  };
-  return {
-    workers: [...registry.workers.values()].map((worker) => ({
+): MessageOf<'workerPage'>['value'] {
+  const end = from + WORKERS_PER_PAGE;
+  const workers: ListedWorker[] = [];
+  for (const worker of registry.workers.values()) {
+    if (worker.place < from || worker.place >= end) continue;
+    workers.push({
       name: worker.name,
       address: nameOf(worker.address),
       slots: worker.slots,
       capacity: worker.capacity,
-      attributes: worker.attributes,
+      attributes: Object.entries(worker.attributes).map(([name, value]) => ({ name, value })),
       partition: worker.partition,
       state: stateOf(worker),
       aside: worker.aside?.reason,
@@ -40,10 +58,9 @@ export function describeParties(
       long: longAt(worker.address),
       queued: worker.queued,
       heardMsAgo: now - worker.heardAt,
-    })),
-    schedulers: [...registry.schedulers.values()].map(scheduler),
-    schedulersAway: [...away.all()].map(scheduler),
-  };
+    });
+  }
+  return { workers, next: end < registry.places ? end : undefined };
 }
 
 /**
@@ -82,7 +99,7 @@ export function stateOf(worker: WorkerRecord): WorkerState {
 }
 
 /** What an operator hears of a worker that is to drain, or no more. */
-export function describeDrain(worker: WorkerRecord) {
+export function describeDrain(worker: WorkerRecord): DrainAnswer {
   return { worker: worker.name, state: stateOf(worker), running: worker.busy };
 }
 

@@ -1,7 +1,7 @@
-import type { Address, ClusterSettings, MessageOf, Millis } from '@goshawk/core';
+import type { Address, ClusterSettings, MessageOf, Millis, Schedulers } from '@goshawk/core';
 import type { CentralConfig, CentralCounters, CentralEnvironment } from '../contract.js';
 import { AwayOwners } from './away-owners.js';
-import { describeDrain, describeParties, noSuchWorker, noTakeover } from './describing.js';
+import { describeDrain, listSchedulers, listWorkers, noSuchWorker, noTakeover } from './describing.js';
 import { Leases } from './leases.js';
 import { Names } from './names.js';
 import { Partitions } from './partitions.js';
@@ -63,9 +63,24 @@ export class Membership {
     return this.#leases.haveAllBeenHeard(now);
   }
 
-  /** As clients are told. @param longAt how many long tasks run at a worker, where that is known */
-  describe(now: Millis, longAt: (worker: Address) => number | undefined) {
-    return describeParties(this.registry, this.away, (address) => this.#env.nameOf(address), longAt, now);
+  /** As clients are told. */
+  schedulers(now: Millis): Schedulers {
+    const lists = listSchedulers(this.registry, this.away, (address) => this.#env.nameOf(address), now);
+    return { ...lists, complete: this.haveAllBeenHeard(now) };
+  }
+
+  /**
+   * A page of them.
+   *
+   * @param from what the page before gave as `next`; 0: the first
+   * @param longAt how many long tasks run at a worker, where that is known
+   */
+  workers(
+    from: number,
+    longAt: (worker: Address) => number | undefined,
+    now: Millis,
+  ): MessageOf<'workerPage'>['value'] {
+    return listWorkers(this.registry, from, (address) => this.#env.nameOf(address), longAt, now);
   }
 
   /** A job's id, as the owner gives it to its own; one that it has taken over keeps the tag of the first owner. */
@@ -200,7 +215,7 @@ export class Membership {
     this.#env.send(worker.address, { type: 'drain', on: message.on });
     this.#changed(worker, now);
     this.relabel(now);
-    this.#env.send(from, { type: 'answer', request: message.request, value: describeDrain(worker) });
+    this.#env.send(from, { type: 'drainState', request: message.request, value: describeDrain(worker) });
   }
 
   /** Somebody else is to go on with the jobs of this scheduler, whether it is there or not. */
@@ -211,7 +226,7 @@ export class Membership {
     this.#takeovers.want(gone);
     if (present !== undefined) this.#schedulerLost(present.address, now);
     this.#takeovers.look(now);
-    this.#env.send(from, { type: 'answer', request, value: { scheduler: name, jobs: gone.jobs } });
+    this.#env.send(from, { type: 'takeover', request, value: { scheduler: name, jobs: gone.jobs } });
   }
 
   drained(from: Address): void {

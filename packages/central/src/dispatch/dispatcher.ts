@@ -365,9 +365,9 @@ export class Dispatcher {
    *
    * @param asked for a job, by the full name of its owner and its number there, or for none in particular
    */
-  line(asked: MessageOf<'explainNeed'> | MessageOf<'explainWaiting'>, now: Millis): CentralLine {
+  line(asked: MessageOf<'explainNeed'> | MessageOf<'explainLine'>, now: Millis): CentralLine {
     const named =
-      asked.type === 'explainWaiting'
+      asked.type === 'explainLine'
         ? undefined
         : [...this.books.jobs].find(
             ({ owner, number }) => number === asked.job && this.#env.nameOf(owner) === asked.owner,

@@ -4,13 +4,11 @@ import {
   type JobShare,
   largestShare,
   type Resources,
+  SHARES_MAX,
   SLOT,
   type Vector,
 } from '@goshawk/core';
 import type { BookedJob, CentralPolicy, ClusterBooks } from '@goshawk/policies';
-
-/** In one answer, at most. */
-const JOBS_MAX = 1_000;
 
 /** @param idOf a job's id, as its owner gives it */
 export function sharesOf(
@@ -47,7 +45,7 @@ export function sharesOf(
   return {
     ...(shares === undefined ? {} : { by: shares.by }),
     capacity,
-    jobs: jobs.slice(0, JOBS_MAX),
+    jobs: jobs.slice(0, SHARES_MAX),
     total: jobs.length,
   };
 }

@@ -29,9 +29,7 @@ export const workersCommand = defineCommand({
       .sort((a, b) => BY_NAME.compare(a.name, b.name));
     const workers = matching.slice(0, options.limit);
     const truncated = workers.length < matching.length;
-    const silent = (view.schedulersAway ?? []).map(
-      ({ name, endpoint }) => `scheduler ${name} at ${endpoint}`,
-    );
+    const silent = view.schedulersAway.map(({ name, endpoint }) => `scheduler ${name} at ${endpoint}`);
     if (context.global.json) {
       const next = truncated ? workers.length : null;
       const total = matching.length;
@@ -118,7 +116,7 @@ function workerJson(worker: WorkerView): Record<string, unknown> {
     busy,
     queued,
     resources: capacity,
-    attributes: attributes ?? {},
+    attributes,
     heardSecondsAgo: Math.round(heardMsAgo) / 1_000,
   };
 }

@@ -1,116 +1,127 @@
 import type { Millis } from '../ids.js';
-import type { JobClass } from '../policy/presets.js';
-import type { JobSummary, SamplingView } from './view.js';
-import type { WaitingReason } from './waiting.js';
+import { LIMITS } from '../limits.js';
+import { choice, count, flag, list, optional, record, text, view } from '../messages/fields.js';
+import { line, ms, name, stage, task } from '../messages/records.js';
+import { CLASSES } from '../policy/presets.js';
+import { amounts } from './amounts.js';
+import { jobSummary, samplingView } from './view.js';
+import { WAITING_REASONS } from './waiting.js';
 
 /**
  * Answers to `goshawk why`: why something waits, and where the time went. Owners know their jobs, central knows who
  * stands before whom. Times are ms; those of a job count from when it was accepted.
  */
 
-/** Tasks that wait at one owner for one reason. */
-export interface WaitingGroup {
-  readonly class: JobClass;
-  readonly reason: WaitingReason;
-  readonly tasks: number;
+const party = text(512);
+const reason = choice(...WAITING_REASONS);
+/** The first hundred are told of. */
+const LISTED_MAX = 200;
+
+export const waitingGroup = view({
+  class: choice(...CLASSES),
+  reason,
+  tasks: count,
   /** A job of which some of them are: the one that has waited longest. */
-  readonly example: string;
+  example: name,
   /** Since that was accepted. */
-  readonly exampleAgeMs: Millis;
-}
+  exampleAgeMs: ms,
+});
+/** Tasks that wait at one owner for one reason. */
+export type WaitingGroup = NonNullable<(typeof waitingGroup)['infer']>;
 
-/** Tasks of one job that wait for one reason. */
-export interface StageWait {
-  readonly stage: string;
-  readonly reason: WaitingReason;
-  readonly tasks: number;
+export const stageWait = view({
+  stage: name,
+  reason,
+  tasks: count,
   /** Since they might have started. */
-  readonly waitedMs: Millis;
-}
+  waitedMs: ms,
+});
+/** Tasks of one job that wait for one reason. */
+export type StageWait = NonNullable<(typeof stageWait)['infer']>;
 
-/** One task of a job, as its owner knows it. */
-export interface TaskStory {
-  readonly task: number;
-  readonly stage: string;
-  readonly state: string;
+export const taskStory = view({
+  task,
+  stage: name,
+  state: text(32),
   /** Only while it waits. */
-  readonly reason?: WaitingReason | undefined;
-  readonly isPilot: boolean;
-  readonly attempts: number;
+  reason: optional(reason),
+  isPilot: flag,
+  attempts: count,
   /** Where it is, or was last. */
-  readonly worker?: string | undefined;
+  worker: optional(party),
   /** From when it might start, its stages before it and the pilots of its job apart, to the start of its last run, or until now. */
-  readonly waitedMs: Millis;
+  waitedMs: ms,
   /** Of its last run. */
-  readonly ranMs?: Millis | undefined;
+  ranMs: optional(ms),
   /** When that ended. */
-  readonly endedMs?: Millis | undefined;
-}
+  endedMs: optional(ms),
+});
+/** One task of a job, as its owner knows it. */
+export type TaskStory = NonNullable<(typeof taskStory)['infer']>;
 
+export const waitSpread = view({ tasks: count, p50: ms, p90: ms, max: ms });
 /** How long tasks that have started had waited, by nearest rank. */
-export interface WaitSpread {
-  readonly tasks: number;
-  readonly p50: Millis;
-  readonly p90: Millis;
-  readonly max: Millis;
-}
+export type WaitSpread = NonNullable<(typeof waitSpread)['infer']>;
 
-export interface JobExplanation {
-  readonly job: JobSummary;
+export const jobExplanation = view({
+  job: jobSummary,
   /** What central knows the job by, with its owner. */
-  readonly owner: string;
-  readonly number: number;
-  readonly sampling?: SamplingView | undefined;
-  readonly waiting: readonly StageWait[];
+  owner: party,
+  number: count,
+  sampling: optional(samplingView),
+  waiting: list(stageWait, 2 * LIMITS.stagesPerJobMax * WAITING_REASONS.length),
   /** Workers with probes of it in their queues, most first; the first hundred. */
-  readonly probes: readonly { readonly worker: string; readonly probes: number }[];
-  readonly probesOut: number;
+  probes: list(record({ worker: party, probes: count }), LISTED_MAX),
+  probesOut: count,
   /** Probes that were stolen by, or handed to, another worker than they were sent to. */
-  readonly probesMoved: number;
+  probesMoved: count,
   /** Workers that central has matched with it. */
-  readonly matches: number;
+  matches: count,
   /** Tasks in queues of workers that central has chosen; the first hundred. */
-  readonly placed: readonly { readonly task: number; readonly worker: string }[];
-  readonly waits?: WaitSpread | undefined;
+  placed: list(record({ task, worker: party }), LISTED_MAX),
+  waits: optional(waitSpread),
   /** Run time of attempts that failed or were lost. */
-  readonly wastedMs: Millis;
+  wastedMs: ms,
   /** The last task that ended: what the job's end waited for. */
-  readonly last?: TaskStory | undefined;
+  last: optional(taskStory),
   /** The task that was asked about. */
-  readonly task?: TaskStory | undefined;
-}
+  task: optional(taskStory),
+});
+export type JobExplanation = NonNullable<(typeof jobExplanation)['infer']>;
 
-/** A batch of a job in central's order. */
-export interface NeedView {
-  readonly stage: number;
+export const needView = view({
+  stage,
   /** What is known of it: `small` and `large` ones are jobs of which the pilots have not told. */
-  readonly kind: 'short' | 'small' | 'long' | 'large';
-  readonly tasks: number;
-  readonly demand: Readonly<Record<string, number>>;
+  kind: choice('short', 'small', 'long', 'large'),
+  tasks: count,
+  demand: amounts,
   /** Since it came, or since a worker was last found for it. */
-  readonly waitedMs: Millis;
+  waitedMs: ms,
   /** What a free worker serves before it. */
-  readonly ahead: { readonly jobs: number; readonly tasks: number; readonly workMs: Millis };
+  ahead: record({ jobs: count, tasks: count, workMs: ms }),
   /** Workers that are kept for it until what is free there is enough. */
-  readonly kept: number;
+  kept: count,
   /** When and where the policy plans to start its job, where it plans ahead. */
-  readonly expected?: { readonly inMs: Millis; readonly where?: string };
+  expected: optional(view({ inMs: ms, where: optional(line) })),
   /** What the policy says of it, where it says more. */
-  readonly why?: string;
-}
+  why: optional(line),
+});
+/** A batch of a job in central's order. */
+export type NeedView = NonNullable<(typeof needView)['infer']>;
 
-/** Who waits for workers at central, and what it has. */
-export interface CentralLine {
-  readonly needs: readonly NeedView[];
+export const centralLine = view({
+  needs: list(needView, LIMITS.stagesPerJobMax),
   /** Of workers that take work. */
-  readonly slots: number;
-  readonly freeSlots: number;
+  slots: count,
+  freeSlots: count,
   /** Slots that run long tasks, and how many may. */
-  readonly longRunning: number;
-  readonly longLimit: number;
+  longRunning: count,
+  longLimit: count,
   /** Tasks that no worker was found for, all jobs together. */
-  readonly unmatched: number;
-}
+  unmatched: count,
+});
+/** Who waits for workers at central, and what it has. */
+export type CentralLine = NonNullable<(typeof centralLine)['infer']>;
 
 /**
  * How long it may take until the need is served: as its policy plans it, or if what is believed of those before it is right;

@@ -1,29 +1,37 @@
+import { choice, count, list, number, optional, view } from '../messages/fields.js';
+import { name } from '../messages/records.js';
 import type { Resources } from '../resources.js';
+import { amounts } from './amounts.js';
 
-/** Who has what of the cluster, and what is due to them. */
-export interface ClusterShares {
-  /** Whom the policy gives equal shares, weights apart; undefined: it gives out none. */
-  readonly by?: 'job' | 'user' | undefined;
-  /** Of all workers that take work, slots among it. */
-  readonly capacity: Resources;
-  /** Those that have most of any resource first. */
-  readonly jobs: readonly JobShare[];
-  /** Jobs there are; the list may be shorter. */
-  readonly total: number;
-}
+/** Jobs in one answer, at most. */
+export const SHARES_MAX = 1_000;
 
-export interface JobShare {
-  readonly id: string;
+export const jobShare = view({
+  id: name,
   /** Empty: unknown. */
-  readonly user: string;
-  readonly weight: number;
-  readonly running: number;
+  user: name,
+  weight: number,
+  running: count,
   /** Tasks that may start and have no worker. */
-  readonly waiting: number;
-  readonly has: Resources;
+  waiting: count,
+  has: amounts,
   /** Undefined where the policy gives out no shares. */
-  readonly due?: Resources | undefined;
-}
+  due: optional(amounts),
+});
+export type JobShare = NonNullable<(typeof jobShare)['infer']>;
+
+export const clusterShares = view({
+  /** Whom the policy gives equal shares, weights apart; undefined: it gives out none. */
+  by: optional(choice('job', 'user')),
+  /** Of all workers that take work, slots among it. */
+  capacity: amounts,
+  /** Those that have most of any resource first. */
+  jobs: list(jobShare, SHARES_MAX),
+  /** Jobs there are; the list may be shorter. */
+  total: count,
+});
+/** Who has what of the cluster, and what is due to them. */
+export type ClusterShares = NonNullable<(typeof clusterShares)['infer']>;
 
 /** The largest part of any resource, as a fraction of what there is. */
 export function largestShare(amounts: Resources, capacity: Resources): { share: number; of: string } {

@@ -1,68 +1,96 @@
-import type { Millis } from '../ids.js';
-import type { OutcomeKind } from '../messages/records.js';
-import type { JobClass } from '../policy/presets.js';
+import { LIMITS } from '../limits.js';
+import {
+  bytes,
+  choice,
+  count,
+  countTo,
+  flag,
+  integer,
+  list,
+  open,
+  optional,
+  record,
+  signed,
+  text,
+  view,
+} from '../messages/fields.js';
+import { attempt, line, ms, name, OUTCOMES, task } from '../messages/records.js';
+import { CLASSES } from '../policy/presets.js';
 
 /**
- * What an owner tells about its jobs: the values inside `answer` and `event`. Clients and the command print
- * these; times are ms since the job was accepted, by the owner's clock, beside one wall-clock reading.
+ * What an owner tells about its jobs, as its answers carry it. Clients and the command print these; times are ms since
+ * the job was accepted, by the owner's clock, beside one wall-clock reading.
  */
 
+/** Full name of a party, or the name of a worker. */
+const party = text(512);
+/** Tasks and attempts that are listed one by one. */
+const LISTED_MAX = 200;
+
+export const JOB_STATES = ['waiting', 'running', 'completed', 'failed', 'cancelled'] as const;
 /** `waiting`: nothing has started; `running`: something has; the rest is final. */
-export type JobState = 'waiting' | 'running' | 'completed' | 'failed' | 'cancelled';
+export type JobState = (typeof JOB_STATES)[number];
+const jobState = choice(...JOB_STATES);
 
-export interface TaskCounts {
-  readonly total: number;
-  readonly waiting: number;
-  readonly running: number;
-  readonly completed: number;
-  readonly failed: number;
-  readonly cancelled: number;
-}
+export const taskCounts = view({
+  total: count,
+  waiting: count,
+  running: count,
+  completed: count,
+  failed: count,
+  cancelled: count,
+});
+export type TaskCounts = NonNullable<(typeof taskCounts)['infer']>;
 
-export interface TaskFailure {
-  readonly task: number;
-  readonly attempts: number;
-  readonly kind: OutcomeKind;
-  readonly code: string;
-  readonly message: string;
-  readonly exitCode?: number | undefined;
-  readonly signal?: string | undefined;
-  readonly worker: string;
-}
+export const taskFailure = view({
+  task,
+  attempts: count,
+  kind: choice(...OUTCOMES),
+  code: text(64),
+  message: line,
+  exitCode: optional(integer),
+  signal: optional(text(32)),
+  worker: party,
+});
+export type TaskFailure = NonNullable<(typeof taskFailure)['infer']>;
 
-/** One run of a task. */
-export interface AttemptView {
-  readonly task: number;
+export const attemptView = view({
+  task,
   /** From 1. */
-  readonly attempt: number;
-  readonly state: 'running' | OutcomeKind;
-  readonly worker: string;
-  readonly startedMs: Millis;
+  attempt,
+  state: choice('running', ...OUTCOMES),
+  worker: party,
+  startedMs: ms,
   /** So far, when it is running. */
-  readonly runMs: Millis;
+  runMs: ms,
   /** What went wrong; not there when nothing did. */
-  readonly code?: string | undefined;
-  readonly message?: string | undefined;
-  readonly exitCode?: number | undefined;
-  readonly signal?: string | undefined;
-}
+  code: optional(text(64)),
+  message: optional(line),
+  exitCode: optional(integer),
+  signal: optional(text(32)),
+});
+/** One run of a task. */
+export type AttemptView = NonNullable<(typeof attemptView)['infer']>;
 
-export interface JobSummary {
-  readonly id: string;
-  readonly name: string;
-  readonly user: string | undefined;
-  readonly class: JobClass;
-  readonly classifiedBy: string;
-  readonly estimateMs: number | undefined;
-  readonly state: JobState;
-  readonly tasks: TaskCounts;
+const summaryFields = {
+  id: name,
+  name,
+  user: optional(name),
+  class: choice(...CLASSES),
+  classifiedBy: name,
+  estimateMs: optional(ms),
+  state: jobState,
+  tasks: taskCounts,
   /** Wall clock, ms since 1970. */
-  readonly submittedAt: number;
-  readonly startedMs: Millis | undefined;
-  readonly endedMs: Millis | undefined;
+  submittedAt: ms,
+  startedMs: optional(ms),
+  endedMs: optional(ms),
   /** From submission; undefined: none. */
-  readonly deadlineMs?: Millis | undefined;
-}
+  deadlineMs: optional(ms),
+};
+
+export const jobSummary = view(summaryFields);
+export type JobSummary = NonNullable<(typeof jobSummary)['infer']>;
 
 /** Whether a job has met its deadline; undefined where it has none, or has neither ended nor missed it. */
 export function metDeadline(
@@ -74,91 +102,100 @@ export function metDeadline(
   return now > submittedAt + deadlineMs ? false : undefined;
 }
 
-/** How the class of a job was found out by running some of its tasks first. */
-export interface SamplingView {
-  readonly pilotTasks: number;
+export const samplingView = view({
+  pilotTasks: count,
   /** The first hundred of them. */
-  readonly pilots: readonly { readonly task: number; readonly state: string; readonly runMs: Millis }[];
+  pilots: list(record({ task, state: text(32), runMs: ms }), LISTED_MAX),
   /** Undefined while it is not decided. */
-  readonly decidedMs: Millis | undefined;
-}
+  decidedMs: optional(ms),
+});
+/** How the class of a job was found out by running some of its tasks first. */
+export type SamplingView = NonNullable<(typeof samplingView)['infer']>;
 
-export interface StageView {
-  readonly name: string;
-  readonly state: string;
-  readonly tasks: number;
+export const stageView = view({
+  name,
+  state: text(32),
+  tasks: count,
   /** Of them, those that have not ended. */
-  readonly unfinished: number;
+  unfinished: count,
   /** Names of the stages that have to complete before. */
-  readonly after: readonly string[];
+  after: list(name, LIMITS.stagesPerJobMax),
   /** Mean run time of its tasks, as it is believed; undefined: nothing is known. */
-  readonly estimateMs?: Millis | undefined;
-}
+  estimateMs: optional(ms),
+});
+export type StageView = NonNullable<(typeof stageView)['infer']>;
 
-export interface JobDetail extends JobSummary {
-  readonly sampling?: SamplingView | undefined;
+export const jobDetail = view({
+  ...summaryFields,
   /** In an order in which they can run. */
-  readonly stages: readonly StageView[];
+  stages: list(stageView, LIMITS.stagesPerJobMax),
+  sampling: optional(samplingView),
   /** Runs in all, and those that failed or were lost. */
-  readonly attempts: { readonly total: number; readonly failed: number; readonly lost: number };
+  attempts: record({ total: count, failed: count, lost: count }),
   /** Those that failed or were lost, then those that run or completed; the first hundred in all. */
-  readonly attemptList: readonly AttemptView[];
+  attemptList: list(attemptView, LISTED_MAX),
   /** The first of them, with the first failure's error. */
-  readonly failures: readonly TaskFailure[];
-  readonly failuresTruncated: boolean;
+  failures: list(taskFailure, LISTED_MAX),
+  failuresTruncated: flag,
   /** Mean run time of the tasks that completed. */
-  readonly meanRunMs: number | undefined;
+  meanRunMs: optional(ms),
   /** How their run times are spread, by nearest rank; there once the job has ended. */
-  readonly runPercentilesMs?:
-    | { readonly p50: Millis; readonly p90: Millis; readonly max: Millis }
-    | undefined;
+  runPercentilesMs: optional(record({ p50: ms, p90: ms, max: ms })),
   /** Run time of attempts that failed or were lost. */
-  readonly wastedMs: Millis;
-  readonly firstStartMs: Millis | undefined;
-  readonly running: readonly {
-    readonly task: number;
-    readonly attempt: number;
-    readonly worker: string;
-    readonly elapsedMs: Millis;
-  }[];
-  readonly spec?: unknown;
-}
+  wastedMs: ms,
+  firstStartMs: optional(ms),
+  running: list(record({ task, attempt, worker: party, elapsedMs: ms }), LISTED_MAX),
+  /** As it was submitted; not there unless it was asked for. */
+  spec: optional(open),
+});
+export type JobDetail = NonNullable<(typeof jobDetail)['infer']>;
+
+export const jobEnd = view({
+  job: jobDetail,
+  /** With `detail`: per task, start (ms since acceptance) and run time of the attempt that counted. */
+  starts: optional(list(signed, LIMITS.timedTasksMax)),
+  runs: optional(list(signed, LIMITS.timedTasksMax)),
+});
+export type JobEnd = NonNullable<(typeof jobEnd)['infer']>;
 
 /** What a watcher hears: progress now and then, and the end once. */
 export type JobEvent =
   | { readonly kind: 'progress'; readonly job: JobSummary }
-  | {
-      readonly kind: 'ended';
-      readonly job: JobDetail;
-      /** With `detail`: per task, start (ms since acceptance) and run time of the attempt that counted. */
-      readonly starts?: readonly number[] | undefined;
-      readonly runs?: readonly number[] | undefined;
-    };
+  | ({ readonly kind: 'ended' } & JobEnd);
 
-/** The answer to `readResults`: values by task, where tasks returned something. */
-export interface ResultPage {
-  readonly values: readonly (readonly [task: number, value: unknown])[];
+export const accepted = view({ job: name, state: jobState });
+
+export const jobList = view({
+  jobs: list(jobSummary, LIMITS.answerValuesMax),
+  /** That match the filters, listed or not. */
+  total: count,
+});
+
+export const resultPage = view({
+  /** By task, where tasks returned something. */
+  values: list(record({ task, value: open }), LIMITS.tasksPerJobMax),
   /** Where to go on, or undefined at the end. */
-  readonly next: number | undefined;
-}
+  next: optional(countTo(LIMITS.tasksPerJobMax)),
+});
+export type ResultPage = NonNullable<(typeof resultPage)['infer']>;
 
-/** The answer to `readLogs`: what tasks printed, in the order in which it arrived. */
-export interface LogPage {
-  readonly chunks: readonly {
-    readonly task: number;
-    readonly attempt: number;
-    readonly stream: 'stdout' | 'stderr';
-    readonly bytes: Uint8Array;
-  }[];
+export const logPage = view({
+  /** In the order in which they arrived. */
+  chunks: list(
+    record({ task, attempt, stream: choice('stdout', 'stderr'), bytes: bytes(LIMITS.outputBytesMax) }),
+    LIMITS.answerValuesMax,
+  ),
   /** Give it back as `cursor` to go on. */
-  readonly next: number;
+  next: count,
   /** There is nothing after `next` at present. */
-  readonly atEnd: boolean;
+  atEnd: flag,
   /** Nothing will follow `next`: the job has ended and all is read. */
-  readonly done: boolean;
+  done: flag,
   /** Older output was dropped to stay within the owner's memory. */
-  readonly dropped: boolean;
-}
+  dropped: flag,
+});
+/** What tasks printed. */
+export type LogPage = NonNullable<(typeof logPage)['infer']>;
 
 export function isFinal(state: JobState): boolean {
   return state === 'completed' || state === 'failed' || state === 'cancelled';

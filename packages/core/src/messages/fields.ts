@@ -10,6 +10,7 @@ export type FieldKind =
   | { readonly kind: 'count'; readonly min?: number; readonly max?: number }
   | { readonly kind: 'integer' }
   | { readonly kind: 'number' }
+  | { readonly kind: 'signed' }
   | { readonly kind: 'flag' }
   | { readonly kind: 'text'; readonly lengthMax: number }
   | { readonly kind: 'bytes'; readonly lengthMax: number }
@@ -29,12 +30,17 @@ export type Fields = { readonly [name: string]: FieldKind };
 /** Carries the TypeScript type of a field alongside its description. */
 export type Field<T> = FieldKind & { readonly infer?: T };
 
+/** What may be missing. */
+export type OptionalField<T> = Field<T | undefined> & { readonly kind: 'optional' };
+
 /** A whole number from 0 to 2^53 − 1. */
 export const count: Field<number> = { kind: 'count' };
 /** A whole number of either sign. */
 export const integer: Field<number> = { kind: 'integer' };
 /** A number of milliseconds, from 0 to `LIMITS.wireMsMax`. What is less, by a clock that was set back, is sent as 0. */
 export const number: Field<number> = { kind: 'number' };
+/** As `number`, of either sign. */
+export const signed: Field<number> = { kind: 'signed' };
 export const flag: Field<boolean> = { kind: 'flag' };
 /** One incarnation of a party; travels as its full name. */
 export const address: Field<Address> = { kind: 'address' };
@@ -58,7 +64,7 @@ export function choice<const T extends readonly string[]>(...of: T): Field<T[num
   return { kind: 'choice', of };
 }
 
-export function optional<T>(of: Field<T>): Field<T | undefined> {
+export function optional<T>(of: Field<T>): OptionalField<T> {
   return { kind: 'optional', of };
 }
 
@@ -70,6 +76,11 @@ export function record<const F extends Record<string, Field<unknown>>>(fields: F
   return { kind: 'record', fields };
 }
 
+/** A record that people and programs are shown: who makes one may leave out what is optional. */
+export function view<const F extends Record<string, Field<unknown>>>(fields: F): Field<View<F>> {
+  return { kind: 'record', fields };
+}
+
 export function parsed<T>(parse: (value: unknown) => T): Field<T> {
   return { kind: 'parsed', parse };
 }
@@ -77,3 +88,12 @@ export function parsed<T>(parse: (value: unknown) => T): Field<T> {
 export type Infer<F extends Record<string, Field<unknown>>> = {
   readonly [N in keyof F]: F[N] extends Field<infer T> ? T : never;
 };
+
+type OptionalNames<F> = { [N in keyof F]: F[N] extends { readonly kind: 'optional' } ? N : never }[keyof F];
+
+export type View<F extends Record<string, Field<unknown>>> = Flat<
+  Infer<Omit<F, OptionalNames<F>>> & Partial<Infer<Pick<F, OptionalNames<F>>>>
+>;
+
+/** As one type, which errors show by its fields. */
+type Flat<T> = { readonly [N in keyof T]: T[N] };

@@ -6,14 +6,29 @@
  * The order of the table and of the fields is the wire format. Add at the end; raise PROTOCOL_VERSION for
  * any other change.
  */
+import {
+  clusterView,
+  counters,
+  drainState,
+  introduction,
+  schedulers,
+  takeover,
+  workerPage,
+} from '../cluster-view.js';
+import { centralLine, jobExplanation, waitingGroup } from '../job/explanation.js';
+import { clusterShares } from '../job/shares.js';
+import { accepted, jobDetail, jobEnd, jobList, jobSummary, logPage, resultPage } from '../job/view.js';
+import { WAITING_REASONS } from '../job/waiting.js';
 import { LIMITS } from '../limits.js';
-import { message } from './declaration.js';
+import { CLASSES } from '../policy/presets.js';
+import { message, type Role } from './declaration.js';
 import {
   address,
   bytes,
   choice,
   count,
   countTo,
+  type Field,
   flag,
   type Infer,
   list,
@@ -46,7 +61,11 @@ import {
   taskAttempt,
 } from './records.js';
 
-export const PROTOCOL_VERSION = 6;
+function answer<T>(from: Role | readonly Role[], value: Field<T>) {
+  return message(from, 'client', 'Lost: the request comes again.', { request, value });
+}
+
+export const PROTOCOL_VERSION = 7;
 
 export const MESSAGES = {
   // ---- joining and staying: everybody ↔ central
@@ -326,7 +345,7 @@ export const MESSAGES = {
     },
   ),
 
-  // ---- what clients ask, and the three kinds of answers
+  // ---- what clients ask; what they are answered is below
   submit: message('client', 'scheduler', 'Sent again until answered; the key makes it one job.', {
     request,
     /** Chosen by the client; the same key is the same job. */
@@ -360,7 +379,7 @@ export const MESSAGES = {
     task: optional(count),
     failedOnly: flag,
     /** Where to go on: what the last answer gave as `next`. */
-    cursor: open,
+    cursor: count,
   }),
   readResults: message('client', 'scheduler', 'Sent again until answered.', {
     request,
@@ -377,7 +396,7 @@ export const MESSAGES = {
     key: name,
     id: name,
   }),
-  describeCluster: message('client', ['central', 'scheduler'], 'Sent again until answered.', { request }),
+  findSchedulers: message('client', ['central', 'scheduler'], 'Sent again until answered.', { request }),
   drainWorker: message('client', 'central', 'Sent again until answered; draining twice is once.', {
     request,
     worker: name,
@@ -385,10 +404,6 @@ export const MESSAGES = {
   }),
   readCounters: message('client', ['central', 'scheduler', 'worker'], 'Sent again until answered.', {
     request,
-  }),
-  answer: message(['central', 'scheduler', 'worker'], 'client', 'Lost: the request comes again.', {
-    request,
-    value: open,
   }),
   refused: message(['central', 'scheduler', 'worker'], 'client', 'Lost: the request comes again.', {
     request,
@@ -398,15 +413,6 @@ export const MESSAGES = {
     /** When it is worth trying again; only where that is likely to help. */
     retryMs: optional(ms),
   }),
-  event: message(
-    ['central', 'scheduler'],
-    'client',
-    'Lost: the watch is renewed and answered with the state.',
-    {
-      request,
-      value: open,
-    },
-  ),
 
   // ---- matching: owners say what they need, workers what is free, central brings them together
   need: message('scheduler', 'central', 'Told again while tasks wait; it says all, not what changed.', {
@@ -554,7 +560,8 @@ export const MESSAGES = {
     /** Told of in particular. */
     task: optional(count),
   }),
-  explainWaiting: message('client', ['central', 'scheduler'], 'Sent again until answered.', { request }),
+  explainWaiting: message('client', 'scheduler', 'Sent again until answered.', { request }),
+  explainLine: message('client', 'central', 'Sent again until answered.', { request }),
   explainNeed: message('client', 'central', 'Sent again until answered.', {
     request,
     /** Full name of the scheduler whose job it is. */
@@ -658,7 +665,66 @@ export const MESSAGES = {
     },
   ),
   describeShares: message('client', 'central', 'Sent again until answered.', { request }),
+  describeCluster: message('client', 'central', 'Sent again until answered.', { request }),
+  listWorkers: message('client', 'central', 'Sent again until answered.', {
+    request,
+    /** Where to go on: what the last page gave as `next`; 0: at the beginning. */
+    from: count,
+  }),
+
+  // ---- what clients are answered
+  accepted: answer('scheduler', accepted),
+  jobSummary: answer('scheduler', jobSummary),
+  jobDetail: answer('scheduler', jobDetail),
+  jobList: answer('scheduler', jobList),
+  jobExplanation: answer('scheduler', jobExplanation),
+  waitingGroups: answer('scheduler', list(waitingGroup, CLASSES.length * WAITING_REASONS.length)),
+  resultPage: answer('scheduler', resultPage),
+  logPage: answer('scheduler', logPage),
+  introduction: answer('scheduler', introduction),
+  schedulers: answer('central', schedulers),
+  cluster: answer('central', clusterView),
+  workerPage: answer('central', workerPage),
+  centralLine: answer('central', centralLine),
+  shares: answer('central', clusterShares),
+  drainState: answer('central', drainState),
+  takeover: answer('central', takeover),
+  counters: answer(['central', 'scheduler', 'worker'], counters),
+  jobProgress: message('scheduler', 'client', 'Lost: the next one, or the renewed watch, says it.', {
+    request,
+    value: jobSummary,
+  }),
+  jobEnded: message('scheduler', 'client', 'Lost: the watch is renewed and answered with the end.', {
+    request,
+    value: jobEnd,
+  }),
 } as const;
+
+/** What each question of a client is answered with, unless it is refused. */
+export const ANSWERS = {
+  submit: ['accepted'],
+  retryJob: ['accepted'],
+  cancelJob: ['jobSummary'],
+  describeJob: ['jobDetail'],
+  listJobs: ['jobList'],
+  explainJob: ['jobExplanation'],
+  explainWaiting: ['waitingGroups'],
+  readResults: ['resultPage'],
+  readLogs: ['logPage'],
+  findSchedulers: ['schedulers', 'introduction'],
+  describeCluster: ['cluster'],
+  listWorkers: ['workerPage'],
+  explainLine: ['centralLine'],
+  explainNeed: ['centralLine'],
+  describeShares: ['shares'],
+  drainWorker: ['drainState'],
+  takeOverFrom: ['takeover'],
+  readCounters: ['counters'],
+} as const satisfies Partial<Record<MessageType, readonly MessageType[]>>;
+
+/** What clients ask. */
+export type Question = keyof typeof ANSWERS;
+export type AnswerType<Q extends Question = Question> = (typeof ANSWERS)[Q][number];
 
 export type MessageType = keyof typeof MESSAGES;
 
@@ -668,3 +734,22 @@ export type MessageOf<T extends MessageType> = { readonly type: T } & Infer<(typ
 export type Message = { [T in MessageType]: MessageOf<T> }[MessageType];
 
 export const MESSAGE_TYPES = Object.keys(MESSAGES) as MessageType[];
+
+const REPLIES: ReadonlySet<MessageType> = new Set<MessageType>([
+  ...Object.values(ANSWERS).flat(),
+  'refused',
+  'jobProgress',
+  'jobEnded',
+]);
+
+/** What clients are told; the number of its request comes first. */
+export type Reply = { [T in ReplyType]: MessageOf<T> }[ReplyType];
+export type ReplyType = AnswerType | 'refused' | 'jobProgress' | 'jobEnded';
+
+export function isReply(message: Message): message is Reply {
+  return isReplyType(message.type);
+}
+
+export function isReplyType(type: MessageType): type is ReplyType {
+  return REPLIES.has(type);
+}

@@ -2,11 +2,13 @@ import {
   type Address,
   COMPLETED,
   DEFAULT_POLICY,
+  isReply,
   LIVE_TIMINGS,
   type Message,
   type MessageOf,
   PRESETS,
   parseJobSpec,
+  type Reply,
 } from '@goshawk/core';
 import { type Job, Scheduler } from '@goshawk/scheduler';
 import { Codec, DEFAULT_LIMITS, Directory, FrameWriter } from '@goshawk/transport';
@@ -15,12 +17,10 @@ import { expect, test } from 'vitest';
 const [CENTRAL, CLIENT, WORKER] = [1, 2, 3] as [Address, Address, Address];
 const codec = new Codec(new Directory());
 
-type Answer = MessageOf<'answer'> | MessageOf<'event'> | MessageOf<'refused'>;
-
 /** A scheduler whose answers go as far as a frame. */
 class Bench {
   readonly #scheduler: Scheduler;
-  #answers: Answer[] = [];
+  #answers: Reply[] = [];
   #bound: MessageOf<'bind'> | undefined;
   #ask = 0;
 
@@ -59,9 +59,7 @@ class Bench {
 
   #sent(message: Message): void {
     if (message.type === 'bind') this.#bound = message;
-    if (message.type === 'answer' || message.type === 'event' || message.type === 'refused') {
-      this.#answers.push(message as Answer);
-    }
+    if (isReply(message)) this.#answers.push(message);
   }
 
   submit(spec: unknown): Job {
@@ -87,7 +85,7 @@ class Bench {
   }
 
   /** What the scheduler answers, after it has gone into a frame. */
-  ask(question: Message): Answer {
+  ask(question: Message): Reply {
     this.#answers = [];
     this.#scheduler.receive(CLIENT, question, 3);
     const [answer] = this.#answers;
@@ -106,7 +104,9 @@ class Bench {
     question: (from: number) => Message,
   ): Iterable<Page> {
     for (let from: number | undefined = 0; from !== undefined; ) {
-      const page = (this.ask(question(from)) as MessageOf<'answer'>).value as Page & { done?: boolean };
+      const page = (this.ask(question(from)) as unknown as { value: unknown }).value as Page & {
+        done?: boolean;
+      };
       yield page;
       from = page.done === true ? undefined : page.next;
     }
@@ -142,8 +142,8 @@ test('the end of the largest job fits, without the times of its tasks', () => {
   const timed = bench.submit({ tasks: { count: 100_000, run: { sleep: 0 } } });
   for (const job of [large, timed]) bench.cancel(job);
   const endOf = ({ id }: Job) => bench.ask({ type: 'watchJob', request, id, detail: true });
-  expect(endOf(large)).toMatchObject({ value: { kind: 'ended', starts: undefined, runs: undefined } });
-  expect((endOf(timed) as { value: { runs: unknown } }).value.runs).toHaveLength(100_000);
+  expect(endOf(large)).toMatchObject({ type: 'jobEnded', value: { starts: undefined, runs: undefined } });
+  expect((endOf(timed) as MessageOf<'jobEnded'>).value.runs).toHaveLength(100_000);
 });
 
 test('a specification that no answer holds is refused, with its size', () => {
@@ -155,7 +155,7 @@ test('a specification that no answer holds is refused, with its size', () => {
       type: 'refused',
       code: 'spec-too-long',
     });
-    expect(bench.ask({ type: 'describeJob', request, id, spec: false })).toMatchObject({ type: 'answer' });
+    expect(bench.ask({ type: 'describeJob', request, id, spec: false })).toMatchObject({ type: 'jobDetail' });
   }
 });
 
@@ -163,8 +163,8 @@ test('a list of 50,000 jobs has as many as fit, and how many there are', () => {
   const bench = new Bench();
   for (let i = 0; i < 50_000; i++) bench.submit({ name: 'n'.repeat(200), tasks: [{ sleep: 1 }] });
   const all = { states: [], user: undefined, endedMax: 100_000, jobsMax: 100_000 };
-  const { value } = bench.ask({ type: 'listJobs', request, ...all }) as MessageOf<'answer'>;
-  const { jobs, total } = value as { jobs: unknown[]; total: number };
+  const { value } = bench.ask({ type: 'listJobs', request, ...all }) as MessageOf<'jobList'>;
+  const { jobs, total } = value;
   expect(total).toBe(50_000);
   expect(jobs.length).toBeGreaterThan(1_000);
 });

@@ -13,9 +13,11 @@ import {
   type Message,
   type MessageType,
   NO_RESOURCES,
+  onlyCounts,
   PRESETS,
   parseClusterSettings,
   ROUTES,
+  readAmounts,
 } from '@goshawk/core';
 import fc from 'fast-check';
 
@@ -54,6 +56,11 @@ function fieldValue(field: FieldKind, addresses: readonly number[]): fc.Arbitrar
       return fc.oneof(fc.integer(), fc.maxSafeInteger());
     case 'number':
       return number();
+    case 'signed':
+      return fc.oneof(
+        number(),
+        number().map((value) => 0 - value),
+      );
     case 'flag':
       return fc.boolean();
     case 'text':
@@ -110,7 +117,8 @@ function key(): fc.Arbitrary<string> {
 /** A function says nothing of what it accepts, so each that the table uses has its values here. */
 function parsedValue(parse: (value: unknown) => unknown): fc.Arbitrary<unknown> {
   const values = PARSED.get(parse);
-  if (values === undefined) throw new Error(`arbitraries.ts knows no values for the parser "${parse.name}"`);
+  if (values === undefined)
+    throw new Error(`arbitraries.fixture.ts knows no values for the parser "${parse.name}"`);
   return values;
 }
 
@@ -120,6 +128,8 @@ const route = record({
 });
 
 const PARSED = new Map<(value: unknown) => unknown, fc.Arbitrary<unknown>>([
+  [readAmounts, fc.dictionary(key(), fc.nat(), { noNullPrototype: true })],
+  [onlyCounts, fc.dictionary(key(), fc.nat(), { noNullPrototype: true })],
   [
     parseClusterSettings,
     record({

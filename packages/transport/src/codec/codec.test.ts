@@ -304,18 +304,18 @@ describe('what a peer may not send', () => {
     ['a party without a name', [codeOf('moved'), 1, 0, '', 3], 'moved.to: this is no name of a party'],
     [
       'a date',
-      [codeOf('event'), 1, [{ at: [new Date(0)] }]],
-      'event.value.at[0]: expected a JSON-like value, got an object',
+      [codeOf('submit'), 1, 'key', [{ at: [new Date(0)] }]],
+      'submit.spec.at[0]: expected a JSON-like value, got an object',
     ],
     [
       'a map',
-      [codeOf('event'), 1, [new Map([['a', 1]])]],
-      'event.value: expected a JSON-like value, got an object',
+      [codeOf('submit'), 1, 'key', [new Map([['a', 1]])]],
+      'submit.spec: expected a JSON-like value, got an object',
     ],
     [
       'a prototype',
-      [codeOf('event'), 1, [JSON.parse('{"a": {"__proto__": {"admin": true}}}')]],
-      'event.value.a.__proto__: this key is not allowed',
+      [codeOf('submit'), 1, 'key', [JSON.parse('{"a": {"__proto__": {"admin": true}}}')]],
+      'submit.spec.a.__proto__: this key is not allowed',
     ],
     [
       'settings that make no sense',
@@ -330,18 +330,20 @@ describe('what a peer may not send', () => {
   test('a value that is nested without end', () => {
     let nested: unknown = 1;
     for (let i = 0; i < OPEN_DEPTH_MAX; i++) nested = [nested];
-    expect((codec.decode([codeOf('event'), 1, [nested]]) as MessageOf<'event'>).value).toBe(nested);
-    expect(() => codec.decode([codeOf('event'), 1, [[nested]]])).toThrow(
+    expect((codec.decode([codeOf('submit'), 1, 'key', [nested]]) as MessageOf<'submit'>).spec).toBe(nested);
+    expect(() => codec.decode([codeOf('submit'), 1, 'key', [[nested]]])).toThrow(
       `more than ${OPEN_DEPTH_MAX} levels deep`,
     );
     const circle: unknown[] = [];
     circle.push(circle);
-    expect(() => codec.decode([codeOf('event'), 1, [circle]])).toThrow(DecodeError);
+    expect(() => codec.decode([codeOf('submit'), 1, 'key', [circle]])).toThrow(DecodeError);
   });
 
   test('a value of more parts than a frame may have', () => {
     const flat = new Array(OPEN_NODES_MAX).fill(0);
-    expect(() => codec.decode([codeOf('event'), 1, [flat]])).toThrow(`more than ${OPEN_NODES_MAX} values`);
+    expect(() => codec.decode([codeOf('submit'), 1, 'key', [flat]])).toThrow(
+      `more than ${OPEN_NODES_MAX} values`,
+    );
   });
 
   test('anything at all is either understood or a DecodeError', () => {

@@ -7,6 +7,7 @@ import {
   checkFlag,
   checkInteger,
   checkNumber,
+  checkSigned,
   countCheck,
   numberAtLeast0,
   textCheck,
@@ -44,6 +45,8 @@ export function compileField(field: FieldKind, names: AddressNames): FieldCodec 
       return sameOnTheWire(checkInteger);
     case 'number':
       return { encode: numberAtLeast0, decode: checkNumber };
+    case 'signed':
+      return sameOnTheWire(checkSigned);
     case 'flag':
       return sameOnTheWire(checkFlag);
     case 'text':

@@ -26,6 +26,11 @@ export function checkNumber(value: unknown): unknown {
   return value;
 }
 
+export function checkSigned(value: unknown): unknown {
+  checkNumber(typeof value === 'number' ? Math.abs(value) : value);
+  return value;
+}
+
 /** A clock that was set back makes a time less than none. */
 export function numberAtLeast0(value: unknown): unknown {
   return checkNumber(typeof value === 'number' && value < 0 ? 0 : value);

@@ -1,0 +1,69 @@
+import {
+  type Attributes,
+  attributesByName,
+  type ClusterSettings,
+  type ListedWorker,
+  type SchedulerView,
+} from '@goshawk/core';
+import { badAnswer } from './errors.js';
+import type { CallOptions } from './options.js';
+import type { Session } from './session.js';
+
+export interface WorkerView extends Omit<ListedWorker, 'attributes'> {
+  /** Rack, zone, model. */
+  readonly attributes: Attributes;
+}
+
+/** The cluster as central sees it. */
+export interface ClusterView {
+  readonly name: string;
+  readonly settings: ClusterSettings;
+  /** Tasks that no worker can take at present. */
+  readonly pendingTasks: number;
+  /** False for a moment after central was started: not all that were there before have been heard of. */
+  readonly complete: boolean;
+  readonly workers: readonly WorkerView[];
+  readonly schedulers: readonly SchedulerView[];
+  /** Those that have gone, keep their jobs, and may come back. */
+  readonly schedulersAway: readonly SchedulerView[];
+}
+
+/** Central's own view, which also brings the list of schedulers up to date. @throws UnreachableError */
+export async function describeCluster(session: Session, options: CallOptions): Promise<ClusterView> {
+  const { requests, roster } = session;
+  const [cluster, schedulers, workers] = await Promise.all([
+    requests.ask({
+      what: 'to describe the cluster',
+      build: (request) => ({ type: 'describeCluster', request }),
+      to: () => roster.central,
+      signal: options.signal,
+    }),
+    roster.look(options),
+    allWorkers(session, options),
+  ]);
+  const { name, settings, pendingTasks } = cluster.value;
+  const { present, away, complete } = schedulers;
+  return { name, settings, pendingTasks, complete, workers, schedulers: present, schedulersAway: away };
+}
+
+/** Page by page; one that comes meanwhile may be missing. */
+async function allWorkers(
+  { requests, roster }: Session,
+  { signal }: CallOptions,
+): Promise<readonly WorkerView[]> {
+  const all: WorkerView[] = [];
+  for (let from: number | undefined = 0; from !== undefined; ) {
+    const first: number = from;
+    const { value, whom } = await requests.ask({
+      what: 'for its workers',
+      build: (request) => ({ type: 'listWorkers', request, from: first }),
+      to: () => roster.central,
+      signal,
+    });
+    if (value.next !== undefined && value.next <= first) throw badAnswer(whom, 'further workers');
+    for (const worker of value.workers)
+      all.push({ ...worker, attributes: attributesByName(worker.attributes) });
+    from = value.next;
+  }
+  return all;
+}

@@ -1,0 +1,122 @@
+import { LIMITS } from './limits.js';
+import { choice, count, flag, list, optional, parsed, resources, text, view } from './messages/fields.js';
+import { attribute, ms, name, settings, slots } from './messages/records.js';
+import { WORKER_STATES } from './states.js';
+
+/** What clients are told of who is in the cluster. */
+
+const party = text(512);
+
+export const workerView = view({
+  name,
+  /** Full name of the party: `<endpoint>!<incarnation>/<index>`. */
+  address: party,
+  /** 0: no fixed number, as many tasks as fit its capacity. */
+  slots,
+  /** Amounts by resource. */
+  capacity: resources,
+  /** Rack, zone, model. */
+  attributes: list(attribute, LIMITS.attributesMax),
+  partition: choice('general', 'short'),
+  state: choice(...WORKER_STATES),
+  /** Why it is set aside. */
+  aside: optional(text(8_192)),
+  /** Slots in use, and entries in its queue, at its last heartbeat. */
+  busy: count,
+  queued: count,
+  /** Long tasks that run there, where central matches jobs and workers; it does not know otherwise. */
+  long: optional(count),
+  heardMsAgo: ms,
+});
+export type ListedWorker = NonNullable<(typeof workerView)['infer']>;
+
+/** Workers in one answer, at most. */
+export const WORKERS_PER_PAGE = 1_000;
+
+export const workerPage = view({
+  workers: list(workerView, WORKERS_PER_PAGE),
+  /** Where to go on, or undefined at the end. */
+  next: optional(count),
+});
+
+export const schedulerView = view({
+  name,
+  address: party,
+  /** The ids of its jobs are `<tag>-<number>`. */
+  tag: text(32),
+  /** Where clients reach it. */
+  endpoint: party,
+  /** Jobs that have not ended, and tasks that wait, at its last heartbeat. */
+  jobs: count,
+  waiting: count,
+  heardMsAgo: ms,
+  /** Of its journal: whoever has the highest of a tag has its jobs. 0: nobody else can have them. */
+  epoch: count,
+  /** It looks after the jobs of one that is gone, and takes no others. */
+  adopted: flag,
+});
+export type SchedulerView = NonNullable<(typeof schedulerView)['infer']>;
+
+export const schedulers = view({
+  present: list(schedulerView, LIMITS.membersMax),
+  /** Those that have gone, keep their jobs, and may come back. */
+  away: list(schedulerView, LIMITS.membersMax),
+  /** False for a moment after central was started: not all that were there before have been heard of. */
+  complete: flag,
+});
+/** The schedulers of a cluster, as central knows them. */
+export type Schedulers = NonNullable<(typeof schedulers)['infer']>;
+
+export const introduction = view({
+  name,
+  tag: text(32),
+  /** Full name of central, as far as it is known. */
+  central: party,
+  workers: count,
+});
+/** How a scheduler introduces itself. */
+export type SchedulerIntroduction = NonNullable<(typeof introduction)['infer']>;
+
+export const clusterView = view({
+  name,
+  settings,
+  /** Tasks that no worker can take at present. */
+  pendingTasks: count,
+  /** All there are, whatever they do. */
+  workers: count,
+});
+
+export const drainState = view({
+  worker: name,
+  state: choice(...WORKER_STATES),
+  /** Tasks that run there. */
+  running: count,
+});
+export type DrainAnswer = NonNullable<(typeof drainState)['infer']>;
+
+export const takeover = view({
+  scheduler: name,
+  /** That have not ended, at its last heartbeat. */
+  jobs: count,
+});
+/** What another scheduler was asked to go on with. */
+export type TakeoverAnswer = NonNullable<(typeof takeover)['infer']>;
+
+/** Counted since the start of the party; groups hold counts of their own. */
+export interface Counters {
+  readonly [name: string]: number | Counters;
+}
+
+/** What is neither a number nor a group is a name or a label, which nobody adds up. */
+export const counters = parsed(onlyCounts);
+
+export function onlyCounts(value: unknown): Counters {
+  const counts: Record<string, number | Counters> = {};
+  if (typeof value !== 'object' || value === null) return counts;
+  for (const [name, count] of Object.entries(value)) {
+    if (typeof count === 'number') counts[name] = count;
+    else if (typeof count === 'object' && count !== null && !Array.isArray(count))
+      counts[name] = onlyCounts(count);
+  }
+  return counts;
+}

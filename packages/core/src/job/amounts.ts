@@ -1,0 +1,14 @@
+import { parsed } from '../messages/fields.js';
+
+/** Amounts by name, sums among them: as large as they come. */
+export const amounts = parsed(readAmounts);
+
+/** @throws Error when it is something else */
+export function readAmounts(value: unknown): Readonly<Record<string, number>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new Error('expected amounts by name');
+  for (const [name, amount] of Object.entries(value)) {
+    if (typeof amount !== 'number') throw new Error(`${name}: expected a number`);
+  }
+  return value as Readonly<Record<string, number>>;
+}
