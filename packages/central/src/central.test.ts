@@ -5,8 +5,10 @@ import {
   type HeldRun,
   LIVE_TIMINGS,
   type Message,
+  type MessageOf,
   type PolicySettings,
   PRESETS,
+  WORKERS_PER_PAGE,
 } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { Central } from './central.js';
@@ -300,6 +302,25 @@ test('a central says for a lease after its start that it may not have heard of a
   expect(bench.isComplete()).toBe(false);
   bench.now = LIVE_TIMINGS.leaseMs;
   expect(bench.isComplete()).toBe(true);
+});
+
+test('workers come page by page: whoever is there all the time is on one of them, once', () => {
+  const bench = new Bench();
+  const all = Array.from({ length: 2_500 }, (_, index) => (1_000 + index) as Address);
+  for (const worker of all) bench.register(worker);
+  const listed: string[] = [];
+  for (let from: number | undefined = 0; from !== undefined; ) {
+    bench.receive(CLIENT, { type: 'listWorkers', request: 1, from });
+    const { workers, next }: MessageOf<'workerPage'>['value'] = bench.take('workerPage')[0]!.value;
+    expect(workers.length).toBeLessThanOrEqual(WORKERS_PER_PAGE);
+    listed.push(...workers.map(({ name }) => name));
+    // One that was listed goes, one comes, between any two pages.
+    bench.receive(all[listed.length - 1]!, { type: 'leave' });
+    bench.register((10_000 + listed.length) as Address);
+    from = next;
+  }
+  const stayed = all.map((worker) => `w${worker}`);
+  expect(listed.filter((name) => stayed.includes(name)).sort()).toEqual(stayed.sort());
 });
 
 test('a heartbeat of a stranger is answered as such', () => {

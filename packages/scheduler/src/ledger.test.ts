@@ -155,7 +155,7 @@ describe('with a journal', () => {
     bench.scheduler.journalStopped(undefined);
     bench.commit();
     bench.receive(CLIENT, { type: 'cancelJob', request: 7, id: 's-1' });
-    expect(types(bench)).toEqual(['accepted']);
+    expect(types(bench)).toEqual(['jobSummary']);
   });
 
   test('what waits for the disk is bounded: a report stays with its worker, and no job is taken', () => {
@@ -206,7 +206,7 @@ describe('what tasks return', () => {
       bench.receive(CLIENT, { type: 'readResults', request: 1, id: 's-1', from: 0 });
       bench.receive(CLIENT, { type: 'describeJob', request: 2, id: 's-1', spec: false });
       expect(bench.take()).toMatchObject([
-        { value: { values: [[0, value]], next: undefined } },
+        { value: { values: [{ task: 0, value }], next: undefined } },
         { value: { failures: [{ task: 1, code: 'exit', message: 'exit 1' }] } },
       ]);
     }

@@ -82,6 +82,6 @@ describe('a job that others may take over', () => {
     bench.receive(CLIENT, { type: 'cancelJob', request: 2, id: 's-1' });
     bench.take();
     bench.commit();
-    expect(typesOf(bench)).toEqual(['accepted', 'accepted', 'none']);
+    expect(typesOf(bench)).toEqual(['accepted', 'jobSummary', 'none']);
   });
 });
