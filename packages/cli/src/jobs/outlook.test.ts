@@ -24,6 +24,7 @@ const view = (estimator = 'auto', preset = policy.preset) => ({
     busy: 0,
     queued: 0,
     heardMsAgo: 0,
+    attributes: {},
   })),
 });
 

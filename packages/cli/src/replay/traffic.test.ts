@@ -27,12 +27,12 @@ const worker = (probesMoved: number, sent: Record<string, number>): Counters => 
 
 it('adds up what everybody sent since, and leaves out what clients were told', () => {
   const before = reading({
-    central: { messages: { sent: { welcome: 100, answer: 3 } } },
+    central: { messages: { sent: { welcome: 100, accepted: 3 } } },
     workers: { w0: worker(1, { ask: 5 }) },
   });
   const after = reading({
-    central: { messages: { sent: { welcome: 100, placed: 7, answer: 9 } } },
-    schedulers: { s0: { messages: { sent: { probe: 40, event: 1_000, refused: 1 } } } },
+    central: { messages: { sent: { welcome: 100, placed: 7, accepted: 9 } } },
+    schedulers: { s0: { messages: { sent: { probe: 40, jobEnded: 1_000, refused: 1 } } } },
     workers: { w0: worker(4, { ask: 25, steal: 30 }), w1: worker(2, { ask: 5 }) },
   });
   expect(trafficBetween(before, after)).toEqual({
