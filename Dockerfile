@@ -20,7 +20,7 @@ RUN npm ci --no-audit --no-fund --workspace @goshawk/cli --include-workspace-roo
 COPY tsconfig.base.json ./
 COPY packages packages
 RUN npx tsc -b packages/cli \
-  && find packages -mindepth 2 -maxdepth 2 -name src -exec rm -rf {} + \
+  && find packages -mindepth 2 -maxdepth 3 -name src -exec rm -rf {} + \
   && find packages \( -name '*.map' -o -name '*.d.ts' -o -name '*.tsbuildinfo' -o -name 'tsconfig.json' \) -delete
 
 # What the command needs to run.

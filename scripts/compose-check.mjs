@@ -29,6 +29,7 @@ const KILL_AFTER_MS = 15_000;
 const DOCKER_SOCKET = process.env.DOCKER_HOST?.replace(/^unix:\/\//, '') || '/var/run/docker.sock';
 process.env.COMPOSE_PROJECT_NAME = PROJECT;
 process.env.GOSHAWK_PORT ||= '17079';
+process.env.GOSHAWK_PAGE_PORT ||= '0';
 process.chdir(new URL('..', import.meta.url).pathname);
 
 const run = promisify(execFile);

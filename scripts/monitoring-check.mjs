@@ -17,6 +17,7 @@ const WORKERS = Number(process.env.GOSHAWK_WORKERS);
 const SCHEDULERS = Number(process.env.GOSHAWK_SCHEDULERS);
 process.env.COMPOSE_PROJECT_NAME = 'goshawk-monitoring-check';
 process.env.GOSHAWK_PORT ||= '17080';
+process.env.GOSHAWK_PAGE_PORT ||= '0';
 process.env.PROMETHEUS_PORT ||= '17090';
 process.chdir(new URL('..', import.meta.url).pathname);
 

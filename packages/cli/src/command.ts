@@ -20,6 +20,8 @@ export interface Command<S extends OptionSpecs = OptionSpecs> {
   /** Lines for help, each a command that works. */
   readonly examples: readonly (readonly [command: string, does: string])[];
   readonly options: S;
+  /** It starts one, or needs none: `--cluster` says nothing to it. */
+  readonly needsNoCluster?: boolean;
   /**
    * @param origins where each of its options comes from, by name
    * @returns the exit code
@@ -38,7 +40,9 @@ export type Completed = (typeof COMPLETED)[number];
 
 /** Keeps the option types that `run` gets. */
 export function defineCommand<const S extends Record<string, OptionSpec>>(
-  command: Partial<Pick<Command<S>, 'words' | 'wordsMin' | 'wordsMax' | 'examples' | 'completes'>> &
+  command: Partial<
+    Pick<Command<S>, 'words' | 'wordsMin' | 'wordsMax' | 'examples' | 'completes' | 'needsNoCluster'>
+  > &
     Pick<Command<S>, 'name' | 'describe' | 'options' | 'run'>,
 ): Command<S> {
   return { words: '', wordsMin: 0, wordsMax: 0, examples: [], ...command };

@@ -79,13 +79,17 @@ async function groupPage(group: string, width: number): Promise<string> {
   ].join('\n\n');
 }
 
-function pageOf({ name, words, describe, options, examples }: Command, width: number): string {
+function pageOf(
+  { name, words, describe, options, examples, needsNoCluster = false }: Command,
+  width: number,
+): string {
+  const { cluster, ...others } = GLOBAL_OPTIONS;
   const isOfPolicy = (option: string): boolean => option in POLICY_OPTIONS && !COMMON.includes(option);
   const some = (wanted: (option: string) => boolean): Row[] =>
     optionRows(Object.fromEntries(Object.entries(options).filter(([option]) => wanted(option))));
   const groups: [title: string, rows: Row[]][] = [
     ['Options', some((option) => !isOfPolicy(option))],
-    ['Everywhere', optionRows(GLOBAL_OPTIONS)],
+    ['Everywhere', optionRows(needsNoCluster ? others : { ...others, cluster })],
   ];
   // A command on a line of its own can be copied, however long it is.
   const shown = examples.map(([command, does]) => `  ${command}\n${wrapped(does, width, '      ')}`);

@@ -4,10 +4,10 @@ import { flagOf, kebab, type OptionSpecs, variableOf } from './options.js';
 const PREFIX = 'GOSHAWK_';
 
 /** Read by name and by nobody's option. */
-const READ_BESIDE_OPTIONS = ['GOSHAWK_KEY', 'GOSHAWK_HTTP_TOKEN'];
+const READ_BESIDE_OPTIONS = ['GOSHAWK_KEY', 'GOSHAWK_HTTP_TOKEN', 'GOSHAWK_DASHBOARD_TOKENS'];
 
 /** For docker-compose.yml: somebody who has set them there may run commands in the same shell. */
-const READ_BY_COMPOSE = ['GOSHAWK_IMAGE', 'GOSHAWK_PORT', 'GOSHAWK_POSTGRES_PASSWORD'];
+const READ_BY_COMPOSE = ['GOSHAWK_IMAGE', 'GOSHAWK_PORT', 'GOSHAWK_PAGE_PORT', 'GOSHAWK_POSTGRES_PASSWORD'];
 
 /** For this project's own tests, which start commands: what may not be skipped, and the image to be tested. */
 const READ_BY_TESTS = ['GOSHAWK_REQUIRE', 'GOSHAWK_TEST_IMAGE', 'GOSHAWK_KUBERNETES'];

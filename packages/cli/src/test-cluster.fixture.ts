@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
+  childrenOf,
   type Finished,
   type RunningGoshawk,
   type Surroundings,
@@ -13,11 +14,18 @@ export class TestCluster {
   readonly folder: string;
   /** Of central. */
   readonly url: string;
+  /** Of its page, with `--dashboard`. */
+  readonly dashboard: string | undefined;
   readonly #up: RunningGoshawk;
 
-  private constructor(folder: string, url: string, up: RunningGoshawk) {
+  private constructor(
+    folder: string,
+    said: { cluster: string; dashboard: string | null },
+    up: RunningGoshawk,
+  ) {
     this.folder = folder;
-    this.url = url;
+    this.url = said.cluster;
+    this.dashboard = said.dashboard ?? undefined;
     this.#up = up;
   }
 
@@ -26,8 +34,8 @@ export class TestCluster {
     const folder = await mkdtemp(join(tmpdir(), 'goshawk-test-'));
     const data = ['--data-folder', join(folder, 'data')];
     const up = startGoshawk(['up', '--json', ...options, ...data], { XDG_STATE_HOME: folder });
-    const { cluster } = JSON.parse(await up.firstLine) as { cluster: string };
-    return new TestCluster(folder, cluster, up);
+    const said = JSON.parse(await up.firstLine) as { cluster: string; dashboard: string | null };
+    return new TestCluster(folder, said, up);
   }
 
   /** Starts a command, as in a second terminal. */
@@ -37,6 +45,16 @@ export class TestCluster {
 
   goshawk(args: readonly string[], surroundings?: Surroundings): Promise<Finished> {
     return this.run(args, surroundings).finished;
+  }
+
+  /** Its processes. */
+  children(): ReturnType<typeof childrenOf> {
+    return childrenOf(this.#up.pid);
+  }
+
+  /** Resolves when something that `up` says on stderr matches. */
+  says(pattern: RegExp): Promise<void> {
+    return this.#up.says(pattern);
   }
 
   /** @returns what `up` ended with */

@@ -46,7 +46,7 @@ export class Access {
       throw new InputError(
         'insecure-bind',
         'beyond loopback everybody on the network could look at the cluster',
-        'give tokens with --token-file, or bind to 127.0.0.1',
+        'give tokens with --token-file, or listen at 127.0.0.1',
       );
     }
   }

@@ -168,7 +168,7 @@ function failures(seen: Seen | undefined): Attention[] {
   );
   return recent.slice(0, NAMES_SHOWN).map(({ id, name, tasks }) => ({
     level: 'warning',
-    what: `${name} failed: ${formatCount(tasks.failed)} of ${formatCount(tasks.total)} tasks`,
+    what: `${name} (${id}) failed: ${formatCount(tasks.failed)} of ${formatCount(tasks.total)} tasks`,
     hint: 'its log says what they printed; `goshawk retry` runs them again',
     link: `#/jobs/${id}`,
   }));

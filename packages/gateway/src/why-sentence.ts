@@ -30,7 +30,8 @@ function ended({ job, waits, wastedMs }: ExplainedJob): string {
     return `It ${state === 'cancelled' ? 'was cancelled' : 'ended'} before anything started.`;
   const after = `${state === 'cancelled' ? 'Cancelled' : state === 'failed' ? 'Failed' : 'Completed'} after ${formatDuration(endedMs)}`;
   const first = `${formatDuration(startedMs)} until the first task started`;
-  const last = waits === undefined ? '' : `, ${formatDuration(waits.p90)} at most for 90% of them`;
+  const last =
+    waits === undefined ? '' : `, and 90% of the tasks waited ${formatDuration(waits.p90)} or less`;
   const lost = wastedMs > 0 ? `; ${formatDuration(wastedMs)} went to attempts that came to nothing` : '';
   return `${after}: ${first}${last}${lost}.`;
 }

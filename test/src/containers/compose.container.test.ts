@@ -111,6 +111,24 @@ describe.skipIf(missing !== undefined)(named('docker-compose.yml'), () => {
     await project.known(1, 1);
   });
 
+  test('has a page, for who has the token that stands where the file says', async () => {
+    await using project = new ComposeProject({ GOSHAWK_WORKERS: '1', GOSHAWK_SCHEDULERS: '1' });
+    await project.must('up', '--detach', '--wait', 'dashboard', 'worker', 'scheduler');
+    await project.known(1, 1);
+    const address = (await project.must('port', 'dashboard', '7080')).trim();
+    const file = '/etc/goshawk/dashboard/page.tokens';
+    const [, token] = (await project.must('exec', '-T', 'dashboard', 'cat', file)).trim().split(' ');
+    const ask = (path: string, more: Record<string, string> = {}) =>
+      fetch(`http://${address}${path}`, { headers: more });
+    expect((await ask('/v1/session')).status).toBe(401);
+    expect(await (await ask('/')).text()).toContain('/script/main.js');
+    for (const path of ['/script/main.js', '/script/uplot.js', '/style.css', '/uplot.css'])
+      expect([path, (await ask(path)).status]).toEqual([path, 200]);
+    const authorization = `Bearer ${token}`;
+    expect(await (await ask('/v1/session', { authorization })).json()).toMatchObject({ role: 'operate' });
+    expect(await (await ask('/v1/workers', { authorization })).json()).toMatchObject({ total: 1 });
+  });
+
   test('opens ports on loopback only', async () => {
     const project = new ComposeProject({});
     const all = await project.must('--profile', '*', 'config', '--format', 'json');

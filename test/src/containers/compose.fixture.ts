@@ -22,7 +22,12 @@ export class ComposeProject implements AsyncDisposable {
   /** @param settings variables of the file, such as GOSHAWK_WORKERS */
   constructor(settings: Readonly<Record<string, string>>) {
     const name = `goshawk-test-${randomBytes(4).toString('hex')}`;
-    const own = { COMPOSE_PROJECT_NAME: name, GOSHAWK_IMAGE: image, GOSHAWK_PORT: '0' };
+    const own = {
+      COMPOSE_PROJECT_NAME: name,
+      GOSHAWK_IMAGE: image,
+      GOSHAWK_PORT: '0',
+      GOSHAWK_PAGE_PORT: '0',
+    };
     this.#environment = { ...process.env, ...own, ...settings };
   }
 

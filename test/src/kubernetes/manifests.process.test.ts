@@ -57,6 +57,7 @@ describe.skipIf(whyNot !== undefined)(title, () => {
     const follows = target.includes('local') ? [] : ['Deployment follow-nodes'];
     expect(roles.sort()).toEqual([
       'DaemonSet worker',
+      ...(target === 'overlays/dashboard' ? ['Deployment dashboard'] : []),
       ...follows,
       'StatefulSet central',
       'StatefulSet scheduler',
@@ -248,6 +249,20 @@ describe.skipIf(whyNot !== undefined)(`what belongs together ${whyNot === undefi
     expect(allowed.map(({ spec }) => nameOfRole(spec))).toEqual(['scheduler']);
   });
 
+  it('has a page by the overlay for that, which asks for tokens and is probed where it listens', () => {
+    const manifests = built.get('overlays/dashboard')!;
+    const page = workloadsOf(manifests).find(({ spec }) => nameOfRole(spec) === 'dashboard')!;
+    const { env = [], ports = [], livenessProbe, readinessProbe } = mainOf(page.spec.template.spec);
+    const setting = (name: string) => env.find((each) => each.name === name)?.value;
+    const [port] = ports;
+    expect(setting('GOSHAWK_LISTEN')).toBe(`0.0.0.0:${port!.containerPort}`);
+    for (const probe of [livenessProbe, readinessProbe]) expect(probe?.httpGet?.port).toBe(port!.name);
+    const mounts = mainOf(page.spec.template.spec).volumeMounts ?? [];
+    const tokens = mounts.find(({ mountPath }) => setting('GOSHAWK_TOKEN_FILE')?.startsWith(`${mountPath}/`));
+    const secret = page.spec.template.spec.volumes?.find(({ name }) => name === tokens!.name)?.secret;
+    expect(secret).toEqual({ secretName: 'goshawk-dashboard', defaultMode: 0o440 });
+  });
+
   it('has the priority classes and the services that pods name', () => {
     const manifests = built.get('overlays/production')!;
     const classes = manifests
@@ -274,9 +289,9 @@ function nameOfRole({ template }: Workload['spec']): string {
   return mainOf(template.spec).args![0]!;
 }
 
-/** It dials, and nobody dials it. */
+/** It has the client's key, and no other part of the cluster dials it. */
 function isClient(pod: PodSpec): boolean {
-  return ['submit', 'follow-nodes'].includes(mainOf(pod).args![0]!);
+  return ['submit', 'follow-nodes', 'dashboard'].includes(mainOf(pod).args![0]!);
 }
 
 function containersOf({ containers, initContainers = [] }: PodSpec): readonly Container[] {

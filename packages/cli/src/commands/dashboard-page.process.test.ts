@@ -54,7 +54,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
   });
 
   function startDashboard(bind: string): RunningGoshawk {
-    return cluster.run(['dashboard', '--bind', bind, '--cluster', cluster.url]);
+    return cluster.run(['dashboard', '--listen', bind, '--cluster', cluster.url]);
   }
 
   async function submit(job: object): Promise<string> {

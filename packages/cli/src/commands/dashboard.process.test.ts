@@ -14,7 +14,7 @@ let url = '';
 
 beforeAll(async () => {
   cluster = await TestCluster.start(['--workers', '3', '--schedulers', '2']);
-  dashboard = cluster.run(['dashboard', '--bind', '127.0.0.1:0', '--cluster', cluster.url]);
+  dashboard = cluster.run(['dashboard', '--listen', '127.0.0.1:0', '--cluster', cluster.url]);
   url = (await dashboard.firstLine).replace(/\/$/, '');
 });
 
@@ -231,13 +231,13 @@ describe('what goes wrong', () => {
   });
 
   it('beyond loopback tokens are needed, and give leave to look', async () => {
-    const open = await cluster.goshawk(['dashboard', '--bind', '0.0.0.0:0']);
+    const open = await cluster.goshawk(['dashboard', '--listen', '0.0.0.0:0']);
     expect(open).toMatchObject({ exitCode: 2 });
     expect(open.stderr).toMatch(
       /beyond loopback everybody on the network could look at the cluster; give tokens/,
     );
     await writeFile(join(cluster.folder, 'tokens'), 'operate 0123456789abcdef\n', { mode: 0o600 });
-    const guarded = cluster.run(['dashboard', '--bind', '0.0.0.0:0', '--token-file', 'tokens']);
+    const guarded = cluster.run(['dashboard', '--listen', '0.0.0.0:0', '--token-file', 'tokens']);
     try {
       const at = (await guarded.firstLine).replace('0.0.0.0', '127.0.0.1');
       expect((await fetch(`${at}v1/jobs`)).status).toBe(401);
@@ -258,7 +258,7 @@ describe('what goes wrong', () => {
 
   it('a cluster that does not answer is 503, in the words of the command', async () => {
     const nowhere = ['--cluster', 'tcp://127.0.0.1:9'];
-    const alone = cluster.run(['dashboard', '--bind', '127.0.0.1:0', ...nowhere]);
+    const alone = cluster.run(['dashboard', '--listen', '127.0.0.1:0', ...nowhere]);
     try {
       const at = await alone.firstLine;
       const answer = await fetch(`${at}v1/jobs`);
@@ -273,6 +273,17 @@ describe('what goes wrong', () => {
       alone.kill('SIGKILL');
       await alone.finished;
     }
+  });
+});
+
+describe('goshawk top', () => {
+  it('says once, where there is no terminal, what the page says', async () => {
+    const { stdout, exitCode } = await cluster.goshawk(['top']);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/workers +3 active/);
+    const { body } = await api('GET', '/v1/overview');
+    const said = JSON.parse((await cluster.goshawk(['top', '--json'])).stdout) as Answer['body'];
+    expect(said).toMatchObject({ schema: body.schema, cluster: body.cluster, workers: body.workers });
   });
 });
 
@@ -293,7 +304,32 @@ describe('python', () => {
 
 it('an address that is taken is said in one line', async () => {
   const { port } = new URL(url);
-  const taken = await runGoshawk(['dashboard', '--bind', `127.0.0.1:${port}`, '--cluster', cluster.url]);
+  const taken = await runGoshawk(['dashboard', '--listen', `127.0.0.1:${port}`, '--cluster', cluster.url]);
   expect(taken.exitCode).toBe(2);
   expect(taken.stderr).toMatch(/^goshawk: cannot listen at 127.0.0.1:\d+: .*EADDRINUSE.*\n$/);
+});
+
+it('`up --dashboard` has a page, at the same place when it was killed, and for who has keys alone', async () => {
+  const own = await TestCluster.start([
+    '--workers',
+    '1',
+    '--schedulers',
+    '1',
+    '--dashboard',
+    '--secure',
+    '--progress',
+    'plain',
+  ]);
+  try {
+    const [address, token] = own.dashboard!.split('#token=');
+    const look = () => fetch(`${address}v1/session`, { headers: { authorization: `Bearer ${token}` } });
+    expect(await (await look()).json()).toMatchObject({ cluster: own.url, role: 'operate' });
+    expect((await fetch(`${address}v1/session`)).status).toBe(401);
+    const { pid } = own.children().find(({ command }) => command.includes('goshawk.js dashboard'))!;
+    process.kill(pid, 'SIGKILL');
+    await own.says(/dashboard is back/);
+    expect((await look()).status).toBe(200);
+  } finally {
+    expect((await own.stop()).exitCode).toBe(0);
+  }
 });

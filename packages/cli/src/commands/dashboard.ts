@@ -19,12 +19,12 @@ export const dashboardCommand = defineCommand({
   examples: [
     ['goshawk dashboard', 'prints the address of the page'],
     [
-      'goshawk dashboard --bind 0.0.0.0:7080 --token-file tokens',
+      'goshawk dashboard --listen 0.0.0.0:7080 --token-file tokens',
       'for others too, to look at; --allow submit lets them do more',
     ],
   ],
   options: {
-    bind: { type: 'text', default: '127.0.0.1:7080', describe: 'HOST:PORT to listen at; port 0 for any' },
+    listen: { type: 'text', default: '127.0.0.1:7080', describe: 'HOST:PORT to listen at; port 0 for any' },
     tokenFile: {
       type: 'text',
       describe:
@@ -53,7 +53,7 @@ export const dashboardCommand = defineCommand({
     const given = await readTokens(context, options.tokenFile);
     const own = given.length === 0 && source !== undefined ? [ownToken()] : [];
     const gateway = await openGateway({
-      bind: options.bind,
+      bind: options.listen,
       tokens: [...given, ...own],
       most: options.allow as Role | undefined,
       hosts: options.allowHost,

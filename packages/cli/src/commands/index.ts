@@ -7,6 +7,7 @@ import type { Command } from '../command.js';
 const LOADERS: Readonly<Record<string, () => Promise<unknown>>> = {
   up: async () => (await import('./up.js')).upCommand,
   dashboard: async () => (await import('./dashboard.js')).dashboardCommand,
+  top: async () => (await import('./top.js')).topCommand,
   clusters: async () => (await import('./clusters.js')).clustersCommand,
   central: async () => (await import('./central.js')).centralCommand,
   scheduler: async () => (await import('./scheduler.js')).schedulerCommand,

@@ -20,6 +20,7 @@ export const upCommand = defineCommand({
   examples: [
     ['goshawk up --workers 20', 'then, in another terminal: goshawk submit --tasks 200 --sleep 50ms --wait'],
   ],
+  needsNoCluster: true,
   options: {
     workers: { type: 'count', default: 100, min: 1, max: 10_000, describe: 'workers' },
     schedulers: { type: 'count', default: 10, min: 1, max: 1_000, describe: 'schedulers' },
@@ -32,6 +33,7 @@ export const upCommand = defineCommand({
       type: 'flag',
       describe: 'encrypt, and serve only who may read its keys (otherwise: every user of this machine)',
     },
+    dashboard: { type: 'flag', describe: 'with the page of `goshawk dashboard`, whose address is printed' },
     journal: JOURNAL_OPTION,
     shadow: SHADOW_OPTION,
     ...RETENTION_OPTIONS,
@@ -91,10 +93,11 @@ async function serve(context: Context, { cluster, keys, dataFolder, policy }: St
         schema: 'goshawk.up/1',
         cluster: cluster.url,
         dataFolder,
+        dashboard: cluster.page ?? null,
         keys: keys ?? null,
         cutoffSeconds: policy.cutoffMs / 1_000,
       });
-    announce(context, cluster.url, policy, dataFolder);
+    announce(context, cluster, policy, dataFolder);
     await interrupted(context.interrupted);
     context.note(`draining: no new jobs, ${await whatRuns(cluster.url, keys)} (Ctrl-C again stops at once)`);
     await cluster.drain();
@@ -153,8 +156,14 @@ async function keyFolder({ global, cwd }: Context, dataFolder: string): Promise<
   return folder;
 }
 
-function announce(context: Context, url: string, policy: PolicySettings, dataFolder: string): void {
+function announce(
+  context: Context,
+  { url, page }: LocalCluster,
+  policy: PolicySettings,
+  dataFolder: string,
+): void {
   context.note(`the cluster is up at ${url} under ${policy.policy}; logs are in ${join(dataFolder, 'logs')}`);
+  if (page !== undefined) context.note(`its page is at ${page}`);
   context.note(cutoffWords(policy));
   context.note('in another terminal: goshawk submit --tasks 200 --sleep 50ms --wait');
   context.note('Ctrl-C drains and stops it');

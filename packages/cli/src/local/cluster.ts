@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { GoshawkError, type Millis, type PolicySettings } from '@goshawk/core';
 import { connect } from '../connect.js';
@@ -27,6 +28,8 @@ export interface LocalClusterOptions {
   readonly keep?: Millis | undefined;
   readonly keepJobs?: number | undefined;
   readonly logLevel: string;
+  /** With a page, and the HTTP API. */
+  readonly dashboard?: boolean;
   /** Told what happens to the processes, in lines for people. */
   readonly note: (line: string) => void;
 }
@@ -52,6 +55,8 @@ export class LocalCluster {
   readonly #children = new Map<string, Child>();
   readonly #restarts = new Set<NodeJS.Timeout>();
   #stopping = false;
+  /** Who may look at a cluster with keys, also after its page was started again. */
+  readonly #pageToken = randomBytes(24).toString('base64url');
 
   private constructor(options: LocalClusterOptions) {
     this.#options = options;
@@ -78,6 +83,13 @@ export class LocalCluster {
     return this.#children.get('central')!.endpoint;
   }
 
+  /** The address of its page; undefined where it has none. */
+  get page(): string | undefined {
+    const endpoint = this.#children.get('dashboard')?.endpoint;
+    const token = this.#options.keys === undefined ? '' : `#token=${this.#pageToken}`;
+    return endpoint && `${endpoint}${token}`;
+  }
+
   /** The processes, by name, as they are now. */
   get processes(): ReadonlyMap<string, Child> {
     return this.#children;
@@ -86,7 +98,7 @@ export class LocalCluster {
   /** Lets what runs end, in the order in which work flows: no new jobs, then no workers, then no central. */
   async drain(): Promise<void> {
     this.#restartNothing();
-    for (const role of ['s', 'workers', 'central']) {
+    for (const role of ['s', 'workers', 'central', 'dashboard']) {
       const children = [...this.#children.values()].filter(({ name }) => roleOf(name) === role);
       for (const child of children) child.process.kill('SIGTERM');
       await Promise.all(children.map((child) => child.ended));
@@ -121,6 +133,11 @@ export class LocalCluster {
     for (const [name, args] of this.#workerProcesses()) starts.push(this.#start(name, args));
     await Promise.all(starts);
     await this.#allJoined(signal);
+    if (this.#options.dashboard) await this.#start('dashboard', this.#dashboardArgs('127.0.0.1:0'));
+  }
+
+  #dashboardArgs(bind: string): string[] {
+    return ['dashboard', '--listen', bind, '--cluster', this.url];
   }
 
   #centralArgs(bind: string): string[] {
@@ -175,7 +192,12 @@ export class LocalCluster {
     const { keys, dataFolder, journalUrl } = this.#options;
     const keyArgs = keys === undefined ? [] : ['--keys', keys];
     const log = join(dataFolder, 'logs', `${name}.log`);
-    const secrets = journalUrl === undefined || roleOf(name) !== 's' ? {} : { GOSHAWK_JOURNAL: journalUrl };
+    const secrets = {
+      ...(journalUrl === undefined || roleOf(name) !== 's' ? {} : { GOSHAWK_JOURNAL: journalUrl }),
+      ...(keys === undefined || roleOf(name) !== 'dashboard'
+        ? {}
+        : { GOSHAWK_DASHBOARD_TOKENS: `operate ${this.#pageToken}` }),
+    };
     const child = await startChild(name, [...args, ...keyArgs], log, secrets);
     // Whoever stops the cluster did not see one that was about to start.
     if (this.#stopping) child.process.kill('SIGTERM');
@@ -187,8 +209,13 @@ export class LocalCluster {
       const pause = isWell ? RESTART_PAUSE_MS : pauseMs;
       this.#options.note(`${name} ended (${how}); it is missing until it has been started again`);
       // At the same place: others look for it there.
-      this.#startLater(name, name === 'central' ? this.#centralArgs(child.endpoint) : args, pause, '');
+      this.#startLater(name, this.#argsAgain(name, args, child.endpoint), pause, '');
     });
+  }
+
+  #argsAgain(name: string, args: string[], endpoint: string): string[] {
+    if (name === 'central') return this.#centralArgs(endpoint);
+    return name === 'dashboard' ? this.#dashboardArgs(new URL(endpoint).host) : args;
   }
 
   /**
@@ -236,7 +263,7 @@ export class LocalCluster {
 
 const STOP_PATIENCE_MS = 10_000;
 
-function roleOf(name: string): 'central' | 'workers' | 's' {
-  if (name === 'central') return 'central';
+function roleOf(name: string): 'central' | 'workers' | 's' | 'dashboard' {
+  if (name === 'central' || name === 'dashboard') return name;
   return name.startsWith('workers') ? 'workers' : 's';
 }

@@ -21,6 +21,8 @@ export interface ChartSpec {
 
 const TIMES = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 const HEIGHT = 190;
+/** Points without a value that a line goes on over: what happens once a minute is a line still. */
+const BRIDGED = 6;
 /** Rows of the table behind a chart, the newest. */
 const ROWS = 60;
 
@@ -100,26 +102,28 @@ export class Chart {
     else this.#plot.setData(this.#data());
   }
 
+  /** Null is a gap to uPlot, undefined is nothing to stop for. */
   #data(): uPlot.AlignedData {
     const positive = (value: number | null) =>
       this.#spec.isLog && value !== null && value <= 0 ? null : value;
     return [
       this.#points.map(({ at }) => at),
-      ...this.#spec.lines.map(({ of }) => this.#points.map((point) => positive(of(point)))),
+      ...this.#spec.lines.map(({ of }) => bridged(this.#points.map((point) => positive(of(point))))),
     ];
   }
 
   #draw(): void {
     this.#plot?.destroy();
-    const { lines, format, isLog = false } = this.#spec;
+    const { lines, isLog = false } = this.#spec;
     const axis = {
       stroke: colour('quiet'),
       grid: { stroke: colour('line'), width: 1 },
       ticks: { show: false },
     };
-    const values = (_: unknown, splits: readonly number[]) =>
-      // Of a logarithmic axis, powers of ten alone are named.
-      splits.map((split) => (isLog && !Number.isInteger(Math.log10(split)) ? '' : format(split)));
+    // What uPlot passes over for want of room is null.
+    const values = (_: unknown, splits: readonly (number | null)[]) =>
+      splits.map((split) => (split === null ? '' : isLog ? secondsWord(split) : `${split}`));
+    const splits = (_: unknown, __: number, from: number, to: number) => powersOfTen(from, to);
     this.#plot = new uPlot(
       {
         width: Math.max(200, this.#place.clientWidth),
@@ -132,8 +136,13 @@ export class Chart {
           y: isLog ? { distr: 3, log: 10 } : { range: (_, __, to) => [0, Math.max(1, 1.1 * to)] },
         },
         axes: [
-          { ...axis, values: (_, splits) => splits.map((at) => TIMES.format(1_000 * at)), space: 60 },
-          { ...axis, values, size: 62, space: 28 },
+          {
+            ...axis,
+            values: (_, splits) => splits.map((at) => TIMES.format(1_000 * at)),
+            space: 60,
+            size: 32,
+          },
+          { ...axis, values, size: 58, space: 28, ...(isLog ? { splits } : {}) },
         ],
         series: [
           {},
@@ -141,7 +150,6 @@ export class Chart {
             label,
             stroke: colour(name),
             width: 2,
-            spanGaps: true,
             points: { size: 5 },
             ...(dash === undefined ? {} : { dash: [...dash] }),
           })),
@@ -175,6 +183,31 @@ export class Chart {
       [...this.#points].reverse().slice(0, ROWS),
     );
   }
+}
+
+function bridged(values: readonly (number | null)[]): (number | null | undefined)[] {
+  let last = Number.NEGATIVE_INFINITY;
+  const shown: (number | null | undefined)[] = [...values];
+  values.forEach((value, index) => {
+    if (value === null) return;
+    if (index - last <= BRIDGED) shown.fill(undefined, last + 1, index);
+    last = index;
+  });
+  return shown;
+}
+
+/** One unit for all of an axis but its smallest values. */
+function secondsWord(seconds: number): string {
+  return seconds < 0.1
+    ? `${Number((1_000 * seconds).toPrecision(3))} ms`
+    : `${Number(seconds.toPrecision(3))} s`;
+}
+
+/** Of a logarithmic axis, powers of ten alone are drawn and named. */
+function powersOfTen(from: number, to: number): number[] {
+  const first = Math.ceil(Math.log10(from) - 1e-9);
+  const last = Math.floor(Math.log10(to) + 1e-9);
+  return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => 10 ** (first + index));
 }
 
 function legend({ lines }: ChartSpec): HTMLElement {

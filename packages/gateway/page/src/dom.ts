@@ -111,6 +111,11 @@ export function behind(title: string, build: () => Node): HTMLElement {
   return details;
 }
 
+/** Text with commands between backticks. */
+export function ticked(text: string): Child[] {
+  return text.split('`').map((part, index) => (index % 2 === 1 ? h('code', {}, part) : part));
+}
+
 export function card(title: string, ...children: readonly Child[]): HTMLElement {
   return h('section', { class: 'card' }, h('h2', {}, title), ...children);
 }
@@ -145,6 +150,13 @@ export function duration(seconds: number | null | undefined): string {
 
 function rounded(value: number): string {
   return String(Number(value.toPrecision(value < 100 ? 2 : 3)));
+}
+
+/** `411 MiB`. */
+export function bytes(value: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  const power = value < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(value) / 10));
+  return `${Number((value / 1_024 ** power).toPrecision(3))} ${units[power]}`;
 }
 
 export function ago(time: string | null): string {

@@ -1,5 +1,5 @@
 import { type ApiError, get, setToken, takeToken } from './api.js';
-import { fill, h } from './dom.js';
+import { fill, h, ticked } from './dom.js';
 import { showJob } from './job.js';
 import { showJobs } from './jobs.js';
 import { Live } from './live.js';
@@ -97,7 +97,7 @@ function tell(problem: ApiError | null): void {
           'p',
           { class: 'error' },
           h('strong', {}, problem.message),
-          problem.hint === '' ? '' : `: ${problem.hint}`,
+          problem.hint === '' ? '' : [': ', ticked(problem.hint)],
         ),
   );
 }

@@ -1,5 +1,5 @@
 import { CHARTS, Chart } from './charts.js';
-import { card, count, counted, duration, fill, h, percent } from './dom.js';
+import { card, count, counted, duration, fill, h, percent, ticked } from './dom.js';
 import type { Overview, WaitingRow } from './shapes.js';
 import type { Place } from './view.js';
 
@@ -71,7 +71,7 @@ function attentionList({ attention }: Overview): HTMLElement {
         'li',
         { class: level },
         link === null ? h('strong', {}, what) : h('a', { href: link }, what),
-        hint === '' ? null : h('span', { class: 'hint' }, hint),
+        hint === '' ? null : h('span', { class: 'hint' }, ticked(hint)),
       ),
     ),
   );

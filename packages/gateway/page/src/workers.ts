@@ -1,5 +1,5 @@
 import { get, post } from './api.js';
-import { behind, card, count, duration, fill, h, stateBadge, table } from './dom.js';
+import { behind, bytes, card, count, duration, fill, h, stateBadge, table } from './dom.js';
 import { Grid, KINDS, kindOf } from './grid.js';
 import type { Worker, WorkerDetail } from './shapes.js';
 import { may, onScheme, type Place } from './view.js';
@@ -154,7 +154,9 @@ function details(worker: WorkerDetail): HTMLElement {
       `${count(busy)} of ${slots === 0 ? 'any number' : count(slots)}${long === null ? '' : `, ${count(long)} long`}`,
     ],
     ['queued', count(queued)],
-    ...Object.entries(resources).map(([name, amount]) => [name, count(amount)] as const),
+    ...Object.entries(resources).map(
+      ([name, amount]) => [name, name === 'memory' ? bytes(amount) : count(amount)] as const,
+    ),
     ...Object.entries(attributes).map(([name, value]) => [name, String(value)] as const),
     // Whole seconds of a heartbeat each second: the last one, or longer.
     ['heard', heardSecondsAgo < 3 ? 'now' : `${duration(Math.round(heardSecondsAgo))} ago`],

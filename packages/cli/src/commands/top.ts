@@ -1,0 +1,39 @@
+import { defineCommand, ExitCode } from '../command.js';
+import { openCluster } from '../jobs/open-cluster.js';
+import { topPage } from '../jobs/top-page.js';
+import { findCluster } from '../local/whereabouts.js';
+import { clipLines } from '../terminal/clip.js';
+import { painter } from '../terminal/paint.js';
+
+export const topCommand = defineCommand({
+  name: 'top',
+  describe:
+    'show the cluster as it changes: what needs a person, what waits and why, delays by class (once, where there is no terminal)',
+  examples: [['goshawk top', 'until Ctrl-C; `goshawk dashboard` is the same with more, in a browser']],
+  options: {},
+  async run(context) {
+    const { ClusterWatch, Link } = await import('@goshawk/gateway');
+    const found = await findCluster(context);
+    await using cluster = await openCluster(context, { found });
+    const watch = new ClusterWatch(new Link(async () => cluster), found.url);
+    const stop = (): void => void watch.close();
+    context.interrupted.addEventListener('abort', stop);
+    const looked = watch.next();
+    watch.look();
+    watch.start();
+    await looked;
+    if (context.global.json) context.json(watch.overview);
+    else if (context.stdout.isTTY !== true) context.out(topPage(watch, painter(context.color)));
+    else {
+      for (let drawn = 0; !context.interrupted.aborted; await watch.next()) {
+        const page = clipLines(topPage(watch, painter(context.color)), context.columns);
+        // Up to where the page before began, and away with it.
+        context.out(`${drawn > 0 ? `\u001b[${drawn}A\u001b[J` : ''}${page}`);
+        drawn = page.split('\n').length;
+      }
+    }
+    context.interrupted.removeEventListener('abort', stop);
+    await watch.close();
+    return ExitCode.done;
+  },
+});
