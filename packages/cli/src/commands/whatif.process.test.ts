@@ -49,11 +49,12 @@ describe('goshawk whatif', () => {
   });
 
   it('of a folder, for people', async () => {
-    const { exitCode, stdout } = await cluster.goshawk(['whatif', 'data', '--workers', '40']);
+    const args = ['whatif', 'data', '--workers', '40', '--estimator', 'pilot'];
+    const { exitCode, stdout } = await cluster.goshawk(args);
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^recorded .* m?s/m);
     expect(stdout).toMatch(/^simulated as it ran: goshawk on 10 workers/m);
-    expect(stdout).toMatch(/^goshawk on 40 workers: /m);
+    expect(stdout).toMatch(/^goshawk estimator=pilot on 40 workers: /m);
     expect(stdout).toMatch(/against what was recorded: short p50 [+−]/);
   });
 

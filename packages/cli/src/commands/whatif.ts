@@ -85,9 +85,9 @@ export const whatifCommand = defineCommand({
       [jobs],
       context.interrupted,
     );
-    const settings = ran.settings ?? policySettings(options as never, options.policy!.split(',')[0]!);
-    const base: Setup = { ...ran, settings, label: settings.policy };
-    const setups = [base, ...othersOf(base, options)];
+    const setups = setupsOf(ran, options);
+    const [base] = setups as [Setup];
+    const { settings } = base;
     const { record } = surveyed;
     context.note(
       `${counted(record.jobs, 'job')} of ${counted(record.tasks, 'task')}, submitted over ${Math.round(record.spanSeconds)} s, ` +
@@ -194,29 +194,38 @@ const VARIABLE: OptionSpecs = specsOf(
   Object.keys(POLICY_OPTIONS).filter((name) => name !== 'policy'),
 );
 
-/** Each policy on each number of workers, with the settings that `up` would give it, but for what ran. */
-function othersOf(base: Setup, options: Options): Setup[] {
-  const { settings } = base;
+/** As it ran, then each policy on each number of workers, with the settings that `up` would give it. */
+function setupsOf(ran: Ran, options: Options): Setup[] {
+  const { settings } = ran;
   const numbers = workersOf(options.workers);
+  const { estimator, cutoff } = options;
   const variants = variantsOf(
     {
       ...options,
-      policy: options.policy ?? settings.policy,
-      estimator: options.estimator ?? settings.estimator,
-      cutoff: options.cutoff ?? `${settings.cutoffMs / 1_000}`,
+      policy: options.policy ?? settings!.policy,
+      estimator: estimator ?? settings?.estimator ?? POLICY_OPTIONS.estimator.default,
+      cutoff: cutoff ?? (settings === undefined ? undefined : `${settings.cutoffMs / 1_000}`),
     },
     VARIABLE,
   );
-  const isAsItRan = options.estimator === undefined && options.cutoff === undefined;
-  const setups = variants.flatMap(({ label, options: own }) =>
-    (numbers.length === 0 ? [base.workers] : numbers).map((workers) => ({
-      ...base,
-      label,
-      workers,
-      settings: label === settings.policy && isAsItRan ? settings : policySettings(own as never, own.policy),
-    })),
+  const said = Object.entries({ estimator, cutoff }).flatMap(([name, value]) =>
+    settings === undefined || value === undefined || value.includes(',') ? [] : [`${name}=${value}`],
   );
-  return setups.filter(({ label, workers }) => label !== base.label || workers !== base.workers);
+  const setups = variants.flatMap(({ label, options: own }) =>
+    (numbers.length === 0 ? [ran.workers] : numbers).map(
+      (workers): Setup => ({
+        ...ran,
+        label: [label, ...said].join(' '),
+        workers,
+        settings:
+          settings !== undefined && label === settings.policy && said.length === 0
+            ? settings
+            : policySettings(own, own.policy),
+      }),
+    ),
+  );
+  const base = settings === undefined ? setups[0]! : { ...ran, settings, label: settings.policy };
+  return [base, ...setups.filter(({ label, workers }) => label !== base.label || workers !== base.workers)];
 }
 
 /** @throws InputError */
