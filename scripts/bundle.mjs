@@ -57,8 +57,12 @@ const TOGETHER = [
     test: /\/packages\/cli\/dist\/(?:command|context|failure|interruption|options|resources|version|commands\/index|jobs\/words|terminal\/(?!table)\w.*)\.js$/,
   },
   {
+    name: 'settings',
+    test: /\/packages\/cli\/dist\/(?:settings|policy-options|shadow-names)\.js$/,
+  },
+  {
     name: 'runs',
-    test: /\/packages\/cli\/dist\/(?:settings|replay\/(?:estimates|report-file)|predict\/(?:arriving|shadow-names))\.js$/,
+    test: /\/packages\/cli\/dist\/(?:replay\/(?:estimates|report-file)|predict\/arriving)\.js$/,
   },
   {
     name: 'simulation',

@@ -3,7 +3,6 @@ import type { Command } from './command.js';
 import { allCommands, COMMAND_GROUPS, COMMAND_NAMES, commandNamed } from './commands/index.js';
 import { GLOBAL_OPTIONS } from './context.js';
 import { flagOf, type OptionSpec, type OptionSpecs } from './options.js';
-import { POLICY_OPTIONS } from './settings.js';
 import { VERSION } from './version.js';
 
 const ABOUT =
@@ -79,12 +78,13 @@ async function groupPage(group: string, width: number): Promise<string> {
   ].join('\n\n');
 }
 
-function pageOf(
+async function pageOf(
   { name, words, describe, options, examples, needsNoCluster = false }: Command,
   width: number,
-): string {
+): Promise<string> {
+  const policyOptions = 'policy' in options ? (await import('./settings.js')).POLICY_OPTIONS : {};
   const { cluster, ...others } = GLOBAL_OPTIONS;
-  const isOfPolicy = (option: string): boolean => option in POLICY_OPTIONS && !COMMON.includes(option);
+  const isOfPolicy = (option: string): boolean => option in policyOptions && !COMMON.includes(option);
   const some = (wanted: (option: string) => boolean): Row[] =>
     optionRows(Object.fromEntries(Object.entries(options).filter(([option]) => wanted(option))));
   const groups: [title: string, rows: Row[]][] = [

@@ -18,7 +18,11 @@ import { ALL_POLICY_NAMES, decidedWith, deciderOf, presetNamed } from '@goshawk/
 import { ATTRIBUTES, ESTIMATOR_FORMS, estimatorKind, FeatureKeys } from '@goshawk/predictor';
 import type { OptionSpecs, Resolved } from './options.js';
 import { scaled, setOptions, setTexts } from './policy-options.js';
-import { schedulersEstimator } from './replay/estimates.js';
+
+/** The estimator of the cluster's schedulers, who never know the truth. */
+export function schedulersEstimator(text: string): string {
+  return estimatorKind(text).kind.needsTruth ? 'given' : text;
+}
 
 /** The settings that shape a run: the same names for `up`, `replay`, `simulate`, `central` and in files. */
 export const POLICY_OPTIONS = {

@@ -7,7 +7,7 @@ import type { Context } from '../context.js';
 import { keysFor } from '../keys.js';
 import { inFreeFolder, journalIn } from '../local/free-folder.js';
 import type { OptionSpecs, Resolved } from '../options.js';
-import { shadowNames } from '../predict/shadow-names.js';
+import { shadowNames } from '../shadow-names.js';
 import { VERSION } from '../version.js';
 import {
   CENTRAL_PORT,

@@ -8,9 +8,9 @@ import { connect } from '../connect.js';
 import type { Context } from '../context.js';
 import { counted } from '../jobs/words.js';
 import { LocalCluster } from '../local/cluster.js';
-import { shadowNames } from '../predict/shadow-names.js';
 import { capacityOf, checkSlots, RESOURCES_OPTION, SLOTS_OR_NONE_OPTION } from '../resources.js';
 import { POLICY_OPTIONS, policySettings } from '../settings.js';
+import { shadowNames } from '../shadow-names.js';
 import { onePolicy } from './central.js';
 import { JOURNAL_OPTION, LOG_LEVELS, RETENTION_OPTIONS, SHADOW_OPTION } from './daemon-options.js';
 

@@ -3,8 +3,8 @@ import { Scoreboard, SLEARN_SETTINGS } from '@goshawk/predictor';
 import type { SimulatedEnd } from '@goshawk/simulator';
 import { jobSpecOf, type TraceJob } from '@goshawk/traces';
 import { describe, expect, test } from 'vitest';
+import { shadowNames } from '../shadow-names.js';
 import { SimulatedShadow, shadowFor } from './shadow.js';
-import { shadowNames } from './shadow-names.js';
 
 function job(submitSeconds: number, runSeconds: number): TraceJob {
   return {

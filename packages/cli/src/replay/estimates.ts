@@ -36,11 +36,6 @@ export function jobSeed(seed: number, index: number): string {
   return `${seed}/${index}`;
 }
 
-/** The estimator of the cluster's schedulers, who never know the truth. */
-export function schedulersEstimator(text: string): string {
-  return estimatorKind(text).kind.needsTruth ? 'given' : text;
-}
-
 /** @throws InputError that says what is wrong with it */
 export function checkEstimator(text: string): void {
   makeEstimator(text, SLEARN_SETTINGS, () => 0);
