@@ -1,4 +1,6 @@
+import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
+import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import fastifyStatic from '@fastify/static';
@@ -71,6 +73,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     bodyLimit: LIMITS.bodyBytesMax,
     requestTimeout: LIMITS.requestTimeoutMs,
     forceCloseConnections: true,
+    // A HEAD of a stream would read it for ever.
+    exposeHeadRoutes: false,
     routerOptions: { ignoreTrailingSlash: true },
   });
   // Only JSON is read; fastify would take text as well, which a form of another site may send.
@@ -228,7 +232,7 @@ function textOf({ event, id, data }: StreamEvent): string {
 /** The page shows nothing by itself: what it shows it asks the API for. */
 async function addPage(app: FastifyInstance): Promise<void> {
   await app.register(fastifyStatic, { root: SCRIPTS, prefix: '/script/', cacheControl: false, index: false });
-  const uplot = fileURLToPath(new URL('.', import.meta.resolve('uplot')));
+  const uplot = dirname(createRequire(import.meta.url).resolve('uplot'));
   const files: readonly (readonly [path: string, folder: string, file: string])[] = [
     ['/', PAGE, 'index.html'],
     ['/style.css', PAGE, 'style.css'],
