@@ -44,12 +44,15 @@ export async function failovers(
       const killedAt = performance.now();
       primary.kill();
       await standby.promote();
+      const promotedMs = performance.now() - killedAt;
       await standby.sql('alter system reset synchronous_standby_names');
       await standby.sql('select pg_reload_conf()');
       const before = load.accepted.length;
       while (load.accepted.length < before + 2 * LANES) await pause(20);
       gapMs.push(load.longestGapMs(killedAt));
-      note(`failover ${round + 1}: no job was accepted for ${gapMs.at(-1)!.toFixed(0)} ms`);
+      note(
+        `failover ${round + 1}: no job was accepted for ${gapMs.at(-1)!.toFixed(0)} ms, the standby was promoted after ${promotedMs.toFixed(0)} ms`,
+      );
       const { port } = primary;
       await primary.remove();
       servers.delete(primary);
