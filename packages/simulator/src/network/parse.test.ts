@@ -29,7 +29,12 @@ function problem(text: string, file?: unknown): string {
 describe('the text forms of a network', () => {
   test('a duration is constant', () => {
     expect(parse('0.5ms')).toEqual({ kind: 'constant', delayMs: 0.5 });
-    expect(parse(' 2s ')).toEqual({ kind: 'constant', delayMs: 2_000 });
+    expect(parse(' 0.1s ')).toEqual({ kind: 'constant', delayMs: 100 });
+  });
+
+  test('is refused where parties would not find each other before the first job', () => {
+    expect(problem('557ms')).toBe('--network-delay: a message takes 100 ms at most, not 557 ms');
+    expect(problem('normal:2s,1ms')).toContain('100 ms at most');
   });
 
   test('normal takes mean, deviation, and maybe the least', () => {

@@ -1,4 +1,4 @@
-import { InputError, parseDuration } from '@goshawk/core';
+import { InputError, type Millis, parseDuration } from '@goshawk/core';
 import type { NetworkModel, NormalNetwork } from './contract.js';
 import { checkProfile } from './profile.js';
 
@@ -18,7 +18,7 @@ export function parseNetwork(text: string, what: string, readFile: (path: string
   const [, kind, rest] = /^([a-z]+):(.*)$/s.exec(text.trim()) ?? [];
   switch (kind) {
     case undefined:
-      return { kind: 'constant', delayMs: parseDuration(text, what) };
+      return { kind: 'constant', delayMs: checkedMs(parseDuration(text, what), what) };
     case 'normal':
       return parseNormal(rest!, what);
     case 'measured':
@@ -41,7 +41,16 @@ function parseNormal(text: string, what: string): NormalNetwork {
       FORMS,
     );
   }
-  return { kind: 'normal', meanMs, deviationMs, leastMs };
+  return { kind: 'normal', meanMs: checkedMs(meanMs, what), deviationMs, leastMs };
+}
+
+/** The parties of a simulation have a second to find each other. */
+function checkedMs(delayMs: Millis, what: string): Millis {
+  if (delayMs <= DELAY_MS_MAX) return delayMs;
+  throw new InputError(
+    'bad-network',
+    `${what}: a message takes ${DELAY_MS_MAX} ms at most, not ${delayMs} ms`,
+  );
 }
 
 function parseJson(text: string, file: string): unknown {
@@ -53,6 +62,8 @@ function parseJson(text: string, file: string): unknown {
     });
   }
 }
+
+const DELAY_MS_MAX = 100;
 
 const FORMS =
   'write 0.5ms, normal:0.5ms,0.1ms (mean, deviation, and least if you like) or measured:FILE.json';
