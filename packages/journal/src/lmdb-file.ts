@@ -72,7 +72,7 @@ export class LmdbFile {
     };
     this.#checkEnd(fail);
     const counts = new Map<string, number>();
-    for (const { tree } of this.entries(fail)) counts.set(tree, (counts.get(tree) ?? 0) + 1);
+    for (const [tree] of this.#all(fail, this.meta)) counts.set(tree, (counts.get(tree) ?? 0) + 1);
     this.#checkFree(this.meta.free, fail);
     return counts;
   }
@@ -82,7 +82,12 @@ export class LmdbFile {
    *
    * @param onDamage told of each part that is left out
    */
-  *entries(onDamage: OnDamage, { main }: Meta = this.meta): Iterable<Entry> {
+  *entries(onDamage: OnDamage, meta: Meta = this.meta): Iterable<Entry> {
+    for (const [tree, { key, value }] of this.#all(onDamage, meta)) yield { tree, key, value: value() };
+  }
+
+  /** The same, with values that are not read: together they may be gigabytes. */
+  *#all(onDamage: OnDamage, { main }: Meta): Iterable<readonly [tree: string, node: Node]> {
     this.#seen.fill(0);
     const trees: [name: string, tree: Tree][] = [];
     for (const { key, flags, value } of this.#entries(main, onDamage)) {
@@ -90,7 +95,7 @@ export class LmdbFile {
       else trees.push([nameOf(key), treeAt(value(), 0)]);
     }
     for (const [name, tree] of trees) {
-      for (const { key, value } of this.#entries(tree, onDamage)) yield { tree: name, key, value: value() };
+      for (const node of this.#entries(tree, onDamage)) yield [name, node];
     }
   }
 
@@ -202,7 +207,7 @@ export class LmdbFile {
   #takeOverflow({ page, pages }: Overflow, size: number): number {
     if (pages !== pagesOf(size, this.pageSize)) throw damage(page, 'has a value of another size');
     this.#mark(page, pages);
-    const head = this.#page(page);
+    const head = this.#sound(page, this.#headOf(page));
     if (head.readUInt16LE(FLAGS) !== OVERFLOW) throw damage(page, 'holds no value');
     if (head.readUInt32LE(LOWER) !== pages) throw damage(page, 'has a value of another size');
     return pages;
@@ -303,10 +308,20 @@ export class LmdbFile {
 
   /** @throws DamagedFileError for a page that is not there, or says that it is another, or of later */
   #page(page: number): Buffer {
-    const bytes = this.#bytesOf(page);
+    return this.#sound(page, this.#bytesOf(page));
+  }
+
+  #sound(page: number, bytes: Buffer): Buffer {
     if (number64(bytes, 0) !== page) throw damage(page, 'is not where it should be, or was never written');
     if (number64(bytes, 8) > this.meta.transaction) throw damage(page, 'is of a later time than the file');
     return bytes;
+  }
+
+  /** Of a value of many pages: what follows is not looked at. */
+  #headOf(page: number): Buffer {
+    const head = Buffer.alloc(HEADER);
+    readSync(this.#file, head, 0, HEADER, page * this.pageSize);
+    return head;
   }
 
   #bytesOf(page: number): Buffer {
