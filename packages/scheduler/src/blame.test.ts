@@ -112,6 +112,20 @@ describe('a worker that fails the first attempts of many small jobs, which compl
     expect(told[4]).toHaveLength(1);
   });
 
+  test('is not told so when it is the last that takes work', () => {
+    const bench = submitted(1, 0, W1, W2);
+    for (let place = 0; place < 4; place++) expect(job(bench, place + 2, true)).toEqual([]);
+    bench.submit({ tasks: [{ exec: ['x'] }] }, 'last', 6);
+    bench.end(W1, ask(bench, W1, 6)!, notThere);
+    const again = ask(bench, W2, 6)!;
+    const told = joined(2, [W2], 4) as MessageOf<'members'>;
+    const changed = told.changed.map((member) => ({ ...member, draining: true }));
+    bench.receive(CENTRAL, { ...told, since: 1, changed });
+    bench.take();
+    bench.end(W2, again, COMPLETED);
+    expect(unfit(bench)).toEqual([]);
+  });
+
   test('is not told so of tasks that fail elsewhere too, or while others complete there', () => {
     const bench = submitted(1, 0, W1, W2);
     for (let place = 0; place < 10; place++) expect(job(bench, place + 2, false)).toEqual([]);

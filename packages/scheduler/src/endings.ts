@@ -3,6 +3,7 @@ import {
   COMPLETED,
   isExcused,
   type Millis,
+  NO_RESOURCES,
   NOBODY,
   type Outcome,
   type PolicySettings,
@@ -236,14 +237,20 @@ export class Endings {
   #tellUnfit(job: Job, task: number): void {
     const worker = job.workerOf(task);
     const reason = worker <= NOBODY ? undefined : job.unfitness(worker);
-    if (reason !== undefined) this.#around.env.send(worker, { type: 'unfit', reason });
+    if (reason !== undefined) this.#sayUnfit(worker, reason);
   }
 
   /** The task completed there, and came to nothing elsewhere: so may those of other jobs. */
   #tellMisfits(job: Job, worker: Address, failedAt: readonly Address[] = []): void {
     const reason = `tasks fail here and complete elsewhere, one of ${job.id} among them`;
     for (const misfit of this.#misfits.completed(worker, failedAt))
-      if (misfit > NOBODY) this.#around.env.send(misfit, { type: 'unfit', reason });
+      if (misfit > NOBODY) this.#sayUnfit(misfit, reason);
+  }
+
+  /** Not to the last worker that takes work: everybody's jobs would wait for it. */
+  #sayUnfit(worker: Address, reason: string): void {
+    const { env, members } = this.#around;
+    if (members.hasBesides([worker], 'all', NO_RESOURCES)) env.send(worker, { type: 'unfit', reason });
   }
 
   #tryAgain(job: Job, task: number, now: Millis): void {
