@@ -40,7 +40,7 @@ async function startCluster(name: string, environment: NodeJS.ProcessEnv) {
     { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, XDG_STATE_HOME: home, ...environment } },
   );
   const gone = once(up, 'exit');
-  const told = await firstLine<{ cluster: string }>(up, 'goshawk up', 'the line above');
+  const told = await firstLine<{ cluster: string }>(up, 'goshawk up', () => 'see above');
   const cluster = await connect(told.cluster);
   const stop = async (): Promise<void> => {
     await cluster[Symbol.asyncDispose]();

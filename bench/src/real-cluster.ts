@@ -1,12 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { firstLine, GOSHAWK } from './daemons.js';
+import { type Daemon, startDaemonWithDoor } from '@goshawk/cli/testing';
 
 export interface Target {
   readonly role: 'central' | 'scheduler' | 'worker';
-  readonly child: ChildProcess;
+  readonly daemon: Daemon;
   readonly endpoint: string;
   /** Of its HTTP door. */
   readonly httpPort: number;
@@ -66,34 +64,27 @@ export class RealCluster {
   }
 
   stop(): void {
-    for (const { child } of this.targets) child.kill('SIGKILL');
+    for (const { daemon } of this.targets) daemon.signal('SIGKILL');
   }
 
   async #spawn(role: Target['role'], args: readonly string[]): Promise<Target> {
     const keyArgs = this.#keys === undefined ? [] : ['--keys', this.#keys];
-    const all = [role, ...args, ...keyArgs, '--bind', 'tcp://127.0.0.1:0', '--http', '127.0.0.1:0', '--json'];
     const heap = this.#heapMebibytes;
-    const nodeArgs = heap === undefined ? [] : [`--max-old-space-size=${heap}`];
-    const child = spawn(process.execPath, [...nodeArgs, GOSHAWK, ...all, '--with-parent'], {
-      stdio: ['pipe', 'pipe', 'pipe'],
-      env: { PATH: process.env.PATH, HOME: this.#folder },
-    });
-    const httpUrl = new Promise<string>((resolve) => {
-      createInterface({ input: child.stderr! }).on('line', (line) => {
-        const url = /"url":"(http:[^"]+)"/.exec(line)?.[1];
-        if (url !== undefined) resolve(url);
+    const daemon = await startDaemonWithDoor([role, ...args, ...keyArgs, '--bind', 'tcp://127.0.0.1:0'], {
+      environment: { PATH: process.env.PATH, HOME: this.#folder },
+      nodeArgs: heap === undefined ? [] : [`--max-old-space-size=${heap}`],
+      onLine: (line) => {
         if (/"level":(50|60)|"schema":"goshawk.error/.test(line)) process.stderr.write(`${role}: ${line}\n`);
-      });
+      },
     });
-    const { endpoint } = await firstLine<{ endpoint: string }>(child, role, 'the line above');
     const target: Target = {
       role,
-      child,
-      endpoint,
-      httpPort: Number(new URL(await httpUrl).port),
+      daemon,
+      endpoint: daemon.endpoint,
+      httpPort: Number(new URL(daemon.url).port),
       hasEnded: false,
     };
-    child.on('exit', () => {
+    void daemon.ended.then(() => {
       target.hasEnded = true;
     });
     this.targets.push(target);
@@ -102,8 +93,8 @@ export class RealCluster {
 }
 
 /** Resident memory of a process, in MiB. Linux only. */
-export function residentMebibytes({ child }: Target): number {
-  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
+export function residentMebibytes({ daemon }: Target): number {
+  const status = readFileSync(`/proc/${daemon.pid}/status`, 'utf8');
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1_024;
 }
 

@@ -60,7 +60,7 @@ async function measureOnce(way: Way): Promise<Measured> {
   );
   const gone = once(up, 'exit');
   try {
-    const told = await firstLine<{ cluster: string }>(up, 'goshawk up', 'the line above');
+    const told = await firstLine<{ cluster: string }>(up, 'goshawk up', () => 'see above');
     await using cluster = await connect(told.cluster);
     const run = async (jobs: number): Promise<number> => {
       const began = performance.now();

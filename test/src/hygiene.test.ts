@@ -72,6 +72,7 @@ const MAY_AWAIT = new Set(['packages/simulator/src/simulation.ts']);
 /** Started by path or exported by name, not imported. */
 const ENTRIES = new Set([
   'packages/transport/src/testing.fixture.ts',
+  'packages/cli/src/testing.fixture.ts',
   'packages/executors/src/spawner.ts',
   'packages/executors/src/module-thread.ts',
   'packages/runtime/src/solver/thread.ts',
@@ -186,7 +187,8 @@ describe('imports', () => {
       importsOf(source).flatMap(({ specifier, line }) => {
         if (!specifier.startsWith('.')) {
           const isOwn = !/^@goshawk\/[a-z]+\//.test(specifier);
-          const isForTests = source.isTest && specifier.endsWith('/testing');
+          const isForTests =
+            (source.isTest || source.path.startsWith('bench/')) && specifier.endsWith('/testing');
           return isOwn || isForTests ? [] : [`${source.path}:${line}: ${specifier}; import the package`];
         }
         const to = target(source.path, specifier);

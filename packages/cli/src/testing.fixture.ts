@@ -1,0 +1,2 @@
+/** What tests and benches take from here. */
+export * from './daemon-process.fixture.js';
