@@ -538,7 +538,9 @@ export class Scheduler implements Machine<SchedulerTimer> {
     if (job === undefined || batch === undefined || job.hasEnded) return;
     this.#prober.moved(batch, from, to, probes);
     job.probesMoved += probes;
-    if (batch.probes.out < batch.waiting) this.#routing.find(job, batch, now);
+    // Its thief may be a worker that is passed over again and again: it would be probed, refused, and steal for ever.
+    if (batch.probes.out < batch.waiting && job.blame?.mayLook(now) !== false)
+      this.#routing.find(job, batch, now);
   }
 
   #declined(from: Address, message: MessageOf<'declined'>, now: Millis): void {
