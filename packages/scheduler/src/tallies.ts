@@ -35,7 +35,12 @@ export class Tallies {
   /** All of it as groups of counts, which add up over several schedulers. */
   get counted() {
     const { tasksEnded, jobsEnded, queueingMs, jobMs } = this;
-    return { tasksEnded, jobsEnded, queueingMs: bucketsOf(queueingMs), jobMs: bucketsOf(jobMs) };
+    return {
+      tasksEnded: copyOf(tasksEnded),
+      jobsEnded: copyOf(jobsEnded),
+      queueingMs: bucketsOf(queueingMs),
+      jobMs: bucketsOf(jobMs),
+    };
   }
 
   jobEnded(job: Job, now: Millis): void {
@@ -52,6 +57,11 @@ function ofClass<T>({ short, long }: ByClass<T>, kind: JobClass): T {
 
 function noEnds(): Record<End, number> {
   return { completed: 0, failed: 0, cancelled: 0 };
+}
+
+/** What is told stays as it was. */
+function copyOf({ short, long }: ByClass<Record<End, number>>): ByClass<Record<End, number>> {
+  return { short: { ...short }, long: { ...long } };
 }
 
 /** Counts by the largest value of their bucket, in ms. */
