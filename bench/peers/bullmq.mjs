@@ -14,7 +14,12 @@ export async function start(folder, { isDurable }) {
   await listening(port);
   const connection = { host: '127.0.0.1', port };
   const stopWorkers = await startWorkers('bullmq-worker.mjs', { connection });
-  const queue = new Queue('tasks', { connection, defaultJobOptions: { removeOnComplete: 1_000 } });
+  const queue = new Queue('tasks', {
+    connection,
+    defaultJobOptions: { removeOnComplete: 1_000 },
+    // Of ends that nobody has read it keeps ten thousand by default, fewer than there are here at once.
+    streams: { events: { maxLen: 1_000_000 } },
+  });
   const events = new QueueEvents('tasks', { connection });
   await events.waitUntilReady();
   const countdown = new Countdown();
