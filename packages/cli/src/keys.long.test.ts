@@ -1,8 +1,8 @@
 import { cp, mkdtemp, readFile, stat, writeFile } from 'node:fs/promises';
-import { connect as connectTo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from '@goshawk/client';
+import { openTap, type Tap } from '@goshawk/transport/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type RunningGoshawk, runGoshawk, startGoshawk } from './goshawk-process.fixture.js';
 import { removeFolder } from './test-cluster.fixture.js';
@@ -10,7 +10,7 @@ import { removeFolder } from './test-cluster.fixture.js';
 let folder = '';
 let environment: NodeJS.ProcessEnv = {};
 const running: RunningGoshawk[] = [];
-const relays: { close(): void }[] = [];
+const relays: Tap[] = [];
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'goshawk-keys-test-'));
@@ -137,7 +137,8 @@ describe('a cluster with keys', () => {
 
   it('sends nothing that can be read on the way', async () => {
     const { url } = await cluster();
-    const relay = await tap(url);
+    const relay = await openTap(url);
+    relays.push(relay);
     const secret = 'launch-code-00000000';
     const args = ['--cluster', relay.endpoint, '--keys', 'keys'];
     const listed = await goshawk('workers', ...args, '--json');
@@ -240,32 +241,3 @@ describe('goshawk up --secure', () => {
     expect(stranger.stderr).toMatch(/takes only clients with a key/);
   });
 });
-
-/** A relay to an endpoint that keeps what passes. */
-async function tap(url: string): Promise<{ endpoint: string; captured(): Buffer }> {
-  const passed: Buffer[] = [];
-  const open: Socket[] = [];
-  const server = createServer((near) => {
-    const far = connectTo(Number(url.split(':').at(-1)), '127.0.0.1');
-    open.push(near, far);
-    for (const [from, to] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      from.on('error', () => to.destroy());
-      from.on('data', (bytes: Buffer) => {
-        passed.push(bytes);
-        to.write(bytes);
-      });
-    }
-  });
-  relays.push({
-    close: () => {
-      for (const socket of open) socket.destroy();
-      server.close();
-    },
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  return { endpoint: `tcp://127.0.0.1:${port}`, captured: () => Buffer.concat(passed) };
-}

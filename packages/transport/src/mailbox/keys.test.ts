@@ -1,6 +1,4 @@
 import { sign } from 'node:crypto';
-import { connect as connectTo, createServer, type Server, type Socket } from 'node:net';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Role } from '@goshawk/core';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { curveKeyPair, Dealer, Router } from 'zeromq';
@@ -10,6 +8,7 @@ import type { Mailbox, MailboxOptions } from './mailbox.js';
 import { hearEvents } from './monitor.js';
 import { incarnationOf } from './party-name.js';
 import { routerOptions } from './socket-options.js';
+import { openTap } from './tap.fixture.js';
 import { Inbox, Mailboxes, packFrame } from './testing.fixture.js';
 
 const keys = generateKeys();
@@ -384,7 +383,8 @@ describe('on the way', () => {
   ])('%s', async (_, cluster, isReadable) => {
     const keyed = (role: Role) => (cluster ? { keys: keyRing(cluster[role], 'test') } : {});
     const central = await mailboxes.open({ ...keyed('central'), incarnation: 'c.one' });
-    const relay = await tap(Number(central.endpoint.split(':').at(-1)));
+    const relay = await openTap(central.endpoint);
+    sockets.push(relay);
     const client = await mailboxes.openClient({ ...keyed('client'), incarnation: 'two' });
     const [atCentral, atClient] = [new Inbox(central), new Inbox(client)];
     tell(client, `${relay.endpoint}!*/0`, [SECRET]);
@@ -398,33 +398,3 @@ describe('on the way', () => {
     }
   });
 });
-
-/** A relay that keeps what passes, in both directions. */
-async function tap(port: number): Promise<{ endpoint: string; captured(): Buffer }> {
-  const passed: Buffer[] = [];
-  const open: Socket[] = [];
-  const server: Server = createServer((near) => {
-    const far = connectTo(port, '127.0.0.1');
-    open.push(near, far);
-    for (const [from, to] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      from.on('error', () => to.destroy());
-      from.on('data', (bytes: Buffer) => {
-        passed.push(bytes);
-        to.write(bytes);
-      });
-    }
-  });
-  sockets.push({
-    close: () => {
-      for (const socket of open) socket.destroy();
-      server.close();
-    },
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  await nextTurn();
-  const { port: own } = server.address() as { port: number };
-  return { endpoint: `tcp://127.0.0.1:${own}`, captured: () => Buffer.concat(passed) };
-}
