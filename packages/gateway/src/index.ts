@@ -5,5 +5,7 @@ export { Link } from './link.js';
 export { openApi } from './openapi.js';
 export type { Overview } from './overview.js';
 export { ROUTES } from './routes.js';
+export type * as answers from './schemas.js';
 export { type Gateway, type GatewayOptions, openGateway } from './server.js';
 export { ClusterWatch } from './watch.js';
+export type { WorkerDelta } from './worker-table.js';

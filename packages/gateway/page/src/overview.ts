@@ -36,7 +36,7 @@ export function showOverview({ root, live, signal }: Place): void {
 function tiles({ workers, slots, busy, queued, schedulers, jobs, waiting, policy }: Overview): HTMLElement[] {
   const all = Object.values(workers).reduce((sum, each) => sum + each, 0);
   const tasks = waiting.reduce((sum, each) => sum + each.tasks, 0);
-  const out = ['draining', 'drained', 'aside', 'lost'].filter((state) => (workers[state] ?? 0) > 0);
+  const out = (['draining', 'drained', 'aside', 'lost'] as const).filter((state) => workers[state] > 0);
   const tile = (label: string, value: string, more: string, href?: string) =>
     h(
       'div',
@@ -51,10 +51,8 @@ function tiles({ workers, slots, busy, queued, schedulers, jobs, waiting, policy
     tile('Jobs', count(jobs), 'that have not ended', '#/jobs'),
     tile(
       'Workers',
-      count(all - (workers.lost ?? 0)),
-      out.length === 0
-        ? 'all take work'
-        : out.map((state) => `${count(workers[state] ?? 0)} ${state}`).join(', '),
+      count(all - workers.lost),
+      out.length === 0 ? 'all take work' : out.map((state) => `${count(workers[state])} ${state}`).join(', '),
       '#/workers',
     ),
     tile('Policy', policy ?? '–', counted(schedulers, 'scheduler'), '#/policy'),
