@@ -1,6 +1,5 @@
 import type { Address, Environment, JobRecord, Millis, Outcome } from '@goshawk/core';
-import type { Job } from './job.js';
-import type { JournalEntry } from './rebuild.js';
+import type { Job } from './job/job.js';
 
 export type SchedulerTimer =
   /** Enlist, or renew the lease. */
@@ -98,6 +97,9 @@ export interface LoadLimits {
 
 /** What estimators save, by their names. */
 export type Learnt = Readonly<Record<string, unknown>>;
+
+/** A record, and where the journal has it; undefined where it cannot be read back. */
+export type JournalEntry = readonly [place: number | undefined, record: JobRecord];
 
 /** What is known of an owner's jobs when it starts again. */
 export interface Inheritance {

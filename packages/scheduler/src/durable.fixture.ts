@@ -8,10 +8,9 @@ import {
   type Outcome,
   parseJobSpec,
 } from '@goshawk/core';
-import type { Inheritance, SchedulerConfig } from './contract.js';
-import type { Job } from './job.js';
+import type { Inheritance, JournalEntry, SchedulerConfig } from './contract.js';
+import type { Job } from './job/job.js';
 import { CENTRAL, CLIENT, joined, loneScheduler, welcome } from './lone-scheduler.fixture.js';
-import type { JournalEntry } from './rebuild.js';
 import type { Scheduler } from './scheduler.js';
 
 export const FAILED: Outcome = { ...COMPLETED, kind: 'failed', errorCode: 'exit', errorMessage: 'exit 1' };

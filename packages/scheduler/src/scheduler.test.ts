@@ -14,7 +14,7 @@ import {
 } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import type { LoadLimits } from './contract.js';
-import type { Job } from './job.js';
+import type { Job } from './job/job.js';
 import { CENTRAL, CLIENT, joined, loneScheduler, W1, W2, welcome } from './lone-scheduler.fixture.js';
 import type { Scheduler } from './scheduler.js';
 

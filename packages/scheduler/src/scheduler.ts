@@ -12,11 +12,12 @@ import {
   NOBODY,
   type PolicySettings,
 } from '@goshawk/core';
-import { type Impossible, whyImpossible } from './admission.js';
-import { arrivingJobOf } from './arriving.js';
-import { Binder } from './binding.js';
-import { Census } from './census.js';
-import { decide } from './classify.js';
+import { type Impossible, whyImpossible } from './accepting/admission.js';
+import { arrivingJobOf } from './accepting/arriving.js';
+import { decide } from './accepting/classify.js';
+import { Keys } from './accepting/keys.js';
+import { Binder } from './binding/binder.js';
+import { ClientDesk } from './clients/client-api.js';
 import type {
   Learnt,
   SchedulerConfig,
@@ -24,29 +25,28 @@ import type {
   SchedulerEnvironment,
   SchedulerTimer,
 } from './contract.js';
-import { ClientDesk } from './desk.js';
-import { Endings } from './endings.js';
-import { Enlistment } from './enlistment.js';
-import { IdleHints } from './idle-hints.js';
-import { inherit } from './inheriting.js';
-import { Job, TaskState } from './job.js';
-import { JobStore, type Retention } from './job-store.js';
-import { Keys } from './keys.js';
-import { Ledger, type Refusal } from './ledger.js';
-import { Losses } from './losses.js';
-import { Members } from './members.js';
-import { sharesOf } from './memory.js';
-import { Needer } from './needing.js';
-import { Offers } from './offers.js';
-import { Placer } from './placing.js';
-import { Prober } from './probing.js';
-import { Resumption } from './resumption.js';
-import { Routing } from './routing.js';
-import { Sampler } from './sampling.js';
-import { type Circumstances, type SchedulerStanding, standingOf } from './standing.js';
-import { Tallies } from './tallies.js';
-import { Unwritten } from './unwritten.js';
-import { Usage } from './usage.js';
+import { Endings } from './ending/endings.js';
+import { Losses } from './ending/losses.js';
+import { IdleHints } from './finding/idle-hints.js';
+import { Needer } from './finding/needing.js';
+import { Offers } from './finding/offers.js';
+import { Placer } from './finding/placing.js';
+import { Prober } from './finding/probing.js';
+import { Routing } from './finding/routing.js';
+import { Job, TaskState } from './job/job.js';
+import { Enlistment } from './joining/enlistment.js';
+import { Members } from './joining/members.js';
+import { Usage } from './joining/usage.js';
+import { JobStore, type Retention } from './keeping/job-store.js';
+import { Ledger, type Refusal } from './keeping/ledger.js';
+import { sharesOf } from './keeping/memory-shares.js';
+import { Unwritten } from './keeping/unwritten.js';
+import { type Circumstances, type SchedulerStanding, standingOf } from './observing/snapshot.js';
+import { Tallies } from './observing/tallies.js';
+import { inherit } from './recovering/rebuild.js';
+import { Resumption } from './recovering/recovery.js';
+import { Census } from './recovering/running-task-audit.js';
+import { Sampler } from './sampling/sampler.js';
 
 /** What is believed to run is asked after once in so many retries. */
 const CENSUS_RETRIES = 10;

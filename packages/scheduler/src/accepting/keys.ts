@@ -1,0 +1,98 @@
+import { type Address, type MessageOf, type Millis, NOBODY, rendezvous } from '@goshawk/core';
+import type { Refusal } from '../keeping/ledger.js';
+
+/** For so long a scheduler of which a new central has not heard counts as away: as long as central waits for one. ms */
+const MISSED_MS = 10 * 60_000;
+
+/** What keys have to know of the scheduler around them. */
+interface Surroundings {
+  /** The name of this scheduler. */
+  readonly self: string;
+  /** To whom keys belonged when an earlier incarnation last wrote it down. */
+  readonly formerly: readonly string[];
+  /** It is somebody else's turn to know: other names than before. */
+  changed(names: readonly string[], now: Millis): void;
+}
+
+/**
+ * To which scheduler a submission's key belongs: each key to one, by rendezvous hashing over all schedulers, those
+ * that are away included. So whichever scheduler a submission is sent to, there is one job.
+ *
+ * A central that was started again hears of schedulers one by one, and of those that are away not at all. Whoever was
+ * known before and is not named yet is taken for away, so that nobody takes over its keys meanwhile.
+ */
+export class Keys {
+  readonly #around: Surroundings;
+  #owners: MessageOf<'members'>['owners'] = [];
+  #version = 0;
+  #central: Address = NOBODY;
+  /** Known before the present central, and not named by it; since when. */
+  #missed = new Map<string, Millis>();
+  #written: string;
+  #isTold = false;
+
+  constructor(around: Surroundings) {
+    this.#around = around;
+    this.#written = sorted(around.formerly).join();
+  }
+
+  /** Of the list of schedulers that was told last. */
+  get version(): number {
+    return this.#version;
+  }
+
+  told(central: Address, { owners, ownersVersion }: MessageOf<'members'>, now: Millis): void {
+    if (central !== this.#central) {
+      const before = this.#isTold ? this.#owners.map(({ name }) => name) : this.#around.formerly;
+      for (const name of before) if (!this.#missed.has(name)) this.#missed.set(name, now);
+      this.#central = central;
+    }
+    this.#isTold = true;
+    this.#version = ownersVersion;
+    for (const { name } of owners) this.#missed.delete(name);
+    for (const [name, since] of this.#missed) if (now - since > MISSED_MS) this.#missed.delete(name);
+    this.#missed.delete(this.#around.self);
+    this.#owners = [...owners, ...[...this.#missed.keys()].map((name) => ({ name, away: true }))];
+    this.#writeDown(now);
+  }
+
+  /** Keys are one for all who have the journal: only which list this was matters. */
+  listed({ ownersVersion }: MessageOf<'members'>): void {
+    this.#version = ownersVersion;
+  }
+
+  /** Why a new job with this key is not taken here; undefined when it is this scheduler's, or nobody knows better. */
+  refusal(key: string): Refusal | undefined {
+    if (!this.#isTold) return NOT_TOLD;
+    const owner = rendezvous(key, this.#owners);
+    if (owner === undefined || owner.name === this.#around.self) return undefined;
+    return owner.away
+      ? {
+          code: 'owner-away',
+          message: `the key belongs to scheduler ${owner.name}, which is away`,
+          hint: 'try again when it is back',
+        }
+      : {
+          code: 'other-scheduler',
+          message: `the key belongs to scheduler ${owner.name}`,
+          hint: 'submit to that one',
+        };
+  }
+
+  #writeDown(now: Millis): void {
+    const names = sorted(this.#owners.map(({ name }) => name));
+    if (names.join() === this.#written) return;
+    this.#written = names.join();
+    this.#around.changed(names, now);
+  }
+}
+
+function sorted(names: readonly string[]): string[] {
+  return [...names].sort();
+}
+
+const NOT_TOLD: Refusal = {
+  code: 'not-ready',
+  message: 'this scheduler has not been told yet who else is in the cluster',
+  hint: 'try again in a moment',
+};

@@ -1,0 +1,98 @@
+import { type JobInput, type Payload, parseJobSpec } from '@goshawk/core';
+import { describe, expect, test } from 'vitest';
+import type { LoadLimits } from '../contract.js';
+import { jobOf } from '../job/job.fixture.js';
+import type { Job } from '../job/job.js';
+import { bytesOf } from '../keeping/job-bytes.js';
+import { JobStore } from '../keeping/job-store.js';
+import { sharesOf } from '../keeping/memory-shares.js';
+import { DEFAULT_LOAD_LIMITS, Overload } from './overload.js';
+
+/** A desk with nothing but the jobs that it holds. */
+class Bench {
+  readonly jobs = new JobStore(
+    's',
+    0,
+    { jobsMax: 100, keepMs: 1e9, forgot: (job) => this.forgotten.push(job) },
+    1_000,
+    { ...sharesOf(1e9), jobsMax: 10_000 },
+  );
+  readonly forgotten: number[] = [];
+  readonly overload: Overload;
+  now = 0;
+
+  constructor(limits: Partial<LoadLimits>) {
+    this.overload = new Overload(
+      this.jobs,
+      { ...DEFAULT_LOAD_LIMITS, activeBytesMax: 1e9, ...limits },
+      () => 0.5,
+    );
+  }
+
+  add(input: JobInput = { tasks: [{ sleep: 1 }] }): Job {
+    const { number } = this.jobs.nextName();
+    const job = jobOf(input, { number, acceptedAt: this.now });
+    this.jobs.add(job, undefined);
+    return job;
+  }
+
+  end(job: Job): void {
+    (job as { endedAt: number | undefined }).endedAt = this.now;
+    this.jobs.ended(job, this.now);
+    this.overload.jobEnded(this.now);
+  }
+}
+
+describe('too much', () => {
+  test('are more jobs than a scheduler holds, until one has ended', () => {
+    const bench = new Bench({ activeJobsMax: 2 });
+    const first = bench.add();
+    expect(bench.overload.refusal()).toBeUndefined();
+    bench.add();
+    expect(bench.overload.refusal()).toMatchObject({ code: 'overloaded', retryMs: 500 });
+    bench.end(first);
+    expect(bench.overload.refusal()).toBeUndefined();
+  });
+
+  test('are jobs that take more memory than there is, however few', () => {
+    const bench = new Bench({ activeBytesMax: 100_000 });
+    const large = bench.add({ tasks: [{ exec: ['cat', 'x'.repeat(100_000)] }] });
+    expect(bench.overload.refusal()).toMatchObject({ code: 'overloaded' });
+    bench.end(large);
+    expect(bench.overload.refusal()).toBeUndefined();
+  });
+
+  test('is what one user has, and the others are served', () => {
+    const bench = new Bench({ activeJobsPerUserMax: 1 });
+    const job = bench.add({ user: 'eve', tasks: [{ sleep: 1 }] });
+    expect(bench.overload.refusalOf('eve')).toMatchObject({ code: 'overloaded' });
+    expect(bench.overload.refusalOf('ada')).toBeUndefined();
+    expect(bench.overload.refusalOf(undefined)).toBeUndefined();
+    bench.end(job);
+    expect(bench.overload.refusalOf('eve')).toBeUndefined();
+  });
+});
+
+test('who is refused is told to come back when it will be its turn, at the pace at which jobs end', () => {
+  const bench = new Bench({ activeJobsMax: 1 });
+  for (let i = 0; i < 200; i++) {
+    bench.now += 2_000;
+    bench.end(bench.add());
+  }
+  bench.add();
+  const told = Array.from({ length: 20 }, () => bench.overload.refusal()!.retryMs);
+  expect(told[0]).toBeCloseTo(2_000, -1);
+  expect(told[4]).toBeCloseTo(10_000, -1);
+  expect(Math.max(...told)).toBe(30_000);
+});
+
+test.each<[string, readonly Payload[], number]>([
+  ['a sleep', [{ sleep: 1 }], 3_200 + 64 + 32 + 5],
+  ['text', [{ exec: ['x'.repeat(1_000)] }], 3_000],
+  ['bytes', [{ exec: ['cat'], stdin: new Uint8Array(1_000_000) }], 1_000_000],
+  ['what is nested', [{ module: '/m.js', input: { a: [['y'.repeat(50_000)]] } }], 50_000],
+])('%s counts by its size', (_, tasks, least) => {
+  const bytes = bytesOf(parseJobSpec({ tasks: [...tasks] }));
+  expect(bytes).toBeGreaterThanOrEqual(least);
+  expect(bytes).toBeLessThan(1.1 * least + 4_000);
+});

@@ -1,0 +1,85 @@
+import { LIMITS, type Millis } from '@goshawk/core';
+import type { LoadLimits } from '../contract.js';
+import type { JobStore } from '../keeping/job-store.js';
+import type { Refusal } from '../keeping/ledger.js';
+
+export const DEFAULT_LOAD_LIMITS: Omit<LoadLimits, 'activeBytesMax'> = {
+  activeJobsMax: LIMITS.activeJobsMax,
+  activeJobsPerUserMax: LIMITS.activeJobsPerUserMax,
+};
+
+/** Nobody is told to come back sooner, or later. ms */
+const RETRY_MIN_MS = 500;
+const RETRY_MAX_MS = 30_000;
+/** Weight of the latest interval between two ends in the mean. */
+const NEWEST_WEIGHT = 0.1;
+
+/** A refusal that ends by itself. */
+export interface Overloaded extends Refusal {
+  readonly retryMs: Millis;
+}
+
+/**
+ * Says no before there is too much. An owner that takes every job answers later and later, and in the end dies
+ * with all that it has accepted; so past a bound a job is refused, which costs next to nothing: before it is
+ * looked at, and with the time after which a place is likely to be free.
+ *
+ * That time is when as many jobs will have ended as were refused since the last one did, at the pace at which
+ * they end. So those who are refused together do not come back together.
+ */
+export class Overload {
+  readonly #jobs: JobStore;
+  readonly #limits: LoadLimits;
+  readonly #random: () => number;
+  /** Mean time between two ends. ms */
+  #pace: Millis = 0;
+  #lastEndAt: Millis | undefined;
+  #refusedSinceEnd = 0;
+
+  constructor(jobs: JobStore, limits: LoadLimits, random: () => number) {
+    this.#jobs = jobs;
+    this.#limits = limits;
+    this.#random = random;
+  }
+
+  jobEnded(now: Millis): void {
+    if (this.#lastEndAt !== undefined) {
+      this.#pace += NEWEST_WEIGHT * (now - this.#lastEndAt - this.#pace);
+    }
+    this.#lastEndAt = now;
+    this.#refusedSinceEnd = Math.max(0, this.#refusedSinceEnd - 1);
+  }
+
+  /** Why no job is taken at all; undefined while there is room. */
+  refusal(): Overloaded | undefined {
+    const { activeJobsMax, activeBytesMax } = this.#limits;
+    const { activeCount, activeBytes } = this.#jobs;
+    if (activeCount >= activeJobsMax) {
+      return this.#refuse(
+        `this scheduler holds ${activeCount} jobs that have not ended, which is all it takes`,
+      );
+    }
+    if (activeBytes >= activeBytesMax) {
+      const mebibytes = Math.round(activeBytes / 2 ** 20);
+      return this.#refuse(
+        `the jobs of this scheduler that have not ended take ${mebibytes} MiB of its memory, which is all it has for them`,
+      );
+    }
+    return undefined;
+  }
+
+  /** Why no job of this user is taken. */
+  refusalOf(user: string | undefined): Overloaded | undefined {
+    const active = this.#jobs.activeOf(user);
+    if (active < this.#limits.activeJobsPerUserMax) return undefined;
+    return this.#refuse(
+      `${active} jobs of ${user ?? 'nobody in particular'} have not ended, which is all one may have here`,
+    );
+  }
+
+  #refuse(message: string): Overloaded {
+    const expected = ++this.#refusedSinceEnd * this.#pace * (0.75 + 0.5 * this.#random());
+    const retryMs = Math.round(Math.min(RETRY_MAX_MS, Math.max(RETRY_MIN_MS, expected)));
+    return { code: 'overloaded', message, hint: `try again in ${Math.ceil(retryMs / 1_000)} s`, retryMs };
+  }
+}

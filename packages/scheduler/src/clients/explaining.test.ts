@@ -1,0 +1,188 @@
+import {
+  type Address,
+  COMPLETED,
+  type JobExplanation,
+  type JobInput,
+  type Message,
+  type MessageOf,
+  type Millis,
+  type PolicySettings,
+  PRESETS,
+  parseJobSpec,
+  type WaitingGroup,
+} from '@goshawk/core';
+import { describe, expect, test } from 'vitest';
+import { CENTRAL, CLIENT, joined, loneScheduler, W1, W2, welcome } from '../lone-scheduler.fixture.js';
+import type { Scheduler } from '../scheduler.js';
+
+/** A scheduler with two workers, and a client that asks why. */
+class Bench {
+  readonly scheduler: Scheduler;
+  #asks = 0;
+  readonly #sent: { to: Address; message: Message }[] = [];
+
+  constructor(policy: Partial<PolicySettings> = {}) {
+    this.scheduler = loneScheduler({}, { send: (to, message) => this.#sent.push({ to, message }) });
+    this.scheduler.start(0);
+    this.receive(CENTRAL, welcome(policy), 0);
+    this.receive(CENTRAL, joined(1, [W1, W2]), 0);
+  }
+
+  receive(from: Address, message: Message, now: Millis): void {
+    this.scheduler.receive(from, message, now);
+  }
+
+  submit(job: JobInput, now: Millis): string {
+    return this.scheduler.submit(parseJobSpec(job), undefined, now).id;
+  }
+
+  /** The worker asks for a task of the job, and is given one. */
+  bind(worker: Address, job: number, now: Millis): MessageOf<'bind'> {
+    this.receive(
+      worker,
+      { type: 'ask', ask: ++this.#asks, again: false, job, stage: 0, placed: undefined },
+      now,
+    );
+    return this.#take('bind');
+  }
+
+  end(worker: Address, { task, attempt }: MessageOf<'bind'>, job: number, runMs: Millis, now: Millis): void {
+    const report = { report: ++this.#asks, outcome: COMPLETED, runMs, output: [], outputBytes: 0, ask: 0 };
+    this.receive(worker, { type: 'ended', job, task, attempt, ...report }, now);
+  }
+
+  why(id: string, now: Millis, task?: number): JobExplanation {
+    this.receive(CLIENT, { type: 'explainJob', request: 1, id, task }, now);
+    return this.#take('jobExplanation').value;
+  }
+
+  groups(now: Millis): readonly WaitingGroup[] {
+    this.receive(CLIENT, { type: 'explainWaiting', request: 1 }, now);
+    return this.#take('waitingGroups').value;
+  }
+
+  #take<T extends Message['type']>(type: T): MessageOf<T> {
+    const found = this.#sent.findLast(({ message }) => message.type === type);
+    this.#sent.length = 0;
+    expect(found, type).toBeDefined();
+    return found!.message as MessageOf<T>;
+  }
+}
+
+describe('why a job waits', () => {
+  test('is that its probes are in queues, and whose', () => {
+    const bench = new Bench();
+    const id = bench.submit({ tasks: [{ sleep: 5 }, { sleep: 5 }] }, 100);
+    const why = bench.why(id, 150);
+    expect(why.waiting).toEqual([{ stage: 'tasks', reason: 'probing', tasks: 2, waitedMs: 50 }]);
+    expect(why.probesOut).toBe(4);
+    expect(why.probes).toEqual([
+      { worker: `w${W1}`, probes: 2 },
+      { worker: `w${W2}`, probes: 2 },
+    ]);
+    expect(why.waits).toBeUndefined();
+    bench.receive(W1, { type: 'moved', job: 1, stage: 0, to: W2, probes: 1 }, 160);
+    expect(bench.why(id, 170)).toMatchObject({
+      probesMoved: 1,
+      probes: [
+        { worker: `w${W2}`, probes: 3 },
+        { worker: `w${W1}`, probes: 1 },
+      ],
+    });
+  });
+
+  test('is that as many of its tasks run as it allows', () => {
+    const bench = new Bench();
+    const id = bench.submit({ tasks: { count: 3, run: { sleep: 5 } }, maxRunning: 1 } as JobInput, 0);
+    bench.bind(W1, 1, 20);
+    const why = bench.why(id, 30, 2);
+    expect(why.waiting).toEqual([{ stage: 'tasks', reason: 'job-limit', tasks: 2, waitedMs: 30 }]);
+    expect(why.task).toMatchObject({ task: 2, state: 'waiting', reason: 'job-limit', waitedMs: 30 });
+  });
+
+  test('is that a stage comes after another one, whose tasks wait for something else', () => {
+    const bench = new Bench();
+    const stages = [
+      { name: 'one', tasks: [{ sleep: 5 }] },
+      { name: 'two', after: ['one'], tasks: [{ sleep: 5 }, { sleep: 5 }] },
+    ];
+    const id = bench.submit({ stages }, 0);
+    expect(bench.why(id, 40).waiting).toEqual([
+      { stage: 'two', reason: 'stage', tasks: 2, waitedMs: 0 },
+      { stage: 'one', reason: 'probing', tasks: 1, waitedMs: 40 },
+    ]);
+    // From its release on, not from the job's submission.
+    bench.end(W1, bench.bind(W1, 1, 50), 1, 5, 60);
+    expect(bench.why(id, 100, 1)).toMatchObject({
+      waiting: [{ stage: 'two', reason: 'probing', tasks: 2, waitedMs: 40 }],
+      task: { stage: 'two', waitedMs: 40 },
+    });
+  });
+
+  test('is that central was asked for a worker, of the stage that may start', () => {
+    const bench = new Bench({ preset: { ...PRESETS.hawk }, cutoffMs: 1_000 });
+    const long = { tasks: [{ sleep: 5_000 }] };
+    const stages = [
+      { name: 'one', ...long },
+      { name: 'two', after: ['one'], ...long },
+    ];
+    const id = bench.submit({ stages, estimate: 5_000 }, 0);
+    expect(bench.why(id, 10).waiting).toContainEqual({
+      stage: 'one',
+      reason: 'placing',
+      tasks: 1,
+      waitedMs: 10,
+    });
+    const attempt = { task: 0, attempt: 1 };
+    bench.receive(CENTRAL, { type: 'placed', job: 1, at: [{ ...attempt, worker: W1 }] }, 20);
+    bench.receive(W1, { type: 'ask', ask: 1, again: false, job: 1, stage: 0, placed: attempt }, 30);
+    bench.end(W1, { type: 'bind', job: 1, ...attempt } as MessageOf<'bind'>, 1, 5_000, 5_040);
+    expect(bench.why(id, 5_050).waiting).toEqual([
+      { stage: 'two', reason: 'placing', tasks: 1, waitedMs: 10 },
+    ]);
+  });
+
+  test('is that central knows of it and has nobody, or is away', () => {
+    const bench = new Bench({ preset: { ...PRESETS.goshawk } });
+    const id = bench.submit({ tasks: [{ sleep: 5 }], estimate: 5 }, 0);
+    expect(bench.why(id, 10).waiting).toMatchObject([{ reason: 'matching', tasks: 1 }]);
+    const long = bench.submit({ tasks: [{ sleep: 5 }], estimate: 1e9 }, 0);
+    expect(bench.why(long, 10).waiting).toMatchObject([{ reason: 'matching', tasks: 1 }]);
+    expect(bench.why(long, 60_000).waiting).toMatchObject([{ reason: 'central-away', tasks: 1 }]);
+  });
+});
+
+test('where the time of a job went: how long tasks waited, and which of them ended last', () => {
+  const bench = new Bench();
+  const id = bench.submit({ tasks: [{ sleep: 5 }, { sleep: 5 }] }, 0);
+  const first = bench.bind(W1, 1, 10);
+  const second = bench.bind(W2, 1, 30);
+  bench.end(W1, first, 1, 200, 215);
+  bench.end(W2, second, 1, 50, 85);
+  const why = bench.why(id, 300);
+  expect(why.job.state).toBe('completed');
+  expect(why.waiting).toEqual([]);
+  expect(why.waits).toMatchObject({ tasks: 2 });
+  expect(why.last).toMatchObject({ task: first.task, worker: `w${W1}`, ranMs: 200 });
+  // It started when its run time before the report, as well as the owner can know.
+  expect(why.last!.waitedMs + 200).toBe(why.last!.endedMs);
+});
+
+test('what waits at a scheduler, by class and reason, with the job that has waited longest', () => {
+  const bench = new Bench();
+  const oldest = bench.submit({ tasks: [{ sleep: 5 }] }, 0);
+  bench.submit({ tasks: { count: 4, run: { sleep: 5 } } }, 50);
+  expect(bench.groups(80)).toEqual([
+    { class: 'short', reason: 'probing', tasks: 5, example: oldest, exampleAgeMs: 80 },
+  ]);
+});
+
+test('a task that a job does not have is refused', () => {
+  const sent: Message[] = [];
+  const scheduler = loneScheduler({}, { send: (_to, message) => sent.push(message) });
+  scheduler.start(0);
+  scheduler.receive(CENTRAL, welcome(), 0);
+  const { id } = scheduler.submit(parseJobSpec({ tasks: [{ sleep: 5 }] }), undefined, 0);
+  scheduler.receive(CLIENT, { type: 'explainJob', request: 7, id, task: 1 }, 5);
+  expect(sent.at(-1)).toMatchObject({ type: 'refused', request: 7, code: 'unknown-task' });
+});

@@ -1,0 +1,190 @@
+import type {
+  Address,
+  JobExplanation,
+  Millis,
+  StageWait,
+  TaskStory,
+  WaitingGroup,
+  WaitingReason,
+  WaitSpread,
+} from '@goshawk/core';
+import type { Batch, Stage } from '../job/batch.js';
+import { type Job, TASK_STATE_NAMES, TaskState } from '../job/job.js';
+import { LISTED_MAX } from '../job/task-reports.js';
+import { type Circumstances, type Waits, waitsOf } from '../observing/snapshot.js';
+import { samplingOf, spreadOf, summarise } from './job-views.js';
+
+/** What explanations need to know of the scheduler beside its jobs. */
+export interface Narrator {
+  readonly circumstances: Circumstances;
+  /** Full name of the scheduler, as central knows it. */
+  readonly owner: string;
+  readonly wallOffsetMs: Millis;
+  nameOf(worker: Address): string;
+}
+
+/** What waits here, by class and reason, the largest groups first. */
+export function waitingGroups(
+  jobs: Iterable<Job>,
+  circumstances: Circumstances,
+  now: Millis,
+): WaitingGroup[] {
+  const groups = new Map<string, { -readonly [K in keyof WaitingGroup]: WaitingGroup[K] }>();
+  for (const job of jobs) {
+    for (const { reason, tasks } of waitsOf(job, circumstances)) {
+      const key = `${job.class} ${reason}`;
+      const group = groups.get(key);
+      // Jobs come in order of acceptance: the first of a group has waited longest.
+      if (group !== undefined) group.tasks += tasks;
+      else {
+        const exampleAgeMs = now - job.acceptedAt;
+        groups.set(key, { class: job.class, reason, tasks, example: job.id, exampleAgeMs });
+      }
+    }
+  }
+  return [...groups.values()].sort((one, other) => other.tasks - one.tasks);
+}
+
+/** Why a job waits, and where its time went so far. */
+export function explain(job: Job, task: number | undefined, narrator: Narrator, now: Millis): JobExplanation {
+  const waits = waitsOf(job, narrator.circumstances);
+  const story = (of: number): TaskStory => storyOf(job, of, waits, narrator, now);
+  const last = lastEnded(job);
+  return {
+    job: summarise(job, narrator.wallOffsetMs),
+    owner: narrator.owner,
+    number: job.number,
+    sampling: samplingOf(job),
+    waiting: waits.flatMap((wait) => stageWaits(job, wait, now)),
+    probes: probesOf(job, narrator),
+    probesOut: job.batches.reduce((sum, { probes }) => sum + probes.out, 0),
+    probesMoved: job.probesMoved,
+    matches: job.batches.reduce((sum, { matches }) => sum + matches, 0),
+    placed: tasksIn(job, TaskState.placed).map((of) => ({
+      task: of,
+      worker: narrator.nameOf(job.workers[of] as Address),
+    })),
+    waits: waitSpread(job),
+    wastedMs: job.wastedMs,
+    last: last < 0 ? undefined : story(last),
+    task: task === undefined ? undefined : story(task),
+  };
+}
+
+function stageWaits(job: Job, { batch, reason, tasks }: Waits, now: Millis): StageWait[] {
+  const of = (stage: Stage, waiting: number): StageWait => {
+    const mightStart = stage.blockers > 0 ? now : readyAt(job, stage, batch === job.sample?.pilots);
+    return { stage: stage.spec.name, reason, tasks: waiting, waitedMs: Math.max(0, now - mightStart) };
+  };
+  if (batch !== undefined) return [of(stageOf(job, batch), tasks)];
+  const state = reason === 'placing' ? TaskState.placing : TaskState.placed;
+  return job.stages
+    .map((stage) => of(stage, tasksOf(stage, job, state)))
+    .filter(({ tasks: waiting }) => waiting > 0);
+}
+
+function tasksOf({ first, count }: Stage, job: Job, state: TaskState): number {
+  let found = 0;
+  for (let task = first; task < first + count; task++) if (job.stateOf(task) === state) found++;
+  return found;
+}
+
+function storyOf(
+  job: Job,
+  task: number,
+  waits: readonly Waits[],
+  narrator: Narrator,
+  now: Millis,
+): TaskStory {
+  const state = job.stateOf(task);
+  const stage = job.stageOf(task);
+  const isPilot = job.sample?.isPilot(task) ?? false;
+  const hasRun = state === TaskState.running || job.isFinal(task);
+  const startedAt = job.startedAt[task]!;
+  const hasStarted = hasRun && job.attempts[task]! > 0;
+  const from = stage.blockers > 0 ? now : readyAt(job, stage, isPilot);
+  const ranMs = state === TaskState.running ? now - startedAt : job.runMs[task]!;
+  return {
+    task,
+    stage: stage.spec.name,
+    state: TASK_STATE_NAMES[state]!,
+    reason: hasRun ? undefined : reasonFor(job, task, waits),
+    isPilot,
+    attempts: job.attempts[task]!,
+    worker: job.workers[task]! >= 0 ? narrator.nameOf(job.workers[task] as Address) : undefined,
+    waitedMs: Math.max(0, (hasStarted ? startedAt : (job.endedAt ?? now)) - from),
+    ranMs: hasStarted ? ranMs : undefined,
+    endedMs: hasStarted && job.isFinal(task) ? startedAt + ranMs - job.acceptedAt : undefined,
+  };
+}
+
+/** A task that waits does so for the reason of those of its batch that may start. */
+function reasonFor(job: Job, task: number, waits: readonly Waits[]): WaitingReason | undefined {
+  const batch = job.batchOf(task);
+  const state = job.stateOf(task);
+  if (state === TaskState.blocked) return 'stage';
+  if (state === TaskState.placing) return 'placing';
+  if (state === TaskState.placed) return 'queued';
+  const own = waits.filter((wait) => wait.batch === batch && !STATES_OF_THEIR_OWN.has(wait.reason));
+  return own.find(({ reason }) => reason !== 'job-limit')?.reason ?? own[0]?.reason;
+}
+
+const STATES_OF_THEIR_OWN: ReadonlySet<WaitingReason> = new Set(['stage', 'placing', 'queued']);
+
+/** When a task of the stage might start: all before it had ended, and it was known what the job is. */
+function readyAt(job: Job, stage: Stage, isPilot: boolean): Millis {
+  const decidedAt = isPilot ? undefined : job.sample?.decidedAt;
+  return Math.max(stage.releasedAt, decidedAt ?? 0);
+}
+
+function stageOf(job: Job, batch: Batch): Stage {
+  const own = job.stages[batch.index];
+  return own ?? job.stages.find(({ spec }) => spec === batch.spec) ?? job.stages[0]!;
+}
+
+function probesOf(job: Job, { nameOf }: Narrator): JobExplanation['probes'] {
+  const sums = new Map<Address, number>();
+  for (const { probes } of job.batches) {
+    for (const [worker, out] of probes.byWorker()) sums.set(worker, (sums.get(worker) ?? 0) + out);
+  }
+  return [...sums]
+    .filter(([, probes]) => probes > 0)
+    .sort(([, one], [, other]) => other - one)
+    .slice(0, LISTED_MAX)
+    .map(([worker, probes]) => ({ worker: nameOf(worker), probes }));
+}
+
+function tasksIn(job: Job, state: TaskState): number[] {
+  const found: number[] = [];
+  if (job.countOf(state) === 0) return found;
+  for (let task = 0; task < job.taskCount && found.length < LISTED_MAX; task++) {
+    if (job.stateOf(task) === state) found.push(task);
+  }
+  return found;
+}
+
+/** The completed task that ended last, or −1. */
+function lastEnded(job: Job): number {
+  let last = -1;
+  let lastAt = Number.NEGATIVE_INFINITY;
+  for (let task = 0; task < job.taskCount; task++) {
+    const endedAt = job.startedAt[task]! + job.runMs[task]!;
+    if (job.stateOf(task) !== TaskState.completed || endedAt <= lastAt) continue;
+    last = task;
+    lastAt = endedAt;
+  }
+  return last;
+}
+
+/** Over the tasks that run or have completed. */
+function waitSpread(job: Job): WaitSpread | undefined {
+  const waits: number[] = [];
+  for (let task = 0; task < job.taskCount; task++) {
+    const state = job.stateOf(task);
+    if (state !== TaskState.running && state !== TaskState.completed) continue;
+    const isPilot = job.sample?.isPilot(task) ?? false;
+    waits.push(Math.max(0, job.startedAt[task]! - readyAt(job, job.stageOf(task), isPilot)));
+  }
+  const spread = spreadOf(Float64Array.from(waits));
+  return spread && { tasks: waits.length, ...spread };
+}

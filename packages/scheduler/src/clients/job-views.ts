@@ -1,0 +1,163 @@
+import {
+  type AttemptView,
+  type JobDetail,
+  type JobSummary,
+  type Millis,
+  nearestRank,
+  type ResultPage,
+  type TaskFailure,
+} from '@goshawk/core';
+import { type Job, TASK_STATE_NAMES, TaskState } from '../job/job.js';
+import { LISTED_MAX, type Recall } from '../job/task-reports.js';
+import { Page } from '../keeping/heap-bytes.js';
+
+export function summarise(job: Job, wallOffsetMs: Millis): JobSummary {
+  return {
+    id: job.id,
+    name: job.spec.name,
+    user: job.spec.user,
+    class: job.class,
+    classifiedBy: job.classifiedBy,
+    estimateMs: job.estimateMs,
+    state: job.state,
+    tasks: job.counts,
+    submittedAt: job.acceptedAt + wallOffsetMs,
+    startedMs: job.firstStartAt === undefined ? undefined : job.firstStartAt - job.acceptedAt,
+    endedMs: job.endedAt === undefined ? undefined : job.endedAt - job.acceptedAt,
+    deadlineMs: job.spec.deadlineMs,
+  };
+}
+
+export function detail(
+  job: Job,
+  wallOffsetMs: Millis,
+  now: Millis,
+  nameOf: (worker: number) => string,
+  withSpec: boolean,
+  recall: Recall | undefined,
+): JobDetail {
+  let completed = 0;
+  let runMs = 0;
+  const failures: TaskFailure[] = [];
+  const running: JobDetail['running'][number][] = [];
+  let failed = 0;
+  for (let task = 0; task < job.taskCount; task++) {
+    const state = job.stateOf(task);
+    if (state === TaskState.completed) {
+      completed++;
+      runMs += job.runMs[task]!;
+    } else if (state === TaskState.running && running.length < LISTED_MAX) {
+      running.push({
+        task,
+        attempt: job.attempts[task]!,
+        worker: nameOf(job.workers[task]!),
+        elapsedMs: now - job.startedAt[task]!,
+      });
+    } else if (state === TaskState.failed && ++failed <= LISTED_MAX) {
+      failures.push(describeFailure(job, task, recall));
+    }
+  }
+  return {
+    ...summarise(job, wallOffsetMs),
+    stages: job.stages.map((stage) => ({
+      name: stage.spec.name,
+      state: stage.unfinished === 0 ? 'ended' : stage.blockers > 0 ? 'blocked' : 'started',
+      tasks: stage.count,
+      unfinished: stage.unfinished,
+      after: stage.spec.after.map((before) => job.stages[before]!.spec.name),
+      estimateMs: job.estimateOf(stage) ?? job.estimateMs,
+    })),
+    sampling: samplingOf(job),
+    attempts: { total: job.attemptsTotal, failed: job.attemptsFailed, lost: job.attemptsLost },
+    attemptList: listAttempts(job, now, nameOf),
+    failures,
+    failuresTruncated: failed > LISTED_MAX,
+    meanRunMs: completed === 0 ? undefined : runMs / completed,
+    runPercentilesMs: job.hasEnded ? runPercentiles(job) : undefined,
+    wastedMs: job.wastedMs,
+    firstStartMs: job.firstStartAt === undefined ? undefined : job.firstStartAt - job.acceptedAt,
+    running,
+    spec: withSpec ? job.spec : undefined,
+  };
+}
+
+/** How the job's pilots stand; undefined where it has none. */
+export function samplingOf(job: Job): JobDetail['sampling'] {
+  const { sample } = job;
+  if (sample === undefined) return undefined;
+  return {
+    pilotTasks: sample.tasks.length,
+    pilots: sample.tasks.slice(0, LISTED_MAX).map((task) => ({
+      task,
+      state: TASK_STATE_NAMES[job.stateOf(task)]!,
+      runMs: job.runMs[task]!,
+    })),
+    decidedMs: sample.decidedAt === undefined ? undefined : sample.decidedAt - job.acceptedAt,
+  };
+}
+
+function runPercentiles(job: Job): JobDetail['runPercentilesMs'] {
+  return spreadOf(job.runMs.filter((_, task) => job.stateOf(task) === TaskState.completed));
+}
+
+/** Sorts them; undefined when there are none. */
+export function spreadOf(durationsMs: Float64Array): { p50: Millis; p90: Millis; max: Millis } | undefined {
+  const sorted = durationsMs.sort();
+  if (sorted.length === 0) return undefined;
+  return { p50: nearestRank(sorted, 50), p90: nearestRank(sorted, 90), max: sorted[sorted.length - 1]! };
+}
+
+function listAttempts(job: Job, now: Millis, nameOf: (worker: number) => string): AttemptView[] {
+  const listed = [...job.reports.setbacks];
+  for (let task = 0; task < job.taskCount && listed.length < LISTED_MAX; task++) {
+    const state = job.stateOf(task);
+    if (state !== TaskState.running && state !== TaskState.completed) continue;
+    const isRunning = state === TaskState.running;
+    const startedAt = job.startedAt[task]!;
+    listed.push({
+      task,
+      attempt: job.attempts[task]!,
+      state: isRunning ? 'running' : 'completed',
+      worker: nameOf(job.workers[task]!),
+      startedMs: startedAt - job.acceptedAt,
+      runMs: isRunning ? now - startedAt : job.runMs[task]!,
+    });
+  }
+  return listed;
+}
+
+export function resultPage(job: Job, from: number, recall: Recall | undefined): ResultPage {
+  const page = new Page<ResultPage['values'][number]>();
+  for (let task = from; task < job.taskCount; task++) {
+    if (job.stateOf(task) !== TaskState.completed) continue;
+    const value = job.reports.valueOf(task, recall);
+    if (value !== undefined && !page.take({ task, value })) {
+      return { values: page.items, next: task };
+    }
+  }
+  return { values: page.items, next: undefined };
+}
+
+function describeFailure(job: Job, task: number, recall: Recall | undefined): TaskFailure {
+  const error = job.reports.errorOf(task, recall);
+  return {
+    task,
+    attempts: job.attempts[task]!,
+    kind: error?.outcome.kind ?? 'failed',
+    code: error?.outcome.errorCode ?? '',
+    message: error?.outcome.errorMessage ?? '',
+    exitCode: error?.outcome.exitCode,
+    signal: error?.outcome.signal,
+    worker: error?.worker ?? '',
+  };
+}
+
+/**
+ * When the attempt that counted started, in ms since the job was accepted; before it where there was none. After a restart
+ * both are by what was written down of them, and that may be off by a ms: nothing that has ended started before its job.
+ */
+export function startOf(job: Job, task: number): Millis {
+  const since = job.startedAt[task]! - job.acceptedAt;
+  const state = job.stateOf(task);
+  return state === TaskState.completed || state === TaskState.failed ? Math.max(0, since) : since;
+}

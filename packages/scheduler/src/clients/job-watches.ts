@@ -1,0 +1,96 @@
+import { type Address, LIMITS, type Millis } from '@goshawk/core';
+import type { Job } from '../job/job.js';
+
+/** A client that is told how a job comes along. */
+export interface Watch {
+  readonly client: Address;
+  readonly request: number;
+  /** With each task's times in the last event. */
+  readonly detail: boolean;
+  heardAt: Millis;
+}
+
+/** A watcher that has not said anything for so long is gone. ms */
+const SILENCE_MS = 60_000;
+/** Where there are too many, those who fell silent are looked for so often. ms */
+const SWEEP_MS = 1_000;
+
+/**
+ * Who watches which job. Those who fall silent are forgotten, and there are never more than so many. A client's request
+ * names one watch, of one job.
+ */
+export class JobWatches {
+  readonly #byJob = new Map<number, Map<string, Watch>>();
+  /** The job of each watch. */
+  readonly #jobOf = new Map<string, number>();
+  #sweptAt: Millis = Number.NEGATIVE_INFINITY;
+
+  /** @returns false when there is no room for one more */
+  renew(job: Job, client: Address, request: number, detail: boolean, now: Millis): boolean {
+    const name = nameOf(client, request);
+    const known = this.#byJob.get(job.number)?.get(name);
+    if (known !== undefined) {
+      known.heardAt = now;
+      return true;
+    }
+    if (this.#jobOf.size >= LIMITS.watchesMax && now - this.#sweptAt >= SWEEP_MS) this.#sweep(now);
+    if (this.#jobOf.size >= LIMITS.watchesMax) return false;
+    this.#forget(name);
+    let watches = this.#byJob.get(job.number);
+    if (watches === undefined) {
+      watches = new Map();
+      this.#byJob.set(job.number, watches);
+    }
+    watches.set(name, { client, request, detail, heardAt: now });
+    this.#jobOf.set(name, job.number);
+    return true;
+  }
+
+  isWatched(job: Job): boolean {
+    // Nearly always nobody watches anything, and each task asks twice.
+    return this.#jobOf.size > 0 && this.#byJob.has(job.number);
+  }
+
+  /** Those who watch a job and have been heard from lately; the others are forgotten. */
+  alive(job: Job, now: Millis): readonly Watch[] {
+    this.#forgetSilent(job.number, now);
+    return [...(this.#byJob.get(job.number)?.values() ?? [])];
+  }
+
+  /** The job has ended: takes its watchers out. */
+  take(job: Job): readonly Watch[] {
+    const watches = this.#byJob.get(job.number);
+    if (watches === undefined) return [];
+    this.#byJob.delete(job.number);
+    for (const name of watches.keys()) this.#jobOf.delete(name);
+    return [...watches.values()];
+  }
+
+  forget(client: Address, request: number): void {
+    this.#forget(nameOf(client, request));
+  }
+
+  #forget(name: string): void {
+    const job = this.#jobOf.get(name);
+    if (job === undefined) return;
+    this.#jobOf.delete(name);
+    const watches = this.#byJob.get(job)!;
+    watches.delete(name);
+    if (watches.size === 0) this.#byJob.delete(job);
+  }
+
+  #sweep(now: Millis): void {
+    this.#sweptAt = now;
+    for (const job of this.#byJob.keys()) this.#forgetSilent(job, now);
+  }
+
+  #forgetSilent(job: number, now: Millis): void {
+    for (const [name, { heardAt }] of this.#byJob.get(job) ?? []) {
+      if (now - heardAt >= SILENCE_MS) this.#forget(name);
+    }
+  }
+}
+
+function nameOf(client: Address, request: number): string {
+  return `${client}/${request}`;
+}

@@ -1,0 +1,89 @@
+import { type Address, type Message, PRESETS, parseJobSpec } from '@goshawk/core';
+import { expect, test } from 'vitest';
+import { CENTRAL, joined, loneScheduler, W1, W2, welcome } from '../lone-scheduler.fixture.js';
+
+/** A scheduler whose gangs are matched by central, and fail where they have not started by their deadline. */
+function setUp(abandons = true) {
+  const timers = new Map<number, number>();
+  const sent: { to: Address; message: Message }[] = [];
+  const scheduler = loneScheduler(
+    {},
+    {
+      send: (to, message) => sent.push({ to, message }),
+      setTimer: (timer, key, at) => {
+        if (timer === 'deadline') timers.set(key, at);
+      },
+      clearTimer: (timer, key) => {
+        if (timer === 'deadline') timers.delete(key);
+      },
+    },
+  );
+  const preset = { ...PRESETS.goshawk, gangs: true, declares: true, abandons };
+  scheduler.start(0);
+  scheduler.receive(CENTRAL, welcome({ preset }), 0);
+  scheduler.receive(CENTRAL, joined(1, [W1, W2]), 0);
+  const tasks = { count: 2, run: { sleep: 50 } };
+  const job = scheduler.submit(parseJobSpec({ tasks, deadline: 100, retries: 3 }), undefined, 1);
+  const start = (match: number, now: number) =>
+    scheduler.receive(
+      CENTRAL,
+      { type: 'matched', job: job.number, stage: 0, workers: [W1, W2].map((worker) => ({ worker, match })) },
+      now,
+    );
+  const end = (task: number, errorCode: string, now: number) => {
+    const outcome = { kind: errorCode === '' ? 'completed' : 'lost', value: undefined, errorCode } as const;
+    const more = { errorMessage: '', exitCode: undefined, signal: undefined };
+    const at = { job: job.number, task, attempt: job.attempts[task]!, report: 10 * now + task };
+    const worker = job.workers[task] as Address;
+    const ended = { ...at, runMs: 5, output: [], outputBytes: 0, ask: 0, outcome: { ...outcome, ...more } };
+    scheduler.receive(worker, { type: 'ended', ...ended }, now);
+  };
+  const take = () => sent.splice(0).map(({ message }) => message);
+  take();
+  return { scheduler, job, timers, start, end, take };
+}
+
+test('a job that has not started by its deadline fails with that reason, whatever its retries', () => {
+  const { scheduler, job, timers, take } = setUp();
+  expect(timers.get(job.number)).toBe(101);
+  scheduler.wake('deadline', job.number, 101);
+  expect(job.state).toBe('failed');
+  expect(job.attemptsTotal).toBe(0);
+  expect(job.reports.errorOf(1, undefined)?.outcome.errorCode).toBe('deadline-missed');
+  expect(take()).toContainEqual({ type: 'withdraw', job: job.number });
+  expect(timers.size).toBe(0);
+});
+
+test('what runs at the deadline goes on', () => {
+  const { scheduler, job, start, end } = setUp();
+  start(1, 90);
+  scheduler.wake('deadline', job.number, 101);
+  for (const task of [0, 1]) end(task, '', 140);
+  expect(job.state).toBe('completed');
+});
+
+test('a gang that makes room for another after its deadline is not started again', () => {
+  const { scheduler, job, start, end } = setUp();
+  start(1, 90);
+  scheduler.wake('deadline', job.number, 101);
+  end(0, 'preempted', 110);
+  expect(job.hasEnded).toBe(false);
+  end(1, 'preempted', 111);
+  expect(job.state).toBe('failed');
+  expect(job.attemptsTotal).toBe(2);
+});
+
+test('what is missing of a gang of which a task has completed is started again', () => {
+  const { job, start, end } = setUp();
+  start(1, 90);
+  end(0, '', 110);
+  end(1, 'preempted', 111);
+  expect(job.hasEnded).toBe(false);
+});
+
+test('other policies let it go on', () => {
+  const { scheduler, job, timers } = setUp(false);
+  expect(timers.size).toBe(0);
+  scheduler.wake('deadline', job.number, 101);
+  expect(job.hasEnded).toBe(false);
+});

@@ -1,0 +1,241 @@
+import { type Address, COMPLETED, type MessageOf, type Outcome } from '@goshawk/core';
+import { describe, expect, test } from 'vitest';
+import { DurableBench, FAILED } from '../durable.fixture.js';
+import { CENTRAL, CLIENT, joined, W1, W2 } from '../lone-scheduler.fixture.js';
+
+interface Detail {
+  readonly state: string;
+  readonly tasks: { readonly completed: number; readonly failed: number };
+  readonly failures: readonly { readonly task: number; readonly message: string }[];
+}
+
+function detail(bench: DurableBench, job = 1): Detail {
+  bench.commit();
+  bench.take();
+  bench.receive(CLIENT, { type: 'describeJob', request: 77, id: `s-${job}`, spec: false });
+  return bench.take().find((message) => message.type === 'jobDetail')!.value as Detail;
+}
+
+/** What was given up before is on the disk, so that the next attempt may go. */
+function ask(bench: DurableBench, worker: Address, job: number): MessageOf<'bind'> | undefined {
+  bench.commit();
+  return bench.ask(worker, job);
+}
+
+function submitted(count: number, retries: number, ...workers: Address[]): DurableBench {
+  const bench = new DurableBench();
+  bench.members(...workers);
+  bench.submit({ tasks: { count, run: { sleep: 1 } }, retries });
+  return bench;
+}
+
+describe('a retry', () => {
+  test('goes to another worker than the one it failed on', () => {
+    const bench = submitted(1, 2, W1, W2);
+    bench.end(W1, ask(bench, W1, 1)!, FAILED);
+    expect(ask(bench, W1, 1)).toBeUndefined();
+    bench.end(W2, ask(bench, W2, 1)!, COMPLETED);
+    expect(detail(bench).state).toBe('completed');
+  });
+
+  test('goes to the same one where there is no other', () => {
+    const bench = submitted(1, 2, W1);
+    bench.end(W1, ask(bench, W1, 1)!, FAILED);
+    expect(ask(bench, W1, 1)).toMatchObject({ task: 0 });
+  });
+
+  test('goes to the same one where no other has come for two minutes', () => {
+    const bench = submitted(1, 2, W1, W2);
+    bench.end(W1, ask(bench, W1, 1)!, FAILED);
+    bench.now += 119_000;
+    expect(ask(bench, W1, 1)).toBeUndefined();
+    bench.now += 1_000;
+    expect(ask(bench, W1, 1)).toMatchObject({ task: 0 });
+  });
+
+  test('leaves the worker that it failed on to the tasks that never ran', () => {
+    const bench = submitted(3, 2, W1, W2);
+    bench.end(W1, ask(bench, W1, 1)!, FAILED);
+    expect(ask(bench, W1, 1)).toMatchObject({ task: 1 });
+    expect(ask(bench, W2, 1)).toMatchObject({ task: 0 });
+  });
+});
+
+describe('a worker that fails what others complete', () => {
+  const unfit = (bench: DurableBench): MessageOf<'unfit'>[] =>
+    bench.take().filter((message) => message.type === 'unfit');
+
+  /** The job's tasks complete at W2, and one after the other fails at W1. @returns what W1 was told */
+  function after(completed: number, failed: number, failedElsewhere = 0): MessageOf<'unfit'>[] {
+    const bench = submitted(100, 0, W1, W2);
+    for (let task = 0; task < completed; task++) bench.end(W2, ask(bench, W2, 1)!, COMPLETED);
+    for (let task = 0; task < failedElsewhere; task++) bench.end(W2, ask(bench, W2, 1)!, FAILED);
+    const tasks = Array.from({ length: failed }, () => ask(bench, W1, 1)!);
+    bench.take();
+    for (const task of tasks) bench.end(W1, task, FAILED);
+    return unfit(bench);
+  }
+
+  test('is told so', () => {
+    expect(after(20, 4)).toEqual([]);
+    expect(after(20, 5)).toEqual([
+      { type: 'unfit', reason: 'tasks of s-1 fail here and complete elsewhere' },
+    ]);
+  });
+
+  test('is not told so of a job that fails everywhere, or that nothing is known of', () => {
+    expect(after(20, 5, 10)).toEqual([]);
+    expect(after(0, 50)).toEqual([]);
+  });
+});
+
+describe('a worker that fails the first attempts of many small jobs, which complete elsewhere', () => {
+  const notThere: Outcome = { ...FAILED, kind: 'lost', errorCode: 'command-not-found', errorMessage: 'x' };
+  const unfit = (bench: DurableBench) => bench.take().filter(({ type }) => type === 'unfit');
+
+  /** A job of one task, which the one worker cannot start and the other can. @returns what the first was told */
+  function job(bench: DurableBench, number: number, completes: boolean) {
+    bench.submit({ tasks: [{ exec: ['x'] }] }, `k${number}`, number);
+    bench.end(W1, ask(bench, W1, number)!, notThere);
+    const again = ask(bench, W2, number)!;
+    bench.take();
+    bench.end(W2, again, completes ? COMPLETED : FAILED);
+    return unfit(bench);
+  }
+
+  test('is told so at the fifth of them', () => {
+    const bench = submitted(1, 0, W1, W2);
+    const told = Array.from({ length: 5 }, (_, place) => job(bench, place + 2, true));
+    expect(told.flat()).toEqual([
+      { type: 'unfit', reason: 'tasks fail here and complete elsewhere, one of s-6 among them' },
+    ]);
+    expect(told[4]).toHaveLength(1);
+  });
+
+  test('is not told so when it is the last that takes work', () => {
+    const bench = submitted(1, 0, W1, W2);
+    for (let place = 0; place < 4; place++) expect(job(bench, place + 2, true)).toEqual([]);
+    bench.submit({ tasks: [{ exec: ['x'] }] }, 'last', 6);
+    bench.end(W1, ask(bench, W1, 6)!, notThere);
+    const again = ask(bench, W2, 6)!;
+    const told = joined(2, [W2], 4) as MessageOf<'members'>;
+    const changed = told.changed.map((member) => ({ ...member, draining: true }));
+    bench.receive(CENTRAL, { ...told, since: 1, changed });
+    bench.take();
+    bench.end(W2, again, COMPLETED);
+    expect(unfit(bench)).toEqual([]);
+  });
+
+  test('is not told so of tasks that fail elsewhere too, or while others complete there', () => {
+    const bench = submitted(1, 0, W1, W2);
+    for (let place = 0; place < 10; place++) expect(job(bench, place + 2, false)).toEqual([]);
+    for (let number = 12; number < 40; number += 2) {
+      expect(job(bench, number, true)).toEqual([]);
+      bench.submit({ tasks: [{ exec: ['y'] }] }, `y${number}`, number + 1);
+      bench.end(W1, ask(bench, W1, number + 1)!, COMPLETED);
+      expect(unfit(bench)).toEqual([]);
+    }
+  });
+});
+
+/** The worker is gone; another one takes its place. */
+function lose(bench: DurableBench, version: number, worker: Address, next: Address): void {
+  bench.commit();
+  bench.receive(CENTRAL, { ...joined(version, [next], 4), since: version - 1, left: [worker] } as never);
+}
+
+describe('a task that ends its workers', () => {
+  test('runs apart after two of them, fails after eight, and its neighbours complete', () => {
+    const bench = submitted(4, 0, W1);
+    let worker = W1 as number;
+    let version = 1;
+    let lost = 0;
+    const apart = new Set<number>();
+    for (let round = 0; round < 40 && detail(bench).state !== 'failed'; round++) {
+      bench.now += 31_000;
+      let hasPoison = false;
+      const running: MessageOf<'bind'>[] = [];
+      for (let slot = 0; slot < 4; slot++) {
+        const task = ask(bench, worker as Address, 1);
+        if (task === undefined) break;
+        running.push(task);
+        hasPoison ||= task.task === 0;
+        if (task.apartMs === undefined) continue;
+        apart.add(task.task);
+        // The worker starts nothing beside it.
+        break;
+      }
+      if (hasPoison) {
+        lost++;
+        lose(bench, ++version, worker as Address, ++worker as Address);
+      } else for (const task of running) bench.end(worker as Address, task, COMPLETED);
+    }
+    expect(lost).toBe(8);
+    expect(apart.has(0)).toBe(true);
+    expect(detail(bench)).toMatchObject({
+      state: 'failed',
+      tasks: { completed: 3, failed: 1 },
+      failures: [{ task: 0, message: expect.stringMatching(/lost its worker 8 times.*memory/) }],
+    });
+  });
+
+  test('a job of a thousand of them is given up after sixteen workers', () => {
+    const workers = [11, 12, 13, 14, 15, 16] as Address[];
+    const bench = submitted(1_000, 0, ...workers);
+    let version = 1;
+    let lost = 0;
+    let next = 17;
+    for (let round = 0; round < 100 && detail(bench).state !== 'failed'; round++) {
+      bench.now += 31_000;
+      const hit = workers.filter(
+        (worker) => [1, 2].filter(() => ask(bench, worker, 1) !== undefined).length > 0,
+      );
+      for (const worker of hit) {
+        lost++;
+        workers[workers.indexOf(worker)] = next as Address;
+        lose(bench, ++version, worker, next++ as Address);
+      }
+    }
+    expect(detail(bench)).toMatchObject({ state: 'failed', tasks: { completed: 0, failed: 1_000 } });
+    expect(lost).toBeLessThanOrEqual(16);
+    // The next incarnation knows.
+    const after = new DurableBench(bench.inheritance(), 1_000_000);
+    after.commit();
+    expect(detail(after)).toMatchObject({ state: 'failed', tasks: { failed: 1_000 } });
+  });
+
+  test('a job that lost many workers at once runs on as before when one task has outlived its time apart', () => {
+    const workers = Array.from({ length: 20 }, (_, place) => 11 + place) as Address[];
+    const bench = submitted(100, 0, ...workers);
+    for (const worker of workers) ask(bench, worker, 1);
+    bench.receive(CENTRAL, {
+      ...joined(2, [101, 102, 103] as Address[], 4),
+      since: 1,
+      left: workers,
+    } as never);
+    expect(ask(bench, 101 as Address, 1)).toMatchObject({ apartMs: 10_000 });
+    expect(ask(bench, 102 as Address, 1)).toBeUndefined();
+    bench.now += 11_000;
+    bench.scheduler.wake('sweep', 0, bench.now);
+    expect(ask(bench, 102 as Address, 1)).toMatchObject({ apartMs: undefined });
+    expect(ask(bench, 103 as Address, 1)).toMatchObject({ apartMs: undefined });
+  });
+});
+
+describe('what was given up', () => {
+  test('is cancelled where it may run, at once and when its worker is heard of again', () => {
+    const bench = submitted(1, 0, W1, W2);
+    const { attempt } = ask(bench, W1, 1)!;
+    const cancels = () => bench.take().filter((message) => message.type === 'cancelTask');
+    bench.commit();
+    bench.receive(CENTRAL, { ...joined(2, []), since: 1, left: [W1] } as never);
+    bench.commit();
+    expect(cancels()).toEqual([{ type: 'cancelTask', job: 1, task: 0, attempt }]);
+    bench.receive(CENTRAL, { ...joined(3, [W1]), since: 2 } as never);
+    bench.commit();
+    expect(cancels()).toEqual([{ type: 'cancelTask', job: 1, task: 0, attempt }]);
+    bench.receive(W1, { type: 'declined', job: 1, stage: 0, probes: 0, placed: { task: 0, attempt } });
+    bench.receive(CENTRAL, { ...joined(4, [W1]), since: 3 } as never);
+    expect(cancels()).toEqual([]);
+  });
+});

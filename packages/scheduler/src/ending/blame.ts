@@ -1,0 +1,206 @@
+import { type Address, LIMITS, type Millis } from '@goshawk/core';
+
+/** A retry waits for so long for a worker that it has not failed on, where there is any. */
+const AVOIDED_MS = 120_000;
+/** So many failures in a row at one worker, of tasks of a job that completes elsewhere, are enough to tell of it. */
+const STREAK_TOLD_AT = 5;
+/** The job completes elsewhere: so many attempts for each that fails. */
+const COMPLETED_PER_FAILURE = 9;
+/** A task that was lost so often runs apart from then on: once may happen to anybody. */
+const APART_AT = 2;
+/** So many workers lost, and nothing completed since: the job is on probation. */
+const PROBATION_AT = 2;
+/** How long a task runs apart: as long as the longest run that was lost, twice, within these. */
+const [APART_MIN_MS, APART_MAX_MS] = [10_000, 300_000];
+/** Before a task that was lost runs apart: the first pause, which doubles, and the longest. */
+const [FIRST_PAUSE_MS, PAUSE_MAX_MS] = [1_000, 30_000];
+/** Between looks for workers where one was passed over. */
+const LOOK_PAUSE_MS = 200;
+/** A completed task makes up for so much of a worker that was lost. */
+const AMENDS = 1 / 8;
+
+const NOWHERE: readonly Address[] = [];
+
+interface FailedAt {
+  readonly workers: Address[];
+  /** Of the last failure. */
+  at: Millis;
+}
+
+interface Failing {
+  /** Since a task of the job completed there. */
+  inARow: number;
+  all: number;
+}
+
+/**
+ * Whose fault it is that attempts of one job came to nothing. Two questions: does a worker fail what others complete, and
+ * does a task end the workers that run it? A retry avoids the workers that it failed on. A task that was lost twice runs
+ * apart: its worker starts nothing else for a while. If that worker is lost too, the task alone is charged. A job that
+ * loses workers and completes nothing is on probation: one task of it runs at a time, apart.
+ */
+export class Blame {
+  readonly #failedAt = new Map<number, FailedAt>();
+  readonly #failing = new Map<Address, Failing>();
+  readonly #pausedUntil = new Map<number, Millis>();
+  /** Attempts that run apart, by their tasks, and for how long. */
+  readonly #apart = new Map<number, { readonly attempt: number; readonly forMs: Millis }>();
+  #longestLostMs: Millis = 0;
+  /** Workers that were lost with a task of the job since one completed. */
+  #lostInARow = 0;
+  #isOnProbation = false;
+  #trial: { readonly task: number; readonly attempt: number } | undefined;
+  #lookedAt: Millis = Number.NEGATIVE_INFINITY;
+  /** Workers that were lost with a task that ran apart, less what tasks that completed make up for. */
+  #charged = 0;
+
+  /** One task of the job runs at a time. */
+  get isOnProbation(): boolean {
+    return this.#isOnProbation;
+  }
+
+  /** The attempt that was given to run apart last. */
+  get trial(): { readonly task: number; readonly attempt: number } | undefined {
+    return this.#trial;
+  }
+
+  /** The job has ended too many workers. */
+  get isTooMuch(): boolean {
+    return this.#charged >= LIMITS.lossesPerJobMax;
+  }
+
+  /** A run failed, or could not be started. */
+  failed(task: number, worker: Address, now: Millis): void {
+    const failedAt = this.#failedAt.get(task) ?? { workers: [], at: now };
+    if (!failedAt.workers.includes(worker)) failedAt.workers.push(worker);
+    failedAt.at = now;
+    this.#failedAt.set(task, failedAt);
+    const failing = this.#failing.get(worker) ?? { inARow: 0, all: 0 };
+    failing.inARow++;
+    failing.all++;
+    this.#failing.set(worker, failing);
+  }
+
+  /**
+   * The worker fails what others complete.
+   *
+   * @param completed tasks of the job
+   * @param failed its attempts that failed, or could not be started
+   */
+  isUnfit(worker: Address, completed: number, failed: number): boolean {
+    const failing = this.#failing.get(worker);
+    if (failing === undefined || failing.inARow < STREAK_TOLD_AT) return false;
+    return completed >= COMPLETED_PER_FAILURE * Math.max(1, failed - failing.all);
+  }
+
+  /** A task completed. @returns the workers that it came to nothing at before */
+  completed(task: number, worker: Address): readonly Address[] {
+    const failing = this.#failing.get(worker);
+    if (failing !== undefined) failing.inARow = 0;
+    this.#lostInARow = 0;
+    this.#isOnProbation = false;
+    this.#charged = Math.max(0, this.#charged - AMENDS);
+    const failedAt = this.#failedAt.get(task)?.workers ?? NOWHERE;
+    this.#forget(task);
+    return failedAt;
+  }
+
+  /** Workers were lost with tasks of the job, at one time. */
+  workersLost(workers: number): void {
+    this.#lostInARow += workers;
+    if (this.#lostInARow >= PROBATION_AT) this.#isOnProbation = true;
+  }
+
+  /** An attempt was lost that is charged for it. @param losses of its task, this one among them */
+  lost(task: number, attempt: number, losses: number, runMs: Millis, now: Millis): void {
+    if (this.#apart.get(task)?.attempt === attempt) this.#charged++;
+    this.#longestLostMs = Math.max(this.#longestLostMs, runMs);
+    if (losses < APART_AT) return;
+    this.#pausedUntil.set(task, now + Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS * 2 ** (losses - APART_AT)));
+  }
+
+  /** The task is in its time apart, or was when its worker was last heard. @param leaseMs in which a loss is noticed */
+  isApart(task: number, attempt: number, runMs: Millis, leaseMs: Millis): boolean {
+    const apart = this.#apart.get(task);
+    return apart?.attempt === attempt && runMs <= apart.forMs + leaseMs;
+  }
+
+  /** For how long nothing else is to start where the task is about to run; undefined: it runs like any other. */
+  runsApart(task: number, attempt: number, losses: number): Millis | undefined {
+    if (losses < APART_AT && !this.#isOnProbation) return undefined;
+    const forMs = Math.min(APART_MAX_MS, Math.max(APART_MIN_MS, 2 * this.#longestLostMs));
+    this.#apart.set(task, { attempt, forMs });
+    this.#trial = { task, attempt };
+    return forMs;
+  }
+
+  /** What was said of the attempt when it was given out. */
+  apartMsOf(task: number, attempt: number): Millis | undefined {
+    const apart = this.#apart.get(task);
+    return apart?.attempt === attempt ? apart.forMs : undefined;
+  }
+
+  /**
+   * A task of the job runs.
+   *
+   * @returns whether it has outlived its time apart, which ends the probation
+   */
+  outlives(task: number, attempt: number, runMs: Millis): boolean {
+    const apart = this.#apart.get(task);
+    if (apart?.attempt !== attempt || runMs <= apart.forMs) return false;
+    this.#lostInARow = 0;
+    this.#isOnProbation = false;
+    return true;
+  }
+
+  /** @param hasOther whether there are workers that could run it besides those */
+  mayGo(
+    task: number,
+    worker: Address,
+    hasOther: (besides: readonly Address[]) => boolean,
+    now: Millis,
+  ): boolean {
+    if (now < (this.#pausedUntil.get(task) ?? 0)) return false;
+    const failedAt = this.#failedAt.get(task);
+    if (failedAt === undefined || now - failedAt.at >= AVOIDED_MS) return true;
+    return !failedAt.workers.includes(worker) || !hasOther(failedAt.workers);
+  }
+
+  /** A worker was passed over: others may be looked for at once, unless that was done a moment ago. */
+  mayLook(now: Millis): boolean {
+    if (now - this.#lookedAt < LOOK_PAUSE_MS) return false;
+    this.#lookedAt = now;
+    return true;
+  }
+
+  #forget(task: number): void {
+    this.#failedAt.delete(task);
+    this.#pausedUntil.delete(task);
+    this.#apart.delete(task);
+  }
+}
+
+/** A task that cannot be started on so many workers is at fault; on more where other tasks of its job do complete. */
+const TRIED_AT = { nothingCompleted: 3, somethingCompleted: 6 } as const;
+/** What the tasks of a job cannot be started for; there is seldom more than one. */
+const REASONS_MAX = 100;
+
+/** Whose fault it is that tasks of a job cannot be started: what they name is not at a worker, or nowhere. */
+export class StartFaults {
+  /** By task, at which workers it could not be started, while it is not known whose fault that is. */
+  readonly #failedAt = new Map<number, Set<string>>();
+  /** What several workers have said is not there. */
+  readonly #nowhere = new Set<string>();
+
+  /** @returns whether it is the task's, as far as workers have told: this one, of so many */
+  isTasks(task: number, reason: string, worker: string, workers: number, hasCompleted: boolean): boolean {
+    if (!hasCompleted && this.#nowhere.has(reason)) return true;
+    const at = this.#failedAt.get(task) ?? new Set();
+    this.#failedAt.set(task, at.add(worker));
+    const enough = hasCompleted ? TRIED_AT.somethingCompleted : TRIED_AT.nothingCompleted;
+    if (at.size < Math.min(enough, Math.max(1, workers))) return false;
+    this.#failedAt.delete(task);
+    if (this.#nowhere.size < REASONS_MAX) this.#nowhere.add(reason);
+    return true;
+  }
+}

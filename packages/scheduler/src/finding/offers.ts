@@ -1,0 +1,124 @@
+import {
+  fits,
+  IndexedHeap,
+  type Millis,
+  type PolicySettings,
+  patienceMsOf,
+  type Resources,
+} from '@goshawk/core';
+import type { Batch } from '../job/batch.js';
+import type { Job } from '../job/job.js';
+
+export interface Offer {
+  readonly job: Job;
+  readonly batch: Batch;
+  /** Tasks that waited when it was last said. */
+  waiting: number;
+}
+
+/** The batches of which a task may go to whoever asks, in the order in which they are given. */
+export class Offers {
+  readonly #policy: () => PolicySettings;
+  /** Places in the order of coming, by id: of offers that are equal the one that came first is first. */
+  readonly #arrivals: number[] = [];
+  readonly #heap = new IndexedHeap(this.#arrivals);
+  /** By when they came, or a task of theirs was last given. */
+  readonly #byWait = new IndexedHeap(this.#arrivals);
+  /** Of the ids in the heap; ids are given out again, so that the heap stays small. */
+  readonly #offers: (Offer | undefined)[] = [];
+  readonly #ids = new Map<Batch, number>();
+  readonly #freeIds: number[] = [];
+  #arrived = 0;
+
+  constructor(policy: () => PolicySettings) {
+    this.#policy = policy;
+  }
+
+  get size(): number {
+    return this.#heap.size;
+  }
+
+  /** The tasks of the batch that wait, or may run, are more or fewer than before. */
+  update(job: Job, batch: Batch, now: Millis): void {
+    const id = this.#ids.get(batch);
+    if (!isOpen(job, batch)) return id === undefined ? undefined : this.#remove(batch, id);
+    if (id === undefined) return this.#add(job, batch, now);
+    const offer = this.#offers[id]!;
+    if (batch.waiting < offer.waiting) this.#byWait.set(id, now);
+    offer.waiting = batch.waiting;
+    this.#heap.set(id, keyOf(offer));
+  }
+
+  /**
+   * The first in order of which a task fits into what is free, or undefined. One of which no task was given for longer
+   * than any should wait comes before all others, the one that has waited longest first.
+   *
+   * @param mayHave whether who asks may have a task of the offer; asked where attempts of its job came to nothing
+   */
+  first(spare: Resources, now: Millis, mayHave: (offer: Offer) => boolean = () => true): Offer | undefined {
+    if (this.size === 0) return undefined;
+    const suits = (offer: Offer): boolean => suitsFor(offer, spare, mayHave);
+    const before = now - patienceMsOf(this.#policy());
+    if (this.#byWait.topKey() <= before) {
+      const offer = this.#leastOfAll(this.#byWait, suits, before);
+      if (offer !== undefined) return offer;
+    }
+    for (;;) {
+      const id = this.#heap.top();
+      if (id < 0) return undefined;
+      const offer = this.#offers[id]!;
+      const { job, batch } = offer;
+      // Its last task may have been taken by somebody who did not say so here.
+      if (!isOpen(job, batch)) this.#remove(batch, id);
+      else if (suits(offer)) return offer;
+      else return this.#leastOfAll(this.#heap, suits);
+    }
+  }
+
+  #leastOfAll(
+    heap: IndexedHeap,
+    suits: (offer: Offer) => boolean,
+    most = Number.POSITIVE_INFINITY,
+  ): Offer | undefined {
+    let least = -1;
+    for (const id of heap.ids()) {
+      const offer = this.#offers[id]!;
+      if (heap.keyOf(id)! > most || !isOpen(offer.job, offer.batch) || !suits(offer)) continue;
+      if (least < 0 || heap.isBefore(id, least)) least = id;
+    }
+    return this.#offers[least];
+  }
+
+  #add(job: Job, batch: Batch, now: Millis): void {
+    const id = this.#freeIds.pop() ?? this.#offers.length;
+    const offer: Offer = { job, batch, waiting: batch.waiting };
+    this.#ids.set(batch, id);
+    this.#offers[id] = offer;
+    this.#arrivals[id] = this.#arrived++;
+    this.#heap.set(id, keyOf(offer));
+    this.#byWait.set(id, now);
+  }
+
+  #remove(batch: Batch, id: number): void {
+    this.#heap.delete(id);
+    this.#byWait.delete(id);
+    this.#ids.delete(batch);
+    this.#offers[id] = undefined;
+    this.#freeIds.push(id);
+  }
+}
+
+/** The least work that waits comes first. */
+function keyOf({ job, batch }: Offer): number {
+  return job.believedMs * batch.waiting;
+}
+
+function isOpen(job: Job, batch: Batch): boolean {
+  return batch.waiting > 0 && job.isWritten && !job.cancelling && !job.hasEnded;
+}
+
+function suitsFor(offer: Offer, spare: Resources, mayHave: (offer: Offer) => boolean): boolean {
+  const { job, batch } = offer;
+  if (job.headroom === 0 || !fits(batch.spec.demand, spare)) return false;
+  return job.blame === undefined || mayHave(offer);
+}

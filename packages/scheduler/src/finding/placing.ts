@@ -1,0 +1,79 @@
+import { type Address, type Environment, LIMITS, type Millis, NOBODY, type TaskAttempt } from '@goshawk/core';
+import type { Stage } from '../job/batch.js';
+import { type Job, TaskState } from '../job/job.js';
+import { longerPause } from './probe-watch.js';
+
+/**
+ * The owner's half of central placement (Hawk §3.7): hands waiting tasks to central, learns where they were
+ * put, and asks again for those of which it heard nothing.
+ */
+export class Placer {
+  readonly #env: Environment;
+
+  constructor(env: Environment) {
+    this.#env = env;
+  }
+
+  /** Hands the waiting tasks of the stage to central, as new attempts: as many as the job may run at a time. */
+  place(job: Job, stage: Stage, central: Address, now: Millis): void {
+    const tasks: TaskAttempt[] = [];
+    for (let left = job.headroom; left > 0; left--) {
+      const task = job.takeWaiting(stage);
+      if (task < 0) break;
+      job.nextAttempt(task);
+      job.set(task, TaskState.placing);
+      tasks.push({ task, attempt: job.attempts[task]! });
+    }
+    if (tasks.length === 0) return;
+    job.placeSentAt = now;
+    this.#send(job, stage, tasks, central);
+  }
+
+  /** Sends again what central has not placed; central knows what it has seen by job, task and attempt. */
+  placeAgain(job: Job, central: Address, now: Millis): void {
+    job.placeSentAt = now;
+    for (const stage of job.stages) {
+      const tasks: TaskAttempt[] = [];
+      for (let task = stage.first; task < stage.first + stage.count; task++) {
+        if (job.states[task] === TaskState.placing) tasks.push({ task, attempt: job.attempts[task]! });
+      }
+      this.#send(job, stage, tasks, central);
+    }
+  }
+
+  /**
+   * Tasks that were placed for long and have not asked: they may wait behind others, or never have come to their
+   * worker, or have been given back. Central is asked again, ever less often, and whoever asks first gets them.
+   */
+  doubtPlaced(job: Job, pauseMs: Millis, central: Address, now: Millis): void {
+    if (now - job.placeSentAt < Math.max(pauseMs, job.placedPauseMs)) return;
+    job.placedPauseMs = longerPause(job.placedPauseMs, pauseMs);
+    for (let task = 0; task < job.taskCount; task++) {
+      if (job.states[task] !== TaskState.placed) continue;
+      job.workers[task] = NOBODY;
+      job.set(task, TaskState.placing);
+    }
+    this.placeAgain(job, central, now);
+  }
+
+  placed(job: Job, task: number, attempt: number, worker: Address): void {
+    if (job.states[task] !== TaskState.placing || job.attempts[task] !== attempt) return;
+    job.workers[task] = worker;
+    job.set(task, TaskState.placed);
+  }
+
+  #send(job: Job, stage: Stage, tasks: readonly TaskAttempt[], central: Address): void {
+    if (central === NOBODY) return;
+    for (let from = 0; from < tasks.length; from += LIMITS.tasksPerMessageMax) {
+      this.#env.send(central, {
+        type: 'place',
+        job: job.number,
+        stage: stage.index,
+        long: job.class === 'long',
+        tasks: tasks.slice(from, from + LIMITS.tasksPerMessageMax),
+        estimateMs: job.believedMs,
+        demand: stage.spec.demand,
+      });
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import { type Address, DEFAULT_POLICY, type Environment } from '@goshawk/core';
+import { expect, it } from 'vitest';
+import type { SchedulerCounters } from '../contract.js';
+import { jobOf } from '../job/job.fixture.js';
+import { Members } from '../joining/members.js';
+import { IdleHints } from './idle-hints.js';
+import { Prober } from './probing.js';
+
+const WORKERS = 20;
+
+function workers(): Members {
+  const members = new Members();
+  members.apply({
+    type: 'members',
+    version: 1,
+    since: 0,
+    changed: Array.from({ length: WORKERS }, (_, index) => ({
+      address: (index + 1) as Address,
+      name: `w${index}`,
+      slots: 1,
+      capacity: {},
+      partition: 'general',
+      draining: false,
+      place: index,
+      attributes: [],
+    })),
+    left: [],
+    owners: [],
+    ownersVersion: 0,
+  });
+  return members;
+}
+
+it('a huge batch has no more probes out than a peer’s queue takes, and goes on as they are served', () => {
+  const sent: Address[] = [];
+  const env = { random: () => 0.5, send: (to: Address) => sent.push(to) } as unknown as Environment;
+  const prober = new Prober(env, workers(), new IdleHints(), {
+    probesSent: 0,
+    probesRecalled: 0,
+  } as SchedulerCounters);
+  const job = jobOf({ tasks: { count: 500_000, run: { sleep: 1 } } });
+  const stage = job.stages[0]!;
+  job.release(stage);
+  prober.topUp(job, stage, DEFAULT_POLICY);
+  expect(sent).toHaveLength(200_000);
+  prober.topUp(job, stage, DEFAULT_POLICY);
+  expect(sent).toHaveLength(200_000);
+  for (let served = 1; served <= 100; served++) {
+    job.takeWaiting(stage);
+    prober.used(stage, sent[served - 1]!, 1);
+    prober.topUp(job, stage, DEFAULT_POLICY);
+    expect(stage.probes.out).toBe(200_000);
+    expect(sent).toHaveLength(200_000 + served);
+  }
+});
+
+it.each([
+  ['without a hint, a second probe for each task', 0, 20],
+  ['a hint comes beside the random probes', 1, 20],
+  ['two hints save one of them', 4, 18],
+  ['with a hint for each task, three for two tasks', 10, 15],
+])('%s', (_title, hinted, random) => {
+  const sent: Address[] = [];
+  const env = { random: () => 0.5, send: (to: Address) => sent.push(to) } as unknown as Environment;
+  const hints = new IdleHints();
+  hints.startAnew(true);
+  const idle = Array.from({ length: hinted }, (_, index) => (index + 1) as Address);
+  for (const worker of idle) hints.add(worker);
+  const counters = { probesSent: 0, probesRecalled: 0 } as SchedulerCounters;
+  const route = { by: 'seeking', over: 'all' } as const;
+  const job = jobOf({ tasks: { count: 10, run: { sleep: 1 } } }, { route });
+  job.release(job.stages[0]!);
+  new Prober(env, workers(), hints, counters).topUp(job, job.stages[0]!, {
+    ...DEFAULT_POLICY,
+    probeDraw: 'independent',
+  });
+  expect(sent.slice(0, hinted).sort((a, b) => a - b)).toEqual(idle);
+  expect(sent).toHaveLength(hinted + random);
+  expect(job.stages[0]!.probes.out).toBe(hinted + random);
+});

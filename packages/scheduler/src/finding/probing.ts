@@ -1,0 +1,128 @@
+import {
+  type Address,
+  type Environment,
+  effectiveScope,
+  type MessageOf,
+  type Millis,
+  type PolicySettings,
+  type Scope,
+} from '@goshawk/core';
+import type { SchedulerCounters } from '../contract.js';
+import type { Batch } from '../job/batch.js';
+import type { Job } from '../job/job.js';
+import type { Members } from '../joining/members.js';
+import type { IdleHints } from './idle-hints.js';
+
+/**
+ * Probes of one batch that are out at a time. All that a scheduler sends in one turn waits in the queue of its
+ * peer, and what does not fit there is dropped; many workers may be behind one peer.
+ */
+const PROBES_OUT_MAX = 200_000;
+/**
+ * So many probes by hints save one random probe. By now a hinted worker may have found something elsewhere, so each
+ * task keeps a random one in any case.
+ */
+const HINTS_FOR_A_RANDOM_PROBE = 2;
+
+/**
+ * Batch probing (Sparrow; Hawk §3.5): a batch of t tasks sends `probeRatio`·t probes to random workers, and
+ * whichever worker comes to serve one first gets the next task. The prober keeps count of where a batch's
+ * probes are, so that those on a lost worker can be made up for.
+ */
+export class Prober {
+  readonly #env: Environment;
+  readonly #members: Members;
+  readonly #counters: SchedulerCounters;
+  readonly #hints: IdleHints;
+
+  constructor(env: Environment, members: Members, hints: IdleHints, counters: SchedulerCounters) {
+    this.#env = env;
+    this.#members = members;
+    this.#hints = hints;
+    this.#counters = counters;
+  }
+
+  /**
+   * Sees to it that a batch has probes out for every task that could start. Sends the whole batch's probes at
+   * first, and later only what has been used up or lost on the way.
+   */
+  topUp(job: Job, batch: Batch, policy: PolicySettings): void {
+    const wanted = Math.min(batch.waiting, job.headroom);
+    this.#send(job, batch, wanted - batch.probes.out, policy);
+  }
+
+  /** Sends a probe for each task that could start, whatever is believed to be out. */
+  probeAgain(job: Job, batch: Batch, policy: PolicySettings): void {
+    this.#send(job, batch, Math.min(batch.waiting, job.headroom), policy);
+  }
+
+  #send(job: Job, batch: Batch, missing: number, policy: PolicySettings): void {
+    if (missing <= 0) return;
+    const room = PROBES_OUT_MAX - batch.probes.out;
+    const probes = Math.min(
+      room,
+      Math.max(missing, Math.ceil(batch.probeFactor * policy.probeRatio * missing)),
+    );
+    if (probes <= 0) return;
+    const scope: Scope = effectiveScope(policy.preset, batch.over ?? job.route.over);
+    const { demand } = batch.spec;
+    const seeks = job.route.by !== 'probing';
+    const message: MessageOf<'probe'> = {
+      type: 'probe',
+      job: job.number,
+      stage: batch.index,
+      long: job.class === 'long',
+      lane: batch.lane,
+      demand,
+      sizeMs: seeks ? sizeOf(job, batch) : 0,
+    };
+    batch.recalled = false;
+    batch.probes.expect(probes);
+    const send = (to: Address): void => {
+      this.#counters.probesSent++;
+      batch.probes.add(to, 1);
+      this.#env.send(to, message);
+    };
+    const { probeDraw } = policy;
+    if (!seeks) return this.#members.draw(probeDraw, scope, demand, probes, this.#env, send);
+    const suits = (worker: Address): boolean => this.#members.takesProbe(worker, scope, demand);
+    const hinted = this.#hints.take(missing, suits);
+    for (const worker of hinted) send(worker);
+    const random = Math.max(missing, probes - Math.floor(hinted.length / HINTS_FOR_A_RANDOM_PROBE));
+    this.#members.drawUnoccupied(probeDraw, scope, demand, random, this.#env, send);
+  }
+
+  /** A probe was served, or given back: it is out no more. */
+  used(batch: Batch, worker: Address, probes: number): void {
+    if (batch.recalled) return;
+    batch.probes.add(worker, -probes);
+  }
+
+  moved(batch: Batch, from: Address, to: Address, probes: number): void {
+    if (batch.recalled) return;
+    batch.probes.add(from, -probes);
+    // A thief that is gone has taken them along.
+    if (this.#members.has(to)) batch.probes.add(to, probes);
+  }
+
+  /** No task of the batch is left: its probes find out by themselves (`lazy`), or are told (`proactive`). */
+  batchIsBound(job: Job, batch: Batch, policy: PolicySettings): void {
+    if (policy.cancel === 'lazy' || batch.probes.out === 0) return;
+    this.recall(job, batch);
+  }
+
+  /** Takes all probes of the batch back. */
+  recall(job: Job, batch: Batch): void {
+    this.#counters.probesRecalled += batch.probes.out;
+    for (const worker of batch.probes.byWorker().keys()) {
+      this.#env.send(worker, { type: 'cancelProbes', job: job.number, stage: batch.index });
+    }
+    batch.probes.clear();
+    batch.recalled = true;
+  }
+}
+
+/** Where size matters, what may be of a long job comes after all that is known to be short. */
+function sizeOf(job: Job, batch: Batch): Millis {
+  return batch === job.present(batch) ? job.believedMs * batch.waiting : Number.MAX_SAFE_INTEGER;
+}

@@ -1,0 +1,39 @@
+import { type JobClass, type JobInput, parseJobSpec, type Route } from '@goshawk/core';
+import { arrivingJobOf } from '../accepting/arriving.js';
+import { Job } from './job.js';
+
+/** A job that a scheduler has accepted at time 0, and of which it was told what it is. */
+export function jobOf(
+  input: JobInput,
+  {
+    number = 1,
+    class: jobClass = 'short',
+    route = { by: 'probing', over: 'all' },
+    acceptedAt = 0,
+  }: Partial<Fields> = {},
+): Job {
+  const spec = parseJobSpec(input);
+  return new Job({
+    number,
+    id: `a-${number}`,
+    spec,
+    arriving: arrivingJobOf(spec, 0),
+    judgement: { kind: 'unknown' },
+    decision: {
+      class: jobClass,
+      by: 'given',
+      estimateMs: spec.estimateMs,
+      guessMs: undefined,
+      route,
+      lane: 'normal',
+    },
+    acceptedAt,
+  });
+}
+
+interface Fields {
+  readonly number: number;
+  readonly class: JobClass;
+  readonly route: Route;
+  readonly acceptedAt: number;
+}

@@ -1,0 +1,92 @@
+import type { AttemptView, JobRecord, Outcome } from '@goshawk/core';
+import { heapBytes } from '../keeping/heap-bytes.js';
+
+/** What a task's last failure was, and where. */
+export interface TaskError {
+  readonly outcome: Outcome;
+  readonly worker: string;
+}
+
+/** Reads back what was written down of a job; undefined where nothing can be read. */
+export type Recall = (job: number, place: number) => JobRecord | undefined;
+
+/** Attempts whose end is kept, and tasks that a detail lists, at most. */
+export const LISTED_MAX = 100;
+
+const NONE: readonly AttemptView[] = [];
+
+/**
+ * What the attempts of a job came to: what tasks returned, and what they failed of. What lies in the journal is not
+ * kept in memory as well, only where it lies: 8 bytes a task.
+ */
+export class TaskReports {
+  /** What lies nowhere else takes of the heap, estimated. */
+  bytes = 0;
+  /** Memory is short: what can be done without is not kept. */
+  isBrief = false;
+  readonly #job: number;
+  readonly #tasks: number;
+  // Made when there is something to be in them: most jobs have none of these.
+  #setbacks: AttemptView[] | undefined;
+  #values: Map<number, unknown> | undefined;
+  #errors: Map<number, TaskError> | undefined;
+  /** One more than the place of a task's last report that tells anything; 0: it has none. */
+  #places: Float64Array | undefined;
+
+  constructor(job: number, tasks: number) {
+    this.#job = job;
+    this.#tasks = tasks;
+  }
+
+  /** The first attempts that did not complete: what they died of. */
+  get setbacks(): readonly AttemptView[] {
+    return this.#setbacks ?? NONE;
+  }
+
+  noteSetback(attempt: AttemptView): void {
+    this.#setbacks ??= [];
+    if (this.#setbacks.length >= LISTED_MAX || this.isBrief) return;
+    this.#setbacks.push(attempt);
+    this.bytes += heapBytes(attempt);
+  }
+
+  /** @param place where the journal has it */
+  setValue(task: number, value: unknown, place?: number): void {
+    if (value === undefined || value === null) return;
+    if (place !== undefined) return this.#put(task, place);
+    this.#values ??= new Map();
+    this.#values.set(task, value);
+    this.bytes += heapBytes(value);
+  }
+
+  /** @param place where the journal has it */
+  setError(task: number, error: TaskError, place?: number): void {
+    if (place !== undefined) return this.#put(task, place);
+    if (this.#places !== undefined) this.#places[task] = 0;
+    this.#errors ??= new Map();
+    this.bytes += heapBytes(error) - heapBytes(this.#errors.get(task));
+    this.#errors.set(task, error);
+  }
+
+  /** What a task returned that completed; undefined where it returned nothing. */
+  valueOf(task: number, recall: Recall | undefined): unknown {
+    const outcome = this.#recalled(task, recall)?.outcome;
+    return outcome?.kind === 'completed' ? outcome.value : this.#values?.get(task);
+  }
+
+  /** The last failure of a task that failed. */
+  errorOf(task: number, recall: Recall | undefined): TaskError | undefined {
+    return this.#recalled(task, recall) ?? this.#errors?.get(task);
+  }
+
+  #put(task: number, place: number): void {
+    this.#places ??= new Float64Array(this.#tasks);
+    this.#places[task] = place + 1;
+  }
+
+  #recalled(task: number, recall: Recall | undefined): TaskError | undefined {
+    const place = this.#places?.[task] ?? 0;
+    const record = place === 0 ? undefined : recall?.(this.#job, place - 1);
+    return record?.kind === 'attempt' && record.task === task ? record : undefined;
+  }
+}

@@ -1,0 +1,212 @@
+import {
+  type Address,
+  LIVE_TIMINGS,
+  type Message,
+  type MessageOf,
+  type MessageType,
+  PRESETS,
+  type Preset,
+  parseJobSpec,
+} from '@goshawk/core';
+import { describe, expect, test } from 'vitest';
+import { CENTRAL, joined, loneScheduler, W1, W2, welcome } from '../lone-scheduler.fixture.js';
+
+/** What was configured; CENTRAL is whoever is there. */
+const DOOR = 50 as Address;
+const SUCCESSOR = 51 as Address;
+
+/**
+ * A scheduler that matches its jobs, with everybody else played by the test.
+ *
+ * @param holdsBack whether its driver has no connection to central
+ */
+function setUp(holdsBack = () => false, preset: Preset = PRESETS.goshawk) {
+  let sent: { to: Address; message: Message }[] = [];
+  const scheduler = loneScheduler(
+    { central: DOOR },
+    {
+      send: (to, message) => sent.push({ to, message }),
+      holdsBack,
+    },
+  );
+  const matching = welcome({ preset: { ...preset } });
+  const take = <T extends MessageType>(type: T) => {
+    const taken = sent.filter(({ message }) => message.type === type);
+    sent = sent.filter(({ message }) => message.type !== type);
+    return taken as { to: Address; message: MessageOf<T> }[];
+  };
+  const submit = (estimate: number, now = 1) =>
+    scheduler.submit(
+      parseJobSpec({ tasks: { count: 2, run: { sleep: estimate } }, estimate }),
+      undefined,
+      now,
+    );
+  scheduler.start(0);
+  scheduler.receive(CENTRAL, matching, 0);
+  scheduler.receive(CENTRAL, joined(1, [W1, W2]), 0);
+  sent = [];
+  return { scheduler, matching, take, submit };
+}
+
+const HOUR_MS = 3_600_000;
+
+describe('when the connection to central breaks', () => {
+  test('short jobs that wait, and those that come, are probed for at once, and whoever is there is told of this scheduler', () => {
+    const { scheduler, take, submit } = setUp();
+    submit(10);
+    expect(take('probe')).toEqual([]);
+    scheduler.disconnected(CENTRAL, 2);
+    expect(take('probe').length).toBeGreaterThanOrEqual(2);
+    expect(take('enlist')).toMatchObject([{ to: DOOR }]);
+    submit(10, 3);
+    expect(take('probe').length).toBeGreaterThanOrEqual(2);
+  });
+
+  test('long ones wait', () => {
+    const { scheduler, take, submit } = setUp();
+    submit(HOUR_MS);
+    scheduler.disconnected(CENTRAL, 2);
+    expect(take('probe')).toEqual([]);
+  });
+
+  test('gangs wait, and no worker that seeks gets a task of one', () => {
+    const { scheduler, take, submit } = setUp(undefined, { ...PRESETS.goshawk, gangs: true });
+    submit(10);
+    scheduler.disconnected(CENTRAL, 2);
+    submit(10, 3);
+    scheduler.receive(W1, { type: 'seek', ask: 1, again: false, spare: {} }, 4);
+    expect(take('probe')).toEqual([]);
+    expect(take('run')).toEqual([]);
+  });
+
+  test('it asks again as long as nobody answers', () => {
+    const { scheduler, take } = setUp();
+    scheduler.disconnected(CENTRAL, 2);
+    scheduler.wake('heartbeat', 0, LIVE_TIMINGS.heartbeatMs);
+    expect(take('enlist')).toMatchObject([{ to: DOOR }, { to: DOOR }]);
+    expect(take('heartbeat')).toEqual([]);
+  });
+
+  test('but not while the first time still waits for a connection', () => {
+    let isHeldBack = true;
+    const { scheduler, take } = setUp(() => isHeldBack);
+    scheduler.disconnected(CENTRAL, 2);
+    for (const beat of [1, 2, 3, 7, 8]) scheduler.wake('heartbeat', 0, beat * LIVE_TIMINGS.heartbeatMs);
+    expect(take('enlist')).toHaveLength(1);
+    scheduler.drain();
+    expect(take('enlist')).toMatchObject([{ to: DOOR, message: { draining: true } }]);
+    isHeldBack = false;
+    scheduler.wake('heartbeat', 0, 9 * LIVE_TIMINGS.heartbeatMs);
+    expect(take('enlist')).toMatchObject([{ to: DOOR, message: { draining: true } }]);
+  });
+
+  test('what central has said before it broke, and is read only now, does not bring central back', () => {
+    const { scheduler, matching, take, submit } = setUp();
+    scheduler.disconnected(CENTRAL, 2);
+    scheduler.receive(CENTRAL, { type: 'heartbeatAck', version: 1, ownersVersion: 0, matching: true }, 3);
+    expect(scheduler.isCentralSilent(3)).toBe(true);
+    submit(10, 3);
+    expect(take('probe').length).toBeGreaterThanOrEqual(2);
+    scheduler.receive(CENTRAL, matching, 4);
+    expect(scheduler.isCentralSilent(4)).toBe(false);
+  });
+
+  test('a match that is read only now is served', () => {
+    const { scheduler, take, submit } = setUp();
+    const job = submit(10);
+    scheduler.disconnected(CENTRAL, 2);
+    const workers = [{ worker: W1, match: 1 }];
+    scheduler.receive(CENTRAL, { type: 'matched', job: job.number, stage: 0, workers }, 3);
+    expect(take('run')).toMatchObject([{ to: W1, message: { task: 0, match: 1 } }]);
+  });
+
+  test('a second notice, and one of somebody else, change nothing', () => {
+    const { scheduler, take, submit } = setUp();
+    submit(10);
+    scheduler.disconnected(W1, 1);
+    scheduler.disconnected(DOOR, 1);
+    expect(scheduler.isCentralSilent(1)).toBe(false);
+    scheduler.disconnected(CENTRAL, 2);
+    const probes = take('probe').length;
+    scheduler.disconnected(CENTRAL, 2);
+    expect(take('enlist')).toHaveLength(1);
+    expect(take('probe')).toEqual([]);
+    expect(probes).toBeGreaterThanOrEqual(2);
+  });
+
+  test('before it has joined, nothing happens', () => {
+    const sent: Message[] = [];
+    const scheduler = loneScheduler({}, { send: (_to, message) => sent.push(message) });
+    scheduler.start(0);
+    scheduler.disconnected(CENTRAL, 1);
+    expect(sent.map(({ type }) => type)).toEqual(['enlist']);
+  });
+});
+
+describe('when central answers again', () => {
+  test('the same one is told of all needs again, since some may be lost, and probes are taken back', () => {
+    const { scheduler, matching, take, submit } = setUp();
+    submit(10);
+    submit(HOUR_MS);
+    take('need');
+    scheduler.disconnected(CENTRAL, 2);
+    scheduler.receive(CENTRAL, matching, 100);
+    const needs = take('need').map(({ to, message }) => ({ to, long: message.long, tasks: message.tasks }));
+    expect(needs).toEqual([
+      { to: CENTRAL, long: false, tasks: 2 },
+      { to: CENTRAL, long: true, tasks: 2 },
+    ]);
+    expect(take('cancelProbes').length).toBeGreaterThan(0);
+    take('probe');
+    submit(10, 101);
+    expect(take('probe')).toEqual([]);
+  });
+
+  test('another one in its place is told of all as well', () => {
+    const { scheduler, matching, take, submit } = setUp();
+    submit(10);
+    take('need');
+    scheduler.disconnected(CENTRAL, 2);
+    scheduler.receive(SUCCESSOR, matching, 100);
+    expect(take('need')).toMatchObject([{ to: SUCCESSOR, message: { tasks: 2 } }]);
+    // The connection that was broken was to the one before.
+    scheduler.disconnected(CENTRAL, 101);
+    expect(scheduler.isCentralSilent(101)).toBe(false);
+  });
+
+  test('a task is given out once, whoever comes for it', () => {
+    const { scheduler, matching, take, submit } = setUp();
+    const job = submit(10);
+    scheduler.disconnected(CENTRAL, 2);
+    const ask = { type: 'ask', ask: 1, job: job.number, stage: 0, again: false, placed: undefined } as const;
+    scheduler.receive(W1, ask, 3);
+    scheduler.receive(CENTRAL, matching, 4);
+    expect(take('need')).toMatchObject([{ message: { tasks: 2 } }, { message: { tasks: 1 } }]);
+    const workers = [W1, W2].map((worker) => ({ worker, match: 1 }));
+    scheduler.receive(CENTRAL, { type: 'matched', job: job.number, stage: 0, workers }, 5);
+    expect(take('bind')).toMatchObject([{ to: W1, message: { task: 0 } }]);
+    expect(take('run')).toMatchObject([{ to: W1, message: { task: 1 } }]);
+    expect(take('unused')).toMatchObject([{ message: { worker: W2 } }]);
+  });
+
+  test('with each break it begins anew', () => {
+    const { scheduler, matching, take, submit } = setUp();
+    submit(10);
+    for (let now = 10; now <= 50; now += 10) {
+      scheduler.disconnected(CENTRAL, now);
+      expect(take('probe').length).toBeGreaterThanOrEqual(2);
+      scheduler.receive(CENTRAL, matching, now + 5);
+      expect(take('cancelProbes').length).toBeGreaterThan(0);
+    }
+    expect(scheduler.counters.probesSent).toBe(scheduler.counters.probesRecalled);
+  });
+});
+
+test('while central is silent, whoever asks for a task has a slot without a long one, whatever the bitmap says', () => {
+  const { scheduler, take, submit } = setUp();
+  scheduler.receive(CENTRAL, { type: 'occupied', bits: Uint8Array.of(0b11) }, 1);
+  scheduler.disconnected(CENTRAL, 2);
+  scheduler.receive(W2, { type: 'seek', ask: 1, again: false, spare: {} }, 3);
+  submit(10, 4);
+  expect(take('probe')[0]?.to).toBe(W2);
+});

@@ -1,0 +1,430 @@
+import {
+  type Address,
+  AddressSet,
+  type Attributes,
+  amountOf,
+  attributesByName,
+  drawIndex,
+  drawTo,
+  fits,
+  formatResources,
+  type Member,
+  type MessageOf,
+  type Millis,
+  meetsWishes,
+  NO_RESOURCES,
+  NOBODY,
+  type PolicySettings,
+  type Resources,
+  type Scope,
+} from '@goshawk/core';
+
+/**
+ * The workers, as central has told them, and the drawing of random ones. A worker of several slots stands
+ * in the draw once for each: every slot is treated like a machine of its own (Hawk §4.1).
+ */
+export class Members {
+  readonly #byAddress = new Map<Address, Member>();
+  /**
+   * The first list of all, until somebody is looked up: who joins a cluster of thousands needs a map of them later, if
+   * at all.
+   */
+  #listed: readonly Member[] = [];
+  /** Their addresses: whoever asks for the first time is looked up. */
+  readonly #present = new AddressSet();
+  /** Per scope, one element a slot, in the order in which they were told; maybe shared, and never changed. */
+  readonly #places = new Map<Scope, Int32Array>();
+  /** The same, kept shuffled in place, so that a draw of k distinct ones costs k. */
+  readonly #pools = new Map<Scope, Int32Array>();
+  #version = 0;
+  /**
+   * Workers that the present central has not named, by the time since when: those that the last one had, and
+   * those that were met before central told of them.
+   */
+  readonly #unconfirmed = new Map<Address, Millis>();
+  /** Names of workers that an earlier incarnation of the owner knew. */
+  readonly #former: string[] = [];
+  readonly #formerAddresses = new Map<string, Address>();
+  /** The names of the last that were lost or have left; undefined of those that central never named. */
+  readonly #gone = new Map<Address, string | undefined>();
+  /** By the places that central has given to its workers: who has no slot but for long tasks. */
+  #occupied: Uint8Array = NOBODY_OCCUPIED;
+  /** The next whole list gives new places: until then the old ones hold, which may be a while. */
+  #isRenumbered = false;
+
+  get version(): number {
+    return this.#version;
+  }
+
+  get size(): number {
+    return this.#byAddress.size + this.#listed.length;
+  }
+
+  get(address: Address): Member | undefined {
+    return this.#members().get(address);
+  }
+
+  has(address: Address): boolean {
+    return this.#present.has(address);
+  }
+
+  /**
+   * Whether the worker was here and is here no more. Nobody would say so again of what is given to it now. One
+   * that was never heard of is not gone: central may have told others of it first.
+   */
+  isGone(address: Address): boolean {
+    return this.#gone.size > 0 && this.#gone.has(address);
+  }
+
+  nameOf(address: Address): string | undefined {
+    if (address < NOBODY) return this.#former[NOBODY - 1 - address];
+    return this.#members().get(address)?.name ?? this.#gone.get(address);
+  }
+
+  /** Something to remember a worker by of which only the name is known: below `NOBODY`, and nobody's address. */
+  formerly(name: string): Address {
+    let address = this.#formerAddresses.get(name);
+    if (address === undefined) {
+      address = (NOBODY - 1 - this.#former.length) as Address;
+      this.#former.push(name);
+      this.#formerAddresses.set(name, address);
+    }
+    return address;
+  }
+
+  /**
+   * A new central starts to count anew. Workers find it in their own time, so one that is not in its first list
+   * is not gone for that.
+   */
+  startAnew(): void {
+    this.#version = 0;
+    this.#isRenumbered = true;
+    for (const address of this.#members().keys()) this.#unconfirmed.set(address, Number.NEGATIVE_INFINITY);
+  }
+
+  /** A worker has asked for a task, or was given one. If central has not told of it yet, it must do so before long. */
+  met(address: Address, now: Millis): void {
+    if (this.#present.has(address) || this.#unconfirmed.has(address)) return;
+    this.#unconfirmed.set(address, now);
+  }
+
+  /** @returns the workers of which central had to tell since then, and has not; they are gone now */
+  dropUnconfirmed(since: Millis): readonly Address[] {
+    const gone = [...this.#unconfirmed].filter(([, at]) => at <= since).map(([address]) => address);
+    for (const address of gone) this.#drop(address);
+    if (gone.length > 0) this.#forgetPlaces();
+    return gone;
+  }
+
+  /**
+   * @returns the workers that are gone, or undefined when the change does not follow what is known here, so
+   *   that all must be asked for again
+   */
+  apply(message: MessageOf<'members'>): readonly Address[] | undefined {
+    let gone = message.left;
+    if (message.version < this.#version) return [];
+    if (message.since === 0) {
+      if (this.#isRenumbered) this.#occupied = NOBODY_OCCUPIED;
+      this.#isRenumbered = false;
+      if (this.size > 0) {
+        const present = new Set(message.changed.map((member) => member.address));
+        gone = [...this.#members().keys()].filter(
+          (address) => !present.has(address) && !this.#unconfirmed.has(address),
+        );
+      }
+    } else if (message.since !== this.#version) {
+      return message.version === this.#version ? [] : undefined;
+    }
+    for (const address of gone) this.#drop(address);
+    const isFirst = this.size === 0;
+    let came = 0;
+    for (const { address } of message.changed) {
+      if (!this.#present.has(address)) came++;
+      this.#present.add(address);
+      if (this.#unconfirmed.size > 0) this.#unconfirmed.delete(address);
+      if (this.#gone.size > 0) this.#gone.delete(address);
+    }
+    // Shared with whoever sent it: never changed in place.
+    if (isFirst && came === message.changed.length) this.#listed = message.changed;
+    else for (const member of message.changed) this.#members().set(member.address, member);
+    this.#version = message.version;
+    this.#forgetPlaces();
+    return gone;
+  }
+
+  /**
+   * Draws `count` places for probes at random among the slots of a scope that can hold the demand. Distinct ones
+   * are drawn without replacement, going round again when there are more probes than slots, so that every slot
+   * gets ⌊count ÷ slots⌋ or one more; independent ones each by itself.
+   */
+  draw(
+    how: PolicySettings['probeDraw'],
+    scope: Scope,
+    demand: Resources,
+    count: number,
+    source: { random(): number },
+    visit: (to: Address) => void,
+  ): void {
+    if (how === 'independent') {
+      const places = this.#fitting(this.#placesIn(scope), demand);
+      if (places.length === 0) return;
+      for (let i = 0; i < count; i++) visit(places[drawIndex(source, places.length)] as Address);
+      return;
+    }
+    const pool = this.#pool(scope, demand);
+    if (pool.length === 0) return;
+    let left = count;
+    for (; left >= pool.length; left -= pool.length) for (const address of pool) visit(address as Address);
+    // The first steps of a Fisher–Yates shuffle. The pool stays shuffled, which the next draw does not mind.
+    for (let i = 0; i < left; i++) visit(drawTo(i, pool, source) as Address);
+  }
+
+  /**
+   * Draws as `draw` does, but takes places at workers that are occupied by long tasks only when no others are left.
+   * Independent draws take them as they come: whoever asks for those wants to see what blind ones do.
+   */
+  drawUnoccupied(
+    how: PolicySettings['probeDraw'],
+    scope: Scope,
+    demand: Resources,
+    count: number,
+    source: { random(): number },
+    visit: (to: Address) => void,
+  ): void {
+    const isBlind = how === 'independent' || this.#occupied.length === 0;
+    if (isBlind) return this.draw(how, scope, demand, count, source, visit);
+    const pool = this.#pool(scope, demand);
+    if (count >= pool.length) return this.draw(how, scope, demand, count, source, visit);
+    const passedOver: Address[] = [];
+    let left = count;
+    for (let i = 0; i < pool.length && left > 0; i++) {
+      const drawn = drawTo(i, pool, source) as Address;
+      if (this.isOccupied(drawn)) passedOver.push(drawn);
+      else {
+        visit(drawn);
+        left--;
+      }
+    }
+    for (let i = 0; i < left; i++) visit(passedOver[i]!);
+  }
+
+  /** Central has told who is occupied. Shared with whoever sent it: never changed in place. */
+  setOccupied(bits: Uint8Array): void {
+    this.#occupied = bits;
+  }
+
+  /** The worker has a slot that runs nothing long, which central, were it there, would tell. */
+  setUnoccupied(worker: Address): void {
+    if (!this.isOccupied(worker)) return;
+    const { place } = this.#members().get(worker)!;
+    this.#occupied = this.#occupied.slice();
+    this.#occupied[place >> 3]! &= ~(1 << (place & 7));
+  }
+
+  /** Every slot of the worker runs a long task, or did when central last told of it. */
+  isOccupied(worker: Address): boolean {
+    const place = this.#members().get(worker)?.place;
+    return place !== undefined && ((this.#occupied[place >> 3] ?? 0) & (1 << (place & 7))) !== 0;
+  }
+
+  /** Whether a probe may be sent to the worker. */
+  takesProbe(worker: Address, scope: Scope, demand: Resources): boolean {
+    const member = this.#members().get(worker);
+    if (member === undefined || member.draining || !isIn(member, this.#reachOf(scope))) return false;
+    return fits(demand, member.capacity) && !this.isOccupied(worker);
+  }
+
+  /** Whether a worker of the scope has that much in all; one that drains may come back. */
+  couldFit(scope: Scope, demand: Resources): boolean {
+    const reach = this.#reachOf(scope);
+    for (const member of this.#all()) {
+      if (isIn(member, reach) && fits(demand, member.capacity)) return true;
+    }
+    return false;
+  }
+
+  /** How many such tasks fit on all workers together, those that drain included; counted up to `most`. */
+  roomFor(demand: Resources, most: number): number {
+    let room = 0;
+    for (const { slots, capacity } of this.#all()) {
+      let here = slots;
+      for (const name in demand) {
+        if (demand[name]! > 0) here = Math.min(here, Math.floor(amountOf(capacity, name) / demand[name]!));
+      }
+      room += here;
+      if (room >= most) break;
+    }
+    return room;
+  }
+
+  /** Whether a worker has all that is wished for; also where it is not known what workers have. */
+  mayMeet(wishes: Attributes): boolean {
+    for (const { attributes } of this.#all()) {
+      if (attributes === undefined) return true;
+      if (meetsWishes(wishes, attributesByName(attributes))) return true;
+    }
+    return this.size === 0;
+  }
+
+  /** Whether workers of the scope have that much in all, and each of them drains. */
+  isDrained(scope: Scope, demand: Resources): boolean {
+    const reach = this.#reachOf(scope);
+    let found = false;
+    for (const member of this.#all()) {
+      if (!isIn(member, reach) || !fits(demand, member.capacity)) continue;
+      if (!member.draining) return false;
+      found = true;
+    }
+    return found;
+  }
+
+  /** Whether a worker that takes work could run this, other than those. */
+  hasBesides(besides: readonly Address[], scope: Scope, demand: Resources): boolean {
+    const reach = this.#reachOf(scope);
+    for (const member of this.#all()) {
+      if (member.draining || besides.includes(member.address)) continue;
+      if (isIn(member, reach) && fits(demand, member.capacity)) return true;
+    }
+    return false;
+  }
+
+  /**
+   * Why no worker could ever run this, naming the one that comes closest; undefined when one could, or when
+   * no worker is known yet.
+   */
+  whyImpossible(demand: Resources): string | undefined {
+    if (demand === NO_RESOURCES || this.size === 0) return undefined;
+    let closest: Member | undefined;
+    let least = 0;
+    for (const member of this.#all()) {
+      const shortage = shortageOf(demand, member.capacity);
+      if (shortage <= 1) return undefined;
+      if (closest === undefined || shortage < least) {
+        least = shortage;
+        closest = member;
+      }
+    }
+    return `no worker has ${formatResources(demand)}; the closest is ${closest!.name} with ${formatResources(closest!.capacity)}`;
+  }
+
+  /** A worker without a fixed number of slots; undefined: there is none. */
+  withoutSlots(): Member | undefined {
+    for (const member of this.#all()) if (member.slots === 0) return member;
+    return undefined;
+  }
+
+  /**
+   * One worker alone stands for both partitions: jobs of the other would wait for ever. Where another one drains they
+   * wait for it, rather than behind the tasks that they are kept from.
+   */
+  #reachOf(scope: Scope): Scope {
+    return this.size === 1 ? 'all' : scope;
+  }
+
+  #members(): Map<Address, Member> {
+    if (this.#listed.length === 0) return this.#byAddress;
+    for (const member of this.#listed) this.#byAddress.set(member.address, member);
+    this.#listed = [];
+    return this.#byAddress;
+  }
+
+  #all(): Iterable<Member> {
+    return this.#listed.length > 0 ? this.#listed : this.#byAddress.values();
+  }
+
+  #drop(address: Address): void {
+    const name = this.#members().get(address)?.name ?? this.#gone.get(address);
+    this.#members().delete(address);
+    this.#present.delete(address);
+    this.#unconfirmed.delete(address);
+    this.#gone.set(address, name);
+    if (this.#gone.size > GONE_MAX) this.#gone.delete(this.#gone.keys().next().value!);
+  }
+
+  #pool(scope: Scope, demand: Resources): Int32Array {
+    let pool = this.#pools.get(scope);
+    if (pool === undefined) {
+      pool = this.#placesIn(scope).slice();
+      this.#pools.set(scope, pool);
+    }
+    return this.#fitting(pool, demand);
+  }
+
+  #placesIn(scope: Scope): Int32Array {
+    let places = this.#places.get(scope);
+    if (places === undefined) {
+      const reach = this.#reachOf(scope);
+      places =
+        this.#listed.length > 0
+          ? placesOfList(this.#listed, reach)
+          : placesOf(this.#byAddress.values(), reach);
+      this.#places.set(scope, places);
+    }
+    return places;
+  }
+
+  #fitting(places: Int32Array, demand: Resources): Int32Array {
+    if (demand === NO_RESOURCES) return places;
+    return places.filter((address) => fits(demand, this.get(address as Address)!.capacity));
+  }
+
+  #forgetPlaces(): void {
+    this.#places.clear();
+    this.#pools.clear();
+  }
+}
+
+/**
+ * The largest ratio of what is wanted to what there is; at most 1 when it fits. A resource that is not there
+ * at all outweighs every ratio.
+ */
+function shortageOf(demand: Resources, capacity: Resources): number {
+  let worst = 0;
+  let missing = 0;
+  for (const name in demand) {
+    const amount = amountOf(capacity, name);
+    if (amount > 0) worst = Math.max(worst, demand[name]! / amount);
+    else missing++;
+  }
+  return worst + missing * Number.MAX_SAFE_INTEGER;
+}
+
+const NOBODY_OCCUPIED = new Uint8Array();
+
+/** What a worker said before it went arrives soon after, so that only the latest of them matter. */
+const GONE_MAX = 10_000;
+
+/** By a list that was told, which nobody changes. */
+const ofLists = new WeakMap<readonly Member[], Map<Scope, Int32Array>>();
+
+/** One address a slot of the workers of a scope that take work, in their order. */
+function placesOf(members: Iterable<Member>, scope: Scope): Int32Array {
+  const places: number[] = [];
+  for (const member of members) {
+    if (member.draining || !isIn(member, scope)) continue;
+    for (let slot = 0; slot < member.slots; slot++) places.push(member.address);
+  }
+  return Int32Array.from(places);
+}
+
+/**
+ * The same, made once for all who were told the list, and not to be changed: each probe is a random look into it, and what ten
+ * schedulers of a simulation share fits into a processor's cache.
+ */
+function placesOfList(list: readonly Member[], scope: Scope): Int32Array {
+  let byScope = ofLists.get(list);
+  if (byScope === undefined) {
+    byScope = new Map();
+    ofLists.set(list, byScope);
+  }
+  let places = byScope.get(scope);
+  if (places === undefined) {
+    places = placesOf(list, scope);
+    byScope.set(scope, places);
+  }
+  return places;
+}
+
+function isIn({ partition }: Member, scope: Scope): boolean {
+  return scope === 'all' || partition === scope;
+}

@@ -1,0 +1,114 @@
+import {
+  type Address,
+  DecayingSum,
+  type MessageOf,
+  type Millis,
+  NOBODY,
+  type PolicySettings,
+  reserveWindowMs,
+} from '@goshawk/core';
+import type { SchedulerEnvironment } from '../contract.js';
+
+/** Between two reports, and while central is to judge by them whether it can match again. ms */
+const USAGE_MS = 10_000;
+const USAGE_RELIEVED_MS = 1_000;
+
+/**
+ * What central has to know of the work that passes here: how much short and long work was done, for the partition
+ * that follows their shares, and how much short work came, for the reserve.
+ */
+export class Usage {
+  readonly #env: SchedulerEnvironment;
+  /** The last that has welcomed this scheduler: it has heard of all but `cameMs`. */
+  #central: Address = NOBODY;
+  #policy: PolicySettings | undefined;
+  #shortMs = 0;
+  #longMs = 0;
+  /** Not told yet. */
+  #cameMs = 0;
+  #cameTasks = 0;
+  /** All that came lately: another central knows nothing of it. */
+  #lately = new DecayingSum(0);
+  #armed = false;
+
+  constructor(env: SchedulerEnvironment) {
+    this.#env = env;
+  }
+
+  /**
+   * A central has welcomed this scheduler. One that knows nothing of the short work that came lately is told at once,
+   * or it would give the slots that short jobs need to the long ones that have waited for it. What waits still is
+   * counted twice when it is needed again, which errs on the side of short jobs, and is forgotten with the rest.
+   */
+  startAnew(central: Address, policy: PolicySettings, now: Millis): void {
+    const windowMs = reserveWindowMs(policy);
+    if (this.#policy === undefined || reserveWindowMs(this.#policy) !== windowMs)
+      this.#lately = new DecayingSum(windowMs);
+    this.#policy = policy;
+    if (central !== this.#central) {
+      this.#cameMs = this.#lately.at(now);
+      this.#cameTasks = 0;
+    }
+    this.#central = central;
+    if (this.#cameMs > 0) this.#send(central, { shortMs: 0, longMs: 0 });
+    if (this.#tellsShares()) this.#tellSoon(now);
+  }
+
+  /** Run time of a task that completed. */
+  worked(long: boolean, runMs: Millis): void {
+    if (long) this.#longMs += runMs;
+    else this.#shortMs += runMs;
+  }
+
+  /**
+   * A short batch has come.
+   *
+   * @param workMs estimate × tasks
+   * @param isTold central hears of it as a need
+   */
+  shortCame(workMs: Millis, tasks: number, isTold: boolean, now: Millis): void {
+    const countsForReserve = this.#policy?.reserve === 'auto';
+    if (countsForReserve) this.#lately.add(workMs, now);
+    if (isTold) return;
+    if (countsForReserve) this.#cameMs += workMs;
+    if (this.#mayBeTold()) this.#cameTasks += tasks;
+    if (this.#hasNews()) this.#tellSoon(now);
+  }
+
+  /** Whether central tells when it matches again, which it judges by how many tasks come. */
+  #mayBeTold(): boolean {
+    return this.#policy?.preset.short.by === 'matching' && this.#policy.matching === 'auto';
+  }
+
+  #hasNews(): boolean {
+    return this.#cameMs > 0 || this.#cameTasks > 0;
+  }
+
+  /** @param central NOBODY while there is none */
+  tell(central: Address, now: Millis): void {
+    this.#armed = false;
+    const hasShares = this.#tellsShares() && this.#shortMs + this.#longMs > 0;
+    if (central !== NOBODY && (hasShares || this.#hasNews())) {
+      this.#send(central, { shortMs: this.#shortMs, longMs: this.#longMs });
+      this.#shortMs = 0;
+      this.#longMs = 0;
+    }
+    if (this.#tellsShares() || this.#hasNews()) this.#tellSoon(now);
+  }
+
+  #tellsShares(): boolean {
+    return this.#policy?.shortPartition === 'auto';
+  }
+
+  #send(central: Address, done: Pick<MessageOf<'usage'>, 'shortMs' | 'longMs'>): void {
+    this.#env.send(central, { type: 'usage', ...done, cameMs: this.#cameMs, cameTasks: this.#cameTasks });
+    this.#cameMs = 0;
+    this.#cameTasks = 0;
+  }
+
+  #tellSoon(now: Millis): void {
+    if (this.#armed) return;
+    this.#armed = true;
+    this.#env.setTimer('usage', 0, now + (this.#cameTasks > 0 ? USAGE_RELIEVED_MS : USAGE_MS));
+  }
+}

@@ -1,0 +1,37 @@
+import { LIMITS } from '@goshawk/core';
+import { describe, expect, it, test } from 'vitest';
+import { isAnswerable, Page, weigh } from './heap-bytes.js';
+
+test.each<[unknown, number, number]>([
+  [7, 1, 0],
+  ['seven', 1, 5],
+  [null, 1, 0],
+  [[1, 'b', [2]], 5, 1],
+  [{ a: 1, bc: 'd' }, 5, 4],
+  [new Uint8Array(9), 1, 9],
+])('%j weighs what the codec counts', (value, values, bytes) => {
+  expect(weigh(value)).toStrictEqual({ values, bytes });
+});
+
+test('a value of any depth is weighed', () => {
+  let deep: unknown = 1;
+  for (let i = 0; i < 100_000; i++) deep = [deep];
+  expect(weigh(deep).values).toBe(100_001);
+});
+
+describe('a page', () => {
+  it('ends at so many bytes, or at so many values', () => {
+    const half = 'x'.repeat(LIMITS.answerBytesMax / 2);
+    const long = new Page<string>();
+    expect([half, half, 'x'].map((item) => long.take(item))).toStrictEqual([true, true, false]);
+    const many = new Page<number>();
+    for (let i = 0; i < LIMITS.answerValuesMax; i++) expect(many.take(i)).toBe(true);
+    expect(many.take(0)).toBe(false);
+  });
+
+  it('takes its first item, whatever that is', () => {
+    const large = 'x'.repeat(2 * LIMITS.answerBytesMax);
+    expect(isAnswerable(weigh(large))).toBe(false);
+    expect(new Page<string>().take(large)).toBe(true);
+  });
+});

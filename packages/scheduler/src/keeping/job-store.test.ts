@@ -1,0 +1,140 @@
+import { LIMITS } from '@goshawk/core';
+import { describe, expect, test } from 'vitest';
+import { jobOf } from '../job/job.fixture.js';
+import type { Job } from '../job/job.js';
+import { JobStore, type Retention } from './job-store.js';
+import { sharesOf } from './memory-shares.js';
+
+class Bench {
+  readonly forgotten: number[] = [];
+  readonly store: JobStore;
+  now = 0;
+
+  constructor(retention: Partial<Retention> = {}, jobsMax = 1e9) {
+    const forgot = (job: number) => this.forgotten.push(job);
+    this.store = new JobStore(
+      's',
+      0,
+      { jobsMax: 2, keepMs: Number.POSITIVE_INFINITY, forgot, ...retention },
+      1_000,
+      { ...sharesOf(1e9), jobsMax },
+    );
+  }
+
+  /** A job that ends at once. */
+  run(user?: string, key?: string, argument = 'x'): Job {
+    const { number } = this.store.nextName();
+    const job = jobOf({ user, tasks: [{ exec: [argument] }] }, { number, acceptedAt: this.now });
+    this.store.add(job, key);
+    job.endedAt = this.now;
+    this.store.ended(job, this.now);
+    return job;
+  }
+
+  get kept(): number[] {
+    return [...this.store.endedNewestFirst()].map(({ number }) => number).reverse();
+  }
+}
+
+describe('jobs that ended before this process', () => {
+  /** As a clock that was wrong then, or is now, makes them out to be. */
+  function restored(): Bench {
+    const bench = new Bench({ keepMs: 1_000 });
+    const { number } = bench.store.nextName();
+    const job = jobOf({ tasks: [{ sleep: 1 }] }, { number, acceptedAt: -1e9 });
+    job.endedAt = -1e9;
+    bench.store.restore(job, 'k');
+    bench.store.restored();
+    return bench;
+  }
+
+  test('are kept for some minutes of its own time, however long ago that seems to be', () => {
+    const bench = restored();
+    bench.store.start(5);
+    bench.store.forgetOld(LIMITS.endedAgeMinMs);
+    expect(bench.kept).toEqual([1]);
+    bench.store.forgetOld(LIMITS.endedAgeMinMs + 5);
+    expect(bench.kept).toEqual([]);
+  });
+});
+
+describe('jobs that are too many', () => {
+  test('are kept for longer than any client waits, with their keys', () => {
+    const bench = new Bench();
+    for (let i = 0; i < 100; i++) bench.run('u', `k${i}`);
+    bench.now = LIMITS.endedAgeMinMs;
+    bench.store.forgetOld(bench.now);
+    expect(bench.kept).toHaveLength(100);
+    expect(bench.store.byKey('k0')).toMatchObject({ number: 1 });
+  });
+
+  test('go after that, the first that ended first', () => {
+    const bench = new Bench();
+    for (let i = 0; i < 4; i++) bench.run('u', `k${i}`);
+    bench.now = LIMITS.endedAgeMinMs + 1;
+    bench.store.forgetOld(bench.now);
+    expect(bench.kept).toStrictEqual([3, 4]);
+    expect(bench.forgotten).toStrictEqual([1, 2]);
+    expect(bench.store.byKey('k0')).toBeUndefined();
+  });
+});
+
+describe('where memory is short', () => {
+  const large = 'x'.repeat(10_000);
+
+  test('jobs go of the user who holds most, and nobody else’s', () => {
+    const bench = new Bench({}, 200_000);
+    const theirs = [bench.run('ada'), bench.run('bob')];
+    for (let i = 0; i < 100; i++) bench.run('eve', undefined, large);
+    expect(bench.kept.slice(0, 2)).toStrictEqual(theirs.map(({ number }) => number));
+    expect(bench.kept.length).toBeLessThan(20);
+    expect(bench.kept.at(-1)).toBe(102);
+  });
+
+  test('of users who hold the same each has to give', () => {
+    const bench = new Bench({}, 200_000);
+    for (let i = 0; i < 100; i++) for (const user of ['ada', 'bob', 'eve']) bench.run(user, undefined, large);
+    const users = bench.kept.map((number) => bench.store.byNumber(number)!.spec.user);
+    for (const user of ['ada', 'bob', 'eve']) {
+      expect(users.filter((of) => of === user).length).toBeGreaterThanOrEqual(3);
+    }
+  });
+
+  test('keys and ends are known as long as others', () => {
+    const bench = new Bench({}, 100_000);
+    for (let i = 0; i < 40; i++) bench.run('eve', `k${i}`, large);
+    expect(bench.store.byKey('k0')).toBeUndefined();
+    expect(bench.store.traceOf('k0')).toMatchObject({ number: 1, state: 'completed' });
+    expect(bench.store.isForgotten('s-1')).toBe(true);
+    expect(bench.store.isForgotten('s-40')).toBe(false);
+    expect(bench.store.isForgotten('s-41')).toBe(false);
+    expect(bench.store.isForgotten('t-1')).toBe(false);
+    expect(bench.forgotten).toStrictEqual([]);
+    bench.store.forgetOld(LIMITS.endedAgeMinMs + 1);
+    expect(bench.store.traceOf('k0')).toBeUndefined();
+    expect(bench.forgotten).toContain(1);
+    expect(bench.store.isForgotten('s-1')).toBe(true);
+  });
+
+  test('there is an end to keys, too: they count as what cannot be forgotten', () => {
+    const bench = new Bench({}, 20_000);
+    for (let i = 0; i < 1_000; i++) bench.run('eve', `k${i}`);
+    expect(bench.store.activeBytes).toBeGreaterThan(200_000);
+    bench.store.forgetOld(LIMITS.endedAgeMinMs + 1);
+    expect(bench.store.activeBytes).toBe(0);
+  });
+});
+
+test('what a job’s tasks have returned counts as the job’s, also of one that ends with it', () => {
+  const bench = new Bench({}, 100_000);
+  const job = jobOf({ tasks: [{ sleep: 1 }] }, { number: bench.store.nextName().number });
+  bench.store.add(job, undefined);
+  job.reports.setValue(0, 'x'.repeat(90_000));
+  bench.store.weigh(job);
+  expect(bench.store.activeBytes).toBeGreaterThan(90_000);
+  job.endedAt = 0;
+  bench.store.ended(job, 0);
+  expect(bench.store.activeBytes).toBe(0);
+  bench.run('eve', undefined, 'x'.repeat(20_000));
+  expect(bench.kept).toStrictEqual([2]);
+});

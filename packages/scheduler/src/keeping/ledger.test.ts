@@ -1,0 +1,259 @@
+import { ANSWERS, COMPLETED, LIMITS, type Message, parseJobSpec } from '@goshawk/core';
+import { describe, expect, test } from 'vitest';
+import { DurableBench, FAILED } from '../durable.fixture.js';
+import { CENTRAL, CLIENT, joined, loneScheduler, W1, welcome } from '../lone-scheduler.fixture.js';
+
+const job = { tasks: [{ sleep: 1 }, { sleep: 1 }] };
+
+function types(bench: DurableBench): string[] {
+  return bench.take().map(({ type }) => type);
+}
+
+describe('with a journal', () => {
+  test('scheduling starts at once, and the answer waits for the disk', () => {
+    const bench = new DurableBench();
+    bench.members(W1);
+    bench.take();
+    bench.submit(job);
+    expect(types(bench)).toEqual(['probe', 'probe', 'probe', 'probe']);
+    bench.commit();
+    expect(types(bench)).toEqual(['accepted']);
+  });
+
+  test('a submission that comes again before the disk has it is not answered either', () => {
+    const bench = new DurableBench();
+    bench.submit(job, 'k', 1);
+    bench.submit(job, 'k', 2);
+    expect(types(bench)).toEqual([]);
+    bench.commit();
+    expect(bench.take()).toMatchObject([
+      { type: 'accepted', request: 1, value: { job: 's-1' } },
+      { type: 'accepted', request: 2, value: { job: 's-1' } },
+    ]);
+  });
+
+  test('a report is confirmed, and the end told, when the disk has it', () => {
+    const bench = new DurableBench();
+    bench.members(W1);
+    bench.submit({ tasks: [{ sleep: 1 }] });
+    bench.commit();
+    bench.receive(CLIENT, { type: 'watchJob', request: 9, id: 's-1', detail: false });
+    bench.end(W1, bench.ask(W1, 1)!);
+    expect(types(bench)).toEqual([]);
+    bench.scheduler.recorded(bench.records.length - 1, bench.now);
+    // The end of the attempt is durable, that of the job is not.
+    expect(types(bench)).toEqual(['confirm']);
+    bench.commit();
+    expect(bench.take()).toMatchObject([{ type: 'jobEnded' }]);
+  });
+
+  test('nobody gets an answer from a journal that has failed', () => {
+    const bench = new DurableBench();
+    bench.submit(job);
+    bench.scheduler.journalFailed();
+    bench.commit();
+    bench.receive(CLIENT, { type: 'describeJob', request: 2, id: 's-1', spec: false });
+    expect(types(bench)).toEqual([]);
+  });
+
+  test('a full disk refuses new jobs, and answers about those that are there', () => {
+    const bench = new DurableBench();
+    bench.submit(job);
+    bench.commit();
+    bench.take();
+    bench.scheduler.journalFull('the disk of /data is full');
+    bench.submit(job, 'another');
+    expect(bench.take()).toMatchObject([
+      { type: 'refused', code: 'journal-full', message: 'the disk of /data is full' },
+    ]);
+    bench.submit(job);
+    expect(types(bench)).toEqual(['accepted']);
+    bench.scheduler.journalFull(undefined);
+    bench.submit(job, 'another');
+    bench.commit();
+    expect(types(bench)).toEqual(['accepted']);
+  });
+
+  test('a job of an earlier incarnation is tried again when there is a policy for it', () => {
+    const first = new DurableBench();
+    first.members(W1);
+    first.submit({ tasks: [{ sleep: 1 }] });
+    first.end(W1, first.ask(W1, 1)!, FAILED);
+    first.commit();
+    const bench = new DurableBench(first.inheritance(), 0, false);
+    bench.take();
+    bench.receive(CLIENT, { type: 'retryJob', request: 9, key: 'again', id: 's-1' });
+    expect(bench.take()).toMatchObject([{ type: 'refused', request: 9, code: 'not-ready' }]);
+  });
+
+  test('a disk that falls far behind takes no more jobs for now', () => {
+    const bench = new DurableBench();
+    for (let i = 0; i < LIMITS.unrecordedJobsMax; i++) bench.accept({ tasks: [{ sleep: 1 }] });
+    expect(types(bench)).toEqual([]);
+    bench.submit(job, 'one too many', 5);
+    bench.commit();
+    expect(bench.take().at(-1)).toMatchObject({ type: 'refused', request: 5, code: 'not-ready' });
+  });
+
+  test('a key that comes with another job is a conflict', () => {
+    const bench = new DurableBench();
+    bench.submit(job);
+    bench.submit({ tasks: [{ sleep: 2 }, { sleep: 1 }] }, 'k', 2);
+    bench.commit();
+    expect(bench.take()).toMatchObject([{ type: 'refused', code: 'key-conflict' }, { type: 'accepted' }]);
+  });
+
+  test('what shows how things stand waits for no disk', () => {
+    const bench = new DurableBench();
+    bench.submit(job);
+    bench.take();
+    const request = 5;
+    for (const question of [
+      { type: 'describeJob', request, id: 's-1', spec: true },
+      { type: 'listJobs', request, states: [], user: undefined, endedMax: 9, jobsMax: 9 },
+      { type: 'explainJob', request, id: 's-1', task: undefined },
+      { type: 'explainWaiting', request },
+      { type: 'readResults', request, id: 's-1', from: 0 },
+      { type: 'readLogs', request, id: 's-1', task: undefined, failedOnly: false, cursor: 0 },
+      { type: 'readCounters', request },
+    ] as const) {
+      bench.receive(CLIENT, question);
+      expect(bench.take()).toMatchObject([{ type: ANSWERS[question.type][0], request }]);
+    }
+    bench.receive(CLIENT, { type: 'watchJob', request, id: 's-1', detail: false });
+    expect(bench.take()).toMatchObject([{ type: 'jobProgress' }]);
+    bench.receive(CLIENT, { type: 'describeJob', request, id: 's-7', spec: true });
+    expect(bench.take()).toMatchObject([{ type: 'refused', code: 'unknown-job' }]);
+  });
+
+  test('who waits for a job that has ended hears that somebody is there, and of the end when the disk has it', () => {
+    const bench = new DurableBench();
+    bench.members(W1);
+    bench.submit({ tasks: [{ sleep: 1 }] });
+    bench.commit();
+    bench.end(W1, bench.ask(W1, 1)!);
+    bench.receive(CLIENT, { type: 'watchJob', request: 9, id: 's-1', detail: false });
+    expect(bench.take()).toMatchObject([{ type: 'jobProgress' }]);
+    bench.commit();
+    expect(bench.take()).toMatchObject([{ type: 'confirm' }, { type: 'jobEnded', request: 9 }]);
+  });
+
+  test('while nothing is written a cancellation is taken, and said not to be written', () => {
+    const bench = new DurableBench();
+    bench.submit(job);
+    bench.commit();
+    bench.take();
+    bench.scheduler.journalStopped('the disk is full: nothing is written');
+    bench.receive(CLIENT, { type: 'cancelJob', request: 5, id: 's-1' });
+    expect(bench.take().at(-1)).toMatchObject({
+      type: 'refused',
+      code: 'journal-full',
+      message: 'the disk is full: nothing is written',
+    });
+    bench.receive(CLIENT, { type: 'describeJob', request: 6, id: 's-1', spec: false });
+    expect(bench.take()).toMatchObject([{ value: { state: 'cancelled' } }]);
+    bench.scheduler.journalStopped(undefined);
+    bench.commit();
+    bench.receive(CLIENT, { type: 'cancelJob', request: 7, id: 's-1' });
+    expect(types(bench)).toEqual(['jobSummary']);
+  });
+
+  test('what waits for the disk is bounded: a report stays with its worker, and no job is taken', () => {
+    const bench = new DurableBench(undefined, 0, true, { memoryBytes: 1_000_000 });
+    bench.members(W1);
+    bench.submit({ tasks: { count: 9, run: { sleep: 1 } } });
+    bench.commit();
+    const value = 'x'.repeat(100_000);
+    const bound = Array.from({ length: 3 }, () => bench.ask(W1, 1)!);
+    for (const of of bound) bench.end(W1, of, { ...COMPLETED, value });
+    expect(bench.records.filter(({ kind }) => kind === 'attempt')).toHaveLength(2);
+    bench.submit(job, 'another', 5);
+    expect(bench.take()).toMatchObject([{ type: 'refused', request: 5, code: 'not-ready' }]);
+    bench.commit();
+    expect(types(bench)).toEqual(['confirm', 'confirm']);
+    bench.end(W1, bound[2]!, { ...COMPLETED, value });
+    bench.commit();
+    expect(types(bench)).toEqual(['confirm']);
+  });
+
+  test('answers that are held are bounded', () => {
+    const bench = new DurableBench(undefined, 0, true, { memoryBytes: 100_000 });
+    bench.submit(job);
+    for (let request = 2; request <= 1_000; request++) bench.submit(job, 'k', request);
+    bench.commit();
+    const answers = bench.take();
+    expect(answers.length).toBeGreaterThan(5);
+    expect(answers.length).toBeLessThan(100);
+    bench.submit(job, 'k', 1_001);
+    expect(types(bench)).toEqual(['accepted']);
+  });
+});
+
+describe('what tasks return', () => {
+  const value = { of: 'x'.repeat(1_000) };
+
+  test('lies in the journal, is read back from there, and after a restart', () => {
+    const first = new DurableBench();
+    first.members(W1);
+    const live = first.accept({ tasks: [{ sleep: 1 }, { sleep: 1 }] });
+    first.end(W1, first.ask(W1, 1)!, { ...COMPLETED, value });
+    first.end(W1, first.ask(W1, 1)!, FAILED);
+    first.commit();
+    expect(live.hasEnded).toBe(true);
+    const again = new DurableBench(first.inheritance(), 1_000);
+    for (const bench of [first, again]) {
+      bench.take();
+      bench.receive(CLIENT, { type: 'readResults', request: 1, id: 's-1', from: 0 });
+      bench.receive(CLIENT, { type: 'describeJob', request: 2, id: 's-1', spec: false });
+      expect(bench.take()).toMatchObject([
+        { value: { values: [{ task: 0, value }], next: undefined } },
+        { value: { failures: [{ task: 1, code: 'exit', message: 'exit 1' }] } },
+      ]);
+    }
+    expect(live.reports.valueOf(0, undefined)).toBeUndefined();
+    expect(live.reports.bytes).toBeLessThan(1_000);
+  });
+
+  test('has no room without a journal once the memory is full, and fails its task', () => {
+    const sent: Message[] = [];
+    const scheduler = loneScheduler({ memoryBytes: 100_000 }, { send: (_, message) => sent.push(message) });
+    scheduler.start(0);
+    scheduler.receive(CENTRAL, welcome(), 0);
+    scheduler.receive(CENTRAL, joined(1, [W1], 4), 0);
+    const job = scheduler.submit(parseJobSpec({ tasks: { count: 10, run: { sleep: 1 } } }), undefined, 0);
+    for (let task = 0; task < 10; task++) {
+      const of = { job: 1, stage: 0, again: false, placed: undefined };
+      scheduler.receive(W1, { type: 'ask', ask: task + 1, ...of }, 1);
+      const rest = { runMs: 1, output: [], outputBytes: 0, ask: 0, attempt: 1 };
+      const outcome = { ...COMPLETED, value: 'x'.repeat(20_000) };
+      scheduler.receive(W1, { type: 'ended', report: task + 1, job: 1, task, outcome, ...rest }, 2);
+    }
+    expect(job.counts).toMatchObject({ completed: 4, failed: 6 });
+    expect(job.reports.errorOf(9, undefined)?.outcome).toMatchObject({ errorCode: 'no-room' });
+  });
+});
+
+test('a job that had to make room is said to be forgotten, and its key still is its key', () => {
+  const bench = new DurableBench(undefined, 0, true, { memoryBytes: 40_000 });
+  bench.members(W1);
+  for (let i = 1; i <= 20; i++) {
+    bench.submit({ tasks: [{ sleep: 1 }] }, `k${i}`);
+    bench.end(W1, bench.ask(W1, i)!);
+    bench.commit();
+  }
+  bench.take();
+  bench.submit({ tasks: [{ sleep: 1 }] }, 'k1', 9);
+  bench.receive(CLIENT, { type: 'watchJob', request: 10, id: 's-1', detail: false });
+  expect(bench.take()).toMatchObject([
+    { type: 'accepted', request: 9, value: { job: 's-1', state: 'completed' } },
+    { type: 'refused', request: 10, code: 'forgotten-job', message: expect.stringContaining('completed') },
+  ]);
+  // Also after a restart: its records go with its key.
+  const again = new DurableBench(bench.inheritance(), 1_000, true, { memoryBytes: 40_000 });
+  again.submit({ tasks: [{ sleep: 1 }] }, 'k1', 9);
+  again.commit();
+  expect(again.take()).toMatchObject([{ type: 'accepted', value: { job: 's-1' } }]);
+  // Numbers that a restart passes over were nobody's.
+  again.receive(CLIENT, { type: 'describeJob', request: 3, id: 's-5000', spec: false });
+  expect(again.take()).toMatchObject([{ type: 'refused', code: 'unknown-job' }]);
+});

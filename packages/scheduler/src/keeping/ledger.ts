@@ -1,0 +1,305 @@
+import {
+  type Address,
+  Deque,
+  type JobRecord,
+  LIMITS,
+  type Message,
+  type Millis,
+  type Outcome,
+  type TaskIndex,
+} from '@goshawk/core';
+import type { SchedulerEnvironment } from '../contract.js';
+import type { Job } from '../job/job.js';
+import { heapBytes } from './heap-bytes.js';
+import type { MemoryShares } from './memory-shares.js';
+
+/** What an answer takes that is held, beside what is in it. In bytes. */
+const HELD_BYTES = 200;
+
+/** What a record takes that waits for the disk, beside what a task returned. In bytes. */
+const RECORD_BYTES = 300;
+
+interface Deferred {
+  /** Happens when so many records are durable. */
+  readonly after: number;
+  act(now: Millis): void;
+}
+
+interface Held {
+  /** Goes out when so many records are durable. */
+  readonly after: number;
+  readonly to: Address;
+  message: Message;
+  readonly bytes: number;
+}
+
+/** Why no new job is taken. */
+export interface Refusal {
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string;
+  /** It is worth trying again then. ms */
+  readonly retryMs?: Millis | undefined;
+}
+
+/**
+ * The owner's side of its journal: writes down what must outlive this process, and holds back what others must not
+ * hear before it is durable: that a job was accepted, cancelled or has ended, and confirmations of reports, after which
+ * workers forget them. Scheduling waits for nothing, and neither do answers that promise nothing.
+ *
+ * What waits for the disk is bounded: with too much of it no job is taken, and no report, which its worker keeps.
+ *
+ * Where jobs are not journaled there is nothing to wait for, and everything goes out at once.
+ */
+export class Ledger {
+  readonly #env: SchedulerEnvironment;
+  /** Others may take the journal over, and keys are one for all who have it. */
+  readonly isShared: boolean;
+  readonly #clock: { readonly wallOffsetMs: Millis };
+  readonly #shares: MemoryShares;
+  #written = 0;
+  #durable = 0;
+  /** Of each record that is not durable. */
+  readonly #sizes = new Deque<number>();
+  #unwrittenBytes = 0;
+  #heldBytes = 0;
+  /** By `after`, in the order in which they were sent. */
+  readonly #held = new Deque<Held>();
+  /** Of the acceptances that are not durable, the place of each. */
+  readonly #acceptances = new Deque<number>();
+  readonly #deferred = new Deque<Deferred>();
+  #refusal: Refusal | undefined;
+  #stopped: Refusal | undefined;
+  #hasFailed = false;
+
+  /** @param clock read for each record */
+  constructor(
+    env: SchedulerEnvironment,
+    clock: { readonly wallOffsetMs: Millis; readonly epoch?: number | undefined },
+    shares: MemoryShares,
+  ) {
+    this.#env = env;
+    this.isShared = env.record !== undefined && (clock.epoch ?? 0) > 0;
+    this.#clock = clock;
+    this.#shares = shares;
+  }
+
+  /** Jobs outlive this process. */
+  get isKept(): boolean {
+    return this.#env.record !== undefined;
+  }
+
+  /** All that was written down is on the disk. */
+  get isDurable(): boolean {
+    return this.#durable === this.#written;
+  }
+
+  /** What waits to be sent until it is durable. */
+  get heldCount(): number {
+    return this.#held.length;
+  }
+
+  /** Why a new job cannot be taken now; undefined when it can. */
+  get refusal(): Refusal | undefined {
+    if (this.#refusal !== undefined) return this.#refusal;
+    return this.isBehind || this.#acceptances.length >= LIMITS.unrecordedJobsMax ? BEHIND : undefined;
+  }
+
+  /** Why nothing at all is written; undefined while something is. */
+  get stopped(): Refusal | undefined {
+    return this.#stopped;
+  }
+
+  /** As much waits for the disk as may. */
+  get isBehind(): boolean {
+    return this.#unwrittenBytes >= this.#shares.unwrittenMax;
+  }
+
+  /** @param bytes what the job takes */
+  accepted(job: Job, key: string | undefined, bytes: number, now: Millis): void {
+    if (!this.isKept) return;
+    const { spec, class: jobClass, classifiedBy, route } = job;
+    this.#write(
+      {
+        kind: 'accepted',
+        job: job.number,
+        at: this.#wall(now),
+        key,
+        spec,
+        class: jobClass,
+        classifiedBy,
+        route,
+      },
+      bytes,
+    );
+    this.#acceptances.push(this.#written);
+  }
+
+  /** What the job is taken for has changed. */
+  classified(job: Job, now: Millis): void {
+    if (!this.isKept) return;
+    const { class: jobClass, classifiedBy, route, estimateMs } = job;
+    this.#write({
+      kind: 'classified',
+      job: job.number,
+      at: this.#wall(now),
+      class: jobClass,
+      classifiedBy,
+      route,
+      estimateMs,
+    });
+  }
+
+  /** @returns where it can be read back; undefined where it cannot */
+  attemptEnded(
+    job: Job,
+    task: TaskIndex,
+    outcome: Outcome,
+    worker: string,
+    runMs: Millis,
+    now: Millis,
+  ): number | undefined {
+    if (!this.isKept) return undefined;
+    const attempt = job.attempts[task]!;
+    const bytes = outcome.value === undefined ? outcome.errorMessage.length : heapBytes(outcome.value);
+    const place = this.#write(
+      {
+        kind: 'attempt',
+        job: job.number,
+        at: this.#wall(now),
+        task,
+        attempt,
+        outcome,
+        worker,
+        runMs,
+      },
+      bytes,
+    );
+    return this.#env.recall === undefined ? undefined : place;
+  }
+
+  cancelled(job: Job, now: Millis): void {
+    if (this.isKept) this.#write({ kind: 'cancelled', job: job.number, at: this.#wall(now) });
+  }
+
+  ended(job: Job, now: Millis): void {
+    if (this.isKept) this.#write({ kind: 'ended', job: job.number, at: this.#wall(now), state: job.state });
+  }
+
+  /** The task's attempt was given out and did not start. */
+  declined(job: Job, task: TaskIndex, now: Millis): void {
+    if (!this.isKept) return;
+    const attempt = job.attempts[task]!;
+    this.#write({ kind: 'declined', job: job.number, at: this.#wall(now), task, attempt });
+  }
+
+  /** This incarnation has the job of an earlier one. */
+  resumed(job: Job, now: Millis): void {
+    if (this.isKept) this.#write({ kind: 'resumed', job: job.number, at: this.#wall(now) });
+  }
+
+  /** To whom keys belong, should this process be started again while nobody can tell. */
+  schedulers(names: readonly string[], now: Millis): void {
+    if (this.isKept) this.#write({ kind: 'schedulers', job: 0, at: this.#wall(now), names });
+  }
+
+  forgotten(job: number, now: Millis): void {
+    if (this.isKept) this.#write({ kind: 'forgotten', job, at: this.#wall(now) });
+  }
+
+  /** Sends at once what promises nothing. */
+  tell(to: Address, message: Message): void {
+    if (!this.#hasFailed) this.#env.send(to, message);
+  }
+
+  /**
+   * Sends it when everything that was written down so far is durable. Order holds. What there is no room for is asked
+   * for again by whoever misses it.
+   */
+  send(to: Address, message: Message): void {
+    if (this.#hasFailed) return;
+    if (this.#durable === this.#written) return this.#env.send(to, message);
+    if (this.#heldBytes >= this.#shares.heldMax) return;
+    // Most are confirmations, with nothing in them.
+    const bytes = HELD_BYTES + (message.type === 'confirm' ? 0 : heapBytes(message));
+    this.#heldBytes += bytes;
+    this.#held.push({ after: this.#written, to, message, bytes });
+  }
+
+  /** Happens when everything that was written down so far is durable; at once where nothing is kept. */
+  whenDurable(act: (now: Millis) => void, now: Millis): void {
+    if (this.isDurable) act(now);
+    else this.#deferred.push({ after: this.#written, act });
+  }
+
+  /** What was to be said of a job is answered otherwise. */
+  reword(job: string, word: (request: number) => Message): void {
+    for (const held of this.#held) {
+      const { message } = held;
+      if (message.type === 'accepted' && message.value.job === job) held.message = word(message.request);
+    }
+  }
+
+  /** The first `count` records are durable. */
+  recorded(count: number, now: Millis): void {
+    if (this.#hasFailed) return;
+    for (; this.#durable < count; this.#durable++) this.#unwrittenBytes -= this.#sizes.shift()!;
+    while (this.#held.length > 0 && this.#held.at(0)!.after <= count) {
+      const { to, message, bytes } = this.#held.shift()!;
+      this.#heldBytes -= bytes;
+      this.#env.send(to, message);
+    }
+    while (this.#acceptances.length > 0 && this.#acceptances.at(0)! <= count) this.#acceptances.shift();
+    while (this.#deferred.length > 0 && this.#deferred.at(0)!.after <= count)
+      this.#deferred.shift()!.act(now);
+  }
+
+  /** There is no room for new jobs, or there is again. */
+  setFull(message: string | undefined): void {
+    if (this.#hasFailed) return;
+    this.#refusal = message === undefined ? undefined : { code: 'journal-full', message, hint: FULL_HINT };
+  }
+
+  /** Nothing is written for want of room, or something is again. */
+  setStopped(message: string | undefined): void {
+    this.#stopped = message === undefined ? undefined : { code: 'journal-full', message, hint: STOPPED_HINT };
+  }
+
+  /** The journal does not answer, or does again. */
+  setAway(message: string | undefined): void {
+    if (this.#hasFailed) return;
+    const refusal = message === undefined ? undefined : { ...AWAY, message };
+    this.#refusal = refusal;
+    this.#stopped = refusal;
+  }
+
+  /** Nothing will be durable any more: nobody gets an answer, since nobody knows what the disk holds. */
+  fail(): void {
+    this.#hasFailed = true;
+  }
+
+  #wall(now: Millis): Millis {
+    return now + this.#clock.wallOffsetMs;
+  }
+
+  #write(record: JobRecord, bytes = 0): number {
+    this.#written++;
+    this.#sizes.push(RECORD_BYTES + bytes);
+    this.#unwrittenBytes += RECORD_BYTES + bytes;
+    return this.#env.record!(record);
+  }
+}
+
+const FULL_HINT = 'make room on that disk; the jobs that were accepted go on meanwhile';
+const STOPPED_HINT =
+  'make room on that disk: what was asked for is known and not written yet, and holds as soon as it is';
+const AWAY = {
+  code: 'journal-unavailable',
+  hint: 'try again when the journal is back; the jobs that were accepted go on meanwhile',
+  retryMs: 500,
+};
+const BEHIND: Refusal = {
+  code: 'not-ready',
+  message: 'this scheduler waits for its disk',
+  hint: 'try again in a moment',
+};

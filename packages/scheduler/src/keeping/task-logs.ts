@@ -1,0 +1,119 @@
+import type { LogPage, OutputChunk } from '@goshawk/core';
+import { Page } from './heap-bytes.js';
+import { levelOf } from './memory-shares.js';
+
+interface Logged {
+  readonly task: number;
+  readonly attempt: number;
+  readonly stream: 'stdout' | 'stderr';
+  readonly bytes: Uint8Array;
+}
+
+/** What a chunk takes beside its bytes. */
+const CHUNK_BYTES = 200;
+
+/** Down to which it is emptied when it is full. */
+const ROOM_SHARE = 0.9;
+
+interface JobLog {
+  readonly user: string | undefined;
+  readonly chunks: Logged[];
+  /** Chunks that were dropped from the front. */
+  dropped: number;
+  bytes: number;
+}
+
+/**
+ * What tasks printed, by job, within a bound over all jobs. Where that is reached, it is the output of the users who
+ * hold most that goes: of each the oldest jobs' first, and of a job its oldest chunks.
+ */
+export class TaskLogs {
+  readonly #logs = new Map<number, JobLog>();
+  /** How many chunks there were of jobs of which nothing is left: cursors go on from there. */
+  readonly #emptied = new Map<number, number>();
+  readonly #bytesMax: number;
+  #bytes = 0;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  append(job: number, user: string | undefined, task: number, attempt: number, chunk: OutputChunk): void {
+    let log = this.#logs.get(job);
+    if (log === undefined) {
+      log = { user, chunks: [], dropped: this.#emptied.get(job) ?? 0, bytes: 0 };
+      this.#logs.set(job, log);
+      this.#emptied.delete(job);
+    }
+    log.chunks.push({ task, attempt, stream: chunk.stream, bytes: chunk.bytes });
+    const bytes = CHUNK_BYTES + chunk.bytes.length;
+    log.bytes += bytes;
+    this.#bytes += bytes;
+    if (this.#bytes > this.#bytesMax) this.#makeRoom();
+  }
+
+  forget(job: number): void {
+    this.#emptied.delete(job);
+    const log = this.#logs.get(job);
+    if (log === undefined) return;
+    this.#bytes -= log.bytes;
+    this.#logs.delete(job);
+  }
+
+  /** @param wanted says of which tasks */
+  read(job: number, cursor: number, wanted: (task: number) => boolean, ended: boolean): LogPage {
+    const log = this.#logs.get(job);
+    if (log === undefined) {
+      const emptied = this.#emptied.get(job) ?? 0;
+      const next = Math.max(cursor, emptied);
+      return { chunks: [], next, atEnd: true, done: ended, dropped: cursor < emptied };
+    }
+    const page = new Page<Logged>();
+    let next = Math.max(cursor, log.dropped);
+    for (; next - log.dropped < log.chunks.length; next++) {
+      const chunk = log.chunks[next - log.dropped]!;
+      if (wanted(chunk.task) && !page.take(chunk)) break;
+    }
+    const atEnd = next - log.dropped >= log.chunks.length;
+    return { chunks: page.items, next, atEnd, done: ended && atEnd, dropped: cursor < log.dropped };
+  }
+
+  #makeRoom(): void {
+    const byUser = new Map<string | undefined, { bytes: number; logs: [job: number, log: JobLog][] }>();
+    for (const [job, log] of this.#logs) {
+      const held = byUser.get(log.user) ?? { bytes: 0, logs: [] };
+      held.bytes += log.bytes;
+      held.logs.push([job, log]);
+      byUser.set(log.user, held);
+    }
+    const most = [...byUser.values()].sort((one, other) => other.bytes - one.bytes);
+    const level = levelOf(
+      most.map(({ bytes }) => bytes),
+      this.#bytes - ROOM_SHARE * this.#bytesMax,
+    );
+    for (const { bytes, logs } of most) {
+      let excess = bytes - level;
+      for (const [job, log] of logs) {
+        if (excess <= 0) break;
+        excess -= this.#shorten(job, log, excess);
+      }
+    }
+  }
+
+  /** Drops the oldest chunks, by halves, until about `excess` is gone. @returns how many bytes are */
+  #shorten(job: number, log: JobLog, excess: number): number {
+    const before = log.bytes;
+    while (before - log.bytes < excess && log.chunks.length > 0) {
+      const half = Math.max(1, log.chunks.length >> 1);
+      for (const { bytes } of log.chunks.splice(0, half)) log.bytes -= CHUNK_BYTES + bytes.length;
+      log.dropped += half;
+    }
+    const gone = before - log.bytes;
+    this.#bytes -= gone;
+    if (log.chunks.length === 0) {
+      this.#logs.delete(job);
+      this.#emptied.set(job, log.dropped);
+    }
+    return gone;
+  }
+}

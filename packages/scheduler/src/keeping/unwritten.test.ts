@@ -1,0 +1,87 @@
+import { PRESETS } from '@goshawk/core';
+import { describe, expect, test } from 'vitest';
+import { DurableBench } from '../durable.fixture.js';
+import { CENTRAL, CLIENT, W1, W2, welcome } from '../lone-scheduler.fixture.js';
+
+/** One whose journal others may take over. */
+function sharing(): DurableBench {
+  const bench = new DurableBench(undefined, 0, true, { epoch: 1 });
+  bench.members(W1, W2);
+  bench.commit();
+  bench.take();
+  return bench;
+}
+
+const typesOf = (bench: DurableBench) => bench.take().map(({ type }) => type);
+const BY = { id: 'other-7', accepted: undefined, ended: undefined };
+
+describe('a job that others may take over', () => {
+  test('looks for workers at once, and is given to none before it is written', () => {
+    const bench = sharing();
+    bench.submit({ tasks: [{ sleep: 1 }] });
+    expect(new Set(typesOf(bench))).toEqual(new Set(['probe']));
+    expect(bench.ask(W1, 1)).toBeUndefined();
+    bench.commit();
+    expect(typesOf(bench)).toEqual(['accepted', 'bind', 'cancelProbes']);
+  });
+
+  test('is not given to a worker that seeks any task either', () => {
+    const bench = sharing();
+    bench.receive(CENTRAL, welcome({ preset: { ...PRESETS.goshawk }, estimator: 'given' }));
+    bench.submit({ estimate: 1, tasks: [{ sleep: 1 }, { sleep: 1 }] });
+    bench.take();
+    const seek = (ask: number) => bench.receive(W1, { type: 'seek', ask, again: false, spare: {} });
+    seek(1);
+    expect(typesOf(bench)).toEqual(['none']);
+    bench.commit();
+    bench.take();
+    seek(2);
+    expect(typesOf(bench)).toContain('run');
+  });
+
+  test('keeps nobody waiting when the journal is away, and is looked after when it is back', () => {
+    const bench = sharing();
+    bench.submit({ tasks: [{ sleep: 1 }] });
+    expect(bench.ask(W1, 1)).toBeUndefined();
+    bench.scheduler.journalAway('it does not answer', bench.now);
+    expect(typesOf(bench)).toEqual(['none']);
+    bench.receive(W2, { type: 'ask', ask: 1, again: false, job: 1, stage: 0, placed: undefined });
+    expect(typesOf(bench)).toEqual(['none']);
+    bench.scheduler.journalAway(undefined, bench.now);
+    bench.commit();
+    expect(typesOf(bench)).toContain('probe');
+    expect(bench.ask(W1, 1)).toMatchObject({ task: 0, attempt: 1 });
+  });
+
+  test('is not placed before it is written', () => {
+    const bench = sharing();
+    bench.receive(CENTRAL, welcome({ preset: { ...PRESETS.central } }));
+    bench.take();
+    bench.submit({ tasks: [{ sleep: 1 }] });
+    expect(bench.take()).toEqual([]);
+    bench.commit();
+    expect(typesOf(bench)).toEqual(['accepted', 'place']);
+  });
+
+  test('is nothing for those who ask when another job has its key', () => {
+    const bench = sharing();
+    bench.submit({ tasks: [{ sleep: 1 }] });
+    bench.take();
+    expect(bench.ask(W1, 1)).toBeUndefined();
+    bench.scheduler.keyTaken(1, BY);
+    expect(new Set(typesOf(bench))).toEqual(new Set(['cancelProbes']));
+    bench.commit();
+    expect(typesOf(bench)).toEqual(['refused', 'none']);
+    expect(bench.scheduler.activeJobs).toBe(0);
+  });
+
+  test('that is cancelled before it is written is given to nobody', () => {
+    const bench = sharing();
+    bench.submit({ tasks: [{ sleep: 1 }] });
+    expect(bench.ask(W1, 1)).toBeUndefined();
+    bench.receive(CLIENT, { type: 'cancelJob', request: 2, id: 's-1' });
+    bench.take();
+    bench.commit();
+    expect(typesOf(bench)).toEqual(['accepted', 'jobSummary', 'none']);
+  });
+});

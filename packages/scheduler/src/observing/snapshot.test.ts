@@ -1,0 +1,114 @@
+import type { WaitingReason } from '@goshawk/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { jobOf } from '../job/job.fixture.js';
+import { type Job, TaskState } from '../job/job.js';
+import { type Circumstances, standingOf } from './snapshot.js';
+
+const USUAL: Circumstances = {
+  hasWorkers: true,
+  isCentralSilent: false,
+  isDrained: () => false,
+  holds: () => false,
+};
+
+function reasons(
+  job: Job,
+  circumstances: Partial<Circumstances> = {},
+): Partial<Record<WaitingReason, number>> {
+  const { waiting } = standingOf([job], { ...USUAL, ...circumstances });
+  return Object.fromEntries(Object.entries(waiting[job.class]).filter(([, tasks]) => tasks > 0));
+}
+
+function released(job: Job): Job {
+  for (const stage of job.stages) if (stage.blockers === 0) job.release(stage);
+  return job;
+}
+
+const THREE = { tasks: { count: 3, run: { sleep: 1 } } };
+
+describe('why tasks wait', () => {
+  it.each<[string, Job, Partial<Circumstances>, Partial<Record<WaitingReason, number>>]>([
+    ['probes are out', released(jobOf(THREE)), {}, { probing: 3 }],
+    ['no worker is known', released(jobOf(THREE)), { hasWorkers: false }, { 'no-worker': 3 }],
+    [
+      'all workers drain, though its probes are in their queues',
+      released(jobOf(THREE)),
+      { isDrained: () => true },
+      { drained: 3 },
+    ],
+    [
+      'only workers drain that have no room for them',
+      released(jobOf({ ...THREE, demand: { gpu: 1 } }, { route: { by: 'matching', over: 'all' } })),
+      { isDrained: (_scope, demand) => !('gpu' in demand) },
+      { resources: 3 },
+    ],
+    ['the scheduler has just started again', released(jobOf(THREE)), { holds: () => true }, { resuming: 3 }],
+    ['as many run as may', released(jobOf({ ...THREE, maxRunning: 1 })), {}, { probing: 1, 'job-limit': 2 }],
+    [
+      'another stage comes first',
+      released(
+        jobOf({
+          stages: [
+            { name: 'map', tasks: THREE.tasks },
+            { name: 'reduce', tasks: { count: 2, run: { sleep: 1 } }, after: ['map'] },
+          ],
+        }),
+      ),
+      {},
+      { probing: 3, stage: 2 },
+    ],
+    [
+      'central matches',
+      released(jobOf(THREE, { route: { by: 'matching', over: 'all' } })),
+      {},
+      { matching: 3 },
+    ],
+    [
+      'a short job can do without central',
+      released(jobOf(THREE, { route: { by: 'matching', over: 'all' } })),
+      { isCentralSilent: true },
+      { matching: 3 },
+    ],
+    [
+      'a long one cannot',
+      released(jobOf(THREE, { class: 'long', route: { by: 'matching', over: 'general' } })),
+      { isCentralSilent: true },
+      { 'central-away': 3 },
+    ],
+    ['workers seek', released(jobOf(THREE, { route: { by: 'seeking', over: 'all' } })), {}, { seeking: 3 }],
+  ])('%s', (_, job, circumstances, expected) => {
+    expect(reasons(job, circumstances)).toEqual(expected);
+  });
+
+  it('is told of each task that waits, once, whatever the others do', () => {
+    const states = fc.array(fc.constantFrom(...Object.values(TaskState)), { minLength: 6, maxLength: 6 });
+    fc.assert(
+      fc.property(
+        states,
+        fc.option(fc.integer({ min: 1, max: 6 }), { nil: undefined }),
+        (wanted, maxRunning) => {
+          const each = { count: 3, run: { sleep: 1 } };
+          const limit = maxRunning === undefined ? {} : { maxRunning };
+          const job = released(
+            jobOf({
+              stages: [
+                { name: 'map', tasks: each },
+                { name: 'reduce', tasks: each, after: ['map'] },
+              ],
+              ...limit,
+            }),
+          );
+          wanted.forEach((state, task) => {
+            // Those of the second stage wait for the first.
+            if (task < 3 && state !== TaskState.blocked) job.set(task, state);
+          });
+          const { waiting, running } = standingOf([job], USUAL);
+          const told = Object.values(waiting.short).reduce((sum, tasks) => sum + tasks, 0);
+          expect(told).toBe(job.counts.waiting);
+          expect(running.short).toBe(job.counts.running);
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,100 @@
+import {
+  type ByClass,
+  byClass,
+  type Resources,
+  type Scope,
+  WAITING_REASONS,
+  type WaitingReason,
+} from '@goshawk/core';
+import type { Batch } from '../job/batch.js';
+import { type Job, TaskState } from '../job/job.js';
+
+/** How things stand at an owner, counted when somebody asks. */
+export interface SchedulerStanding {
+  readonly jobs: { waiting: number; running: number };
+  readonly running: { short: number; long: number };
+  readonly waiting: ByClass<Record<WaitingReason, number>>;
+  /** Probes that no worker has served. */
+  probesOut: number;
+}
+
+/** What has to be known of a scheduler to say why a task waits. */
+export interface Circumstances {
+  readonly hasWorkers: boolean;
+  readonly isCentralSilent: boolean;
+  /** Workers of the scope have room for the demand, in all, and each of them drains. */
+  isDrained(scope: Scope, demand: Resources): boolean;
+  /** Nothing of the job is given out yet. */
+  holds(job: Job): boolean;
+}
+
+/** Costs a few steps for each batch of each job, whatever its number of tasks. */
+export function standingOf(jobs: Iterable<Job>, circumstances: Circumstances): SchedulerStanding {
+  const standing: SchedulerStanding = {
+    jobs: { waiting: 0, running: 0 },
+    running: { short: 0, long: 0 },
+    waiting: byClass(noneWaits),
+    probesOut: 0,
+  };
+  for (const job of jobs) {
+    standing.jobs[job.firstStartAt === undefined ? 'waiting' : 'running']++;
+    standing.running[job.class] += job.runningCount;
+    for (const { reason, tasks } of waitsOf(job, circumstances)) standing.waiting[job.class][reason] += tasks;
+    for (const batch of job.batches) standing.probesOut += batch.probes.out;
+  }
+  return standing;
+}
+
+/** Tasks of a job that wait for one reason. */
+export interface Waits {
+  /** Undefined of those that central was asked for: they are counted by job, whatever their stage. */
+  readonly batch: Batch | undefined;
+  readonly reason: WaitingReason;
+  /** One or more. */
+  readonly tasks: number;
+}
+
+/** Why the tasks of a job wait that do. */
+export function waitsOf(job: Job, circumstances: Circumstances): Waits[] {
+  const waits: Waits[] = [];
+  const note = (batch: Batch | undefined, reason: WaitingReason, tasks: number): void => {
+    if (tasks > 0) waits.push({ batch, reason, tasks });
+  };
+  for (const stage of job.stages) if (stage.blockers > 0) note(stage, 'stage', stage.unfinished);
+  note(undefined, 'placing', job.countOf(TaskState.placing));
+  note(undefined, 'queued', job.countOf(TaskState.placed));
+  let headroom = job.headroom;
+  for (const batch of startable(job)) {
+    const mayStart = Math.min(batch.waiting, headroom);
+    headroom -= mayStart;
+    if (mayStart > 0) note(batch, reasonOf(job, batch, circumstances), mayStart);
+    note(batch, 'job-limit', batch.waiting - mayStart);
+  }
+  return waits;
+}
+
+/** Each waiting task in one batch: what may run early is counted with its stage. */
+function startable(job: Job): readonly Batch[] {
+  return job.isUndecided ? [job.sample!.pilots, ...job.stages] : job.stages;
+}
+
+/** Why what may start has not. */
+function reasonOf(job: Job, batch: Batch, circumstances: Circumstances): WaitingReason {
+  if (circumstances.holds(job)) return 'resuming';
+  if (!circumstances.hasWorkers) return 'no-worker';
+  const isPilots = batch === job.sample?.pilots;
+  if (job.isUndecided && !isPilots) return 'pilots';
+  if (job.needsCentral && !job.maySeek && circumstances.isCentralSilent) return 'central-away';
+  const { demand } = batch.spec;
+  if (circumstances.isDrained(batch.over ?? job.route.over, demand)) return 'drained';
+  if (batch.probes.out > 0) return 'probing';
+  if (job.needsCentral) {
+    if (job.route.by === 'central') return 'placing';
+    return Object.keys(demand).length === 0 ? 'matching' : 'resources';
+  }
+  return job.maySeek ? 'seeking' : 'probing';
+}
+
+function noneWaits(): Record<WaitingReason, number> {
+  return Object.fromEntries(WAITING_REASONS.map((reason) => [reason, 0])) as Record<WaitingReason, number>;
+}

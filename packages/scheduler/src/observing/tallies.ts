@@ -1,0 +1,76 @@
+import { type ByClass, byClass, type End, Histogram, type JobClass, type Millis } from '@goshawk/core';
+import type { Job } from '../job/job.js';
+
+/** From what nobody notices to what nobody waits for. ms */
+const DURATIONS_MS = [
+  1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 300_000, 1_800_000,
+];
+
+/**
+ * What has become of tasks and jobs since the start, by class: the one that the job was taken for at that time. For
+ * whoever looks at the process; no machine reads it.
+ */
+export class Tallies {
+  readonly tasksEnded: ByClass<Record<End, number>> = byClass(noEnds);
+  readonly jobsEnded: ByClass<Record<End, number>> = byClass(noEnds);
+  /** From when a task might start to when it was given to a worker for the first time. ms */
+  readonly queueingMs: ByClass<Histogram> = byClass(durations);
+  /** From a job's acceptance to its end. ms */
+  readonly jobMs: ByClass<Histogram> = byClass(durations);
+  /** Of jobs, each counted once. */
+  cancellations = 0;
+
+  taskBound(job: Job, task: number, now: Millis): void {
+    if (job.attempts[task] !== 1) return;
+    ofClass(this.queueingMs, job.class).add(now - job.stageOf(task).releasedAt);
+  }
+
+  /** Those that were cancelled are counted with their job: most of them never ran. */
+  taskEnded(job: Job, end: 'completed' | 'failed'): void {
+    const ended = ofClass(this.tasksEnded, job.class);
+    if (end === 'completed') ended.completed++;
+    else ended.failed++;
+  }
+
+  /** All of it as groups of counts, which add up over several schedulers. */
+  get counted() {
+    const { tasksEnded, jobsEnded, queueingMs, jobMs } = this;
+    return {
+      tasksEnded: copyOf(tasksEnded),
+      jobsEnded: copyOf(jobsEnded),
+      queueingMs: bucketsOf(queueingMs),
+      jobMs: bucketsOf(jobMs),
+    };
+  }
+
+  jobEnded(job: Job, now: Millis): void {
+    this.tasksEnded[job.class].cancelled += job.counts.cancelled;
+    this.jobsEnded[job.class][job.state as End]++;
+    this.jobMs[job.class].add(now - job.acceptedAt);
+  }
+}
+
+/** One of two is told by a comparison: looking up a name that varies takes ten times as long, for each task. */
+function ofClass<T>({ short, long }: ByClass<T>, kind: JobClass): T {
+  return kind === 'long' ? long : short;
+}
+
+function noEnds(): Record<End, number> {
+  return { completed: 0, failed: 0, cancelled: 0 };
+}
+
+/** What is told stays as it was. */
+function copyOf({ short, long }: ByClass<Record<End, number>>): ByClass<Record<End, number>> {
+  return { short: { ...short }, long: { ...long } };
+}
+
+/** Counts by the largest value of their bucket, in ms. */
+function bucketsOf({ short, long }: ByClass<Histogram>): ByClass<Record<string, number>> {
+  const named = ({ bounds, counts }: Histogram) =>
+    Object.fromEntries(counts.map((count, bucket) => [`${bounds[bucket] ?? 'more'}`, count]));
+  return { short: named(short), long: named(long) };
+}
+
+function durations(): Histogram {
+  return new Histogram(DURATIONS_MS);
+}

@@ -1,0 +1,52 @@
+import { type Address, LIMITS } from '@goshawk/core';
+import { expect, test } from 'vitest';
+import { DurableBench } from '../durable.fixture.js';
+import { CENTRAL, W1, welcome } from '../lone-scheduler.fixture.js';
+
+const KEEP_MS = 30 * 60_000;
+
+/** It has the jobs of a scheduler that is gone: one, which has ended, or still runs. */
+function adopted(hasEnded: boolean): DurableBench {
+  const before = new DurableBench();
+  before.members(W1);
+  before.submit({ tasks: [{ sleep: 1 }] });
+  const task = before.ask(W1, 1)!;
+  if (hasEnded) before.end(W1, task);
+  before.commit();
+  const config = { epoch: 2, adopted: true, endedJobsKeepMs: KEEP_MS };
+  const bench = new DurableBench(before.inheritance([3 as Address]), 0, true, config);
+  bench.commit();
+  return bench;
+}
+
+/** What it says at its next heartbeat. */
+function beat(bench: DurableBench, now: number) {
+  bench.now = now;
+  bench.receive(CENTRAL, welcome());
+  bench.take();
+  bench.scheduler.wake('heartbeat', 0, now);
+  const said = bench.take();
+  bench.commit();
+  return said;
+}
+
+test('jobs that were taken over are kept for as long as they are to be, and then nobody waits for them any more', () => {
+  const bench = adopted(true);
+  expect(beat(bench, KEEP_MS - 1)).toMatchObject([{ type: 'heartbeat' }]);
+  // They are forgotten, which has to be written.
+  expect(beat(bench, KEEP_MS + 1)).toMatchObject([{ type: 'heartbeat' }]);
+  expect(beat(bench, KEEP_MS + 2)).toMatchObject([{ type: 'enlist', durable: false }, { type: 'leave' }]);
+});
+
+test('those that have not ended are looked after for as long as it takes', () => {
+  const bench = adopted(false);
+  expect(beat(bench, 10 * KEEP_MS)).toMatchObject([{ type: 'heartbeat' }]);
+  expect(beat(bench, 20 * KEEP_MS)).toMatchObject([{ type: 'heartbeat' }]);
+});
+
+test('where there were none, whoever asks is told so for a while', () => {
+  const config = { epoch: 2, adopted: true };
+  const bench = new DurableBench(new DurableBench().inheritance(), 0, true, config);
+  expect(beat(bench, LIMITS.endedAgeMinMs)).toMatchObject([{ type: 'heartbeat' }]);
+  expect(beat(bench, LIMITS.endedAgeMinMs + 1)).toMatchObject([{ type: 'enlist' }, { type: 'leave' }]);
+});

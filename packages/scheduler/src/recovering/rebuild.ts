@@ -1,0 +1,214 @@
+import {
+  type Address,
+  isExcused,
+  isOwnersEnd,
+  type JobRecord,
+  type JobRecordOf,
+  type Millis,
+  NOBODY,
+} from '@goshawk/core';
+import { arrivingJobOf } from '../accepting/arriving.js';
+import type { Inheritance, JournalEntry } from '../contract.js';
+import { Job, TaskState } from '../job/job.js';
+import type { Members } from '../joining/members.js';
+import type { JobStore } from '../keeping/job-store.js';
+
+/** A job as it was when its owner last wrote something down. */
+export interface RebuiltJob {
+  readonly job: Job;
+  readonly key: string | undefined;
+}
+
+interface Surroundings {
+  /** Wall clock minus the machine's clock. */
+  readonly wallOffsetMs: Millis;
+  readonly now: Millis;
+  idOf(job: number): string;
+  /** Stands for a worker of which the name is left. */
+  formerly(worker: string): Address;
+  /** Memory is short. */
+  isShort(): boolean;
+}
+
+/**
+ * Makes jobs of records. What was running is waiting: whether it still runs is for its worker to say. Attempts of
+ * tasks that have not ended count on from those that may have been started and were not written down.
+ *
+ * Takes one record at a time: together they may be more than the memory holds.
+ *
+ * @param entries by job, each from its acceptance on; those of a job that was forgotten may be there or not
+ */
+export function* rebuildJobs(entries: Iterable<JournalEntry>, around: Surroundings): Iterable<RebuiltJob> {
+  let rebuild: Rebuild | undefined;
+  for (const [place, record] of entries) {
+    if (record.job !== rebuild?.job.number) {
+      if (rebuild !== undefined) yield rebuild.done();
+      rebuild = undefined;
+    }
+    if (record.kind === 'accepted') rebuild ??= new Rebuild(record, around);
+    else if (record.kind === 'forgotten') rebuild = undefined;
+    else rebuild?.apply(record, place);
+  }
+  if (rebuild !== undefined) yield rebuild.done();
+}
+
+class Rebuild {
+  readonly job: Job;
+  readonly #key: string | undefined;
+  readonly #around: Surroundings;
+  readonly #usedUpTo: Uint32Array;
+
+  constructor(accepted: JobRecordOf<'accepted'>, around: Surroundings) {
+    this.#around = around;
+    this.#key = accepted.key;
+    const { spec, class: jobClass, classifiedBy: by, route } = accepted;
+    this.job = new Job({
+      number: accepted.job,
+      id: around.idOf(accepted.job),
+      spec,
+      arriving: arrivingJobOf(spec, accepted.at),
+      judgement: { kind: 'unknown' },
+      decision: {
+        class: jobClass,
+        by,
+        estimateMs: spec.estimateMs,
+        guessMs: undefined,
+        route,
+        lane: 'normal',
+      },
+      acceptedAt: this.#machineTime(accepted.at),
+    });
+    this.job.reports.isBrief = around.isShort();
+    this.#usedUpTo = new Uint32Array(this.job.taskCount);
+    this.job.usedUpTo = this.#usedUpTo;
+    for (const stage of this.job.stages) if (stage.blockers === 0) this.job.release(stage);
+  }
+
+  apply(record: JobRecord, place: number | undefined): void {
+    switch (record.kind) {
+      case 'classified':
+        return this.#classified(record);
+      case 'attempt':
+        return this.#attemptEnded(record, place);
+      case 'cancelled':
+        this.job.cancelling = true;
+        return;
+      case 'ended':
+        this.job.endedAt = this.#machineTime(record.at);
+        return;
+      case 'declined':
+        return this.#given(record.task, record.attempt);
+      case 'resumed':
+        return this.#mayHaveStarted();
+      case 'accepted':
+      case 'forgotten':
+      case 'schedulers':
+        return;
+    }
+  }
+
+  /** What it was taken for last is what it is taken for. */
+  #classified({ class: jobClass, classifiedBy: by, route, estimateMs }: JobRecordOf<'classified'>): void {
+    this.job.redecide({ class: jobClass, by, route, estimateMs: estimateMs ?? this.job.spec.estimateMs });
+  }
+
+  #attemptEnded(
+    { task, attempt, outcome, worker, runMs, at }: JobRecordOf<'attempt'>,
+    place: number | undefined,
+  ): void {
+    const { job } = this;
+    if (task >= job.taskCount || job.isFinal(task)) return;
+    const now = this.#machineTime(at);
+    const startedAt = now - runMs;
+    this.#given(task, attempt);
+    if (!isOwnersEnd(outcome)) {
+      job.attemptsTotal++;
+      job.firstStartAt = Math.min(job.firstStartAt ?? startedAt, startedAt);
+    }
+    const end = (state: TaskState): void => {
+      job.startedAt[task] = startedAt;
+      job.runMs[task] = runMs;
+      job.workers[task] = this.#around.formerly(worker);
+      job.set(task, state);
+      const stage = job.stageOf(task);
+      if (stage.unfinished === 0) for (const next of job.stageEnded(stage)) job.release(next);
+    };
+    if (outcome.kind === 'completed') {
+      job.reports.setValue(task, outcome.value, place);
+      job.workedMs += runMs;
+      job.attemptCompleted(task);
+      end(TaskState.completed);
+    } else if (isExcused(outcome)) {
+      job.attemptExcused(task, outcome, worker, runMs, now);
+    } else if (outcome.kind === 'lost') {
+      if (!job.attemptLost(task, worker, runMs, now))
+        end(job.cancelling ? TaskState.cancelled : TaskState.failed);
+    } else if (outcome.kind === 'cancelled' && job.cancelling) {
+      end(TaskState.cancelled);
+    } else if (!job.attemptFailed(task, outcome, worker, runMs, now, place)) {
+      end(TaskState.failed);
+    }
+  }
+
+  /** Nothing of a job that was cancelled, or has ended, is started again. */
+  done(): RebuiltJob {
+    const { job } = this;
+    const isOver = job.cancelling || job.hasEnded;
+    for (let task = 0; task < job.taskCount; task++) {
+      if (job.isFinal(task)) continue;
+      if (isOver) job.set(task, TaskState.cancelled);
+      else job.workers[task] = NOBODY;
+    }
+    this.#mayHaveStarted();
+    return { job, key: this.#key };
+  }
+
+  #given(task: number, attempt: number): void {
+    if (task >= this.job.taskCount) return;
+    this.job.attempts[task] = Math.max(this.job.attempts[task]!, attempt);
+    this.#usedUpTo[task] = Math.max(this.#usedUpTo[task]!, attempt);
+  }
+
+  /** The incarnation that is gone may have given each task one attempt more than was written down. */
+  #mayHaveStarted(): void {
+    for (let task = 0; task < this.job.taskCount; task++) {
+      if (!this.job.isFinal(task)) this.#usedUpTo[task]!++;
+    }
+  }
+
+  /** Another machine's clock may have been ahead: what has happened is not yet to come. */
+  #machineTime(at: Millis): Millis {
+    return Math.min(at - this.#around.wallOffsetMs, this.#around.now);
+  }
+}
+
+/**
+ * Brings the jobs of the incarnations before into the store.
+ *
+ * @returns the schedulers to which keys belonged, as far as that is known
+ */
+export function inherit(
+  inheritance: Inheritance | undefined,
+  jobs: JobStore,
+  members: Members,
+  wallOffsetMs: Millis,
+): readonly string[] {
+  let schedulers: readonly string[] = [];
+  function* ofJobs(): Iterable<JournalEntry> {
+    for (const entry of inheritance?.entries ?? []) {
+      const [, record] = entry;
+      if (record.kind === 'schedulers') schedulers = record.names;
+      else yield entry;
+    }
+  }
+  const rebuilt = rebuildJobs(ofJobs(), {
+    wallOffsetMs,
+    now: inheritance?.now ?? 0,
+    idOf: (job) => jobs.idOf(job),
+    formerly: (worker) => members.formerly(worker),
+    isShort: () => jobs.isShort,
+  });
+  for (const { job, key } of rebuilt) jobs.restore(job, key);
+  jobs.restored();
+  return schedulers;
+}

@@ -1,0 +1,101 @@
+import { LIVE_TIMINGS } from '@goshawk/core';
+import { describe, expect, test } from 'vitest';
+import { DurableBench } from '../durable.fixture.js';
+import { CLIENT, W1, W2 } from '../lone-scheduler.fixture.js';
+
+const { retryMs } = LIVE_TIMINGS;
+const job = { tasks: { count: 2, run: { sleep: 1 } } };
+
+/** Both tasks are given to W1, long ago. */
+function given(): DurableBench {
+  const bench = new DurableBench();
+  bench.members(W1, W2);
+  bench.submit(job);
+  bench.ask(W1, 1);
+  bench.ask(W1, 1);
+  bench.commit();
+  bench.take();
+  bench.now = 11 * retryMs;
+  return bench;
+}
+
+function sweep(bench: DurableBench) {
+  bench.scheduler.wake('sweep', 0, bench.now);
+  return bench.take().filter(({ type }) => type === 'resume');
+}
+
+function tasks(bench: DurableBench) {
+  bench.commit();
+  bench.take();
+  bench.receive(CLIENT, { type: 'describeJob', request: 77, id: 's-1', spec: false });
+  const [answer] = bench.take().flatMap((message) => (message.type === 'jobDetail' ? message.value : []));
+  return (answer as { tasks: object }).tasks;
+}
+
+const held = (task: number) => ({ job: 1, task, attempt: 1, elapsedMs: 40 });
+
+describe('what is believed to run for long', () => {
+  test('is asked after, at the workers that should run it, once in a while', () => {
+    const bench = given();
+    expect(sweep(bench)).toEqual([{ type: 'resume', formers: [], census: 1 }]);
+    bench.now += retryMs;
+    expect(sweep(bench)).toEqual([]);
+    bench.now += 10 * retryMs;
+    expect(sweep(bench)).toHaveLength(1);
+  });
+
+  test('waits again when its worker does not know of it', () => {
+    const bench = given();
+    sweep(bench);
+    bench.receive(W1, { type: 'holding', tasks: [held(0)], census: 1 });
+    expect(tasks(bench)).toMatchObject({ running: 1, waiting: 1 });
+    expect(bench.ask(W2, 1)).toMatchObject({ task: 1, attempt: 2 });
+  });
+
+  test('is left alone when it was sent again since, and may not have come yet', () => {
+    const bench = given();
+    sweep(bench);
+    // The second of its questions comes once more, and so does the answer.
+    bench.receive(W1, { type: 'ask', ask: 2, again: true, job: 1, stage: 0, placed: undefined });
+    expect(bench.take()).toMatchObject([{ type: 'bind', task: 1, attempt: 1 }]);
+    bench.receive(W1, { type: 'holding', tasks: [], census: 1 });
+    expect(tasks(bench)).toMatchObject({ running: 1, waiting: 1 });
+    expect(bench.ask(W2, 1)).toMatchObject({ task: 0, attempt: 2 });
+  });
+
+  test('is left alone by an answer to an earlier question, which was held up on its way', () => {
+    const bench = given();
+    sweep(bench);
+    bench.now += 11 * retryMs;
+    expect(sweep(bench)).toEqual([{ type: 'resume', formers: [], census: 2 }]);
+    for (const census of [0, 1]) bench.receive(W1, { type: 'holding', tasks: [], census });
+    expect(tasks(bench)).toMatchObject({ running: 2 });
+    bench.receive(W1, { type: 'holding', tasks: [held(0)], census: 2 });
+    expect(tasks(bench)).toMatchObject({ running: 1, waiting: 1 });
+  });
+
+  test('is asked after behind what still waits to be durable: the task itself, perhaps', () => {
+    const bench = given();
+    sweep(bench);
+    bench.receive(W1, { type: 'holding', tasks: [held(0)], census: 1 });
+    expect(bench.ask(W2, 1)).toBeUndefined();
+    // That it waits for the disk for so long, or that this process stands still, keeps the worker from nothing.
+    bench.now += 11 * retryMs;
+    expect(sweep(bench)).toEqual([]);
+    bench.commit();
+    const sent = bench.take().filter(({ type }) => type === 'bind' || type === 'resume');
+    expect(sent.map(({ type }) => type)).toEqual(['bind', 'resume', 'resume']);
+  });
+
+  test('is left alone when nobody has asked, or when it was given out just before', () => {
+    const bench = given();
+    bench.receive(W1, { type: 'holding', tasks: [], census: 1 });
+    expect(tasks(bench)).toMatchObject({ running: 2 });
+    bench.submit(job, 'k2', 2);
+    bench.ask(W1, 2);
+    sweep(bench);
+    bench.receive(W1, { type: 'holding', tasks: [held(0), held(1)], census: 1 });
+    expect(tasks(bench)).toMatchObject({ running: 2 });
+    expect(bench.scheduler.counters.lost).toBe(0);
+  });
+});

@@ -1,0 +1,77 @@
+import { DEFAULT_POLICY, type PolicySettings } from '@goshawk/core';
+import type { ArrivingJob } from '@goshawk/predictor';
+import { describe, expect, test } from 'vitest';
+import type { Learnt, SchedulerEnvironment } from '../contract.js';
+import type { Job } from '../job/job.js';
+import { Sampler } from './sampler.js';
+
+const HISTORY: PolicySettings = { ...DEFAULT_POLICY, estimator: 'history' };
+const arriving: ArrivingJob = { name: 'nightly', user: 'ada', tasks: 2, startable: 2, submittedAt: 0 };
+
+/** As much of a job that has ended as there is to learn from. */
+function endedJob(...runMs: number[]): Job {
+  return {
+    arriving,
+    spec: {},
+    judgement: { kind: 'unknown' },
+    isUndecided: false,
+    counts: { completed: runMs.length },
+    taskCount: runMs.length,
+    acceptedAt: 0,
+    runMs: Float64Array.from(runMs),
+  } as unknown as Job;
+}
+
+function samplerOf(learnt?: Learnt, refused: string[] = []): Sampler {
+  const env = {
+    random: () => 0.5,
+    learntRefused: (estimator: string, message: string) => refused.push(`${estimator}: ${message}`),
+  };
+  return new Sampler(env as unknown as SchedulerEnvironment, {} as never, learnt);
+}
+
+describe('what a scheduler learns of run times', () => {
+  test('is asked for once, and given to the one that comes after it', () => {
+    const first = samplerOf();
+    first.adopt(HISTORY);
+    expect(first.takeLearnt()).toBeUndefined();
+    first.learn(endedJob(4_000, 6_000), 9_000);
+    const learnt = first.takeLearnt();
+    expect(Object.keys(learnt!)).toEqual(['history']);
+    expect(first.takeLearnt()).toBeUndefined();
+    const next = samplerOf(JSON.parse(JSON.stringify(learnt)));
+    expect(next.judge(arriving)).toEqual({ kind: 'unknown' });
+    next.adopt(HISTORY);
+    expect(next.judge(arriving)).toMatchObject({ kind: 'estimate', estimate: { meanMs: 5_000 } });
+  });
+
+  test('is there again when the cluster comes back to an estimator', () => {
+    const sampler = samplerOf();
+    sampler.adopt(HISTORY);
+    sampler.learn(endedJob(5_000), 9_000);
+    sampler.adopt({ ...HISTORY, estimator: 'pilot' });
+    sampler.learn(endedJob(5_000), 9_000);
+    expect(Object.keys(sampler.takeLearnt()!).sort()).toEqual(['history', 'pilot']);
+    sampler.adopt(HISTORY);
+    expect(sampler.judge(arriving)).toMatchObject({ kind: 'estimate', estimate: { meanMs: 5_000 } });
+  });
+
+  test('is believed of jobs that were there before, where central plans by it', () => {
+    const sampler = samplerOf();
+    sampler.adopt({ ...HISTORY, preset: { ...HISTORY.preset, declares: true } });
+    for (const runMs of [4_000, 6_000]) sampler.learn(endedJob(runMs), 9_000);
+    const decided: object[] = [];
+    const job = { arriving, classifiedBy: 'given', redecide: (to: object) => decided.push(to) };
+    sampler.resume(job as unknown as Job, 10_000);
+    sampler.resume({ ...job, estimateMs: 7 } as unknown as Job, 10_000);
+    expect(decided).toMatchObject([{ estimateMs: 5_000, distribution: [{ p: 0.5 }, { p: 0.5 }] }]);
+  });
+
+  test('of a newer version is said to be so, and nothing is made of it', () => {
+    const refused: string[] = [];
+    const sampler = samplerOf({ history: { schema: 'goshawk.history/9', values: [] } }, refused);
+    sampler.adopt(HISTORY);
+    expect(refused).toEqual([expect.stringContaining('history: the history was saved by a newer version')]);
+    expect(sampler.judge(arriving)).toEqual({ kind: 'unknown' });
+  });
+});

@@ -1,0 +1,153 @@
+import type { Millis, Scope } from '@goshawk/core';
+import type { ArrivingJob, Evidence, SamplePlan } from '@goshawk/predictor';
+import type { Batch, Stage } from '../job/batch.js';
+import { ProbeLedger } from '../job/probe-ledger.js';
+
+/** Failed runs of pilots that are kept: the estimate of a job whose pilots all fail comes from them. */
+const FAILED_RUNS_MAX = 100;
+/** They are few, and all the others wait for them: a pilot behind a long task is worth more probes than a task. */
+const PILOT_PROBE_FACTOR = 2;
+
+/** The tasks that run first. Until it is decided they are no tasks of their stage to whoever looks for workers. */
+export interface PilotBatch extends Batch {
+  waiting: number;
+  /** Those of `tasks` that wait, perhaps with others that do not any more. */
+  readonly queue: number[];
+}
+
+/**
+ * The sample of one job (SLearn §5.1): which of its tasks are pilots, and what became of them. The rest of the
+ * sampled stage, and of others that may start at once, is batches by themselves until it is decided: their probes
+ * go where long tasks may run too, and are not those of the stage.
+ */
+export class Sample {
+  readonly plan: SamplePlan;
+  readonly arriving: ArrivingJob;
+  /** Ascending. */
+  readonly tasks: readonly number[];
+  /** The stage that it is of. */
+  readonly #stage: number;
+  readonly pilots: PilotBatch;
+  /** What may run before the decision, by stage. */
+  readonly early: readonly EarlyBatch[];
+  /** When it was decided. */
+  decidedAt: Millis | undefined;
+  /** It was decided what the job is, and its pilots have yet to tell how long its tasks run. */
+  estimateFollows = false;
+  readonly #isPilot: ReadonlySet<number>;
+  readonly #failedRunsMs: Millis[] = [];
+
+  /**
+   * @param tasks distinct ones of the stage
+   * @param stages of the job
+   * @param over where tasks of which the class is not known may run
+   */
+  constructor(
+    arriving: ArrivingJob,
+    plan: SamplePlan,
+    tasks: readonly number[],
+    stage: Stage,
+    stages: readonly Stage[],
+    over: Scope,
+  ) {
+    this.arriving = arriving;
+    this.plan = plan;
+    this.tasks = [...tasks].sort((a, b) => a - b);
+    this.#isPilot = new Set(tasks);
+    this.#stage = stage.index;
+    this.pilots = {
+      index: stages.length,
+      spec: stage.spec,
+      count: tasks.length,
+      lane: 'express',
+      probeFactor: PILOT_PROBE_FACTOR,
+      over: undefined,
+      waiting: 0,
+      queue: [],
+      probes: new ProbeLedger(),
+      recalled: false,
+      needTold: 0,
+      needToldAt: 0,
+      matches: 0,
+    };
+    this.early = stages.map((of) => new EarlyBatch(stages.length + 1 + of.index, of, over));
+  }
+
+  /** Where a batch is looked for while nothing is decided: a stage's rest by itself, and nothing of it as its own. */
+  whileUndecided(batch: Batch): Batch {
+    return this.early[batch.index] ?? batch;
+  }
+
+  get isDecided(): boolean {
+    return this.decidedAt !== undefined;
+  }
+
+  /** A pilot, and it matters which tasks are. */
+  holds(task: number): boolean {
+    return this.decidedAt === undefined && this.#isPilot.has(task);
+  }
+
+  /** A pilot, whether it was decided or not. */
+  isPilot(task: number): boolean {
+    return this.#isPilot.has(task);
+  }
+
+  /** The end of the task, a pilot, may tell more. */
+  heeds(task: number): boolean {
+    return this.#isPilot.has(task) && (this.decidedAt === undefined || this.estimateFollows);
+  }
+
+  attemptFailed(task: number, runMs: Millis): void {
+    if (this.holds(task) && this.#failedRunsMs.length < FAILED_RUNS_MAX) this.#failedRunsMs.push(runMs);
+  }
+
+  /**
+   * @param look what became of a task: its run time when it completed, for how long it has run, or that it never will
+   */
+  evidence(look: (task: number) => { ran: Millis } | { runs: Millis } | 'failed' | 'waiting'): Evidence {
+    const runsMs: Millis[] = [];
+    const elapsedMs: Millis[] = [];
+    let failed = 0;
+    for (const task of this.tasks) {
+      const found = look(task);
+      if (found === 'waiting') continue;
+      if (found === 'failed') failed++;
+      else if ('ran' in found) runsMs.push(found.ran);
+      else elapsedMs.push(found.runs);
+    }
+    const { length: pilots } = this.tasks;
+    return { pilots, stage: this.#stage, runsMs, elapsedMs, failed, failedRunsMs: this.#failedRunsMs };
+  }
+}
+
+/** The tasks of a stage that are not pilots, while it is not decided whether they are long. */
+export class EarlyBatch implements Batch {
+  readonly index: number;
+  readonly stage: Stage;
+  readonly lane = 'normal';
+  readonly probeFactor = 1;
+  readonly over: Scope;
+  readonly probes = new ProbeLedger();
+  recalled = false;
+  needTold = 0;
+  needToldAt: Millis = 0;
+  matches = 0;
+
+  constructor(index: number, stage: Stage, over: Scope) {
+    this.index = index;
+    this.stage = stage;
+    this.over = over;
+  }
+
+  get spec() {
+    return this.stage.spec;
+  }
+
+  get count(): number {
+    return this.stage.count;
+  }
+
+  get waiting(): number {
+    return this.stage.waiting;
+  }
+}

@@ -1,0 +1,263 @@
+import {
+  drawDistinct,
+  effectiveScope,
+  type JobSpec,
+  type Millis,
+  type PolicySettings,
+  Random,
+} from '@goshawk/core';
+import {
+  type ArrivingJob,
+  type Estimate,
+  type Estimator,
+  Guarded,
+  type Judgement,
+  makeEstimator,
+  type SamplePlan,
+  type Verdict,
+} from '@goshawk/predictor';
+import { decideBy, UNDECIDED } from '../accepting/classify.js';
+import { slowdownAt } from '../binding/slowdown.js';
+import type { Learnt, SchedulerEnvironment } from '../contract.js';
+import type { Needer } from '../finding/needing.js';
+import type { Prober } from '../finding/probing.js';
+import type { Routing } from '../finding/routing.js';
+import type { Stage } from '../job/batch.js';
+import { type Job, TaskState } from '../job/job.js';
+import type { Enlistment } from '../joining/enlistment.js';
+import type { Members } from '../joining/members.js';
+import type { Ledger } from '../keeping/ledger.js';
+import { Sample } from './sample.js';
+
+/** What sampling has to know of the scheduler around it. */
+interface Surroundings {
+  readonly ledger: Ledger;
+  readonly members: Members;
+  readonly prober: Prober;
+  readonly routing: Routing;
+  readonly needer: Needer;
+  readonly enlistment: Enlistment;
+}
+
+/**
+ * The scheduler's side of its estimator: asks it about each job that comes, draws the pilots that it wants, shows it
+ * what becomes of them until it decides, and lets it learn from what has ended.
+ */
+export class Sampler {
+  readonly #env: SchedulerEnvironment;
+  readonly #around: Surroundings;
+  /** Of the estimators that are not in charge. */
+  readonly #learnt: Record<string, unknown>;
+  #policy: PolicySettings | undefined;
+  #estimator: Guarded | undefined;
+  /** Something was learnt since it was last asked what. */
+  #hasLearnt = false;
+
+  constructor(env: SchedulerEnvironment, around: Surroundings, learnt: Learnt = {}) {
+    this.#env = env;
+    this.#around = around;
+    this.#learnt = { ...learnt };
+  }
+
+  /** The cluster's policy names the estimator, which goes on from what it had learnt when it was last in charge. */
+  adopt(policy: PolicySettings): void {
+    const before = this.#policy;
+    this.#policy = policy;
+    if (before !== undefined && isSameEstimator(before, policy)) return;
+    if (this.#estimator !== undefined) this.#learnt[this.#estimator.name] = this.#estimator.save();
+    this.#estimator = new Guarded(this.#make(policy));
+    this.#recall(this.#estimator);
+  }
+
+  /** All that estimators have learnt; undefined where that is nothing since it was last asked. */
+  takeLearnt(): Learnt | undefined {
+    if (!this.#hasLearnt || this.#estimator === undefined) return undefined;
+    this.#hasLearnt = false;
+    return { ...this.#learnt, [this.#estimator.name]: this.#estimator.save() };
+  }
+
+  #recall(estimator: Guarded): void {
+    const { name } = estimator;
+    const learnt = this.#learnt[name];
+    delete this.#learnt[name];
+    if (learnt === undefined || learnt === null) return;
+    try {
+      estimator.load(learnt);
+    } catch (error) {
+      this.#env.learntRefused?.(name, (error as Error).message);
+    }
+  }
+
+  judge(arriving: ArrivingJob): Judgement {
+    const judgement = this.#estimator?.judge(arriving) ?? { kind: 'unknown' };
+    return this.#policy?.preset.gangs ? withoutPilots(judgement) : judgement;
+  }
+
+  /** A job of an earlier incarnation, of which it was not decided what it is: other pilots tell, or those that have ended. */
+  resume(job: Job, now: Millis): void {
+    if (this.#policy?.preset.declares) this.#believe(job);
+    if (job.classifiedBy !== UNDECIDED || job.sample !== undefined || job.cancelling || job.hasEnded) return;
+    const judgement = this.judge(job.arriving);
+    if (judgement.kind !== 'sample') return;
+    this.start(job, judgement);
+    this.look(job, now);
+  }
+
+  /** What is believed of run times is not written down of each job: it follows from what was learnt, which is. */
+  #believe(job: Job): void {
+    const judgement = job.estimateMs === undefined ? this.judge(job.arriving) : undefined;
+    if (judgement?.kind !== 'estimate') return;
+    const { meanMs: estimateMs, distribution } = judgement.estimate;
+    job.redecide({ estimateMs, ...(distribution === undefined ? {} : { distribution }) });
+  }
+
+  /** Draws the pilots among the tasks of the largest stage that may start at once. */
+  start(job: Job, plan: SamplePlan): void {
+    const { preset } = this.#policy!;
+    const stage = startingStage(job);
+    const places = drawDistinct(this.#sourceOf(job.spec), stage.count, plan.pilots);
+    const tasks = places.map((place) => stage.first + place);
+    const over = effectiveScope(preset, preset.long.over);
+    job.startSample(new Sample(job.arriving, plan, tasks, stage, job.stages, over));
+  }
+
+  /** Something became of a pilot, or time has passed: perhaps they tell by now. */
+  look(job: Job, now: Millis): void {
+    const { sample } = job;
+    if (sample === undefined || job.cancelling || job.hasEnded) return;
+    if (sample.isDecided && !sample.estimateFollows) return;
+    const evidence = sample.evidence((task) => {
+      const state = job.stateOf(task);
+      if (state === TaskState.completed) return { ran: job.runMs[task]! };
+      if (state === TaskState.running) return { runs: Math.max(0, now - job.startedAt[task]!) };
+      return job.isFinal(task) ? 'failed' : 'waiting';
+    });
+    const verdict = this.#estimator!.weigh(sample.arriving, sample.plan, evidence, this.#enoughMs());
+    if (sample.isDecided) return this.#refine(job, verdict, now);
+    if (verdict.kind === 'wait') return this.#env.setTimer('weigh', job.number, now + verdict.againInMs);
+    this.#env.clearTimer('weigh', job.number);
+    sample.estimateFollows = verdict.provisional === true;
+    this.#decide(job, sample, verdict.estimate, now);
+  }
+
+  /** A job that was found to be long while its pilots ran stays so; once enough of them have ended it is known how long. */
+  #refine(job: Job, verdict: Verdict, now: Millis): void {
+    if (verdict.kind === 'wait' || verdict.provisional) return;
+    const { ledger, needer, enlistment } = this.#around;
+    job.refine(verdict.estimate);
+    ledger.classified(job, now);
+    if (job.route.by === 'matching') needer.decided(job, enlistment.central, now);
+  }
+
+  /** What waits goes the way of its class from now on. */
+  #decide(job: Job, { pilots, early }: Sample, estimate: Estimate, now: Millis): void {
+    const { ledger, prober, routing, needer, enlistment } = this.#around;
+    job.decide(decideBy(estimate, this.#policy!), now);
+    ledger.classified(job, now);
+    this.#env.jobDecided?.(job, now);
+    this.#tellThatLong(job);
+    if (job.maySeek || job.needsCentral) needer.decided(job, enlistment.central, now);
+    for (const batch of [pilots, ...early]) {
+      if (batch.probes.out > 0) prober.batchIsBound(job, batch, this.#policy!);
+    }
+    for (const stage of job.stages) if (stage.waiting > 0) routing.come(job, stage, stage.waiting, now);
+  }
+
+  /** Workers run tasks of a job that was taken for short: what waits there waits behind a long one. */
+  #tellThatLong(job: Job): void {
+    if (job.class === 'short') return;
+    for (let task = 0; task < job.taskCount; task++) {
+      if (job.states[task] !== TaskState.running) continue;
+      const attempt = job.attempts[task]!;
+      this.#env.send(job.workerOf(task), { type: 'nowLong', job: job.number, task, attempt });
+    }
+  }
+
+  wake(job: Job | undefined, now: Millis): void {
+    if (job !== undefined) this.look(job, now);
+  }
+
+  /** What a job must reach to be long, which decides at once; by size, all pilots have something to say (SLearn §5.1.2). */
+  #enoughMs(): Millis {
+    const { preset, cutoffMs } = this.#policy!;
+    return preset.byClass ? cutoffMs : Number.POSITIVE_INFINITY;
+  }
+
+  /** The job has ended. */
+  learn(job: Job, now: Millis): void {
+    if (job.isUndecided) this.#env.clearTimer('weigh', job.number);
+    if (this.#policy === undefined || !this.#learns()) return;
+    const { completed } = job.counts;
+    const isCompleted = completed === job.taskCount;
+    const ran = this.#asPreferred(job);
+    const runsMs = isCompleted ? ran : ran.filter((_, task) => job.stateOf(task) === TaskState.completed);
+    let sum = 0;
+    for (let i = 0; i < runsMs.length; i++) sum += runsMs[i]!;
+    this.#hasLearnt = true;
+    this.#estimator!.learn({
+      job: job.arriving,
+      judgement: job.judgement,
+      completed: isCompleted,
+      long: completed > 0 && sum / completed >= this.#policy.cutoffMs,
+      runtimeMs: now - job.acceptedAt,
+      runsMs,
+    });
+  }
+
+  /** Run times as they would have been on workers that the job prefers (3σPredict §4.1). */
+  #asPreferred(job: Job): Float64Array {
+    if (job.spec.slowdown === undefined) return job.runMs;
+    const { members } = this.#around;
+    return job.runMs.map((runMs, task) => runMs / slowdownAt(job, job.workerOf(task), members));
+  }
+
+  /** Most clusters are told: then there is nothing to learn. */
+  #learns(): boolean {
+    return this.#policy?.estimator !== 'given';
+  }
+
+  #make(policy: PolicySettings): Estimator {
+    const random = () => this.#env.random();
+    const { declares, byClass } = policy.preset;
+    const settings = { ...policy, distributions: declares, sampling: byClass };
+    try {
+      return makeEstimator(policy.estimator, settings, random);
+    } catch {
+      // Central is of a version that knows more: what submitters say is better than nothing.
+      return makeEstimator('given', settings, random);
+    }
+  }
+
+  /** Which tasks are pilots follows from the job's own seed, where it has one; so a run can be made again. */
+  #sourceOf({ seed }: JobSpec): { random(): number } {
+    if (seed === undefined) return this.#env;
+    const stream = Random.seeded(`pilots ${seed}`);
+    return { random: () => stream.next() };
+  }
+}
+
+/** All tasks of a gang start together: none of them runs first, and what is guessed has to do. */
+function withoutPilots(judgement: Judgement): Judgement {
+  if (judgement.kind !== 'sample' && judgement.kind !== 'thin') return judgement;
+  const { guess, note } = judgement;
+  return guess === undefined ? { kind: 'unknown', note } : { kind: 'estimate', estimate: guess, note };
+}
+
+function startingStage(job: Job): Stage {
+  const starting = job.stages.filter(({ blockers }) => blockers === 0);
+  return starting.reduce((largest, stage) => (stage.count > largest.count ? stage : largest));
+}
+
+function isSameEstimator(one: PolicySettings, other: PolicySettings): boolean {
+  return (
+    one.estimator === other.estimator &&
+    one.preset.declares === other.preset.declares &&
+    one.preset.byClass === other.preset.byClass &&
+    one.pilotRatio === other.pilotRatio &&
+    one.pilotsMax === other.pilotsMax &&
+    one.pilotQuorum === other.pilotQuorum &&
+    one.pilotPrior === other.pilotPrior &&
+    one.thinLimit === other.thinLimit &&
+    String(one.features) === String(other.features)
+  );
+}
