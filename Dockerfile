@@ -16,19 +16,19 @@ RUN find packages -mindepth 2 -maxdepth 2 ! -name package.json -exec rm -rf {} +
 FROM ${NODE_IMAGE} AS build
 WORKDIR /opt/goshawk
 COPY --from=manifests /opt/goshawk ./
-RUN npm ci --no-audit --no-fund --workspace @goshawk/cli --include-workspace-root
+RUN npm ci --no-audit --no-fund --workspace @goshawk/cli --workspace @goshawk/lab --include-workspace-root
 COPY tsconfig.base.json ./
 COPY packages packages
-RUN npx tsc -b packages/cli \
+RUN npx tsc -b packages/cli packages/lab \
   && find packages -mindepth 2 -maxdepth 3 -name src -exec rm -rf {} + \
   && find packages \( -name '*.map' -o -name '*.d.ts' -o -name '*.tsbuildinfo' -o -name 'tsconfig.json' \) -delete
 
-# What the command needs to run.
+# What the command needs to run, with the laboratory: the bench of docker-compose.yml replays a workload.
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /opt/goshawk
 COPY --from=manifests /opt/goshawk ./
 COPY scripts/image/prune-modules.sh /tmp/
-RUN npm ci --no-audit --no-fund --omit=dev --workspace @goshawk/cli \
+RUN npm ci --no-audit --no-fund --omit=dev --workspace @goshawk/cli --workspace @goshawk/lab \
   && sh /tmp/prune-modules.sh node_modules
 COPY --from=build /opt/goshawk/packages packages
 RUN rm -rf bench test node_modules/@goshawk/bench node_modules/@goshawk/test

@@ -44,6 +44,7 @@ export default defineConfig({
           exclude: ['**/*.{process,container,long}.test.ts'],
           // Only a test that hangs reaches it: other work on the machine must not fail one.
           testTimeout: 60_000,
+          hookTimeout: 60_000,
           expect: { poll: { timeout: 30_000 } },
         },
       },

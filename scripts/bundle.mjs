@@ -32,6 +32,15 @@ const ownPlace = {
   },
 };
 
+/** The command asks for the laboratory by a variable, since it need not be there; here it is, and comes along. */
+const laboratory = {
+  name: 'laboratory',
+  transform(code, id) {
+    if (!id.endsWith('/packages/cli/dist/laboratory.js')) return null;
+    return { code: code.replace('import(PACKAGE)', "import('@goshawk/lab')"), map: null };
+  },
+};
+
 /** What stays outside is looked for from the bundle, and must not be another version than its importer finds. */
 const outside = {
   name: 'outside',
@@ -54,7 +63,7 @@ const TOGETHER = [
   { name: 'core', test: /\/packages\/core\/dist\/|\/node_modules\/zod\// },
   {
     name: 'cli',
-    test: /\/packages\/cli\/dist\/(?:command|context|failure|interruption|options|resources|version|commands\/index|jobs\/words|terminal\/(?!table)\w.*)\.js$/,
+    test: /\/packages\/cli\/dist\/(?:command|context|failure|interruption|options|resources|version|laboratory|commands\/index|jobs\/words|terminal\/(?!table)\w.*)\.js$/,
   },
   {
     name: 'settings',
@@ -62,14 +71,14 @@ const TOGETHER = [
   },
   {
     name: 'runs',
-    test: /\/packages\/cli\/dist\/(?:replay\/(?:estimates|report-file)|predict\/arriving)\.js$/,
+    test: /\/packages\/lab\/dist\/(?:replay\/(?:estimates|report-file)|predict\/arriving)\.js$/,
   },
   {
     name: 'simulation',
-    test: /\/packages\/cli\/dist\/(?:simulate\/(?!network)|predict\/)/,
+    test: /\/packages\/lab\/dist\/(?:simulate\/(?!network)|predict\/)/,
     minShareCount: 2,
   },
-  { name: 'traces', test: /\/packages\/traces\/dist\/|\/packages\/cli\/dist\/workload\.js$/ },
+  { name: 'traces', test: /\/packages\/traces\/dist\/|\/packages\/lab\/dist\/workload\.js$/ },
   { name: 'predictor', test: /\/packages\/predictor\/dist\// },
   { name: 'machines', test: /\/packages\/(?:central|scheduler|simulator|worker)\/dist\// },
 ];
@@ -88,7 +97,7 @@ const build = await rolldown({
   platform: 'node',
   // For groups that leave what their modules need where it is.
   preserveEntrySignatures: 'allow-extension',
-  plugins: [outside, ownPlace],
+  plugins: [outside, ownPlace, laboratory],
 });
 await build.write({
   dir: folder,

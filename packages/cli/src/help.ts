@@ -1,7 +1,8 @@
 import { InputError, nearest } from '@goshawk/core';
 import type { Command } from './command.js';
-import { allCommands, COMMAND_GROUPS, COMMAND_NAMES, commandNamed } from './commands/index.js';
+import { COMMAND_GROUPS, COMMAND_NAMES, commandNamed } from './commands/index.js';
 import { GLOBAL_OPTIONS } from './context.js';
+import { LABORATORY_COMMANDS } from './laboratory.js';
 import { flagOf, type OptionSpec, type OptionSpecs } from './options.js';
 import { VERSION } from './version.js';
 
@@ -43,20 +44,12 @@ export function unknownCommand(word: string): InputError {
 }
 
 async function overview(width: number): Promise<string> {
-  const commands = await allCommands();
-  const rows: Row[] = commands
-    .filter(({ name }) => !name.includes(' '))
-    .map(({ name, describe }) => [name, describe]);
-  for (const [group, describe] of Object.entries(COMMAND_GROUPS)) {
-    const members = commands.flatMap(({ name }) =>
-      name.startsWith(`${group} `) ? [name.slice(group.length + 1)] : [],
-    );
-    rows.push([`${group} ${members.join('|')}`, describe]);
-  }
+  const ofProduct = COMMAND_NAMES.filter((name) => !(name in LABORATORY_COMMANDS));
   return [
     'goshawk COMMAND [OPTIONS]',
     wrapped(ABOUT, width, ''),
-    `Commands:\n${table(rows, width)}`,
+    `Commands:\n${table(await overviewRows(ofProduct), width)}`,
+    `Laboratory (package @goshawk/lab):\n${table(await overviewRows(Object.keys(LABORATORY_COMMANDS)), width)}`,
     `Everywhere:\n${table(optionRows(GLOBAL_OPTIONS), width)}`,
     wrapped(
       '`goshawk COMMAND --help` says more of a command, `goshawk --version` which one this is.',
@@ -66,16 +59,33 @@ async function overview(width: number): Promise<string> {
   ].join('\n\n');
 }
 
+/** Groups, in a line each, stand behind commands of one word. */
+async function overviewRows(names: readonly string[]): Promise<Row[]> {
+  const single = names.filter((name) => !name.includes(' '));
+  const groups = Object.entries(COMMAND_GROUPS).flatMap(([group, describe]): Row[] => {
+    const members = names.filter((name) => name.startsWith(`${group} `));
+    const seconds = members.map((name) => name.slice(group.length + 1));
+    return members.length === 0 ? [] : [[`${group} ${seconds.join('|')}`, describe]];
+  });
+  return [...(await rowsOf(single)), ...groups];
+}
+
 async function groupPage(group: string, width: number): Promise<string> {
-  const members = (await allCommands()).filter(({ name }) => name.startsWith(`${group} `));
+  const members = COMMAND_NAMES.filter((name) => name.startsWith(`${group} `));
   return [
     `goshawk ${group} COMMAND`,
     wrapped(COMMAND_GROUPS[group]!, width, ''),
-    `Commands:\n${table(
-      members.map(({ name, describe }): Row => [name, describe]),
-      width,
-    )}`,
+    `Commands:\n${table(await rowsOf(members), width)}`,
   ].join('\n\n');
+}
+
+/** Commands and what they do. */
+function rowsOf(names: readonly string[]): Promise<Row[]> {
+  return Promise.all(
+    names.map(
+      async (name) => [name, LABORATORY_COMMANDS[name] ?? (await commandNamed(name))!.describe] as const,
+    ),
+  );
 }
 
 async function pageOf(

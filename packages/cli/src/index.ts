@@ -1,1 +1,49 @@
-export {};
+export { ATTRIBUTE_OPTION, type AttributesOf, parseAttributes } from './attributes.js';
+export { type Command, defineCommand, ExitCode } from './command.js';
+export { SHADOW_OPTION } from './commands/daemon-options.js';
+export { connect } from './connect.js';
+export type { Context } from './context.js';
+export { describeFailure, type Failure } from './failure.js';
+export { untilInterrupted } from './interruption.js';
+export { openCluster } from './jobs/open-cluster.js';
+export { counted } from './jobs/words.js';
+export { LABORATORY_COMMANDS, type Laboratory } from './laboratory.js';
+export { LocalCluster } from './local/cluster.js';
+export { journalIn } from './local/free-folder.js';
+export { findCluster } from './local/whereabouts.js';
+export {
+  flagOf,
+  kebab,
+  type OptionSpecs,
+  type Origin,
+  type Resolved,
+  resolveOptions,
+  whyUnread,
+} from './options.js';
+export { loadOwnEstimator, loadOwnPolicy } from './own-modules.js';
+export { isOwn } from './own-names.js';
+export { setOptions } from './policy-options.js';
+export {
+  capacityOf,
+  checkSlots,
+  RESOURCES_OPTION,
+  SLOTS_OPTION,
+  SLOTS_OR_NONE_OPTION,
+  timesAll,
+} from './resources.js';
+export {
+  NO_FACTS,
+  POLICY_OPTIONS,
+  type PolicyOptions,
+  policyNames,
+  policyRecord,
+  policySettings,
+  schedulersEstimator,
+  type WorkloadFacts,
+} from './settings.js';
+export { shadowNames } from './shadow-names.js';
+export { commandLine } from './terminal/command-line.js';
+export { painter } from './terminal/paint.js';
+export { type Progress, startProgress } from './terminal/progress.js';
+export { type Column, renderTable } from './terminal/table.js';
+export { VERSION } from './version.js';

@@ -1,2 +1,5 @@
 /** What tests and benches take from here. */
 export * from './daemon-process.fixture.js';
+export * from './goshawk-process.fixture.js';
+export * from './terminal.fixture.js';
+export * from './test-cluster.fixture.js';

@@ -1,9 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { type Context, findCluster, journalIn } from '@goshawk/cli';
 import { InputError, type JobRecord } from '@goshawk/core';
-import type { Context } from '../context.js';
-import { journalIn } from './free-folder.js';
-import { findCluster } from './whereabouts.js';
 
 /** A record, with the id of its job. */
 export type RecordWithId = JobRecord & { readonly id: string };

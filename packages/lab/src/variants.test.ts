@@ -1,5 +1,5 @@
+import { POLICY_OPTIONS } from '@goshawk/cli';
 import { describe, expect, it } from 'vitest';
-import { POLICY_OPTIONS } from './settings.js';
 import { variantsOf } from './variants.js';
 
 function variants(policy: string, { estimator = 'oracle', vary = [] as string[] } = {}) {

@@ -1,5 +1,5 @@
+import { flagOf, kebab, type OptionSpecs, resolveOptions } from '@goshawk/cli';
 import { InputError, nearest } from '@goshawk/core';
-import { flagOf, kebab, type OptionSpecs, resolveOptions } from './options.js';
 
 /** A run's settings under a name of their own. */
 export interface Variant<Options> {

@@ -1,8 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
+import { type Context, type Progress, startProgress } from '@goshawk/cli';
 import { type Jobs, openWorkload, type PackedJobs, type TraceJob, type Workload } from '@goshawk/traces';
-import type { Context } from './context.js';
-import { hasJournals } from './local/journals.js';
-import { type Progress, startProgress } from './terminal/progress.js';
+import { hasJournals } from './journals.js';
 
 /**
  * Opens a workload, which may also be the data folder of a cluster, and shows how far that has come where it takes a while.

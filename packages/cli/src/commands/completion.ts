@@ -3,6 +3,7 @@ import { InputError } from '@goshawk/core';
 import { COMPLETED, type Command, type Completed, defineCommand, ExitCode } from '../command.js';
 import { type Context, GLOBAL_OPTIONS } from '../context.js';
 import { openCluster } from '../jobs/open-cluster.js';
+import { laboratoryFor } from '../laboratory.js';
 import { kebab, type OptionSpec } from '../options.js';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
@@ -49,9 +50,8 @@ export function completionCommand(commands: () => Promise<readonly Command[]>) {
 async function completed(context: Context, kind: Completed): Promise<readonly string[]> {
   switch (kind) {
     case 'workloads':
-      return Object.keys((await import('@goshawk/traces')).GENERATORS);
     case 'figures':
-      return (await import('@goshawk/figures')).FIGURES.map(({ id }) => id);
+      return (await laboratoryFor(`completion ${kind}`)).completions[kind]();
     default: {
       await using cluster = await openCluster(context);
       const signal = context.interrupted;

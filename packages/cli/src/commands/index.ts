@@ -1,7 +1,8 @@
 import type { Command } from '../command.js';
+import { findLaboratory, LABORATORY_COMMANDS, laboratoryCommand } from '../laboratory.js';
 
 /**
- * Every command by its name, in the order in which help lists them. One line here and one file beside it make a new
+ * Every command of the product by its name, in the order in which help lists them. One line here and one file beside it make a new
  * one. Each is loaded when it is wanted: all of them, with what they need, take 0.1 s.
  */
 const LOADERS: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -29,17 +30,6 @@ const LOADERS: Readonly<Record<string, () => Promise<unknown>>> = {
   drain: async () => (await import('./drain.js')).drainCommand,
   takeover: async () => (await import('./takeover.js')).takeoverCommand,
   'follow-nodes': async () => (await import('./follow-nodes.js')).followNodesCommand,
-  predictor: async () => (await import('./predictor.js')).predictorCommand,
-  replay: async () => (await import('./replay.js')).replayCommand,
-  simulate: async () => (await import('./simulate.js')).simulateCommand,
-  whatif: async () => (await import('./whatif.js')).whatifCommand,
-  compare: async () => (await import('./compare.js')).compareCommand,
-  figure: async () => (await import('./figure.js')).figureCommand,
-  'trace stats': async () => (await import('./trace-stats.js')).traceStatsCommand,
-  'trace generate': async () => (await import('./trace-generate.js')).traceGenerateCommand,
-  'trace convert': async () => (await import('./trace-convert.js')).traceConvertCommand,
-  'trace sample': async () => (await import('./trace-sample.js')).traceSampleCommand,
-  'trace export': async () => (await import('./trace-export.js')).traceExportCommand,
   'journal init': async () => (await import('./journal.js')).journalInitCommand,
   'journal inspect': async () => (await import('./journal.js')).journalInspectCommand,
   'journal verify': async () => (await import('./journal.js')).journalVerifyCommand,
@@ -50,30 +40,39 @@ const LOADERS: Readonly<Record<string, () => Promise<unknown>>> = {
   completion: async () => (await import('./completion.js')).completionCommand(allCommands),
 };
 
-export const COMMAND_NAMES: readonly string[] = Object.keys(LOADERS);
+/** Those of the laboratory come last. */
+export const COMMAND_NAMES: readonly string[] = [
+  ...Object.keys(LOADERS),
+  ...Object.keys(LABORATORY_COMMANDS),
+];
 
-/** All of them: for help, and for what is made of every command's options. */
-export function allCommands(): Promise<readonly Command[]> {
-  return load(Object.keys(LOADERS));
+/** All of them that are installed: for help, and for what is made of every command's options. */
+export async function allCommands(): Promise<readonly Command[]> {
+  return load((await findLaboratory()) === undefined ? Object.keys(LOADERS) : COMMAND_NAMES);
 }
 
 /**
  * The commands that a command line may mean, with the whole of their groups; all when it names none.
  *
  * @param words of the command line; a command may stand behind options, whose values may be called as a command is
+ * @throws InputError when it names only commands of the laboratory, and that is not installed
  */
-export function commandsNamedIn(words: readonly string[]): Promise<readonly Command[]> {
-  const named = Object.keys(LOADERS).filter((name) => words.includes(name.split(' ')[0]!));
-  return named.length === 0 ? allCommands() : load(named);
+export async function commandsNamedIn(words: readonly string[]): Promise<readonly Command[]> {
+  const named = COMMAND_NAMES.filter((name) => words.includes(name.split(' ')[0]!));
+  if (named.length === 0) return allCommands();
+  const ofProduct = named.filter((name) => name in LOADERS);
+  const isLaboratoryMissing = ofProduct.length < named.length && (await findLaboratory()) === undefined;
+  return load(isLaboratoryMissing && ofProduct.length > 0 ? ofProduct : named);
 }
 
 /** Undefined, where none is called so. */
 export async function commandNamed(name: string): Promise<Command | undefined> {
-  return Object.hasOwn(LOADERS, name) ? (await load([name]))[0] : undefined;
+  return COMMAND_NAMES.includes(name) ? (await load([name]))[0] : undefined;
 }
 
 async function load(names: readonly string[]): Promise<readonly Command[]> {
-  return (await Promise.all(names.map((name) => LOADERS[name]!()))) as readonly Command[];
+  const loaded = await Promise.all(names.map((name) => LOADERS[name]?.() ?? laboratoryCommand(name)));
+  return loaded as readonly Command[];
 }
 
 /** What the commands of two words have in common. */

@@ -1,9 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { runHere } from '@goshawk/cli/testing';
 import type { Comparison } from '@goshawk/report';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { runHere } from '../terminal.fixture.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'goshawk-compare-'));
 const file = (name: string) => join(folder, name);

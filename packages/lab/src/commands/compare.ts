@@ -1,13 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
+import {
+  type Context,
+  commandLine,
+  defineCommand,
+  ExitCode,
+  type OptionSpecs,
+  VERSION,
+  whyUnread,
+} from '@goshawk/cli';
 import { InputError } from '@goshawk/core';
 import type { Comparison } from '@goshawk/report';
-import { defineCommand, ExitCode } from '../command.js';
-import type { Context } from '../context.js';
-import { type OptionSpecs, whyUnread } from '../options.js';
 import { CSV_OPTION, checkOutput, outputFiles, writeReportFile } from '../replay/report-file.js';
-import { commandLine } from '../terminal/command-line.js';
-import { VERSION } from '../version.js';
 
 const OPTIONS = {
   csv: CSV_OPTION,

@@ -1,9 +1,9 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type RunHere, runHere } from '@goshawk/cli/testing';
 import type { FigureResult } from '@goshawk/figures';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type RunHere, runHere } from '../terminal.fixture.js';
 
 // The first of them loads the simulator and the charts.
 vi.setConfig({ testTimeout: 60_000 });

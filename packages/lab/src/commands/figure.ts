@@ -1,15 +1,11 @@
 import { resolve } from 'node:path';
+import { type Context, commandLine, counted, defineCommand, ExitCode, VERSION } from '@goshawk/cli';
 import type { FigureResult } from '@goshawk/figures';
-import { defineCommand, ExitCode } from '../command.js';
-import type { Context } from '../context.js';
 import type { ChosenFigure } from '../figure/choose.js';
 import { checkOutFolder, writeTogether } from '../figure/files.js';
 import { FIGURE_OPTIONS, type FigureOptions } from '../figure/options.js';
 import { RunStore } from '../figure/run-store.js';
 import type { FigureRuns } from '../figure/simulated.js';
-import { counted } from '../jobs/words.js';
-import { commandLine } from '../terminal/command-line.js';
-import { VERSION } from '../version.js';
 
 export const figureCommand = defineCommand({
   name: 'figure',

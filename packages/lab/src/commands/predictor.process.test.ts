@@ -1,6 +1,6 @@
+import { TestCluster } from '@goshawk/cli/testing';
 import type { EstimatorScore } from '@goshawk/predictor';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { TestCluster } from '../test-cluster.fixture.js';
 
 let up: TestCluster;
 

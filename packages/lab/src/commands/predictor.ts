@@ -1,6 +1,5 @@
+import { defineCommand, ExitCode, openCluster } from '@goshawk/cli';
 import { scoresOf } from '@goshawk/predictor';
-import { defineCommand, ExitCode } from '../command.js';
-import { openCluster } from '../jobs/open-cluster.js';
 
 export const predictorCommand = defineCommand({
   name: 'predictor',

@@ -1,9 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type RunHere, runHere } from '@goshawk/cli/testing';
 import { ESTIMATOR_FORMS } from '@goshawk/predictor';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type RunHere, runHere } from '../terminal.fixture.js';
 
 let folder = '';
 beforeAll(async () => {

@@ -1,14 +1,10 @@
+import { type Context, commandLine, defineCommand, ExitCode, policyNames, VERSION } from '@goshawk/cli';
 import { InputError } from '@goshawk/core';
-import { defineCommand, ExitCode } from '../command.js';
-import type { Context } from '../context.js';
 import { checkEstimator } from '../replay/estimates.js';
 import { checkFlagsFor, REPLAY_OPTIONS, type ReplayOptions } from '../replay/options.js';
 import { type Replayed, replayLocally, replayOnCluster } from '../replay/replay.js';
 import { checkOutput, outputFiles, saveResults, writeReportFile } from '../replay/report-file.js';
 import { scaleLine } from '../replay/wording.js';
-import { policyNames } from '../settings.js';
-import { commandLine } from '../terminal/command-line.js';
-import { VERSION } from '../version.js';
 
 export const replayCommand = defineCommand({
   name: 'replay',

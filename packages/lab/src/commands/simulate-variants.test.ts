@@ -1,6 +1,6 @@
+import { runHere } from '@goshawk/cli/testing';
 import type { Comparison } from '@goshawk/report';
 import { describe, expect, it } from 'vitest';
-import { runHere } from '../terminal.fixture.js';
 
 async function simulate(...args: string[]): Promise<Comparison> {
   const { stdout } = await runHere(['simulate', ...args, '--json', '--parallel', '1']);

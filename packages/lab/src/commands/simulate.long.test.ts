@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Finished, runGoshawk, startGoshawk } from '@goshawk/cli/testing';
 import type { Comparison, Run } from '@goshawk/report';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Finished, runGoshawk, startGoshawk } from '../goshawk-process.fixture.js';
 
 let folder = '';
 beforeEach(async () => {

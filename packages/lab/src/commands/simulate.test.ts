@@ -2,10 +2,10 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { runHere } from '@goshawk/cli/testing';
 import { ESTIMATOR_FORMS } from '@goshawk/predictor';
 import type { Comparison } from '@goshawk/report';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runHere } from '../terminal.fixture.js';
 
 let folder = '';
 beforeAll(async () => {

@@ -1,10 +1,15 @@
 import { setImmediate } from 'node:timers/promises';
+import {
+  type Context,
+  commandLine,
+  counted,
+  defineCommand,
+  ExitCode,
+  untilInterrupted,
+  VERSION,
+} from '@goshawk/cli';
 import type { Comparison, RunSeries } from '@goshawk/report';
 import { formatTally } from '@goshawk/traces';
-import { defineCommand, ExitCode } from '../command.js';
-import type { Context } from '../context.js';
-import { untilInterrupted } from '../interruption.js';
-import { counted } from '../jobs/words.js';
 import { checkOutput, outputFiles, saveResults, writeReportFile } from '../replay/report-file.js';
 import { SIMULATE_OPTIONS, type SimulateOptions } from '../simulate/options.js';
 import {
@@ -19,8 +24,6 @@ import { referenceLines } from '../simulate/references.js';
 import type { RunOutcome, RunRequest } from '../simulate/request.js';
 import { performShown, sourceOf, surveyShown } from '../simulate/shown.js';
 import type { Survey } from '../simulate/survey.js';
-import { commandLine } from '../terminal/command-line.js';
-import { VERSION } from '../version.js';
 
 export const simulateCommand = defineCommand({
   name: 'simulate',

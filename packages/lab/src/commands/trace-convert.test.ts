@@ -2,8 +2,8 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { runHere } from '@goshawk/cli/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runHere } from '../terminal.fixture.js';
 
 const JSONL = `{"schema":"goshawk.trace/1"}
 {"submitSeconds":10,"name":"first","user":"ann","durationsSeconds":[1,2,3]}

@@ -1,10 +1,7 @@
 import { resolve } from 'node:path';
+import { type Context, counted, defineCommand, ExitCode, type OptionSpecs } from '@goshawk/cli';
 import { InputError } from '@goshawk/core';
 import { convertTrace, FORMATS, formatTally, type SampleOptions } from '@goshawk/traces';
-import { defineCommand, ExitCode } from '../command.js';
-import type { Context } from '../context.js';
-import { counted } from '../jobs/words.js';
-import type { OptionSpecs } from '../options.js';
 import { jobsShown, openShown } from '../workload.js';
 
 const names = Object.values(FORMATS).map(({ name, description }) => `${name} (${description})`);

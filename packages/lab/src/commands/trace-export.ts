@@ -1,9 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { counted, defineCommand, ExitCode } from '@goshawk/cli';
 import { InputError } from '@goshawk/core';
-import { defineCommand, ExitCode } from '../command.js';
-import { counted } from '../jobs/words.js';
-import { journalPlaces, readJournals } from '../local/journals.js';
+import { journalPlaces, readJournals } from '../journals.js';
 import { ChromeTracing } from '../trace-export/chrome.js';
 
 export const traceExportCommand = defineCommand({

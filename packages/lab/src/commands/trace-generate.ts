@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
+import { defineCommand, ExitCode } from '@goshawk/cli';
 import { formatCount, InputError } from '@goshawk/core';
 import { configureGenerator, formatToWrite, GENERATORS, writeTrace } from '@goshawk/traces';
-import { defineCommand, ExitCode } from '../command.js';
 import { jobsShown } from '../workload.js';
 import { TARGET_OPTIONS } from './trace-convert.js';
 

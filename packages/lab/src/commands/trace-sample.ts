@@ -1,5 +1,5 @@
+import { defineCommand, ExitCode } from '@goshawk/cli';
 import { InputError } from '@goshawk/core';
-import { defineCommand, ExitCode } from '../command.js';
 import { TARGET_OPTIONS, writeWorkload } from './trace-convert.js';
 
 export const traceSampleCommand = defineCommand({

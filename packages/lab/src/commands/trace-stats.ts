@@ -1,6 +1,6 @@
+import { defineCommand, ExitCode } from '@goshawk/cli';
 import { InputError } from '@goshawk/core';
 import { formatStats, formatTally, plotStats, traceStats } from '@goshawk/traces';
-import { defineCommand, ExitCode } from '../command.js';
 import { checkOutput } from '../replay/report-file.js';
 import { jobsShown, openShown } from '../workload.js';
 

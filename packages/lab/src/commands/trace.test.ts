@@ -2,8 +2,8 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { runHere } from '@goshawk/cli/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runHere } from '../terminal.fixture.js';
 
 let cwd = '';
 beforeEach(async () => {

@@ -1,5 +1,5 @@
+import { TestCluster } from '@goshawk/cli/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { TestCluster } from '../test-cluster.fixture.js';
 import { brokenRules } from '../trace-export/chrome.fixture.js';
 import type { ChromeEvent, ChromeTrace } from '../trace-export/chrome.js';
 

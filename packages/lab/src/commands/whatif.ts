@@ -1,4 +1,21 @@
 import {
+  type Column,
+  type Context,
+  counted,
+  defineCommand,
+  ExitCode,
+  findCluster,
+  type OptionSpecs,
+  openCluster,
+  POLICY_OPTIONS,
+  painter,
+  policyRecord,
+  policySettings,
+  type Resolved,
+  renderTable,
+  SLOTS_OPTION,
+} from '@goshawk/cli';
+import {
   formatDuration,
   InputError,
   type Millis,
@@ -7,20 +24,10 @@ import {
 } from '@goshawk/core';
 import type { Distribution } from '@goshawk/report';
 import { formatTally, packed, type RecordedJob, Tally } from '@goshawk/traces';
-import { defineCommand, ExitCode } from '../command.js';
-import type { Context } from '../context.js';
-import { openCluster } from '../jobs/open-cluster.js';
-import { counted } from '../jobs/words.js';
-import { journalPlaces } from '../local/journals.js';
-import { findCluster } from '../local/whereabouts.js';
-import type { OptionSpecs, Resolved } from '../options.js';
-import { SLOTS_OPTION } from '../resources.js';
-import { POLICY_OPTIONS, policyRecord, policySettings } from '../settings.js';
+import { journalPlaces } from '../journals.js';
 import type { RunOutcome, RunRequest } from '../simulate/request.js';
 import { performShown } from '../simulate/shown.js';
 import { type Survey, survey } from '../simulate/survey.js';
-import { painter } from '../terminal/paint.js';
-import { type Column, renderTable } from '../terminal/table.js';
 import { specsOf, VARY_OPTION, variantsOf } from '../variants.js';
 import { advise, fidelity, type RunTimes, ratiosOf, type Tried } from '../whatif/advice.js';
 import { messageDelayMs } from '../whatif/message-delay.js';

@@ -1,10 +1,8 @@
+import { type Context, counted, untilInterrupted } from '@goshawk/cli';
 import { Random } from '@goshawk/core';
 import type { RunSettings, RunsAt, Tick, Variant } from '@goshawk/figures';
 import { estimatorKind, SLEARN_SETTINGS } from '@goshawk/predictor';
 import { packed, type TraceJob } from '@goshawk/traces';
-import type { Context } from '../context.js';
-import { untilInterrupted } from '../interruption.js';
-import { counted } from '../jobs/words.js';
 import { type LearntJob, learntFrom } from '../predict/past.js';
 import { networkOf } from '../simulate/network.js';
 import type { SimulateOptions } from '../simulate/options.js';

@@ -1,6 +1,6 @@
+import type { Context } from '@goshawk/cli';
 import { drawTo, type Random } from '@goshawk/core';
 import { type JobBatches, type PackedJobs, readPastJobs, type TraceJob, unpackedJobs } from '@goshawk/traces';
-import type { Context } from '../context.js';
 import { type LearntJob, learntFromPast, learntFromTrace } from '../predict/past.js';
 import { type Survey, survey } from '../simulate/survey.js';
 import { batchesShown, openShown } from '../workload.js';

@@ -1,9 +1,9 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { runGoshawk, startGoshawk } from '@goshawk/cli/testing';
 import type { FigureResult } from '@goshawk/figures';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runGoshawk, startGoshawk } from '../goshawk-process.fixture.js';
 
 let cwd = '';
 beforeEach(async () => {

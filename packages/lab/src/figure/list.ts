@@ -1,8 +1,6 @@
+import { type Context, painter, renderTable } from '@goshawk/cli';
 import { formatCount } from '@goshawk/core';
 import { FIGURES, type Figure, GROUPS } from '@goshawk/figures';
-import type { Context } from '../context.js';
-import { painter } from '../terminal/paint.js';
-import { renderTable } from '../terminal/table.js';
 
 /** Every figure, for people or as JSON. */
 export function listFigures(context: Context): void {

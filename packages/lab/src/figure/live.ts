@@ -1,7 +1,6 @@
+import { type Context, resolveOptions } from '@goshawk/cli';
 import type { Figure, FinishedRun, RunSettings, RunsAt, Tick, Variant } from '@goshawk/figures';
 import { packed } from '@goshawk/traces';
-import type { Context } from '../context.js';
-import { resolveOptions } from '../options.js';
 import type { PolicyRun } from '../replay/contract.js';
 import { REPLAY_OPTIONS, type ReplayOptions } from '../replay/options.js';
 import { type Replayed, replayLocally, traceJob } from '../replay/replay.js';

@@ -1,12 +1,9 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
+import { type Context, counted, startProgress, untilInterrupted } from '@goshawk/cli';
 import type { Figure, Modelled } from '@goshawk/figures';
 import { drawJobs, meanSize, type PackingJob, type PackingName, runPacking, sizeOf } from '@goshawk/policies';
 import { readTaskRuns } from '@goshawk/traces';
-import type { Context } from '../context.js';
-import { untilInterrupted } from '../interruption.js';
-import { counted } from '../jobs/words.js';
-import { startProgress } from '../terminal/progress.js';
 import type { ChosenFigure } from './choose.js';
 import type { FigureOptions } from './options.js';
 

@@ -1,4 +1,4 @@
-import type { OptionSpecs, Resolved } from '../options.js';
+import type { OptionSpecs, Resolved } from '@goshawk/cli';
 
 export const FIGURE_OPTIONS = {
   list: { type: 'flag', flagOnly: true, describe: 'the figures that there are' },

@@ -1,3 +1,4 @@
+import { type Context, setOptions } from '@goshawk/cli';
 import type { Planned, RunSettings } from '@goshawk/figures';
 import {
   type PlanningSpread,
@@ -7,10 +8,8 @@ import {
 } from '@goshawk/policies';
 import { loadSolver } from '@goshawk/runtime';
 import { configureGenerator, type TraceJob } from '@goshawk/traces';
-import type { Context } from '../context.js';
 import { type GangMetrics, type GangPolicy, runGangExperiment } from '../gangs/experiment.js';
 import { normalBelief } from '../gangs/normal-belief.js';
-import { setOptions } from '../policy-options.js';
 import type { ChosenFigure } from './choose.js';
 import type { FigureOptions } from './options.js';
 import type { RunStore } from './run-store.js';

@@ -1,9 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
+import { type Context, counted, startProgress, untilInterrupted } from '@goshawk/cli';
 import type { Predicted } from '@goshawk/figures';
-import type { Context } from '../context.js';
-import { untilInterrupted } from '../interruption.js';
-import { counted } from '../jobs/words.js';
-import { startProgress } from '../terminal/progress.js';
 import type { ChosenFigure } from './choose.js';
 import { readExtracted } from './extract.js';
 import type { FigureOptions } from './options.js';

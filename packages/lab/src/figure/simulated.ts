@@ -1,8 +1,7 @@
+import { type Context, resolveOptions } from '@goshawk/cli';
 import { formatCount } from '@goshawk/core';
 import type { FinishedRun, RunSettings, RunsAt, Tick, Variant } from '@goshawk/figures';
 import type { Workload } from '@goshawk/report';
-import type { Context } from '../context.js';
-import { resolveOptions } from '../options.js';
 import { networkOf } from '../simulate/network.js';
 import { SIMULATE_OPTIONS, type SimulateOptions } from '../simulate/options.js';
 import { planRuns, sizeOf } from '../simulate/plan.js';

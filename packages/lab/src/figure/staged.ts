@@ -1,3 +1,4 @@
+import type { Context } from '@goshawk/cli';
 import type { RunSettings, Staged } from '@goshawk/figures';
 import {
   CARBYNE_POLICIES,
@@ -7,7 +8,6 @@ import {
   trialPolicy,
 } from '@goshawk/policies';
 import { configureGenerator, DAG_MACHINE } from '@goshawk/traces';
-import type { Context } from '../context.js';
 import type { ChosenFigure } from './choose.js';
 import type { FigureOptions } from './options.js';
 import type { RunStore } from './run-store.js';

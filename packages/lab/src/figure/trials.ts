@@ -1,11 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
+import { type Context, counted, startProgress, untilInterrupted } from '@goshawk/cli';
 import type { RunSettings, TrialRuns } from '@goshawk/figures';
 import { configureGenerator, openWorkload, packed } from '@goshawk/traces';
-import type { Context } from '../context.js';
-import { untilInterrupted } from '../interruption.js';
-import { counted } from '../jobs/words.js';
 import { survey } from '../simulate/survey.js';
-import { startProgress } from '../terminal/progress.js';
 import type { ChosenFigure } from './choose.js';
 
 /** What was run, without what is known of the figure before. */

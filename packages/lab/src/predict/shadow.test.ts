@@ -1,9 +1,9 @@
+import { shadowNames } from '@goshawk/cli';
 import { DEFAULT_POLICY } from '@goshawk/core';
 import { Scoreboard, SLEARN_SETTINGS } from '@goshawk/predictor';
 import type { SimulatedEnd } from '@goshawk/simulator';
 import { jobSpecOf, type TraceJob } from '@goshawk/traces';
 import { describe, expect, test } from 'vitest';
-import { shadowNames } from '../shadow-names.js';
 import { SimulatedShadow, shadowFor } from './shadow.js';
 
 function job(submitSeconds: number, runSeconds: number): TraceJob {

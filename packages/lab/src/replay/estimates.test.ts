@@ -1,7 +1,7 @@
+import { schedulersEstimator } from '@goshawk/cli';
 import { InputError } from '@goshawk/core';
 import { ESTIMATOR_FORMS } from '@goshawk/predictor';
 import { expect, it } from 'vitest';
-import { schedulersEstimator } from '../settings.js';
 import { checkEstimator, submissionEstimates } from './estimates.js';
 
 const job = { submitSeconds: 0, durationsSeconds: Float64Array.of(0.1, 0.3), meanSeconds: 0.15 };

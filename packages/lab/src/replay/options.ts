@@ -1,9 +1,16 @@
+import {
+  ATTRIBUTE_OPTION,
+  flagOf,
+  kebab,
+  type OptionSpecs,
+  type Origin,
+  POLICY_OPTIONS,
+  RESOURCES_OPTION,
+  type Resolved,
+  SLOTS_OPTION,
+} from '@goshawk/cli';
 import { InputError, POLICY_NAMES } from '@goshawk/core';
 import { ESTIMATOR_FORMS } from '@goshawk/predictor';
-import { ATTRIBUTE_OPTION } from '../attributes.js';
-import { flagOf, kebab, type OptionSpecs, type Origin, type Resolved } from '../options.js';
-import { RESOURCES_OPTION, SLOTS_OPTION } from '../resources.js';
-import { POLICY_OPTIONS } from '../settings.js';
 import { specsOf, VARY_OPTION, type Variant, variantsOf } from '../variants.js';
 import { CSV_OPTION } from './report-file.js';
 

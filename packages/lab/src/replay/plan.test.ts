@@ -1,7 +1,7 @@
+import { policyRecord, policySettings } from '@goshawk/cli';
 import { countTasks, parseJobSpec } from '@goshawk/core';
 import { openWorkload } from '@goshawk/traces';
 import { describe, expect, it } from 'vitest';
-import { policyRecord, policySettings } from '../settings.js';
 import { factsOf, type PlannedJob, type PlanOptions, planReplay } from './plan.js';
 
 const options: PlanOptions = {

@@ -1,3 +1,4 @@
+import type { WorkloadFacts } from '@goshawk/cli';
 import { type JobInput, type Millis, nearestRank } from '@goshawk/core';
 import type { Workload as WorkloadRecord } from '@goshawk/report';
 import {
@@ -10,7 +11,6 @@ import {
   type TraceJob,
   type Workload,
 } from '@goshawk/traces';
-import type { WorkloadFacts } from '../settings.js';
 import { jobSeed, submissionEstimates, type Told } from './estimates.js';
 
 /** A job of a replay, ready to be sent. */

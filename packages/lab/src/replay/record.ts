@@ -1,6 +1,6 @@
+import { policyRecord } from '@goshawk/cli';
 import type { PolicySettings } from '@goshawk/core';
 import type { OptionValues } from '@goshawk/report';
-import { policyRecord } from '../settings.js';
 import type { Shape } from './contract.js';
 import type { ReplayOptions } from './options.js';
 import type { ReplayPlan } from './plan.js';

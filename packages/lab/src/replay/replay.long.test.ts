@@ -4,9 +4,9 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { childrenOf, runGoshawk, startGoshawk } from '@goshawk/cli/testing';
 import type { Comparison, JobRecord, Run } from '@goshawk/report';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { childrenOf, runGoshawk, startGoshawk } from '../goshawk-process.fixture.js';
 
 let folder = '';
 beforeAll(async () => {

@@ -1,13 +1,17 @@
 import { resolve } from 'node:path';
+import {
+  type Context,
+  capacityOf,
+  counted,
+  NO_FACTS,
+  type Progress,
+  parseAttributes,
+  policySettings,
+  type WorkloadFacts,
+} from '@goshawk/cli';
 import { InputError, type PolicySettings } from '@goshawk/core';
 import { formatToWrite, type TraceJob, writeTrace } from '@goshawk/traces';
-import { parseAttributes } from '../attributes.js';
-import type { Context } from '../context.js';
-import { counted } from '../jobs/words.js';
-import { capacityOf } from '../resources.js';
-import { NO_FACTS, policySettings, type WorkloadFacts } from '../settings.js';
 import { GangNeeds, LargestDemands } from '../simulate/capacity.js';
-import type { Progress } from '../terminal/progress.js';
 import { jobsShown, openShown } from '../workload.js';
 import type { PolicyRun, Shape } from './contract.js';
 import { checkEstimator } from './estimates.js';

@@ -1,9 +1,8 @@
 import { access, constants, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { type Context, flagOf } from '@goshawk/cli';
 import { GoshawkError, InputError } from '@goshawk/core';
 import type { JobRecord } from '@goshawk/report';
-import type { Context } from '../context.js';
-import { flagOf } from '../options.js';
 
 /** What a comparison is printed as, for every command that makes one. */
 export const CSV_OPTION = {

@@ -1,8 +1,6 @@
+import { type Context, capacityOf, type Progress as Shown, startProgress, timesAll } from '@goshawk/cli';
 import { type Millis, nearestRank } from '@goshawk/core';
 import type { CounterReading, JobRecord, JobResult, JobTimes, PlanningResults } from '@goshawk/report';
-import type { Context } from '../context.js';
-import { capacityOf, timesAll } from '../resources.js';
-import { type Progress as Shown, startProgress } from '../terminal/progress.js';
 import type { PolicyRun, ReplayTarget } from './contract.js';
 import { CounterWatch, readingPauseMs } from './counter-watch.js';
 import { peakRssOf } from './memory.js';

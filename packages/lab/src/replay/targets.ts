@@ -1,13 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Context, connect, findCluster, LocalCluster, openCluster } from '@goshawk/cli';
 import type { ClusterView } from '@goshawk/client';
 import { InputError, type PolicySettings } from '@goshawk/core';
-import { connect } from '../connect.js';
-import type { Context } from '../context.js';
-import { openCluster } from '../jobs/open-cluster.js';
-import { LocalCluster } from '../local/cluster.js';
-import { findCluster } from '../local/whereabouts.js';
 import type { ReplayTarget, Shape } from './contract.js';
 import type { ReplayOptions } from './options.js';
 

@@ -1,3 +1,4 @@
+import type { AttributesOf } from '@goshawk/cli';
 import {
   amountOf,
   attributesByName,
@@ -7,7 +8,6 @@ import {
   type Resources,
 } from '@goshawk/core';
 import type { TraceJob } from '@goshawk/traces';
-import type { AttributesOf } from '../attributes.js';
 
 /** The most that any task of a workload needs, of each resource by itself, and which job's it is. */
 export class LargestDemands {

@@ -1,10 +1,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { runHere } from '@goshawk/cli/testing';
 import { InputError } from '@goshawk/core';
 import type { Comparison } from '@goshawk/report';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runHere } from '../terminal.fixture.js';
 import { networkOf } from './network.js';
 
 const PHASE = {

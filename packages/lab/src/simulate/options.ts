@@ -1,12 +1,16 @@
+import {
+  ATTRIBUTE_OPTION,
+  type OptionSpecs,
+  POLICY_OPTIONS,
+  RESOURCES_OPTION,
+  type Resolved,
+  SHADOW_OPTION,
+  SLOTS_OR_NONE_OPTION,
+} from '@goshawk/cli';
 import { LIMITS } from '@goshawk/core';
 import { ALL_POLICY_NAMES } from '@goshawk/policies';
 import { ESTIMATOR_FORMS } from '@goshawk/predictor';
-import { ATTRIBUTE_OPTION } from '../attributes.js';
-import { SHADOW_OPTION } from '../commands/daemon-options.js';
-import type { OptionSpecs, Resolved } from '../options.js';
 import { CSV_OPTION } from '../replay/report-file.js';
-import { RESOURCES_OPTION, SLOTS_OR_NONE_OPTION } from '../resources.js';
-import { POLICY_OPTIONS } from '../settings.js';
 import { VARY_OPTION } from '../variants.js';
 import { REFERENCES, referenceLines } from './references.js';
 

@@ -1,4 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
+import {
+  isOwn,
+  loadOwnEstimator,
+  loadOwnPolicy,
+  parseAttributes,
+  schedulersEstimator,
+  timesAll,
+} from '@goshawk/cli';
 import { GoshawkError, InputError, Random, RELIABLE_TIMINGS } from '@goshawk/core';
 import { solverTimeoutMs } from '@goshawk/policies';
 import {
@@ -13,15 +21,10 @@ import {
 import type { Solver } from '@goshawk/runtime';
 import { dealtByStart, type SimulatedEnd, Simulation } from '@goshawk/simulator';
 import { ColumnBlocks, type Jobs, jobSpecOf, mapJobs, meanOf, type TraceJob } from '@goshawk/traces';
-import { parseAttributes } from '../attributes.js';
-import { loadOwnEstimator, loadOwnPolicy } from '../own-modules.js';
-import { isOwn } from '../own-names.js';
 import { planningOf } from '../planning.js';
 import { learntBy } from '../predict/past.js';
 import { type SimulatedShadow, shadowFor } from '../predict/shadow.js';
 import { jobSeed, type Submitted, submissionEstimates } from '../replay/estimates.js';
-import { timesAll } from '../resources.js';
-import { schedulersEstimator } from '../settings.js';
 import { EffectsHash } from './effects-hash.js';
 import { messageTimesOf } from './message-times.js';
 import type { JobTimes, RunOutcome, RunProgress, RunRequest } from './request.js';

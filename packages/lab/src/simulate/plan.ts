@@ -1,11 +1,16 @@
+import {
+  capacityOf,
+  checkSlots,
+  NO_FACTS,
+  type OptionSpecs,
+  POLICY_OPTIONS,
+  parseAttributes,
+  policyRecord,
+  shadowNames,
+} from '@goshawk/cli';
 import { formatCount, InputError, LIMITS, type PolicySettings } from '@goshawk/core';
 import type { NetworkModel } from '@goshawk/simulator';
-import { parseAttributes } from '../attributes.js';
-import type { OptionSpecs } from '../options.js';
 import { checkEstimator } from '../replay/estimates.js';
-import { capacityOf, checkSlots } from '../resources.js';
-import { NO_FACTS, POLICY_OPTIONS, policyRecord } from '../settings.js';
-import { shadowNames } from '../shadow-names.js';
 import { specsOf, type Variant, variantsOf } from '../variants.js';
 import { SIMULATE_OPTIONS, type SimulateOptions } from './options.js';
 import { simulatedPolicies } from './references.js';

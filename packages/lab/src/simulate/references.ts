@@ -1,6 +1,6 @@
+import { type PolicyOptions, policyNames, policySettings, type WorkloadFacts } from '@goshawk/cli';
 import type { PolicySettings } from '@goshawk/core';
 import type { NetworkModel } from '@goshawk/simulator';
-import { type PolicyOptions, policyNames, policySettings, type WorkloadFacts } from '../settings.js';
 
 /** How a policy is simulated: its settings, the network and the estimator where those are part of it. */
 export interface SimulatedPolicy {

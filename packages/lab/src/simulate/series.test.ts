@@ -1,9 +1,9 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { runHere } from '@goshawk/cli/testing';
 import type { Comparison } from '@goshawk/report';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runHere } from '../terminal.fixture.js';
 
 let folder = '';
 beforeAll(async () => {

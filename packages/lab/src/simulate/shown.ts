@@ -1,8 +1,5 @@
 import { availableParallelism } from 'node:os';
-import type { Context } from '../context.js';
-import { untilInterrupted } from '../interruption.js';
-import { counted } from '../jobs/words.js';
-import { startProgress } from '../terminal/progress.js';
+import { type Context, counted, startProgress, untilInterrupted } from '@goshawk/cli';
 import { batchesShown, openShown } from '../workload.js';
 import type { JobSource, RunOutcome, RunRequest } from './request.js';
 import { type Survey, survey } from './survey.js';

@@ -1,8 +1,8 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { runHere } from '@goshawk/cli/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { runHere } from '../terminal.fixture.js';
 
 let folder: string;
 beforeAll(async () => {

@@ -1,3 +1,4 @@
+import type { WorkloadFacts } from '@goshawk/cli';
 import { nearestRank } from '@goshawk/core';
 import type { Workload as WorkloadRecord } from '@goshawk/report';
 import {
@@ -10,7 +11,6 @@ import {
   type Workload,
   WorkloadError,
 } from '@goshawk/traces';
-import type { WorkloadFacts } from '../settings.js';
 import { GangNeeds, LargestDemands } from './capacity.js';
 
 /** What has to be known of a workload before it can be run. */

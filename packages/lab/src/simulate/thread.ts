@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { describeFailure } from '../failure.js';
+import { describeFailure } from '@goshawk/cli';
 import { jobsOf } from './jobs.js';
 import { perform } from './perform.js';
 import type { ThreadInput, ThreadMessage } from './threads.js';

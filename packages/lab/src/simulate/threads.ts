@@ -1,7 +1,6 @@
 import { Worker } from 'node:worker_threads';
+import { ExitCode, type Failure } from '@goshawk/cli';
 import { GoshawkError, InputError } from '@goshawk/core';
-import { ExitCode } from '../command.js';
-import type { Failure } from '../failure.js';
 import type { JobSource, RunOutcome, RunProgress, RunRequest } from './request.js';
 
 /** What a thread is given. */

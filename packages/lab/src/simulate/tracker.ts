@@ -1,5 +1,5 @@
+import { counted } from '@goshawk/cli';
 import { formatCount } from '@goshawk/core';
-import { counted } from '../jobs/words.js';
 import type { RunProgress, RunRequest } from './request.js';
 
 /** How far several runs have come, some of them side by side. */

@@ -1,5 +1,5 @@
 import type { Millis, Outcome } from '@goshawk/core';
-import type { RecordWithId } from '../local/journals.js';
+import type { RecordWithId } from '../journals.js';
 
 /** An event of Chrome's trace format (Trace Event Format), which Perfetto reads. Times are µs. */
 export type ChromeEvent =

@@ -10,7 +10,7 @@ import {
   unpackedJobs,
   type Workload,
 } from '@goshawk/traces';
-import { readJournals } from '../local/journals.js';
+import { readJournals } from '../journals.js';
 
 /**
  * What a cluster has run, from the journals of its schedulers.

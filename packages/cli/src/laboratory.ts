@@ -1,0 +1,62 @@
+import { InputError } from '@goshawk/core';
+import type { Command } from './command.js';
+
+/** What `@goshawk/lab` exports. */
+export interface Laboratory {
+  readonly commands: Readonly<Record<string, () => Promise<unknown>>>;
+  /** What `goshawk completion KIND` lists. */
+  readonly completions: Readonly<Record<'workloads' | 'figures', () => Promise<readonly string[]>>>;
+}
+
+/** Commands of the laboratory, in the order of help, which lists them whether they are installed or not. */
+export const LABORATORY_COMMANDS: Readonly<Record<string, string>> = {
+  simulate: 'run a workload in virtual time, and compare policies',
+  replay: 'run a workload on real clusters, and compare policies',
+  compare: 'compare what `simulate --json` and `replay --json` have printed',
+  whatif: 'simulate what the cluster has run under other settings',
+  predictor: 'say how well the estimators in shadow have told how long jobs run',
+  figure: 'make a figure of a paper, and say which of its claims hold',
+  'trace stats': 'statistics of a workload',
+  'trace generate': 'make a workload',
+  'trace convert': 'turn a workload into another format',
+  'trace sample': 'write a part of a workload',
+  'trace export': 'write what jobs and workers did, for a viewer',
+};
+
+/** A variable: the laboratory is built after this package, and need not be there. */
+const PACKAGE: string = '@goshawk/lab';
+
+/** @returns undefined where it is not installed */
+export async function findLaboratory(): Promise<Laboratory | undefined> {
+  try {
+    return (await import(PACKAGE)) as Laboratory;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ERR_MODULE_NOT_FOUND' && message.includes(`'${PACKAGE}'`)) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * A command of the laboratory.
+ *
+ * @throws InputError where it is not installed
+ */
+export async function laboratoryCommand(name: string): Promise<Command> {
+  const { commands } = await laboratoryFor(name);
+  return (await commands[name]!()) as Command;
+}
+
+/**
+ * @param name of the command that needs it
+ * @throws InputError where it is not installed
+ */
+export async function laboratoryFor(name: string): Promise<Laboratory> {
+  const laboratory = await findLaboratory();
+  if (laboratory !== undefined) return laboratory;
+  throw new InputError(
+    'no-laboratory',
+    `${name}: this command is in ${PACKAGE}, which is not installed`,
+    `\`npm install ${PACKAGE}\` beside @goshawk/cli`,
+  );
+}

@@ -1,0 +1,20 @@
+/** The laboratory's commands by name. `goshawk` lists them from a table of its own, which a test holds against this one. */
+export const commands: Readonly<Record<string, () => Promise<unknown>>> = {
+  simulate: async () => (await import('./commands/simulate.js')).simulateCommand,
+  replay: async () => (await import('./commands/replay.js')).replayCommand,
+  compare: async () => (await import('./commands/compare.js')).compareCommand,
+  whatif: async () => (await import('./commands/whatif.js')).whatifCommand,
+  predictor: async () => (await import('./commands/predictor.js')).predictorCommand,
+  figure: async () => (await import('./commands/figure.js')).figureCommand,
+  'trace stats': async () => (await import('./commands/trace-stats.js')).traceStatsCommand,
+  'trace generate': async () => (await import('./commands/trace-generate.js')).traceGenerateCommand,
+  'trace convert': async () => (await import('./commands/trace-convert.js')).traceConvertCommand,
+  'trace sample': async () => (await import('./commands/trace-sample.js')).traceSampleCommand,
+  'trace export': async () => (await import('./commands/trace-export.js')).traceExportCommand,
+};
+
+/** What `goshawk completion KIND` lists. */
+export const completions = {
+  workloads: async () => Object.keys((await import('@goshawk/traces')).GENERATORS),
+  figures: async () => (await import('@goshawk/figures')).FIGURES.map(({ id }) => id),
+};
