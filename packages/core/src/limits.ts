@@ -10,6 +10,8 @@ export const LIMITS = {
   nameLengthMax: 256,
   /** One argument or environment value. In characters. */
   argumentLengthMax: 128 * 1024,
+  /** Of a file, as Linux takes it (PATH_MAX). */
+  pathLengthMax: 4_096,
   argumentsMax: 4_096,
   environmentMax: 1_024,
   retriesMax: 1_000,

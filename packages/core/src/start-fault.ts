@@ -13,6 +13,7 @@ const UNCLEAR: ReadonlySet<string> = new Set([
   'no-such-folder',
   'command-not-found',
   'permission-denied',
+  'output-file',
   'no-such-module',
   'spawn-failed',
 ]);

@@ -11,7 +11,8 @@ export interface SleepPayload {
 /**
  * A command. `exec` is its argument vector, and no shell reads it. With `shell`, `exec[0]` is a script
  * for `/bin/sh -c` and the rest are its positional parameters (`$1`, `$2`, …), so that arguments are
- * never parsed as code. `cwd` is an absolute path; without it the command runs in the worker's folder.
+ * never parsed as code. `cwd` is an absolute path; without it the command runs in the worker's folder. Paths of
+ * `stdout` and `stderr` start there.
  */
 export interface ExecPayload {
   readonly exec: readonly string[];
@@ -19,6 +20,9 @@ export interface ExecPayload {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly stdin?: string | Uint8Array;
+  /** Files in place of the task's log, opened anew for each attempt; `{job}`, `{index}` and `{attempt}` are filled in. */
+  readonly stdout?: string;
+  readonly stderr?: string;
 }
 
 /**
@@ -54,6 +58,7 @@ export type FailureCode =
   | 'command-not-found'
   | 'no-such-folder' // cwd is missing or not a folder
   | 'permission-denied'
+  | 'output-file' // the file that stdout or stderr is to go to cannot be written
   | 'arguments-too-long' // arguments and environment exceed what the system takes
   | 'process-limit' // the system refuses another process
   | 'no-memory' // the system has none for another process

@@ -38,6 +38,20 @@ export function spawnOrder(order: RunOrder, payload: ExecPayload): SpawnOrder {
     env: { ...payload.env, ...order.env },
     ...(payload.cwd === undefined ? {} : { cwd: payload.cwd }),
     outputBytesMax: order.outputBytesMax,
+    ...outputFiles(order, payload),
     hasStdin: payload.stdin !== undefined,
+  };
+}
+
+function outputFiles({ env }: RunOrder, { stdout, stderr }: ExecPayload): Pick<SpawnOrder, 'files'> {
+  if (stdout === undefined && stderr === undefined) return {};
+  const names = { job: env.GOSHAWK_JOB, index: env.GOSHAWK_TASK, attempt: env.GOSHAWK_ATTEMPT };
+  const filledIn = (path: string): string =>
+    path.replaceAll(/\{(job|index|attempt)\}/g, (_, name: keyof typeof names) => names[name] ?? '');
+  return {
+    files: {
+      ...(stdout === undefined ? {} : { stdout: filledIn(stdout) }),
+      ...(stderr === undefined ? {} : { stderr: filledIn(stderr) }),
+    },
   };
 }

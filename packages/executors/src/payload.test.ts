@@ -42,6 +42,8 @@ describe('a command', () => {
     [{ exec: ['true'], env: { A: 1 } }, 'env.A is a string, not number'],
     [{ exec: ['true'], cwd: 'here' }, 'cwd is an absolute path, not "here"'],
     [{ exec: ['true'], stdin: 5 }, 'stdin is a string or bytes'],
+    [{ exec: ['true'], stdout: 'a\0b' }, 'stdout contains a NUL byte'],
+    [{ exec: ['true'], stderr: 'a/' }, 'stderr is the path of a file, not "a/"'],
   ])('as %j is refused', (payload, message) => {
     expect(() => checkExec(payload as never)).toThrow(message);
   });

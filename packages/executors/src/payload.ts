@@ -37,7 +37,7 @@ export function checkSleep(sleepMs: unknown): number {
 
 /** @throws BadPayload for what the system could only answer with an unclear error, or silently cut off. */
 export function checkExec(payload: ExecPayload): void {
-  const { exec, env, cwd, stdin } = payload;
+  const { exec, env, cwd, stdin, stdout, stderr } = payload;
   if (!Array.isArray(exec) || exec.length === 0 || exec[0] === '') {
     throw new BadPayload('exec is a list with at least a command');
   }
@@ -51,6 +51,12 @@ export function checkExec(payload: ExecPayload): void {
   }
   if (stdin !== undefined && typeof stdin !== 'string' && !(stdin instanceof Uint8Array)) {
     throw new BadPayload('stdin is a string or bytes');
+  }
+  for (const [field, path] of Object.entries({ stdout, stderr })) {
+    if (path === undefined) continue;
+    checkString(path, field);
+    if (path === '' || path.endsWith('/'))
+      throw new BadPayload(`${field} is the path of a file, not "${path}"`);
   }
 }
 

@@ -54,6 +54,8 @@ describe('a gate', () => {
     [{ exec: ['/bin/echo'], shell: true }, false],
     [{ exec: ['/bin/echo'], env: { LD_PRELOAD: '/tmp/evil.so' } }, false],
     [{ exec: ['/bin/echo'], env: {} }, true],
+    [{ exec: ['/bin/echo'], stdout: '.bashrc' }, false],
+    [{ exec: ['/bin/echo'], stderr: 'x' }, false],
   ])('with commands listed, %j passes: %s', (payload, passes) => {
     expect(refusal(new Gate({ exec: ['/bin/echo'] }), payload) === undefined).toBe(passes);
   });

@@ -17,7 +17,7 @@ export type Admission = { readonly payload: Payload } | { readonly refusal: stri
 
 /**
  * What a worker runs. Where commands are listed, a submitter chooses one of them and its arguments, and
- * nothing around it: no shell, and no variables of its own, since a variable (`LD_PRELOAD`, `PATH`,
+ * nothing around it: no shell, no files to write, and no variables of its own, since a variable (`LD_PRELOAD`, `PATH`,
  * `NODE_OPTIONS`, and so many others that no list of them is complete) makes any command run anything.
  */
 export class Gate {
@@ -54,13 +54,16 @@ export class Gate {
     return real === path ? undefined : `${path} was changed while the task waited, and is not where it was`;
   }
 
-  #execRefusal({ exec, shell, env }: ExecPayload): string | undefined {
+  #execRefusal({ exec, shell, env, stdout, stderr }: ExecPayload): string | undefined {
     if (this.#exec === true) return undefined;
     if (this.#exec === false) return 'this worker does not run exec tasks';
     const listed = this.#exec.join(', ');
     if (shell === true || !this.#exec.includes(exec[0] as string)) return `this worker runs only ${listed}`;
     if (env !== undefined && Object.keys(env).length > 0) {
       return 'this worker runs listed commands only, and those without variables of the submitter’s (env)';
+    }
+    if (stdout !== undefined || stderr !== undefined) {
+      return 'this worker runs listed commands only, and writes no files of the submitter’s (stdout, stderr)';
     }
     return undefined;
   }

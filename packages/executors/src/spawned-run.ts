@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import { failed, type KillReason, type Outcome, type OutputStream } from './contract.js';
 import type { GroupWatch } from './group-watch.js';
 import { BYTES_AFTER_EXIT_MAX, GROUP_POLL_MS } from './limits.js';
+import { type OutputFiles, type OutputPaths, openOutputFiles, withFullDisk } from './output-files.js';
 import { OutputLimit } from './output-limit.js';
 import { signal } from './process-identity.js';
 import { spawnFailure } from './spawn-failure.js';
@@ -35,7 +36,8 @@ export class SpawnedRun {
   readonly #limit: OutputLimit;
   readonly #graceMs: number;
   readonly #watch: GroupWatch;
-  readonly #startedAt = performance.now();
+  #startedAt = 0;
+  #files: OutputFiles | undefined;
   #child: ChildProcess | undefined;
   #pid = 0;
   #killReason: KillReason | undefined;
@@ -56,17 +58,53 @@ export class SpawnedRun {
 
   /** Forks, which blocks for about a millisecond. `environment` is the command's whole environment. */
   start(order: SpawnOrder, stdin: Buffer, environment: Record<string, string | undefined>): void {
+    if (order.files === undefined) this.#spawn(order, stdin, environment, {});
+    else void this.#startWithFiles(order.files, order, stdin, environment);
+  }
+
+  async #startWithFiles(
+    paths: OutputPaths,
+    order: SpawnOrder,
+    stdin: Buffer,
+    environment: Record<string, string | undefined>,
+  ): Promise<void> {
+    const files = await openOutputFiles(paths, order.cwd);
+    if ('error' in files) {
+      this.#endUnstarted(files);
+      return;
+    }
+    this.#files = files;
+    if (this.#killReason !== undefined) this.#endUnstarted({ kind: 'killed', reason: this.#killReason });
+    else this.#spawn(order, stdin, environment, files.descriptors);
+    files.close();
+  }
+
+  #endUnstarted(outcome: Outcome): void {
+    this.#ended = true;
+    this.#sink.ended(outcome, 0);
+  }
+
+  #spawn(
+    order: SpawnOrder,
+    stdin: Buffer,
+    environment: Record<string, string | undefined>,
+    descriptors: OutputFiles['descriptors'],
+  ): void {
     const fail = (error: NodeJS.ErrnoException): void => {
-      this.#ended = true;
-      this.#sink.ended(spawnFailure(error, { ...order, env: environment }), 0);
+      this.#endUnstarted(spawnFailure(error, { ...order, env: environment }));
     };
+    this.#startedAt = performance.now();
     let child: ChildProcess;
     try {
       child = spawn(order.command, order.args, {
         ...(order.cwd === undefined ? {} : { cwd: order.cwd }),
         env: environment,
         detached: true, // a session, so a process group, of its own
-        stdio: [order.hasStdin ? 'pipe' : 'ignore', 'pipe', 'pipe'],
+        stdio: [
+          order.hasStdin ? 'pipe' : 'ignore',
+          descriptors.stdout ?? 'pipe',
+          descriptors.stderr ?? 'pipe',
+        ],
       });
     } catch (error) {
       // Some errors of the system come by throwing (E2BIG), the others by the event below.
@@ -87,8 +125,9 @@ export class SpawnedRun {
   }
 
   kill(reason: KillReason): void {
-    if (this.#exit !== undefined || this.#killReason !== undefined || this.#pid === 0) return;
+    if (this.#exit !== undefined || this.#killReason !== undefined || this.#ended) return;
     this.#killReason = reason;
+    if (this.#pid === 0) return; // its files are being opened
     this.#killedAt = performance.now();
     signal(-this.#pid, 'SIGTERM');
     signal(-this.#pid, 'SIGCONT'); // one that is stopped can only then act on the other
@@ -167,7 +206,9 @@ export class SpawnedRun {
     this.#child?.stdout?.destroy();
     this.#child?.stderr?.destroy();
     const { code, signal: signalName, runMs } = this.#exit!;
-    this.#sink.ended(this.#outcome(code, signalName), runMs);
+    const outcome = this.#outcome(code, signalName);
+    if (outcome.kind !== 'failed' || this.#files === undefined) this.#sink.ended(outcome, runMs);
+    else void withFullDisk(outcome, this.#files).then((explained) => this.#sink.ended(explained, runMs));
   }
 
   #outcome(code: number | null, signalName: NodeJS.Signals | null): Outcome {

@@ -1,4 +1,5 @@
 import type { KillReason, Outcome, OutputStream } from './contract.js';
+import type { OutputPaths } from './output-files.js';
 
 /**
  * What the worker and its spawner say to each other, in frames (see framing.ts). What is small is JSON;
@@ -25,6 +26,8 @@ export interface SpawnOrder {
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly outputBytesMax: number;
+  /** Where its output goes in place of the frames below. */
+  readonly files?: OutputPaths;
   /** Without it the command's stdin is /dev/null, which also saves a pipe. */
   readonly hasStdin: boolean;
 }

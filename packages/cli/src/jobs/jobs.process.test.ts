@@ -1,4 +1,5 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Cluster, connect, type JobSubmission } from '@goshawk/client';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -79,6 +80,22 @@ describe('submit', () => {
     );
     expect(lines.toSorted()).toEqual(expected.toSorted());
     expect(stderr.match(/^task \d \| oops$/gm)).toHaveLength(4);
+  });
+
+  it('has output written to files, where a log would have it', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'goshawk-files-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const files = ['--stdout', 'out/{index}.txt', '--stderr', 'out/{index}.txt', '--cwd', folder];
+    const command = ['--tasks', '3', '--wait', '--', 'sh', '-c', 'echo $GOSHAWK_TASK; echo e >&2'];
+    const id = (await stdoutOf(['submit', ...files, ...command])).trim();
+    for (const task of [0, 1, 2]) {
+      expect(await readFile(join(folder, 'out', `${task}.txt`), 'utf8')).toBe(`${task}\ne\n`);
+    }
+    expect(await stdoutOf(['logs', id])).toBe('');
+    const bad = ['submit', '--wait', '--stdout', '/proc/none/x', '--', 'true'];
+    const { exitCode, stderr } = await up.goshawk(bad);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('stdout cannot go to "/proc/none/x" on this worker: ');
   });
 
   it('is one job for one key', async () => {

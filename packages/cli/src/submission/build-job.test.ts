@@ -84,6 +84,18 @@ describe('a command', () => {
     });
   });
 
+  it('may write to files', async () => {
+    expect(
+      await tasks({ command: ['x'], array: '1-2', stdout: 'out/{index}', stderr: '/e/{index}' }),
+    ).toMatchObject([
+      { stdout: 'out/{index}', stderr: '/e/{index}', cwd: '/here' },
+      { stdout: 'out/{index}', stderr: '/e/{index}', cwd: '/here' },
+    ]);
+    await expect(job({ command: ['x'], tasks: '2', stdout: 'o' })).rejects.toThrow(
+      /put \{index\}|several tasks/,
+    );
+  });
+
   it('takes what is said about the job as a whole', async () => {
     const line = { sleep: '1s', name: 'n', user: 'u', estimate: '2s', key: 'k', retries: '2' };
     const needs = { taskTimeout: '30s', cpus: '0.5', memory: '1GiB', resource: ['gpu=1'], maxRunning: '4' };

@@ -33,6 +33,13 @@ const WORK = {
     describe: 'the folder that tasks run in, on the workers (default: this folder)',
   },
   stdin: { type: 'text', flagOnly: true, describe: 'a file that every task reads from stdin (- is stdin)' },
+  stdout: {
+    type: 'text',
+    flagOnly: true,
+    describe:
+      'a file on the worker that stdout goes to, in place of the log: out/{index}.txt; {job}, {index} and {attempt} are filled in',
+  },
+  stderr: { type: 'text', flagOnly: true, describe: 'the same for stderr; may be the file of --stdout' },
 } as const satisfies OptionSpecs;
 
 /** What is said about the job as a whole. With a job file they go before what the file says. */

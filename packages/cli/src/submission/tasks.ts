@@ -82,13 +82,15 @@ async function commandLine(
   options: SubmitOptions,
   sources: Sources,
 ): Promise<ExecPayload> {
-  const { shell, env, stdin } = options;
+  const { shell, env, stdin, stdout, stderr } = options;
   return {
     exec: [...work.argv],
     ...(shell ? { shell } : {}),
     ...(env.length === 0 ? {} : { env: parseEnvironment(env) }),
     cwd: folderOf(options, sources),
     ...(stdin === undefined ? {} : { stdin: await sources.read(stdin, '--stdin') }),
+    ...(stdout === undefined ? {} : { stdout }),
+    ...(stderr === undefined ? {} : { stderr }),
   };
 }
 

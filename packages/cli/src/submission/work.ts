@@ -21,6 +21,8 @@ const GOES_WITH = {
   env: ['command'],
   cwd: ['command', 'module', 'file'],
   stdin: ['command'],
+  stdout: ['command'],
+  stderr: ['command'],
   input: ['module'],
 } as const satisfies Partial<Record<keyof SubmitOptions, readonly Work['kind'][]>>;
 

@@ -104,6 +104,32 @@ describe('a job as people write it', () => {
   });
 
   test.each([
+    [{ count: 2, run: { exec: ['a'], stdout: 'out' } }, 'several tasks would write to "out"'],
+    [
+      [
+        { exec: ['a'], stdout: 'o', cwd: '/x' },
+        { exec: ['b'], stderr: '/x/o' },
+      ],
+      'several tasks would write',
+    ],
+    [[{ exec: ['a'], stdout: 'o{idx}' }], 'tasks[0].stdout: {idx} is none of {job}, {index}, {attempt}'],
+    [[{ exec: ['a'], stdout: 'out/' }], 'the path of a file is expected'],
+  ])('output of %j is refused', (tasks, line) => {
+    expect(() => parseJobSpec({ tasks })).toThrow(line);
+  });
+
+  test.each([
+    { count: 2, run: { exec: ['a'], stdout: 'out/{index}', stderr: 'out/{index}' } },
+    { count: 2, run: { exec: ['a'], stdout: '/dev/null' } },
+    [
+      { exec: ['a'], stdout: 'a', stderr: 'a' },
+      { exec: ['a'], stdout: 'b' },
+    ],
+  ])('output of %j is taken', (tasks) => {
+    expect(parseJobSpec({ tasks }).stages).toHaveLength(1);
+  });
+
+  test.each([
     ['demand', { memory: `1${' '.repeat(2e5)}!` }],
     ['estimate', '1s'.repeat(5e6)],
   ])('a %s of millions of characters is refused at once', (field, value) => {

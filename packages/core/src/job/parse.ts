@@ -3,6 +3,7 @@ import { InputError } from '../errors.js';
 import { LIMITS } from '../limits.js';
 import { nearest } from '../nearest.js';
 import { NO_RESOURCES, type Resources } from '../resources.js';
+import type { Payload } from './payload.js';
 import {
   fieldsOf,
   type JobSpec,
@@ -31,6 +32,7 @@ export function parseJobSpec(input: unknown, source = 'job'): JobSpec {
       'split it into several jobs',
     );
   }
+  checkOutputFiles(stages, source);
   return {
     name: job.name,
     user: job.user,
@@ -56,6 +58,31 @@ function joinedValues(prefer: Readonly<Record<string, string | string[]>>): Reco
 export function countTasks(tasks: TaskList): number {
   if ('count' in tasks) return tasks.count;
   return 'each' in tasks ? tasks.each.length : tasks.sleepsMs.length;
+}
+
+/** Two tasks that write one file would overwrite each other. */
+function checkOutputFiles(stages: readonly StageSpec[], source: string): void {
+  const written = new Set<string>();
+  const take = (task: Payload, times: number): void => {
+    if (!('exec' in task) || (task.stdout === undefined && task.stderr === undefined)) return;
+    for (const path of new Set([task.stdout, task.stderr])) {
+      if (path === undefined || path.includes('{index}') || path.startsWith('/dev/')) continue;
+      const file = path.startsWith('/') ? path : `${task.cwd ?? ''}/${path}`;
+      if (times === 1 && !written.has(file)) {
+        written.add(file);
+        continue;
+      }
+      throw new InputError(
+        'bad-job',
+        `${source}: several tasks would write to "${path}"`,
+        'put {index}, the number of the task, into the name',
+      );
+    }
+  };
+  for (const { tasks } of stages) {
+    if ('count' in tasks) take(tasks.run, tasks.count);
+    else if ('each' in tasks) for (const task of tasks.each) take(task, 1);
+  }
 }
 
 /** The first problem, with the path to it: `stages[1].tasks[0]: unknown field "slep"`. */

@@ -43,6 +43,21 @@ export function withUnit(what: string, parse: (text: string, what: string) => nu
   });
 }
 
+/** What stands for the job's id, the number of the task in it and that of the attempt. */
+const PLACEHOLDERS = ['{job}', '{index}', '{attempt}'];
+
+/** Of a worker; which placeholders it may have is closed, so that no typing error is a file's name. */
+const outputFile = () =>
+  argument()
+    .min(1)
+    .max(LIMITS.pathLengthMax)
+    .refine((path) => !path.endsWith('/'), 'the path of a file is expected, not of a folder')
+    .superRefine((path, context) => {
+      const other = path.match(/\{[^{}/]*\}/g)?.find((placeholder) => !PLACEHOLDERS.includes(placeholder));
+      if (other === undefined) return;
+      context.addIssue({ code: 'custom', message: `${other} is none of ${PLACEHOLDERS.join(', ')}` });
+    });
+
 /** Sleep for so long: the workload of replays. */
 const sleepPayload = () =>
   z.strictObject({
@@ -66,6 +81,12 @@ const execPayload = () =>
       .optional()
       .describe('the folder that it runs in; `submit` fills in the folder that it is called from'),
     stdin: z.union([z.string(), bytes()]).optional().describe('what the command reads, byte for byte'),
+    stdout: outputFile()
+      .optional()
+      .describe(
+        'a file of the worker that stdout goes to, in place of the log: relative to `cwd`, with {job}, {index} and {attempt} filled in',
+      ),
+    stderr: outputFile().optional().describe('the same for stderr; it may be the file of `stdout`'),
   });
 
 /** Call an exported function of an ES module with a JSON-like input; its result is the task's value. */

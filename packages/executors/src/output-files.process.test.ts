@@ -1,0 +1,117 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createExecutors, type Executors } from './executors.js';
+import { outcomeOf, record } from './recording.fixture.js';
+
+let folder: string;
+let executors: Executors;
+const env = { GOSHAWK_JOB: 's0-7', GOSHAWK_TASK: '12', GOSHAWK_ATTEMPT: '2' };
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'goshawk-output-'));
+  executors = createExecutors({ dataFolder: folder });
+});
+
+afterAll(async () => {
+  await executors.close();
+  rmSync(folder, { recursive: true });
+});
+
+const SAYS = ['sh', '-c', 'echo out; echo err >&2; echo more'];
+
+function read(path: string): string {
+  return readFileSync(join(folder, path), 'utf8');
+}
+
+describe('output to a file', () => {
+  it('goes there in place of the log, under the names of job, task and attempt, in folders that are made', async () => {
+    const payload = { exec: SAYS, cwd: folder, stdout: 'of/{job}/{index}.{attempt}.txt' };
+    const { outcome, sink } = await outcomeOf(executors, payload, { env });
+    expect(outcome).toEqual({ kind: 'completed', exitCode: 0 });
+    expect(read('of/s0-7/12.2.txt')).toBe('out\nmore\n');
+    expect(sink.text('stdout')).toBe('');
+    expect(sink.text('stderr')).toBe('err\n');
+  });
+
+  it('of both streams may be one file, in the order in which it was written', async () => {
+    await outcomeOf(executors, { exec: SAYS, cwd: folder, stdout: 'both', stderr: './both' }, { env });
+    expect(read('both')).toBe('out\nerr\nmore\n');
+  });
+
+  it('replaces what an earlier attempt has left, and has no limit', async () => {
+    writeFileSync(join(folder, 'again'), 'x'.repeat(10_000));
+    const payload = { exec: ['echo', 'new'], stdout: join(folder, 'again') };
+    await outcomeOf(executors, payload, { env, outputBytesMax: 1 });
+    expect(read('again')).toBe('new\n');
+  });
+
+  it('may be thrown away', async () => {
+    const { outcome } = await outcomeOf(executors, { exec: SAYS, stdout: '/dev/null' }, { env });
+    expect(outcome).toMatchObject({ kind: 'completed' });
+  });
+
+  it.each([
+    ['/proc/none/out', 'stdout cannot go to "/proc/none/out" on this worker: '],
+    ['a-file/out', 'a part of the path is a file'],
+    ['a-folder', 'it is a folder'],
+    ['a-pipe', 'it is neither a file nor /dev/null'],
+    ['/dev/full', 'it is neither a file nor /dev/null'],
+  ])('that cannot be had fails the task in one line, before it starts: %s', async (stdout, message) => {
+    writeFileSync(join(folder, 'a-file'), '');
+    mkdirSync(join(folder, 'a-folder'), { recursive: true });
+    rmSync(join(folder, 'a-pipe'), { force: true });
+    execFileSync('mkfifo', [join(folder, 'a-pipe')]);
+    const { outcome, sink, runMs } = await outcomeOf(executors, { exec: SAYS, cwd: folder, stdout }, { env });
+    expect(outcome).toMatchObject({
+      error: { code: 'output-file', message: expect.stringContaining(message) },
+    });
+    expect(sink.calls).toEqual(['ended']);
+    expect(runMs).toBe(0);
+  });
+
+  it('makes no folder for the command to run in', async () => {
+    const payload = { exec: SAYS, cwd: join(folder, 'none'), stdout: 'out' };
+    const { outcome } = await outcomeOf(executors, payload, { env });
+    expect(outcome).toMatchObject({ error: { message: expect.stringContaining('does not exist') } });
+  });
+
+  it('is no hindrance to a kill, whenever that comes', async () => {
+    const payload = { exec: ['sleep', '1000'], cwd: folder, stdout: 'killed' };
+    const runs = Array.from({ length: 10 }, () => record(executors, payload, { env }));
+    runs[0]!.run.kill('cancelled');
+    for (const { run, sink } of runs.slice(1)) {
+      await sink.isStarted;
+      run.kill('cancelled');
+    }
+    const ends = await Promise.all(runs.map(({ sink }) => sink.end));
+    for (const { outcome } of ends) expect(outcome).toEqual({ kind: 'killed', reason: 'cancelled' });
+  });
+});
+
+describe('a full disk', () => {
+  it('is named where a command fails of it, and the next one runs', async (context) => {
+    const disk = join(folder, 'disk');
+    mkdirSync(disk);
+    try {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk], { stdio: 'ignore' });
+    } catch {
+      context.skip('only root may mount a small disk');
+    }
+    try {
+      const payload = { exec: ['head', '-c', '1000000', '/dev/zero'], stdout: join(disk, 'out') };
+      const { outcome, sink } = await outcomeOf(executors, payload, { env });
+      expect(outcome).toMatchObject({
+        kind: 'failed',
+        exitCode: 1,
+        error: { message: `the command ended with exit code 1; the disk of "${disk}/out" is full` },
+      });
+      expect(sink.text('stderr')).toContain('No space left');
+      expect((await outcomeOf(executors, { exec: SAYS })).outcome).toMatchObject({ kind: 'completed' });
+    } finally {
+      execFileSync('umount', [disk]);
+    }
+  });
+});

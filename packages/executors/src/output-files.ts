@@ -1,0 +1,105 @@
+import { constants } from 'node:fs';
+import { type FileHandle, mkdir, open, stat, statfs } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { type FailedOutcome, failed, type OutputStream } from './contract.js';
+
+/** Where a command's output goes in place of pipes. Relative paths start at the folder that it runs in. */
+export type OutputPaths = Partial<Readonly<Record<OutputStream, string>>>;
+
+/** Open files. stdout and stderr of one path are one file. */
+export interface OutputFiles {
+  readonly descriptors: Partial<Readonly<Record<OutputStream, number>>>;
+  /** Absolute. */
+  readonly paths: readonly string[];
+  /** Once the command has them, or will not. */
+  close(): void;
+}
+
+/** Without O_NONBLOCK, opening a pipe would wait for its reader. */
+const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NONBLOCK;
+const NULL_DEVICE = '/dev/null';
+
+/**
+ * Opens the files, with the folders that are missing, each emptied of what an earlier attempt has written.
+ *
+ * @param folder the command's, if it has one; it is not made
+ * @returns the files, or what the run failed of
+ */
+export async function openOutputFiles(
+  paths: OutputPaths,
+  folder: string | undefined,
+): Promise<OutputFiles | FailedOutcome> {
+  const opened = new Map<string, FileHandle>();
+  const close = (): void => {
+    for (const file of opened.values()) file.close().catch(() => {});
+  };
+  const descriptors: Partial<Record<OutputStream, number>> = {};
+  for (const [stream, given] of Object.entries(paths) as [OutputStream, string][]) {
+    const path = resolve(folder ?? '', given);
+    try {
+      const file = opened.get(path) ?? (await openFile(path, folder));
+      opened.set(path, file);
+      descriptors[stream] = file.fd;
+    } catch (error) {
+      close();
+      return failed('output-file', `${stream} cannot go to "${path}" on this worker: ${reasonOf(error)}`);
+    }
+  }
+  return { descriptors, paths: [...opened.keys()], close };
+}
+
+/** The outcome, and which file may be the reason of it. */
+export async function withFullDisk(outcome: FailedOutcome, { paths }: OutputFiles): Promise<FailedOutcome> {
+  for (const path of paths) {
+    if (path === NULL_DEVICE) continue;
+    const disk = await statfs(path).catch(() => undefined);
+    if (disk?.bavail !== 0) continue;
+    const { code, message } = outcome.error;
+    return { ...outcome, error: { code, message: `${message}; the disk of "${path}" is full` } };
+  }
+  return outcome;
+}
+
+async function openFile(path: string, folder: string | undefined): Promise<FileHandle> {
+  if (folder !== undefined) await stat(folder);
+  await makeFolder(dirname(path));
+  const file = await open(path, FLAGS, 0o666);
+  if (path === NULL_DEVICE || (await file.stat()).isFile()) return file;
+  await file.close();
+  throw new Error('it is neither a file nor /dev/null');
+}
+
+/** Node's own way with missing parents never ends where the system lets nobody make a folder, as in /proc. */
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' || code === 'EISDIR') return;
+    const parent = dirname(path);
+    if (code !== 'ENOENT' || parent === path) throw error;
+    await makeFolder(parent);
+    await mkdir(path).catch((again: NodeJS.ErrnoException) => {
+      if (again.code !== 'EEXIST') throw again;
+    });
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return (code !== undefined && REASONS[code]) || (code ?? message);
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'its user may not write there',
+  EPERM: 'its user may not write there',
+  EDQUOT: 'its user’s quota is used up',
+  EISDIR: 'it is a folder',
+  EEXIST: 'a part of the path is a file',
+  ENOTDIR: 'a part of the path is a file',
+  ENOENT: 'the folder does not exist, or cannot be made',
+  ENAMETOOLONG: 'the name is too long',
+  ENOSPC: 'the disk is full',
+  ENXIO: 'it is neither a file nor /dev/null',
+  EROFS: 'the disk is read-only',
+};
