@@ -6,10 +6,12 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Journal, JournalState } from '../contract.js';
 import { importJournal, OfflineJournal } from '../index.js';
 import { accepted, attempt, EVERY_KIND, EVERY_KIND_BY_JOB, ended, forgotten } from '../records.fixture.js';
+import { byteaArray, int8Array } from './arrays.js';
 import { PostgresJournals } from './journals.js';
 import { Link } from './link.js';
 import { checkSchema, migrate } from './migrate.js';
 import { importStored, initStore, StoredJournal } from './offline.js';
+import { FENCED, MIGRATIONS, SCHEMA_VERSION } from './schema.js';
 import { databases } from './server.fixture.js';
 import { isJournalUrl, parseJournalUrl } from './url.js';
 
@@ -95,7 +97,7 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     const url = await newDatabase();
     await expect(processOf(url)).rejects.toMatchObject({ code: 'no-journal' });
     expect(await Promise.all([initStore(url), initStore(url), initStore(url)])).toContain(0);
-    expect(await initStore(url)).toBe(1);
+    expect(await initStore(url)).toBe(SCHEMA_VERSION);
     const link = new Link(parseJournalUrl(url), 'test');
     await link.ask('update goshawk.meta set version = 99');
     await expect(checkSchema(link)).rejects.toMatchObject({ code: 'journal-newer' });
@@ -103,22 +105,60 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     await link.close();
   });
 
+  test('what an older version made is brought to this one, and its schedulers go on meanwhile', async () => {
+    const url = await newDatabase();
+    const link = new Link(parseJournalUrl(url), 'test');
+    cleanUp.push(() => link.close());
+    await link.ask(`create schema goshawk; create table goshawk.meta (one boolean default true unique, version integer);
+      insert into goshawk.meta (version) values (1); ${MIGRATIONS[0]};
+      insert into goshawk.journals (tag, home, holder, claim, format, version) values ('older', 's9', 's9', '', 2, '1')`);
+    await expect(processOf(url)).rejects.toMatchObject({
+      message: expect.stringMatching(/older version \(1;/),
+    });
+    expect(await initStore(url)).toBe(1);
+    const written = await link.ask(
+      `select outcome from goshawk.write('older', 1, 1, '{7}', '{0}', '{2}', '{ab}', 'xy', '{}')`,
+    );
+    expect(written).toEqual([{ outcome: 'written' }]);
+    await opened(url);
+    expect((await StoredJournal.all(url)).map(({ identity }) => identity.tag)).toContain('older');
+  });
+
+  test('arrays come as they were sent', async () => {
+    const link = new Link(parseJournalUrl(await newDatabase()), 'test');
+    cleanUp.push(() => link.close());
+    const numbers = [0, 1, 2 ** 32 - 1, 2 ** 32, Number.MAX_SAFE_INTEGER];
+    const values = [Buffer.from('a\0b'), undefined, Buffer.alloc(0), Buffer.alloc(70_000, 7)];
+    const sent = [int8Array(numbers), byteaArray(values), int8Array([]), byteaArray([])];
+    const [row] = await link.ask('select $1::bigint[] a, $2::bytea[] b, $3::bigint[] c, $4::bytea[] d', sent);
+    expect(row).toEqual({ a: numbers.map(String), b: values.map((value) => value ?? null), c: [], d: [] });
+  });
+
   test('a group is written once, however often it is sent', async () => {
     const url = await initiated();
     const { journal } = await opened(url);
     const link = new Link(parseJournalUrl(url), 'test');
     cleanUp.push(() => link.close());
-    const send = (group: number, epoch = 1, key = 'ab', job = 7) =>
-      link.ask<{ outcome: string; taken: string[] }>(
-        `select * from goshawk.write($1, $2, $3, $4, '{0}', '{2}', $5, 'xy', '{}')`,
-        [journal.tag, epoch, group, [job], [key]],
+    const send = async (group: number, epoch = 1, key = 'ab', job = 7) => {
+      const [row] = await link.ask<{ taken: string[] | null }>(
+        `select goshawk.write($1, $2, $3, $4, '{0}', $5, $6, null) as taken`,
+        [
+          journal.tag,
+          epoch,
+          group,
+          int8Array([job]),
+          byteaArray([Buffer.from(key)]),
+          byteaArray([Buffer.from('xy')]),
+        ],
       );
-    expect(await send(1)).toEqual([{ outcome: 'written', taken: [] }]);
-    expect(await send(1)).toEqual([{ outcome: 'written', taken: [] }]);
-    expect(await send(3)).toEqual([{ outcome: 'fenced', taken: null }]);
-    expect(await send(2, 2)).toEqual([{ outcome: 'fenced', taken: null }]);
-    expect(await send(2, 1, 'ab', 8)).toEqual([{ outcome: 'written', taken: ['8'] }]);
-    expect(await send(2, 1, 'ab', 8)).toEqual([{ outcome: 'written', taken: ['8'] }]);
+      return row!.taken;
+    };
+    expect(await send(1)).toBeNull();
+    expect(await send(1)).toBeNull();
+    await expect(send(3)).rejects.toMatchObject({ code: FENCED });
+    await expect(send(2, 2)).rejects.toMatchObject({ code: FENCED });
+    expect(await send(2, 1, 'ab', 8)).toEqual(['8']);
+    expect(await send(2, 1, 'ab', 8)).toEqual(['8']);
     expect(await link.ask('select job, place from goshawk.records')).toEqual([{ job: '7', place: '0' }]);
   });
 

@@ -5,9 +5,11 @@ import { JournalError } from '../errors.js';
 import { type Disk, type Entry, GroupCommit } from '../group-commit.js';
 import { checkIdentity, type Identity, newIdentity, succeededBy } from '../identity.js';
 import { type Damaged, type Filed, readAgain, soundRecords } from '../reading.js';
-import { SentGroups } from '../sent-groups.js';
+import { type SentGroup, SentGroups } from '../sent-groups.js';
+import { byteaArray, int8Array } from './arrays.js';
 import { Link } from './link.js';
 import { type CommitPromise, checkSchema, commitPromise } from './migrate.js';
+import { FENCED } from './schema.js';
 import { parseJournalUrl } from './url.js';
 
 export interface PostgresOptions {
@@ -361,25 +363,32 @@ class PostgresJournal implements SharedJournal, Disk {
   /** One statement, which is one round trip and one transaction. It may be sent twice, and is written once. */
   async write(group: readonly Entry[]): Promise<void> {
     const sent = this.#groups.next(group);
-    const { number, kept, forgotten } = sent;
-    const [row] = await this.#link.ask<{ outcome: string; taken: string[] | null }>(
-      'select outcome, taken from goshawk.write($1, $2, $3, $4, $5, $6, $7, $8, $9)',
-      [
-        this.tag,
-        this.epoch,
-        number,
-        kept.map(({ job }) => job),
-        kept.map(({ place }) => place),
-        kept.map(({ bytes }) => bytes!.length),
-        kept.map(({ key }) => (key === undefined ? '' : hexOf(key))),
-        Buffer.concat(kept.map(({ bytes }) => bytes!)),
-        forgotten,
-      ],
-      { name: 'write' },
-    );
-    if (row!.outcome === 'fenced') throw await this.#fencedError();
-    for (const { job, key } of this.#groups.answered(sent, row!.taken?.map(Number) ?? []))
+    const taken = await this.#send(sent);
+    for (const { job, key } of this.#groups.answered(sent, taken.map(Number)))
       this.#listener?.keyTaken?.(job, await this.#holderOf(key));
+  }
+
+  /** @returns jobs whose key another one has */
+  async #send({ number, kept, forgotten }: SentGroup): Promise<readonly string[]> {
+    try {
+      const [row] = await this.#link.ask<{ taken: string[] | null }>(
+        'select goshawk.write($1, $2, $3, $4, $5, $6, $7, $8) as taken',
+        [
+          this.tag,
+          this.epoch,
+          number,
+          int8Array(kept.map(({ job }) => job)),
+          int8Array(kept.map(({ place }) => place)),
+          byteaArray(kept.map(({ key }) => (key === undefined ? undefined : Buffer.from(key)))),
+          byteaArray(kept.map(({ bytes }) => bytes)),
+          forgotten.length === 0 ? null : int8Array(forgotten),
+        ],
+        { name: 'write' },
+      );
+      return row!.taken ?? [];
+    } catch (error) {
+      throw (error as { code?: unknown }).code === FENCED ? await this.#fencedError() : error;
+    }
   }
 
   /** Another one has the journal. */
@@ -425,8 +434,8 @@ class PostgresJournal implements SharedJournal, Disk {
   async #holderOf(key: string): Promise<KeyHolder> {
     const rows = await this.#link.ask<{ tag: string; job: string; body: Buffer }>(
       `select r.tag, r.job, r.body from goshawk.records r
-       join goshawk.records k on k.tag = r.tag and k.job = r.job where k.key = decode($1, 'hex') order by r.place`,
-      [hexOf(key)],
+       join goshawk.records k on k.tag = r.tag and k.job = r.job where k.key = $1 order by r.place`,
+      [Buffer.from(key)],
     );
     const [first] = rows;
     if (first === undefined) return { id: '', accepted: undefined, ended: undefined };
@@ -441,11 +450,6 @@ class PostgresJournal implements SharedJournal, Disk {
 
 function identityOf({ format, tag, version, formers, last_job }: Row): Identity {
   return { format, tag, version, formers, lastJob: Number(last_job) };
-}
-
-/** A key is any text, which PostgreSQL’s is not. */
-function hexOf(key: string): string {
-  return Buffer.from(key).toString('hex');
 }
 
 function fenced(holder: string | undefined): Error {

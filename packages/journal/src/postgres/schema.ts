@@ -1,11 +1,14 @@
 /** Of the tables below. A scheduler works with its own version; `goshawk journal init` brings older ones to it. */
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 2;
+
+/** SQLSTATE of what is written for an epoch that does not hold. */
+export const FENCED = 'GH001';
 
 /**
  * Each step brings the schema from the version before to the next. Records are bytes as in the other journals; a key is
  * one for the cluster, by the unique index.
  *
- * `journals.epoch` fences: whoever takes a journal over raises it, and `goshawk.write` writes nothing for another one.
+ * `journals.epoch` fences: whoever takes a journal over raises it, and `goshawk.write` refuses what is for another one.
  * `journals.written` counts groups, so that a group of which no answer came is written once however often it is sent.
  */
 export const MIGRATIONS: readonly string[] = [
@@ -101,6 +104,65 @@ begin
       from (select job, place, key, length, (1 + sum(length) over (order by n) - length)::integer as start
             from unnest(p_jobs, p_places, p_lengths, p_keys) with ordinality u(job, place, length, key, n)) t
       where t.key <> '' and t.job = any(missing)
+      on conflict (key) where key is not null do nothing;
+  end loop;
+  delete from goshawk.records where tag = p_tag and job = any(taken);
+end $$;
+`,
+  `
+-- As the one before it, which stays for schedulers that were started with it, and with less work for each group.
+create function goshawk.write(
+  p_tag text, p_epoch bigint, p_group bigint, p_jobs bigint[], p_places bigint[], p_keys bytea[], p_bodies bytea[],
+  p_forgotten bigint[], out taken bigint[]
+) language plpgsql as $$
+declare
+  held record;
+  inserted bigint;
+  missing bigint[];
+begin
+  update goshawk.journals set written = p_group where tag = p_tag and epoch = p_epoch and written = p_group - 1;
+  if not found then
+    select epoch, written into held from goshawk.journals where tag = p_tag;
+    if held.epoch is distinct from p_epoch or held.written < p_group then
+      raise exception 'another scheduler has taken the jobs %-* over', p_tag using errcode = '${FENCED}';
+    end if;
+    -- It is written, and its answer was lost.
+    select array_agg(t.job) into taken
+      from unnest(p_jobs, p_keys) t(job, key)
+      where t.key is not null and t.job <> all(coalesce(p_forgotten, '{}')) and not exists (
+        select from goshawk.records r where r.tag = p_tag and r.job = t.job and r.key = t.key);
+    return;
+  end if;
+  if p_forgotten is not null then
+    update goshawk.journals set last_job = greatest(last_job, (select max(job) from unnest(p_forgotten) job))
+      where tag = p_tag;
+    delete from goshawk.records where tag = p_tag and job = any(p_forgotten);
+  end if;
+  -- One statement for all where no key is another job's, as nearly always.
+  if cardinality(p_jobs) = 1 then
+    insert into goshawk.records (tag, job, place, key, body)
+      values (p_tag, p_jobs[1], p_places[1], p_keys[1], p_bodies[1])
+      on conflict (key) where key is not null do nothing;
+  else
+    insert into goshawk.records (tag, job, place, key, body)
+      select p_tag, t.job, t.place, t.key, t.body from unnest(p_jobs, p_places, p_keys, p_bodies) t(job, place, key, body)
+      on conflict (key) where key is not null do nothing;
+  end if;
+  get diagnostics inserted = row_count;
+  if inserted = cardinality(p_jobs) then
+    return;
+  end if;
+  loop
+    -- Whose key was not taken then has somebody else's; or that one was forgotten just now, and it is tried again.
+    select array_agg(t.job) filter (where r.tag is not null), array_agg(t.job) filter (where r.tag is null)
+      into taken, missing
+      from unnest(p_jobs, p_keys) t(job, key)
+      left join goshawk.records r on r.key = t.key
+      where t.key is not null and (r.tag is null or r.tag <> p_tag or r.job <> t.job);
+    exit when missing is null;
+    insert into goshawk.records (tag, job, place, key, body)
+      select p_tag, t.job, t.place, t.key, t.body from unnest(p_jobs, p_places, p_keys, p_bodies) t(job, place, key, body)
+      where t.key is not null and t.job = any(missing)
       on conflict (key) where key is not null do nothing;
   end loop;
   delete from goshawk.records where tag = p_tag and job = any(taken);

@@ -128,8 +128,10 @@ export class Endings {
     for (const batch of job.batches)
       if (batch.probes.out > 0) prober.batchIsBound(job, batch, this.#around.policy());
     needer.over(job, enlistment.central);
-    sampler.learn(job, now);
+    if (job.isUndecided) env.clearTimer('weigh', job.number);
     ledger.ended(job, now);
+    // Whoever waits for the job does not wait for what is learnt of it.
+    ledger.whenDurable(() => sampler.learn(job), now);
     jobs.ended(job, now);
     env.jobEnded(job);
     this.#around.ended(job, now);

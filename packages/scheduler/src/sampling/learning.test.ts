@@ -2,7 +2,9 @@ import { DEFAULT_POLICY, type PolicySettings } from '@goshawk/core';
 import type { ArrivingJob } from '@goshawk/predictor';
 import { describe, expect, test } from 'vitest';
 import type { Learnt, SchedulerEnvironment } from '../contract.js';
+import { DurableBench } from '../durable.fixture.js';
 import type { Job } from '../job/job.js';
+import { CENTRAL, W1, welcome } from '../lone-scheduler.fixture.js';
 import { Sampler } from './sampler.js';
 
 const HISTORY: PolicySettings = { ...DEFAULT_POLICY, estimator: 'history' };
@@ -18,6 +20,7 @@ function endedJob(...runMs: number[]): Job {
     counts: { completed: runMs.length },
     taskCount: runMs.length,
     acceptedAt: 0,
+    endedAt: 9_000,
     runMs: Float64Array.from(runMs),
   } as unknown as Job;
 }
@@ -35,7 +38,7 @@ describe('what a scheduler learns of run times', () => {
     const first = samplerOf();
     first.adopt(HISTORY);
     expect(first.takeLearnt()).toBeUndefined();
-    first.learn(endedJob(4_000, 6_000), 9_000);
+    first.learn(endedJob(4_000, 6_000));
     const learnt = first.takeLearnt();
     expect(Object.keys(learnt!)).toEqual(['history']);
     expect(first.takeLearnt()).toBeUndefined();
@@ -45,12 +48,24 @@ describe('what a scheduler learns of run times', () => {
     expect(next.judge(arriving)).toMatchObject({ kind: 'estimate', estimate: { meanMs: 5_000 } });
   });
 
+  test('is learnt when the end is written down, so that nobody waits for it', () => {
+    const bench = new DurableBench(undefined, 0, false);
+    bench.receive(CENTRAL, welcome({ estimator: 'history' }));
+    bench.members(W1);
+    bench.submit({ name: 'nightly', tasks: [{ sleep: 1 }] });
+    bench.commit();
+    bench.end(W1, bench.ask(W1, 1)!);
+    expect(bench.scheduler.takeLearnt()).toBeUndefined();
+    bench.commit();
+    expect(Object.keys(bench.scheduler.takeLearnt()!)).toEqual(['history']);
+  });
+
   test('is there again when the cluster comes back to an estimator', () => {
     const sampler = samplerOf();
     sampler.adopt(HISTORY);
-    sampler.learn(endedJob(5_000), 9_000);
+    sampler.learn(endedJob(5_000));
     sampler.adopt({ ...HISTORY, estimator: 'pilot' });
-    sampler.learn(endedJob(5_000), 9_000);
+    sampler.learn(endedJob(5_000));
     expect(Object.keys(sampler.takeLearnt()!).sort()).toEqual(['history', 'pilot']);
     sampler.adopt(HISTORY);
     expect(sampler.judge(arriving)).toMatchObject({ kind: 'estimate', estimate: { meanMs: 5_000 } });
@@ -59,7 +74,7 @@ describe('what a scheduler learns of run times', () => {
   test('is believed of jobs that were there before, where central plans by it', () => {
     const sampler = samplerOf();
     sampler.adopt({ ...HISTORY, preset: { ...HISTORY.preset, declares: true } });
-    for (const runMs of [4_000, 6_000]) sampler.learn(endedJob(runMs), 9_000);
+    for (const runMs of [4_000, 6_000]) sampler.learn(endedJob(runMs));
     const decided: object[] = [];
     const job = { arriving, classifiedBy: 'given', redecide: (to: object) => decided.push(to) };
     sampler.resume(job as unknown as Job, 10_000);

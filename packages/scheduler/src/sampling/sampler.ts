@@ -184,8 +184,7 @@ export class Sampler {
   }
 
   /** The job has ended. */
-  learn(job: Job, now: Millis): void {
-    if (job.isUndecided) this.#env.clearTimer('weigh', job.number);
+  learn(job: Job): void {
     if (this.#policy === undefined || !this.#learns()) return;
     const { completed } = job.counts;
     const isCompleted = completed === job.taskCount;
@@ -199,7 +198,7 @@ export class Sampler {
       judgement: job.judgement,
       completed: isCompleted,
       long: completed > 0 && sum / completed >= this.#policy.cutoffMs,
-      runtimeMs: now - job.acceptedAt,
+      runtimeMs: job.endedAt! - job.acceptedAt,
       runsMs,
     });
   }
