@@ -16,40 +16,50 @@ import { type Impossible, whyImpossible } from './accepting/admission.js';
 import { arrivingJobOf } from './accepting/arriving.js';
 import { decide } from './accepting/classify.js';
 import { Keys } from './accepting/keys.js';
+import { DEFAULT_LOAD_LIMITS, Overload } from './accepting/overload.js';
+import { Avoidance } from './binding/avoidance.js';
 import { Binder } from './binding/binder.js';
+import { Delivery } from './binding/delivery.js';
 import { ClientDesk } from './clients/client-api.js';
+import { JobViews } from './clients/job-views.js';
+import { Watching } from './clients/watching.js';
 import type {
   Learnt,
+  LoadLimits,
   SchedulerConfig,
   SchedulerCounters,
   SchedulerEnvironment,
   SchedulerTimer,
 } from './contract.js';
+import { AbandonedAttempts } from './ending/abandoned-attempts.js';
 import { Endings } from './ending/endings.js';
-import { Losses } from './ending/losses.js';
+import { LostWorkers } from './ending/lost-workers.js';
 import { IdleHints } from './finding/idle-hints.js';
 import { Needer } from './finding/needing.js';
 import { Offers } from './finding/offers.js';
 import { Placer } from './finding/placing.js';
 import { Prober } from './finding/probing.js';
 import { Routing } from './finding/routing.js';
+import { AssignedBy } from './job/assignment.js';
 import { Job, TaskState } from './job/job.js';
 import { Enlistment } from './joining/enlistment.js';
 import { Members } from './joining/members.js';
 import { Usage } from './joining/usage.js';
 import { JobStore, type Retention } from './keeping/job-store.js';
 import { Ledger, type Refusal } from './keeping/ledger.js';
-import { sharesOf } from './keeping/memory-shares.js';
+import { type MemoryShares, sharesOf } from './keeping/memory-shares.js';
 import { Unwritten } from './keeping/unwritten.js';
+import { JobEvents } from './observing/job-events.js';
 import { type Circumstances, type SchedulerStanding, standingOf } from './observing/snapshot.js';
 import { Tallies } from './observing/tallies.js';
 import { inherit } from './recovering/rebuild.js';
-import { Resumption } from './recovering/recovery.js';
-import { Census } from './recovering/running-task-audit.js';
+import { Recovery } from './recovering/recovery.js';
+import { RunningTaskAudit } from './recovering/running-task-audit.js';
+import { SweepTimer } from './recovering/sweep-timer.js';
 import { Sampler } from './sampling/sampler.js';
 
 /** What is believed to run is asked after once in so many retries. */
-const CENSUS_RETRIES = 10;
+const AUDIT_RETRIES = 10;
 
 /** Messages that ask for tasks of a job. */
 type Question = MessageOf<'ask'> | MessageOf<'matched'> | MessageOf<'unheard'>;
@@ -76,98 +86,118 @@ export class Scheduler implements Machine<SchedulerTimer> {
   };
   readonly tallies = new Tallies();
   readonly #env: SchedulerEnvironment;
+  readonly #config: SchedulerConfig;
   readonly #members = new Members();
+  readonly #unwritten = new Unwritten();
+  readonly #enlistment: Enlistment;
+  readonly #usage: Usage;
+  readonly #ledger: Ledger;
+  readonly #jobs: JobStore;
+  readonly #keys: Keys;
+  readonly #recovery: Recovery;
+  readonly #audit: RunningTaskAudit;
+  readonly #sweep: SweepTimer;
+  readonly #watching: Watching;
+  readonly #events: JobEvents;
   readonly #prober: Prober;
   readonly #placer: Placer;
   readonly #routing: Routing;
-  readonly #resumption: Resumption;
-  readonly #hints = new IdleHints();
-  readonly #jobs: JobStore;
-  readonly #ledger: Ledger;
-  readonly #unwritten = new Unwritten();
-  readonly #keys: Keys;
-  readonly #desk: ClientDesk;
-  readonly #enlistment: Enlistment;
-  readonly #usage: Usage;
-  readonly #binder: Binder;
   readonly #sampler: Sampler;
+  readonly #delivery: Delivery;
+  readonly #binder: Binder;
+  readonly #abandoned: AbandonedAttempts;
   readonly #endings: Endings;
-  readonly #census: Census;
-  readonly #losses: Losses;
-  readonly #config: SchedulerConfig;
+  readonly #lostWorkers: LostWorkers;
+  readonly #desk: ClientDesk;
   #startedAt: Millis = 0;
-  #sweepArmed = false;
-  #sweepDueAt: Millis = 0;
 
   constructor(config: SchedulerConfig, env: SchedulerEnvironment) {
-    this.#env = env;
-    this.#enlistment = new Enlistment(config, env, this.#members);
-    this.#usage = new Usage(env);
-    this.#config = config;
-    this.#prober = new Prober(env, this.#members, this.#hints, this.counters);
-    this.#placer = new Placer(env);
+    const members = this.#members;
     const shares = sharesOf(config.memoryBytes ?? LIMITS.schedulerBytesMax);
-    this.#ledger = new Ledger(env, config, shares);
     const { inheritance } = config;
-    const retention = retentionOf(config, (job, now) => this.#ledger.forgotten(job, now));
+    const formers = inheritance?.formers ?? [];
     const lastJob = inheritance === undefined ? 0 : inheritance.lastJob + LIMITS.unrecordedJobsMax;
-    this.#jobs = new JobStore(config.tag, lastJob, retention, config.logBytesMax, shares);
-    const formerly = inherit(inheritance, this.#jobs, this.#members, config.wallOffsetMs);
-    this.#keys = new Keys({
-      self: config.name,
-      formerly,
-      changed: (names, now) => this.#ledger.schedulers(names, now),
-    });
-    this.#resumption = new Resumption({
+    this.#env = env;
+    this.#config = config;
+    // Joining.
+    const enlistment = new Enlistment(config, env, members);
+    this.#enlistment = enlistment;
+    this.#usage = new Usage(env);
+    // Keeping.
+    const ledger = new Ledger(env, config, shares);
+    this.#ledger = ledger;
+    const retention = retentionOf(config, (job, now) => ledger.forgotten(job, now));
+    const jobs = new JobStore(config.tag, lastJob, retention, config.logBytesMax, shares);
+    this.#jobs = jobs;
+    // Recovering.
+    const formerly = inherit(inheritance, jobs, members, config.wallOffsetMs);
+    this.#recovery = new Recovery(env, jobs, members, formers, lastJob);
+    this.#audit = new RunningTaskAudit(jobs, ledger, formers);
+    this.#sweep = new SweepTimer(env, enlistment);
+    // Watching.
+    const views = new JobViews(env, config, members);
+    this.#watching = new Watching(env, enlistment, ledger, views);
+    const overload = new Overload(jobs, loadLimitsOf(config, shares), env.random);
+    this.#events = new JobEvents(env, this.counters, this.tallies, overload, this.#watching);
+    // Finding.
+    this.#prober = new Prober(env, members, new IdleHints(), this.counters);
+    this.#placer = new Placer(env, enlistment);
+    const needer = new Needer(env, enlistment);
+    const offers = new Offers(enlistment);
+    this.#routing = new Routing(
+      jobs,
+      enlistment,
+      this.#recovery,
+      this.#unwritten,
+      this.#prober,
+      this.#placer,
+      needer,
+      offers,
+      this.#usage,
+      this.#sweep,
+    );
+    this.#sampler = new Sampler(
       env,
-      jobs: this.#jobs,
-      members: this.#members,
-      formers: inheritance?.formers ?? [],
-      lastJob,
-      resumed: (now) => this.#resumed(now),
-    });
-    const around = {
+      members,
+      ledger,
+      this.#prober,
+      needer,
+      this.#routing,
+      this.#events,
+      config.learnt,
+    );
+    // Binding.
+    this.#delivery = new Delivery(env, jobs, members, ledger, this.#audit, this.#sweep);
+    this.#binder = new Binder(
       env,
-      jobs: this.#jobs,
-      members: this.#members,
-      enlistment: this.#enlistment,
-      prober: this.#prober,
-      placer: this.#placer,
-      needer: new Needer(env, () => this.policy.preset.declares),
-      offers: new Offers(() => this.policy),
-      hints: this.#hints,
-      usage: this.#usage,
-      ledger: this.#ledger,
-      counters: this.counters,
-      tallies: this.tallies,
-      policy: () => this.policy,
-      isHeld: (job: Job) => this.#resumption.holds(job) || this.#unwritten.isStuck(job),
-      asked: (now: Millis) => this.#armSweep(now),
-    };
-    this.#routing = new Routing(around);
-    this.#sampler = new Sampler(env, { ...around, routing: this.#routing }, config.learnt);
-    this.#binder = new Binder({
-      ...around,
-      find: (job, batch, now) => this.#routing.find(job, batch, now),
-      sentAgain: (job, task) => this.#census.sentAgain(job, task),
-      bound: (job, now) => {
-        this.#armSweep(now);
-        if (job.isUndecided) this.#sampler.look(job, now);
-      },
-      changed: (job, now) => this.#desk.changed(job, now),
-    });
-    this.#endings = new Endings({
-      ...around,
-      routing: this.#routing,
-      sampler: this.#sampler,
-      isDraining: () => this.isDraining,
-      abandoned: (job, task) => this.#losses.abandon(job, task),
-      changed: (job, now) => this.#desk.changed(job, now),
-      ended: (job, now) => this.#desk.ended(job, now),
-    });
-    this.#census = new Census({ ...around, endings: this.#endings, formers: inheritance?.formers ?? [] });
-    this.#losses = new Losses({ ...around, endings: this.#endings });
-    this.#desk = new ClientDesk(this, this.#jobs, this.#members, this.#ledger, env, config, shares);
+      jobs,
+      members,
+      this.#prober,
+      this.#routing,
+      offers,
+      new Avoidance(members, enlistment),
+      this.#delivery,
+      this.#sampler,
+      this.#events,
+    );
+    // Ending.
+    this.#abandoned = new AbandonedAttempts(ledger);
+    this.#endings = new Endings(
+      env,
+      jobs,
+      members,
+      enlistment,
+      ledger,
+      this.#usage,
+      this.#routing,
+      this.#sampler,
+      this.#abandoned,
+      this.#events,
+    );
+    this.#lostWorkers = new LostWorkers(jobs, enlistment, this.#abandoned, this.#endings);
+    // Accepting, and what clients ask.
+    this.#keys = new Keys(config.name, formerly, ledger);
+    this.#desk = new ClientDesk(this, jobs, members, ledger, env, config, overload, views, this.#watching);
   }
 
   // ---- doors
@@ -188,7 +218,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
         return this.#asked(from, message, now);
       case 'ended':
         this.#ended(from, message, now);
-        return this.#binder.follow(from, message, now);
+        return this.#binder.continueSeries(from, message, now);
       case 'moved':
         return this.#moved(from, message, now);
       case 'declined':
@@ -203,7 +233,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
         return this.#asked(from, message, now);
       case 'seek':
         this.#hasFreeSlot(from, now);
-        return this.#binder.sought(from, message, now);
+        return this.#binder.seek(from, message, now);
       case 'occupied':
         if (from === this.#enlistment.central) this.#members.setOccupied(message.bits);
         return;
@@ -215,12 +245,10 @@ export class Scheduler implements Machine<SchedulerTimer> {
         return this.#welcomed(from, message, now);
       case 'heartbeatAck':
         if (this.#enlistment.acknowledged(from, message, this.#keys.version, now))
-          this.#routing.reliefChanged(from, now);
+          this.#routing.reliefChanged(now);
         return;
       case 'holding':
-        this.#resumption.holding(from, message, now);
-        this.#armSweep(now);
-        return this.#census.holding(from, message, now);
+        return this.#holding(from, message, now);
       case 'nameTaken':
         return this.#env.nameTaken?.(message.holder);
       case 'takeOver':
@@ -246,7 +274,10 @@ export class Scheduler implements Machine<SchedulerTimer> {
   #answer(from: Address, message: Question, now: Millis): void {
     if (message.type === 'ask') return this.#binder.answer(from, message, now);
     if (this.#isFormerCentral(from)) return;
-    if (message.type === 'matched') return this.#binder.matched(from, message, now);
+    if (message.type === 'matched') {
+      this.#enlistment.heard(now);
+      return this.#binder.matched(from, message, now);
+    }
     this.#binder.unheard(from, message);
   }
 
@@ -259,9 +290,9 @@ export class Scheduler implements Machine<SchedulerTimer> {
         this.#enlistment.beat(this.#jobs.activeCount, () => this.#waitingTasks(), now);
         return this.#routing.doWithoutCentral(now);
       case 'sweep':
-        return this.#sweep(now);
+        return this.#sweepOnce(now);
       case 'progress':
-        return this.#desk.tellProgress(now);
+        return this.#watching.tellNews(now);
       case 'usage':
         return this.#usage.tell(this.#enlistment.central, now);
       case 'weigh':
@@ -275,8 +306,18 @@ export class Scheduler implements Machine<SchedulerTimer> {
     if (this.#enlistment.disconnected(from, now)) this.#routing.doWithoutCentral(now);
   }
 
-  /** It is known what runs of the jobs that were here before: the rest may be given out. */
-  #resumed(now: Millis): void {
+  /** A worker has said what it holds of this owner's tasks. */
+  #holding(from: Address, message: MessageOf<'holding'>, now: Millis): void {
+    this.#recovery.holding(from, message, now);
+    this.#startIfRecovered(now);
+    this.#sweep.arm(now);
+    for (const { job, task } of this.#audit.missing(from, message))
+      if (!job.hasEnded) this.#endings.declined(job, task, now);
+  }
+
+  /** Once it is known what runs of the jobs that were here before, the rest may be given out. */
+  #startIfRecovered(now: Millis): void {
+    if (!this.#recovery.takeEnd()) return;
     for (const job of this.#jobs.active()) {
       this.#sampler.resume(job, now);
       this.#routing.findAll(job, now);
@@ -297,7 +338,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     const job = this.#jobs.byNumber(number);
     if (job === undefined) return;
     this.#desk.keyTaken(job, by);
-    this.#takeBack(job);
+    this.#routing.takeBack(job);
     this.#jobs.withdraw(job);
   }
 
@@ -340,23 +381,18 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#jobs.add(job, key);
     this.#ledger.accepted(job, key, this.#jobs.bytesOf(job), now);
     if (this.#ledger.isShared) this.#unwritten.add(job);
-    else this.#begins(job);
-    for (const stage of job.stages) if (stage.blockers === 0) this.#endings.startStage(job, stage, now);
+    else this.#events.accepted(job);
+    for (const stage of job.stages) if (stage.blockers === 0) this.#routing.startStage(job, stage, now);
     // Where a key is one for the cluster, it is known only when it is written whether it is this job's.
     if (this.#ledger.isShared) this.#ledger.whenDurable((then) => this.#isWritten(job, then), now);
     else this.#watchDeadline(job);
     return job;
   }
 
-  #begins(job: Job): void {
-    this.counters.jobsAccepted++;
-    this.#env.jobAccepted?.(job);
-  }
-
   #isWritten(job: Job, now: Millis): void {
     const questions = this.#unwritten.settled(job);
     const isTheirs = this.#jobs.byNumber(job.number) === job;
-    if (isTheirs) this.#begins(job);
+    if (isTheirs) this.#events.accepted(job);
     for (const ask of questions) ask(now);
     if (!isTheirs || job.cancelling || job.hasEnded) return;
     this.#routing.findAll(job, now);
@@ -376,23 +412,16 @@ export class Scheduler implements Machine<SchedulerTimer> {
   cancel(job: Job, now: Millis): void {
     if (job.hasEnded || job.cancelling) return;
     job.cancelling = true;
-    this.tallies.cancellations++;
+    this.#events.cancelled();
     this.#ledger.cancelled(job, now);
-    this.#takeBack(job);
+    this.#routing.takeBack(job);
     for (let task = 0; task < job.taskCount; task++) {
       const state = job.stateOf(task);
       if (state === TaskState.running || state === TaskState.placed) this.#sendCancel(job, task);
       if (state < TaskState.running) job.set(task, TaskState.cancelled);
     }
-    this.#armSweep(now);
+    this.#sweep.arm(now);
     this.#endings.endIfDone(job, now);
-  }
-
-  /** Nobody is to look for workers for the job any more, or to ask for it. */
-  #takeBack(job: Job): void {
-    if (job.needsCentral && this.#enlistment.central !== NOBODY)
-      this.#env.send(this.#enlistment.central, { type: 'withdraw', job: job.number });
-    for (const batch of job.batches) if (batch.probes.out > 0) this.#prober.recall(job, batch);
   }
 
   /** It looks after the jobs of one that is gone, and takes no others. */
@@ -428,19 +457,12 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   /** It can take jobs: central has welcomed it once. */
   get isReady(): boolean {
-    return this.#enlistment.settings !== undefined;
-  }
-
-  /** How often watchers hear of their jobs. ms */
-  get progressMs(): Millis {
-    return this.#enlistment.timings.progressMs;
+    return this.#enlistment.isReady;
   }
 
   /** The cluster's; there is none before central has welcomed this scheduler. */
   get policy(): PolicySettings {
-    const { settings } = this.#enlistment;
-    invariant(settings !== undefined, 'a job came before the scheduler belonged to a cluster');
-    return settings.policy;
+    return this.#enlistment.policy;
   }
 
   /** What its estimators have learnt of run times, to be kept; undefined where nothing since it was last asked. */
@@ -459,7 +481,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       hasWorkers: this.#members.size > 0,
       isCentralSilent: this.isCentralSilent(now),
       isDrained: (scope, demand) => this.#members.isDrained(scope, demand),
-      holds: (job) => this.#resumption.holds(job),
+      holds: (job) => this.#recovery.holds(job),
     };
   }
 
@@ -503,7 +525,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     const { task } = message;
     const counts = job !== undefined && this.#isCurrent(job, task, message.attempt, from);
     // Its worker keeps it, and sends it again.
-    if (counts ? this.#ledger.isBehind : this.#resumption.awaits(from)) return;
+    if (counts ? this.#ledger.isBehind : this.#recovery.awaits(from)) return;
     const outcome = counts ? this.#endings.judged(job, task, message.outcome) : message.outcome;
     const place = counts ? this.#endings.writeDown(job, task, outcome, message.runMs, now) : undefined;
     // The worker forgets a report that is confirmed.
@@ -511,7 +533,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       this.#ledger.send(from, { type: 'confirm', report: message.report });
     if (!counts) {
       this.counters.staleReports++;
-      return this.#losses.settled(from, message);
+      return this.#abandoned.settled(from, message);
     }
     for (const chunk of message.output)
       this.#jobs.logs.append(job.number, job.spec.user, task, message.attempt, chunk);
@@ -556,7 +578,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       return this.#routing.find(job, batch, now);
     }
     const { task, attempt } = message.placed;
-    this.#losses.settled(from, { job: message.job, task, attempt });
+    this.#abandoned.settled(from, { job: message.job, task, attempt });
     if (task >= job.taskCount || job.attempts[task] !== attempt || job.isFinal(task)) return;
     const state = job.stateOf(task);
     if (state !== TaskState.placing && job.workers[task] !== from) return;
@@ -579,9 +601,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
   #preempt(from: Address, { job: number, worker, match }: MessageOf<'preempt'>): void {
     const job = this.#jobs.byNumber(number);
     if (job === undefined || from !== this.#enlistment.central) return;
-    const task = this.#binder.taskOf(job, worker, match);
-    if (task < 0) return;
-    this.#ledger.send(worker, { type: 'evict', job: number, task, attempt: job.attempts[task]! });
+    const task = job.taskAssigned(worker, { by: AssignedBy.match, number: match });
+    if (task >= 0) this.#ledger.send(worker, { type: 'evict', ...job.attemptRef(task) });
   }
 
   /** Another central has welcomed this scheduler: what the one before had decided counts no more. */
@@ -611,8 +632,10 @@ export class Scheduler implements Machine<SchedulerTimer> {
     if (!this.#ledger.isShared) this.#keys.told(from, message, now);
     else this.#keys.listed(message);
     this.#workersLost(gone, now);
-    if (this.#resumption.came(message.changed, now)) this.#armSweep(now);
-    this.#losses.cameBack(message.changed);
+    const mayAskAgain = this.#recovery.came(message.changed, now);
+    this.#startIfRecovered(now);
+    if (mayAskAgain) this.#sweep.arm(now);
+    this.#abandoned.cameBack(message.changed);
     // Those that came may be what a batch has waited for.
     if (message.changed.length > 0) this.#routing.findForThoseThatProbe(now);
   }
@@ -622,10 +645,11 @@ export class Scheduler implements Machine<SchedulerTimer> {
     const gone = new Set(addresses);
     this.#binder.forget(gone);
     for (const job of this.#jobs.active()) for (const batch of job.batches) batch.probes.drop(gone);
-    this.#losses.lost(gone, now);
+    this.#lostWorkers.lost(gone, now);
     for (const job of [...this.#jobs.active()]) this.#routing.findAll(job, now);
-    this.#resumption.lost(gone, now);
-    this.#census.lost(gone);
+    this.#recovery.lost(gone);
+    this.#startIfRecovered(now);
+    this.#audit.lost(gone);
   }
 
   // ---- belonging to a cluster
@@ -633,13 +657,13 @@ export class Scheduler implements Machine<SchedulerTimer> {
   #welcomed(from: Address, message: MessageOf<'welcome'>, now: Millis): void {
     const { heardAt, timings, isCutOff } = this.#enlistment;
     if (!this.#enlistment.welcomed(from, message, now))
-      return isCutOff ? this.#routing.centralIsBack(from, now) : undefined;
+      return isCutOff ? this.#routing.centralIsBack(now) : undefined;
     this.#sampler.adopt(this.policy);
     for (const job of this.#jobs.active()) this.#watchDeadline(job);
     this.#usage.startAnew(from, this.policy, now);
-    this.#hints.startAnew(maySeek(this.policy.preset));
-    this.#routing.tellAnotherCentral(from, now);
-    if (this.#binder.centralChanged(heardAt, timings.leaseMs, now)) this.#armSweep(now);
+    this.#prober.hints.startAnew(maySeek(this.policy.preset));
+    this.#routing.tellAnotherCentral(now);
+    if (this.#delivery.centralChanged(heardAt, timings.leaseMs, now)) this.#sweep.arm(now);
   }
 
   #waitingTasks(): number {
@@ -650,19 +674,13 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   // ---- safety nets
 
-  #armSweep(now: Millis): void {
-    if (this.#sweepArmed || this.#enlistment.timings.retryMs === 0) return;
-    this.#sweepArmed = true;
-    this.#sweepDueAt = now + this.#enlistment.timings.retryMs;
-    this.#env.setTimer('sweep', 0, this.#sweepDueAt);
-  }
-
-  #sweep(now: Millis): void {
-    this.#sweepArmed = false;
+  #sweepOnce(now: Millis): void {
+    const lateMs = this.#sweep.fired(now);
     const { retryMs, leaseMs } = this.#enlistment.timings;
-    let open = this.#resumption.askAgain(leaseMs, now - this.#sweepDueAt, now);
-    if (this.#census.take(CENSUS_RETRIES * retryMs, now)) open = true;
-    if (this.#binder.sendDoubtfulAgain(now)) open = true;
+    let open = this.#recovery.askAgain(leaseMs, lateMs, now);
+    this.#startIfRecovered(now);
+    if (this.#audit.start(AUDIT_RETRIES * retryMs, now)) open = true;
+    if (this.#delivery.resendDoubtful(now)) open = true;
     for (const job of this.#jobs.active()) {
       if (this.#routing.askAgain(job, retryMs, now)) open = true;
       if (!job.cancelling) continue;
@@ -671,7 +689,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
         if (job.states[task] === TaskState.running) this.#sendCancel(job, task);
       }
     }
-    if (open) this.#armSweep(now);
+    if (open) this.#sweep.arm(now);
   }
 
   #sendCancel(job: Job, task: number): void {
@@ -681,7 +699,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   #sendCancelTo(worker: Address, job: Job, task: number): void {
     if (worker === NOBODY) return;
     // Behind the task itself, which may wait for the disk.
-    this.#ledger.send(worker, { type: 'cancelTask', job: job.number, task, attempt: job.attempts[task]! });
+    this.#ledger.send(worker, { type: 'cancelTask', ...job.attemptRef(task) });
   }
 
   /** Why no new job can be taken with this key now; undefined when it can. */
@@ -706,4 +724,8 @@ function retentionOf(config: SchedulerConfig, forgot: Retention['forgot']): Rete
     keepMs: config.endedJobsKeepMs ?? Number.POSITIVE_INFINITY,
     forgot,
   };
+}
+
+function loadLimitsOf({ load }: SchedulerConfig, shares: MemoryShares): LoadLimits {
+  return { ...DEFAULT_LOAD_LIMITS, activeBytesMax: shares.activeMax, ...load };
 }

@@ -23,7 +23,7 @@ class Bench {
   readonly keys: Keys;
 
   constructor(formerly: readonly string[] = []) {
-    this.keys = new Keys({ self: 'a', formerly, changed: (names) => void this.written.push(names) });
+    this.keys = new Keys('a', formerly, { schedulers: (names) => void this.written.push(names) });
   }
 
   /** What is said to a key of each scheduler. */

@@ -1,18 +1,8 @@
 import { type Address, type MessageOf, type Millis, NOBODY, rendezvous } from '@goshawk/core';
-import type { Refusal } from '../keeping/ledger.js';
+import type { Ledger, Refusal } from '../keeping/ledger.js';
 
 /** For so long a scheduler of which a new central has not heard counts as away: as long as central waits for one. ms */
 const MISSED_MS = 10 * 60_000;
-
-/** What keys have to know of the scheduler around them. */
-interface Surroundings {
-  /** The name of this scheduler. */
-  readonly self: string;
-  /** To whom keys belonged when an earlier incarnation last wrote it down. */
-  readonly formerly: readonly string[];
-  /** It is somebody else's turn to know: other names than before. */
-  changed(names: readonly string[], now: Millis): void;
-}
 
 /**
  * To which scheduler a submission's key belongs: each key to one, by rendezvous hashing over all schedulers, those
@@ -22,7 +12,11 @@ interface Surroundings {
  * known before and is not named yet is taken for away, so that nobody takes over its keys meanwhile.
  */
 export class Keys {
-  readonly #around: Surroundings;
+  /** The name of this scheduler. */
+  readonly #self: string;
+  /** To whom keys belonged when an earlier incarnation last wrote it down. */
+  readonly #formerly: readonly string[];
+  readonly #ledger: Pick<Ledger, 'schedulers'>;
   #owners: MessageOf<'members'>['owners'] = [];
   #version = 0;
   #central: Address = NOBODY;
@@ -31,9 +25,11 @@ export class Keys {
   #written: string;
   #isTold = false;
 
-  constructor(around: Surroundings) {
-    this.#around = around;
-    this.#written = sorted(around.formerly).join();
+  constructor(self: string, formerly: readonly string[], ledger: Pick<Ledger, 'schedulers'>) {
+    this.#self = self;
+    this.#formerly = formerly;
+    this.#ledger = ledger;
+    this.#written = sorted(formerly).join();
   }
 
   /** Of the list of schedulers that was told last. */
@@ -43,7 +39,7 @@ export class Keys {
 
   told(central: Address, { owners, ownersVersion }: MessageOf<'members'>, now: Millis): void {
     if (central !== this.#central) {
-      const before = this.#isTold ? this.#owners.map(({ name }) => name) : this.#around.formerly;
+      const before = this.#isTold ? this.#owners.map(({ name }) => name) : this.#formerly;
       for (const name of before) if (!this.#missed.has(name)) this.#missed.set(name, now);
       this.#central = central;
     }
@@ -51,7 +47,7 @@ export class Keys {
     this.#version = ownersVersion;
     for (const { name } of owners) this.#missed.delete(name);
     for (const [name, since] of this.#missed) if (now - since > MISSED_MS) this.#missed.delete(name);
-    this.#missed.delete(this.#around.self);
+    this.#missed.delete(this.#self);
     this.#owners = [...owners, ...[...this.#missed.keys()].map((name) => ({ name, away: true }))];
     this.#writeDown(now);
   }
@@ -65,7 +61,7 @@ export class Keys {
   refusal(key: string): Refusal | undefined {
     if (!this.#isTold) return NOT_TOLD;
     const owner = rendezvous(key, this.#owners);
-    if (owner === undefined || owner.name === this.#around.self) return undefined;
+    if (owner === undefined || owner.name === this.#self) return undefined;
     return owner.away
       ? {
           code: 'owner-away',
@@ -83,7 +79,7 @@ export class Keys {
     const names = sorted(this.#owners.map(({ name }) => name));
     if (names.join() === this.#written) return;
     this.#written = names.join();
-    this.#around.changed(names, now);
+    this.#ledger.schedulers(names, now);
   }
 }
 

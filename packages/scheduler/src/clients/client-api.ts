@@ -4,7 +4,6 @@ import {
   type Counters,
   InputError,
   isFinal,
-  type JobEnd,
   type JobSpec,
   type JobSummary,
   type KeyHolder,
@@ -17,7 +16,7 @@ import {
   scopeOf,
 } from '@goshawk/core';
 import type { Impossible } from '../accepting/admission.js';
-import { DEFAULT_LOAD_LIMITS, Overload, type Overloaded } from '../accepting/overload.js';
+import type { Overload, Overloaded } from '../accepting/overload.js';
 import { isSameJob } from '../accepting/same-job.js';
 import { Submissions } from '../accepting/submissions.js';
 import type { SchedulerConfig, SchedulerCounters, SchedulerEnvironment } from '../contract.js';
@@ -26,13 +25,12 @@ import type { Members } from '../joining/members.js';
 import { isAnswerable, Page, type Weight, weigh } from '../keeping/heap-bytes.js';
 import type { JobStore } from '../keeping/job-store.js';
 import type { Ledger, Refusal } from '../keeping/ledger.js';
-import type { MemoryShares } from '../keeping/memory-shares.js';
 import type { Circumstances } from '../observing/snapshot.js';
 import type { Tallies } from '../observing/tallies.js';
 import { explain, type Narrator, waitingGroups } from './explaining.js';
-import { detail, resultPage, startOf, summarise } from './job-views.js';
-import { JobWatches } from './job-watches.js';
+import type { JobViews } from './job-views.js';
 import { Looks } from './query-budget.js';
+import type { Watching } from './watching.js';
 
 /** What the desk asks of the scheduler behind it. */
 interface Office {
@@ -41,7 +39,6 @@ interface Office {
   readonly isReady: boolean;
   readonly isDraining: boolean;
   readonly isAdopted: boolean;
-  readonly progressMs: Millis;
   circumstances(now: Millis): Circumstances;
   refusalOf(key: string | undefined): Refusal | undefined;
   submit(spec: JobSpec, key: string | undefined, now: Millis): Job;
@@ -63,13 +60,12 @@ export class ClientDesk {
   readonly #env: SchedulerEnvironment;
   readonly #config: SchedulerConfig;
   readonly #overload: Overload;
-  readonly #watches = new JobWatches();
+  readonly #views: JobViews;
+  readonly #watching: Watching;
   readonly #lately = new Submissions();
   readonly #looks = new Looks();
-  readonly #changed = new Set<Job>();
   /** The user whose jobs alone the request at hand may be about. */
   #onlyOf: string | undefined;
-  #progressArmed = false;
 
   constructor(
     office: Office,
@@ -78,7 +74,9 @@ export class ClientDesk {
     ledger: Ledger,
     env: SchedulerEnvironment,
     config: SchedulerConfig,
-    shares: MemoryShares,
+    overload: Overload,
+    views: JobViews,
+    watching: Watching,
   ) {
     this.#office = office;
     this.#jobs = jobs;
@@ -86,8 +84,9 @@ export class ClientDesk {
     this.#ledger = ledger;
     this.#env = env;
     this.#config = config;
-    const limits = { ...DEFAULT_LOAD_LIMITS, activeBytesMax: shares.activeMax, ...config.load };
-    this.#overload = new Overload(jobs, limits, env.random);
+    this.#overload = overload;
+    this.#views = views;
+    this.#watching = watching;
   }
 
   receive(from: Address, message: Message, now: Millis): void {
@@ -97,9 +96,12 @@ export class ClientDesk {
       case 'submit':
         return this.#submit(from, message, now);
       case 'watchJob':
-        return this.#withJob(from, message, (job) => this.#watch(from, message, job, now));
+        return this.#withJob(from, message, (job) => {
+          if (!this.#watching.watch(from, message, job, now))
+            this.#turnAway(from, message.request, TOO_MANY_WATCH);
+        });
       case 'unwatch':
-        return this.#watches.forget(from, message.request);
+        return this.#watching.unwatch(from, message.request);
       case 'describeJob':
         return this.#withJob(from, message, (job) => this.#describe(from, message, job, now));
       case 'explainJob':
@@ -114,12 +116,12 @@ export class ClientDesk {
         return this.#withJob(from, message, (job) => this.#readLogs(from, message, job));
       case 'readResults':
         return this.#withJob(from, message, (job) =>
-          this.#answer(from, message.request, 'resultPage', resultPage(job, message.from, this.#env.recall)),
+          this.#answer(from, message.request, 'resultPage', this.#views.results(job, message.from)),
         );
       case 'cancelJob':
         return this.#withJob(from, message, (job) => {
           this.#office.cancel(job, now);
-          this.#acknowledge(from, message.request, 'jobSummary', summarise(job, this.#config.wallOffsetMs));
+          this.#acknowledge(from, message.request, 'jobSummary', this.#views.summary(job));
         });
       case 'retryJob':
         return this.#withJob(from, message, (job) => this.#retry(from, message, job, now));
@@ -139,35 +141,6 @@ export class ClientDesk {
       default:
         // Meant for another role: nothing here waits for it.
         return;
-    }
-  }
-
-  /** Something about the job is new; those who watch it hear of it before long. */
-  changed(job: Job, now: Millis): void {
-    if (!this.#watches.isWatched(job)) return;
-    this.#changed.add(job);
-    const { progressMs } = this.#office;
-    if (this.#progressArmed || progressMs === 0) return;
-    this.#progressArmed = true;
-    this.#env.setTimer('progress', 0, now + progressMs);
-  }
-
-  tellProgress(now: Millis): void {
-    this.#progressArmed = false;
-    for (const job of this.#changed) {
-      if (job.hasEnded) continue;
-      for (const { client, request } of this.#watches.alive(job, now)) {
-        this.#tellProgress(client, request, job);
-      }
-    }
-    this.#changed.clear();
-  }
-
-  ended(job: Job, now: Millis): void {
-    this.#overload.jobEnded(now);
-    this.#changed.delete(job);
-    for (const { client, request, detail: isDetailed } of this.#watches.take(job)) {
-      this.#ledger.send(client, { type: 'jobEnded', request, value: this.#endOf(job, isDetailed, now) });
     }
   }
 
@@ -232,31 +205,10 @@ export class ClientDesk {
     this.#acknowledge(from, request, 'accepted', { job: job.id, state: job.state });
   }
 
-  #watch(from: Address, message: MessageOf<'watchJob'>, job: Job, now: Millis): void {
-    const { request } = message;
-    if (job.hasEnded) {
-      // Its end may wait for the disk: who asks is to hear that somebody is there.
-      if (!this.#ledger.isDurable) this.#tellProgress(from, request, job);
-      return this.#ledger.send(from, {
-        type: 'jobEnded',
-        request,
-        value: this.#endOf(job, message.detail, now),
-      });
-    }
-    if (!this.#watches.renew(job, from, message.request, message.detail, now)) {
-      return this.#turnAway(from, request, TOO_MANY_WATCH);
-    }
-    this.#tellProgress(from, request, job);
-  }
-
-  #tellProgress(client: Address, request: number, job: Job): void {
-    const value = summarise(job, this.#config.wallOffsetMs);
-    this.#ledger.tell(client, { type: 'jobProgress', request, value });
-  }
-
   #describe(from: Address, { request, spec }: MessageOf<'describeJob'>, job: Job, now: Millis): void {
     const weight = spec ? weigh(job.spec) : NOTHING;
-    if (isAnswerable(weight)) return this.#answer(from, request, 'jobDetail', this.#detail(job, now, spec));
+    if (isAnswerable(weight))
+      return this.#answer(from, request, 'jobDetail', this.#views.detail(job, now, spec));
     const message = `the specification of ${job.id} is too long for one answer: ${weight.values} values, ${weight.bytes} bytes of text`;
     const hint = `at most ${LIMITS.answerValuesMax} and ${LIMITS.answerBytesMax} are shown; ask without it, or look at what was submitted`;
     this.#refuse(from, request, 'spec-too-long', message, hint);
@@ -275,7 +227,7 @@ export class ClientDesk {
     const shown = [...active, ...ended.slice(0, message.endedMax)].slice(0, message.jobsMax);
     const page = new Page<JobSummary>();
     // Those that one answer has no room for are among the total.
-    shown.every((job) => page.take(summarise(job, this.#config.wallOffsetMs)));
+    shown.every((job) => page.take(this.#views.summary(job)));
     this.#answer(from, message.request, 'jobList', {
       jobs: page.items,
       total: active.length + ended.length,
@@ -362,15 +314,6 @@ export class ClientDesk {
     );
   }
 
-  #detail(job: Job, now: Millis, withSpec: boolean) {
-    const nameOf = (worker: number) => this.#nameOf(worker as Address);
-    return detail(job, this.#config.wallOffsetMs, now, nameOf, withSpec, this.#env.recall);
-  }
-
-  #nameOf(worker: Address): string {
-    return this.#members.nameOf(worker) ?? this.#env.nameOf(worker);
-  }
-
   #explain(from: Address, { request, task }: MessageOf<'explainJob'>, job: Job, now: Millis): void {
     if (task !== undefined && task >= job.taskCount) {
       const last = job.taskCount - 1;
@@ -381,18 +324,9 @@ export class ClientDesk {
       circumstances: this.#office.circumstances(now),
       owner: this.#env.nameOf(this.#config.self),
       wallOffsetMs: this.#config.wallOffsetMs,
-      nameOf: (worker) => this.#nameOf(worker),
+      nameOf: (worker) => this.#views.nameOf(worker),
     };
     this.#answer(from, request, 'jobExplanation', explain(job, task, narrator, now));
-  }
-
-  #endOf(job: Job, withTasks: boolean, now: Millis): JobEnd {
-    const isTimed = withTasks && job.taskCount <= LIMITS.timedTasksMax;
-    return {
-      job: this.#detail(job, now, false),
-      starts: isTimed ? Array.from(job.startedAt, (_at, task) => startOf(job, task)) : undefined,
-      runs: isTimed ? Array.from(job.runMs) : undefined,
-    };
   }
 
   /** Promises nothing: it is how things stand, and need not be durable. */

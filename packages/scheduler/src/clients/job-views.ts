@@ -1,15 +1,60 @@
 import {
+  type Address,
   type AttemptView,
   type JobDetail,
+  type JobEnd,
   type JobSummary,
+  LIMITS,
   type Millis,
   nearestRank,
   type ResultPage,
   type TaskFailure,
 } from '@goshawk/core';
+import type { SchedulerConfig, SchedulerEnvironment } from '../contract.js';
 import { type Job, TASK_STATE_NAMES, TaskState } from '../job/job.js';
 import { LISTED_MAX, type Recall } from '../job/task-reports.js';
+import type { Members } from '../joining/members.js';
 import { Page } from '../keeping/heap-bytes.js';
+
+/** Jobs as clients see them. */
+export class JobViews {
+  readonly #env: SchedulerEnvironment;
+  readonly #config: SchedulerConfig;
+  readonly #members: Members;
+
+  constructor(env: SchedulerEnvironment, config: SchedulerConfig, members: Members) {
+    this.#env = env;
+    this.#config = config;
+    this.#members = members;
+  }
+
+  summary(job: Job): JobSummary {
+    return summarise(job, this.#config.wallOffsetMs);
+  }
+
+  detail(job: Job, now: Millis, withSpec: boolean): JobDetail {
+    const nameOf = (worker: number) => this.nameOf(worker as Address);
+    return detail(job, this.#config.wallOffsetMs, now, nameOf, withSpec, this.#env.recall);
+  }
+
+  results(job: Job, from: number): ResultPage {
+    return resultPage(job, from, this.#env.recall);
+  }
+
+  /** @param withTasks with the times of each task, where they are not too many */
+  end(job: Job, withTasks: boolean, now: Millis): JobEnd {
+    const isTimed = withTasks && job.taskCount <= LIMITS.timedTasksMax;
+    return {
+      job: this.detail(job, now, false),
+      starts: isTimed ? Array.from(job.startedAt, (_at, task) => startOf(job, task)) : undefined,
+      runs: isTimed ? Array.from(job.runMs) : undefined,
+    };
+  }
+
+  nameOf(worker: Address): string {
+    return this.#members.nameOf(worker) ?? this.#env.nameOf(worker);
+  }
+}
 
 export function summarise(job: Job, wallOffsetMs: Millis): JobSummary {
   return {
@@ -28,7 +73,7 @@ export function summarise(job: Job, wallOffsetMs: Millis): JobSummary {
   };
 }
 
-export function detail(
+function detail(
   job: Job,
   wallOffsetMs: Millis,
   now: Millis,
@@ -126,7 +171,7 @@ function listAttempts(job: Job, now: Millis, nameOf: (worker: number) => string)
   return listed;
 }
 
-export function resultPage(job: Job, from: number, recall: Recall | undefined): ResultPage {
+function resultPage(job: Job, from: number, recall: Recall | undefined): ResultPage {
   const page = new Page<ResultPage['values'][number]>();
   for (let task = from; task < job.taskCount; task++) {
     if (job.stateOf(task) !== TaskState.completed) continue;

@@ -1,46 +1,39 @@
-import {
-  type Address,
-  AddressNumbers,
-  type BatchPart,
-  type Environment,
-  type MessageOf,
-  type Millis,
-  NOBODY,
-} from '@goshawk/core';
+import { type BatchPart, type Environment, type Millis, NOBODY } from '@goshawk/core';
 import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';
+import type { Enlistment } from '../joining/enlistment.js';
 
 /**
- * The owner's half of matching: tells central how many workers a stage needs, and gives a task to each that
- * comes. It says how many it needs in all, not what has changed, so that a message lost is made up for by the
+ * The owner's half of matching: tells central how many workers a batch needs. It says how many it needs in all, not what has changed, so that a message lost is made up for by the
  * next.
  */
 export class Needer {
   readonly #env: Environment;
-  readonly #declares: () => boolean;
-  #central: Address = NOBODY;
-  /** The last match of each worker, by the numbers of this central: one that comes again is no other one. */
-  #last = new AddressNumbers();
+  readonly #enlistment: Enlistment;
 
-  /** @param declares central is told whole jobs, before what of them waits */
-  constructor(env: Environment, declares: () => boolean) {
+  constructor(env: Environment, enlistment: Enlistment) {
     this.#env = env;
-    this.#declares = declares;
+    this.#enlistment = enlistment;
+  }
+
+  /** Central is told whole jobs, before what of them waits. */
+  #declares(): boolean {
+    return this.#enlistment.policy.preset.declares;
   }
 
   /** Sees to it that central knows of all tasks of the stage that may run. */
-  tell(job: Job, batch: Batch, central: Address, now: Millis): void {
+  tell(job: Job, batch: Batch, now: Millis): void {
     const tasks = tasksInNeed(job, batch);
     if (tasks <= batch.needTold) return;
-    if (batch.matches === 0 && batch.needTold === 0) this.#declare(job, central, now);
-    this.#tell(job, batch, tasks, central, now);
+    if (batch.matches === 0 && batch.needTold === 0) this.#declare(job, now);
+    this.#tell(job, batch, tasks, now);
   }
 
   /** The job as a whole, where central plans whole jobs. */
-  #declare(job: Job, central: Address, now: Millis): void {
-    if (central === NOBODY || !this.#declares()) return;
+  #declare(job: Job, now: Millis): void {
+    if (this.#enlistment.central === NOBODY || !this.#declares()) return;
     const { user, weight, deadlineMs, value, prefer } = job.spec;
-    this.#env.send(central, {
+    this.#env.send(this.#enlistment.central, {
       type: 'declare',
       job: job.number,
       user: user ?? '',
@@ -62,79 +55,49 @@ export class Needer {
   }
 
   /** Tells again what central has not answered since then. */
-  tellAgain(job: Job, central: Address, since: Millis, now: Millis): void {
+  tellAgain(job: Job, since: Millis, now: Millis): void {
     let isDeclared = false;
     for (const batch of batchesInNeed(job)) {
       const tasks = tasksInNeed(job, batch);
       if (tasks === 0 || batch.needToldAt > since) continue;
-      if (!isDeclared) this.#declare(job, central, now);
+      if (!isDeclared) this.#declare(job, now);
       isDeclared = true;
-      this.#tell(job, batch, tasks, central, now);
+      this.#tell(job, batch, tasks, now);
     }
-  }
-
-  /**
-   * Central has matched workers with the stage. Each gets a task from `give`; those for whom there is none go
-   * back to central.
-   *
-   * @param give binds a waiting task to the worker; false when there is none
-   */
-  matched(
-    batch: Batch | undefined,
-    message: MessageOf<'matched'>,
-    central: Address,
-    give: (worker: Address, match: number) => boolean,
-    now: Millis,
-  ): void {
-    if (central !== this.#central) {
-      this.#central = central;
-      this.#last = new AddressNumbers();
-    }
-    for (const { worker, match } of message.workers) {
-      if (match <= this.#last.get(worker)) continue;
-      this.#last.set(worker, match);
-      if (batch !== undefined) {
-        batch.matches++;
-        batch.needTold = Math.max(0, batch.needTold - 1);
-        batch.needToldAt = now;
-      }
-      if (!give(worker, match)) this.#env.send(central, { type: 'unused', worker, match });
-    }
-  }
-
-  /** If they come back, their matches are numbered anew. */
-  forget(workers: Iterable<Address>): void {
-    for (const worker of workers) this.#last.set(worker, 0);
   }
 
   /** No task of the stage waits any more. */
-  satisfied(job: Job, batch: Batch, central: Address, now: Millis): void {
-    if (batch.needTold > 0) this.#tell(job, batch, 0, central, now);
+  satisfied(job: Job, batch: Batch, now: Millis): void {
+    if (batch.needTold > 0) this.#tell(job, batch, 0, now);
   }
 
   /** It was decided what the job is, or how long it is: central is to know, whether anything of it waits or not. */
-  decided(job: Job, central: Address, now: Millis): void {
+  decided(job: Job, now: Millis): void {
     const { pilots } = job.sample!;
-    this.#declare(job, central, now);
-    if (pilots.needTold > 0) this.#tell(job, pilots, 0, central, now);
+    this.#declare(job, now);
+    if (pilots.needTold > 0) this.#tell(job, pilots, 0, now);
     for (const stage of job.stages) {
-      if (stage.needTold > 0 || stage.matches > 0)
-        this.#tell(job, stage, tasksInNeed(job, stage), central, now);
+      if (stage.needTold > 0 || stage.matches > 0) this.#tell(job, stage, tasksInNeed(job, stage), now);
     }
   }
 
   /** The job has ended: a central that plans whole jobs forgets it. */
-  over(job: Job, central: Address): void {
-    if (central !== NOBODY && this.#declares() && job.route.by === 'matching')
-      this.#env.send(central, { type: 'withdraw', job: job.number });
+  jobEnded(job: Job): void {
+    if (this.#enlistment.central !== NOBODY && this.#declares() && job.route.by === 'matching')
+      this.withdraw(job);
   }
 
-  #tell(job: Job, batch: Batch, tasks: number, central: Address, now: Millis): void {
-    if (central === NOBODY) return;
+  withdraw(job: Job): void {
+    const { central } = this.#enlistment;
+    if (central !== NOBODY) this.#env.send(central, { type: 'withdraw', job: job.number });
+  }
+
+  #tell(job: Job, batch: Batch, tasks: number, now: Millis): void {
+    if (this.#enlistment.central === NOBODY) return;
     batch.needTold = tasks;
     batch.needToldAt = now;
     const arePilots = batch === job.sample?.pilots && job.isUndecided;
-    this.#env.send(central, {
+    this.#env.send(this.#enlistment.central, {
       type: 'need',
       job: job.number,
       stage: batch.index,
@@ -167,4 +130,11 @@ function partOf(job: Job, batch: Batch): BatchPart {
   if (job.judgement.kind === 'thin') return 'thin';
   if (!job.isUndecided) return 'judged';
   return batch === job.sample?.pilots ? 'pilots' : 'early';
+}
+
+/** Central has matched a worker with the batch. */
+export function matchArrived(batch: Batch, now: Millis): void {
+  batch.matches++;
+  batch.needTold = Math.max(0, batch.needTold - 1);
+  batch.needToldAt = now;
 }

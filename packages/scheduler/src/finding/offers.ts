@@ -1,13 +1,7 @@
-import {
-  fits,
-  IndexedHeap,
-  type Millis,
-  type PolicySettings,
-  patienceMsOf,
-  type Resources,
-} from '@goshawk/core';
+import { fits, IndexedHeap, type Millis, patienceMsOf, type Resources } from '@goshawk/core';
 import type { Batch } from '../job/batch.js';
-import type { Job } from '../job/job.js';
+import { type Job, TaskState } from '../job/job.js';
+import type { Enlistment } from '../joining/enlistment.js';
 
 export interface Offer {
   readonly job: Job;
@@ -18,7 +12,7 @@ export interface Offer {
 
 /** The batches of which a task may go to whoever asks, in the order in which they are given. */
 export class Offers {
-  readonly #policy: () => PolicySettings;
+  readonly #cluster: Pick<Enlistment, 'policy'>;
   /** Places in the order of coming, by id: of offers that are equal the one that came first is first. */
   readonly #arrivals: number[] = [];
   readonly #heap = new IndexedHeap(this.#arrivals);
@@ -30,8 +24,8 @@ export class Offers {
   readonly #freeIds: number[] = [];
   #arrived = 0;
 
-  constructor(policy: () => PolicySettings) {
-    this.#policy = policy;
+  constructor(cluster: Pick<Enlistment, 'policy'>) {
+    this.#cluster = cluster;
   }
 
   get size(): number {
@@ -58,7 +52,7 @@ export class Offers {
   first(spare: Resources, now: Millis, mayHave: (offer: Offer) => boolean = () => true): Offer | undefined {
     if (this.size === 0) return undefined;
     const suits = (offer: Offer): boolean => suitsFor(offer, spare, mayHave);
-    const before = now - patienceMsOf(this.#policy());
+    const before = now - patienceMsOf(this.#cluster.policy);
     if (this.#byWait.topKey() <= before) {
       const offer = this.#leastOfAll(this.#byWait, suits, before);
       if (offer !== undefined) return offer;
@@ -73,6 +67,12 @@ export class Offers {
       else if (suits(offer)) return offer;
       else return this.#leastOfAll(this.#heap, suits);
     }
+  }
+
+  /** The first in order as above, if two of its tasks fit into a series. */
+  firstIfTiny(spare: Resources, now: Millis, mayHave: (offer: Offer) => boolean): Offer | undefined {
+    const offer = this.first(spare, now, mayHave);
+    return offer !== undefined && isTiny(offer.job, this.#cluster.policy.seriesMs) ? offer : undefined;
   }
 
   #leastOfAll(
@@ -121,4 +121,12 @@ function suitsFor(offer: Offer, spare: Resources, mayHave: (offer: Offer) => boo
   const { job, batch } = offer;
   if (job.headroom === 0 || !fits(batch.spec.demand, spare)) return false;
   return job.blame === undefined || mayHave(offer);
+}
+
+/** By the tasks that have run, or while none has by what is believed of them. */
+function isTiny(job: Job, seriesMs: Millis): boolean {
+  const completed = job.countOf(TaskState.completed);
+  const believedMs = job.estimateMs ?? Number.POSITIVE_INFINITY;
+  const meanMs = completed > 0 ? job.workedMs / completed : believedMs;
+  return 2 * meanMs < seriesMs;
 }

@@ -1,6 +1,7 @@
 import { type Address, type Environment, LIMITS, type Millis, NOBODY, type TaskAttempt } from '@goshawk/core';
 import type { Stage } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
+import type { Enlistment } from '../joining/enlistment.js';
 import { longerPause } from './probe-watch.js';
 
 /**
@@ -9,13 +10,15 @@ import { longerPause } from './probe-watch.js';
  */
 export class Placer {
   readonly #env: Environment;
+  readonly #enlistment: Enlistment;
 
-  constructor(env: Environment) {
+  constructor(env: Environment, enlistment: Enlistment) {
     this.#env = env;
+    this.#enlistment = enlistment;
   }
 
   /** Hands the waiting tasks of the stage to central, as new attempts: as many as the job may run at a time. */
-  place(job: Job, stage: Stage, central: Address, now: Millis): void {
+  place(job: Job, stage: Stage, now: Millis): void {
     const tasks: TaskAttempt[] = [];
     for (let left = job.headroom; left > 0; left--) {
       const task = job.takeWaiting(stage);
@@ -26,18 +29,18 @@ export class Placer {
     }
     if (tasks.length === 0) return;
     job.placeSentAt = now;
-    this.#send(job, stage, tasks, central);
+    this.#send(job, stage, tasks);
   }
 
   /** Sends again what central has not placed; central knows what it has seen by job, task and attempt. */
-  placeAgain(job: Job, central: Address, now: Millis): void {
+  placeAgain(job: Job, now: Millis): void {
     job.placeSentAt = now;
     for (const stage of job.stages) {
       const tasks: TaskAttempt[] = [];
       for (let task = stage.first; task < stage.first + stage.count; task++) {
         if (job.states[task] === TaskState.placing) tasks.push({ task, attempt: job.attempts[task]! });
       }
-      this.#send(job, stage, tasks, central);
+      this.#send(job, stage, tasks);
     }
   }
 
@@ -45,7 +48,7 @@ export class Placer {
    * Tasks that were placed for long and have not asked: they may wait behind others, or never have come to their
    * worker, or have been given back. Central is asked again, ever less often, and whoever asks first gets them.
    */
-  doubtPlaced(job: Job, pauseMs: Millis, central: Address, now: Millis): void {
+  doubtPlaced(job: Job, pauseMs: Millis, now: Millis): void {
     if (now - job.placeSentAt < Math.max(pauseMs, job.placedPauseMs)) return;
     job.placedPauseMs = longerPause(job.placedPauseMs, pauseMs);
     for (let task = 0; task < job.taskCount; task++) {
@@ -53,7 +56,7 @@ export class Placer {
       job.workers[task] = NOBODY;
       job.set(task, TaskState.placing);
     }
-    this.placeAgain(job, central, now);
+    this.placeAgain(job, now);
   }
 
   placed(job: Job, task: number, attempt: number, worker: Address): void {
@@ -62,7 +65,8 @@ export class Placer {
     job.set(task, TaskState.placed);
   }
 
-  #send(job: Job, stage: Stage, tasks: readonly TaskAttempt[], central: Address): void {
+  #send(job: Job, stage: Stage, tasks: readonly TaskAttempt[]): void {
+    const { central } = this.#enlistment;
     if (central === NOBODY) return;
     for (let from = 0; from < tasks.length; from += LIMITS.tasksPerMessageMax) {
       this.#env.send(central, {

@@ -33,12 +33,13 @@ export class Prober {
   readonly #env: Environment;
   readonly #members: Members;
   readonly #counters: SchedulerCounters;
-  readonly #hints: IdleHints;
+  /** Workers that are likely to be idle. */
+  readonly hints: IdleHints;
 
   constructor(env: Environment, members: Members, hints: IdleHints, counters: SchedulerCounters) {
     this.#env = env;
     this.#members = members;
-    this.#hints = hints;
+    this.hints = hints;
     this.#counters = counters;
   }
 
@@ -86,7 +87,7 @@ export class Prober {
     const { probeDraw } = policy;
     if (!seeks) return this.#members.draw(probeDraw, scope, demand, probes, this.#env, send);
     const suits = (worker: Address): boolean => this.#members.takesProbe(worker, scope, demand);
-    const hinted = this.#hints.take(missing, suits);
+    const hinted = this.hints.take(missing, suits);
     for (const worker of hinted) send(worker);
     const random = Math.max(missing, probes - Math.floor(hinted.length / HINTS_FOR_A_RANDOM_PROBE));
     this.#members.drawUnoccupied(probeDraw, scope, demand, random, this.#env, send);

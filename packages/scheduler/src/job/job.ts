@@ -20,6 +20,8 @@ import type { ArrivingJob, Estimate, Judgement } from '@goshawk/predictor';
 import type { Decision } from '../accepting/classify.js';
 import { Blame, StartFaults } from '../ending/blame.js';
 import type { Sample } from '../sampling/sample.js';
+import type { Assignment } from './assignment.js';
+import type { AttemptRef } from './attempt-ref.js';
 import { type Batch, type Stage, stagesOf } from './batch.js';
 import { checkJob } from './invariants.js';
 import { ABANDONED, GIVEN_UP, LOST, LOST_BESIDE } from './outcomes.js';
@@ -55,7 +57,9 @@ export class Job {
    */
   usedUpTo: Uint32Array | undefined;
   readonly workers: Int32Array;
-  readonly asks: Float64Array;
+  /** By what the current attempt came to its worker (`AssignedBy`), and the number of that. */
+  readonly assignedBy: Uint8Array;
+  readonly assignments: Float64Array;
   /** When the current attempt was bound, then when the attempt that counted started. Clock of the owner. */
   readonly startedAt: Float64Array;
   readonly runMs: Float64Array;
@@ -115,7 +119,8 @@ export class Job {
     this.states = new Uint8Array(total);
     this.attempts = new Uint32Array(total);
     this.workers = new Int32Array(total).fill(NOBODY);
-    this.asks = new Float64Array(total);
+    this.assignedBy = new Uint8Array(total);
+    this.assignments = new Float64Array(total);
     this.startedAt = new Float64Array(total);
     this.runMs = new Float64Array(total);
     this.#counts[TaskState.blocked] = total;
@@ -468,6 +473,32 @@ export class Job {
     const returned = batch === sample?.pilots ? sample.pilots.queue : (stage?.returned ?? []);
     const came = returned.filter((task) => this.states[task] === TaskState.waiting);
     return came.some(mayGo) || new Set(came).size < batch.waiting;
+  }
+
+  /** The worker has the task, whose attempt `nextAttempt` has numbered, or central when it was placed. */
+  bound(task: number, worker: Address, { by, number }: Assignment, now: Millis): void {
+    this.attemptsTotal++;
+    this.workers[task] = worker;
+    this.assignedBy[task] = by;
+    this.assignments[task] = number;
+    this.startedAt[task] = now;
+    this.firstStartAt ??= now;
+    this.set(task, TaskState.running);
+    this.#blame?.runsApart(task, this.attempts[task]!, this.losses.get(task) ?? 0);
+  }
+
+  /** The task that runs at the worker because of this assignment, or −1. */
+  taskAssigned(worker: Address, { by, number }: Assignment): number {
+    for (let task = 0; task < this.taskCount; task++) {
+      if (this.states[task] !== TaskState.running || this.assignments[task] !== number) continue;
+      if (this.assignedBy[task] === by && this.workers[task] === worker) return task;
+    }
+    return -1;
+  }
+
+  /** Its current attempt. */
+  attemptRef(task: number): AttemptRef {
+    return { job: this.number, task, attempt: this.attempts[task]! };
   }
 
   /** The task is about to be given out anew. */

@@ -1,9 +1,11 @@
 import {
   type Address,
   type ClusterSettings,
+  invariant,
   type MessageOf,
   type Millis,
   NOBODY,
+  type PolicySettings,
   RELIABLE_TIMINGS,
   SILENT_HEARTBEATS,
   type Timings,
@@ -45,6 +47,17 @@ export class Enlistment {
   /** Undefined until central has welcomed this scheduler for the first time. */
   get settings(): ClusterSettings | undefined {
     return this.#settings;
+  }
+
+  /** Central has welcomed this scheduler once: it can take jobs. */
+  get isReady(): boolean {
+    return this.#settings !== undefined;
+  }
+
+  /** The cluster's; there is none before central has welcomed this scheduler. */
+  get policy(): PolicySettings {
+    invariant(this.#settings !== undefined, 'a job came before the scheduler belonged to a cluster');
+    return this.#settings.policy;
   }
 
   get timings(): Timings {

@@ -7,7 +7,7 @@ import { type Job, TASK_STATE_NAMES, TaskState } from '../job/job.js';
 import { CLIENT, W1, W2 } from '../lone-scheduler.fixture.js';
 import { rebuildJobs } from './rebuild.js';
 
-const around = {
+const context = {
   wallOffsetMs: 0,
   now: Number.POSITIVE_INFINITY,
   idOf: (job: number) => `s-${job}`,
@@ -16,11 +16,11 @@ const around = {
 };
 
 function rebuild(records: readonly JobRecord[]): Job[] {
-  return rebuildAt(around.now, records);
+  return rebuildAt(context.now, records);
 }
 
 function rebuildAt(now: number, records: readonly JobRecord[]): Job[] {
-  return [...rebuildJobs(entriesOf(records), { ...around, now })].map(({ job }) => job);
+  return [...rebuildJobs(entriesOf(records), { ...context, now })].map(({ job }) => job);
 }
 
 /** What must be the same after a restart: everything but what was running. */

@@ -19,7 +19,8 @@ export interface RebuiltJob {
   readonly key: string | undefined;
 }
 
-interface Surroundings {
+/** What a rebuilt job depends on besides its records. */
+interface RebuildContext {
   /** Wall clock minus the machine's clock. */
   readonly wallOffsetMs: Millis;
   readonly now: Millis;
@@ -38,14 +39,14 @@ interface Surroundings {
  *
  * @param entries by job, each from its acceptance on; those of a job that was forgotten may be there or not
  */
-export function* rebuildJobs(entries: Iterable<JournalEntry>, around: Surroundings): Iterable<RebuiltJob> {
+export function* rebuildJobs(entries: Iterable<JournalEntry>, context: RebuildContext): Iterable<RebuiltJob> {
   let rebuild: Rebuild | undefined;
   for (const [place, record] of entries) {
     if (record.job !== rebuild?.job.number) {
       if (rebuild !== undefined) yield rebuild.done();
       rebuild = undefined;
     }
-    if (record.kind === 'accepted') rebuild ??= new Rebuild(record, around);
+    if (record.kind === 'accepted') rebuild ??= new Rebuild(record, context);
     else if (record.kind === 'forgotten') rebuild = undefined;
     else rebuild?.apply(record, place);
   }
@@ -55,16 +56,16 @@ export function* rebuildJobs(entries: Iterable<JournalEntry>, around: Surroundin
 class Rebuild {
   readonly job: Job;
   readonly #key: string | undefined;
-  readonly #around: Surroundings;
+  readonly #context: RebuildContext;
   readonly #usedUpTo: Uint32Array;
 
-  constructor(accepted: JobRecordOf<'accepted'>, around: Surroundings) {
-    this.#around = around;
+  constructor(accepted: JobRecordOf<'accepted'>, context: RebuildContext) {
+    this.#context = context;
     this.#key = accepted.key;
     const { spec, class: jobClass, classifiedBy: by, route } = accepted;
     this.job = new Job({
       number: accepted.job,
-      id: around.idOf(accepted.job),
+      id: context.idOf(accepted.job),
       spec,
       arriving: arrivingJobOf(spec, accepted.at),
       judgement: { kind: 'unknown' },
@@ -78,7 +79,7 @@ class Rebuild {
       },
       acceptedAt: this.#machineTime(accepted.at),
     });
-    this.job.reports.isBrief = around.isShort();
+    this.job.reports.isBrief = context.isShort();
     this.#usedUpTo = new Uint32Array(this.job.taskCount);
     this.job.usedUpTo = this.#usedUpTo;
     for (const stage of this.job.stages) if (stage.blockers === 0) this.job.release(stage);
@@ -128,7 +129,7 @@ class Rebuild {
     const end = (state: TaskState): void => {
       job.startedAt[task] = startedAt;
       job.runMs[task] = runMs;
-      job.workers[task] = this.#around.formerly(worker);
+      job.workers[task] = this.#context.formerly(worker);
       job.set(task, state);
       const stage = job.stageOf(task);
       if (stage.unfinished === 0) for (const next of job.stageEnded(stage)) job.release(next);
@@ -178,7 +179,7 @@ class Rebuild {
 
   /** Another machine's clock may have been ahead: what has happened is not yet to come. */
   #machineTime(at: Millis): Millis {
-    return Math.min(at - this.#around.wallOffsetMs, this.#around.now);
+    return Math.min(at - this.#context.wallOffsetMs, this.#context.now);
   }
 }
 

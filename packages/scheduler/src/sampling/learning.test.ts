@@ -30,7 +30,16 @@ function samplerOf(learnt?: Learnt, refused: string[] = []): Sampler {
     random: () => 0.5,
     learntRefused: (estimator: string, message: string) => refused.push(`${estimator}: ${message}`),
   };
-  return new Sampler(env as unknown as SchedulerEnvironment, {} as never, learnt);
+  return new Sampler(
+    env as unknown as SchedulerEnvironment,
+    {} as never,
+    {} as never,
+    {} as never,
+    {} as never,
+    {} as never,
+    {} as never,
+    learnt,
+  );
 }
 
 describe('what a scheduler learns of run times', () => {

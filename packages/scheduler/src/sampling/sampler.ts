@@ -24,20 +24,10 @@ import type { Prober } from '../finding/probing.js';
 import type { Routing } from '../finding/routing.js';
 import type { Stage } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
-import type { Enlistment } from '../joining/enlistment.js';
 import type { Members } from '../joining/members.js';
 import type { Ledger } from '../keeping/ledger.js';
+import type { JobEvents } from '../observing/job-events.js';
 import { Sample } from './sample.js';
-
-/** What sampling has to know of the scheduler around it. */
-interface Surroundings {
-  readonly ledger: Ledger;
-  readonly members: Members;
-  readonly prober: Prober;
-  readonly routing: Routing;
-  readonly needer: Needer;
-  readonly enlistment: Enlistment;
-}
 
 /**
  * The scheduler's side of its estimator: asks it about each job that comes, draws the pilots that it wants, shows it
@@ -45,7 +35,12 @@ interface Surroundings {
  */
 export class Sampler {
   readonly #env: SchedulerEnvironment;
-  readonly #around: Surroundings;
+  readonly #members: Members;
+  readonly #ledger: Ledger;
+  readonly #prober: Prober;
+  readonly #needer: Needer;
+  readonly #routing: Routing;
+  readonly #events: JobEvents;
   /** Of the estimators that are not in charge. */
   readonly #learnt: Record<string, unknown>;
   #policy: PolicySettings | undefined;
@@ -53,9 +48,23 @@ export class Sampler {
   /** Something was learnt since it was last asked what. */
   #hasLearnt = false;
 
-  constructor(env: SchedulerEnvironment, around: Surroundings, learnt: Learnt = {}) {
+  constructor(
+    env: SchedulerEnvironment,
+    members: Members,
+    ledger: Ledger,
+    prober: Prober,
+    needer: Needer,
+    routing: Routing,
+    events: JobEvents,
+    learnt: Learnt = {},
+  ) {
     this.#env = env;
-    this.#around = around;
+    this.#members = members;
+    this.#ledger = ledger;
+    this.#prober = prober;
+    this.#needer = needer;
+    this.#routing = routing;
+    this.#events = events;
     this.#learnt = { ...learnt };
   }
 
@@ -143,24 +152,23 @@ export class Sampler {
   /** A job that was found to be long while its pilots ran stays so; once enough of them have ended it is known how long. */
   #refine(job: Job, verdict: Verdict, now: Millis): void {
     if (verdict.kind === 'wait' || verdict.provisional) return;
-    const { ledger, needer, enlistment } = this.#around;
     job.refine(verdict.estimate);
-    ledger.classified(job, now);
-    if (job.route.by === 'matching') needer.decided(job, enlistment.central, now);
+    this.#ledger.classified(job, now);
+    if (job.route.by === 'matching') this.#needer.decided(job, now);
   }
 
   /** What waits goes the way of its class from now on. */
   #decide(job: Job, { pilots, early }: Sample, estimate: Estimate, now: Millis): void {
-    const { ledger, prober, routing, needer, enlistment } = this.#around;
     job.decide(decideBy(estimate, this.#policy!), now);
-    ledger.classified(job, now);
-    this.#env.jobDecided?.(job, now);
+    this.#ledger.classified(job, now);
+    this.#events.decided(job, now);
     this.#tellThatLong(job);
-    if (job.maySeek || job.needsCentral) needer.decided(job, enlistment.central, now);
+    if (job.maySeek || job.needsCentral) this.#needer.decided(job, now);
     for (const batch of [pilots, ...early]) {
-      if (batch.probes.out > 0) prober.batchIsBound(job, batch, this.#policy!);
+      if (batch.probes.out > 0) this.#prober.batchIsBound(job, batch, this.#policy!);
     }
-    for (const stage of job.stages) if (stage.waiting > 0) routing.come(job, stage, stage.waiting, now);
+    for (const stage of job.stages)
+      if (stage.waiting > 0) this.#routing.arrived(job, stage, stage.waiting, now);
   }
 
   /** Workers run tasks of a job that was taken for short: what waits there waits behind a long one. */
@@ -206,8 +214,7 @@ export class Sampler {
   /** Run times as they would have been on workers that the job prefers (3σPredict §4.1). */
   #asPreferred(job: Job): Float64Array {
     if (job.spec.slowdown === undefined) return job.runMs;
-    const { members } = this.#around;
-    return job.runMs.map((runMs, task) => runMs / slowdownAt(job, job.workerOf(task), members));
+    return job.runMs.map((runMs, task) => runMs / slowdownAt(job, job.workerOf(task), this.#members));
   }
 
   /** Most clusters are told: then there is nothing to learn. */

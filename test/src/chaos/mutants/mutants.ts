@@ -124,15 +124,15 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'no-census',
     what: 'nobody asks whether what is believed to run does run',
-    file: 'scheduler/recovering/running-task-audit',
-    find: 'if (!job.hasEnded)\n                    this.#around.endings.declined(job, task, now);',
-    replace: '',
+    file: 'scheduler/scheduler',
+    find: 'if (!job.hasEnded)\n                this.#endings.declined(job, task, now);',
+    replace: '{}',
   },
   {
     name: 'placed-for-ever',
     what: 'nobody asks after tasks that were placed',
     file: 'scheduler/finding/routing',
-    find: 'placer.doubtPlaced(job, SILENCE_RETRIES * retryMs, enlistment.central, now);',
+    find: 'this.#placer.doubtPlaced(job, SILENCE_RETRIES * retryMs, now);',
     replace: '{}',
   },
   {
@@ -227,7 +227,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'adopted-run-started-again',
     what: 'whoever takes jobs over starts what waits in its books before it was told what runs',
     file: 'scheduler/recovering/recovery',
-    find: 'this.#isHolding = around.lastJob > 0;',
+    find: 'this.#isHolding = lastJob > 0;',
     replace: 'this.#isHolding = false;',
   },
   {

@@ -1,0 +1,132 @@
+import type { Address, MessageOf, Millis, TaskIndex } from '@goshawk/core';
+import type { SchedulerEnvironment } from '../contract.js';
+import { AssignedBy, type Assignment } from '../job/assignment.js';
+import { type Job, TaskState } from '../job/job.js';
+import type { Members } from '../joining/members.js';
+import type { JobStore } from '../keeping/job-store.js';
+import type { Ledger } from '../keeping/ledger.js';
+import type { RunningTaskAudit } from '../recovering/running-task-audit.js';
+import type { SweepTimer } from '../recovering/sweep-timer.js';
+import { slowdownAt, slowed } from './slowdown.js';
+
+/** Sends a task that was given to a worker, and sends it again where the first message may be lost. */
+export class Delivery {
+  readonly #env: SchedulerEnvironment;
+  readonly #jobs: JobStore;
+  readonly #members: Members;
+  readonly #ledger: Ledger;
+  readonly #audit: RunningTaskAudit;
+  readonly #sweep: SweepTimer;
+  /** Tasks that were given by matches between `since` and `before` may be known to nobody else. */
+  #resendWindow = { since: 0, before: 0, until: 0 };
+
+  constructor(
+    env: SchedulerEnvironment,
+    jobs: JobStore,
+    members: Members,
+    ledger: Ledger,
+    audit: RunningTaskAudit,
+    sweep: SweepTimer,
+  ) {
+    this.#env = env;
+    this.#jobs = jobs;
+    this.#members = members;
+    this.#ledger = ledger;
+    this.#audit = audit;
+    this.#sweep = sweep;
+  }
+
+  deliver(job: Job, task: TaskIndex, now: Millis): void {
+    this.#send(job, task);
+    this.#sweep.arm(now);
+  }
+
+  /** The answer to this question, or match, was lost: sends the same. @returns false when there was none */
+  again(job: Job, worker: Address, assignment: Assignment): boolean {
+    const task = job.taskAssigned(worker, assignment);
+    if (task < 0) return false;
+    this.#sendAgain(job, task);
+    return true;
+  }
+
+  /**
+   * A new central knows no match of the one before, so nobody would notice a worker that has not heard of its match.
+   * Tasks matched shortly before are sent again for a lease's time.
+   *
+   * @param heardAt when the central before was heard last
+   * @returns as `resendDoubtful` does
+   */
+  centralChanged(heardAt: Millis, leaseMs: Millis, now: Millis): boolean {
+    this.#resendWindow = { since: heardAt - 2 * leaseMs, before: now, until: now + leaseMs };
+    return this.resendDoubtful(now);
+  }
+
+  /** @returns whether it is to be called again in a while */
+  resendDoubtful(now: Millis): boolean {
+    const { since, before, until } = this.#resendWindow;
+    let hasSent = false;
+    if (now >= until) return hasSent;
+    for (const job of this.#jobs.active()) {
+      for (let task = 0; task < job.taskCount; task++) {
+        const startedAt = job.startedAt[task]!;
+        if (job.states[task] !== TaskState.running || job.assignedBy[task] !== AssignedBy.match) continue;
+        if (startedAt < since || startedAt >= before) continue;
+        this.#sendAgain(job, task);
+        hasSent = true;
+      }
+    }
+    return hasSent;
+  }
+
+  #sendAgain(job: Job, task: TaskIndex): void {
+    this.#audit.sentAgain(job, task);
+    this.#send(job, task);
+  }
+
+  /** `bind` answers a question that names the job; `run` says all that the worker has to know. */
+  #send(job: Job, task: TaskIndex): void {
+    const worker = job.workerOf(task);
+    const attempt = job.attempts[task]!;
+    const by = job.assignedBy[task];
+    const number = job.assignments[task]!;
+    const { index, spec } = job.batchOf(task);
+    const payload = slowed(job.payloadOf(task), slowdownAt(job, worker, this.#members));
+    const long = job.class === 'long';
+    const { timeoutMs } = job.spec;
+    const { number: jobNumber, id: jobId } = job;
+    const apartMs = job.blame?.apartMsOf(task, attempt);
+    // After a crash one attempt may have been given that is not written down, and no more: so that no number is given
+    // twice, the end of the one before it must be on the disk.
+    const out = attempt > 1 ? this.#ledger : this.#env;
+    const message: MessageOf<'bind'> | MessageOf<'run'> =
+      by === AssignedBy.ask
+        ? {
+            type: 'bind',
+            ask: number,
+            job: jobNumber,
+            task,
+            attempt,
+            payload,
+            jobId,
+            long,
+            timeoutMs,
+            apartMs,
+          }
+        : {
+            type: 'run',
+            match: by === AssignedBy.match ? number : 0,
+            job: jobNumber,
+            stage: index,
+            task,
+            attempt,
+            payload,
+            jobId,
+            long,
+            demand: spec.demand,
+            timeoutMs,
+            ask: by === AssignedBy.match ? 0 : number,
+            apartMs,
+          };
+    out.send(worker, message);
+  }
+}

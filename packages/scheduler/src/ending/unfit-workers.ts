@@ -1,0 +1,54 @@
+import { type Address, NO_RESOURCES, NOBODY, type TaskIndex } from '@goshawk/core';
+import type { SchedulerEnvironment } from '../contract.js';
+import type { Job } from '../job/job.js';
+import type { Members } from '../joining/members.js';
+
+/** So many tasks failed at a worker and completed elsewhere, and none completed there: the worker is told. */
+const TOLD_AT = 5;
+/** Counts are kept of so many workers, the latest. */
+const WORKERS_MAX = 1_000;
+
+/**
+ * Workers that fail what others complete are told so, and set themselves aside. `Blame` judges within one job; here
+ * counts go over all jobs: a worker that lacks a program is always free, and draws the first attempts of many small jobs.
+ */
+export class UnfitWorkers {
+  readonly #env: SchedulerEnvironment;
+  readonly #members: Members;
+  readonly #disproved = new Map<Address, number>();
+
+  constructor(env: SchedulerEnvironment, members: Members) {
+    this.#env = env;
+    this.#members = members;
+  }
+
+  /** The task's attempt came to nothing at its worker. */
+  failed(job: Job, task: TaskIndex): void {
+    const worker = job.workerOf(task);
+    const reason = worker <= NOBODY ? undefined : job.unfitness(worker);
+    if (reason !== undefined) this.#tell(worker, reason);
+  }
+
+  /** A task completed at the worker. @param failedAt workers that it came to nothing at before */
+  completed(job: Job, worker: Address, failedAt: readonly Address[] = []): void {
+    const reason = `tasks fail here and complete elsewhere, one of ${job.id} among them`;
+    if (this.#disproved.size > 0) this.#disproved.delete(worker);
+    const unfit = failedAt.filter((other) => other !== worker && this.#disprove(other));
+    for (const other of unfit) if (other > NOBODY) this.#tell(other, reason);
+  }
+
+  #disprove(worker: Address): boolean {
+    const times = (this.#disproved.get(worker) ?? 0) + 1;
+    this.#disproved.delete(worker);
+    if (times >= TOLD_AT) return true;
+    this.#disproved.set(worker, times);
+    if (this.#disproved.size > WORKERS_MAX) this.#disproved.delete(this.#disproved.keys().next().value!);
+    return false;
+  }
+
+  /** Not the last worker that takes work: everybody's jobs would wait for it. */
+  #tell(worker: Address, reason: string): void {
+    if (this.#members.hasBesides([worker], 'all', NO_RESOURCES))
+      this.#env.send(worker, { type: 'unfit', reason });
+  }
+}
