@@ -1,4 +1,4 @@
-# Goshawk in a container: `docker build -t goshawk .`, then `docker run --rm goshawk --help`. docs/CONTAINERS.md tells more.
+# Goshawk in a container: `docker build -t goshawk .`, then `docker run --rm goshawk --help`. docs/OPERATE.md tells more.
 #
 # It builds the same with BuildKit and with the classic builder: nothing here is known to only one of them.
 ARG NODE_IMAGE=node:24-bookworm-slim

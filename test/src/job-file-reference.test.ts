@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { jobJsonSchema, parseJobSpec } from '@goshawk/core';
 import { expect, test } from 'vitest';
 
-const PATH = join(import.meta.dirname, '../../docs/JOB-FILE.md');
-const MARK = '<!-- fields -->\n';
+const PATH = join(import.meta.dirname, '../../docs/USE.md');
+const BEGIN = '<!-- fields: made from the schema of jobs (UPDATE_GOLDEN=1) -->\n';
+const END = '\n<!-- end of fields -->';
 
 interface Schema {
   readonly type?: string;
@@ -42,29 +43,32 @@ function reference(): string {
   const stage = job.properties!.stages!.items!;
   const [list] = job.properties!.tasks!.anyOf!;
   const kinds = list!.items!.anyOf!.map((kind) => {
-    return `### A task with \`${kind.required![0]}\`\n\n${table(kind)}`;
+    return `**A task with \`${kind.required![0]}\`:**\n\n${table(kind)}`;
   });
   return [
-    `## Of a job\n\n${table(job)}`,
-    `## Of a stage\n\n${table(stage)}`,
-    '## Of a task\n\n`tasks` is a list of tasks, or `{"count": N, "run": TASK}` for N that are alike. A task is one of three.',
+    `**A job:**\n\n${table(job)}`,
+    `**A stage:**\n\n${table(stage)}`,
+    '`tasks` is a list of tasks, or `{"count": N, "run": TASK}` for N that are alike. A task is one of three.',
     ...kinds,
   ].join('\n\n');
 }
 
-test('docs/JOB-FILE.md says what the schema says (UPDATE_GOLDEN=1 writes it)', () => {
-  const [head] = readFileSync(PATH, 'utf8').split(MARK);
-  const page = `${head}${MARK}\n${reference()}\n`;
-  if (process.env.UPDATE_GOLDEN === '1') writeFileSync(PATH, page);
-  expect(readFileSync(PATH, 'utf8')).toBe(page);
+test('docs/USE.md says what the schema says (UPDATE_GOLDEN=1 writes it)', () => {
+  const page = readFileSync(PATH, 'utf8');
+  const [before, rest] = page.split(BEGIN) as [string, string];
+  const current = `${before}${BEGIN}\n${reference()}\n${rest.slice(rest.indexOf(END))}`;
+  if (process.env.UPDATE_GOLDEN === '1') writeFileSync(PATH, current);
+  else expect(page).toBe(current);
 });
 
 test('each field says what it is for', () => {
   expect(reference()).not.toContain('undefined');
 });
 
-test('the examples of docs/JOB-FILE.md are jobs', () => {
-  const examples = readFileSync(PATH, 'utf8').match(/(?<=\n\n)(?: {4}.*\n)+/g)!;
-  expect(examples).toHaveLength(2);
-  for (const example of examples) expect(() => parseJobSpec(JSON.parse(example))).not.toThrow();
+test('job files of docs/USE.md are jobs', () => {
+  const page = readFileSync(PATH, 'utf8');
+  const fenced = [...page.matchAll(/```json\n([\s\S]*?)```/g)].map(([, text]) => text!);
+  const written = [...page.matchAll(/<<'END'\n([\s\S]*?)\nEND\n/g)].map(([, text]) => text!);
+  expect([...fenced, ...written]).toHaveLength(2);
+  for (const text of [...fenced, ...written]) expect(() => parseJobSpec(JSON.parse(text))).not.toThrow();
 });

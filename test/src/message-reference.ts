@@ -1,9 +1,9 @@
 import { ANSWERS, type FieldKind, MESSAGE_TYPES, MESSAGES, type MessageType } from '@goshawk/core';
 
-/** `docs/MESSAGES.md`, made from the table of messages. */
+/** `docs/PROTOCOL.md`, made from the table of messages. */
 export function messageReference(): string {
   return [
-    '# Messages',
+    '# Protocol',
     '',
     'Made from `packages/core/src/messages/table.ts`, which the types and the codec are made from as well. Do not',
     'edit: change the table, then `UPDATE_GOLDEN=1 npx vitest run --project unit test/src/message-reference`.',

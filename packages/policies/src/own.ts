@@ -56,7 +56,7 @@ export function checkedPolicy(where: string, exported: unknown): PolicyModule {
   return module;
 }
 
-const HINT = 'the contract is PolicyModule of @goshawk/policies; docs/OWN-POLICY.md explains it';
+const HINT = 'the contract is PolicyModule of @goshawk/policies; docs/USE.md, “Your own policy”, explains it';
 
 function defaultsOf({ options }: PolicyModule): Record<string, number | string | boolean> {
   return Object.fromEntries(Object.entries(options).map(([name, option]) => [name, option!.default]));

@@ -6,7 +6,7 @@ import type { Execution } from './tasks.js';
 const LOSSES_MAX = 8;
 
 /**
- * Sees everything that happens, and says what must not: whatever is promised in docs/DURABILITY.md, as far as it can
+ * Sees everything that happens, and says what must not: whatever is promised in docs/OPERATE.md, as far as it can
  * be seen from outside. A complaint begins with the name of what was broken.
  */
 export class Witness {

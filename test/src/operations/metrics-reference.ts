@@ -2,15 +2,18 @@ import { METRICS, type MetricSpec } from '@goshawk/runtime';
 
 const ROLES = 3;
 
-/** The table of metrics in `docs/OPERATIONS.md`. */
+/** `docs/METRICS.md`. */
 export function metricsReference(): string {
   return [
+    '# Metrics',
+    '',
     'Made from the table that the code reads. Do not edit: change `packages/runtime/src/metrics/catalogue.ts`, then',
     '`UPDATE_GOLDEN=1 npx vitest run --project unit test/src/operations`.',
     '',
     '| metric | is | labels | of | says |',
     '|---|---|---|---|---|',
     ...Object.entries<MetricSpec>(METRICS).map(([name, spec]) => row(name, spec)),
+    '',
   ].join('\n');
 }
 
@@ -22,6 +25,6 @@ function row(name: string, { kind, help, labels = {}, of }: MetricSpec): string 
 /** Long lists of values are told by where they stand. */
 function label([name, values]: [string, NonNullable<MetricSpec['labels']>[string]]): string {
   if (!Array.isArray(values)) return `\`${name}\` ${(values as { one: string }).one}`;
-  if (name === 'type') return '`type`: see `docs/MESSAGES.md`';
+  if (name === 'type') return '`type`: see `docs/PROTOCOL.md`';
   return `\`${name}\`: ${values.join(', ')}`;
 }

@@ -15,7 +15,7 @@ const ROLES = ['read', 'submit', 'operate'] as const satisfies readonly Role[];
 
 export const dashboardCommand = defineCommand({
   name: 'dashboard',
-  describe: 'serve a page on which to see the cluster, and its HTTP API (docs/API.md)',
+  describe: 'serve a page on which to see the cluster, and its HTTP API (docs/USE.md)',
   examples: [
     ['goshawk dashboard', 'prints the address of the page'],
     [

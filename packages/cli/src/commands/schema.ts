@@ -9,7 +9,7 @@ export const schemaCommand = defineCommand({
   wordsMin: 1,
   wordsMax: 1,
   describe: 'print the JSON Schema of a job file, for editors and for programs that write one',
-  examples: [['goshawk schema job > job.schema.json', 'docs/JOB-FILE.md says the same for people']],
+  examples: [['goshawk schema job > job.schema.json', 'docs/USE.md says the same for people']],
   options: {},
   async run(context, _options, { words }) {
     const schema = SCHEMAS[words[0]!];

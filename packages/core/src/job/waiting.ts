@@ -1,4 +1,4 @@
-/** Why a task waits: a closed list. What would help is in `docs/OPERATIONS.md`. */
+/** Why a task waits: a closed list. What would help is in `docs/OPERATE.md`. */
 export const WAITING_REASONS = [
   /** Its stage comes after another one of its job. */
   'stage',

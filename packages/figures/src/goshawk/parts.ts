@@ -17,7 +17,7 @@ const AS_IT_IS = {
   estimator: 'oracle',
 } as const satisfies RunSettings;
 
-const SECTION = 'docs/POLICY.md, What each part is worth';
+const SECTION = 'docs/DESIGN.md, The policy goshawk';
 
 const short50 = ratio('otherwise', 'as it is', 'short', 'p50');
 const short90 = ratio('otherwise', 'as it is', 'short', 'p90');

@@ -10,7 +10,7 @@ const over = (of: string, base: string, jobs: 'short' | 'long') => [
 ];
 const short = over('goshawk', 'hawk', 'short');
 const long = over('goshawk', 'hawk', 'long');
-const SECTION = 'docs/POLICY.md, What it gives';
+const SECTION = 'docs/DESIGN.md, The policy goshawk';
 const POLICIES = ['goshawk', 'goshawk-peer', 'hawk', 'sparrow', 'omniscient'] as const;
 /** On `google-sub.tr`, 90% busy while jobs come. */
 const BUSY = 10_725;

@@ -41,7 +41,7 @@ function figureOf({ name, title, workers, jobs, paperJobs }: Trace): Figure {
     mode: 'simulated',
     workload: {
       generator: name,
-      // As in the authors' own trace of this kind; under twice the mean their cutoffs do not fit (docs/WORKLOADS.md).
+      // As in the authors' own trace of this kind; under twice the mean their cutoffs do not fit (docs/USE.md).
       options: `deviation=root,workers=${workers}`,
       jobs,
       paperJobs,

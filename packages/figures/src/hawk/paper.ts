@@ -42,7 +42,7 @@ export const GOOGLE_WORKERS = 15_000;
 
 /**
  * A tenth of the paper's trace. While these jobs are submitted they could keep 86% of 15,000 workers busy;
- * all 506,460 could 90% (docs/REPRODUCTION.md, "Length").
+ * all 506,460 could 90% (docs/MEASUREMENTS.md).
  */
 export const GOOGLE: FigureWorkload = {
   generator: 'google-like',

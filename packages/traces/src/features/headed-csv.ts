@@ -48,7 +48,7 @@ function placesOf(header: string, needed: readonly string[], file: string): Map<
   if (missing.length === 0 && places.size === names.length) return places;
   throw new WorkloadError(
     missing.length === 0 ? 'two columns have the same name' : `there is no column ${missing.join(', ')}`,
-    'the first line names the columns (docs/WORKLOADS.md lists them)',
+    'the first line names the columns (docs/USE.md lists them)',
     { file, line: 1 },
   );
 }

@@ -27,7 +27,7 @@ export const FORMATS = {
 } as const satisfies Readonly<Record<string, TraceFormat>>;
 
 const ALL: readonly TraceFormat[] = Object.values(FORMATS);
-const KNOWN = `known formats are ${Object.keys(FORMATS).join(', ')} (docs/WORKLOADS.md describes them)`;
+const KNOWN = `known formats are ${Object.keys(FORMATS).join(', ')} (docs/USE.md describes them)`;
 /** Those that traces can be written in. */
 const WRITABLE = ALL.filter((format): format is WritableFormat => format.write !== undefined);
 

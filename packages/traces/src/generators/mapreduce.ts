@@ -8,7 +8,7 @@ import { choice, count, positive, seed } from './options.js';
 /**
  * Mean map task duration over job duration. The published clusters give the task seconds of a job and
  * its duration, not the number of its tasks; this ratio splits them. It is the one that reproduces the
- * tasks and durations of the Yahoo trace of the Hawk and Eagle simulations (docs/WORKLOADS.md).
+ * tasks and durations of the Yahoo trace of the Hawk and Eagle simulations (docs/USE.md).
  */
 const MAP_SHARE_OF_JOB_DURATION = 1 / 3;
 

@@ -1,4 +1,4 @@
-// `npm run test:kubernetes`: the manifests on a real cluster of one node. docs/KUBERNETES.md shows what it prints.
+// `npm run test:kubernetes`: the manifests on a real cluster of one node. measurements/kubernetes.json has a run.
 //
 //     GOSHAWK_KUBERNETES=DIR   where Kubernetes was built; built there (4 to 5 minutes) when it was not
 //     NODE_IMAGE=IMAGE         the base of the image

@@ -11,7 +11,7 @@ const JOBS_AHEAD_US = 1e6;
 /**
  * Jobs of the official 2011 Google trace (ClusterData2011_2): job_events and task_events, joined, in
  * batches in order of the jobs' ends; submissions in seconds as in the trace. What is left out, and why, goes to the
- * tally and stands in docs/WORKLOADS.md. Memory: the tasks of the jobs that wait or run.
+ * tally and stands in docs/USE.md. Memory: the tasks of the jobs that wait or run.
  *
  * @param folder holds both tables, as folders of parts or single files, gzip'd or not
  * @throws WorkloadError with file and line at the first row that is wrong

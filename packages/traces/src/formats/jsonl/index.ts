@@ -10,7 +10,7 @@ import { parseJob } from './parse-job.js';
 export const JSONL_SCHEMA = 'goshawk.trace/1';
 const HEADER = `{"schema":"${JSONL_SCHEMA}"}`;
 
-/** Our own format: all that a job can have. docs/WORKLOADS.md lists the fields. */
+/** Our own format: all that a job can have. docs/USE.md lists the fields. */
 export const jsonl = {
   name: 'jsonl',
   description: `JSON lines with all that a job can have: first ${HEADER}, then a job a line; gzip'd or not`,

@@ -1,0 +1,88 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+  cwd: ROOT,
+  encoding: 'utf8',
+})
+  .trim()
+  .split('\n')
+  .filter((path) => existsSync(join(ROOT, path)));
+
+const documents = files.filter((path) => path.endsWith('.md'));
+
+function textOf(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8');
+}
+
+/** Headings as GitHub makes anchors of them. */
+function anchorsOf(path: string): Set<string> {
+  const seen = new Map<string, number>();
+  const outsideFences = textOf(path).replace(/^```[\s\S]*?^```/gm, '');
+  const anchors = [...outsideFences.matchAll(/^#+ (.*)$/gm)].map(([, heading]) => {
+    const anchor = heading!
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-');
+    const count = seen.get(anchor) ?? 0;
+    seen.set(anchor, count + 1);
+    return count === 0 ? anchor : `${anchor}-${count}`;
+  });
+  return new Set(anchors);
+}
+
+describe.each(documents)('%s', (path) => {
+  test('has links that lead somewhere', () => {
+    const text = textOf(path).replace(/^```[\s\S]*?^```/gm, '');
+    const wrong = [...text.matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, link]) => {
+      if (/^[a-z]+:/.test(link!)) return [];
+      const [file, anchor] = link!.split('#') as [string, string | undefined];
+      const target = file === '' ? path : normalize(join(dirname(path), file));
+      if (!existsSync(join(ROOT, target))) return [`${link}: there is no ${target}`];
+      if (anchor === undefined || anchorsOf(target).has(anchor)) return [];
+      return [`${link}: ${target} has no such heading`];
+    });
+    expect(wrong).toEqual([]);
+  });
+});
+
+test('documents, images and folders that anything names are there', () => {
+  const wrong = files.flatMap((path) => {
+    // What it says of the past is not there any more.
+    if (path === 'CHANGELOG.md' || /\.(png|gz|golden\.txt)$/.test(path)) return [];
+    return [...textOf(path).matchAll(/\bdocs\/[\w/-]+\.(?:md|png)\b/g)].flatMap(([name]) =>
+      files.includes(name) ? [] : [`${path}: ${name}`],
+    );
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('every image is shown', () => {
+  const shown = documents.map(textOf).join('\n');
+  const images = files.filter((path) => path.startsWith('docs/images/'));
+  expect(images.filter((path) => !shown.includes(path.replace('docs/', '')))).toEqual([]);
+});
+
+test('docs/DESIGN.md says of each dependency why it is there', () => {
+  const manifests = files.filter((path) => /^packages\/.*package\.json$/.test(path));
+  const names = manifests.flatMap((path) => {
+    const { dependencies = {} } = JSON.parse(textOf(path)) as { dependencies?: Record<string, string> };
+    return Object.keys(dependencies).filter((name) => !name.startsWith('@goshawk/'));
+  });
+  const [, table] = textOf('docs/DESIGN.md').split('## Dependencies');
+  const named = [...table!.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, cell]) => cell!.trim().split(', '));
+  const isNamed = (name: string): boolean =>
+    named.some((each) => (each.endsWith('/*') ? name.startsWith(each.slice(0, -1)) : each === name));
+  expect(names.filter((name) => !isNamed(name))).toEqual([]);
+  expect(
+    named.filter(
+      (each) =>
+        !['library', '---'].includes(each) &&
+        !names.some((name) => name === each || name.startsWith(each.slice(0, -1))),
+    ),
+  ).toEqual([]);
+});

@@ -1,0 +1,34 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { measurementsPage, readMeasurements, withMeasured } from './measurements.js';
+
+const ROOT = join(import.meta.dirname, '../..');
+const PAGE = 'docs/MEASUREMENTS.md';
+
+const measurements = readMeasurements();
+
+function check(path: string, text: string): void {
+  if (process.env.UPDATE_GOLDEN === '1') writeFileSync(join(ROOT, path), text);
+  else expect(readFileSync(join(ROOT, path), 'utf8')).toBe(text);
+}
+
+test('docs/MEASUREMENTS.md says what the data says (UPDATE_GOLDEN=1 writes it)', () => {
+  check(PAGE, measurementsPage(measurements));
+});
+
+test('tables of measurements in other documents are those of the data (UPDATE_GOLDEN=1 writes them)', () => {
+  const paths = execFileSync('git', ['ls-files', '*.md'], { cwd: ROOT, encoding: 'utf8' })
+    .trim()
+    .split('\n')
+    .filter((path) => readFileSync(join(ROOT, path), 'utf8').includes('<!-- measured '));
+  expect(paths).toContain('README.md');
+  for (const path of paths) check(path, withMeasured(readFileSync(join(ROOT, path), 'utf8'), measurements));
+});
+
+test('a document may name no table that there is not', () => {
+  expect(() => withMeasured('<!-- measured nothing 0 -->\n<!-- end -->', measurements)).toThrow(
+    'nothing.json',
+  );
+});

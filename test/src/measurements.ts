@@ -1,0 +1,159 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const FOLDER = join(import.meta.dirname, '../../measurements');
+
+/** Order of the page. */
+const GROUPS = [
+  'Policies',
+  'The simulator',
+  'Speed',
+  'Faults',
+  'Operations',
+  'Prediction',
+  'Papers',
+  'Workloads',
+] as const;
+
+interface Table {
+  readonly title?: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly (number | string)[])[];
+}
+
+/** One file of `measurements/`; null is what nobody wrote down. */
+interface Measurement {
+  readonly group: (typeof GROUPS)[number];
+  readonly title: string;
+  /** What was compared, and in which units. */
+  readonly what: string;
+  readonly commands: readonly string[];
+  readonly machine: string | null;
+  /** YYYY-MM-DD. */
+  readonly date: string | null;
+  readonly commit: string | null;
+  readonly notes?: readonly string[];
+  readonly tables: readonly Table[];
+}
+
+const REQUIRED = ['group', 'title', 'what', 'commands', 'machine', 'date', 'commit', 'tables'];
+
+/** @returns all measurements, by the name of their file without `.json` */
+export function readMeasurements(): Map<string, Measurement> {
+  const names = readdirSync(FOLDER).filter((name) => name.endsWith('.json'));
+  return new Map(
+    names.sort().map((name) => {
+      const value = JSON.parse(readFileSync(join(FOLDER, name), 'utf8')) as Measurement;
+      const wrong = problemOf(value);
+      if (wrong !== undefined) throw new Error(`measurements/${name}: ${wrong}`);
+      return [name.replace(/\.json$/, ''), value];
+    }),
+  );
+}
+
+function problemOf(value: Measurement): string | undefined {
+  const keys = Object.keys(value);
+  const missing = REQUIRED.find((key) => !keys.includes(key));
+  if (missing !== undefined) return `"${missing}" is missing; null is what nobody knows`;
+  const unknown = keys.find((key) => !REQUIRED.includes(key) && key !== 'notes');
+  if (unknown !== undefined) return `"${unknown}" is no field of a measurement`;
+  if (!GROUPS.includes(value.group)) return `"group" is one of ${GROUPS.join(', ')}`;
+  if (value.date !== null && !/^\d{4}-\d\d-\d\d$/.test(value.date)) return '"date" is YYYY-MM-DD or null';
+  if (value.commit !== null && !/^[0-9a-f]{7,40}$/.test(value.commit)) return '"commit" is a hash or null';
+  const ragged = value.tables.find(({ columns, rows }) => rows.some((row) => row.length !== columns.length));
+  return ragged === undefined
+    ? undefined
+    : `a row of "${ragged.title ?? ragged.columns[0]}" has other columns`;
+}
+
+/** `docs/MEASUREMENTS.md`. */
+export function measurementsPage(measurements: ReadonlyMap<string, Measurement>): string {
+  const groups = GROUPS.map((group) => [...measurements].filter(([, each]) => each.group === group));
+  return [
+    '# Measurements',
+    '',
+    'Made from `measurements/*.json`. Do not edit: change the data, then',
+    '`UPDATE_GOLDEN=1 npx vitest run --project unit test/src/measurements`.',
+    '',
+    'Compare ratios, not machines. Traces in `../shared/traces` are not part of the repository.',
+    '',
+    ...groups.flatMap((members, index) => [
+      `- ${GROUPS[index]}: ${members.map(([, { title }]) => `[${title}](#${anchorOf(title)})`).join(', ')}`,
+    ]),
+    '',
+    ...groups.flatMap((members, index) => [
+      `## ${GROUPS[index]}`,
+      '',
+      ...members.flatMap(([name, each]) => section(name, each)),
+    ]),
+  ]
+    .join('\n')
+    .replace(/\n+$/, '\n');
+}
+
+/**
+ * A document with its tables of measurements as the data has them.
+ *
+ * @param text has `<!-- measured NAME N -->`, the Nth table of `NAME.json`, and `<!-- end -->` around each of them
+ */
+export function withMeasured(text: string, measurements: ReadonlyMap<string, Measurement>): string {
+  return text.replace(
+    /(<!-- measured ([a-z0-9-]+) (\d+) -->\n)[\s\S]*?(<!-- end -->)/g,
+    (_, begin: string, name: string, index: string, end: string) => {
+      const table = measurements.get(name)?.tables[Number(index)];
+      if (table === undefined) throw new Error(`there is no table ${index} in measurements/${name}.json`);
+      return `${begin}\n${rowsOf(table).join('\n')}\n\n${end}`;
+    },
+  );
+}
+
+function section(name: string, measurement: Measurement): string[] {
+  const { title, what, commands, tables, notes = [] } = measurement;
+  return [
+    `### ${title}`,
+    '',
+    `${what}`,
+    '',
+    ...(commands.length === 0 ? [] : ['```sh', ...commands, '```', '']),
+    `${provenance(measurement)} Data: \`measurements/${name}.json\`.`,
+    '',
+    ...tables.flatMap((table) => [
+      ...(table.title === undefined ? [] : [`**${table.title}**`, '']),
+      ...rowsOf(table),
+      '',
+    ]),
+    ...(notes.length === 0 ? [] : [...notes.map((note) => `- ${note}`), '']),
+  ];
+}
+
+function provenance({ machine, date, commit }: Measurement): string {
+  const known = [
+    machine ?? 'machine not recorded',
+    date ?? 'date not recorded',
+    commit === null ? 'commit not recorded' : `commit ${commit}`,
+  ];
+  return `${known.join('; ')}.`.replace(/^./, (first) => first.toUpperCase());
+}
+
+function rowsOf({ columns, rows }: Table): string[] {
+  return [
+    line(columns),
+    `|${columns.map(() => '---').join('|')}|`,
+    ...rows.map((row) => line(row.map((each) => (typeof each === 'number' ? formatted(each) : each)))),
+  ];
+}
+
+function line(cells: readonly string[]): string {
+  return `| ${cells.map((each) => each.replaceAll('|', '\\|')).join(' | ')} |`;
+}
+
+function formatted(value: number): string {
+  return value.toLocaleString('en', { maximumFractionDigits: 6 });
+}
+
+function anchorOf(title: string): string {
+  return title
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
+}
