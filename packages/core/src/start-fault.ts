@@ -41,9 +41,12 @@ export const JOB_GIVEN_UP = 'job-given-up';
 /** The job had not started by its deadline, and was not to start later. */
 export const DEADLINE_MISSED = 'deadline-missed';
 
-/** The owner has ended the task, without an attempt. */
+/** The job had not ended within its time limit. */
+export const TIME_LIMIT = 'time-limit';
+
+/** The owner has ended the task, of its own accord. */
 export function isOwnersEnd({ errorCode }: Outcome): boolean {
-  return errorCode === JOB_GIVEN_UP || errorCode === DEADLINE_MISSED;
+  return errorCode === JOB_GIVEN_UP || errorCode === DEADLINE_MISSED || errorCode === TIME_LIMIT;
 }
 
 /** Whether an attempt came to nothing without saying anything of its task: it is not even one that killed its worker. */

@@ -88,6 +88,7 @@ export const job = z.looseObject({
   ),
   attemptCounts: z.object({ total: count, failed: count, lost: count }),
   failuresTruncated: z.boolean(),
+  timeLimitSeconds: seconds.nullable(),
   meanRunSeconds: seconds.nullable(),
   lostSeconds: seconds,
 });

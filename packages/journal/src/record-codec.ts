@@ -105,6 +105,7 @@ function fullSpec(spec: JobSpec): JobSpec {
     estimateMs: spec.estimateMs,
     retries: spec.retries,
     timeoutMs: spec.timeoutMs,
+    ...(spec.timeLimitMs === undefined ? {} : { timeLimitMs: spec.timeLimitMs }),
     maxRunning: spec.maxRunning,
     deadlineMs: spec.deadlineMs,
     weight: spec.weight,

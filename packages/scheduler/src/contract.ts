@@ -13,7 +13,9 @@ export type SchedulerTimer =
   /** Ask again what the pilots of a job say. */
   | 'weigh'
   /** The deadline of a job has come. */
-  | 'deadline';
+  | 'deadline'
+  /** The time limit of a job has passed. */
+  | 'timeLimit';
 
 export interface SchedulerEnvironment extends Environment<SchedulerTimer> {
   /**

@@ -22,6 +22,8 @@ const WALL = 1_800_000_000_000;
 export class DurableBench {
   readonly scheduler: Scheduler;
   readonly records: JobRecord[] = [];
+  /** When each is due, by name and key: `timeLimit 1`. */
+  readonly timers = new Map<string, number>();
   now = 0;
   #sent: { to: Address; message: Message }[] = [];
   #ask = 0;
@@ -34,6 +36,8 @@ export class DurableBench {
       { wallOffsetMs: WALL + startedAt, inheritance, ...config },
       {
         send: (to: Address, message: Message) => void this.#sent.push({ to, message }),
+        setTimer: (timer, key, at) => void this.timers.set(`${timer} ${key}`, at),
+        clearTimer: (timer, key) => void this.timers.delete(`${timer} ${key}`),
         record: (record) => former.size + this.records.push(record) - 1,
         recall: (_job, place) => former.get(place) ?? this.records[place - former.size],
       },

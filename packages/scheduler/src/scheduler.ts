@@ -34,6 +34,7 @@ import type {
 import { AbandonedAttempts } from './ending/abandoned-attempts.js';
 import { Endings } from './ending/endings.js';
 import { LostWorkers } from './ending/lost-workers.js';
+import { watchTimeLimit } from './ending/time-limit.js';
 import { IdleHints } from './finding/idle-hints.js';
 import { Needer } from './finding/needing.js';
 import { Offers } from './finding/offers.js';
@@ -299,6 +300,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
         return this.#sampler.wake(this.#jobs.byNumber(key), now);
       case 'deadline':
         return this.#deadlineCame(this.#jobs.byNumber(key), now);
+      case 'timeLimit':
+        return this.#timeLimitCame(this.#jobs.byNumber(key), now);
     }
   }
 
@@ -322,6 +325,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       this.#sampler.resume(job, now);
       this.#routing.findAll(job, now);
       this.#watchDeadline(job);
+      watchTimeLimit(job, this.#env);
     }
   }
 
@@ -406,6 +410,10 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   #deadlineCame(job: Job | undefined, now: Millis): void {
     if (job !== undefined) this.#endings.abandonIfLate(job, now);
+  }
+
+  #timeLimitCame(job: Job | undefined, now: Millis): void {
+    if (job !== undefined) this.#endings.endIfOutOfTime(job, now);
   }
 
   /** Ends what has not ended: what waits at once, what runs as soon as its worker has killed it. */

@@ -35,6 +35,7 @@ export function jobSpecOf(
     estimateMs,
     retries: job.retries ?? 0,
     timeoutMs: milliseconds(job.timeoutSeconds),
+    ...(job.timeLimitSeconds === undefined ? {} : { timeLimitMs: job.timeLimitSeconds * 1_000 }),
     maxRunning: job.maxRunning,
     deadlineMs: milliseconds(job.deadlineSeconds),
     weight: job.weight ?? 1,
@@ -85,7 +86,7 @@ function milliseconds(seconds: number | undefined): Millis | undefined {
 
 /** A job as a client submits it; `parseJobSpec` makes the same job of it again. */
 export function jobInputOf(spec: JobSpec): JobInput {
-  const { stages, user, maxRunning, estimateMs, timeoutMs, deadlineMs, ...rest } = spec;
+  const { stages, user, maxRunning, estimateMs, timeoutMs, timeLimitMs, deadlineMs, ...rest } = spec;
   return {
     ...rest,
     stages: stages.map(({ name, after, tasks, demand, estimateMs: ofStage }) => ({
@@ -99,6 +100,7 @@ export function jobInputOf(spec: JobSpec): JobInput {
     ...(maxRunning === undefined ? {} : { maxRunning }),
     ...(estimateMs === undefined ? {} : { estimate: estimateMs }),
     ...(timeoutMs === undefined ? {} : { timeout: timeoutMs }),
+    ...(timeLimitMs === undefined ? {} : { timeLimit: timeLimitMs }),
     ...(deadlineMs === undefined ? {} : { deadline: deadlineMs }),
   };
 }

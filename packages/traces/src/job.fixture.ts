@@ -39,6 +39,7 @@ export const arbitraryJob: fc.Arbitrary<TraceJob> = fc
       estimateSeconds: seconds,
       deadlineSeconds: fc.double({ min: 1e-3, max: 1e9, noNaN: true }),
       timeoutSeconds: seconds,
+      timeLimitSeconds: fc.double({ min: 1e-3, max: 1e9, noNaN: true }),
       weight: fc.double({ min: 1e-9, max: 1e9, noNaN: true }),
       value: fc.double({ min: 1e-9, max: 1e9, noNaN: true }),
       prefer: fc.dictionary(resource, name, { maxKeys: 2, noNullPrototype: true }),

@@ -39,6 +39,8 @@ export interface TraceJob {
   readonly retries?: number;
   /** A task that runs longer is killed and has failed. */
   readonly timeoutSeconds?: number;
+  /** What of the job has not ended so long after its first start is killed, and has failed. */
+  readonly timeLimitSeconds?: number;
   /** At most so many tasks of the job run at a time. */
   readonly maxRunning?: number;
 }

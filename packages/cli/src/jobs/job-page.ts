@@ -21,6 +21,7 @@ export function jobPage(job: JobDetail, now: Millis, paint: Painter): string {
     ...section('pilots', pilotLines(job)),
     ['submitted', [submission(job, now)]],
     ...section('deadline', deadlineLines(job, now)),
+    ...section('limit', timeLimitLines(job, now)),
     ...(isFinal(job.state) ? endings(job) : progress(job)),
     ...section('failed', failureLines(job)),
     ...section('', isFinal(job.state) ? remedyLines(job) : []),
@@ -90,6 +91,14 @@ function deadlineLines(job: JobDetail, now: Millis): string[] {
   return deadlineMs === undefined
     ? []
     : [`${localTime(submittedAt + deadlineMs)}, ${deadlineWords(job, now)}`];
+}
+
+function timeLimitLines(job: JobDetail, now: Millis): string[] {
+  const { timeLimitMs, submittedAt, startedMs } = job;
+  if (timeLimitMs === undefined) return [];
+  const limit = `${formatDuration(timeLimitMs)} from its first start`;
+  if (startedMs === undefined || isFinal(job.state)) return [limit];
+  return [`${limit}, ${formatDuration(Math.max(0, submittedAt + startedMs + timeLimitMs - now))} left`];
 }
 
 function endings(job: JobDetail): Section[] {

@@ -98,6 +98,18 @@ describe('submit', () => {
     expect(stderr).toContain('stdout cannot go to "/proc/none/x" on this worker: ');
   });
 
+  it('ends a job that takes longer than it may', async () => {
+    const job = ['--tasks', '3', '--time-limit', '300ms', '--wait', '--', 'sleep', '1000'];
+    const { exitCode, stdout, stderr } = await up.goshawk(['submit', ...job]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("the job's time limit of 300 ms has passed");
+    expect(await stdoutOf(['job', stdout.trim()])).toMatch(/limit +300 ms from its first start/);
+    expect(await jsonOf('job', stdout.trim())).toMatchObject({ state: 'failed', timeLimitSeconds: 0.3 });
+    const idle = async () =>
+      (await jsonOf('workers')).workers.every((one: { busy: number }) => one.busy === 0);
+    await expect.poll(idle, { timeout: 60_000 }).toBe(true);
+  });
+
   it('is one job for one key', async () => {
     const args = ['--key', 'only-once', '--sleep', '1ms'];
     const first = await stdoutOf(['submit', ...args]);

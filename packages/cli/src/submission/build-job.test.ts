@@ -98,7 +98,14 @@ describe('a command', () => {
 
   it('takes what is said about the job as a whole', async () => {
     const line = { sleep: '1s', name: 'n', user: 'u', estimate: '2s', key: 'k', retries: '2' };
-    const needs = { taskTimeout: '30s', cpus: '0.5', memory: '1GiB', resource: ['gpu=1'], maxRunning: '4' };
+    const needs = {
+      taskTimeout: '30s',
+      timeLimit: '10m',
+      cpus: '0.5',
+      memory: '1GiB',
+      resource: ['gpu=1'],
+      maxRunning: '4',
+    };
     expect(await job({ ...line, ...needs })).toEqual({
       tasks: { count: 1, run: { sleep: 1_000 } },
       name: 'n',
@@ -107,6 +114,7 @@ describe('a command', () => {
       key: 'k',
       retries: 2,
       timeout: 30_000,
+      timeLimit: 600_000,
       demand: { cpu: 0.5, memory: 2 ** 30, gpu: 1 },
       maxRunning: 4,
     });

@@ -32,7 +32,8 @@ export async function buildJob(
 }
 
 function wholeJob(options: SubmitOptions, demand: JobInput['demand']): Omit<JobSubmission, 'tasks'> {
-  const { name, user, estimate, key, retries, taskTimeout, maxRunning, deadline, value, prefer } = options;
+  const { name, user, estimate, key, retries, taskTimeout, timeLimit, maxRunning, deadline, value, prefer } =
+    options;
   const wanted = { ...demand, ...demandOf(options) };
   return {
     ...(name === undefined ? {} : { name }),
@@ -41,6 +42,7 @@ function wholeJob(options: SubmitOptions, demand: JobInput['demand']): Omit<JobS
     ...(key === undefined ? {} : { key }),
     ...(retries === undefined ? {} : { retries }),
     ...(taskTimeout === undefined ? {} : { timeout: taskTimeout }),
+    ...(timeLimit === undefined ? {} : { timeLimit }),
     ...(Object.keys(wanted).length === 0 ? {} : { demand: wanted }),
     ...(maxRunning === undefined ? {} : { maxRunning }),
     ...(deadline === undefined ? {} : { deadline }),

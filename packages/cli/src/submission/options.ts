@@ -54,6 +54,11 @@ const JOB = {
   },
   retries: { type: 'count', max: LIMITS.retriesMax, describe: 'a task that fails is run again so often [0]' },
   taskTimeout: { type: 'duration', describe: 'a task that runs longer is killed and has failed: 30s' },
+  timeLimit: {
+    type: 'duration',
+    flagOnly: true,
+    describe: 'what of the job has not ended so long after its first start is killed, and has failed: 10m',
+  },
   cpus: { type: 'number', describe: 'cores that each task needs' },
   memory: { type: 'text', describe: 'memory that each task needs: 1GiB' },
   resource: {

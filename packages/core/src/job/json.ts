@@ -53,6 +53,7 @@ export function jobJson(job: JobDetail, now: Millis): Record<string, unknown> {
       signal: signal ?? null,
     })),
     failuresTruncated: job.failuresTruncated,
+    timeLimitSeconds: seconds(job.timeLimitMs),
     meanRunSeconds: seconds(job.meanRunMs),
     /** Of attempts that came to nothing. */
     lostSeconds: seconds(job.wastedMs),

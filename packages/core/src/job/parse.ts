@@ -42,6 +42,7 @@ export function parseJobSpec(input: unknown, source = 'job'): JobSpec {
     estimateMs: job.estimate,
     retries: job.retries,
     timeoutMs: job.timeout,
+    ...(job.timeLimit === undefined ? {} : { timeLimitMs: job.timeLimit }),
     maxRunning: job.maxRunning,
     deadlineMs: job.deadline,
     weight: job.weight,

@@ -80,6 +80,12 @@ const jobSpecSchema = z.lazy(() =>
       timeout: duration('timeout')
         .optional()
         .describe('a task that runs longer is killed and has failed. Counted from the task’s start'),
+      timeLimit: duration('timeLimit')
+        .refine((ms) => ms > 0, 'a limit of 0 has passed already')
+        .optional()
+        .describe(
+          'of the job: what of it has not ended so long after its first task started is killed, and has failed',
+        ),
       demand: demand()
         .optional()
         .describe('what each task needs beside a slot: {"cpu": 2, "memory": "1GiB", "gpu": 1}'),
@@ -150,6 +156,8 @@ export interface JobSpec {
   readonly estimateMs: number | undefined;
   readonly retries: number;
   readonly timeoutMs: number | undefined;
+  /** Of the whole job, from its first start. */
+  readonly timeLimitMs?: number;
   readonly maxRunning: number | undefined;
   readonly deadlineMs: number | undefined;
   readonly weight: number;

@@ -147,6 +147,8 @@ export const jobDetail = view({
   running: list(record({ task, attempt, worker: party, elapsedMs: ms }), LISTED_MAX),
   /** As it was submitted; not there unless it was asked for. */
   spec: optional(open),
+  /** From its first start; undefined: none. */
+  timeLimitMs: optional(ms),
 });
 export type JobDetail = NonNullable<(typeof jobDetail)['infer']>;
 

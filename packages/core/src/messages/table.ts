@@ -65,7 +65,7 @@ function answer<T>(from: Role | readonly Role[], value: Field<T>) {
   return message(from, 'client', 'Lost: the request comes again.', { request, value });
 }
 
-export const PROTOCOL_VERSION = 7;
+export const PROTOCOL_VERSION = 8;
 
 export const MESSAGES = {
   // ---- joining and staying: everybody ↔ central

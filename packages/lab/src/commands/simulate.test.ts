@@ -447,6 +447,22 @@ describe('a simulated job', () => {
   });
 });
 
+describe('a time limit', () => {
+  it('ends a job that takes longer, with what it has not started yet', async () => {
+    const trace = await traceOf(
+      { submitSeconds: 0, durationsSeconds: [3, 30, 5], timeLimitSeconds: 10 },
+      { submitSeconds: 50, durationsSeconds: [3, 5], timeLimitSeconds: 10 },
+    );
+    const { exitCode, stdout } = await runHere(['simulate', trace, '--workers', '1', '--json']);
+    expect(exitCode).toBe(1);
+    const { runs } = JSON.parse(stdout) as Comparison;
+    for (const { jobs, tasks } of runs) {
+      expect(jobs).toEqual({ submitted: 2, completed: 1, failed: 1 });
+      expect(tasks).toMatchObject({ submitted: 5, completed: 3 });
+    }
+  });
+});
+
 describe('simulate goshawk', () => {
   it('in few messages, of types that add up', async () => {
     const { runs } = await simulate('google-like:jobs=300,seed=5', '--policy', 'goshawk', '--workers', '300');

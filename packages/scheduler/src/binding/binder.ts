@@ -9,6 +9,7 @@ import {
   type TaskIndex,
 } from '@goshawk/core';
 import type { SchedulerEnvironment } from '../contract.js';
+import { watchTimeLimit } from '../ending/time-limit.js';
 import { matchArrived } from '../finding/needing.js';
 import type { Offer, Offers } from '../finding/offers.js';
 import type { Prober } from '../finding/probing.js';
@@ -240,6 +241,7 @@ export class Binder {
   #bind(job: Job, task: TaskIndex, worker: Address, assignment: Assignment, now: Millis): void {
     const batch = job.batchOf(task);
     job.bound(task, worker, assignment, now);
+    if (job.spec.timeLimitMs !== undefined) watchTimeLimit(job, this.#env);
     this.#events.bound(job, task, now);
     if (job.maySeek) this.#offers.update(job, batch, now);
     this.#delivery.deliver(job, task, now);

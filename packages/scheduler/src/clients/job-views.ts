@@ -123,6 +123,7 @@ function detail(
     firstStartMs: job.firstStartAt === undefined ? undefined : job.firstStartAt - job.acceptedAt,
     running,
     spec: withSpec ? job.spec : undefined,
+    timeLimitMs: job.spec.timeLimitMs,
   };
 }
 

@@ -11,7 +11,7 @@ import {
 import type { SchedulerEnvironment } from '../contract.js';
 import type { Routing } from '../finding/routing.js';
 import type { Stage } from '../job/batch.js';
-import { ABANDONED, GIVEN_UP, type Job, TaskState } from '../job/job.js';
+import { ABANDONED, GIVEN_UP, type Job, outOfTime, TaskState } from '../job/job.js';
 import type { Enlistment } from '../joining/enlistment.js';
 import type { Members } from '../joining/members.js';
 import type { Usage } from '../joining/usage.js';
@@ -117,6 +117,7 @@ export class Endings {
     if (job.hasEnded || job.unfinished > 0) return;
     job.endedAt = now;
     if (job.spec.deadlineMs !== undefined) this.#env.clearTimer('deadline', job.number);
+    if (job.spec.timeLimitMs !== undefined) this.#env.clearTimer('timeLimit', job.number);
     this.#routing.jobEnded(job);
     if (job.isUndecided) this.#env.clearTimer('weigh', job.number);
     this.#ledger.ended(job, now);
@@ -204,6 +205,12 @@ export class Endings {
     this.#giveUp(job, ABANDONED, now);
   }
 
+  /** A job that runs for longer than it may fails. */
+  endIfOutOfTime(job: Job, now: Millis): void {
+    if (now < job.timeLimitAt || job.hasEnded || job.cancelling) return;
+    this.#giveUp(job, outOfTime(job.spec.timeLimitMs!), now);
+  }
+
   /** What is left of the job fails; the stages after that end with it. */
   #giveUp(job: Job, outcome: Outcome, now: Millis): void {
     for (let task = 0; task < job.taskCount && !job.hasEnded; task++) {
@@ -212,8 +219,9 @@ export class Endings {
       const isOut = state === TaskState.running || state === TaskState.placed;
       if (isOut) this.#abandoned.add(job, task);
       else job.workers[task] = NOBODY;
-      const place = this.writeDown(job, task, outcome, 0, now);
-      this.#failed(job, task, outcome, 0, now, place);
+      const runMs = state === TaskState.running ? now - job.startedAt[task]! : 0;
+      const place = this.writeDown(job, task, outcome, runMs, now);
+      this.#failed(job, task, outcome, runMs, now, place);
     }
   }
 

@@ -24,11 +24,11 @@ import type { Assignment } from './assignment.js';
 import type { AttemptRef } from './attempt-ref.js';
 import { type Batch, type Stage, stagesOf } from './batch.js';
 import { checkJob } from './invariants.js';
-import { ABANDONED, GIVEN_UP, LOST, LOST_BESIDE } from './outcomes.js';
+import { ABANDONED, GIVEN_UP, LOST, LOST_BESIDE, outOfTime } from './outcomes.js';
 import { TaskReports } from './task-reports.js';
 import { TASK_STATE_NAMES, TaskState } from './task-state.js';
 
-export { ABANDONED, GIVEN_UP, LOST, LOST_BESIDE, TASK_STATE_NAMES, TaskState };
+export { ABANDONED, GIVEN_UP, LOST, LOST_BESIDE, outOfTime, TASK_STATE_NAMES, TaskState };
 
 const NO_COUNTS: ReadonlyMap<number, number> = new Map();
 
@@ -297,6 +297,13 @@ export class Job {
     return this.acceptedAt + (this.spec.deadlineMs ?? Number.POSITIVE_INFINITY);
   }
 
+  /** When its time limit will have passed, by the clock of its owner; Infinity: it has none, or has not started. */
+  get timeLimitAt(): Millis {
+    return (
+      (this.firstStartAt ?? Number.POSITIVE_INFINITY) + (this.spec.timeLimitMs ?? Number.POSITIVE_INFINITY)
+    );
+  }
+
   /** Nothing of it runs, is on its way to a worker, or has ended. */
   get isWhole(): boolean {
     return this.#counts[TaskState.blocked]! + this.#counts[TaskState.waiting]! === this.taskCount;
@@ -518,6 +525,7 @@ export class Job {
     place?: number,
   ): boolean {
     if (isOwnersEnd(outcome)) {
+      if (runMs > 0) this.#noteSetback(task, outcome, worker, runMs, now);
       this.reports.setError(task, { outcome, worker }, place);
       return false;
     }

@@ -1,4 +1,13 @@
-import { COMPLETED, DEADLINE_MISSED, JOB_GIVEN_UP, LOST_BESIDE_ANOTHER, type Outcome } from '@goshawk/core';
+import {
+  COMPLETED,
+  DEADLINE_MISSED,
+  formatDuration,
+  JOB_GIVEN_UP,
+  LOST_BESIDE_ANOTHER,
+  type Millis,
+  type Outcome,
+  TIME_LIMIT,
+} from '@goshawk/core';
 
 /** An attempt that went with its worker. */
 export const LOST: Outcome = { ...COMPLETED, kind: 'lost', errorCode: 'worker-lost' };
@@ -26,3 +35,9 @@ export const ABANDONED: Outcome = {
   errorCode: DEADLINE_MISSED,
   errorMessage: 'the deadline of the job passed before it could start',
 };
+
+/** What becomes of the tasks that have not ended within the job's time limit. */
+export function outOfTime(limitMs: Millis): Outcome {
+  const errorMessage = `the job's time limit of ${formatDuration(limitMs)} has passed`;
+  return { ...COMPLETED, kind: 'failed', errorCode: TIME_LIMIT, errorMessage };
+}

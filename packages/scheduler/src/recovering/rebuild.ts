@@ -122,7 +122,7 @@ class Rebuild {
     const now = this.#machineTime(at);
     const startedAt = now - runMs;
     this.#given(task, attempt);
-    if (!isOwnersEnd(outcome)) {
+    if (!isOwnersEnd(outcome) || runMs > 0) {
       job.attemptsTotal++;
       job.firstStartAt = Math.min(job.firstStartAt ?? startedAt, startedAt);
     }

@@ -6,6 +6,7 @@ import {
   type Millis,
   NOBODY,
 } from '@goshawk/core';
+import { watchTimeLimit } from '../ending/time-limit.js';
 import { AssignedBy } from '../job/assignment.js';
 import { type Job, TaskState } from '../job/job.js';
 import type { Members } from '../joining/members.js';
@@ -131,6 +132,7 @@ export class Recovery {
     job.assignments[task] = 0;
     job.startedAt[task] = now - elapsedMs;
     job.firstStartAt = Math.min(job.firstStartAt ?? now, now - elapsedMs);
+    watchTimeLimit(job, this.#env);
     return true;
   }
 

@@ -127,6 +127,7 @@ const TIMES = [
   'estimateSeconds',
   'deadlineSeconds',
   'timeoutSeconds',
+  'timeLimitSeconds',
 ] as const;
 
 function divideTimes(job: TraceJob, divisor: number): TraceJob {

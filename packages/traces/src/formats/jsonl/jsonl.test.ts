@@ -48,6 +48,7 @@ describe('readJsonl', () => {
         weight: 2.5,
         retries: 3,
         timeoutSeconds: 60,
+        timeLimitSeconds: 600,
         maxRunning: 10,
         demand: { cpu: 1, gpu: 2 },
         machineShare: { cpu: 0.5, memory: 0.25, disk: 0 },

@@ -29,6 +29,7 @@ const OPTIONAL_VALUES = {
   value: WEIGHT,
   retries: wholeNumber(0, LIMITS.retriesMax),
   timeoutSeconds: SECONDS,
+  timeLimitSeconds: STAGE_SECONDS,
   maxRunning: wholeNumber(1),
   slowdown: SLOWDOWN,
 } as const;
