@@ -42,17 +42,31 @@ export class Leases {
     return now - this.#startedAt >= this.#timings.leaseMs;
   }
 
-  /** @returns when to look next; undefined where nobody has to be heard of */
+  /**
+   * As soon as a scheduler's lease ends, since others wait for its jobs; of workers, which are many, all at once.
+   *
+   * @returns when to look next; undefined where nobody has to be heard of
+   */
   nextLook(now: Millis): Millis | undefined {
     const { heartbeatMs } = this.#timings;
     if (heartbeatMs === 0) return undefined;
     this.#dueAt = now + heartbeatMs;
+    for (const schedulers of [this.#registry.schedulers.values(), this.#away.all()]) {
+      for (const scheduler of schedulers) {
+        const endsAt = this.endsAt(scheduler);
+        if (endsAt > now && endsAt < this.#dueAt) this.#dueAt = endsAt;
+      }
+    }
     return this.#dueAt;
   }
 
   /** When the party was heard last, or when it could have been again. */
   heardAt({ heardAt }: Heard): Millis {
     return Math.max(heardAt, this.#since);
+  }
+
+  endsAt(party: Heard): Millis {
+    return this.heardAt(party) + this.#timings.leaseMs;
   }
 
   ended(now: Millis): EndedLeases {
@@ -63,7 +77,7 @@ export class Leases {
       this.#since = now;
       this.#away.overslept(lateMs);
     }
-    const hasEnded = (party: Heard): boolean => now - this.heardAt(party) > leaseMs;
+    const hasEnded = (party: Heard): boolean => now >= this.endsAt(party);
     return {
       workers: [...this.#registry.workers.values()].filter(hasEnded),
       schedulers: [...this.#registry.schedulers.values()].filter(hasEnded),

@@ -62,7 +62,7 @@ export class Takeovers {
   /** Asks somebody to take over from those whose lease has ended, and asks again until it is done. */
   look(now: Millis): void {
     const due = [...this.#away.all()].filter((gone) => {
-      const isDue = this.#wanted.has(gone.tag) || now - this.#leases.heardAt(gone) > this.#leaseMs;
+      const isDue = this.#wanted.has(gone.tag) || now >= this.#leases.endsAt(gone);
       return gone.epoch > 0 && isDue;
     });
     // Whoever has most to do is missed most.

@@ -39,7 +39,7 @@ interface Row {
 /** Between two looks whether the epochs still hold. ms */
 const LOOK_MS = 1_000;
 /** What was appended has so long to be written when a journal is closed. ms */
-const CLOSE_MS = 3_000;
+const CLOSE_MS = 1_000;
 /** The session of a process that was killed is let go of within this. ms */
 const SESSION_MS = 2_000;
 const SESSION_LOOK_MS = 100;
@@ -58,6 +58,9 @@ export class PostgresJournals {
   readonly #open = new Set<PostgresJournal>();
   readonly #timer: NodeJS.Timeout;
   #isLooking = false;
+  /** It is time for another look, and the last has had no answer: it may be older than a stop of this process. */
+  #isDue = false;
+  #isClosing = false;
   bytes = 0;
 
   private constructor(link: Link, promise: CommitPromise, options: PostgresOptions) {
@@ -162,6 +165,7 @@ export class PostgresJournals {
   /** Those that are open are closed first. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
+    this.#isClosing = true;
     await Promise.all([...this.#open].map((journal) => journal.close()));
     await this.#link.close();
   }
@@ -225,12 +229,14 @@ export class PostgresJournals {
   }
 
   async #unlock(tag: string, epoch: number): Promise<void> {
-    if (this.#link.problem !== undefined) return;
+    // Locks end with their connection.
+    if (this.#isClosing || this.#link.problem !== undefined) return;
     await this.#link.ask('select pg_advisory_unlock(hashtextextended($1, 0))', [`${tag}/${epoch}`]);
   }
 
   /** Whoever writes nothing hears all the same that it has lost its journal, or that nothing could be written. */
   async #look(): Promise<void> {
+    this.#isDue = this.#isLooking;
     if (this.#isLooking || this.#open.size === 0) return;
     this.#isLooking = true;
     // Others may be opened until there is an answer.
@@ -252,6 +258,7 @@ export class PostgresJournals {
     } finally {
       this.#isLooking = false;
     }
+    if (this.#isDue) void this.#look();
   }
 }
 

@@ -96,7 +96,8 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
   const close = async (reason: CloseReason): Promise<void> => {
     host.close();
     await http?.close();
-    await mailbox.close();
+    // What one that has failed would still say counts for nothing.
+    await mailbox.close(reason.kind === 'failed' ? 0 : undefined);
     await tracing?.close();
     end(reason);
   };

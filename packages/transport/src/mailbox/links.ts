@@ -106,20 +106,19 @@ export class Links {
     for (const link of this.outbound) link.rekey();
   }
 
-  /** Lets what waits leave for at most `closeFlushMs`, then closes. */
-  async close(): Promise<void> {
-    const { limits } = this.options;
+  /** Lets what waits leave for at most `flushMs`, then closes. */
+  async close(flushMs: number): Promise<void> {
     clearInterval(this.sweepTimer);
     this.flush();
     const links = [...this.links.values()];
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, limits.closeFlushMs);
+      timer = setTimeout(resolve, flushMs);
     });
     await Promise.race([Promise.all(links.map((link) => link.drained())), timeout]);
     clearTimeout(timer);
     for (const link of links) {
-      link.close(limits.closeFlushMs);
+      link.close(flushMs);
     }
     this.links.clear();
     this.outbound.clear();

@@ -523,6 +523,14 @@ describe('closing', () => {
     expect(a.counters.dropped.closed).toBe(1);
   });
 
+  test('does not wait at all where nothing that was sent counts', async () => {
+    const [a, dead] = [await mailboxes.open({ limits: { closeFlushMs: 3_600_000 } }), await mailboxes.open()];
+    await dead.close();
+    a.send(0, a.directory.intern(`${dead.process}/0`), ['never']);
+    await a.close(0);
+    expect(a.counters.dropped.closed).toBe(1);
+  });
+
   test('says nothing, also while mail still comes in', async () => {
     const [a, b] = [await mailboxes.open(), await mailboxes.open()];
     const logged = mailboxes.logger.lines.length;

@@ -274,11 +274,13 @@ export class Mailbox {
   }
 
   /**
-   * Closes the mailbox: takes no more, lets queued mail leave for at most `closeFlushMs`, and drops the
-   * rest. Mail for peers that do not take it never keeps the process alive for longer.
+   * Closes the mailbox: takes no more, lets queued mail leave for a while, and drops the rest. Mail for peers that do not
+   * take it never keeps the process alive for longer.
+   *
+   * @param flushMs default: `closeFlushMs`; 0 where nothing that is queued counts any more
    */
-  close(): Promise<void> {
-    this.closing ??= this.shutDown();
+  close(flushMs = this.parts.limits.closeFlushMs): Promise<void> {
+    this.closing ??= this.shutDown(flushMs);
     return this.closing;
   }
 
@@ -356,16 +358,16 @@ export class Mailbox {
     onOverflow?.(peer, messages);
   }
 
-  private async shutDown(): Promise<void> {
-    const { limits, listener, strangers, zap } = this.parts;
+  private async shutDown(flushMs: number): Promise<void> {
+    const { listener, strangers, zap } = this.parts;
     this.door.close();
     clearInterval(this.fuseTimer);
-    await this.links.close();
+    await this.links.close(flushMs);
     strangers.close();
     if (listener !== undefined) {
       const { router } = listener;
       if (!router.closed) {
-        router.linger = limits.closeFlushMs;
+        router.linger = flushMs;
         router.close();
       }
       await this.isFreed;

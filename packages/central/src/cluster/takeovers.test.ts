@@ -1,0 +1,141 @@
+import {
+  type Address,
+  DEFAULT_POLICY,
+  LIVE_TIMINGS,
+  type Message,
+  type MessageOf,
+  type Millis,
+} from '@goshawk/core';
+import { describe, expect, test } from 'vitest';
+import { Central } from '../central.js';
+
+const { heartbeatMs, leaseMs } = LIVE_TIMINGS;
+const [A, B, C] = [1, 2, 3] as [Address, Address, Address];
+
+interface Said {
+  readonly to: Address;
+  readonly at: Millis;
+  readonly message: Message;
+}
+
+/** Central, whose timer of leases the test follows, and schedulers that share their journals. */
+class Bench {
+  readonly #said: Said[] = [];
+  readonly #central: Central;
+  readonly #jobs = new Map<Address, number>();
+  #leaseAt: Millis = Number.POSITIVE_INFINITY;
+  #now: Millis = 0;
+
+  constructor() {
+    this.#central = new Central(
+      {
+        name: 'central',
+        self: 9 as Address,
+        settings: { policy: DEFAULT_POLICY, timings: LIVE_TIMINGS },
+      },
+      {
+        random: () => 0.5,
+        send: (to, message) => void this.#said.push({ to, at: this.#now, message }),
+        setTimer: (timer, _key, at) => {
+          if (timer === 'lease') this.#leaseAt = at;
+        },
+        clearTimer() {},
+        nameOf: (address) => `tcp://host${address}:1!s/0`,
+      },
+    );
+    this.#central.start(0);
+  }
+
+  enlist(from: Address, epoch = 1, tag = `tag${from}`): void {
+    const place = { name: `s${from}`, tag, endpoint: `tcp://host${from}:1`, http: undefined };
+    const owned = { epoch, adopted: tag !== `tag${from}`, formers: [], durable: true, draining: false };
+    this.#central.receive(from, { type: 'enlist', ...place, ...owned }, this.#now);
+  }
+
+  /** From now on it says once in a heartbeat that it is there, with so many jobs. */
+  beats(from: Address, jobs: number): void {
+    this.#jobs.set(from, jobs);
+    this.#beat(from);
+  }
+
+  silence(...those: Address[]): void {
+    for (const each of those) this.#jobs.delete(each);
+  }
+
+  /** Time goes by, in steps that are no part of any period. */
+  until(end: Millis): void {
+    let beatAt = this.#now;
+    while (this.#now < end) {
+      this.#now = Math.min(end, this.#leaseAt, beatAt);
+      if (this.#now === this.#leaseAt) {
+        this.#leaseAt = Number.POSITIVE_INFINITY;
+        this.#central.wake('lease', 0, this.#now);
+      }
+      if (this.#now !== beatAt) continue;
+      for (const each of this.#jobs.keys()) this.#beat(each);
+      beatAt += heartbeatMs * 0.37;
+    }
+  }
+
+  /** Who was asked to take over, and when, since the last call; only what is not said again. */
+  asked(): { to: Address; at: Millis; of: string }[] {
+    const asked: { to: Address; at: Millis; of: string }[] = [];
+    for (const { to, at, message } of this.#said.splice(0)) {
+      if (message.type !== 'takeOver') continue;
+      if (!asked.some((before) => before.to === to && before.of === message.tag))
+        asked.push({ to, at, of: message.tag });
+    }
+    return asked;
+  }
+
+  told(to: Address): Message[] {
+    return this.#said.splice(0).flatMap((said) => (said.to === to ? said.message : []));
+  }
+
+  #beat(from: Address): void {
+    const heartbeat: MessageOf<'heartbeat'> = {
+      type: 'heartbeat',
+      busy: this.#jobs.get(from)!,
+      queued: 0,
+    };
+    this.#central.receive(from, heartbeat, this.#now);
+  }
+}
+
+describe('the jobs of a scheduler that is gone', () => {
+  test('are taken over when its lease ends, and not when it is looked after the others', () => {
+    for (const lastHeard of [0.1, 0.5, 0.9].map((part) => part * heartbeatMs)) {
+      const bench = new Bench();
+      for (const scheduler of [A, B]) bench.enlist(scheduler);
+      bench.beats(B, 0);
+      bench.until(lastHeard);
+      bench.beats(A, 5);
+      bench.silence(A);
+      bench.until(lastHeard + leaseMs + heartbeatMs / 20);
+      expect(bench.asked()).toEqual([{ to: B, at: lastHeard + leaseMs, of: 'tag1' }]);
+    }
+  });
+
+  test('go to the least loaded; to another one, where that is gone as well', () => {
+    const bench = new Bench();
+    for (const scheduler of [A, B, C]) bench.enlist(scheduler);
+    bench.beats(B, 7);
+    bench.beats(C, 3);
+    bench.until(leaseMs);
+    expect(bench.asked()).toMatchObject([{ to: C, of: 'tag1' }]);
+    bench.silence(C);
+    bench.until(3 * leaseMs);
+    expect(new Set(bench.asked().flatMap(({ to, of }) => (to === B ? of : [])))).toEqual(
+      new Set(['tag1', 'tag3']),
+    );
+  });
+
+  test('are nobody else’s once another one has them, who is told so', () => {
+    const bench = new Bench();
+    for (const scheduler of [A, B]) bench.enlist(scheduler);
+    bench.enlist(B, 2, 'tag1');
+    bench.told(A);
+    bench.enlist(A);
+    expect(bench.told(A)).toEqual([{ type: 'superseded', epoch: 2 }]);
+  });
+});
