@@ -12,7 +12,14 @@ import { parse } from './parser.js';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
-const documents = tracked('*.md').filter((path) => path !== 'CHANGELOG.md');
+/** Comments of manifests and examples show commands as well. */
+const documents = [
+  ...tracked('*.md'),
+  ...tracked('k8s/*.yaml'),
+  ...tracked('examples/*'),
+  'docker-compose.yml',
+  'Dockerfile',
+];
 
 interface Shown {
   /** File and line. */
