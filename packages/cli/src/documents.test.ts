@@ -14,7 +14,7 @@ const ROOT = join(import.meta.dirname, '../../..');
 
 /** Comments of manifests and examples show commands as well. */
 const documents = [
-  ...tracked('*.md'),
+  ...tracked('*.md').filter((path) => path !== 'CHANGELOG.md'),
   ...tracked('k8s/*.yaml'),
   ...tracked('examples/*'),
   'docker-compose.yml',
