@@ -9,19 +9,34 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /**
- * What `npm pack` makes of the packages, installed into empty projects: the client of a program, and the command. What
- * they need of others comes from npm's cache where `npm ci` has left it.
+ * What `npm pack` makes of the packages, installed into empty projects: the client of a program, the command, and the
+ * command with the laboratory. What they need of others comes from npm's cache where `npm ci` has left it.
  */
 
 const ROOT = resolve(import.meta.dirname, '../../..');
-const CLIENT = ['core', 'transport', 'client'];
 const PACKAGES = readdirSync(join(ROOT, 'packages')).filter((name) =>
   existsSync(join(ROOT, 'packages', name, 'package.json')),
 );
 const { version: VERSION } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   version: string;
 };
+/** Each with all packages of ours that it needs. */
+const CLIENT = withNeeded('client');
+const PRODUCT = withNeeded('cli');
+const SIMULATION = ['simulate', 'google-like:jobs=20,seed=1', '--workers', '50', '--json', '--quiet'];
+const QUIET = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts'];
 const MEBIBYTE = 2 ** 20;
+
+function withNeeded(name: string, found = new Set<string>()): string[] {
+  if (!found.has(name)) {
+    found.add(name);
+    const manifest = readFileSync(join(ROOT, 'packages', name, 'package.json'), 'utf8');
+    const { dependencies = {} } = JSON.parse(manifest) as { dependencies?: Record<string, string> };
+    for (const each of Object.keys(dependencies))
+      if (each.startsWith('@goshawk/')) withNeeded(each.slice('@goshawk/'.length), found);
+  }
+  return [...found].sort();
+}
 
 let folder: string;
 
@@ -46,9 +61,13 @@ async function install(project: string, names: readonly string[]): Promise<strin
   const home = join(folder, project);
   await mkdir(home);
   await writeFile(join(home, 'package.json'), '{ "private": true, "type": "module" }');
-  const quiet = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts', '--prefix', home];
-  await npm(home, 'install', ...quiet, ...names.map(tarball));
+  await npm(home, 'install', ...QUIET, '--prefix', home, ...names.map(tarball));
   return home;
+}
+
+async function goshawk(home: string, ...args: string[]): Promise<string> {
+  const bin = join(home, 'node_modules/@goshawk/cli/bin/goshawk.js');
+  return (await promisify(execFile)(process.execPath, [bin, ...args], { cwd: home })).stdout;
 }
 
 /** Names of all packages installed in a project, nested ones too. */
@@ -83,20 +102,16 @@ describe('packages as they are published', () => {
   test('the client needs core, transport and little else, and the command serves it', async () => {
     const program = await install('program', CLIENT);
     const names = installed(program);
+    expect(CLIENT).toEqual(['client', 'core', 'transport']);
     expect(names.filter((name) => name.startsWith('@goshawk/')).sort()).toEqual(
-      CLIENT.map((name) => `@goshawk/${name}`).sort(),
+      CLIENT.map((name) => `@goshawk/${name}`),
     );
     const heavy = /^(lmdb|@lmdb|piscina|@opentelemetry|pg|pino|highs|echarts|yargs)/;
     expect(names.filter((name) => heavy.test(name))).toEqual([]);
 
-    const home = await install('command', PACKAGES);
+    const home = await install('command', PRODUCT);
     const bin = join(home, 'node_modules/@goshawk/cli/bin/goshawk.js');
-    const version = await promisify(execFile)(process.execPath, [bin, '--version'], { cwd: home });
-    expect(version.stdout.trim()).toBe(VERSION);
-    // The laboratory came along.
-    const simulation = ['simulate', 'google-like:jobs=20,seed=1', '--workers', '50', '--json', '--quiet'];
-    const simulated = await promisify(execFile)(process.execPath, [bin, ...simulation], { cwd: home });
-    expect(JSON.parse(simulated.stdout)).toHaveProperty('schema');
+    expect((await goshawk(home, '--version')).trim()).toBe(VERSION);
 
     const args = ['up', '--json', '--workers', '2', '--schedulers', '1', '--data-folder', join(home, 'data')];
     const up = spawn(process.execPath, [bin, ...args], {
@@ -120,5 +135,20 @@ describe('packages as they are published', () => {
       up.kill('SIGINT');
       if (up.exitCode === null && up.signalCode === null) await once(up, 'exit');
     }
+  });
+
+  test('the command needs no laboratory, says where it is missing, and finds it once it is installed', async () => {
+    const home = join(folder, 'command');
+    const laboratory = ['lab', 'simulator', 'traces', 'report', 'figures'];
+    expect(PRODUCT.filter((name) => laboratory.includes(name))).toEqual([]);
+    expect(installed(home).filter((name) => /^(echarts|zrender)$/.test(name))).toEqual([]);
+    expect(await goshawk(home, '--help')).toContain('simulate');
+    await expect(goshawk(home, ...SIMULATION)).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^.*"no-laboratory".*@goshawk\/lab.*not installed.*\n$/),
+    });
+
+    await npm(home, 'install', ...QUIET, '--prefix', home, ...PACKAGES.map(tarball));
+    expect(JSON.parse(await goshawk(home, ...SIMULATION))).toHaveProperty('schema');
   });
 });
