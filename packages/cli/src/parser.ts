@@ -1,11 +1,18 @@
 import { InputError, nearest } from '@goshawk/core';
-import yargs, { type Argv } from 'yargs';
+import yargsParser from 'yargs-parser';
 import type { Command } from './command.js';
-import { COMMAND_GROUPS, COMMAND_NAMES, commandsNamedIn } from './commands/index.js';
+import { COMMAND_GROUPS, COMMAND_NAMES, commandNamed, commandsNamedIn } from './commands/index.js';
 import { GLOBAL_OPTIONS } from './context.js';
 import { helpOn, unknownCommand } from './help.js';
 import { flagOf, kebab, type OptionSpec, type OptionSpecs } from './options.js';
-import type { GivenLine } from './plain-line.js';
+
+/** What a command line says. */
+export interface GivenLine {
+  readonly command: Command;
+  /** By option name, camel case; only those that are given. */
+  readonly flags: Readonly<Record<string, unknown>>;
+  readonly words: readonly string[];
+}
 
 /** Either a command with what it is given, or the help that was asked for. */
 export interface Parsed {
@@ -25,33 +32,12 @@ export async function parse(words: readonly string[], columns: number): Promise<
   if (argv.length === 0 || argv.some((word) => ['--help', '--version'].includes(word))) {
     return { given: undefined, help: await helpOn(argv, columns) };
   }
-  let given: GivenLine | undefined;
-  const note: Note = (command, parsed) => {
-    const flags = undisguised(parsed);
-    given = { command, flags, words: [...((flags.words as string[] | undefined) ?? [])].map(String) };
-  };
-  const parser = buildParser(argv, await commandsNamedIn(argv), note);
-  await parser.parseAsync(argv.map(disguised), {}, (error) => {
-    if (error !== undefined && error !== null) throw error;
-  });
+  const command = await commandOf(argv);
+  const { argv: parsed, error } = split(argv, optionsOf(command));
+  const { _: positionals, ...flags } = parsed;
+  const given = { command, flags, words: positionals.slice(command.name.split(' ').length).map(String) };
+  checkOptions(given, error, argv);
   return { given, help: '' };
-}
-
-/** What a lone dash (stdin) is to yargs, which would lose it among the words. */
-const DASH = '\0-';
-
-function disguised(word: string): string {
-  return word === '-' ? DASH : word;
-}
-
-function undisguised(parsed: Record<string, unknown>): Record<string, unknown> {
-  const dash = (value: unknown): unknown => (value === DASH ? '-' : value);
-  return Object.fromEntries(
-    Object.entries(parsed).map(([name, value]) => [
-      name,
-      Array.isArray(value) ? value.map(dash) : dash(value),
-    ]),
-  );
 }
 
 /** `help COMMAND`, `COMMAND help` and `-h`, alone or among other letters, are all asked as `COMMAND --help`. */
@@ -62,101 +48,73 @@ function helpAsOption(words: readonly string[]): readonly string[] {
   return isLetters ? [...words, '--help'] : words;
 }
 
-function buildParser(argv: readonly string[], commands: readonly Command[], note: Note): Argv {
-  let parser: Argv = yargs()
-    .scriptName('goshawk')
-    .parserConfiguration({
-      'camel-case-expansion': true,
+/** The command stands first but for options, and of these each command knows which take a value. */
+async function commandOf(argv: readonly string[]): Promise<Command> {
+  const isFirst = !argv[0]!.startsWith('-');
+  const candidates = isFirst ? [] : await commandsNamedIn(argv);
+  const specs: OptionSpecs = Object.assign({}, ...candidates.map(optionsOf), GLOBAL_OPTIONS);
+  const [first, second] = isFirst ? argv : split(argv, specs).argv._.map(String);
+  if (first === undefined) {
+    throw new InputError('usage', 'which command? `goshawk --help` lists them', '`goshawk --help` shows how');
+  }
+  const command = (await commandNamed(first)) ?? (await commandNamed(`${first} ${second}`));
+  if (command !== undefined) return command;
+  if (!Object.hasOwn(COMMAND_GROUPS, first)) throw unknownCommand(first);
+  if (second !== undefined && !second.startsWith('-')) throw unknownInGroup(first, second);
+  const members = COMMAND_NAMES.filter((name) => name.startsWith(`${first} `));
+  const seconds = members.map((name) => name.slice(first.length + 1)).join(', ');
+  throw new InputError('usage', `${first} what? there are ${seconds}`, '`goshawk --help` shows how');
+}
+
+function optionsOf({ options }: Command): OptionSpecs {
+  return { ...options, ...GLOBAL_OPTIONS };
+}
+
+/** Nothing is converted, and no default is filled in: variables and files come between. */
+function split(argv: readonly string[], specs: OptionSpecs): yargsParser.DetailedArguments {
+  const named = (is: (spec: OptionSpec) => boolean): string[] =>
+    Object.entries(specs).flatMap(([name, spec]) => (is(spec) ? [name, kebab(name)] : []));
+  const valued = named(({ type }) => type !== 'flag');
+  return yargsParser.detailed([...argv], {
+    boolean: named(({ type }) => type === 'flag'),
+    string: valued,
+    array: named(({ type }) => type === 'texts'),
+    narg: Object.fromEntries(valued.map((name) => [name, 1])),
+    alias: Object.fromEntries(
+      Object.entries(specs).flatMap(([name, { alias }]) => (alias === undefined ? [] : [[name, [alias]]])),
+    ),
+    configuration: {
       'strip-dashed': true,
-      'boolean-negation': true,
+      'strip-aliased': true,
       'parse-numbers': false,
       'parse-positional-numbers': false,
       'dot-notation': false,
-      'duplicate-arguments-array': true,
-    })
-    .strict()
-    .demandCommand(1, 'which command? `goshawk --help` lists them')
-    .help(false)
-    .version(false)
-    .fail((message, error) => {
-      throw error ?? usageError(message, argv, commands);
-    });
-  for (const command of commands) {
-    if (!command.name.includes(' ')) parser = addCommand(parser, command, note);
-  }
-  for (const [group, describe] of Object.entries(COMMAND_GROUPS)) {
-    const members = commands.filter(({ name }) => name.startsWith(`${group} `));
-    if (members.length === 0) continue;
-    parser = parser.command(group, describe, (builder) => addGroup(builder, group, members, note));
-  }
-  return parser;
-}
-
-/** Hears what is to be run; it is run when the parser is done. */
-type Note = (command: Command, parsed: Record<string, unknown>) => void;
-
-function addCommand(parser: Argv, command: Command, note: Note): Argv {
-  return parser.command(
-    `${command.name.split(' ').at(-1)}${command.wordsMax > 0 ? ' [words..]' : ''}`,
-    false,
-    (builder) => declareOptions(builder, command),
-    (parsed) => note(command, parsed as Record<string, unknown>),
-  );
-}
-
-/** Commands of two words, such as `trace stats`. */
-function addGroup(parser: Argv, group: string, members: readonly Command[], note: Note): Argv {
-  const names = members.map(({ name }) => name.slice(group.length + 1)).join(', ');
-  return members
-    .reduce((described, command) => addCommand(described, command, note), parser)
-    .demandCommand(1, `${group} what? there are ${names}`);
-}
-
-function declareOptions(builder: Argv, command: Command): Argv {
-  const specs: OptionSpecs = { ...command.options, ...GLOBAL_OPTIONS };
-  return Object.entries(specs).reduce((declared, [name, spec]) => declare(declared, name, spec), builder);
-}
-
-function declare(parser: Argv, name: string, spec: OptionSpec): Argv {
-  return parser.option(kebab(name), {
-    // No default here: what is not given must stay visible as such, for variables and files to fill in.
-    type: spec.type === 'flag' ? 'boolean' : spec.type === 'texts' ? 'array' : 'string',
-    requiresArg: spec.type !== 'flag',
-    // The help is written by `helpOn`, and the parser is spared its own.
-    hidden: true,
-    ...(spec.alias === undefined ? {} : { alias: spec.alias }),
-    ...(spec.type === 'texts' ? { nargs: 1 } : {}),
+    },
   });
 }
 
-/** yargs writes sentences; ours begin in lower case and name options as they are typed. */
-function usageError(message: string, argv: readonly string[], commands: readonly Command[]): InputError {
-  const words = argv.filter((word) => !word.startsWith('-'));
-  const called = [words.slice(0, 2).join(' '), words[0]];
-  const command = commands.find(({ name }) => called.includes(name));
-  const hint = `\`goshawk ${command === undefined ? '' : `${command.name} `}--help\` shows how`;
-  const unknown = /^Unknown (?:arguments?|commands?): (.*)$/.exec(message);
-  if (unknown === null) {
-    const line = message.trim().split('\n')[0] ?? 'wrong usage';
-    return new InputError('usage', line.charAt(0).toLowerCase() + line.slice(1), hint);
+/** @throws InputError for options that the command does not have, or whose value is missing */
+function checkOptions(
+  { command, flags }: GivenLine,
+  error: Error | null | undefined,
+  argv: readonly string[],
+): void {
+  const specs = optionsOf(command);
+  const hint = `\`goshawk ${command.name} --help\` shows how`;
+  const unknown = Object.keys(flags).filter((name) => !Object.hasOwn(specs, name));
+  if (unknown.length > 0) {
+    const options = unknown.map((name) => asTyped(kebab(name), argv));
+    const line = `unknown option${options.length > 1 ? 's' : ''}: ${options.join(', ')}`;
+    throw new InputError('usage', line + question(nearestOption(options[0]!, specs)), hint);
   }
-  const named = unknown[1]!.split(', ');
-  const word = named.find((each) => words.includes(each));
-  if (word !== undefined) return unknownWord(word, words, hint);
-  const options = [...new Set(named.map(kebab))].map((name) => asTyped(name, argv));
-  const meant = command === undefined ? undefined : nearestOption(options[0]!, command);
-  const line = `unknown option${options.length > 1 ? 's' : ''}: ${options.join(', ')}`;
-  return new InputError('usage', line + question(meant), hint);
+  // The one mistake that the parser finds: `Not enough arguments following: NAME`.
+  if (error) throw new InputError('usage', `--${error.message.split(': ')[1]} needs a value`, hint);
 }
 
-function unknownWord(word: string, words: readonly string[], hint: string): InputError {
-  const first = words[0]!;
-  if (word === first) return unknownCommand(word);
-  if (Object.hasOwn(COMMAND_GROUPS, first)) {
-    const meant = nearest(`${first} ${word}`, COMMAND_NAMES);
-    return new InputError('usage', `unknown command: ${first} ${word}${question(meant)}`, hint);
-  }
-  return new InputError('usage', `${first}: "${word}" is one word too many`, hint);
+function unknownInGroup(first: string, second: string): InputError {
+  const meant = nearest(`${first} ${second}`, COMMAND_NAMES);
+  const line = `unknown command: ${first} ${second}${question(meant)}`;
+  return new InputError('usage', line, '`goshawk --help` shows how');
 }
 
 function question(meant: string | undefined): string {
@@ -170,8 +128,7 @@ function asTyped(name: string, argv: readonly string[]): string {
 }
 
 /** Also of an option that somebody cut short, such as `--no-steal`. */
-function nearestOption(typed: string, { options }: Command): string | undefined {
-  const specs: OptionSpecs = { ...options, ...GLOBAL_OPTIONS };
+function nearestOption(typed: string, specs: OptionSpecs): string | undefined {
   const flags = Object.entries(specs).flatMap(([name, { type }]) =>
     type === 'flag' ? [flagOf(name), `--no-${kebab(name)}`] : [flagOf(name)],
   );

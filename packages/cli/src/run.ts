@@ -12,7 +12,7 @@ import {
 import { describeFailure, failureLine } from './failure.js';
 import { readConfigFile, resolveOptions, type Sources } from './options.js';
 import { isOwn } from './own-names.js';
-import { type GivenLine, readPlainLine } from './plain-line.js';
+import { parse } from './parser.js';
 import { SettingNames } from './stray-settings.js';
 import { plain } from './terminal/paint.js';
 
@@ -58,22 +58,17 @@ async function dispatch(argv: readonly string[], terminal: Terminal): Promise<nu
   const dashes = argv.indexOf('--');
   const before = dashes < 0 ? argv : argv.slice(0, dashes);
   const afterDashes = dashes < 0 ? undefined : argv.slice(dashes + 1);
-  const given = (await readPlainLine(before)) ?? (await readByParser(before, terminal));
-  if (given === undefined) return ExitCode.done;
+  const { given, help } = await parse(before, terminal.stdout.columns ?? 100);
+  if (given === undefined) {
+    terminal.stdout.write(`${help}\n`);
+    return ExitCode.done;
+  }
   const { command, flags, words } = given;
   checkWords(command, words);
   if (afterDashes !== undefined && !command.words.includes('--')) {
     throw new InputError('usage', `${command.name} takes nothing after --`);
   }
   return runCommand(command, flags, { words, afterDashes }, terminal);
-}
-
-/** For help, for mistakes, and for what can be written in several ways. It takes longer to load than all else. */
-async function readByParser(argv: readonly string[], { stdout }: Terminal): Promise<GivenLine | undefined> {
-  const { parse } = await import('./parser.js');
-  const { given, help } = await parse(argv, stdout.columns ?? 100);
-  if (help !== '') stdout.write(`${help}\n`);
-  return given;
 }
 
 async function runCommand(
