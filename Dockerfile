@@ -19,7 +19,9 @@ COPY --from=manifests /opt/goshawk ./
 RUN npm ci --no-audit --no-fund --workspace @goshawk/cli --workspace @goshawk/lab --include-workspace-root
 COPY tsconfig.base.json ./
 COPY packages packages
+COPY scripts/bundle.mjs scripts/
 RUN npx tsc -b packages/cli packages/lab \
+  && node scripts/bundle.mjs \
   && find packages -mindepth 2 -maxdepth 3 -name src -exec rm -rf {} + \
   && find packages \( -name '*.map' -o -name '*.d.ts' -o -name '*.tsbuildinfo' -o -name 'tsconfig.json' \) -delete
 

@@ -24,6 +24,7 @@ const FAULTS = ['bench/src/{durability,soak,takeover}/*.process.test.ts'];
  * nobody who sits before it is to be spared one that fails now and then.
  */
 const REAL_PROCESSES = {
+  globalSetup: ['test/src/bundle.setup.ts'],
   testTimeout: 300_000,
   hookTimeout: 300_000,
   expect: { poll: { timeout: 60_000 } },
@@ -80,10 +81,10 @@ export default defineConfig({
         test: {
           name: 'containers',
           include: ['test/src/containers/*.container.test.ts'],
-          globalSetup: 'test/src/containers/image.setup.ts',
           env: { TESTCONTAINERS_RYUK_DISABLED: 'true' },
           fileParallelism: false,
           ...REAL_PROCESSES,
+          globalSetup: 'test/src/containers/image.setup.ts',
         },
       },
     ],

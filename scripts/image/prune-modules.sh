@@ -1,6 +1,6 @@
 #!/bin/sh
 # Takes out of a folder of installed packages what no Linux process of this machine's kind loads: binaries for other
-# systems, declarations, source maps, the bundles of echarts for browsers, and zod's languages but English.
+# systems, declarations, source maps, and the bundles of echarts for browsers.
 #
 #     sh prune-modules.sh node_modules
 set -eu
@@ -15,10 +15,6 @@ find "$binaries/linux" -type d ! -name "$libc-*" -name '*-*-Release' -exec rm -r
 
 find "$modules/echarts" -mindepth 1 -maxdepth 1 -type d ! -name dist ! -name node_modules -exec rm -rf {} +
 find "$modules/echarts/dist" -type f ! -name echarts.js -delete
-# Messages of errors in sixty languages, all of which zod loads in every process.
-sed -i -n '/\/en\.js"/p' "$modules/zod/v4/locales/index.js"
-find "$modules/zod/v4/locales" -type f ! -name 'en.js' ! -name index.js -delete
-
 find "$modules" -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete
 # What bundlers take of OpenTelemetry; Node takes build/src.
 rm -rf "$modules"/@opentelemetry/*/build/esm "$modules"/@opentelemetry/*/build/esnext

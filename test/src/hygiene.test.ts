@@ -83,6 +83,7 @@ const ENTRIES = new Set([
   'packages/gateway/page/src/main.ts',
   'packages/cli/src/main.ts',
   'packages/lab/src/simulate/thread.ts',
+  'test/src/bundle.setup.ts',
   'test/src/containers/image.setup.ts',
   'test/src/kubernetes/lab/main.ts',
   'test/src/chaos/main.ts',
@@ -226,7 +227,7 @@ describe('imports', () => {
   });
 });
 
-test('node:http is taken by process.getBuiltinModule: to import it loads undici, 5 MB in each process', () => {
+test('node:http is taken by process.getBuiltinModule: with Node 24 an import loads undici, 13 MB and 60 ms in each process', () => {
   const wrong = sources.flatMap(({ path, text, isTest }) => {
     const imports = /^import (?!type )[^;]*from 'node:https?'/m;
     return !isTest && path.startsWith('packages/') && imports.test(text) ? [path] : [];
@@ -251,16 +252,6 @@ describe('pure packages', () => {
     });
     expect(wrong).toEqual([]);
   });
-});
-
-test('the machines have no private getters: the engine runs each by a call to its runtime', () => {
-  const wrong = sources.flatMap(({ path, text, isTest }) => {
-    if (isTest || !PURE.includes(packageOf(path) ?? '')) return [];
-    return [...codeOf(text).matchAll(/\bget #\w+/g)].map(
-      ([getter]) => `${path}: ${getter}; make it a method`,
-    );
-  });
-  expect(wrong).toEqual([]);
 });
 
 describe('the repository', () => {

@@ -109,7 +109,7 @@ async function checkGoshawk(words: readonly string[]): Promise<string | undefine
   // The name of a group, or of an option without its value, is mentioned and not run.
   if (words.length === 1 && Object.hasOwn(COMMAND_GROUPS, words[0]!)) return undefined;
   const problem = await problemOfLine(words);
-  return problem?.startsWith('Not enough arguments following') ? problemOfLine([...words, 'VALUE']) : problem;
+  return problem?.endsWith(' needs a value') ? problemOfLine([...words, 'VALUE']) : problem;
 }
 
 async function problemOfLine(words: readonly string[]): Promise<string | undefined> {

@@ -1,15 +1,6 @@
-import { createRequire } from 'node:module';
-import type Table from 'cli-table3';
+import Table from 'cli-table3';
 
 export type Cell = string | { content: string; colSpan?: number; hAlign?: 'left' | 'center' | 'right' };
-
-/** Loaded when there is a table to draw: whoever prints JSON would wait for it. */
-function tableClass(): typeof Table {
-  loaded ??= createRequire(import.meta.url)('cli-table3') as typeof Table;
-  return loaded;
-}
-
-let loaded: typeof Table | undefined;
 
 /** Rows without rules: two spaces between columns, numbers to the right. */
 export function bare(rows: readonly (readonly Cell[])[]): string {
@@ -18,7 +9,7 @@ export function bare(rows: readonly (readonly Cell[])[]): string {
       .flatMap((side) => [side, `${side}-mid`, `${side}-left`, `${side}-right`, `mid-mid`])
       .map((name) => [name, '']),
   );
-  const table = new (tableClass())({
+  const table = new Table({
     chars: { ...none, middle: '  ' },
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0, compact: true },
     colAligns: ['left', ...Array.from({ length: 16 }, () => 'right' as const)],

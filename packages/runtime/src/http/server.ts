@@ -10,7 +10,7 @@ import { HTTP_LIMITS } from './limits.js';
 
 /**
  * Taken so, and not imported: an import reads every export, and those which are there for browsers' sake make Node load
- * undici, for 5 MB in each process (Node 24).
+ * undici: 13 MB and 60 ms in each process (Node 24).
  */
 const { createServer } = process.getBuiltinModule('node:http');
 

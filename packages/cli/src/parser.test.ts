@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { parse } from './parser.js';
+
+async function read(...argv: string[]): Promise<unknown> {
+  const { given } = await parse(argv, 100);
+  return { command: given?.command.name, flags: given?.flags, words: given?.words };
+}
+
+describe('a command line', () => {
+  it.each<[line: string, command: string, flags: Record<string, unknown>, words: string[]]>([
+    ['jobs', 'jobs', {}, []],
+    [
+      'simulate a.tr --workers 15000 --policy=sparrow --no-stealing --json',
+      'simulate',
+      { workers: '15000', policy: 'sparrow', stealing: false, json: true },
+      ['a.tr'],
+    ],
+    ['trace stats a.tr -q', 'trace stats', { quiet: true }, ['a.tr']],
+    // Options before the command.
+    ['--json jobs', 'jobs', { json: true }, []],
+    ['-q --limit 5 jobs', 'jobs', { quiet: true, limit: '5' }, []],
+    ['--config jobs wait 1', 'wait', { config: 'jobs' }, ['1']],
+    ['--json trace stats a.tr', 'trace stats', { json: true }, ['a.tr']],
+    // Values that look like something else.
+    ['jobs --limit -5', 'jobs', { limit: '-5' }, []],
+    ['jobs --limit=', 'jobs', { limit: '' }, []],
+    ['jobs --json false', 'jobs', { json: false }, []],
+    ['jobs --limit 5 --limit 6', 'jobs', { limit: ['5', '6'] }, []],
+    ['jobs --no-limit', 'jobs', { limit: false }, []],
+    ['submit - --stdin -', 'submit', { stdin: '-' }, ['-']],
+    ['submit --name 0x10', 'submit', { name: '0x10' }, []],
+    ['simulate a.tr --probeRatio 3', 'simulate', { probeRatio: '3' }, ['a.tr']],
+    ['submit --env A=1 --env B=2 job.json', 'submit', { env: ['A=1', 'B=2'] }, ['job.json']],
+  ])('%s', async (line, command, flags, words) => {
+    expect(await read(...line.split(' '))).toEqual({ command, flags, words });
+  });
+
+  it.each([
+    ['--json', 'which command? `goshawk --help` lists them'],
+    ['constructor', 'unknown command: constructor'],
+    ['trace', 'trace what? there are stats, generate, convert, sample, export'],
+    ['trace --json', 'trace what? there are stats, generate, convert, sample, export'],
+    ['jobs --limit', '--limit needs a value'],
+    ['jobs --limit --json', '--limit needs a value'],
+    ['jobs --one -z', 'unknown options: --one, -z'],
+  ])('%s: %s', async (line, message) => {
+    await expect(parse(line.split(' '), 100)).rejects.toThrow(message);
+  });
+});

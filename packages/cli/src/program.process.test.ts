@@ -1,0 +1,42 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+/** A package whose programs say which of them runs. */
+let home: string;
+
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'goshawk-program-'));
+  cpSync(join(import.meta.dirname, '../bin'), join(home, 'bin'), { recursive: true });
+  write('package.json', '{ "type": "module" }');
+});
+
+afterEach(() => rmSync(home, { recursive: true }));
+
+function write(file: string, text: string): void {
+  mkdirSync(dirname(join(home, file)), { recursive: true });
+  writeFileSync(join(home, file), text);
+}
+
+const program = () => join(home, 'bin/goshawk.js');
+
+function run(): string {
+  return execFileSync(process.execPath, [program()], { encoding: 'utf8' }).trim();
+}
+
+describe('what the command runs', () => {
+  it('is the bundle where there is one, else what was compiled', () => {
+    write('dist/main.js', 'console.log("compiled")');
+    expect(run()).toBe('compiled');
+    write('bundle/main.js', 'console.log("bundled")');
+    expect(run()).toBe('bundled');
+  });
+
+  it('is nothing before the first build, which it says', () => {
+    const { status, stderr } = spawnSync(process.execPath, [program()], { encoding: 'utf8' });
+    expect(stderr).toBe('goshawk: not built yet; run `npm run build` in the checkout first\n');
+    expect(status).toBe(2);
+  });
+});
