@@ -15,6 +15,9 @@ export const LIMITS = {
   argumentsMax: 4_096,
   environmentMax: 1_024,
   retriesMax: 1_000,
+  /** What a back-off doubles up to. */
+  retryBackoffMaxMs: 300_000,
+  exitCodesMax: 256,
   /** A duration that people give: ten million days. In ms. What a million tasks of it take is finite still. */
   durationMaxMs: 10_000_000 * 24 * 60 * 60 * 1_000,
   /** Milliseconds in a message: sums and squares of them are finite, too. */

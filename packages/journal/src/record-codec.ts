@@ -104,6 +104,8 @@ function fullSpec(spec: JobSpec): JobSpec {
     stages,
     estimateMs: spec.estimateMs,
     retries: spec.retries,
+    ...(spec.retryBackoffMs === undefined ? {} : { retryBackoffMs: spec.retryBackoffMs }),
+    ...(spec.retryOn === undefined ? {} : { retryOn: spec.retryOn }),
     timeoutMs: spec.timeoutMs,
     ...(spec.timeLimitMs === undefined ? {} : { timeLimitMs: spec.timeLimitMs }),
     maxRunning: spec.maxRunning,

@@ -15,7 +15,9 @@ export type SchedulerTimer =
   /** The deadline of a job has come. */
   | 'deadline'
   /** The time limit of a job has passed. */
-  | 'timeLimit';
+  | 'timeLimit'
+  /** A task that failed has rested. */
+  | 'retry';
 
 export interface SchedulerEnvironment extends Environment<SchedulerTimer> {
   /**

@@ -300,6 +300,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
         return this.#sampler.wake(this.#jobs.byNumber(key), now);
       case 'deadline':
         return this.#deadlineCame(this.#jobs.byNumber(key), now);
+      case 'retry':
+        return this.#retryCame(this.#jobs.byNumber(key), now);
       case 'timeLimit':
         return this.#timeLimitCame(this.#jobs.byNumber(key), now);
     }
@@ -326,6 +328,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       this.#routing.findAll(job, now);
       this.#watchDeadline(job);
       watchTimeLimit(job, this.#env);
+      this.#endings.watchRest(job);
     }
   }
 
@@ -410,6 +413,10 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   #deadlineCame(job: Job | undefined, now: Millis): void {
     if (job !== undefined) this.#endings.abandonIfLate(job, now);
+  }
+
+  #retryCame(job: Job | undefined, now: Millis): void {
+    if (job !== undefined) this.#endings.retryRested(job, now);
   }
 
   #timeLimitCame(job: Job | undefined, now: Millis): void {

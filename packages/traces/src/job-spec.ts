@@ -34,6 +34,7 @@ export function jobSpecOf(
     stages: stagesOf(job, columns),
     estimateMs,
     retries: job.retries ?? 0,
+    ...(job.retryBackoffSeconds === undefined ? {} : { retryBackoffMs: job.retryBackoffSeconds * 1_000 }),
     timeoutMs: milliseconds(job.timeoutSeconds),
     ...(job.timeLimitSeconds === undefined ? {} : { timeLimitMs: job.timeLimitSeconds * 1_000 }),
     maxRunning: job.maxRunning,
@@ -86,7 +87,18 @@ function milliseconds(seconds: number | undefined): Millis | undefined {
 
 /** A job as a client submits it; `parseJobSpec` makes the same job of it again. */
 export function jobInputOf(spec: JobSpec): JobInput {
-  const { stages, user, maxRunning, estimateMs, timeoutMs, timeLimitMs, deadlineMs, ...rest } = spec;
+  const {
+    stages,
+    user,
+    maxRunning,
+    estimateMs,
+    timeoutMs,
+    timeLimitMs,
+    retryBackoffMs,
+    retryOn,
+    deadlineMs,
+    ...rest
+  } = spec;
   return {
     ...rest,
     stages: stages.map(({ name, after, tasks, demand, estimateMs: ofStage }) => ({
@@ -100,6 +112,8 @@ export function jobInputOf(spec: JobSpec): JobInput {
     ...(maxRunning === undefined ? {} : { maxRunning }),
     ...(estimateMs === undefined ? {} : { estimate: estimateMs }),
     ...(timeoutMs === undefined ? {} : { timeout: timeoutMs }),
+    ...(retryBackoffMs === undefined ? {} : { retryBackoff: retryBackoffMs }),
+    ...(retryOn === undefined ? {} : { retryOn: [...retryOn] }),
     ...(timeLimitMs === undefined ? {} : { timeLimit: timeLimitMs }),
     ...(deadlineMs === undefined ? {} : { deadline: deadlineMs }),
   };

@@ -37,6 +37,8 @@ export interface TraceJob {
   readonly weight?: number;
   /** Runs of a task that may fail before the task has failed, less one. */
   readonly retries?: number;
+  /** Before the first retry of a task, about; doubles with each. */
+  readonly retryBackoffSeconds?: number;
   /** A task that runs longer is killed and has failed. */
   readonly timeoutSeconds?: number;
   /** What of the job has not ended so long after its first start is killed, and has failed. */

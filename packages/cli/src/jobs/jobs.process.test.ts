@@ -110,6 +110,36 @@ describe('submit', () => {
     await expect.poll(idle, { timeout: 60_000 }).toBe(true);
   });
 
+  it('tries again after a while, and what failed in a certain way only', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'goshawk-retries-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const script = `date +%s%N >> ${folder}/$GOSHAWK_TASK; test $GOSHAWK_TASK = 1 && exit 1; test $GOSHAWK_ATTEMPT = 3 || exit 75`;
+    const retries = ['--retries', '5', '--retry-backoff', '400ms', '--retry-on', '75,137'];
+    const { exitCode, stdout } = await up.goshawk([
+      'submit',
+      '--tasks',
+      '2',
+      '--wait',
+      ...retries,
+      '--',
+      'sh',
+      '-c',
+      script,
+    ]);
+    expect(exitCode).toBe(1);
+    const starts = async (task: number) =>
+      (await readFile(join(folder, `${task}`), 'utf8'))
+        .trim()
+        .split('\n')
+        .map((ns) => Number(ns) / 1e6);
+    const [first, second, third, ...more] = await starts(0);
+    expect(second! - first!).toBeGreaterThanOrEqual(200);
+    expect(third! - second!).toBeGreaterThanOrEqual(400);
+    expect(more).toEqual([]);
+    expect(await starts(1)).toHaveLength(1);
+    expect(await jsonOf('job', stdout.trim())).toMatchObject({ tasks: { completed: 1, failed: 1 } });
+  });
+
   it('is one job for one key', async () => {
     const args = ['--key', 'only-once', '--sleep', '1ms'];
     const first = await stdoutOf(['submit', ...args]);

@@ -101,6 +101,8 @@ describe('a command', () => {
     const needs = {
       taskTimeout: '30s',
       timeLimit: '10m',
+      retryBackoff: '1s',
+      retryOn: '75, 137',
       cpus: '0.5',
       memory: '1GiB',
       resource: ['gpu=1'],
@@ -113,6 +115,8 @@ describe('a command', () => {
       estimate: 2_000,
       key: 'k',
       retries: 2,
+      retryBackoff: 1_000,
+      retryOn: [75, 137],
       timeout: 30_000,
       timeLimit: 600_000,
       demand: { cpu: 0.5, memory: 2 ** 30, gpu: 1 },

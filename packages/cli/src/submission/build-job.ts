@@ -32,8 +32,21 @@ export async function buildJob(
 }
 
 function wholeJob(options: SubmitOptions, demand: JobInput['demand']): Omit<JobSubmission, 'tasks'> {
-  const { name, user, estimate, key, retries, taskTimeout, timeLimit, maxRunning, deadline, value, prefer } =
-    options;
+  const {
+    name,
+    user,
+    estimate,
+    key,
+    retries,
+    retryBackoff,
+    retryOn,
+    taskTimeout,
+    timeLimit,
+    maxRunning,
+    deadline,
+    value,
+    prefer,
+  } = options;
   const wanted = { ...demand, ...demandOf(options) };
   return {
     ...(name === undefined ? {} : { name }),
@@ -41,6 +54,8 @@ function wholeJob(options: SubmitOptions, demand: JobInput['demand']): Omit<JobS
     ...(estimate === undefined ? {} : { estimate }),
     ...(key === undefined ? {} : { key }),
     ...(retries === undefined ? {} : { retries }),
+    ...(retryBackoff === undefined ? {} : { retryBackoff }),
+    ...(retryOn === undefined ? {} : { retryOn: parseExitCodes(retryOn) }),
     ...(taskTimeout === undefined ? {} : { timeout: taskTimeout }),
     ...(timeLimit === undefined ? {} : { timeLimit }),
     ...(Object.keys(wanted).length === 0 ? {} : { demand: wanted }),
@@ -65,6 +80,12 @@ function parseResource(text: string): [name: string, amount: number] {
     throw new InputError('bad-option', `--resource: "${text}" is not NAME=AMOUNT`, 'such as gpu=1');
   }
   return [text.slice(0, equals), parseBytes(text.slice(equals + 1), '--resource')];
+}
+
+function parseExitCodes(text: string): number[] {
+  const codes = text.split(',').map((code) => code.trim());
+  if (codes.every((code) => /^\d{1,3}$/.test(code))) return codes.map(Number);
+  throw new InputError('bad-option', `--retry-on: "${text}" is no list of exit codes`, 'such as 75,137');
 }
 
 function parsePreference(text: string): [name: string, values: string[]] {

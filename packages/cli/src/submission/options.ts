@@ -53,6 +53,17 @@ const JOB = {
     describe: 'names the submission: the same key is the same job, however often it is submitted',
   },
   retries: { type: 'count', max: LIMITS.retriesMax, describe: 'a task that fails is run again so often [0]' },
+  retryBackoff: {
+    type: 'duration',
+    flagOnly: true,
+    describe:
+      'a task that failed rests about so long before it is run again, twice as long the next time: 1s',
+  },
+  retryOn: {
+    type: 'text',
+    flagOnly: true,
+    describe: 'exit codes that are run again, others are not: 75,137 (137: ended by SIGKILL)',
+  },
   taskTimeout: { type: 'duration', describe: 'a task that runs longer is killed and has failed: 30s' },
   timeLimit: {
     type: 'duration',

@@ -129,6 +129,10 @@ describe('a job as people write it', () => {
     expect(parseJobSpec({ tasks }).stages).toHaveLength(1);
   });
 
+  test.each([{ retryBackoff: '1s' }, { retryOn: [75] }])('%j without retries is refused', (field) => {
+    expect(() => parseJobSpec({ tasks: [sleep], ...field })).toThrow('and "retries" that they are not');
+  });
+
   test.each([
     ['demand', { memory: `1${' '.repeat(2e5)}!` }],
     ['estimate', '1s'.repeat(5e6)],

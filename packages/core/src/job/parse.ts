@@ -41,6 +41,8 @@ export function parseJobSpec(input: unknown, source = 'job'): JobSpec {
     stages,
     estimateMs: job.estimate,
     retries: job.retries,
+    ...(job.retryBackoff === undefined ? {} : { retryBackoffMs: job.retryBackoff }),
+    ...(job.retryOn === undefined ? {} : { retryOn: job.retryOn }),
     timeoutMs: job.timeout,
     ...(job.timeLimit === undefined ? {} : { timeLimitMs: job.timeLimit }),
     maxRunning: job.maxRunning,
@@ -119,7 +121,7 @@ function unknownFields(keys: readonly string[], path: readonly PropertyKey[]): s
   const begun = fields.filter(
     (field) => field.slice(0, STEM) === first.slice(0, STEM) && first.length >= STEM,
   );
-  const meant = nearest(first, fields) ?? (begun.length === 1 ? begun[0] : undefined);
+  const meant = nearest(first, fields) ?? begun[0];
   const line = `unknown field ${keys.map((key) => JSON.stringify(key)).join(', ')}`;
   return meant === undefined ? line : `${line}; did you mean "${meant}"?`;
 }

@@ -77,6 +77,20 @@ const jobSpecSchema = z.lazy(() =>
         .max(LIMITS.retriesMax)
         .default(0)
         .describe('runs of a task that may fail before the task has failed, less one'),
+      retryBackoff: duration('retryBackoff')
+        .refine((ms) => ms > 0, 'leave it out to try again at once')
+        .optional()
+        .describe(
+          'a task that failed rests about so long before it is tried again, twice as long the next time, up to 5 min',
+        ),
+      retryOn: z
+        .array(z.number().int().min(1).max(255))
+        .min(1)
+        .max(LIMITS.exitCodesMax)
+        .optional()
+        .describe(
+          'exit codes that are tried again; what fails in another way has failed. A signal is 128 and its number: 137 is SIGKILL',
+        ),
       timeout: duration('timeout')
         .optional()
         .describe('a task that runs longer is killed and has failed. Counted from the task’s start'),
@@ -124,6 +138,10 @@ const jobSpecSchema = z.lazy(() =>
     .refine(
       (job) => (job.tasks === undefined) !== (job.stages === undefined),
       'give either "tasks" or "stages"',
+    )
+    .refine(
+      (job) => job.retries > 0 || (job.retryBackoff === undefined && job.retryOn === undefined),
+      '"retryBackoff" and "retryOn" say how tasks are tried again, and "retries" that they are not',
     ),
 );
 
@@ -155,6 +173,10 @@ export interface JobSpec {
   readonly stages: readonly StageSpec[];
   readonly estimateMs: number | undefined;
   readonly retries: number;
+  /** Of the first retry; doubles with each. */
+  readonly retryBackoffMs?: number;
+  /** Exit codes that are tried again; absent: whatever fails is. */
+  readonly retryOn?: readonly number[];
   readonly timeoutMs: number | undefined;
   /** Of the whole job, from its first start. */
   readonly timeLimitMs?: number;

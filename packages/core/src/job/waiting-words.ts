@@ -53,4 +53,8 @@ export const WAITING_WORDS: Readonly<
     why: 'the next worker that has nothing to do and asks takes them',
     helps: 'more workers, or slots',
   },
+  'back-off': {
+    why: 'they failed, and rest before they are tried again (--retry-backoff)',
+    helps: 'nothing: they are tried again when their time has come',
+  },
 };

@@ -26,6 +26,8 @@ export const WAITING_REASONS = [
   'resources',
   /** The next worker that has nothing to do and asks here takes it. */
   'seeking',
+  /** It has failed, and rests before it is tried again. */
+  'back-off',
 ] as const;
 
 export type WaitingReason = (typeof WAITING_REASONS)[number];

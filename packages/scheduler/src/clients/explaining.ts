@@ -122,14 +122,14 @@ function storyOf(
 function reasonFor(job: Job, task: number, waits: readonly Waits[]): WaitingReason | undefined {
   const batch = job.batchOf(task);
   const state = job.stateOf(task);
-  if (state === TaskState.blocked) return 'stage';
+  if (state === TaskState.blocked) return job.isResting(task) ? 'back-off' : 'stage';
   if (state === TaskState.placing) return 'placing';
   if (state === TaskState.placed) return 'queued';
   const own = waits.filter((wait) => wait.batch === batch && !STATES_OF_THEIR_OWN.has(wait.reason));
   return own.find(({ reason }) => reason !== 'job-limit')?.reason ?? own[0]?.reason;
 }
 
-const STATES_OF_THEIR_OWN: ReadonlySet<WaitingReason> = new Set(['stage', 'placing', 'queued']);
+const STATES_OF_THEIR_OWN: ReadonlySet<WaitingReason> = new Set(['stage', 'placing', 'queued', 'back-off']);
 
 /** When a task of the stage might start: all before it had ended, and it was known what the job is. */
 function readyAt(job: Job, stage: Stage, isPilot: boolean): Millis {

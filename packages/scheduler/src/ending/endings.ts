@@ -117,6 +117,7 @@ export class Endings {
     if (job.hasEnded || job.unfinished > 0) return;
     job.endedAt = now;
     if (job.spec.deadlineMs !== undefined) this.#env.clearTimer('deadline', job.number);
+    if (job.spec.retryBackoffMs !== undefined) this.#env.clearTimer('retry', job.number);
     if (job.spec.timeLimitMs !== undefined) this.#env.clearTimer('timeLimit', job.number);
     this.#routing.jobEnded(job);
     if (job.isUndecided) this.#env.clearTimer('weigh', job.number);
@@ -157,7 +158,8 @@ export class Endings {
     this.#unfit.failed(job, task);
     if (mayTryAgain) {
       this.#events.retried();
-      return this.#tryAgain(job, task, now);
+      const restMs = job.restMsOf(task);
+      return restMs > 0 ? this.#rest(job, task, now + restMs, now) : this.#tryAgain(job, task, now);
     }
     job.startedAt[task] = now - runMs;
     job.runMs[task] = runMs;
@@ -215,7 +217,7 @@ export class Endings {
   #giveUp(job: Job, outcome: Outcome, now: Millis): void {
     for (let task = 0; task < job.taskCount && !job.hasEnded; task++) {
       const state = job.stateOf(task);
-      if (job.isFinal(task) || state === TaskState.blocked) continue;
+      if (job.isFinal(task) || (state === TaskState.blocked && !job.isResting(task))) continue;
       const isOut = state === TaskState.running || state === TaskState.placed;
       if (isOut) this.#abandoned.add(job, task);
       else job.workers[task] = NOBODY;
@@ -223,6 +225,27 @@ export class Endings {
       const place = this.writeDown(job, task, outcome, runMs, now);
       this.#failed(job, task, outcome, runMs, now, place);
     }
+  }
+
+  #rest(job: Job, task: number, until: Millis, now: Millis): void {
+    job.rest(task, until);
+    this.watchRest(job);
+    if (job.isUndecided) this.#sampler.look(job, now);
+    this.abandonIfLate(job, now);
+    if (job.hasEnded) return;
+    if (job.isLimited) this.#routing.findAll(job, now);
+    this.#events.changed(job, now);
+  }
+
+  /** Tasks that failed have rested. */
+  retryRested(job: Job, now: Millis): void {
+    if (job.hasEnded || job.cancelling) return;
+    for (const task of job.takeRested(now)) this.#tryAgain(job, task, now);
+    this.watchRest(job);
+  }
+
+  watchRest(job: Job): void {
+    if (job.restsUntil < Number.POSITIVE_INFINITY) this.#env.setTimer('retry', job.number, job.restsUntil);
   }
 
   #tryAgain(job: Job, task: number, now: Millis): void {

@@ -25,6 +25,7 @@ import type { AttemptRef } from './attempt-ref.js';
 import { type Batch, type Stage, stagesOf } from './batch.js';
 import { checkJob } from './invariants.js';
 import { ABANDONED, GIVEN_UP, LOST, LOST_BESIDE, outOfTime } from './outcomes.js';
+import { isWorthARetry, restMs } from './retrying.js';
 import { TaskReports } from './task-reports.js';
 import { TASK_STATE_NAMES, TaskState } from './task-state.js';
 
@@ -67,6 +68,10 @@ export class Job {
   // Made when there is something to be in them: most jobs have none of these.
   #failures: Map<number, number> | undefined;
   #losses: Map<number, number> | undefined;
+  /** Tasks that failed, until when they rest; some of them may have gone on, or ended. */
+  #resting: Map<number, Millis> | undefined;
+  /** Nothing rests for less than until then; Infinity: nothing rests. */
+  restsUntil: Millis = Number.POSITIVE_INFINITY;
 
   #startFaults: StartFaults | undefined;
   /** Whose fault it is where attempts came to nothing. */
@@ -392,6 +397,46 @@ export class Job {
     else this.stageOf(task).returned.push(task);
   }
 
+  /** How long the task is to rest, which has just failed and may be tried again. 0: not at all */
+  restMsOf(task: number): Millis {
+    return restMs(this.spec, this.id, task, this.failures.get(task) ?? 1);
+  }
+
+  /** The task has failed, and does not wait for a worker before that time. */
+  rest(task: number, until: Millis): void {
+    this.set(task, TaskState.blocked);
+    this.workers[task] = NOBODY;
+    this.#resting ??= new Map();
+    this.#resting.set(task, until);
+    this.restsUntil = Math.min(this.restsUntil, until);
+  }
+
+  isResting(task: number): boolean {
+    return this.states[task] === TaskState.blocked && this.#resting?.has(task) === true;
+  }
+
+  /** Tasks that rest. */
+  get resting(): readonly number[] {
+    return this.#resting === undefined
+      ? []
+      : [...this.#resting.keys()].filter((task) => this.isResting(task));
+  }
+
+  /** Those that have rested by now; they rest no more, and are to be put back. */
+  takeRested(now: Millis): number[] {
+    const rested: number[] = [];
+    this.restsUntil = Number.POSITIVE_INFINITY;
+    for (const [task, until] of this.#resting ?? []) {
+      if (until > now) {
+        this.restsUntil = Math.min(this.restsUntil, until);
+        continue;
+      }
+      if (this.isResting(task)) rested.push(task);
+      this.#resting!.delete(task);
+    }
+    return rested;
+  }
+
   /**
    * All tasks of the stage have ended: those that wait for it may start, or will never.
    *
@@ -538,7 +583,7 @@ export class Job {
     this.#blamed().failed(task, this.workerOf(task), now);
     // What is not there is not there the next time either.
     if (startFaultOf(outcome.errorCode) === 'unclear') return false;
-    return failures <= this.spec.retries && !this.cancelling;
+    return failures <= this.spec.retries && !this.cancelling && isWorthARetry(this.spec, outcome);
   }
 
   /** The current attempt completed. @returns the workers that earlier ones came to nothing at */

@@ -7,7 +7,7 @@
  *     and from any of them to failed or cancelled
  */
 export const TaskState = {
-  /** Its stage waits for another stage. */
+  /** Its stage waits for another stage, or it has failed and rests before it is tried again. */
   blocked: 0,
   /** May start; no worker has it. */
   waiting: 1,

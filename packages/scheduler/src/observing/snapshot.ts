@@ -61,6 +61,10 @@ export function waitsOf(job: Job, circumstances: Circumstances): Waits[] {
     if (tasks > 0) waits.push({ batch, reason, tasks });
   };
   for (const stage of job.stages) if (stage.blockers > 0) note(stage, 'stage', stage.unfinished);
+  if (job.spec.retryBackoffMs !== undefined) {
+    for (const stage of job.stages)
+      note(stage, 'back-off', job.resting.filter((task) => job.stageOf(task) === stage).length);
+  }
   note(undefined, 'placing', job.countOf(TaskState.placing));
   note(undefined, 'queued', job.countOf(TaskState.placed));
   let headroom = job.headroom;

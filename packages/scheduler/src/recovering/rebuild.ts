@@ -148,6 +148,9 @@ class Rebuild {
       end(TaskState.cancelled);
     } else if (!job.attemptFailed(task, outcome, worker, runMs, now, place)) {
       end(TaskState.failed);
+    } else {
+      const restMs = job.restMsOf(task);
+      if (restMs > 0) job.rest(task, now + restMs);
     }
   }
 

@@ -122,7 +122,8 @@ export class Recovery {
     // The others have ended, or a later one is held, or was given out since.
     if (job.number > this.#lastJob || attempt <= job.attempts[task]!) return false;
     // What this incarnation has given out counts.
-    if (isRunning ? !this.holds(job) : job.stateOf(task) !== TaskState.waiting) return false;
+    const mayStart = job.stateOf(task) === TaskState.waiting || job.isResting(task);
+    if (isRunning ? !this.holds(job) : !mayStart) return false;
     if (isRunning) this.#drop(job, task);
     else job.set(task, TaskState.running);
     job.attemptsTotal++;

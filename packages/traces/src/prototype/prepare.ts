@@ -126,6 +126,7 @@ const TIMES = [
   'meanSeconds',
   'estimateSeconds',
   'deadlineSeconds',
+  'retryBackoffSeconds',
   'timeoutSeconds',
   'timeLimitSeconds',
 ] as const;

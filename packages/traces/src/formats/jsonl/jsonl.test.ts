@@ -47,6 +47,7 @@ describe('readJsonl', () => {
         deadlineSeconds: 3600,
         weight: 2.5,
         retries: 3,
+        retryBackoffSeconds: 2,
         timeoutSeconds: 60,
         timeLimitSeconds: 600,
         maxRunning: 10,

@@ -28,6 +28,7 @@ const OPTIONAL_VALUES = {
   weight: WEIGHT,
   value: WEIGHT,
   retries: wholeNumber(0, LIMITS.retriesMax),
+  retryBackoffSeconds: STAGE_SECONDS,
   timeoutSeconds: SECONDS,
   timeLimitSeconds: STAGE_SECONDS,
   maxRunning: wholeNumber(1),
