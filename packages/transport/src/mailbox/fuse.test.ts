@@ -1,11 +1,16 @@
+import { Worker } from 'node:worker_threads';
 import { describe, expect, test } from 'vitest';
-import { Fuse, memoryReader } from './fuse.js';
+import { Fuse, memoryReader, threadsAlive } from './fuse.js';
 
 const MEBI = 1024 * 1024;
 
 class Bench {
-  readonly fuse = new Fuse();
+  readonly fuse: Fuse;
   now = 0;
+
+  constructor(heapMebi = 4_096) {
+    this.fuse = new Fuse(heapMebi * MEBI);
+  }
 
   /** @returns for how long connections are cut */
   look(resident: number, accounted: number, { isIdle = true, afterMs = 50 } = {}): number | undefined {
@@ -46,6 +51,12 @@ describe('connections are cut', () => {
     expect(looks).toEqual([undefined, undefined, undefined]);
   });
 
+  test('the sooner the smaller the heap is', () => {
+    expect(new Bench(300).grow(25, 1)).toBe(0);
+    expect(new Bench(300).grow(25, 3)).toBe(1);
+    expect(new Bench(300).grow(25, 13, { isIdle: false })).toBe(1);
+  });
+
   test('for longer each time when it happens again soon', () => {
     const bench = new Bench();
     const cuts: number[] = [];
@@ -65,4 +76,12 @@ test.runIf(process.platform === 'linux')('what JavaScript has of this process is
   expect(after.accounted - before.accounted).toBeGreaterThan(90 * MEBI);
   expect(after.resident - before.resident).toBeGreaterThan(90 * MEBI);
   expect(kept).toHaveLength(100 * MEBI);
+});
+
+test('threads count from their start to their end', async () => {
+  const before = threadsAlive();
+  const thread = new Worker('', { eval: true });
+  expect(threadsAlive()).toBe(before + 1);
+  await new Promise((resolve) => thread.once('exit', resolve));
+  expect(threadsAlive()).toBe(before);
 });

@@ -1,4 +1,7 @@
+import { subscribe } from 'node:diagnostics_channel';
 import { openSync, readSync } from 'node:fs';
+import { getHeapStatistics } from 'node:v8';
+import type { Worker } from 'node:worker_threads';
 import type { Millis } from '@goshawk/core';
 
 const MEBI = 1024 * 1024;
@@ -12,6 +15,8 @@ const FORGET_MS = 5_000;
 const BUSY_MS = 250;
 /** Beyond so much in any case. */
 const UNREAD_MAX = 1_024 * MEBI;
+/** 64 bytes of a part of one byte are some 300 of the heap once it is read, and the heap has other things to hold. */
+const HEAP_OF_GATHERED = 6;
 /** The door stays shut until what was cut is freed, and twice as long each time when it happens again within a minute. */
 const SHUT_MS = 200;
 const SHUT_MAX_MS = 5_000;
@@ -40,6 +45,14 @@ export class Fuse {
   #last: (Memory & { readonly isIdle: boolean; readonly at: Millis }) | undefined;
   #blewAt: Millis = Number.NEGATIVE_INFINITY;
   #shutMs = SHUT_MS;
+  readonly #gatheredMax: number;
+  readonly #unreadMax: number;
+
+  /** @param heapMax to how much the heap of this process may grow. Bytes. */
+  constructor(heapMax: number) {
+    this.#gatheredMax = Math.min(GATHERED_MAX, heapMax / HEAP_OF_GATHERED);
+    this.#unreadMax = Math.min(UNREAD_MAX, heapMax);
+  }
 
   /**
    * @param isIdle whether all frames that have come in whole have been read
@@ -51,9 +64,9 @@ export class Fuse {
     this.#base ??= resident - accounted;
     this.#explained = Math.max(accounted, Math.min(this.#explained, resident - this.#base));
     const isAgain = now - this.#blewAt < AGAIN_MS;
-    const gatheredMax = isAgain ? GATHERED_AGAIN_MAX : GATHERED_MAX;
-    if (this.#gathered < gatheredMax && resident - this.#base - this.#explained < UNREAD_MAX)
-      return undefined;
+    const gatheredMax = isAgain ? Math.min(GATHERED_AGAIN_MAX, this.#gatheredMax) : this.#gatheredMax;
+    const unread = resident - this.#base - this.#explained;
+    if (this.#gathered < gatheredMax && unread < this.#unreadMax) return undefined;
     this.#shutMs = isAgain ? Math.min(2 * this.#shutMs, SHUT_MAX_MS) : SHUT_MS;
     this.#blewAt = now;
     return this.#shutMs;
@@ -98,4 +111,25 @@ export function memoryReader(): (() => Memory) | undefined {
     const [, resident = 0, shared = 0] = pages();
     return { resident: (resident - shared) * pageBytes, accounted: heapTotal + external };
   };
+}
+
+/** To how much the heap of this process may grow, as it was started. Bytes. */
+export function heapMax(): number {
+  return getHeapStatistics().heap_size_limit;
+}
+
+let threads: number | undefined;
+
+/** How many threads this process has started that have not ended, since this was first asked. */
+export function threadsAlive(): number {
+  if (threads === undefined) {
+    threads = 0;
+    subscribe('worker_threads', (message) => {
+      threads!++;
+      (message as { readonly worker: Worker }).worker.once('exit', () => {
+        threads!--;
+      });
+    });
+  }
+  return threads;
 }

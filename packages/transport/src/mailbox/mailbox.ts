@@ -8,7 +8,7 @@ import type { Unwelcome } from './dealer-carrier.js';
 import { Directory } from './directory.js';
 import { Door, type Handler } from './door.js';
 import { InvalidEndpointError } from './errors.js';
-import { Fuse, memoryReader } from './fuse.js';
+import { Fuse, heapMax, memoryReader, threadsAlive } from './fuse.js';
 import { type Identification, Proven, rolesHeardBy, Unproven } from './identification.js';
 import { Incarnations } from './incarnations.js';
 import { completeLimits, type MailboxLimits } from './limits.js';
@@ -192,8 +192,8 @@ export class Mailbox {
     });
     if (listener !== undefined) {
       this.attend(listener);
-      // Tasks of workers may take memory in threads, which nobody can tell from that of connections.
-      if (isGuarded(roleOf(options))) this.guard(listener);
+      const role = roleOf(options);
+      if (role !== undefined) this.guard(listener, role);
     }
   }
 
@@ -316,12 +316,16 @@ export class Mailbox {
   }
 
   /** Cuts all connections to this process when they take memory without end; those that need one connect again. */
-  private guard(listener: Listener): void {
+  private guard(listener: Listener, role: Role): void {
     const memory = memoryReader();
     if (memory === undefined) return;
-    const fuse = new Fuse();
+    const fuse = new Fuse(heapMax());
+    // Tasks of workers may take memory in threads, which nobody can tell from that of connections.
+    const isObscured = (): boolean => role === 'worker' && threadsAlive() > 0;
+    isObscured();
     this.fuseTimer = setInterval(() => {
       const { isIdle } = this.reading;
+      if (isObscured()) return fuse.settled(memory());
       const shutMs = this.isCutting ? undefined : fuse.look(memory(), isIdle, performance.now());
       if (shutMs === undefined) return;
       this.counters.cuts++;
@@ -379,10 +383,6 @@ export class Mailbox {
 /** Who sends without end takes some 30 MB of memory in that time. */
 const FUSE_MS = 50;
 const REOPEN_PAUSE_MS = 50;
-
-function isGuarded(role: Role | undefined): boolean {
-  return role === 'central' || role === 'scheduler';
-}
 
 function roleOf({ bind, incarnation }: MailboxOptions): Role | undefined {
   return bind === undefined ? 'client' : claimedRole({ endpoint: bind, incarnation });
