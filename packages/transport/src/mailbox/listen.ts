@@ -1,21 +1,25 @@
 import { Router } from 'zeromq';
 import { type Endpoint, formatTcp, parseEndpoint, resolveEndpoint } from './endpoint.js';
 import { AddressInUseError, AddressUnavailableError, InvalidEndpointError } from './errors.js';
+import { CAN_GUARD, Guard, guardFolder } from './guard.js';
+import { type Inlet, SocketInlet } from './inlet.js';
 import type { MailboxLimits } from './limits.js';
 import { reachableAt } from './own-address.js';
 import { type Keyed, routerOptions } from './socket-options.js';
 
-/** A bound ROUTER, which may be replaced by another one at the same endpoint. */
+/** What peers connect to, which may be replaced by another at the same endpoint. */
 export interface Listener {
-  readonly router: Router;
+  readonly inlet: Inlet;
   /** Where peers connect to. */
   readonly endpoint: string;
+  /** Whether a guard can stand there. */
+  readonly canBeGuarded: boolean;
   /**
-   * Binds another router where the one before was, which must have let go of it.
+   * Listens where the one before did, which must have let go of it.
    *
    * @throws while somebody else has the endpoint
    */
-  reopen(): Promise<void>;
+  reopen(isGuarded: boolean): Promise<void>;
 }
 
 /**
@@ -35,8 +39,9 @@ export async function listen(
   const tell = reachableAt(advertise ?? bind);
   const told = parseEndpoint(tell);
   const address = await resolveEndpoint(bind);
+  const socket = () => new Router(routerOptions(limits, keyed));
   const open = async (at: string): Promise<Router> => {
-    const router = new Router(routerOptions(limits, keyed));
+    const router = socket();
     try {
       router.ipv6 = wanted.transport === 'tcp' && wanted.host.includes(':');
       await router.bind(at);
@@ -46,15 +51,22 @@ export async function listen(
       throw bindError(bind, error as NodeJS.ErrnoException);
     }
   };
-  let router = await open(address);
+  const router = await open(address);
   const bound = router.lastEndpoint ?? address;
+  const place = parseEndpoint(bound);
+  let inlet: Inlet = new SocketInlet(router);
   const listener = {
     endpoint: withPort(told, tell, bound),
-    get router() {
-      return router;
+    canBeGuarded: CAN_GUARD && place.transport === 'tcp',
+    get inlet() {
+      return inlet;
     },
-    reopen: async () => {
-      router = await open(bound);
+    reopen: async (isGuarded: boolean) => {
+      const folder = isGuarded ? guardFolder() : undefined;
+      inlet =
+        folder !== undefined && place.transport === 'tcp'
+          ? await Guard.open({ ...place, folder, limits, open: socket })
+          : new SocketInlet(await open(bound));
     },
   };
   return listener;

@@ -15,7 +15,6 @@ import { completeLimits, type MailboxLimits } from './limits.js';
 import { Links } from './links.js';
 import { type Listener, listen } from './listen.js';
 import { type MailLogger, ThrottledLog } from './log.js';
-import { watchConnections } from './monitor.js';
 import {
   claimedKey,
   claimedRole,
@@ -26,7 +25,7 @@ import {
   partyName,
   processName,
 } from './party-name.js';
-import { type Reading, receive } from './receive.js';
+import type { Reading } from './receive.js';
 import { type Keyed, prepareContext } from './socket-options.js';
 import { Strangers } from './strangers.js';
 import { enterZapDomain, type ZapDomain } from './zap.js';
@@ -98,6 +97,7 @@ export class Mailbox {
   private readonly reading: Reading = { isIdle: false };
   private isCutting = false;
   private isFreed: Promise<void> = Promise.resolve();
+  private isGuarded = false;
   private fuseTimer: NodeJS.Timeout | undefined;
   private closing: Promise<void> | undefined;
 
@@ -140,7 +140,7 @@ export class Mailbox {
         const identification = identify(options, endpoint);
         return new Mailbox(options, { ...shared, endpoint, identification, listener, zap, keyed });
       } catch (error) {
-        listener.router.close();
+        listener.inlet.close();
         throw error;
       }
     } catch (error) {
@@ -309,10 +309,33 @@ export class Mailbox {
     return refusal.reason;
   }
 
-  private attend({ router }: Listener): void {
+  private attend(listener: Listener): void {
     const { limits, counters, strangers } = this.parts;
-    void receive(router, (received) => this.door.acceptFromPeer(received), limits, this.log, this.reading);
-    this.isFreed = watchConnections(router, counters, strangers);
+    this.isFreed = listener.inlet.attend({
+      receiver: (received) => {
+        if (received.length > WHOLE_PARTS) this.setGuard(listener);
+        return this.door.acceptFromPeer(received);
+      },
+      limits,
+      counters,
+      strangers,
+      log: this.log,
+      reading: this.reading,
+    });
+  }
+
+  /** Somebody sends messages of parts: all connections are cut, and a guard looks at what comes over the next. */
+  private setGuard(listener: Listener): void {
+    if (this.isGuarded || !listener.canBeGuarded) return;
+    this.isGuarded = true;
+    this.log.warn(
+      '',
+      'guard',
+      'a peer sends messages of parts: from now on a guard looks at all that is sent',
+    );
+    if (this.isCutting || this.closing !== undefined) return;
+    this.counters.cuts++;
+    void this.cut(listener, 0);
   }
 
   /** Cuts all connections to this process when they take memory without end; those that need one connect again. */
@@ -330,6 +353,7 @@ export class Mailbox {
       if (shutMs === undefined) return;
       this.counters.cuts++;
       this.log.warn('', 'cut', 'a peer sends without end: all connections to this process were cut');
+      this.isGuarded = listener.canBeGuarded;
       void this.cut(listener, shutMs, () => fuse.settled(memory()));
     }, FUSE_MS).unref();
   }
@@ -337,14 +361,14 @@ export class Mailbox {
   /** Closes all connections that others have made; they may come back after so long. */
   private async cut(listener: Listener, shutMs: Millis, settled: () => void = () => {}): Promise<void> {
     this.isCutting = true;
-    listener.router.close();
+    listener.inlet.close();
     // These timers keep the process alive: while it does not listen, perhaps nothing else does.
     await Promise.all([this.isFreed, delay(shutMs)]);
     settled();
     while (this.closing === undefined) {
       try {
-        await listener.reopen();
-        if (this.closing !== undefined) listener.router.close();
+        await listener.reopen(this.isGuarded);
+        if (this.closing !== undefined) listener.inlet.close();
         else this.attend(listener);
         break;
       } catch (error) {
@@ -369,17 +393,15 @@ export class Mailbox {
     await this.links.close(flushMs);
     strangers.close();
     if (listener !== undefined) {
-      const { router } = listener;
-      if (!router.closed) {
-        router.linger = flushMs;
-        router.close();
-      }
+      listener.inlet.close(flushMs);
       await this.isFreed;
       zap?.leave();
     }
   }
 }
 
+/** The routing id, and a frame. */
+const WHOLE_PARTS = 2;
 /** Who sends without end takes some 30 MB of memory in that time. */
 const FUSE_MS = 50;
 const REOPEN_PAUSE_MS = 50;

@@ -23,16 +23,16 @@ export class ReplyCarrier implements Carrier {
   }
 
   async transmit(frame: PackedFrame): Promise<Transmission> {
-    const { router } = this.listener;
+    const { inlet } = this.listener;
     try {
-      await router.send([this.routingId, frame.bytes]);
+      await inlet.send(this.routingId, frame.bytes);
       return 'sent';
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       if (code === 'EAGAIN') {
         return 'full';
       }
-      if (code !== 'EHOSTUNREACH' && !router.closed) {
+      if (code !== 'EHOSTUNREACH' && !inlet.closed) {
         this.log.warn(this.client, 'send', `cannot answer ${this.client}: ${message}`);
       }
       return 'gone';

@@ -1,0 +1,110 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Cluster, connect } from '@goshawk/client';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { percentile } from '../bench-report.js';
+import { type Daemon, startDaemon } from '../daemons.js';
+
+const WORKERS = 6;
+const OTHERS_RUN_MS = 500;
+
+let folder: string;
+const daemons: Daemon[] = [];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'goshawk-bad-programs-'));
+});
+afterEach(async () => {
+  for (const daemon of daemons.splice(0).reverse()) await daemon.kill();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function start(name: string, ...args: string[]): Promise<Daemon> {
+  const daemon = await startDaemon(name, args, join(folder, 'logs'));
+  daemons.push(daemon);
+  return daemon;
+}
+
+async function clusterOf(workers: number) {
+  const { endpoint: url } = await start('central', 'central', '--bind', 'tcp://127.0.0.1:0');
+  const at = (name: string) => ['--name', name, '--central-url', url, '--data-folder', join(folder, name)];
+  await start('s', 'scheduler', ...at('s'));
+  const worker = (name: string) => start(name, 'worker', '--slots', '2', ...at(name));
+  for (let i = 0; i < workers; i++) await worker(`w${i}`);
+  const client = await connect(url, { requestTimeoutMs: 120_000, renewMs: 500 });
+  await expect.poll(async () => (await client.describe()).workers).toHaveLength(workers);
+  return { client, worker };
+}
+
+/** From the submission of somebody’s half second of work to its end. ms */
+async function othersWait(client: Cluster): Promise<number> {
+  const at = performance.now();
+  const job = await client.submit({ user: 'other', tasks: [{ sleep: OTHERS_RUN_MS }] });
+  expect((await job.wait()).state).toBe('completed');
+  return performance.now() - at;
+}
+
+const medianOf = (values: readonly number[]): number =>
+  percentile(
+    values.toSorted((a, b) => a - b),
+    0.5,
+  );
+
+test('600 tasks of a program that does not exist cost others nothing', async () => {
+  const { client } = await clusterOf(WORKERS);
+  await using _ = client;
+  const alone: number[] = [];
+  const beside: number[] = [];
+  for (let round = 0; round < 5; round++) {
+    alone.push(await othersWait(client));
+    const typo = await client.submit({
+      user: 'typist',
+      retries: 2,
+      tasks: { count: 600, run: { exec: ['no-such-program'] } },
+    });
+    beside.push(await othersWait(client));
+    expect(await typo.wait()).toMatchObject({ state: 'failed' });
+  }
+  // A machine that does other things stretches all of it.
+  const stretch = Math.max(1, medianOf(alone) / OTHERS_RUN_MS);
+  expect(medianOf(beside) - medianOf(alone), `${alone} ms alone, ${beside} beside`).toBeLessThan(
+    1_000 * stretch,
+  );
+});
+
+test('a job of 1,000 tasks that kill their workers is given up after few, and others go on', async () => {
+  const { client, worker } = await clusterOf(0);
+  await using _ = client;
+  let lost = 0;
+  let isOver = false;
+  const keepUp = async (name: string): Promise<void> => {
+    while (!isOver) {
+      const one = await worker(name);
+      if (isOver) await one.kill();
+      await one.ended;
+      if (!isOver) lost++;
+    }
+  };
+  const up = Array.from({ length: WORKERS }, (_, i) => keepUp(`w${i}`));
+  await expect.poll(async () => (await client.describe()).workers).toHaveLength(WORKERS);
+  const alone = medianOf([await othersWait(client), await othersWait(client), await othersWait(client)]);
+  // The parent of a task starts commands for the worker, which is that one's parent.
+  const poison = 'kill -9 $(ps -o ppid= -p $PPID)';
+  const deadly = await client.submit({
+    user: 'poisoner',
+    tasks: { count: 1_000, run: { exec: ['sh', '-c', poison] } },
+  });
+  const waits: number[] = [];
+  const ending = deadly.wait().then((end) => {
+    isOver = true;
+    return end;
+  });
+  while (!isOver) waits.push(await othersWait(client));
+  expect(await ending).toMatchObject({ state: 'failed' });
+  const stretch = Math.max(1, alone / OTHERS_RUN_MS);
+  expect(lost).toBeLessThanOrEqual(16);
+  expect(lost).toBeGreaterThan(0);
+  expect(Math.max(...waits), `${waits} ms, ${alone} alone`).toBeLessThan(10_000 * stretch + alone);
+  for (const daemon of daemons) await daemon.kill();
+  await Promise.all(up);
+});

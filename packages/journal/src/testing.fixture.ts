@@ -1,0 +1,3 @@
+/** What tests of other packages take from here. */
+export { damageFile } from './damage.fixture.js';
+export { accepted, attempt, ended } from './records.fixture.js';

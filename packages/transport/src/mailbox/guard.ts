@@ -1,0 +1,275 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, connect as dial, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Millis } from '@goshawk/core';
+import type { Router } from 'zeromq';
+import { type Attendance, type Inlet, SocketInlet } from './inlet.js';
+import type { MailboxLimits } from './limits.js';
+import { PassingFrames } from './passing-frames.js';
+
+/** What may have passed over one connection and not have been read: frames, and largest frames. */
+const UNREAD_FRAMES_MAX = 64;
+const UNREAD_LARGEST_MAX = 3;
+/** When nothing of that could be read from one look to the next but one, it is one message of so many parts. */
+const LOOK_MS: Millis = 1_000;
+/** The routing id, and a frame. */
+const WHOLE_PARTS = 2;
+
+/** Of the names of sockets that are files: the system has room for some 100 bytes. */
+const PATH_BYTES_MAX = 80;
+
+/** Where connections within a machine are files. */
+export const CAN_GUARD = process.platform !== 'win32';
+
+/** A folder that nobody else may enter, for the sockets behind a guard; undefined where there can be none. */
+export function guardFolder(): string | undefined {
+  if (!CAN_GUARD || Buffer.byteLength(tmpdir()) > PATH_BYTES_MAX) return undefined;
+  try {
+    return mkdtempSync(join(tmpdir(), 'goshawk-'));
+  } catch {
+    return undefined;
+  }
+}
+
+export interface GuardOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly limits: MailboxLimits;
+  /** For the sockets behind it; it goes with the guard. */
+  readonly folder: string;
+  /** A socket that listens nowhere. @throws when there are no more */
+  readonly open: () => Router;
+}
+
+/**
+ * Stands before ZeroMQ once somebody has sent a message of parts, which ZeroMQ would gather without a bound: ends a
+ * connection at its second part or, where keys hide that, when as much has passed as should have been read. Each
+ * connection has a socket of its own, so that what was read of it is known.
+ *
+ * All bytes take a way through this process then. That is a tenth of the processor time of a cluster of tiny tasks, too
+ * much for those whom nobody attacks.
+ */
+export class Guard implements Inlet {
+  readonly #options: GuardOptions;
+  readonly #server: Server;
+  readonly #passages = new Set<Passage>();
+  /** Of whom something was heard, by routing id. */
+  readonly #peers = new Map<string, Passage>();
+  #admitted = 0;
+  readonly #attendance: Promise<Attendance>;
+  #attended: (attendance: Attendance) => void = () => {};
+  #isClosed = false;
+
+  /** @throws while somebody else has the endpoint */
+  static async open(options: GuardOptions): Promise<Guard> {
+    const guard = new Guard(options);
+    try {
+      guard.#server.listen(options.port, options.host);
+      await once(guard.#server, 'listening');
+      return guard;
+    } catch (error) {
+      guard.#removeFolder();
+      throw error;
+    }
+  }
+
+  private constructor(options: GuardOptions) {
+    this.#options = options;
+    this.#attendance = new Promise((resolve) => {
+      this.#attended = resolve;
+    });
+    const keepAlive = { keepAlive: true, keepAliveInitialDelay: options.limits.keepaliveIntervalMs };
+    this.#server = createServer({ noDelay: true, ...keepAlive }, (outer) => void this.#admit(outer));
+  }
+
+  get closed(): boolean {
+    return this.#isClosed;
+  }
+
+  async send(routingId: string, frame: Buffer): Promise<void> {
+    const passage = this.#peers.get(routingId);
+    if (passage === undefined) throw Object.assign(new Error('the peer is gone'), { code: 'EHOSTUNREACH' });
+    return passage.socket.send(routingId, frame);
+  }
+
+  close(lingerMs = 0): void {
+    this.#isClosed = true;
+    this.#server.close();
+    for (const { socket } of this.#passages) socket.close(lingerMs);
+  }
+
+  async attend(attendance: Attendance): Promise<void> {
+    this.#attended(attendance);
+    this.#server.on('error', ({ message }) => attendance.log.warn('', 'guard', `cannot accept: ${message}`));
+    await once(this.#server, 'close');
+    await Promise.all([...this.#passages].map(({ freed }) => freed));
+    this.#removeFolder();
+  }
+
+  #removeFolder(): void {
+    rmSync(this.#options.folder, { recursive: true, force: true });
+  }
+
+  async #admit(outer: Socket): Promise<void> {
+    const address = outer.remoteAddress ?? '';
+    outer.on('error', () => {}).pause();
+    const attendance = await this.#attendance;
+    const { limits, open } = this.#options;
+    let router: Router | undefined;
+    try {
+      router = open();
+      const path = join(this.#options.folder, `${++this.#admitted}`);
+      await router.bind(`ipc://${path}`);
+      if (this.#isClosed || outer.destroyed) throw new Error('it has gone');
+      const passage: Passage = new Passage(outer, path, router, attendance, limits, {
+        onHeard: (routingId) => this.#peers.set(routingId, passage),
+        onGone: (routingId) => {
+          this.#passages.delete(passage);
+          if (this.#peers.get(routingId) === passage) this.#peers.delete(routingId);
+        },
+        onParts: () => {
+          attendance.counters.refused.malformed++;
+          attendance.log.warn(address, 'parts', `cut the connection of ${address}: a frame has one part`);
+        },
+        onForeign: () => attendance.strangers.refused('malformed', address),
+      });
+      this.#passages.add(passage);
+    } catch (error) {
+      attendance.log.warn(address, 'guard', `cannot admit ${address}: ${(error as Error).message}`);
+      router?.close();
+      outer.destroy();
+    }
+  }
+}
+
+interface PassageListener {
+  onHeard(routingId: string): void;
+  /** @param routingId empty when nothing was heard of it */
+  onGone(routingId: string): void;
+  onParts(): void;
+  onForeign(): void;
+}
+
+/** One connection: `outer` is the peer's, `inner` leads to a socket that has no other. */
+class Passage {
+  readonly socket: SocketInlet;
+  readonly freed: Promise<void>;
+  readonly #outer: Socket;
+  readonly #inner: Socket;
+  readonly #limits: MailboxLimits;
+  readonly #listener: PassageListener;
+  readonly #frames = new PassingFrames();
+  readonly #reading = { isIdle: false };
+  #routingId = '';
+  #reads = 0;
+  #look: NodeJS.Timeout | undefined;
+  #unreadTimer: NodeJS.Timeout | undefined;
+
+  constructor(
+    outer: Socket,
+    path: string,
+    router: Router,
+    attendance: Attendance,
+    limits: MailboxLimits,
+    listener: PassageListener,
+  ) {
+    this.#outer = outer;
+    this.#limits = limits;
+    this.#listener = listener;
+    this.socket = new SocketInlet(router);
+    this.freed = this.socket.attend({
+      ...attendance,
+      reading: this.#reading,
+      receiver: (parts) => {
+        this.#read(parts);
+        return attendance.receiver(parts);
+      },
+    });
+    this.#inner = dial(path);
+    this.#inner.on('error', () => {});
+    this.#join();
+  }
+
+  #join(): void {
+    const [outer, inner] = [this.#outer, this.#inner];
+    outer.on('data', (chunk) => this.#pass(chunk));
+    inner.on('drain', () => this.#goOn());
+    inner.on('data', (chunk) => {
+      if (outer.write(chunk)) return;
+      inner.pause();
+      this.#unreadTimer = setTimeout(() => this.#end(), this.#limits.keepaliveTimeoutMs).unref();
+    });
+    outer.on('drain', () => {
+      clearTimeout(this.#unreadTimer);
+      inner.resume();
+    });
+    outer.on('close', () => {
+      inner.end();
+      // What it said last is still read.
+      setTimeout(() => this.#end(), LOOK_MS).unref();
+    });
+    inner.on('close', () => {
+      outer.destroySoon();
+      outer.setTimeout(this.#limits.closeFlushMs, () => outer.destroy());
+    });
+    outer.resume();
+  }
+
+  #pass(chunk: Buffer): void {
+    const verdict = this.#frames.take(chunk);
+    if (verdict === 'passes') {
+      if (!this.#inner.write(chunk) || this.#isFull) this.#outer.pause();
+      if (this.#isFull) this.#lookAgain(this.#reads, false);
+      return;
+    }
+    if (verdict === 'has parts') this.#listener.onParts();
+    else this.#listener.onForeign();
+    this.#end();
+  }
+
+  get #isFull(): boolean {
+    const { unread, unreadBytes } = this.#frames;
+    return unread >= UNREAD_FRAMES_MAX || unreadBytes >= UNREAD_LARGEST_MAX * this.#limits.frameBytesMax;
+  }
+
+  #goOn(): void {
+    if (!this.#isFull && !this.#inner.writableNeedDrain) this.#outer.resume();
+  }
+
+  #read([routingId, ...rest]: readonly Buffer[]): void {
+    if (this.#reads === 0 && routingId !== undefined) {
+      this.#routingId = routingId.toString();
+      this.#listener.onHeard(this.#routingId);
+    }
+    this.#reads++;
+    for (const _ of rest) this.#frames.read();
+    if (rest.length >= WHOLE_PARTS) {
+      this.#listener.onParts();
+      this.#end();
+    } else {
+      this.#goOn();
+    }
+  }
+
+  #lookAgain(reads: number, isSuspect: boolean): void {
+    this.#look ??= setTimeout(() => {
+      this.#look = undefined;
+      if (!this.#isFull || this.#outer.destroyed) return;
+      const isStuck = this.#reading.isIdle && this.#reads === reads;
+      if (!isStuck || !isSuspect) return this.#lookAgain(this.#reads, isStuck);
+      this.#listener.onParts();
+      this.#end();
+    }, LOOK_MS).unref();
+  }
+
+  #end(): void {
+    clearTimeout(this.#look);
+    clearTimeout(this.#unreadTimer);
+    this.#outer.destroy();
+    this.#inner.destroy();
+    this.socket.close();
+    this.#listener.onGone(this.#routingId);
+  }
+}

@@ -1,0 +1,95 @@
+const GREETING_BYTES = 64;
+/** Where a greeting says which version of ZMTP it is, and by which mechanism. */
+const VERSION_AT = 10;
+const MECHANISM_AT = 12;
+const VERSION_MIN = 3;
+const PLAIN = 'NULL';
+const MORE = 1;
+const LONG = 2;
+const COMMAND = 4;
+const HEAD_BYTES = 2;
+const LONG_HEAD_BYTES = 9;
+
+export type Verdict = 'passes' | 'has parts' | 'is foreign';
+
+/**
+ * Follows the frames of a connection as its bytes pass, as ZMTP 3 has them (RFC 23): a greeting of 64 bytes, then frames of
+ * a flag, a size of 1 or 8 bytes, and as many bytes. With keys the mark of a part is encrypted, and frames can be
+ * counted only.
+ */
+export class PassingFrames {
+  /** Bytes of each frame that was not read; commands of ZMTP are none. */
+  readonly #unread: number[] = [];
+  #unreadBytes = 0;
+  readonly #greeting = Buffer.alloc(GREETING_BYTES);
+  #greeted = 0;
+  readonly #head = Buffer.alloc(LONG_HEAD_BYTES);
+  #headed = 0;
+  /** Of the body of this frame, what has not passed. */
+  #left = 0;
+  #isCommand = false;
+
+  /** Frames that have passed, in part or whole, and were not read. */
+  get unread(): number {
+    return this.#unread.length;
+  }
+
+  get unreadBytes(): number {
+    return this.#unreadBytes;
+  }
+
+  /** The first of those was read. */
+  read(): void {
+    this.#unreadBytes -= this.#unread.shift() ?? 0;
+  }
+
+  take(chunk: Buffer): Verdict {
+    let at = 0;
+    while (at < chunk.length) {
+      if (this.#greeted < GREETING_BYTES) {
+        const taken = chunk.copy(this.#greeting, this.#greeted, at);
+        this.#greeted += taken;
+        at += taken;
+        if (!this.#isOurs()) return 'is foreign';
+      } else if (this.#left > 0) {
+        const passing = Math.min(this.#left, chunk.length - at);
+        this.#left -= passing;
+        at += passing;
+        if (!this.#isCommand) this.#count(passing);
+      } else {
+        this.#head[this.#headed++] = chunk[at++]!;
+        const flags = this.#head[0]!;
+        if (this.#headed === 1 && this.#isPart(flags)) return 'has parts';
+        if (this.#headed === (flags & LONG ? LONG_HEAD_BYTES : HEAD_BYTES)) this.#begin(flags);
+      }
+    }
+    return 'passes';
+  }
+
+  /** As far as it has come. */
+  #isOurs(): boolean {
+    const isZmtp = this.#greeting[0] === 0xff;
+    return isZmtp && (this.#greeted <= VERSION_AT || this.#greeting[VERSION_AT]! >= VERSION_MIN);
+  }
+
+  #isPart(flags: number): boolean {
+    const isPlain = this.#greeting.toString('latin1', MECHANISM_AT, MECHANISM_AT + PLAIN.length) === PLAIN;
+    return isPlain && (flags & (MORE | COMMAND)) === MORE;
+  }
+
+  #begin(flags: number): void {
+    this.#left = flags & LONG ? Number(this.#head.readBigUInt64BE(1)) : this.#head[1]!;
+    this.#headed = 0;
+    this.#isCommand = (flags & COMMAND) !== 0;
+    if (this.#isCommand) return;
+    this.#unread.push(0);
+    this.#count(HEAD_BYTES);
+  }
+
+  #count(bytes: number): void {
+    // A frame can be read before this process has seen all of it leave.
+    if (this.#unread.length === 0) return;
+    this.#unread[this.#unread.length - 1]! += bytes;
+    this.#unreadBytes += bytes;
+  }
+}
