@@ -73,6 +73,7 @@ const MAY_AWAIT = new Set(['packages/simulator/src/simulation.ts']);
 const ENTRIES = new Set([
   'packages/transport/src/testing.fixture.ts',
   'packages/cli/src/testing.fixture.ts',
+  'packages/journal/src/testing.fixture.ts',
   'packages/executors/src/spawner.ts',
   'packages/executors/src/module-thread.ts',
   'packages/runtime/src/solver/thread.ts',
