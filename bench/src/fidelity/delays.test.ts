@@ -6,7 +6,7 @@ import { firstOnTheirWay, observe, pairUp, profileOf, slices, workOf } from './d
 import type { Recording } from './recording.js';
 
 const code = (type: MessageType) => MESSAGE_TYPES.indexOf(type);
-const NOTHING: Recording = { parties: [], sent: [], handled: [], sleeps: [], timers: [] };
+const NOTHING: Recording = { parties: [], sent: [], handled: [], sleeps: [], timers: [], commits: [] };
 
 /** A scheduler and two workers that share a process, each process with party numbers of its own. */
 const SCHEDULER: Recording = {

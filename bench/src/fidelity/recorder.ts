@@ -6,6 +6,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SleepEnded } from '@goshawk/executors';
+import type { JournalCommitted } from '@goshawk/journal';
 import type { TimerFired } from '@goshawk/runtime';
 import type { MessageHandled, MessageSent } from '@goshawk/transport';
 import { HANDLED_COLUMNS, type Recording, SENT_COLUMNS } from './recording.js';
@@ -18,6 +19,7 @@ const sent: number[] = [];
 const handled: number[] = [];
 const sleeps: number[] = [];
 const timers: number[] = [];
+const commits: number[] = [];
 /** When a task's end or a timer began the step that is under way. */
 let stepAt: number | undefined;
 
@@ -71,6 +73,8 @@ const listeners = {
   },
   'goshawk.sleep.ended': ({ lateMs, sleepMs }: SleepEnded): void =>
     void sleeps.push(beginStep(), lateMs, sleepMs),
+  'goshawk.journal.committed': ({ tookMs, records }: JournalCommitted): void =>
+    void commits.push(performance.now() + offsetMs - tookMs, tookMs, records),
   'goshawk.timer.fired': ({ lateMs }: TimerFired): void => void timers.push(beginStep(), lateMs),
 };
 
@@ -81,6 +85,6 @@ for (const [channel, listener] of Object.entries(listeners)) {
 process.on('exit', () => {
   const folder = new URL(import.meta.url).searchParams.get('folder');
   if (folder === null || sent.length / SENT_COLUMNS + handled.length / HANDLED_COLUMNS === 0) return;
-  const recording: Recording = { parties: [...parties.keys()], sent, handled, sleeps, timers };
+  const recording: Recording = { parties: [...parties.keys()], sent, handled, sleeps, timers, commits };
   writeFileSync(join(folder, `${process.pid}.json`), JSON.stringify(recording));
 });

@@ -13,12 +13,15 @@ export interface Recording {
   readonly sleeps: readonly number[];
   /** Rows of when a machine's timer fired, and how late that was. */
   readonly timers: readonly number[];
+  /** Rows of when a journal gave a group to the disk, after how long it was durable, and how many records it had. */
+  readonly commits: readonly number[];
 }
 
 export const SENT_COLUMNS = 4;
 export const HANDLED_COLUMNS = 5;
 export const SLEPT_COLUMNS = 3;
 export const LATE_COLUMNS = 2;
+export const COMMITTED_COLUMNS = 3;
 
 /** @param folder into which the recorders of all processes wrote */
 export function readRecordings(folder: string): Recording[] {

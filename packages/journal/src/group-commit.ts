@@ -1,4 +1,5 @@
 import { Histogram, type JobRecord, type Millis } from '@goshawk/core';
+import { journalCommitted } from './channels.js';
 import type { JournalListener, JournalMetrics, JournalState } from './contract.js';
 import { encodeRecord } from './record-codec.js';
 
@@ -190,6 +191,8 @@ export class GroupCommit {
       this.lastCommitMs = performance.now() - began;
       this.longestCommitMs = Math.max(this.longestCommitMs, this.lastCommitMs);
       this.commitMs.add(this.lastCommitMs);
+      if (journalCommitted.hasSubscribers)
+        journalCommitted.publish({ records: group.length, tookMs: this.lastCommitMs });
       this.commits++;
       this.written += group.length;
       this.#listener?.recorded(this.written);

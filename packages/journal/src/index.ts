@@ -1,3 +1,4 @@
+export type { JournalCommitted } from './channels.js';
 export type { Journal, JournalListener, JournalMetrics, JournalState } from './contract.js';
 export { JournalError } from './errors.js';
 export { claimFolder, type FolderClaim, isClaimed } from './folder-claim.js';

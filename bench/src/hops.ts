@@ -1,0 +1,178 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { connect } from '@goshawk/client';
+import { MESSAGE_TYPES } from '@goshawk/core';
+import { percentile, report, result, table } from './bench-report.js';
+import { firstLine, GOSHAWK } from './daemons.js';
+import { COMMITTED_COLUMNS, HANDLED_COLUMNS, readRecordings, SENT_COLUMNS } from './fidelity/recording.js';
+
+/**
+ * Where the time of one job of one task that does nothing goes: when each of its messages was sent, how long it was on its way,
+ * and how long its receiver worked on it, beside the commits of its owner's journal; once with the journal on a disk, and once in
+ * memory, where a sync costs nothing. One job at a time; medians.
+ */
+const WARM_UP = 100;
+const IN_MEMORY = '/dev/shm';
+const RECORDER = new URL('./fidelity/recorder.js', import.meta.url);
+
+const { values } = parseArgs({
+  options: {
+    jobs: { type: 'string', default: '300' },
+    policy: { type: 'string', default: 'goshawk' },
+    command: { type: 'string', default: GOSHAWK },
+    client: { type: 'string' },
+    json: { type: 'boolean', default: false },
+  },
+});
+
+/** Something that happened once, or not, in each job. Times are ms since its submission. */
+interface Hop {
+  readonly name: string;
+  readonly times: number;
+  readonly beganMs: number[];
+  readonly onItsWayMs: number[];
+  readonly handledMs: number[];
+}
+
+interface Event {
+  readonly name: string;
+  readonly at: number;
+  readonly arrivedAt: number;
+  readonly tookMs: number;
+}
+
+async function runJobs(url: string): Promise<void> {
+  await using cluster = await connect(url);
+  for (let job = -WARM_UP; job < Number(values.jobs); job++) {
+    await (await cluster.submit({ name: 'single', tasks: [{ sleep: 0 }] })).wait();
+  }
+}
+
+async function record(place: string): Promise<readonly Event[]> {
+  const folder = mkdtempSync(join(place, 'goshawk-hops-'));
+  const recordings = join(folder, 'recordings');
+  mkdirSync(recordings);
+  const recorder = new URL(RECORDER);
+  recorder.searchParams.set('folder', recordings);
+  const env = { ...process.env, XDG_STATE_HOME: folder, NODE_OPTIONS: `--import=${recorder.href}` };
+  const shape = ['--policy', values.policy, '--workers', '2', '--slots', '4', '--schedulers', '1'];
+  const up = spawn(
+    process.execPath,
+    [values.command, 'up', '--json', '--quiet', '--no-secure', '--data-folder', folder, ...shape],
+    { stdio: ['pipe', 'pipe', 'inherit'], env },
+  );
+  const gone = once(up, 'exit');
+  try {
+    const { cluster } = await firstLine<{ cluster: string }>(up, 'goshawk up', () => 'see above');
+    const self = fileURLToPath(import.meta.url);
+    const client = spawn(process.execPath, [self, '--client', cluster, '--jobs', values.jobs], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+      env,
+    });
+    const [code] = await once(client, 'exit');
+    if (code !== 0) throw new Error(`the client has ended with ${code}`);
+  } finally {
+    up.kill('SIGINT');
+    await gone;
+  }
+  const events = eventsOf(recordings);
+  rmSync(folder, { recursive: true, force: true });
+  return events;
+}
+
+/** What was sent is joined with what was handled: between two parties messages stay in order. */
+function eventsOf(folder: string): Event[] {
+  const handled = new Map<string, { at: number; tookMs: number }[]>();
+  const events: Event[] = [];
+  const all = readRecordings(folder);
+  for (const { parties, handled: rows } of all) {
+    for (let row = 0; row < rows.length; row += HANDLED_COLUMNS) {
+      const [at, tookMs, from, to, code] = rows.slice(row, row + HANDLED_COLUMNS);
+      const way = `${parties[from!]} ${parties[to!]} ${code}`;
+      if (!handled.has(way)) handled.set(way, []);
+      handled.get(way)!.push({ at: at!, tookMs: tookMs! });
+    }
+  }
+  for (const { parties, sent, commits } of all) {
+    for (let row = 0; row < sent.length; row += SENT_COLUMNS) {
+      const [at, from, to, code] = sent.slice(row, row + SENT_COLUMNS);
+      const arrival = handled.get(`${parties[from!]} ${parties[to!]} ${code}`)?.shift();
+      if (arrival === undefined) continue;
+      events.push({ name: MESSAGE_TYPES[code!]!, at: at!, arrivedAt: arrival.at, tookMs: arrival.tookMs });
+    }
+    for (let row = 0; row < commits.length; row += COMMITTED_COLUMNS) {
+      const [at, tookMs] = commits.slice(row, row + COMMITTED_COLUMNS);
+      events.push({ name: 'commit', at: at!, arrivedAt: at! + tookMs!, tookMs: 0 });
+    }
+  }
+  return events.sort((one, other) => one.at - other.at);
+}
+
+/** @returns what happens in most jobs, in the order in which it begins, and how often a job that is */
+function hopsOf(events: readonly Event[]): Hop[] {
+  const isSubmission = ({ name }: Event) => name === 'submit';
+  const first = events.findIndex(isSubmission);
+  const jobs: Event[][] = [];
+  for (const event of events.slice(first)) {
+    if (isSubmission(event)) jobs.push([]);
+    jobs.at(-1)!.push(event);
+  }
+  const measured = jobs.slice(WARM_UP);
+  const hops = new Map<string, { count: number } & Omit<Hop, 'name' | 'times'>>();
+  for (const job of measured) {
+    const seen = new Map<string, number>();
+    for (const { name, at, arrivedAt, tookMs } of job) {
+      const before = seen.get(name) ?? 0;
+      seen.set(name, before + 1);
+      const shown = before === 0 ? name : `${name} (${before + 1})`;
+      if (!hops.has(shown)) hops.set(shown, { count: 0, beganMs: [], onItsWayMs: [], handledMs: [] });
+      const hop = hops.get(shown)!;
+      hop.count++;
+      hop.beganMs.push(at - job[0]!.at);
+      hop.onItsWayMs.push(arrivedAt - at);
+      hop.handledMs.push(tookMs);
+    }
+  }
+  return [...hops]
+    .map(([name, { count, ...spreads }]) => ({ name, times: count / measured.length, ...spreads }))
+    .filter(({ times }) => times >= 0.5)
+    .sort((one, other) => percentile(one.beganMs, 0.5) - percentile(other.beganMs, 0.5));
+}
+
+function show(title: string, hops: readonly Hop[]): void {
+  const ms = (of: readonly number[]) => percentile(of, 0.5).toFixed(2);
+  const rows = hops.map(({ name, times, beganMs, onItsWayMs, handledMs }) => [
+    name,
+    times.toFixed(2),
+    ms(beganMs),
+    ms(onItsWayMs),
+    name.startsWith('commit') ? '' : ms(handledMs),
+  ]);
+  const head = [title, 'a job', 'begins, ms', 'takes, ms', 'handled in, ms'];
+  process.stdout.write(`${table([head, ...rows])}\n\n`);
+}
+
+async function measure(): Promise<void> {
+  const places = { 'on disk': tmpdir(), ...(existsSync(IN_MEMORY) ? { 'in memory': IN_MEMORY } : {}) };
+  const results = [];
+  for (const [title, place] of Object.entries(places)) {
+    const hops = hopsOf(await record(place));
+    if (!values.json) show(`journal ${title}`, hops);
+    for (const { name, times, beganMs, onItsWayMs, handledMs } of hops) {
+      const named = `journal ${title}, ${name}`;
+      results.push(result(`${named}, times a job`, '', [times]));
+      results.push(result(`${named}, begins`, 'ms', [percentile(beganMs, 0.5)]));
+      results.push(result(`${named}, takes`, 'ms', [percentile(onItsWayMs, 0.5)]));
+      results.push(result(`${named}, handled in`, 'ms', [percentile(handledMs, 0.5)]));
+    }
+  }
+  if (values.json) process.stdout.write(`${JSON.stringify(report('hops', results))}\n`);
+}
+
+if (values.client === undefined) await measure();
+else await runJobs(values.client);
