@@ -13,6 +13,7 @@ import type { Alarm, Alarms } from './alarms.js';
 import type { Connection, Listener } from './connection.js';
 import { badAnswer, connectionClosed, noAnswer, refusal, unwelcome } from './errors.js';
 import type { ClientTimings } from './options.js';
+import { Turns } from './turns.js';
 
 /** Who is asked. */
 export interface Destination {
@@ -49,13 +50,14 @@ interface Answered {
 
 /**
  * Questions with one answer. Each is asked again until it is answered, with growing pauses: every request of
- * the protocol may be asked twice.
+ * the protocol may be asked twice. One whose turn has yet to come is not.
  */
 export class Requests {
   readonly #connection: Connection;
   readonly #alarms: Alarms;
   readonly #timings: ClientTimings;
   readonly #open = new Set<Request>();
+  readonly #turns = new Turns();
 
   constructor(connection: Connection, alarms: Alarms, timings: ClientTimings) {
     this.#connection = connection;
@@ -76,7 +78,13 @@ export class Requests {
         reject,
         over: () => void this.#open.delete(request),
       };
-      const request = new Request(order as Order, this.#connection, this.#alarms, this.#timings, settle);
+      const around = {
+        connection: this.#connection,
+        alarms: this.#alarms,
+        timings: this.#timings,
+        turns: this.#turns,
+      };
+      const request = new Request(order as Order, around, settle);
       this.#open.add(request);
       request.begin();
     });
@@ -87,6 +95,13 @@ export class Requests {
     const now = performance.now();
     for (const request of [...this.#open]) request.lookAgain(now);
   }
+}
+
+interface Surroundings {
+  readonly connection: Connection;
+  readonly alarms: Alarms;
+  readonly timings: ClientTimings;
+  readonly turns: Turns;
 }
 
 interface Settle {
@@ -100,6 +115,7 @@ class Request implements Listener {
   readonly #order: Order;
   readonly #connection: Connection;
   readonly #timings: ClientTimings;
+  readonly #turns: Turns;
   readonly #settle: Settle;
   readonly #number: number;
   readonly #alarm: Alarm;
@@ -107,6 +123,8 @@ class Request implements Listener {
   readonly #beganAt = performance.now();
   readonly #deadline: Millis;
   #attempts = 0;
+  /** When it was asked last, or found to wait for its turn. */
+  #lookedAt: Millis = 0;
   /** Who was asked last. */
   #whom = 'the cluster';
   #party: string | undefined;
@@ -114,10 +132,11 @@ class Request implements Listener {
   /** The last answer was that it cannot be answered yet, or not now. */
   #notReady: MessageOf<'refused'> | undefined;
 
-  constructor(order: Order, connection: Connection, alarms: Alarms, timings: ClientTimings, settle: Settle) {
+  constructor(order: Order, { connection, alarms, timings, turns }: Surroundings, settle: Settle) {
     this.#order = order;
     this.#connection = connection;
     this.#timings = timings;
+    this.#turns = turns;
     this.#settle = settle;
     this.#deadline = this.#beganAt + (order.timeoutMs ?? timings.requestTimeoutMs);
     this.#number = connection.listen(this);
@@ -139,7 +158,7 @@ class Request implements Listener {
     this.#attempt(now);
   }
 
-  reply(reply: Reply, from: string): void {
+  reply(reply: Reply, from: string, at: Millis): void {
     switch (reply.type) {
       case 'refused':
         if (reply.code === 'not-ready') this.#notReady = reply;
@@ -153,6 +172,7 @@ class Request implements Listener {
         const expected: readonly string[] = this.#question === undefined ? [] : ANSWERS[this.#question];
         if (!expected.includes(reply.type)) return this.garbled(reply.type);
         this.#end();
+        this.#turns.note(from, this.#question!, this.#number, at);
         this.#settle.resolve({ type: reply.type, value: reply.value, from, whom: this.#whom } as Answer);
       }
     }
@@ -176,6 +196,7 @@ class Request implements Listener {
 
   #ring(now: Millis): void {
     if (now >= this.#deadline) return this.#fail(this.#timeout(now));
+    if (this.#waitsForItsTurn) return this.#waitFrom(now);
     this.#order.onSilence?.();
     this.#attempt(now);
   }
@@ -194,7 +215,19 @@ class Request implements Listener {
     } catch (error) {
       return this.#fail(error);
     }
-    this.#alarm.set(Math.min(this.#deadline, now + nextPause(this.#timings, this.#attempts++)));
+    this.#attempts++;
+    this.#waitFrom(now);
+  }
+
+  get #waitsForItsTurn(): boolean {
+    if (this.#party === undefined || this.#question === undefined || this.#notReady !== undefined)
+      return false;
+    return this.#turns.isBefore(this.#party, this.#question, this.#number, this.#lookedAt);
+  }
+
+  #waitFrom(now: Millis): void {
+    this.#lookedAt = now;
+    this.#alarm.set(Math.min(this.#deadline, now + nextPause(this.#timings, this.#attempts - 1)));
   }
 
   #timeout(now: Millis): UnreachableError {

@@ -4,6 +4,7 @@ import type { Connection, Listener } from './connection.js';
 import { badAnswer, connectionClosed, ownerGone, refusal } from './errors.js';
 import type { ClientTimings } from './options.js';
 import { type Destination, nextPause } from './requests.js';
+import { Turns } from './turns.js';
 
 export type EndedEvent = Extract<JobEvent, { kind: 'ended' }>;
 
@@ -34,6 +35,7 @@ export class Watches {
   readonly #connection: Connection;
   readonly #alarms: Alarms;
   readonly #timings: ClientTimings;
+  readonly #turns = new Turns();
 
   constructor(connection: Connection, alarms: Alarms, timings: ClientTimings) {
     this.#connection = connection;
@@ -44,10 +46,23 @@ export class Watches {
   /** @returns stops watching; nothing is told afterwards */
   open(order: WatchOrder, watcher: Watcher): () => void {
     if (this.#connection.isClosed) throw connectionClosed();
-    const watch = new Watch(order, watcher, this.#connection, this.#alarms, this.#timings);
+    const around = {
+      connection: this.#connection,
+      alarms: this.#alarms,
+      timings: this.#timings,
+      turns: this.#turns,
+    };
+    const watch = new Watch(order, watcher, around);
     watch.begin();
     return () => watch.stop();
   }
+}
+
+interface Surroundings {
+  readonly connection: Connection;
+  readonly alarms: Alarms;
+  readonly timings: ClientTimings;
+  readonly turns: Turns;
 }
 
 class Watch implements Listener {
@@ -55,25 +70,24 @@ class Watch implements Listener {
   readonly #watcher: Watcher;
   readonly #connection: Connection;
   readonly #timings: ClientTimings;
+  readonly #turns: Turns;
   readonly #number: number;
   readonly #alarm: Alarm;
   /** When the first question was asked that nothing has come after; undefined while all is well. */
   #silentSince: Millis | undefined;
   #attempts = 0;
+  /** When it was asked last, or found to wait for its turn. */
+  #lookedAt: Millis = 0;
+  #party: string | undefined;
   #whom = 'the scheduler';
   #isOver = false;
 
-  constructor(
-    order: WatchOrder,
-    watcher: Watcher,
-    connection: Connection,
-    alarms: Alarms,
-    timings: ClientTimings,
-  ) {
+  constructor(order: WatchOrder, watcher: Watcher, { connection, alarms, timings, turns }: Surroundings) {
     this.#order = order;
     this.#watcher = watcher;
     this.#connection = connection;
     this.#timings = timings;
+    this.#turns = turns;
     this.#number = connection.listen(this);
     this.#alarm = alarms.add((now) => this.#ring(now));
   }
@@ -94,9 +108,12 @@ class Watch implements Listener {
     this.#watcher.failed(connectionClosed());
   }
 
-  reply(reply: Reply, _from: string, at: Millis): void {
+  reply(reply: Reply, from: string, at: Millis): void {
     if (this.#isOver) return;
-    if (reply.type === 'jobProgress') return this.#hear(reply.value, at);
+    if (reply.type === 'jobProgress') {
+      if (this.#silentSince !== undefined) this.#turns.note(from, reply.type, this.#number, at);
+      return this.#hear(reply.value, at);
+    }
     if (reply.type === 'jobEnded') {
       this.#end();
       return this.#watcher.ended({ kind: 'ended', ...reply.value }, at);
@@ -130,9 +147,15 @@ class Watch implements Listener {
         this.#end();
         return this.#watcher.failed(ownerGone(this.#order.id, this.#whom, Math.round(silentMs)));
       }
+      if (this.#waitsForItsTurn) return this.#waitFrom(now);
       this.#order.onSilence();
     }
     this.#ask(now);
+  }
+
+  get #waitsForItsTurn(): boolean {
+    if (this.#party === undefined) return false;
+    return this.#turns.isBefore(this.#party, 'jobProgress', this.#number, this.#lookedAt);
   }
 
   #ask(now: Millis): void {
@@ -142,14 +165,21 @@ class Watch implements Listener {
     try {
       if (to !== undefined) {
         this.#whom = to.title;
+        this.#party = to.party;
         this.#connection.send(to.party, { type: 'watchJob', request: this.#number, id, detail });
       }
     } catch (error) {
       this.#end();
       return this.#watcher.failed(error as GoshawkError);
     }
-    const giveUpAt = this.#silentSince + this.#timings.requestTimeoutMs;
-    this.#alarm.set(Math.min(giveUpAt, now + nextPause(this.#timings, this.#attempts++)));
+    this.#attempts++;
+    this.#waitFrom(now);
+  }
+
+  #waitFrom(now: Millis): void {
+    this.#lookedAt = now;
+    const giveUpAt = (this.#silentSince ?? now) + this.#timings.requestTimeoutMs;
+    this.#alarm.set(Math.min(giveUpAt, now + nextPause(this.#timings, this.#attempts - 1)));
   }
 
   #end(): void {

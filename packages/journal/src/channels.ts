@@ -8,5 +8,6 @@ export interface JournalCommitted {
   readonly tookMs: Millis;
 }
 
-export const journalCommitted: Pick<Channel, 'hasSubscribers'> & { publish(message: JournalCommitted): void } =
-  channel('goshawk.journal.committed');
+export const journalCommitted: Pick<Channel, 'hasSubscribers'> & {
+  publish(message: JournalCommitted): void;
+} = channel('goshawk.journal.committed');
