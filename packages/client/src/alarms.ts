@@ -54,8 +54,11 @@ export class Alarms {
     clearTimeout(this.#timer);
     this.#armedFor = at;
     const delay = Math.min(Math.max(1, Math.ceil(at - performance.now())), NODE_DELAY_MAX_MS);
-    this.#timer = setTimeout(this.#onTimeout, delay);
+    this.#timer = setTimeout(this.#afterMail, delay);
   }
+
+  /** What has arrived is read first: a process that was busy finds its alarms due and the answers that end them at one time. */
+  readonly #afterMail = (): void => void setImmediate(this.#onTimeout);
 
   readonly #onTimeout = (): void => {
     this.#armedFor = Number.POSITIVE_INFINITY;
