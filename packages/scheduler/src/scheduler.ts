@@ -590,7 +590,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       const probes = Math.min(message.probes, batch.probes.at(from));
       if (probes <= 0) return;
       this.#prober.used(batch, from, probes);
-      return this.#routing.find(job, batch, now);
+      return this.#routing.givenBack(job, batch, probes, now);
     }
     const { task, attempt } = message.placed;
     this.#abandoned.settled(from, { job: message.job, task, attempt });

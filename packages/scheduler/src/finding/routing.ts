@@ -15,6 +15,9 @@ import type { Prober } from './probing.js';
 
 /** What was sent and not answered for so many retries may be lost. */
 const SILENCE_RETRIES = 10;
+/** So many probes may come back in one retry, and so many more for each task that waits, before others wait for the next. */
+const BACK_MIN = 8;
+const BACK_A_TASK = 4;
 
 /** How what waits finds its workers, by the route of its job, and without central while that is away. */
 export class Routing {
@@ -29,6 +32,8 @@ export class Routing {
   readonly #usage: Usage;
   readonly #sweep: SweepTimer;
   readonly #watch = new ProbeWatch();
+  /** How many probes have come back since the last sweep. */
+  readonly #givenBack = new WeakMap<Batch, number>();
 
   constructor(
     jobs: JobStore,
@@ -91,6 +96,29 @@ export class Routing {
     if (job.route.by === 'central') this.#placer.place(job, job.stages[batch.index]!, now);
     else if (!this.#isSpared(job)) this.#needer.tell(job, batch, now);
     if (this.#isAlone(now)) this.#probeInstead(job, batch);
+  }
+
+  /**
+   * Probes of the batch were given back, and others are sent: at once, as long as not more come back than there would be in any
+   * order of things. Where all workers give back what comes, and messages come twice, there would be more and more.
+   */
+  givenBack(job: Job, batch: Batch, probes: number, now: Millis): void {
+    const back = (this.#givenBack.get(batch) ?? 0) + probes;
+    if (this.#enlistment.timings.retryMs === 0) return this.find(job, batch, now);
+    this.#givenBack.set(batch, back);
+    if (back <= BACK_MIN + BACK_A_TASK * batch.waiting) return this.find(job, batch, now);
+    this.#sweep.arm(now);
+  }
+
+  /** @returns whether probes had come back */
+  #findForGivenBack(job: Job, now: Millis): boolean {
+    let wereBack = false;
+    for (const batch of job.batches) {
+      if (!this.#givenBack.delete(batch) || batch.waiting === 0) continue;
+      wereBack = true;
+      this.find(job, batch, now);
+    }
+    return wereBack;
   }
 
   /** All of the job that waits. */
@@ -193,11 +221,12 @@ export class Routing {
     const isPlaced = job.countOf(TaskState.placed) > 0;
     if (isPlaced) this.#placer.doubtPlaced(job, SILENCE_RETRIES * retryMs, now);
     const isChoosy = this.#findForChoosy(job, now);
+    const wereBack = this.#findForGivenBack(job, now);
     const isProbing = this.#probeAgain(job, SILENCE_RETRIES * retryMs, now);
     const isMatching =
       job.route.by === 'matching' && job.countOf(TaskState.waiting) > 0 && !this.#isSpared(job);
     if (isMatching) this.#needer.tellAgain(job, now - 5 * retryMs, now);
-    return isPlacing || isPlaced || isMatching || isProbing || isChoosy;
+    return isPlacing || isPlaced || isMatching || isProbing || isChoosy || wereBack;
   }
 
   /** Workers were passed over, since attempts came to nothing there. @returns whether that may happen again */
