@@ -74,7 +74,7 @@ class Bench {
       report: 1,
       job: job.number,
       task,
-      attempt: job.attempts[task]!,
+      attempt: job.tasks.attempts[task]!,
       outcome,
       runMs: 5,
       output: [],
@@ -120,13 +120,13 @@ test('a task that a worker declines before it starts was no attempt', () => {
   bench.members(W1, W2);
   const job = bench.submit({ tasks: [{ sleep: 1 }] });
   bench.ask(W1, job);
-  const placed = { task: 0, attempt: job.attempts[0]! };
+  const placed = { task: 0, attempt: job.tasks.attempts[0]! };
   bench.receive(W1, { type: 'declined', job: job.number, stage: 0, probes: 0, placed });
   bench.ask(W2, job);
   bench.end(W2, job, 0);
   expect(bench.ended).toEqual([job]);
-  expect(job.attemptsTotal).toBe(1);
-  expect(job.attemptsLost).toBe(0);
+  expect(job.history.total).toBe(1);
+  expect(job.history.lostCount).toBe(0);
 });
 
 test('of probes no more come back than are believed to be at their worker', () => {
@@ -152,7 +152,7 @@ describe('a worker that central has not told of', () => {
     expect(bench.take('bind')).toHaveLength(1);
     bench.members(W1, W2);
     bench.pass(3 * leaseMs);
-    expect(job.workers[0]).toBe(W2);
+    expect(job.tasks.workers[0]).toBe(W2);
   });
 
   test('is gone when central has not told of it within a lease', () => {
@@ -163,9 +163,9 @@ describe('a worker that central has not told of', () => {
     bench.ask(W2, job);
     bench.take('bind');
     bench.pass(leaseMs - heartbeatMs);
-    expect(job.attemptsLost).toBe(0);
+    expect(job.history.lostCount).toBe(0);
     bench.pass(2 * heartbeatMs);
-    expect(job.attemptsLost).toBe(1);
+    expect(job.history.lostCount).toBe(1);
     expect(bench.take('probe').length).toBeGreaterThan(0);
     bench.ask(W2, job);
     expect(bench.take('none')).toHaveLength(1);
@@ -220,7 +220,7 @@ test('a central that is silent has nobody taken for gone', () => {
     bench.now += heartbeatMs;
     bench.scheduler.wake('heartbeat', 0, bench.now);
   }
-  expect(job.attemptsLost).toBe(0);
+  expect(job.history.lostCount).toBe(0);
 });
 
 describe('clients', () => {
@@ -407,13 +407,13 @@ describe('a task that central has placed', () => {
     bench.take('place');
     bench.members(W2);
     expect(bench.take('place')).toMatchObject([{ tasks: [{ task: 0, attempt: 2 }] }]);
-    expect(job).toMatchObject({ attemptsTotal: 0, attemptsLost: 0 });
+    expect(job.history).toMatchObject({ total: 0, lostCount: 0 });
     placedOn(bench, job, W2, 2);
     asks(bench, job, W2, 2);
     expect(bench.take('bind')).toMatchObject([{ task: 0, attempt: 2 }]);
     bench.members(W1);
     expect(bench.take('place')).toMatchObject([{ tasks: [{ task: 0, attempt: 3 }] }]);
-    expect(job).toMatchObject({ attemptsTotal: 1, attemptsLost: 1 });
+    expect(job.history).toMatchObject({ total: 1, lostCount: 1 });
     placedOn(bench, job, W1, 3);
     asks(bench, job, W1, 3);
     bench.end(W1, job, 0);

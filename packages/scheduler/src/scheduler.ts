@@ -42,6 +42,7 @@ import { Placer } from './finding/placing.js';
 import { Prober } from './finding/probing.js';
 import { Routing } from './finding/routing.js';
 import { AssignedBy } from './job/assignment.js';
+import type { AttemptEnd } from './job/attempt-history.js';
 import { Job, TaskState } from './job/job.js';
 import { Enlistment } from './joining/enlistment.js';
 import { Members } from './joining/members.js';
@@ -431,7 +432,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#ledger.cancelled(job, now);
     this.#routing.takeBack(job);
     for (let task = 0; task < job.taskCount; task++) {
-      const state = job.stateOf(task);
+      const state = job.tasks.stateOf(task);
       if (state === TaskState.running || state === TaskState.placed) this.#sendCancel(job, task);
       if (state < TaskState.running) job.set(task, TaskState.cancelled);
     }
@@ -527,8 +528,12 @@ export class Scheduler implements Machine<SchedulerTimer> {
     for (const job of this.#jobs.active()) {
       job.checkInvariants();
       for (let task = 0; task < job.taskCount; task++) {
-        const bound = job.states[task] === TaskState.running || job.states[task] === TaskState.placed;
-        invariant(!bound || job.workers[task] !== NOBODY, () => `task ${task} of ${job.id} runs nowhere`);
+        const bound =
+          job.tasks.states[task] === TaskState.running || job.tasks.states[task] === TaskState.placed;
+        invariant(
+          !bound || job.tasks.workers[task] !== NOBODY,
+          () => `task ${task} of ${job.id} runs nowhere`,
+        );
       }
     }
   }
@@ -536,13 +541,14 @@ export class Scheduler implements Machine<SchedulerTimer> {
   // ---- ends of attempts
 
   #ended(from: Address, message: MessageOf<'ended'>, now: Millis): void {
+    const { task, attempt, runMs } = message;
     const job = this.#jobs.byNumber(message.job);
-    const { task } = message;
-    const counts = job !== undefined && this.#isCurrent(job, task, message.attempt, from);
+    const counts = job !== undefined && !job.hasEnded && job.tasks.isRunning(task, attempt, from);
     // Its worker keeps it, and sends it again.
     if (counts ? this.#ledger.isBehind : this.#recovery.awaits(from)) return;
     const outcome = counts ? this.#endings.judged(job, task, message.outcome) : message.outcome;
-    const place = counts ? this.#endings.writeDown(job, task, outcome, message.runMs, now) : undefined;
+    const end: AttemptEnd = { task, outcome, runMs, place: undefined };
+    if (counts) this.#endings.writeDown(job, end, now);
     // The worker forgets a report that is confirmed.
     if (this.#enlistment.timings.retryMs > 0)
       this.#ledger.send(from, { type: 'confirm', report: message.report });
@@ -551,20 +557,10 @@ export class Scheduler implements Machine<SchedulerTimer> {
       return this.#abandoned.settled(from, message);
     }
     for (const chunk of message.output)
-      this.#jobs.logs.append(job.number, job.spec.user, task, message.attempt, chunk);
-    job.reports.isBrief = this.#jobs.isShort;
-    this.#endings.ended(job, task, outcome, message.runMs, now, place);
+      this.#jobs.logs.append(job.number, job.spec.user, task, attempt, chunk);
+    job.history.reports.isBrief = this.#jobs.isShort;
+    this.#endings.ended(job, end, now);
     if (!job.hasEnded) this.#jobs.weigh(job);
-  }
-
-  #isCurrent(job: Job, task: number, attempt: number, from: Address): boolean {
-    return (
-      !job.hasEnded &&
-      task < job.taskCount &&
-      job.states[task] === TaskState.running &&
-      job.attempts[task] === attempt &&
-      job.workers[task] === from
-    );
   }
 
   // ---- what workers and central tell
@@ -576,7 +572,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#prober.moved(batch, from, to, probes);
     job.probesMoved += probes;
     // Its thief may be a worker that is passed over again and again: it would be probed, refused, and steal for ever.
-    if (batch.probes.out < batch.waiting && job.blame?.mayLook(now) !== false)
+    if (batch.probes.out < batch.waiting && job.history.blame?.mayLook(now) !== false)
       this.#routing.find(job, batch, now);
   }
 
@@ -594,9 +590,9 @@ export class Scheduler implements Machine<SchedulerTimer> {
     }
     const { task, attempt } = message.placed;
     this.#abandoned.settled(from, { job: message.job, task, attempt });
-    if (task >= job.taskCount || job.attempts[task] !== attempt || job.isFinal(task)) return;
-    const state = job.stateOf(task);
-    if (state !== TaskState.placing && job.workers[task] !== from) return;
+    if (task >= job.taskCount || job.tasks.attempts[task] !== attempt || job.tasks.isFinal(task)) return;
+    const state = job.tasks.stateOf(task);
+    if (state !== TaskState.placing && job.tasks.workers[task] !== from) return;
     if (state === TaskState.waiting) return;
     this.#endings.declined(job, task, now);
   }
@@ -608,7 +604,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   #output(from: Address, message: MessageOf<'output'>): void {
     const job = this.#jobs.byNumber(message.job);
-    if (job === undefined || !this.#isCurrent(job, message.task, message.attempt, from)) return;
+    if (job === undefined || job.hasEnded || !job.tasks.isRunning(message.task, message.attempt, from))
+      return;
     this.#jobs.logs.append(job.number, job.spec.user, message.task, message.attempt, message.chunk);
   }
 
@@ -616,8 +613,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
   #preempt(from: Address, { job: number, worker, match }: MessageOf<'preempt'>): void {
     const job = this.#jobs.byNumber(number);
     if (job === undefined || from !== this.#enlistment.central) return;
-    const task = job.taskAssigned(worker, { by: AssignedBy.match, number: match });
-    if (task >= 0) this.#ledger.send(worker, { type: 'evict', ...job.attemptRef(task) });
+    const task = job.tasks.assigned(worker, { by: AssignedBy.match, number: match });
+    if (task >= 0) this.#ledger.send(worker, { type: 'evict', ...job.tasks.ref(task) });
   }
 
   /** Another central has welcomed this scheduler: what the one before had decided counts no more. */
@@ -633,7 +630,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
       if (task >= job.taskCount) continue;
       this.#placer.placed(job, task, attempt, worker);
       this.#members.met(worker, now);
-      if (job.cancelling && job.states[task] === TaskState.cancelled) this.#sendCancelTo(worker, job, task);
+      if (job.cancelling && job.tasks.states[task] === TaskState.cancelled)
+        this.#sendCancelTo(worker, job, task);
     }
   }
 
@@ -701,20 +699,20 @@ export class Scheduler implements Machine<SchedulerTimer> {
       if (!job.cancelling) continue;
       open = true;
       for (let task = 0; task < job.taskCount; task++) {
-        if (job.states[task] === TaskState.running) this.#sendCancel(job, task);
+        if (job.tasks.states[task] === TaskState.running) this.#sendCancel(job, task);
       }
     }
     if (open) this.#sweep.arm(now);
   }
 
   #sendCancel(job: Job, task: number): void {
-    this.#sendCancelTo(job.workerOf(task), job, task);
+    this.#sendCancelTo(job.tasks.workerOf(task), job, task);
   }
 
   #sendCancelTo(worker: Address, job: Job, task: number): void {
     if (worker === NOBODY) return;
     // Behind the task itself, which may wait for the disk.
-    this.#ledger.send(worker, { type: 'cancelTask', ...job.attemptRef(task) });
+    this.#ledger.send(worker, { type: 'cancelTask', ...job.tasks.ref(task) });
   }
 
   /** Why no new job can be taken with this key now; undefined when it can. */

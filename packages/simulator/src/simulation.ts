@@ -253,11 +253,11 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
       endedMs: now + (this.#cluster.delays?.newsMs(now) ?? 0) - SETTLING_MS,
       completed: ended.state === 'completed',
       tasksCompleted: ended.counts.completed,
-      attempts: ended.attemptsTotal,
+      attempts: ended.history.total,
       judged: { long: ended.class === 'long', estimateMs: ended.estimateMs },
       sampled: sampledOf(ended),
       startsMs: startsOf(ended),
-      runsMs: ended.runMs,
+      runsMs: ended.tasks.runMs,
     });
   }
 }
@@ -273,7 +273,7 @@ function sampledOf({ sample, acceptedAt }: Job): SimulatedEnd['sampled'] {
 }
 
 /** Since the beginning of the workload. A loop, since there is one for each task: `map` takes three times as long. */
-function startsOf({ startedAt }: Job): Float64Array {
+function startsOf({ tasks: { startedAt } }: Job): Float64Array {
   const starts = new Float64Array(startedAt.length);
   for (let i = 0; i < starts.length; i++) starts[i] = startedAt[i]! - SETTLING_MS;
   return starts;

@@ -134,7 +134,9 @@ test('no long task runs in the short partition, and short ones run everywhere', 
   );
   expect(shortWorkers.size).toBe(3); // 17% of 20 workers
   const usedBy = (jobClass: string) =>
-    new Set(ended.filter((job) => job.class === jobClass).flatMap((job) => [...job.workers] as Address[]));
+    new Set(
+      ended.filter((job) => job.class === jobClass).flatMap((job) => [...job.tasks.workers] as Address[]),
+    );
   expect([...usedBy('long')].filter((worker) => shortWorkers.has(worker))).toEqual([]);
   expect(usedBy('short').size).toBe(20);
 });
@@ -177,8 +179,8 @@ test('stages run in order, each when those before it have completed', () => {
   cluster.run();
   const job = ended[0]!;
   expect(job.state).toBe('completed');
-  const start = (task: number) => job.startedAt[task]!;
-  const end = (task: number) => start(task) + job.runMs[task]!;
+  const start = (task: number) => job.tasks.startedAt[task]!;
+  const end = (task: number) => start(task) + job.tasks.runMs[task]!;
   const tasksOf = (stage: number) =>
     Array.from({ length: job.stages[stage]!.count }, (_, i) => job.stages[stage]!.first + i);
   for (const [before, after] of [
@@ -206,10 +208,11 @@ test('a job never runs more tasks at a time than it allows itself', () => {
   const job = ended[0]!;
   expect(job.state).toBe('completed');
   for (let task = 0; task < job.taskCount; task++) {
-    const at = job.startedAt[task]!;
+    const at = job.tasks.startedAt[task]!;
     let together = 0;
     for (let other = 0; other < job.taskCount; other++) {
-      if (job.startedAt[other]! <= at && at < job.startedAt[other]! + job.runMs[other]!) together++;
+      if (job.tasks.startedAt[other]! <= at && at < job.tasks.startedAt[other]! + job.tasks.runMs[other]!)
+        together++;
     }
     expect(together).toBeLessThanOrEqual(3);
   }
@@ -263,7 +266,7 @@ describe('with leases and safety nets', () => {
       cluster.run(120_000);
       expect(ended.length, `seed ${seed}`).toBe(200);
       expect(ended.every((job) => job.state === 'completed')).toBe(true);
-      expect(ended.some((job) => job.attemptsLost > 0)).toBe(true);
+      expect(ended.some((job) => job.history.lostCount > 0)).toBe(true);
     }
   });
 
@@ -287,7 +290,7 @@ describe('with leases and safety nets', () => {
     });
     cluster.run(1_010);
     expect(ended.map((job) => job.state)).toEqual(['cancelled', 'cancelled']);
-    expect(ended.every((job) => job.states.every((state) => state === TaskState.cancelled))).toBe(true);
+    expect(ended.every((job) => job.tasks.states.every((state) => state === TaskState.cancelled))).toBe(true);
     // The workers are free again: another job runs at once.
     cluster.submitAt(2_000, 0, sleeps([10, 10, 10, 10]));
     cluster.run(2_050);
@@ -309,7 +312,7 @@ describe('with leases and safety nets', () => {
     cluster.at(900, (now) => cluster.atWorker(4, (worker) => worker.drain(now)));
     cluster.run(200_000);
     expect(ended.length).toBe(100);
-    expect(ended.every((job) => job.state === 'completed' && job.attemptsLost === 0)).toBe(true);
+    expect(ended.every((job) => job.state === 'completed' && job.history.lostCount === 0)).toBe(true);
     expect(cluster.workers[2]!.isIdle && cluster.workers[4]!.isIdle).toBe(true);
   });
 
@@ -331,9 +334,9 @@ describe('with leases and safety nets', () => {
     cluster.run(5_000);
     const job = ended[0]!;
     expect(job.state).toBe('failed');
-    expect([...job.states]).toEqual([TaskState.completed, TaskState.failed]);
-    expect([...job.attempts]).toEqual([1, 3]);
-    expect(job.reports.errorOf(1, undefined)?.outcome.kind).toBe('timeout');
+    expect([...job.tasks.states]).toEqual([TaskState.completed, TaskState.failed]);
+    expect([...job.tasks.attempts]).toEqual([1, 3]);
+    expect(job.history.reports.errorOf(1, undefined)?.outcome.kind).toBe('timeout');
     expect(job.endedAt! - job.acceptedAt).toBeLessThan(700);
   });
 });

@@ -403,7 +403,7 @@ export function complaintsAbout({ scenario, cluster, jobs, ended }: Report): str
   const complaints: string[] = [];
   for (const { owner, job, mayFail } of jobs) {
     if (!owner.alive) continue;
-    const states = [...job.states].map((state) => Object.keys(TaskState)[state]).join(' ');
+    const states = [...job.tasks.states].map((state) => Object.keys(TaskState)[state]).join(' ');
     if (!job.hasEnded) {
       const probes = job.stages.map((stage) => stage.probes.out).join(' ');
       complaints.push(`${job.id} (${job.class}) has not ended: ${states}; probes out: ${probes}`);
@@ -411,8 +411,8 @@ export function complaintsAbout({ scenario, cluster, jobs, ended }: Report): str
     }
     if (ended.filter((other) => other === job).length !== 1)
       complaints.push(`${job.id} ended more than once`);
-    if (job.attemptsLost > 0 && !losesAttempts(scenario))
-      complaints.push(`${job.id} lost ${job.attemptsLost} attempts, though no worker was lost`);
+    if (job.history.lostCount > 0 && !losesAttempts(scenario))
+      complaints.push(`${job.id} lost ${job.history.lostCount} attempts, though no worker was lost`);
     const mustComplete = !mayFail && !job.cancelling;
     if (mustComplete && job.state !== 'completed')
       complaints.push(`${job.id} is ${job.state} for no reason: ${states}`);
@@ -437,7 +437,7 @@ function wrongCounts(cluster: SteppedCluster, jobs: Report['jobs']): string[] {
     const { tasksCompleted } = cluster.schedulerOf(owner).counters;
     const completed = jobs
       .filter((entry) => entry.owner === owner)
-      .reduce((sum, { job }) => sum + job.countOf(TaskState.completed), 0);
+      .reduce((sum, { job }) => sum + job.tasks.countOf(TaskState.completed), 0);
     return completed === tasksCompleted
       ? []
       : [`${owner.name} counted ${tasksCompleted} completed tasks, its jobs have ${completed}`];

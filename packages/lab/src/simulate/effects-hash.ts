@@ -57,7 +57,7 @@ function written(value: unknown): string {
     return `[${Array.from(value as unknown as ArrayLike<unknown>, written)}]`;
   }
   if (value instanceof DealtSleeps) return `${value.dealt} dealt`;
-  if (isJob(value)) return written([value.id, value.state, value.startedAt, value.runMs]);
+  if (isJob(value)) return written([value.id, value.state, value.tasks.startedAt, value.tasks.runMs]);
   if (Object.getPrototypeOf(value) !== Object.prototype) {
     throw new GoshawkError('internal', `an effect holds a ${value.constructor.name}, which cannot be hashed`);
   }
@@ -67,11 +67,10 @@ function written(value: unknown): string {
 interface EndedJob {
   readonly id: string;
   readonly state: string;
-  readonly startedAt: Float64Array;
-  readonly runMs: Float64Array;
+  readonly tasks: { readonly startedAt: Float64Array; readonly runMs: Float64Array };
 }
 
 /** At the end of a job its owner shows all that it knows of it, most of which nobody needs. */
 function isJob(value: object): value is EndedJob {
-  return 'id' in value && 'state' in value && 'startedAt' in value && 'runMs' in value;
+  return 'id' in value && 'state' in value && 'tasks' in value && 'acceptedAt' in value;
 }

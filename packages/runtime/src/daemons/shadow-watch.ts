@@ -33,8 +33,8 @@ export class ShadowWatch {
       completed,
       runtimeMs: job.endedAt! - job.acceptedAt,
       runsMs: completed
-        ? job.runMs
-        : job.runMs.filter((_, task) => job.stateOf(task) === TaskState.completed),
+        ? job.tasks.runMs
+        : job.tasks.runMs.filter((_, task) => job.tasks.stateOf(task) === TaskState.completed),
     });
   }
 

@@ -28,8 +28,8 @@ export class JobTracing {
   }
 
   #bound(job: Job, task: number, now: Millis): void {
-    const attempt = job.attempts[task]!;
-    const from = this.#waitingAgain.get(job)?.get(task) ?? job.stageOf(task).releasedAt;
+    const attempt = job.tasks.attempts[task]!;
+    const from = this.#waitingAgain.get(job)?.get(task) ?? job.dag.stageOf(task).releasedAt;
     this.#tracing.add({
       job: job.id,
       name: 'queue',
@@ -42,14 +42,14 @@ export class JobTracing {
   }
 
   #ended(job: Job, task: number, outcome: Outcome, runMs: Millis, now: Millis): void {
-    const attempt = job.attempts[task]!;
+    const attempt = job.tasks.attempts[task]!;
     const isGood = outcome.kind === 'completed';
     this.#tracing.add({
       job: job.id,
       name: 'attempt',
       key: `attempt ${task}/${attempt}`,
       parent: 'job',
-      from: job.startedAt[task]!,
+      from: job.tasks.startedAt[task]!,
       to: now,
       attributes: {
         'goshawk.task': task,
@@ -79,7 +79,7 @@ export class JobTracing {
         'goshawk.job.class': job.class,
         'goshawk.job.state': state,
         'goshawk.job.tasks': counts.total,
-        'goshawk.job.attempts': job.attemptsTotal,
+        'goshawk.job.tasks.attempts': job.history.total,
       },
       error: state === 'failed' ? `${counts.failed} of ${counts.total} tasks failed` : undefined,
     });

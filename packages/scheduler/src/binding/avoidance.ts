@@ -21,7 +21,7 @@ export class Avoidance {
     worker: Address,
     now: Millis,
   ): ((task: TaskIndex) => boolean) | undefined {
-    const { blame } = job;
+    const { blame } = job.history;
     // Without retries nobody would come back for what was passed over.
     if (blame === undefined || this.#enlistment.timings.retryMs === 0) return undefined;
     const scope = effectiveScope(this.#enlistment.policy.preset, over ?? job.route.over);
@@ -32,6 +32,6 @@ export class Avoidance {
   /** Whether a waiting task of the batch may go to the worker. */
   hasTaskFor(job: Job, batch: Batch, worker: Address, now: Millis): boolean {
     const mayGo = this.filterFor(job, batch, worker, now);
-    return mayGo === undefined || job.hasWaiting(batch, mayGo);
+    return mayGo === undefined || job.waiting.has(batch, mayGo);
   }
 }

@@ -117,7 +117,7 @@ export class Binder {
     if (ask === 0) return;
     const assignment: Assignment = { by: AssignedBy.ask, number: ask };
     if (!this.#isToBeServed(from, assignment, now)) return;
-    const demand = this.#jobs.byNumber(ended)?.stageOf(task).spec.demand;
+    const demand = this.#jobs.byNumber(ended)?.dag.stageOf(task).spec.demand;
     const offer = this.#offers.firstIfTiny(demand ?? NO_RESOURCES, now, this.#suits(from, now));
     this.#serve(from, assignment, offer, now);
   }
@@ -201,23 +201,23 @@ export class Binder {
     if (!isNew) return -1;
     this.#prober.used(batch, from, 1);
     if (!mayGive(job)) return -1;
-    const task = job.takeWaiting(batch, this.#avoidance.filterFor(job, batch, from, now));
-    if (task >= 0) job.nextAttempt(task);
+    const task = job.waiting.take(batch, this.#avoidance.filterFor(job, batch, from, now));
+    if (task >= 0) job.tasks.nextAttempt(task);
     return task;
   }
 
   /** The placed task that asks, or −1 when it is not the attempt that counts, or runs elsewhere. */
   #placedTask(job: Job, from: Address, task: TaskIndex, attempt: number): TaskIndex {
-    if (task >= job.taskCount || job.attempts[task] !== attempt || job.cancelling) return -1;
-    const state = job.stateOf(task);
+    if (task >= job.taskCount || job.tasks.attempts[task] !== attempt || job.cancelling) return -1;
+    const state = job.tasks.stateOf(task);
     // Its worker may ask before central's answer is here.
     if (state === TaskState.placing) return task;
-    return state === TaskState.placed && job.workers[task] === from ? task : -1;
+    return state === TaskState.placed && job.tasks.workers[task] === from ? task : -1;
   }
 
   /** @param wasPassedOver the worker got nothing */
   #afterProbe(job: Job, batch: Batch, now: Millis, wasPassedOver = false): void {
-    const present = job.present(batch);
+    const present = job.waiting.ownBatch(batch);
     if (present !== batch && present.waiting === 0) this.#routing.allBound(job, present, now);
     if (batch.waiting === 0) this.#routing.allBound(job, batch, now);
     else if (batch.probes.out < batch.waiting && this.#mayLook(job, wasPassedOver, now))
@@ -226,20 +226,20 @@ export class Binder {
 
   /** Another worker is looked for at once; but where the same one comes again and again, in a while. */
   #mayLook(job: Job, wasPassedOver: boolean, now: Millis): boolean {
-    return !wasPassedOver || job.blame?.mayLook(now) !== false;
+    return !wasPassedOver || job.history.blame?.mayLook(now) !== false;
   }
 
   /** The next task of the batch goes to a worker that has not asked for this batch. @returns false when none waits */
   #give(job: Job, batch: Batch, worker: Address, assignment: Assignment, now: Millis): boolean {
-    const task = job.takeWaiting(batch, this.#avoidance.filterFor(job, batch, worker, now));
+    const task = job.waiting.take(batch, this.#avoidance.filterFor(job, batch, worker, now));
     if (task < 0) return false;
-    job.nextAttempt(task);
+    job.tasks.nextAttempt(task);
     this.#bind(job, task, worker, assignment, now);
     return true;
   }
 
   #bind(job: Job, task: TaskIndex, worker: Address, assignment: Assignment, now: Millis): void {
-    const batch = job.batchOf(task);
+    const batch = job.waiting.batchOf(task);
     job.bound(task, worker, assignment, now);
     if (job.spec.timeLimitMs !== undefined) watchTimeLimit(job, this.#env);
     this.#events.bound(job, task, now);

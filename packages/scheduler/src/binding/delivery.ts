@@ -43,7 +43,7 @@ export class Delivery {
 
   /** The answer to this question, or match, was lost: sends the same. @returns false when there was none */
   again(job: Job, worker: Address, assignment: Assignment): boolean {
-    const task = job.taskAssigned(worker, assignment);
+    const task = job.tasks.assigned(worker, assignment);
     if (task < 0) return false;
     this.#sendAgain(job, task);
     return true;
@@ -68,8 +68,9 @@ export class Delivery {
     if (now >= until) return hasSent;
     for (const job of this.#jobs.active()) {
       for (let task = 0; task < job.taskCount; task++) {
-        const startedAt = job.startedAt[task]!;
-        if (job.states[task] !== TaskState.running || job.assignedBy[task] !== AssignedBy.match) continue;
+        const startedAt = job.tasks.startedAt[task]!;
+        if (job.tasks.states[task] !== TaskState.running || job.tasks.assignedBy[task] !== AssignedBy.match)
+          continue;
         if (startedAt < since || startedAt >= before) continue;
         this.#sendAgain(job, task);
         hasSent = true;
@@ -85,16 +86,16 @@ export class Delivery {
 
   /** `bind` answers a question that names the job; `run` says all that the worker has to know. */
   #send(job: Job, task: TaskIndex): void {
-    const worker = job.workerOf(task);
-    const attempt = job.attempts[task]!;
-    const by = job.assignedBy[task];
-    const number = job.assignments[task]!;
-    const { index, spec } = job.batchOf(task);
-    const payload = slowed(job.payloadOf(task), slowdownAt(job, worker, this.#members));
+    const worker = job.tasks.workerOf(task);
+    const attempt = job.tasks.attempts[task]!;
+    const by = job.tasks.assignedBy[task];
+    const number = job.tasks.assignments[task]!;
+    const { index, spec } = job.waiting.batchOf(task);
+    const payload = slowed(job.dag.payloadOf(task), slowdownAt(job, worker, this.#members));
     const long = job.class === 'long';
     const { timeoutMs } = job.spec;
     const { number: jobNumber, id: jobId } = job;
-    const apartMs = job.blame?.apartMsOf(task, attempt);
+    const apartMs = job.history.blame?.apartMsOf(task, attempt);
     // After a crash one attempt may have been given that is not written down, and no more: so that no number is given
     // twice, the end of the one before it must be on the disk.
     const out = attempt > 1 ? this.#ledger : this.#env;

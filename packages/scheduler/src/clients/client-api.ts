@@ -250,7 +250,7 @@ export class ClientDesk {
   #readLogs(from: Address, message: MessageOf<'readLogs'>, job: Job): void {
     const { task, failedOnly, cursor } = message;
     const wanted = (of: number) =>
-      (task === undefined || of === task) && (!failedOnly || job.stateOf(of) === TaskState.failed);
+      (task === undefined || of === task) && (!failedOnly || job.tasks.stateOf(of) === TaskState.failed);
     const page = this.#jobs.logs.read(job.number, cursor, wanted, job.hasEnded);
     this.#answer(from, message.request, 'logPage', page);
   }
@@ -455,7 +455,7 @@ function failedPart(job: Job): JobSpec | undefined {
   const kept = job.stages.map((stage) => {
     const each: Payload[] = [];
     for (let task = stage.first; task < stage.first + stage.count; task++) {
-      if (job.stateOf(task) !== TaskState.completed) each.push(job.payloadOf(task));
+      if (job.tasks.stateOf(task) !== TaskState.completed) each.push(job.dag.payloadOf(task));
     }
     return each;
   });

@@ -62,10 +62,10 @@ export function explain(job: Job, task: number | undefined, narrator: Narrator, 
     matches: job.batches.reduce((sum, { matches }) => sum + matches, 0),
     placed: tasksIn(job, TaskState.placed).map((of) => ({
       task: of,
-      worker: narrator.nameOf(job.workers[of] as Address),
+      worker: narrator.nameOf(job.tasks.workers[of] as Address),
     })),
     waits: waitSpread(job),
-    wastedMs: job.wastedMs,
+    wastedMs: job.history.wastedMs,
     last: last < 0 ? undefined : story(last),
     task: task === undefined ? undefined : story(task),
   };
@@ -85,7 +85,7 @@ function stageWaits(job: Job, { batch, reason, tasks }: Waits, now: Millis): Sta
 
 function tasksOf({ first, count }: Stage, job: Job, state: TaskState): number {
   let found = 0;
-  for (let task = first; task < first + count; task++) if (job.stateOf(task) === state) found++;
+  for (let task = first; task < first + count; task++) if (job.tasks.stateOf(task) === state) found++;
   return found;
 }
 
@@ -96,33 +96,33 @@ function storyOf(
   narrator: Narrator,
   now: Millis,
 ): TaskStory {
-  const state = job.stateOf(task);
-  const stage = job.stageOf(task);
+  const state = job.tasks.stateOf(task);
+  const stage = job.dag.stageOf(task);
   const isPilot = job.sample?.isPilot(task) ?? false;
-  const hasRun = state === TaskState.running || job.isFinal(task);
-  const startedAt = job.startedAt[task]!;
-  const hasStarted = hasRun && job.attempts[task]! > 0;
+  const hasRun = state === TaskState.running || job.tasks.isFinal(task);
+  const startedAt = job.tasks.startedAt[task]!;
+  const hasStarted = hasRun && job.tasks.attempts[task]! > 0;
   const from = stage.blockers > 0 ? now : readyAt(job, stage, isPilot);
-  const ranMs = state === TaskState.running ? now - startedAt : job.runMs[task]!;
+  const ranMs = state === TaskState.running ? now - startedAt : job.tasks.runMs[task]!;
   return {
     task,
     stage: stage.spec.name,
     state: TASK_STATE_NAMES[state]!,
     reason: hasRun ? undefined : reasonFor(job, task, waits),
     isPilot,
-    attempts: job.attempts[task]!,
-    worker: job.workers[task]! >= 0 ? narrator.nameOf(job.workers[task] as Address) : undefined,
+    attempts: job.tasks.attempts[task]!,
+    worker: job.tasks.workers[task]! >= 0 ? narrator.nameOf(job.tasks.workers[task] as Address) : undefined,
     waitedMs: Math.max(0, (hasStarted ? startedAt : (job.endedAt ?? now)) - from),
     ranMs: hasStarted ? ranMs : undefined,
-    endedMs: hasStarted && job.isFinal(task) ? startedAt + ranMs - job.acceptedAt : undefined,
+    endedMs: hasStarted && job.tasks.isFinal(task) ? startedAt + ranMs - job.acceptedAt : undefined,
   };
 }
 
 /** A task that waits does so for the reason of those of its batch that may start. */
 function reasonFor(job: Job, task: number, waits: readonly Waits[]): WaitingReason | undefined {
-  const batch = job.batchOf(task);
-  const state = job.stateOf(task);
-  if (state === TaskState.blocked) return job.isResting(task) ? 'back-off' : 'stage';
+  const batch = job.waiting.batchOf(task);
+  const state = job.tasks.stateOf(task);
+  if (state === TaskState.blocked) return job.resting.has(task) ? 'back-off' : 'stage';
   if (state === TaskState.placing) return 'placing';
   if (state === TaskState.placed) return 'queued';
   const own = waits.filter((wait) => wait.batch === batch && !STATES_OF_THEIR_OWN.has(wait.reason));
@@ -156,9 +156,9 @@ function probesOf(job: Job, { nameOf }: Narrator): JobExplanation['probes'] {
 
 function tasksIn(job: Job, state: TaskState): number[] {
   const found: number[] = [];
-  if (job.countOf(state) === 0) return found;
+  if (job.tasks.countOf(state) === 0) return found;
   for (let task = 0; task < job.taskCount && found.length < LISTED_MAX; task++) {
-    if (job.stateOf(task) === state) found.push(task);
+    if (job.tasks.stateOf(task) === state) found.push(task);
   }
   return found;
 }
@@ -168,8 +168,8 @@ function lastEnded(job: Job): number {
   let last = -1;
   let lastAt = Number.NEGATIVE_INFINITY;
   for (let task = 0; task < job.taskCount; task++) {
-    const endedAt = job.startedAt[task]! + job.runMs[task]!;
-    if (job.stateOf(task) !== TaskState.completed || endedAt <= lastAt) continue;
+    const endedAt = job.tasks.startedAt[task]! + job.tasks.runMs[task]!;
+    if (job.tasks.stateOf(task) !== TaskState.completed || endedAt <= lastAt) continue;
     last = task;
     lastAt = endedAt;
   }
@@ -180,10 +180,10 @@ function lastEnded(job: Job): number {
 function waitSpread(job: Job): WaitSpread | undefined {
   const waits: number[] = [];
   for (let task = 0; task < job.taskCount; task++) {
-    const state = job.stateOf(task);
+    const state = job.tasks.stateOf(task);
     if (state !== TaskState.running && state !== TaskState.completed) continue;
     const isPilot = job.sample?.isPilot(task) ?? false;
-    waits.push(Math.max(0, job.startedAt[task]! - readyAt(job, job.stageOf(task), isPilot)));
+    waits.push(Math.max(0, job.tasks.startedAt[task]! - readyAt(job, job.dag.stageOf(task), isPilot)));
   }
   const spread = spreadOf(Float64Array.from(waits));
   return spread && { tasks: waits.length, ...spread };

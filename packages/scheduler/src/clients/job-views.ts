@@ -46,8 +46,8 @@ export class JobViews {
     const isTimed = withTasks && job.taskCount <= LIMITS.timedTasksMax;
     return {
       job: this.detail(job, now, false),
-      starts: isTimed ? Array.from(job.startedAt, (_at, task) => startOf(job, task)) : undefined,
-      runs: isTimed ? Array.from(job.runMs) : undefined,
+      starts: isTimed ? Array.from(job.tasks.startedAt, (_at, task) => startOf(job, task)) : undefined,
+      runs: isTimed ? Array.from(job.tasks.runMs) : undefined,
     };
   }
 
@@ -87,16 +87,16 @@ function detail(
   const running: JobDetail['running'][number][] = [];
   let failed = 0;
   for (let task = 0; task < job.taskCount; task++) {
-    const state = job.stateOf(task);
+    const state = job.tasks.stateOf(task);
     if (state === TaskState.completed) {
       completed++;
-      runMs += job.runMs[task]!;
+      runMs += job.tasks.runMs[task]!;
     } else if (state === TaskState.running && running.length < LISTED_MAX) {
       running.push({
         task,
-        attempt: job.attempts[task]!,
-        worker: nameOf(job.workers[task]!),
-        elapsedMs: now - job.startedAt[task]!,
+        attempt: job.tasks.attempts[task]!,
+        worker: nameOf(job.tasks.workers[task]!),
+        elapsedMs: now - job.tasks.startedAt[task]!,
       });
     } else if (state === TaskState.failed && ++failed <= LISTED_MAX) {
       failures.push(describeFailure(job, task, recall));
@@ -113,13 +113,13 @@ function detail(
       estimateMs: job.estimateOf(stage) ?? job.estimateMs,
     })),
     sampling: samplingOf(job),
-    attempts: { total: job.attemptsTotal, failed: job.attemptsFailed, lost: job.attemptsLost },
+    attempts: { total: job.history.total, failed: job.history.failedCount, lost: job.history.lostCount },
     attemptList: listAttempts(job, now, nameOf),
     failures,
     failuresTruncated: failed > LISTED_MAX,
     meanRunMs: completed === 0 ? undefined : runMs / completed,
     runPercentilesMs: job.hasEnded ? runPercentiles(job) : undefined,
-    wastedMs: job.wastedMs,
+    wastedMs: job.history.wastedMs,
     firstStartMs: job.firstStartAt === undefined ? undefined : job.firstStartAt - job.acceptedAt,
     running,
     spec: withSpec ? job.spec : undefined,
@@ -135,15 +135,15 @@ export function samplingOf(job: Job): JobDetail['sampling'] {
     pilotTasks: sample.tasks.length,
     pilots: sample.tasks.slice(0, LISTED_MAX).map((task) => ({
       task,
-      state: TASK_STATE_NAMES[job.stateOf(task)]!,
-      runMs: job.runMs[task]!,
+      state: TASK_STATE_NAMES[job.tasks.stateOf(task)]!,
+      runMs: job.tasks.runMs[task]!,
     })),
     decidedMs: sample.decidedAt === undefined ? undefined : sample.decidedAt - job.acceptedAt,
   };
 }
 
 function runPercentiles(job: Job): JobDetail['runPercentilesMs'] {
-  return spreadOf(job.runMs.filter((_, task) => job.stateOf(task) === TaskState.completed));
+  return spreadOf(job.tasks.runMs.filter((_, task) => job.tasks.stateOf(task) === TaskState.completed));
 }
 
 /** Sorts them; undefined when there are none. */
@@ -154,19 +154,19 @@ export function spreadOf(durationsMs: Float64Array): { p50: Millis; p90: Millis;
 }
 
 function listAttempts(job: Job, now: Millis, nameOf: (worker: number) => string): AttemptView[] {
-  const listed = [...job.reports.setbacks];
+  const listed = [...job.history.reports.setbacks];
   for (let task = 0; task < job.taskCount && listed.length < LISTED_MAX; task++) {
-    const state = job.stateOf(task);
+    const state = job.tasks.stateOf(task);
     if (state !== TaskState.running && state !== TaskState.completed) continue;
     const isRunning = state === TaskState.running;
-    const startedAt = job.startedAt[task]!;
+    const startedAt = job.tasks.startedAt[task]!;
     listed.push({
       task,
-      attempt: job.attempts[task]!,
+      attempt: job.tasks.attempts[task]!,
       state: isRunning ? 'running' : 'completed',
-      worker: nameOf(job.workers[task]!),
+      worker: nameOf(job.tasks.workers[task]!),
       startedMs: startedAt - job.acceptedAt,
-      runMs: isRunning ? now - startedAt : job.runMs[task]!,
+      runMs: isRunning ? now - startedAt : job.tasks.runMs[task]!,
     });
   }
   return listed;
@@ -175,8 +175,8 @@ function listAttempts(job: Job, now: Millis, nameOf: (worker: number) => string)
 function resultPage(job: Job, from: number, recall: Recall | undefined): ResultPage {
   const page = new Page<ResultPage['values'][number]>();
   for (let task = from; task < job.taskCount; task++) {
-    if (job.stateOf(task) !== TaskState.completed) continue;
-    const value = job.reports.valueOf(task, recall);
+    if (job.tasks.stateOf(task) !== TaskState.completed) continue;
+    const value = job.history.reports.valueOf(task, recall);
     if (value !== undefined && !page.take({ task, value })) {
       return { values: page.items, next: task };
     }
@@ -185,10 +185,10 @@ function resultPage(job: Job, from: number, recall: Recall | undefined): ResultP
 }
 
 function describeFailure(job: Job, task: number, recall: Recall | undefined): TaskFailure {
-  const error = job.reports.errorOf(task, recall);
+  const error = job.history.reports.errorOf(task, recall);
   return {
     task,
-    attempts: job.attempts[task]!,
+    attempts: job.tasks.attempts[task]!,
     kind: error?.outcome.kind ?? 'failed',
     code: error?.outcome.errorCode ?? '',
     message: error?.outcome.errorMessage ?? '',
@@ -203,7 +203,7 @@ function describeFailure(job: Job, task: number, recall: Recall | undefined): Ta
  * both are by what was written down of them, and that may be off by a ms: nothing that has ended started before its job.
  */
 export function startOf(job: Job, task: number): Millis {
-  const since = job.startedAt[task]! - job.acceptedAt;
-  const state = job.stateOf(task);
+  const since = job.tasks.startedAt[task]! - job.acceptedAt;
+  const state = job.tasks.stateOf(task);
   return state === TaskState.completed || state === TaskState.failed ? Math.max(0, since) : since;
 }

@@ -20,9 +20,9 @@ export class AbandonedAttempts {
   }
 
   add(job: Job, task: TaskIndex): void {
-    const worker = job.workerOf(task);
+    const worker = job.tasks.workerOf(task);
     if (worker <= NOBODY) return;
-    const attempt = job.attemptRef(task);
+    const attempt = job.tasks.ref(task);
     const attempts = this.#byWorker.get(worker) ?? [];
     attempts.push(attempt);
     this.#byWorker.delete(worker);

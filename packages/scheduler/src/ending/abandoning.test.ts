@@ -33,8 +33,8 @@ function setUp(abandons = true) {
   const end = (task: number, errorCode: string, now: number) => {
     const outcome = { kind: errorCode === '' ? 'completed' : 'lost', value: undefined, errorCode } as const;
     const more = { errorMessage: '', exitCode: undefined, signal: undefined };
-    const at = { job: job.number, task, attempt: job.attempts[task]!, report: 10 * now + task };
-    const worker = job.workers[task] as Address;
+    const at = { job: job.number, task, attempt: job.tasks.attempts[task]!, report: 10 * now + task };
+    const worker = job.tasks.workers[task] as Address;
     const ended = { ...at, runMs: 5, output: [], outputBytes: 0, ask: 0, outcome: { ...outcome, ...more } };
     scheduler.receive(worker, { type: 'ended', ...ended }, now);
   };
@@ -48,8 +48,8 @@ test('a job that has not started by its deadline fails with that reason, whateve
   expect(timers.get(job.number)).toBe(101);
   scheduler.wake('deadline', job.number, 101);
   expect(job.state).toBe('failed');
-  expect(job.attemptsTotal).toBe(0);
-  expect(job.reports.errorOf(1, undefined)?.outcome.errorCode).toBe('deadline-missed');
+  expect(job.history.total).toBe(0);
+  expect(job.history.reports.errorOf(1, undefined)?.outcome.errorCode).toBe('deadline-missed');
   expect(take()).toContainEqual({ type: 'withdraw', job: job.number });
   expect(timers.size).toBe(0);
 });
@@ -70,7 +70,7 @@ test('a gang that makes room for another after its deadline is not started again
   expect(job.hasEnded).toBe(false);
   end(1, 'preempted', 111);
   expect(job.state).toBe('failed');
-  expect(job.attemptsTotal).toBe(2);
+  expect(job.history.total).toBe(2);
 });
 
 test('what is missing of a gang of which a task has completed is started again', () => {

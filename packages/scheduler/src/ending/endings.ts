@@ -7,9 +7,11 @@ import {
   type Outcome,
   startFault,
   startFaultOf,
+  type TaskIndex,
 } from '@goshawk/core';
 import type { SchedulerEnvironment } from '../contract.js';
 import type { Routing } from '../finding/routing.js';
+import type { AttemptEnd } from '../job/attempt-history.js';
 import type { Stage } from '../job/batch.js';
 import { ABANDONED, GIVEN_UP, type Job, outOfTime, TaskState } from '../job/job.js';
 import type { Enlistment } from '../joining/enlistment.js';
@@ -77,37 +79,38 @@ export class Endings {
   }
 
   /** What a worker says of the end of an attempt, seen by what other workers have said of the job, and by the room there is. */
-  judged(job: Job, task: number, outcome: Outcome): Outcome {
+  judged(job: Job, task: TaskIndex, outcome: Outcome): Outcome {
     // Of nearly all attempts there is nothing to judge, and names of workers lie far apart.
     const isClear = startFault(outcome) === undefined;
     const judged = isClear
       ? outcome
-      : job.judgeStart(task, outcome, this.#workerOf(job, task), this.#members.size);
+      : job.history.judgeStart(task, outcome, this.#workerOf(job, task), this.#members.size);
     // Where there is a journal nothing more is kept in memory.
     return this.#jobs.isShort && !this.#ledger.isKept ? withoutWords(judged) : judged;
   }
 
-  /** An attempt that counts has ended: before anybody is told. @returns where it is written down */
-  writeDown(job: Job, task: number, outcome: Outcome, runMs: Millis, now: Millis): number | undefined {
+  /** An attempt that counts has ended: before anybody is told. Notes where it is written down. */
+  writeDown(job: Job, end: AttemptEnd, now: Millis): void {
+    const { task, outcome, runMs } = end;
     this.#events.attemptEnded(job, task, outcome, runMs, now);
-    if (!this.#ledger.isKept) return undefined;
-    return this.#ledger.attemptEnded(job, task, outcome, this.#workerOf(job, task), runMs, now);
+    if (this.#ledger.isKept) end.place = this.#ledger.attemptEnded(job, end, this.#workerOf(job, task), now);
   }
 
   /** An attempt that counts has ended. */
-  ended(job: Job, task: number, outcome: Outcome, runMs: Millis, now: Millis, place?: number): void {
-    if (outcome.kind === 'completed') this.#completed(job, task, outcome, runMs, now, place);
-    else if (isExcused(outcome)) this.#excused(job, task, outcome, runMs, now);
-    else if (outcome.kind === 'lost') this.#lost(job, task, runMs, now);
-    else if (outcome.kind === 'cancelled' && job.cancelling) {
-      job.runMs[task] = runMs;
-      this.#end(job, task, TaskState.cancelled, now);
-    } else this.#failed(job, task, outcome, runMs, now, place);
+  ended(job: Job, end: AttemptEnd, now: Millis): void {
+    const { kind } = end.outcome;
+    if (kind === 'completed') this.#completed(job, end, now);
+    else if (isExcused(end.outcome)) this.#excused(job, end, now);
+    else if (kind === 'lost') this.#lost(job, end, now);
+    else if (kind === 'cancelled' && job.cancelling) {
+      job.tasks.runMs[end.task] = end.runMs;
+      this.#end(job, end.task, TaskState.cancelled, now);
+    } else this.#failed(job, end, now);
   }
 
   /** The attempt has not started, and will not: it was none. */
-  declined(job: Job, task: number, now: Millis): void {
-    if (job.stateOf(task) === TaskState.running) job.attemptsTotal--;
+  declined(job: Job, task: TaskIndex, now: Millis): void {
+    if (job.tasks.stateOf(task) === TaskState.running) job.history.total--;
     if (job.cancelling) return this.#end(job, task, TaskState.cancelled, now);
     this.#ledger.declined(job, task, now);
     this.#tryAgain(job, task, now);
@@ -129,75 +132,70 @@ export class Endings {
     if (this.#enlistment.isDraining && this.#jobs.activeCount === 0) this.#env.drained();
   }
 
-  #completed(
-    job: Job,
-    task: number,
-    { value }: Outcome,
-    runMs: Millis,
-    now: Millis,
-    place: number | undefined,
-  ): void {
-    job.startedAt[task] = now - runMs;
-    job.runMs[task] = runMs;
-    job.workedMs += runMs;
-    job.reports.setValue(task, value, place);
-    this.#unfit.completed(job, job.workerOf(task), job.attemptCompleted(task));
+  #completed(job: Job, end: AttemptEnd, now: Millis): void {
+    const { task, runMs } = end;
+    job.tasks.startedAt[task] = now - runMs;
+    job.tasks.runMs[task] = runMs;
+    this.#unfit.completed(job, job.tasks.workerOf(task), job.history.completed(end));
     this.#usage.worked(job.class === 'long', runMs);
     this.#end(job, task, TaskState.completed, now);
   }
 
-  #failed(
-    job: Job,
-    task: number,
-    outcome: Outcome,
-    runMs: Millis,
-    now: Millis,
-    place: number | undefined,
-  ): void {
-    const mayTryAgain = job.attemptFailed(task, outcome, this.#workerOf(job, task), runMs, now, place);
+  #failed(job: Job, end: AttemptEnd, now: Millis): void {
+    const { task, outcome, runMs } = end;
+    const mayTryAgain = job.attemptFailed(end, this.#workerOf(job, task), now);
     this.#unfit.failed(job, task);
     if (mayTryAgain) {
       this.#events.retried();
       const restMs = job.restMsOf(task);
       return restMs > 0 ? this.#rest(job, task, now + restMs, now) : this.#tryAgain(job, task, now);
     }
-    job.startedAt[task] = now - runMs;
-    job.runMs[task] = runMs;
+    job.tasks.startedAt[task] = now - runMs;
+    job.tasks.runMs[task] = runMs;
     this.#end(job, task, TaskState.failed, now);
     if (startFaultOf(outcome.errorCode) === 'unclear') this.#failAlike(job, task, outcome, now);
   }
 
   /** What the job wants is not there: the same of tasks that say the very same need not be tried, one slot after another. */
-  #failAlike(job: Job, failed: number, outcome: Outcome, now: Millis): void {
-    if (this.#isFailingAlike || job.countOf(TaskState.completed) > 0) return;
-    const payload = job.payloadOf(failed);
-    const { first, count } = job.stageOf(failed);
+  #failAlike(job: Job, failed: TaskIndex, outcome: Outcome, now: Millis): void {
+    if (this.#isFailingAlike || job.tasks.countOf(TaskState.completed) > 0) return;
+    const payload = job.dag.payloadOf(failed);
+    const { first, count } = job.dag.stageOf(failed);
     this.#isFailingAlike = true;
     let left = ALIKE_MAX;
     for (let task = first; task < first + count && left > 0 && !job.hasEnded; task++) {
-      if (job.stateOf(task) !== TaskState.waiting || job.payloadOf(task) !== payload) continue;
+      if (job.tasks.stateOf(task) !== TaskState.waiting || job.dag.payloadOf(task) !== payload) continue;
       left--;
-      job.nextAttempt(task);
-      job.attemptsTotal++;
-      job.workers[task] = job.workers[failed]!;
-      this.#failed(job, task, outcome, 0, now, this.writeDown(job, task, outcome, 0, now));
+      job.tasks.nextAttempt(task);
+      job.history.total++;
+      job.tasks.workers[task] = job.tasks.workers[failed]!;
+      this.#fail(job, task, outcome, 0, now);
     }
     this.#isFailingAlike = false;
   }
 
-  #excused(job: Job, task: number, outcome: Outcome, runMs: Millis, now: Millis): void {
+  /** The task fails, and no worker says so. */
+  #fail(job: Job, task: TaskIndex, outcome: Outcome, runMs: Millis, now: Millis): void {
+    const end: AttemptEnd = { task, outcome, runMs, place: undefined };
+    this.writeDown(job, end, now);
+    this.#failed(job, end, now);
+  }
+
+  #excused(job: Job, end: AttemptEnd, now: Millis): void {
+    const { task } = end;
     this.#events.attemptLost();
-    job.attemptExcused(task, outcome, this.#workerOf(job, task), runMs, now);
+    job.history.excused(end, this.#workerOf(job, task), now);
     this.#unfit.failed(job, task);
     if (job.cancelling) this.#end(job, task, TaskState.cancelled, now);
     else this.#tryAgain(job, task, now);
   }
 
-  #lost(job: Job, task: number, runMs: Millis, now: Millis): void {
+  #lost(job: Job, { task, runMs }: AttemptEnd, now: Millis): void {
     this.#events.attemptLost();
-    if (job.attemptLost(task, this.#workerOf(job, task), runMs, now)) this.#tryAgain(job, task, now);
+    const worker = this.#workerOf(job, task);
+    if (job.history.lost(task, worker, runMs, job.cancelling, now)) this.#tryAgain(job, task, now);
     else this.#end(job, task, job.cancelling ? TaskState.cancelled : TaskState.failed, now);
-    if (job.isGivenUp && !job.cancelling) this.#giveUp(job, GIVEN_UP, now);
+    if (job.history.isGivenUp && !job.cancelling) this.#giveUp(job, GIVEN_UP, now);
   }
 
   /** A job that has not started by its deadline fails, where the policy would not start it later. */
@@ -216,18 +214,17 @@ export class Endings {
   /** What is left of the job fails; the stages after that end with it. */
   #giveUp(job: Job, outcome: Outcome, now: Millis): void {
     for (let task = 0; task < job.taskCount && !job.hasEnded; task++) {
-      const state = job.stateOf(task);
-      if (job.isFinal(task) || (state === TaskState.blocked && !job.isResting(task))) continue;
+      const state = job.tasks.stateOf(task);
+      if (job.tasks.isFinal(task) || (state === TaskState.blocked && !job.resting.has(task))) continue;
       const isOut = state === TaskState.running || state === TaskState.placed;
       if (isOut) this.#abandoned.add(job, task);
-      else job.workers[task] = NOBODY;
-      const runMs = state === TaskState.running ? now - job.startedAt[task]! : 0;
-      const place = this.writeDown(job, task, outcome, runMs, now);
-      this.#failed(job, task, outcome, runMs, now, place);
+      else job.tasks.workers[task] = NOBODY;
+      const runMs = state === TaskState.running ? now - job.tasks.startedAt[task]! : 0;
+      this.#fail(job, task, outcome, runMs, now);
     }
   }
 
-  #rest(job: Job, task: number, until: Millis, now: Millis): void {
+  #rest(job: Job, task: TaskIndex, until: Millis, now: Millis): void {
     job.rest(task, until);
     this.watchRest(job);
     if (job.isUndecided) this.#sampler.look(job, now);
@@ -240,26 +237,27 @@ export class Endings {
   /** Tasks that failed have rested. */
   retryRested(job: Job, now: Millis): void {
     if (job.hasEnded || job.cancelling) return;
-    for (const task of job.takeRested(now)) this.#tryAgain(job, task, now);
+    for (const task of job.resting.take(now)) this.#tryAgain(job, task, now);
     this.watchRest(job);
   }
 
   watchRest(job: Job): void {
-    if (job.restsUntil < Number.POSITIVE_INFINITY) this.#env.setTimer('retry', job.number, job.restsUntil);
+    const { nextAt } = job.resting;
+    if (nextAt < Number.POSITIVE_INFINITY) this.#env.setTimer('retry', job.number, nextAt);
   }
 
-  #tryAgain(job: Job, task: number, now: Millis): void {
+  #tryAgain(job: Job, task: TaskIndex, now: Millis): void {
     job.putBack(task);
     if (job.isUndecided) this.#sampler.look(job, now);
     this.abandonIfLate(job, now);
     if (job.hasEnded) return;
-    this.#routing.find(job, job.batchOf(task), now);
+    this.#routing.find(job, job.waiting.batchOf(task), now);
     this.#events.changed(job, now);
   }
 
   /** A task has come to its end: what waited for that may go on. */
-  #end(job: Job, task: number, state: TaskState, now: Millis): void {
-    const stage = job.stageOf(task);
+  #end(job: Job, task: TaskIndex, state: TaskState, now: Millis): void {
+    const stage = job.dag.stageOf(task);
     job.set(task, state);
     if (state !== TaskState.cancelled)
       this.#events.taskEnded(job, state === TaskState.completed ? 'completed' : 'failed');
@@ -282,8 +280,8 @@ export class Endings {
     }, now);
   }
 
-  #workerOf(job: Job, task: number): string {
-    const worker: Address = job.workerOf(task);
+  #workerOf(job: Job, task: TaskIndex): string {
+    const worker: Address = job.tasks.workerOf(task);
     if (worker === NOBODY) return '';
     return this.#members.nameOf(worker) ?? this.#env.nameOf(worker);
   }

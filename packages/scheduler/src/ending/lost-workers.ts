@@ -34,18 +34,19 @@ export class LostWorkers {
     const suspects = this.#suspectsOf(lost, now);
     for (const { job, task, worker } of lost) {
       // What was given up with its job has ended.
-      if (job.isFinal(task) || job.workerOf(task) !== worker) continue;
-      if (job.stateOf(task) === TaskState.placed) {
+      if (job.tasks.isFinal(task) || job.tasks.workerOf(task) !== worker) continue;
+      if (job.tasks.stateOf(task) === TaskState.placed) {
         this.#endings.declined(job, task, now);
         continue;
       }
       const others = suspects.get(worker);
-      const isBeside = others !== undefined && !others.has(attemptKey(job.attemptRef(task)));
+      const isBeside = others !== undefined && !others.has(attemptKey(job.tasks.ref(task)));
       const outcome = isBeside ? LOST_BESIDE : LOST;
-      const runMs = now - job.startedAt[task]!;
+      const runMs = now - job.tasks.startedAt[task]!;
       this.#abandoned.add(job, task);
-      this.#endings.writeDown(job, task, outcome, runMs, now);
-      this.#endings.ended(job, task, outcome, runMs, now);
+      const end = { task, outcome, runMs, place: undefined };
+      this.#endings.writeDown(job, end, now);
+      this.#endings.ended(job, end, now);
     }
   }
 
@@ -54,12 +55,13 @@ export class LostWorkers {
     for (const job of this.#jobs.active()) {
       const workers = new Set<Address>();
       for (let task = 0; task < job.taskCount; task++) {
-        const worker = job.workerOf(task);
-        if (!gone.has(worker) || job.stateOf(task) < TaskState.placed || job.isFinal(task)) continue;
+        const worker = job.tasks.workerOf(task);
+        if (!gone.has(worker) || job.tasks.stateOf(task) < TaskState.placed || job.tasks.isFinal(task))
+          continue;
         lost.push({ job, task, worker });
-        if (job.stateOf(task) === TaskState.running) workers.add(worker);
+        if (job.tasks.stateOf(task) === TaskState.running) workers.add(worker);
       }
-      if (workers.size > 0 && !job.cancelling) job.workersLost(workers.size);
+      if (workers.size > 0 && !job.cancelling) job.history.workersLost(workers.size);
     }
     return lost;
   }
@@ -69,11 +71,11 @@ export class LostWorkers {
     const suspects = new Map<Address, Set<string>>();
     const { leaseMs } = this.#enlistment.timings;
     for (const { job, task, worker } of lost) {
-      const runMs = now - job.startedAt[task]!;
-      if (job.stateOf(task) !== TaskState.running) continue;
-      if (job.blame?.isApart(task, job.attempts[task]!, runMs, leaseMs) !== true) continue;
+      const runMs = now - job.tasks.startedAt[task]!;
+      if (job.tasks.stateOf(task) !== TaskState.running) continue;
+      if (job.history.blame?.isApart(task, job.tasks.attempts[task]!, runMs, leaseMs) !== true) continue;
       const there = suspects.get(worker) ?? new Set();
-      suspects.set(worker, there.add(attemptKey(job.attemptRef(task))));
+      suspects.set(worker, there.add(attemptKey(job.tasks.ref(task))));
     }
     return suspects;
   }

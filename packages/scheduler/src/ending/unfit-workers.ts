@@ -24,8 +24,8 @@ export class UnfitWorkers {
 
   /** The task's attempt came to nothing at its worker. */
   failed(job: Job, task: TaskIndex): void {
-    const worker = job.workerOf(task);
-    const reason = worker <= NOBODY ? undefined : job.unfitness(worker);
+    const worker = job.tasks.workerOf(task);
+    const reason = worker <= NOBODY ? undefined : job.history.unfitness(worker);
     if (reason !== undefined) this.#tell(worker, reason);
   }
 

@@ -34,7 +34,7 @@ function offersOf(...jobs: Job[]): Offers {
 
 /** The next task of the job is bound. */
 function bind(job: Job): void {
-  const task = job.takeWaiting(job.stages[0]!);
+  const task = job.waiting.take(job.stages[0]!);
   job.set(task, TaskState.running);
 }
 

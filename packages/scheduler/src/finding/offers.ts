@@ -120,13 +120,13 @@ function isOpen(job: Job, batch: Batch): boolean {
 function suitsFor(offer: Offer, spare: Resources, mayHave: (offer: Offer) => boolean): boolean {
   const { job, batch } = offer;
   if (job.headroom === 0 || !fits(batch.spec.demand, spare)) return false;
-  return job.blame === undefined || mayHave(offer);
+  return job.history.blame === undefined || mayHave(offer);
 }
 
 /** By the tasks that have run, or while none has by what is believed of them. */
 function isTiny(job: Job, seriesMs: Millis): boolean {
-  const completed = job.countOf(TaskState.completed);
+  const completed = job.tasks.countOf(TaskState.completed);
   const believedMs = job.estimateMs ?? Number.POSITIVE_INFINITY;
-  const meanMs = completed > 0 ? job.workedMs / completed : believedMs;
+  const meanMs = completed > 0 ? job.history.workedMs / completed : believedMs;
   return 2 * meanMs < seriesMs;
 }

@@ -21,11 +21,11 @@ export class Placer {
   place(job: Job, stage: Stage, now: Millis): void {
     const tasks: TaskAttempt[] = [];
     for (let left = job.headroom; left > 0; left--) {
-      const task = job.takeWaiting(stage);
+      const task = job.waiting.take(stage);
       if (task < 0) break;
-      job.nextAttempt(task);
+      job.tasks.nextAttempt(task);
       job.set(task, TaskState.placing);
-      tasks.push({ task, attempt: job.attempts[task]! });
+      tasks.push({ task, attempt: job.tasks.attempts[task]! });
     }
     if (tasks.length === 0) return;
     job.placeSentAt = now;
@@ -38,7 +38,8 @@ export class Placer {
     for (const stage of job.stages) {
       const tasks: TaskAttempt[] = [];
       for (let task = stage.first; task < stage.first + stage.count; task++) {
-        if (job.states[task] === TaskState.placing) tasks.push({ task, attempt: job.attempts[task]! });
+        if (job.tasks.states[task] === TaskState.placing)
+          tasks.push({ task, attempt: job.tasks.attempts[task]! });
       }
       this.#send(job, stage, tasks);
     }
@@ -52,16 +53,16 @@ export class Placer {
     if (now - job.placeSentAt < Math.max(pauseMs, job.placedPauseMs)) return;
     job.placedPauseMs = longerPause(job.placedPauseMs, pauseMs);
     for (let task = 0; task < job.taskCount; task++) {
-      if (job.states[task] !== TaskState.placed) continue;
-      job.workers[task] = NOBODY;
+      if (job.tasks.states[task] !== TaskState.placed) continue;
+      job.tasks.workers[task] = NOBODY;
       job.set(task, TaskState.placing);
     }
     this.placeAgain(job, now);
   }
 
   placed(job: Job, task: number, attempt: number, worker: Address): void {
-    if (job.states[task] !== TaskState.placing || job.attempts[task] !== attempt) return;
-    job.workers[task] = worker;
+    if (job.tasks.states[task] !== TaskState.placing || job.tasks.attempts[task] !== attempt) return;
+    job.tasks.workers[task] = worker;
     job.set(task, TaskState.placed);
   }
 

@@ -46,7 +46,7 @@ it('a huge batch has no more probes out than a peer’s queue takes, and goes on
   prober.topUp(job, stage, DEFAULT_POLICY);
   expect(sent).toHaveLength(200_000);
   for (let served = 1; served <= 100; served++) {
-    job.takeWaiting(stage);
+    job.waiting.take(stage);
     prober.used(stage, sent[served - 1]!, 1);
     prober.topUp(job, stage, DEFAULT_POLICY);
     expect(stage.probes.out).toBe(200_000);

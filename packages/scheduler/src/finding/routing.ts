@@ -87,10 +87,10 @@ export class Routing {
   /** Looks for workers for what waits in the batch. */
   find(job: Job, of: Batch, now: Millis): void {
     // Before it is decided what a job is, its rest is looked for in another way than by its class.
-    const batch = job.isUndecided && !job.needsCentral ? job.sample!.whileUndecided(of) : job.present(of);
+    const batch = job.isUndecided && !job.needsCentral ? job.sample!.restOf(of) : job.waiting.ownBatch(of);
     if (batch.waiting === 0 || job.cancelling || this.isHeld(job)) return;
     // What may be of a long job is for those whose probes come to it: who asks gets what is known to be short.
-    if (this.#maySeek(job) && batch === job.present(batch)) this.#offers.update(job, batch, now);
+    if (this.#maySeek(job) && batch === job.waiting.ownBatch(batch)) this.#offers.update(job, batch, now);
     this.#sweep.arm(now);
     if (!job.needsCentral) return this.#prober.topUp(job, batch, this.#enlistment.policy);
     if (job.route.by === 'central') this.#placer.place(job, job.stages[batch.index]!, now);
@@ -142,7 +142,7 @@ export class Routing {
 
   #probeInstead(job: Job, of: Batch): void {
     if (!job.needsCentral || this.isHeld(job) || !this.#maySeek(job)) return;
-    const batch = job.isUndecided ? job.sample!.whileUndecided(of) : job.present(of);
+    const batch = job.isUndecided ? job.sample!.restOf(of) : job.waiting.ownBatch(of);
     if (batch.waiting > 0) this.#prober.topUp(job, batch, this.#enlistment.policy);
   }
 
@@ -216,23 +216,23 @@ export class Routing {
   /** Asks central again for what it has not answered for long. @returns whether there is anything to be answered */
   askAgain(job: Job, retryMs: Millis, now: Millis): boolean {
     if (this.isHeld(job)) return false;
-    const isPlacing = job.countOf(TaskState.placing) > 0;
+    const isPlacing = job.tasks.countOf(TaskState.placing) > 0;
     if (isPlacing && now - job.placeSentAt >= 2 * retryMs) this.#placer.placeAgain(job, now);
-    const isPlaced = job.countOf(TaskState.placed) > 0;
+    const isPlaced = job.tasks.countOf(TaskState.placed) > 0;
     if (isPlaced) this.#placer.doubtPlaced(job, SILENCE_RETRIES * retryMs, now);
     const isChoosy = this.#findForChoosy(job, now);
     const wereBack = this.#findForGivenBack(job, now);
     const isProbing = this.#probeAgain(job, SILENCE_RETRIES * retryMs, now);
     const isMatching =
-      job.route.by === 'matching' && job.countOf(TaskState.waiting) > 0 && !this.#isSpared(job);
+      job.route.by === 'matching' && job.tasks.countOf(TaskState.waiting) > 0 && !this.#isSpared(job);
     if (isMatching) this.#needer.tellAgain(job, now - 5 * retryMs, now);
     return isPlacing || isPlaced || isMatching || isProbing || isChoosy || wereBack;
   }
 
   /** Workers were passed over, since attempts came to nothing there. @returns whether that may happen again */
   #findForChoosy(job: Job, now: Millis): boolean {
-    if (job.blame === undefined) return false;
-    job.reviewTrial(now);
+    if (job.history.blame === undefined) return false;
+    job.history.reviewTrial(now);
     this.findAll(job, now);
     return true;
   }

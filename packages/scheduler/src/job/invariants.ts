@@ -2,33 +2,34 @@ import { invariant } from '@goshawk/core';
 import type { Sample } from '../sampling/sample.js';
 import type { Stage } from './batch.js';
 import { TASK_STATE_NAMES, TaskState } from './task-state.js';
+import type { TaskTable } from './task-table.js';
 
 interface Checked {
   readonly id: string;
-  readonly states: Uint8Array;
+  readonly tasks: TaskTable;
   readonly stages: readonly Stage[];
   readonly sample: Sample | undefined;
   readonly hasEnded: boolean;
   readonly unfinished: number;
-  isFinal(task: number): boolean;
 }
 
-/** What holds of a job between any two steps. @param counted tasks by state, as the job counts them */
-export function checkJob(job: Checked, counted: readonly number[]): void {
+/** What holds of a job between any two steps. */
+export function checkJob(job: Checked): void {
   const counts = new Array<number>(TASK_STATE_NAMES.length).fill(0);
-  for (const state of job.states) counts[state]!++;
+  for (const state of job.tasks.states) counts[state]!++;
   counts.forEach((count, state) => {
     invariant(
-      count === counted[state],
-      () => `${job.id}: ${count} tasks are ${TASK_STATE_NAMES[state]}, counted ${counted[state]}`,
+      count === job.tasks.countOf(state as TaskState),
+      () =>
+        `${job.id}: ${count} tasks are ${TASK_STATE_NAMES[state]}, counted ${job.tasks.countOf(state as TaskState)}`,
     );
   });
   for (const stage of job.stages) {
     let waiting = 0;
     let unfinished = 0;
     for (let task = stage.first; task < stage.first + stage.count; task++) {
-      if (job.states[task] === TaskState.waiting && !job.sample?.holds(task)) waiting++;
-      if (!job.isFinal(task)) unfinished++;
+      if (job.tasks.states[task] === TaskState.waiting && !job.sample?.holds(task)) waiting++;
+      if (!job.tasks.isFinal(task)) unfinished++;
     }
     invariant(waiting === stage.waiting, () => `${job.id}: ${waiting} tasks wait, counted ${stage.waiting}`);
     invariant(
@@ -38,7 +39,7 @@ export function checkJob(job: Checked, counted: readonly number[]): void {
   }
   const pilots = job.sample?.pilots;
   const waiting = job.sample?.tasks.filter(
-    (task) => job.sample?.holds(task) && job.states[task] === TaskState.waiting,
+    (task) => job.sample?.holds(task) && job.tasks.states[task] === TaskState.waiting,
   );
   invariant(
     waiting?.length === pilots?.waiting,

@@ -30,7 +30,7 @@ describe('the counts of a job', () => {
             model[task] = state;
           }
           const count = (...states: TaskState[]) => model.filter((other) => states.includes(other)).length;
-          for (const state of Object.values(TaskState)) expect(job.countOf(state)).toBe(count(state));
+          for (const state of Object.values(TaskState)) expect(job.tasks.countOf(state)).toBe(count(state));
           const { completed, failed, cancelled, running } = TaskState;
           expect(job.counts).toEqual({
             total: model.length,
@@ -64,7 +64,7 @@ describe('waiting tasks', () => {
     const [stage] = job.stages;
     job.release(stage!);
     const take = () => {
-      const task = job.takeWaiting(stage!);
+      const task = job.waiting.take(stage!);
       if (task >= 0) job.set(task, TaskState.running);
       return task;
     };
@@ -78,11 +78,11 @@ describe('waiting tasks', () => {
     const job = stagesOf(3);
     const [stage] = job.stages;
     job.release(stage!);
-    job.set(job.takeWaiting(stage!), TaskState.running);
+    job.set(job.waiting.take(stage!), TaskState.running);
     job.putBack(0);
     job.set(0, TaskState.cancelled);
     job.set(1, TaskState.cancelled);
-    expect(job.takeWaiting(stage!)).toBe(2);
+    expect(job.waiting.take(stage!)).toBe(2);
   });
 
   test('belong to the stage that they are counted in', () => {
@@ -91,8 +91,8 @@ describe('waiting tasks', () => {
         const job = stagesOf(...sizes);
         for (const stage of job.stages) {
           for (let task = stage.first; task < stage.first + stage.count; task++) {
-            expect(job.stageOf(task)).toBe(stage);
-            expect(job.payloadOf(task)).toEqual({ sleep: Number(stage.spec.name) });
+            expect(job.dag.stageOf(task)).toBe(stage);
+            expect(job.dag.payloadOf(task)).toEqual({ sleep: Number(stage.spec.name) });
           }
         }
       }),
@@ -110,7 +110,7 @@ describe('the limit on running tasks', () => {
     expect(job.headroom).toBe(4);
     job.set(0, TaskState.placing);
     job.set(1, TaskState.placed);
-    job.workers[1] = 1 as Address;
+    job.tasks.workers[1] = 1 as Address;
     job.set(2, TaskState.running);
     expect(job.headroom).toBe(1);
     job.set(2, TaskState.completed);

@@ -129,7 +129,7 @@ test('what a job’s tasks have returned counts as the job’s, also of one that
   const bench = new Bench({}, 100_000);
   const job = jobOf({ tasks: [{ sleep: 1 }] }, { number: bench.store.nextName().number });
   bench.store.add(job, undefined);
-  job.reports.setValue(0, 'x'.repeat(90_000));
+  job.history.reports.setValue(0, 'x'.repeat(90_000));
   bench.store.weigh(job);
   expect(bench.store.activeBytes).toBeGreaterThan(90_000);
   job.endedAt = 0;

@@ -140,7 +140,7 @@ export class JobStore {
 
   /** What is kept of the job's attempts may take more than before. */
   weigh(job: Job): void {
-    const { bytes } = job.reports;
+    const { bytes } = job.history.reports;
     // Of nearly all jobs nothing is.
     if (bytes > 0) this.#holdings.set(job.number, bytesOf(job.spec) + bytes);
   }

@@ -210,8 +210,8 @@ describe('what tasks return', () => {
         { value: { failures: [{ task: 1, code: 'exit', message: 'exit 1' }] } },
       ]);
     }
-    expect(live.reports.valueOf(0, undefined)).toBeUndefined();
-    expect(live.reports.bytes).toBeLessThan(1_000);
+    expect(live.history.reports.valueOf(0, undefined)).toBeUndefined();
+    expect(live.history.reports.bytes).toBeLessThan(1_000);
   });
 
   test('has no room without a journal once the memory is full, and fails its task', () => {
@@ -229,7 +229,7 @@ describe('what tasks return', () => {
       scheduler.receive(W1, { type: 'ended', report: task + 1, job: 1, task, outcome, ...rest }, 2);
     }
     expect(job.counts).toMatchObject({ completed: 4, failed: 6 });
-    expect(job.reports.errorOf(9, undefined)?.outcome).toMatchObject({ errorCode: 'no-room' });
+    expect(job.history.reports.errorOf(9, undefined)?.outcome).toMatchObject({ errorCode: 'no-room' });
   });
 });
 

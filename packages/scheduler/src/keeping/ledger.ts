@@ -5,10 +5,10 @@ import {
   LIMITS,
   type Message,
   type Millis,
-  type Outcome,
   type TaskIndex,
 } from '@goshawk/core';
 import type { SchedulerEnvironment } from '../contract.js';
+import type { AttemptEnd } from '../job/attempt-history.js';
 import type { Job } from '../job/job.js';
 import { heapBytes } from './heap-bytes.js';
 import type { MemoryShares } from './memory-shares.js';
@@ -151,16 +151,10 @@ export class Ledger {
   }
 
   /** @returns where it can be read back; undefined where it cannot */
-  attemptEnded(
-    job: Job,
-    task: TaskIndex,
-    outcome: Outcome,
-    worker: string,
-    runMs: Millis,
-    now: Millis,
-  ): number | undefined {
+  attemptEnded(job: Job, end: AttemptEnd, worker: string, now: Millis): number | undefined {
     if (!this.isKept) return undefined;
-    const attempt = job.attempts[task]!;
+    const { task, outcome, runMs } = end;
+    const attempt = job.tasks.attempts[task]!;
     const bytes = outcome.value === undefined ? outcome.errorMessage.length : heapBytes(outcome.value);
     const place = this.#write(
       {
@@ -189,7 +183,7 @@ export class Ledger {
   /** The task's attempt was given out and did not start. */
   declined(job: Job, task: TaskIndex, now: Millis): void {
     if (!this.isKept) return;
-    const attempt = job.attempts[task]!;
+    const attempt = job.tasks.attempts[task]!;
     this.#write({ kind: 'declined', job: job.number, at: this.#wall(now), task, attempt });
   }
 

@@ -63,10 +63,10 @@ export function waitsOf(job: Job, circumstances: Circumstances): Waits[] {
   for (const stage of job.stages) if (stage.blockers > 0) note(stage, 'stage', stage.unfinished);
   if (job.spec.retryBackoffMs !== undefined) {
     for (const stage of job.stages)
-      note(stage, 'back-off', job.resting.filter((task) => job.stageOf(task) === stage).length);
+      note(stage, 'back-off', job.resting.all.filter((task) => job.dag.stageOf(task) === stage).length);
   }
-  note(undefined, 'placing', job.countOf(TaskState.placing));
-  note(undefined, 'queued', job.countOf(TaskState.placed));
+  note(undefined, 'placing', job.tasks.countOf(TaskState.placing));
+  note(undefined, 'queued', job.tasks.countOf(TaskState.placed));
   let headroom = job.headroom;
   for (const batch of startable(job)) {
     const mayStart = Math.min(batch.waiting, headroom);

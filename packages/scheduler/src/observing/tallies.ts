@@ -21,8 +21,8 @@ export class Tallies {
   cancellations = 0;
 
   taskBound(job: Job, task: number, now: Millis): void {
-    if (job.attempts[task] !== 1) return;
-    ofClass(this.queueingMs, job.class).add(now - job.stageOf(task).releasedAt);
+    if (job.tasks.attempts[task] !== 1) return;
+    ofClass(this.queueingMs, job.class).add(now - job.dag.stageOf(task).releasedAt);
   }
 
   /** Those that were cancelled are counted with their job: most of them never ran. */

@@ -26,14 +26,17 @@ function rebuildAt(now: number, records: readonly JobRecord[]): Job[] {
 /** What must be the same after a restart: everything but what was running. */
 function durablePart(job: Job, records: readonly JobRecord[]) {
   const isOver = job.cancelling || job.hasEnded;
-  const states = Array.from(job.states, (state) => {
+  const states = Array.from(job.tasks.states, (state) => {
     if (state >= TaskState.completed) return TASK_STATE_NAMES[state];
     if (isOver) return 'cancelled';
     return state === TaskState.blocked ? 'blocked' : 'waiting';
   });
-  const values = Array.from(job.states, (_, task) => job.reports.valueOf(task, (_, place) => records[place]));
-  const { id, failures, losses, cancelling, attemptsFailed, attemptsLost } = job;
-  return { id, states, failures, losses, cancelling, attemptsFailed, attemptsLost, values };
+  const values = Array.from(job.tasks.states, (_, task) =>
+    job.history.reports.valueOf(task, (_, place) => records[place]),
+  );
+  const { id, cancelling } = job;
+  const { failures, losses, failedCount, lostCount } = job.history;
+  return { id, states, failures, losses, cancelling, failedCount, lostCount, values };
 }
 
 /** One thing that happens: to the job, and to which of its runs. */
@@ -119,7 +122,7 @@ describe('jobs made of records', () => {
     const [job] = rebuildAt(1_000, [{ ...bench.records[0]!, at: hour }, lost(1), lost(2)]);
     expect(job!.acceptedAt).toBe(1_000);
     // It pauses for as long as from any other clock.
-    const mayGo = (now: number) => job!.blame!.mayGo(0, W1, () => true, now);
+    const mayGo = (now: number) => job!.history.blame!.mayGo(0, W1, () => true, now);
     expect([mayGo(1_000), mayGo(60_000)]).toEqual([false, true]);
   });
 

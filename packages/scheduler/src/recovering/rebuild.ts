@@ -79,9 +79,9 @@ class Rebuild {
       },
       acceptedAt: this.#machineTime(accepted.at),
     });
-    this.job.reports.isBrief = context.isShort();
+    this.job.history.reports.isBrief = context.isShort();
     this.#usedUpTo = new Uint32Array(this.job.taskCount);
-    this.job.usedUpTo = this.#usedUpTo;
+    this.job.tasks.usedUpTo = this.#usedUpTo;
     for (const stage of this.job.stages) if (stage.blockers === 0) this.job.release(stage);
   }
 
@@ -118,35 +118,34 @@ class Rebuild {
     place: number | undefined,
   ): void {
     const { job } = this;
-    if (task >= job.taskCount || job.isFinal(task)) return;
+    if (task >= job.taskCount || job.tasks.isFinal(task)) return;
     const now = this.#machineTime(at);
     const startedAt = now - runMs;
     this.#given(task, attempt);
     if (!isOwnersEnd(outcome) || runMs > 0) {
-      job.attemptsTotal++;
+      job.history.total++;
       job.firstStartAt = Math.min(job.firstStartAt ?? startedAt, startedAt);
     }
+    const attemptEnd = { task, outcome, runMs, place };
     const end = (state: TaskState): void => {
-      job.startedAt[task] = startedAt;
-      job.runMs[task] = runMs;
-      job.workers[task] = this.#context.formerly(worker);
+      job.tasks.startedAt[task] = startedAt;
+      job.tasks.runMs[task] = runMs;
+      job.tasks.workers[task] = this.#context.formerly(worker);
       job.set(task, state);
-      const stage = job.stageOf(task);
+      const stage = job.dag.stageOf(task);
       if (stage.unfinished === 0) for (const next of job.stageEnded(stage)) job.release(next);
     };
     if (outcome.kind === 'completed') {
-      job.reports.setValue(task, outcome.value, place);
-      job.workedMs += runMs;
-      job.attemptCompleted(task);
+      job.history.completed(attemptEnd);
       end(TaskState.completed);
     } else if (isExcused(outcome)) {
-      job.attemptExcused(task, outcome, worker, runMs, now);
+      job.history.excused(attemptEnd, worker, now);
     } else if (outcome.kind === 'lost') {
-      if (!job.attemptLost(task, worker, runMs, now))
+      if (!job.history.lost(task, worker, runMs, job.cancelling, now))
         end(job.cancelling ? TaskState.cancelled : TaskState.failed);
     } else if (outcome.kind === 'cancelled' && job.cancelling) {
       end(TaskState.cancelled);
-    } else if (!job.attemptFailed(task, outcome, worker, runMs, now, place)) {
+    } else if (!job.attemptFailed(attemptEnd, worker, now)) {
       end(TaskState.failed);
     } else {
       const restMs = job.restMsOf(task);
@@ -159,9 +158,9 @@ class Rebuild {
     const { job } = this;
     const isOver = job.cancelling || job.hasEnded;
     for (let task = 0; task < job.taskCount; task++) {
-      if (job.isFinal(task)) continue;
+      if (job.tasks.isFinal(task)) continue;
       if (isOver) job.set(task, TaskState.cancelled);
-      else job.workers[task] = NOBODY;
+      else job.tasks.workers[task] = NOBODY;
     }
     this.#mayHaveStarted();
     return { job, key: this.#key };
@@ -169,14 +168,14 @@ class Rebuild {
 
   #given(task: number, attempt: number): void {
     if (task >= this.job.taskCount) return;
-    this.job.attempts[task] = Math.max(this.job.attempts[task]!, attempt);
+    this.job.tasks.attempts[task] = Math.max(this.job.tasks.attempts[task]!, attempt);
     this.#usedUpTo[task] = Math.max(this.#usedUpTo[task]!, attempt);
   }
 
   /** The incarnation that is gone may have given each task one attempt more than was written down. */
   #mayHaveStarted(): void {
     for (let task = 0; task < this.job.taskCount; task++) {
-      if (!this.job.isFinal(task)) this.#usedUpTo[task]!++;
+      if (!this.job.tasks.isFinal(task)) this.#usedUpTo[task]!++;
     }
   }
 

@@ -116,22 +116,22 @@ export class Recovery {
 
   /** @returns false for what does not count: it has ended, or runs elsewhere, or was never written down */
   #takes(job: Job, task: number, attempt: number, from: Address, elapsedMs: Millis, now: Millis): boolean {
-    if (task >= job.taskCount || job.cancelling || job.hasEnded || job.isFinal(task)) return false;
-    const isRunning = job.stateOf(task) === TaskState.running;
-    if (isRunning && job.workers[task] === from && job.attempts[task] === attempt) return true;
+    if (task >= job.taskCount || job.cancelling || job.hasEnded || job.tasks.isFinal(task)) return false;
+    const isRunning = job.tasks.stateOf(task) === TaskState.running;
+    if (isRunning && job.tasks.workers[task] === from && job.tasks.attempts[task] === attempt) return true;
     // The others have ended, or a later one is held, or was given out since.
-    if (job.number > this.#lastJob || attempt <= job.attempts[task]!) return false;
+    if (job.number > this.#lastJob || attempt <= job.tasks.attempts[task]!) return false;
     // What this incarnation has given out counts.
-    const mayStart = job.stateOf(task) === TaskState.waiting || job.isResting(task);
+    const mayStart = job.tasks.stateOf(task) === TaskState.waiting || job.resting.has(task);
     if (isRunning ? !this.holds(job) : !mayStart) return false;
     if (isRunning) this.#drop(job, task);
     else job.set(task, TaskState.running);
-    job.attemptsTotal++;
-    job.attempts[task] = attempt;
-    job.workers[task] = from;
-    job.assignedBy[task] = AssignedBy.resumed;
-    job.assignments[task] = 0;
-    job.startedAt[task] = now - elapsedMs;
+    job.history.total++;
+    job.tasks.attempts[task] = attempt;
+    job.tasks.workers[task] = from;
+    job.tasks.assignedBy[task] = AssignedBy.resumed;
+    job.tasks.assignments[task] = 0;
+    job.tasks.startedAt[task] = now - elapsedMs;
     job.firstStartAt = Math.min(job.firstStartAt ?? now, now - elapsedMs);
     watchTimeLimit(job, this.#env);
     return true;
@@ -139,9 +139,9 @@ export class Recovery {
 
   /** A later attempt is held by somebody else. */
   #drop(job: Job, task: number): void {
-    const worker = job.workerOf(task);
+    const worker = job.tasks.workerOf(task);
     if (worker === NOBODY) return;
-    this.#env.send(worker, { type: 'cancelTask', ...job.attemptRef(task) });
+    this.#env.send(worker, { type: 'cancelTask', ...job.tasks.ref(task) });
   }
 
   #endIfAllHaveAnswered(): void {

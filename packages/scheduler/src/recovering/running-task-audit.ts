@@ -44,7 +44,7 @@ export class RunningTaskAudit {
     this.#asked.clear();
     this.#sentAgain.clear();
     for (const job of running) {
-      for (const task of tasksSince(job, this.#since)) this.#asked.add(job.workerOf(task));
+      for (const task of tasksSince(job, this.#since)) this.#asked.add(job.tasks.workerOf(task));
     }
     // Behind what waits until it is durable, of which those may be that it asks after.
     for (const worker of this.#asked)
@@ -54,7 +54,7 @@ export class RunningTaskAudit {
 
   /** It was given out again since they were asked, and may not have come yet. */
   sentAgain(job: Job, task: TaskIndex): void {
-    if (this.#asked.has(job.workerOf(task))) this.#sentAgain.add(attemptKey(job.attemptRef(task)));
+    if (this.#asked.has(job.tasks.workerOf(task))) this.#sentAgain.add(attemptKey(job.tasks.ref(task)));
   }
 
   /** These will not answer. */
@@ -76,7 +76,7 @@ export class RunningTaskAudit {
     for (const job of this.#jobs.active()) {
       if (job.runningCount === 0) continue;
       for (const task of tasksSince(job, this.#since)) {
-        if (job.workerOf(task) === from && !held.has(attemptKey(job.attemptRef(task))))
+        if (job.tasks.workerOf(task) === from && !held.has(attemptKey(job.tasks.ref(task))))
           missing.push({ job, task });
       }
     }
@@ -87,6 +87,6 @@ export class RunningTaskAudit {
 /** What runs since then, or longer. */
 function* tasksSince(job: Job, since: Millis): Iterable<TaskIndex> {
   for (let task = 0; task < job.taskCount; task++) {
-    if (job.states[task] === TaskState.running && job.startedAt[task]! <= since) yield task;
+    if (job.tasks.states[task] === TaskState.running && job.tasks.startedAt[task]! <= since) yield task;
   }
 }

@@ -21,7 +21,7 @@ function endedJob(...runMs: number[]): Job {
     taskCount: runMs.length,
     acceptedAt: 0,
     endedAt: 9_000,
-    runMs: Float64Array.from(runMs),
+    tasks: { runMs: Float64Array.from(runMs) },
   } as unknown as Job;
 }
 

@@ -29,7 +29,7 @@ export class Sample {
   readonly #stage: number;
   readonly pilots: PilotBatch;
   /** What may run before the decision, by stage. */
-  readonly early: readonly EarlyBatch[];
+  readonly early: readonly RestBatch[];
   /** When it was decided. */
   decidedAt: Millis | undefined;
   /** It was decided what the job is, and its pilots have yet to tell how long its tasks run. */
@@ -70,11 +70,11 @@ export class Sample {
       needToldAt: 0,
       matches: 0,
     };
-    this.early = stages.map((of) => new EarlyBatch(stages.length + 1 + of.index, of, over));
+    this.early = stages.map((of) => new RestBatch(stages.length + 1 + of.index, of, over));
   }
 
   /** Where a batch is looked for while nothing is decided: a stage's rest by itself, and nothing of it as its own. */
-  whileUndecided(batch: Batch): Batch {
+  restOf(batch: Batch): Batch {
     return this.early[batch.index] ?? batch;
   }
 
@@ -121,7 +121,7 @@ export class Sample {
 }
 
 /** The tasks of a stage that are not pilots, while it is not decided whether they are long. */
-export class EarlyBatch implements Batch {
+export class RestBatch implements Batch {
   readonly index: number;
   readonly stage: Stage;
   readonly lane = 'normal';

@@ -69,7 +69,7 @@ class Bench {
   }
 
   end(index: number, job: Job, task: number, runMs: number, outcome = COMPLETED): void {
-    const attempt = job.attempts[task]!;
+    const attempt = job.tasks.attempts[task]!;
     const report = {
       report: 1,
       job: job.number,

@@ -136,10 +136,10 @@ export class Sampler {
     if (sample === undefined || job.cancelling || job.hasEnded) return;
     if (sample.isDecided && !sample.estimateFollows) return;
     const evidence = sample.evidence((task) => {
-      const state = job.stateOf(task);
-      if (state === TaskState.completed) return { ran: job.runMs[task]! };
-      if (state === TaskState.running) return { runs: Math.max(0, now - job.startedAt[task]!) };
-      return job.isFinal(task) ? 'failed' : 'waiting';
+      const state = job.tasks.stateOf(task);
+      if (state === TaskState.completed) return { ran: job.tasks.runMs[task]! };
+      if (state === TaskState.running) return { runs: Math.max(0, now - job.tasks.startedAt[task]!) };
+      return job.tasks.isFinal(task) ? 'failed' : 'waiting';
     });
     const verdict = this.#estimator!.weigh(sample.arriving, sample.plan, evidence, this.#enoughMs());
     if (sample.isDecided) return this.#refine(job, verdict, now);
@@ -175,9 +175,9 @@ export class Sampler {
   #tellThatLong(job: Job): void {
     if (job.class === 'short') return;
     for (let task = 0; task < job.taskCount; task++) {
-      if (job.states[task] !== TaskState.running) continue;
-      const attempt = job.attempts[task]!;
-      this.#env.send(job.workerOf(task), { type: 'nowLong', job: job.number, task, attempt });
+      if (job.tasks.states[task] !== TaskState.running) continue;
+      const attempt = job.tasks.attempts[task]!;
+      this.#env.send(job.tasks.workerOf(task), { type: 'nowLong', job: job.number, task, attempt });
     }
   }
 
@@ -197,7 +197,9 @@ export class Sampler {
     const { completed } = job.counts;
     const isCompleted = completed === job.taskCount;
     const ran = this.#asPreferred(job);
-    const runsMs = isCompleted ? ran : ran.filter((_, task) => job.stateOf(task) === TaskState.completed);
+    const runsMs = isCompleted
+      ? ran
+      : ran.filter((_, task) => job.tasks.stateOf(task) === TaskState.completed);
     let sum = 0;
     for (let i = 0; i < runsMs.length; i++) sum += runsMs[i]!;
     this.#hasLearnt = true;
@@ -213,8 +215,10 @@ export class Sampler {
 
   /** Run times as they would have been on workers that the job prefers (3σPredict §4.1). */
   #asPreferred(job: Job): Float64Array {
-    if (job.spec.slowdown === undefined) return job.runMs;
-    return job.runMs.map((runMs, task) => runMs / slowdownAt(job, job.workerOf(task), this.#members));
+    if (job.spec.slowdown === undefined) return job.tasks.runMs;
+    return job.tasks.runMs.map(
+      (runMs, task) => runMs / slowdownAt(job, job.tasks.workerOf(task), this.#members),
+    );
   }
 
   /** Most clusters are told: then there is nothing to learn. */

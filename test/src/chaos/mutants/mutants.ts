@@ -5,16 +5,16 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'no-fencing',
     what: 'a report counts for whatever attempt of its task runs',
-    file: 'scheduler/scheduler',
-    find: ' &&\n            job.attempts[task] === attempt &&\n            job.workers[task] === from);',
+    file: 'scheduler/job/task-table',
+    find: ' &&\n            this.attempts[task] === attempt &&\n            this.workers[task] === worker);',
     replace: ');',
   },
   {
     name: 'older-attempts-count',
     what: 'a worker’s report counts for a later attempt that it runs as well',
-    file: 'scheduler/scheduler',
-    find: ' &&\n            job.attempts[task] === attempt &&\n            job.workers[task] === from',
-    replace: ' &&\n            job.workers[task] === from',
+    file: 'scheduler/job/task-table',
+    find: ' &&\n            this.attempts[task] === attempt &&\n            this.workers[task] === worker',
+    replace: ' &&\n            this.workers[task] === worker',
   },
   {
     name: 'probes-lost-at-steal',
@@ -34,8 +34,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'lease-never-ends',
     what: 'central takes nobody for lost who is silent',
     file: 'central/cluster/leases',
-    find: 'now - this.heardAt(party) > leaseMs',
-    replace: 'now - this.heardAt(party) > Infinity',
+    find: 'now >= this.endsAt(party)',
+    replace: 'now >= Infinity + this.endsAt(party)',
   },
   {
     name: 'cancellation-not-written',
@@ -96,7 +96,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'attempts-from-the-journal-only',
     what: 'after a restart an attempt gets the number of one that was started and not written down',
-    file: 'scheduler/job/job',
+    file: 'scheduler/job/task-table',
     find: 'Math.max(this.attempts[task], used) + 1',
     replace: 'this.attempts[task] + 1 + 0 * used',
   },

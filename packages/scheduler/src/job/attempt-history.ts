@@ -1,0 +1,230 @@
+import {
+  type Address,
+  isOwnersEnd,
+  type JobSpec,
+  LIMITS,
+  type Millis,
+  type Outcome,
+  startFault,
+  startFaultOf,
+  type TaskIndex,
+} from '@goshawk/core';
+import { Blame, StartFaults } from '../ending/blame.js';
+import { LOST } from './outcomes.js';
+import { isWorthARetry } from './retrying.js';
+import { TaskReports } from './task-reports.js';
+import { TaskState } from './task-state.js';
+import type { TaskTable } from './task-table.js';
+
+const NO_COUNTS: ReadonlyMap<TaskIndex, number> = new Map();
+
+/** The end of a task's current attempt. */
+export interface AttemptEnd {
+  readonly task: TaskIndex;
+  readonly outcome: Outcome;
+  readonly runMs: Millis;
+  /** Where the journal has it; undefined where it cannot be read back. */
+  place: number | undefined;
+}
+
+/** What became of the attempts of a job, and whose fault it was where they came to nothing. */
+export class AttemptHistory {
+  readonly reports: TaskReports;
+  /** All that were given out. */
+  total = 0;
+  /** By the fault of their tasks. */
+  failedCount = 0;
+  lostCount = 0;
+  wastedMs: Millis = 0;
+  /** Run time of the tasks that completed. */
+  workedMs: Millis = 0;
+  readonly #job: { readonly id: string; readonly spec: JobSpec; readonly acceptedAt: Millis };
+  readonly #tasks: TaskTable;
+  /** Attempts that their workers could not start. */
+  #failedStarts = 0;
+  // Made when there is something to be in them: most jobs have none of these.
+  #failures: Map<TaskIndex, number> | undefined;
+  #losses: Map<TaskIndex, number> | undefined;
+  #startFaults: StartFaults | undefined;
+  #blame: Blame | undefined;
+
+  constructor(
+    job: {
+      readonly number: number;
+      readonly id: string;
+      readonly spec: JobSpec;
+      readonly acceptedAt: Millis;
+    },
+    tasks: TaskTable,
+  ) {
+    this.#job = job;
+    this.#tasks = tasks;
+    this.reports = new TaskReports(job.number, tasks.count);
+  }
+
+  /** Undefined while every attempt that ended has completed. */
+  get blame(): Blame | undefined {
+    return this.#blame;
+  }
+
+  /** Workers were lost with tasks of the job: one task runs at a time. */
+  get isOnProbation(): boolean {
+    return this.#blame?.isOnProbation === true;
+  }
+
+  /** The task that was given apart last still runs. */
+  get isOnTrial(): boolean {
+    const trial = this.#blame?.trial;
+    if (trial === undefined) return false;
+    const { states, attempts } = this.#tasks;
+    return states[trial.task] === TaskState.running && attempts[trial.task] === trial.attempt;
+  }
+
+  /** The job has ended too many workers: what has not ended fails. */
+  get isGivenUp(): boolean {
+    return this.#blame?.isTooMuch === true;
+  }
+
+  /** A worker was given the task. */
+  started(task: TaskIndex): void {
+    this.total++;
+    this.#blame?.runsApart(task, this.#tasks.attempts[task]!, this.#losses?.get(task) ?? 0);
+  }
+
+  /** A task that has outlived its time apart clears the job. */
+  reviewTrial(now: Millis): void {
+    const trial = this.#blame?.trial;
+    if (trial !== undefined && this.isOnTrial)
+      this.#blame?.outlives(trial.task, trial.attempt, now - this.#tasks.startedAt[trial.task]!);
+  }
+
+  /** The current attempt failed by the task's own fault. @returns whether the task may be tried again */
+  failed(end: AttemptEnd, worker: string, now: Millis): boolean {
+    const { task, outcome, place } = end;
+    if (isOwnersEnd(outcome)) {
+      if (end.runMs > 0) this.#noteSetback(end, worker, now);
+      this.reports.setError(task, { outcome, worker }, place);
+      return false;
+    }
+    this.failedCount++;
+    this.#noteSetback(end, worker, now);
+    this.#failures ??= new Map();
+    this.reports.setError(task, { outcome, worker }, place);
+    const failures = countedUp(this.#failures, task);
+    this.#blamed().failed(task, this.#tasks.workerOf(task), now);
+    // What is not there is not there the next time either.
+    if (startFaultOf(outcome.errorCode) === 'unclear') return false;
+    return failures <= this.#job.spec.retries && isWorthARetry(this.#job.spec, outcome);
+  }
+
+  /** The current attempt completed. @returns the workers that earlier ones came to nothing at */
+  completed({ task, outcome, runMs, place }: AttemptEnd): readonly Address[] | undefined {
+    this.workedMs += runMs;
+    this.reports.setValue(task, outcome.value, place);
+    return this.#blame?.completed(task, this.#tasks.workerOf(task));
+  }
+
+  /**
+   * The current attempt's worker is gone or was stopped. That costs no retry, but a task that goes through too
+   * many ends.
+   *
+   * @param isCancelling then nothing is said of the task
+   * @returns whether the task is to be tried again
+   */
+  lost(task: TaskIndex, worker: string, runMs: Millis, isCancelling: boolean, now: Millis): boolean {
+    this.lostCount++;
+    this.#noteSetback({ task, outcome: LOST, runMs, place: undefined }, worker, now);
+    this.#losses ??= new Map();
+    const losses = countedUp(this.#losses, task);
+    const blame = this.#blamed();
+    const attempt = this.#tasks.attempts[task]!;
+    const wasApart = blame.apartMsOf(task, attempt) !== undefined;
+    blame.lost(task, attempt, losses, runMs, now);
+    if (isCancelling) return false;
+    if (losses < LIMITS.lossesPerTaskMax) return true;
+    const mayBe = wasApart ? '; nothing else started there, so it may want more memory than there is' : '';
+    const message = `lost its worker ${losses} times and was given up${mayBe}`;
+    this.reports.setError(task, { outcome: { ...LOST, errorMessage: message }, worker });
+    return false;
+  }
+
+  /** The current attempt came to nothing, and says nothing of the task. */
+  excused(end: AttemptEnd, worker: string, now: Millis): void {
+    this.#noteSetback(end, worker, now);
+    if (startFault(end.outcome) === undefined) {
+      this.lostCount++;
+      return;
+    }
+    // It has not started: it was none.
+    this.total--;
+    this.#failedStarts++;
+    this.#blamed().failed(end.task, this.#tasks.workerOf(end.task), now);
+  }
+
+  /** Workers that ran tasks of the job were lost, at one time. */
+  workersLost(workers: number): void {
+    this.#blamed().workersLost(workers);
+  }
+
+  /** Tasks come to nothing by themselves there, in a row, while the job completes elsewhere: what to tell the worker. */
+  unfitness(worker: Address): string | undefined {
+    const failed = this.failedCount + this.#failedStarts;
+    const completed = this.#tasks.countOf(TaskState.completed);
+    if (this.#blame?.isUnfit(worker, completed, failed) !== true) return undefined;
+    return `tasks of ${this.#job.id} fail here and complete elsewhere`;
+  }
+
+  /**
+   * The current attempt could not be started. Where that may be the worker's fault, other workers are tried; when several
+   * say the same it is the task's.
+   *
+   * @param workers how many there are in the cluster
+   * @returns what came of the attempt: `lost` while it costs the task nothing
+   */
+  judgeStart(task: TaskIndex, outcome: Outcome, worker: string, workers: number): Outcome {
+    if (startFault(outcome) !== 'unclear') return outcome;
+    this.#startFaults ??= new StartFaults();
+    const hasCompleted = this.#tasks.countOf(TaskState.completed) > 0;
+    const isTasks = this.#startFaults.isTasks(task, outcome.errorMessage, worker, workers, hasCompleted);
+    return isTasks ? { ...outcome, kind: 'failed' } : outcome;
+  }
+
+  /** Attempts that failed by their tasks' own fault, of tasks that have any. */
+  get failures(): ReadonlyMap<TaskIndex, number> {
+    return this.#failures ?? NO_COUNTS;
+  }
+
+  /** Attempts that were cut short with their worker. */
+  get losses(): ReadonlyMap<TaskIndex, number> {
+    return this.#losses ?? NO_COUNTS;
+  }
+
+  #blamed(): Blame {
+    this.#blame ??= new Blame();
+    return this.#blame;
+  }
+
+  /** The task's current attempt has come to nothing. */
+  #noteSetback({ task, outcome, runMs }: AttemptEnd, worker: string, now: Millis): void {
+    this.wastedMs += runMs;
+    this.reports.noteSetback({
+      task,
+      attempt: this.#tasks.attempts[task]!,
+      state: outcome.kind,
+      worker,
+      startedMs: now - runMs - this.#job.acceptedAt,
+      runMs,
+      code: outcome.errorCode,
+      message: outcome.errorMessage,
+      exitCode: outcome.exitCode,
+      signal: outcome.signal,
+    });
+  }
+}
+
+/** Counts one more of the task. @returns how many there are */
+function countedUp(counts: Map<TaskIndex, number>, task: TaskIndex): number {
+  const count = (counts.get(task) ?? 0) + 1;
+  counts.set(task, count);
+  return count;
+}

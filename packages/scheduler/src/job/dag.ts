@@ -1,0 +1,56 @@
+import type { JobSpec, Lane, Millis, Payload, TaskIndex } from '@goshawk/core';
+import { type Stage, stagesOf } from './batch.js';
+import { TaskState } from './task-state.js';
+import type { TaskTable } from './task-table.js';
+
+/** The stages of a job, and which of them wait for others. */
+export class Dag {
+  readonly stages: readonly Stage[];
+
+  constructor(spec: JobSpec, lane: Lane, acceptedAt: Millis) {
+    this.stages = stagesOf(spec, lane, acceptedAt);
+  }
+
+  stageOf(task: TaskIndex): Stage {
+    let low = 0;
+    let high = this.stages.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.stages[middle]!.first <= task) low = middle;
+      else high = middle - 1;
+    }
+    return this.stages[low]!;
+  }
+
+  payloadOf(task: TaskIndex): Payload {
+    const stage = this.stageOf(task);
+    const { tasks } = stage.spec;
+    if ('count' in tasks) return tasks.run;
+    return 'each' in tasks ? tasks.each[task - stage.first]! : { sleep: tasks.sleepsMs[task - stage.first]! };
+  }
+
+  /**
+   * All tasks of the stage have ended: those that wait for it may start, or will never.
+   *
+   * @param cancel a task of a stage after one that failed: it cannot run
+   * @returns the stages that nothing holds back any more, and those that ended with it
+   */
+  ended(stage: Stage, tasks: TaskTable, isCancelling: boolean, cancel: (task: TaskIndex) => void): Stage[] {
+    const next: Stage[] = [];
+    let completed = true;
+    for (let task = stage.first; task < stage.first + stage.count; task++) {
+      if (tasks.states[task] !== TaskState.completed) completed = false;
+    }
+    for (const other of this.stages) {
+      if (!other.spec.after.includes(stage.index)) continue;
+      if (completed) {
+        if (--other.blockers === 0 && !isCancelling) next.push(other);
+      } else if (other.unfinished > 0) {
+        for (let task = other.first; task < other.first + other.count; task++)
+          if (!tasks.isFinal(task)) cancel(task);
+        next.push(...this.ended(other, tasks, isCancelling, cancel));
+      }
+    }
+    return next;
+  }
+}

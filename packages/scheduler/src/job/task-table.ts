@@ -1,0 +1,111 @@
+import { type Address, invariant, type JobNumber, type Millis, NOBODY, type TaskIndex } from '@goshawk/core';
+import type { Assignment } from './assignment.js';
+import type { AttemptRef } from './attempt-ref.js';
+import { TASK_STATE_NAMES, TaskState } from './task-state.js';
+
+/** The tasks of one job: where each is, and its current attempt. Columns of numbers, so that many tasks cost little. */
+export class TaskTable {
+  readonly count: number;
+  readonly states: Uint8Array;
+  /** The number of the current attempt; 0 before the first. */
+  readonly attempts: Uint32Array;
+  /** The highest number that earlier incarnations of the owner may have given; undefined for a job of this one. */
+  usedUpTo: Uint32Array | undefined;
+  readonly workers: Int32Array;
+  /** What brought the current attempt to its worker (`AssignedBy`), and the number of that. */
+  readonly assignedBy: Uint8Array;
+  readonly assignments: Float64Array;
+  /** When the current attempt was bound, then when the attempt that counted started. Clock of the owner. */
+  readonly startedAt: Float64Array;
+  readonly runMs: Float64Array;
+  readonly #job: JobNumber;
+  readonly #counts: number[] = new Array<number>(TASK_STATE_NAMES.length).fill(0);
+
+  constructor(job: JobNumber, count: number) {
+    this.#job = job;
+    this.count = count;
+    this.states = new Uint8Array(count);
+    this.attempts = new Uint32Array(count);
+    this.workers = new Int32Array(count).fill(NOBODY);
+    this.assignedBy = new Uint8Array(count);
+    this.assignments = new Float64Array(count);
+    this.startedAt = new Float64Array(count);
+    this.runMs = new Float64Array(count);
+    this.#counts[TaskState.blocked] = count;
+  }
+
+  countOf(state: TaskState): number {
+    return this.#counts[state]!;
+  }
+
+  stateOf(task: TaskIndex): TaskState {
+    return this.states[task] as TaskState;
+  }
+
+  workerOf(task: TaskIndex): Address {
+    return this.workers[task] as Address;
+  }
+
+  isFinal(task: TaskIndex): boolean {
+    return this.states[task]! >= TaskState.completed;
+  }
+
+  /** Tasks that have not reached a final state. */
+  get unfinished(): number {
+    const counts = this.#counts;
+    return (
+      this.count - counts[TaskState.completed]! - counts[TaskState.failed]! - counts[TaskState.cancelled]!
+    );
+  }
+
+  /** @returns the state before */
+  setState(task: TaskIndex, state: TaskState): TaskState {
+    const before = this.states[task] as TaskState;
+    invariant(
+      before < TaskState.completed,
+      () => `task ${task} of job ${this.#job} left the final state ${TASK_STATE_NAMES[before]}`,
+    );
+    this.#counts[before]!--;
+    this.#counts[state]!++;
+    this.states[task] = state;
+    return before;
+  }
+
+  /** The worker gets the task. */
+  assign(task: TaskIndex, worker: Address, { by, number }: Assignment, startedAt: Millis): void {
+    this.workers[task] = worker;
+    this.assignedBy[task] = by;
+    this.assignments[task] = number;
+    this.startedAt[task] = startedAt;
+  }
+
+  /** The task that runs at the worker because of this assignment, or −1. */
+  assigned(worker: Address, { by, number }: Assignment): TaskIndex {
+    for (let task = 0; task < this.count; task++) {
+      if (this.states[task] !== TaskState.running || this.assignments[task] !== number) continue;
+      if (this.assignedBy[task] === by && this.workers[task] === worker) return task;
+    }
+    return -1;
+  }
+
+  /** The task is about to be given out anew. */
+  nextAttempt(task: TaskIndex): void {
+    const used = this.usedUpTo === undefined ? 0 : this.usedUpTo[task]!;
+    this.attempts[task] = Math.max(this.attempts[task]!, used) + 1;
+  }
+
+  /** The current attempt of the task. */
+  ref(task: TaskIndex): AttemptRef {
+    return { job: this.#job, task, attempt: this.attempts[task]! };
+  }
+
+  /** This attempt runs at the worker, as far as is known here. */
+  isRunning(task: TaskIndex, attempt: number, worker: Address): boolean {
+    return (
+      task < this.count &&
+      this.states[task] === TaskState.running &&
+      this.attempts[task] === attempt &&
+      this.workers[task] === worker
+    );
+  }
+}

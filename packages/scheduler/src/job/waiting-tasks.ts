@@ -1,0 +1,134 @@
+import type { TaskIndex } from '@goshawk/core';
+import type { Sample } from '../sampling/sample.js';
+import type { Batch, Stage } from './batch.js';
+import type { Dag } from './dag.js';
+import { TaskState } from './task-state.js';
+import type { TaskTable } from './task-table.js';
+
+/** Which tasks of a job wait, and in which batch: that of their stage, or the pilots until these have told. */
+export class WaitingTasks {
+  /** The stages, then what else is looked for by itself; each at the place of its index. */
+  batches: readonly Batch[];
+  readonly #tasks: TaskTable;
+  readonly #dag: Dag;
+  #sample: Sample | undefined;
+
+  constructor(tasks: TaskTable, dag: Dag) {
+    this.#tasks = tasks;
+    this.#dag = dag;
+    this.batches = dag.stages;
+  }
+
+  /** Moves a task to another state; keeps the counts of its stage and batch in step. */
+  set(task: TaskIndex, state: TaskState): void {
+    if (this.#tasks.states[task] === state) return;
+    const { stages } = this.#dag;
+    const stage = stages.length === 1 ? stages[0]! : this.#dag.stageOf(task);
+    const batch = this.#sample?.holds(task) ? this.#sample.pilots : stage;
+    const before = this.#tasks.setState(task, state);
+    if (before === TaskState.waiting) batch.waiting--;
+    if (state === TaskState.waiting) batch.waiting++;
+    if (state >= TaskState.completed) stage.unfinished--;
+  }
+
+  /** All tasks of the stage may start from now on. */
+  release(stage: Stage): void {
+    for (let task = stage.first; task < stage.first + stage.count; task++) {
+      if (this.#tasks.states[task] !== TaskState.blocked) continue;
+      this.set(task, TaskState.waiting);
+      if (this.#sample?.holds(task)) this.#sample.pilots.queue.push(task);
+    }
+  }
+
+  /** The task waits again after an attempt; it goes before those that never ran. */
+  putBack(task: TaskIndex): void {
+    this.set(task, TaskState.waiting);
+    if (this.#sample?.holds(task)) this.#sample.pilots.queue.push(task);
+    else this.#dag.stageOf(task).returned.push(task);
+  }
+
+  /** Some tasks run first. */
+  startSample(sample: Sample): void {
+    this.#sample = sample;
+    this.batches = [...this.#dag.stages, sample.pilots, ...sample.early];
+    for (const task of sample.tasks) {
+      if (this.#tasks.states[task] !== TaskState.waiting) continue;
+      this.#dag.stageOf(task).waiting--;
+      sample.pilots.waiting++;
+      sample.pilots.queue.push(task);
+    }
+  }
+
+  /** The pilots that wait are tasks like others again. */
+  endSample({ tasks, pilots }: Sample): void {
+    for (const task of tasks) {
+      if (this.#tasks.states[task] !== TaskState.waiting) continue;
+      const stage = this.#dag.stageOf(task);
+      pilots.waiting--;
+      stage.waiting++;
+      stage.returned.push(task);
+    }
+  }
+
+  /** The batch that the task is looked for with. */
+  batchOf(task: TaskIndex): Batch {
+    return this.#sample?.holds(task) ? this.#sample.pilots : this.#dag.stageOf(task);
+  }
+
+  /** The stage for what of it may run before the pilots have told; any other batch for itself. */
+  ownBatch(batch: Batch): Batch {
+    return this.#stageIn(batch) ?? batch;
+  }
+
+  /** Whose tasks the batch gives: a stage's own, or a stage's before the pilots have told. */
+  #stageIn(batch: Batch): Stage | undefined {
+    const { stages } = this.#dag;
+    if (batch.index < stages.length) return stages[batch.index];
+    return this.#sample?.early[batch.index - stages.length - 1]?.stage;
+  }
+
+  /**
+   * The next waiting task of the batch, in task order, or −1. The caller takes it out of `waiting`.
+   *
+   * @param mayGo whether a task that came back may go where this one is to; those that never ran go anywhere
+   */
+  take(batch: Batch, mayGo?: (task: TaskIndex) => boolean): TaskIndex {
+    const sample = this.#sample;
+    if (batch === sample?.pilots) return sample.isDecided ? -1 : this.#takeFrom(sample.pilots.queue, mayGo);
+    const stage = this.#stageIn(batch);
+    if (stage === undefined) return -1;
+    const returned = this.#takeFrom(stage.returned, mayGo);
+    if (returned >= 0) return returned;
+    const end = stage.first + stage.count;
+    while (stage.nextFresh < end) {
+      const task = stage.nextFresh++;
+      if (this.#tasks.states[task] === TaskState.waiting && !sample?.holds(task)) return task;
+    }
+    return -1;
+  }
+
+  #takeFrom(queue: number[], mayGo?: (task: TaskIndex) => boolean): TaskIndex {
+    for (let at = 0; ; ) {
+      // Most queues are empty always: to ask for that is cheaper than to shift.
+      if (queue.length === at) return -1;
+      const task = queue[at]!;
+      const isStale = this.#tasks.states[task] !== TaskState.waiting;
+      if (!isStale && mayGo?.(task) === false) {
+        at++;
+        continue;
+      }
+      if (at === 0) queue.shift();
+      else queue.splice(at, 1);
+      if (!isStale) return task;
+    }
+  }
+
+  /** Whether `take` would find a task. */
+  has(batch: Batch, mayGo: (task: TaskIndex) => boolean): boolean {
+    const sample = this.#sample;
+    const stage = this.#stageIn(batch);
+    const returned = batch === sample?.pilots ? sample.pilots.queue : (stage?.returned ?? []);
+    const came = returned.filter((task) => this.#tasks.states[task] === TaskState.waiting);
+    return came.some(mayGo) || new Set(came).size < batch.waiting;
+  }
+}
