@@ -31,6 +31,7 @@ export {
   type JobExplanation,
   type NeedView,
   type StageWait,
+  type StartWait,
   type TaskStory,
   type WaitingGroup,
   type WaitSpread,

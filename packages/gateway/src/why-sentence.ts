@@ -16,8 +16,12 @@ export function whySentence(explained: ExplainedJob): string {
   const need = central?.needs[0];
   if (need === undefined || central === undefined) return `${head}.`;
   if (need.why !== undefined) return `${head}; ${need.why}.`;
-  const expected = expectedWaitMs(need, central);
-  const when = expected === undefined ? '' : `, about ${formatDuration(expected)}`;
+  const expected = need.starts?.p50 ?? expectedWaitMs(need, central);
+  const range =
+    need.starts === undefined
+      ? ''
+      : ` (${formatDuration(need.starts.p10)} to ${formatDuration(need.starts.p90)} in 8 of 10 cases)`;
+  const when = expected === undefined ? '' : `, about ${formatDuration(expected)}${range}`;
   const { jobs } = need.ahead;
   const place =
     jobs === 0 ? 'next in order' : `after ${counted(need.ahead.tasks, 'task')} of ${counted(jobs, 'job')}`;

@@ -436,3 +436,28 @@ test('why is told when and where the policy expects a job to start, until it sho
   bench.now = 7_000;
   expect(expected()).toEqual([undefined]);
 });
+
+test('why is told how long others like it have waited, once enough have', () => {
+  const bench = new Bench(1, 1);
+  const starts = (job: number) => {
+    const asked = { type: 'explainNeed', request: 1, owner: String(OWNER), job } as const;
+    return bench.dispatcher.line(asked, bench.now).needs.map((need) => need.starts);
+  };
+  bench.need(1);
+  let job = 2;
+  const serveNext = () => {
+    bench.pull(0, { heard: [job - 1], runs: [job - 1], free: 0 });
+    bench.need(job - 1, { tasks: 0, matches: 1 });
+    bench.need(job);
+    bench.now += 1_000;
+    bench.pull(0, { heard: [job - 1] });
+    job++;
+  };
+  serveNext();
+  bench.need(5_000);
+  expect(starts(5_000)).toEqual([undefined]);
+  bench.need(5_000, { tasks: 0 });
+  while (job < 2_500) serveNext();
+  bench.need(5_000);
+  expect(starts(5_000)).toMatchObject([{ p10: 1_000, p50: 1_000, p90: 1_000 }]);
+});

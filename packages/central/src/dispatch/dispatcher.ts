@@ -24,13 +24,18 @@ import {
   type SolverProblem,
 } from '@goshawk/policies';
 import type { WorkerRecord } from '../cluster/registry.js';
-import { lineOf } from './line.js';
+import { lineOf, waitBasis } from './line.js';
 import { Placements } from './placements.js';
 import { sharesOf } from './shares.js';
+import { StartTimes } from './start-times.js';
 
 type Env = Environment<'plan'> & {
   readonly solve?: ((id: number, problem: SolverProblem) => void) | undefined;
 };
+
+/** What a look at one that waits costs. A step is what a turn may spend: some 1% of what planning takes. */
+const LOOK_STEPS = 64;
+const STEPS_PER_JOB = 4;
 
 /**
  * Central's decider. Owners say what they need, workers what is free and what runs there: both are written into one set of
@@ -42,6 +47,11 @@ export class Dispatcher {
   readonly #env: Env;
   readonly #policy: CentralPolicy;
   readonly #placements: Placements;
+  readonly #starts = new StartTimes<BookedStage>();
+  /** Steps that may go into looking at who waits: one is earned a turn. */
+  #steps = 0;
+  /** Stages looked at so far. */
+  #looks = 0;
   /** For how long a match may be on its way. ms; 0: whatever is sent arrives */
   readonly #lostAfterMs: Millis;
   /** Hears of tasks that have come, of jobs that are not long. */
@@ -343,7 +353,9 @@ export class Dispatcher {
     const draft = new BookedDraft(this.books, this.#solves, now);
     this.#policy.plan(this.books, draft, now);
     this.refused += draft.refused;
+    for (const { stage } of draft.started) this.#starts.started(stage, now);
     if (draft.started.length > 0) this.#tell(draft.started);
+    this.#lookAtWaits(now);
     this.preemptions += draft.preempted.length;
     for (const run of draft.preempted) this.#preempt(run, now);
     for (const run of draft.preemptedBefore)
@@ -372,7 +384,7 @@ export class Dispatcher {
         : [...this.books.jobs].find(
             ({ owner, number }) => number === asked.job && this.#env.nameOf(owner) === asked.owner,
           );
-    return lineOf(this.books, this.#policy, named, now);
+    return lineOf(this.books, this.#policy, named, now, this.#starts);
   }
 
   checkInvariants(): void {
@@ -400,6 +412,16 @@ export class Dispatcher {
     if (run.stage.job.long) this.longChanges++;
     this.books.end(run, run.isPreempted && how === 'done' ? 'preempted' : how, now);
     this.#isDue = true;
+  }
+
+  /** Asks when one of those that wait will start, so that `why` can say it of others. */
+  #lookAtWaits(now: Millis): void {
+    if (this.books.waitingTasks === 0 || ++this.#steps < 0) return;
+    const jobs = [...this.books.jobs];
+    this.#steps -= LOOK_STEPS + STEPS_PER_JOB * jobs.length;
+    const stages = jobs.flatMap((job) => [...job.allStages].filter(({ waiting }) => waiting > 0));
+    const stage = stages[this.#looks++ % stages.length]!;
+    this.#starts.ask(stage, waitBasis(this.books, this.#policy, stage, now), now);
   }
 
   /** An owner takes a match for an old one where a later one of its worker came before: each message has later ones only. */

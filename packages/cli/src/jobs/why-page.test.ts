@@ -44,6 +44,17 @@ it('says how long it may take where somebody said', () => {
   expect(whyJson(known, 10_000, 0)).toMatchObject({ line: { needs: [{ expectedSeconds: 7 }] } });
 });
 
+it('says between what bounds the next start lies, by earlier waits', () => {
+  const explained = waits({ jobs: 1, tasks: 28, workMs: 28_000 });
+  const [need] = explained.central!.needs;
+  const starts = { p10: 2_000, p50: 5_000, p90: 20_000, waits: 256 };
+  const told = { ...explained, central: { ...explained.central!, needs: [{ ...need!, starts }] } };
+  expect(page(told)).toContain('the next starts in 5 s, 2 s to 20 s in 8 of 10 cases (256 earlier waits)');
+  expect(whyJson(told, 10_000, 0)).toMatchObject({
+    line: { needs: [{ startsInSeconds: { p10: 2, p50: 5, p90: 20, waits: 256 } }] },
+  });
+});
+
 it('gives the word to the policy where it has one', () => {
   const explained = waits({ jobs: 1, tasks: 28, workMs: 0 });
   const [need] = explained.central!.needs;

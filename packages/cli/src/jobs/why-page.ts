@@ -137,7 +137,7 @@ function needLine(need: NeedView, central: CentralLine): string {
   if (why !== undefined) {
     // When, the policy's own words say.
     const where = expected?.where === undefined ? '' : `; planned for ${plain(expected.where)}`;
-    return `${counted(tasks, 'task')} at central: ${plain(why)}${where}`;
+    return `${counted(tasks, 'task')} at central: ${plain(why)}${where}${startWords(need)}`;
   }
   const head = `${counted(tasks, 'task')} at central among the ${kind} ones`;
   const expectedMs = expectedWaitMs(need, central);
@@ -156,7 +156,14 @@ function needLine(need: NeedView, central: CentralLine): string {
       ? '; no free worker has room for its demand'
       : '';
   const held = kept > 0 ? `; ${counted(kept, 'worker')} kept for it` : '';
-  return `${head}, ${before}${limited}${demands}${held}`;
+  return `${head}, ${before}${limited}${demands}${held}${startWords(need)}`;
+}
+
+/** By what earlier waits came to, whatever is believed of those before it. */
+function startWords({ starts }: NeedView): string {
+  if (starts === undefined) return '';
+  const { p10, p50, p90, waits } = starts;
+  return `; the next starts in ${formatDuration(p50)}, ${formatDuration(p10)} to ${formatDuration(p90)} in 8 of 10 cases (${counted(waits, 'earlier wait')})`;
 }
 
 function probeLines({ probes, probesOut, probesMoved }: ExplainedJob): string[] {

@@ -89,6 +89,10 @@ export const jobExplanation = view({
 });
 export type JobExplanation = NonNullable<(typeof jobExplanation)['infer']>;
 
+export const startWait = view({ p10: ms, p50: ms, p90: ms, waits: count });
+/** How long it may take until the next task starts: percentiles of so many earlier waits like it. */
+export type StartWait = NonNullable<(typeof startWait)['infer']>;
+
 export const needView = view({
   stage,
   /** What is known of it: `small` and `large` ones are jobs of which the pilots have not told. */
@@ -103,6 +107,8 @@ export const needView = view({
   kept: count,
   /** When and where the policy plans to start its job, where it plans ahead. */
   expected: optional(view({ inMs: ms, where: optional(line) })),
+  /** Missing where too few have waited like it. */
+  starts: optional(startWait),
   /** What the policy says of it, where it says more. */
   why: optional(line),
 });
@@ -129,7 +135,7 @@ export type CentralLine = NonNullable<(typeof centralLine)['infer']>;
  */
 export function expectedWaitMs(
   { kind, ahead, expected }: NeedView,
-  { slots, longLimit }: CentralLine,
+  { slots, longLimit }: Pick<CentralLine, 'slots' | 'longLimit'>,
 ): Millis | undefined {
   if (expected !== undefined) return expected.inMs;
   if (!(ahead.workMs > 0)) return undefined;

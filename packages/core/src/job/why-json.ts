@@ -83,6 +83,15 @@ function lineJson(line: CentralLine): Record<string, unknown> {
       waitedSeconds: seconds(need.waitedMs),
       ahead: { jobs: need.ahead.jobs, tasks: need.ahead.tasks, workSeconds: seconds(need.ahead.workMs) },
       expectedSeconds: seconds(expectedWaitMs(need, line)),
+      startsInSeconds:
+        need.starts === undefined
+          ? null
+          : {
+              p10: seconds(need.starts.p10),
+              p50: seconds(need.starts.p50),
+              p90: seconds(need.starts.p90),
+              waits: need.starts.waits,
+            },
       kept: need.kept,
       why: need.why ?? null,
     })),

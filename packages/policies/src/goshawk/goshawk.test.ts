@@ -103,6 +103,19 @@ describe('the order of due times', () => {
     expect(serve(bench, 9)).toEqual([1, 1, 1, 2, 3, 3, 3, 3, 3]);
   });
 
+  test('has no place for what has come since the last plan', () => {
+    const bench = cluster(1);
+    bench.need(9, {});
+    bench.need(1, { estimateMs: 200 });
+    const { owner } = bench.stage(1).job;
+    const job = bench.books.declare(owner, 2, { arrivedAt: 0 });
+    const unheard = bench.books.stage(job, 0, { tasks: 1, demand: bench.stage(1).demand });
+    bench.books.setWaiting(unheard, 1, 0);
+    const line = bench.policy.line!(0);
+    expect(line.comesBefore(bench.stage(1), unheard)).toBe(true);
+    expect(line.comesBefore(unheard, bench.stage(1))).toBe(false);
+  });
+
   test('takes a long job of which nobody knows how long it is for longer than most', () => {
     const bench = cluster(2);
     // Tasks of 2 s and 6 s have been here: a long one may take 4 s and thrice the deviation of 2 s.

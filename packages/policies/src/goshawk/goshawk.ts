@@ -132,9 +132,12 @@ export class Goshawk implements CentralPolicy {
     return {
       kindOf: (stage) => this.#kindOf.get(stage) ?? 'short',
       comesBefore: (one, other) => {
-        const [first, second] = [one, other].map((stage) => this.#kindOf.get(stage)!);
+        const first = this.#kindOf.get(one);
+        const second = this.#kindOf.get(other);
+        // What has come since the last plan is not in the order yet.
+        if (first === undefined || second === undefined) return first !== undefined;
         if ((first === 'large') !== (second === 'large')) return second === 'large';
-        return this.#orders[first!].dueAt(one) < this.#orders[second!].dueAt(other);
+        return this.#orders[first].dueAt(one) < this.#orders[second].dueAt(other);
       },
       keptFor: (stage) => [...this.#keptFor.values()].filter((each) => each === stage).length,
       longRunning: this.#running.long,

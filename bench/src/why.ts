@@ -1,0 +1,172 @@
+/**
+ * How true are the intervals that `why` gives for the next start of what waits? A workload in virtual time at a given
+ * load; at random times central is asked about a random job that waits there.
+ *
+ *     node bench/dist/why.js [WORKLOAD] [--workers 1000] [--load 0.9] [--questions 4000] [--policy goshawk]
+ *         [--estimator pilot|given] [--seed 1] [--json]
+ *
+ * Pinball loss at q is mean(max(q·(y − ŷ), (q − 1)·(y − ŷ))); its ratio is to the better of two that know less: work ahead ÷
+ * slots, and the median of earlier waits of the class.
+ */
+import { parseArgs } from 'node:util';
+import {
+  type ClusterSettings,
+  DEFAULT_POLICY,
+  expectedWaitMs,
+  type Message,
+  type MessageOf,
+  type Millis,
+  type PolicyName,
+  Random,
+  RELIABLE_TIMINGS,
+  type StartWait,
+} from '@goshawk/core';
+import { presetNamed } from '@goshawk/policies';
+import { type Job, TaskState } from '@goshawk/scheduler';
+import { VirtualCluster } from '@goshawk/simulator';
+import { jobSpecOf, openWorkload, type TraceJob } from '@goshawk/traces';
+import { printReport, report, result } from './bench-report.js';
+
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    workers: { type: 'string', default: '1000' },
+    load: { type: 'string', default: '0.9' },
+    questions: { type: 'string', default: '4000' },
+    policy: { type: 'string', default: 'goshawk' },
+    estimator: { type: 'string', default: 'pilot' },
+    cutoff: { type: 'string', default: '981' },
+    seed: { type: 'string', default: '1' },
+    json: { type: 'boolean', default: false },
+  },
+});
+
+const SCHEDULERS = 10;
+const SETTLING_MS = 1_000;
+const WORKERS = Number(options.workers);
+const SHARES = [0.1, 0.5, 0.9] as const;
+
+interface Question {
+  readonly askedAt: Millis;
+  readonly job: Job;
+  readonly long: boolean;
+  readonly basisMs: Millis;
+  readonly said: StartWait | undefined;
+  waitedMs: Millis;
+}
+
+const random = Random.seeded(options.seed);
+const jobs: TraceJob[] = [];
+for await (const job of (
+  await openWorkload(positionals[0] ?? `google-like:jobs=20000,seed=${options.seed}`)
+).jobs())
+  jobs.push(job);
+const workSeconds = jobs.reduce((sum, job) => sum + job.meanSeconds * job.durationsSeconds.length, 0);
+const spanSeconds = jobs.at(-1)!.submitSeconds;
+/** Arrivals are drawn out or pressed together until they make the load. */
+const stretch = workSeconds / (WORKERS * Number(options.load)) / spanSeconds;
+
+const questions = play();
+printReport(report('why', judged(questions)), options.json);
+
+function play(): Question[] {
+  const policy = options.policy as PolicyName;
+  const settings: ClusterSettings = {
+    policy: {
+      ...DEFAULT_POLICY,
+      policy,
+      preset: presetNamed(policy),
+      cutoffMs: Number(options.cutoff) * 1_000,
+      estimator: options.estimator,
+    },
+    timings: RELIABLE_TIMINGS,
+  };
+  /** By scheduler's number. */
+  const active = new Map<Job, number>();
+  const cluster = new VirtualCluster({
+    workers: WORKERS,
+    schedulers: SCHEDULERS,
+    settings,
+    seed: options.seed,
+    onJobEnd: (job) => active.delete(job),
+  });
+  const asked: Question[] = [];
+  const open = new Map<number, { readonly askedAt: Millis; readonly job: Job }>();
+  let request = 0;
+  const client = cluster.addOutsider((_from, message: Message) => {
+    if (message.type !== 'centralLine') return;
+    const { job, askedAt } = open.get(message.request)!;
+    open.delete(message.request);
+    const { needs, ...line } = (message as MessageOf<'centralLine'>).value;
+    // Of several it could not be told which of them a start answers.
+    if (needs.length !== 1) return;
+    const need = needs[0]!;
+    const basisMs = expectedWaitMs(need, line) ?? 0;
+    asked.push({ askedAt, job, long: job.class === 'long', basisMs, said: need.starts, waitedMs: 0 });
+  });
+  for (const [index, job] of jobs.entries()) {
+    const spec = jobSpecOf(job, job.meanSeconds * 1_000);
+    cluster.at(SETTLING_MS + job.submitSeconds * stretch * 1_000, (now) => {
+      const scheduler = index % SCHEDULERS;
+      active.set(cluster.schedulers[scheduler]!.submit(spec, undefined, now), scheduler);
+    });
+  }
+  const gapMs = (spanSeconds * stretch * 1_000) / Number(options.questions);
+  const ask = (now: Millis): void => {
+    const waiting = [...active].filter(([job]) => job.countOf(TaskState.waiting) > 0);
+    if (waiting.length > 0) {
+      const [job, scheduler] = waiting[Math.floor(random.next() * waiting.length)]!;
+      open.set(++request, { askedAt: now, job });
+      cluster.post(client, cluster.centralAddress, {
+        type: 'explainNeed',
+        request,
+        owner: cluster.nameOf(cluster.schedulerAddresses[scheduler]!),
+        job: job.number,
+      });
+    }
+    if (now < spanSeconds * stretch * 1_000) cluster.at(now - gapMs * Math.log(1 - random.next()), ask);
+  };
+  cluster.at(SETTLING_MS, ask);
+  cluster.run();
+  for (const question of asked) {
+    const later = question.job.startedAt.filter((at) => at > question.askedAt);
+    question.waitedMs = Math.min(...later) - question.askedAt;
+  }
+  return asked.filter(({ waitedMs }) => Number.isFinite(waitedMs));
+}
+
+/** In order of their answers, of which the running median of past waits is made. */
+function judged(questions: Question[]) {
+  const ordered = questions.sort((a, b) => a.askedAt + a.waitedMs - (b.askedAt + b.waitedMs));
+  const past = { short: [] as number[], long: [] as number[] };
+  const losses = { said: [0, 0, 0], basis: [0, 0, 0], median: [0, 0, 0] };
+  let [told, within] = [0, 0];
+  for (const { long, waitedMs, said, basisMs } of ordered) {
+    const waits = past[long ? 'long' : 'short'];
+    const median = waits.length === 0 ? 0 : [...waits].sort((a, b) => a - b)[waits.length >> 1]!;
+    waits.push(waitedMs);
+    if (said === undefined) continue;
+    told++;
+    if (waitedMs >= said.p10 && waitedMs <= said.p90) within++;
+    SHARES.forEach((share, at) => {
+      losses.said[at]! += pinball(waitedMs, [said.p10, said.p50, said.p90][at]!, share);
+      losses.basis[at]! += pinball(waitedMs, basisMs, share);
+      losses.median[at]! += pinball(waitedMs, median, share);
+    });
+  }
+  const ratios = SHARES.map((share, at) =>
+    result(`pinball loss at p${share * 100} ÷ better of two`, '', [
+      losses.said[at]! / Math.min(losses.basis[at]!, losses.median[at]!),
+    ]),
+  );
+  return [
+    result('questions answered by a start', '', [ordered.length]),
+    result('cannot say', '%', [(100 * (ordered.length - told)) / ordered.length]),
+    result('starts within p10 to p90', '%', [(100 * within) / told]),
+    ...ratios,
+  ];
+}
+
+function pinball(seen: number, said: number, share: number): number {
+  return Math.max(share * (seen - said), (share - 1) * (seen - said));
+}

@@ -1,0 +1,71 @@
+import { Random } from '@goshawk/core';
+import { expect, it } from 'vitest';
+import { StartTimes } from './start-times.js';
+
+const SECOND = 1_000;
+
+/** So many waits of a kind, each of a stage of its own: behind `basisMs` of work it takes `waitMs(basisMs)`. */
+function seen(
+  waits: number,
+  {
+    kind = 'short',
+    basisMs = () => 0,
+    waitMs,
+  }: { kind?: string; basisMs?: () => number; waitMs: (basisMs: number) => number },
+  times = new StartTimes<object>(),
+): StartTimes<object> {
+  for (let at = 0; at < waits; at++) {
+    const stage = {};
+    const basis = { kind, basisMs: basisMs() };
+    times.ask(stage, basis, 0);
+    times.started(stage, waitMs(basis.basisMs));
+  }
+  return times;
+}
+
+it('says nothing before enough have waited, and nothing of other kinds', () => {
+  const times = seen(19, { waitMs: () => SECOND });
+  expect(times.expect({ kind: 'short', basisMs: 0 })).toBeUndefined();
+  seen(1, { waitMs: () => SECOND }, times);
+  expect(times.expect({ kind: 'short', basisMs: 0 })).toEqual({
+    p10: SECOND,
+    p50: SECOND,
+    p90: SECOND,
+    waits: 20,
+  });
+  expect(times.expect({ kind: 'long', basisMs: 0 })).toBeUndefined();
+  expect(times.expect({ kind: 'short', basisMs: 1 })).toBeUndefined();
+});
+
+it('holds eight of ten of later waits, whatever stands before them', () => {
+  const random = Random.seeded('start times');
+  const basisMs = () => 10 ** (3 + 3 * random.next());
+  // Twice to eight times of what is believed.
+  const waitMs = (basis: number) => basis * 2 ** (1 + 2 * random.next());
+  const times = seen(2_000, { basisMs, waitMs });
+  let within = 0;
+  for (let at = 0; at < 1_000; at++) {
+    const basis = basisMs();
+    const { p10, p90 } = times.expect({ kind: 'short', basisMs: basis })!;
+    const waited = waitMs(basis);
+    if (waited >= p10 && waited <= p90) within++;
+  }
+  expect(within).toBeGreaterThan(700);
+  expect(within).toBeLessThan(900);
+});
+
+it('forgets the oldest waits', () => {
+  const times = seen(2_048, { waitMs: () => 60 * SECOND });
+  seen(2_048, { waitMs: () => SECOND }, times);
+  expect(times.expect({ kind: 'short', basisMs: 0 })).toMatchObject({ p10: SECOND, p90: SECOND });
+});
+
+it('keeps questions from all of a long wait, and not all of them', () => {
+  const times = new StartTimes<object>();
+  const stage = {};
+  for (let at = 0; at < 100_000; at++) times.ask(stage, { kind: 'long', basisMs: 0 }, at);
+  times.started(stage, 100_000);
+  const { p10, p90, waits } = times.expect({ kind: 'long', basisMs: 0 })!;
+  expect(waits).toBeLessThanOrEqual(64);
+  expect([p10 > 0, p90 < 100_000, p90 > p10]).toEqual([true, true, true]);
+});
