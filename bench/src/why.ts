@@ -113,7 +113,7 @@ function play(): Question[] {
   }
   const gapMs = (spanSeconds * stretch * 1_000) / Number(options.questions);
   const ask = (now: Millis): void => {
-    const waiting = [...active].filter(([job]) => job.countOf(TaskState.waiting) > 0);
+    const waiting = [...active].filter(([job]) => job.tasks.countOf(TaskState.waiting) > 0);
     if (waiting.length > 0) {
       const [job, scheduler] = waiting[Math.floor(random.next() * waiting.length)]!;
       open.set(++request, { askedAt: now, job });
@@ -129,7 +129,7 @@ function play(): Question[] {
   cluster.at(SETTLING_MS, ask);
   cluster.run();
   for (const question of asked) {
-    const later = question.job.startedAt.filter((at) => at > question.askedAt);
+    const later = question.job.tasks.startedAt.filter((at) => at > question.askedAt);
     question.waitedMs = Math.min(...later) - question.askedAt;
   }
   return asked.filter(({ waitedMs }) => Number.isFinite(waitedMs));
