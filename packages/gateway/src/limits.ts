@@ -2,6 +2,9 @@
 export const LIMITS = {
   /** As much as a job may be. */
   bodyBytesMax: 16 * 1024 * 1024,
+  /** More than a job may have, and as deep as one may be with what is around it. */
+  bodyValuesMax: 1_000_000,
+  bodyDepthMax: 64,
   requestTimeoutMs: 30_000,
   /** Streams of events at a time, all clients together. */
   streamsMax: 200,

@@ -9,6 +9,7 @@ import { describeIssue, InputError } from '@goshawk/core';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { Access, checkRole, isLoopbackHost, type Role, type Token } from './access.js';
+import { Bodies } from './bodies.js';
 import { answerTo, Refused } from './errors.js';
 import { LIMITS } from './limits.js';
 import { Link } from './link.js';
@@ -78,7 +79,14 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     routerOptions: { ignoreTrailingSlash: true },
   });
   // Only JSON is read; fastify would take text as well, which a form of another site may send.
-  app.removeContentTypeParser('text/plain');
+  app.removeContentTypeParser(['text/plain', 'application/json']);
+  const bodies = new Bodies();
+  const parse = app.getDefaultJsonParser('error', 'error');
+  app.addContentTypeParser('application/json', (request, payload, done) => {
+    bodies.read(request.raw, payload).then((text) => parse(request, text, done), done);
+  });
+  app.addHook('onResponse', async ({ raw }) => bodies.ended(raw));
+  app.addHook('onRequestAbort', async ({ raw }) => bodies.ended(raw));
   app.addHook('onRequest', async (_, reply) => {
     reply.headers({
       'cache-control': 'no-store',

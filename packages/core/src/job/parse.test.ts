@@ -151,3 +151,16 @@ describe('a job as people write it', () => {
     expect(job).toMatchObject({ estimateMs: LIMITS.durationMaxMs });
   });
 });
+
+test.each([
+  [
+    'unknown fields',
+    Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`x${i}`, 1])),
+    /^job: unknown field "x0", "x1", "x2", "x3", "x4" and 995 more$/,
+  ],
+  ['the name of an unknown field', { ['y'.repeat(1e6)]: 1 }, /^job: unknown field "y{80}…"$/],
+  ['the name of a resource', { demand: { ['y'.repeat(1e6)]: 1 } }, /^.{1,300}$/],
+  ['a name', { name: 'y'.repeat(1e6) }, /^.{1,300}$/],
+])('%s without end make one short line', (_, fields, message) => {
+  expect(() => parseJobSpec({ tasks: [sleep], ...fields })).toThrow(message);
+});

@@ -103,7 +103,11 @@ export function describeIssue(error: z.ZodError): string {
   }
   const where = path.reduce<string>(
     (text, part) =>
-      typeof part === 'number' ? `${text}[${part}]` : text === '' ? String(part) : `${text}.${String(part)}`,
+      typeof part === 'number'
+        ? `${text}[${part}]`
+        : text === ''
+          ? shown(String(part))
+          : `${text}.${shown(String(part))}`,
     '',
   );
   const what =
@@ -113,16 +117,26 @@ export function describeIssue(error: z.ZodError): string {
   return where === '' ? what : `${where}: ${what}`;
 }
 
+/** Of unknown fields, and of the name of one, so much is shown: it is for people. */
+const KEYS_SHOWN = 5;
+const KEY_SHOWN = 80;
+
+function shown(key: string): string {
+  return key.length > KEY_SHOWN ? `${key.slice(0, KEY_SHOWN)}…` : key;
+}
+
 /** With the field that was meant, if one is close. */
 function unknownFields(keys: readonly string[], path: readonly PropertyKey[]): string {
   const of = path.length === 0 ? 'job' : path.length === 2 && path[0] === 'stages' ? 'stage' : 'task';
-  const [first = ''] = keys;
+  const some = keys.slice(0, KEYS_SHOWN).map(shown);
+  const [first = ''] = some;
   const fields = fieldsOf(of);
   const begun = fields.filter(
     (field) => field.slice(0, STEM) === first.slice(0, STEM) && first.length >= STEM,
   );
   const meant = nearest(first, fields) ?? begun[0];
-  const line = `unknown field ${keys.map((key) => JSON.stringify(key)).join(', ')}`;
+  const more = keys.length > some.length ? ` and ${keys.length - some.length} more` : '';
+  const line = `unknown field ${some.map((key) => JSON.stringify(key)).join(', ')}${more}`;
   return meant === undefined ? line : `${line}; did you mean "${meant}"?`;
 }
 

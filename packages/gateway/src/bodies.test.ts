@@ -1,0 +1,56 @@
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Bodies, valuesOf } from './bodies.js';
+import { LIMITS } from './limits.js';
+
+const request = () => ({}) as IncomingMessage;
+
+function inPieces(text: string, bytes = 65_536): Readable {
+  const body = Buffer.from(text);
+  const pieces = Array.from({ length: Math.ceil(body.length / bytes) }, (_, i) => i * bytes);
+  return Readable.from(pieces.map((at) => body.subarray(at, at + bytes)));
+}
+
+function countOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 1;
+  return 1 + Object.values(value).reduce((sum: number, one) => sum + countOf(one), 0);
+}
+
+describe('a body', () => {
+  test('has no more values than were counted, and not many fewer', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
+        const counted = valuesOf(Buffer.from(JSON.stringify(value)));
+        expect(counted).toBeGreaterThanOrEqual(countOf(value));
+        expect(counted).toBeLessThanOrEqual(2 * countOf(value));
+      }),
+    );
+  });
+
+  test.each([
+    ['[', LIMITS.bodyBytesMax - 1],
+    ['[],', 5_000_000],
+    ['"x",', 3_000_000],
+    ['{"a":', 200],
+    [' ', LIMITS.bodyBytesMax + 1],
+  ])('of %s again and again is refused before anything is made of it', async (text, times) => {
+    await expect(new Bodies().read(request(), inPieces(text.repeat(times)))).rejects.toMatchObject({
+      status: 413,
+      code: 'too-large',
+    });
+  });
+
+  test('is refused while others take what there is, and read when they have ended', async () => {
+    const bodies = new Bodies(1_000);
+    const text = JSON.stringify('x'.repeat(600));
+    const [first, second] = [request(), request()];
+    expect(await bodies.read(first, inPieces(text))).toBe(text);
+    await expect(bodies.read(second, inPieces(text, 100))).rejects.toMatchObject({ status: 503 });
+    bodies.ended(first);
+    expect(await bodies.read(second, inPieces(text))).toBe(text);
+    bodies.ended(second);
+    expect(await bodies.read(first, inPieces(text))).toBe(text);
+  });
+});

@@ -1,0 +1,99 @@
+import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import { getHeapStatistics } from 'node:v8';
+import { Refused } from './errors.js';
+import { LIMITS } from './limits.js';
+
+/** Of the heap, for all bodies that are read or worked on at a time. */
+const HEAP_SHARE = 1 / 4;
+/** An array of nothing, which is two bytes of text. */
+const VALUE_BYTES = 64;
+
+/**
+ * Bodies of requests, which have a bound each and one together: text of 16 MiB can be JSON of seven million arrays. What
+ * a body costs is known before anything is made of it.
+ */
+export class Bodies {
+  readonly #bytesMax: number;
+  readonly #taken = new Map<IncomingMessage, number>();
+  #bytes = 0;
+
+  /** @param bytesMax of all together, as the heap counts them */
+  constructor(bytesMax = getHeapStatistics().heap_size_limit * HEAP_SHARE) {
+    this.#bytesMax = bytesMax;
+  }
+
+  /**
+   * Reads the text of a body that can be parsed.
+   *
+   * @throws Refused when it is too large, or has too many values, or when there are too many like it
+   */
+  async read(request: IncomingMessage, payload: Readable): Promise<string> {
+    try {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      // Its connection stays for the answer.
+      for await (const chunk of payload.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+        bytes += chunk.length;
+        if (bytes > LIMITS.bodyBytesMax) throw tooLarge(`more than ${LIMITS.bodyBytesMax} bytes`);
+        this.#take(request, chunk.length);
+        chunks.push(chunk);
+      }
+      const body = Buffer.concat(chunks);
+      this.#take(request, VALUE_BYTES * valuesOf(body));
+      return body.toString();
+    } catch (error) {
+      this.ended(request);
+      throw error;
+    }
+  }
+
+  /** The request was answered, or its client has gone. */
+  ended(request: IncomingMessage): void {
+    this.#bytes -= this.#taken.get(request) ?? 0;
+    this.#taken.delete(request);
+  }
+
+  #take(request: IncomingMessage, bytes: number): void {
+    if (this.#bytes + bytes > this.#bytesMax)
+      throw new Refused(503, 'overloaded', 'too much is being submitted here', 'try again in a second');
+    this.#bytes += bytes;
+    this.#taken.set(request, (this.#taken.get(request) ?? 0) + bytes);
+  }
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPENING = new Set([0x5b, 0x7b]);
+const CLOSING = new Set([0x5d, 0x7d]);
+const COMMA = 0x2c;
+
+/**
+ * How many values JSON has, at most one more for each of its arrays; of what is no JSON, some number.
+ *
+ * @throws Refused beyond the bounds
+ */
+export function valuesOf(text: Uint8Array): number {
+  let values = 1;
+  let depth = 0;
+  for (let i = 0; i < text.length; i++) {
+    const byte = text[i]!;
+    if (byte === QUOTE) {
+      for (i++; i < text.length && text[i] !== QUOTE; i++) if (text[i] === BACKSLASH) i++;
+    } else if (byte === COMMA) {
+      values++;
+    } else if (OPENING.has(byte)) {
+      values++;
+      depth++;
+      if (depth > LIMITS.bodyDepthMax) throw tooLarge(`deeper than ${LIMITS.bodyDepthMax} levels`);
+    } else if (CLOSING.has(byte)) {
+      depth--;
+    }
+    if (values > LIMITS.bodyValuesMax) throw tooLarge(`more than ${LIMITS.bodyValuesMax} values`);
+  }
+  return values;
+}
+
+function tooLarge(what: string): Refused {
+  return new Refused(413, 'too-large', `the body has ${what}`, 'submit several jobs, or a count of tasks');
+}
