@@ -35,7 +35,7 @@ export class Bodies {
       // Its connection stays for the answer.
       for await (const chunk of payload.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
         bytes += chunk.length;
-        if (bytes > LIMITS.bodyBytesMax) throw tooLarge(`more than ${LIMITS.bodyBytesMax} bytes`);
+        if (bytes > LIMITS.bodyBytesMax) throw tooLarge(`has more than ${LIMITS.bodyBytesMax} bytes`);
         this.#take(request, chunk.length);
         chunks.push(chunk);
       }
@@ -85,15 +85,15 @@ export function valuesOf(text: Uint8Array): number {
     } else if (OPENING.has(byte)) {
       values++;
       depth++;
-      if (depth > LIMITS.bodyDepthMax) throw tooLarge(`deeper than ${LIMITS.bodyDepthMax} levels`);
+      if (depth > LIMITS.bodyDepthMax) throw tooLarge(`is deeper than ${LIMITS.bodyDepthMax} levels`);
     } else if (CLOSING.has(byte)) {
       depth--;
     }
-    if (values > LIMITS.bodyValuesMax) throw tooLarge(`more than ${LIMITS.bodyValuesMax} values`);
+    if (values > LIMITS.bodyValuesMax) throw tooLarge(`has more than ${LIMITS.bodyValuesMax} values`);
   }
   return values;
 }
 
 function tooLarge(what: string): Refused {
-  return new Refused(413, 'too-large', `the body has ${what}`, 'submit several jobs, or a count of tasks');
+  return new Refused(413, 'too-large', `the body ${what}`, 'submit several jobs, or a count of tasks');
 }

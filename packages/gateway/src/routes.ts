@@ -50,7 +50,8 @@ export const ROUTES: readonly Route[] = [
     url: '/v1/jobs',
     role: 'submit',
     does: 'Submit a job. The same `key` is the same job, however often it is submitted. Paths are those of the workers: write them from the root',
-    body: z.record(z.string(), z.unknown()),
+    // Field by field it is looked at once, as a job.
+    body: z.custom<object>((value) => isFields(value), 'expected the fields of a job'),
     bodySchema: submissionSchema,
     answer: shapes.submitted,
     errors: { 409: 'another job has this key' },
@@ -372,4 +373,8 @@ function unknownWorker(worker: string): InputError {
     `there is no worker ${worker}`,
     '`goshawk workers` lists those there are',
   );
+}
+
+function isFields(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

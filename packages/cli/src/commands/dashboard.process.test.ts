@@ -195,6 +195,24 @@ describe('what goes wrong', () => {
     expect(body.message).toMatch(message);
   });
 
+  it.each([
+    ['deep', `{"tasks":${'['.repeat(7_000_000)}`, 413, 'the body is deeper than 64 levels'],
+    [
+      'of many values',
+      `{"tasks":[${'[],'.repeat(5_000_000)}[]]}`,
+      413,
+      'the body has more than 1000000 values',
+    ],
+    ['large', `{"name":"${'x'.repeat(17 * 1024 * 1024)}"}`, 413, 'the body has more than 16777216 bytes'],
+    ['no JSON', '{', 400, "Body is not valid JSON but content-type is set to 'application/json'"],
+    ['no job', '[]', 400, 'body: expected the fields of a job'],
+  ])('a body that is %s', async (_, body, status, message) => {
+    const headers = { 'content-type': 'application/json' };
+    const response = await fetch(`${url}/v1/jobs`, { method: 'POST', headers, body });
+    expect(response.status).toBe(status);
+    expect(await response.json()).toMatchObject({ message });
+  });
+
   it('a job that is none, in the words of the command', async () => {
     const { status, body } = await api('POST', '/v1/jobs', { tasks: [{ slep: 1 }] });
     await writeFile(join(cluster.folder, 'bad.json'), JSON.stringify({ tasks: [{ slep: 1 }] }));
