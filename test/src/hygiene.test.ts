@@ -295,6 +295,37 @@ describe('the repository', () => {
   });
 });
 
+/** Private words, and the field's terms that stand in their place; `docs/GLOSSARY.md` explains the terms. */
+const RENAMED: Readonly<Record<string, string>> = {
+  Fitness: 'StartHealth',
+  Mishap: 'Fault',
+  Quarry: 'Finding',
+  Relief: 'LoadShedding',
+  StrangerReason: 'RejectionReason',
+  Strangers: 'RejectedConnections',
+  Surroundings: 'WorkerParts, PartyContext, HandlerContext, or constructor arguments',
+  Unwelcome: 'AuthFailure',
+  Weather: 'FaultProfile',
+  Witness: 'Checker',
+  leaveWord: 'registerLocalCluster',
+  onUnwelcome: 'onAuthFailure',
+  supplanted: 'superseded',
+  takeWordBack: 'unregisterLocalCluster',
+  waysTo: 'dialOptionsFor',
+};
+
+test('names are those of the glossary, not the private words that they replaced', () => {
+  const word = new RegExp(`\\b(?:${Object.keys(RENAMED).join('|')})\\b`, 'g');
+  const wrong = sources.flatMap(({ path, text }) => {
+    if (path === 'test/src/hygiene.test.ts') return [];
+    const code = codeOf(text).replace(/'(?:\\.|[^'\\\n])*'/g, "''");
+    return [...code.matchAll(word)].map(
+      (found) => `${path}:${lineAt(code, found.index)}: ${found[0]}; say ${RENAMED[found[0]]}`,
+    );
+  });
+  expect(wrong).toEqual([]);
+});
+
 test('CONTRIBUTING.md names every bench', () => {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
     scripts: Record<string, string>;

@@ -126,7 +126,7 @@ export function clientIdentity(id: string, ring: KeyRing | undefined): (target: 
   const process = `${endpoint}!${id}`;
   return ({ role, endpoint: to }) => {
     if (ring === undefined) return { routingId: process };
-    const [way] = new Proven(process, endpoint, ring).waysTo({ endpoint: to, role });
+    const [way] = new Proven(process, endpoint, ring).dialOptionsFor({ endpoint: to, role });
     return { routingId: way!.routingId, ...way!.curve! };
   };
 }

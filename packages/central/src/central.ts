@@ -22,8 +22,8 @@ import type {
 } from './contract.js';
 import { Dispatcher } from './dispatch/dispatcher.js';
 import { lineOfQueues } from './dispatch/line.js';
+import { LOOK_MS, LoadShedding } from './dispatch/load-shedding.js';
 import { OccupiedNews } from './dispatch/occupied-news.js';
-import { LOOK_MS, Relief } from './dispatch/relief.js';
 
 /**
  * The central scheduler: keeps the membership, and decides by its policy which task goes to which worker. It owns no job,
@@ -41,7 +41,7 @@ export class Central implements Machine<CentralTimer> {
   readonly #members: Membership;
   readonly #dispatcher: Dispatcher;
   readonly #occupied: OccupiedNews;
-  readonly #relief = new Relief();
+  readonly #shedding = new LoadShedding();
   readonly #rivals: Rivals;
   /** Workers say what is free there. */
   readonly #pulls: boolean;
@@ -52,7 +52,7 @@ export class Central implements Machine<CentralTimer> {
     const { policy, timings } = config.settings;
     this.#pulls = pulls(policy.preset);
     const made = policyOf(policy, timings.heartbeatMs, () => env.random(), env.policyFailed);
-    this.#dispatcher = new Dispatcher(env, made, timings, (tasks) => this.#relief.came(tasks));
+    this.#dispatcher = new Dispatcher(env, made, timings, (tasks) => this.#shedding.came(tasks));
     this.#members = new Membership(config, env, this.#counters, this.#dispatcher);
     this.#rivals = new Rivals(env, this.#members.registry, config);
     this.#occupied = new OccupiedNews(env, this.#members.registry, this.#dispatcher, config.settings);
@@ -106,7 +106,7 @@ export class Central implements Machine<CentralTimer> {
       case 'usage':
         // Where run times are not known at arrival, workers tell what short tasks took.
         if (this.#config.settings.policy.estimator === 'given') this.#dispatcher.shortCame(message.cameMs);
-        this.#relief.came(message.cameTasks);
+        this.#shedding.came(message.cameTasks);
         return this.#members.worked(message, now);
       case 'resync':
         if (this.#isStranger(from)) return;
@@ -225,7 +225,7 @@ export class Central implements Machine<CentralTimer> {
       pendingTasks: this.#dispatcher.pendingTasks,
       unmatchedTasks: this.#dispatcher.unmatched,
       matches: this.#dispatcher.matches,
-      isMatching: this.#relief.isMatching,
+      isMatching: this.#shedding.isMatching,
     };
   }
 
@@ -277,10 +277,10 @@ export class Central implements Machine<CentralTimer> {
         this.#members.relabel(now);
       }
       // Whoever is welcomed says what is free.
-      const wantsToKnow = this.#pulls && (this.#relief.isMatching || this.#dispatcher.waitingTasks > 0);
+      const wantsToKnow = this.#pulls && (this.#shedding.isMatching || this.#dispatcher.waitingTasks > 0);
       if (wantsToKnow && this.#dispatcher.isDoubtful(from, busy, now)) this.#members.welcome(from);
     }
-    if (!this.#isStranger(from)) this.#members.acknowledge(from, this.#relief.isMatching);
+    if (!this.#isStranger(from)) this.#members.acknowledge(from, this.#shedding.isMatching);
   }
 
   /** Where there are heartbeats everybody hears by them whether central matches short jobs. */
@@ -289,7 +289,7 @@ export class Central implements Machine<CentralTimer> {
     const { short, byClass } = policy.preset;
     const mayGiveUp = policy.matching === 'auto' && short.by === 'matching' && byClass;
     if (!mayGiveUp || timings.heartbeatMs === 0 || this.#env.busyMs === undefined) return;
-    this.#relief.look(this.#env.busyMs(), now);
+    this.#shedding.look(this.#env.busyMs(), now);
     this.#env.setTimer('relief', 0, now + LOOK_MS);
   }
 

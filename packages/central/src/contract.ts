@@ -34,9 +34,9 @@ export interface CentralEnvironment extends Environment<CentralTimer> {
    */
   readonly policyFailed?: ((error: unknown) => void) | undefined;
   /** Another central has the cluster: the process is to end, and say so. */
-  readonly supplanted?: ((error: Error) => void) | undefined;
+  readonly superseded?: ((error: Error) => void) | undefined;
   /** Another central is followed by so many, as this one is by others: neither ends by itself. */
-  readonly disputed?: ((other: string, followers: number) => void) | undefined;
+  readonly contested?: ((other: string, followers: number) => void) | undefined;
   /** The journal of a scheduler does not know the incarnation that central has heard last: it is of an earlier time. */
   readonly journalWentBack?: ((scheduler: string) => void) | undefined;
 }

@@ -23,7 +23,7 @@ export interface RunningGoshawk {
   says(pattern: RegExp): Promise<void>;
 }
 
-export interface Surroundings {
+export interface ProcessOptions {
   readonly cwd?: string;
   /** What it can read from stdin; nothing by default. */
   readonly input?: string | Uint8Array;
@@ -35,7 +35,7 @@ export interface Surroundings {
 export function startGoshawk(
   args: readonly string[],
   environment: NodeJS.ProcessEnv = {},
-  { cwd, input, stderrTo }: Surroundings = {},
+  { cwd, input, stderrTo }: ProcessOptions = {},
 ): RunningGoshawk {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('GOSHAWK_'));
   const stderr = stderrTo === undefined ? 'pipe' : openSync(stderrTo, 'a');
@@ -96,9 +96,9 @@ export function startGoshawk(
 export function runGoshawk(
   args: readonly string[],
   environment?: NodeJS.ProcessEnv,
-  surroundings?: Surroundings,
+  options?: ProcessOptions,
 ): Promise<Finished> {
-  return startGoshawk(args, environment, surroundings).finished;
+  return startGoshawk(args, environment, options).finished;
 }
 
 /** Whether a process runs; one that has ended and that nobody has reaped does not. Linux only. */

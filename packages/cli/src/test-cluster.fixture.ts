@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import {
   childrenOf,
   type Finished,
+  type ProcessOptions,
   type RunningGoshawk,
-  type Surroundings,
   startGoshawk,
 } from './goshawk-process.fixture.js';
 
@@ -39,12 +39,12 @@ export class TestCluster {
   }
 
   /** Starts a command, as in a second terminal. */
-  run(args: readonly string[], surroundings: Surroundings = {}): RunningGoshawk {
-    return startGoshawk(args, { XDG_STATE_HOME: this.folder }, { cwd: this.folder, ...surroundings });
+  run(args: readonly string[], options: ProcessOptions = {}): RunningGoshawk {
+    return startGoshawk(args, { XDG_STATE_HOME: this.folder }, { cwd: this.folder, ...options });
   }
 
-  goshawk(args: readonly string[], surroundings?: Surroundings): Promise<Finished> {
-    return this.run(args, surroundings).finished;
+  goshawk(args: readonly string[], options?: ProcessOptions): Promise<Finished> {
+    return this.run(args, options).finished;
   }
 
   /** Its processes. */

@@ -9,6 +9,7 @@ import {
   type Reply,
 } from '@goshawk/core';
 import {
+  type AuthFailure,
   Codec,
   DEFAULT_LIMITS,
   DecodeError,
@@ -19,7 +20,6 @@ import {
   Mailbox,
   parsePartyName,
   type SendResult,
-  type Unwelcome,
   watchKeys,
 } from '@goshawk/transport';
 import { nanoid } from 'nanoid';
@@ -57,21 +57,21 @@ export class Connection {
   readonly #listeners = new Map<number, Listener>();
   /** Endpoints that do not take our connection because of keys. */
   readonly #unwatch: (() => void) | undefined;
-  readonly #unwelcome: ReadonlyMap<string, Unwelcome>;
+  readonly #authFailures: ReadonlyMap<string, AuthFailure>;
   #nextNumber = 1;
   #isClosed = false;
 
   static async open(logger: Logger, keys?: KeyRing): Promise<Connection> {
     const directory = new Directory();
-    const unwelcome = new Map<string, Unwelcome>();
+    const authFailures = new Map<string, AuthFailure>();
     const mailbox = await Mailbox.open({
       incarnation: nanoid(),
       directory,
       logger,
       limits: { closeFlushMs: CLOSE_FLUSH_MS },
-      onUnwelcome: (endpoint, why) => {
-        if (why === undefined) unwelcome.delete(endpoint);
-        else unwelcome.set(endpoint, why);
+      onAuthFailure: (endpoint, why) => {
+        if (why === undefined) authFailures.delete(endpoint);
+        else authFailures.set(endpoint, why);
       },
       ...(keys && { keys }),
     });
@@ -82,18 +82,18 @@ export class Connection {
         (ring) => mailbox.rekey(ring),
         (problem) => logger.warn({ problem }, 'the keys stay as they were'),
       );
-    return new Connection(mailbox, logger, unwelcome, unwatch);
+    return new Connection(mailbox, logger, authFailures, unwatch);
   }
 
   private constructor(
     mailbox: Mailbox,
     logger: Logger,
-    unwelcome: ReadonlyMap<string, Unwelcome>,
+    authFailures: ReadonlyMap<string, AuthFailure>,
     unwatch: (() => void) | undefined,
   ) {
     this.#mailbox = mailbox;
     this.#unwatch = unwatch;
-    this.#unwelcome = unwelcome;
+    this.#authFailures = authFailures;
     this.#codec = new Codec(mailbox.directory);
     this.#logger = logger;
     mailbox.register(PARTY, (from, body) => this.#receive(from, body));
@@ -127,9 +127,9 @@ export class Connection {
   }
 
   /** Why a party's process does not take our connection; undefined when keys are not the reason. */
-  whyUnwelcome(party: string): Unwelcome | undefined {
+  authFailureOf(party: string): AuthFailure | undefined {
     const { process } = parsePartyName(party);
-    return this.#unwelcome.get(process.slice(0, process.lastIndexOf('!')));
+    return this.#authFailures.get(process.slice(0, process.lastIndexOf('!')));
   }
 
   /** Ends all that is waited for. */

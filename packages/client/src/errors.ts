@@ -8,7 +8,7 @@ import {
   type TaskFailure,
   UnreachableError,
 } from '@goshawk/core';
-import type { Unwelcome } from '@goshawk/transport';
+import type { AuthFailure } from '@goshawk/transport';
 
 /** A job has ended, and not all of its tasks completed. Exit code 1. */
 export class JobFailed extends GoshawkError {
@@ -99,7 +99,7 @@ export function noAnswer(whom: string, what: string, silentMs: Millis): Unreacha
 }
 
 /** It is there, and does not take us. */
-export function unwelcome(whom: string, why: Unwelcome): UnreachableError {
+export function authFailure(whom: string, why: AuthFailure): UnreachableError {
   return why === 'keyNeeded'
     ? new UnreachableError('keys-needed', `${whom} takes only clients with a key`, GIVE_KEYS)
     : new UnreachableError(

@@ -43,10 +43,10 @@ export {
   findLocalCluster,
   isHere,
   type LocalCluster,
-  leaveWord,
   localClusterAt,
   localClusters,
-  takeWordBack,
+  registerLocalCluster,
+  unregisterLocalCluster,
 } from './local-clusters.js';
 export type { MapOptions, MapWork } from './map.js';
 export { type CallOptions, type ClientTimings, type ConnectOptions, DEFAULT_TIMINGS } from './options.js';

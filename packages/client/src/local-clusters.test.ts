@@ -6,10 +6,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { connect } from './connect.js';
 import {
   findLocalCluster,
-  leaveWord,
   localClusterAt,
   localClusters,
-  takeWordBack,
+  registerLocalCluster,
+  unregisterLocalCluster,
 } from './local-clusters.js';
 
 let folder = '';
@@ -31,7 +31,7 @@ function runs(name: string, port: number, pid = process.pid) {
     dataFolder: join(folder, name, '.goshawk'),
     startedAt: port,
   };
-  leaveWord(cluster, environment);
+  registerLocalCluster(cluster, environment);
   return cluster;
 }
 
@@ -43,7 +43,7 @@ test('a cluster is found by its URL', () => {
   expect(localClusterAt('tcp://127.0.0.1:7070', environment)).toEqual(a);
   expect(localClusterAt('tcp://10.0.0.1:7070, tcp://localhost:7070', environment)).toEqual(a);
   expect(localClusterAt('tcp://127.0.0.1:7072', environment)).toBeUndefined();
-  takeWordBack(a, environment);
+  unregisterLocalCluster(a, environment);
   expect(localClusterAt('tcp://127.0.0.1:7070', environment)).toBeUndefined();
 });
 
@@ -67,7 +67,7 @@ describe('where no cluster is named', () => {
   test('it is the only one that runs, and still is when a later one has ended', () => {
     const a = runs('a', 7070);
     const b = runs('b', 7071);
-    takeWordBack(b, environment);
+    unregisterLocalCluster(b, environment);
     expect(from('a')).toEqual(a);
     expect(from('c')).toEqual(a);
   });

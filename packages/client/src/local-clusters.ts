@@ -19,13 +19,13 @@ export interface LocalCluster {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A cluster that is started leaves word, so that whoever talks to it need not be told of its keys. */
-export function leaveWord(cluster: LocalCluster, environment: Environment): void {
+export function registerLocalCluster(cluster: LocalCluster, environment: Environment): void {
   mkdirSync(folderOf(environment), { recursive: true });
   writeFileSync(fileOf(cluster.url, environment), `${JSON.stringify(cluster)}\n`);
 }
 
 /** Only its own: another cluster may have been started at the same place. */
-export function takeWordBack({ url, pid }: LocalCluster, environment: Environment): void {
+export function unregisterLocalCluster({ url, pid }: LocalCluster, environment: Environment): void {
   const file = fileOf(url, environment);
   if (read(file)?.pid === pid) rmSync(file, { force: true });
 }

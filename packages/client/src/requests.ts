@@ -11,7 +11,7 @@ import {
 import { onAbort } from './abort.js';
 import type { Alarm, Alarms } from './alarms.js';
 import type { Connection, Listener } from './connection.js';
-import { badAnswer, connectionClosed, noAnswer, refusal, unwelcome } from './errors.js';
+import { authFailure, badAnswer, connectionClosed, noAnswer, refusal } from './errors.js';
 import type { ClientTimings } from './options.js';
 import { Turns } from './turns.js';
 
@@ -235,8 +235,8 @@ class Request implements Listener {
       const { code, message, hint } = this.#notReady;
       return new UnreachableError(code, `${this.#whom}: ${message}`, hint);
     }
-    const why = this.#party && this.#connection.whyUnwelcome(this.#party);
-    if (why) return unwelcome(this.#whom, why);
+    const why = this.#party && this.#connection.authFailureOf(this.#party);
+    if (why) return authFailure(this.#whom, why);
     return noAnswer(this.#whom, this.#order.what, Math.round(now - this.#beganAt));
   }
 

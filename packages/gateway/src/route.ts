@@ -4,7 +4,7 @@ import type { Role } from './access.js';
 import type { ClusterWatch } from './watch.js';
 
 /** What routes work with. */
-export interface Surroundings {
+export interface HandlerContext {
   /** @throws UnreachableError */
   cluster(): Promise<Cluster>;
   readonly watch: ClusterWatch;
@@ -51,7 +51,7 @@ export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B exten
   /** Codes of errors that are the asker's to put right, by status. */
   readonly errors?: Readonly<Record<number, string>>;
   readonly handle: (
-    around: Surroundings,
+    context: HandlerContext,
     asked: Asked<Of<P>, Of<Q>, Of<B>>,
   ) => Promise<unknown> | AsyncIterable<StreamEvent>;
 }

@@ -14,7 +14,7 @@ import { answerTo, Refused } from './errors.js';
 import { LIMITS } from './limits.js';
 import { Link } from './link.js';
 import { openApi } from './openapi.js';
-import type { Asked, Route, StreamEvent, Surroundings } from './route.js';
+import type { Asked, HandlerContext, Route, StreamEvent } from './route.js';
 import { ROUTES } from './routes.js';
 import { ClusterWatch } from './watch.js';
 
@@ -69,7 +69,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const access = new Access({ isLoopback, tokens, most, hosts });
   const link = new Link(options.connect);
   const watch = new ClusterWatch(link, options.where);
-  const around: Surroundings = { cluster: () => link.cluster(), watch, where: options.where };
+  const context: HandlerContext = { cluster: () => link.cluster(), watch, where: options.where };
   const app = fastify({
     bodyLimit: LIMITS.bodyBytesMax,
     requestTimeout: LIMITS.requestTimeoutMs,
@@ -113,7 +113,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       '/v1/openapi.json lists what there is',
     );
   });
-  addRoutes(app, access, around);
+  addRoutes(app, access, context);
   const document = openApi(ROUTES, options.version);
   app.get('/v1/openapi.json', async () => document);
   app.get('/livez', async () => 'alive\n');
@@ -134,7 +134,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
-function addRoutes(app: FastifyInstance, access: Access, around: Surroundings): void {
+function addRoutes(app: FastifyInstance, access: Access, context: HandlerContext): void {
   let streams = 0;
   for (const route of ROUTES) {
     app.route({
@@ -144,14 +144,14 @@ function addRoutes(app: FastifyInstance, access: Access, around: Surroundings): 
       onRequest: async ({ method, headers }) => checkRole(access.admit(method, headers), route.role),
       handler: async (request, reply) => {
         const asked = check(route, request, reply, access.admit(request.method, request.headers));
-        if (route.answer !== 'events') return route.handle(around, asked) as Promise<unknown>;
+        if (route.answer !== 'events') return route.handle(context, asked) as Promise<unknown>;
         if (streams >= LIMITS.streamsMax)
           throw new Refused(503, 'overloaded', 'too many read events here', 'close other pages');
         streams++;
         const count = (): void => {
           streams--;
         };
-        return stream(reply, route.handle(around, asked) as AsyncIterable<StreamEvent>, count);
+        return stream(reply, route.handle(context, asked) as AsyncIterable<StreamEvent>, count);
       },
     });
   }

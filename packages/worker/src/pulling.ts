@@ -1,8 +1,8 @@
 import { type Address, type Environment, type MessageOf, type Millis, NOBODY, pulls } from '@goshawk/core';
 import { type Entry, entryOfGiven } from './entry.js';
-import { canRun, type Surroundings, wantsWork } from './surroundings.js';
+import { canRun, type WorkerParts, wantsWork } from './worker-parts.js';
 
-type PullingSurroundings = Pick<Surroundings, 'queue' | 'slots' | 'membership' | 'takesWork'>;
+type PullingParts = Pick<WorkerParts, 'queue' | 'slots' | 'membership' | 'takesWork'>;
 
 /** No central matches a worker so often without its hearing of any. */
 const MATCHES_UNHEARD_MAX = 1_000_000;
@@ -13,7 +13,7 @@ const MATCHES_UNHEARD_MAX = 1_000_000;
  */
 export class Pulling {
   readonly #env: Environment<never>;
-  readonly #around: PullingSurroundings;
+  readonly #parts: PullingParts;
   /** The last matches that were heard of, as many as there are slots. */
   #heard: readonly number[] = [];
   /** Matches of this central have higher numbers; undefined before there is one. */
@@ -28,9 +28,9 @@ export class Pulling {
   /** Run time of short tasks that ended, of which central was not told. ms */
   #shortMs = 0;
 
-  constructor(env: Environment<never>, around: PullingSurroundings) {
+  constructor(env: Environment<never>, parts: PullingParts) {
     this.#env = env;
-    this.#around = around;
+    this.#parts = parts;
   }
 
   /**
@@ -49,26 +49,26 @@ export class Pulling {
 
   /** A slot is free, and nothing that waits here wants it. */
   pullIfFree(): void {
-    if (wantsWork(this.#around)) this.pull();
+    if (wantsWork(this.#parts)) this.pull();
   }
 
   /** The same, unless central believes so already. */
   pullIfNew(): void {
-    const { queue, slots } = this.#around;
+    const { queue, slots } = this.#parts;
     if (slots().idleCount > this.#believedFree && queue().isEmpty) this.pull();
     else this.takeBack();
   }
 
   /** Less is free here, or fewer long tasks run, than central believes: something was found without it. */
   takeBack(): void {
-    const slots = this.#around.slots();
+    const slots = this.#parts.slots();
     if (slots.idleCount < this.#believedFree || slots.longCount < this.#believedLong) this.pull();
   }
 
   pull(): void {
-    const { membership } = this.#around;
-    if (!this.#isOn() || !this.#around.takesWork()) return;
-    const slots = this.#around.slots();
+    const { membership } = this.#parts;
+    if (!this.#isOn() || !this.#parts.takesWork()) return;
+    const slots = this.#parts.slots();
     this.#believedFree = slots.idleCount;
     this.#believedLong = slots.longCount;
     this.#env.send(membership.central, {
@@ -85,8 +85,7 @@ export class Pulling {
 
   /** A short task has ended. Where submitters say how long theirs take, nobody asks how long they took. */
   shortEnded(runMs: Millis): void {
-    if (this.#isOn() && this.#around.membership.settings?.policy.estimator !== 'given')
-      this.#shortMs += runMs;
+    if (this.#isOn() && this.#parts.membership.settings?.policy.estimator !== 'given') this.#shortMs += runMs;
   }
 
   /**
@@ -96,7 +95,7 @@ export class Pulling {
   accept(owner: Address, message: MessageOf<'run'>): Entry | undefined {
     const { match, long } = message;
     if (match > (this.#floor ?? 0) && !this.#heard.includes(match)) {
-      const { count } = this.#around.slots();
+      const { count } = this.#parts.slots();
       this.#heard = count === 1 ? [match] : [...this.#heard, match].slice(-count);
       this.#believedFree = Math.max(0, this.#believedFree - 1);
       if (long) this.#believedLong++;
@@ -104,7 +103,7 @@ export class Pulling {
     this.#lastOf ??= new Map();
     if (match <= (this.#lastOf.get(owner) ?? this.#lastOfLost)) return undefined;
     this.#lastOf.set(owner, match);
-    return canRun(this.#around, message.demand) ? entryOfGiven(owner, message) : undefined;
+    return canRun(this.#parts, message.demand) ? entryOfGiven(owner, message) : undefined;
   }
 
   ownerLost(owner: Address): void {
@@ -113,7 +112,7 @@ export class Pulling {
   }
 
   #isOn(): boolean {
-    const { central, settings } = this.#around.membership;
+    const { central, settings } = this.#parts.membership;
     return central !== NOBODY && settings !== undefined && pulls(settings.policy.preset);
   }
 }

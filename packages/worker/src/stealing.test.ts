@@ -50,13 +50,13 @@ class Bench {
     };
     memory.admit(1, NO_RESOURCES);
     this.queue = memory.queue;
-    const around = {
+    const parts = {
       queue: () => this.queue,
       slots: () => memory.places,
       takesWork: () => true,
       asked() {},
     };
-    this.stealing = new Stealing(SELF, env, settings, around, memory);
+    this.stealing = new Stealing(SELF, env, settings, parts, memory);
   }
 
   /** Everybody who is asked has nothing. */

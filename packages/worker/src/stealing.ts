@@ -13,10 +13,10 @@ import {
 import type { WorkerTimer } from './contract.js';
 import type { Entry } from './entry.js';
 import type { WorkerMemory } from './memory.js';
-import { type Surroundings, wantsWork } from './surroundings.js';
 import type { Stolen, Victims } from './thief-columns.js';
+import { type WorkerParts, wantsWork } from './worker-parts.js';
 
-type StealingSurroundings = Omit<Surroundings, 'nextAsk' | 'membership'>;
+type StealingParts = Omit<WorkerParts, 'nextAsk' | 'membership'>;
 
 /**
  * Stealing (Hawk §3.6), both halves. As a thief: a round asks up to `stealCap` distinct general workers,
@@ -33,21 +33,21 @@ export class Stealing {
   #settings: ClusterSettings;
   #victims: Victims = NO_VICTIMS;
   readonly #self: Address;
-  readonly #around: StealingSurroundings;
+  readonly #parts: StealingParts;
 
   constructor(
     self: Address,
     env: Environment<WorkerTimer>,
     settings: ClusterSettings,
-    around: StealingSurroundings,
+    parts: StealingParts,
     memory: WorkerMemory,
   ) {
     this.#self = self;
     this.#env = env;
     this.#settings = settings;
-    this.#around = around;
+    this.#parts = parts;
     this.#memory = memory;
-    this.#row = around.queue().number;
+    this.#row = parts.queue().number;
     memory.thieves.admit(this.#row);
   }
 
@@ -67,7 +67,7 @@ export class Stealing {
   /** The general workers; the thief leaves itself out. */
   setVictims(victims: readonly Address[], now: Millis): void {
     this.#victims = this.#memory.thieves.victimsOf(victims);
-    if (this.#policy().preset.stealing && wantsWork(this.#around) && !this.inRound) this.#pause(now);
+    if (this.#policy().preset.stealing && wantsWork(this.#parts) && !this.inRound) this.#pause(now);
   }
 
   /**
@@ -181,7 +181,7 @@ export class Stealing {
     // Where nothing is lost nobody has to be looked after.
     if (timings.retryMs === 0) return;
     thieves.setAskedAt(this.#row, now);
-    this.#around.asked(now);
+    this.#parts.asked(now);
   }
 
   /** Until the next round: doubles each time, with jitter so that idle workers spread out. */

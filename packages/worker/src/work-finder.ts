@@ -3,7 +3,7 @@ import type { Entry } from './entry.js';
 import type { Membership } from './membership.js';
 import { Pulling } from './pulling.js';
 import { Seeking } from './seeking.js';
-import type { Surroundings } from './surroundings.js';
+import type { WorkerParts } from './worker-parts.js';
 
 /**
  * How a worker with nothing to do finds something under the policies where nobody else looks for workers: it seeks
@@ -11,18 +11,18 @@ import type { Surroundings } from './surroundings.js';
  */
 export class WorkFinder {
   readonly #env: Environment<'pull'>;
-  readonly #around: Surroundings;
+  readonly #parts: WorkerParts;
   readonly #seeking: Seeking;
   readonly #pulling: Pulling;
   #armed = false;
   /** While central is relieved: since when a slot may be free of which it was not told. */
   #freeSince: Millis = 0;
 
-  constructor(env: Environment<'pull'>, around: Surroundings) {
+  constructor(env: Environment<'pull'>, parts: WorkerParts) {
     this.#env = env;
-    this.#around = around;
-    this.#seeking = new Seeking(env, around);
-    this.#pulling = new Pulling(env, around);
+    this.#parts = parts;
+    this.#seeking = new Seeking(env, parts);
+    this.#pulling = new Pulling(env, parts);
   }
 
   /** Schedulers have been asked and have not answered. */
@@ -33,12 +33,12 @@ export class WorkFinder {
   /** A slot has become free. */
   freed(now: Millis): void {
     if (!this.#seeking.isOn(now)) return this.#pulling.pullIfFree();
-    if (this.#around.slots().idleCount > 0 && !this.#seeking.beginOnce(now)) this.#tellCentral(now);
+    if (this.#parts.slots().idleCount > 0 && !this.#seeking.beginOnce(now)) this.#tellCentral(now);
   }
 
   /** Schedulers have nothing. Central has work for the slot only when that is long, and can wait while it is relieved. */
   #tellCentral(now: Millis): void {
-    const { membership } = this.#around;
+    const { membership } = this.#parts;
     if (!membership.isRelieved) return this.#pulling.pullIfNew();
     this.#freeSince = now;
     if (this.#armed) return;
@@ -48,7 +48,7 @@ export class WorkFinder {
 
   /** It is time to tell central of a slot that is still free, unless something has run in it meanwhile. */
   wake(now: Millis): void {
-    const dueAt = this.#freeSince + pauseMs(this.#around.membership);
+    const dueAt = this.#freeSince + pauseMs(this.#parts.membership);
     this.#armed = now < dueAt;
     if (this.#armed) this.#env.setTimer('pull', 0, dueAt);
     else this.#pulling.pullIfNew();

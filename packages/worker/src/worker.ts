@@ -15,7 +15,6 @@ import {
 } from '@goshawk/core';
 import type { KillReason, WorkerConfig, WorkerEnvironment, WorkerStanding, WorkerTimer } from './contract.js';
 import { type Entry, entryOfPlaced } from './entry.js';
-import { Fitness } from './fitness.js';
 import { GivingBack } from './giving-back.js';
 import { handOver, hasHad, heldRuns, orphanTasksOf, readdress, registrationOf } from './held-tasks.js';
 import { checkWorker } from './invariants.js';
@@ -28,9 +27,10 @@ import { Reports, reportOf } from './reports.js';
 import { continuesSeries, entryAfter, seriesMsOf } from './series.js';
 import type { Slots } from './slots.js';
 import { countedOf, countNow, noneCounted, standingOf } from './standing.js';
+import { StartHealth } from './start-health.js';
 import { nothingToSteal, Stealing } from './stealing.js';
-import type { Surroundings } from './surroundings.js';
 import { WorkFinder } from './work-finder.js';
+import type { WorkerParts } from './worker-parts.js';
 
 /**
  * The worker: entries wait in its queue, a free slot serves the head by asking its owner for the task (late
@@ -46,7 +46,7 @@ export class Worker implements Machine<WorkerTimer> {
   readonly #env: WorkerEnvironment;
   #draining = false;
   /** Made when a task came to nothing for the first time. */
-  #fitness: Fitness | undefined;
+  #startHealth: StartHealth | undefined;
   #nextAsk = 1;
   #sweepArmed = false;
   /** Before the welcome nothing is known of the network: questions and reports are looked after all the same. */
@@ -63,7 +63,7 @@ export class Worker implements Machine<WorkerTimer> {
   readonly #counters = noneCounted();
   readonly #config: WorkerConfig;
   /** Made when a part is that needs it. */
-  #madeAround: Surroundings | undefined;
+  #madeAround: WorkerParts | undefined;
   /** Whoever started this worker wants it to end. */
   #stopping = false;
   #saidDrained = false;
@@ -96,7 +96,7 @@ export class Worker implements Machine<WorkerTimer> {
       case 'run':
         return this.#given(from, message, now);
       case 'unfit':
-        if (this.#fit().unfit(message.reason, now)) this.#giveBackAll();
+        if (this.#health().unfit(message.reason, now)) this.#giveBackAll();
         return;
       case 'none':
         return this.#refused(from, message.ask, now);
@@ -154,7 +154,7 @@ export class Worker implements Machine<WorkerTimer> {
       case 'pull':
         return this.#finder?.wake(now);
       case 'aside':
-        if (this.#fitness?.wake(now)) this.#takesAgain(now);
+        if (this.#startHealth?.wake(now)) this.#takesAgain(now);
         return;
     }
   }
@@ -169,7 +169,7 @@ export class Worker implements Machine<WorkerTimer> {
   taskStarted(slot: number, now: Millis): void {
     if (!this.#slots().isRunning(slot)) return;
     const timeoutMs = this.#slots().started(slot, now);
-    this.#fitness?.started();
+    this.#startHealth?.started();
     if (timeoutMs !== undefined) this.#env.setTimer('taskTimeout', slot, now + timeoutMs);
   }
 
@@ -183,9 +183,9 @@ export class Worker implements Machine<WorkerTimer> {
     invariant(slots.isRunning(slot), () => `a task ended in slot ${slot}, which was ${slots.at(slot).kind}`);
     if (slots.timeoutOf(slot) !== undefined) this.#env.clearTimer('taskTimeout', slot);
     if (slots.printedBy(slot) !== undefined) this.#env.clearTimer('output', slot);
-    const wasApart = this.#fitness?.endedApart(slot) === true;
-    if (outcome.kind === 'completed') this.#fitness?.completed();
-    else if (this.#fit().ended(outcome, now)) this.#giveBackAll();
+    const wasApart = this.#startHealth?.endedApart(slot) === true;
+    if (outcome.kind === 'completed') this.#startHealth?.completed();
+    else if (this.#health().ended(outcome, now)) this.#giveBackAll();
     const mayGoOn = this.#seriesMs > 0 && !wasApart && !this.#takesNothing() && this.#queue().isEmpty;
     const running = mayGoOn || slots.isPlaced(slot) ? slots.runningAt(slot) : undefined;
     const goesOn = mayGoOn && continuesSeries(running!, outcome.kind, runMs, this.#seriesMs, now);
@@ -270,7 +270,7 @@ export class Worker implements Machine<WorkerTimer> {
     return this.#memory.places.of(this.#row);
   }
 
-  #around(): Surroundings {
+  #parts(): WorkerParts {
     this.#madeAround ??= {
       queue: () => this.#queue(),
       slots: () => this.#slots(),
@@ -352,7 +352,8 @@ export class Worker implements Machine<WorkerTimer> {
     if (entry.placed !== undefined) this.#giveBack().tellCentral('placementStarted', owner, message);
     this.#env.execute(slot, message);
     const { apartMs, jobId, task } = message;
-    if (apartMs !== undefined && this.#fit().runsApart(slot, jobId, task, apartMs, now)) this.#giveBackAll();
+    if (apartMs !== undefined && this.#health().runsApart(slot, jobId, task, apartMs, now))
+      this.#giveBackAll();
   }
 
   /** The owner has no task for this probe (left): the slot goes on to the next entry. */
@@ -427,12 +428,12 @@ export class Worker implements Machine<WorkerTimer> {
   // ---- draining, and times in which nothing can be started
 
   #takesNothing(): boolean {
-    return this.#draining || (this.#fitness?.isAside ?? false);
+    return this.#draining || (this.#startHealth?.isAside ?? false);
   }
 
-  #fit(): Fitness {
-    this.#fitness ??= new Fitness(this.#env, this.#membership, this.#counters);
-    return this.#fitness;
+  #health(): StartHealth {
+    this.#startHealth ??= new StartHealth(this.#env, this.#membership, this.#counters);
+    return this.#startHealth;
   }
 
   /** A pause is over; central has forgotten what is free here. */
@@ -445,7 +446,7 @@ export class Worker implements Machine<WorkerTimer> {
   #noticeGap(now: Millis): void {
     if (this.#timings.leaseMs === 0) return;
     const gapMs = this.#membership.gapMs(now);
-    if (gapMs > 0 && this.#fit().stoodStill(gapMs, this.#timings.heartbeatMs, now)) this.#giveBackAll();
+    if (gapMs > 0 && this.#health().stoodStill(gapMs, this.#timings.heartbeatMs, now)) this.#giveBackAll();
   }
 
   #giveBackAll(): void {
@@ -533,8 +534,8 @@ export class Worker implements Machine<WorkerTimer> {
     const { preset } = settings.policy;
     if (this.#stealing !== undefined) this.#stealing.settings = settings;
     else if (preset.stealing)
-      this.#stealing = new Stealing(this.#config.self, this.#env, settings, this.#around(), this.#memory);
-    if (findsWork(preset)) this.#finder ??= new WorkFinder(this.#env, this.#around());
+      this.#stealing = new Stealing(this.#config.self, this.#env, settings, this.#parts(), this.#memory);
+    if (findsWork(preset)) this.#finder ??= new WorkFinder(this.#env, this.#parts());
     this.#finder?.welcomed(before !== from);
   }
 
@@ -544,7 +545,7 @@ export class Worker implements Machine<WorkerTimer> {
     this.#finder?.lookAround(now);
     if (this.#membership.isSilent(now)) return this.#registerAnew(now);
     if (this.#membership.central === NOBODY || this.#membership.isCutOff) return this.#register(now, true);
-    this.#fitness?.tell();
+    this.#startHealth?.tell();
     const { busyCount: busy } = this.#slots();
     this.#env.send(this.#membership.central, { type: 'heartbeat', busy, queued: this.#queue().length });
     if (this.#draining && this.isIdle) this.#env.send(this.#membership.central, { type: 'drained' });

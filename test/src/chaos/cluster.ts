@@ -12,6 +12,7 @@ import { Scheduler, type SchedulerConfig } from '@goshawk/scheduler';
 import { Worker } from '@goshawk/worker';
 import { Draw } from '../drawing/draw.js';
 import type { Calendar } from './calendar.js';
+import type { Checker } from './checker.js';
 import { ChaosDisk, type ChaosJournal } from './disk.js';
 import { Network, type Parcel } from './network.js';
 import type { Plan, ProcessPlan, WorkerPlan } from './plan.js';
@@ -20,7 +21,6 @@ import { SharedChaosJournal, type Way } from './store.js';
 import { type Execution, Tasks } from './tasks.js';
 import type { Transcript } from './transcript.js';
 import { anyPartyOf, endpointOf } from './wire.js';
-import type { Witness } from './witness.js';
 
 /** What is at one endpoint: its present incarnation, if any, and what outlives that. */
 interface Place {
@@ -61,7 +61,7 @@ export class Cluster {
   readonly network: Network;
   readonly counts: Counts = { messages: 0, faults: 0, byKind: {} };
   readonly #calendar: Calendar;
-  readonly #witness: Witness;
+  readonly #checker: Checker;
   readonly #transcript: Transcript | undefined;
   readonly #places = new Map<string, Place>();
   /** Where schedulers share their journals. */
@@ -71,10 +71,10 @@ export class Cluster {
   #runs = 0;
   #busy = { ms: 0, at: 0, share: 0 };
 
-  constructor(plan: Plan, calendar: Calendar, witness: Witness, transcript: Transcript | undefined) {
+  constructor(plan: Plan, calendar: Calendar, checker: Checker, transcript: Transcript | undefined) {
     this.plan = plan;
     this.#calendar = calendar;
-    this.#witness = witness;
+    this.#checker = checker;
     this.#transcript = transcript;
     this.network = new Network(calendar, plan.network, plan.seed, {
       arrived: (parcel) => this.#arrived(parcel),
@@ -86,8 +86,8 @@ export class Cluster {
     this.#addPlace(plan.central, 'central', (process) => this.#central(process));
     if (plan.shared)
       this.#shared = new SharedDisk((row, epoch, record) => {
-        this.#witness.fenced(row.tag, epoch, row.epoch);
-        this.#witness.written(row.tag, record);
+        this.#checker.fenced(row.tag, epoch, row.epoch);
+        this.#checker.written(row.tag, record);
       });
     for (const scheduler of plan.shared ? plan.schedulers : [])
       this.#addPlace(scheduler, 'scheduler', (process) =>
@@ -104,7 +104,7 @@ export class Cluster {
           settled: () => {
             this.hasSettled = true;
           },
-          written: (tag, record) => this.#witness.written(tag, record),
+          written: (tag, record) => this.#checker.written(tag, record),
         },
       );
     }
@@ -188,7 +188,7 @@ export class Cluster {
     if (process === undefined) return false;
     this.#transcript?.say(`${process.id} is gone`);
     process.kill();
-    this.#witness.died(process.id);
+    this.#checker.died(process.id);
     place.process = undefined;
     place.backAfterMs = undefined;
     this.network.senderDied(process.id);
@@ -201,7 +201,7 @@ export class Cluster {
       this.crash(plan.name, 0);
     }
     if (place.role === 'central') {
-      this.#witness.centralLost();
+      this.#checker.centralLost();
       // Where its machine is gone nobody hears of it.
       if (!new Draw(`${this.plan.seed}/end of ${process.id}`).chance(0.3)) this.#disconnect(process);
     }
@@ -234,7 +234,7 @@ export class Cluster {
 
   loseDisk(name: string): void {
     const disk = this.diskOf(name);
-    this.#witness.diskLost(disk.tag);
+    this.#checker.diskLost(disk.tag);
     disk.wipe();
   }
 
@@ -308,7 +308,7 @@ export class Cluster {
     const draw = new Draw(`${this.plan.seed}/process ${plan.name} ${incarnation}`);
     const process = new Process(plan, role, incarnation, this.#calendar, draw, {
       sent: (from, to, message) => this.#sent(from, to, message),
-      stepped: (of) => this.#witness.stepped(of.id),
+      stepped: (of) => this.#checker.stepped(of.id),
       failed: (of, error) => this.#failed(of, error),
     });
     place.process = process;
@@ -364,7 +364,7 @@ export class Cluster {
     const { party } = process.wire;
     const config = this.#sharedConfig(process, row);
     shared.begin(row, party);
-    this.#witness.claimed(row.tag, row.epoch);
+    this.#checker.claimed(row.tag, row.epoch);
     const end = (): void => {
       place.isRemoved ||= place.adopter !== undefined;
       this.#calendar.put(this.#calendar.now, () => {
@@ -516,8 +516,8 @@ export class Cluster {
         const of = { worker: process.id, jobId, task, attempt, value };
         const execution: Execution = { ...of, startedAt, kind: 'running' };
         this.#transcript?.say(`${process.id} executes ${jobId}/${task}/${attempt} in slot ${slot}`);
-        this.#witness.executed(execution);
-        if (tasks.count >= slots) this.#witness.wrong(`slots: ${name} runs more than ${slots} tasks`);
+        this.#checker.executed(execution);
+        if (tasks.count >= slots) this.#checker.wrong(`slots: ${name} runs more than ${slots} tasks`);
         tasks.start(slot, order, execution);
       },
       kill: (slot, reason) => tasks.kill(slot, reason),
@@ -543,7 +543,7 @@ export class Cluster {
   // ---- messages
 
   #sent(from: Process, to: Address, message: Message): void {
-    if (!this.isFenced(from.name)) this.#witness.sent(from.id, message);
+    if (!this.isFenced(from.name)) this.#checker.sent(from.id, message);
     this.#transcript?.sent(from, to, message);
     const { bytes, to: party } = from.wire.write(to, message);
     const place = this.#placeAt(party.endpoint);
@@ -560,7 +560,7 @@ export class Cluster {
       const read = process.wire.read(sender.wire.party, bytes, now);
       if (read === undefined) return;
       this.counts.messages++;
-      this.#witness.heard(process.id, sender);
+      this.#checker.heard(process.id, sender);
       this.#transcript?.received(process, read.from, read.message);
       process.machine.receive(read.from, read.message, now);
     });
@@ -579,6 +579,6 @@ export class Cluster {
 
   #failed(process: Process, error: unknown): void {
     const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    this.#witness.wrong(`contradiction: ${process.id}: ${message}`);
+    this.#checker.wrong(`contradiction: ${process.id}: ${message}`);
   }
 }

@@ -3,6 +3,7 @@ import type { JobDetail, Machine, Message, Millis } from '@goshawk/core';
 import type { Scheduler } from '@goshawk/scheduler';
 import type { Worker } from '@goshawk/worker';
 import { Calendar } from './calendar.js';
+import { Checker, tagOf } from './checker.js';
 import { Client, type ClientWorld } from './client.js';
 import { Cluster, type Counts } from './cluster.js';
 import { isOver, type Order } from './orders.js';
@@ -11,7 +12,6 @@ import type { Process } from './process.js';
 import type { Execution } from './tasks.js';
 import { Transcript } from './transcript.js';
 import { anyPartyOf } from './wire.js';
-import { tagOf, Witness } from './witness.js';
 
 /** All that was accepted ends within this after everything has healed. */
 const LIVENESS_MS = 600_000;
@@ -45,7 +45,7 @@ export async function play(plan: Plan, write?: (line: string) => void): Promise<
 class ChaosRun {
   readonly #plan: Plan;
   readonly #calendar = new Calendar();
-  readonly #witness: Witness;
+  readonly #checker: Checker;
   readonly #cluster: Cluster;
   readonly #transcript: Transcript | undefined;
   readonly #clients: Client[] = [];
@@ -57,8 +57,8 @@ class ChaosRun {
   constructor(plan: Plan, write?: (line: string) => void) {
     this.#plan = plan;
     this.#transcript = write && new Transcript(this.#calendar, write);
-    this.#witness = new Witness(this.#transcript && ((line) => this.#transcript!.say(line)), plan);
-    this.#cluster = new Cluster(plan, this.#calendar, this.#witness, this.#transcript);
+    this.#checker = new Checker(this.#transcript && ((line) => this.#transcript!.say(line)), plan);
+    this.#cluster = new Cluster(plan, this.#calendar, this.#checker, this.#transcript);
     // One for what is ordered, and two who order the same, or something else with the same key.
     for (const name of ['c1', 'c2', 'c3']) this.#addClient(name);
   }
@@ -82,7 +82,7 @@ class ChaosRun {
     while (
       this.#calendar.now < healedAt + LIVENESS_MS &&
       this.#isBusy &&
-      this.#witness.complaints.length === 0
+      this.#checker.complaints.length === 0
     ) {
       if (this.#calendar.now >= undrainAt) {
         undrainAt = this.#calendar.now + UNDRAIN_MS;
@@ -91,14 +91,14 @@ class ChaosRun {
       await this.#runTo(this.#calendar.now + LOOK_MS);
       this.#lookForOrphans();
     }
-    if (this.#witness.complaints.length === 0) this.#complainOfOpenOrders();
-    if (this.#witness.complaints.length === 0) await this.#calmDown();
+    if (this.#checker.complaints.length === 0) this.#complainOfOpenOrders();
+    if (this.#checker.complaints.length === 0) await this.#calmDown();
     const states: Record<string, number> = {};
     for (const { state } of this.#orders) states[state] = (states[state] ?? 0) + 1;
     return {
-      complaints: this.#witness.complaints,
+      complaints: this.#checker.complaints,
       counts: this.#cluster.counts,
-      executions: this.#witness.executions,
+      executions: this.#checker.executions,
       orders: states,
       ms: this.#calendar.now,
     };
@@ -107,8 +107,8 @@ class ChaosRun {
   async #runTo(time: Millis): Promise<void> {
     while (this.#calendar.step(time)) {
       // What follows from what is wrong is of no interest.
-      if (this.#witness.complaints.length > 0) return;
-      if (++this.#events > EVENTS_MAX) return this.#witness.wrong('endless: too much happens');
+      if (this.#checker.complaints.length > 0) return;
+      if (++this.#events > EVENTS_MAX) return this.#checker.wrong('endless: too much happens');
       if (!this.#cluster.hasSettled) continue;
       this.#cluster.hasSettled = false;
       // The journal's group commit goes on in microtasks.
@@ -136,7 +136,7 @@ class ChaosRun {
   }
 
   #worldOf(process: Process): ClientWorld {
-    const witness = this.#witness;
+    const checker = this.#checker;
     return {
       now: () => this.#calendar.now,
       schedulers: this.#plan.schedulers.map(({ name }) => name),
@@ -144,11 +144,11 @@ class ChaosRun {
       central: process.wire.addressNamed(anyPartyOf('central', 'central')),
       ownerOf: (jobId) => this.#cluster.ownerOf(tagOf(jobId)),
       isShared: this.#plan.shared === true,
-      accepted: (order, jobId) => witness.accepted(order, jobId),
-      cancelAsked: (jobId) => witness.cancelAsked(jobId),
-      cancelConfirmed: (order) => witness.cancelConfirmed(order),
-      ended: (order) => witness.ended(order),
-      wrong: (complaint) => witness.wrong(complaint),
+      accepted: (order, jobId) => checker.accepted(order, jobId),
+      cancelAsked: (jobId) => checker.cancelAsked(jobId),
+      cancelConfirmed: (order) => checker.cancelConfirmed(order),
+      ended: (order) => checker.ended(order),
+      wrong: (complaint) => checker.wrong(complaint),
       tryAgain: (order) => this.#order(0, { ...order, key: `${order.key} again`, retryOf: order.jobId }),
     };
   }
@@ -346,7 +346,7 @@ class ChaosRun {
         else this.#orphanedAt.set(execution, since);
         const { jobId, task, attempt } = execution;
         if (now - since > ORPHANED_MS && this.#orphanedAt.has(execution))
-          this.#witness.wrong(`orphan: ${id} runs ${jobId}/${task}/${attempt}, which its owner has given up`);
+          this.#checker.wrong(`orphan: ${id} runs ${jobId}/${task}/${attempt}, which its owner has given up`);
       }
     }
   }
@@ -364,7 +364,7 @@ class ChaosRun {
     for (const order of this.#orders) {
       if (isOver(order)) continue;
       const detail = order.jobId === undefined ? '' : `: ${this.#describe(order.jobId)}`;
-      this.#witness.wrong(
+      this.#checker.wrong(
         `stuck: ${order.key} is ${order.state}, ${order.jobId ?? 'without a job'}${detail}`,
       );
     }
@@ -379,14 +379,14 @@ class ChaosRun {
   }
 
   async #calmDown(): Promise<void> {
-    const { isAnyLost } = this.#witness;
+    const { isAnyLost } = this.#checker;
     const until = this.#calendar.now + (isAnyLost ? CALM_AFTER_LOSS_MS : CALM_MS);
     let left = this.#leaks();
     while (left.length > 0 && this.#calendar.now < until) {
       await this.#runTo(this.#calendar.now + LOOK_MS);
       left = this.#leaks();
     }
-    for (const leak of left) this.#witness.wrong(`leak: ${leak}`);
+    for (const leak of left) this.#checker.wrong(`leak: ${leak}`);
     if (left.length === 0) this.#compareJournals();
   }
 
@@ -420,7 +420,7 @@ class ChaosRun {
         if (jobId === undefined || tagOf(jobId) !== this.#cluster.tagOf(process.name)) continue;
         const now = summaryOf(readJob(process, jobId));
         const then = summaryOf(askOf(rebuilt, process, jobId));
-        if (now !== then) this.#witness.wrong(`journal: ${jobId} is ${now}, and on the disk ${then}`);
+        if (now !== then) this.#checker.wrong(`journal: ${jobId} is ${now}, and on the disk ${then}`);
       }
     }
   }

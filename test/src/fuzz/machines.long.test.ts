@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { FAULT_PROFILES } from './fault-profiles.js';
 import { complaintsAbout, FuzzRun } from './run.js';
 import { drawScenario } from './scenario.js';
-import { WEATHERS } from './weathers.js';
 
 /** FUZZ_SEEDS=1000 looks longer. */
 const SEEDS = Number(process.env.FUZZ_SEEDS ?? 60);
@@ -10,10 +10,10 @@ const ONE_SEED = process.env.FUZZ_SEED;
 
 /** @returns everything that is wrong with the run, a line each */
 function play(seed: string, log?: (line: string) => void): string[] {
-  const weather = WEATHERS[seed.replace(/ \d+$/, '')];
-  if (weather === undefined) throw new Error(`no weather is called so: ${seed}`);
+  const faultProfile = FAULT_PROFILES[seed.replace(/ \d+$/, '')];
+  if (faultProfile === undefined) throw new Error(`no faultProfile is called so: ${seed}`);
   try {
-    return complaintsAbout(new FuzzRun(drawScenario(seed, weather), log).play());
+    return complaintsAbout(new FuzzRun(drawScenario(seed, faultProfile), log).play());
   } catch (error) {
     return [error instanceof Error ? (error.stack ?? error.message) : String(error)];
   }
@@ -21,7 +21,7 @@ function play(seed: string, log?: (line: string) => void): string[] {
 
 if (ONE_SEED === undefined) {
   describe('every job ends, nothing runs twice, and nothing is left', () => {
-    test.each(Object.keys(WEATHERS))(`with %s (${SEEDS} seeds)`, { timeout: 1_000 * SEEDS }, (name) => {
+    test.each(Object.keys(FAULT_PROFILES))(`with %s (${SEEDS} seeds)`, { timeout: 1_000 * SEEDS }, (name) => {
       for (let i = 0; i < SEEDS; i++) {
         const seed = `${name} ${i}`;
         const again = `FUZZ_SEED='${seed}' npx vitest run --project long test/src/fuzz`;
@@ -32,7 +32,7 @@ if (ONE_SEED === undefined) {
     test('a seed gives the same run every time', () => {
       const play = () => {
         const lines: string[] = [];
-        new FuzzRun(drawScenario('everything at once 1', WEATHERS['everything at once']!), (line) =>
+        new FuzzRun(drawScenario('everything at once 1', FAULT_PROFILES['everything at once']!), (line) =>
           lines.push(line),
         ).play();
         return lines;

@@ -14,7 +14,7 @@ import { type Course, outcomeOf } from '../stepped/executor.js';
 import type { Envelope } from '../stepped/network.js';
 import { nextIncarnation, type Party, plainName, SteppedCluster } from '../stepped/stepped-cluster.js';
 import { SteppedDisk } from '../stepped/stepped-disk.js';
-import type { Incident, Mishap, Scenario } from './scenario.js';
+import type { Fault, Incident, Scenario } from './scenario.js';
 
 /** Longer than any lease. ms */
 const CUT_OFF_MS = 8_000;
@@ -50,7 +50,7 @@ interface Submitted {
   readonly mayFail: boolean;
 }
 
-/** A scenario as it goes: which message is next, what is lost, whom a mishap hits is drawn from its seed. */
+/** A scenario as it goes: which message is next, what is lost, whom a fault hits is drawn from its seed. */
 export class FuzzRun {
   readonly #scenario: Scenario;
   readonly #log: ((line: string) => void) | undefined;
@@ -185,7 +185,7 @@ export class FuzzRun {
   // ---- disks
 
   #diskOf(scheduler: string): SteppedDisk | undefined {
-    if (!this.#scenario.weather.schedulersReturn) return undefined;
+    if (!this.#scenario.faultProfile.schedulersReturn) return undefined;
     const name = plainName(scheduler);
     const disk = this.#disks.get(name) ?? new SteppedDisk();
     this.#disks.set(name, disk);
@@ -222,7 +222,7 @@ export class FuzzRun {
   }
 
   #deliver({ from, to, message }: Envelope): void {
-    const { lost = [], doubled = [] } = this.#scenario.weather;
+    const { lost = [], doubled = [] } = this.#scenario.faultProfile;
     const { network } = this.#cluster;
     const key = `${from} ${to} ${message.type}`;
     if (lost.includes(message.type) && !this.#lostLast.has(key) && this.#chance(FAULT_PROBABILITY)) {
@@ -250,7 +250,7 @@ export class FuzzRun {
   // ---- what happens
 
   #happen(incident: Incident): void {
-    if (incident.kind !== 'submit') return this.#mishap(incident.kind);
+    if (incident.kind !== 'submit') return this.#injectFault(incident.kind);
     const owners = this.#cluster.alive('scheduler');
     if (owners.length === 0) return;
     const owner = this.#pick(owners);
@@ -266,7 +266,7 @@ export class FuzzRun {
     });
   }
 
-  #mishap(kind: Mishap): void {
+  #injectFault(kind: Fault): void {
     const cluster = this.#cluster;
     const workers = cluster.alive('worker').filter((worker) => !this.#terminating.has(worker));
     switch (kind) {
@@ -303,7 +303,7 @@ export class FuzzRun {
         if (!cluster.centralParty.alive) return;
         cluster.kill(cluster.centralParty);
         // Its machine may have lost power, and then nobody hears of it.
-        if (this.#scenario.weather.centralDisconnects && this.#chance(0.7)) this.#disconnectCentral(0.9);
+        if (this.#scenario.faultProfile.centralDisconnects && this.#chance(0.7)) this.#disconnectCentral(0.9);
         this.#centralBackAt = cluster.now + this.#pick(CENTRAL_AWAY_MS);
         return;
       case 'disconnectCentral':
@@ -383,7 +383,7 @@ export class FuzzRun {
 
   #executedOnce({ jobId, task, attempt }: TaskOrder): void {
     // A scheduler that was started again counts its jobs anew.
-    if (this.#scenario.weather.schedulersDie) return;
+    if (this.#scenario.faultProfile.schedulersDie) return;
     const run = `${jobId} task ${task} attempt ${attempt}`;
     if (this.#executed.has(run)) throw new Error(`${run} was executed twice`);
     this.#executed.add(run);
@@ -421,8 +421,8 @@ export function complaintsAbout({ scenario, cluster, jobs, ended }: Report): str
 }
 
 /** Whether a worker may be lost, leave, or be told to drop what it runs. */
-function losesAttempts({ weather, delayMaxMs }: Scenario): boolean {
-  const { workersDie, workersCutOff, schedulersCutOff, drains, lost, centralDies } = weather;
+function losesAttempts({ faultProfile, delayMaxMs }: Scenario): boolean {
+  const { workersDie, workersCutOff, schedulersCutOff, drains, lost, centralDies } = faultProfile;
   // A welcome that takes seconds may be that of a central that has died since, and cost the lease.
   const isMisled = centralDies === true && delayMaxMs > 300;
   return (

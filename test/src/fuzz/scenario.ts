@@ -4,7 +4,7 @@ import { CUTOFF_MS, drawSettings } from '../drawing/settings.js';
 import { inStages } from '../drawing/stages.js';
 
 /** What may happen to a cluster in a run. Everything else is drawn from the seed. */
-export interface Weather {
+export interface FaultProfile {
   /** Workers are killed and come back under their names as new incarnations. */
   readonly workersDie?: boolean;
   /** Workers are cut off for longer than their lease, then heard again. */
@@ -25,7 +25,7 @@ export interface Weather {
   readonly doubled?: readonly MessageType[];
 }
 
-export type Mishap =
+export type Fault =
   | 'killWorker'
   | 'cutOffWorker'
   | 'killScheduler'
@@ -42,7 +42,7 @@ export type Mishap =
 
 export type Incident =
   | { readonly at: number; readonly kind: 'submit'; readonly job: JobInput }
-  | { readonly at: number; readonly kind: Mishap };
+  | { readonly at: number; readonly kind: Fault };
 
 export interface Scenario {
   readonly seed: string;
@@ -57,11 +57,11 @@ export interface Scenario {
   readonly eagerness: number;
   readonly killMs: number;
   readonly incidents: readonly Incident[];
-  readonly weather: Weather;
+  readonly faultProfile: FaultProfile;
 }
 
 /** Everything about a run, from its seed. */
-export function drawScenario(seed: string, weather: Weather): Scenario {
+export function drawScenario(seed: string, faultProfile: FaultProfile): Scenario {
   const draw = new Draw(seed);
   const workers = draw.int(3, 8);
   const capacity: Resources = draw.chance(0.3) ? { memory: 10 } : {};
@@ -69,7 +69,7 @@ export function drawScenario(seed: string, weather: Weather): Scenario {
   for (let i = draw.int(4, 16); i > 0; i--) {
     incidents.push({ at: draw.int(1_500, 8_000), kind: 'submit', job: drawJob(draw, capacity) });
   }
-  for (const kind of mishapsOf(weather)) {
+  for (const kind of faultsOf(faultProfile)) {
     for (let i = draw.int(0, 3); i > 0; i--) incidents.push({ at: draw.int(1_500, 12_000), kind });
   }
   return {
@@ -83,23 +83,23 @@ export function drawScenario(seed: string, weather: Weather): Scenario {
     eagerness: draw.pick([0.5, 0.8, 0.95, 0.99]),
     killMs: draw.pick([0, 0, 5, 100]),
     incidents: incidents.sort((one, other) => one.at - other.at),
-    weather,
+    faultProfile,
   };
 }
 
-function mishapsOf(weather: Weather): Mishap[] {
-  const mishaps: Mishap[] = [];
-  if (weather.workersDie) mishaps.push('killWorker');
-  if (weather.workersCutOff) mishaps.push('cutOffWorker');
-  if (weather.schedulersDie) mishaps.push('killScheduler');
-  if (weather.schedulersReturn) mishaps.push('restartScheduler', 'restartScheduler');
-  if (weather.schedulersCutOff) mishaps.push('cutOffScheduler');
-  if (weather.centralDies) mishaps.push('killCentral');
-  if (weather.centralDisconnects) mishaps.push('disconnectCentral', 'disconnectCentral');
-  if (weather.centralBusy) mishaps.push('loadCentral', 'unloadCentral', 'loadCentral', 'unloadCentral');
-  if (weather.drains) mishaps.push('terminateWorker', 'drainWorker', 'undrainWorker');
-  if (weather.cancels) mishaps.push('cancelJob', 'cancelJob');
-  return mishaps;
+function faultsOf(faultProfile: FaultProfile): Fault[] {
+  const faults: Fault[] = [];
+  if (faultProfile.workersDie) faults.push('killWorker');
+  if (faultProfile.workersCutOff) faults.push('cutOffWorker');
+  if (faultProfile.schedulersDie) faults.push('killScheduler');
+  if (faultProfile.schedulersReturn) faults.push('restartScheduler', 'restartScheduler');
+  if (faultProfile.schedulersCutOff) faults.push('cutOffScheduler');
+  if (faultProfile.centralDies) faults.push('killCentral');
+  if (faultProfile.centralDisconnects) faults.push('disconnectCentral', 'disconnectCentral');
+  if (faultProfile.centralBusy) faults.push('loadCentral', 'unloadCentral', 'loadCentral', 'unloadCentral');
+  if (faultProfile.drains) faults.push('terminateWorker', 'drainWorker', 'undrainWorker');
+  if (faultProfile.cancels) faults.push('cancelJob', 'cancelJob');
+  return faults;
 }
 
 function drawJob(draw: Draw, capacity: Resources): JobInput {

@@ -10,7 +10,7 @@ class Pair {
   now = 0;
   readonly registries = { a: new Registry(), b: new Registry() };
   readonly ended: string[] = [];
-  readonly disputed: string[] = [];
+  readonly contested: string[] = [];
   readonly a = this.#central(A, 'a');
   readonly b = this.#central(B, 'b');
   messages = 0;
@@ -19,8 +19,8 @@ class Pair {
     const env = {
       nameOf: (address: Address) => (address === A ? 'a' : 'b'),
       send: (to: Address, message: Message) => this.#deliver(self, to, message),
-      supplanted: () => this.ended.push(name),
-      disputed: () => this.disputed.push(name),
+      superseded: () => this.ended.push(name),
+      contested: () => this.contested.push(name),
     };
     const settings = { policy: DEFAULT_POLICY, timings: LIVE_TIMINGS };
     return new Rivals(env, this.registries[name], { name, self, settings });
@@ -105,7 +105,7 @@ test('one that is followed stays, whatever another one says', () => {
   for (const name of ['a', 'b', 'b'] as const) pair.follow(name);
   pair.b.look([A], pair.now);
   expect(pair.ended).toEqual([]);
-  expect(pair.disputed).toEqual(['a']);
+  expect(pair.contested).toEqual(['a']);
 });
 
 test('neither ends while nobody follows either of them', () => {

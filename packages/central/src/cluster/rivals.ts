@@ -7,7 +7,7 @@ const NEW_HEARTBEATS = 2;
 /** Between two answers: whoever claims must not have this central dial whom it likes. ms */
 const ANSWER_PAUSE_MS = 500;
 
-type RivalsEnvironment = Pick<CentralEnvironment, 'send' | 'nameOf' | 'supplanted' | 'disputed'>;
+type RivalsEnvironment = Pick<CentralEnvironment, 'send' | 'nameOf' | 'superseded' | 'contested'>;
 
 /**
  * A cluster has one central. Two of them can come to be behind one name (a service that was scaled up, a container that
@@ -43,10 +43,10 @@ export class Rivals {
     if (from === self) return;
     const other = { name: this.#env.nameOf(from), followers, isNew };
     const own = { name: this.#env.nameOf(self), ...this.#standing(now) };
-    if (givesWay(own, other)) return this.#env.supplanted?.(secondCentral(other));
+    if (givesWay(own, other)) return this.#env.superseded?.(secondCentral(other));
     // However it can be reached; it will not answer.
     if (givesWay(other, own)) return this.#answer([from, ...at], now);
-    if (own.followers > 0 && followers > 0) this.#env.disputed?.(other.name, followers);
+    if (own.followers > 0 && followers > 0) this.#env.contested?.(other.name, followers);
   }
 
   #answer(places: readonly Address[], now: Millis): void {

@@ -84,9 +84,9 @@ interface Started {
 
 /** Tells where the cluster is, and drains it when that is asked for. */
 async function serve(context: Context, { cluster, keys, dataFolder, policy }: Started): Promise<void> {
-  const { leaveWord, takeWordBack } = await import('@goshawk/client');
+  const { registerLocalCluster, unregisterLocalCluster } = await import('@goshawk/client');
   const here = { url: cluster.url, keys, pid: process.pid, dataFolder, startedAt: Date.now() };
-  leaveWord(here, context.environment);
+  registerLocalCluster(here, context.environment);
   try {
     if (context.global.json)
       context.json({
@@ -102,7 +102,7 @@ async function serve(context: Context, { cluster, keys, dataFolder, policy }: St
     context.note(`draining: no new jobs, ${await whatRuns(cluster.url, keys)} (Ctrl-C again stops at once)`);
     await cluster.drain();
   } finally {
-    takeWordBack(here, context.environment);
+    unregisterLocalCluster(here, context.environment);
   }
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Cluster, connect, type JobSubmission } from '@goshawk/client';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { isRunning, type Surroundings } from '../goshawk-process.fixture.js';
+import { isRunning, type ProcessOptions } from '../goshawk-process.fixture.js';
 import { TestCluster } from '../test-cluster.fixture.js';
 
 let up: TestCluster;
@@ -21,8 +21,8 @@ afterAll(async () => {
 });
 
 /** Runs a command that must succeed. */
-async function stdoutOf(args: string[], surroundings?: Surroundings): Promise<string> {
-  const { exitCode, stdout, stderr } = await up.goshawk(args, surroundings);
+async function stdoutOf(args: string[], options?: ProcessOptions): Promise<string> {
+  const { exitCode, stdout, stderr } = await up.goshawk(args, options);
   expect(stderr, args.join(' ')).not.toMatch(/^goshawk: /m);
   expect(exitCode, stderr).toBe(0);
   return stdout;

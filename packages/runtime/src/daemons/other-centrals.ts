@@ -28,16 +28,16 @@ export function ownPlaces(bind: string, advertised: string): string[] {
 export function ifThereIsAnother(
   process: Pick<DaemonProcess, 'fail'>,
   logger: Logger,
-): Required<Pick<CentralEnvironment, 'supplanted' | 'disputed' | 'journalWentBack'>> {
+): Required<Pick<CentralEnvironment, 'superseded' | 'contested' | 'journalWentBack'>> {
   const complaints = new ThrottledLog(logger, DISPUTE_LOG_INTERVAL_MS);
   return {
-    supplanted: (error) => {
+    superseded: (error) => {
       const { code, hint } = error as GoshawkError;
       logger.fatal({ code, hint }, error.message);
       process.fail(error);
     },
-    disputed: (other, followers) =>
-      complaints.warn('', 'disputed', 'a second central has a part of this cluster: end one of the two', {
+    contested: (other, followers) =>
+      complaints.warn('', 'contested', 'a second central has a part of this cluster: end one of the two', {
         other,
         followers,
       }),

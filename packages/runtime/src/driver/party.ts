@@ -20,7 +20,7 @@ import { MessageCounters } from './message-counters.js';
 import type { NamedTimers } from './timers.js';
 
 /** What a party takes from its host. */
-export interface Surroundings {
+export interface PartyContext {
   readonly codec: Codec;
   readonly mailbox: Post;
   readonly timers: NamedTimers;
@@ -47,25 +47,25 @@ export class Party {
   /** It is in this host no more. */
   isGone = false;
   readonly #index: number;
-  readonly #around: Surroundings;
+  readonly #context: PartyContext;
 
   constructor(
     { index, name, role }: PartyOptions,
-    around: Surroundings,
+    context: PartyContext,
     build: (environment: Environment) => Machine,
   ) {
     this.name = name;
     this.role = role;
     this.#index = index;
-    this.#around = around;
+    this.#context = context;
     this.machine = build({
-      random: () => around.random.next(),
+      random: () => context.random.next(),
       send: (to, message) => this.#send(to, message),
-      setTimer: (timer, key, at) => around.timers.set(timer, key, at),
-      clearTimer: (timer, key) => around.timers.clear(timer, key),
-      holdsBack: (to) => around.mailbox.holdsBack?.(to) ?? false,
-      nameOf: (address) => around.nameOf(address),
-      clientKeyOf: (address) => around.clientKeyOf?.(address),
+      setTimer: (timer, key, at) => context.timers.set(timer, key, at),
+      clearTimer: (timer, key) => context.timers.clear(timer, key),
+      holdsBack: (to) => context.mailbox.holdsBack?.(to) ?? false,
+      nameOf: (address) => context.nameOf(address),
+      clientKeyOf: (address) => context.clientKeyOf?.(address),
       counted: () => ({ messages: this.counters.read() }),
     });
   }
@@ -112,7 +112,7 @@ export class Party {
 
   /** The message in a body that arrived; nothing when it is none, or none that its sender may send. */
   open(from: Address, body: unknown): Message | undefined {
-    const { codec, roleOf, nameOf, complaints } = this.#around;
+    const { codec, roleOf, nameOf, complaints } = this.#context;
     try {
       const message = codec.decode(body, roleOf(from), this.role);
       this.counters.received(message.type);
@@ -130,7 +130,7 @@ export class Party {
 
   /** Whether the key of its own that a client has shown, if it has, is good for this. */
   #isAllowed(from: Address, message: Message): boolean {
-    const { clientKeyOf, roleOf } = this.#around;
+    const { clientKeyOf, roleOf } = this.#context;
     if (clientKeyOf === undefined || roleOf(from) !== 'client') return true;
     const key = clientKeyOf(from);
     if (key === undefined || scopeOf(key, message.type) !== undefined) return true;
@@ -152,7 +152,7 @@ export class Party {
   }
 
   #send(to: Address, message: Message): void {
-    const { codec, mailbox, roleOf, nameOf, complaints } = this.#around;
+    const { codec, mailbox, roleOf, nameOf, complaints } = this.#context;
     let body: Body;
     try {
       body = codec.encode(message, this.role, roleOf(to));

@@ -7,7 +7,7 @@ import {
   WAITING_REASONS,
   WORKER_STATES,
 } from '@goshawk/core';
-import { DROP_REASONS, REFUSAL_REASONS, STRANGER_REASONS } from '@goshawk/transport';
+import { DROP_REASONS, REFUSAL_REASONS, REJECTION_REASONS } from '@goshawk/transport';
 
 export const ROLES = ['central', 'scheduler', 'worker'] as const;
 export const JOURNAL_STATES = ['open', 'full', 'away', 'failed'] as const;
@@ -96,7 +96,7 @@ export const METRICS = {
     goshawk_mailbox_refused_total: counter('Frames that were not let in.', { reason: REFUSAL_REASONS }),
     goshawk_strangers_total: counter(
       'Connections refused to who has no key of this cluster, or does not speak its protocol.',
-      { reason: STRANGER_REASONS },
+      { reason: REJECTION_REASONS },
     ),
     goshawk_messages_received_total: counter(
       'Messages that machines took, by type; types without any are left out.',

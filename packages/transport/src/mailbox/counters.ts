@@ -37,7 +37,7 @@ export const REFUSAL_REASONS = [
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
 /** Why a connection was refused before anything was said over it; counted in attempts. */
-export const STRANGER_REASONS = [
+export const REJECTION_REASONS = [
   /** It offers no key. */
   'noKey',
   /** Its key is none of this cluster's, or of a role that has no business here. */
@@ -48,7 +48,7 @@ export const STRANGER_REASONS = [
   'malformed',
 ] as const;
 
-export type StrangerReason = (typeof STRANGER_REASONS)[number];
+export type RejectionReason = (typeof REJECTION_REASONS)[number];
 
 export interface Traffic {
   messages: number;
@@ -64,7 +64,7 @@ export interface MailboxCounters {
   readonly local: Traffic;
   readonly dropped: Record<DropReason, number>;
   readonly refused: Record<RefusalReason, number>;
-  readonly strangers: Record<StrangerReason, number>;
+  readonly strangers: Record<RejectionReason, number>;
   /** How often all connections to this process were cut, since one of them took memory without end. */
   cuts: number;
   /** Messages whose handler threw. */
@@ -82,7 +82,7 @@ export function newCounters(): MailboxCounters {
     local: { messages: 0, frames: 0, bytes: 0 },
     dropped: zeroes(DROP_REASONS),
     refused: zeroes(REFUSAL_REASONS),
-    strangers: zeroes(STRANGER_REASONS),
+    strangers: zeroes(REJECTION_REASONS),
     cuts: 0,
     handlerErrors: 0,
     outboundConnections: 0,

@@ -3,7 +3,7 @@ import { Dealer, type EventType } from 'zeromq';
 import type { Carrier, Transmission } from './carrier.js';
 import { hasHostName, parseEndpoint, resolveEndpoint } from './endpoint.js';
 import type { PackedFrame } from './frame.js';
-import type { Way } from './identification.js';
+import type { DialOption } from './identification.js';
 import type { MailboxLimits } from './limits.js';
 import type { ThrottledLog } from './log.js';
 import { hearEvents } from './monitor.js';
@@ -11,7 +11,7 @@ import { receive } from './receive.js';
 import { dealerOptions } from './socket-options.js';
 
 /** Why a process that listens does not take our connection. */
-export type Unwelcome =
+export type AuthFailure =
   /** It wants keys, and we have none. */
   | 'keyNeeded'
   /** It knows none of our keys, or we none of its. */
@@ -23,11 +23,11 @@ const PAUSE_DOUBLINGS_MAX = 16;
 export interface DealerOptions {
   readonly endpoint: string;
   /** How to connect by the keys of the present, to be tried in turn. */
-  readonly ways: () => readonly Way[];
+  readonly ways: () => readonly DialOption[];
   readonly limits: MailboxLimits;
   readonly log: ThrottledLog;
   /** Told when every way was refused, and with undefined once one is not. */
-  readonly onUnwelcome: (why: Unwelcome | undefined) => void;
+  readonly onAuthFailure: (why: AuthFailure | undefined) => void;
   /** Told when a connection that stood breaks, some milliseconds after the peer has ended; costs two more sockets. */
   readonly onBroken?: (() => void) | undefined;
   /** For a client: takes what the peer answers over this connection, and what its key has proven it to be. */
@@ -133,7 +133,7 @@ export class DealerCarrier implements Carrier {
   private openSocket(): Dealer {
     const { endpoint, limits, log, receiver } = this.options;
     const ways = this.options.ways();
-    const way = ways[this.way % ways.length] as Way;
+    const way = ways[this.way % ways.length] as DialOption;
     const socket = new Dealer(dealerOptions(limits, way, receiver !== undefined));
     this.socket = socket;
     this.dialled = undefined;
@@ -161,7 +161,7 @@ export class DealerCarrier implements Carrier {
         this.isAccepted = true;
         this.stands = true;
         if (this.refusals > 0) {
-          this.options.onUnwelcome(undefined);
+          this.options.onAuthFailure(undefined);
         }
         this.refusals = 0;
         this.accepted = undefined;
@@ -187,7 +187,7 @@ export class DealerCarrier implements Carrier {
 
   /** Tries the next way: at once as long as there is one that was not tried, then with growing pauses. */
   private refused(): void {
-    const { endpoint, limits, log, onUnwelcome } = this.options;
+    const { endpoint, limits, log, onAuthFailure } = this.options;
     const ways = this.options.ways();
     this.isAccepted = false;
     this.refusals++;
@@ -197,7 +197,7 @@ export class DealerCarrier implements Carrier {
         ? 'does not take this process’s key, or has another than we know'
         : 'wants keys';
       log.warn(endpoint, 'keys', `${endpoint} ${problem}`);
-      onUnwelcome(this.isKeyed ? 'keyRefused' : 'keyNeeded');
+      onAuthFailure(this.isKeyed ? 'keyRefused' : 'keyNeeded');
     }
     const pauseMs =
       rounds === 0 ? 0 : limits.reconnectIntervalMs * 2 ** Math.min(rounds, PAUSE_DOUBLINGS_MAX);

@@ -28,7 +28,7 @@ export interface Identification {
   /** Most bytes that the name of a process may have. */
   readonly nameBytesMax: number;
   /** How to dial a process: to be tried in this order, over and over, until one of them is accepted. */
-  waysTo(peer: Dialled): readonly Way[];
+  dialOptionsFor(peer: Dialled): readonly DialOption[];
   /** Who stands behind a routing id; undefined for who does not say so, or cannot prove it. */
   recognise(routingId: string): Recognised | undefined;
 }
@@ -39,7 +39,7 @@ export interface Dialled {
 }
 
 /** One way to connect to a process. */
-export interface Way {
+export interface DialOption {
   readonly routingId: string;
   /** What the peer has proven to be, once it is connected this way; undefined where there are no keys. */
   readonly role?: Role;
@@ -57,15 +57,15 @@ export interface Recognised extends ProcessName {
 /** Without keys everybody is believed. */
 export class Unproven implements Identification {
   readonly nameBytesMax = PROCESS_NAME_BYTES_MAX;
-  private readonly ways: readonly Way[];
+  private readonly options: readonly DialOption[];
 
   /** @param process name of this one */
   constructor(process: string) {
-    this.ways = [{ routingId: process }];
+    this.options = [{ routingId: process }];
   }
 
-  waysTo(): readonly Way[] {
-    return this.ways;
+  dialOptionsFor(): readonly DialOption[] {
+    return this.options;
   }
 
   recognise(routingId: string): Recognised | undefined {
@@ -119,9 +119,9 @@ export class Proven implements Identification {
   }
 
   /** A client may be given the endpoint of central or of a scheduler, and does not know of which. */
-  waysTo({ endpoint, role }: Dialled): readonly Way[] {
+  dialOptionsFor({ endpoint, role }: Dialled): readonly DialOption[] {
     const roles: readonly Role[] = role === undefined ? ['central', 'scheduler'] : [role];
-    return this.ring.generations.flatMap((keys) => roles.map((to) => this.way(keys, to, endpoint)));
+    return this.ring.generations.flatMap((keys) => roles.map((to) => this.dialOption(keys, to, endpoint)));
   }
 
   recognise(routingId: string): Recognised | undefined {
@@ -138,7 +138,7 @@ export class Proven implements Identification {
     return recognised;
   }
 
-  private way({ curve, peers, signing }: Keys, role: Role, endpoint: string): Way {
+  private dialOption({ curve, peers, signing }: Keys, role: Role, endpoint: string): DialOption {
     const where = addressee(this.ring.role, role, endpoint);
     const signature = sign(null, statement(this.process, role, where), signing).toString('base64url');
     return {

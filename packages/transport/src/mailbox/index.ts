@@ -4,12 +4,12 @@ export {
   type MailboxCounters,
   newCounters,
   REFUSAL_REASONS,
+  REJECTION_REASONS,
   type RefusalReason,
-  STRANGER_REASONS,
-  type StrangerReason,
+  type RejectionReason,
   type Traffic,
 } from './counters.js';
-export type { Unwelcome } from './dealer-carrier.js';
+export type { AuthFailure } from './dealer-carrier.js';
 export { Directory } from './directory.js';
 export type { Handler } from './door.js';
 export {
@@ -22,7 +22,7 @@ export {
 } from './endpoint.js';
 export * from './errors.js';
 export { FrameWriter, openFrame } from './frame.js';
-export { Proven, type Way } from './identification.js';
+export { type DialOption, Proven } from './identification.js';
 export { Incarnations } from './incarnations.js';
 export { DEFAULT_LIMITS, type MailboxLimits, PARTY_INDEX_MAX } from './limits.js';
 export { type MailLogger, ThrottledLog } from './log.js';

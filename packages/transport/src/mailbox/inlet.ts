@@ -4,14 +4,14 @@ import type { MailboxLimits } from './limits.js';
 import type { ThrottledLog } from './log.js';
 import { watchConnections } from './monitor.js';
 import { type Reading, type Receiver, receive } from './receive.js';
-import type { Strangers } from './strangers.js';
+import type { RejectedConnections } from './rejected-connections.js';
 
 /** What reads an inlet. */
 export interface Attendance {
   readonly receiver: Receiver;
   readonly limits: MailboxLimits;
   readonly counters: MailboxCounters;
-  readonly strangers: Strangers;
+  readonly strangers: RejectedConnections;
   readonly log: ThrottledLog;
   readonly reading: Reading;
 }

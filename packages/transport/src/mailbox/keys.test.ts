@@ -93,15 +93,15 @@ describe('with keys', () => {
     const central = await open('central');
     const friend = await open('worker');
     const inbox = new Inbox(central);
-    const unwelcome = vi.fn();
-    const keyless = await mailboxes.openClient({ onUnwelcome: unwelcome });
-    const stranger = await open('client', others, { onUnwelcome: unwelcome });
+    const authFailure = vi.fn();
+    const keyless = await mailboxes.openClient({ onAuthFailure: authFailure });
+    const stranger = await open('client', others, { onAuthFailure: authFailure });
     tell(keyless, `${central.endpoint}!*/0`, ['let me in']);
     tell(stranger, `${central.endpoint}!*/0`, ['let me in']);
     await expect.poll(() => central.counters.strangers.noKey).toBeGreaterThan(0);
     await expect.poll(() => central.counters.strangers.wrongServerKey).toBeGreaterThan(0);
-    await expect.poll(() => unwelcome.mock.calls).toContainEqual([central.endpoint, 'keyNeeded']);
-    await expect.poll(() => unwelcome.mock.calls).toContainEqual([central.endpoint, 'keyRefused']);
+    await expect.poll(() => authFailure.mock.calls).toContainEqual([central.endpoint, 'keyNeeded']);
+    await expect.poll(() => authFailure.mock.calls).toContainEqual([central.endpoint, 'keyRefused']);
     const pair = curveKeyPair();
     const knowsCentral = new Dealer({
       linger: 0,
@@ -131,11 +131,11 @@ describe('with keys', () => {
     });
     const central = await open('central');
     const inbox = new Inbox(central);
-    let onUnwelcome = (): void => {};
+    let onAuthFailure = (): void => {};
     const isUnwelcome = new Promise<void>((resolve) => {
-      onUnwelcome = resolve;
+      onAuthFailure = resolve;
     });
-    const stranger = await open('worker', others, { ...watching('stranger'), onUnwelcome });
+    const stranger = await open('worker', others, { ...watching('stranger'), onAuthFailure });
     tell(stranger, party(central.endpoint, 'central'), ['let me in']);
     await isUnwelcome;
     const member = await open('worker', keys, watching('member'));

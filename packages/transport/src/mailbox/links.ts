@@ -1,6 +1,6 @@
 import { ROLES, type Role } from '@goshawk/core';
 import type { MailboxCounters } from './counters.js';
-import { DealerCarrier, type Unwelcome } from './dealer-carrier.js';
+import { type AuthFailure, DealerCarrier } from './dealer-carrier.js';
 import type { KnownProcess } from './directory.js';
 import type { Door } from './door.js';
 import type { Identification } from './identification.js';
@@ -29,7 +29,7 @@ export interface LinksOptions {
   readonly log: ThrottledLog;
   readonly onOverflow: (peer: string, messages: number) => void;
   /** A process that listens wants another key than ours, or any; undefined once it takes us. */
-  readonly onUnwelcome: (endpoint: string, why: Unwelcome | undefined) => void;
+  readonly onAuthFailure: (endpoint: string, why: AuthFailure | undefined) => void;
   /** The connection to the process at a place broke. Told of central only. */
   readonly onBroken: (endpoint: string, place: string) => void;
 }
@@ -177,14 +177,14 @@ export class Links {
   }
 
   private dial(endpoint: string, place: string, role: Role | undefined): DealerCarrier {
-    const { identification, limits, log, listener, door, onUnwelcome, onBroken } = this.options;
-    const ways = () => identification.waysTo({ endpoint, role });
+    const { identification, limits, log, listener, door, onAuthFailure, onBroken } = this.options;
+    const ways = () => identification.dialOptionsFor({ endpoint, role });
     const dealer = {
       endpoint,
       ways,
       limits,
       log,
-      onUnwelcome: (why: Unwelcome | undefined) => onUnwelcome(endpoint, why),
+      onAuthFailure: (why: AuthFailure | undefined) => onAuthFailure(endpoint, why),
       // Everybody follows central. To watch all peers would take three sockets for each of ten thousand workers.
       onBroken: role === 'central' ? () => onBroken(endpoint, place) : undefined,
     };

@@ -4,7 +4,7 @@ import { nanoid } from 'nanoid';
 import { messageSent } from '../channels.js';
 import type { KeyRing } from '../keys/index.js';
 import { type DropReason, type MailboxCounters, newCounters } from './counters.js';
-import type { Unwelcome } from './dealer-carrier.js';
+import type { AuthFailure } from './dealer-carrier.js';
 import { Directory } from './directory.js';
 import { Door, type Handler } from './door.js';
 import { InvalidEndpointError } from './errors.js';
@@ -26,8 +26,8 @@ import {
   processName,
 } from './party-name.js';
 import type { Reading } from './receive.js';
+import { RejectedConnections } from './rejected-connections.js';
 import { type Keyed, prepareContext } from './socket-options.js';
-import { Strangers } from './strangers.js';
 import { enterZapDomain, type ZapDomain } from './zap.js';
 
 export interface MailboxOptions {
@@ -48,7 +48,7 @@ export interface MailboxOptions {
    */
   readonly onOverflow?: (peer: string, messages: number) => void;
   /** Told when a process that was dialled does not take the connection because of keys; undefined once it does. */
-  readonly onUnwelcome?: (endpoint: string, why: Unwelcome | undefined) => void;
+  readonly onAuthFailure?: (endpoint: string, why: AuthFailure | undefined) => void;
   /**
    * Told when the connection to a central that was heard breaks, which it does within milliseconds of its end, with its
    * parties. It may be there all the same.
@@ -64,7 +64,7 @@ export type SendResult = 'accepted' | DropReason;
 interface Parts {
   readonly limits: MailboxLimits;
   readonly counters: MailboxCounters;
-  readonly strangers: Strangers;
+  readonly strangers: RejectedConnections;
   readonly endpoint: string;
   readonly identification: Identification;
   readonly listener?: Listener | undefined;
@@ -118,7 +118,7 @@ export class Mailbox {
     }
     prepareContext(limits);
     const counters = newCounters();
-    const strangers = new Strangers(counters, options.logger, limits.strangersLogIntervalMs);
+    const strangers = new RejectedConnections(counters, options.logger, limits.strangersLogIntervalMs);
     const shared = { limits, counters, strangers };
     if (bind === undefined) {
       const endpoint = clientEndpoint(nanoid(), keys?.name);
@@ -183,7 +183,7 @@ export class Mailbox {
       listener,
       door: this.door,
       onOverflow: (peer, messages) => this.overflowed(peer, messages, options.onOverflow),
-      onUnwelcome: (endpoint, why) => options.onUnwelcome?.(endpoint, why),
+      onAuthFailure: (endpoint, why) => options.onAuthFailure?.(endpoint, why),
       onBroken: (endpoint, place) => {
         const incarnation = incarnations.currentAt(place);
         const lost = incarnation && this.directory.process(processName(endpoint, incarnation));
@@ -437,7 +437,7 @@ function hasEnded(before: ReadonlySet<string>, now: ReadonlySet<string>): boolea
 }
 
 /** Admits whoever holds a key of a role that this one hears from. */
-function admission(keyed: Keyed, strangers: Strangers) {
+function admission(keyed: Keyed, strangers: RejectedConnections) {
   let { ring } = keyed;
   let admitted = admittedBy(ring);
   return (key: string, address: string): boolean => {

@@ -1,6 +1,6 @@
 import type { Dealer, Event, Router } from 'zeromq';
-import type { MailboxCounters, StrangerReason } from './counters.js';
-import type { Strangers } from './strangers.js';
+import type { MailboxCounters, RejectionReason } from './counters.js';
+import type { RejectedConnections } from './rejected-connections.js';
 
 /**
  * Hears what happens to the connections of a socket, until ZeroMQ says that nothing will any more; that is some
@@ -25,7 +25,7 @@ export async function hearEvents(socket: Router | Dealer, heard: (event: Event) 
 export function watchConnections(
   router: Router,
   counters: MailboxCounters,
-  strangers: Strangers,
+  strangers: RejectedConnections,
 ): Promise<void> {
   let connections = 0;
   const changed = (by: number): void => {
@@ -58,7 +58,7 @@ export function watchConnections(
   });
 }
 
-function reasonOf(event: Event): StrangerReason {
+function reasonOf(event: Event): RejectionReason {
   const code = 'error' in event ? (event.error as NodeJS.ErrnoException).code : undefined;
   switch (code) {
     case 'ERR_ZMTP_MECHANISM_MISMATCH':

@@ -1,6 +1,6 @@
 import { context, type Dealer, type Router, type SocketOptions } from 'zeromq';
 import type { KeyRing } from '../keys/index.js';
-import type { Way } from './identification.js';
+import type { DialOption } from './identification.js';
 import type { MailboxLimits } from './limits.js';
 
 /**
@@ -80,7 +80,7 @@ export function routerOptions(limits: MailboxLimits, keyed: Keyed | undefined): 
  */
 export function dealerOptions(
   limits: MailboxLimits,
-  { routingId, curve }: Way,
+  { routingId, curve }: DialOption,
   isRead: boolean,
 ): SocketOptions<Dealer> {
   return {

@@ -4,7 +4,7 @@ import { drawPlan, SHARED } from '../draw-plan.js';
 import { play } from '../run.js';
 
 /** What a hunt writes, as one line of JSON. */
-export interface Quarry {
+export interface Finding {
   readonly seed: string;
   readonly complaint: string;
   readonly seeds: number;
@@ -17,13 +17,13 @@ const startedAt = performance.now();
 for (let seed = from; seed < max; seed += step) {
   const complaints = process.env.CHAOS_HOSTILE ? hostile(seed) : await chaos(seed);
   if (complaints.length === 0) continue;
-  const quarry: Quarry = {
+  const finding: Finding = {
     seed: String(seed),
     complaint: complaints[0]!.split('\n')[0]!,
     seeds: seed + 1,
     seconds: (performance.now() - startedAt) / 1_000,
   };
-  process.stdout.write(`${JSON.stringify(quarry)}\n`);
+  process.stdout.write(`${JSON.stringify(finding)}\n`);
   break;
 }
 

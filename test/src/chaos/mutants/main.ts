@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
-import type { Quarry } from './hunt.js';
+import type { Finding } from './hunt.js';
 import type { Mutant } from './mutant.js';
 import { MUTANTS } from './mutants.js';
 
@@ -18,7 +18,7 @@ const { values: given } = parseArgs({
 const HERE = import.meta.dirname;
 
 /** @returns the first of the seeds that finds it, as far as they were played */
-async function hunt({ name, shared, hostile }: Mutant): Promise<Quarry | undefined> {
+async function hunt({ name, shared, hostile }: Mutant): Promise<Finding | undefined> {
   const argv = ['--import', join(HERE, 'plant.js'), join(HERE, 'hunt.js'), '0', '1', given.seeds];
   const env = {
     ...process.env,
@@ -27,25 +27,25 @@ async function hunt({ name, shared, hostile }: Mutant): Promise<Quarry | undefin
     CHAOS_HOSTILE: hostile === true ? '1' : '',
   };
   const { stdout } = await promisify(execFile)(process.execPath, argv, { env });
-  return stdout === '' ? undefined : (JSON.parse(stdout) as Quarry);
+  return stdout === '' ? undefined : (JSON.parse(stdout) as Finding);
 }
 
 async function huntAll(mutants: Mutant[]): Promise<number> {
   let survivors = 0;
   const one = async (): Promise<void> => {
     for (let mutant = mutants.shift(); mutant !== undefined; mutant = mutants.shift()) {
-      const quarry = await hunt(mutant);
-      if (quarry === undefined) survivors++;
-      process.stdout.write(`${row(mutant, quarry)}\n`);
+      const finding = await hunt(mutant);
+      if (finding === undefined) survivors++;
+      process.stdout.write(`${row(mutant, finding)}\n`);
     }
   };
   await Promise.all(Array.from({ length: Number(given.threads) }, one));
   return survivors;
 }
 
-function row({ name, what }: Mutant, quarry: Quarry | undefined): string {
-  if (quarry === undefined) return `| ${name} | ${what} | NOT FOUND in ${given.seeds} seeds | |`;
-  const { seed, complaint, seconds } = quarry;
+function row({ name, what }: Mutant, finding: Finding | undefined): string {
+  if (finding === undefined) return `| ${name} | ${what} | NOT FOUND in ${given.seeds} seeds | |`;
+  const { seed, complaint, seconds } = finding;
   const kind = complaint.slice(0, Math.max(complaint.indexOf(':'), 0)) || complaint;
   return `| ${name} | ${what} | seed ${seed}, ${seconds.toFixed(0)} s | ${kind} |`;
 }

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { LOOK_MS, Relief } from './relief.js';
+import { LOOK_MS, LoadShedding } from './load-shedding.js';
 
 /** Looks once a second at a process that is busy for a share of the time while so many short tasks come. */
 class Course {
-  readonly relief = new Relief();
+  readonly shedding = new LoadShedding();
   #now = 0;
   #busyMs = 0;
 
@@ -12,9 +12,9 @@ class Course {
     return Array.from({ length: seconds }, () => {
       this.#now += LOOK_MS;
       this.#busyMs += share * LOOK_MS;
-      this.relief.came(tasks);
-      this.relief.look(this.#busyMs, this.#now);
-      return this.relief.isMatching;
+      this.shedding.came(tasks);
+      this.shedding.look(this.#busyMs, this.#now);
+      return this.shedding.isMatching;
     });
   }
 }
@@ -61,9 +61,9 @@ describe('matching is taken back', () => {
     const course = overloaded();
     const trials: number[] = [];
     for (let second = 1; second <= 1_000; second++) {
-      const isMatching = course.relief.isMatching;
+      const isMatching = course.shedding.isMatching;
       course.run(1, isMatching ? 1 : 0.1, 10_000);
-      if (!isMatching && course.relief.isMatching) trials.push(second);
+      if (!isMatching && course.shedding.isMatching) trials.push(second);
     }
     const pauses = trials.map((at, i) => at - (trials[i - 1] ?? 0));
     expect(pauses).toEqual([60, 123, 243, 483]);

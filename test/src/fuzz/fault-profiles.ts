@@ -1,5 +1,5 @@
 import { MESSAGE_TYPES, MESSAGES, type MessageType, type Role } from '@goshawk/core';
-import type { Weather } from './scenario.js';
+import type { FaultProfile } from './scenario.js';
 
 const isBetweenMachines = (type: MessageType) => {
   const roles: readonly Role[] = [...MESSAGES[type].from, ...MESSAGES[type].to];
@@ -21,7 +21,7 @@ const MATCHING: readonly MessageType[] = [
 ];
 
 /** What is known to happen to clusters, one at a time and together. */
-export const WEATHERS: Readonly<Record<string, Weather>> = {
+export const FAULT_PROFILES: Readonly<Record<string, FaultProfile>> = {
   'nothing but delays': {},
   'cancelled jobs': { cancels: true },
   'draining workers': { drains: true, cancels: true },

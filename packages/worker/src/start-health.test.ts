@@ -1,7 +1,7 @@
 import { type Address, LIVE_TIMINGS, type Message, type Outcome } from '@goshawk/core';
 import { expect, test } from 'vitest';
-import { Fitness } from './fitness.js';
 import { Membership } from './membership.js';
+import { StartHealth } from './start-health.js';
 
 const CENTRAL = 1 as Address;
 
@@ -19,28 +19,28 @@ function bench() {
     clearTimer() {},
     nameOf: () => '',
   };
-  const fitness = new Fitness(env, membership, counters);
+  const health = new StartHealth(env, membership, counters);
   const ended = (errorCode: string, kind: Outcome['kind'] = 'lost') =>
-    fitness.ended({ kind, errorCode, errorMessage: 'why' } as Outcome, now);
+    health.ended({ kind, errorCode, errorMessage: 'why' } as Outcome, now);
   const pass = (ms: number) => {
     now += ms;
-    return fitness.wake(now);
+    return health.wake(now);
   };
-  return { fitness, said, pausesMs, ended, pass };
+  return { health, said, pausesMs, ended, pass };
 }
 
 test('a worker whose system starts nothing sets itself aside, each time for twice as long', () => {
-  const { fitness, said, pausesMs, ended, pass } = bench();
+  const { health, said, pausesMs, ended, pass } = bench();
   for (let time = 0; time < 3; time++) {
     expect(ended('process-limit')).toBe(true);
-    expect(fitness.isAside).toBe(true);
+    expect(health.isAside).toBe(true);
     expect(pass(1)).toBe(false);
     expect(pass(10_000)).toBe(true);
-    expect(fitness.isAside).toBe(false);
+    expect(health.isAside).toBe(false);
   }
   expect(pausesMs).toEqual([200, 400, 800]);
   expect(said).toEqual(['process-limit: why', '', 'process-limit: why', '', 'process-limit: why', '']);
-  fitness.started();
+  health.started();
   ended('no-memory');
   expect(pausesMs.at(-1)).toBe(200);
   for (let time = 0; time < 30; time++) {
@@ -51,39 +51,39 @@ test('a worker whose system starts nothing sets itself aside, each time for twic
 });
 
 test('what a task names and is not there is for its owner to judge', () => {
-  const { fitness, ended } = bench();
+  const { health, ended } = bench();
   for (let task = 0; task < 100; task++) expect(ended('command-not-found')).toBe(false);
-  expect(fitness.isAside).toBe(false);
+  expect(health.isAside).toBe(false);
 });
 
 test('a worker that fails what completes elsewhere is aside for longer each time, until something completes', () => {
-  const { fitness, said, pausesMs, pass } = bench();
+  const { health, said, pausesMs, pass } = bench();
   for (let time = 0; time < 10; time++) {
-    expect(fitness.unfit('tasks fail here', time * 1e6)).toBe(true);
-    expect(fitness.unfit('tasks fail here', time * 1e6)).toBe(false);
-    fitness.started();
+    expect(health.unfit('tasks fail here', time * 1e6)).toBe(true);
+    expect(health.unfit('tasks fail here', time * 1e6)).toBe(false);
+    health.started();
     pass(1e6);
   }
   expect(said[0]).toBe('tasks fail here');
   expect(pausesMs.slice(0, 3)).toEqual([5_000, 10_000, 20_000]);
   expect(pausesMs.at(-1)).toBe(5 * 60_000);
-  fitness.completed();
-  fitness.unfit('tasks fail here', 10e6);
+  health.completed();
+  health.unfit('tasks fail here', 10e6);
   expect(pausesMs.at(-1)).toBe(5_000);
 });
 
 test('a task that runs apart keeps others away until it ends, or has outlived its time', () => {
-  const { fitness, said, pass } = bench();
-  expect(fitness.runsApart(2, 'a-1', 7, 10_000, 0)).toBe(true);
+  const { health, said, pass } = bench();
+  expect(health.runsApart(2, 'a-1', 7, 10_000, 0)).toBe(true);
   expect(said[0]).toContain('task 7 of a-1');
-  expect(fitness.endedApart(1)).toBe(false);
-  expect(fitness.isAside).toBe(true);
-  expect(fitness.endedApart(2)).toBe(true);
-  expect(fitness.isAside).toBe(false);
-  fitness.runsApart(2, 'a-1', 7, 10_000, 0);
+  expect(health.endedApart(1)).toBe(false);
+  expect(health.isAside).toBe(true);
+  expect(health.endedApart(2)).toBe(true);
+  expect(health.isAside).toBe(false);
+  health.runsApart(2, 'a-1', 7, 10_000, 0);
   expect(pass(9_999)).toBe(false);
   expect(pass(1)).toBe(true);
-  expect(fitness.endedApart(2)).toBe(false);
+  expect(health.endedApart(2)).toBe(false);
 });
 
 test('a task that failed, and one that was lost with its run, say nothing of the worker', () => {

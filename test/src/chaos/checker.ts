@@ -9,7 +9,7 @@ const LOSSES_MAX = 8;
  * Sees everything that happens, and says what must not: whatever is promised in docs/OPERATE.md, as far as it can
  * be seen from outside. A complaint begins with the name of what was broken.
  */
-export class Witness {
+export class Checker {
   readonly complaints: string[] = [];
   readonly #executions = new Map<string, Execution>();
   /** By (job, task, attempt). */

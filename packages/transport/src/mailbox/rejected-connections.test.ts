@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { newCounters } from './counters.js';
-import { Strangers } from './strangers.js';
+import { RejectedConnections } from './rejected-connections.js';
 import { recordingLogger } from './testing.fixture.js';
 
 beforeEach(() => {
@@ -14,7 +14,7 @@ afterEach(() => {
 test('strangers are counted each time, and told of at once and then once in the interval', () => {
   const counters = newCounters();
   const logger = recordingLogger();
-  const strangers = new Strangers(counters, logger, 60_000);
+  const strangers = new RejectedConnections(counters, logger, 60_000);
   const told = () => logger.lines.map(({ fields }) => fields);
   strangers.refused('noKey');
   expect(told()).toStrictEqual([{ attempts: 1, noKey: 1, addresses: [] }]);
@@ -33,7 +33,7 @@ test('strangers are counted each time, and told of at once and then once in the 
 
 test('a mailbox that is closed says nothing more of them', () => {
   const logger = recordingLogger();
-  const strangers = new Strangers(newCounters(), logger, 60_000);
+  const strangers = new RejectedConnections(newCounters(), logger, 60_000);
   strangers.refused('noKey');
   strangers.refused('noKey');
   strangers.close();

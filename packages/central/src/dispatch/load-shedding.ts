@@ -19,7 +19,7 @@ const TRY_AGAIN_MAX_MS = 3_600_000;
  * come than then that it will not have to give it up at once. Between the two lies a gap, so that a rate that is
  * about as much as it can do does not send everybody to and fro.
  */
-export class Relief {
+export class LoadShedding {
   #isMatching = true;
   #lookedAt: Millis = 0;
   #busyMs: Millis = 0;

@@ -14,7 +14,7 @@ type FitnessEnvironment = Environment<'aside'> & Pick<WorkerEnvironment, 'setAsi
  * fail here and complete elsewhere; while it runs a task that has lost workers before; and when it has stood still, so
  * that what it finds in its mailbox may be old.
  */
-export class Fitness {
+export class StartHealth {
   readonly #env: FitnessEnvironment;
   readonly #membership: Membership;
   readonly #counters: WorkerCounters;

@@ -1,5 +1,5 @@
-import type { MailboxCounters, StrangerReason } from './counters.js';
-import { STRANGER_REASONS } from './counters.js';
+import type { MailboxCounters, RejectionReason } from './counters.js';
+import { REJECTION_REASONS } from './counters.js';
 import type { MailLogger } from './log.js';
 
 const ADDRESSES_MAX = 8;
@@ -8,11 +8,11 @@ const ADDRESSES_MAX = 8;
  * Those who were refused at the door: counted each time, and told of once in a while, in one line for all, since
  * a scan of the network must not fill a disk.
  */
-export class Strangers {
+export class RejectedConnections {
   private readonly counters: MailboxCounters;
   private readonly logger: MailLogger;
   private readonly intervalMs: number;
-  private readonly sinceLine = new Map<StrangerReason, number>();
+  private readonly sinceLine = new Map<RejectionReason, number>();
   private readonly addresses = new Set<string>();
   private nextLineAtMs = Number.NEGATIVE_INFINITY;
   private timer: NodeJS.Timeout | undefined;
@@ -24,7 +24,7 @@ export class Strangers {
   }
 
   /** @param address where it came from, as far as that is known. */
-  refused(reason: StrangerReason, address?: string): void {
+  refused(reason: RejectionReason, address?: string): void {
     this.counters.strangers[reason]++;
     this.sinceLine.set(reason, (this.sinceLine.get(reason) ?? 0) + 1);
     if (address !== undefined && this.addresses.size < ADDRESSES_MAX) {
@@ -46,7 +46,7 @@ export class Strangers {
     clearTimeout(this.timer);
     this.timer = undefined;
     this.nextLineAtMs = performance.now() + this.intervalMs;
-    const counts = STRANGER_REASONS.flatMap((reason) => {
+    const counts = REJECTION_REASONS.flatMap((reason) => {
       const count = this.sinceLine.get(reason);
       return count === undefined ? [] : [[reason, count] as const];
     });

@@ -4,7 +4,7 @@ import type { WorkerQueue } from './queue.js';
 import type { Slots } from './slots.js';
 
 /** What the parts of a worker that look for work have to know of the worker around them. */
-export interface Surroundings {
+export interface WorkerParts {
   /** Its own, until another worker of the process makes a step. */
   queue(): WorkerQueue;
   slots(): Slots;
@@ -18,12 +18,12 @@ export interface Surroundings {
 }
 
 /** A slot is free, nothing waits, and the worker takes work. */
-export function wantsWork(around: Pick<Surroundings, 'queue' | 'slots' | 'takesWork'>): boolean {
-  return around.queue().isEmpty && around.slots().idleCount > 0 && around.takesWork();
+export function wantsWork(parts: Pick<WorkerParts, 'queue' | 'slots' | 'takesWork'>): boolean {
+  return parts.queue().isEmpty && parts.slots().idleCount > 0 && parts.takesWork();
 }
 
 /** A task that was given to the worker, and need not wait for what waits here, can run here now. */
-export function canRun(around: Pick<Surroundings, 'slots' | 'takesWork'>, demand: Resources): boolean {
-  const slots = around.slots();
-  return slots.idleCount > 0 && slots.fits(demand) && around.takesWork();
+export function canRun(parts: Pick<WorkerParts, 'slots' | 'takesWork'>, demand: Resources): boolean {
+  const slots = parts.slots();
+  return slots.idleCount > 0 && slots.fits(demand) && parts.takesWork();
 }
