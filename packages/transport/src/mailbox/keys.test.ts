@@ -325,13 +325,14 @@ describe('a client’s own key', () => {
     tell(client, party(central.endpoint, 'central'), ['before']);
     tell(other, party(central.endpoint, 'central'), ['before']);
     await inbox.until(2);
-    central.rekey(keyRing(removeClient(files, 'ci')!.central, 'test'));
+    const revoked = removeClient(files, 'ci')!;
+    central.rekey(keyRing(revoked.central, 'test'));
     await expect.poll(() => central.counters.inboundConnections).toBeLessThan(2);
     tell(client, party(central.endpoint, 'central'), ['after, revoked']);
     await expect.poll(() => central.counters.strangers.unknownKey).toBeGreaterThan(0);
     tell(other, party(central.endpoint, 'central'), ['after']);
     await inbox.until(3);
-    const next = addClient(files, { name: 'next', rights: [] });
+    const next = addClient(revoked, { name: 'next', rights: [] });
     central.rekey(keyRing(next.files.central, 'test'));
     const newcomer = await mailboxes.openClient({ keys: keyRing(next.client, 'test'), incarnation: 'i' });
     tell(newcomer, party(central.endpoint, 'central'), ['new']);
