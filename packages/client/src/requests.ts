@@ -78,13 +78,13 @@ export class Requests {
         reject,
         over: () => void this.#open.delete(request),
       };
-      const around = {
+      const context = {
         connection: this.#connection,
         alarms: this.#alarms,
         timings: this.#timings,
         turns: this.#turns,
       };
-      const request = new Request(order as Order, around, settle);
+      const request = new Request(order as Order, context, settle);
       this.#open.add(request);
       request.begin();
     });
@@ -97,7 +97,7 @@ export class Requests {
   }
 }
 
-interface Surroundings {
+interface RequestContext {
   readonly connection: Connection;
   readonly alarms: Alarms;
   readonly timings: ClientTimings;
@@ -132,7 +132,7 @@ class Request implements Listener {
   /** The last answer was that it cannot be answered yet, or not now. */
   #notReady: MessageOf<'refused'> | undefined;
 
-  constructor(order: Order, { connection, alarms, timings, turns }: Surroundings, settle: Settle) {
+  constructor(order: Order, { connection, alarms, timings, turns }: RequestContext, settle: Settle) {
     this.#order = order;
     this.#connection = connection;
     this.#timings = timings;

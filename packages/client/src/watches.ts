@@ -46,19 +46,19 @@ export class Watches {
   /** @returns stops watching; nothing is told afterwards */
   open(order: WatchOrder, watcher: Watcher): () => void {
     if (this.#connection.isClosed) throw connectionClosed();
-    const around = {
+    const context = {
       connection: this.#connection,
       alarms: this.#alarms,
       timings: this.#timings,
       turns: this.#turns,
     };
-    const watch = new Watch(order, watcher, around);
+    const watch = new Watch(order, watcher, context);
     watch.begin();
     return () => watch.stop();
   }
 }
 
-interface Surroundings {
+interface WatchContext {
   readonly connection: Connection;
   readonly alarms: Alarms;
   readonly timings: ClientTimings;
@@ -82,7 +82,7 @@ class Watch implements Listener {
   #whom = 'the scheduler';
   #isOver = false;
 
-  constructor(order: WatchOrder, watcher: Watcher, { connection, alarms, timings, turns }: Surroundings) {
+  constructor(order: WatchOrder, watcher: Watcher, { connection, alarms, timings, turns }: WatchContext) {
     this.#order = order;
     this.#watcher = watcher;
     this.#connection = connection;
