@@ -13,14 +13,15 @@ import {
   type PolicySettings,
 } from '@goshawk/core';
 import { type Impossible, whyImpossible } from './accepting/admission.js';
-import { arrivingJobOf } from './accepting/arriving.js';
-import { decide } from './accepting/classify.js';
+import { Intake } from './accepting/intake.js';
 import { Keys } from './accepting/keys.js';
 import { DEFAULT_LOAD_LIMITS, Overload } from './accepting/overload.js';
+import { Submissions } from './accepting/submissions.js';
 import { Avoidance } from './binding/avoidance.js';
 import { Binder } from './binding/binder.js';
 import { Delivery } from './binding/delivery.js';
-import { ClientDesk } from './clients/client-api.js';
+import { Answers } from './clients/answers.js';
+import { ClientApi } from './clients/client-api.js';
 import { JobViews } from './clients/job-views.js';
 import { Watching } from './clients/watching.js';
 import type {
@@ -32,6 +33,8 @@ import type {
   SchedulerTimer,
 } from './contract.js';
 import { AbandonedAttempts } from './ending/abandoned-attempts.js';
+import { Cancelling } from './ending/cancelling.js';
+import { watchDeadline } from './ending/deadline.js';
 import { Endings } from './ending/endings.js';
 import { LostWorkers } from './ending/lost-workers.js';
 import { watchTimeLimit } from './ending/time-limit.js';
@@ -43,16 +46,21 @@ import { Prober } from './finding/probing.js';
 import { Routing } from './finding/routing.js';
 import { AssignedBy } from './job/assignment.js';
 import type { AttemptEnd } from './job/attempt-history.js';
-import { Job, TaskState } from './job/job.js';
+import { type Job, TaskState } from './job/job.js';
 import { Enlistment } from './joining/enlistment.js';
 import { Members } from './joining/members.js';
 import { Usage } from './joining/usage.js';
 import { JobStore, type Retention } from './keeping/job-store.js';
-import { Ledger, type Refusal } from './keeping/ledger.js';
+import { Ledger } from './keeping/ledger.js';
 import { type MemoryShares, sharesOf } from './keeping/memory-shares.js';
 import { Unwritten } from './keeping/unwritten.js';
 import { JobEvents } from './observing/job-events.js';
-import { type Circumstances, type SchedulerStanding, standingOf } from './observing/snapshot.js';
+import {
+  type Circumstances,
+  circumstancesOf,
+  type SchedulerStanding,
+  standingOf,
+} from './observing/snapshot.js';
 import { Tallies } from './observing/tallies.js';
 import { inherit } from './recovering/rebuild.js';
 import { Recovery } from './recovering/recovery.js';
@@ -110,7 +118,10 @@ export class Scheduler implements Machine<SchedulerTimer> {
   readonly #abandoned: AbandonedAttempts;
   readonly #endings: Endings;
   readonly #lostWorkers: LostWorkers;
-  readonly #desk: ClientDesk;
+  readonly #intake: Intake;
+  readonly #submissions: Submissions;
+  readonly #cancelling: Cancelling;
+  readonly #clientApi: ClientApi;
   #startedAt: Millis = 0;
 
   constructor(config: SchedulerConfig, env: SchedulerEnvironment) {
@@ -199,7 +210,44 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#lostWorkers = new LostWorkers(jobs, enlistment, this.#abandoned, this.#endings);
     // Accepting, and what clients ask.
     this.#keys = new Keys(config.name, formerly, ledger);
-    this.#desk = new ClientDesk(this, jobs, members, ledger, env, config, overload, views, this.#watching);
+    const answers = new Answers(ledger, this.counters);
+    this.#intake = new Intake(
+      env,
+      config,
+      enlistment,
+      jobs,
+      ledger,
+      this.#unwritten,
+      this.#sampler,
+      this.#routing,
+      this.#events,
+    );
+    this.#submissions = new Submissions(
+      config,
+      enlistment,
+      members,
+      jobs,
+      ledger,
+      this.#keys,
+      overload,
+      this.#intake,
+      answers,
+    );
+    this.#cancelling = new Cancelling(ledger, this.#routing, this.#endings, this.#sweep, this.#events);
+    this.#clientApi = new ClientApi(
+      env,
+      config,
+      members,
+      enlistment,
+      this.#recovery,
+      jobs,
+      this.#submissions,
+      this.#cancelling,
+      this.#events,
+      views,
+      this.#watching,
+      answers,
+    );
   }
 
   // ---- doors
@@ -262,7 +310,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'strangerTold':
         return this.#enlistment.strangerTold(from, now);
       default:
-        return this.#desk.receive(from, message, now);
+        return this.#clientApi.receive(from, message, now);
     }
   }
 
@@ -327,7 +375,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     for (const job of this.#jobs.active()) {
       this.#sampler.resume(job, now);
       this.#routing.findAll(job, now);
-      this.#watchDeadline(job);
+      watchDeadline(job, this.policy, this.#env);
       watchTimeLimit(job, this.#env);
       this.#endings.watchRest(job);
     }
@@ -345,7 +393,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   keyTaken(number: number, by: KeyHolder): void {
     const job = this.#jobs.byNumber(number);
     if (job === undefined) return;
-    this.#desk.keyTaken(job, by);
+    this.#submissions.keyTaken(job, by);
     this.#routing.takeBack(job);
     this.#jobs.withdraw(job);
   }
@@ -377,39 +425,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
    * @param key chosen by the client; a key that is known gives the job that has it
    */
   submit(spec: JobSpec, key: string | undefined, now: Millis): Job {
-    const known = key === undefined ? undefined : this.#jobs.byKey(key);
-    if (known !== undefined) return known;
-    const { policy } = this;
-    const arriving = arrivingJobOf(spec, now + this.#config.wallOffsetMs);
-    const judgement = this.#sampler.judge(arriving);
-    const { number, id } = this.#jobs.nextName();
-    const decision = decide(judgement, policy);
-    const job = new Job({ number, id, spec, arriving, judgement, decision, acceptedAt: now });
-    if (judgement.kind === 'sample') this.#sampler.start(job, judgement);
-    this.#jobs.add(job, key);
-    this.#ledger.accepted(job, key, this.#jobs.bytesOf(job), now);
-    if (this.#ledger.isShared) this.#unwritten.add(job);
-    else this.#events.accepted(job);
-    for (const stage of job.stages) if (stage.blockers === 0) this.#routing.startStage(job, stage, now);
-    // Where a key is one for the cluster, it is known only when it is written whether it is this job's.
-    if (this.#ledger.isShared) this.#ledger.whenDurable((then) => this.#isWritten(job, then), now);
-    else this.#watchDeadline(job);
-    return job;
-  }
-
-  #isWritten(job: Job, now: Millis): void {
-    const questions = this.#unwritten.settled(job);
-    const isTheirs = this.#jobs.byNumber(job.number) === job;
-    if (isTheirs) this.#events.accepted(job);
-    for (const ask of questions) ask(now);
-    if (!isTheirs || job.cancelling || job.hasEnded) return;
-    this.#routing.findAll(job, now);
-    this.#watchDeadline(job);
-  }
-
-  #watchDeadline(job: Job): void {
-    if (this.policy.preset.abandons && job.spec.deadlineMs !== undefined)
-      this.#env.setTimer('deadline', job.number, job.deadlineAt);
+    return this.#intake.accept(spec, key, now);
   }
 
   #deadlineCame(job: Job | undefined, now: Millis): void {
@@ -426,18 +442,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   /** Ends what has not ended: what waits at once, what runs as soon as its worker has killed it. */
   cancel(job: Job, now: Millis): void {
-    if (job.hasEnded || job.cancelling) return;
-    job.cancelling = true;
-    this.#events.cancelled();
-    this.#ledger.cancelled(job, now);
-    this.#routing.takeBack(job);
-    for (let task = 0; task < job.taskCount; task++) {
-      const state = job.tasks.stateOf(task);
-      if (state === TaskState.running || state === TaskState.placed) this.#sendCancel(job, task);
-      if (state < TaskState.running) job.set(task, TaskState.cancelled);
-    }
-    this.#sweep.arm(now);
-    this.#endings.endIfDone(job, now);
+    this.#cancelling.cancel(job, now);
   }
 
   /** It looks after the jobs of one that is gone, and takes no others. */
@@ -493,12 +498,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   /** What has to be known to say why a task waits. */
   circumstances(now: Millis): Circumstances {
-    return {
-      hasWorkers: this.#members.size > 0,
-      isCentralSilent: this.isCentralSilent(now),
-      isDrained: (scope, demand) => this.#members.isDrained(scope, demand),
-      holds: (job) => this.#recovery.holds(job),
-    };
+    return circumstancesOf(this.#members, this.#enlistment, this.#recovery, now);
   }
 
   /** Nothing was heard of central for some heartbeats. */
@@ -631,7 +631,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       this.#placer.placed(job, task, attempt, worker);
       this.#members.met(worker, now);
       if (job.cancelling && job.tasks.states[task] === TaskState.cancelled)
-        this.#sendCancelTo(worker, job, task);
+        this.#cancelling.cancelAt(worker, job, task);
     }
   }
 
@@ -672,7 +672,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     if (!this.#enlistment.welcomed(from, message, now))
       return isCutOff ? this.#routing.centralIsBack(now) : undefined;
     this.#sampler.adopt(this.policy);
-    for (const job of this.#jobs.active()) this.#watchDeadline(job);
+    for (const job of this.#jobs.active()) watchDeadline(job, this.policy, this.#env);
     this.#usage.startAnew(from, this.policy, now);
     this.#prober.hints.startAnew(maySeek(this.policy.preset));
     this.#routing.tellAnotherCentral(now);
@@ -698,31 +698,9 @@ export class Scheduler implements Machine<SchedulerTimer> {
       if (this.#routing.askAgain(job, retryMs, now)) open = true;
       if (!job.cancelling) continue;
       open = true;
-      for (let task = 0; task < job.taskCount; task++) {
-        if (job.tasks.states[task] === TaskState.running) this.#sendCancel(job, task);
-      }
+      this.#cancelling.repeat(job);
     }
     if (open) this.#sweep.arm(now);
-  }
-
-  #sendCancel(job: Job, task: number): void {
-    this.#sendCancelTo(job.tasks.workerOf(task), job, task);
-  }
-
-  #sendCancelTo(worker: Address, job: Job, task: number): void {
-    if (worker === NOBODY) return;
-    // Behind the task itself, which may wait for the disk.
-    this.#ledger.send(worker, { type: 'cancelTask', ...job.tasks.ref(task) });
-  }
-
-  /** Why no new job can be taken with this key now; undefined when it can. */
-  refusalOf(key: string | undefined): Refusal | undefined {
-    if (this.#ledger.refusal !== undefined) return this.#ledger.refusal;
-    return key === undefined || this.#ledger.isShared ? undefined : this.#keys.refusal(key);
-  }
-
-  isRosterYoung(now: Millis): boolean {
-    return this.#enlistment.isRosterYoung(now);
   }
 
   /** Why no worker could ever run a stage of this job; undefined when some could. */

@@ -9,7 +9,7 @@ const JOBS_MAX = 1_000_000;
  * How much clients may have looked through: a question about all jobs costs as much as there are jobs, and one frame holds
  * hundreds of thousands of questions. Past what there is time for, they are told to come back.
  */
-export class Looks {
+export class QueryBudget {
   #left = JOBS_MAX;
   #at: Millis = Number.NEGATIVE_INFINITY;
 

@@ -27,6 +27,11 @@ export class JobEvents {
     this.#watching = watching;
   }
 
+  /** All counts, as groups that add up over several schedulers. */
+  get counted() {
+    return { ...this.#counters, ...this.#tallies.counted };
+  }
+
   accepted(job: Job): void {
     this.#counters.jobsAccepted++;
     this.#env.jobAccepted?.(job);

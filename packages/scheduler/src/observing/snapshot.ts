@@ -1,6 +1,7 @@
 import {
   type ByClass,
   byClass,
+  type Millis,
   type Resources,
   type Scope,
   WAITING_REASONS,
@@ -8,6 +9,9 @@ import {
 } from '@goshawk/core';
 import type { Batch } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
+import type { Enlistment } from '../joining/enlistment.js';
+import type { Members } from '../joining/members.js';
+import type { Recovery } from '../recovering/recovery.js';
 
 /** How things stand at an owner, counted when somebody asks. */
 export interface SchedulerStanding {
@@ -26,6 +30,20 @@ export interface Circumstances {
   isDrained(scope: Scope, demand: Resources): boolean;
   /** Nothing of the job is given out yet. */
   holds(job: Job): boolean;
+}
+
+export function circumstancesOf(
+  members: Members,
+  enlistment: Enlistment,
+  recovery: Recovery,
+  now: Millis,
+): Circumstances {
+  return {
+    hasWorkers: members.size > 0,
+    isCentralSilent: enlistment.isSilent(now),
+    isDrained: (scope, demand) => members.isDrained(scope, demand),
+    holds: (job) => recovery.holds(job),
+  };
 }
 
 /** Costs a few steps for each batch of each job, whatever its number of tasks. */

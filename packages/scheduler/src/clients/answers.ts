@@ -1,0 +1,60 @@
+import type { Address, AnswerType, Message, MessageOf, Millis } from '@goshawk/core';
+import type { Overloaded } from '../accepting/overload.js';
+import type { SchedulerCounters } from '../contract.js';
+import type { Ledger, Refusal } from '../keeping/ledger.js';
+
+/** Answers to clients. Everything may be asked twice; the answer is the same. */
+export class Answers {
+  readonly #ledger: Ledger;
+  readonly #counters: SchedulerCounters;
+
+  constructor(ledger: Ledger, counters: SchedulerCounters) {
+    this.#ledger = ledger;
+    this.#counters = counters;
+  }
+
+  /** Promises nothing: it is how things stand, and need not be durable. */
+  answer<A extends AnswerType>(to: Address, request: number, type: A, value: MessageOf<A>['value']): void {
+    this.#ledger.tell(to, { type, request, value } as Message);
+  }
+
+  /** Promises that it outlives this process. */
+  acknowledge<A extends AnswerType>(
+    to: Address,
+    request: number,
+    type: A,
+    value: MessageOf<A>['value'],
+  ): void {
+    const { stopped } = this.#ledger;
+    if (stopped === undefined) this.#ledger.send(to, { type, request, value } as Message);
+    else this.refuse(to, request, stopped.code, stopped.message, stopped.hint, stopped.retryMs);
+  }
+
+  turnAway(to: Address, request: number, refusal: Refusal | Overloaded): void {
+    const { code, message, hint, retryMs } = refusal;
+    if (retryMs !== undefined) this.#counters.jobsRefused++;
+    this.refuse(to, request, code, message, hint, retryMs);
+  }
+
+  refuse(
+    to: Address,
+    request: number,
+    code: string,
+    message: string,
+    hint: string,
+    retryMs?: Millis | undefined,
+  ): void {
+    const lines = { message: clip(message), hint: clip(hint) };
+    this.#ledger.tell(to, { type: 'refused', request, code, ...lines, retryMs });
+  }
+}
+
+/** The same as a message. */
+export function refused(request: number, { code, message, hint, retryMs }: Refusal): MessageOf<'refused'> {
+  return { type: 'refused', request, code, message: clip(message), hint: clip(hint), retryMs };
+}
+
+/** Lines have a longest length on the wire; what a submitter wrote may be quoted in one. */
+function clip(line: string): string {
+  return line.length <= 2_000 ? line : `${line.slice(0, 2_000)}…`;
+}

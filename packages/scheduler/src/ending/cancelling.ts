@@ -1,0 +1,53 @@
+import { type Address, type Millis, NOBODY, type TaskIndex } from '@goshawk/core';
+import type { Routing } from '../finding/routing.js';
+import { type Job, TaskState } from '../job/job.js';
+import type { Ledger } from '../keeping/ledger.js';
+import type { JobEvents } from '../observing/job-events.js';
+import type { SweepTimer } from '../recovering/sweep-timer.js';
+import type { Endings } from './endings.js';
+
+/** Ends jobs that somebody cancels: what waits at once, what runs as soon as its worker has killed it. */
+export class Cancelling {
+  readonly #ledger: Ledger;
+  readonly #routing: Routing;
+  readonly #endings: Endings;
+  readonly #sweep: SweepTimer;
+  readonly #events: JobEvents;
+
+  constructor(ledger: Ledger, routing: Routing, endings: Endings, sweep: SweepTimer, events: JobEvents) {
+    this.#ledger = ledger;
+    this.#routing = routing;
+    this.#endings = endings;
+    this.#sweep = sweep;
+    this.#events = events;
+  }
+
+  cancel(job: Job, now: Millis): void {
+    if (job.hasEnded || job.cancelling) return;
+    job.cancelling = true;
+    this.#events.cancelled();
+    this.#ledger.cancelled(job, now);
+    this.#routing.takeBack(job);
+    for (let task = 0; task < job.taskCount; task++) {
+      const state = job.tasks.stateOf(task);
+      if (state === TaskState.running || state === TaskState.placed)
+        this.cancelAt(job.tasks.workerOf(task), job, task);
+      if (state < TaskState.running) job.set(task, TaskState.cancelled);
+    }
+    this.#sweep.arm(now);
+    this.#endings.endIfDone(job, now);
+  }
+
+  /** Tells the workers of what still runs once more. */
+  repeat(job: Job): void {
+    for (let task = 0; task < job.taskCount; task++) {
+      if (job.tasks.states[task] === TaskState.running) this.cancelAt(job.tasks.workerOf(task), job, task);
+    }
+  }
+
+  cancelAt(worker: Address, job: Job, task: TaskIndex): void {
+    if (worker === NOBODY) return;
+    // Behind the task itself, which may wait for the disk.
+    this.#ledger.send(worker, { type: 'cancelTask', ...job.tasks.ref(task) });
+  }
+}
