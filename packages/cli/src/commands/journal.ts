@@ -222,7 +222,13 @@ async function withJournals(
   use: (journals: readonly Looked[]) => number,
 ): Promise<number> {
   const { inPostgres, isJournalUrl, OfflineJournal } = await import('@goshawk/journal');
-  if (isJournalUrl(word)) return use(await (await inPostgres()).StoredJournal.all(word, tag));
+  if (isJournalUrl(word)) {
+    const { parseJournalUrl, StoredJournal } = await inPostgres();
+    const journals = await StoredJournal.all(word, tag);
+    if (journals.length === 0)
+      context.note(`no scheduler has a journal at ${parseJournalUrl(word).shown} yet`);
+    return use(journals);
+  }
   if (tag !== undefined) throw new InputError('usage', '--tag is for journals in PostgreSQL', 'leave it out');
   const journal = await OfflineJournal.open(journalFolder(context, word));
   try {
