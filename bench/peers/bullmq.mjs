@@ -20,16 +20,17 @@ export async function start(folder, { isDurable }) {
     // Of ends that nobody has read it keeps ten thousand by default, fewer than there are here at once.
     streams: { events: { maxLen: 1_000_000 } },
   });
-  const events = new QueueEvents('tasks', { connection });
+  // From the first event on: by default those that come before it reads for the first time are lost.
+  const events = new QueueEvents('tasks', { connection, lastEventId: '0' });
   await events.waitUntilReady();
   const countdown = new Countdown();
   events.on('completed', () => countdown.ended());
   return {
     /** One job of so many tasks: added in one command, as BullMQ has it. */
-    run: async (tasks) => {
+    run: async (tasks, work) => {
       const over = countdown.of(tasks);
-      if (tasks === 1) await queue.add('none', {});
-      else await queue.addBulk(Array.from({ length: tasks }, () => ({ name: 'none', data: {} })));
+      if (tasks === 1) await queue.add('task', work);
+      else await queue.addBulk(Array.from({ length: tasks }, () => ({ name: 'task', data: work })));
       await over;
     },
     stop: async () => {

@@ -22,7 +22,7 @@ for await (const [from, frame] of socket) {
   const message = unpack(frame);
   if (message.slots !== undefined) for (let slot = 0; slot < message.slots; slot++) free.push(from);
   else if (message.tasks !== undefined) {
-    const job = { from, number: message.job, left: message.tasks };
+    const job = { from, number: message.job, left: message.tasks, work: message.work };
     jobs.set(++last, job);
     for (let task = 0; task < message.tasks; task++) tasks.push(last);
   } else {
@@ -33,6 +33,9 @@ for await (const [from, frame] of socket) {
       out.push([job.from, pack({ job: job.number })]);
     }
   }
-  while (free.length > 0 && tasks.length > 0) out.push([free.pop(), pack({ run: tasks.shift() })]);
+  while (free.length > 0 && tasks.length > 0) {
+    const run = tasks.shift();
+    out.push([free.pop(), pack({ run, work: jobs.get(run).work })]);
+  }
   void flush();
 }

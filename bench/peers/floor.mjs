@@ -27,10 +27,10 @@ export async function start() {
     while (queue.length > 0) await socket.send(queue.shift());
     isSending = false;
   };
-  const run = (tasks) =>
+  const run = (tasks, work) =>
     new Promise((resolve) => {
       waiting.set(++jobs, resolve);
-      queue.push(pack({ job: jobs, tasks }));
+      queue.push(pack({ job: jobs, tasks, work }));
       void flush();
     });
   return {

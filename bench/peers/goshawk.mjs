@@ -6,6 +6,11 @@ import { SLOTS, WORKERS } from './processes.mjs';
 
 const COMMAND = fileURLToPath(new URL('../../packages/cli/bin/goshawk.js', import.meta.url));
 
+function taskOf({ sleepMs = 0, exec, module }) {
+  if (exec !== undefined) return { exec: [exec] };
+  return module === undefined ? { sleep: sleepMs } : { module };
+}
+
 /** As `goshawk up` starts it: jobs are on disk before they are accepted, and so are their results. */
 export async function start(folder) {
   const shape = ['--workers', WORKERS, '--slots', SLOTS, '--schedulers', 1].map(String);
@@ -21,8 +26,8 @@ export async function start(folder) {
   const { cluster: url } = JSON.parse(line);
   const cluster = await connect(url);
   return {
-    run: async (tasks) => {
-      const job = await cluster.submit({ tasks: { count: tasks, run: { sleep: 0 } } });
+    run: async (tasks, work) => {
+      const job = await cluster.submit({ tasks: { count: tasks, run: taskOf(work) } });
       const { state } = await job.wait();
       if (state !== 'completed') throw new Error(`job ${job.id} has ${state}`);
     },

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { Logger, run } from 'graphile-worker';
+import { perform } from './work.mjs';
 
 const { connectionString, slots } = JSON.parse(process.argv[2]);
 const events = new EventEmitter();
@@ -10,7 +11,7 @@ const runner = await run({
   events,
   noHandleSignals: true,
   logger: new Logger(() => () => {}),
-  taskList: { none: async () => {} },
+  taskList: { task: async (work) => perform(work) },
 });
 process.send('ready');
 process.on('SIGTERM', () => runner.stop().then(() => process.exit(0)));

@@ -15,9 +15,9 @@ export async function start() {
     countdown.ended(),
   );
   return {
-    run: async (tasks) => {
+    run: async (tasks, work) => {
       const over = countdown.of(tasks);
-      await utils.addJobs(Array.from({ length: tasks }, () => ({ identifier: 'none', payload: {} })));
+      await utils.addJobs(Array.from({ length: tasks }, () => ({ identifier: 'task', payload: work })));
       await over;
     },
     stop: async () => {
