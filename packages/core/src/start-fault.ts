@@ -49,9 +49,12 @@ export function isOwnersEnd({ errorCode }: Outcome): boolean {
   return errorCode === JOB_GIVEN_UP || errorCode === DEADLINE_MISSED || errorCode === TIME_LIMIT;
 }
 
-/** Whether an attempt came to nothing without saying anything of its task: it is not even one that killed its worker. */
+/**
+ * Whether an attempt came to nothing without saying anything of its task: it is not even one that killed its worker. One is
+ * cancelled that its owner took for lost; an owner that was started again since may have forgotten that it did.
+ */
 export function isExcused(outcome: Outcome): boolean {
-  if (startFault(outcome) !== undefined) return true;
+  if (startFault(outcome) !== undefined || outcome.kind === 'cancelled') return true;
   return (
     outcome.kind === 'lost' && (STOPPED.has(outcome.errorCode) || outcome.errorCode === LOST_BESIDE_ANOTHER)
   );

@@ -100,12 +100,12 @@ export class Endings {
   ended(job: Job, end: AttemptEnd, now: Millis): void {
     const { kind } = end.outcome;
     if (kind === 'completed') this.#completed(job, end, now);
-    else if (isExcused(end.outcome)) this.#excused(job, end, now);
-    else if (kind === 'lost') this.#lost(job, end, now);
     else if (kind === 'cancelled' && job.cancelling) {
       job.tasks.runMs[end.task] = end.runMs;
       this.#end(job, end.task, TaskState.cancelled, now);
-    } else this.#failed(job, end, now);
+    } else if (isExcused(end.outcome)) this.#excused(job, end, now);
+    else if (kind === 'lost') this.#lost(job, end, now);
+    else this.#failed(job, end, now);
   }
 
   /** The attempt has not started, and will not: it was none. */

@@ -138,13 +138,13 @@ class Rebuild {
     if (outcome.kind === 'completed') {
       job.history.completed(attemptEnd);
       end(TaskState.completed);
+    } else if (outcome.kind === 'cancelled' && job.cancelling) {
+      end(TaskState.cancelled);
     } else if (isExcused(outcome)) {
       job.history.excused(attemptEnd, worker, now);
     } else if (outcome.kind === 'lost') {
       if (!job.history.lost(task, worker, runMs, job.cancelling, now))
         end(job.cancelling ? TaskState.cancelled : TaskState.failed);
-    } else if (outcome.kind === 'cancelled' && job.cancelling) {
-      end(TaskState.cancelled);
     } else if (!job.attemptFailed(attemptEnd, worker, now)) {
       end(TaskState.failed);
     } else {
