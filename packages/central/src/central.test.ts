@@ -464,6 +464,7 @@ test('short work of which central is only told what came counts in the reserve',
       jobTasks: 200,
       ageMs: 0,
       estimateFollows: undefined,
+      priority: undefined,
       tasks: 200,
       matches: 0,
       estimateMs: 9_000,
@@ -539,6 +540,7 @@ test('what a scheduler wants that is not of the cluster is not kept, and it is t
     jobTasks: 1,
     ageMs: 0,
     estimateFollows: undefined,
+    priority: undefined,
   });
   expect(bench.central.pendingTasks).toBe(0);
   expect(bench.take('strangerTold')).toHaveLength(1);

@@ -40,6 +40,7 @@ export { jobJson, seconds, summaryJson } from './job/json.js';
 export { jobJsonSchema } from './job/json-schema.js';
 export { countTasks, describeIssue, parseJobSpec } from './job/parse.js';
 export * from './job/payload.js';
+export * from './job/priority.js';
 export * from './job/record.js';
 export { type ClusterShares, type JobShare, largestShare, SHARES_MAX } from './job/shares.js';
 export type { JobInput, JobSpec, StageSpec, TaskList } from './job/spec.js';

@@ -1,4 +1,4 @@
-import { WAITING_REASONS } from '@goshawk/core';
+import { PRIORITIES, WAITING_REASONS } from '@goshawk/core';
 import { z } from 'zod';
 import { ROLES } from './access.js';
 import { SHOWN_STATES } from './worker-table.js';
@@ -89,6 +89,7 @@ export const job = z.looseObject({
   attemptCounts: z.object({ total: count, failed: count, lost: count }),
   failuresTruncated: z.boolean(),
   timeLimitSeconds: seconds.nullable(),
+  priority: z.enum(PRIORITIES),
   meanRunSeconds: seconds.nullable(),
   lostSeconds: seconds,
 });

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { parseJobSpec } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { BadRecordError, decodeRecord, encodeRecord, FORMAT } from './record-codec.js';
 import { accepted, EVERY_KIND } from './records.fixture.js';
@@ -16,6 +17,19 @@ describe('records as bytes', () => {
       expect(read).toEqual(EVERY_KIND.slice(0, read.length));
     },
   );
+
+  test('keeps all that a job can say', () => {
+    const spec = parseJobSpec({
+      tasks: [{ exec: ['a'], stdout: 'out/{index}', stderr: '/dev/null' }],
+      retries: 2,
+      retryBackoff: '1s',
+      retryOn: [75, 137],
+      timeLimit: '10m',
+      priority: 'low',
+      prefer: { rack: 'r1' },
+    });
+    expect(decodeRecord(encodeRecord(accepted(1, { spec })))).toMatchObject({ spec });
+  });
 
   test(`format ${FORMAT} is written as it was when it was made`, () => {
     expect(EVERY_KIND.map((record) => encodeRecord(record).toString('hex'))).toEqual(linesOf(FORMAT));

@@ -111,6 +111,7 @@ function fullSpec(spec: JobSpec): JobSpec {
     maxRunning: spec.maxRunning,
     deadlineMs: spec.deadlineMs,
     weight: spec.weight,
+    ...(spec.priority === undefined ? {} : { priority: spec.priority }),
     ...(spec.value === undefined ? {} : { value: spec.value }),
     ...(spec.prefer === undefined ? {} : { prefer: spec.prefer }),
     ...(spec.slowdown === undefined ? {} : { slowdown: spec.slowdown }),

@@ -1,4 +1,13 @@
-import type { Address, Attributes, BatchPart, Millis, Segment, UnmatchedKind, Vector } from '@goshawk/core';
+import type {
+  Address,
+  Attributes,
+  BatchPart,
+  Millis,
+  Priority,
+  Segment,
+  UnmatchedKind,
+  Vector,
+} from '@goshawk/core';
 
 /**
  * The contract of central policies. Central keeps one set of books: jobs with their stages, workers, runs. A policy
@@ -74,7 +83,9 @@ export interface JobView {
   readonly arrivedAt: Millis;
   /** Empty: unknown. */
   readonly user: string;
+  /** Its priority is a factor of it. */
   readonly weight: number;
+  readonly priority: Priority;
   /** By the clock of central; Infinity: none. */
   readonly deadlineAt: Millis;
   /** What meeting the deadline is worth; 0: the policy's default. */

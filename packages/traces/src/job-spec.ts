@@ -40,6 +40,7 @@ export function jobSpecOf(
     maxRunning: job.maxRunning,
     deadlineMs: milliseconds(job.deadlineSeconds),
     weight: job.weight ?? 1,
+    ...(job.priority === undefined ? {} : { priority: job.priority }),
     ...(job.value === undefined ? {} : { value: job.value }),
     ...(job.prefer === undefined ? {} : { prefer: job.prefer }),
     ...(job.slowdown === undefined ? {} : { slowdown: job.slowdown }),

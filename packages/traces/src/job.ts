@@ -1,4 +1,4 @@
-import type { Millis, Resources } from '@goshawk/core';
+import type { Millis, Priority, Resources } from '@goshawk/core';
 
 /** One job of a workload, as it stands in a trace. Times are in seconds, as on disk. */
 export interface TraceJob {
@@ -35,6 +35,7 @@ export interface TraceJob {
   readonly slowdown?: number;
   /** Share relative to other jobs. */
   readonly weight?: number;
+  readonly priority?: Priority;
   /** Runs of a task that may fail before the task has failed, less one. */
   readonly retries?: number;
   /** Before the first retry of a task, about; doubles with each. */

@@ -79,6 +79,7 @@ class Bench {
       jobTasks: 1,
       ageMs: 0,
       estimateFollows: undefined,
+      priority: undefined,
       ...fields,
     };
     this.dispatcher.needed(owner, message, this.now);

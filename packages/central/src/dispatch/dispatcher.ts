@@ -294,7 +294,13 @@ export class Dispatcher {
     const { job: number, stage: index, tasks, matches, long, ageMs, jobTasks, part, estimateMs } = message;
     const known = this.books.job(owner, number)?.stageAt(index);
     if (known === undefined && tasks === 0) return;
-    const job = this.books.declare(owner, number, { arrivedAt: now - ageMs, long, tasks: jobTasks });
+    const { priority = 'normal' } = message;
+    const job = this.books.declare(owner, number, {
+      arrivedAt: now - ageMs,
+      long,
+      priority,
+      tasks: jobTasks,
+    });
     const stage = this.books.stage(job, index, {
       part,
       estimateFollows: message.estimateFollows ?? false,

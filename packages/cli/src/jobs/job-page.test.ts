@@ -25,6 +25,15 @@ describe('the page of a job', () => {
     );
   });
 
+  it('shows a priority that is not the usual one, and what is left of a time limit', () => {
+    const running = { state: 'running', startedMs: 5_000, endedMs: undefined } as const;
+    const page = jobPage(jobDetail({ ...running, priority: 'high', timeLimitMs: 600_000 }), now, paint);
+    expect(page).toMatch(/priority +high\n/);
+    expect(page).toMatch(/limit +10 min 0 s from its first start, 8 min 0 s left\n/);
+    const usual = jobPage(jobDetail({ ...running }), now, paint);
+    expect(usual).not.toMatch(/priority|limit/);
+  });
+
   it('tells of one that goes on', () => {
     const running = Array.from({ length: 7 }, (_, task) => ({
       task,

@@ -19,6 +19,7 @@ export function jobPage(job: JobDetail, now: Millis, paint: Painter): string {
     ...section('left', remainingLines(job)),
     ['class', [classWords(job)]],
     ...section('pilots', pilotLines(job)),
+    ...section('priority', job.priority === 'normal' ? [] : [job.priority]),
     ['submitted', [submission(job, now)]],
     ...section('deadline', deadlineLines(job, now)),
     ...section('limit', timeLimitLines(job, now)),

@@ -29,6 +29,7 @@ export function jobDetail(more: Partial<JobDetail> = {}): JobDetail {
     failuresTruncated: false,
     meanRunMs: 500,
     wastedMs: 0,
+    priority: 'normal',
     firstStartMs: 3,
     running: [],
     ...more,

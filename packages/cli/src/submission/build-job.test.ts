@@ -47,6 +47,15 @@ describe('a deadline', () => {
   });
 });
 
+describe('a priority', () => {
+  it('is one of three', async () => {
+    expect(await job({ command: ['true'], priority: 'low' })).toMatchObject({ priority: 'low' });
+    await expect(job({ command: ['true'], priority: 'urgent' })).rejects.toThrow(
+      '--priority: "urgent" is none of low, normal, high',
+    );
+  });
+});
+
 describe('a preference', () => {
   it('is an attribute with one value, or with several of which one will do', async () => {
     expect(await job({ command: ['true'], prefer: ['rack=r1,r2', 'zone=a'] })).toMatchObject({
@@ -101,6 +110,7 @@ describe('a command', () => {
     const needs = {
       taskTimeout: '30s',
       timeLimit: '10m',
+      priority: 'high',
       retryBackoff: '1s',
       retryOn: '75, 137',
       cpus: '0.5',
@@ -119,6 +129,7 @@ describe('a command', () => {
       retryOn: [75, 137],
       timeout: 30_000,
       timeLimit: 600_000,
+      priority: 'high',
       demand: { cpu: 0.5, memory: 2 ** 30, gpu: 1 },
       maxRunning: 4,
     });

@@ -1,5 +1,12 @@
 import type { JobSubmission } from '@goshawk/client';
-import { InputError, type JobInput, parseBytes, parseJobSpec } from '@goshawk/core';
+import {
+  InputError,
+  type JobInput,
+  PRIORITIES,
+  type Priority,
+  parseBytes,
+  parseJobSpec,
+} from '@goshawk/core';
 import type { Positionals } from '../command.js';
 import { absoluteJob, folderOf } from './folders.js';
 import { readJobFile } from './job-file.js';
@@ -42,6 +49,7 @@ function wholeJob(options: SubmitOptions, demand: JobInput['demand']): Omit<JobS
     retryOn,
     taskTimeout,
     timeLimit,
+    priority,
     maxRunning,
     deadline,
     value,
@@ -59,6 +67,7 @@ function wholeJob(options: SubmitOptions, demand: JobInput['demand']): Omit<JobS
     ...(taskTimeout === undefined ? {} : { timeout: taskTimeout }),
     ...(timeLimit === undefined ? {} : { timeLimit }),
     ...(Object.keys(wanted).length === 0 ? {} : { demand: wanted }),
+    ...(priority === undefined ? {} : { priority: parsePriority(priority) }),
     ...(maxRunning === undefined ? {} : { maxRunning }),
     ...(deadline === undefined ? {} : { deadline }),
     ...(value === undefined ? {} : { value }),
@@ -86,6 +95,12 @@ function parseExitCodes(text: string): number[] {
   const codes = text.split(',').map((code) => code.trim());
   if (codes.every((code) => /^\d{1,3}$/.test(code))) return codes.map(Number);
   throw new InputError('bad-option', `--retry-on: "${text}" is no list of exit codes`, 'such as 75,137');
+}
+
+function parsePriority(text: string): Priority {
+  const found = PRIORITIES.find((priority) => priority === text);
+  if (found !== undefined) return found;
+  throw new InputError('bad-option', `--priority: "${text}" is none of ${PRIORITIES.join(', ')}`);
 }
 
 function parsePreference(text: string): [name: string, values: string[]] {

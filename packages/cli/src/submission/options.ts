@@ -89,6 +89,12 @@ const JOB = {
     describe:
       'an attribute that workers should have, or several of which one will do: rack=r1,r2; several times; for policies that choose by it',
   },
+  priority: {
+    type: 'text',
+    flagOnly: true,
+    describe:
+      'low, normal or high, in the order of `goshawk` and where jobs share by weight; nobody waits for ever [normal]',
+  },
   maxRunning: { type: 'count', min: 1, describe: 'at most so many of its tasks run at a time' },
 } as const satisfies OptionSpecs;
 

@@ -54,6 +54,7 @@ export function jobJson(job: JobDetail, now: Millis): Record<string, unknown> {
     })),
     failuresTruncated: job.failuresTruncated,
     timeLimitSeconds: seconds(job.timeLimitMs),
+    priority: job.priority,
     meanRunSeconds: seconds(job.meanRunMs),
     /** Of attempts that came to nothing. */
     lostSeconds: seconds(job.wastedMs),

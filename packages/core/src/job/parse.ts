@@ -48,6 +48,7 @@ export function parseJobSpec(input: unknown, source = 'job'): JobSpec {
     maxRunning: job.maxRunning,
     deadlineMs: job.deadline,
     weight: job.weight,
+    ...(job.priority === undefined ? {} : { priority: job.priority }),
     ...(job.value === undefined ? {} : { value: job.value }),
     ...(job.prefer === undefined ? {} : { prefer: joinedValues(job.prefer) }),
     ...(job.slowdown === undefined ? {} : { slowdown: job.slowdown }),

@@ -4,6 +4,7 @@ import { LIMITS } from '../limits.js';
 import type { Resources } from '../resources.js';
 import { parseBytes } from './bytes.js';
 import { type Payload, payloadFields, payloadSchema, withUnit } from './payload.js';
+import { PRIORITIES, type Priority } from './priority.js';
 
 /**
  * The job model as people write it (job files, SDK) and as it travels. Durations are milliseconds or text
@@ -128,6 +129,12 @@ const jobSpecSchema = z.lazy(() =>
         .describe(
           'how many times as long tasks take on workers without what is preferred: estimators reckon with it, and tasks that sleep do so',
         ),
+      priority: z
+        .enum(PRIORITIES)
+        .optional()
+        .describe(
+          'low, normal or high: a factor of 8 or 1/8 in the order of due times of `goshawk`, of 1/8 or 8 in the weight where jobs share by it; nobody waits for ever [normal]',
+        ),
       weight: z
         .number()
         .min(1 / LIMITS.weightMax)
@@ -183,6 +190,8 @@ export interface JobSpec {
   readonly maxRunning: number | undefined;
   readonly deadlineMs: number | undefined;
   readonly weight: number;
+  /** Absent: normal. */
+  readonly priority?: Priority;
   readonly value?: number;
   /** Values of which one will do are joined by commas. */
   readonly prefer?: Readonly<Record<string, string>>;

@@ -16,6 +16,7 @@ import {
 } from '../messages/fields.js';
 import { attempt, line, ms, name, OUTCOMES, task } from '../messages/records.js';
 import { CLASSES } from '../policy/presets.js';
+import { PRIORITIES } from './priority.js';
 
 /**
  * What an owner tells about its jobs, as its answers carry it. Clients and the command print these; times are ms since
@@ -149,6 +150,7 @@ export const jobDetail = view({
   spec: optional(open),
   /** From its first start; undefined: none. */
   timeLimitMs: optional(ms),
+  priority: choice(...PRIORITIES),
 });
 export type JobDetail = NonNullable<(typeof jobDetail)['infer']>;
 

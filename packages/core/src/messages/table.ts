@@ -16,6 +16,7 @@ import {
   workerPage,
 } from '../cluster-view.js';
 import { centralLine, jobExplanation, waitingGroup } from '../job/explanation.js';
+import { PRIORITIES } from '../job/priority.js';
 import { clusterShares } from '../job/shares.js';
 import { accepted, jobDetail, jobEnd, jobList, jobSummary, logPage, resultPage } from '../job/view.js';
 import { WAITING_REASONS } from '../job/waiting.js';
@@ -433,6 +434,8 @@ export const MESSAGES = {
     ageMs: ms,
     /** It is known that the job is long; how long, its pilots have yet to tell. */
     estimateFollows: optional(flag),
+    /** Undefined: normal. */
+    priority: optional(choice(...PRIORITIES)),
   }),
   pull: message('worker', 'central', 'Told again while a slot is free; it says all, not what changed.', {
     /**

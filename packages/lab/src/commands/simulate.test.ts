@@ -463,6 +463,22 @@ describe('a time limit', () => {
   });
 });
 
+describe('a priority', () => {
+  it('moves a job before others that are due before it otherwise', async () => {
+    const others = Array.from({ length: 10 }, () => ({ submitSeconds: 0, durationsSeconds: [12, 12] }));
+    const waitOf = async (priority: string) => {
+      const ours = { submitSeconds: 1, durationsSeconds: new Array(10).fill(10), priority };
+      const args = ['--workers', '1', '--cutoff', '11', '--policy', 'goshawk'];
+      const { runs } = await simulate(await traceOf(...others, ours), ...args);
+      return runs[0]!.queueingSeconds.short.mean!;
+    };
+    const [low, normal, high] = [await waitOf('low'), await waitOf('normal'), await waitOf('high')];
+    expect(normal).toBeGreaterThan(240);
+    expect(low).toBeGreaterThanOrEqual(normal);
+    expect(high).toBeLessThan(normal / 2);
+  });
+});
+
 describe('simulate goshawk', () => {
   it('in few messages, of types that add up', async () => {
     const { runs } = await simulate('google-like:jobs=300,seed=5', '--policy', 'goshawk', '--workers', '300');

@@ -3,6 +3,7 @@ import {
   type BatchPart,
   Deque,
   type Millis,
+  type Priority,
   type Segment,
   type TaskAttempt,
   type Vector,
@@ -18,6 +19,7 @@ export interface JobFacts {
   readonly value?: number;
   readonly prefers?: Attributes;
   readonly long?: boolean;
+  readonly priority?: Priority;
   readonly tasks?: number;
   /** The owner will withdraw it when it is over: until then it stays, whether anything of it waits or not. */
   readonly isDeclared?: boolean;
@@ -46,6 +48,7 @@ export class BookedJob implements JobView {
   value = 0;
   prefers: Attributes = {};
   long = false;
+  priority: Priority = 'normal';
   tasks = 0;
   readonly stages: BookedStage[] = [];
   readonly runs = new Set<BookedRun>();
@@ -128,6 +131,7 @@ export class BookedJob implements JobView {
     this.value = facts.value ?? value;
     this.prefers = facts.prefers ?? this.prefers;
     this.long = facts.long ?? long;
+    this.priority = facts.priority ?? this.priority;
     this.tasks = facts.tasks ?? tasks;
     this.#isDeclared ||= facts.isDeclared ?? false;
     return (

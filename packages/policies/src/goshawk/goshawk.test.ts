@@ -89,6 +89,26 @@ describe('the order of due times', () => {
     expect([bench.count(1), bench.count(2)]).toEqual([10, 90]);
   });
 
+  test('heeds priority: of jobs that are alike the one of high priority is first, whatever came first', () => {
+    const bench = cluster(1);
+    bench.need(9, {});
+    bench.need(1, { estimateMs: 1_000, priority: 'low' });
+    bench.need(2, { estimateMs: 1_000 });
+    bench.need(3, { estimateMs: 1_000, priority: 'high' });
+    expect(serve(bench, 3)).toEqual([3, 2, 1]);
+  });
+
+  test('lets nobody of low priority wait for ever: who comes after it is due comes after it', () => {
+    const bench = cluster(1);
+    bench.need(9, {});
+    bench.need(1, { estimateMs: 1_000, priority: 'low' });
+    bench.now = 799 * SECOND - 12_500;
+    bench.need(2, { estimateMs: 1_000, priority: 'high' });
+    bench.now = 801 * SECOND - 12_500;
+    bench.need(3, { estimateMs: 1_000, priority: 'high' });
+    expect(serve(bench, 3)).toEqual([2, 1, 3]);
+  });
+
   test('is what the line says', () => {
     const bench = cluster(1);
     bench.need(9, {});

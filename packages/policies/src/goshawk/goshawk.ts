@@ -1,4 +1,4 @@
-import { fitsIn, type JobClass, type Millis, PATIENCE_CUTOFFS, SLOT } from '@goshawk/core';
+import { fitsIn, type JobClass, type Millis, PATIENCE_CUTOFFS, SLACK, SLOT } from '@goshawk/core';
 import type {
   CentralPolicy,
   ClusterView,
@@ -36,9 +36,9 @@ type Kind = (typeof KINDS)[number];
 /**
  * Goshawk's own policy. What waits is served in the order of virtual due times:
  *
- *     due = arrival + 100 · remaining work ÷ slots       remaining work = estimate × tasks without a worker
+ *     due = arrival + slack · remaining work ÷ slots       remaining work = estimate × tasks without a worker
  *
- * so small jobs come first, and every job has its turn. Long tasks take no more slots than the limit, all but a reserve for
+ * The slack is 100 of a normal job, 8 times that at low priority, an eighth at high. So small jobs come first, and every job has its turn. Long tasks take no more slots than the limit, all but a reserve for
  * short ones. A job whose pilots have not told is in the same order if it is small, within the reserve; a large one takes
  * what nobody else does.
  */
@@ -166,7 +166,7 @@ export class Goshawk implements CentralPolicy {
     // Pilots come before all others: what they tell is worth more than their slots.
     if (part === 'pilots') return Number.NEGATIVE_INFINITY;
     const believedMs = estimateFollows ? this.#longTimes.doubted(estimateMs) : estimateMs;
-    return job.arrivedAt + (STRETCH * believedMs * waiting) / this.#dueSlots;
+    return job.arrivedAt + (STRETCH * SLACK[job.priority] * believedMs * waiting) / this.#dueSlots;
   }
 
   #reorder(now: Millis): void {

@@ -3,6 +3,7 @@ import {
   type BatchPart,
   type Millis,
   NO_RESOURCES,
+  type Priority,
   Random,
   type Resources,
 } from '@goshawk/core';
@@ -25,6 +26,7 @@ export interface Need {
   readonly jobTasks?: number;
   readonly ageMs?: Millis;
   readonly estimateFollows?: boolean;
+  readonly priority?: Priority;
 }
 
 export interface BenchSettings {
@@ -82,9 +84,14 @@ export class PolicyBench {
   /** The same, with more to come in this turn. */
   say(job: number, need: Need): void {
     const { stage: index = 0, tasks = 1, estimateMs = 100, long = false, part = 'judged' } = need;
-    const { demand = NO_RESOURCES, jobTasks = tasks, ageMs = 0, estimateFollows = false } = need;
+    const { demand = NO_RESOURCES, jobTasks = tasks, ageMs = 0, estimateFollows = false, priority } = need;
     const { books } = this;
-    const booked = books.declare(OWNER, job, { arrivedAt: this.now - ageMs, long, tasks: jobTasks });
+    const booked = books.declare(OWNER, job, {
+      arrivedAt: this.now - ageMs,
+      long,
+      tasks: jobTasks,
+      ...(priority === undefined ? {} : { priority }),
+    });
     const facts = { part, estimateMs, estimateFollows, demand: books.names.demandOf(demand) };
     books.setWaiting(books.stage(booked, index, facts), tasks, this.now);
     books.forgetIfOver(booked);

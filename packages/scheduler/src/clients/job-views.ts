@@ -124,6 +124,7 @@ function detail(
     running,
     spec: withSpec ? job.spec : undefined,
     timeLimitMs: job.spec.timeLimitMs,
+    priority: job.spec.priority ?? 'normal',
   };
 }
 

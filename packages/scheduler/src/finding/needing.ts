@@ -1,4 +1,4 @@
-import { type BatchPart, type Environment, type Millis, NOBODY } from '@goshawk/core';
+import { type BatchPart, type Environment, type Millis, NOBODY, SLACK } from '@goshawk/core';
 import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';
 import type { Enlistment } from '../joining/enlistment.js';
@@ -32,12 +32,12 @@ export class Needer {
   /** The job as a whole, where central plans whole jobs. */
   #declare(job: Job, now: Millis): void {
     if (this.#enlistment.central === NOBODY || !this.#declares()) return;
-    const { user, weight, deadlineMs, value, prefer } = job.spec;
+    const { user, weight, priority = 'normal', deadlineMs, value, prefer } = job.spec;
     this.#env.send(this.#enlistment.central, {
       type: 'declare',
       job: job.number,
       user: user ?? '',
-      weight,
+      weight: weight / SLACK[priority],
       deadlineMs,
       value: value ?? 0,
       prefers: Object.entries(prefer ?? {}).map(([name, of]) => ({ name, value: of })),
@@ -111,6 +111,7 @@ export class Needer {
       jobTasks: job.taskCount,
       ageMs: now - job.acceptedAt,
       estimateFollows: job.sample?.estimateFollows || undefined,
+      priority: job.spec.priority,
     });
   }
 }

@@ -50,6 +50,18 @@ test('the first is the batch of least remaining work, as it is when it was last 
   expect(firstOf(offers)).toBe(large);
 });
 
+test('priority is a factor of the work that a batch is ordered by', () => {
+  const jobs = [
+    offered(tasks(1, 100, { priority: 'low' })),
+    offered(tasks(4, 100, { priority: 'high' })),
+    offered(tasks(1, 100)),
+  ];
+  const offers = offersOf(...jobs);
+  expect(firstOf(offers)).toBe(jobs[1]);
+  for (let i = 0; i < 4; i++) bind(jobs[1]!);
+  expect(firstOf(offers)).toBe(jobs[2]);
+});
+
 test('of batches that are equal the one that came first is first, however many have come and gone', () => {
   const jobs = Array.from({ length: 6 }, () => offered(tasks(1, 100)));
   const offers = offersOf(...jobs.slice(0, 3));

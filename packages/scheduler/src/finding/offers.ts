@@ -108,9 +108,9 @@ export class Offers {
   }
 }
 
-/** The least work that waits comes first. */
+/** The least work that waits comes first, by its priority. */
 function keyOf({ job, batch }: Offer): number {
-  return job.believedMs * batch.waiting;
+  return job.believedMs * batch.waiting * job.slack;
 }
 
 function isOpen(job: Job, batch: Batch): boolean {

@@ -10,6 +10,7 @@ import {
   NOBODY,
   type Route,
   type Segment,
+  SLACK,
   type TaskCounts,
   type TaskIndex,
 } from '@goshawk/core';
@@ -38,6 +39,8 @@ export class Job {
   readonly arriving: ArrivingJob;
   readonly judgement: Judgement;
   readonly acceptedAt: Millis;
+  /** Factor of the work that it is ordered by. */
+  readonly slack: number;
   readonly taskCount: number;
   readonly tasks: TaskTable;
   readonly dag: Dag;
@@ -75,6 +78,7 @@ export class Job {
     this.judgement = fields.judgement;
     this.#decision = fields.decision;
     this.acceptedAt = fields.acceptedAt;
+    this.slack = SLACK[fields.spec.priority ?? 'normal'];
     this.dag = new Dag(fields.spec, fields.decision.lane, fields.acceptedAt);
     this.taskCount = this.dag.stages.reduce((sum, { count }) => sum + count, 0);
     this.tasks = new TaskTable(fields.number, this.taskCount);

@@ -311,6 +311,15 @@ describe('where central matches', () => {
   });
 });
 
+test('a central that plans whole jobs hears the priority of a job in its weight', () => {
+  const bench = new Bench({ preset: { ...PRESETS.gs, declares: true } });
+  const weights = (['low', 'normal', 'high'] as const).map((priority) => {
+    bench.submit(2, { priority, weight: 2 });
+    return bench.take('declare').at(-1)!.weight;
+  });
+  expect(weights).toEqual([0.25, 2, 16]);
+});
+
 test('a central that plans whole jobs hears what pilots tell of each stage, and goes by the stage', () => {
   const preset = { ...PRESETS.gs, declares: true };
   const bench = new Bench({ preset, estimator: 'slearn-dag' });

@@ -1,4 +1,4 @@
-import { LIMITS, type Resources } from '@goshawk/core';
+import { LIMITS, PRIORITIES, type Priority, type Resources } from '@goshawk/core';
 import { quote } from '../quote.js';
 
 /** What is wrong in a line, without its place; `advice` says what would do. */
@@ -41,6 +41,11 @@ export const WEIGHT = number(
   `a number above zero, at most ${LIMITS.weightMax}`,
   (value) => value >= 1 / LIMITS.weightMax && value <= LIMITS.weightMax,
 );
+
+export const PRIORITY: Kind<Priority> = {
+  accepts: `one of ${PRIORITIES.join(', ')}`,
+  is: (value): value is Priority => PRIORITIES.includes(value as Priority),
+};
 
 export const SLOWDOWN = number(
   `a number from 1 to ${LIMITS.slowdownMax}`,

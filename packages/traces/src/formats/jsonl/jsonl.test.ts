@@ -46,6 +46,7 @@ describe('readJsonl', () => {
         estimateSeconds: 6,
         deadlineSeconds: 3600,
         weight: 2.5,
+        priority: 'high',
         retries: 3,
         retryBackoffSeconds: 2,
         timeoutSeconds: 60,
