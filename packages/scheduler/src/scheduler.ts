@@ -645,7 +645,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     if (!this.#ledger.isShared) this.#keys.told(from, message, now);
     else this.#keys.listed(message);
     this.#workersLost(gone, now);
-    const mayAskAgain = this.#recovery.came(message.changed, now);
+    const mayAskAgain = this.#recovery.workersJoined(message.changed, now);
     this.#startIfRecovered(now);
     if (mayAskAgain) this.#sweep.arm(now);
     this.#abandoned.cameBack(message.changed);

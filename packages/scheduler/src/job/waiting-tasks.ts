@@ -50,7 +50,7 @@ export class WaitingTasks {
   /** Some tasks run first. */
   startSample(sample: Sample): void {
     this.#sample = sample;
-    this.batches = [...this.#dag.stages, sample.pilots, ...sample.early];
+    this.batches = [...this.#dag.stages, sample.pilots, ...sample.rest];
     for (const task of sample.tasks) {
       if (this.#tasks.states[task] !== TaskState.waiting) continue;
       this.#dag.stageOf(task).waiting--;
@@ -84,7 +84,7 @@ export class WaitingTasks {
   #stageIn(batch: Batch): Stage | undefined {
     const { stages } = this.#dag;
     if (batch.index < stages.length) return stages[batch.index];
-    return this.#sample?.early[batch.index - stages.length - 1]?.stage;
+    return this.#sample?.rest[batch.index - stages.length - 1]?.stage;
   }
 
   /**

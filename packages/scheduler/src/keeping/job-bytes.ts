@@ -5,7 +5,7 @@ import { heapBytes } from './heap-bytes.js';
  * What jobs take of an owner's memory, estimated from what was submitted: enough to bound it, not to account for
  * it. In bytes.
  */
-export class Holdings {
+export class JobBytes {
   readonly #byJob = new Map<number, number>();
   #active = 0;
   #ended = 0;

@@ -1,6 +1,6 @@
 import { type JobState, LIMITS, type Millis } from '@goshawk/core';
 import type { Job } from '../job/job.js';
-import { bytesOf, Holdings } from './job-bytes.js';
+import { bytesOf, JobBytes } from './job-bytes.js';
 import { levelOf, type MemoryShares } from './memory-shares.js';
 import { TaskLogs } from './task-logs.js';
 
@@ -45,7 +45,7 @@ export class JobStore {
   #traceBytes = 0;
   readonly #byKey = new Map<string, number>();
   readonly #keys = new Map<number, string>();
-  readonly #holdings = new Holdings();
+  readonly #bytesHeld = new JobBytes();
   readonly #activeByUser = new Map<string | undefined, number>();
   readonly #lastJob: number;
   #next: number;
@@ -73,7 +73,7 @@ export class JobStore {
 
   /** What cannot be forgotten takes: jobs that have not ended, and keys. Estimated. */
   get activeBytes(): number {
-    return this.#holdings.active + this.#traceBytes;
+    return this.#bytesHeld.active + this.#traceBytes;
   }
 
   /** What can be done without is not to be kept. */
@@ -82,7 +82,7 @@ export class JobStore {
   }
 
   #bytes(): number {
-    return this.#holdings.active + this.#holdings.ended + this.#traceBytes;
+    return this.#bytesHeld.active + this.#bytesHeld.ended + this.#traceBytes;
   }
 
   /** How many jobs of a user have not ended. */
@@ -101,7 +101,7 @@ export class JobStore {
 
   add(job: Job, key: string | undefined): void {
     this.#active.set(job.number, job);
-    this.#holdings.add(job.number, bytesOf(job.spec));
+    this.#bytesHeld.add(job.number, bytesOf(job.spec));
     this.#countActive(job, 1);
     if (key === undefined) return;
     this.#byKey.set(key, job.number);
@@ -113,8 +113,8 @@ export class JobStore {
     const { number } = job;
     if (this.#active.delete(number)) this.#countActive(job, -1);
     this.#ended.delete(number);
-    this.#holdings.jobEnded(number);
-    this.#holdings.forget(number);
+    this.#bytesHeld.jobEnded(number);
+    this.#bytesHeld.forget(number);
     this.logs.forget(number);
     const key = this.#keys.get(number);
     if (key !== undefined && this.#byKey.get(key) === number) this.#byKey.delete(key);
@@ -135,14 +135,14 @@ export class JobStore {
 
   /** What the job takes, estimated. */
   bytesOf(job: Job): number {
-    return this.#holdings.of(job.number);
+    return this.#bytesHeld.of(job.number);
   }
 
   /** What is kept of the job's attempts may take more than before. */
   weigh(job: Job): void {
     const { bytes } = job.history.reports;
     // Of nearly all jobs nothing is.
-    if (bytes > 0) this.#holdings.set(job.number, bytesOf(job.spec) + bytes);
+    if (bytes > 0) this.#bytesHeld.set(job.number, bytesOf(job.spec) + bytes);
   }
 
   active(): Iterable<Job> {
@@ -201,7 +201,7 @@ export class JobStore {
     this.weigh(job);
     this.#active.delete(job.number);
     this.#ended.set(job.number, job);
-    this.#holdings.jobEnded(job.number);
+    this.#bytesHeld.jobEnded(job.number);
     this.#countActive(job, -1);
   }
 
@@ -248,7 +248,7 @@ export class JobStore {
     const byUser = new Map<string | undefined, { bytes: number; jobs: Job[] }>();
     for (const job of this.#ended.values()) {
       const held = byUser.get(job.spec.user) ?? { bytes: 0, jobs: [] };
-      held.bytes += this.#holdings.of(job.number);
+      held.bytes += this.#bytesHeld.of(job.number);
       held.jobs.push(job);
       byUser.set(job.spec.user, held);
     }
@@ -260,7 +260,7 @@ export class JobStore {
     for (const held of most) {
       for (const job of held.jobs) {
         if (held.bytes <= level) break;
-        held.bytes -= this.#holdings.of(job.number);
+        held.bytes -= this.#bytesHeld.of(job.number);
         this.#leaveTrace(job);
       }
     }
@@ -275,7 +275,7 @@ export class JobStore {
 
   #drop(number: number): void {
     this.#ended.delete(number);
-    this.#holdings.forget(number);
+    this.#bytesHeld.forget(number);
     this.logs.forget(number);
   }
 

@@ -95,7 +95,7 @@ export function waitsOf(job: Job, circumstances: Circumstances): Waits[] {
   return waits;
 }
 
-/** Each waiting task in one batch: what may run early is counted with its stage. */
+/** Each waiting task in one batch: the rest of a sampled job is counted with its stage. */
 function startable(job: Job): readonly Batch[] {
   return job.isUndecided ? [job.sample!.pilots, ...job.stages] : job.stages;
 }

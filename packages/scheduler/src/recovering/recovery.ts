@@ -61,7 +61,7 @@ export class Recovery {
   }
 
   /** There may be workers that were not asked. @returns whether any is to be asked again should it not answer */
-  came(workers: readonly Member[], now: Millis): boolean {
+  workersJoined(workers: readonly Member[], now: Millis): boolean {
     if (this.#formers.length === 0) return false;
     for (const { address: worker } of workers) {
       if (this.#known.has(worker)) continue;

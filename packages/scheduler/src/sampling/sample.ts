@@ -29,7 +29,7 @@ export class Sample {
   readonly #stage: number;
   readonly pilots: PilotBatch;
   /** What may run before the decision, by stage. */
-  readonly early: readonly RestBatch[];
+  readonly rest: readonly RestBatch[];
   /** When it was decided. */
   decidedAt: Millis | undefined;
   /** It was decided what the job is, and its pilots have yet to tell how long its tasks run. */
@@ -70,12 +70,12 @@ export class Sample {
       needToldAt: 0,
       matches: 0,
     };
-    this.early = stages.map((of) => new RestBatch(stages.length + 1 + of.index, of, over));
+    this.rest = stages.map((of) => new RestBatch(stages.length + 1 + of.index, of, over));
   }
 
   /** Where a batch is looked for while nothing is decided: a stage's rest by itself, and nothing of it as its own. */
   restOf(batch: Batch): Batch {
-    return this.early[batch.index] ?? batch;
+    return this.rest[batch.index] ?? batch;
   }
 
   get isDecided(): boolean {

@@ -158,13 +158,13 @@ export class Sampler {
   }
 
   /** What waits goes the way of its class from now on. */
-  #decide(job: Job, { pilots, early }: Sample, estimate: Estimate, now: Millis): void {
+  #decide(job: Job, { pilots, rest }: Sample, estimate: Estimate, now: Millis): void {
     job.decide(decideBy(estimate, this.#policy!), now);
     this.#ledger.classified(job, now);
     this.#events.decided(job, now);
     this.#tellThatLong(job);
     if (job.maySeek || job.needsCentral) this.#needer.decided(job, now);
-    for (const batch of [pilots, ...early]) {
+    for (const batch of [pilots, ...rest]) {
       if (batch.probes.out > 0) this.#prober.batchIsBound(job, batch, this.#policy!);
     }
     for (const stage of job.stages)
