@@ -1,5 +1,5 @@
 import { InputError, nearest } from '@goshawk/core';
-import yargsParser from 'yargs-parser';
+import { Parser } from 'yargs/helpers';
 import type { Command } from './command.js';
 import { COMMAND_GROUPS, COMMAND_NAMES, commandNamed, commandsNamedIn } from './commands/index.js';
 import { GLOBAL_OPTIONS } from './context.js';
@@ -71,11 +71,11 @@ function optionsOf({ options }: Command): OptionSpecs {
 }
 
 /** Nothing is converted, and no default is filled in: variables and files come between. */
-function split(argv: readonly string[], specs: OptionSpecs): yargsParser.DetailedArguments {
+function split(argv: readonly string[], specs: OptionSpecs): ReturnType<typeof Parser.detailed> {
   const named = (is: (spec: OptionSpec) => boolean): string[] =>
     Object.entries(specs).flatMap(([name, spec]) => (is(spec) ? [name, kebab(name)] : []));
   const valued = named(({ type }) => type !== 'flag');
-  return yargsParser.detailed([...argv], {
+  return Parser.detailed([...argv], {
     boolean: named(({ type }) => type === 'flag'),
     string: valued,
     array: named(({ type }) => type === 'texts'),
