@@ -86,3 +86,10 @@ test('docs/DESIGN.md says of each dependency why it is there', () => {
     ),
   ).toEqual([]);
 });
+
+test('the README sets up and tests in a line each, and CI runs the latter', () => {
+  const lines = textOf('README.md').split('\n');
+  expect(lines).toContain('npm ci && npm run demo');
+  expect(lines).toContain('npm ci && npm test');
+  expect(textOf('.ci/run')).toContain('{ npm ci && npm test; }');
+});
