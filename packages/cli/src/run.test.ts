@@ -68,7 +68,7 @@ describe('wrong usage is one line and exit code 2', () => {
   it('names file and field of a job file', async () => {
     writeFileSync(join(folder, 'job.json'), '{"tasks": [{"sleep": 5}], "prioirty": 3}');
     const { exitCode, stderr } = await goshawk(['submit', 'job.json']);
-    expect(stderr).toBe('goshawk: job.json: unknown field "prioirty"\n');
+    expect(stderr).toBe('goshawk: job.json: unknown field "prioirty"; did you mean "priority"?\n');
     expect(exitCode).toBe(2);
   });
 

@@ -50,7 +50,14 @@ export function detail(id: string, state: JobState = 'completed', more: object =
     failuresTruncated: false,
     stages: [],
   };
-  return { ...summary(id, state), ...extra, wastedMs: 0, running: [], ...more } as unknown as JobDetail;
+  return {
+    ...summary(id, state),
+    ...extra,
+    wastedMs: 0,
+    running: [],
+    priority: 'normal',
+    ...more,
+  } as unknown as JobDetail;
 }
 
 /** A scheduler that takes every job, as `<tag>-1`, `<tag>-2`, … by key, and tells at once that it has ended. */
