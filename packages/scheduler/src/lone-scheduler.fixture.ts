@@ -31,16 +31,25 @@ export function loneScheduler(
       logBytesMax: 1_000,
       ...config,
     },
-    {
-      random: () => 0.5,
-      setTimer() {},
-      clearTimer() {},
-      nameOf: (address: Address) => `party ${address}`,
-      jobEnded() {},
-      drained() {},
-      ...env,
-    },
+    Object.assign(new LoneEnvironment(), env),
   );
+}
+
+/** A class, as environments are: whoever takes a method of it by itself fails. */
+class LoneEnvironment {
+  readonly #share = 0.5;
+
+  random(): number {
+    return this.#share;
+  }
+
+  setTimer(): void {}
+  clearTimer(): void {}
+  nameOf(address: Address): string {
+    return `party ${address}`;
+  }
+  jobEnded(): void {}
+  drained(): void {}
 }
 
 /** What central says to who has enlisted. */

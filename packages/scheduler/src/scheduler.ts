@@ -150,7 +150,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     // Watching.
     const views = new JobViews(env, config, members);
     this.#watching = new Watching(env, enlistment, ledger, views);
-    const overload = new Overload(jobs, loadLimitsOf(config, shares), env.random);
+    const overload = new Overload(jobs, loadLimitsOf(config, shares), () => env.random());
     this.#events = new JobEvents(env, this.counters, this.tallies, overload, this.#watching);
     // Finding.
     this.#prober = new Prober(env, members, new IdleHints(), this.counters);
