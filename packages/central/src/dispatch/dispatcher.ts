@@ -24,7 +24,7 @@ import {
   type SolverProblem,
 } from '@goshawk/policies';
 import type { WorkerRecord } from '../cluster/registry.js';
-import { lineOf, waitBasis } from './line.js';
+import { lineOf, waitBasis, waitingStages } from './line.js';
 import { Placements } from './placements.js';
 import { sharesOf } from './shares.js';
 import { StartTimes } from './start-times.js';
@@ -425,7 +425,7 @@ export class Dispatcher {
     if (this.books.waitingTasks === 0 || ++this.#steps < 0) return;
     const jobs = [...this.books.jobs];
     this.#steps -= LOOK_STEPS + STEPS_PER_JOB * jobs.length;
-    const stages = jobs.flatMap((job) => [...job.allStages].filter(({ waiting }) => waiting > 0));
+    const stages = jobs.flatMap(waitingStages);
     const stage = stages[this.#looks++ % stages.length]!;
     this.#starts.ask(stage, waitBasis(this.books, this.#policy, stage, now), now);
   }
@@ -483,6 +483,6 @@ export class Dispatcher {
   }
 
   *#waitingStages(): Iterable<BookedStage> {
-    for (const job of this.books.jobs) for (const stage of job.allStages) if (stage.waiting > 0) yield stage;
+    for (const job of this.books.jobs) yield* waitingStages(job);
   }
 }

@@ -15,11 +15,22 @@ export function lineOf(
   now: Millis,
   starts: StartTimes<BookedStage>,
 ): CentralLine {
-  const standing = standingOf(books, policy, now);
-  const needs = (job === undefined ? [] : waiting(job)).map((stage): NeedView => {
-    const need = needOf(books, policy, stage, now);
-    const start = starts.expect(basisOf(need, standing));
-    return start === undefined ? need : { ...need, starts: start };
+  const line = policy.line?.(now);
+  const standing = standingOf(books, line);
+  const needs = (job === undefined ? [] : waitingStages(job)).map((stage): NeedView => {
+    const place = placeOf(books, line, stage, now);
+    const why = policy.explain?.(stage, books, now)?.sentence;
+    const start = starts.expect(basisOf(place, standing));
+    return {
+      stage: stage.index,
+      tasks: stage.waiting,
+      demand: books.names.resourcesOf(stage.demand),
+      waitedMs: now - stage.waitsSince,
+      kept: line?.keptFor(stage) ?? 0,
+      ...place,
+      ...(why === undefined ? {} : { why }),
+      ...(start === undefined ? {} : { starts: start }),
+    };
   });
   return { needs, ...standing };
 }
@@ -31,11 +42,16 @@ export function waitBasis(
   stage: BookedStage,
   now: Millis,
 ): WaitBasis {
-  return basisOf(needOf(books, policy, stage, now), limitsOf(books, policy.line?.(now)));
+  const line = policy.line?.(now);
+  return basisOf(placeOf(books, line, stage, now), limitsOf(books, line));
 }
 
-function basisOf(need: NeedView, limits: Limits): WaitBasis {
-  return { kind: need.kind, basisMs: expectedWaitMs(need, limits) ?? 0 };
+export function waitingStages(job: BookedJob): BookedStage[] {
+  return [...job.allStages].filter((stage) => stage.waiting > 0);
+}
+
+function basisOf(place: Place, limits: Limits): WaitBasis {
+  return { kind: place.kind, basisMs: expectedWaitMs(place, limits) ?? 0 };
 }
 
 type Limits = Pick<CentralLine, 'slots' | 'longLimit'>;
@@ -45,10 +61,7 @@ function limitsOf(books: ClusterBooks, line: QueueLine | undefined): Limits {
   return { slots, longLimit: line?.longLimit ?? slots };
 }
 
-type Standing = Omit<CentralLine, 'needs'>;
-
-function standingOf(books: ClusterBooks, policy: CentralPolicy, now: Millis): Standing {
-  const line = policy.line?.(now);
+function standingOf(books: ClusterBooks, line: QueueLine | undefined): Omit<CentralLine, 'needs'> {
   let freeSlots = 0;
   for (const worker of books.workers) if (worker.open) freeSlots += worker.free[SLOT]!;
   return {
@@ -59,12 +72,14 @@ function standingOf(books: ClusterBooks, policy: CentralPolicy, now: Millis): St
   };
 }
 
-function needOf(books: ClusterBooks, policy: CentralPolicy, stage: BookedStage, now: Millis): NeedView {
-  const line = policy.line?.(now);
+/** Where a stage stands in the order. */
+type Place = Pick<NeedView, 'kind' | 'ahead' | 'expected'>;
+
+function placeOf(books: ClusterBooks, line: QueueLine | undefined, stage: BookedStage, now: Millis): Place {
   const jobs = new Set<BookedJob>();
   let tasks = 0;
   let workMs = 0;
-  for (const other of [...books.jobs].flatMap(waiting)) {
+  for (const other of [...books.jobs].flatMap(waitingStages)) {
     const isBefore = line === undefined ? isOlder(other, stage) : line.comesBefore(other, stage);
     if (other === stage || !isBefore) continue;
     jobs.add(other.job);
@@ -72,22 +87,11 @@ function needOf(books: ClusterBooks, policy: CentralPolicy, stage: BookedStage, 
     workMs += other.waiting * other.estimateMs;
   }
   const kind = line?.kindOf(stage) ?? 'planned';
-  const why = policy.explain?.(stage, books, now)?.sentence;
   return {
-    stage: stage.index,
     kind: kind === 'planned' ? (stage.job.long ? 'long' : 'short') : kind,
-    tasks: stage.waiting,
-    demand: books.names.resourcesOf(stage.demand),
-    waitedMs: now - stage.waitsSince,
     ahead: { jobs: jobs.size, tasks, workMs },
-    kept: line?.keptFor(stage) ?? 0,
     ...expectedOf(stage.job, now),
-    ...(why === undefined ? {} : { why }),
   };
-}
-
-function waiting(job: BookedJob): BookedStage[] {
-  return [...job.allStages].filter((stage) => stage.waiting > 0);
 }
 
 /** What the policy expected is of no use once it should have happened. */

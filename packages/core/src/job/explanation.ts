@@ -134,7 +134,7 @@ export type CentralLine = NonNullable<(typeof centralLine)['infer']>;
  * undefined where nothing is believed of them, since nobody said how long they take.
  */
 export function expectedWaitMs(
-  { kind, ahead, expected }: NeedView,
+  { kind, ahead, expected }: Pick<NeedView, 'kind' | 'ahead' | 'expected'>,
   { slots, longLimit }: Pick<CentralLine, 'slots' | 'longLimit'>,
 ): Millis | undefined {
   if (expected !== undefined) return expected.inMs;

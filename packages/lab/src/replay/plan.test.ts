@@ -2,7 +2,8 @@ import { policyRecord, policySettings } from '@goshawk/cli';
 import { countTasks, parseJobSpec } from '@goshawk/core';
 import { openWorkload } from '@goshawk/traces';
 import { describe, expect, it } from 'vitest';
-import { factsOf, type PlannedJob, type PlanOptions, planReplay } from './plan.js';
+import { plannedJob } from './ended-job.fixture.js';
+import { factsOf, type PlanOptions, planReplay } from './plan.js';
 
 const options: PlanOptions = {
   workers: 20,
@@ -97,19 +98,7 @@ describe('planReplay', () => {
 });
 
 describe('facts of a plan', () => {
-  const job = (trueMeanMs: number, tasks: number): PlannedJob => ({
-    submitMs: 0,
-    tasks,
-    job: {
-      submitSeconds: 0,
-      durationsSeconds: new Float64Array(tasks).fill(trueMeanMs / 1_000),
-      meanSeconds: trueMeanMs / 1_000,
-    },
-    taskMs: trueMeanMs * tasks,
-    trueMeanMs,
-    estimateMs: trueMeanMs,
-    input: { tasks: { count: tasks, run: { sleep: trueMeanMs } } },
-  });
+  const job = (trueMeanMs: number, tasks: number) => plannedJob({ trueMeanMs, tasks });
   const jobs = [...Array.from({ length: 9 }, (_, i) => job(10 * (i + 1), 1)), job(1_000, 2)];
   const facts = factsOf(jobs, 50);
   const given = {
