@@ -10,6 +10,7 @@ import {
 } from '@goshawk/core';
 import { onAbort } from './abort.js';
 import type { Alarm, Alarms } from './alarms.js';
+import type { Asking } from './asking.js';
 import type { Connection, Listener } from './connection.js';
 import { authFailure, badAnswer, connectionClosed, noAnswer, refusal } from './errors.js';
 import type { ClientTimings } from './options.js';
@@ -53,16 +54,11 @@ interface Answered {
  * the protocol may be asked twice. One whose turn has yet to come is not.
  */
 export class Requests {
-  readonly #connection: Connection;
-  readonly #alarms: Alarms;
-  readonly #timings: ClientTimings;
+  readonly #asking: Asking;
   readonly #open = new Set<Request>();
-  readonly #turns = new Turns();
 
   constructor(connection: Connection, alarms: Alarms, timings: ClientTimings) {
-    this.#connection = connection;
-    this.#alarms = alarms;
-    this.#timings = timings;
+    this.#asking = { connection, alarms, timings, turns: new Turns() };
   }
 
   /**
@@ -72,19 +68,13 @@ export class Requests {
   ask<Q extends Question>(order: Order<Q>): Promise<Answer<Q>> {
     return new Promise((resolve, reject) => {
       order.signal?.throwIfAborted();
-      if (this.#connection.isClosed) throw connectionClosed();
+      if (this.#asking.connection.isClosed) throw connectionClosed();
       const settle = {
         resolve: resolve as (answer: Answer) => void,
         reject,
         over: () => void this.#open.delete(request),
       };
-      const context = {
-        connection: this.#connection,
-        alarms: this.#alarms,
-        timings: this.#timings,
-        turns: this.#turns,
-      };
-      const request = new Request(order as Order, context, settle);
+      const request = new Request(order as Order, this.#asking, settle);
       this.#open.add(request);
       request.begin();
     });
@@ -95,13 +85,6 @@ export class Requests {
     const now = performance.now();
     for (const request of [...this.#open]) request.lookAgain(now);
   }
-}
-
-interface RequestContext {
-  readonly connection: Connection;
-  readonly alarms: Alarms;
-  readonly timings: ClientTimings;
-  readonly turns: Turns;
 }
 
 interface Settle {
@@ -132,7 +115,7 @@ class Request implements Listener {
   /** The last answer was that it cannot be answered yet, or not now. */
   #notReady: MessageOf<'refused'> | undefined;
 
-  constructor(order: Order, { connection, alarms, timings, turns }: RequestContext, settle: Settle) {
+  constructor(order: Order, { connection, alarms, timings, turns }: Asking, settle: Settle) {
     this.#order = order;
     this.#connection = connection;
     this.#timings = timings;

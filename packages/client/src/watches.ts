@@ -1,5 +1,6 @@
 import type { GoshawkError, JobEvent, JobSummary, Millis, Reply } from '@goshawk/core';
 import type { Alarm, Alarms } from './alarms.js';
+import type { Asking } from './asking.js';
 import type { Connection, Listener } from './connection.js';
 import { badAnswer, connectionClosed, ownerGone, refusal } from './errors.js';
 import type { ClientTimings } from './options.js';
@@ -32,37 +33,19 @@ export interface WatchOrder {
  * lost: asked about a job that has ended, the owner tells the end again.
  */
 export class Watches {
-  readonly #connection: Connection;
-  readonly #alarms: Alarms;
-  readonly #timings: ClientTimings;
-  readonly #turns = new Turns();
+  readonly #asking: Asking;
 
   constructor(connection: Connection, alarms: Alarms, timings: ClientTimings) {
-    this.#connection = connection;
-    this.#alarms = alarms;
-    this.#timings = timings;
+    this.#asking = { connection, alarms, timings, turns: new Turns() };
   }
 
   /** @returns stops watching; nothing is told afterwards */
   open(order: WatchOrder, watcher: Watcher): () => void {
-    if (this.#connection.isClosed) throw connectionClosed();
-    const context = {
-      connection: this.#connection,
-      alarms: this.#alarms,
-      timings: this.#timings,
-      turns: this.#turns,
-    };
-    const watch = new Watch(order, watcher, context);
+    if (this.#asking.connection.isClosed) throw connectionClosed();
+    const watch = new Watch(order, watcher, this.#asking);
     watch.begin();
     return () => watch.stop();
   }
-}
-
-interface WatchContext {
-  readonly connection: Connection;
-  readonly alarms: Alarms;
-  readonly timings: ClientTimings;
-  readonly turns: Turns;
 }
 
 class Watch implements Listener {
@@ -82,7 +65,7 @@ class Watch implements Listener {
   #whom = 'the scheduler';
   #isOver = false;
 
-  constructor(order: WatchOrder, watcher: Watcher, { connection, alarms, timings, turns }: WatchContext) {
+  constructor(order: WatchOrder, watcher: Watcher, { connection, alarms, timings, turns }: Asking) {
     this.#order = order;
     this.#watcher = watcher;
     this.#connection = connection;
