@@ -1,35 +1,26 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Cluster, connect } from '@goshawk/client';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { percentile } from '../bench-report.js';
-import { type Daemon, startDaemon } from '../daemons.js';
+import { TestDaemons } from './test-daemons.fixture.js';
 
 const WORKERS = 6;
 const OTHERS_RUN_MS = 500;
 
-let folder: string;
-const daemons: Daemon[] = [];
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'goshawk-bad-programs-'));
-});
-afterEach(async () => {
-  for (const daemon of daemons.splice(0).reverse()) await daemon.kill();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-async function start(name: string, ...args: string[]): Promise<Daemon> {
-  const daemon = await startDaemon(name, args, join(folder, 'logs'));
-  daemons.push(daemon);
-  return daemon;
-}
+const daemons = new TestDaemons('bad-programs');
 
 async function clusterOf(workers: number) {
-  const { endpoint: url } = await start('central', 'central', '--bind', 'tcp://127.0.0.1:0');
-  const at = (name: string) => ['--name', name, '--central-url', url, '--data-folder', join(folder, name)];
-  await start('s', 'scheduler', ...at('s'));
-  const worker = (name: string) => start(name, 'worker', '--slots', '2', ...at(name));
+  const { endpoint: url } = await daemons.start('central', 'central', '--bind', 'tcp://127.0.0.1:0');
+  const at = (name: string) => [
+    '--name',
+    name,
+    '--central-url',
+    url,
+    '--data-folder',
+    join(daemons.folder, name),
+  ];
+  await daemons.start('s', 'scheduler', ...at('s'));
+  const worker = (name: string) => daemons.start(name, 'worker', '--slots', '2', ...at(name));
   for (let i = 0; i < workers; i++) await worker(`w${i}`);
   const client = await connect(url, { requestTimeoutMs: 120_000, renewMs: 500 });
   await expect.poll(async () => (await client.describe()).workers).toHaveLength(workers);
@@ -101,6 +92,6 @@ test('a job of 1,000 tasks that kill their workers is given up after few, and ot
   expect(lost).toBeLessThanOrEqual(16);
   expect(lost).toBeGreaterThan(0);
   expect(Math.max(...waits), `${waits} ms, ${alone} alone`).toBeLessThan(10_000 * stretch + alone);
-  for (const daemon of daemons) await daemon.kill();
+  for (const daemon of daemons.all) await daemon.kill();
   await Promise.all(up);
 });

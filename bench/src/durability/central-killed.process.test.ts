@@ -1,9 +1,9 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, type JobHandle } from '@goshawk/client';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Daemon, startDaemon } from '../daemons.js';
+import { expect, test } from 'vitest';
+import type { Daemon } from '../daemons.js';
+import { TestDaemons } from './test-daemons.fixture.js';
 
 const PROCESSES = 2;
 const WORKERS = 20;
@@ -11,47 +11,33 @@ const SLOTS = 200;
 /** The new central knows all that runs so long after its last worker has registered. ms */
 const KNOWN_WITHIN_MS = 1_000;
 
-let folder: string;
-const daemons: Daemon[] = [];
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'goshawk-central-'));
-});
-afterEach(async () => {
-  for (const daemon of daemons.splice(0).reverse()) await daemon.kill();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-async function start(name: string, ...args: string[]): Promise<Daemon> {
-  const daemon = await startDaemon(name, args, join(folder, 'logs'));
-  daemons.push(daemon);
-  return daemon;
-}
+const daemons = new TestDaemons('central');
 
 function startCentral(bind: string): Promise<Daemon> {
   const policy = ['--policy', 'goshawk', '--estimator', 'given', '--cutoff', '1', '--reserve', '0'];
-  return start('central', 'central', '--bind', bind, ...policy);
+  return daemons.start('central', 'central', '--bind', bind, ...policy);
 }
 
 const marks = (): string[] => {
-  const file = join(folder, 'marks');
+  const file = join(daemons.folder, 'marks');
   return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
 };
 
 /** Each task writes a line when it starts, and runs until it is told to end. */
 function tasksOf(name: string, count: number) {
   const script = `echo ${name}.$GOSHAWK_TASK >> marks; until [ -e go ]; do sleep 1; done`;
-  return { count, run: { exec: ['sh', '-c', script], cwd: folder } };
+  return { count, run: { exec: ['sh', '-c', script], cwd: daemons.folder } };
 }
 
 test('a central that is killed under load has the books of the one before once its workers are back, and nothing starts twice', async () => {
   const central = await startCentral('tcp://127.0.0.1:0');
   const url = central.endpoint;
   const at = ['--central-url', url];
-  await start('s', 'scheduler', '--name', 's', ...at, '--data-folder', join(folder, 's'));
+  await daemons.start('s', 'scheduler', '--name', 's', ...at, '--data-folder', join(daemons.folder, 's'));
   for (let number = 0; number < PROCESSES; number++) {
     const size = ['--workers', `${WORKERS / PROCESSES}`, '--slots', `${SLOTS / WORKERS}`];
-    const data = ['--data-folder', join(folder, `w${number}`)];
-    await start(`w${number}`, 'worker', '--name', `w${number}`, ...at, ...size, ...data);
+    const data = ['--data-folder', join(daemons.folder, `w${number}`)];
+    await daemons.start(`w${number}`, 'worker', '--name', `w${number}`, ...at, ...size, ...data);
   }
   await using client = await connect(url, { requestTimeoutMs: 60_000, renewMs: 500 });
   await expect.poll(async () => (await client.describe()).workers).toHaveLength(WORKERS);
@@ -80,7 +66,7 @@ test('a central that is killed under load has the books of the one before once i
   ]);
 
   await central.kill();
-  daemons.splice(daemons.indexOf(central), 1);
+  daemons.all.splice(daemons.all.indexOf(central), 1);
   await startCentral(url);
   const isBack = async () => (await client.describe().catch(() => undefined))?.workers.length;
   await expect.poll(isBack, { interval: 20 }).toBe(WORKERS);
@@ -91,7 +77,7 @@ test('a central that is killed under load has the books of the one before once i
   console.info(`books are equal ${Math.round(knownMs)} ms after the last registration`);
   expect(knownMs).toBeLessThan(KNOWN_WITHIN_MS);
 
-  writeFileSync(join(folder, 'go'), '');
+  writeFileSync(join(daemons.folder, 'go'), '');
   for (const job of [long, short, first, second])
     expect(await job.wait()).toMatchObject({ state: 'completed', attempts: { lost: 0, failed: 0 } });
   const all = marks();
