@@ -3,8 +3,9 @@ import type { OptionSpec } from './options.js';
 
 export const ATTRIBUTE_OPTION = {
   type: 'texts',
+  value: 'NAME=VALUES',
   describe:
-    'a property of workers that jobs may prefer: rack=r1; several values, rack=r1,r2, are dealt to workers by their number; several times',
+    'attribute of the workers that jobs may prefer: rack=r1; with several values, rack=r1,r2, workers take turns; repeatable',
 } as const satisfies OptionSpec;
 
 /** Of the worker of this number. */

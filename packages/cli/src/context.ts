@@ -4,27 +4,29 @@ import type { OptionSpecs, Resolved } from './options.js';
 export const GLOBAL_OPTIONS = {
   json: {
     type: 'flag',
-    describe:
-      'machine output on stdout, one JSON value or JSON lines, and nothing else there; on stderr nothing but an error in JSON',
+    describe: 'print JSON on stdout, one value or one value a line; errors are JSON on stderr',
   },
-  quiet: { type: 'flag', alias: 'q', describe: 'no progress and no hints' },
-  verbose: { type: 'flag', alias: 'v', describe: 'say more; show the causes of errors' },
-  config: { type: 'text', describe: 'a JSON file of settings' },
-  color: { type: 'flag', default: true, describe: 'colours on a terminal (--no-color, NO_COLOR)' },
+  quiet: { type: 'flag', alias: 'q', describe: 'print no progress and no hints' },
+  verbose: { type: 'flag', alias: 'v', describe: 'print more; show the causes of errors' },
+  config: { type: 'text', value: 'FILE', describe: 'JSON file of settings' },
+  color: { type: 'flag', default: true, describe: 'use colours on a terminal (off: --no-color, NO_COLOR)' },
   cluster: {
     type: 'text',
+    value: 'URL',
     describe:
-      'where the cluster is: tcp://HOST:PORT of central or of a scheduler (default: the one that `goshawk up` runs from this folder, else the only one that runs)',
+      'address of central or of a scheduler, tcp://HOST:PORT (default: the cluster of `goshawk up` in this folder, else the only local cluster)',
   },
   keys: {
     type: 'text',
-    describe: 'the key file of this role, or the folder of a cluster’s keys (see `goshawk keygen`)',
+    value: 'PATH',
+    describe: 'key file of this role, or folder of the keys of the cluster (see `goshawk keygen`)',
   },
   progress: {
     type: 'text',
     default: 'auto',
     choices: ['auto', 'bar', 'plain', 'none'],
-    describe: 'how progress is shown on stderr',
+    value: 'KIND',
+    describe: 'progress on stderr',
   },
 } as const satisfies OptionSpecs;
 

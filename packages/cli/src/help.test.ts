@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { allCommands } from './commands/index.js';
+import { GLOBAL_OPTIONS } from './context.js';
 import { helpOn } from './help.js';
+import { kebab } from './options.js';
+
+const OPTION_LINE = /^ {2}(?:-\w, )?--[\w-]+/gm;
 
 describe('help', () => {
   it.each([60, 100])(
@@ -25,17 +29,33 @@ describe('help', () => {
 
   it('says what an option takes, its default, and its choices', async () => {
     const page = await helpOn(['up', '--help'], 100);
-    expect(page).toMatch(/^ {2}--workers N +workers \[100\]$/m);
-    expect(page).toMatch(/--keep TIME +forget jobs/);
+    expect(page).toMatch(/^ {2}--workers N +number of workers \[100\]$/m);
+    expect(page).toMatch(/--keep TIME +forget ended jobs/);
     expect(page).not.toContain('[string]');
   });
 
-  it('shows what most people set of a policy, and where the rest is', async () => {
+  it('shows common settings of a policy, and names the place of the others', async () => {
     const page = await helpOn(['up', '--help'], 100);
-    expect(page).toMatch(/--policy TEXT[\s\S]*--estimator TEXT[\s\S]*--cutoff TEXT/);
+    expect(page).toMatch(/--policy NAME[\s\S]*--estimator NAME[\s\S]*--cutoff SECONDS/);
     expect(page).not.toContain('--steal-cap N');
     expect(page).toContain('goshawk policies NAME');
-    expect(page.match(/^ {2}(-\w, )?--/gm)!.length).toBeLessThanOrEqual(25);
+  });
+
+  it('shows at most 25 options of any command, and all of them with --all', async () => {
+    for (const { name, options } of await allCommands()) {
+      const page = await helpOn([...name.split(' '), '--help'], 100);
+      const listed = new Set(page.match(OPTION_LINE));
+      // The last lines name two options of every command.
+      expect(listed.size + 2, name).toBeLessThanOrEqual(25);
+      const whole = await helpOn([...name.split(' '), '--help', '--all'], 100);
+      const all = (whole.match(OPTION_LINE) ?? []).map((line) => line.split('--')[1]);
+      for (const option of Object.keys({ ...options, ...GLOBAL_OPTIONS }).filter(
+        (each) => each !== 'cluster',
+      ))
+        expect(all, name).toContain(kebab(option));
+      const isPartial = listed.size + Object.keys(GLOBAL_OPTIONS).length < all.length;
+      if (isPartial) expect(page, name).toMatch(/`goshawk [\w -]+ --help --all`|`goshawk policies NAME`/);
+    }
   });
 
   it('lists all commands, and refuses one that there is not', async () => {

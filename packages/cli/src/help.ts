@@ -9,9 +9,9 @@ import { VERSION } from './version.js';
 const ABOUT =
   'A hybrid cluster scheduler: central brings free workers and jobs together, and while it is away schedulers probe.';
 
-/** What most people set of a policy; `goshawk policies NAME` has the rest. */
+/** Settings of a policy that help shows; `goshawk policies NAME` has all. */
 const COMMON = ['policy', 'estimator', 'cutoff', 'set'];
-const MORE_SETTINGS = '`goshawk policies NAME` lists all settings of a policy; each is an option here.';
+const SETTINGS_OF_POLICY = '`goshawk policies NAME` lists all settings of a policy; each is an option here.';
 const WIDTH_MIN = 40;
 const WIDTH_MAX = 120;
 /** Flags that are longer have their description on the next line. */
@@ -31,7 +31,7 @@ export async function helpOn(argv: readonly string[], columns: number): Promise<
   // A word behind an option may be its value.
   if ((argv[0] ?? '-').startsWith('-')) return overview(width);
   const command = (await commandNamed(`${first} ${second}`)) ?? (await commandNamed(first));
-  if (command !== undefined) return pageOf(command, width);
+  if (command !== undefined) return pageOf(command, argv.includes('--all'), width);
   if (Object.hasOwn(COMMAND_GROUPS, first)) return groupPage(first, width);
   throw unknownCommand(first);
 }
@@ -50,9 +50,9 @@ async function overview(width: number): Promise<string> {
     wrapped(ABOUT, width, ''),
     `Commands:\n${table(await overviewRows(ofProduct), width)}`,
     `Laboratory (package @goshawk/lab):\n${table(await overviewRows(Object.keys(LABORATORY_COMMANDS)), width)}`,
-    `Everywhere:\n${table(optionRows(GLOBAL_OPTIONS), width)}`,
+    `Options of every command:\n${table(optionRows(GLOBAL_OPTIONS), width)}`,
     wrapped(
-      '`goshawk COMMAND --help` says more of a command, `goshawk --version` which one this is.',
+      '`goshawk COMMAND --help` explains a command, `goshawk --version` prints the version, docs/COMMANDS.md lists every option.',
       width,
       '',
     ),
@@ -88,33 +88,66 @@ function rowsOf(names: readonly string[]): Promise<Row[]> {
   );
 }
 
+/** @param isWhole with rare options, and those of every command */
 async function pageOf(
   { name, words, describe, options, examples, needsNoCluster = false }: Command,
+  isWhole: boolean,
   width: number,
 ): Promise<string> {
-  const policyOptions = 'policy' in options ? (await import('./settings.js')).POLICY_OPTIONS : {};
+  const { shown, rare, ofPolicy } = await optionsByUse(options);
   const { cluster, ...others } = GLOBAL_OPTIONS;
-  const isOfPolicy = (option: string): boolean => option in policyOptions && !COMMON.includes(option);
-  const some = (wanted: (option: string) => boolean): Row[] =>
-    optionRows(Object.fromEntries(Object.entries(options).filter(([option]) => wanted(option))));
-  const groups: [title: string, rows: Row[]][] = [
-    ['Options', some((option) => !isOfPolicy(option))],
-    ['Everywhere', optionRows(needsNoCluster ? others : { ...others, cluster })],
-  ];
+  const everywhere = needsNoCluster ? others : { ...others, cluster };
+  const groups: [title: string, specs: OptionSpecs][] = isWhole
+    ? [
+        ['Options', shown],
+        ['Rare options', rare],
+        ['Settings of the policy', ofPolicy],
+        ['Options of every command', everywhere],
+      ]
+    : [['Options', shown]];
   // A command on a line of its own can be copied, however long it is.
-  const shown = examples.map(([command, does]) => `  ${command}\n${wrapped(does, width, '      ')}`);
+  const copied = examples.map(([command, does]) => `  ${command}\n${wrapped(does, width, '      ')}`);
   return [
     `goshawk ${name}${words === '' ? '' : ` ${words}`}`,
     wrapped(describe, width, ''),
-    ...(shown.length === 0 ? [] : [`Examples:\n${shown.join('\n')}`]),
-    ...groups.flatMap(([title, rows]) => (rows.length === 0 ? [] : [`${title}:\n${table(rows, width)}`])),
-    ...(Object.keys(options).some(isOfPolicy) ? [wrapped(MORE_SETTINGS, width, '')] : []),
+    ...(copied.length === 0 ? [] : [`Examples:\n${copied.join('\n')}`]),
+    ...groups.flatMap(([title, specs]) =>
+      Object.keys(specs).length === 0 ? [] : [`${title}:\n${table(optionRows(specs), width)}`],
+    ),
+    ...(isWhole ? [] : [pointers(name, Object.keys(rare).length, needsNoCluster, width)]),
+    ...(isWhole || Object.keys(ofPolicy).length === 0 ? [] : [wrapped(SETTINGS_OF_POLICY, width, '')]),
   ].join('\n\n');
 }
 
-type Row = readonly [left: string, right: string];
+/** Where the options are that a page leaves out. */
+function pointers(name: string, rare: number, needsNoCluster: boolean, width: number): string {
+  const common = needsNoCluster ? '--json and --quiet' : '--json and --cluster';
+  const count = rare === 1 ? '1 rare option' : `${rare} rare options`;
+  const more = rare === 0 ? '' : `\`goshawk ${name} --help --all\` adds ${count}. `;
+  return wrapped(
+    `${more}\`goshawk --help\` lists the options of every command, such as ${common}.`,
+    width,
+    '',
+  );
+}
 
-function optionRows(specs: OptionSpecs): Row[] {
+/** A command's own options: those that `--help` shows, and the two kinds that `--help --all` adds. */
+export async function optionsByUse(
+  options: OptionSpecs,
+): Promise<Readonly<Record<'shown' | 'rare' | 'ofPolicy', OptionSpecs>>> {
+  const settings = 'policy' in options ? (await import('./settings.js')).POLICY_OPTIONS : {};
+  const useOf = (name: string, { rare }: OptionSpec): 'shown' | 'rare' | 'ofPolicy' => {
+    if (name in settings && !COMMON.includes(name)) return 'ofPolicy';
+    return rare ? 'rare' : 'shown';
+  };
+  const of = (use: string): OptionSpecs =>
+    Object.fromEntries(Object.entries(options).filter(([name, spec]) => useOf(name, spec) === use));
+  return { shown: of('shown'), rare: of('rare'), ofPolicy: of('ofPolicy') };
+}
+
+export type Row = readonly [left: string, right: string];
+
+export function optionRows(specs: OptionSpecs): Row[] {
   return Object.entries(specs).map(([name, spec]) => {
     const letter = spec.alias === undefined ? '' : `-${spec.alias}, `;
     return [
@@ -126,6 +159,7 @@ function optionRows(specs: OptionSpecs): Row[] {
 
 /** What is to be written behind it. */
 function placeholderOf(spec: OptionSpec): string {
+  if (spec.value !== undefined) return ` ${spec.value}`;
   switch (spec.type) {
     case 'flag':
       return '';

@@ -10,17 +10,17 @@ export interface Laboratory {
 
 /** Commands of the laboratory, in the order of help, which lists them whether they are installed or not. */
 export const LABORATORY_COMMANDS: Readonly<Record<string, string>> = {
-  simulate: 'run a workload in virtual time, and compare policies',
-  replay: 'run a workload on real clusters, and compare policies',
-  compare: 'compare what `simulate --json` and `replay --json` have printed',
-  whatif: 'simulate what the cluster has run under other settings',
-  predictor: 'say how well the estimators in shadow have told how long jobs run',
-  figure: 'make a figure of a paper, and say which of its claims hold',
-  'trace stats': 'statistics of a workload',
+  simulate: 'compare policies on a workload in virtual time',
+  replay: 'compare policies on a workload on real clusters',
+  compare: 'compare results of `simulate --json` and `replay --json`',
+  whatif: 'simulate the past jobs of a cluster under other settings',
+  predictor: 'show the accuracy of shadow estimators',
+  figure: 'reproduce a figure of a paper, and check its claims',
+  'trace stats': 'print statistics of a workload',
   'trace generate': 'make a workload',
-  'trace convert': 'turn a workload into another format',
+  'trace convert': 'convert a workload into another format',
   'trace sample': 'write a part of a workload',
-  'trace export': 'write what jobs and workers did, for a viewer',
+  'trace export': 'write a timeline of jobs and workers for a viewer',
 };
 
 /** A variable: the laboratory is built after this package, and need not be there. */

@@ -11,8 +11,12 @@ interface SpecBase {
   readonly alias?: string;
   /** What holds where it is not set, in words, when that is no one value. */
   readonly whenUnset?: string;
-  /** Only as a flag: it says what to do this once, and has no place in a file or the environment. */
+  /** Stands for the value in help: `FILE`. */
+  readonly value?: string;
+  /** Only as a flag: for one run, with no place in a file or the environment. */
   readonly flagOnly?: boolean;
+  /** Rarely used: `--help --all` and docs/COMMANDS.md show it, `--help` does not. */
+  readonly rare?: boolean;
 }
 
 export type OptionSpec =

@@ -8,19 +8,20 @@ export const SLOTS_OPTION = {
   default: 1,
   min: 1,
   max: LIMITS.slotsMax,
-  describe: 'tasks that a worker runs at a time',
+  describe: 'concurrent tasks of a worker',
 } as const satisfies OptionSpec;
 
 /** 0: workers without a fixed number of slots. */
 export const SLOTS_OR_NONE_OPTION = {
   ...SLOTS_OPTION,
   none: 0,
-  describe: `${SLOTS_OPTION.describe}; none: as many as fit its --resources, for policies that pack`,
+  describe: `${SLOTS_OPTION.describe}; none: as many as its --resources hold, for policies that pack`,
 } as const satisfies OptionSpec;
 
 export const RESOURCES_OPTION = {
   type: 'text',
-  describe: 'what the tasks of one worker may use together: cpu=4,memory=8GiB,gpu=1',
+  value: 'AMOUNTS',
+  describe: 'capacity of each worker: cpu=4,memory=8GiB,gpu=1',
 } as const satisfies OptionSpec;
 
 /**

@@ -12,9 +12,10 @@ export interface Variant<Options> {
 /** What `--vary` says, for every command that compares. */
 export const VARY_OPTION = {
   type: 'texts',
+  value: 'NAME=VALUES',
   flagOnly: true,
   describe:
-    'compare values of a setting: steal-cap=1,10,30 (with ; between values that have commas); several times: each with each',
+    'compare values of a setting: steal-cap=1,10,30 (; between values with commas); repeatable, for all combinations',
 } as const;
 
 interface Varied {

@@ -10,7 +10,7 @@ export const cancelCommand = defineCommand({
   completes: 'ids',
   wordsMin: 1,
   wordsMax: Number.POSITIVE_INFINITY,
-  describe: 'cancel jobs: what waits does not start, what runs is killed',
+  describe: 'cancel jobs: waiting tasks never start, running tasks are killed',
   examples: [['goshawk cancel $id', 'does nothing to a job that has ended']],
   options: {},
   async run(context, _options, { words }) {

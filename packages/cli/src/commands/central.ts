@@ -7,18 +7,25 @@ import { CENTRAL_PORT, DAEMON_OPTIONS, httpOptions, keep } from './daemon-option
 
 export const centralCommand = defineCommand({
   name: 'central',
-  describe: 'run the central scheduler of a cluster',
+  describe: 'run central, the central scheduler of a cluster',
   examples: [
     ['goshawk central --bind tcp://127.0.0.1:7070 --policy hawk', 'a central scheduler for this machine'],
   ],
   options: {
-    bind: { type: 'text', default: `tcp://127.0.0.1:${CENTRAL_PORT}`, describe: 'where to listen' },
+    bind: {
+      type: 'text',
+      value: 'URL',
+      default: `tcp://127.0.0.1:${CENTRAL_PORT}`,
+      describe: 'address to listen on',
+    },
     ...DAEMON_OPTIONS,
     ...POLICY_OPTIONS,
     settings: {
       type: 'text',
+      value: 'JSON',
       flagOnly: true,
-      describe: 'all policy settings as JSON, in place of the options above',
+      rare: true,
+      describe: 'all settings of the policy, in place of single options',
     },
   },
   async run(context, options) {

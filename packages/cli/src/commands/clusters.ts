@@ -14,7 +14,7 @@ const COLUMNS: readonly Column[] = [
 
 export const clustersCommand = defineCommand({
   name: 'clusters',
-  describe: 'list the clusters that `goshawk up` runs on this machine for this user',
+  describe: 'list your clusters of `goshawk up` on this machine',
   examples: [['goshawk clusters', 'which are there, and which one commands talk to from this folder']],
   options: {},
   async run(context) {

@@ -20,7 +20,7 @@ export function completionCommand(commands: () => Promise<readonly Command[]>) {
     name: 'completion',
     words: '[bash|zsh|fish]',
     wordsMax: 1,
-    describe: 'print a completion script for a shell (default: the one that $SHELL names)',
+    describe: 'print a completion script for a shell (default: $SHELL)',
     examples: [
       ['source <(goshawk completion bash)', 'in ~/.bashrc; the same with zsh in ~/.zshrc'],
       ['goshawk completion fish | source', 'in ~/.config/fish/config.fish'],

@@ -34,10 +34,10 @@ interface Setting {
 export function configShowCommand(commands: () => Promise<readonly Command[]>) {
   return defineCommand({
     name: 'config show',
-    describe: 'show every setting that a file or the environment may set, as it stands here',
-    examples: [['goshawk config show --origin', 'with where each comes from']],
+    describe: 'show the value of every setting that files and variables can set',
+    examples: [['goshawk config show --origin', 'with the origin of each value']],
     options: {
-      origin: { type: 'flag', flagOnly: true, describe: 'with where each comes from; --json always says it' },
+      origin: { type: 'flag', flagOnly: true, describe: 'with the origin of each value; always with --json' },
     },
     async run(context, options) {
       const settings = settingsOf(context, await commands());

@@ -17,55 +17,70 @@ export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', '
 export const DAEMON_OPTIONS = {
   advertise: {
     type: 'text',
+    value: 'URL',
+    rare: true,
     describe:
-      'where others reach it, when that is not where it listens (default where it listens everywhere: the one address of this machine)',
+      'address for the other processes, if --bind is not reachable for them (default for 0.0.0.0: the only address of this machine)',
   },
-  insecure: { type: 'flag', describe: 'listen beyond loopback without keys' },
+  insecure: { type: 'flag', rare: true, describe: 'listen beyond loopback without keys' },
   http: {
     type: 'text',
-    describe: 'HOST:PORT for /livez, /readyz, /metrics and /status over HTTP (default: none of it)',
+    value: 'HOST:PORT',
+    describe: 'serve /livez, /readyz, /metrics and /status over HTTP (default: no HTTP)',
   },
   httpTokenFile: {
     type: 'text',
-    describe: 'file of the token that HTTP asks for; beyond loopback it has to (or GOSHAWK_HTTP_TOKEN)',
+    value: 'FILE',
+    describe: 'token that HTTP requests must carry; needed beyond loopback (or GOSHAWK_HTTP_TOKEN)',
   },
   httpPortFile: {
     type: 'text',
-    describe: 'file to write the port of HTTP to, for a health check where --http says port 0',
+    value: 'FILE',
+    rare: true,
+    describe: 'write the port of HTTP to FILE, for health checks with --http HOST:0',
   },
   drainTimeout: {
     type: 'duration',
-    describe:
-      'told to end, finish what there is for at most so long; 0s: do not (default: for as long as it takes)',
+    describe: 'time for running work after SIGTERM; 0s: stop at once (default: no limit)',
   },
-  logLevel: { type: 'text', default: 'info', choices: LOG_LEVELS, describe: 'how much the log says' },
+  logLevel: {
+    type: 'text',
+    default: 'info',
+    choices: LOG_LEVELS,
+    value: 'LEVEL',
+    describe: 'least severe level of the log',
+  },
   withParent: {
     type: 'flag',
     flagOnly: true,
-    describe: 'end when stdin is closed: for whoever starts it as a child',
+    rare: true,
+    describe: 'end when stdin closes: for a parent process',
   },
 } as const satisfies OptionSpecs;
 
 /** How long schedulers keep jobs that have ended. */
 export const RETENTION_OPTIONS = {
-  keep: { type: 'duration', default: '7d', describe: 'forget jobs this long after their end' },
+  keep: { type: 'duration', default: '7d', describe: 'forget ended jobs after this time' },
   keepJobs: {
     type: 'count',
     default: 10_000,
-    describe: 'ended jobs that a scheduler keeps for longer than ten minutes; the oldest go first',
+    describe:
+      'ended jobs of a scheduler that it remembers for more than ten minutes; the oldest are forgotten first',
   },
 } as const satisfies OptionSpecs;
 
 /** Of schedulers; the whole of a local cluster takes it too. */
 export const JOURNAL_OPTION = {
   type: 'text',
+  value: 'URL',
   describe:
-    'postgres://…, for all schedulers of the cluster: their jobs are written down there, and others go on with those of one that is gone (GOSHAWK_JOURNAL keeps a password out of the list of processes)',
+    'postgres://… database for the jobs of all schedulers; other schedulers take over the jobs of a lost one (GOSHAWK_JOURNAL hides a password from `ps`)',
 } as const;
 
 export const SHADOW_OPTION = {
   type: 'text',
-  describe: 'estimators to be asked about every job, and scored, without any effect: pilot,history,hybrid',
+  value: 'NAMES',
+  describe: 'score these estimators on every job, without any effect: pilot,history,hybrid',
 } as const;
 
 export const CENTRAL_PORT = 7070;

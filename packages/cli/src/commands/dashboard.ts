@@ -10,41 +10,46 @@ import { keySource } from '../keys.js';
 import type { DaemonIsUp } from '../local/child.js';
 import { findCluster } from '../local/whereabouts.js';
 import { VERSION } from '../version.js';
+import { DAEMON_OPTIONS } from './daemon-options.js';
 
 const ROLES = ['read', 'submit', 'operate'] as const satisfies readonly Role[];
 
 export const dashboardCommand = defineCommand({
   name: 'dashboard',
-  describe: 'serve a page on which to see the cluster, and its HTTP API (docs/USE.md)',
+  describe: 'serve a web page of the cluster and the HTTP API (docs/USE.md)',
   examples: [
-    ['goshawk dashboard', 'prints the address of the page'],
+    ['goshawk dashboard', 'print the address of the page'],
     [
       'goshawk dashboard --listen 0.0.0.0:7080 --token-file tokens',
-      'for others too, to look at; --allow submit lets them do more',
+      'for other machines, read only; --allow submit permits more',
     ],
   ],
   options: {
-    listen: { type: 'text', default: '127.0.0.1:7080', describe: 'HOST:PORT to listen at; port 0 for any' },
+    listen: {
+      type: 'text',
+      value: 'HOST:PORT',
+      default: '127.0.0.1:7080',
+      describe: 'address to listen on; port 0: any free port',
+    },
     tokenFile: {
       type: 'text',
+      value: 'FILE',
       describe:
-        'file of tokens, a role (read, submit, operate) and a token a line; needed beyond loopback (or GOSHAWK_DASHBOARD_TOKENS)',
+        'file of lines with a role (read, submit, operate) and a token; needed beyond loopback (or GOSHAWK_DASHBOARD_TOKENS)',
     },
     allow: {
       type: 'text',
+      value: 'ROLE',
       choices: ROLES,
-      describe: 'what may be done here at most, whatever a token says',
+      describe: 'upper bound of the roles of all tokens',
       whenUnset: 'operate on loopback, read beyond it',
     },
     allowHost: {
       type: 'texts',
-      describe: 'a name that it may be asked by, as behind a proxy',
+      value: 'NAME',
+      describe: 'further accepted Host header, for proxies',
     },
-    withParent: {
-      type: 'flag',
-      flagOnly: true,
-      describe: 'end when stdin is closed: for whoever starts it as a child',
-    },
+    withParent: DAEMON_OPTIONS.withParent,
   },
   async run(context, options) {
     const { openGateway } = await import('@goshawk/gateway');

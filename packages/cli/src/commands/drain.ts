@@ -19,14 +19,14 @@ export const drainCommand = defineCommand({
   completes: 'workers',
   wordsMin: 1,
   wordsMax: 1,
-  describe: 'let a worker take nothing new: what it runs is finished, what it holds goes elsewhere',
+  describe: 'stop new tasks on a worker; running tasks finish, waiting ones move to other workers',
   examples: [
-    ['goshawk drain w3 --wait', 'until it is empty and can be stopped'],
-    ['goshawk drain w3 --undo', 'takes work again'],
+    ['goshawk drain w3 --wait', 'until the worker is empty'],
+    ['goshawk drain w3 --undo', 'accept tasks again'],
   ],
   options: {
-    undo: { type: 'flag', flagOnly: true, describe: 'let it take work again' },
-    wait: { type: 'flag', flagOnly: true, describe: 'until nothing runs there any more' },
+    undo: { type: 'flag', flagOnly: true, describe: 'let the worker accept tasks again' },
+    wait: { type: 'flag', flagOnly: true, describe: 'wait until no task runs on the worker' },
   },
   async run(context, options, { words }) {
     const worker = words[0]!;

@@ -12,21 +12,29 @@ const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 export const followNodesCommand = defineCommand({
   name: 'follow-nodes',
-  describe: 'on Kubernetes: drain the workers of nodes that are cordoned, and let them work again afterwards',
-  examples: [['goshawk follow-nodes --cluster tcp://goshawk-central:7070', 'in a pod that may list nodes']],
+  describe: 'on Kubernetes: drain the workers of cordoned nodes, and undo this on uncordoned nodes',
+  examples: [
+    ['goshawk follow-nodes --cluster tcp://goshawk-central:7070', 'in a pod with the right to list nodes'],
+  ],
   options: {
-    api: { type: 'text', describe: 'where the API server is: https://HOST:PORT (default: as pods are told)' },
+    api: {
+      type: 'text',
+      value: 'URL',
+      describe: 'address of the API server, https://HOST:PORT (default: from the environment of the pod)',
+    },
     tokenFile: {
       type: 'text',
+      value: 'FILE',
       default: `${SERVICE_ACCOUNT}/token`,
-      describe: 'file of the token to show there',
+      describe: 'file of the token for the API server',
     },
     caFile: {
       type: 'text',
+      value: 'FILE',
       default: `${SERVICE_ACCOUNT}/ca.crt`,
-      describe: 'file of the certificate that has signed the API server’s',
+      describe: 'file of the CA certificate of the API server',
     },
-    every: { type: 'duration', default: '5s', describe: 'between two looks' },
+    every: { type: 'duration', default: '5s', describe: 'interval between two requests' },
   },
   async run(context, options) {
     const { cwd, interrupted } = context;

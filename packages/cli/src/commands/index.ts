@@ -77,7 +77,7 @@ async function load(names: readonly string[]): Promise<readonly Command[]> {
 
 /** What the commands of two words have in common. */
 export const COMMAND_GROUPS: Readonly<Record<string, string>> = {
-  trace: 'look at workloads, and make them',
-  journal: 'look at what a scheduler has written down of its jobs, and repair it',
-  config: 'look at the settings',
+  trace: 'inspect and make workloads',
+  journal: 'inspect, repair and move the journals of schedulers',
+  config: 'show settings',
 };

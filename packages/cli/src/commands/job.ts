@@ -16,14 +16,14 @@ export const jobCommand = defineCommand({
   completes: 'ids',
   wordsMin: 1,
   wordsMax: 1,
-  describe: 'show one job: how far it is, what failed, and, once it has ended, where its time went',
+  describe: 'show progress, failures and, after the end, a summary of one job',
   examples: [
-    ['goshawk job $id --watch', 'until it has ended'],
-    ['goshawk job $id --spec', 'with what was submitted'],
+    ['goshawk job $id --watch', 'until the job ends'],
+    ['goshawk job $id --spec', 'with the submitted job'],
   ],
   options: {
-    watch: { type: 'flag', flagOnly: true, describe: 'show it again as it changes, until it has ended' },
-    spec: { type: 'flag', flagOnly: true, describe: 'with the job as it was submitted' },
+    watch: { type: 'flag', flagOnly: true, describe: 'update until the job ends' },
+    spec: { type: 'flag', flagOnly: true, describe: 'with the submitted job' },
   },
   async run(context, options, { words }) {
     if (options.watch && options.spec) {

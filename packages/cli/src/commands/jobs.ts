@@ -12,23 +12,28 @@ const LISTED_MAX = 10_000;
 
 export const jobsCommand = defineCommand({
   name: 'jobs',
-  describe: 'list the jobs that go on, and the last ten that ended',
+  describe: 'list active jobs, and the last ten ended jobs',
   examples: [
-    ['goshawk jobs --state running,waiting', 'those that go on'],
-    ['goshawk jobs --user $USER --all --json', 'all of mine that the schedulers still know'],
+    ['goshawk jobs --state running,waiting', 'active jobs only'],
+    ['goshawk jobs --user $USER --all --json', 'all my jobs that schedulers remember'],
   ],
   options: {
-    state: { type: 'text', flagOnly: true, describe: `only these: ${STATES.join(', ')}; several by commas` },
-    user: { type: 'text', flagOnly: true, describe: 'only those of this user' },
-    all: { type: 'flag', flagOnly: true, describe: 'all that ended, not the last ten only' },
-    limit: { type: 'count', default: 1_000, min: 1, max: LISTED_MAX, describe: 'at most so many' },
+    state: {
+      type: 'text',
+      value: 'STATES',
+      flagOnly: true,
+      describe: `only jobs in these states: ${STATES.join(', ')}, with commas`,
+    },
+    user: { type: 'text', value: 'NAME', flagOnly: true, describe: 'only jobs of this user' },
+    all: { type: 'flag', flagOnly: true, describe: 'all ended jobs, not only the last ten' },
+    limit: { type: 'count', default: 1_000, min: 1, max: LISTED_MAX, describe: 'entries at most' },
     strict: STRICT,
     from: {
       type: 'count',
       flagOnly: true,
       default: 0,
       max: LISTED_MAX - 1,
-      describe: 'leave out so many, to go on where a list was cut; with --all',
+      describe: 'skip this many jobs, to continue a cut list; with --all',
     },
   },
   async run(context, options) {

@@ -18,14 +18,14 @@ const FOLDER = { words: 'FOLDER', wordsMin: 1, wordsMax: 1 } as const;
 const PLACE = { words: 'FOLDER|URL', wordsMin: 1, wordsMax: 1 } as const;
 
 const TAG_OPTION = {
-  tag: { type: 'text', describe: 'of several in PostgreSQL the one whose job ids begin so' },
+  tag: { type: 'text', value: 'TAG', describe: 'in PostgreSQL: the journal whose job ids begin with TAG' },
 } as const satisfies OptionSpecs;
 
 export const journalInitCommand = defineCommand({
   words: '[URL]',
   wordsMax: 1,
   name: 'journal init',
-  describe: 'make the tables for journals in PostgreSQL, or bring older ones to this version',
+  describe: 'make or upgrade the tables of journals in PostgreSQL',
   examples: [['goshawk journal init postgres://goshawk:…@db1/goshawk', 'once, before schedulers use it']],
   options: { journal: JOURNAL_OPTION },
   async run(context, options, { words }) {
@@ -46,10 +46,8 @@ export const journalInitCommand = defineCommand({
 export const journalInspectCommand = defineCommand({
   ...PLACE,
   name: 'journal inspect',
-  describe: 'say what is in the journal of a scheduler: whose, how many jobs, how large',
-  examples: [
-    ['goshawk journal inspect .goshawk/s0', 'of the first scheduler that `goshawk up` started here'],
-  ],
+  describe: 'show owner, jobs and size of a journal',
+  examples: [['goshawk journal inspect .goshawk/s0', 'journal of the first scheduler of `goshawk up`']],
   options: TAG_OPTION,
   async run(context, { tag }, { words }) {
     return withJournals(context, words[0]!, tag, (journals) => {
@@ -67,8 +65,8 @@ export const journalInspectCommand = defineCommand({
 export const journalVerifyCommand = defineCommand({
   ...PLACE,
   name: 'journal verify',
-  describe: 'read every record of a journal and say which are damaged',
-  examples: [['goshawk journal verify .goshawk/s0', 'exits with 1 when something is damaged']],
+  describe: 'read every record of a journal, and list damaged ones',
+  examples: [['goshawk journal verify .goshawk/s0', 'exits with 1 if a record is damaged']],
   options: TAG_OPTION,
   async run(context, { tag: only }, { words }) {
     return withJournals(context, words[0]!, only, (journals) => {
@@ -95,8 +93,8 @@ export const journalVerifyCommand = defineCommand({
 export const journalExportCommand = defineCommand({
   ...PLACE,
   name: 'journal export',
-  describe: 'print every record of a journal that can be read, as JSON lines',
-  examples: [['goshawk journal export .goshawk/s0 > jobs.jsonl', 'one record a line, by job']],
+  describe: 'print every readable record of a journal, one JSON line each',
+  examples: [['goshawk journal export .goshawk/s0 > jobs.jsonl', 'one line for each record, by job']],
   options: TAG_OPTION,
   async run(context, { tag: only }, { words }) {
     return withJournals(context, words[0]!, only, ([journal, ...others]) => {
@@ -124,8 +122,8 @@ export const journalExportCommand = defineCommand({
 export const journalRepairCommand = defineCommand({
   ...FOLDER,
   name: 'journal repair',
-  describe: 'make a new journal of what can be read of a damaged one, and keep that beside it',
-  examples: [['goshawk journal repair .goshawk/s0', 'while no scheduler runs from that folder']],
+  describe: 'make a new journal from the readable records of a damaged one, and keep the old one beside it',
+  examples: [['goshawk journal repair .goshawk/s0', 'while no scheduler uses that folder']],
   options: {},
   async run(context, _options, { words }) {
     const { repairJournal } = await import('@goshawk/journal');
@@ -157,16 +155,13 @@ export const journalRepairCommand = defineCommand({
 export const journalImportCommand = defineCommand({
   ...PLACE,
   name: 'journal import',
-  describe: 'make a journal of the lines that `goshawk journal export` has printed, read from stdin',
+  describe: 'make a journal from the lines of `goshawk journal export` on stdin',
   examples: [
-    ['goshawk journal import /var/lib/goshawk/s0 < jobs.jsonl', 'into a folder that has no journal'],
-    [
-      'goshawk journal import postgres://… --name s0 < jobs.jsonl',
-      'for scheduler s0, from its next start on',
-    ],
+    ['goshawk journal import /var/lib/goshawk/s0 < jobs.jsonl', 'into a folder without a journal'],
+    ['goshawk journal import postgres://… --name s0 < jobs.jsonl', 'for the scheduler s0, at its next start'],
   ],
   options: {
-    name: { type: 'text', describe: 'in PostgreSQL: the scheduler that is to look after the jobs' },
+    name: { type: 'text', value: 'NAME', describe: 'in PostgreSQL: scheduler that owns the jobs' },
   },
   async run(context, { name }, { words }) {
     const { importJournal, inPostgres, isJournalUrl, parseExport, parseJournalUrl } = await import(

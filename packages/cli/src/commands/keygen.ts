@@ -25,38 +25,36 @@ export const keygenCommand = defineCommand({
   name: 'keygen',
   words: '[FOLDER]',
   wordsMax: 1,
-  describe:
-    'make the keys of a cluster, a file for each role, and a token for HTTP, for the owner’s eyes only',
+  describe: 'make the keys of a cluster, one file for each role, and a token for HTTP, readable only by you',
   examples: [
     ['goshawk keygen keys', 'central.key, scheduler.key, worker.key, client.key and http.token in keys/'],
-    ['goshawk keygen keys --rotate', 'the next of the three steps in which keys are replaced'],
-    [
-      'goshawk keygen keys --client ci --rights submit,read-own',
-      'client.ci.key, for one client, and what others know of it',
-    ],
-    ['goshawk keygen keys --revoke ci', 'nobody takes that key any more'],
+    ['goshawk keygen keys --rotate', 'next of the three steps of key replacement'],
+    ['goshawk keygen keys --client ci --rights submit,read-own', 'client.ci.key, the key of one client'],
+    ['goshawk keygen keys --revoke ci', 'make that key invalid'],
     ['goshawk keygen keys --if-missing --kubernetes | kubectl apply -f -', 'as Secrets of Kubernetes'],
   ],
   options: {
-    rotate: { type: 'flag', flagOnly: true, describe: 'take the next step of a rotation' },
-    client: { type: 'text', flagOnly: true, describe: 'make a key for the client of this name' },
+    rotate: { type: 'flag', flagOnly: true, describe: 'take the next step of key replacement' },
+    client: { type: 'text', value: 'NAME', flagOnly: true, describe: 'make a key for the client NAME' },
     rights: {
       type: 'text',
+      value: 'RIGHTS',
       flagOnly: true,
-      describe: `what it is good for: ${RIGHTS.join(', ')}; unless given, submit,read-own`,
+      describe: `rights of that key: ${RIGHTS.join(', ')} (default: submit,read-own)`,
     },
     revoke: {
       type: 'text',
+      value: 'NAME',
       flagOnly: true,
-      describe: 'take the key of this client from it; client: make another client.key',
+      describe: 'make the key of the client NAME invalid; client: replace client.key',
     },
-    ifMissing: { type: 'flag', flagOnly: true, describe: 'keep the keys that are there' },
+    ifMissing: { type: 'flag', flagOnly: true, describe: 'keep existing keys' },
     kubernetes: {
       type: 'flag',
       flagOnly: true,
-      describe: 'print them as Secret manifests, and one of a token for HTTP',
+      describe: 'print keys and token as Secret manifests',
     },
-    namespace: { type: 'text', flagOnly: true, describe: 'of the Secrets' },
+    namespace: { type: 'text', value: 'NAME', flagOnly: true, describe: 'namespace of the Secrets' },
   },
   async run(context, options, { words }) {
     const folder = resolve(context.cwd, words[0] ?? DEFAULT_FOLDER);

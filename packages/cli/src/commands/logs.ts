@@ -10,34 +10,32 @@ export const logsCommand = defineCommand({
   completes: 'ids',
   wordsMin: 1,
   wordsMax: 1,
-  describe:
-    'show what the tasks of a job have printed, task by task; stdout goes to stdout, and stderr to stderr',
+  describe: 'print the output of the tasks of a job, task by task; stdout to stdout, stderr to stderr',
   examples: [
-    ['goshawk logs $id > all.txt', 'what all tasks printed, in the order of the tasks'],
+    ['goshawk logs $id > all.txt', 'all tasks, in order'],
     ['goshawk logs $id/17', 'one task'],
-    ['goshawk logs $id --failed --tail 20', 'the last lines of each task that failed'],
-    ['goshawk logs $id --follow', 'as it is printed, until the job has ended'],
+    ['goshawk logs $id --failed --tail 20', 'the last lines of each failed task'],
+    ['goshawk logs $id --follow', 'live, until the job ends'],
   ],
   options: {
-    follow: { type: 'flag', alias: 'f', flagOnly: true, describe: 'go on until the job has ended' },
+    follow: { type: 'flag', alias: 'f', flagOnly: true, describe: 'continue until the job ends' },
     failed: {
       type: 'flag',
       flagOnly: true,
-      describe:
-        'only of tasks that failed; with --follow once the job has ended, since it is known only then',
+      describe: 'only failed tasks; with --follow printed after the end of the job',
     },
     tail: {
       type: 'count',
       alias: 'n',
       flagOnly: true,
-      describe: 'only the last lines of each task, so many of them',
+      describe: 'only the last N lines of each task',
     },
     prefix: {
       type: 'text',
+      value: 'WHEN',
       default: 'auto',
       choices: ['auto', 'always', 'never'],
-      describe:
-        'the task in front of each line; auto: where a job has several, on a terminal and with --follow, so that a file gets what the tasks wrote',
+      describe: 'task id before each line; auto: for jobs of several tasks, on a terminal or with --follow',
     },
   },
   async run(context, options, { words }) {

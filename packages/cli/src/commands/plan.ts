@@ -4,7 +4,7 @@ import { openCluster } from '../jobs/open-cluster.js';
 import { type Outlook, outlookOf, type StageOutlook } from '../jobs/outlook.js';
 import { counted } from '../jobs/words.js';
 import { buildJob } from '../submission/build-job.js';
-import { SUBMIT_OPTIONS } from '../submission/options.js';
+import { PLAN_OPTIONS } from '../submission/options.js';
 import { painter, plain } from '../terminal/paint.js';
 import { page, section } from '../terminal/sections.js';
 import { sourcesOf } from './submit.js';
@@ -14,12 +14,12 @@ export const planCommand = defineCommand({
   words: '[FILE.json | -- CMD ARG…]',
   wordsMax: 2,
   describe:
-    'say what would become of a job, with the arguments of submit, and submit nothing: its class, workers that it fits, when it would start, what it would wait behind; exit 1 where it could never run',
+    'predict class, fitting workers and start of a job without submitting it; takes the arguments of submit; exits with 1 if the job can never run',
   examples: [
-    ['goshawk plan --tasks 100 --estimate 2s --cpus 4 -- ./simulate', 'before it is submitted'],
-    ['goshawk plan job.json && goshawk submit job.json', 'only if it can run here'],
+    ['goshawk plan --tasks 100 --estimate 2s --cpus 4 -- ./simulate', 'before the submission'],
+    ['goshawk plan job.json && goshawk submit job.json', 'only if the job can run here'],
   ],
-  options: SUBMIT_OPTIONS,
+  options: PLAN_OPTIONS,
   async run(context, options, positionals) {
     const { key: _, ...job } = await buildJob(options, positionals, sourcesOf(context));
     const spec = parseJobSpec(job, 'plan');

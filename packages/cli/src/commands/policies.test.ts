@@ -33,7 +33,7 @@ describe('goshawk policies', () => {
 
   it('lists the settings that shape a policy, and no others', async () => {
     const { stdout } = await goshawk('hawk');
-    expect(stdout).toMatch(/^--steal-cap +10 +workers that an idle worker asks/m);
+    expect(stdout).toMatch(/^--steal-cap +10 +workers that an idle worker contacts/m);
     expect(stdout).not.toContain('--queues');
     expect((await goshawk('gs')).stdout).toContain('--queues');
   });

@@ -11,12 +11,12 @@ export const policiesCommand = defineCommand({
   name: 'policies',
   words: '[NAME|FILE]',
   wordsMax: 1,
-  describe: 'list the policies there are, or all settings of one',
+  describe: 'list the policies, or all settings of one',
   examples: [
-    ['goshawk policies', 'what there is for --policy'],
-    ['goshawk policies hawk', 'what shapes it: options of up, central, replay and simulate'],
-    ['goshawk policies ./mine.js', "the same of a policy of one's own"],
-    ['goshawk policies carbyne', 'also what there is for --set with it, with defaults and bounds'],
+    ['goshawk policies', 'all policies'],
+    ['goshawk policies hawk', 'settings of hawk: options of up, central, replay and simulate'],
+    ['goshawk policies ./mine.js', 'settings of your own policy'],
+    ['goshawk policies carbyne', 'also values for --set, with defaults and bounds'],
   ],
   options: {},
   async run(context, _, { words }) {

@@ -9,7 +9,7 @@ export const retryCommand = defineCommand({
   completes: 'ids',
   wordsMin: 1,
   wordsMax: 1,
-  describe: 'submit what failed in a job that has ended as a new job, and print its id',
+  describe: 'submit the failed tasks of an ended job as a new job, and print its id',
   examples: [['goshawk wait $(goshawk retry $id)', 'once more, and its outcome']],
   options: {
     failed: {

@@ -20,36 +20,50 @@ import {
 } from './daemon-options.js';
 
 const SCHEDULER_OPTIONS = {
-  bind: { type: 'text', default: 'tcp://127.0.0.1:0', describe: 'where to listen; port 0 for any' },
-  centralUrl: { type: 'text', default: `tcp://127.0.0.1:${CENTRAL_PORT}`, describe: 'where central is' },
+  bind: {
+    type: 'text',
+    value: 'URL',
+    default: 'tcp://127.0.0.1:0',
+    describe: 'address to listen on; port 0: any free port',
+  },
+  centralUrl: {
+    type: 'text',
+    default: `tcp://127.0.0.1:${CENTRAL_PORT}`,
+    value: 'URL',
+    describe: 'address of central',
+  },
   name: {
     type: 'text',
-    describe: 'what others call it; unique in the cluster (default: host and process)',
+    value: 'NAME',
+    describe: 'name of the scheduler, unique in the cluster (default: from host and process)',
   },
   dataFolder: {
     type: 'text',
+    value: 'FOLDER',
     describe:
-      'where its jobs are written down, and what it learns of run times, on a local disk (default: nowhere; they live as long as it does)',
+      'folder of the journal and of learned run times, on a local disk (default: none; jobs end with the process)',
   },
   journal: JOURNAL_OPTION,
   dataFolders: {
     type: 'count',
     min: 1,
     max: 1_000,
+    rare: true,
     describe:
-      'the data folder has room for so many schedulers, a folder for each: take one that nobody has, of one that ended first',
+      'number of schedulers that share --data-folder; each takes a free folder in it, a used one before a new one',
   },
   shadow: SHADOW_OPTION,
   estimator: {
     type: 'text',
-    describe:
-      "the file of an estimator of one's own, where central has one: at the same path here (which estimator it is, central says)",
+    value: 'FILE',
+    rare: true,
+    describe: 'module of your own estimator, at the same path as on central, which chooses the estimator',
   },
   activeJobsMax: {
     type: 'count',
     min: 1,
     default: LIMITS.activeJobsMax,
-    describe: 'jobs that have not ended; more are refused, to be tried again',
+    describe: 'active jobs at most; clients submit further jobs again later',
   },
   ...RETENTION_OPTIONS,
   ...DAEMON_OPTIONS,
@@ -57,15 +71,15 @@ const SCHEDULER_OPTIONS = {
 
 export const schedulerCommand = defineCommand({
   name: 'scheduler',
-  describe: 'run a scheduler: it takes jobs and owns them to their end',
+  describe: 'run a scheduler, which accepts jobs and owns them to their end',
   examples: [
     [
       'goshawk scheduler --central-url tcp://127.0.0.1:7070 --name s0 --data-folder /var/lib/goshawk/s0',
-      'a scheduler of that cluster, whose jobs survive it',
+      'a scheduler whose jobs survive a restart',
     ],
     [
       'GOSHAWK_JOURNAL=postgres://goshawk:…@db1,db2/goshawk goshawk scheduler --name s0',
-      'whose jobs others go on with when its machine is lost',
+      'a scheduler whose jobs survive the loss of its machine',
     ],
   ],
   options: SCHEDULER_OPTIONS,

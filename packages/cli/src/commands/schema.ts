@@ -8,7 +8,7 @@ export const schemaCommand = defineCommand({
   words: 'job',
   wordsMin: 1,
   wordsMax: 1,
-  describe: 'print the JSON Schema of a job file, for editors and for programs that write one',
+  describe: 'print the JSON Schema of job files',
   examples: [['goshawk schema job > job.schema.json', 'docs/USE.md says the same for people']],
   options: {},
   async run(context, _options, { words }) {

@@ -8,19 +8,20 @@ import { type Column, renderTable } from '../terminal/table.js';
 
 export const sharesCommand = defineCommand({
   name: 'shares',
-  describe: 'show who has how much of the cluster, and how much is due to them, by job or by user',
+  describe: 'show actual and fair shares of the cluster, by job or by user',
   examples: [
-    ['goshawk shares', 'whoever shares under the policy: jobs, or with --share-by user users'],
-    ['goshawk shares --by user', 'what the jobs of each user have together'],
+    ['goshawk shares', 'by the unit of the policy: jobs, or users with --share-by user'],
+    ['goshawk shares --by user', 'one line for each user'],
   ],
   options: {
     by: {
       type: 'text',
+      value: 'UNIT',
       flagOnly: true,
       choices: ['job', 'user'],
-      describe: 'a line for each (default: whom the policy gives shares to)',
+      describe: 'one line for each job or user (default: the unit of the policy)',
     },
-    limit: { type: 'count', default: 100, min: 1, describe: 'at most so many lines' },
+    limit: { type: 'count', default: 100, min: 1, describe: 'lines at most' },
   },
   async run(context, options) {
     await using cluster = await openCluster(context);

@@ -21,13 +21,19 @@ export const submitCommand = defineCommand({
   words: '[FILE.json | -- CMD ARG…]',
   wordsMax: 2,
   describe:
-    'submit a job, and print its id: a command, a job file (- is stdin), functions of a module, or sleeps (--json: one value, with --wait at the end; with --logs a line for each line of output before it)',
+    'submit a job, and print its id; the job is a command, a job file (- is stdin), a function of a module, or sleeps',
   examples: [
-    ["goshawk submit --tasks 10 -- sh -c 'echo $GOSHAWK_TASK'", 'ten tasks that tell their number'],
-    ['goshawk submit --array 1-100 --logs -- ./simulate --seed {}', 'a hundred seeds, their output shown'],
-    ['goshawk submit --each-line urls.txt --retries 2 --wait -- wget {}', 'a task a line, and its outcome'],
-    [`goshawk submit --module ./work.js#run --input '{"n": 5}' --results`, 'call a function'],
-    ['id=$(goshawk submit job.json); goshawk wait $id', 'a job file; wait for it later'],
+    ["goshawk submit --tasks 10 -- sh -c 'echo $GOSHAWK_TASK'", 'ten tasks that print their numbers'],
+    ['goshawk submit --array 1-100 --logs -- ./simulate --seed {}', 'one task for each seed, with output'],
+    [
+      'goshawk submit --each-line urls.txt --retries 2 --wait -- wget {}',
+      'one task for each line; wait for the outcome',
+    ],
+    [
+      `goshawk submit --module ./work.js#run --input '{"n": 5}' --results`,
+      'call a function, and print the result',
+    ],
+    ['id=$(goshawk submit job.json); goshawk wait $id', 'submit a job file, wait later'],
   ],
   options: SUBMIT_OPTIONS,
   async run(context, options, positionals) {

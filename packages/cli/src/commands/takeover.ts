@@ -8,7 +8,7 @@ export const takeoverCommand = defineCommand({
   words: 'SCHEDULER',
   wordsMin: 1,
   wordsMax: 1,
-  describe: 'let another scheduler go on with the jobs of this one, which ends if it is still there',
+  describe: 'let another scheduler take over the jobs of this one; a running one ends',
   examples: [['goshawk takeover s3', 'at once, rather than when its lease has ended']],
   options: {},
   async run(context, _options, { words }) {

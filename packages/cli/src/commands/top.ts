@@ -7,9 +7,8 @@ import { painter } from '../terminal/paint.js';
 
 export const topCommand = defineCommand({
   name: 'top',
-  describe:
-    'show the cluster as it changes: what needs a person, what waits and why, delays by class (once, where there is no terminal)',
-  examples: [['goshawk top', 'until Ctrl-C; `goshawk dashboard` is the same with more, in a browser']],
+  describe: 'show alerts, waiting tasks with reasons, and delays by class, live (without a terminal: once)',
+  examples: [['goshawk top', 'until Ctrl-C; `goshawk dashboard` shows more, in a browser']],
   options: {},
   async run(context) {
     const { ClusterWatch, Link } = await import('@goshawk/gateway');

@@ -16,28 +16,44 @@ import { JOURNAL_OPTION, LOG_LEVELS, RETENTION_OPTIONS, SHADOW_OPTION } from './
 
 export const upCommand = defineCommand({
   name: 'up',
-  describe: 'run a cluster on this machine, in the foreground: real processes over loopback',
+  describe: 'run a cluster on this machine, in the foreground, of real processes',
   examples: [
     ['goshawk up --workers 20', 'then, in another terminal: goshawk submit --tasks 200 --sleep 50ms --wait'],
   ],
   needsNoCluster: true,
   options: {
-    workers: { type: 'count', default: 100, min: 1, max: 10_000, describe: 'workers' },
-    schedulers: { type: 'count', default: 10, min: 1, max: 1_000, describe: 'schedulers' },
+    workers: { type: 'count', default: 100, min: 1, max: 10_000, describe: 'number of workers' },
+    schedulers: { type: 'count', default: 10, min: 1, max: 1_000, describe: 'number of schedulers' },
     slots: SLOTS_OR_NONE_OPTION,
     resources: RESOURCES_OPTION,
     attribute: ATTRIBUTE_OPTION,
-    bind: { type: 'text', default: 'tcp://127.0.0.1:0', describe: 'where central listens; port 0 for any' },
-    dataFolder: { type: 'text', default: '.goshawk', describe: 'logs, and what outlives the processes' },
+    bind: {
+      type: 'text',
+      value: 'URL',
+      default: 'tcp://127.0.0.1:0',
+      describe: 'address of central; port 0: any free port',
+    },
+    dataFolder: {
+      type: 'text',
+      value: 'FOLDER',
+      default: '.goshawk',
+      describe: 'folder of logs and journals',
+    },
     secure: {
       type: 'flag',
-      describe: 'encrypt, and serve only who may read its keys (otherwise: every user of this machine)',
+      describe: 'encrypt, and serve only users who may read the keys (default: every user of this machine)',
     },
-    dashboard: { type: 'flag', describe: 'with the page of `goshawk dashboard`, whose address is printed' },
+    dashboard: { type: 'flag', describe: 'serve the page of `goshawk dashboard`, and print its address' },
     journal: JOURNAL_OPTION,
     shadow: SHADOW_OPTION,
     ...RETENTION_OPTIONS,
-    logLevel: { type: 'text', default: 'info', choices: LOG_LEVELS, describe: 'how much the logs say' },
+    logLevel: {
+      type: 'text',
+      default: 'info',
+      choices: LOG_LEVELS,
+      value: 'LEVEL',
+      describe: 'least severe level of the logs',
+    },
     ...POLICY_OPTIONS,
   },
   async run(context, options) {

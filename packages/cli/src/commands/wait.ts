@@ -12,21 +12,27 @@ export const waitCommand = defineCommand({
   completes: 'ids',
   wordsMin: 1,
   wordsMax: Number.POSITIVE_INFINITY,
-  describe:
-    'wait for the end of jobs; exit with 0 only if all of their tasks completed, with 4 if a deadline was missed (--json: a line for each job as it ends)',
+  describe: 'wait for the end of jobs; exit with 0 if all tasks completed, with 4 if a deadline was missed',
   examples: [
-    ['goshawk wait $id', 'from anywhere; answers at once when the job has ended'],
-    ['goshawk wait last', 'for the job that you submitted last; the first letters of an id are enough, too'],
-    ['goshawk wait $a $b --any --wait-timeout 10m', 'for the first of two, ten minutes at most'],
+    ['goshawk wait $id', 'from any machine; returns at once if the job has ended'],
+    ['goshawk wait last', 'for your last job; the first letters of an id work too'],
+    ['goshawk wait $a $b --any --wait-timeout 10m', 'for the first of two jobs, at most ten minutes'],
   ],
   options: {
-    any: { type: 'flag', flagOnly: true, describe: 'until the first of them ends, and with its outcome' },
+    any: {
+      type: 'flag',
+      flagOnly: true,
+      describe: 'wait only for the first job that ends, and exit with its outcome',
+    },
     results: {
       type: 'flag',
       flagOnly: true,
-      describe: 'print what the tasks of a job that completed returned, as JSON, a line a task',
+      describe: 'print the return values of the tasks of completed jobs, one JSON line each',
     },
-    waitTimeout: { type: 'duration', describe: 'so long at most, then exit with 124; the jobs go on' },
+    waitTimeout: {
+      type: 'duration',
+      describe: 'wait at most this long, then exit with 124; the jobs continue',
+    },
   },
   async run(context, options, { words }) {
     const { json } = context.global;

@@ -14,10 +14,10 @@ export const whyCommand = defineCommand({
   wordsMin: 0,
   wordsMax: 1,
   describe:
-    'say why a job or task waits, or was slow; without one, what waits in the cluster and what would help',
+    'explain why a job or task waits or was slow; without an id, what waits in the cluster and what would help',
   examples: [
     ['goshawk why', 'waiting tasks by reason'],
-    ['goshawk why $id', 'what stands before it, and where its time went'],
+    ['goshawk why $id', 'what is ahead of the job, and where its time went'],
     ['goshawk why $id/7', 'the same of one task'],
   ],
   options: { strict: STRICT },

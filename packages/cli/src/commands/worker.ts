@@ -11,48 +11,68 @@ import { CENTRAL_PORT, DAEMON_OPTIONS, httpOptions, keep } from './daemon-option
 
 export const workerCommand = defineCommand({
   name: 'worker',
-  describe: 'run one or more workers: they run the tasks',
+  describe: 'run one or more workers, which run the tasks',
   examples: [
     [
       'goshawk worker --central-url tcp://127.0.0.1:7070 --slots 4',
-      'a worker that runs four tasks at a time',
+      'one worker that runs four tasks at a time',
     ],
-    ['goshawk worker --workers 25 --resources memory=8GiB,gpu=1', 'twenty-five of them in one process'],
+    ['goshawk worker --workers 25 --resources memory=8GiB,gpu=1', 'twenty-five workers in one process'],
   ],
   options: {
-    bind: { type: 'text', default: 'tcp://127.0.0.1:0', describe: 'where to listen; port 0 for any' },
-    centralUrl: { type: 'text', default: `tcp://127.0.0.1:${CENTRAL_PORT}`, describe: 'where central is' },
-    name: { type: 'text', describe: 'what others call it; several are numbered (default: host and process)' },
-    workers: { type: 'count', default: 1, min: 1, max: 10_000, describe: 'workers in this process' },
-    numbered: { type: 'flag', describe: 'put a number behind the name, also when there is one only' },
-    firstNumber: { type: 'count', default: 0, describe: 'number of the first, when there are several' },
+    bind: {
+      type: 'text',
+      value: 'URL',
+      default: 'tcp://127.0.0.1:0',
+      describe: 'address to listen on; port 0: any free port',
+    },
+    centralUrl: {
+      type: 'text',
+      default: `tcp://127.0.0.1:${CENTRAL_PORT}`,
+      value: 'URL',
+      describe: 'address of central',
+    },
+    name: {
+      type: 'text',
+      value: 'NAME',
+      describe:
+        'name of the worker; several workers get a number behind the name (default: from host and process)',
+    },
+    workers: { type: 'count', default: 1, min: 1, max: 10_000, describe: 'workers of this process' },
+    numbered: { type: 'flag', rare: true, describe: 'number also a single worker' },
+    firstNumber: { type: 'count', default: 0, rare: true, describe: 'number of the first worker' },
     slots: SLOTS_OR_NONE_OPTION,
     resources: {
       ...RESOURCES_OPTION,
-      describe: `${RESOURCES_OPTION.describe} (default: a cpu a slot, and an even share of memory)`,
+      describe: `${RESOURCES_OPTION.describe} (default: one cpu a slot, and an equal share of the memory)`,
     },
     attribute: ATTRIBUTE_OPTION,
     memoryShares: {
       type: 'count',
       min: 1,
-      describe: 'workers on this machine, which share its memory evenly (default: those of this process)',
+      rare: true,
+      describe:
+        'workers of this machine, each with an equal share of the memory (default: those of this process)',
     },
     dataFolder: {
       type: 'text',
-      describe: 'for records that outlive the process (default: in the temporary folder)',
+      value: 'FOLDER',
+      describe: 'folder of records that outlive the process (default: a temporary folder)',
     },
-    exec: { type: 'flag', default: true, describe: 'run commands (--no-exec)' },
+    exec: { type: 'flag', default: true, describe: 'run commands (off: --no-exec)' },
     execOnly: {
       type: 'texts',
+      value: 'PATH',
       describe:
-        'run this command and nothing else (modules by --module-only), by absolute path and without the submitter’s variables; repeatable',
+        'run only this command, an absolute path, without the variables of the job; modules need --module-only; repeatable',
     },
     moduleOnly: {
       type: 'texts',
+      value: 'PATH',
       describe:
-        'run this module, or those in this folder, and nothing else (commands by --exec-only), by absolute path; repeatable',
+        'run only this module, or the modules of this folder, an absolute path; commands need --exec-only; repeatable',
     },
-    module: { type: 'flag', default: true, describe: 'run functions of modules (--no-module)' },
+    module: { type: 'flag', default: true, describe: 'run functions of modules (off: --no-module)' },
     ...DAEMON_OPTIONS,
   },
   async run(context, options) {

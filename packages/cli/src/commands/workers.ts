@@ -9,16 +9,17 @@ import { type Column, renderTable } from '../terminal/table.js';
 
 export const workersCommand = defineCommand({
   name: 'workers',
-  describe: 'list the workers: their state, what they are doing, and what they have',
-  examples: [['goshawk workers --state draining', 'those that take nothing new']],
+  describe: 'list the workers with state, tasks and resources',
+  examples: [['goshawk workers --state draining', 'only draining workers']],
   options: {
     state: {
       type: 'text',
+      value: 'STATE',
       flagOnly: true,
       choices: ['active', 'draining', 'drained', 'aside'],
-      describe: 'only those',
+      describe: 'only workers in this state',
     },
-    limit: { type: 'count', default: 10_000, min: 1, describe: 'at most so many' },
+    limit: { type: 'count', default: 10_000, min: 1, describe: 'entries at most' },
     strict: STRICT,
   },
   async run(context, options) {

@@ -4,7 +4,7 @@ import { ExitCode } from '../command.js';
 export const STRICT = {
   type: 'flag',
   flagOnly: true,
-  describe: 'exit with 3 when a scheduler does not answer',
+  describe: 'exit with 3 if a scheduler does not answer',
 } as const;
 
 /** @param silent who has not answered, so that something may be missing */

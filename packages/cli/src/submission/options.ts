@@ -3,113 +3,167 @@ import type { OptionSpecs, Resolved } from '../options.js';
 
 const TASKS_MAX = LIMITS.tasksPerJobMax;
 
-/** What the job runs, and how often. Said for one submission, so only as flags. */
+/** What the tasks run, and how many tasks. Flags only: they describe one submission. */
 const WORK = {
-  tasks: { type: 'count', flagOnly: true, min: 1, max: TASKS_MAX, describe: 'so many tasks, all alike [1]' },
+  tasks: { type: 'count', flagOnly: true, min: 1, max: TASKS_MAX, describe: 'number of equal tasks [1]' },
   array: {
     type: 'text',
+    value: 'VALUES',
     flagOnly: true,
     describe:
-      'a task a value: 1-100, 1-100:2 or 1,3,7-9; a command finds it in place of {} and in $GOSHAWK_ARRAY_VALUE, a module gets it as input',
+      'one task for each value of 1-100, 1-100:2 or 1,3,7-9; a command finds the value in {} and $GOSHAWK_ARRAY_VALUE, a module in its input',
   },
   eachLine: {
     type: 'text',
+    value: 'FILE',
     flagOnly: true,
     describe:
-      'a task a line of FILE (- is stdin); a command reads the line, newline included, from stdin, and finds its text in place of {} and in $GOSHAWK_LINE; a module gets its text as input',
+      'one task for each line of FILE (- is stdin); a command finds the line in stdin, {} and $GOSHAWK_LINE, a module in its input',
   },
-  sleep: { type: 'duration', flagOnly: true, describe: 'tasks that do nothing for so long: 100ms' },
+  sleep: { type: 'duration', flagOnly: true, describe: 'tasks that only sleep: 100ms' },
   module: {
     type: 'text',
+    value: 'PATH[#EXPORT]',
     flagOnly: true,
-    describe: 'tasks that call a function of an ES module: PATH, or PATH#EXPORT',
+    describe: 'tasks that call a function of an ES module',
   },
-  input: { type: 'text', flagOnly: true, describe: 'with --module: what the function gets, as JSON' },
-  shell: { type: 'flag', flagOnly: true, describe: 'the command is a line for /bin/sh, then its $1, $2, …' },
-  env: { type: 'texts', flagOnly: true, describe: 'a variable for the command: NAME=VALUE; several times' },
+  input: { type: 'text', value: 'JSON', flagOnly: true, describe: 'argument of the function of --module' },
+  shell: { type: 'flag', flagOnly: true, describe: 'run the command with /bin/sh; more words are $1, $2, …' },
+  env: {
+    type: 'texts',
+    value: 'NAME=VALUE',
+    flagOnly: true,
+    describe: 'environment variable of the command; repeatable',
+  },
   cwd: {
     type: 'text',
+    value: 'FOLDER',
     flagOnly: true,
-    describe: 'the folder that tasks run in, on the workers (default: this folder)',
+    describe: 'working folder of the tasks, on the workers (default: the current folder)',
   },
-  stdin: { type: 'text', flagOnly: true, describe: 'a file that every task reads from stdin (- is stdin)' },
+  stdin: {
+    type: 'text',
+    value: 'FILE',
+    flagOnly: true,
+    rare: true,
+    describe: 'stdin of every task (- is the stdin of submit)',
+  },
   stdout: {
     type: 'text',
+    value: 'FILE',
     flagOnly: true,
+    rare: true,
     describe:
-      'a file on the worker that stdout goes to, in place of the log: out/{index}.txt; {job}, {index} and {attempt} are filled in',
+      'file on the worker for stdout, in place of the log: out/{index}.txt; {job}, {index} and {attempt} are filled in',
   },
-  stderr: { type: 'text', flagOnly: true, describe: 'the same for stderr; may be the file of --stdout' },
+  stderr: {
+    type: 'text',
+    value: 'FILE',
+    flagOnly: true,
+    rare: true,
+    describe: 'the same for stderr; the file of --stdout takes both',
+  },
 } as const satisfies OptionSpecs;
 
-/** What is said about the job as a whole. With a job file they go before what the file says. */
+/** Properties of the whole job. They override those of a job file. */
 const JOB = {
-  name: { type: 'text', flagOnly: true, describe: 'what the job is called (default: what it runs)' },
-  user: { type: 'text', describe: 'whose job it is (default: the user of this system)' },
-  estimate: { type: 'duration', flagOnly: true, describe: 'mean run time of a task, as you believe it' },
+  name: {
+    type: 'text',
+    value: 'NAME',
+    flagOnly: true,
+    describe: 'name of the job (default: from the command)',
+  },
+  user: {
+    type: 'text',
+    value: 'NAME',
+    rare: true,
+    describe: 'owner of the job (default: the user of this system)',
+  },
+  estimate: { type: 'duration', flagOnly: true, describe: 'expected mean run time of a task: 2s' },
   key: {
     type: 'text',
+    value: 'KEY',
     flagOnly: true,
-    describe: 'names the submission: the same key is the same job, however often it is submitted',
+    describe: 'idempotency key: submissions with the same key make one job',
   },
-  retries: { type: 'count', max: LIMITS.retriesMax, describe: 'a task that fails is run again so often [0]' },
+  retries: { type: 'count', max: LIMITS.retriesMax, describe: 'retries of a failed task [0]' },
   retryBackoff: {
     type: 'duration',
     flagOnly: true,
-    describe:
-      'a task that failed rests about so long before it is run again, twice as long the next time: 1s',
+    rare: true,
+    describe: 'mean delay before the first retry, doubled for each further one: 1s',
   },
   retryOn: {
     type: 'text',
+    value: 'CODES',
     flagOnly: true,
-    describe: 'exit codes that are run again, others are not: 75,137 (137: ended by SIGKILL)',
+    rare: true,
+    describe: 'retry only after these exit codes: 75,137 (137: killed by SIGKILL)',
   },
-  taskTimeout: { type: 'duration', describe: 'a task that runs longer is killed and has failed: 30s' },
+  taskTimeout: { type: 'duration', describe: 'kill a task that runs longer; the task has failed: 30s' },
   timeLimit: {
     type: 'duration',
     flagOnly: true,
-    describe: 'what of the job has not ended so long after its first start is killed, and has failed: 10m',
+    rare: true,
+    describe: 'time from the first start to the end of the job; later tasks are killed and have failed: 10m',
   },
-  cpus: { type: 'number', describe: 'cores that each task needs' },
-  memory: { type: 'text', describe: 'memory that each task needs: 1GiB' },
+  cpus: { type: 'number', describe: 'cores of each task' },
+  memory: { type: 'text', value: 'SIZE', describe: 'memory of each task: 1GiB' },
   resource: {
     type: 'texts',
+    value: 'NAME=AMOUNT',
     flagOnly: true,
-    describe: 'anything else that each task needs: NAME=AMOUNT; several times',
+    describe: 'any other resource of each task: gpu=1; repeatable',
   },
   deadline: {
     type: 'duration',
     flagOnly: true,
-    describe: 'end by then, counted from now: 30m; for policies that plan by deadlines (docs/3SIGMA.md)',
+    rare: true,
+    describe: 'deadline from now: 30m; only for policies that plan by deadlines (docs/3SIGMA.md)',
   },
-  value: { type: 'number', flagOnly: true, describe: 'what meeting the deadline is worth [10]' },
+  value: { type: 'number', flagOnly: true, rare: true, describe: 'value of a met deadline [10]' },
   prefer: {
     type: 'texts',
+    value: 'NAME=VALUES',
     flagOnly: true,
+    rare: true,
     describe:
-      'an attribute that workers should have, or several of which one will do: rack=r1,r2; several times; for policies that choose by it',
+      'preferred attribute of workers: rack=r1,r2 (one of them); repeatable; only for policies that use attributes',
   },
   priority: {
     type: 'text',
+    value: 'LEVEL',
     flagOnly: true,
-    describe:
-      'low, normal or high, in the order of `goshawk` and where jobs share by weight; nobody waits for ever [normal]',
+    describe: 'low, normal or high; policies without priorities ignore this option [normal]',
   },
-  maxRunning: { type: 'count', min: 1, describe: 'at most so many of its tasks run at a time' },
+  maxRunning: { type: 'count', min: 1, rare: true, describe: 'running tasks of the job at most' },
 } as const satisfies OptionSpecs;
 
-/** What the command does once the job is submitted. */
+/** What the command does after the submission. */
 const AFTERWARDS = {
   wait: {
     type: 'flag',
-    describe:
-      'wait for the end, and exit with 0 only if all tasks completed, with 4 if they did after the deadline',
+    describe: 'wait for the end; exit with 0 if all tasks completed, with 4 if they completed too late',
   },
-  waitTimeout: { type: 'duration', describe: 'wait so long at most, then exit with 124; the job goes on' },
-  cancelOnExit: { type: 'flag', describe: 'cancel the job when the waiting ends before the job does' },
-  logs: { type: 'flag', describe: 'wait, and show what the tasks print as they print it' },
-  results: { type: 'flag', describe: 'wait, and print what the tasks returned, as JSON, a line a task' },
+  waitTimeout: {
+    type: 'duration',
+    rare: true,
+    describe: 'wait at most this long, then exit with 124; the job continues',
+  },
+  cancelOnExit: { type: 'flag', rare: true, describe: 'cancel the job if waiting ends before the job' },
+  logs: { type: 'flag', describe: 'wait, and print the output of the tasks' },
+  results: { type: 'flag', describe: 'wait, and print the return values of the tasks, one JSON line each' },
 } as const satisfies OptionSpecs;
+
+/** `plan` accepts a command line of `submit` as it stands. */
+const IGNORED = Object.fromEntries(
+  Object.entries(AFTERWARDS).map(([name, spec]) => [
+    name,
+    { ...spec, rare: true, describe: 'ignored; an option of submit' },
+  ]),
+) as unknown as typeof AFTERWARDS;
+
+export const PLAN_OPTIONS = { ...WORK, ...JOB, ...IGNORED } as const satisfies OptionSpecs;
 
 export const SUBMIT_OPTIONS = { ...WORK, ...JOB, ...AFTERWARDS } as const satisfies OptionSpecs;
 

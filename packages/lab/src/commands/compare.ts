@@ -15,7 +15,12 @@ import { CSV_OPTION, checkOutput, outputFiles, writeReportFile } from '../replay
 
 const OPTIONS = {
   csv: CSV_OPTION,
-  report: { type: 'text', flagOnly: true, describe: 'write a page with tables and charts to this file' },
+  report: {
+    type: 'text',
+    value: 'FILE',
+    flagOnly: true,
+    describe: 'write an HTML page with tables and charts to FILE',
+  },
 } as const satisfies OptionSpecs;
 
 export const compareCommand = defineCommand({
@@ -23,10 +28,9 @@ export const compareCommand = defineCommand({
   words: 'FILE.json…',
   wordsMin: 1,
   wordsMax: Number.POSITIVE_INFINITY,
-  describe:
-    'compare what `simulate --json` and `replay --json` have printed: runs of one workload, in one table',
+  describe: 'compare results of `simulate --json` and `replay --json` on one workload in one table',
   examples: [
-    ['goshawk compare a.json b.json --report both.html', 'a policy that is in both is named with its file'],
+    ['goshawk compare a.json b.json --report both.html', 'equal policies carry the names of their files'],
     ['goshawk compare a.json b.json --csv', 'a row a run'],
   ],
   options: OPTIONS,

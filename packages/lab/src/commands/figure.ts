@@ -13,9 +13,9 @@ export const figureCommand = defineCommand({
   completes: 'figures',
   wordsMax: Number.POSITIVE_INFINITY,
   describe:
-    'make a figure of a paper: run what it shows, set the numbers beside the paper’s, say which of its claims hold, draw it',
+    'reproduce a figure of a paper: run it, compare with the numbers of the paper, check its claims, draw it',
   examples: [
-    ['goshawk figure --list', 'the figures that there are'],
+    ['goshawk figure --list', 'list the figures'],
     ['goshawk figure hawk-5', 'Hawk against Sparrow by size of the cluster, on 50,000 generated jobs'],
     ['goshawk figure hawk-5 --jobs 506460 --seeds 10', 'as long as the paper’s trace, ten times'],
     ['goshawk figure hawk-8 hawk-9 --trace trace.tr --out drawn', 'on a trace, two at a time'],

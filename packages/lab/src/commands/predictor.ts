@@ -3,9 +3,8 @@ import { scoresOf } from '@goshawk/predictor';
 
 export const predictorCommand = defineCommand({
   name: 'predictor',
-  describe:
-    'say how well the estimators in shadow have told how long jobs run (scheduler --shadow, up --shadow)',
-  examples: [['goshawk predictor', 'over all schedulers, since each of them started']],
+  describe: 'show the accuracy of shadow estimators (scheduler --shadow, up --shadow)',
+  examples: [['goshawk predictor', 'of all schedulers, since their start']],
   options: {},
   async run(context) {
     await using cluster = await openCluster(context);

@@ -13,14 +13,14 @@ export const replayCommand = defineCommand({
   wordsMin: 1,
   wordsMax: 1,
   describe:
-    'run a workload on real clusters, one policy after another, and compare: a trace file, or a generator such as google-like:jobs=3300,seed=7',
+    'compare policies on a workload, one real cluster after another; the workload is a trace file, or a generator such as google-like:jobs=3300,seed=7',
   examples: [
     [
       'goshawk replay google-like:jobs=3300 --for 30s --report out.html',
       'Goshawk, Hawk and Sparrow, with charts',
     ],
-    ['goshawk replay trace.tr --policy hawk,split --scale 1000', 'a trace, a thousand times as fast'],
-    ['goshawk replay prototype --cluster tcp://127.0.0.1:7070', 'on a cluster that is there already'],
+    ['goshawk replay trace.tr --policy hawk,split --scale 1000', 'a trace, a thousand times faster'],
+    ['goshawk replay prototype --cluster tcp://127.0.0.1:7070', 'on a running cluster'],
   ],
   options: REPLAY_OPTIONS,
   async run(context, options, { words }, origins) {

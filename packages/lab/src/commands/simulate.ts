@@ -31,13 +31,10 @@ export const simulateCommand = defineCommand({
   completes: 'workloads',
   wordsMin: 1,
   wordsMax: 1,
-  describe: 'run a workload in virtual time, on the machines that run live, and compare policies',
+  describe: 'compare policies on a workload in virtual time, with the code of the live cluster',
   examples: [
     ['goshawk simulate google-like:jobs=10000 --policy hawk,sparrow --workers 15000', 'Hawk against Sparrow'],
-    [
-      'goshawk simulate trace.tr --load 0.9 --seeds 10 --json',
-      'ten seeds on as many workers as make 90% load',
-    ],
+    ['goshawk simulate trace.tr --load 0.9 --seeds 10 --json', 'ten seeds, at 90% load'],
     [
       'goshawk simulate trace.tr --policy hawk,hawk:no-stealing --vary load=0.8,0.9 --csv',
       'with stealing and without, at two loads',

@@ -10,16 +10,18 @@ const names = Object.values(FORMATS).map(({ name, description }) => `${name} (${
 export const TARGET_OPTIONS = {
   out: {
     type: 'text',
+    value: 'FILE',
     flagOnly: true,
-    describe: 'the file to write (gzip’d if its name ends in .gz); - for stdout, with --format',
+    describe: 'file to write (.gz: compressed); - is stdout, with --format',
   },
   format: {
     type: 'text',
+    value: 'FORMAT',
     flagOnly: true,
     choices: Object.values(FORMATS)
       .filter((format) => 'write' in format)
       .map(({ name }) => name),
-    describe: 'how to write it (default: what the name of the file ends in)',
+    describe: 'format of the file (default: from its name)',
   },
 } as const satisfies OptionSpecs;
 
@@ -29,7 +31,7 @@ export const traceConvertCommand = defineCommand({
   completes: 'workloads',
   wordsMin: 1,
   wordsMax: 1,
-  describe: `read a trace in any format and write it in another, and say what was lost: ${names.join('; ')}`,
+  describe: `convert a trace into another format, and report what the format cannot hold: ${names.join('; ')}`,
   examples: [
     ['goshawk trace convert clusterdata-2011-2 --out google.jsonl.gz', 'the official Google tables'],
     [
@@ -47,8 +49,9 @@ export const traceConvertCommand = defineCommand({
     ...TARGET_OPTIONS,
     features: {
       type: 'text',
+      value: 'FILE',
       flagOnly: true,
-      describe: 'of a .tr file: what is known of its jobs beside their times, a CSV file',
+      describe: 'CSV file of the features of the jobs of a .tr file',
     },
   },
   async run(context, options, { words }) {

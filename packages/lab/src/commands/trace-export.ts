@@ -10,7 +10,7 @@ export const traceExportCommand = defineCommand({
   words: '[FOLDER|URL…]',
   wordsMax: Number.POSITIVE_INFINITY,
   describe:
-    'write what jobs and workers did, from the journals of the schedulers, for a viewer: open the file at ui.perfetto.dev or chrome://tracing',
+    'write a timeline of jobs and workers from the journals of the schedulers; ui.perfetto.dev and chrome://tracing show it',
   examples: [
     ['goshawk trace export --job $id --out job.json', 'one job, of the cluster that runs here'],
     ['goshawk trace export --since 10m --out minutes.json', 'what was submitted within ten minutes'],
@@ -19,18 +19,19 @@ export const traceExportCommand = defineCommand({
   options: {
     format: {
       type: 'text',
+      value: 'FORMAT',
       flagOnly: true,
       choices: ['chrome'],
       default: 'chrome',
-      describe: 'how to write it',
+      describe: 'format of the file',
     },
-    job: { type: 'text', flagOnly: true, describe: 'only this job: its id' },
+    job: { type: 'text', value: 'ID', flagOnly: true, describe: 'only this job' },
     since: {
       type: 'duration',
       flagOnly: true,
-      describe: 'only jobs that were submitted so long ago at most: 10m',
+      describe: 'only jobs submitted within this time: 10m',
     },
-    out: { type: 'text', flagOnly: true, describe: 'the file to write; - for stdout' },
+    out: { type: 'text', value: 'FILE', flagOnly: true, describe: 'file to write; - is stdout' },
   },
   async run(context, { job, since, out }, { words }) {
     if (out === undefined)

@@ -11,15 +11,18 @@ export const traceGenerateCommand = defineCommand({
   name: 'trace generate',
   words: 'GENERATOR[:OPTION=VALUE,…]',
   wordsMax: 1,
-  describe: `make a workload and write it as a trace: ${Object.keys(GENERATORS).join(', ')}`,
+  describe: `make a workload, and write it as a trace: ${Object.keys(GENERATORS).join(', ')}`,
   examples: [
-    ['goshawk trace generate google-like:jobs=3300,seed=7 --out jobs.tr', 'a sample like that of Google'],
+    [
+      'goshawk trace generate google-like:jobs=3300,seed=7 --out jobs.tr',
+      'jobs like those of the Google trace',
+    ],
     ['goshawk trace generate motivation --out - | head', 'on stdout'],
-    ['goshawk trace generate --list', 'what there is, with the options of each'],
+    ['goshawk trace generate --list', 'list the generators with their options'],
   ],
   options: {
     ...TARGET_OPTIONS,
-    list: { type: 'flag', flagOnly: true, describe: 'show the generators and their options' },
+    list: { type: 'flag', flagOnly: true, describe: 'list the generators with their options' },
   },
   async run(context, { out, format: name, list }, { words }) {
     const { json } = context.global;

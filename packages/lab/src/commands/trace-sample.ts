@@ -8,8 +8,7 @@ export const traceSampleCommand = defineCommand({
   completes: 'workloads',
   wordsMin: 1,
   wordsMax: 1,
-  describe:
-    'write a part of a workload: a window of time, jobs drawn at random, at most so many tasks of each',
+  describe: 'write a part of a workload: a time window, random jobs, or fewer tasks of each job',
   examples: [
     ['goshawk trace sample google.tr --jobs 1000 --seed 7 --out some.tr', 'a thousand jobs, drawn at random'],
     ['goshawk trace sample google.tr --from 2h --until 3h --out hour.tr', 'the third hour'],
@@ -20,23 +19,22 @@ export const traceSampleCommand = defineCommand({
     from: {
       type: 'duration',
       flagOnly: true,
-      describe: 'jobs submitted from this time of the trace on, which becomes time 0',
+      describe: 'only jobs submitted from this time on, which becomes time 0',
     },
-    until: { type: 'duration', flagOnly: true, describe: 'jobs submitted before this time of the trace' },
+    until: { type: 'duration', flagOnly: true, describe: 'only jobs submitted before this time' },
     jobs: {
       type: 'count',
       flagOnly: true,
       min: 1,
-      describe:
-        'so many jobs, at random (all, if there are fewer), at their own times: the load falls with them',
+      describe: 'number of random jobs; submission times stay, so the load falls',
     },
     tasksMax: {
       type: 'count',
       flagOnly: true,
       min: 1,
-      describe: 'of each job at most so many tasks, at random, and one of each stage at least',
+      describe: 'random tasks of each job at most, at least one of each stage',
     },
-    seed: { type: 'count', default: 1, describe: 'of the jobs and tasks drawn' },
+    seed: { type: 'count', default: 1, describe: 'seed of the drawn jobs and tasks' },
   },
   async run(context, options, { words }) {
     const { from, until, jobs, tasksMax, seed } = options;

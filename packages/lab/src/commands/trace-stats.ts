@@ -10,27 +10,28 @@ export const traceStatsCommand = defineCommand({
   completes: 'workloads',
   wordsMin: 1,
   wordsMax: 1,
-  describe: 'statistics of a trace file, or of what a generator makes',
+  describe: 'print statistics of a trace file or of a generator',
   examples: [
-    ['goshawk trace stats trace.tr', 'how many jobs, how long, how much of the work in the longest tenth'],
-    ['goshawk trace stats clusterdata-2011-2 --plot', 'of the official Google tables, with plots'],
+    ['goshawk trace stats trace.tr', 'jobs, run times, and the share of work in the longest tenth'],
+    ['goshawk trace stats clusterdata-2011-2 --plot', 'the official Google tables, with plots'],
     ['goshawk trace stats google-like:jobs=10000 --workers 15000 --json', 'of a generator, as JSON'],
   ],
   options: {
     workers: {
       type: 'texts',
+      value: 'N',
       flagOnly: true,
-      describe: 'a cluster size to work the load out for; may be given several times',
+      describe: 'size of a cluster, for its load; repeatable',
     },
     csv: {
       type: 'flag',
       flagOnly: true,
-      describe: 'print them as CSV, one row under a header; columns are named by the keys of --json',
+      describe: 'print CSV, one row below a header; the columns are the keys of --json',
     },
     plot: {
       type: 'flag',
       flagOnly: true,
-      describe: 'draw how tasks per job and durations are distributed (with --json: their percentiles)',
+      describe: 'draw the distributions of tasks per job and of run times (with --json: percentiles)',
     },
   },
   async run(context, options, { words }) {

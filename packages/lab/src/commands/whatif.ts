@@ -37,28 +37,43 @@ const OPTIONS = {
   ...POLICY_OPTIONS,
   policy: {
     type: 'text',
+    value: 'NAMES',
     suggests: POLICY_OPTIONS.policy.suggests,
     describe:
-      'policies to try, with settings of their own where wanted: hawk,hawk:no-stealing (default: the one that ran)',
+      'policies to simulate, each with its own settings: hawk,hawk:no-stealing (default: the policy of the past)',
   },
-  estimator: { type: 'text', describe: 'how it is found out which job is long (default: as it ran)' },
+  estimator: {
+    type: 'text',
+    value: 'NAME',
+    describe: 'estimator of task run times (default: as in the past)',
+  },
   cutoff: {
     type: 'text',
-    describe: 'seconds of mean task run time from which on a job is long (default: as it ran)',
+    value: 'SECONDS',
+    describe: 'seconds of mean task run time from which a job is long (default: as in the past)',
   },
   vary: VARY_OPTION,
-  workers: { type: 'text', describe: 'numbers of workers to try: 80,100,120 (default: as many as ran)' },
-  slots: { ...SLOTS_OPTION, describe: `${SLOTS_OPTION.describe}, where no cluster runs that says so` },
+  workers: {
+    type: 'text',
+    value: 'NUMBERS',
+    describe: 'numbers of workers to simulate: 80,100,120 (default: as in the past)',
+  },
+  slots: { ...SLOTS_OPTION, describe: `${SLOTS_OPTION.describe}, if the cluster is down` },
   since: {
     type: 'duration',
-    describe: 'only jobs that were submitted so long ago at most: 24h (default: all there are)',
+    describe: 'only jobs submitted within this time: 24h (default: all)',
   },
   networkDelay: {
     type: 'duration',
-    describe: 'what a message takes, one way (default: as jobs that found free workers at once say)',
+    describe: 'one-way delay of a message (default: measured on jobs that found free workers)',
   },
-  seed: { type: 'count', default: 1, describe: 'of all random numbers' },
-  parallel: { type: 'count', min: 1, max: 64, describe: 'simulations at a time (default: one a core)' },
+  seed: { type: 'count', default: 1, describe: 'seed of all random numbers' },
+  parallel: {
+    type: 'count',
+    min: 1,
+    max: 64,
+    describe: 'concurrent simulations (default: one for each core)',
+  },
 } as const satisfies OptionSpecs;
 
 type Options = Resolved<typeof OPTIONS>;
@@ -68,17 +83,14 @@ export const whatifCommand = defineCommand({
   words: '[FOLDER|URL…]',
   wordsMax: Number.POSITIVE_INFINITY,
   describe:
-    'simulate what the cluster has run, from the journals of its schedulers, under other settings, and say what users would have seen',
+    'simulate the past jobs of a cluster, from the journals of its schedulers, under other settings, and compare delays',
   examples: [
     [
       'goshawk whatif --workers 80,100,120 --since 24h',
-      'what the cluster that runs here ran, on other numbers of workers',
+      'jobs of the running cluster on other numbers of workers',
     ],
-    ['goshawk whatif --policy hawk,sparrow', 'the same under other policies'],
-    [
-      'goshawk whatif .goshawk --policy goshawk,hawk --workers 100',
-      'of a cluster that is down: first as it ran',
-    ],
+    ['goshawk whatif --policy hawk,sparrow', 'the same jobs under other policies'],
+    ['goshawk whatif .goshawk --policy goshawk,hawk --workers 100', 'jobs of a stopped cluster'],
   ],
   options: OPTIONS,
   async run(context, options, { words }) {

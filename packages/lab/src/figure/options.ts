@@ -1,49 +1,55 @@
 import type { OptionSpecs, Resolved } from '@goshawk/cli';
 
 export const FIGURE_OPTIONS = {
-  list: { type: 'flag', flagOnly: true, describe: 'the figures that there are' },
+  list: { type: 'flag', flagOnly: true, describe: 'list the figures' },
   jobs: {
     type: 'count',
     flagOnly: true,
     min: 1,
-    describe: 'jobs of the generated workload; of live figures, jobs drawn from it (default: see --list)',
+    describe: 'jobs of the workload (default: see --list)',
   },
   trace: {
     type: 'text',
+    value: 'WORKLOAD',
     flagOnly: true,
-    describe: 'run on this workload instead: a trace file, or a generator with its options',
+    describe: 'other workload: a trace file, or a generator with options',
   },
   features: {
     type: 'text',
+    value: 'FILE',
     flagOnly: true,
-    describe:
-      'of figures about learning, on a .tr file: what is known of its jobs beside their times, a CSV file',
+    describe: 'CSV file of the features of the jobs of a .tr file, for figures about learning',
   },
   history: {
     type: 'text',
+    value: 'FILE',
     flagOnly: true,
-    describe:
-      'of figures about learning: jobs that ended before, a CSV file (default: the first half of the workload)',
+    describe: 'CSV file of past jobs, for figures about learning (default: the first half of the workload)',
   },
   workers: {
     type: 'text',
+    value: 'NUMBERS',
     flagOnly: true,
-    describe: 'sizes of the cluster, such as 10000,15000; one, where the figure varies something else',
+    describe: 'sizes of the cluster: 10000,15000; only one if the figure varies another setting',
   },
-  seeds: { type: 'count', default: 1, min: 1, max: 1_000, describe: 'run so many seeds, and average' },
+  seeds: { type: 'count', default: 1, min: 1, max: 1_000, describe: 'number of seeds to average over' },
   parallel: {
     type: 'count',
     min: 1,
     max: 64,
-    describe: 'simulations at a time, each in a thread (default: one a core)',
+    describe: 'concurrent simulations (default: one for each core)',
   },
   for: {
     type: 'duration',
     flagOnly: true,
-    describe:
-      'of live figures: how long a policy takes at each load, about (default: 30s, or as the figure has it)',
+    describe: 'live figures: time for each policy and load (default: 30s, unless the figure differs)',
   },
-  out: { type: 'text', default: 'figures', describe: 'the folder for ID.json, ID.svg and ID.html' },
+  out: {
+    type: 'text',
+    value: 'FOLDER',
+    default: 'figures',
+    describe: 'folder for ID.json, ID.svg and ID.html',
+  },
 } as const satisfies OptionSpecs;
 
 export type FigureOptions = Resolved<typeof FIGURE_OPTIONS>;

@@ -8,8 +8,7 @@ import type { JobRecord } from '@goshawk/report';
 export const CSV_OPTION = {
   type: 'flag',
   flagOnly: true,
-  describe:
-    'print the numbers as CSV, a row a run, in place of the table; columns are named by the keys of --json',
+  describe: 'print CSV, one row for each run; the columns are the keys of --json',
 } as const;
 
 /** @throws InputError where two forms are asked for */
