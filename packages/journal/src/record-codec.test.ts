@@ -41,6 +41,14 @@ describe('records as bytes', () => {
     expect(decodeRecord(Buffer.from(bytes, 'hex'))).toEqual({ ...EVERY_KIND[1], estimateMs: undefined });
   });
 
+  test.each(EVERY_KIND.filter(({ kind }) => kind === 'accepted' || kind === 'classified'))(
+    'what is believed of stages is kept with a job that was $kind',
+    (record) => {
+      const believed = { ...record, stagesMs: [30_000, 1.5] };
+      expect(decodeRecord(encodeRecord(believed))).toEqual(believed);
+    },
+  );
+
   test('a job given as a column of sleeps keeps it', () => {
     const spec = {
       ...accepted(1).spec,

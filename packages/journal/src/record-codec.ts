@@ -4,13 +4,13 @@ import { Packr } from 'msgpackr/index-no-eval';
 
 /**
  * A record as bytes: four of CRC-32 over the rest, then a MessagePack array of kind, job, time and the kind's own
- * fields by position. The order of kinds and fields is the format: add at the end. A field that is added is skipped by
+ * fields by position, up to the last that has a value. The order of kinds and fields is the format: add at the end. A field that is added is skipped by
  * who does not know it, and has a value in `decodeRecord` for older records. For anything else, a new kind too, raise
  * `FORMAT`, so that older versions refuse the journal rather than take it for damaged; and read the older ones.
  */
 const FIELDS = {
-  accepted: ['key', 'spec', 'class', 'classifiedBy', 'route'],
-  classified: ['class', 'classifiedBy', 'route', 'estimateMs'],
+  accepted: ['key', 'spec', 'class', 'classifiedBy', 'route', 'stagesMs'],
+  classified: ['class', 'classifiedBy', 'route', 'estimateMs', 'stagesMs'],
   attempt: ['task', 'attempt', 'outcome', 'worker', 'runMs'],
   cancelled: [],
   ended: ['state'],
@@ -49,6 +49,7 @@ export function encodeRecord(record: JobRecord): Buffer {
     const value = (record as unknown as Record<string, unknown>)[name];
     return name === 'spec' ? plainSpec(value as JobSpec) : value;
   });
+  values.length = 1 + values.findLastIndex((value) => value !== undefined);
   const packed = packr.pack([KINDS.indexOf(kind), job, at, ...values]);
   const bytes = Buffer.allocUnsafe(CRC_BYTES + packed.length);
   bytes.writeUInt32LE(crc32(packed), 0);

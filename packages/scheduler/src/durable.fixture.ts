@@ -73,7 +73,11 @@ export class DurableBench {
     return this.take().find((message) => message.type === 'bind');
   }
 
-  end(from: Address, { job, task, attempt }: MessageOf<'bind'>, outcome: Outcome = COMPLETED): void {
+  end(
+    from: Address,
+    { job, task, attempt }: Pick<MessageOf<'bind'>, 'job' | 'task' | 'attempt'>,
+    outcome: Outcome = COMPLETED,
+  ): void {
     const report = ++this.#report;
     const rest = { runMs: 5, output: [], outputBytes: 0, ask: 0 };
     this.receive(from, { type: 'ended', report, job, task, attempt, outcome, ...rest });

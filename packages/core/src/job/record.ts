@@ -21,6 +21,8 @@ export type JobRecord =
       readonly class: JobClass;
       readonly classifiedBy: string;
       readonly route: Route;
+      /** Mean run time of each stage's tasks, where the estimator tells stages apart. */
+      readonly stagesMs?: readonly Millis[] | undefined;
     }
   | {
       /** What the job is taken for was decided, or decided anew. */
@@ -32,6 +34,8 @@ export type JobRecord =
       readonly route: Route;
       /** Mean task run time, as it is believed now. */
       readonly estimateMs?: Millis | undefined;
+      /** The same of each stage, where the estimator tells stages apart. */
+      readonly stagesMs?: readonly Millis[] | undefined;
     }
   | {
       /** A run of a task is over. One that is not written down has never been heard of. */

@@ -121,6 +121,11 @@ export class Job {
     return this.#decision.stagesMs?.[index] ?? spec.estimateMs;
   }
 
+  /** Mean run time of each stage's tasks, where the estimator tells stages apart. */
+  get stagesMs(): readonly Millis[] | undefined {
+    return this.#decision.stagesMs;
+  }
+
   /** How run times are spread, where the estimator knows. */
   get distribution(): readonly Segment[] | undefined {
     return this.#decision.distribution;

@@ -118,7 +118,7 @@ export class Ledger {
   /** @param bytes what the job takes */
   accepted(job: Job, key: string | undefined, bytes: number, now: Millis): void {
     if (!this.isKept) return;
-    const { spec, class: jobClass, classifiedBy, route } = job;
+    const { spec, class: jobClass, classifiedBy, route, stagesMs } = job;
     this.#write(
       {
         kind: 'accepted',
@@ -129,6 +129,7 @@ export class Ledger {
         class: jobClass,
         classifiedBy,
         route,
+        stagesMs,
       },
       bytes,
     );
@@ -138,7 +139,7 @@ export class Ledger {
   /** What the job is taken for has changed. */
   classified(job: Job, now: Millis): void {
     if (!this.isKept) return;
-    const { class: jobClass, classifiedBy, route, estimateMs } = job;
+    const { class: jobClass, classifiedBy, route, estimateMs, stagesMs } = job;
     this.#write({
       kind: 'classified',
       job: job.number,
@@ -147,6 +148,7 @@ export class Ledger {
       classifiedBy,
       route,
       estimateMs,
+      stagesMs,
     });
   }
 

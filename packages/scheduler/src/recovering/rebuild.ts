@@ -62,7 +62,7 @@ class Rebuild {
   constructor(accepted: JobRecordOf<'accepted'>, context: RebuildContext) {
     this.#context = context;
     this.#key = accepted.key;
-    const { spec, class: jobClass, classifiedBy: by, route } = accepted;
+    const { spec, class: jobClass, classifiedBy: by, route, stagesMs } = accepted;
     this.job = new Job({
       number: accepted.job,
       id: context.idOf(accepted.job),
@@ -74,6 +74,7 @@ class Rebuild {
         by,
         estimateMs: spec.estimateMs,
         guessMs: undefined,
+        stagesMs,
         route,
         lane: 'normal',
       },
@@ -109,8 +110,9 @@ class Rebuild {
   }
 
   /** What it was taken for last is what it is taken for. */
-  #classified({ class: jobClass, classifiedBy: by, route, estimateMs }: JobRecordOf<'classified'>): void {
-    this.job.redecide({ class: jobClass, by, route, estimateMs: estimateMs ?? this.job.spec.estimateMs });
+  #classified(record: JobRecordOf<'classified'>): void {
+    const { class: jobClass, classifiedBy: by, route, estimateMs = this.job.spec.estimateMs } = record;
+    this.job.redecide({ class: jobClass, by, route, estimateMs, stagesMs: record.stagesMs });
   }
 
   #attemptEnded(

@@ -1,4 +1,4 @@
-import { DEFAULT_POLICY, type PolicySettings } from '@goshawk/core';
+import { DEFAULT_POLICY, type PolicySettings, PRESETS } from '@goshawk/core';
 import type { ArrivingJob } from '@goshawk/predictor';
 import { describe, expect, test } from 'vitest';
 import type { Learnt, SchedulerEnvironment } from '../contract.js';
@@ -89,6 +89,41 @@ describe('what a scheduler learns of run times', () => {
     sampler.resume(job as unknown as Job, 10_000);
     sampler.resume({ ...job, estimateMs: 7 } as unknown as Job, 10_000);
     expect(decided).toMatchObject([{ estimateMs: 5_000, distribution: [{ p: 0.5 }, { p: 0.5 }] }]);
+  });
+
+  test('of the stages of a job is believed by its next owner, who has learnt nothing', () => {
+    const policy = { estimator: 'slearn-dag', preset: { ...PRESETS.gs, declares: true } };
+    const joins = (bench: DurableBench) => {
+      bench.receive(CENTRAL, welcome(policy));
+      bench.members(W1);
+      bench.receive(W1, { type: 'holding', tasks: [], census: 0 });
+    };
+    const believed = (bench: DurableBench) => {
+      bench.commit();
+      const declared = bench.take().findLast((message) => message.type === 'declare');
+      return declared?.stages.map(({ estimateMs }) => estimateMs);
+    };
+    const afterRestart = (bench: DurableBench) => {
+      const next = new DurableBench(bench.inheritance(), 100, false);
+      joins(next);
+      return believed(next);
+    };
+    const bench = new DurableBench(undefined, 0, false);
+    joins(bench);
+    bench.accept({
+      stages: [
+        { name: 'map', tasks: { count: 5, run: { sleep: 1 } } },
+        { name: 'reduce', after: ['map'], tasks: { count: 5, run: { sleep: 1 } } },
+      ],
+    });
+    const guessed = believed(bench);
+    expect(afterRestart(bench)).toEqual(guessed);
+    bench.receive(CENTRAL, { type: 'matched', job: 1, stage: 2, workers: [{ worker: W1, match: 1 }] });
+    const [run] = bench.take().filter((message) => message.type === 'run');
+    bench.end(W1, run!);
+    const told = believed(bench);
+    expect(told).not.toEqual(guessed);
+    expect(afterRestart(bench)).toEqual(told);
   });
 
   test('of a newer version is said to be so, and nothing is made of it', () => {
