@@ -179,7 +179,7 @@ export class Dispatcher {
         known.startedAt = Math.min(known.startedAt, startedAt);
         continue;
       }
-      const booked = this.books.declare(owner, job, { arrivedAt: startedAt, long });
+      const booked = this.books.declare(owner, job, { arrivedAt: startedAt, isArrivalGuessed: true, long });
       const of = this.books.stage(booked, stage, { demand: this.books.names.demandOf(demand) });
       const run = this.books.find(of, worker, startedAt);
       worker.match = Math.max(worker.match, match);

@@ -25,7 +25,7 @@ export class Placements {
   place(owner: Address, message: MessageOf<'place'>, now: Millis): void {
     const { job: number, stage: index, long, estimateMs } = message;
     const demand = this.#books.names.demandOf(message.demand);
-    const job = this.#books.declare(owner, number, { arrivedAt: now, long });
+    const job = this.#books.declare(owner, number, { arrivedAt: now, isArrivalGuessed: true, long });
     const stage = this.#books.stage(job, index, { demand, estimateMs });
     const known: BookedRun[] = [];
     for (const named of message.tasks) {
@@ -83,7 +83,7 @@ export class Placements {
       if (!queued) this.#books.begin(run, startedAt);
       return this.#books.confirm(run);
     }
-    const job = this.#books.declare(owner, number, { arrivedAt: startedAt, long });
+    const job = this.#books.declare(owner, number, { arrivedAt: startedAt, isArrivalGuessed: true, long });
     const stage = this.#books.stage(job, index, {
       demand: this.#books.names.demandOf(held.demand),
       estimateMs,

@@ -13,6 +13,8 @@ import type { Attributes, JobView, RunView, StageView, WorkerView } from '../con
 /** What an owner says of a job. What is left out stays as it was. */
 export interface JobFacts {
   readonly arrivedAt: Millis;
+  /** That is when it was first seen here: its owner, who knows, has yet to say. */
+  readonly isArrivalGuessed?: boolean;
   readonly user?: string;
   readonly weight?: number;
   readonly deadlineAt?: Millis;
@@ -41,7 +43,7 @@ export class BookedJob implements JobView {
   readonly id: number;
   readonly owner: Address;
   readonly number: number;
-  readonly arrivedAt: Millis;
+  arrivedAt: Millis;
   user = '';
   weight = 1;
   deadlineAt: Millis = Number.POSITIVE_INFINITY;
@@ -60,6 +62,7 @@ export class BookedJob implements JobView {
   /** When and where the policy expects it to start. */
   expected: { readonly at: Millis; readonly where: string | undefined } | undefined;
   #isDeclared = false;
+  #isArrivalGuessed = true;
   /** By index at the owner, pilots included. */
   readonly #byIndex = new Map<number, BookedStage>();
 
@@ -124,7 +127,11 @@ export class BookedJob implements JobView {
 
   /** @returns whether anything is new */
   learn(facts: JobFacts): boolean {
-    const { user, weight, deadlineAt, value, long, tasks } = this;
+    const { arrivedAt, user, weight, deadlineAt, value, long, tasks } = this;
+    if (this.#isArrivalGuessed && facts.isArrivalGuessed !== true) {
+      this.arrivedAt = facts.arrivedAt;
+      this.#isArrivalGuessed = false;
+    }
     this.user = facts.user ?? user;
     this.weight = facts.weight ?? weight;
     this.deadlineAt = facts.deadlineAt ?? deadlineAt;
@@ -135,6 +142,7 @@ export class BookedJob implements JobView {
     this.tasks = facts.tasks ?? tasks;
     this.#isDeclared ||= facts.isDeclared ?? false;
     return (
+      arrivedAt !== this.arrivedAt ||
       user !== this.user ||
       weight !== this.weight ||
       deadlineAt !== this.deadlineAt ||

@@ -54,6 +54,15 @@ export class Needer {
     });
   }
 
+  /** Tells all there is to tell: of what runs, too, another central knows no more than where it runs. */
+  tellAll(job: Job, now: Millis): void {
+    this.#declare(job, now);
+    for (const batch of batchesInNeed(job)) {
+      const tasks = tasksInNeed(job, batch);
+      if (tasks > 0) this.#tell(job, batch, tasks, now);
+    }
+  }
+
   /** Tells again what central has not answered since then. */
   tellAgain(job: Job, since: Millis, now: Millis): void {
     let isDeclared = false;

@@ -179,7 +179,7 @@ export class Routing {
 
   #matchAgain(job: Job, now: Millis): void {
     for (const batch of job.batches) if (batch.probes.out > 0) this.#prober.recall(job, batch);
-    this.#needer.tellAgain(job, now, now);
+    this.#needer.tellAll(job, now);
   }
 
   /** No task of the batch waits: neither probes nor matched workers are needed any more. */

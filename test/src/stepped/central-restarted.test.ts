@@ -1,0 +1,188 @@
+import {
+  DEFAULT_POLICY,
+  type JobInput,
+  LIVE_TIMINGS,
+  type PolicySettings,
+  parseJobSpec,
+} from '@goshawk/core';
+import {
+  addOwnPolicy,
+  CENTRAL_POLICIES,
+  type ClusterView,
+  type PolicyModule,
+  presetNamed,
+} from '@goshawk/policies';
+import { expect, test } from 'vitest';
+import { Stage } from '../transcripts/stage.js';
+
+const WORKERS = ['w1', 'w2', 'w3', 'w4'];
+const SLOTS = 2;
+/** Until everybody has come back to a new central. ms */
+const JOINING_MS = 2 * LIVE_TIMINGS.leaseMs;
+/** No task ends before. ms */
+const SLEEP_MS = 60_000;
+
+/** What central believes, as its policy is shown it. */
+interface Books {
+  readonly capacity: readonly number[];
+  readonly workers: readonly object[];
+  readonly jobs: readonly object[];
+}
+
+/** The policy of this name, beside which somebody looks at the books. */
+function watched(
+  name: string,
+  options: Record<string, string>,
+  seen: (books: Books) => void,
+): PolicySettings {
+  const module: PolicyModule = CENTRAL_POLICIES[name]!;
+  const own = `./watched-${name}.js`;
+  addOwnPolicy(own, own, {
+    ...module,
+    options: Object.fromEntries(
+      Object.entries(module.options).map(([key, option]) => [
+        key,
+        { ...option, default: options[key] ?? option.default },
+      ]),
+    ),
+    make: ((given, context) => {
+      const policy = module.make(given, context);
+      const plan = policy.plan.bind(policy);
+      policy.plan = (cluster, draft, now) => {
+        plan(cluster, draft, now);
+        seen(booksOf(cluster));
+      };
+      return policy;
+    }) satisfies PolicyModule['make'],
+  });
+  return { ...DEFAULT_POLICY, policy: own, preset: presetNamed(own), cutoffMs: 1_000, reserve: 0 };
+}
+
+function tasksOf(count: number, sleep: number): JobInput['tasks'] {
+  return { count, run: { sleep } };
+}
+
+function booksOf({ capacity, workers, jobs }: ClusterView): Books {
+  return {
+    capacity: [...capacity],
+    workers: Array.from(workers, ({ open, capacity, free, runs }) => ({
+      open,
+      capacity: [...capacity],
+      free: [...free],
+      runs: runs.length,
+    })),
+    jobs: Array.from(jobs, ({ number, user, weight, deadlineAt, arrivedAt, long, stages, runs }) => ({
+      number,
+      user,
+      weight,
+      deadlineAt: Math.round(deadlineAt),
+      arrivedAt: Math.round(arrivedAt),
+      long,
+      waiting: stages.map(({ waiting }) => waiting),
+      running: Array.from(runs, ({ startedAt }) => Math.round(startedAt)).sort(),
+    })).sort((one, other) => one.arrivedAt - other.arrivedAt),
+  };
+}
+
+/** Jobs by when they come, in seconds, and what their owner is told of them. Each label starts with its scheduler. */
+type Arrivals = readonly (readonly [at: number, label: string, tasks: number, more?: Partial<JobInput>])[];
+
+interface Played {
+  readonly before: Books;
+  readonly after: Books;
+  /** Jobs whose tasks started from then on, in order. */
+  readonly started: readonly string[];
+}
+
+function play(
+  name: string,
+  options: Record<string, string>,
+  arrivals: Arrivals,
+  isRestarted: boolean,
+): Played {
+  let books: Books | undefined;
+  const policy = watched(name, options, (seen) => {
+    books = seen;
+  });
+  const stage = new Stage({ policy, timings: LIVE_TIMINGS }, 'central-restarted');
+  const { cluster } = stage;
+  cluster.addCentral();
+  for (const scheduler of ['s1', 's2']) cluster.addScheduler(scheduler);
+  for (const worker of WORKERS) cluster.addWorker(worker, SLOTS);
+  stage.advance(1_000, true);
+  for (const [at, label, count, more] of arrivals) {
+    stage.advance(1_000 * (1 + at) - cluster.now, true);
+    const owner = stage.named(label.slice(0, 2));
+    const spec = parseJobSpec({ tasks: tasksOf(count, SLEEP_MS), estimate: SLEEP_MS, ...more });
+    stage.expectJob(label, owner);
+    cluster.step(owner, () =>
+      stage.addJob(label, owner, cluster.schedulerOf(owner).submit(spec, label, cluster.now)),
+    );
+    stage.settle();
+  }
+  stage.advance(1_000, true);
+  const before = books!;
+  if (isRestarted) {
+    cluster.kill(cluster.centralParty);
+    cluster.addCentral('central/2');
+  }
+  stage.advance(JOINING_MS, true);
+  const after = books!;
+  stage.takeLines();
+  stage.advance(10 * SLEEP_MS, true);
+  const started = stage.takeLines().flatMap((line) => /^w\d runs (\S+)\.\d+$/.exec(line)?.[1] ?? []);
+  cluster.close();
+  return { before, after, started };
+}
+
+test.each<[string, string, Record<string, string>, Arrivals]>([
+  [
+    'virtual due times',
+    'goshawk',
+    {},
+    [
+      [0, 's1-runs', 6],
+      [0, 's2-ends', 2, { tasks: tasksOf(2, 5_000), estimate: 1_000 }],
+      // Two of its tasks start when those have ended, which tells nothing of when it came; two wait on.
+      [1, 's1-both', 4, { estimate: 30_000 }],
+      // Due after 100 times its work in the slots: the earlier one has more work, and is due earlier.
+      [1, 's1-first', 4, { estimate: 60_000 }],
+      [9, 's2-second', 4, { estimate: 59_900 }],
+      [10, 's1-small', 1, { estimate: 100 }],
+      [10, 's2-urgent', 2, { estimate: 60_000, priority: 'high' }],
+    ],
+  ],
+  [
+    'shares by user',
+    'drf',
+    { shareBy: 'user' },
+    [
+      [0, 's1-ann', 6, { user: 'ann' }],
+      [0, 's2-ben', 2, { user: 'ben' }],
+      [1, 's1-more', 6, { user: 'ann', weight: 2 }],
+      [2, 's2-more', 8, { user: 'ben' }],
+    ],
+  ],
+  [
+    'deadlines',
+    'prio',
+    {},
+    [
+      [0, 's1-runs', 8, { deadline: 3_600_000 }],
+      [1, 's1-someday', 4],
+      [2, 's2-in-time', 4, { deadline: 3_600_000 }],
+      [3, 's1-too-late', 4, { deadline: 100_000 }],
+    ],
+  ],
+])('a central that is started again under load has forgotten no %s (%s)', (_, name, options, arrivals) => {
+  const undisturbed = play(name, options, arrivals, false);
+  const { before, after, started } = play(name, options, arrivals, true);
+  for (const [at, , , { user, deadline } = {}] of arrivals) {
+    if (user !== undefined) expect(before.jobs).toContainEqual(expect.objectContaining({ user }));
+    const deadlineAt = 1_000 * (1 + at) + Number(deadline);
+    if (deadline !== undefined) expect(before.jobs).toContainEqual(expect.objectContaining({ deadlineAt }));
+  }
+  expect(after).toEqual(before);
+  expect(started).toEqual(undisturbed.started);
+  expect(new Set(started).size).toBeGreaterThan(1);
+});
